@@ -1,0 +1,107 @@
+// Package stats turns samples into estimates: a value, the interval that
+// bounds it, and a verdict on how far it can be trusted.
+//
+// It knows nothing of clocks. What a sample means is the caller's business.
+package stats
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Confidence is the confidence level of every interval in this module.
+const Confidence = 0.95
+
+// Estimate is what a method says of one quantity.
+//
+// A bound that could not be had is NaN; in JSON it is null, and its reason
+// stands in the caveats beside the estimate.
+type Estimate struct {
+	// Value is the estimated quantity, in Unit.
+	Value float64
+	// Lo and Hi bound the interval, in Unit.
+	Lo, Hi float64
+	// Unit names the unit of Value, Lo and Hi: "ns", "Hz", "ticks" ...
+	Unit string
+	// Statistic names what Value is: "median", "slope", "quantum" ...
+	Statistic string
+	// N samples were used, Discarded were left out.
+	N, Discarded int
+}
+
+// HalfWidth is half the width of the interval, in Unit.
+func (e Estimate) HalfWidth() float64 { return (e.Hi - e.Lo) / 2 }
+
+// RelativeHalfWidth is HalfWidth as a share of the value, NaN for a value of
+// zero.
+func (e Estimate) RelativeHalfWidth() float64 {
+	if e.Value == 0 {
+		return math.NaN()
+	}
+	return e.HalfWidth() / math.Abs(e.Value)
+}
+
+// Covers reports whether the interval holds x.
+func (e Estimate) Covers(x float64) bool { return e.Lo <= x && x <= e.Hi }
+
+// Scaled is the estimate in another unit that is factor times smaller.
+func (e Estimate) Scaled(factor float64, unit string) Estimate {
+	e.Value *= factor
+	e.Lo *= factor
+	e.Hi *= factor
+	if factor < 0 {
+		e.Lo, e.Hi = e.Hi, e.Lo
+	}
+	e.Unit = unit
+	return e
+}
+
+// estimateDocument is the form of an Estimate in JSON.
+type estimateDocument struct {
+	Value      *float64 `json:"value"`
+	Lo         *float64 `json:"lo"`
+	Hi         *float64 `json:"hi"`
+	Confidence float64  `json:"confidence"`
+	Unit       string   `json:"unit"`
+	Statistic  string   `json:"statistic"`
+	N          int      `json:"n"`
+	Discarded  int      `json:"discarded"`
+}
+
+// MarshalJSON writes the estimate with null for every number that is not
+// finite.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	return json.Marshal(estimateDocument{
+		Value: Finite(e.Value), Lo: Finite(e.Lo), Hi: Finite(e.Hi), Confidence: Confidence,
+		Unit: e.Unit, Statistic: e.Statistic, N: e.N, Discarded: e.Discarded,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; null becomes NaN.
+func (e *Estimate) UnmarshalJSON(data []byte) error {
+	var d estimateDocument
+	if err := json.Unmarshal(data, &d); err != nil {
+		return err
+	}
+	*e = Estimate{
+		Value: orNaN(d.Value), Lo: orNaN(d.Lo), Hi: orNaN(d.Hi),
+		Unit: d.Unit, Statistic: d.Statistic, N: d.N, Discarded: d.Discarded,
+	}
+	return nil
+}
+
+// Finite is a pointer to x, or nil where x is NaN or infinite: the form in
+// which documents hold a number that may not be known.
+func Finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func orNaN(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}

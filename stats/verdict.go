@@ -1,0 +1,56 @@
+package stats
+
+import "fmt"
+
+// Verdict says how far a result can be trusted.
+type Verdict string
+
+// The verdicts, from best to worst.
+const (
+	Trusted  Verdict = "trusted"  // nothing speaks against the result
+	Suspect  Verdict = "suspect"  // usable with the reasons in mind
+	Unusable Verdict = "unusable" // not to be used
+)
+
+// rank orders verdicts from best to worst.
+func (v Verdict) rank() int {
+	switch v {
+	case Trusted:
+		return 0
+	case Suspect:
+		return 1
+	}
+	return 2
+}
+
+// WorseThan reports whether v is a worse verdict than other.
+func (v Verdict) WorseThan(other Verdict) bool { return v.rank() > other.rank() }
+
+// Judgement is a verdict with its reasons. The zero value is not a judgement;
+// start from [NewJudgement].
+type Judgement struct {
+	Verdict Verdict  `json:"verdict"`
+	Reasons []string `json:"reasons"` // empty, never nil, when trusted
+}
+
+// NewJudgement is the judgement of a result that nothing speaks against yet.
+func NewJudgement() Judgement { return Judgement{Verdict: Trusted, Reasons: []string{}} }
+
+// Lower adds a reason, and lowers the verdict to v where it was better.
+func (j *Judgement) Lower(v Verdict, format string, args ...any) {
+	if v == Trusted {
+		panic("stats: a reason that leaves the verdict at trusted is a caveat, not a reason")
+	}
+	if v.WorseThan(j.Verdict) {
+		j.Verdict = v
+	}
+	j.Reasons = append(j.Reasons, fmt.Sprintf(format, args...))
+}
+
+// Join adds the reasons of other, and its verdict where that is worse.
+func (j *Judgement) Join(other Judgement) {
+	if other.Verdict.WorseThan(j.Verdict) {
+		j.Verdict = other.Verdict
+	}
+	j.Reasons = append(j.Reasons, other.Reasons...)
+}
