@@ -1,0 +1,72 @@
+package check
+
+import (
+	"math"
+	"slices"
+)
+
+// Pair is a clock's reading at the time that a reference showed.
+type Pair struct {
+	ReferenceNs float64
+	ClockNs     float64
+}
+
+// Rate is how fast a clock runs against a reference, over a whole
+// measurement.
+type Rate struct {
+	// Ratio is the clock's time over the reference's; 1 for a clock that is
+	// right. NaN where there are too few pairs.
+	Ratio float64
+	// WorstDeviation is the largest relative deviation of a stretch of the
+	// measurement from Ratio.
+	WorstDeviation float64
+	// Resolution is the relative deviation that the accuracy of the readings
+	// alone explains.
+	Resolution float64
+}
+
+// stretches of a measurement whose rates are compared.
+const stretches = 5
+
+// KeepsRate measures the rate over the whole and over each of five stretches
+// of about the same length. errorNs bounds the error of one pair: the accuracy
+// of both clocks and the time between their readings. The pairs are in the
+// order in which they were taken.
+func KeepsRate(pairs []Pair, errorNs float64) Rate {
+	var r Rate
+	var ratios []float64
+	for _, s := range stretch(pairs) {
+		span := s.to.ReferenceNs - s.from.ReferenceNs
+		ratios = append(ratios, (s.to.ClockNs-s.from.ClockNs)/span)
+		r.Resolution = math.Max(r.Resolution, 2*errorNs/span)
+	}
+	if len(ratios) < stretches {
+		return Rate{Ratio: math.NaN(), WorstDeviation: math.NaN(), Resolution: math.NaN()}
+	}
+	r.Ratio = slices.Sorted(slices.Values(ratios))[stretches/2]
+	for _, ratio := range ratios {
+		r.WorstDeviation = math.Max(r.WorstDeviation, math.Abs(ratio/r.Ratio-1))
+	}
+	return r
+}
+
+// piece is a stretch of a measurement, by its first and last pair.
+type piece struct{ from, to Pair }
+
+// stretch cuts the pairs into pieces of about the same length in time.
+func stretch(pairs []Pair) []piece {
+	if len(pairs) == 0 {
+		return nil
+	}
+	var pieces []piece
+	from := pairs[0]
+	last := pairs[len(pairs)-1].ReferenceNs
+	for _, p := range pairs[1:] {
+		left := float64(stretches - len(pieces))
+		if p.ReferenceNs > from.ReferenceNs && p.ReferenceNs-from.ReferenceNs >= (last-from.ReferenceNs)/left {
+			pieces = append(pieces, piece{from, p})
+			from = p
+		}
+	}
+	return pieces
+}

@@ -1,0 +1,64 @@
+// Package clocktest simulates clocks, and the machine that they are read on,
+// so that an algorithm can be proved against a truth that is known: thousands
+// of clocks with any quantum, cost and fault, without hardware and without
+// waiting.
+package clocktest
+
+import "math/rand/v2"
+
+// Machine is a simulated computer with one timeline. Reading a clock and
+// working take time on it; preemption takes the CPU away for a while.
+//
+// Its methods are for one goroutine.
+type Machine struct {
+	// WorkNs is how long one round of work takes, in nanoseconds.
+	WorkNs float64
+	// Preemption takes the CPU away now and then. Nil for a machine of one's own.
+	Preemption *Preemption
+
+	rng *rand.Rand
+	now float64
+}
+
+// Preemption is what a machine's other processes take.
+type Preemption struct {
+	// EveryNs is the mean CPU time between two preemptions (exponential).
+	EveryNs float64
+	// ForNs is the mean length of a preemption (exponential).
+	ForNs float64
+
+	due float64 // CPU time left until the next one
+}
+
+// NewMachine returns a machine whose every random choice follows from seed.
+func NewMachine(seed uint64) *Machine {
+	return &Machine{WorkNs: 0.5, rng: rand.New(rand.NewPCG(seed, 0xc10c))}
+}
+
+// Rand is the machine's source of random numbers.
+func (m *Machine) Rand() *rand.Rand { return m.rng }
+
+// NowNs is the true time since the machine was made, in nanoseconds.
+func (m *Machine) NowNs() float64 { return m.now }
+
+// Run lets the running thread have ns nanoseconds of CPU time, which takes
+// longer where it is preempted on the way.
+func (m *Machine) Run(ns float64) {
+	m.now += ns
+	p := m.Preemption
+	if p == nil {
+		return
+	}
+	if p.due == 0 {
+		p.due = p.EveryNs * m.rng.ExpFloat64()
+	}
+	for p.due -= ns; p.due <= 0; p.due += p.EveryNs * m.rng.ExpFloat64() {
+		m.now += p.ForNs * m.rng.ExpFloat64()
+	}
+}
+
+// Work spends rounds of work.
+func (m *Machine) Work(rounds int) { m.Run(float64(rounds) * m.WorkNs) }
+
+// Idle lets ns nanoseconds go by in which no thread runs.
+func (m *Machine) Idle(ns float64) { m.now += ns }

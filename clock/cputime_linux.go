@@ -1,0 +1,57 @@
+//go:build linux && (amd64 || arm64)
+
+package clock
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// userHz is the number of ticks a second of times(2), whatever rate the kernel
+// itself works with (time(7), "USER_HZ").
+const userHz = 100
+
+// cpuClock describes a clock that counts time on a CPU: it stands still while
+// its thread or process sleeps.
+func cpuClock(scope Scope, unitNs float64, api string) Clock {
+	return Clock{
+		API: api, Kind: KindCPU, Scope: scope, UnitNs: unitNs,
+		CountsSleep: No, CountsSuspend: No,
+	}
+}
+
+// openTimes opens times(2): user and system time of the process, without its
+// children.
+func openTimes() (*Clock, error) {
+	return New(cpuClock(ScopeProcess, 1e9/userHz, "times(2)"), func() int64 {
+		var t unix.Tms
+		unix.RawSyscall(unix.SYS_TIMES, uintptr(unsafe.Pointer(&t)), 0, 0)
+		return t.Utime + t.Stime
+	}), nil
+}
+
+// openClock opens what clock(3) of the C library reads: the process's CPU time,
+// cut to microseconds (CLOCKS_PER_SEC).
+func openClock() (*Clock, error) {
+	process := cpuClocks["process-cputime"]
+	if err := offered(process); err != nil {
+		return nil, err
+	}
+	read := gettimeBySyscall(process.id)
+	description := cpuClock(ScopeProcess, 1e3, "as clock(3): "+process.call()+", system call")
+	return New(description, func() int64 { return read() / 1e3 }), nil
+}
+
+// openRusage opens getrusage(2): user and system time together. The kernel
+// scales both to the exact run time, so that the sum is finer than the parts.
+func openRusage(who int, name string, scope Scope) opener {
+	return func() (*Clock, error) {
+		description := cpuClock(scope, 1e3, "getrusage("+name+")")
+		return New(description, func() int64 {
+			var u unix.Rusage
+			unix.RawSyscall(unix.SYS_GETRUSAGE, uintptr(who), uintptr(unsafe.Pointer(&u)), 0)
+			return (u.Utime.Sec+u.Stime.Sec)*1e6 + u.Utime.Usec + u.Stime.Usec
+		}), nil
+	}
+}

@@ -1,0 +1,162 @@
+package clock
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Sandwich is one reading of a counter between two readings of a reference
+// clock, each in its own ticks. The counter was read at some time within.
+type Sandwich struct{ Before, Counter, After int64 }
+
+// width is how long the sandwich took, in ticks of the reference.
+func (s Sandwich) width() int64 { return s.After - s.Before }
+
+const (
+	fitBins      = 32 // stretches of the span that each keep their tightest sandwiches
+	keptShare    = 4  // one in so many is kept
+	widestKept   = 3  // times the median width
+	leastFitting = 8  // fewer sandwiches are no calibration
+)
+
+// FitRate finds the counter's rate from sandwiches, by least squares of the
+// counter's reading over the middle of the sandwich. refUnitNs is the
+// reference's tick, in nanoseconds.
+//
+// Only the tightest sandwiches of each stretch of time are used: an interrupt
+// within a sandwich makes it wide. The interval joins two errors. The scatter
+// about the line gives the one of the regression. The other one is systematic:
+// a reading may lie anywhere within its sandwich, and those early in the span
+// may all lie at one end and those late in it at the other; the bound holds for
+// the worst case. A reading also stands for the whole step that its clock takes
+// until the next one; how large that is at most, the least distance of two
+// readings shows. All in all the bound is some four times the width of a
+// sandwich over the span: 50 ns over 100 ms make two parts per million.
+func FitRate(sandwiches []Sandwich, refUnitNs float64) (Rate, error) {
+	kept := tightest(sandwiches)
+	if len(kept) < leastFitting {
+		return Rate{}, fmt.Errorf("a counter's rate needs %d usable sandwiches or more, there are %d", leastFitting, len(kept))
+	}
+	seconds, ticks := points(kept, refUnitNs)
+	line, err := stats.LeastSquares(seconds, ticks)
+	if err != nil {
+		return Rate{}, fmt.Errorf("no line through the sandwiches: %w", err)
+	}
+	hz := line.Slope
+	if hz.Value <= 0 {
+		return Rate{}, errors.New("the counter does not advance with the reference clock")
+	}
+	uncertainty := hz.Value * slopeBound(seconds, halfWidths(kept, sandwiches, refUnitNs, hz.Value))
+	hz.Lo -= uncertainty
+	hz.Hi += uncertainty
+	hz.Unit, hz.Discarded = "Hz", len(sandwiches)-len(kept)
+	return NewRate(hz)
+}
+
+// tightest keeps the tightest sandwiches of each of some stretches of the span.
+func tightest(sandwiches []Sandwich) []Sandwich {
+	var kept []Sandwich
+	for _, bin := range bins(sandwiches) {
+		slices.SortFunc(bin, func(a, b Sandwich) int { return cmp.Compare(a.width(), b.width()) })
+		kept = append(kept, bin[:(len(bin)+keptShare-1)/keptShare]...)
+	}
+	limit := widestKept * (medianWidth(kept) + 1)
+	return slices.DeleteFunc(kept, func(s Sandwich) bool { return s.width() > limit })
+}
+
+// bins splits the span of the sandwiches into stretches of the same length.
+// Sandwiches whose reference ran backwards are left out.
+func bins(sandwiches []Sandwich) [][]Sandwich {
+	ordered := slices.DeleteFunc(slices.Clone(sandwiches), func(s Sandwich) bool { return s.width() < 0 })
+	if len(ordered) == 0 {
+		return nil
+	}
+	slices.SortFunc(ordered, func(a, b Sandwich) int { return cmp.Compare(a.Before, b.Before) })
+	first := ordered[0].Before
+	length := (ordered[len(ordered)-1].Before-first)/fitBins + 1
+	var split [][]Sandwich
+	for len(ordered) > 0 {
+		bin := (ordered[0].Before - first) / length
+		end := slices.IndexFunc(ordered, func(s Sandwich) bool { return (s.Before-first)/length != bin })
+		if end < 0 {
+			end = len(ordered)
+		}
+		split = append(split, ordered[:end])
+		ordered = ordered[end:]
+	}
+	return split
+}
+
+func medianWidth(sandwiches []Sandwich) int64 {
+	if len(sandwiches) == 0 {
+		return 0
+	}
+	widths := make([]int64, len(sandwiches))
+	for i, s := range sandwiches {
+		widths[i] = s.width()
+	}
+	slices.Sort(widths)
+	return widths[len(widths)/2]
+}
+
+// points are the middles of the sandwiches in seconds, and the counter's ticks,
+// both from the first sandwich on, where a float64 holds them to the digit.
+func points(sandwiches []Sandwich, refUnitNs float64) (seconds, ticks []float64) {
+	first := sandwiches[0]
+	for _, s := range sandwiches {
+		middle := float64(s.Before-first.Before)/2 + float64(s.After-first.Before)/2
+		seconds = append(seconds, middle*refUnitNs/1e9)
+		ticks = append(ticks, float64(s.Counter-first.Counter))
+	}
+	return seconds, ticks
+}
+
+// halfWidths is how far from the middle of its sandwich each reading may have
+// been taken, in seconds, the steps of both clocks included.
+func halfWidths(kept, all []Sandwich, refUnitNs, hz float64) []float64 {
+	var references, counters []int64
+	for _, s := range all {
+		references = append(references, s.Before, s.After)
+		counters = append(counters, s.Counter)
+	}
+	referenceStep, counterStep := leastStep(references), leastStep(counters)
+	half := make([]float64, len(kept))
+	for i, s := range kept {
+		half[i] = (float64(s.width()+referenceStep)*refUnitNs/1e9 + float64(counterStep)/hz) / 2
+	}
+	return half
+}
+
+// leastStep is the least distance of two readings that differ, which is the
+// clock's step or more. It sorts the readings.
+func leastStep(readings []int64) int64 {
+	slices.Sort(readings)
+	least := int64(math.MaxInt64)
+	for i := 1; i < len(readings); i++ {
+		if step := readings[i] - readings[i-1]; step > 0 {
+			least = min(least, step)
+		}
+	}
+	return least
+}
+
+// slopeBound is the relative error of a least squares slope over x when each x
+// may be off by its half width, in the worst case: the slope is the sum of the
+// y weighted by (x - mean) / sum of squares.
+func slopeBound(x, half []float64) float64 {
+	mean := 0.0
+	for _, xi := range x {
+		mean += xi / float64(len(x))
+	}
+	squares, bound := 0.0, 0.0
+	for i, xi := range x {
+		squares += (xi - mean) * (xi - mean)
+		bound += math.Abs(xi-mean) * half[i]
+	}
+	return bound / squares
+}

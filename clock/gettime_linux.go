@@ -1,0 +1,163 @@
+//go:build linux && (amd64 || arm64)
+
+package clock
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// posixClock is one clock ID of clock_gettime(2), read in nanoseconds.
+type posixClock struct {
+	id   int32
+	name string // as the C constant
+	Clock
+}
+
+// posixClocks are the clock IDs by the names of this package. What each counts
+// is in clock_gettime(2) and in the kernel's Documentation/core-api/timekeeping.
+var posixClocks = map[string]posixClock{
+	"realtime": {unix.CLOCK_REALTIME, "CLOCK_REALTIME", Clock{
+		Calendar: true, Settable: true, CountsSuspend: Yes}},
+	"realtime-coarse": {unix.CLOCK_REALTIME_COARSE, "CLOCK_REALTIME_COARSE", Clock{
+		Calendar: true, Settable: true, CountsSuspend: Yes}},
+	"monotonic":        {unix.CLOCK_MONOTONIC, "CLOCK_MONOTONIC", Clock{CountsSuspend: No}},
+	"monotonic-raw":    {unix.CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW", Clock{CountsSuspend: No}},
+	"monotonic-coarse": {unix.CLOCK_MONOTONIC_COARSE, "CLOCK_MONOTONIC_COARSE", Clock{CountsSuspend: No}},
+	"boottime":         {unix.CLOCK_BOOTTIME, "CLOCK_BOOTTIME", Clock{CountsSuspend: Yes}},
+	"tai": {unix.CLOCK_TAI, "CLOCK_TAI", Clock{
+		Calendar: true, Settable: true, CountsSuspend: Yes}},
+}
+
+// cpuClocks are the clock IDs that count time on a CPU. The vDSO passes them
+// on to the system call, so that they are read by it.
+var cpuClocks = map[string]posixClock{
+	"process-cputime": {unix.CLOCK_PROCESS_CPUTIME_ID, "CLOCK_PROCESS_CPUTIME_ID", Clock{
+		Scope: ScopeProcess}},
+	"thread-cputime": {unix.CLOCK_THREAD_CPUTIME_ID, "CLOCK_THREAD_CPUTIME_ID", Clock{
+		Scope: ScopeThread}},
+}
+
+// openPosix opens a clock ID through the vDSO where there is one, and through
+// the system call otherwise.
+func openPosix(p posixClock) opener {
+	return func() (*Clock, error) {
+		if err := offered(p); err != nil {
+			return nil, err
+		}
+		read, api := gettime(p)
+		return New(wallClock(p.Clock, api), read), nil
+	}
+}
+
+// openPosixSyscall opens a clock ID through the system call, past the vDSO.
+func openPosixSyscall(p posixClock) opener {
+	return func() (*Clock, error) {
+		if err := offered(p); err != nil {
+			return nil, err
+		}
+		return New(wallClock(p.Clock, p.call()+", system call"), gettimeBySyscall(p.id)), nil
+	}
+}
+
+// openCPUTime opens a clock ID that counts time on a CPU.
+func openCPUTime(p posixClock) opener {
+	return func() (*Clock, error) {
+		if err := offered(p); err != nil {
+			return nil, err
+		}
+		description := cpuClock(p.Scope, 1, p.call()+", system call")
+		return New(description, gettimeBySyscall(p.id)), nil
+	}
+}
+
+// wallClock fills in what all wall clocks of the kernel have in common.
+func wallClock(c Clock, api string) Clock {
+	c.API, c.Kind, c.Scope, c.UnitNs, c.CountsSleep = api, KindWall, ScopeMachine, 1, Yes
+	return c
+}
+
+func (p posixClock) call() string { return "clock_gettime(" + p.name + ")" }
+
+// offered is the error of a kernel that does not know the clock ID.
+func offered(p posixClock) error {
+	var t unix.Timespec
+	if err := unix.ClockGettime(p.id, &t); err != nil {
+		return &Unavailable{
+			Reason: NoSystemCall,
+			Detail: fmt.Sprintf("%s: %v", p.call(), err),
+			Remedy: "a newer kernel, or a sandbox that allows the call",
+		}
+	}
+	return nil
+}
+
+// gettime is the way to read the clock ID, and its description. A vDSO whose
+// reading lies outside of the system calls around it is not used.
+func gettime(p posixClock) (read func() int64, api string) {
+	v, err := kernelVDSO()
+	direct := gettimeBySyscall(p.id)
+	if err != nil {
+		return direct, fmt.Sprintf("%s, system call (vDSO: %v)", p.call(), err)
+	}
+	fast := gettimeByVDSO(v.clockGettime, p.id)
+	if !agree(direct, fast) {
+		return direct, p.call() + ", system call (the vDSO reads something else)"
+	}
+	if !muchFaster(fast, direct) {
+		return fast, p.call() + ", which the vDSO passes on to the system call"
+	}
+	return fast, p.call() + " in the vDSO"
+}
+
+func gettimeByVDSO(function uintptr, id int32) func() int64 {
+	return func() int64 {
+		seconds, nanoseconds := callClockGettime(function, uintptr(id))
+		return seconds*1e9 + nanoseconds
+	}
+}
+
+// gettimeBySyscall reads without telling the Go scheduler, whose part would
+// otherwise be measured along.
+func gettimeBySyscall(id int32) func() int64 {
+	return func() int64 {
+		var t unix.Timespec
+		unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&t)), 0)
+		return t.Nano()
+	}
+}
+
+// agree reports whether a reading of b lies between two of a. One try of three
+// is enough, since a clock may be set between them.
+func agree(a, b func() int64) bool {
+	for range 3 {
+		before, between, after := a(), b(), a()
+		if before <= between && between <= after {
+			return true
+		}
+	}
+	return false
+}
+
+// muchFaster reports whether fast takes less than 2/3 of the time of slow, each
+// in its best of several runs. That is how a clock that is read in user space
+// is told from one that enters the kernel behind the same function.
+func muchFaster(fast, slow func() int64) bool {
+	return 3*leastDuration(fast) < 2*leastDuration(slow)
+}
+
+func leastDuration(read func() int64) time.Duration {
+	const runs, readings = 8, 16
+	least := time.Duration(1<<63 - 1)
+	for range runs {
+		start := time.Now()
+		for range readings {
+			read()
+		}
+		least = min(least, time.Since(start))
+	}
+	return least
+}

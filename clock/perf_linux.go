@@ -1,0 +1,134 @@
+//go:build linux && (amd64 || arm64)
+
+package clock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// perfEvent is one event of perf_event_open(2).
+type perfEvent struct {
+	name   string // as the C constant
+	kind   uint32
+	config uint64
+}
+
+var perfEvents = map[string]perfEvent{
+	"perf-task-clock":   {"PERF_COUNT_SW_TASK_CLOCK", unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_TASK_CLOCK},
+	"perf-cycles":       {"PERF_COUNT_HW_CPU_CYCLES", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
+	"perf-ref-cycles":   {"PERF_COUNT_HW_REF_CPU_CYCLES", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_REF_CPU_CYCLES},
+	"perf-instructions": {"PERF_COUNT_HW_INSTRUCTIONS", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS},
+}
+
+// perfReading is what read(2) gives, in the format that openPerf asks for.
+type perfReading struct {
+	value, enabledNs, runningNs uint64
+}
+
+// openPerf opens an event for the calling thread, in user space only: that
+// needs the least permission, and leaves the kernel's part of a reading out.
+func openPerf(event perfEvent) opener {
+	return func() (*Clock, error) {
+		attributes := unix.PerfEventAttr{
+			Type: event.kind, Config: event.config,
+			Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+			Bits:        unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+			Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+		}
+		fd, err := unix.PerfEventOpen(&attributes, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return nil, perfRefusal(os.DirFS("/"), event, err)
+		}
+		if err := perfCounts(fd, event); err != nil {
+			unix.Close(fd)
+			return nil, err
+		}
+		return perfClock(fd, event), nil
+	}
+}
+
+func perfClock(fd int, event perfEvent) *Clock {
+	description := Clock{
+		API: "read(2) of perf_event_open(" + event.name + ")", Kind: KindCounter, Scope: ScopeThread,
+		CountsSleep: No, CountsSuspend: No,
+	}
+	if event.kind == unix.PERF_TYPE_SOFTWARE {
+		description.Kind, description.UnitNs = KindCPU, 1
+	}
+	c := New(description, func() int64 { return int64(readPerf(fd).value) })
+	c.running = func() float64 {
+		r := readPerf(fd)
+		if r.enabledNs == 0 {
+			return 1
+		}
+		return float64(r.runningNs) / float64(r.enabledNs)
+	}
+	c.close = func() error { return unix.Close(fd) }
+	return c
+}
+
+// readPerf is a reading without the Go scheduler. A failed one is zero: the
+// event was seen to count when it was opened.
+func readPerf(fd int) (r perfReading) {
+	unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&r)), unsafe.Sizeof(r))
+	return r
+}
+
+// perfCounts sees to it that the event counts at all. Some virtual machines
+// accept an event and never count it.
+func perfCounts(fd int, event perfEvent) error {
+	before := readPerf(fd)
+	Spin(10_000)
+	if readPerf(fd).value > before.value {
+		return nil
+	}
+	return &Unavailable{
+		Reason: NotSupportedHere,
+		Detail: "perf_event_open(" + event.name + ") succeeded, but the event does not count",
+		Remedy: "give the virtual machine a performance monitoring unit, or run on the host",
+	}
+}
+
+// perfRefusal turns the error of perf_event_open(2) into a reason; which error
+// means what is in that manual page, "ERRORS".
+func perfRefusal(root fs.FS, event perfEvent, err error) *Unavailable {
+	u := &Unavailable{
+		Reason: Refused,
+		Detail: fmt.Sprintf("perf_event_open(%s): %v", event.name, err),
+	}
+	switch {
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		u.Reason, u.Remedy = PermissionDenied, perfPermission(root)
+	case errors.Is(err, unix.ENOSYS):
+		u.Reason, u.Remedy = NoSystemCall, "a kernel with CONFIG_PERF_EVENTS, or a sandbox that allows the call"
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV),
+		errors.Is(err, unix.ENXIO), errors.Is(err, unix.EINVAL):
+		u.Reason = NotSupportedHere
+		u.Remedy = "on a virtual machine, let the host pass a performance monitoring unit on; some processors lack the event"
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		u.Remedy = "raise the limit of open files (ulimit -n)"
+	case errors.Is(err, unix.EBUSY):
+		u.Remedy = "end the other program that holds the performance counters"
+	}
+	return u
+}
+
+// perfPermission says what allows the event, beside the present value of
+// kernel.perf_event_paranoid where it can be read
+// (Documentation/admin-guide/perf-security).
+func perfPermission(root fs.FS) string {
+	remedy := "run with CAP_PERFMON, or set the sysctl kernel.perf_event_paranoid to 2 or less"
+	value, err := fs.ReadFile(root, "proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		return remedy + "; a container's seccomp profile may forbid it as well"
+	}
+	return fmt.Sprintf("%s (now %.8s); a container's seccomp profile may forbid it as well",
+		remedy, strings.TrimSpace(string(value)))
+}

@@ -1,0 +1,42 @@
+//go:build linux && (amd64 || arm64)
+
+package clock
+
+import (
+	"maps"
+
+	"golang.org/x/sys/unix"
+)
+
+// goTimeCountsSuspend: Go reads CLOCK_MONOTONIC, which stands still.
+const goTimeCountsSuspend = No
+
+// systemClocks are the clocks of Linux.
+var systemClocks = linuxClocks()
+
+func linuxClocks() map[string]opener {
+	clocks := map[string]opener{
+		"monotonic-syscall": openPosixSyscall(posixClocks["monotonic"]),
+		"gettimeofday":      openGettimeofday,
+		"time":              openTime,
+		"times":             openTimes,
+		"clock":             openClock,
+		"getrusage-self":    openRusage(unix.RUSAGE_SELF, "RUSAGE_SELF", ScopeProcess),
+		"getrusage-thread":  openRusage(unix.RUSAGE_THREAD, "RUSAGE_THREAD", ScopeThread),
+	}
+	maps.Insert(clocks, openersOf(posixClocks, openPosix))
+	maps.Insert(clocks, openersOf(cpuClocks, openCPUTime))
+	maps.Insert(clocks, openersOf(perfEvents, openPerf))
+	return clocks
+}
+
+// openersOf makes an opener of each description.
+func openersOf[T any](descriptions map[string]T, open func(T) opener) func(func(string, opener) bool) {
+	return func(yield func(string, opener) bool) {
+		for name, d := range descriptions {
+			if !yield(name, open(d)) {
+				return
+			}
+		}
+	}
+}

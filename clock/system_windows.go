@@ -1,0 +1,91 @@
+package clock
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// goTimeCountsSuspend: Go reads the interrupt time, of which the documents say
+// that it counts the time asleep, or the performance counter, of which they
+// do not say.
+const goTimeCountsSuspend = Unknown
+
+// fileTimeUnitNs is the unit of a FILETIME.
+const fileTimeUnitNs = 100
+
+var (
+	kernel32                  = windows.NewLazySystemDLL("kernel32.dll")
+	queryPerformanceCounter   = kernel32.NewProc("QueryPerformanceCounter")
+	queryPerformanceFrequency = kernel32.NewProc("QueryPerformanceFrequency")
+	getThreadTimes            = kernel32.NewProc("GetThreadTimes")
+)
+
+// systemClocks are the clocks of Windows.
+var systemClocks = map[string]opener{
+	"realtime":        openFileTime("GetSystemTimePreciseAsFileTime", windows.GetSystemTimePreciseAsFileTime),
+	"realtime-coarse": openFileTime("GetSystemTimeAsFileTime", windows.GetSystemTimeAsFileTime),
+	"monotonic":       openPerformanceCounter,
+	"process-cputime": openProcessTimes,
+	"thread-cputime":  openThreadTimes,
+}
+
+// openFileTime opens a calendar clock, in 100 ns since 1970.
+func openFileTime(api string, get func(*windows.Filetime)) opener {
+	return func() (*Clock, error) {
+		return New(Clock{API: api, Kind: KindWall, Scope: ScopeMachine, UnitNs: fileTimeUnitNs,
+			Calendar: true, Settable: true, CountsSleep: Yes, CountsSuspend: Yes,
+		}, func() int64 {
+			var t windows.Filetime
+			get(&t)
+			return t.Nanoseconds() / fileTimeUnitNs
+		}), nil
+	}
+}
+
+func openPerformanceCounter() (*Clock, error) {
+	var hz int64
+	ok, _, err := syscall.SyscallN(queryPerformanceFrequency.Addr(), uintptr(unsafe.Pointer(&hz)))
+	if ok == 0 || hz <= 0 {
+		return nil, &Unavailable{Reason: Refused, Detail: fmt.Sprintf("QueryPerformanceFrequency: %v", err)}
+	}
+	function := queryPerformanceCounter.Addr()
+	return New(Clock{API: "QueryPerformanceCounter", Kind: KindWall, Scope: ScopeMachine, UnitNs: 1e9 / float64(hz),
+		CountsSleep: Yes, CountsSuspend: Unknown,
+	}, func() int64 {
+		var ticks int64
+		syscall.SyscallN(function, uintptr(unsafe.Pointer(&ticks)))
+		return ticks
+	}), nil
+}
+
+func openProcessTimes() (*Clock, error) {
+	process := windows.CurrentProcess()
+	return New(cpuTimes("GetProcessTimes", ScopeProcess), func() int64 {
+		var created, exited, kernel, user windows.Filetime
+		windows.GetProcessTimes(process, &created, &exited, &kernel, &user)
+		return duration(kernel) + duration(user)
+	}), nil
+}
+
+func openThreadTimes() (*Clock, error) {
+	thread, function := windows.CurrentThread(), getThreadTimes.Addr()
+	return New(cpuTimes("GetThreadTimes", ScopeThread), func() int64 {
+		var created, exited, kernel, user windows.Filetime
+		syscall.SyscallN(function, uintptr(thread),
+			uintptr(unsafe.Pointer(&created)), uintptr(unsafe.Pointer(&exited)),
+			uintptr(unsafe.Pointer(&kernel)), uintptr(unsafe.Pointer(&user)))
+		return duration(kernel) + duration(user)
+	}), nil
+}
+
+func cpuTimes(api string, scope Scope) Clock {
+	return Clock{API: api, Kind: KindCPU, Scope: scope, UnitNs: fileTimeUnitNs, CountsSleep: No, CountsSuspend: No}
+}
+
+// duration is a FILETIME that holds no date, in its own unit.
+func duration(t windows.Filetime) int64 {
+	return int64(t.HighDateTime)<<32 | int64(t.LowDateTime)
+}

@@ -1,0 +1,132 @@
+//go:build linux && (amd64 || arm64)
+
+package clock
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// theInstruction reads this architecture's counter.
+var theInstruction = map[string]instruction{"amd64": instructionRDTSC, "arm64": instructionCNTVCT}[runtime.GOARCH]
+
+func reasonOf(err error) Reason {
+	var u *Unavailable
+	if errors.As(err, &u) {
+		return u.Reason
+	}
+	return ""
+}
+
+func trialStatus(t *testing.T, i instruction, disable bool) unix.WaitStatus {
+	t.Helper()
+	status, err := runTrial(i, disable)
+	if err != nil {
+		t.Skipf("this sandbox refuses a child: %v", err)
+	}
+	return status
+}
+
+func TestTrialOfAGoodInstruction(t *testing.T) {
+	if err := judge(theInstruction, trialStatus(t, theInstruction, false)); err != nil {
+		t.Skipf("this machine has no readable counter: %v", err)
+	}
+	if _, err := tried(theInstruction); err != nil {
+		t.Errorf("the remembered trial says %v, a new one nothing", err)
+	}
+}
+
+func TestTrialOfAnUndefinedInstruction(t *testing.T) {
+	status := trialStatus(t, instructionUndefined, false)
+	if status.CoreDump() {
+		t.Error("the child wrote a core file")
+	}
+	if got := reasonOf(judge(instructionUndefined, status)); got != NoInstruction {
+		t.Errorf("the child ended with %v: reason %q, want %q", status, got, NoInstruction)
+	}
+}
+
+// A kernel of arm64 before 6.12 can't disable the counter: then the child
+// exits as if it were not asked to.
+func TestTrialOfADisabledCounter(t *testing.T) {
+	status := trialStatus(t, theInstruction, true)
+	if status.CoreDump() {
+		t.Error("the child wrote a core file")
+	}
+	if runtime.GOARCH != "amd64" && status.Exited() {
+		t.Skip("this kernel can't disable the counter")
+	}
+	if got := reasonOf(judge(theInstruction, status)); got != DisabledForProcess {
+		t.Errorf("the child ended with %v: reason %q, want %q", status, got, DisabledForProcess)
+	}
+}
+
+// The host program must not notice the child, by signal or by waiting for any.
+func TestTrialIsNotSeenByTheHost(t *testing.T) {
+	quiet := cloneTrial(instructionUndefined, false, 0)
+	if quiet < 0 {
+		t.Skipf("this system refuses a child without an exit signal: %v", unix.Errno(-quiet))
+	}
+	if _, err := unix.Wait4(quiet, nil, unix.WALL, nil); err != nil {
+		t.Fatal(err)
+	}
+	children := make(chan os.Signal, 8)
+	signal.Notify(children, unix.SIGCHLD)
+	defer signal.Stop(children)
+	child, err := forkTrial(instructionUndefined, false)
+	if err != nil {
+		t.Skip(err)
+	}
+	if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err != unix.ECHILD {
+		t.Errorf("waiting for any child gives %d, %v", pid, err)
+	}
+	if _, err := unix.Wait4(child, nil, unix.WALL, nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-children:
+		t.Error("the child announced its end")
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+func TestJudgeOfOtherEnds(t *testing.T) {
+	cases := map[string]struct {
+		i      instruction
+		status unix.WaitStatus
+		want   Reason
+	}{
+		"exited":                  {instructionRDTSC, 0, ""},
+		"exited with 3":           {instructionRDTSC, 3 << 8, Trapped},
+		"illegal on amd64":        {instructionRDTSCP, unix.WaitStatus(unix.SIGILL), NoInstruction},
+		"illegal on arm64":        {instructionCNTVCT, unix.WaitStatus(unix.SIGILL), Trapped},
+		"segmentation fault":      {instructionRDTSC, unix.WaitStatus(unix.SIGSEGV), DisabledForProcess},
+		"killed by a system call": {instructionRDTSC, unix.WaitStatus(unix.SIGSYS), Trapped},
+	}
+	for name, c := range cases {
+		err := judge(c.i, c.status)
+		if got := reasonOf(err); got != c.want || (err == nil) != (c.want == "") {
+			t.Errorf("%s: %v, want reason %q", name, err, c.want)
+		}
+	}
+}
+
+// Where no child is allowed the kernel's word on this thread decides. This test
+// reads the counter itself, so that the kernel can't call it disabled.
+func TestUntriedAsksTheKernel(t *testing.T) {
+	if err := judge(theInstruction, trialStatus(t, theInstruction, false)); err != nil {
+		t.Skip(err)
+	}
+	if err := untried(theInstruction); err != nil {
+		t.Errorf("the counter works, and yet %v", err)
+	}
+	if got := reasonOf(permitted(theInstruction, unix.PR_TSC_SIGSEGV)); got != DisabledForProcess {
+		t.Errorf("with the counter disabled the reason is %q", got)
+	}
+}

@@ -1,0 +1,23 @@
+// Chronoscope answers one question: how fast does X run on machine Y, and how
+// far can the number be trusted?
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"chronoscope/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr})
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chronoscope:", err)
+	}
+	os.Exit(cli.ExitStatus(err))
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/stats"
+	"chronoscope/timermeter"
+)
+
+// newClocks is the command that ranks clocks.
+func newClocks(f *flags, s Streams) *cobra.Command {
+	sortBy := "quality"
+	cmd := &cobra.Command{
+		Use:   "clocks [NAME ...]",
+		Short: "Rank the clocks of this machine: accuracy, cost, spread, quality",
+		Long: `Measures every clock that a program can read on this machine, or those named,
+and ranks them.
+
+  accuracy  the distance between two values that the clock can show, found from
+            its readings and not from its unit, and how far that may be off
+  cost      what one call takes, as the median; p99 is the dearest in a hundred
+  spread    the share of calls whose cost is within one accuracy of the median
+  quality   accuracy^-0.1 x cost^-0.1 x spread^0.5, both in cycles of the core
+            (Kuperberg, Krogmann, Reussner: Metric-based Selection of Timer
+            Methods, ICPE 2011); 0 for a clock that steps back, changes its
+            rate, or disagrees between threads`,
+		Example: `  chronoscope clocks                           every clock, best first
+  chronoscope clocks monotonic tsc --thorough  two of them, more precisely
+  chronoscope clocks --sort cost               the cheapest first
+  chronoscope clocks --format csv -o clocks.csv`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return rankClocks(cmd.Context(), f, s, names, sortBy)
+		},
+	}
+	cmd.Flags().StringVar(&sortBy, "sort", sortBy, "order: quality, accuracy or cost")
+	return cmd
+}
+
+// rankClocks measures, and writes the ranking.
+func rankClocks(ctx context.Context, f *flags, s Streams, names []string, sortBy string) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if err := report.SortBy(nil, sortBy); err != nil {
+		return usagef("--sort: %v", err)
+	}
+	header := record.NewHeader("clocks", machine.Identify(), set.seed)
+	ranking, err := measureClocks(ctx, set, s, &header, names)
+	if err != nil && !errors.Is(err, errInterrupted) {
+		return err
+	}
+	d := record.Clocks{Header: header, Ranking: ranking}
+	report.SortBy(d.Clocks, sortBy)
+	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
+		return writeClocks(w, set.format, d, style)
+	}); written != nil {
+		return written
+	}
+	if err != nil {
+		return err
+	}
+	return set.met(verdicts(d.Clocks))
+}
+
+func writeClocks(w io.Writer, format report.Format, d record.Clocks, style report.Style) error {
+	switch format {
+	case report.JSON:
+		return report.WriteJSON(w, d)
+	case report.CSV:
+		return report.ClocksCSV(w, d)
+	}
+	report.Clocks(w, d, style)
+	return nil
+}
+
+// measureClocks ranks the clocks and completes the header. With
+// errInterrupted comes what was measured so far.
+func measureClocks(ctx context.Context, set settings, s Streams, header *record.Header, names []string) (record.Ranking, error) {
+	bar := newProgress(s.Err)
+	local, err := timermeter.RankLocal(ctx, timermeter.Request{
+		Plan: set.plan, Names: names, CPUs: set.cpus, Seed: set.seed, Progress: bar.show,
+	})
+	bar.end()
+	var unknown *clock.UnknownName
+	switch {
+	case errors.As(err, &unknown):
+		return record.Ranking{}, usagef("%v", err)
+	case ctx.Err() != nil && local != nil:
+		err = errInterrupted
+	case err != nil:
+		return record.Ranking{}, err
+	}
+	header.Finish(err != nil)
+	header.Caveats = append(header.Caveats, local.Caveats...)
+	header.Machine.CoreHz = valueOf(local.CoreHz)
+	ranking := record.NewRanking(local.Ratings, local.Unavailable)
+	for _, c := range local.Counters {
+		ranking.Counters = append(ranking.Counters, record.NewCounter(c))
+		header.Machine.TSCHz = stats.Finite(c.Rate.Hz.Value)
+	}
+	return ranking, err
+}
+
+func valueOf(e *stats.Estimate) *float64 {
+	if e == nil {
+		return nil
+	}
+	return stats.Finite(e.Value)
+}
+
+func verdicts(clocks []record.Clock) map[string]stats.Verdict {
+	v := map[string]stats.Verdict{}
+	for _, c := range clocks {
+		v[c.Name] = c.Verdict
+	}
+	return v
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+
+	"github.com/google/renameio/v2/maybe"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"chronoscope/machine"
+	"chronoscope/report"
+	"chronoscope/stats"
+	"chronoscope/timermeter"
+)
+
+// flags are those of every command.
+type flags struct {
+	format          string
+	output          string
+	quick, thorough bool
+	seed            uint64
+	cpus            string
+	require         string
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.format, "format", "text", "form of the result: text, json or csv")
+	set.StringVarP(&f.output, "output", "o", "", "write the result to this `file` instead of standard output")
+	set.BoolVar(&f.quick, "quick", false, "take less time, for less precision")
+	set.BoolVar(&f.thorough, "thorough", false, "take more time, for more precision")
+	set.Uint64Var(&f.seed, "seed", 0, "`number` that fixes every random choice (default: another each time)")
+	set.StringVar(&f.cpus, "cpu", "", "keep the measuring thread to these CPUs, a `list` such as 0,2-3")
+	set.StringVar(&f.require, "require", "", "exit with 1 if a result's verdict is worse than `verdict`: trusted or suspect")
+}
+
+// settings are flags that were found good.
+type settings struct {
+	format  report.Format
+	output  string
+	plan    timermeter.Plan
+	seed    uint64
+	cpus    []int
+	require stats.Verdict // empty where nothing is required
+}
+
+// check turns flags into settings, or says which one is wrong and what is
+// allowed.
+func (f *flags) check() (settings, error) {
+	s := settings{output: f.output, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
+	var err error
+	if s.format, err = report.ParseFormat(f.format); err != nil {
+		return s, usagef("--format: %v", err)
+	}
+	switch {
+	case f.quick && f.thorough:
+		return s, usagef("--quick and --thorough exclude one another: give one of them")
+	case f.quick:
+		s.plan = timermeter.QuickPlan
+	case f.thorough:
+		s.plan = timermeter.ThoroughPlan
+	}
+	switch s.require {
+	case "", stats.Trusted, stats.Suspect:
+	default:
+		return s, usagef("--require: no verdict %q can be required: use trusted or suspect", f.require)
+	}
+	if f.cpus != "" {
+		if s.cpus, err = machine.ParseCPUList(f.cpus); err != nil {
+			return s, usagef("--cpu: %v", err)
+		}
+	}
+	if s.seed == 0 {
+		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
+	}
+	return s, nil
+}
+
+// write hands the rendered result to standard output or, whole or not at all,
+// to the file.
+func (s settings) write(stdout io.Writer, render func(io.Writer, report.Style) error) error {
+	if s.output == "" {
+		return render(stdout, report.Style{Color: showsColor(stdout)})
+	}
+	var b bytes.Buffer
+	if err := render(&b, report.Style{}); err != nil {
+		return err
+	}
+	if err := maybe.WriteFile(s.output, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the result to %s: %w: choose a place that can be written with -o", s.output, err)
+	}
+	return nil
+}
+
+// showsColor reports that w is a terminal whose user wants colours
+// (no-color.org).
+func showsColor(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// met reports an error where a verdict is worse than what is required.
+func (s settings) met(verdicts map[string]stats.Verdict) error {
+	if s.require == "" {
+		return nil
+	}
+	worse := 0
+	var one string
+	for name, v := range verdicts {
+		if v.WorseThan(s.require) {
+			worse++
+			if one == "" || name < one {
+				one = name
+			}
+		}
+	}
+	if worse > 0 {
+		return fmt.Errorf("%d of %d results are worse than %s, as %s is required with --require: %s is %s", worse, len(verdicts), s.require, s.require, one, verdicts[one])
+	}
+	return nil
+}

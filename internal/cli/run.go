@@ -1,0 +1,122 @@
+// Package cli is the command line: one file a subcommand, each from flags to
+// the library to a report.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Streams are where the command reads and writes.
+type Streams struct {
+	Out, Err io.Writer
+}
+
+// Run runs the command with its arguments, without the program's name. Its
+// error tells the exit status: see [ExitStatus].
+func Run(ctx context.Context, args []string, s Streams) error {
+	root := newRoot(s)
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+// newRoot is the command without a subcommand: the report card.
+func newRoot(s Streams) *cobra.Command {
+	f := &flags{}
+	root := &cobra.Command{
+		Use:   "chronoscope",
+		Short: "How fast does X run on machine Y, and how far can the number be trusted?",
+		Long: `Chronoscope measures time, and first of all its own clocks.
+
+Without a subcommand it prints the report card of this machine: what the
+machine is, which clocks a program can read on it and how good each is, and
+which one to use for what.`,
+		Example: `  chronoscope                  the report card of this machine
+  chronoscope clocks           every clock, ranked by quality
+  chronoscope clocks --format json | jq .best`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return reportCard(cmd.Context(), f, s)
+		},
+	}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("there is no command %q: use one of %s", args[0], strings.Join(subcommands(root), ", "))
+		}
+		return nil
+	}
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v: the flags of %q are %s", err, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
+	})
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	f.register(root.PersistentFlags())
+	root.AddCommand(newClocks(f, s))
+	return root
+}
+
+func subcommands(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return names
+}
+
+// version is the module's version, the commit it was built from, and what it
+// was built with.
+func version() string {
+	v, commit := "(devel)", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = " " + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return fmt.Sprintf("%s%s (%s %s/%s)", v, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// usageError is a wrong use of the command: exit status 2.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// errInterrupted says that the user stopped the command: exit status 130.
+var errInterrupted = errors.New("interrupted")
+
+// ExitStatus is the status with which the process ends after Run's error.
+func ExitStatus(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return 2
+	case errors.Is(err, errInterrupted):
+		return 130
+	}
+	return 1
+}

@@ -1,0 +1,78 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// callingThread is what sched_setaffinity(2) takes for the calling thread.
+const callingThread = 0
+
+const seccompRemedy = "a container's seccomp profile has to allow sched_getaffinity and sched_setaffinity"
+
+func affinity() ([]int, error) {
+	set := unix.NewCPUSet(maxCPU + 1)
+	if err := unix.SchedGetaffinityDynamic(callingThread, set); err != nil {
+		return nil, &AffinityError{
+			Operation: "asking for the CPUs of this thread",
+			Err:       fmt.Errorf("sched_getaffinity: %w", err),
+			Remedy:    seccompRemedy,
+		}
+	}
+	var cpus []int
+	for cpu := range maxCPU + 1 {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}
+
+func setAffinity(cpus []int) error {
+	before, err := affinity()
+	if err != nil {
+		return err
+	}
+	if err := schedSetaffinity(cpus); err != nil {
+		return err
+	}
+	after, err := affinity()
+	if err != nil {
+		return err
+	}
+	if missing := without(cpus, after); len(missing) > 0 {
+		err := fmt.Errorf("the kernel left out CPU %s", FormatCPUList(missing))
+		return errors.Join(bindingError(cpus, err, cpusetRemedy), restoreAffinity(before))
+	}
+	return nil
+}
+
+// restoreAffinity gives a thread back the CPUs it had. Those that have gone
+// offline meanwhile are no error.
+func restoreAffinity(cpus []int) error { return schedSetaffinity(cpus) }
+
+const cpusetRemedy = "name CPUs that are online and in this process's cpuset"
+
+func schedSetaffinity(cpus []int) error {
+	set := unix.NewCPUSet(maxCPU + 1)
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	err := unix.SchedSetaffinityDynamic(callingThread, set)
+	if err == nil {
+		return nil
+	}
+	remedy := seccompRemedy
+	if errors.Is(err, unix.EINVAL) {
+		remedy = cpusetRemedy
+	}
+	return bindingError(cpus, fmt.Errorf("sched_setaffinity: %w", err), remedy)
+}
+
+// without is cpus less those in others.
+func without(cpus, others []int) []int {
+	return slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return slices.Contains(others, cpu) })
+}

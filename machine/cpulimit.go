@@ -1,0 +1,104 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// CPULimit is a CPU bandwidth limit: all threads together may run for CPUs times
+// the period in each period, and are then stopped until the next one
+// (Documentation/scheduler/sched-bwc.rst).
+type CPULimit struct {
+	CPUs     float64 `json:"cpus"`
+	PeriodNs float64 `json:"period_ns"`
+}
+
+// readCPULimit fills in the strictest limit of the control groups that hold this
+// process, of version 1 and 2.
+func (m *Machine) readCPULimit(f files) {
+	groups, err := f.text("proc/self/cgroup")
+	if err != nil {
+		m.caveat("CPU limit: %v", err)
+		return
+	}
+	mounts, err := f.text("proc/self/mountinfo")
+	if err != nil {
+		m.caveat("CPU limit: %v", err)
+		return
+	}
+	seen := false
+	for _, mount := range parseCgroupMounts(mounts) {
+		for _, group := range parseCgroups(groups) {
+			if mount.shows(group) {
+				seen = true
+				m.readLimitsOf(f, mount, group)
+			}
+		}
+	}
+	if !seen {
+		m.caveat("CPU limit: no control group of this process is mounted; a limit may be in force all the same")
+	}
+}
+
+// readLimitsOf takes over the limits of a group and of those around it.
+func (m *Machine) readLimitsOf(f files, mount cgroupMount, group cgroup) {
+	read := readLimitV2
+	if mount.version == 1 {
+		read = readLimitV1
+	}
+	for _, directory := range mount.directories(group) {
+		limit, err := read(f, directory)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // the root has no limit
+		case err != nil:
+			m.caveat("CPU limit: %v", err)
+		case limit != nil && (m.CPULimit == nil || limit.CPUs < m.CPULimit.CPUs):
+			m.CPULimit = limit
+		}
+	}
+}
+
+// readLimitV2 reads cpu.max (Documentation/admin-guide/cgroup-v2.rst), which is
+// "max 100000" or quota and period in microseconds. The limit is nil where there
+// is none.
+func readLimitV2(f files, directory string) (*CPULimit, error) {
+	name := directory + "/cpu.max"
+	line, err := f.line(name)
+	if err != nil {
+		return nil, err
+	}
+	quota, period, _ := strings.Cut(line, " ")
+	if quota == "max" {
+		return nil, nil
+	}
+	quotaUs, errQ := strconv.ParseInt(quota, 10, 64)
+	periodUs, errP := strconv.ParseInt(period, 10, 64)
+	if errQ != nil || errP != nil {
+		return nil, fmt.Errorf("/%s holds %q, not a quota and a period", name, clip(line))
+	}
+	return newCPULimit(quotaUs, periodUs)
+}
+
+// readLimitV1 reads cpu.cfs_quota_us, which is -1 where there is no limit, and
+// cpu.cfs_period_us (Documentation/scheduler/sched-bwc.rst).
+func readLimitV1(f files, directory string) (*CPULimit, error) {
+	quotaUs, err := f.integer(directory + "/cpu.cfs_quota_us")
+	if err != nil || quotaUs == -1 {
+		return nil, err
+	}
+	periodUs, err := f.integer(directory + "/cpu.cfs_period_us")
+	if err != nil {
+		return nil, err
+	}
+	return newCPULimit(quotaUs, periodUs)
+}
+
+func newCPULimit(quotaUs, periodUs int64) (*CPULimit, error) {
+	if quotaUs <= 0 || periodUs <= 0 {
+		return nil, fmt.Errorf("a quota of %d µs in a period of %d µs can't be", quotaUs, periodUs)
+	}
+	return &CPULimit{CPUs: float64(quotaUs) / float64(periodUs), PeriodNs: float64(periodUs) * 1e3}, nil
+}

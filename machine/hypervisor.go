@@ -1,0 +1,109 @@
+package machine
+
+import "strings"
+
+// noHypervisor and noContainer say that none was seen, which is not the same as
+// not having been able to look.
+const (
+	noHypervisor = Text("none")
+	noContainer  = Text("none")
+)
+
+// unknownHypervisor is one that was seen but did not say its name.
+const unknownHypervisor = Text("unknown")
+
+// hypervisorVendors names the owners of the signatures that hypervisors give in
+// CPUID leaf 0x40000000 (for KVM Documentation/virt/kvm/x86/cpuid.rst).
+var hypervisorVendors = map[string]Text{
+	"ACRNACRNACRN": "acrn",
+	"bhyve bhyve":  "bhyve",
+	"KVMKVMKVM":    "kvm",
+	"lrpepyh vr":   "parallels",
+	"Microsoft Hv": "hyperv",
+	"prl hyperv":   "parallels",
+	"TCGTCGTCGTCG": "qemu-tcg",
+	"VBoxVBoxVBox": "virtualbox",
+	"VMwareVMware": "vmware",
+	"XenVMMXenVMM": "xen",
+}
+
+// hypervisorOfVendor names the hypervisor with the given signature; one that is
+// not known goes by its signature.
+func hypervisorOfVendor(signature string) Text {
+	vendor := cleaned(signature)
+	if name, ok := hypervisorVendors[string(vendor)]; ok {
+		return name
+	}
+	fill(&vendor, unknownHypervisor)
+	return vendor
+}
+
+// platforms names hypervisors by what the firmware or the device tree calls the
+// machine. The first that fits counts.
+var platforms = []struct {
+	sign string
+	name Text
+}{
+	{"linux,kvm", "kvm"},
+	{"KVM", "kvm"},
+	{"linux,dummy-virt", "qemu"}, // QEMU's machine "virt", with or without KVM
+	{"QEMU", "qemu"},
+	{"xen", "xen"},
+	{"Xen", "xen"},
+	{"VMware", "vmware"},
+	{"VirtualBox", "virtualbox"},
+	{"Parallels", "parallels"},
+	{"Apple Virtualization", "apple"},
+	{"Microsoft Corporation Virtual Machine", "hyperv"},
+	{"Google Compute Engine", "google-compute-engine"},
+	{"Amazon EC2", "amazon-nitro"},
+}
+
+// readHypervisor looks for the name of a hypervisor in what the firmware and the
+// kernel say, where the CPU has not settled the question.
+func (m *Machine) readHypervisor(f files) {
+	if m.Hypervisor != "" && m.Hypervisor != unknownHypervisor {
+		return
+	}
+	name, err := f.value("sys/hypervisor/type")
+	if err != nil {
+		name = platformHypervisor(platformName(f))
+	}
+	switch {
+	case name != "":
+		m.Hypervisor = name
+	case m.Hypervisor == "":
+		m.caveat("hypervisor: neither the CPU nor the firmware nor the device tree names one, which does not prove that there is none")
+	}
+}
+
+// platformName is what the firmware (DMI) and the device tree call the machine.
+func platformName(f files) string {
+	var names []string
+	for _, file := range []string{
+		"sys/class/dmi/id/sys_vendor",
+		"sys/class/dmi/id/product_name",
+		"proc/device-tree/compatible",
+		"proc/device-tree/hypervisor/compatible",
+	} {
+		if text, err := f.text(file); err == nil {
+			names = append(names, string(cleaned(text)))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func platformHypervisor(name string) Text {
+	if strings.Contains(name, "Amazon EC2") && strings.Contains(name, ".metal") {
+		return noHypervisor
+	}
+	for _, p := range platforms {
+		if strings.Contains(name, p.sign) {
+			return p.name
+		}
+	}
+	return ""
+}
+
+// virtual reports whether a hypervisor was seen.
+func (m *Machine) virtual() bool { return m.Hypervisor != "" && m.Hypervisor != noHypervisor }

@@ -1,0 +1,38 @@
+// Package record holds the documents that the commands write: one JSON form,
+// versioned, that scripts may rely on.
+package record
+
+import (
+	"time"
+
+	"chronoscope/machine"
+)
+
+// Schema is the version of the documents that this package writes.
+const Schema = "chronoscope/v1"
+
+// Header is what every document starts with.
+type Header struct {
+	Schema      string           `json:"schema"`
+	Command     string           `json:"command"` // empty for the report card
+	Started     time.Time        `json:"started"`
+	DurationNs  int64            `json:"duration_ns"`
+	Interrupted bool             `json:"interrupted"`
+	Seed        uint64           `json:"seed"` // repeats every random choice with --seed
+	Machine     *machine.Machine `json:"machine"`
+	Caveats     []string         `json:"caveats"`
+}
+
+// NewHeader starts the document of a command.
+func NewHeader(command string, m *machine.Machine, seed uint64) Header {
+	return Header{
+		Schema: Schema, Command: command, Started: time.Now(), Seed: seed,
+		Machine: m, Caveats: append([]string{}, m.Caveats...),
+	}
+}
+
+// Finish notes how long the command took and whether it was cut short.
+func (h *Header) Finish(interrupted bool) {
+	h.DurationNs = time.Since(h.Started).Nanoseconds()
+	h.Interrupted = interrupted
+}

@@ -1,0 +1,158 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
+
+const (
+	maxAtoms     = 4
+	minExplained = 0.95 // share of the samples that steps have to reach
+)
+
+// An atom is one step: a cost that is always the same. A clock that ticks in
+// grains shows it as one of the two multiples around it, which is what a value
+// spread evenly over one grain, then rounded, does too.
+type atom struct{ value, weight float64 }
+
+type steps struct {
+	atoms []atom // weights add up to 1
+	grain float64
+}
+
+// fitSteps fits mixtures of one to four atoms and takes the one with the least
+// BIC; not ok where none explains enough of the samples.
+func fitSteps(h histogram) (best Fit, ok bool) {
+	for k := 1; k <= maxAtoms; k++ {
+		s := placeAtoms(h, k)
+		if len(s.atoms) < k {
+			break // fewer atoms already hold all but strays
+		}
+		if s.explained(h) < minExplained {
+			continue
+		}
+		s.settle(h.cells)
+		fit := newFit(FamilySteps, s.parameters(), h.logLikelihood(s.cdf), 2*k-1, h.n)
+		if !ok || fit.BIC < best.BIC {
+			best, ok = fit, true
+		}
+	}
+	return best, ok
+}
+
+// placeAtoms puts at most k atoms where the most samples are, one after the
+// other; what holds less than the share of strays is none.
+func placeAtoms(h histogram, k int) steps {
+	s := steps{grain: h.grain}
+	rest := slices.Clone(h.cells)
+	for range k {
+		a := heaviestAtom(rest, h.grain)
+		if a.weight < stray*float64(h.n) {
+			break
+		}
+		s.atoms = append(s.atoms, a)
+	}
+	slices.SortFunc(s.atoms, func(a, b atom) int { return cmp.Compare(a.value, b.value) })
+	return s
+}
+
+// settle lets atoms share the samples between them by expectation and
+// maximisation; neighbours that overlap need some rounds for it.
+func (s steps) settle(cells []cell) {
+	for range 20 {
+		s.improve(cells)
+	}
+}
+
+// heaviestAtom takes the most samples that one grain can hold out of the cells;
+// their number is the atom's weight.
+func heaviestAtom(rest []cell, grain float64) atom {
+	most, from, to := 0, 0, 0
+	for first := range rest {
+		count, last := 0, first
+		for ; last < len(rest) && rest[last].value-rest[first].value <= grain*(1+1e-6); last++ {
+			count += rest[last].count
+		}
+		if count > most {
+			most, from, to = count, first, last
+		}
+	}
+	if most == 0 {
+		return atom{}
+	}
+	sum := 0.0
+	for i := from; i < to; i++ {
+		sum += float64(rest[i].count) * (rest[i].value - rest[from].value)
+		rest[i].count = 0
+	}
+	return atom{rest[from].value + sum/float64(most), float64(most)}
+}
+
+// improve is one round of expectation and maximisation over the cells.
+func (s steps) improve(cells []cell) {
+	total := 0.0
+	next := make([]atom, len(s.atoms))
+	for _, c := range cells {
+		density := s.density(c)
+		if density == 0 {
+			continue
+		}
+		for j, a := range s.atoms {
+			share := float64(c.count) * a.weight * s.overlap(a, c) / density
+			next[j].weight += share
+			next[j].value += share * (c.value - a.value)
+			total += share
+		}
+	}
+	for j := range s.atoms {
+		if next[j].weight > 0 {
+			s.atoms[j].value += next[j].value / next[j].weight
+		}
+		s.atoms[j].weight = next[j].weight / total
+	}
+}
+
+// density is how much of the atoms falls into a cell.
+func (s steps) density(c cell) float64 {
+	sum := 0.0
+	for _, a := range s.atoms {
+		sum += a.weight * s.overlap(a, c)
+	}
+	return sum
+}
+
+// overlap is the share of an atom, one grain wide, that falls into a cell, one
+// grain wide.
+func (s steps) overlap(a atom, c cell) float64 {
+	return math.Max(0, 1-math.Abs(a.value-c.value)/s.grain)
+}
+
+// explained is the share of the samples in cells that an atom reaches.
+func (s steps) explained(h histogram) float64 {
+	count := 0
+	for _, c := range h.cells {
+		if s.density(c) > 0 {
+			count += c.count
+		}
+	}
+	return float64(count) / float64(h.n)
+}
+
+func (s steps) cdf(x float64) float64 {
+	sum := 0.0
+	for _, a := range s.atoms {
+		sum += a.weight * min(1, max(0, (x-a.value)/s.grain+0.5))
+	}
+	return sum
+}
+
+func (s steps) parameters() map[string]float64 {
+	p := map[string]float64{}
+	for i, a := range s.atoms {
+		p["atom"+strconv.Itoa(i+1)] = a.value
+		p["weight"+strconv.Itoa(i+1)] = a.weight
+	}
+	return p
+}

@@ -1,0 +1,46 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Quantile is the p-quantile of samples in ascending order, in their unit, by
+// linear interpolation between the order statistics around rank (n-1)p
+// (counted from 0). It is NaN for no samples, and for a p outside 0 to 1.
+//
+// Hyndman and Fan ("Sample Quantiles in Statistical Packages", The American
+// Statistician 50, 1996) list nine definitions; this is their number 7, the
+// default of R and NumPy. Number 4, gonum's LinInterp, would make the median
+// of an even number of samples the lower one of the middle two.
+func Quantile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 || !(p >= 0 && p <= 1) {
+		return math.NaN()
+	}
+	rank := p * float64(len(sorted)-1)
+	below := int(rank)
+	if below+1 == len(sorted) {
+		return sorted[below]
+	}
+	share := rank - float64(below)
+	return sorted[below] + share*(sorted[below+1]-sorted[below])
+}
+
+// Median is the middle of samples in any order, in their unit; the mean of the
+// middle two where their number is even. It is NaN for no samples.
+func Median(samples []float64) float64 {
+	return Quantile(slices.Sorted(slices.Values(samples)), 0.5)
+}
+
+// MAD is the median absolute deviation from the median, in the unit of the
+// samples, which may be in any order. It is not scaled: 1.4826 times the MAD
+// estimates the standard deviation of a normal distribution (what R calls mad).
+// It is NaN for no samples.
+func MAD(samples []float64) float64 {
+	median := Median(samples)
+	deviations := make([]float64, len(samples))
+	for i, x := range samples {
+		deviations[i] = math.Abs(x - median)
+	}
+	return Median(deviations)
+}

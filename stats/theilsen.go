@@ -1,0 +1,122 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// maxPairs bounds the pairs of points that TheilSen looks at: all pairs of 447
+// points. More would cost time and gain little, see slopeRanks.
+const maxPairs = 100_000
+
+// TheilSen is the line whose slope is the median slope over all pairs of
+// points with different x, and whose intercept is the median of y - slope x
+// (Sen, "Estimates of the Regression Coefficient Based on Kendall's Tau", JASA
+// 63, 1968). It stands up to outliers in nearly 29 % of the points. The slope's
+// interval is Sen's, from the normal approximation to the variance of Kendall's
+// S, ranks rounded outwards; it asks for independent errors of one
+// distribution, whichever it is. The intercept has no interval: its bounds are
+// NaN, as is ResidualSD. So are the slope's bounds where ties in x leave too few
+// pairs for them.
+//
+// Beyond some 450 points a fixed pseudo-random choice of pairs stands for all
+// of them, and the interval is widened for the chance in that choice.
+func TheilSen(x, y []float64) (Line, error) {
+	if err := checkPoints(x, y, "a Theil-Sen line with its interval", 6); err != nil {
+		return Line{}, err
+	}
+	slopes, pairs := pairSlopes(x, y)
+	if len(slopes) == 0 {
+		return Line{}, fmt.Errorf("stats: no slope through %d points: hardly any two of them differ in x; spread the points out", len(x))
+	}
+	slices.Sort(slopes)
+	lo, hi := slopeRanks(x, len(slopes), pairs)
+	slope := Quantile(slopes, 0.5)
+	e := Estimate{Value: slope, Lo: math.NaN(), Hi: math.NaN(), Statistic: "theil-sen", N: len(x)}
+	if lo >= 0 && hi < len(slopes) {
+		e.Lo, e.Hi = slopes[lo], slopes[hi]
+	}
+	return Line{Slope: e, Intercept: medianIntercept(x, y, slope), ResidualSD: math.NaN()}, nil
+}
+
+// pairSlopes are the slopes between points of different x, and the number of
+// such pairs there are, of which the slopes may be a choice.
+func pairSlopes(x, y []float64) (slopes []float64, pairs int) {
+	n := len(x)
+	pairs = distinctPairs(x)
+	add := func(i, j int) {
+		if x[i] != x[j] {
+			slopes = append(slopes, (y[j]-y[i])/(x[j]-x[i]))
+		}
+	}
+	if n*(n-1)/2 <= maxPairs {
+		for i := range n {
+			for j := range i {
+				add(i, j)
+			}
+		}
+		return slopes, pairs
+	}
+	random := rand.New(rand.NewPCG(1968, uint64(n)))
+	for range maxPairs {
+		add(random.IntN(n), random.IntN(n))
+	}
+	return slopes, pairs
+}
+
+// slopeRanks are the ranks, counted from 0, of the sorted slopes that bound the
+// interval; outside the slopes where the points are too few for it. Kendall's S
+// of the points against the true slope is the number of greater slopes less the
+// number of smaller ones. Choosing m of the pairs at random adds 1/m to the
+// variance of S over the pairs, which is about 4/9n: with 100,000 pairs the
+// interval grows by 2 % at 2,000 points and by 10 % at 9,000.
+func slopeRanks(x []float64, slopes, pairs int) (lo, hi int) {
+	share := kendallVariance(x) / (float64(pairs) * float64(pairs))
+	if slopes < pairs {
+		share += 1 / float64(slopes)
+	}
+	z := distuv.UnitNormal.Quantile(1 - tail)
+	m := float64(slopes)
+	lo = int(math.Floor(m*(1-z*math.Sqrt(share))/2)) - 1
+	return lo, slopes - 1 - lo
+}
+
+// kendallVariance is the variance of Kendall's S for independent y, corrected
+// for ties in x (Sen 1968, formula 2.6).
+func kendallVariance(x []float64) float64 {
+	term := func(n int) int { return n * (n - 1) * (2*n + 5) }
+	sum := term(len(x))
+	for _, ties := range tieCounts(x) {
+		sum -= term(ties)
+	}
+	return float64(sum) / 18
+}
+
+// distinctPairs is the number of pairs of points whose x differ.
+func distinctPairs(x []float64) int {
+	pairs := len(x) * (len(x) - 1) / 2
+	for _, ties := range tieCounts(x) {
+		pairs -= ties * (ties - 1) / 2
+	}
+	return pairs
+}
+
+func tieCounts(x []float64) map[float64]int {
+	counts := map[float64]int{}
+	for _, xi := range x {
+		counts[xi]++
+	}
+	return counts
+}
+
+func medianIntercept(x, y []float64, slope float64) Estimate {
+	rests := make([]float64, len(x))
+	for i := range x {
+		rests[i] = y[i] - slope*x[i]
+	}
+	return Estimate{Value: Median(rests), Lo: math.NaN(), Hi: math.NaN(), Statistic: "intercept", N: len(x)}
+}

@@ -1,0 +1,307 @@
+package timermeter
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Accuracy is the distance between two values that a clock can show: the
+// resolution of the counter behind it, as its reader sees it
+// (Kuperberg 2011a, section 2).
+//
+// The source clusters the differences of readings around growing work and
+// takes the distance of neighbouring clusters, in whole units. Here the
+// clusters' spacing is found as a real number, from the periodogram of the
+// differences, and then sharpened on readings ever further apart.
+type Accuracy struct {
+	// Units is the accuracy in units of the clock's readings.
+	Units stats.Estimate
+	// UnitLimited is true where the readings take every whole unit, so that
+	// the unit, not the counter behind it, limits what can be seen.
+	UnitLimited bool
+	// Changes is how many times the reading was seen to change.
+	Changes int
+	stats.Judgement
+}
+
+// Patience bounds how long the accuracy of one clock is looked for.
+type Patience struct {
+	// CalmNs is how long a clock that changes often is read.
+	CalmNs float64
+	// MostNs is how long a slow clock is waited for.
+	MostNs float64
+}
+
+// Limits of a sample for accuracy.
+const (
+	chainLength   = 8
+	paceLength    = 16
+	mostReadings  = 4096
+	enoughChanges = 96
+	oftenChanging = 0.25 // share of readings that differ from the one before
+	wideShare     = 0.05 // of the value: an interval wider than this is said to be wide
+	fewestUpdates = 12   // that tell how far apart updates are
+)
+
+// Sampler gathers readings of one clock for its accuracy.
+type Sampler struct {
+	subject  Subject
+	nowNs    func() float64
+	patience Patience
+	rng      *rand.Rand
+
+	taken   readings
+	work    int  // rounds after which the reading has often changed
+	coarse  bool // without work, the reading has rarely changed
+	started float64
+}
+
+// NewSampler returns a sampler of the subject's readings. nowNs tells the time
+// that patience is measured in; rng chooses the work between readings.
+func NewSampler(s Subject, nowNs func() float64, p Patience, rng *rand.Rand) *Sampler {
+	return &Sampler{subject: s, nowNs: nowNs, patience: p, rng: rng}
+}
+
+// Sample reads the clock around work that grows until the reading changes
+// often, and then around random work of that size, until it has seen enough,
+// its patience is at an end, or ctx is.
+func (s *Sampler) Sample(ctx context.Context) {
+	s.started = s.nowNs()
+	s.findPace(ctx)
+	for ctx.Err() == nil && s.wantsMore() {
+		s.take(chainLength)
+	}
+}
+
+// take adds one chain of so many readings.
+func (s *Sampler) take(n int) {
+	ticks := make([]int64, n)
+	s.subject.Chain(s.randomWork(), ticks)
+	s.taken = append(s.taken, ticks...)
+}
+
+// Look adds a single reading, for a clock so slow that others are measured
+// between two looks.
+func (s *Sampler) Look() {
+	tick := make([]int64, 1)
+	s.subject.Chain(0, tick)
+	s.taken = append(s.taken, tick[0])
+}
+
+func (s *Sampler) elapsed() float64 { return s.nowNs() - s.started }
+
+func (s *Sampler) wantsMore() bool {
+	n, changes := len(s.taken), s.taken.changes()
+	switch {
+	case n >= mostReadings, s.elapsed() >= s.patience.MostNs:
+		return false
+	case s.elapsed() >= s.patience.CalmNs:
+		return changes < enoughChanges
+	}
+	return true
+}
+
+// findPace grows the work between two readings until a quarter of them or
+// more differ from the one before, and a step is at least twice that without
+// work: so much work shows the lattice and not only the cost of reading.
+func (s *Sampler) findPace(ctx context.Context) {
+	first := s.pace(0)
+	s.coarse = first.changing < oftenChanging
+	for s.work = 1; ctx.Err() == nil && s.elapsed() < s.patience.MostNs/2; s.work *= 2 {
+		step := s.pace(s.work)
+		if step.changing >= oftenChanging && (s.coarse || step.mean >= 2*first.mean) {
+			return
+		}
+	}
+}
+
+// step is how a chain of readings moves on.
+type step struct {
+	changing float64 // share of readings that differ from the one before
+	mean     float64 // units
+}
+
+// pace is how the clock moves with so much work between readings, as the
+// median over a few chains' means, so that an interrupt can't set it.
+func (s *Sampler) pace(work int) step {
+	ticks := make([]int64, paceLength)
+	s.subject.Chain(work, ticks)
+	s.taken = append(s.taken, ticks...)
+	var steps []float64
+	changed := 0
+	for i := 1; i < len(ticks); i++ {
+		if ticks[i] != ticks[i-1] {
+			changed++
+		}
+		steps = append(steps, float64(ticks[i]-ticks[i-1]))
+	}
+	slices.Sort(steps)
+	trimmed := steps[:len(steps)-2]
+	return step{changing: float64(changed) / float64(len(steps)), mean: mean(trimmed)}
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// randomWork is random, since work in even steps would lay a lattice of its own
+// over the clock's. For a coarse clock it lets every update be seen; for a fine
+// one it is log-uniform, so that differences lie close together as well as far
+// apart.
+func (s *Sampler) randomWork() int {
+	if s.coarse {
+		return s.work/4 + s.rng.IntN(s.work-s.work/4)
+	}
+	return int(math.Exp(s.rng.Float64()*math.Log(float64(4*s.work)+1))) - 1
+}
+
+// changes is how many readings differ from the one before.
+func (r readings) changes() int { return max(0, len(r.values())-1) }
+
+// Accuracy is what the readings so far say.
+func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.taken) }
+
+// accuracyOf judges the spacing of readings.
+func accuracyOf(r readings) Accuracy {
+	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes()}
+	a.Units = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
+		Unit: "units", Statistic: "quantum", N: len(r)}
+	a.judgeOrder(r)
+	if a.Changes == 0 {
+		a.Lower(stats.Unusable, "the reading never changed in %d readings", len(r))
+		return a
+	}
+	found, noise := findLattice(r)
+	if found != nil {
+		a.take(*found)
+	} else {
+		a.takeUnit(r, noise)
+	}
+	a.judgeUpdates(r)
+	return a
+}
+
+// judgeOrder looks for readings that are less than the one before.
+func (a *Accuracy) judgeOrder(r readings) {
+	back, worst := 0, int64(0)
+	for i := 1; i < len(r); i++ {
+		if r[i] < r[i-1] {
+			back++
+			worst = max(worst, r[i-1]-r[i])
+		}
+	}
+	if back > 0 {
+		a.Lower(stats.Unusable, "%d of %d readings step back, by up to %d units", back, len(r), worst)
+	}
+}
+
+// take holds the found lattice.
+func (a *Accuracy) take(l lattice) {
+	a.Units.Value, a.Units.Lo, a.Units.Hi = l.quantum, l.lo, l.hi
+	if l.mirror > 0 {
+		a.Units.Lo = min(l.lo, mirror(l.lo), mirror(l.hi))
+		a.Units.Hi = max(l.hi, mirror(l.lo), mirror(l.hi))
+		a.Lower(stats.Suspect, "after rounding to whole units, %.4g and %.4g units look alike", l.quantum, l.mirror)
+	}
+	if a.Units.RelativeHalfWidth() > wideShare {
+		a.Lower(stats.Suspect, "only %.0f quanta were seen in one stretch; a longer measurement narrows the interval", l.extent/l.quantum)
+	}
+}
+
+// takeUnit holds the unit of the readings as their spacing, where it was seen
+// that nothing coarser is there.
+func (a *Accuracy) takeUnit(r readings, noise float64) {
+	hi := math.Min(boundFromRuns(r), boundFromNoise(noise))
+	if math.IsInf(hi, 1) {
+		a.Lower(stats.Unusable, "the reading changed %d times, too few to tell its spacing; a longer measurement would", a.Changes)
+		return
+	}
+	a.UnitLimited = true
+	a.Units.Value, a.Units.Lo, a.Units.Hi = 1, 1, hi
+	if hi > 1.5 || a.Changes < fewestUpdates {
+		a.Lower(stats.Suspect, "it was watched for %d changes only; a longer measurement narrows the interval", a.Changes)
+	}
+}
+
+// judgeUpdates looks at updates that stand between readings that repeat: there
+// the clock was read often enough to see each update. Where one typically moves
+// the reading by more than a step of the lattice, the clock has finer values
+// than moments to show them: it's no more accurate than its updates are apart.
+func (a *Accuracy) judgeUpdates(r readings) {
+	updates := r.seenUpdates()
+	if len(updates) < fewestUpdates {
+		return
+	}
+	median, _, err := stats.QuantileInterval(updates, 0.5, a.Units.Unit)
+	if err != nil || median.Value < 1.5*a.Units.Value {
+		return
+	}
+	a.Units, a.UnitLimited = median, false
+	a.Lower(stats.Suspect, "its updates are irregular: half of them move the reading by %.4g units or more, and values lie closer than that", median.Value)
+}
+
+// repeatsBefore and repeatsAfter an update show that it was seen at once.
+const (
+	repeatsBefore = 4
+	repeatsAfter  = 3
+)
+
+// seenUpdates are how far updates moved the reading, where readings repeat
+// before and after, sorted.
+func (r readings) seenUpdates() []float64 {
+	var updates []float64
+	run := 0 // readings that repeat the one before, up to i
+	for i := 1; i+repeatsAfter < len(r); i++ {
+		switch {
+		case r[i] == r[i-1]:
+			run++
+		case r[i] > r[i-1] && run >= repeatsBefore && r[i+repeatsAfter] == r[i]:
+			updates = append(updates, float64(r[i]-r[i-1]))
+			fallthrough
+		default:
+			run = 0
+		}
+	}
+	slices.Sort(updates)
+	return updates
+}
+
+// boundFromRuns is the most that the spacing can be, in units, given the
+// longest rise in which no whole unit was left out: a spacing of 1 + 1/n units
+// leaves one out in every n.
+func boundFromRuns(r readings) float64 {
+	longest, run := 0, 0
+	for i := 1; i < len(r); i++ {
+		switch r[i] - r[i-1] {
+		case 0:
+		case 1:
+			run++
+		default:
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	if longest == 0 {
+		return math.Inf(1)
+	}
+	return 1 + 1/float64(longest)
+}
+
+// boundFromNoise is the most that the spacing can be, in units, given how high
+// a peak of differences would have gone unseen.
+func boundFromNoise(noise float64) float64 {
+	for f := 1.0; f > 0.5; f -= 0.001 {
+		if peakOfDifferences(f) > 1.2*noise {
+			return 1 / f
+		}
+	}
+	return math.Inf(1)
+}

@@ -1,0 +1,129 @@
+package timermeter
+
+import (
+	"math"
+	"math/cmplx"
+	"slices"
+)
+
+// A reading rounded down to whole units lies in a band one unit wide below the
+// line phase + k x quantum, k being its place on the lattice. Every slope for
+// which all readings fit into such a band is possible, and no other: bounds
+// that hold whatever the distribution of the rounding errors, which is far
+// from random where the quantum is nearly whole.
+
+// point is a reading at place k of the lattice.
+type point struct{ k, value float64 }
+
+// fit places the values on the lattice of frequency f (per unit, one half at
+// most) and bounds its spacing.
+//
+// Whole readings show f and 1-f alike: a spacing q and its mirror q/(q-1),
+// between one and two units, put them into bands that differ in width by the
+// factor q/(q-1)-1 only. Where q needs a band wider than one unit and the
+// mirror fills its own, the mirror may be the truth, or q with a blur. Where
+// both fill theirs, only a longer measurement could tell.
+func fit(values []float64, f float64) *lattice {
+	points := place(values, f)
+	lo, hi, band := slopes(points, 1/f)
+	l := &lattice{quantum: (lo + hi) / 2, lo: lo, hi: hi, extent: values[len(values)-1] - values[0]}
+	other := mirror(l.quantum)
+	switch filled := band * (other - 1); {
+	case band > 1.02 && filled > 0.8:
+		l.quantum, l.mirror = other, l.quantum
+	case filled > 0.9:
+		l.mirror = other
+	}
+	return l
+}
+
+// mirror is the spacing that shows the same frequencies in whole readings.
+func mirror(quantum float64) float64 { return quantum / (quantum - 1) }
+
+// place gives each value its place on the lattice of frequency f. The 2 in 100
+// that stray most are left out where rounding does not explain how far they
+// stray.
+func place(values []float64, f float64) []point {
+	phase := cmplx.Phase(resultant(values, f)) / (2 * math.Pi)
+	points := make([]point, len(values))
+	strays := make([]float64, len(values))
+	for i, x := range values {
+		k := math.Round(f*x - phase)
+		points[i] = point{k: k, value: x}
+		strays[i] = x - (k+phase)/f
+	}
+	sorted := slices.Clone(strays)
+	slices.Sort(sorted)
+	n := len(sorted)
+	if sorted[n-1]-sorted[0] <= 2 {
+		return points
+	}
+	least, most := sorted[n/100], sorted[n-1-n/100]
+	kept := points[:0]
+	for i, p := range points {
+		if least <= strays[i] && strays[i] <= most {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// bandWidth is how wide a band of the given slope must be to hold all points.
+func bandWidth(points []point, slope float64) float64 {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, p := range points {
+		rest := p.value - p.k*slope
+		least, most = math.Min(least, rest), math.Max(most, rest)
+	}
+	return most - least
+}
+
+// slopes bounds the slopes whose band holds all points: one unit wide, or as
+// wide as the points need and a half more where they stray further than
+// rounding explains. band is the width that they need, convex in the slope.
+func slopes(points []point, near float64) (lo, hi, band float64) {
+	width := func(slope float64) float64 { return bandWidth(points, slope) }
+	first, last := points[0].k, points[0].k
+	for _, p := range points {
+		first, last = math.Min(first, p.k), math.Max(last, p.k)
+	}
+	if last == first {
+		return 0, math.Inf(1), 0
+	}
+	reach := (width(near) + 2) / (last - first)
+	best := leastOf(width, near-reach, near+reach)
+	allowed := 1.0
+	if band = width(best); band >= 1 {
+		allowed = 1.5 * band
+	}
+	far := (allowed + 1) / (last - first)
+	return crossing(width, allowed, best, best-far), crossing(width, allowed, best, best+far), band
+}
+
+// leastOf is where the convex function has its minimum, by golden section.
+func leastOf(f func(float64) float64, lo, hi float64) float64 {
+	const golden = 0.6180339887498949
+	for range 60 {
+		a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
+		if f(a) <= f(b) {
+			hi = b
+		} else {
+			lo = a
+		}
+	}
+	return (lo + hi) / 2
+}
+
+// crossing is where f passes the limit between inside, where it is within,
+// and outside, where it is beyond.
+func crossing(f func(float64) float64, limit, inside, outside float64) float64 {
+	for range 60 {
+		middle := (inside + outside) / 2
+		if f(middle) <= limit {
+			inside = middle
+		} else {
+			outside = middle
+		}
+	}
+	return outside
+}

@@ -1,0 +1,75 @@
+package timermeter
+
+import (
+	"context"
+
+	"chronoscope/clock"
+	"chronoscope/clock/check"
+)
+
+// Surroundings are what candidates made of this process's clocks have in
+// common.
+type Surroundings struct {
+	// Timer frames calls that are to be timed: the finest clock there is, and
+	// the length of its tick.
+	Timer       *clock.Clock
+	TimerUnitNs float64
+	// Time is the reference for rates; a clock is never its own, so that
+	// Second stands in for it.
+	Time, Second Timekeeper
+	// CPUs are those that threads hand readings over between.
+	CPUs []int
+}
+
+// Timekeeper is a clock with the length of its tick.
+type Timekeeper struct {
+	Clock  *clock.Clock
+	UnitNs float64
+}
+
+func (t Timekeeper) nowNs(since int64) float64 { return float64(t.Clock.Read()-since) * t.UnitNs }
+
+// FromClock makes a candidate of a clock whose ticks are unitNs long.
+func FromClock(c *clock.Clock, unitNs float64, s Surroundings) Candidate {
+	candidate := Candidate{
+		Clock: *c,
+		Subject: Subject{
+			UnitNs: unitNs,
+			Chain:  c.Chain,
+			Calls:  func(batch int, durations []int64) { calls(c, s.Timer, batch, durations) },
+		},
+		Pair: pairs(c, s),
+	}
+	if len(s.CPUs) > 1 {
+		candidate.HandOver = func(ctx context.Context, n int) ([]check.Handed, error) {
+			return check.HandOver(ctx, s.CPUs, c.Start, n)
+		}
+	}
+	return candidate
+}
+
+// calls times batch calls of c, framed by two readings of the timer.
+func calls(c, timer *clock.Clock, batch int, durations []int64) {
+	for i := range durations {
+		start := timer.Start()
+		for range batch {
+			c.Read()
+		}
+		durations[i] = timer.End() - start
+	}
+}
+
+// pairs reads c between two readings of a time reference that is another
+// clock.
+func pairs(c *clock.Clock, s Surroundings) func() Pair {
+	ref := s.Time
+	if ref.Clock.Name == c.Name {
+		ref = s.Second
+	}
+	since := ref.Clock.Read()
+	return func() Pair {
+		before := ref.nowNs(since)
+		ticks := c.Start()
+		return Pair{BeforeNs: before, AfterNs: ref.nowNs(since), Ticks: ticks}
+	}
+}

@@ -1,0 +1,198 @@
+package timermeter
+
+import (
+	"cmp"
+	"math"
+	"math/cmplx"
+	"slices"
+)
+
+// readings are what a clock read, in units, in order.
+type readings []int64
+
+// values are the readings without those that repeat the one before, which say
+// nothing of the spacing.
+func (r readings) values() readings {
+	return slices.Compact(slices.Clone(r))
+}
+
+// differences are the positive differences of values at most lag apart,
+// sorted.
+func (r readings) differences(lag int) []float64 {
+	var d []float64
+	values := r.values()
+	for i, v := range values {
+		for _, w := range values[i+1 : min(i+1+lag, len(values))] {
+			if w > v {
+				d = append(d, float64(w-v))
+			}
+		}
+	}
+	slices.Sort(d)
+	return d
+}
+
+// offsets are the readings as offsets from the first, at most limit of them,
+// thinned out evenly.
+func (r readings) offsets(limit int) []float64 {
+	var offsets []float64
+	for i := 0; i < len(r); i += 1 + (len(r)-1)/limit {
+		offsets = append(offsets, float64(r[i]-r[0]))
+	}
+	return offsets
+}
+
+// lattice is the spacing that readings were found to lie on, in units.
+type lattice struct {
+	// quantum is the spacing, and lo and hi its bounds.
+	quantum, lo, hi float64
+	// extent is the longest span over which the readings keep to the lattice.
+	extent float64
+	// mirror is the other spacing, between one and two units, that would look
+	// nearly the same after rounding; 0 where there is none.
+	mirror float64
+}
+
+// Limits of the search.
+const (
+	pooledLag = 16 // readings whose differences are pooled at first
+	// leastPeak is the amplitude from which a summit of the spectrum is looked
+	// into. A lattice of two units, the finest that can be told from none,
+	// shows 0.41 of it after rounding.
+	leastPeak = 0.28
+	// keptShare of the expected amplitude must be left when readings further
+	// apart are looked at together; a chance summit does not keep it.
+	keptShare    = 0.6
+	fewestPoints = 48   // differences that a window must hold
+	mostPoints   = 1500 // readings that refine the quantum
+	summitsTried = 6    // of each window
+)
+
+// findLattice looks for the coarsest lattice that the readings lie on, from
+// wide windows of differences to narrow ones. Without one, noise is the height
+// up to which a summit could have gone unseen; it is 1 where there were too
+// few differences to see any.
+func findLattice(r readings) (found *lattice, noise float64) {
+	pool := r.differences(pooledLag)
+	if len(pool) < fewestPoints {
+		return nil, 1
+	}
+	least, most := pool[0], pool[len(pool)*95/100]
+	for width := most - least; ; width /= 4 {
+		from := least
+		if width < most-least {
+			from = densest(pool, width)
+		}
+		spec := transform(pool, from, width)
+		if spec.points < fewestPoints {
+			return nil, 1
+		}
+		tops, height := spec.summits(summitsTried)
+		for _, top := range tops {
+			if top.height < leastPeak {
+				continue
+			}
+			if l := r.refine(pool, spec, top.f); l != nil {
+				return l, height
+			}
+		}
+		if width <= bins {
+			return nil, math.Max(leastPeak, spec.chance())
+		}
+	}
+}
+
+// refine follows a summit of the spectrum to ever wider windows of differences
+// and then to readings ever further apart, each time with a finer frequency,
+// for as long as the readings keep to the lattice. It returns nil for a summit
+// that does not hold.
+func (r readings) refine(pool []float64, spec spectrum, f float64) *lattice {
+	widest := pool[len(pool)*95/100] - pool[0]
+	width := spec.width
+	reach := spec.step
+	for {
+		points := thinned(within(pool, spec.centre, width), mostPoints)
+		f, _ = climb(func(f float64) float64 { return amplitude(points, f) }, f, reach, width)
+		reach = 1 / (4 * width)
+		if f*width < 1 {
+			return nil
+		}
+		if width >= widest {
+			break
+		}
+		width = math.Min(4*width, widest)
+	}
+	return r.extend(f, width)
+}
+
+// extend refines frequency f, good over differences of the given width, on
+// the readings themselves.
+func (r readings) extend(f, width float64) *lattice {
+	values := r.offsets(mostPoints)
+	total := values[len(values)-1] - values[0]
+	var best *lattice
+	reach := 1 / (4 * width)
+	for extent := width; extent < total; {
+		extent = math.Min(4*extent, total)
+		blocks := split(values, extent)
+		g, height := climb(func(f float64) float64 { return coherence(blocks, f) }, f, reach, extent)
+		if height < keptShare*sinc(g) {
+			break
+		}
+		f, reach = g, 1/(4*extent)
+		if float64(len(values))/float64(len(blocks)) >= 16 || extent == total {
+			best = fit(longest(blocks), f)
+		}
+	}
+	return best
+}
+
+// split cuts values into blocks that span at most extent.
+func split(values []float64, extent float64) [][]float64 {
+	var blocks [][]float64
+	for start, i := 0, 1; i <= len(values); i++ {
+		if i == len(values) || values[i]-values[start] > extent {
+			blocks = append(blocks, values[start:i])
+			start = i
+		}
+	}
+	return blocks
+}
+
+// coherence is the periodogram at f, each block with a phase of its own.
+func coherence(blocks [][]float64, f float64) float64 {
+	var sum float64
+	n := 0
+	for _, b := range blocks {
+		sum += cmplx.Abs(resultant(b, f))
+		n += len(b)
+	}
+	return sum / float64(n)
+}
+
+func longest(blocks [][]float64) []float64 {
+	return slices.MaxFunc(blocks, func(a, b []float64) int {
+		return cmp.Compare(a[len(a)-1]-a[0], b[len(b)-1]-b[0])
+	})
+}
+
+// within are the sorted values that lie in the window of that width about
+// centre.
+func within(sorted []float64, centre, width float64) []float64 {
+	lo, _ := slices.BinarySearch(sorted, centre-width/2)
+	hi, _ := slices.BinarySearch(sorted, centre+width/2+1)
+	return sorted[lo:hi]
+}
+
+// thinned is every so many-th value, at most limit of them.
+func thinned(values []float64, limit int) []float64 {
+	stride := 1 + (len(values)-1)/limit
+	if stride == 1 {
+		return values
+	}
+	var kept []float64
+	for i := 0; i < len(values); i += stride {
+		kept = append(kept, values[i])
+	}
+	return kept
+}

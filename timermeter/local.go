@@ -1,0 +1,227 @@
+package timermeter
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Local is the ranking of the clocks that this process can read.
+type Local struct {
+	Ratings     []Rating
+	Unavailable []*clock.Unavailable
+	Counters    []CounterRate
+	CoreHz      *stats.Estimate // nil where it could not be measured
+	Caveats     []string
+}
+
+// CounterRate is the measured rate of a counter, and what others say of it.
+type CounterRate struct {
+	Name   string
+	Rate   clock.Rate
+	Claims []clock.CrossCheck
+}
+
+// Request says what of this process's clocks to rank.
+type Request struct {
+	Plan Plan
+	// Names of the clocks to rank; all where there are none.
+	Names []string
+	// CPUs that the measuring thread keeps to; where it likes if there are none.
+	CPUs     []int
+	Seed     uint64
+	Progress func(share float64, doing string)
+}
+
+// RankLocal ranks the clocks that this process can read. The error is a
+// [*clock.UnknownName] for a name that is none, and one of [machine] for CPUs
+// that can't be had; ctx's error comes with what was measured so far.
+func RankLocal(ctx context.Context, q Request) (*Local, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cpus, err := machine.Affinity()
+	l := &local{request: q, result: &Local{}, rng: rand.New(rand.NewPCG(q.Seed, 0)), started: time.Now()}
+	if err != nil {
+		l.caveat("thread safety is not known: %v", err)
+	} else if len(cpus) < 2 {
+		l.caveat("thread safety is not known: this process may use one CPU only, and a check needs two")
+	}
+	if len(q.CPUs) > 0 {
+		restore, err := machine.Pin(q.CPUs)
+		if err != nil {
+			return nil, err
+		}
+		defer restore()
+	}
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	defer l.close()
+	// A collection in the middle of a sample would be taken for the clock's.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	return l.rank(ctx, cpus)
+}
+
+// local is one run of RankLocal.
+type local struct {
+	request Request
+	result  *Local
+	rng     *rand.Rand
+	started time.Time
+	opened  []*clock.Clock // by this run, to be closed
+	ranked  []*clock.Clock
+}
+
+func (l *local) caveat(format string, args ...any) {
+	l.result.Caveats = append(l.result.Caveats, fmt.Sprintf(format, args...))
+}
+
+func (l *local) nowNs() float64 { return float64(time.Since(l.started).Nanoseconds()) }
+
+// open opens the clocks that are asked for.
+func (l *local) open() error {
+	for _, name := range l.request.Names {
+		if !slices.Contains(clock.Names(), name) {
+			return &clock.UnknownName{Name: name, Known: clock.Names()}
+		}
+	}
+	clocks, missing := clock.List()
+	l.opened = clocks
+	wanted := func(name string) bool {
+		return len(l.request.Names) == 0 || slices.Contains(l.request.Names, name)
+	}
+	for _, c := range clocks {
+		if wanted(c.Name) {
+			l.ranked = append(l.ranked, c)
+		}
+	}
+	for _, u := range missing {
+		if wanted(u.Name) {
+			l.result.Unavailable = append(l.result.Unavailable, u)
+		}
+	}
+	return nil
+}
+
+func (l *local) close() {
+	for _, c := range l.opened {
+		c.Close()
+	}
+}
+
+// find is the first of the names that can be read, or nil.
+func (l *local) find(names ...string) *clock.Clock {
+	for _, name := range names {
+		for _, c := range l.opened {
+			if c.Name == name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// rank calibrates, and ranks.
+func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
+	l.request.Progress(0, "calibrating the counter")
+	counter := l.find("tsc", "cntvct")
+	timer := l.find("monotonic-raw", "monotonic", "go-time-now")
+	s := Surroundings{Timer: timer, TimerUnitNs: timer.UnitNs, CPUs: cpus}
+	s.Time = Timekeeper{timer, timer.UnitNs}
+	s.Second = Timekeeper{l.find("go-time-now"), 1}
+	unit := map[string]float64{}
+	coreHz := math.NaN()
+	if counter != nil {
+		rate, err := l.calibrate(ctx, counter)
+		if err != nil {
+			return l.result, err
+		}
+		perTick := 1e9 / rate.Hz.Value
+		for _, c := range l.opened {
+			if c.Kind == clock.KindCounter && c.Scope == clock.ScopeMachine {
+				unit[c.Name] = perTick
+			}
+		}
+		s.Timer, s.TimerUnitNs, s.Second = counter, perTick, Timekeeper{counter, perTick}
+		coreHz = l.measureCore(counter, rate)
+	}
+	var candidates []Candidate
+	for _, c := range l.ranked {
+		if c.UnitNs == 0 && unit[c.Name] == 0 {
+			unit[c.Name] = eventNs(c)
+		}
+		candidates = append(candidates, FromClock(c, math.Max(c.UnitNs, unit[c.Name]), s))
+	}
+	var err error
+	l.result.Ratings, err = Rank(ctx, candidates, l.request.Plan, Bench{
+		NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz,
+		Reference: l.reference(ctx, s), Progress: l.request.Progress,
+	})
+	return l.result, err
+}
+
+// calibration takes as long; a hundredth of a second would do for the ranking,
+// but the rate is reported too.
+const calibration = 100 * time.Millisecond
+
+// calibrate measures the counter's rate, and collects what others say of it.
+func (l *local) calibrate(ctx context.Context, counter *clock.Clock) (clock.Rate, error) {
+	rate, err := clock.Calibrate(ctx, counter, nil, calibration)
+	if err != nil {
+		return rate, err
+	}
+	for _, caveat := range rate.Caveats {
+		l.caveat("%s: %s", counter.Name, caveat)
+	}
+	l.result.Counters = append(l.result.Counters, CounterRate{
+		Name: counter.Name, Rate: rate, Claims: clock.CrossChecks(fs.FS(os.DirFS("/")), rate),
+	})
+	return rate, nil
+}
+
+// measureCore is the core's rate in Hz, NaN where it can't be had.
+func (l *local) measureCore(counter *clock.Clock, rate clock.Rate) float64 {
+	hz, err := clock.CoreRate(counter, rate)
+	if err != nil {
+		l.caveat("the core's rate is not known, and so no quality: %v", err)
+		return math.NaN()
+	}
+	l.result.CoreHz = &hz
+	return hz.Value
+}
+
+// reference is the timer with its accuracy, found as any clock's.
+func (l *local) reference(ctx context.Context, s Surroundings) Reference {
+	sampler := NewSampler(Subject{UnitNs: s.TimerUnitNs, Chain: s.Timer.Chain}, l.nowNs, QuickPlan.Patience, l.rng)
+	sampler.Sample(ctx)
+	accuracy := sampler.Accuracy().Units.Value * s.TimerUnitNs
+	if math.IsNaN(accuracy) {
+		accuracy = s.TimerUnitNs
+	}
+	return Reference{UnitNs: s.TimerUnitNs, AccuracyNs: accuracy}
+}
+
+// eventNs is what one event of a counter without a rate of its own takes on
+// average, in a thread that does nothing but read it; NaN where it stands
+// still.
+func eventNs(c *clock.Clock) float64 {
+	ticks := make([]int64, 4096)
+	start := time.Now()
+	c.Chain(0, ticks)
+	events := ticks[len(ticks)-1] - ticks[0]
+	if events <= 0 {
+		return math.NaN()
+	}
+	return float64(time.Since(start).Nanoseconds()) / float64(events)
+}

@@ -1,0 +1,262 @@
+package timermeter
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/clock/check"
+	"chronoscope/stats"
+)
+
+// Candidate is a clock to be ranked, as functions, and so any clock: of this
+// process, of another runtime, or simulated.
+type Candidate struct {
+	Clock   clock.Clock // its description; its methods are not used
+	Subject Subject
+	// Pair reads the clock and a time reference together. Nil where the
+	// readings are no time.
+	Pair func() Pair
+	// HandOver lets threads on different CPUs read the clock in turn, n times
+	// each. Nil where that can't be had.
+	HandOver func(ctx context.Context, n int) ([]check.Handed, error)
+}
+
+// Pair is a reading of a clock, in units, and the time of a reference just
+// before and just after it.
+type Pair struct {
+	BeforeNs, AfterNs float64
+	Ticks             int64
+}
+
+// Rating is what was measured of one clock.
+type Rating struct {
+	Clock    clock.Clock
+	Accuracy stats.Estimate // nanoseconds
+	Cost     Cost
+	// AccuracyCycles and CostCycles are accuracy and median cost in cycles of
+	// the core, NaN where the core's rate is not known.
+	AccuracyCycles, CostCycles float64
+	// Quality is by [Quality]; 0 for a clock that is non-monotonic, unstable or
+	// not thread-safe; NaN where it could not be had.
+	Quality float64
+	// Monotonic: no reading was less than one before. Nil: could not be told,
+	// as the others.
+	Monotonic *bool
+	// ThreadSafe: nor was one handed from thread to thread.
+	ThreadSafe *bool
+	// Stable: the clock kept its rate against the reference.
+	Stable *bool
+	stats.Judgement
+}
+
+// Plan says how much of everything a ranking takes.
+type Plan struct {
+	Patience  Patience
+	Rounds    int           // of cost chunks and pairs, over all clocks
+	Handovers int           // per thread and clock
+	Total     time.Duration // until which clocks too slow for Patience are watched
+}
+
+// The plans. Spread wants 20 chunks or more, so that no plan has fewer.
+var (
+	QuickPlan    = Plan{Patience{CalmNs: 4e6, MostNs: 150e6}, 20, 1000, 1300 * time.Millisecond}
+	DefaultPlan  = Plan{Patience{CalmNs: 10e6, MostNs: 500e6}, 40, 5000, 3500 * time.Millisecond}
+	ThoroughPlan = Plan{Patience{CalmNs: 40e6, MostNs: 1500e6}, 100, 20000, 12 * time.Second}
+)
+
+// Bench is where a ranking takes place.
+type Bench struct {
+	// NowNs tells the time that patience is measured in.
+	NowNs func() float64
+	// Wait lets the thread rest between two looks at a slow clock.
+	Wait func(time.Duration)
+	// Reference times the calls of clocks that can't time themselves.
+	Reference Reference
+	// CoreHz is the rate of the core, NaN where it is not known.
+	CoreHz float64
+	Rand   *rand.Rand
+	// Progress is told what is done, between two stretches of measuring.
+	Progress func(share float64, doing string)
+}
+
+// Limits of the judgement of rates.
+const (
+	// driftLimit is how far the rate may change: a system slews its clock by
+	// up to 500 ppm (adjtimex(2)), and that is no fault.
+	driftLimit = 600e-6
+	// handoverLimit is how long threads hand readings of one clock over.
+	handoverLimit = 200 * time.Millisecond
+	// slowChanges is how many changes a slow clock is watched for.
+	slowChanges = 3
+)
+
+// Rank measures all candidates and returns their ratings, best quality first.
+// Where ctx ends it early, it returns what was measured so far with ctx's
+// error: clocks that were not reached are left out.
+//
+// The clocks are measured in turns, so that a disturbance meets all of them
+// and no one alone.
+func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Rating, error) {
+	r := &ranking{bench: b, plan: plan, started: b.NowNs()}
+	for _, c := range candidates {
+		r.subjects = append(r.subjects, &subject{Candidate: c})
+	}
+	for _, step := range []func(context.Context){r.accuracies, r.rounds, r.handovers, r.slow} {
+		step(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	var ratings []Rating
+	for _, s := range r.subjects {
+		if s.sampler != nil && s.cost != nil && s.cost.Chunks() > 0 {
+			ratings = append(ratings, s.rating(b.CoreHz))
+		}
+	}
+	slices.SortStableFunc(ratings, ByQuality)
+	return ratings, ctx.Err()
+}
+
+// ranking is one run of Rank.
+type ranking struct {
+	bench    Bench
+	plan     Plan
+	started  float64
+	subjects []*subject
+}
+
+// subject is a candidate with what was gathered of it.
+type subject struct {
+	Candidate
+	sampler *Sampler
+	slow    bool // too slow for the patience of one clock
+	cost    *CostSampler
+	pairs   []Pair
+	order   check.BackSteps
+	handed  []check.Handed
+	noHand  error // why no readings were handed over
+}
+
+// Shares of the progress bar, by what takes long.
+const (
+	shareAccuracies = 0.5
+	shareRounds     = 0.7
+	shareHandovers  = 0.8
+)
+
+// accuracies samples every clock for its accuracy.
+func (r *ranking) accuracies(ctx context.Context) {
+	for i, s := range r.subjects {
+		if ctx.Err() != nil {
+			return
+		}
+		r.bench.Progress(shareAccuracies*float64(i)/float64(len(r.subjects)), "accuracy of "+s.Clock.Name)
+		s.sampler = NewSampler(s.Subject, r.bench.NowNs, r.plan.Patience, r.bench.Rand)
+		s.sampler.Sample(ctx)
+		s.slow = s.sampler.taken.changes() < slowChanges
+		s.cost = NewCostSampler(s.Subject, s.accuracySoFarNs(r.plan.Patience), r.bench.Reference)
+		r.look()
+	}
+}
+
+// accuracySoFarNs is what is known of the accuracy; for a clock that was
+// hardly seen to move it's the patience that it exceeds.
+func (s *subject) accuracySoFarNs(p Patience) float64 {
+	if a := s.sampler.Accuracy(); !s.slow && !math.IsNaN(a.Units.Value) {
+		return a.Units.Value * s.Subject.UnitNs
+	}
+	return p.MostNs
+}
+
+// look takes a pair of every clock, and a reading of those that are too slow
+// for a sample of their own: it comes between the parts of the measurement, so
+// that it covers the whole of it.
+func (r *ranking) look() {
+	for _, s := range r.subjects {
+		s.pair()
+		if s.slow {
+			s.sampler.Look()
+		}
+	}
+}
+
+// rounds takes cost chunks and pairs, one of each clock a round.
+func (r *ranking) rounds(ctx context.Context) {
+	for i := range r.plan.Rounds {
+		share := float64(i) / float64(r.plan.Rounds)
+		r.bench.Progress(shareAccuracies+(shareRounds-shareAccuracies)*share, "invocation costs")
+		for _, s := range r.subjects {
+			if ctx.Err() != nil {
+				return
+			}
+			s.cost.Chunk()
+		}
+		r.look()
+	}
+}
+
+// pair takes the tightest of a few pairs.
+func (s *subject) pair() {
+	if s.Pair == nil {
+		return
+	}
+	best := s.Pair()
+	for range 4 {
+		if p := s.Pair(); p.AfterNs-p.BeforeNs < best.AfterNs-best.BeforeNs {
+			best = p
+		}
+	}
+	s.pairs = append(s.pairs, best)
+}
+
+// handovers lets threads hand readings to one another.
+func (r *ranking) handovers(ctx context.Context) {
+	for i, s := range r.subjects {
+		if ctx.Err() != nil {
+			return
+		}
+		share := float64(i) / float64(len(r.subjects))
+		r.bench.Progress(shareRounds+(shareHandovers-shareRounds)*share, s.Clock.Name+" from thread to thread")
+		if s.HandOver != nil {
+			s.handOver(ctx, r.plan.Handovers)
+		}
+		r.look()
+	}
+}
+
+// handOver gathers readings that threads hand over. On a busy machine that may
+// take long; what was gathered within the limit will do.
+func (s *subject) handOver(ctx context.Context, n int) {
+	limited, cancel := context.WithTimeout(ctx, handoverLimit)
+	defer cancel()
+	s.handed, s.noHand = s.HandOver(limited, n)
+	if errors.Is(s.noHand, context.DeadlineExceeded) {
+		s.noHand = nil
+	}
+}
+
+// slow watches the slow clocks until they have changed a few times or the
+// plan's time is over.
+func (r *ranking) slow(ctx context.Context) {
+	total := float64(r.plan.Total)
+	for ctx.Err() == nil && r.stillSlow() {
+		spent := r.bench.NowNs() - r.started
+		if spent >= total {
+			break
+		}
+		r.bench.Progress(shareHandovers+(1-shareHandovers)*spent/total, "waiting for slow clocks to tick")
+		r.bench.Wait(10 * time.Millisecond)
+		r.look()
+	}
+}
+
+func (r *ranking) stillSlow() bool {
+	return slices.ContainsFunc(r.subjects, func(s *subject) bool {
+		return s.slow && s.sampler.taken.changes() < slowChanges
+	})
+}

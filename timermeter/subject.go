@@ -1,0 +1,19 @@
+// Package timermeter measures a clock by its readings alone: its accuracy,
+// its invocation cost and how far that spreads, and one quality metric that
+// ranks clocks by all three (Kuperberg 2011a, TimerMeter).
+//
+// It takes a clock as a function, and so any clock: one of this process, of
+// another runtime, or a simulated one.
+package timermeter
+
+// Subject is a clock as it is measured here.
+type Subject struct {
+	// UnitNs is nanoseconds per unit of a reading.
+	UnitNs float64
+	// Chain fills ticks with consecutive readings, work rounds of a busy loop
+	// before each.
+	Chain func(work int, ticks []int64)
+	// Calls fills durations with what batch consecutive calls take, in units
+	// of a reference clock; batch 0 is the empty frame.
+	Calls func(batch int, durations []int64)
+}
