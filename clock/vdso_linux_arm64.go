@@ -28,7 +28,9 @@ func callTime(function uintptr) (seconds int64) { panic("clock: no time(2) on ar
 // Go; they are found by search, and checked against what the kernel says of the
 // signal stack (sigaltstack(2)).
 
-// toThread and toSignal are these offsets, in bytes. The assembly uses them.
+// toThread and toSignal are these offsets, in bytes.
+//
+//lint:ignore U1000 the assembly uses them
 var toThread, toSignal uintptr
 
 // prepareVDSO finds the offsets. Its error means that calls are not safe.

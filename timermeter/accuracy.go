@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"chronoscope/clock/check"
 	"chronoscope/stats"
 )
 
@@ -38,7 +39,9 @@ type Patience struct {
 
 // Limits of a sample for accuracy.
 const (
-	chainLength   = 8
+	leastChain    = 8
+	mostChain     = 64
+	coarseRounds  = 1 << 18 // of work in a chain of a coarse clock
 	paceLength    = 16
 	mostReadings  = 4096
 	enoughChanges = 96
@@ -73,8 +76,18 @@ func (s *Sampler) Sample(ctx context.Context) {
 	s.started = s.nowNs()
 	s.findPace(ctx)
 	for ctx.Err() == nil && s.wantsMore() {
-		s.take(chainLength)
+		s.take(s.chainLength())
 	}
+}
+
+// chainLength is how many readings are taken around the same work. A fine clock
+// wants many different ones; a coarse one wants chains beside which the time
+// between two chains is nothing.
+func (s *Sampler) chainLength() int {
+	if !s.coarse {
+		return leastChain
+	}
+	return min(mostChain, max(leastChain, coarseRounds/s.work))
 }
 
 // take adds one chain of so many readings.
@@ -172,39 +185,37 @@ func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.taken) }
 // accuracyOf judges the spacing of readings.
 func accuracyOf(r readings) Accuracy {
 	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes()}
-	a.Units = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
-		Unit: "units", Statistic: "quantum", N: len(r)}
 	a.judgeOrder(r)
+	a.Units = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "units", Statistic: "quantum", N: len(r)}
 	if a.Changes == 0 {
 		a.Lower(stats.Unusable, "the reading never changed in %d readings", len(r))
 		return a
 	}
 	found, noise := findLattice(r)
+	spacing := 1.0
 	if found != nil {
-		a.take(*found)
-	} else {
-		a.takeUnit(r, noise)
+		spacing = found.quantum
 	}
-	a.judgeUpdates(r)
+	switch updates, apart := updatesApart(r, spacing); {
+	case apart:
+		a.takeUpdates(updates)
+	case found != nil:
+		a.takeLattice(*found)
+	default:
+		a.takeUnit(math.Min(boundFromRuns(r), boundFromNoise(noise)))
+	}
 	return a
 }
 
 // judgeOrder looks for readings that are less than the one before.
 func (a *Accuracy) judgeOrder(r readings) {
-	back, worst := 0, int64(0)
-	for i := 1; i < len(r); i++ {
-		if r[i] < r[i-1] {
-			back++
-			worst = max(worst, r[i-1]-r[i])
-		}
-	}
-	if back > 0 {
-		a.Lower(stats.Unusable, "%d of %d readings step back, by up to %d units", back, len(r), worst)
+	if b := check.Order(r); b.Count > 0 {
+		a.Lower(stats.Unusable, "%d of %d readings step back, by up to %d units", b.Count, b.Readings, b.Worst)
 	}
 }
 
-// take holds the found lattice.
-func (a *Accuracy) take(l lattice) {
+// takeLattice holds the spacing of a lattice.
+func (a *Accuracy) takeLattice(l lattice) {
 	a.Units.Value, a.Units.Lo, a.Units.Hi = l.quantum, l.lo, l.hi
 	if l.mirror > 0 {
 		a.Units.Lo = min(l.lo, mirror(l.lo), mirror(l.hi))
@@ -217,9 +228,8 @@ func (a *Accuracy) take(l lattice) {
 }
 
 // takeUnit holds the unit of the readings as their spacing, where it was seen
-// that nothing coarser is there.
-func (a *Accuracy) takeUnit(r readings, noise float64) {
-	hi := math.Min(boundFromRuns(r), boundFromNoise(noise))
+// that it is no more than hi units.
+func (a *Accuracy) takeUnit(hi float64) {
 	if math.IsInf(hi, 1) {
 		a.Lower(stats.Unusable, "the reading changed %d times, too few to tell its spacing; a longer measurement would", a.Changes)
 		return
@@ -231,21 +241,23 @@ func (a *Accuracy) takeUnit(r readings, noise float64) {
 	}
 }
 
-// judgeUpdates looks at updates that stand between readings that repeat: there
-// the clock was read often enough to see each update. Where one typically moves
-// the reading by more than a step of the lattice, the clock has finer values
-// than moments to show them: it's no more accurate than its updates are apart.
-func (a *Accuracy) judgeUpdates(r readings) {
+// takeUpdates holds the typical update as the accuracy of a clock that has
+// finer values than moments to show them.
+func (a *Accuracy) takeUpdates(median stats.Estimate) {
+	a.Units = median
+	a.Lower(stats.Suspect, "its updates are irregular: half of them move the reading by %.4g units or more, and values lie closer than that", median.Value)
+}
+
+// updatesApart looks at updates that stand between readings that repeat: there
+// the clock was read often enough to see each update. apart tells that one
+// typically moves the reading by more than the spacing of its values.
+func updatesApart(r readings, spacing float64) (median stats.Estimate, apart bool) {
 	updates := r.seenUpdates()
 	if len(updates) < fewestUpdates {
-		return
+		return median, false
 	}
-	median, _, err := stats.QuantileInterval(updates, 0.5, a.Units.Unit)
-	if err != nil || median.Value < 1.5*a.Units.Value {
-		return
-	}
-	a.Units, a.UnitLimited = median, false
-	a.Lower(stats.Suspect, "its updates are irregular: half of them move the reading by %.4g units or more, and values lie closer than that", median.Value)
+	median, _, err := stats.QuantileInterval(updates, 0.5, "units")
+	return median, err == nil && median.Value >= 1.5*spacing
 }
 
 // repeatsBefore and repeatsAfter an update show that it was seen at once.

@@ -15,24 +15,34 @@ import (
 // point is a reading at place k of the lattice.
 type point struct{ k, value float64 }
 
+// mostBlur is how wide a band may be, as a share of the quantum, to be one:
+// readings on no lattice fill all of it.
+const mostBlur = 0.35
+
 // fit places the values on the lattice of frequency f (per unit, one half at
-// most) and bounds its spacing.
+// most) and bounds its spacing; nil where they don't keep to it.
 //
 // Whole readings show f and 1-f alike: a spacing q and its mirror q/(q-1),
 // between one and two units, put them into bands that differ in width by the
-// factor q/(q-1)-1 only. Where q needs a band wider than one unit and the
-// mirror fills its own, the mirror may be the truth, or q with a blur. Where
-// both fill theirs, only a longer measurement could tell.
-func fit(values []float64, f float64) *lattice {
+// factor q/(q-1)-1 only. Steps of one unit tell them apart, where updates were
+// seen one by one: no spacing of two units or more has any. Else, where q needs
+// a band wider than one unit and the mirror fills its own, the mirror may be
+// the truth, or q with a blur; where both fill theirs, nothing tells.
+func fit(values []float64, f float64, unitSteps bool) *lattice {
 	points := place(values, f)
 	lo, hi, band := slopes(points, 1/f)
-	l := &lattice{quantum: (lo + hi) / 2, lo: lo, hi: hi, extent: values[len(values)-1] - values[0]}
-	other := mirror(l.quantum)
-	switch filled := band * (other - 1); {
+	q := (lo + hi) / 2
+	filled := band * (mirror(q) - 1)
+	l := &lattice{quantum: q, lo: lo, hi: hi, extent: values[len(values)-1] - values[0]}
+	switch {
+	case unitSteps && filled > 0.4:
+		return &lattice{quantum: mirror(q), lo: mirror(hi), hi: mirror(lo), extent: l.extent}
 	case band > 1.02 && filled > 0.8:
-		l.quantum, l.mirror = other, l.quantum
+		l.quantum, l.mirror = mirror(q), q
 	case filled > 0.9:
-		l.mirror = other
+		l.mirror = mirror(q)
+	case band > math.Max(1.02, mostBlur*q):
+		return nil
 	}
 	return l
 }

@@ -42,6 +42,20 @@ func (r readings) offsets(limit int) []float64 {
 	return offsets
 }
 
+// unitSteps reports that the readings often moved by just one unit.
+func (r readings) unitSteps() bool {
+	ones, changes := 0, 0
+	for i := 1; i < len(r); i++ {
+		if r[i] != r[i-1] {
+			changes++
+		}
+		if r[i] == r[i-1]+1 {
+			ones++
+		}
+	}
+	return 20*ones > changes
+}
+
 // lattice is the spacing that readings were found to lie on, in units.
 type lattice struct {
 	// quantum is the spacing, and lo and hi its bounds.
@@ -141,7 +155,9 @@ func (r readings) extend(f, width float64) *lattice {
 		}
 		f, reach = g, 1/(4*extent)
 		if float64(len(values))/float64(len(blocks)) >= 16 || extent == total {
-			best = fit(longest(blocks), f)
+			if l := fit(longest(blocks), f, r.unitSteps()); l != nil {
+				best = l
+			}
 		}
 	}
 	return best

@@ -137,7 +137,6 @@ type subject struct {
 	slow    bool // too slow for the patience of one clock
 	cost    *CostSampler
 	pairs   []Pair
-	order   check.BackSteps
 	handed  []check.Handed
 	noHand  error // why no readings were handed over
 }
