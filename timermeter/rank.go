@@ -57,16 +57,27 @@ type Rating struct {
 // Plan says how much of everything a ranking takes.
 type Plan struct {
 	Patience  Patience
-	Rounds    int           // of cost chunks and pairs, over all clocks
-	Handovers int           // per thread and clock
-	Total     time.Duration // until which clocks too slow for Patience are watched
+	Rounds    int // of cost chunks and pairs, over all clocks
+	Handovers int // per thread and clock
+	// Watch is how long the clocks' rates are watched at the end, and Total is
+	// when a watch ends that waits for slow clocks to tick.
+	Watch, Total time.Duration
 }
 
 // The plans. Spread wants 20 chunks or more, so that no plan has fewer.
 var (
-	QuickPlan    = Plan{Patience{CalmNs: 4e6, MostNs: 150e6}, 20, 1000, 1300 * time.Millisecond}
-	DefaultPlan  = Plan{Patience{CalmNs: 10e6, MostNs: 500e6}, 40, 5000, 3500 * time.Millisecond}
-	ThoroughPlan = Plan{Patience{CalmNs: 40e6, MostNs: 1500e6}, 100, 20000, 12 * time.Second}
+	QuickPlan = Plan{
+		Patience: Patience{CalmNs: 4e6, MostNs: 150e6},
+		Rounds:   20, Handovers: 1000, Watch: 100 * time.Millisecond, Total: 1300 * time.Millisecond,
+	}
+	DefaultPlan = Plan{
+		Patience: Patience{CalmNs: 10e6, MostNs: 500e6},
+		Rounds:   40, Handovers: 5000, Watch: 300 * time.Millisecond, Total: 3500 * time.Millisecond,
+	}
+	ThoroughPlan = Plan{
+		Patience: Patience{CalmNs: 40e6, MostNs: 1500e6},
+		Rounds:   100, Handovers: 20000, Watch: time.Second, Total: 12 * time.Second,
+	}
 )
 
 // Bench is where a ranking takes place.
@@ -91,6 +102,8 @@ const (
 	driftLimit = 600e-6
 	// handoverLimit is how long threads hand readings of one clock over.
 	handoverLimit = 200 * time.Millisecond
+	// watchEvery is the time between two looks.
+	watchEvery = 5 * time.Millisecond
 	// slowChanges is how many changes a slow clock is watched for.
 	slowChanges = 3
 )
@@ -106,7 +119,7 @@ func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Ra
 	for _, c := range candidates {
 		r.subjects = append(r.subjects, &subject{Candidate: c})
 	}
-	for _, step := range []func(context.Context){r.accuracies, r.rounds, r.handovers, r.slow} {
+	for _, step := range []func(context.Context){r.accuracies, r.rounds, r.handovers, r.watch} {
 		step(ctx)
 		if ctx.Err() != nil {
 			break
@@ -133,12 +146,13 @@ type ranking struct {
 // subject is a candidate with what was gathered of it.
 type subject struct {
 	Candidate
-	sampler *Sampler
-	slow    bool // too slow for the patience of one clock
-	cost    *CostSampler
-	pairs   []Pair
-	handed  []check.Handed
-	noHand  error // why no readings were handed over
+	sampler  *Sampler
+	accuracy Accuracy
+	slow     bool // too slow for the patience of one clock
+	cost     *CostSampler
+	pairs    []Pair
+	handed   []check.Handed
+	noHand   error // why no readings were handed over
 }
 
 // Shares of the progress bar, by what takes long.
@@ -157,7 +171,8 @@ func (r *ranking) accuracies(ctx context.Context) {
 		r.bench.Progress(shareAccuracies*float64(i)/float64(len(r.subjects)), "accuracy of "+s.Clock.Name)
 		s.sampler = NewSampler(s.Subject, r.bench.NowNs, r.plan.Patience, r.bench.Rand)
 		s.sampler.Sample(ctx)
-		s.slow = s.sampler.taken.changes() < slowChanges
+		s.accuracy = s.sampler.Accuracy()
+		s.slow = s.accuracy.Changes < slowChanges
 		s.cost = NewCostSampler(s.Subject, s.accuracySoFarNs(r.plan.Patience), r.bench.Reference)
 		r.look()
 	}
@@ -166,8 +181,8 @@ func (r *ranking) accuracies(ctx context.Context) {
 // accuracySoFarNs is what is known of the accuracy; for a clock that was
 // hardly seen to move it's the patience that it exceeds.
 func (s *subject) accuracySoFarNs(p Patience) float64 {
-	if a := s.sampler.Accuracy(); !s.slow && !math.IsNaN(a.Units.Value) {
-		return a.Units.Value * s.Subject.UnitNs
+	if !s.slow && !math.IsNaN(s.accuracy.Units.Value) {
+		return s.accuracy.Units.Value * s.Subject.UnitNs
 	}
 	return p.MostNs
 }
@@ -239,17 +254,15 @@ func (s *subject) handOver(ctx context.Context, n int) {
 	}
 }
 
-// slow watches the slow clocks until they have changed a few times or the
-// plan's time is over.
-func (r *ranking) slow(ctx context.Context) {
-	total := float64(r.plan.Total)
-	for ctx.Err() == nil && r.stillSlow() {
-		spent := r.bench.NowNs() - r.started
-		if spent >= total {
-			break
-		}
-		r.bench.Progress(shareHandovers+(1-shareHandovers)*spent/total, "waiting for slow clocks to tick")
-		r.bench.Wait(10 * time.Millisecond)
+// watch looks at all clocks now and then, for their rates, and longer where
+// slow clocks have hardly ticked yet.
+func (r *ranking) watch(ctx context.Context) {
+	spent := func() float64 { return r.bench.NowNs() - r.started }
+	least, most := spent()+float64(r.plan.Watch), float64(r.plan.Total)
+	for ctx.Err() == nil && (spent() < least || r.stillSlow() && spent() < most) {
+		share := math.Min(1, spent()/most)
+		r.bench.Progress(shareHandovers+(1-shareHandovers)*share, "watching the clocks' rates")
+		r.bench.Wait(watchEvery)
 		r.look()
 	}
 }

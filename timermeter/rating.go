@@ -12,7 +12,10 @@ import (
 
 // rating joins what was gathered of a clock.
 func (s *subject) rating(coreHz float64) Rating {
-	a := s.sampler.Accuracy()
+	a := s.accuracy
+	if s.slow {
+		a = s.sampler.Accuracy()
+	}
 	r := Rating{
 		Clock: s.Clock, Judgement: a.Judgement,
 		Accuracy: a.Units.Scaled(s.Subject.UnitNs, "ns"),

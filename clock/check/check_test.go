@@ -1,0 +1,153 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		ticks []int64
+		want  BackSteps
+	}{
+		{nil, BackSteps{}},
+		{[]int64{5}, BackSteps{}},
+		{[]int64{1, 1, 2, 3}, BackSteps{Readings: 3}},
+		{[]int64{1, 5, 3, 4, 0}, BackSteps{Readings: 4, Count: 2, Worst: 4}},
+	} {
+		if got := Order(c.ticks); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.ticks, got, c.want)
+		}
+	}
+}
+
+// A thread whose clock lags by 10 steps back at each of its turns, though each
+// thread's own readings only rise.
+func TestAcrossAndWithinThreads(t *testing.T) {
+	var handed []Handed
+	for i := range int64(100) {
+		handed = append(handed, Handed{0, 3 * i}, Handed{1, 3*i + 1 - 10})
+	}
+	if got, want := AcrossThreads(handed), (BackSteps{Readings: 199, Count: 100, Worst: 9}); got != want {
+		t.Errorf("across: %+v, want %+v", got, want)
+	}
+	if got, want := WithinThreads(handed), (BackSteps{Readings: 198}); got != want {
+		t.Errorf("within: %+v, want %+v", got, want)
+	}
+	handed[100].Ticks = 0
+	if got := WithinThreads(handed); got.Count != 1 {
+		t.Errorf("within, with one step back: %+v", got)
+	}
+}
+
+// pairs of a clock that runs at rate(t), read at random moments over a second.
+func pairsOf(seed uint64, n int, errorNs float64, shown func(ns float64) float64) []Pair {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var pairs []Pair
+	for range n {
+		t := 1e9 * rng.Float64()
+		pairs = append(pairs, Pair{ReferenceNs: t, ClockNs: shown(t) + errorNs*(2*rng.Float64()-1)})
+	}
+	slices.SortFunc(pairs, func(a, b Pair) int { return int(a.ReferenceNs - b.ReferenceNs) })
+	return pairs
+}
+
+func TestKeepsRate(t *testing.T) {
+	for seed := range uint64(1000) {
+		r := KeepsRate(pairsOf(seed, 60, 1000, func(t float64) float64 { return 1.25 * t }), 1000)
+		if math.Abs(r.Ratio-1.25) > 1.25*r.Resolution || r.WorstDeviation > 2*r.Resolution {
+			t.Fatalf("seed %d: a steady clock: %+v", seed, r)
+		}
+	}
+	for name, shown := range map[string]func(float64) float64{
+		"drift":      func(t float64) float64 { return t + 1e-3*t*t/1e9 },
+		"jump":       func(t float64) float64 { return t + 1e6*math.Round(t/1e9) },
+		"stuck":      func(t float64) float64 { return math.Min(t, 9e8) },
+		"slows down": func(t float64) float64 { return t - 1e-2*math.Max(0, t-5e8) },
+	} {
+		for seed := range uint64(100) {
+			r := KeepsRate(pairsOf(seed, 60, 1000, shown), 1000)
+			if !(r.WorstDeviation > 3*r.Resolution) {
+				t.Errorf("%s, seed %d: %+v, want a deviation beyond the resolution", name, seed, r)
+			}
+		}
+	}
+}
+
+func TestKeepsRateSaysWhatItCannotKnow(t *testing.T) {
+	still := []Pair{{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
+	for _, pairs := range [][]Pair{nil, {{1, 1}}, {{1, 1}, {2, 2}, {3, 3}}, still} {
+		if r := KeepsRate(pairs, 1); !math.IsNaN(r.Ratio) {
+			t.Errorf("%d pairs: %+v, want no ratio", len(pairs), r)
+		}
+	}
+}
+
+// Real threads take their turns in order, each as often as asked, and Go's
+// monotonic clock never steps back between them.
+func TestHandOver(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("needs two CPUs and the right to choose: %v, %v", cpus, err)
+	}
+	c, err := clock.Open("go-time-now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handed, err := HandOver(t.Context(), cpus[:2], c.Start, 200)
+	if err != nil || len(handed) != 400 {
+		t.Fatalf("%d readings, %v; want 400", len(handed), err)
+	}
+	for i, h := range handed {
+		if h.Thread != i%2 {
+			t.Fatalf("reading %d is of thread %d", i, h.Thread)
+		}
+	}
+	if b := AcrossThreads(handed); b.Count > 0 {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestHandOverRefusals(t *testing.T) {
+	read := func() int64 { return 0 }
+	if _, err := HandOver(t.Context(), []int{0}, read, 10); err == nil {
+		t.Error("one CPU is enough?")
+	}
+	if _, err := HandOver(t.Context(), []int{0, 1 << 20}, read, 10); err == nil {
+		t.Error("a CPU that does not exist is accepted")
+	}
+}
+
+// Cut short, it gives back what was taken, all of it in order.
+func TestHandOverEndsWithItsContext(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("needs two CPUs and the right to choose: %v, %v", cpus, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	count := int64(0)
+	read := func() int64 { // only ever called by the thread whose turn it is
+		if count++; count == 50 {
+			cancel()
+			time.Sleep(time.Millisecond)
+		}
+		return count
+	}
+	handed, err := HandOver(ctx, cpus[:2], read, 1_000_000)
+	if !errors.Is(err, context.Canceled) || len(handed) < 50 {
+		t.Fatalf("%d readings, %v", len(handed), err)
+	}
+	for i, h := range handed {
+		if h.Ticks != int64(i+1) {
+			t.Fatalf("reading %d is %d", i, h.Ticks)
+		}
+	}
+}

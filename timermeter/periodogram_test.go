@@ -1,0 +1,114 @@
+package timermeter
+
+import (
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The fast transform agrees with the sum that defines the periodogram, written
+// out here.
+func TestTransformIsThePeriodogram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var d []float64
+	for range 300 {
+		d = append(d, float64(100+rng.IntN(20000)))
+	}
+	slices.Sort(d)
+	s := transform(d, 100, 20000)
+	if s.points != len(d) {
+		t.Fatalf("%d points, want %d", s.points, len(d))
+	}
+	for i := 0; i < len(s.amplitudes); i += 97 {
+		var sum complex128
+		for _, x := range d {
+			sum += cmplx.Exp(complex(0, 2*math.Pi*float64(i)*s.step*x))
+		}
+		if want := cmplx.Abs(sum) / float64(len(d)); math.Abs(s.amplitudes[i]-want) > 1e-6 {
+			t.Fatalf("at frequency %d: %v, want %v", i, s.amplitudes[i], want)
+		}
+	}
+}
+
+// Rounding both readings of a difference down lowers the peak to sinc squared,
+// as said of peakOfDifferences: enumerated over phases of a lattice that is not
+// whole.
+func TestPeakOfRoundedDifferences(t *testing.T) {
+	for _, quantum := range []float64{2.1234, 3.7182, 10.0149, 41.6667} {
+		var d []float64
+		for i := range 4000 {
+			phase := quantum * float64(i) * math.Phi
+			k := float64(1 + i%50)
+			d = append(d, math.Floor(phase+k*quantum)-math.Floor(phase))
+		}
+		got, want := amplitude(d, 1/quantum), peakOfDifferences(1/quantum)
+		if math.Abs(got-want) > 0.05 {
+			t.Errorf("quantum %v: peak %.3f, want %.3f", quantum, got, want)
+		}
+	}
+}
+
+// The bounds of the slope are those of an enumeration of all pairs: a pair of
+// readings k quanta apart bounds the quantum to (difference -+ 1)/k.
+func TestSlopesAreBoundedByAllPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 200 {
+		quantum, phase := 2+100*rng.Float64(), rng.Float64()
+		var points []point
+		for range 60 {
+			k := float64(rng.IntN(1000))
+			points = append(points, point{k, math.Floor(phase + k*quantum)})
+		}
+		wantLo, wantHi := 0.0, math.Inf(1)
+		for _, p := range points {
+			for _, q := range points {
+				if p.k > q.k {
+					wantLo = math.Max(wantLo, (p.value-q.value-1)/(p.k-q.k))
+					wantHi = math.Min(wantHi, (p.value-q.value+1)/(p.k-q.k))
+				}
+			}
+		}
+		lo, hi, band := slopes(points, quantum*(1+1e-5))
+		if math.Abs(lo-wantLo) > 1e-7 || math.Abs(hi-wantHi) > 1e-7 || band >= 1 {
+			t.Fatalf("quantum %v: [%v, %v] with a band of %v, want [%v, %v]", quantum, lo, hi, band, wantLo, wantHi)
+		}
+		if quantum < lo || quantum > hi {
+			t.Fatalf("[%v, %v] does not hold %v", lo, hi, quantum)
+		}
+	}
+}
+
+// No readings, however few or wild, make the search fail or claim an interval
+// that is upside down.
+func FuzzAccuracyOf(f *testing.F) {
+	f.Add([]byte{0, 0, 0})
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 255, 254, 0, 0, 0, 0, 9})
+	f.Add(slices.Repeat([]byte{3, 0, 7}, 100))
+	f.Add(slices.Repeat([]byte{26, 26, 1, 25, 52, 78}, 40))
+	f.Add(slices.Repeat([]byte{255, 0, 128}, 60))
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		var r readings
+		now := int64(0)
+		for i, s := range steps {
+			step := int64(int8(s))
+			if s&3 == 3 {
+				step <<= uint(i % 40)
+			}
+			now += step
+			r = append(r, now)
+		}
+		if len(r) == 0 || len(r) > 300 {
+			return // longer ones are no wilder, only slower
+		}
+		a := accuracyOf(r)
+		u := a.Units
+		if a.Verdict != "unusable" && !(u.Lo <= u.Value && u.Value <= u.Hi && u.Value > 0) {
+			t.Fatalf("%s: %v [%v, %v]", a.Verdict, u.Value, u.Lo, u.Hi)
+		}
+		if (a.Verdict == "trusted") != (len(a.Reasons) == 0) {
+			t.Fatalf("%s, %v", a.Verdict, a.Reasons)
+		}
+	})
+}

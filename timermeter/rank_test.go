@@ -1,0 +1,223 @@
+package timermeter
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/clock/check"
+	"chronoscope/clock/clocktest"
+	"chronoscope/stats"
+)
+
+// candidate makes a candidate of a simulated clock, in the company of a good
+// reference on the same machine.
+func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidate {
+	return Candidate{
+		Clock:   clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine},
+		Subject: Subject{UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer)},
+		Pair: func() Pair {
+			before := float64(timer.Read()) * timer.UnitNs
+			ticks := c.Read()
+			return Pair{BeforeNs: before, AfterNs: float64(timer.Read()) * timer.UnitNs, Ticks: ticks}
+		},
+		HandOver: func(_ context.Context, n int) ([]check.Handed, error) {
+			threads := []*clocktest.Clock{c.OnThread(0), c.OnThread(1)}
+			var handed []check.Handed
+			for i := range 2 * n {
+				handed = append(handed, check.Handed{Thread: i % 2, Ticks: threads[i%2].Read()})
+				c.Machine.Idle(100)
+			}
+			return handed, nil
+		},
+	}
+}
+
+// bench is where simulated clocks are ranked: a core of 3 GHz.
+func bench(m *clocktest.Machine, timer *clocktest.Clock, seed uint64) Bench {
+	return Bench{
+		NowNs:     m.NowNs,
+		Wait:      func(d time.Duration) { m.Idle(float64(d)) },
+		Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
+		CoreHz:    3e9,
+		Rand:      rand.New(rand.NewPCG(seed, 4)),
+		Progress:  func(float64, string) {},
+	}
+}
+
+// rankOne ranks one simulated clock.
+func rankOne(t *testing.T, c *clocktest.Clock, seed uint64) Rating {
+	t.Helper()
+	timer := counter(c.Machine)
+	ratings, err := Rank(background, []Candidate{candidate("clock", c, timer)}, QuickPlan, bench(c.Machine, timer, seed))
+	if err != nil || len(ratings) != 1 {
+		t.Fatalf("%d ratings, %v", len(ratings), err)
+	}
+	return ratings[0]
+}
+
+func nanosecondClock(seed uint64) *clocktest.Clock {
+	return &clocktest.Clock{
+		Machine: clocktest.NewMachine(seed), QuantumNs: 10, UnitNs: 1, PhaseNs: 3,
+		Cost: clocktest.WithOutliers(clocktest.Jittered(25, 0.05), 0.01, 50),
+	}
+}
+
+// Each planted fault gets its verdict, and a good clock is trusted.
+func TestRankFindsPlantedFaults(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		spoil  func(*clocktest.Clock)
+		want   stats.Verdict
+		reason string // a word of the reason that must be there
+		// zero: the quality must be 0, as section 4.4 of Kuperberg 2011a has it
+		zero bool
+	}{
+		{"none", func(*clocktest.Clock) {}, stats.Trusted, "", false},
+		{"slewed by 400 ppm, as NTP may", func(c *clocktest.Clock) { c.Faults.RatePPM = 400 }, stats.Trusted, "", false},
+		{"constant", func(c *clocktest.Clock) { c.Faults.StuckFromNs, c.Faults.StuckToNs = -1, math.Inf(1) }, stats.Unusable, "never changed", false},
+		{"back steps", func(c *clocktest.Clock) { c.Faults.BackStepEvery, c.Faults.BackStepNs = 300, 5000 }, stats.Unusable, "step back", true},
+		{"offset between threads", func(c *clocktest.Clock) { c.Faults.ThreadOffsetNs = []float64{0, -400} }, stats.Unusable, "from one thread", true},
+		{"offset the other way", func(c *clocktest.Clock) { c.Faults.ThreadOffsetNs = []float64{0, 400} }, stats.Unusable, "from one thread", true},
+		{"drift", func(c *clocktest.Clock) { c.Faults.DriftPPMPerSecond = 50e3 }, stats.Unusable, "rate changed", true},
+		{"jump", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 20e6, 30e6 }, stats.Unusable, "rate changed", true},
+		{"stuck for a while", func(c *clocktest.Clock) { c.Faults.StuckFromNs, c.Faults.StuckToNs = 12e6, 30e6 }, stats.Unusable, "rate changed", true},
+		{"wrong rate", func(c *clocktest.Clock) { c.Faults.RatePPM = 20e3 }, stats.Suspect, "times the rate", false},
+		{"wraps at 16 bits", func(c *clocktest.Clock) { c.Faults.WrapBits = 16 }, stats.Unusable, "step back", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range uint64(10) {
+				sim := nanosecondClock(seed)
+				c.spoil(sim)
+				r := rankOne(t, sim, seed)
+				if r.Verdict != c.want {
+					t.Fatalf("seed %d: %s %v, want %s", seed, r.Verdict, r.Reasons, c.want)
+				}
+				if c.reason == "" && len(r.Reasons) > 0 || !strings.Contains(strings.Join(r.Reasons, "; "), c.reason) {
+					t.Errorf("seed %d: reasons %v, want one with %q", seed, r.Reasons, c.reason)
+				}
+				if c.zero && r.Quality != 0 {
+					t.Errorf("seed %d: quality %v, want 0", seed, r.Quality)
+				}
+				if c.want == stats.Trusted && !(r.Quality > 0) {
+					t.Errorf("seed %d: quality %v of a good clock", seed, r.Quality)
+				}
+			}
+		})
+	}
+}
+
+// The quality of a good clock is that of Formula (1) on the truth.
+func TestRankedQualityIsThatOfTheTruth(t *testing.T) {
+	for seed := range uint64(20) {
+		c := nanosecondClock(seed)
+		c.Cost = clocktest.Jittered(25, 0.02)
+		r := rankOne(t, c, seed)
+		want := math.Pow(10*3, -0.1) * math.Pow(25*3, -0.1) * math.Sqrt(r.Cost.Spread)
+		if math.Abs(r.Quality-want) > 0.005 {
+			t.Errorf("seed %d: quality %.4f, want %.4f", seed, r.Quality, want)
+		}
+	}
+}
+
+// Ten rankings of the same three clocks agree in order and nearly in quality.
+func TestRankIsRepeatable(t *testing.T) {
+	type clockOf struct {
+		name          string
+		quantum, unit float64
+		cost          float64
+	}
+	clocks := []clockOf{{"fine", 10, 0.4, 8}, {"middle", 10, 1, 25}, {"coarse", 4e6, 1, 5}, {"one second", 1e9, 1e9, 5}}
+	lowest, highest := map[string]float64{}, map[string]float64{}
+	for seed := range uint64(10) {
+		m := clocktest.NewMachine(seed)
+		m.Preemption = &clocktest.Preemption{EveryNs: 4e6, ForNs: 1e5}
+		timer := counter(m)
+		var all []Candidate
+		for _, c := range clocks {
+			sim := &clocktest.Clock{Machine: m, QuantumNs: c.quantum, UnitNs: c.unit, Cost: clocktest.WithOutliers(clocktest.Jittered(c.cost, 0.1), 0.01, 50)}
+			all = append(all, candidate(c.name, sim, timer))
+		}
+		ratings, err := Rank(background, all, DefaultPlan, bench(m, timer, seed))
+		if err != nil || len(ratings) != len(clocks) {
+			t.Fatalf("%d ratings, %v", len(ratings), err)
+		}
+		for i, r := range ratings {
+			if r.Clock.Name != clocks[i].name {
+				t.Errorf("seed %d: place %d is %s, want %s", seed, i, r.Clock.Name, clocks[i].name)
+			}
+			if l, seen := lowest[r.Clock.Name]; !seen || r.Quality < l {
+				lowest[r.Clock.Name] = r.Quality
+			}
+			highest[r.Clock.Name] = math.Max(highest[r.Clock.Name], r.Quality)
+		}
+	}
+	for _, c := range clocks {
+		if highest[c.name]-lowest[c.name] > 0.06 {
+			t.Errorf("%s: quality from %.3f to %.3f, want within 3 percentage points to either side", c.name, lowest[c.name], highest[c.name])
+		}
+	}
+}
+
+// A clock too slow for its own sample is watched while the others are measured,
+// and its interval says that it was seen to tick a few times.
+func TestRankWatchesSlowClocks(t *testing.T) {
+	m := clocktest.NewMachine(1)
+	timer := counter(m)
+	slow := &clocktest.Clock{Machine: m, QuantumNs: 1e9, UnitNs: 1e9, PhaseNs: 4e8, Cost: clocktest.Constant(5)}
+	ratings, err := Rank(background, []Candidate{candidate("slow", slow, timer)}, DefaultPlan, bench(m, timer, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := ratings[0].Accuracy
+	if a.Value != 1e9 || !(a.Hi > 1e9 && a.Hi < 1.6e9) || ratings[0].Verdict != stats.Suspect {
+		t.Errorf("accuracy %v [%v, %v], %s; want 1 s with a bound that is not far, suspect", a.Value, a.Lo, a.Hi, ratings[0].Verdict)
+	}
+}
+
+// Interrupted, a ranking keeps what was measured.
+func TestRankKeepsWhatWasMeasured(t *testing.T) {
+	m := clocktest.NewMachine(1)
+	timer := counter(m)
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	b := bench(m, timer, 1)
+	b.Progress = func(share float64, _ string) {
+		if share > 0.6 {
+			cancel()
+		}
+	}
+	var all []Candidate
+	for _, name := range []string{"one", "two"} {
+		all = append(all, candidate(name, &clocktest.Clock{Machine: m, QuantumNs: 10, UnitNs: 1, Cost: clocktest.Constant(25)}, timer))
+	}
+	ratings, err := Rank(ctx, all, DefaultPlan, b)
+	if !errors.Is(err, context.Canceled) || len(ratings) == 0 {
+		t.Fatalf("%d ratings, %v; want some, and that it was cancelled", len(ratings), err)
+	}
+	for _, r := range ratings {
+		if math.Abs(r.Accuracy.Value-10) > 0.1 {
+			t.Errorf("%s: accuracy %v ns, want 10", r.Clock.Name, r.Accuracy.Value)
+		}
+		if r.ThreadSafe != nil {
+			t.Errorf("%s: thread safety %v, though it was not reached", r.Clock.Name, *r.ThreadSafe)
+		}
+	}
+}
+
+// Without the core's rate there is no quality, and no guess of one.
+func TestRankWithoutCoreRate(t *testing.T) {
+	c := nanosecondClock(1)
+	timer := counter(c.Machine)
+	b := bench(c.Machine, timer, 1)
+	b.CoreHz = math.NaN()
+	ratings, err := Rank(background, []Candidate{candidate("clock", c, timer)}, QuickPlan, b)
+	if err != nil || !math.IsNaN(ratings[0].Quality) || math.Abs(ratings[0].Accuracy.Value-10) > 0.1 {
+		t.Errorf("%+v, %v; want an accuracy of 10 ns without a quality", ratings, err)
+	}
+}
