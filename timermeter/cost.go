@@ -140,13 +140,12 @@ func scaled(ticks []int64, unitNs float64) []float64 {
 	return ns
 }
 
-// spread is the share of single calls within one accuracy of the chunk's
-// median.
-func (k chunk) spread(accuracyNs float64) float64 {
-	median := stats.Median(k.means)
+// spread is the share of single calls within withinNs of their median.
+func (k chunk) spread(withinNs float64) float64 {
+	median := stats.Median(k.singles)
 	within := 0
 	for _, s := range k.singles {
-		if math.Abs(s-median) <= accuracyNs {
+		if math.Abs(s-median) <= withinNs {
 			within++
 		}
 	}
@@ -159,7 +158,8 @@ func (c *CostSampler) Cost() Cost {
 	for _, k := range c.chunks {
 		singles = append(singles, k.singles...)
 		means = append(means, k.means...)
-		spreads = append(spreads, k.spread(c.accuracyNs))
+		// Half a unit more, since a cost of just one accuracy is within it.
+		spreads = append(spreads, k.spread(c.accuracyNs+c.subject.UnitNs/2))
 	}
 	slices.Sort(singles)
 	slices.Sort(means)

@@ -166,7 +166,7 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	var err error
 	l.result.Ratings, err = Rank(ctx, candidates, l.request.Plan, Bench{
 		NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz,
-		Reference: l.reference(ctx, s), Progress: l.request.Progress,
+		Reference: l.reference(ctx, s), Tidy: runtime.GC, Progress: l.request.Progress,
 	})
 	return l.result, err
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 )
@@ -63,11 +64,30 @@ type spectrum struct {
 	amplitudes    []float64
 }
 
+// scratch is the memory that one transform needs, some megabytes, kept for the
+// next: a ranking makes hundreds, with the garbage collector off.
+type scratch struct {
+	fft          *fourier.FFT
+	histogram    []float64
+	coefficients []complex128
+}
+
+var scratches = sync.Pool{New: func() any {
+	return &scratch{
+		fft:          fourier.NewFFT(bins * padding),
+		histogram:    make([]float64, bins*padding),
+		coefficients: make([]complex128, bins*padding/2+1),
+	}
+}}
+
 // transform computes the spectrum of sorted differences in a window of the
 // given width that starts at from.
 func transform(sorted []float64, from, width float64) spectrum {
 	bin := math.Max(1, width/bins)
-	histogram := make([]float64, bins*padding)
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
+	histogram := work.histogram
+	clear(histogram)
 	lo, _ := slices.BinarySearch(sorted, from)
 	n := 0
 	for _, d := range sorted[lo:] {
@@ -78,7 +98,7 @@ func transform(sorted []float64, from, width float64) spectrum {
 		histogram[i]++
 		n++
 	}
-	coefficients := fourier.NewFFT(len(histogram)).Coefficients(nil, histogram)
+	coefficients := work.fft.Coefficients(work.coefficients, histogram)
 	// Coarse bins hide what is finer than they are, and would show it under a
 	// false frequency: only frequencies of eight bins and more are kept.
 	keep := len(coefficients)

@@ -91,6 +91,8 @@ type Bench struct {
 	// CoreHz is the rate of the core, NaN where it is not known.
 	CoreHz float64
 	Rand   *rand.Rand
+	// Tidy lets the process collect its garbage, between two clocks.
+	Tidy func()
 	// Progress is told what is done, between two stretches of measuring.
 	Progress func(share float64, doing string)
 }
@@ -117,7 +119,11 @@ const (
 func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Rating, error) {
 	r := &ranking{bench: b, plan: plan, started: b.NowNs()}
 	for _, c := range candidates {
-		r.subjects = append(r.subjects, &subject{Candidate: c})
+		r.subjects = append(r.subjects, &subject{
+			Candidate: c,
+			sampler:   NewSampler(c.Subject, b.NowNs, plan.Patience, b.Rand),
+			slow:      c.Subject.UnitNs > plan.Patience.MostNs,
+		})
 	}
 	for _, step := range []func(context.Context){r.accuracies, r.rounds, r.handovers, r.watch} {
 		step(ctx)
@@ -127,7 +133,7 @@ func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Ra
 	}
 	var ratings []Rating
 	for _, s := range r.subjects {
-		if s.sampler != nil && s.cost != nil && s.cost.Chunks() > 0 {
+		if s.cost != nil && s.cost.Chunks() > 0 {
 			ratings = append(ratings, s.rating(b.CoreHz))
 		}
 	}
@@ -169,10 +175,12 @@ func (r *ranking) accuracies(ctx context.Context) {
 			return
 		}
 		r.bench.Progress(shareAccuracies*float64(i)/float64(len(r.subjects)), "accuracy of "+s.Clock.Name)
-		s.sampler = NewSampler(s.Subject, r.bench.NowNs, r.plan.Patience, r.bench.Rand)
-		s.sampler.Sample(ctx)
-		s.accuracy = s.sampler.Accuracy()
-		s.slow = s.accuracy.Changes < slowChanges
+		if !s.slow {
+			s.sampler.Sample(ctx)
+			s.accuracy = s.sampler.Accuracy()
+			s.slow = s.accuracy.Changes < slowChanges
+			r.bench.Tidy()
+		}
 		s.cost = NewCostSampler(s.Subject, s.accuracySoFarNs(r.plan.Patience), r.bench.Reference)
 		r.look()
 	}

@@ -46,6 +46,7 @@ func bench(m *clocktest.Machine, timer *clocktest.Clock, seed uint64) Bench {
 		Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
 		CoreHz:    3e9,
 		Rand:      rand.New(rand.NewPCG(seed, 4)),
+		Tidy:      func() {},
 		Progress:  func(float64, string) {},
 	}
 }
