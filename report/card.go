@@ -13,10 +13,12 @@ import (
 func Card(w io.Writer, d record.Card, s Style) {
 	machineLines(w, d.Header, s)
 	findings(w, d.Findings, s)
-	winners(w, d.Ranking, s)
-	advice(w, d.Advice, s)
-	rankingTable(w, d.Ranking, s)
-	reasons(w, d.Ranking, s)
+	if len(d.Clocks) > 0 {
+		winners(w, d.Ranking, s)
+		advice(w, d.Advice, s)
+		rankingTable(w, d.Ranking, s)
+		reasons(w, d.Ranking, s)
+	}
 	unavailableNames(w, d.Ranking, s)
 	caveats(w, d.Header, s)
 }

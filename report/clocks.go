@@ -20,9 +20,11 @@ import (
 // Clocks writes the ranking of clocks for people.
 func Clocks(w io.Writer, d record.Clocks, s Style) {
 	machineLines(w, d.Header, s)
-	winners(w, d.Ranking, s)
-	rankingTable(w, d.Ranking, s)
-	reasons(w, d.Ranking, s)
+	if len(d.Clocks) > 0 {
+		winners(w, d.Ranking, s)
+		rankingTable(w, d.Ranking, s)
+		reasons(w, d.Ranking, s)
+	}
 	unavailable(w, d.Ranking, s)
 	caveats(w, d.Header, s)
 }
@@ -53,7 +55,8 @@ func winners(w io.Writer, r record.Ranking, s Style) {
 			continue
 		}
 		c := find(r.Clocks, *p.name)
-		fmt.Fprintf(w, "  %-15s %s  %s\n", p.purpose, s.bold(fmt.Sprintf("%-18s", c.Name)), s.dim(c.API))
+		fmt.Fprintf(w, "  %-15s %s %9s, %7s a call   %s\n", p.purpose, s.bold(fmt.Sprintf("%-18s", c.Name)),
+			accuracy(c.Accuracy), ns(c.Cost.MedianNs), s.dim(c.API))
 	}
 	fmt.Fprintln(w)
 }
@@ -72,10 +75,10 @@ func rankingTable(w io.Writer, r record.Ranking, s Style) {
 		return table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight}
 	}
 	t.SetColumnConfigs([]table.ColumnConfig{right(1), right(4), right(6), right(7), right(8), right(9)})
-	t.AppendHeader(table.Row{"quality", "clock", "kind", "accuracy", "±", "cost", "p99", "spread", "cycles", "verdict"})
+	t.AppendHeader(table.Row{"quality", "clock", "kind", "accuracy", "±", "cost", "p99", "spread", "cycles of both", "verdict"})
 	for _, c := range r.Clocks {
 		t.AppendRow(table.Row{
-			percent(c.Quality), c.Name, c.Kind, ns(stats.Finite(c.Accuracy.Value)), interval(c.Accuracy),
+			percent(c.Quality), c.Name, c.Kind, accuracy(c.Accuracy), interval(c.Accuracy),
 			ns(c.Cost.MedianNs), ns(c.Cost.P99Ns), spread(c.Spread), cycles(c.Cycles), s.verdict(c.Verdict),
 		})
 	}
@@ -105,6 +108,15 @@ func spread(share *float64) string {
 		return "?"
 	}
 	return fmt.Sprintf("%.3f", *share)
+}
+
+// accuracy writes an accuracy with a digit more than other times: it is known
+// that well, and 41.67 ns is worth telling from 42.
+func accuracy(e stats.Estimate) string {
+	if math.IsNaN(e.Value) {
+		return "?"
+	}
+	return durationTo(e.Value, 4)
 }
 
 // interval is how far the value may be off, as a share of it.

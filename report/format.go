@@ -66,7 +66,9 @@ func ns(v *float64) string {
 	return duration(*v)
 }
 
-func duration(ns float64) string {
+func duration(ns float64) string { return durationTo(ns, 3) }
+
+func durationTo(ns float64, digits int) string {
 	value, unit := ns, "ns"
 	switch abs := math.Abs(ns); {
 	case abs >= 999.5e6:
@@ -76,7 +78,7 @@ func duration(ns float64) string {
 	case abs >= 999.5:
 		value, unit = ns/1e3, "µs"
 	}
-	return significant(value, 3) + " " + unit
+	return significant(value, digits) + " " + unit
 }
 
 // significant writes v with that many significant digits, and without an

@@ -2,6 +2,7 @@ package timermeter
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,8 @@ type Accuracy struct {
 	// Changes is how many times the reading was seen to change.
 	Changes int
 	stats.Judgement
+
+	unitNs float64 // so that reasons can give times
 }
 
 // Patience bounds how long the accuracy of one clock is looked for.
@@ -180,11 +183,11 @@ func (s *Sampler) randomWork() int {
 func (r readings) changes() int { return max(0, len(r.values())-1) }
 
 // Accuracy is what the readings so far say.
-func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.taken) }
+func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.taken, s.subject.UnitNs) }
 
-// accuracyOf judges the spacing of readings.
-func accuracyOf(r readings) Accuracy {
-	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes()}
+// accuracyOf judges the spacing of readings, in units of unitNs.
+func accuracyOf(r readings, unitNs float64) Accuracy {
+	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes(), unitNs: unitNs}
 	a.judgeOrder(r)
 	a.Units = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "units", Statistic: "quantum", N: len(r)}
 	if a.Changes == 0 {
@@ -207,10 +210,20 @@ func accuracyOf(r readings) Accuracy {
 	return a
 }
 
+// time writes a number of units as a time.
+func (a *Accuracy) time(units float64) string { return duration(units * a.unitNs) }
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // judgeOrder looks for readings that are less than the one before.
 func (a *Accuracy) judgeOrder(r readings) {
 	if b := check.Order(r); b.Count > 0 {
-		a.Lower(stats.Unusable, "%d of %d readings step back, by up to %d units", b.Count, b.Readings, b.Worst)
+		a.Lower(stats.Unusable, "%d of %d readings step back, by up to %s", b.Count, b.Readings, a.time(float64(b.Worst)))
 	}
 }
 
@@ -220,7 +233,7 @@ func (a *Accuracy) takeLattice(l lattice) {
 	if l.mirror > 0 {
 		a.Units.Lo = min(l.lo, mirror(l.lo), mirror(l.hi))
 		a.Units.Hi = max(l.hi, mirror(l.lo), mirror(l.hi))
-		a.Lower(stats.Suspect, "after rounding to whole units, %.4g and %.4g units look alike", l.quantum, l.mirror)
+		a.Lower(stats.Suspect, "rounded to whole units, an accuracy of %s and one of %s look alike", a.time(l.quantum), a.time(l.mirror))
 	}
 	if a.Units.RelativeHalfWidth() > wideShare {
 		a.Lower(stats.Suspect, "only %.0f quanta were seen in one stretch; a longer measurement narrows the interval", l.extent/l.quantum)
@@ -231,13 +244,13 @@ func (a *Accuracy) takeLattice(l lattice) {
 // that it is no more than hi units.
 func (a *Accuracy) takeUnit(hi float64) {
 	if math.IsInf(hi, 1) {
-		a.Lower(stats.Unusable, "the reading changed %d times, too few to tell its spacing; a longer measurement would", a.Changes)
+		a.Lower(stats.Unusable, "the reading changed %s, too few to tell by how much; a longer measurement can", times(a.Changes))
 		return
 	}
 	a.UnitLimited = true
 	a.Units.Value, a.Units.Lo, a.Units.Hi = 1, 1, hi
 	if hi > 1.5 || a.Changes < fewestUpdates {
-		a.Lower(stats.Suspect, "it was watched for %d changes only; a longer measurement narrows the interval", a.Changes)
+		a.Lower(stats.Suspect, "the reading was seen to change only %s; a longer measurement narrows the interval", times(a.Changes))
 	}
 }
 
@@ -245,7 +258,7 @@ func (a *Accuracy) takeUnit(hi float64) {
 // finer values than moments to show them.
 func (a *Accuracy) takeUpdates(median stats.Estimate) {
 	a.Units = median
-	a.Lower(stats.Suspect, "its updates are irregular: half of them move the reading by %.4g units or more, and values lie closer than that", median.Value)
+	a.Lower(stats.Suspect, "its updates come at irregular intervals, half of them after %s or more, though its values lie closer than that", a.time(median.Value))
 }
 
 // updatesApart looks at updates that stand between readings that repeat: there
