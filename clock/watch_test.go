@@ -1,0 +1,73 @@
+package clock
+
+import (
+	"slices"
+	"testing"
+)
+
+// stepped is a clock whose readings are given.
+func stepped(readings []int64) *Clock {
+	i := -1
+	return New(Clock{Kind: KindWall}, func() int64 { i++; return readings[i] })
+}
+
+// Gaps finds each step beyond the threshold, ends as it says, and can be gone
+// on with: enumerated by hand.
+func TestGapsOfKnownReadings(t *testing.T) {
+	readings := []int64{1, 2, 12, 13, 40, 41, 42, 100, 101}
+	for _, c := range []struct {
+		name  string
+		watch Watch
+		room  int
+		want  []Gap
+		now   int64
+	}{
+		{"until", Watch{Threshold: 5, Long: 1000, Until: 42}, 9, []Gap{{2, 12}, {13, 40}}, 42},
+		{"until, by a gap", Watch{Threshold: 5, Long: 1000, Until: 50}, 9, []Gap{{2, 12}, {13, 40}, {42, 100}}, 100},
+		{"a long gap", Watch{Threshold: 5, Long: 20, Until: 1000}, 9, []Gap{{2, 12}, {13, 40}}, 40},
+		{"no more room", Watch{Threshold: 5, Long: 1000, Until: 1000}, 1, []Gap{{2, 12}}, 12},
+		{"just the threshold", Watch{Threshold: 10, Long: 1000, Until: 13}, 9, []Gap{}, 13},
+	} {
+		gaps := make([]Gap, c.room)
+		n, now := stepped(readings).Gaps(0, c.watch, gaps)
+		if !slices.Equal(gaps[:n], c.want) || now != c.now {
+			t.Errorf("%s: %v until %d, want %v until %d", c.name, gaps[:n], now, c.want, c.now)
+		}
+	}
+	if n, now := stepped(readings).Gaps(7, Watch{}, nil); n != 0 || now != 7 {
+		t.Errorf("without room: %d gaps until %d", n, now)
+	}
+}
+
+// The counter's own loop gives gaps in order, each beyond the threshold, within
+// the watch, and never more than there is room for.
+func TestGapsOfTheCounter(t *testing.T) {
+	for _, name := range []string{"tsc", "cntvct", "go-time-now"} {
+		c, err := Open(name)
+		if err != nil {
+			continue
+		}
+		for _, room := range []int{1, 3, 1000} {
+			gaps := make([]Gap, room)
+			start := c.Read()
+			last := start
+			for range 50 {
+				w := Watch{Threshold: 1, Long: 1 << 40, Until: last + 10_000}
+				n, now := c.Gaps(last, w, gaps)
+				if now < w.Until && n < room {
+					t.Fatalf("%s: ended at %d with %d gaps, before %d", name, now, n, w.Until)
+				}
+				for _, g := range gaps[:n] {
+					if g.Before < last || g.Ticks() <= w.Threshold || g.After > now {
+						t.Fatalf("%s: gap %v between %d and %d", name, g, last, now)
+					}
+					last = g.After
+				}
+				last = now
+			}
+			if allocs := testing.AllocsPerRun(10, func() { c.Gaps(last, Watch{Threshold: 1 << 40, Long: 1 << 40, Until: last}, gaps) }); allocs > 0 {
+				t.Errorf("%s: %v allocations", name, allocs)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package machine
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// Interrupts are the interrupts that each CPU has had since the system started,
+// by the name of their line in /proc/interrupts: a number, or letters such as
+// LOC for the local timer (proc_interrupts(5)).
+type Interrupts map[string]map[int]uint64
+
+// ReadInterrupts reads /proc/interrupts below root. Lines and columns that it
+// can't read are left out.
+func ReadInterrupts(root fs.FS) (Interrupts, error) {
+	text, err := files{root}.text("proc/interrupts")
+	if err != nil {
+		return nil, fmt.Errorf("interrupts: %w", err)
+	}
+	return parseInterrupts(text)
+}
+
+// archTimer is the local timer of arm64.
+const archTimer = "arch_timer"
+
+func parseInterrupts(text string) (Interrupts, error) {
+	head, rest, _ := strings.Cut(text, "\n")
+	var cpus []int
+	for _, title := range strings.Fields(head) {
+		cpu, err := strconv.Atoi(strings.TrimPrefix(title, "CPU"))
+		if err != nil || !strings.HasPrefix(title, "CPU") || cpu < 0 {
+			return nil, fmt.Errorf("interrupts: /proc/interrupts starts with %q, not with a list of CPUs", clip(head))
+		}
+		cpus = append(cpus, cpu)
+	}
+	all := Interrupts{}
+	for line := range strings.Lines(rest) {
+		name, counts, ok := strings.Cut(strings.TrimSpace(line), ":")
+		fields := strings.Fields(counts)
+		if !ok || len(fields) < len(cpus) {
+			continue // a count for the whole machine, as of errors
+		}
+		perCPU := map[int]uint64{}
+		for i, cpu := range cpus {
+			if n, err := strconv.ParseUint(fields[i], 10, 64); err == nil {
+				perCPU[cpu] = n
+			}
+		}
+		if strings.HasSuffix(strings.TrimSpace(counts), archTimer) {
+			name = archTimer // arm64 gives its local timer a number like any other
+		}
+		all[name] = perCPU
+	}
+	return all, nil
+}
+
+// Since is how many local timer interrupts the CPU has had since an earlier
+// reading, and how many of all other kinds; known is false where the file does
+// not say.
+func (after Interrupts) Since(before Interrupts, cpu int) (localTimer, others uint64, known bool) {
+	for name, counts := range after {
+		n, m := counts[cpu], before[name][cpu]
+		if n < m {
+			continue // wrapped, or the CPU was taken away in between
+		}
+		switch name {
+		case "LOC", archTimer:
+			localTimer, known = n-m, true
+		default:
+			others += n - m
+		}
+	}
+	return localTimer, others, known
+}
