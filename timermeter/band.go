@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
+
+	"chronoscope/stats"
 )
 
 // A reading rounded down to whole units lies in a band one unit wide below the
@@ -54,7 +56,7 @@ func mirror(quantum float64) float64 { return quantum / (quantum - 1) }
 // that stray most are left out where rounding does not explain how far they
 // stray.
 func place(values []float64, f float64) []point {
-	phase := cmplx.Phase(resultant(values, f)) / (2 * math.Pi)
+	phase := cmplx.Phase(stats.Resultant(values, f)) / (2 * math.Pi)
 	points := make([]point, len(values))
 	strays := make([]float64, len(values))
 	for i, x := range values {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
+
+	"chronoscope/stats"
 )
 
 // readings are what a clock read, in units, in order.
@@ -97,21 +99,21 @@ func findLattice(r readings) (found *lattice, noise float64) {
 		if width < most-least {
 			from = densest(pool, width)
 		}
-		spec := transform(pool, from, width)
-		if spec.points < fewestPoints {
+		spec := stats.Transform(pool, from, width, 1)
+		if spec.Points < fewestPoints {
 			return nil, 1
 		}
-		tops, height := spec.summits(summitsTried)
+		tops, height := spec.Summits(0, summitsTried)
 		for _, top := range tops {
-			if top.height < leastPeak {
+			if top.Height < leastPeak {
 				continue
 			}
-			if l := r.refine(pool, spec, top.f); l != nil {
+			if l := r.refine(pool, spec, top.F); l != nil {
 				return l, height
 			}
 		}
-		if width <= bins {
-			return nil, math.Max(leastPeak, spec.chance())
+		if width <= stats.SpectrumBins {
+			return nil, math.Max(leastPeak, spec.Chance())
 		}
 	}
 }
@@ -120,13 +122,13 @@ func findLattice(r readings) (found *lattice, noise float64) {
 // and then to readings ever further apart, each time with a finer frequency,
 // for as long as the readings keep to the lattice. It returns nil for a summit
 // that does not hold.
-func (r readings) refine(pool []float64, spec spectrum, f float64) *lattice {
+func (r readings) refine(pool []float64, spec stats.Spectrum, f float64) *lattice {
 	widest := pool[len(pool)*95/100] - pool[0]
-	width := spec.width
-	reach := spec.step
+	width := spec.Width
+	reach := spec.Step
 	for {
-		points := thinned(within(pool, spec.centre, width), mostPoints)
-		f, _ = climb(func(f float64) float64 { return amplitude(points, f) }, f, reach, width)
+		points := thinned(within(pool, spec.Centre, width), mostPoints)
+		f, _ = stats.Climb(func(f float64) float64 { return stats.Amplitude(points, f) }, f, reach, width)
 		reach = 1 / (4 * width)
 		if f*width < 1 {
 			return nil
@@ -149,7 +151,7 @@ func (r readings) extend(f, width float64) *lattice {
 	for extent := width; extent < total; {
 		extent = math.Min(4*extent, total)
 		blocks := split(values, extent)
-		g, height := climb(func(f float64) float64 { return coherence(blocks, f) }, f, reach, extent)
+		g, height := stats.Climb(func(f float64) float64 { return coherence(blocks, f) }, f, reach, extent)
 		if height < keptShare*sinc(g) {
 			break
 		}
@@ -180,7 +182,7 @@ func coherence(blocks [][]float64, f float64) float64 {
 	var sum float64
 	n := 0
 	for _, b := range blocks {
-		sum += cmplx.Abs(resultant(b, f))
+		sum += cmplx.Abs(stats.Resultant(b, f))
 		n += len(b)
 	}
 	return sum / float64(n)

@@ -2,35 +2,12 @@ package timermeter
 
 import (
 	"math"
-	"math/cmplx"
 	"math/rand/v2"
 	"slices"
 	"testing"
-)
 
-// The fast transform agrees with the sum that defines the periodogram, written
-// out here.
-func TestTransformIsThePeriodogram(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	var d []float64
-	for range 300 {
-		d = append(d, float64(100+rng.IntN(20000)))
-	}
-	slices.Sort(d)
-	s := transform(d, 100, 20000)
-	if s.points != len(d) {
-		t.Fatalf("%d points, want %d", s.points, len(d))
-	}
-	for i := 0; i < len(s.amplitudes); i += 97 {
-		var sum complex128
-		for _, x := range d {
-			sum += cmplx.Exp(complex(0, 2*math.Pi*float64(i)*s.step*x))
-		}
-		if want := cmplx.Abs(sum) / float64(len(d)); math.Abs(s.amplitudes[i]-want) > 1e-6 {
-			t.Fatalf("at frequency %d: %v, want %v", i, s.amplitudes[i], want)
-		}
-	}
-}
+	"chronoscope/stats"
+)
 
 // Rounding both readings of a difference down lowers the peak to sinc squared,
 // as said of peakOfDifferences: enumerated over phases of a lattice that is not
@@ -43,7 +20,7 @@ func TestPeakOfRoundedDifferences(t *testing.T) {
 			k := float64(1 + i%50)
 			d = append(d, math.Floor(phase+k*quantum)-math.Floor(phase))
 		}
-		got, want := amplitude(d, 1/quantum), peakOfDifferences(1/quantum)
+		got, want := stats.Amplitude(d, 1/quantum), peakOfDifferences(1/quantum)
 		if math.Abs(got-want) > 0.05 {
 			t.Errorf("quantum %v: peak %.3f, want %.3f", quantum, got, want)
 		}

@@ -1,0 +1,178 @@
+package stats
+
+import (
+	"math"
+	"math/cmplx"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// The periodogram of points x,
+//
+//	A(f) = | mean exp(2 pi i f x) |
+//
+// peaks at f = 1/q and its multiples where the points lie on a lattice of
+// spacing q, whatever share of the lattice they visit, and a few wild points
+// can't move the peak (for points in time: Rayleigh's test; Bretthorst, Bayesian
+// Spectrum Analysis, 1988, chapter 2).
+
+const (
+	// SpectrumBins is how many bins a [Spectrum] sorts its points into.
+	SpectrumBins = 1 << 15
+	padding      = 2 // finer frequency steps, so that no peak falls between two
+)
+
+// Amplitude is the periodogram of the points at frequency f.
+func Amplitude(points []float64, f float64) float64 {
+	return cmplx.Abs(Resultant(points, f)) / float64(len(points))
+}
+
+// Resultant is the sum of exp(2 pi i f x) over the points.
+func Resultant(points []float64, f float64) complex128 {
+	var re, im float64
+	for _, x := range points {
+		turns := f * x
+		sin, cos := math.Sincos(2 * math.Pi * (turns - math.Floor(turns)))
+		re += cos
+		im += sin
+	}
+	return complex(re, im)
+}
+
+// Spectrum is the periodogram of the points in one window, on an even grid of
+// frequencies that starts at zero.
+type Spectrum struct {
+	Centre, Width float64   // of the window, in the unit of the points
+	Points        int       // in the window
+	Step          float64   // between two frequencies, per unit
+	Amplitudes    []float64 // 0 to 1
+}
+
+// scratch is the memory that one transform needs, some megabytes, kept for the
+// next: a ranking makes hundreds, with the garbage collector off.
+type scratch struct {
+	fft          *fourier.FFT
+	histogram    []float64
+	coefficients []complex128
+}
+
+var scratches = sync.Pool{New: func() any {
+	return &scratch{
+		fft:          fourier.NewFFT(SpectrumBins * padding),
+		histogram:    make([]float64, SpectrumBins*padding),
+		coefficients: make([]complex128, SpectrumBins*padding/2+1),
+	}
+}}
+
+// Transform computes the spectrum of sorted points in a window of the given
+// width that starts at from. They are sorted into bins, of leastBin or wider.
+func Transform(sorted []float64, from, width, leastBin float64) Spectrum {
+	bin := math.Max(leastBin, width/SpectrumBins)
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
+	histogram := work.histogram
+	clear(histogram)
+	lo, _ := slices.BinarySearch(sorted, from)
+	n := 0
+	for _, d := range sorted[lo:] {
+		i := int((d - from) / bin)
+		if i >= SpectrumBins {
+			break
+		}
+		histogram[i]++
+		n++
+	}
+	coefficients := work.fft.Coefficients(work.coefficients, histogram)
+	// Coarse bins hide what is finer than they are, and would show it under a
+	// false frequency: only frequencies of eight bins and more are kept.
+	keep := len(coefficients)
+	if bin > leastBin {
+		keep /= 4
+	}
+	s := Spectrum{
+		Centre: from + width/2, Width: width, Points: n,
+		Step: 1 / (bin * float64(len(histogram))), Amplitudes: make([]float64, keep),
+	}
+	for i := range s.Amplitudes {
+		s.Amplitudes[i] = cmplx.Abs(coefficients[i]) / float64(max(n, 1))
+	}
+	return s
+}
+
+// beyondEnvelope is the first index past the peak at frequency zero, which is
+// only the outline of where the points lie.
+func (s Spectrum) beyondEnvelope() int {
+	for i, a := range s.Amplitudes {
+		if a < 0.5 {
+			return i
+		}
+	}
+	return len(s.Amplitudes)
+}
+
+// Chance is how high the highest summit of as many points stands where they
+// lie on no lattice: the amplitude squared is exponential, and the grid
+// holds so many independent frequencies.
+func (s Spectrum) Chance() float64 {
+	return math.Sqrt(math.Log(float64(len(s.Amplitudes))) / float64(max(s.Points, 1)))
+}
+
+// Summit is a frequency at which a spectrum peaks, and how high.
+type Summit struct{ F, Height float64 }
+
+// Summits are the peaks beyond the envelope and above a frequency that come near
+// the highest, at most limit of them, lowest frequency first: a lattice peaks at every
+// multiple of its frequency, and the least is the one that counts. The ripples
+// on the flanks of a peak, within a quarter of its frequency, are not summits.
+// height is that of the highest.
+func (s Spectrum) Summits(above float64, limit int) (found []Summit, height float64) {
+	from := max(s.beyondEnvelope(), int(above/s.Step))
+	for i := from; i < len(s.Amplitudes); i++ {
+		if s.isSummit(i) {
+			height = math.Max(height, s.Amplitudes[i])
+		}
+	}
+	for i := from; i < len(s.Amplitudes) && len(found) < limit; i++ {
+		if s.Amplitudes[i] < 0.7*height || !s.isSummit(i) {
+			continue
+		}
+		top := i
+		for ; i < len(s.Amplitudes) && 4*i <= 5*top; i++ {
+			if s.Amplitudes[i] > s.Amplitudes[top] {
+				top = i
+			}
+		}
+		found = append(found, Summit{float64(top) * s.Step, s.Amplitudes[top]})
+	}
+	return found, height
+}
+
+func (s Spectrum) isSummit(i int) bool {
+	return i > 0 && s.Amplitudes[i] >= s.Amplitudes[i-1] &&
+		(i+1 == len(s.Amplitudes) || s.Amplitudes[i] >= s.Amplitudes[i+1])
+}
+
+// Climb returns the frequency within reach of f at which score is highest,
+// and that score; extent is the span of the points, which sets how
+// narrow the summit is.
+func Climb(score func(float64) float64, f, reach, extent float64) (float64, float64) {
+	best, height := f, score(f)
+	try := func(at float64) {
+		if h := score(at); at > 0 && h > height {
+			best, height = at, h
+		}
+	}
+	step := 1 / (8 * extent)
+	for k := 1.0; k*step <= reach; k++ {
+		try(f + k*step)
+		try(f - k*step)
+	}
+	for step /= 2; step > 1/(2000*extent); step /= 2 {
+		centre := best
+		try(centre + step)
+		try(centre - step)
+	}
+	return best, height
+}

@@ -1,0 +1,57 @@
+package stats
+
+import (
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The fast transform agrees with the sum that defines the periodogram, written
+// out here.
+func TestTransformIsThePeriodogram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var d []float64
+	for range 300 {
+		d = append(d, float64(100+rng.IntN(20000)))
+	}
+	slices.Sort(d)
+	s := Transform(d, 100, 20000, 1)
+	if s.Points != len(d) {
+		t.Fatalf("%d points, want %d", s.Points, len(d))
+	}
+	for i := 0; i < len(s.Amplitudes); i += 97 {
+		var sum complex128
+		for _, x := range d {
+			sum += cmplx.Exp(complex(0, 2*math.Pi*float64(i)*s.Step*x))
+		}
+		if want := cmplx.Abs(sum) / float64(len(d)); math.Abs(s.Amplitudes[i]-want) > 1e-6 {
+			t.Fatalf("at frequency %d: %v, want %v", i, s.Amplitudes[i], want)
+		}
+	}
+}
+
+// A third of the points on a lattice, among twice as many that are not, show
+// its frequency, and climbing
+// finds it to a small part of what the span of 300 can resolve.
+func TestSummitsOfPartialLattice(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		quantum := 3 + 5*rng.Float64()
+		var x []float64
+		for k := range 300 {
+			x = append(x, 1000*rng.Float64()*quantum/3, 1000*rng.Float64()*quantum/3, float64(k)*quantum+0.01*rng.NormFloat64())
+		}
+		slices.Sort(x)
+		spec := Transform(x, 0, 300*quantum, 0.01)
+		tops, height := spec.Summits(0.05, 3)
+		if len(tops) == 0 || height < spec.Chance() {
+			t.Fatalf("seed %d: no summit above chance", seed)
+		}
+		f, _ := Climb(func(f float64) float64 { return Amplitude(x, f) }, tops[0].F, spec.Step, 300*quantum)
+		if math.Abs(f*quantum-1) > 1e-3 {
+			t.Errorf("seed %d: spacing %.6f, want %.6f", seed, 1/f, quantum)
+		}
+	}
+}
