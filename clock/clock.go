@@ -67,17 +67,19 @@ type Clock struct {
 	start   func() int64
 	end     func() int64
 	chain   func(work int, ticks []int64)
+	gaps    func(last int64, w Watch, gaps []Gap) (n int, now int64)
 	running func() float64
 	close   func() error
 }
 
 // New makes a clock of a function that reads it, as a simulation does. All
-// that the description says is kept; Start, End and Chain read with the same
+// that the description says is kept; Start, End, Chain and Gaps read with the same
 // function, which has to be safe for use from several goroutines.
 func New(description Clock, read func() int64) *Clock {
 	c := description
 	c.read, c.start, c.end = read, read, read
 	c.chain = func(work int, ticks []int64) { chain(read, work, ticks) }
+	c.gaps = func(last int64, w Watch, gaps []Gap) (int, int64) { return gapsOf(read, last, w, gaps) }
 	c.running, c.close = nil, nil
 	return &c
 }
@@ -113,7 +115,7 @@ func (c *Clock) Running() float64 {
 }
 
 // Close gives back what the clock holds of the system. The clock must not be
-// read afterwards.
+// read afterwards; closing it again does nothing.
 func (c *Clock) Close() error {
 	if c.close == nil {
 		return nil

@@ -36,6 +36,15 @@ func TestEveryClockDescribesItself(t *testing.T) {
 	})
 }
 
+// A descriptor that is closed twice may be another file's by then.
+func TestEveryClockClosesOnce(t *testing.T) {
+	eachClock(t, func(t *testing.T, c *Clock) {
+		if first, second := c.Close(), c.Close(); first != nil || second != nil {
+			t.Errorf("closing it gives %v, and again %v", first, second)
+		}
+	})
+}
+
 // Settable clocks may be stepped while the test runs; all others must go
 // forward, and none may leap by an hour from one reading to the next.
 func TestEveryClockGoesForward(t *testing.T) {

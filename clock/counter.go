@@ -33,5 +33,8 @@ func counterClock(api string, read func() int64, chain func(int, []int64)) *Cloc
 		API: api, Kind: KindCounter, Scope: ScopeMachine,
 		CountsSleep: Yes, CountsSuspend: Unknown,
 		read: read, start: CounterStart, end: CounterEnd, chain: chain,
+		gaps: func(last int64, w Watch, gaps []Gap) (int, int64) {
+			return counterGaps(last, w.Until, w.Threshold, w.Long, gaps)
+		},
 	}
 }

@@ -58,17 +58,6 @@ TEXT ·counterEndP(SB), NOSPLIT, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
-// func counterEndFenced() int64
-//
-// Where RDTSCP is missing a fence waits for the region's end.
-TEXT ·counterEndFenced(SB), NOSPLIT, $0-8
-	LFENCE
-	RDTSC
-	LFENCE
-	JOIN
-	MOVQ AX, ret+0(FP)
-	RET
-
 // A chain of readings: R8 rounds of a multiplication that waits for the one
 // before (through all readings, so that rounds of two readings can't overlap),
 // one reading into the array at DI, and on, SI times.

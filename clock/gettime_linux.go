@@ -95,29 +95,27 @@ func offered(p posixClock) error {
 	return nil
 }
 
-// gettime is the way to read the clock ID, and its description. A vDSO whose
-// reading lies outside of the system calls around it is not used.
+// gettime is the way to read the clock ID, and its description.
 func gettime(p posixClock) (read func() int64, api string) {
 	v, err := kernelVDSO()
 	direct := gettimeBySyscall(p.id)
 	if err != nil {
 		return direct, fmt.Sprintf("%s, system call (vDSO: %v)", p.call(), err)
 	}
-	fast := gettimeByVDSO(v.clockGettime, p.id)
-	if !agree(direct, fast) {
-		return direct, p.call() + ", system call (the vDSO reads something else)"
-	}
-	if !muchFaster(fast, direct) {
-		return fast, p.call() + ", which the vDSO passes on to the system call"
-	}
-	return fast, p.call() + " in the vDSO"
+	return preferred(p.call(), v.gettime(p.id), direct)
 }
 
-func gettimeByVDSO(function uintptr, id int32) func() int64 {
-	return func() int64 {
-		seconds, nanoseconds := callClockGettime(function, uintptr(id))
-		return seconds*1e9 + nanoseconds
+// preferred chooses between a function of the vDSO and the system call of the
+// same name, and describes the choice. A vDSO whose reading lies outside of the
+// system calls around it is not used.
+func preferred(call string, fast, direct func() int64) (read func() int64, api string) {
+	switch {
+	case !agree(direct, fast):
+		return direct, call + ", system call (the vDSO reads something else)"
+	case !muchFaster(fast, direct):
+		return fast, call + ", which the vDSO passes on to the system call"
 	}
+	return fast, call + " in the vDSO"
 }
 
 // gettimeBySyscall reads without telling the Go scheduler, whose part would

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -70,7 +71,8 @@ func perfClock(fd int, event perfEvent) *Clock {
 		}
 		return float64(r.runningNs) / float64(r.enabledNs)
 	}
-	c.close = func() error { return unix.Close(fd) }
+	// Once: a second time the number may belong to another file.
+	c.close = sync.OnceValue(func() error { return unix.Close(fd) })
 	return c
 }
 

@@ -10,16 +10,12 @@ import (
 
 // openGettimeofday opens the calendar clock in microseconds.
 func openGettimeofday() (*Clock, error) {
-	description := wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes}, "gettimeofday(2), system call")
-	description.UnitNs = 1e3
-	read := gettimeofdayBySyscall
-	if v, err := kernelVDSO(); err == nil && v.gettimeofday != 0 {
-		read = gettimeofdayByVDSO(v.gettimeofday)
-		description.API = "gettimeofday in the vDSO"
-		if !muchFaster(read, gettimeofdayBySyscall) {
-			description.API = "gettimeofday, which the vDSO passes on to the system call"
-		}
+	read, api := gettimeofdayBySyscall, "gettimeofday(2), system call"
+	if v, err := kernelVDSO(); err == nil && v.gettimeofday != nil {
+		read, api = preferred("gettimeofday(2)", v.gettimeofday, gettimeofdayBySyscall)
 	}
+	description := wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes}, api)
+	description.UnitNs = 1e3
 	return New(description, read), nil
 }
 
@@ -29,27 +25,21 @@ func gettimeofdayBySyscall() int64 {
 	return t.Sec*1e6 + t.Usec
 }
 
-func gettimeofdayByVDSO(function uintptr) func() int64 {
-	return func() int64 {
-		seconds, microseconds := callGettimeofday(function)
-		return seconds*1e6 + microseconds
-	}
-}
-
-// openTime opens the calendar clock in seconds, time(2). Where an architecture
-// has no function for it, the C library takes the coarse realtime clock, and so
-// does this.
+// openTime opens the calendar clock in seconds, time(2). Where there is no
+// function for it, the C library takes the coarse realtime clock, and so does
+// this.
 func openTime() (*Clock, error) {
-	description := wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes}, "time in the vDSO")
-	description.UnitNs = 1e9
-	if v, err := kernelVDSO(); err == nil && v.time != 0 {
-		return New(description, func() int64 { return callTime(v.time) }), nil
-	}
 	coarse := posixClocks["realtime-coarse"]
 	if err := offered(coarse); err != nil {
 		return nil, err
 	}
-	read, api := gettime(coarse)
-	description.API = "seconds of " + api
-	return New(description, func() int64 { return read() / 1e9 }), nil
+	readCoarse, api := gettime(coarse)
+	api = "seconds of " + api
+	read := func() int64 { return readCoarse() / 1e9 }
+	if v, err := kernelVDSO(); err == nil && v.time != nil && agree(read, v.time) {
+		read, api = v.time, "time(2) in the vDSO"
+	}
+	description := wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes}, api)
+	description.UnitNs = 1e9
+	return New(description, read), nil
 }

@@ -25,21 +25,28 @@ var (
 
 // systemClocks are the clocks of Windows.
 var systemClocks = map[string]opener{
-	"realtime":        openFileTime("GetSystemTimePreciseAsFileTime", windows.GetSystemTimePreciseAsFileTime),
-	"realtime-coarse": openFileTime("GetSystemTimeAsFileTime", windows.GetSystemTimeAsFileTime),
+	"realtime":        openFileTime("GetSystemTimePreciseAsFileTime"),
+	"realtime-coarse": openFileTime("GetSystemTimeAsFileTime"),
 	"monotonic":       openPerformanceCounter,
 	"process-cputime": openProcessTimes,
 	"thread-cputime":  openThreadTimes,
 }
 
-// openFileTime opens a calendar clock, in 100 ns since 1970.
-func openFileTime(api string, get func(*windows.Filetime)) opener {
+// openFileTime opens a calendar clock, in 100 ns since 1970. It calls the
+// function at its address, since through package windows each reading would
+// allocate.
+func openFileTime(api string) opener {
 	return func() (*Clock, error) {
+		get := kernel32.NewProc(api)
+		if err := get.Find(); err != nil {
+			return nil, &Unavailable{Reason: NoSystemCall, Detail: err.Error(), Remedy: "Windows 8 or newer has it"}
+		}
+		function := get.Addr()
 		return New(Clock{API: api, Kind: KindWall, Scope: ScopeMachine, UnitNs: fileTimeUnitNs,
 			Calendar: true, Settable: true, CountsSleep: Yes, CountsSuspend: Yes,
 		}, func() int64 {
 			var t windows.Filetime
-			get(&t)
+			syscall.SyscallN(function, uintptr(unsafe.Pointer(&t)))
 			return t.Nanoseconds() / fileTimeUnitNs
 		}), nil
 	}

@@ -20,25 +20,28 @@ type Watch struct {
 // Gaps reads the clock without pause and notes the gaps between consecutive
 // readings, the first of which is last. It returns how many it found, and the
 // last reading, from which the next watch goes on without losing anything. It
-// ends with w.Until, with a long gap, or when gaps is full, which must have
-// room for one.
+// ends with w.Until, with a long gap, when gaps is full, which must have room
+// for one, or after a million readings: a counter that stands still never gets
+// to w.Until.
 //
-// Of a hardware counter the loop is one function in assembly, which the Go
-// scheduler can't interrupt: let it end within a millisecond.
+// Of a hardware counter the readings are bare ones, and the loop is one function
+// in assembly, which the Go scheduler can't interrupt: let it end within a
+// millisecond.
 func (c *Clock) Gaps(last int64, w Watch, gaps []Gap) (n int, now int64) {
 	if len(gaps) == 0 {
 		return 0, last
 	}
-	if c.Kind == KindCounter && c.Scope == ScopeMachine {
-		return counterGaps(last, w.Until, w.Threshold, w.Long, gaps)
-	}
 	return c.gaps(last, w, gaps)
 }
 
-// gaps is Gaps for clocks that are read by a Go function.
-func (c *Clock) gaps(last int64, w Watch, gaps []Gap) (n int, now int64) {
-	for {
-		now = c.read()
+// mostWatched is after how many readings a watch ends in any case; the loops in
+// assembly have the same number.
+const mostWatched = 1 << 20
+
+// gapsOf is Gaps for clocks that are read by a Go function.
+func gapsOf(read func() int64, last int64, w Watch, gaps []Gap) (n int, now int64) {
+	for range mostWatched {
+		now = read()
 		step := now - last
 		if step > w.Threshold {
 			gaps[n] = Gap{last, now}
@@ -49,4 +52,5 @@ func (c *Clock) gaps(last int64, w Watch, gaps []Gap) (n int, now int64) {
 		}
 		last = now
 	}
+	return n, now
 }

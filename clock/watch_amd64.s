@@ -12,8 +12,11 @@ TEXT ·counterGaps(SB), NOSPLIT, $0-72
 	MOVQ gaps_base+32(FP), DI
 	MOVQ gaps_len+40(FP), SI
 	XORL BX, BX
+	MOVQ $(1<<20), R12 // mostWatched
 
 next:
+	DECQ R12
+	JLT  done
 	RDTSC
 	SHLQ $32, DX
 	ORQ  DX, AX

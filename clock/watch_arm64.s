@@ -9,8 +9,11 @@ TEXT ·counterGaps(SB), NOSPLIT, $0-72
 	MOVD gaps_base+32(FP), R5
 	MOVD gaps_len+40(FP), R6
 	MOVD ZR, R7
+	MOVD $(1<<20), R9 // mostWatched
 
 next:
+	SUBS $1, R9, R9
+	BLT  done
 	MRS  CNTVCT_EL0, R0
 	SUB  R1, R0, R8
 	CMP  R3, R8

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -113,6 +114,26 @@ func TestHandOver(t *testing.T) {
 	}
 	if b := AcrossThreads(handed); b.Count > 0 {
 		t.Errorf("%+v", b)
+	}
+}
+
+// A limit on Go's threads (GOMAXPROCS, which also follows a container's limit)
+// once made each turn wait until the other thread was preempted: two minutes
+// for the turns of this test, which take a tenth of a second. The limit stands
+// for a hang, and leaves room for any load.
+func TestHandOverWithFewerThreadsThanCPUs(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("needs two CPUs and the right to choose: %v, %v", cpus, err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	count := int64(0)
+	read := func() int64 { count++; return count }
+	handed, err := HandOver(ctx, cpus[:2], read, 2500)
+	if err != nil || len(handed) != 5000 {
+		t.Fatalf("%d readings, %v; want 5000", len(handed), err)
 	}
 }
 

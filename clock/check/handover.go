@@ -26,6 +26,7 @@ func HandOver(ctx context.Context, cpus []int, read func() int64, n int) ([]Hand
 		return nil, fmt.Errorf("check: handing readings over needs two CPUs, this process may use %d: let it use more", len(cpus))
 	}
 	r := round{handed: make([]Handed, n*len(cpus)), threads: len(cpus), read: read}
+	r.crowded = len(cpus) > runtime.GOMAXPROCS(0)
 	stop := context.AfterFunc(ctx, func() { r.stopped.Store(true) })
 	defer stop()
 	errs := make([]error, len(cpus))
@@ -47,6 +48,7 @@ func HandOver(ctx context.Context, cpus []int, read func() int64, n int) ([]Hand
 type round struct {
 	handed  []Handed
 	threads int
+	crowded bool // Go runs fewer threads at once than there are
 	read    func() int64
 	turn    atomic.Int64
 	stopped atomic.Bool
@@ -65,6 +67,11 @@ func (r *round) take(thread, cpu int) error {
 		for r.turn.Load() != int64(i) {
 			if r.stopped.Load() {
 				return nil
+			}
+			if r.crowded {
+				// Else those that wait keep the one whose turn it is from
+				// running until they are preempted, after 10 ms and more.
+				runtime.Gosched()
 			}
 		}
 		r.handed[i] = Handed{Thread: thread, Ticks: r.read()}
