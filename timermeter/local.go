@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"chronoscope/clock"
@@ -51,8 +52,12 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cpus, err := machine.Affinity()
+	if err == nil {
+		err = machine.SetAffinity(cpus) // each thread of the check has to be bound to one of them
+	}
 	l := &local{request: q, result: &Local{}, rng: rand.New(rand.NewPCG(q.Seed, 0)), started: time.Now()}
 	if err != nil {
+		cpus = nil
 		l.caveat("thread safety is not known: %v", err)
 	} else if len(cpus) < 2 {
 		l.caveat("thread safety is not known: this process may use one CPU only, and a check needs two")
@@ -155,6 +160,8 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 		}
 		s.Timer, s.TimerUnitNs, s.Second = counter, perTick, Timekeeper{counter, perTick}
 		coreHz = l.measureCore(counter, rate)
+	} else {
+		l.caveat("the core's rate is not known, and so no quality: no counter can be read to time the core with")
 	}
 	var candidates []Candidate
 	for _, c := range l.ranked {
@@ -168,7 +175,29 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 		NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz,
 		Reference: l.reference(ctx, s), Tidy: runtime.GC, Progress: l.request.Progress,
 	})
+	l.sayUnjudged()
 	return l.result, err
+}
+
+// sayUnjudged says of which clocks it is not known whether they keep their
+// rate, and why.
+func (l *local) sayUnjudged() {
+	var ofProcess, coarse []string
+	for _, r := range l.result.Ratings {
+		switch {
+		case r.Stable != nil:
+		case r.Clock.Kind == clock.KindCPU && r.Clock.Scope == clock.ScopeProcess:
+			ofProcess = append(ofProcess, r.Clock.Name)
+		default:
+			coarse = append(coarse, r.Clock.Name)
+		}
+	}
+	if len(ofProcess) > 0 {
+		l.caveat("stability is not known of %s: how fast a process's CPU time passes is up to the scheduler", strings.Join(ofProcess, ", "))
+	}
+	if len(coarse) > 0 {
+		l.caveat("stability is not known of %s: too coarse for as long as they were watched; a longer measurement may tell", strings.Join(coarse, ", "))
+	}
 }
 
 // calibration takes as long; a hundredth of a second would do for the ranking,

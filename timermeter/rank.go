@@ -133,9 +133,17 @@ func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Ra
 	}
 	var ratings []Rating
 	for _, s := range r.subjects {
-		if s.cost != nil && s.cost.Chunks() > 0 {
-			ratings = append(ratings, s.rating(b.CoreHz))
+		if s.cost == nil {
+			continue
 		}
+		if s.cost.Chunks() == 0 {
+			s.cost.Chunk() // where the interruption came before the first
+		}
+		rating := s.rating(b.CoreHz)
+		if ctx.Err() != nil {
+			rating.Lower(stats.Suspect, "the measurement was interrupted")
+		}
+		ratings = append(ratings, rating)
 	}
 	slices.SortStableFunc(ratings, ByQuality)
 	return ratings, ctx.Err()

@@ -1,0 +1,63 @@
+package activity
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+)
+
+// WriteList writes the trace as Figures 9.3 and 9.5 of Bryant 2003 do, a line a
+// period, with the cause of inactivity behind it.
+func WriteList(w io.Writer, t *Trace) error {
+	out := bufio.NewWriter(w)
+	for p := range t.Periods {
+		state, cause := "A", ""
+		if !p.Active {
+			state, cause = "I", "  "+p.Cause.String()
+		}
+		fmt.Fprintf(out, "%s%d\tTime\t%d\t(%.2f ms),\tDuration\t%d\t(%.6f ms)%s\n",
+			state, p.Number, p.Start, t.Ns(p.Start)/1e6, p.Ticks, t.Ns(p.Ticks)/1e6, cause)
+	}
+	return out.Flush()
+}
+
+// listLine is a line of a list; what stands behind the ticks is derived from
+// them.
+var listLine = regexp.MustCompile(`^([AI])(\d+)\s+Time\s+(\d+)\s+\([^)]*\),\s+Duration\s+(\d+)\s+\([^)]*\)`)
+
+// ReadList reads a list as [WriteList] writes it and as the source prints it,
+// taken on a clock whose ticks are tickNs long. The trace begins with the first
+// period, whatever its time.
+//
+// A line that is none, and periods that don't follow one another, are an error
+// that names the line.
+func ReadList(r io.Reader, tickNs float64) (*Trace, error) {
+	t := &Trace{TickNs: tickNs, CPU: -1}
+	lines := bufio.NewScanner(r)
+	var origin, end int64
+	for n := 1; lines.Scan(); n++ {
+		fields := listLine.FindStringSubmatch(lines.Text())
+		if fields == nil {
+			return nil, fmt.Errorf("activity: line %d is %.60q: want a period such as \"I3 Time 117 (0.1 ms), Duration 14 (0.0 ms)\"", n, lines.Text())
+		}
+		start, err1 := strconv.ParseInt(fields[3], 10, 64)
+		ticks, err2 := strconv.ParseInt(fields[4], 10, 64)
+		if err1 != nil || err2 != nil || start > 1<<61 || ticks > 1<<61 {
+			return nil, fmt.Errorf("activity: line %d: a time or duration beyond what a trace can hold", n)
+		}
+		if n == 1 {
+			origin, end = start, start
+		}
+		if start != end {
+			return nil, fmt.Errorf("activity: line %d starts at %d, the period before ends at %d: list all periods in order", n, start, end)
+		}
+		if fields[1] == "I" {
+			t.Gaps = append(t.Gaps, Gap{Start: start - origin, Ticks: ticks})
+		}
+		end = start + ticks
+	}
+	t.Length = end - origin
+	return t, lines.Err()
+}

@@ -1,0 +1,256 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+// Options say how to record. The zero value of a field chooses its default.
+type Options struct {
+	// Duration is how long to record: a second.
+	Duration time.Duration
+	// MostGaps ends the recording early; a million are kept in any case.
+	MostGaps int
+	// ThresholdNs is the step between two readings from which on the thread
+	// counts as inactive: found from the clock's own cost.
+	ThresholdNs float64
+	// CPU is where to record; -1 for wherever the thread happens to be.
+	CPU int
+	// Root is the root of the file system: "/".
+	Root fs.FS
+	// Machine says what the kernel is like.
+	TickHz  float64
+	Virtual bool
+}
+
+// Limits of a recording.
+const (
+	// LongestDuration keeps a slip of the pen from recording for a day.
+	LongestDuration = 10 * time.Minute
+	keptGaps        = 1 << 20
+	keptJoins       = 1 << 18
+	batchGaps       = 4096
+	// joinNs is the length from which on a gap is worth a look at the kernel's
+	// counters, which itself takes 1 to 2 µs.
+	joinNs = 5e3
+	// throttleNs is the length from which on a gap may be a throttled group's.
+	throttleNs = 2e6
+	// spellNs is how long the reading loop holds its thread.
+	spellNs = 500e3
+)
+
+// Record records the calling goroutine's thread on a clock whose ticks are
+// tickNs long. When ctx ends it, the trace so far comes with ctx's error.
+func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Trace, error) {
+	r, err := newRecorder(c, tickNs, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if o.CPU >= 0 {
+		restore, err := machine.Pin([]int{o.CPU})
+		if err != nil {
+			return nil, err
+		}
+		defer restore()
+	} else {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	// A collection would stop the recording thread and be taken for the system's.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	r.run(ctx)
+	return r.trace, ctx.Err()
+}
+
+// recorder is one recording.
+type recorder struct {
+	clock   *clock.Clock
+	options Options
+	trace   *Trace
+	batch   []clock.Gap
+	thread  *machine.Thread // nil where the kernel does not tell
+	group   *machine.Throttling
+
+	start, last int64 // readings
+	looked      machine.ThreadUse
+	lookedAt    int64
+	before      machine.Interrupts
+}
+
+func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
+	if o.Duration < 0 || o.Duration > LongestDuration {
+		return nil, fmt.Errorf("activity: a duration of %v: choose one above 0 and up to %v", o.Duration, LongestDuration)
+	}
+	if o.Duration == 0 {
+		o.Duration = time.Second
+	}
+	if o.MostGaps <= 0 {
+		o.MostGaps = int(^uint(0) >> 1)
+	}
+	r := &recorder{clock: c, options: o, batch: make([]clock.Gap, batchGaps)}
+	r.trace = &Trace{
+		Clock: c.Name, TickNs: tickNs, CPU: o.CPU,
+		Gaps: make([]Gap, 0, min(keptGaps, o.MostGaps)), Joins: make([]Join, 0, keptJoins),
+		Kernel: Kernel{TickHz: o.TickHz, Virtual: o.Virtual},
+	}
+	least := r.leastThreshold()
+	switch threshold := int64(o.ThresholdNs / tickNs); {
+	case o.ThresholdNs == 0:
+		r.trace.Threshold = least
+	case threshold < least:
+		return nil, fmt.Errorf("activity: a threshold of %.4g ns: reading %s takes up to %.4g ns itself: choose that or more", o.ThresholdNs, c.Name, float64(least)*tickNs)
+	default:
+		r.trace.Threshold = threshold
+	}
+	return r, nil
+}
+
+// leastThreshold is a step that the clock's own cost does not reach: four times
+// what 999 in 1,000 of its readings take at most, as the least of a few tries,
+// so that a disturbance of one of them does not raise it.
+func (r *recorder) leastThreshold() int64 {
+	best := int64(1) << 62
+	ticks := make([]int64, 4096)
+	for range 8 {
+		r.clock.Chain(0, ticks)
+		var steps []int64
+		for i := 1; i < len(ticks); i++ {
+			steps = append(steps, ticks[i]-ticks[i-1])
+		}
+		slices.Sort(steps)
+		best = min(best, 4*steps[len(steps)*999/1000])
+	}
+	return max(best, 1)
+}
+
+// prepare opens what the kernel tells, on the thread that will record.
+func (r *recorder) prepare() error {
+	var err error
+	if r.thread, err = machine.OpenThread(); err != nil {
+		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("gaps are not told apart by switches: %v", err))
+	}
+	r.group = machine.OpenThrottling(r.options.Root)
+	if r.before, err = machine.ReadInterrupts(r.options.Root); err != nil {
+		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("timer ticks are not counted: %v", err))
+	}
+	if r.thread != nil {
+		if r.looked, err = r.thread.Look(); err != nil {
+			return err
+		}
+		if r.trace.CPU < 0 && len(r.before) > 0 {
+			r.trace.Caveats = append(r.trace.Caveats, "the thread may move between CPUs, so that interrupts can't be counted for it: name a CPU")
+		}
+	}
+	return nil
+}
+
+func (r *recorder) close() {
+	if r.thread != nil {
+		r.thread.Close()
+	}
+}
+
+// run records until the time is over.
+func (r *recorder) run(ctx context.Context) {
+	t := r.trace
+	touch(t.Gaps[:cap(t.Gaps)])
+	touch(t.Joins[:cap(t.Joins)])
+	collections := collectionsSoFar()
+	until := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
+	spell := int64(spellNs / t.TickNs)
+	r.start = r.clock.Read()
+	r.last, r.lookedAt = r.start, r.start
+	for r.last-r.start < until && len(t.Gaps) < r.options.MostGaps && ctx.Err() == nil {
+		w := clock.Watch{
+			Threshold: t.Threshold,
+			Long:      int64(joinNs / t.TickNs),
+			Until:     min(r.last+spell, r.start+until),
+		}
+		n, now := r.clock.Gaps(r.last, w, r.batch[:min(batchGaps, r.options.MostGaps-len(t.Gaps))])
+		r.take(r.batch[:n])
+		r.last = now
+		if n > 0 && r.batch[n-1].Ticks() > w.Long {
+			r.join(len(t.Gaps) - 1)
+		}
+	}
+	t.Length = r.last - r.start
+	t.Kernel.Collections = collectionsSoFar() - collections
+	r.countInterrupts()
+}
+
+// touch writes to all of a slice, so that its pages are there: the first write
+// to each would be a page fault in the middle of the recording.
+func touch[T any](s []T) {
+	var zero T
+	for i := range s {
+		s[i] = zero
+	}
+}
+
+// take keeps gaps. A gap that begins where the loop last ended holds the way
+// through Go in between, and is the recording's own unless it is far longer.
+func (r *recorder) take(gaps []clock.Gap) {
+	t := r.trace
+	for _, g := range gaps {
+		if len(t.Gaps) == cap(t.Gaps) {
+			t.Dropped++
+			t.DroppedTicks += g.Ticks()
+			continue
+		}
+		own := g.Before == r.last && t.Ns(g.Ticks()) < 2*joinNs
+		t.Gaps = append(t.Gaps, Gap{Start: g.Before - r.start, Ticks: g.Ticks(), Own: own})
+	}
+}
+
+// join asks the kernel what happened up to the gap that has just ended.
+func (r *recorder) join(gap int) {
+	t := r.trace
+	if r.thread == nil || len(t.Joins) == cap(t.Joins) || gap < 0 {
+		return
+	}
+	use, err := r.thread.Look()
+	if err != nil {
+		return
+	}
+	j := Join{Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt}
+	if t.Ns(t.Gaps[gap].Ticks) > throttleNs {
+		j.Throttled = r.group.Throttled()
+	}
+	t.Joins = append(t.Joins, j)
+	r.looked, r.lookedAt = use, r.last
+}
+
+// countInterrupts takes what the kernel counted on the trace's CPU.
+func (r *recorder) countInterrupts() {
+	after, err := machine.ReadInterrupts(r.options.Root)
+	if err != nil || r.trace.CPU < 0 {
+		return
+	}
+	k := &r.trace.Kernel
+	k.TimerInterrupts, k.OtherInterrupts, k.Known = after.Since(r.before, r.trace.CPU)
+}
+
+// collectionsSoFar counts this process's garbage collections.
+func collectionsSoFar() uint32 {
+	var s debug.GCStats
+	debug.ReadGCStats(&s)
+	return uint32(s.NumGC)
+}
+
+// Interrupted reports that a recording was cut short by its context.
+func Interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

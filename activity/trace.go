@@ -1,0 +1,120 @@
+// Package activity records when a thread was kept from running, and says why
+// (Bryant 2003, sections 9.1 and 9.4, homework 9.9 to 9.12).
+//
+// A thread reads a counter without pause. Wherever two readings lie further
+// apart than reading takes, the thread was inactive: a timer interrupt was
+// served, another process ran, the hypervisor took the CPU. The recording knows
+// only ticks; what the kernel counted goes beside it, and both are joined
+// afterwards.
+package activity
+
+import (
+	"chronoscope/machine"
+)
+
+// Trace is what a thread saw of one stretch of time. Times are in ticks of the
+// clock since the trace began.
+type Trace struct {
+	Clock  string
+	TickNs float64
+	// CPU is where the thread was kept, -1 where it was free to move.
+	CPU int
+	// Threshold is the step between two readings from which on the thread counts
+	// as inactive.
+	Threshold int64
+	// Length is how long was recorded.
+	Length int64
+	// Gaps are the periods of inactivity, in order.
+	Gaps []Gap
+	// Joins hold what the kernel counted of the thread, in the order of the gaps
+	// that they belong to.
+	Joins []Join
+	// Dropped periods did not fit; they were inactive for DroppedTicks.
+	Dropped      int
+	DroppedTicks int64
+	// Kernel is what the kernel counted while the trace was recorded.
+	Kernel Kernel
+	// Caveats say what could not be had.
+	Caveats []string
+}
+
+// Gap is one period of inactivity.
+type Gap struct {
+	Start, Ticks int64
+	// Own is a gap that the recording itself made, as it returned to Go or
+	// asked the kernel.
+	Own bool
+	// Cause is what the gap is put down to by [Analyse].
+	Cause Cause
+}
+
+// End is where the next period of activity starts.
+func (g Gap) End() int64 { return g.Start + g.Ticks }
+
+// Join is what the kernel counted of the thread between the look before and one
+// right after the gap of that index.
+type Join struct {
+	Gap       int
+	Use       machine.ThreadUse
+	Ticks     int64 // between the two looks
+	Throttled bool  // the control group was throttled in between
+}
+
+// Kernel is what the kernel of this machine counted of the trace's CPU, and what
+// it knows of itself.
+type Kernel struct {
+	// TimerInterrupts and OtherInterrupts on the trace's CPU; Known says that
+	// they could be counted.
+	TimerInterrupts, OtherInterrupts uint64
+	Known                            bool
+	// TickHz is the rate of the kernel's timer tick, 0 where it is not known.
+	TickHz float64
+	// Virtual is true on a virtual machine.
+	Virtual bool
+	// Collections are the garbage collections of this process meanwhile.
+	Collections uint32
+}
+
+// Ns turns ticks into nanoseconds.
+func (t *Trace) Ns(ticks int64) float64 { return float64(ticks) * t.TickNs }
+
+// Inactive is the ticks that the thread was inactive.
+func (t *Trace) Inactive() int64 {
+	inactive := t.DroppedTicks
+	for _, g := range t.Gaps {
+		inactive += g.Ticks
+	}
+	return inactive
+}
+
+// ActiveRatio is the share of the trace in which the thread ran, NaN for an
+// empty trace.
+func (t *Trace) ActiveRatio() float64 {
+	return 1 - float64(t.Inactive())/float64(t.Length)
+}
+
+// Period is a stretch of activity or inactivity, as Figures 9.3 and 9.5 list
+// them.
+type Period struct {
+	Active       bool
+	Number       int // A0, I0, A1, I1 ...
+	Start, Ticks int64
+	Cause        Cause // of inactivity
+}
+
+// Periods yields all periods in order: each gap is inactive, and what lies
+// before it active, for no time at all where two gaps touch. What follows the
+// last gap is the last active period.
+func (t *Trace) Periods(yield func(Period) bool) {
+	end := int64(0)
+	for i, g := range t.Gaps {
+		if !yield(Period{Active: true, Number: i, Start: end, Ticks: g.Start - end}) ||
+			!yield(Period{Number: i, Start: g.Start, Ticks: g.Ticks, Cause: g.Cause}) {
+			return
+		}
+		end = g.End()
+	}
+	if end < t.Length {
+		yield(Period{Active: true, Number: len(t.Gaps), Start: end, Ticks: t.Length - end})
+	}
+}
