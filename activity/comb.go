@@ -23,6 +23,8 @@ type Comb struct {
 	// section 9.4.3).
 	LeastNs, MedianNs float64
 	Source            Cause // TimerTick or Hypervisor
+
+	lateNs, lateSpreadNs float64 // of the gaps after their teeth: median, and median deviation
 }
 
 // Limits of the search for combs.
@@ -41,6 +43,8 @@ const (
 	hintReach = 0.02
 	// mostEvents refine a period.
 	mostEvents = 4000
+	// settlePoints fix a period well enough for the next step.
+	settlePoints = 150
 )
 
 // combs finds the combs among gaps of the trace, first at the hinted periods
@@ -53,6 +57,9 @@ func (t *Trace) combs(hints []float64) []Comb {
 		s.tryHint(hint)
 	}
 	for len(s.found) < mostCombs && s.trySpectrum() {
+	}
+	for i := range s.found {
+		s.priceTeeth(i)
 	}
 	return s.found
 }
@@ -90,7 +97,8 @@ func timesOf(events []event) []float64 {
 	return at
 }
 
-// tryHint looks for a comb near a period that is known, as a kernel's tick is.
+// tryHint looks for a comb near a period that is known, as a kernel's tick is:
+// first very near, as on a clock whose rate is known, then further off.
 func (s *combSearch) tryHint(periodNs float64) {
 	events := s.events()
 	extent := s.trace.Ns(s.trace.Length)
@@ -98,28 +106,44 @@ func (s *combSearch) tryHint(periodNs float64) {
 		return
 	}
 	at := thinned(timesOf(events), mostEvents)
-	f, _ := stats.Climb(func(f float64) float64 { return stats.Amplitude(at, f) }, 1/periodNs, hintReach/periodNs, extent)
-	s.accept(events, 1/f)
+	score := func(f float64) float64 { return stats.Amplitude(at, f) }
+	for _, reach := range []float64{hintReach / 40, hintReach} {
+		f, _ := stats.Climb(score, 1/periodNs, reach/periodNs, extent)
+		if s.accept(events, 1/f, reach) {
+			return
+		}
+	}
 }
 
-// trySpectrum looks for a comb where the spectrum has its lowest high summit.
-// The spectrum is taken over a stretch short enough for its bins to resolve
-// fast combs, and sharpened on the whole trace.
+// trySpectrum looks for a comb where a spectrum has its lowest high summit:
+// first over the whole trace, for slow combs, then over ever shorter stretches,
+// whose bins resolve fast ones.
 func (s *combSearch) trySpectrum() bool {
 	events := s.events()
 	if len(events) < 16 {
 		return false
 	}
 	at := timesOf(events)
-	extent := math.Min(s.trace.Ns(s.trace.Length), fastestCombNs/8*stats.SpectrumBins)
+	shortest := fastestCombNs / 8 * stats.SpectrumBins
+	for extent := s.trace.Ns(s.trace.Length); ; extent = math.Max(extent/8, shortest) {
+		if s.tryStretch(events, at, extent) {
+			return true
+		}
+		if extent <= shortest {
+			return false
+		}
+	}
+}
+
+// tryStretch looks for a comb in the spectrum of the first stretch of the trace.
+func (s *combSearch) tryStretch(events []event, at []float64, extent float64) bool {
 	spec := stats.Transform(at, at[0], extent, 1)
 	tops, height := spec.Summits(1/slowestCombNs, 8)
 	if height < 1.2*spec.Chance() {
 		return false
 	}
 	for _, top := range tops {
-		f := s.sharpen(at, top.F, extent)
-		if s.accept(events, 1/f) {
+		if s.accept(events, 1/s.sharpen(at, top.F, extent), hintReach) {
 			return true
 		}
 	}
@@ -144,10 +168,11 @@ func (s *combSearch) sharpen(at []float64, f, extent float64) float64 {
 }
 
 // accept keeps the comb of that period if enough of its teeth are there, and
-// more than chance would put into them.
-func (s *combSearch) accept(events []event, periodNs float64) bool {
+// more than chance would put into them. The period may be off by reach, a share
+// of it.
+func (s *combSearch) accept(events []event, periodNs, reach float64) bool {
 	for _, share := range []float64{0.2, 0.05} {
-		periodNs = s.settle(events, periodNs, share*periodNs)
+		periodNs = s.settle(events, periodNs, share*periodNs, reach)
 	}
 	width := math.Min(toothShare*periodNs, toothNs)
 	phase := densestPhase(events, periodNs, width)
@@ -169,9 +194,10 @@ func (s *combSearch) accept(events []event, periodNs float64) bool {
 // settle fits the period to the events that lie in wide teeth of it. The
 // spectrum knows it well enough to keep within a tenth of a period over the
 // whole trace; for teeth of microseconds it must be known far better.
-func (s *combSearch) settle(events []event, periodNs, width float64) float64 {
+func (s *combSearch) settle(events []event, periodNs, width, reach float64) float64 {
 	members := inTeeth(events, periodNs, densestPhase(events, periodNs, width), width)
-	if line, err := s.line(members, periodNs); err == nil && math.Abs(line.Slope.Value/periodNs-1) < hintReach {
+	members = thinned(members, settlePoints)
+	if line, err := s.line(members, periodNs); err == nil && math.Abs(line.Slope.Value/periodNs-1) < reach {
 		return line.Slope.Value
 	}
 	return periodNs
@@ -252,30 +278,66 @@ func (s *combSearch) expect(c *Comb, periodNs float64) {
 
 // measure fits period and phase to the comb's gaps and takes their cost.
 func (s *combSearch) measure(c *Comb, periodNs float64) {
-	t := s.trace
-	var costs []float64
-	for _, i := range c.Gaps {
-		if g := t.Gaps[i]; g.Cause == Unexplained && t.Ns(g.Ticks) < periodNs/2 {
-			costs = append(costs, t.Ns(g.Ticks))
-		}
-	}
 	c.PeriodNs = stats.Estimate{Value: periodNs, Lo: math.NaN(), Hi: math.NaN(), Statistic: "slope"}
 	if line, err := s.line(c.Gaps, periodNs); err == nil {
 		c.PeriodNs = line.Slope
 		c.PhaseNs = math.Mod(line.Intercept.Value, line.Slope.Value)
 	}
 	c.PeriodNs.Unit, c.PeriodNs.N = "ns", len(c.Gaps)
+	late := make([]float64, len(c.Gaps))
+	for n, i := range c.Gaps {
+		late[n] = c.late(s.trace.Ns(s.trace.Gaps[i].Start))
+	}
+	c.lateNs, c.lateSpreadNs = stats.Median(late), math.Max(stats.MAD(late), s.trace.TickNs)
+}
+
+// late is how far after its nearest tooth a time is.
+func (c *Comb) late(atNs float64) float64 {
+	since := atNs - c.PhaseNs
+	return since - c.PeriodNs.Value*math.Round(since/c.PeriodNs.Value)
+}
+
+// at reports that a time is one at which most of the comb's gaps begin. They
+// may well be late, but hardly early.
+func (c *Comb) at(atNs float64) bool {
+	off := (c.late(atNs) - c.lateNs) / c.lateSpreadNs
+	return -4 <= off && off <= 12
+}
+
+// priceTeeth takes what the teeth of a comb cost that stood alone: no switch
+// lengthened them, and they are neither another source's that fell into the
+// tooth by chance nor those of a comb that has a tooth at the same time.
+func (s *combSearch) priceTeeth(n int) {
+	c := &s.found[n]
+	var costs []float64
+	for _, i := range c.Gaps {
+		g := s.trace.Gaps[i]
+		at, cost := s.trace.Ns(g.Start), s.trace.Ns(g.Ticks)
+		if c.at(at) && g.Cause == Unexplained && cost < c.PeriodNs.Value/2 && !s.others(n, at) {
+			costs = append(costs, cost)
+		}
+	}
 	slices.Sort(costs)
 	c.LeastNs, c.MedianNs = stats.Quantile(costs, 0), stats.Quantile(costs, 0.5)
 }
 
+// others reports that a comb other than n has a tooth at that time.
+func (s *combSearch) others(n int, atNs float64) bool {
+	for i := range s.found {
+		if i != n && s.found[i].at(atNs) {
+			return true
+		}
+	}
+	return false
+}
+
 // thinned is every so many-th value, at most limit of them.
-func thinned(values []float64, limit int) []float64 {
+func thinned[T any](values []T, limit int) []T {
 	stride := 1 + (len(values)-1)/limit
 	if stride == 1 {
 		return values
 	}
-	var kept []float64
+	var kept []T
 	for i := 0; i < len(values); i += stride {
 		kept = append(kept, values[i])
 	}
