@@ -83,14 +83,18 @@ func (t *Trace) blameSwitches() {
 	}
 }
 
+// parkedNs is the most that the Go scheduler is taken to park the thread for.
+const parkedNs = 1e6
+
 // mostOf a gap is the share that a counter must explain to be its cause.
 const mostOf = 0.5
 
 // cause says what the counters of a join make of its gap, of gapNs, given the
 // time since the look before, and the CPU then (-1 where that is not known).
 //
-// The thread never waits for anything, so that a voluntary switch can only be a
-// stop. What is missing from its CPU time without a wait was taken by the
+// The reading loop never waits for anything, so that a voluntary switch in it
+// can only be a stop; between two spells the Go scheduler parks the thread now
+// and then, for far less than a millisecond. What is missing from its CPU time without a wait was taken by the
 // hypervisor, where the kernel knows of steal.
 func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	use := j.Use
@@ -99,6 +103,8 @@ func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	switch {
 	case j.Throttled:
 		return Throttled
+	case j.Between && gapNs < parkedNs && wait < mostOf*gapNs:
+		return Runtime
 	case use.VoluntarySwitches > 0 && wait < mostOf*gapNs:
 		return Stopped
 	case cpu >= 0 && use.CPU != cpu:

@@ -181,9 +181,10 @@ func (r *recorder) run(ctx context.Context) {
 		}
 		n, now := r.clock.Gaps(r.last, w, r.batch[:min(batchGaps, r.options.MostGaps-len(t.Gaps))])
 		r.take(r.batch[:n])
+		between := n > 0 && r.batch[n-1].Before == r.last
 		r.last = now
 		if n > 0 && r.batch[n-1].Ticks() > w.Long {
-			r.join(len(t.Gaps) - 1)
+			r.join(len(t.Gaps)-1, between)
 		}
 	}
 	t.Length = r.last - r.start
@@ -215,8 +216,9 @@ func (r *recorder) take(gaps []clock.Gap) {
 	}
 }
 
-// join asks the kernel what happened up to the gap that has just ended.
-func (r *recorder) join(gap int) {
+// join asks the kernel what happened up to the gap that has just ended, and that
+// may have begun between two spells.
+func (r *recorder) join(gap int, between bool) {
 	t := r.trace
 	if r.thread == nil || len(t.Joins) == cap(t.Joins) || gap < 0 {
 		return
@@ -225,7 +227,12 @@ func (r *recorder) join(gap int) {
 	if err != nil {
 		return
 	}
-	j := Join{Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt}
+	if r.clock.Read()-r.last > t.Gaps[gap].Ticks {
+		// The thread was parked during the look, and the look counted that.
+		r.looked, r.lookedAt = use, r.last
+		return
+	}
+	j := Join{Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt, Between: between}
 	if t.Ns(t.Gaps[gap].Ticks) > throttleNs {
 		j.Throttled = r.group.Throttled()
 	}

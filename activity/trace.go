@@ -58,6 +58,9 @@ type Join struct {
 	Use       machine.ThreadUse
 	Ticks     int64 // between the two looks
 	Throttled bool  // the control group was throttled in between
+	// Between is true where the gap began between two spells of the reading
+	// loop, where the Go scheduler may take the thread away for a moment.
+	Between bool
 }
 
 // Kernel is what the kernel of this machine counted of the trace's CPU, and what

@@ -1,0 +1,106 @@
+package activity
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+)
+
+// finest is the finest clock there is, with the length of its tick taken as a
+// nanosecond where only calibration could tell: no test here needs the time.
+func finest(t *testing.T) *clock.Clock {
+	t.Helper()
+	for _, name := range []string{"tsc", "cntvct", "go-time-now"} {
+		if c, err := clock.Open(name); err == nil {
+			t.Cleanup(func() { c.Close() })
+			return c
+		}
+	}
+	t.Fatal("no clock can be read")
+	return nil
+}
+
+// However noisy the machine: active and inactive time add up to the length, to
+// the tick, the periods follow one another, and each gap has a cause.
+func TestLiveTraceAddsUp(t *testing.T) {
+	trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: 100 * time.Millisecond, CPU: -1, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Analyse(trace)
+	var sum, end int64
+	for p := range trace.Periods {
+		if p.Start != end || p.Ticks < 0 || !p.Active && p.Ticks <= trace.Threshold {
+			t.Fatalf("period %+v after %d", p, end)
+		}
+		sum += p.Ticks
+		end = p.Start + p.Ticks
+	}
+	if sum != trace.Length || trace.Dropped != 0 {
+		t.Errorf("periods of %d ticks in a trace of %d, %d dropped", sum, trace.Length, trace.Dropped)
+	}
+	count := 0
+	for _, total := range a.Causes {
+		count += total.Count
+	}
+	if count != len(trace.Gaps) || !(a.ActiveRatio > 0 && a.ActiveRatio <= 1) {
+		t.Errorf("%d gaps have a cause, of %d; active %v", count, len(trace.Gaps), a.ActiveRatio)
+	}
+}
+
+// It ends with its context, and after as many gaps as asked.
+func TestRecordEndsEarly(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	trace, err := Record(ctx, finest(t), 0.5, Options{Duration: LongestDuration, CPU: -1, Root: os.DirFS("/")})
+	if !Interrupted(err) || trace == nil || trace.Length == 0 {
+		t.Errorf("%v, %+v; want what there is, interrupted", err, trace)
+	}
+	trace, err = Record(t.Context(), finest(t), 0.5, Options{Duration: LongestDuration, MostGaps: 3, CPU: -1, Root: os.DirFS("/")})
+	if err != nil || len(trace.Gaps) != 3 {
+		t.Errorf("%d gaps, %v; want 3", len(trace.Gaps), err)
+	}
+}
+
+func TestRecordRefusals(t *testing.T) {
+	c := finest(t)
+	for name, o := range map[string]Options{
+		"negative duration": {Duration: -1},
+		"huge duration":     {Duration: 24 * time.Hour},
+		"threshold":         {ThresholdNs: 0.6},
+		"CPU":               {CPU: 1 << 20},
+	} {
+		o.Root = os.DirFS("/")
+		if trace, err := Record(t.Context(), c, 0.5, o); err == nil {
+			t.Errorf("%s: accepted, as %d gaps", name, len(trace.Gaps))
+		}
+	}
+}
+
+// A trace that is full says how much it dropped, and its time still adds up.
+func TestFullTraceSaysWhatItDropped(t *testing.T) {
+	r, err := newRecorder(finest(t), 0.5, Options{Duration: time.Millisecond, CPU: -1, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.trace.Gaps = make([]Gap, 0, 2)
+	r.take([]clock.Gap{{Before: 10, After: 20}, {Before: 30, After: 45}, {Before: 50, After: 57}, {Before: 60, After: 61}})
+	if len(r.trace.Gaps) != 2 || r.trace.Dropped != 2 || r.trace.DroppedTicks != 8 || r.trace.Inactive() != 33 {
+		t.Errorf("%+v", r.trace)
+	}
+}
+
+var background = context.Background()
+
+// childClock counts nanoseconds, so that a child can tell times without a
+// calibration.
+func childClock() *clock.Clock {
+	c, err := clock.Open("go-time-now")
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

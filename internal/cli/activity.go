@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/activity"
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/stats"
+)
+
+// traceFlags are those of the command that traces activity.
+type traceFlags struct {
+	duration  time.Duration
+	threshold time.Duration
+	gaps      int
+	everyCPU  bool
+	list      bool
+}
+
+// newActivity is the command that says how noisy the machine is, and why.
+func newActivity(f *flags, s Streams) *cobra.Command {
+	t := &traceFlags{}
+	cmd := &cobra.Command{
+		Use:   "activity",
+		Short: "Trace when a thread is kept from running, and say why",
+		Long: `A thread reads the counter without pause. Where two readings lie further apart
+than reading takes, it was inactive, and each such gap is put down to a cause:
+
+  timer-tick   this kernel's timer interrupt, found as the regular comb in the gaps
+  hypervisor   the host took the CPU: a comb, or time, that no counter here knows
+  interrupt    as many of the other gaps as the kernel counted other interrupts
+  preempted    another thread had the CPU, as the kernel's run-queue wait says
+  throttled, page-fault, migrated, stopped   as the kernel counted
+  runtime      the measurement itself, which looks at the kernel's counters
+  unexplained  the rest
+
+After Bryant, O'Hallaron: Computer Systems (2003), sections 9.1 and 9.4. No
+rights are needed. Gaps have no verdict, so --require is refused.`,
+		Example: `  chronoscope activity                          one CPU, for a second
+  chronoscope activity --all --duration 10s     every CPU at once
+  chronoscope activity --cpu 1 --periods 20 --list
+  chronoscope activity --format json | jq '.traces[0].causes'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return traceActivity(cmd.Context(), f, t, s) },
+	}
+	cmd.Flags().DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s")
+	cmd.Flags().DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
+	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
+	cmd.Flags().BoolVar(&t.everyCPU, "all", false, "trace every CPU that this process may use, all at once")
+	cmd.Flags().BoolVar(&t.list, "list", false, "list every period")
+	return cmd
+}
+
+// check says which flag is wrong, and what is allowed.
+func (t *traceFlags) check(set settings) error {
+	switch {
+	case set.require != "":
+		return usagef("--require: gaps have no verdict that could be required")
+	case t.duration <= 0 || t.duration > activity.LongestDuration:
+		return usagef("--duration: %v can't be recorded: give more than 0 and at most %v", t.duration, activity.LongestDuration)
+	case t.threshold < 0:
+		return usagef("--threshold: %v is no length of a gap: give more than 0", t.threshold)
+	case t.gaps < 0:
+		return usagef("--periods: %d can't be recorded: give 1 or more", t.gaps)
+	case t.everyCPU && len(set.cpus) > 0:
+		return usagef("--all and --cpu exclude one another: give one of them")
+	}
+	return nil
+}
+
+// traceActivity records, analyses and writes.
+func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if err := t.check(set); err != nil {
+		return err
+	}
+	header := record.NewHeader("activity", machine.Identify(), set.seed)
+	cpus, err := t.cpus(set.cpus)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(s.Err)
+	bar.show(0, "recording")
+	traces, err := recordAll(ctx, t, cpus, &header)
+	bar.end()
+	if err != nil && !activity.Interrupted(err) {
+		var unbound *machine.AffinityError
+		if errors.As(err, &unbound) {
+			return cpuError(unbound, header.Machine)
+		}
+		return err
+	}
+	header.Finish(err != nil)
+	d := record.Activity{Header: header, Traces: []record.Trace{}}
+	for _, trace := range traces {
+		d.Traces = append(d.Traces, record.NewTrace(trace, activity.Analyse(trace), t.list || set.format == report.CSV))
+	}
+	if err := set.write(s.Out, func(w io.Writer, style report.Style) error {
+		return writeActivity(w, set.format, d, traces, t.list, style)
+	}); err != nil {
+		return err
+	}
+	if d.Interrupted {
+		return errInterrupted
+	}
+	return nil
+}
+
+// cpus are those to trace: the named ones, all, or else the last one that the
+// process may use, since the first serves most of a machine's interrupts. -1
+// stands for wherever the thread is.
+func (t *traceFlags) cpus(named []int) ([]int, error) {
+	if len(named) > 0 {
+		return named, nil
+	}
+	allowed, err := machine.Affinity()
+	switch {
+	case err != nil && t.everyCPU:
+		return nil, fmt.Errorf("--all: %w", err)
+	case err != nil:
+		return []int{-1}, nil
+	case t.everyCPU:
+		return allowed, nil
+	}
+	return allowed[len(allowed)-1:], nil
+}
+
+// recordAll records all CPUs at once, on the processor's counter or, where there
+// is none, on the system's monotonic clock.
+func recordAll(ctx context.Context, t *traceFlags, cpus []int, header *record.Header) ([]*activity.Trace, error) {
+	c, tickNs, err := traceClock(ctx, header)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	o := activity.Options{
+		Duration: t.duration, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()),
+		Root: os.DirFS("/"), Virtual: header.Machine.Hypervisor != "" && header.Machine.Hypervisor != "none",
+	}
+	if header.Machine.TickHz != nil {
+		o.TickHz = *header.Machine.TickHz
+	}
+	traces, errs := make([]*activity.Trace, len(cpus)), make([]error, len(cpus))
+	var all sync.WaitGroup
+	for i, cpu := range cpus {
+		all.Go(func() {
+			here := o
+			here.CPU = cpu
+			traces[i], errs[i] = activity.Record(ctx, c, tickNs, here)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return traces, err
+		}
+	}
+	return traces, nil
+}
+
+// traceClock is the finest clock to trace with, and the length of its tick.
+func traceClock(ctx context.Context, header *record.Header) (*clock.Clock, float64, error) {
+	for _, name := range []string{"tsc", "cntvct"} {
+		c, err := clock.Open(name)
+		if err != nil {
+			continue
+		}
+		rate, err := clock.Calibrate(ctx, c, nil, 100*time.Millisecond)
+		if err != nil {
+			return nil, 0, err
+		}
+		header.Caveats = append(header.Caveats, rate.Caveats...)
+		header.Machine.TSCHz = stats.Finite(rate.Hz.Value)
+		return c, 1e9 / rate.Hz.Value, nil
+	}
+	header.Caveats = append(header.Caveats, "the processor's counter can't be read here: gaps are seen with go-time-now, only as finely as that allows")
+	c, err := clock.Open("go-time-now")
+	if err != nil {
+		return nil, 0, err
+	}
+	return c, c.UnitNs, nil
+}
+
+func writeActivity(w io.Writer, format report.Format, d record.Activity, traces []*activity.Trace, list bool, style report.Style) error {
+	switch format {
+	case report.JSON:
+		return report.WriteJSON(w, d)
+	case report.CSV:
+		return report.ActivityCSV(w, d)
+	}
+	if list {
+		for _, t := range traces {
+			if err := activity.WriteList(w, t); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	report.Activity(w, d, style)
+	return nil
+}

@@ -1,0 +1,137 @@
+package record
+
+import (
+	"fmt"
+
+	"chronoscope/activity"
+	"chronoscope/stats"
+)
+
+// Activity is the document of activity traces.
+type Activity struct {
+	Header
+	Traces []Trace `json:"traces"`
+}
+
+// Trace is one CPU's trace with what it says.
+type Trace struct {
+	CPU         *int             `json:"cpu"` // null where the thread was free to move
+	Clock       string           `json:"clock"`
+	ThresholdNs float64          `json:"threshold_ns"`
+	DurationNs  float64          `json:"duration_ns"`
+	ActiveRatio *float64         `json:"active_ratio"`
+	Dropped     int              `json:"dropped"`
+	Periods     []Period         `json:"periods,omitempty"`
+	Interrupts  *Interrupts      `json:"interrupts"` // null where no tick was found
+	Combs       []Comb           `json:"combs"`
+	Causes      map[string]Total `json:"causes"`
+	Undisturbed []Undisturbed    `json:"undisturbed"`
+	SliceNs     *float64         `json:"slice_ns"` // typical run between two preemptions
+	WaitNs      float64          `json:"runqueue_wait_ns"`
+	// ClockHz is the rate of the clock that the kernel's tick implies.
+	ClockHz *float64 `json:"clock_hz"`
+	Caveats []string `json:"caveats"`
+}
+
+// Period is a stretch of activity or inactivity.
+type Period struct {
+	Label         string  `json:"label"` // A0, I0, A1 ...
+	State         string  `json:"state"` // "active" or "inactive"
+	StartNs       float64 `json:"start_ns"`
+	DurationNs    float64 `json:"duration_ns"`
+	StartTicks    int64   `json:"start_ticks"`
+	DurationTicks int64   `json:"duration_ticks"`
+	Cause         *string `json:"cause"` // null for activity
+}
+
+// Interrupts are those of this kernel's timer.
+type Interrupts struct {
+	PeriodNs     float64        `json:"period_ns"`
+	Period       stats.Estimate `json:"period"`
+	Count        int            `json:"count"`  // that began a gap
+	Hidden       int            `json:"hidden"` // that fell into a gap
+	MinCostNs    *float64       `json:"min_cost_ns"`
+	MedianCostNs *float64       `json:"median_cost_ns"`
+}
+
+// Comb is a regular source of gaps.
+type Comb struct {
+	PeriodNs     float64  `json:"period_ns"`
+	PhaseNs      float64  `json:"phase_ns"`
+	Count        int      `json:"count"`
+	MinCostNs    *float64 `json:"min_cost_ns"`
+	MedianCostNs *float64 `json:"median_cost_ns"`
+	Source       string   `json:"source"`
+}
+
+// Total is what a cause took.
+type Total struct {
+	Count   int     `json:"count"`
+	TotalNs float64 `json:"total_ns"`
+	MaxNs   float64 `json:"max_ns"`
+}
+
+// Undisturbed says how likely work of a length is not disturbed, and how many
+// trials three such runs take; null where none would be.
+type Undisturbed struct {
+	LengthNs               float64  `json:"length_ns"`
+	Probability            float64  `json:"probability"`
+	Trials                 *float64 `json:"trials_for_3"`
+	UnpreemptedProbability float64  `json:"unpreempted_probability"`
+	UnpreemptedTrials      *float64 `json:"unpreempted_trials_for_3"`
+}
+
+// NewTrace puts a trace into the form of a document, with its periods where they
+// are asked for.
+func NewTrace(t *activity.Trace, a *activity.Analysis, periods bool) Trace {
+	d := Trace{
+		Clock: t.Clock, ThresholdNs: t.Ns(t.Threshold), DurationNs: t.Ns(t.Length),
+		ActiveRatio: stats.Finite(a.ActiveRatio), Dropped: t.Dropped,
+		Combs: []Comb{}, Causes: map[string]Total{}, Undisturbed: []Undisturbed{},
+		SliceNs: stats.Finite(a.SliceNs), WaitNs: a.WaitNs, ClockHz: stats.Finite(a.ClockHz),
+		Caveats: append([]string{}, t.Caveats...),
+	}
+	if t.CPU >= 0 {
+		d.CPU = &t.CPU
+	}
+	for _, c := range a.Combs {
+		d.Combs = append(d.Combs, Comb{
+			PeriodNs: c.PeriodNs.Value, PhaseNs: c.PhaseNs, Count: len(c.Gaps),
+			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs), Source: c.Source.String(),
+		})
+	}
+	if c := a.Tick; c != nil {
+		d.Interrupts = &Interrupts{
+			PeriodNs: c.PeriodNs.Value, Period: c.PeriodNs, Count: len(c.Gaps), Hidden: c.Hidden,
+			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs),
+		}
+	}
+	for cause, total := range a.Causes {
+		d.Causes[cause.String()] = Total{total.Count, total.TotalNs, total.WorstNs}
+	}
+	for _, u := range a.Undisturbed {
+		d.Undisturbed = append(d.Undisturbed, Undisturbed{
+			u.LengthNs, u.Probability, stats.Finite(u.Trials), u.Unpreempted, stats.Finite(u.UnpreemptedTrials),
+		})
+	}
+	if periods {
+		d.Periods = periodsOf(t)
+	}
+	return d
+}
+
+func periodsOf(t *activity.Trace) []Period {
+	var periods []Period
+	for p := range t.Periods {
+		d := Period{
+			Label: fmt.Sprintf("A%d", p.Number), State: "active",
+			StartNs: t.Ns(p.Start), DurationNs: t.Ns(p.Ticks), StartTicks: p.Start, DurationTicks: p.Ticks,
+		}
+		if !p.Active {
+			cause := p.Cause.String()
+			d.Label, d.State, d.Cause = fmt.Sprintf("I%d", p.Number), "inactive", &cause
+		}
+		periods = append(periods, d)
+	}
+	return periods
+}

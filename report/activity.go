@@ -1,0 +1,147 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"chronoscope/activity"
+	"chronoscope/record"
+)
+
+// Activity writes the summary of activity traces for people.
+func Activity(w io.Writer, d record.Activity, s Style) {
+	machineLines(w, d.Header, s)
+	for _, t := range d.Traces {
+		traceSummary(w, t, s)
+	}
+	caveats(w, d.Header, s)
+}
+
+// traceSummary writes what one trace says.
+func traceSummary(w io.Writer, t record.Trace, s Style) {
+	where := "a CPU of the system's choice"
+	if t.CPU != nil {
+		where = fmt.Sprintf("CPU %d", *t.CPU)
+	}
+	fmt.Fprintf(w, "%s active %s of %s, read with %s; gaps above %s count\n\n",
+		s.bold(where), percent(t.ActiveRatio), duration(t.DurationNs), t.Clock, duration(t.ThresholdNs))
+	causeTable(w, t)
+	combLines(w, t)
+	undisturbed(w, t)
+	if t.SliceNs != nil && t.Causes[activity.Preempted.String()].Count > 1 {
+		fmt.Fprintf(w, "Between two preemptions the thread typically ran for %s.\n", duration(*t.SliceNs))
+	}
+	if t.Dropped > 0 {
+		fmt.Fprintf(w, "%d periods were dropped: the trace was full. A higher --threshold or a shorter --duration keeps all.\n", t.Dropped)
+	}
+	for _, c := range t.Caveats {
+		fmt.Fprintf(w, "caveat: %s\n", c)
+	}
+	fmt.Fprintln(w)
+}
+
+// causeTable writes what each cause took, the usual order first.
+func causeTable(w io.Writer, t record.Trace) {
+	out := table.NewWriter()
+	out.SetOutputMirror(w)
+	out.SetStyle(plain)
+	right := func(n int) table.ColumnConfig {
+		return table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight}
+	}
+	out.SetColumnConfigs([]table.ColumnConfig{right(2), right(3), right(4), right(5)})
+	out.AppendHeader(table.Row{"cause", "gaps", "share of time", "total", "worst", ""})
+	for _, c := range activity.Causes() {
+		total, seen := t.Causes[c.String()]
+		if !seen {
+			continue
+		}
+		out.AppendRow(table.Row{
+			c, total.Count, fmt.Sprintf("%.4f %%", 100*total.TotalNs/t.DurationNs),
+			duration(total.TotalNs), duration(total.MaxNs), causeMeans[c],
+		})
+	}
+	out.Render()
+	fmt.Fprintln(w)
+}
+
+// causeMeans says in words what a cause is.
+var causeMeans = map[activity.Cause]string{
+	activity.TimerTick:   "this kernel's timer interrupt",
+	activity.Hypervisor:  "the host, as no counter of this kernel knows",
+	activity.Interrupt:   "other interrupts of this kernel",
+	activity.Preempted:   "another thread had the CPU",
+	activity.Throttled:   "the control group's quota was used up",
+	activity.PageFault:   "the kernel served a page fault",
+	activity.Migrated:    "the thread was moved to another CPU",
+	activity.Stopped:     "the process was stopped by a signal",
+	activity.Runtime:     "this measurement itself",
+	activity.Unexplained: "too short to be any of these, or not known",
+}
+
+// combLines writes the regular sources of gaps.
+func combLines(w io.Writer, t record.Trace) {
+	for _, c := range t.Combs {
+		fmt.Fprintf(w, "every %s a %s gap: %d of them, least %s, median %s\n",
+			durationTo(c.PeriodNs, 5), c.Source, c.Count, ns(c.MinCostNs), ns(c.MedianCostNs))
+	}
+	if t.Interrupts != nil && t.Interrupts.Hidden > 0 {
+		fmt.Fprintf(w, "%d more timer interrupts fell into gaps that had begun before\n", t.Interrupts.Hidden)
+	}
+	if len(t.Combs) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// undisturbed writes how likely work of some lengths runs undisturbed.
+func undisturbed(w io.Writer, t record.Trace) {
+	out := table.NewWriter()
+	out.SetOutputMirror(w)
+	out.SetStyle(plain)
+	right := func(n int) table.ColumnConfig {
+		return table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight}
+	}
+	out.SetColumnConfigs([]table.ColumnConfig{right(1), right(2), right(3), right(4), right(5)})
+	out.AppendHeader(table.Row{"work of", "runs without any gap", "trials for 3", "keeps its CPU", "trials for 3"})
+	for _, u := range t.Undisturbed {
+		out.AppendRow(table.Row{
+			duration(u.LengthNs), percent(&u.Probability), trials(u.Trials),
+			percent(&u.UnpreemptedProbability), trials(u.UnpreemptedTrials),
+		})
+	}
+	out.Render()
+	fmt.Fprintln(w)
+}
+
+// trials writes an expected number of trials.
+func trials(n *float64) string {
+	if n == nil {
+		return "never"
+	}
+	return significant(*n, 2)
+}
+
+// ActivityCSV writes one row a period of all traces; columns are named as the
+// JSON fields.
+func ActivityCSV(w io.Writer, d record.Activity) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"cpu", "label", "state", "start_ns", "duration_ns", "start_ticks", "duration_ticks", "cause"})
+	for _, t := range d.Traces {
+		cpu := ""
+		if t.CPU != nil {
+			cpu = strconv.Itoa(*t.CPU)
+		}
+		for _, p := range t.Periods {
+			out.Write([]string{
+				cpu, p.Label, p.State, number(&p.StartNs), number(&p.DurationNs),
+				strconv.FormatInt(p.StartTicks, 10), strconv.FormatInt(p.DurationTicks, 10), word(p.Cause),
+			})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
