@@ -139,13 +139,18 @@ func (m *Machine) read(root fs.FS) {
 // caveat notes what an empty field lacks, or what a filled one does not say. The
 // names and values in it come from outside and may hold control characters.
 func (m *Machine) caveat(format string, args ...any) {
-	text := strings.Map(func(r rune) rune {
+	text := plain(fmt.Sprintf(format, args...))
+	if !slices.Contains(m.Caveats, text) {
+		m.Caveats = append(m.Caveats, text)
+	}
+}
+
+// plain is text without what can't be printed.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
 		if strconv.IsPrint(r) {
 			return r
 		}
 		return '?'
-	}, fmt.Sprintf(format, args...))
-	if !slices.Contains(m.Caveats, text) {
-		m.Caveats = append(m.Caveats, text)
-	}
+	}, text)
 }

@@ -201,19 +201,22 @@ func ClocksCSV(w io.Writer, d record.Clocks) error {
 	out := csv.NewWriter(w)
 	header := []string{
 		"name", "runtime", "api", "kind", "unit_ns",
-		"accuracy.value", "accuracy.lo", "accuracy.hi", "accuracy.n",
+		"accuracy.value", "accuracy.lo", "accuracy.hi", "accuracy.confidence",
+		"accuracy.unit", "accuracy.statistic", "accuracy.n", "accuracy.discarded",
 		"cost.min_ns", "cost.median_ns", "cost.p95_ns", "cost.p99_ns", "cost.max_ns", "cost.family",
 		"spread", "quality", "cycles.accuracy", "cycles.cost",
-		"monotonic", "thread_safe", "stable", "verdict", "reasons",
+		"monotonic", "thread_safe", "stable", "verdict", "reasons", "counts_sleep", "counts_suspend",
 	}
 	out.Write(header)
 	for _, c := range d.Clocks {
 		out.Write([]string{
 			c.Name, c.Runtime, c.API, string(c.Kind), number(c.UnitNs),
-			number(stats.Finite(c.Accuracy.Value)), number(stats.Finite(c.Accuracy.Lo)), number(stats.Finite(c.Accuracy.Hi)), strconv.Itoa(c.Accuracy.N),
+			number(stats.Finite(c.Accuracy.Value)), number(stats.Finite(c.Accuracy.Lo)), number(stats.Finite(c.Accuracy.Hi)), decimal(stats.Confidence),
+			c.Accuracy.Unit, c.Accuracy.Statistic, strconv.Itoa(c.Accuracy.N), strconv.Itoa(c.Accuracy.Discarded),
 			number(c.Cost.MinNs), number(c.Cost.MedianNs), number(c.Cost.P95Ns), number(c.Cost.P99Ns), number(c.Cost.MaxNs), word(c.Cost.Family),
 			number(c.Spread), number(c.Quality), number(c.Cycles.Accuracy), number(c.Cycles.Cost),
 			truth(c.Monotonic), truth(c.ThreadSafe), truth(c.Stable), string(c.Verdict), strings.Join(c.Reasons, "; "),
+			string(c.Sleeping), string(c.Suspended),
 		})
 	}
 	out.Flush()
@@ -225,8 +228,10 @@ func number(v *float64) string {
 	if v == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*v, 'g', -1, 64)
+	return decimal(*v)
 }
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func word(v *string) string {
 	if v == nil {

@@ -194,18 +194,18 @@ func accuracyOf(r readings, unitNs float64) Accuracy {
 		a.Lower(stats.Unusable, "the reading never changed in %d readings", len(r))
 		return a
 	}
-	found, noise := findLattice(r)
+	found, unseen := findLattice(r)
 	spacing := 1.0
 	if found != nil {
 		spacing = found.quantum
 	}
-	switch updates, apart := updatesApart(r, spacing); {
+	switch updates, apart := updatesApart(r, spacing, found == nil); {
 	case apart:
 		a.takeUpdates(updates)
 	case found != nil:
 		a.takeLattice(*found)
 	default:
-		a.takeUnit(math.Min(boundFromRuns(r), boundFromNoise(noise)))
+		a.takeUnit(math.Min(boundFromRuns(r), unseen))
 	}
 	return a
 }
@@ -213,7 +213,8 @@ func accuracyOf(r readings, unitNs float64) Accuracy {
 // time writes a number of units as a time.
 func (a *Accuracy) time(units float64) string { return duration(units * a.unitNs) }
 
-func times(n int) string {
+// count writes how often something was seen.
+func count(n int) string {
 	if n == 1 {
 		return "once"
 	}
@@ -244,13 +245,16 @@ func (a *Accuracy) takeLattice(l lattice) {
 // that it is no more than hi units.
 func (a *Accuracy) takeUnit(hi float64) {
 	if math.IsInf(hi, 1) {
-		a.Lower(stats.Unusable, "the reading changed %s, too few to tell by how much; a longer measurement can", times(a.Changes))
+		a.Lower(stats.Unusable, "the reading changed %s, too few to tell by how much; a longer measurement can", count(a.Changes))
 		return
 	}
 	a.UnitLimited = true
 	a.Units.Value, a.Units.Lo, a.Units.Hi = 1, 1, hi
-	if hi > 1.5 || a.Changes < fewestUpdates {
-		a.Lower(stats.Suspect, "the reading was seen to change only %s; a longer measurement narrows the interval", times(a.Changes))
+	switch {
+	case a.Changes < fewestUpdates:
+		a.Lower(stats.Suspect, "the reading was seen to change only %s; a longer measurement narrows the interval", count(a.Changes))
+	case hi > 1.5:
+		a.Lower(stats.Suspect, "it takes all whole units, but a coarser step of up to %s is not ruled out; a longer measurement can", a.time(hi))
 	}
 }
 
@@ -264,8 +268,15 @@ func (a *Accuracy) takeUpdates(median stats.Estimate) {
 // updatesApart looks at updates that stand between readings that repeat: there
 // the clock was read often enough to see each update. apart tells that one
 // typically moves the reading by more than the spacing of its values.
-func updatesApart(r readings, spacing float64) (median stats.Estimate, apart bool) {
+//
+// Where no lattice was found, all changes of a reading that mostly repeats will
+// do: on a busy machine few updates are seen as they happen, and a clock that
+// repeats itself and then moves by many units is not as fine as its unit.
+func updatesApart(r readings, spacing float64, anyChange bool) (median stats.Estimate, apart bool) {
 	updates := r.seenUpdates()
+	if anyChange && len(updates) < fewestUpdates && 2*r.changes() < len(r) {
+		updates = r.differences(1)
+	}
 	if len(updates) < fewestUpdates {
 		return median, false
 	}
@@ -318,15 +329,4 @@ func boundFromRuns(r readings) float64 {
 		return math.Inf(1)
 	}
 	return 1 + 1/float64(longest)
-}
-
-// boundFromNoise is the most that the spacing can be, in units, given how high
-// a peak of differences would have gone unseen.
-func boundFromNoise(noise float64) float64 {
-	for f := 1.0; f > 0.5; f -= 0.001 {
-		if peakOfDifferences(f) > 1.2*noise {
-			return 1 / f
-		}
-	}
-	return math.Inf(1)
 }

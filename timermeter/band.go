@@ -17,42 +17,68 @@ import (
 // point is a reading at place k of the lattice.
 type point struct{ k, value float64 }
 
-// mostBlur is how wide a band may be, as a share of the quantum, to be one:
-// readings on no lattice fill all of it.
-const mostBlur = 0.35
+// Limits of the judgement of bands.
+const (
+	// mostBlur is how wide a band may be, as a share of the quantum, where
+	// readings stray from a lattice for more reasons than rounding. Readings on
+	// no lattice fill all of it, and a scheduler's time slices, which are no
+	// clock's quantum, a good part.
+	mostBlur = 0.1
+	// slack allows for arithmetic where a band is compared with what fills it.
+	slack = 0.02
+	// mirrored is the largest spacing whose mirror is looked at: beyond, the two
+	// bands differ by more than ten to one.
+	mirrored = 12
+)
 
 // fit places the values on the lattice of frequency f (per unit, one half at
 // most) and bounds its spacing; nil where they don't keep to it.
 //
-// Whole readings show f and 1-f alike: a spacing q and its mirror q/(q-1),
-// between one and two units, put them into bands that differ in width by the
-// factor q/(q-1)-1 only. Steps of one unit tell them apart, where updates were
-// seen one by one: no spacing of two units or more has any. Else, where q needs
-// a band wider than one unit and the mirror fills its own, the mirror may be
-// the truth, or q with a blur; where both fill theirs, nothing tells.
+// Whole readings show f and 1-f alike: a spacing q of two units or more and its
+// mirror q/(q-1), between one and two, put them into bands that differ in width
+// by the factor mirror-1 only. So both are held against the band that a lattice
+// fills: the right one fills its own and no more. Steps of one unit tell them
+// apart too, where updates were seen one by one: no spacing of two units has any.
 func fit(values []float64, f float64, unitSteps bool) *lattice {
 	points := place(values, f)
 	lo, hi, band := slopes(points, 1/f)
 	q := (lo + hi) / 2
-	filled := band * (mirror(q) - 1)
 	l := &lattice{quantum: q, lo: lo, hi: hi, extent: values[len(values)-1] - values[0]}
+	fits := band <= fullBand(lo, hi)+slack
+	filled := 0.0 // of the mirror's own band
+	if q < mirrored && !(lo <= mirror(q) && mirror(q) <= hi) {
+		filled = band * (mirror(q) - 1) / fullBand(mirror(hi), mirror(lo))
+	}
+	mirrorFits := filled <= 1+slack
 	switch {
-	case unitSteps && filled > 0.4:
+	case unitSteps && mirrorFits && filled > 0.4:
 		return &lattice{quantum: mirror(q), lo: mirror(hi), hi: mirror(lo), extent: l.extent}
-	case band > 1.02 && filled > 0.8:
+	case !fits && mirrorFits && filled > 0.8:
 		l.quantum, l.mirror = mirror(q), q
-	case filled > 0.9:
+	case fits && mirrorFits && filled > 0.9:
 		l.mirror = mirror(q)
-	case band > math.Max(1.02, mostBlur*q):
+	case !fits && band > math.Max(1+slack, mostBlur*q):
 		return nil
 	}
 	return l
 }
 
+// fullBand is how wide a band readings at every phase of a lattice fill, in
+// units: a spacing of n/m units leaves m different rests only, 1/m apart, and any
+// other leaves all. The spacing lies between lo and hi.
+func fullBand(lo, hi float64) float64 {
+	for m := 1.0; m <= 24 && (hi-lo)*m*m < 0.1; m++ {
+		if math.Floor(hi*m+1e-9) >= lo*m-1e-9 {
+			return 1 - 1/m
+		}
+	}
+	return 1
+}
+
 // mirror is the spacing that shows the same frequencies in whole readings.
 func mirror(quantum float64) float64 { return quantum / (quantum - 1) }
 
-// place gives each value its place on the lattice of frequency f. The 2 in 100
+// place gives each value its place on the lattice of frequency f. The 6 in 100
 // that stray most are left out where rounding does not explain how far they
 // stray.
 func place(values []float64, f float64) []point {
@@ -70,7 +96,7 @@ func place(values []float64, f float64) []point {
 	if sorted[n-1]-sorted[0] <= 2 {
 		return points
 	}
-	least, most := sorted[n/100], sorted[n-1-n/100]
+	least, most := sorted[n/33], sorted[n-1-n/33]
 	kept := points[:0]
 	for i, p := range points {
 		if least <= strays[i] && strays[i] <= most {

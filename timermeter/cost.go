@@ -140,12 +140,15 @@ func scaled(ticks []int64, unitNs float64) []float64 {
 	return ns
 }
 
-// spread is the share of single calls within withinNs of their median.
-func (k chunk) spread(withinNs float64) float64 {
-	median := stats.Median(k.singles)
+// spread is the share of single calls within one accuracy of their median, both
+// counted in whole steps of the clock: a cost of one step more may read as a unit
+// more than the accuracy, where that is no whole number of units.
+func (k chunk) spread(accuracyNs float64) float64 {
+	steps := func(ns float64) float64 { return math.Round(ns / accuracyNs) }
+	median := steps(stats.Median(k.singles))
 	within := 0
 	for _, s := range k.singles {
-		if math.Abs(s-median) <= withinNs {
+		if math.Abs(steps(s)-median) <= 1 {
 			within++
 		}
 	}
@@ -158,8 +161,7 @@ func (c *CostSampler) Cost() Cost {
 	for _, k := range c.chunks {
 		singles = append(singles, k.singles...)
 		means = append(means, k.means...)
-		// Half a unit more, since a cost of just one accuracy is within it.
-		spreads = append(spreads, k.spread(c.accuracyNs+c.subject.UnitNs/2))
+		spreads = append(spreads, k.spread(c.accuracyNs))
 	}
 	slices.Sort(singles)
 	slices.Sort(means)

@@ -85,13 +85,13 @@ const (
 )
 
 // findLattice looks for the coarsest lattice that the readings lie on, from
-// wide windows of differences to narrow ones. Without one, noise is the height
-// up to which a summit could have gone unseen; it is 1 where there were too
-// few differences to see any.
-func findLattice(r readings) (found *lattice, noise float64) {
+// wide windows of differences to narrow ones. Without one, unseen is the widest
+// spacing, in units, that there may be all the same; +Inf where there were too
+// few differences to tell.
+func findLattice(r readings) (found *lattice, unseen float64) {
 	pool := r.differences(pooledLag)
 	if len(pool) < fewestPoints {
-		return nil, 1
+		return nil, math.Inf(1)
 	}
 	least, most := pool[0], pool[len(pool)*95/100]
 	for width := most - least; ; width /= 4 {
@@ -101,21 +101,37 @@ func findLattice(r readings) (found *lattice, noise float64) {
 		}
 		spec := stats.Transform(pool, from, width, 1)
 		if spec.Points < fewestPoints {
-			return nil, 1
+			return nil, math.Inf(1)
 		}
-		tops, height := spec.Summits(0, summitsTried)
+		tops, _ := spec.Summits(0, summitsTried)
 		for _, top := range tops {
 			if top.Height < leastPeak {
 				continue
 			}
 			if l := r.refine(pool, spec, top.F); l != nil {
-				return l, height
+				return l, 0
 			}
 		}
 		if width <= stats.SpectrumBins {
-			return nil, math.Max(leastPeak, spec.Chance())
+			return nil, widestUnseen(spec)
 		}
 	}
+}
+
+// widestUnseen is the widest spacing between one and two units whose peak the
+// spectrum could hide. Whole readings show the spacing's frequency f, above one
+// half, at 1-f; rounding lowers it to a height that would stand out until it
+// gets lost among the others.
+func widestUnseen(s stats.Spectrum) float64 {
+	for i := int(0.5 / s.Step); i > 0; i-- {
+		if i >= len(s.Amplitudes) {
+			return math.Inf(1)
+		}
+		if g := float64(i) * s.Step; s.Amplitudes[i] > peakOfDifferences(1-g)/2 {
+			return 1 / (1 - g)
+		}
+	}
+	return 1
 }
 
 // refine follows a summit of the spectrum to ever wider windows of differences

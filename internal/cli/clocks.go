@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -91,9 +93,12 @@ func measureClocks(ctx context.Context, set settings, s Streams, header *record.
 	})
 	bar.end()
 	var unknown *clock.UnknownName
+	var unbound *machine.AffinityError
 	switch {
 	case errors.As(err, &unknown):
 		return record.Ranking{}, usagef("%v", err)
+	case errors.As(err, &unbound):
+		return record.Ranking{}, cpuError(unbound, header.Machine)
 	case ctx.Err() != nil && local != nil:
 		err = errInterrupted
 	case err != nil:
@@ -108,6 +113,15 @@ func measureClocks(ctx context.Context, set settings, s Streams, header *record.
 		header.Machine.TSCHz = stats.Finite(c.Rate.Hz.Value)
 	}
 	return ranking, err
+}
+
+// cpuError says which CPUs --cpu can name. CPUs that don't exist are a wrong
+// use; a system that binds nobody is not the user's mistake.
+func cpuError(err *machine.AffinityError, m *machine.Machine) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("--cpu: %w; or measure without --cpu", err)
+	}
+	return usagef("--cpu: %v; without --cpu this process runs on CPUs %s", err, m.CPUList)
 }
 
 func valueOf(e *stats.Estimate) *float64 {

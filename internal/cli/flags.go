@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/pflag"
@@ -25,9 +26,12 @@ type flags struct {
 	seed            uint64
 	cpus            string
 	require         string
+
+	set *pflag.FlagSet // where they are registered
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
+	f.set = set
 	set.StringVar(&f.format, "format", "text", "form of the result: text, json or csv")
 	set.StringVarP(&f.output, "output", "o", "", "write the result to this `file` instead of standard output")
 	set.BoolVar(&f.quick, "quick", false, "take less time, for less precision")
@@ -73,10 +77,10 @@ func (f *flags) check() (settings, error) {
 			return s, usagef("--cpu: %v", err)
 		}
 	}
-	if s.seed == 0 {
+	if !f.set.Changed("seed") {
 		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
 	}
-	return s, nil
+	return s, checkPlace(s.output)
 }
 
 // write hands the rendered result to standard output or, whole or not at all,
@@ -89,8 +93,35 @@ func (s settings) write(stdout io.Writer, render func(io.Writer, report.Style) e
 	if err := render(&b, report.Style{}); err != nil {
 		return err
 	}
-	if err := maybe.WriteFile(s.output, b.Bytes(), 0o644); err != nil {
+	if err := save(s.output, b.Bytes()); err != nil {
 		return fmt.Errorf("writing the result to %s: %w: choose a place that can be written with -o", s.output, err)
+	}
+	return nil
+}
+
+// save writes a file whole or not at all. What is no file, such as a pipe or
+// /dev/null, is written to and not replaced, and a link stays a link.
+func save(name string, data []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, data, 0o644)
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	return maybe.WriteFile(name, data, 0o644)
+}
+
+// checkPlace finds out before a long measurement that its result could not be
+// written.
+func checkPlace(output string) error {
+	if output == "" {
+		return nil
+	}
+	directory := filepath.Dir(output)
+	if info, err := os.Stat(directory); err != nil {
+		return fmt.Errorf("-o %s: %w: make the directory first", output, err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("-o %s: %s is no directory: choose another place", output, directory)
 	}
 	return nil
 }

@@ -57,13 +57,56 @@ which one to use for what.`,
 	}
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v: the flags of %q are %s", err, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f.register(root.PersistentFlags())
-	root.AddCommand(newClocks(f, s))
+	root.AddCommand(newClocks(f, s), newActivity(f, s), newDoctor(f, s))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	refuseAsUsage(root)
 	return root
+}
+
+// refuseAsUsage makes wrong arguments of the commands that cobra adds usage
+// errors, as they are everywhere else.
+func refuseAsUsage(root *cobra.Command) {
+	for _, added := range root.Commands() {
+		switch added.Name() {
+		case "help":
+			added.Args = func(_ *cobra.Command, args []string) error {
+				if _, unknown, _ := root.Find(args); len(unknown) > 0 {
+					return root.Args(root, unknown)
+				}
+				return nil
+			}
+		case "completion":
+			for _, shell := range added.Commands() {
+				shell.Args = func(cmd *cobra.Command, args []string) error {
+					if len(args) > 0 {
+						return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+					}
+					return nil
+				}
+			}
+		}
+	}
+}
+
+// flagError says which flags there are, or which values a flag takes.
+func flagError(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		flag := bad.GetFlag()
+		return usagef("--%s: %q is not %s", flag.Name, bad.GetValue(), valuesOf[flag.Value.Type()])
+	}
+	return usagef("%v: the flags of %q are %s", err, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
+}
+
+// valuesOf says what the flags of a type take; those of text are checked
+// where they are used.
+var valuesOf = map[string]string{
+	"uint64": "a whole number from 0 to 18446744073709551615",
+	"bool":   "true or false",
 }
 
 func subcommands(root *cobra.Command) []string {

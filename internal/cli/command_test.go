@@ -1,0 +1,136 @@
+package cli_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The tests here run the command as users do: one static file, in a process of
+// its own. What it prints is held against the documented form of the output.
+
+// chronoscope is the path of the command.
+var chronoscope string
+
+func TestMain(m *testing.M) {
+	testscript.Main(withCommand{m}, sandboxes)
+}
+
+// withCommand builds the command before the tests and removes it afterwards.
+type withCommand struct{ tests *testing.M }
+
+func (w withCommand) Run() int {
+	directory, err := os.MkdirTemp("", "chronoscope-test")
+	if err == nil {
+		defer os.RemoveAll(directory)
+		err = os.Chmod(directory, 0o755) // other users run the command too
+	}
+	if err == nil {
+		err = build(directory)
+	}
+	if err != nil {
+		log.Printf("building the command: %v", err)
+		return 1
+	}
+	return w.tests.Run()
+}
+
+func build(directory string) error {
+	chronoscope = filepath.Join(directory, "chronoscope")
+	if runtime.GOOS == "windows" {
+		chronoscope += ".exe"
+	}
+	compile := exec.Command("go", "build", "-o", chronoscope, "chronoscope/cmd/chronoscope")
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := compile.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	return os.Setenv("PATH", directory+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:       filepath.Join("testdata", "script"),
+		Condition: func(name string) (bool, error) { return condition(t, name) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":   status,
+			"document": document,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// condition is [can:SANDBOX]: this system lets the tests put the command into
+// that sandbox.
+func condition(t *testing.T, name string) (bool, error) {
+	sandbox, ok := strings.CutPrefix(name, "can:")
+	if !ok {
+		return false, fmt.Errorf("no condition %q", name)
+	}
+	if sandboxes[sandbox] == nil {
+		t.Logf("%s: not on %s", sandbox, runtime.GOOS)
+		return false, nil
+	}
+	args := []string{chronoscope, "--version"}
+	if sandbox == "without" {
+		args = append([]string{"getcpu"}, args...)
+	}
+	output, err := exec.Command(sandbox, args...).CombinedOutput()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() == noSandbox {
+		t.Logf("%s: %s", sandbox, output)
+		return false, nil
+	}
+	return true, nil
+}
+
+// status N COMMAND runs the command, which has to exit with N.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND [ARGUMENT ...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var ended *exec.ExitError
+	switch {
+	case err == nil:
+		if want != 0 {
+			ts.Fatalf("exit status 0, want %d", want)
+		}
+	case !errors.As(err, &ended):
+		ts.Fatalf("%v", err)
+	case ended.ExitCode() != want:
+		ts.Fatalf("%v, want exit status %d", err, want)
+	}
+}
+
+// document [-sort=KEY] FILE [CLOCK ...] holds a JSON document against the
+// documented form: of those clocks, or of all.
+func document(ts *testscript.TestScript, neg bool, args []string) {
+	e := expectation{sortedBy: "quality", clocks: everyClock}
+	if len(args) > 0 {
+		if key, ok := strings.CutPrefix(args[0], "-sort="); ok {
+			e.sortedBy, args = key, args[1:]
+		}
+	}
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: document [-sort=KEY] FILE [CLOCK ...]")
+	}
+	if len(args) > 1 {
+		e.clocks = args[1:]
+	}
+	if all := breaches([]byte(ts.ReadFile(args[0])), e); len(all) > 0 {
+		ts.Fatalf("%s breaks the form of the output:\n%s", args[0], strings.Join(all, "\n"))
+	}
+}

@@ -1,0 +1,225 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The checker of documents is itself checked: with a document that is right,
+// and with that document broken in every way that it has to see.
+
+// places are the paths of all fields of a document, such as clocks.0.name.
+func places(at string, value any) []string {
+	var all []string
+	add := func(name string, v any) {
+		place := strings.TrimPrefix(at+"."+name, ".")
+		all = append(all, place)
+		all = append(all, places(place, v)...)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			add(name, field)
+		}
+	case []any:
+		for i, element := range v {
+			add(strconv.Itoa(i), element)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// edit calls change with the object that holds the place, and the name in it.
+func edit(document any, place string, change func(parent map[string]any, name string)) {
+	head, rest, more := strings.Cut(place, ".")
+	switch v := document.(type) {
+	case map[string]any:
+		if !more {
+			change(v, head)
+			return
+		}
+		edit(v[head], rest, change)
+	case []any:
+		i, _ := strconv.Atoi(head)
+		if more {
+			edit(v[i], rest, change)
+			return
+		}
+		element := map[string]any{head: v[i]}
+		change(element, head)
+		v[i] = element[head]
+	}
+}
+
+// sample is a right document of the testdata.
+func sample(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "documents", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// breachesOf is what the checker says of the sample after a change.
+func breachesOf(t *testing.T, data []byte, place string, change func(parent map[string]any, name string)) []string {
+	t.Helper()
+	var d any
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	edit(d, place, change)
+	changed, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return breaches(changed, asExpected)
+}
+
+var asExpected = expectation{sortedBy: "quality", clocks: []string{"tsc", "monotonic", "thread-cputime", "perf-cycles"}}
+
+var samples = []string{"clocks.json", "card.json"}
+
+func TestRightDocuments(t *testing.T) {
+	for _, name := range samples {
+		for _, breach := range breaches(sample(t, name), asExpected) {
+			t.Errorf("%s: %s", name, breach)
+		}
+	}
+}
+
+// A field that is missing, or of another type, is seen, whichever it is.
+func TestEveryFieldIsChecked(t *testing.T) {
+	free := []string{"seed", "findings.0.effect", "findings.0.fix"} // undocumented, or empty where all is well
+	for _, name := range samples {
+		var d any
+		if err := json.Unmarshal(sample(t, name), &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, place := range places("", d) {
+			if slices.Contains(free, place) {
+				continue
+			}
+			if !isElement(place) && len(breachesOf(t, sample(t, name), place, func(m map[string]any, k string) { delete(m, k) })) == 0 {
+				t.Errorf("%s: without %s nothing is seen", name, place)
+			}
+			wrong := func(m map[string]any, k string) { m[k] = map[string]any{"of": "another type"} }
+			if len(breachesOf(t, sample(t, name), place, wrong)) == 0 {
+				t.Errorf("%s: with %s of another type nothing is seen", name, place)
+			}
+		}
+	}
+}
+
+// isElement tells an element of a list, which may be missing, from a field.
+func isElement(place string) bool {
+	_, err := strconv.Atoi(place[strings.LastIndex(place, ".")+1:])
+	return err == nil
+}
+
+func TestPlantedBreaches(t *testing.T) {
+	for _, c := range []struct {
+		place string
+		value any
+		says  string
+	}{
+		{"schema", "chronoscope/v2", "schema"},
+		{"command", "clock", "command"},
+		{"started", "21 Nov 2026", "RFC 3339"},
+		{"duration_ns", "3 s", "duration_ns"},
+		{"duration_ms", 3, "duration_ms is no time in nanoseconds"},
+		{"machine.boot_ns", "yesterday", "boot_ns holds yesterday"},
+		{"machine.cpus", 1.5, "cpus: 1.5 is no count"},
+		{"caveats", nil, "caveats"},
+		{"caveats", []any{""}, "caveats[0]"},
+
+		{"clocks.0.kind", "atomic", "kind: atomic"},
+		{"clocks.0.accuracy.lo", 11.0, "tsc: the accuracy lies outside of its interval"},
+		{"clocks.0.accuracy.hi", 9.0, "tsc: the accuracy lies outside of its interval"},
+		{"clocks.0.accuracy.confidence", 0.9, "confidence"},
+		{"clocks.0.accuracy.value", nil, "tsc: accuracy is null for no reason"},
+		{"clocks.0.accuracy.n", -1, "n: -1 is no count"},
+		{"clocks.0.cost.min_ns", 10.0, "tsc: the percentiles"},
+		{"clocks.0.cost.median_ns", 25.0, "tsc: the percentiles"},
+		{"clocks.0.cost.p95_ns", 30.0, "tsc: the percentiles"},
+		{"clocks.0.cost.p99_ns", 100.0, "tsc: the percentiles"},
+		{"clocks.0.spread", 1.01, "spread"},
+		{"clocks.0.quality", 1.2, "quality: 1.2"},
+		{"clocks.0.quality", 0.5, "tsc: its quality does not follow"},
+		{"clocks.0.quality", nil, "tsc: its quality does not follow"},
+		{"clocks.0.cycles.cost", 0.5, "cycles.cost"},
+		{"clocks.0.cycles.cost", 37.0, "tsc: its cost of 9 ns is not 37 cycles"},
+		{"clocks.0.cycles.accuracy", nil, "tsc: of its accuracy either"},
+		{"clocks.0.cost.median_ns", nil, "tsc: of its cost either"},
+		{"machine.core_hz", nil, "tsc: of its accuracy either"},
+		{"clocks.0.monotonic", false, "tsc: it fails a check, and is trusted"},
+		{"clocks.0.stable", false, "tsc: its quality does not follow"},
+		{"clocks.0.thread_safe", nil, "tsc: thread_safe is null for no reason"},
+		{"clocks.0.stable", nil, "tsc: stable is null for no reason"},
+		{"clocks.2.stable", true, ""},
+		{"clocks.0.verdict", "good", "verdict"},
+		{"clocks.0.verdict", "suspect", "tsc: suspect for 0 reasons"},
+		{"clocks.0.reasons", []any{"it is Monday"}, "tsc: trusted for 1 reasons"},
+		{"clocks.0.reasons", nil, "reasons"},
+		{"clocks.0.quality", 0.0001, "clocks: they are not sorted by quality"},
+		{"clocks.0.name", "sundial", "sundial: nobody asked for it"},
+		{"clocks.0.name", "monotonic", "monotonic: it stands twice"},
+
+		{"best.wall", "sundial", "best.wall: no clock sundial was ranked"},
+		{"best.wall", "perf-cycles", "best.wall: no clock perf-cycles was ranked"},
+		{"best.wall", "tsc", "best.wall: tsc, a clock of kind counter"},
+		{"best.cpu", "monotonic", "best.cpu: monotonic"},
+		{"unavailable", []any{}, "perf-cycles: it is missing"},
+		{"unavailable.0.reason", "", "reason"},
+		{"caveats", []any{}, "thread-cputime: stable is null for no reason"},
+		{"caveats", []any{"stability is not known of times: the same"}, "thread-cputime: stable is null for no reason"},
+		{"caveats", []any{"stability is not known of times, thread-cputime: the same"}, ""},
+		{"caveats", []any{"stability is not known: of no clock"}, ""},
+
+		{"findings.0.severity", "warning", "finding load: warning"},
+		{"findings.1.severity", "ok", "finding smt: ok"},
+		{"findings.1.fix", "", "finding smt: note"},
+		{"advice.0.clock", "sundial", "advice: no clock sundial was ranked"},
+		{"advice.0.to_ns", 1.0, "advice: the range"},
+		{"advice.0.expected_error", nil, "expected_error"},
+	} {
+		t.Run(fmt.Sprintf("%s=%v", c.place, c.value), func(t *testing.T) {
+			got := breachesOf(t, sample(t, "card.json"), c.place, func(m map[string]any, k string) { m[k] = c.value })
+			said := slices.ContainsFunc(got, func(breach string) bool { return strings.Contains(breach, c.says) })
+			if c.says == "" && len(got) > 0 || c.says != "" && !said {
+				t.Errorf("%q, want one that says %q", got, c.says)
+			}
+		})
+	}
+}
+
+func TestPlantedTextBreaches(t *testing.T) {
+	right := string(sample(t, "clocks.json"))
+	for name, changed := range map[string]string{
+		"empty":         "",
+		"cut short":     right[:len(right)/2],
+		"not a number":  strings.Replace(right, "0.99", "NaN", 1),
+		"infinite":      strings.Replace(right, "0.99", "1e999", 1),
+		"two documents": right + right,
+		"a list":        "[" + right + "]",
+	} {
+		if changed == right {
+			t.Errorf("%s: nothing was changed", name)
+		}
+		if len(breaches([]byte(changed), asExpected)) == 0 {
+			t.Errorf("%s: nothing is seen", name)
+		}
+	}
+	sorted := asExpected
+	sorted.sortedBy = "cost"
+	if len(breaches([]byte(right), sorted)) == 0 {
+		t.Error("sorted by quality it passes for sorted by cost")
+	}
+}

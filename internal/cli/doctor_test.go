@@ -1,0 +1,136 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"chronoscope/internal/cli"
+)
+
+// doctorForm is the documented form of the doctor's JSON document.
+var doctorForm = headerForm.with(object{
+	"command": oneOf("doctor"), "findings": cardForm["findings"],
+	"cpu_list": orNull(text), "watched_ns": count,
+})
+
+// prognosis is what the tests look at in it.
+type prognosis struct {
+	Interrupted bool
+	CPUList     *string `json:"cpu_list"`
+	Caveats     []string
+	Findings    []struct{ Topic, Severity, Effect, Fix string }
+	Machine     struct{ OS string }
+}
+
+// diagnosed runs a command that has to print a document in the documented form,
+// with the worst findings first.
+func diagnosed(t *testing.T, command string, args ...string) prognosis {
+	t.Helper()
+	printed, err := exec.Command(command, args...).Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() == noSandbox {
+		t.Skipf("%s: %s", command, ended.Stderr)
+	}
+	if err != nil {
+		t.Fatalf("%s %q: %v", command, args, err)
+	}
+	var fields any
+	var d prognosis
+	if err := errors.Join(json.Unmarshal(printed, &fields), json.Unmarshal(printed, &d)); err != nil {
+		t.Fatal(err)
+	}
+	for _, breach := range append(doctorForm.check("document", fields), unitsOf("document", fields)...) {
+		t.Error(breach)
+	}
+	worst := 0
+	for _, f := range d.Findings {
+		if good := f.Severity == "ok"; good != (f.Effect == "" && f.Fix == "") || good != (f.Effect == "" || f.Fix == "") {
+			t.Errorf("%+v: an effect and a fix belong to what isn't ok, and only to that", f)
+		}
+		rank := slices.Index([]string{"warning", "note", "ok"}, f.Severity)
+		if rank < worst {
+			t.Errorf("%s comes after milder findings", f.Topic)
+		}
+		worst = rank
+	}
+	return d
+}
+
+func TestDoctorDocument(t *testing.T) {
+	d := diagnosed(t, chronoscope, "doctor", "--quick", "--format", "json")
+	if d.Interrupted || len(d.Findings) == 0 {
+		t.Errorf("%+v", d)
+	}
+	// On each question something is found, or it does not arise, or it is told
+	// why nothing could be: where nothing was read there is no warning of it.
+	for _, f := range d.Findings {
+		if slices.ContainsFunc(d.Caveats, func(c string) bool { return strings.HasPrefix(c, f.Topic+": ") }) {
+			t.Errorf("%s was found, and could not be read", f.Topic)
+		}
+	}
+}
+
+// Without /proc and /sys only that is found which system calls and the CPU tell.
+func TestDoctorInEmptyRoot(t *testing.T) {
+	if sandboxes == nil {
+		t.Skip("this system's tests make no sandbox")
+	}
+	d := diagnosed(t, "in-empty-root", chronoscope, "doctor", "--quick", "--format", "json")
+	told := []string{"load", "cpus", "hypervisor", "emulation"}
+	for _, f := range d.Findings {
+		if !slices.Contains(told, f.Topic) {
+			t.Errorf("%+v was found in files that are not there", f)
+		}
+	}
+	for _, topic := range []string{"interrupts", "swap", "turbo", "isolation", "debug-kernel", "mitigations"} {
+		if !slices.ContainsFunc(d.Caveats, func(c string) bool { return strings.HasPrefix(c, topic+": ") }) {
+			t.Errorf("no caveat on %s in %q", topic, d.Caveats)
+		}
+	}
+}
+
+// An ordinary user without rights learns as much as findings need.
+func TestDoctorAsNobody(t *testing.T) {
+	if sandboxes == nil {
+		t.Skip("this system's tests make no sandbox")
+	}
+	diagnosed(t, "as-nobody", chronoscope, "doctor", "--quick", "--format", "json")
+}
+
+// Who stops it gets what was found without watching, and is told so.
+func TestDoctorInterrupted(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, diagnostics bytes.Buffer
+	err := cli.Run(ctx, []string{"doctor", "--format", "json"}, cli.Streams{Out: &out, Err: &diagnostics})
+	if status := cli.ExitStatus(err); status != 130 {
+		t.Errorf("exit status %d after %v, want 130", status, err)
+	}
+	var d prognosis
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if !d.Interrupted || len(d.Findings) == 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The doctor looks at the CPUs that are named.
+func TestDoctorOfOneCPU(t *testing.T) {
+	all := diagnosed(t, chronoscope, "doctor", "--quick", "--format", "json")
+	if all.Machine.OS != "linux" || all.CPUList == nil {
+		t.Skip("this system binds no thread to a CPU")
+	}
+	first, _, _ := strings.Cut(*all.CPUList, "-")
+	first, _, _ = strings.Cut(first, ",")
+	d := diagnosed(t, chronoscope, "doctor", "--quick", "--format", "json", "--cpu", first)
+	if d.CPUList == nil || *d.CPUList != first {
+		t.Errorf("asked for CPU %s, it looked at %v", first, d.CPUList)
+	}
+}

@@ -1,0 +1,124 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"chronoscope/record"
+	"chronoscope/report"
+)
+
+// output is what the command prints. It has to succeed.
+func output(t *testing.T, args ...string) []byte {
+	t.Helper()
+	printed, err := exec.Command(chronoscope, args...).Output()
+	if err != nil {
+		t.Fatalf("chronoscope %q: %v", args, err)
+	}
+	return printed
+}
+
+// The text and the table show what the JSON document holds.
+func TestThreeFormsOfOneDocument(t *testing.T) {
+	printed := output(t, "clocks", "--quick", "--format", "json", "tsc", "cntvct", "monotonic", "times", "thread-cputime")
+	var d record.Clocks
+	if err := json.Unmarshal(printed, &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Clocks) == 0 || len(d.Unavailable) == 0 {
+		t.Fatalf("%d clocks and %d unavailable ones", len(d.Clocks), len(d.Unavailable))
+	}
+	t.Run("text", func(t *testing.T) { checkText(t, d) })
+	t.Run("csv", func(t *testing.T) { checkTable(t, d, printed) })
+}
+
+// checkText looks for every clock in the text, and for all that is said of it.
+func checkText(t *testing.T, d record.Clocks) {
+	var b bytes.Buffer
+	report.Clocks(&b, d, report.Style{})
+	shown := b.String()
+	want := slices.Clone(d.Caveats)
+	for _, c := range d.Clocks {
+		want = append(want, " "+c.Name+" ", string(c.Verdict))
+		for _, reason := range c.Reasons {
+			want = append(want, fmt.Sprintf("%s %s: %s", c.Verdict, c.Name, reason))
+		}
+	}
+	for _, u := range d.Unavailable {
+		want = append(want, u.Name, u.Reason)
+		if u.Remedy != nil {
+			want = append(want, *u.Remedy)
+		}
+	}
+	for _, text := range want {
+		if !strings.Contains(shown, text) {
+			t.Errorf("the text does not hold %q:\n%s", text, shown)
+		}
+	}
+}
+
+// checkTable holds every cell against the field that its column names.
+func checkTable(t *testing.T, d record.Clocks, printed []byte) {
+	var b bytes.Buffer
+	if err := report.ClocksCSV(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	table, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields struct{ Clocks []map[string]any }
+	if err := json.Unmarshal(printed, &fields); err != nil {
+		t.Fatal(err)
+	}
+	columns, rows := table[0], table[1:]
+	if len(rows) != len(fields.Clocks) {
+		t.Fatalf("%d rows for %d clocks", len(rows), len(fields.Clocks))
+	}
+	for i, row := range rows {
+		cells := cellsOf(fields.Clocks[i])
+		if names := slices.Sorted(maps.Keys(cells)); !slices.Equal(names, slices.Sorted(slices.Values(columns))) {
+			t.Fatalf("columns %q\nfields %q", columns, names)
+		}
+		for j, cell := range row {
+			if cell != cells[columns[j]] {
+				t.Errorf("%s: %s is %q in the table and %q in the document", row[0], columns[j], cell, cells[columns[j]])
+			}
+		}
+	}
+}
+
+// cellsOf writes the fields of an object as cells, those of an object inside it
+// by their names joined with a dot. What is null is an empty cell.
+func cellsOf(fields map[string]any) map[string]string {
+	cells := map[string]string{}
+	for name, value := range fields {
+		switch v := value.(type) {
+		case nil:
+			cells[name] = ""
+		case map[string]any:
+			for inner, cell := range cellsOf(v) {
+				cells[name+"."+inner] = cell
+			}
+		case []any:
+			var all []string
+			for _, element := range v {
+				all = append(all, fmt.Sprint(element))
+			}
+			cells[name] = strings.Join(all, "; ")
+		case float64:
+			cells[name] = strconv.FormatFloat(v, 'g', -1, 64)
+		default:
+			cells[name] = fmt.Sprint(v)
+		}
+	}
+	return cells
+}

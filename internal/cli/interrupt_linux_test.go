@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hung is when an interrupted command is given up. It is promised to end within
+// one second; a busy machine may take longer, and no test should wait for ever.
+const hung = 5 * time.Second
+
+// interrupted is how a command ended after SIGINT.
+type interrupted struct {
+	status syscall.WaitStatus
+	out    bytes.Buffer
+	err    string // with the progress bar
+}
+
+// interrupt runs the command with its standard error on a terminal and sends it
+// SIGINT as soon as its progress bar shows doing, or at once where doing is
+// empty.
+func interrupt(t *testing.T, doing string, args ...string) interrupted {
+	t.Helper()
+	screen, terminal := openTerminal(t)
+	var end interrupted
+	command := exec.Command(chronoscope, args...)
+	command.Stdout, command.Stderr = &end.out, terminal
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	var killer *time.Timer
+	end.err = watch(screen, func(soFar string) {
+		if killer == nil && strings.Contains(soFar, doing) {
+			command.Process.Signal(syscall.SIGINT)
+			killer = time.AfterFunc(hung, func() { command.Process.Kill() })
+		}
+	})
+	err := command.Wait()
+	if killer == nil {
+		t.Fatalf("the bar never showed %q: %q", doing, end.err)
+	}
+	if !killer.Stop() {
+		t.Fatalf("%v after SIGINT it still ran", hung)
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("it ended with %v", err)
+	}
+	end.status = exit.Sys().(syscall.WaitStatus)
+	return end
+}
+
+func TestInterrupt(t *testing.T) {
+	clocks := []string{"monotonic", "time", "times"}
+	for doing, ranked := range map[string][]string{ // at least
+		"calibrating":       nil,
+		"accuracy of times": {"monotonic", "time"},
+		"watching":          clocks, // the clock time ticks once a second, and three ticks are waited for
+	} {
+		t.Run(doing, func(t *testing.T) {
+			t.Parallel()
+			end := interrupt(t, doing, append([]string{"clocks", "--thorough", "--format", "json"}, clocks...)...)
+			checkInterrupted(t, end, clocks)
+			for _, name := range ranked {
+				if !strings.Contains(end.out.String(), `"name": "`+name+`"`) {
+					t.Errorf("%s was measured, and is not in the document:\n%s", name, &end.out)
+				}
+			}
+		})
+	}
+}
+
+// checkInterrupted looks for the status and the document that are promised.
+func checkInterrupted(t *testing.T, end interrupted, clocks []string) {
+	t.Helper()
+	if end.status.ExitStatus() != 130 {
+		t.Errorf("exit status %d, want 130", end.status.ExitStatus())
+	}
+	for _, breach := range breaches(end.out.Bytes(), expectation{sortedBy: "quality", clocks: clocks}) {
+		t.Error(breach)
+	}
+	if !strings.Contains(end.out.String(), `"interrupted": true`) {
+		t.Errorf("the document does not say that it was interrupted:\n%s", &end.out)
+	}
+	if strings.Contains(end.out.String(), `"verdict": "trusted"`) {
+		t.Errorf("half a measurement is trusted:\n%s", &end.out)
+	}
+}
+
+// A signal that comes before the command listens ends it as it ends any
+// program; one that comes later gives a document.
+func TestInterruptAtOnce(t *testing.T) {
+	if signal.Ignored(syscall.SIGINT) {
+		t.Skip("who started this test ignores SIGINT, and so does the command until it listens")
+	}
+	end := interrupt(t, "", "--thorough", "--format", "json")
+	if end.status.Signaled() && end.status.Signal() == syscall.SIGINT {
+		return
+	}
+	checkInterrupted(t, end, everyClock)
+}
+
+func TestInterruptedText(t *testing.T) {
+	end := interrupt(t, "watching", "clocks", "--thorough", "monotonic", "time")
+	for _, want := range []string{"Interrupted: this is what was measured so far.", " monotonic ", " time "} {
+		if !strings.Contains(end.out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &end.out)
+		}
+	}
+	if !strings.Contains(end.err, "chronoscope: interrupted") {
+		t.Errorf("standard error: %q", end.err)
+	}
+}

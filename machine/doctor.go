@@ -1,0 +1,141 @@
+package machine
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+)
+
+// Doctor looks for what about a machine will disturb measurements.
+type Doctor struct {
+	// Root holds the machine's /proc and /sys.
+	Root fs.FS
+	// Machine is what the machine is.
+	Machine *Machine
+	// CPUs are those that the measurements are to run on; where there are none,
+	// all that Machine lists.
+	CPUs []int
+	// Window is how long the kernel's counters are watched.
+	Window time.Duration
+	// Wait returns after the window, or earlier, and says how long it was.
+	Wait func(time.Duration) time.Duration
+}
+
+// minWindow is the shortest time that tells something: the kernel counts the use
+// of CPUs in ticks of 10 ms.
+const minWindow = 50 * time.Millisecond
+
+// question is one thing that may disturb. ask looks at the machine, and answers
+// when the window has passed. An answer of nil is that the question does not
+// arise on this machine, an error that it can't be answered.
+type question struct {
+	topic string
+	ask   func(*Doctor) answer
+}
+
+type answer func(window time.Duration) (*Finding, error)
+
+// questions are all that a Doctor asks beside [Machine.Findings].
+var questions = []question{
+	{"steal", watched((*Doctor).cpuTimes, judgeSteal)},
+	{"smt-sibling", watched((*Doctor).cpuTimes, judgeSibling)},
+	{"interrupts", watched((*Doctor).interrupts, judgeInterrupts)},
+	{"irqbalance", once(judgeIRQBalance)},
+	{"swap", watched((*Doctor).swap, judgeSwap)},
+	{"heat", watched((*Doctor).heat, judgeHeat)},
+	{"turbo", once(judgeTurbo)},
+	{"tsc", once(judgeTSC)},
+	{"isolation", once(judgeIsolation)},
+	{"debug-kernel", once(judgeDebugKernel)},
+	{"huge-pages", once(judgeHugePages)},
+	{"timer-slack", once(judgeTimerSlack)},
+	{"mitigations", once(judgeMitigations)},
+}
+
+// once is a question to which one look is enough.
+func once(judge func(*Doctor) (*Finding, error)) func(*Doctor) answer {
+	return func(d *Doctor) answer {
+		return func(time.Duration) (*Finding, error) { return judge(d) }
+	}
+}
+
+// watched is a question about counters: they are read before and after the
+// window.
+func watched[T any](read func(*Doctor) (T, error), judge func(d *Doctor, before, after T, window time.Duration) (*Finding, error)) func(*Doctor) answer {
+	return func(d *Doctor) answer {
+		before, err := read(d)
+		return func(window time.Duration) (*Finding, error) {
+			if err != nil {
+				return nil, err
+			}
+			if window < minWindow {
+				return nil, fmt.Errorf("its counters were watched for %v only; %v would be enough", window.Round(time.Microsecond), minWindow)
+			}
+			after, err := read(d)
+			if err != nil {
+				return nil, err
+			}
+			return judge(d, before, after, window)
+		}
+	}
+}
+
+// Examine gives the findings, those of [Machine.Findings] first. What could not
+// be read gives none; the caveats say of it what was tried, and what the system
+// answered.
+func (d Doctor) Examine() (findings []Finding, caveats []string) {
+	findings = d.Machine.Findings()
+	if d.Machine.OS != "linux" {
+		return findings, []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}
+	}
+	d.CPUs = d.measuredCPUs()
+	answers := make([]answer, len(questions))
+	for i, q := range questions {
+		answers[i] = q.ask(&d)
+	}
+	window := d.Wait(d.Window)
+	for i, q := range questions {
+		f, err := answers[i](window)
+		if err != nil {
+			caveats = append(caveats, plain(onTopic(q.topic, err)))
+		}
+		if f != nil {
+			f.Topic = q.topic
+			findings = append(findings, *f)
+		}
+	}
+	return findings, caveats
+}
+
+func (d *Doctor) measuredCPUs() []int {
+	if len(d.CPUs) > 0 {
+		return d.CPUs
+	}
+	cpus, err := ParseCPUList(string(d.Machine.CPUList))
+	if err != nil {
+		return []int{0}
+	}
+	return cpus
+}
+
+// files are those of the machine.
+func (d *Doctor) files() files { return files{d.Root} }
+
+func onTopic(topic string, err error) string {
+	if text := err.Error(); strings.HasPrefix(text, topic+":") {
+		return text
+	}
+	return topic + ": " + err.Error()
+}
+
+// fine, worthNoting and spoiling are findings of the three severities.
+func fine(seen string) *Finding { return &Finding{Severity: OK, Seen: seen} }
+
+func worthNoting(seen, effect, fix string) *Finding {
+	return &Finding{Severity: Note, Seen: seen, Effect: effect, Fix: fix}
+}
+
+func spoiling(seen, effect, fix string) *Finding {
+	return &Finding{Severity: Warning, Seen: seen, Effect: effect, Fix: fix}
+}

@@ -1,0 +1,106 @@
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Interrupts a second on one CPU, beside its timer's, that are worth a word, and
+// that spoil measurements. At 1 to 5 µs each the second figure takes about a
+// percent of the time.
+const (
+	notedInterruptHz    = 500
+	spoilingInterruptHz = 5000
+)
+
+// interrupts are those of the measured CPUs, each of which has to be listed.
+func (d *Doctor) interrupts() (Interrupts, error) {
+	all, err := ReadInterrupts(d.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, cpu := range d.CPUs {
+		if !all.list(cpu) {
+			return nil, fmt.Errorf("/proc/interrupts has no column for CPU %d", cpu)
+		}
+	}
+	return all, nil
+}
+
+// list reports whether some line counts interrupts of the CPU.
+func (i Interrupts) list(cpu int) bool {
+	for _, counts := range i {
+		if _, ok := counts[cpu]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeInterrupts looks at the interrupts that land on the measured CPUs. Those
+// of the timer come in any case.
+func judgeInterrupts(d *Doctor, before, after Interrupts, window time.Duration) (*Finding, error) {
+	var worst int
+	var worstHz float64
+	for _, cpu := range d.CPUs {
+		_, others, _ := after.Since(before, cpu)
+		if hz := float64(others) / window.Seconds(); hz >= worstHz {
+			worst, worstHz = cpu, hz
+		}
+	}
+	seen := fmt.Sprintf("%.0f interrupts a second beside the timer's on CPU %d, in the last %.0f ms", worstHz, worst, float64(window)/1e6)
+	if worstHz < notedInterruptHz {
+		return fine(seen), nil
+	}
+	lines := after.busiest(before, worst)
+	seen += ", most of them on the lines " + strings.Join(lines, ", ")
+	const effect = "each takes 1 to 5 µs out of what runs there, and some of the caches"
+	fix := d.interruptFix(lines)
+	if worstHz < spoilingInterruptHz {
+		return worthNoting(seen, effect, fix), nil
+	}
+	return spoiling(seen, effect, fix), nil
+}
+
+// busiest names up to three lines that had the most interrupts on a CPU since an
+// earlier reading.
+func (after Interrupts) busiest(before Interrupts, cpu int) []string {
+	grown := map[string]uint64{}
+	for name, counts := range after {
+		isTimer := name == "LOC" || name == archTimer
+		if n, was := counts[cpu], before[name][cpu]; !isTimer && n > was && printable(name) {
+			grown[name] = n - was
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(grown), func(a, b string) int {
+		return cmp.Or(cmp.Compare(grown[b], grown[a]), cmp.Compare(a, b))
+	})
+	return names[:min(3, len(names))]
+}
+
+// interruptFix moves the first device among the lines to other CPUs. Lines with
+// letters are what CPUs send one another, for the programs that run on them
+// (Documentation/core-api/irq/irq-affinity.rst).
+func (d *Doctor) interruptFix(lines []string) string {
+	i := slices.IndexFunc(lines, func(name string) bool { _, err := strconv.Atoi(name); return err == nil })
+	if i < 0 {
+		return "stop the programs whose threads wake and stop one another: top -H shows them"
+	}
+	if others := d.otherCPUs(); others != "" {
+		return fmt.Sprintf("as root: echo %s > /proc/irq/%s/smp_affinity_list", others, lines[i])
+	}
+	return fmt.Sprintf("stop what uses the device (grep %s: /proc/interrupts names it), or measure on some CPUs only (--cpu) and as root move it to the others: echo CPUS > /proc/irq/%[1]s/smp_affinity_list", lines[i])
+}
+
+// otherCPUs lists the CPUs that are online and not measured on; it is empty
+// where there are none or nobody knows.
+func (d *Doctor) otherCPUs() string {
+	list, _ := d.files().line("sys/devices/system/cpu/online")
+	online, _ := ParseCPUList(list)
+	return FormatCPUList(slices.DeleteFunc(online, func(cpu int) bool { return slices.Contains(d.CPUs, cpu) }))
+}

@@ -1,0 +1,48 @@
+package machine
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+)
+
+// judgeIRQBalance looks among the processes for the daemon that spreads
+// interrupts over the CPUs.
+func judgeIRQBalance(d *Doctor) (*Finding, error) {
+	runs, err := d.runs("irqbalance")
+	switch {
+	case err != nil:
+		return nil, err
+	case runs:
+		return worthNoting("irqbalance runs", "it moves interrupts of devices between CPUs, also onto the measured one in the middle of a measurement",
+			"as root, while measuring: systemctl stop irqbalance"), nil
+	case d.Machine.Container != noContainer:
+		return nil, nil // a container hides the other processes
+	}
+	return fine("irqbalance does not run"), nil
+}
+
+// runs reports whether there is a process of that name (proc_pid_comm(5)).
+func (d *Doctor) runs(command string) (bool, error) {
+	entries, err := fs.ReadDir(d.Root, "proc")
+	if err != nil {
+		return false, plainer("proc", err)
+	}
+	processes := 0
+	for _, entry := range entries {
+		if _, err := strconv.ParseUint(entry.Name(), 10, 32); err != nil {
+			continue
+		}
+		// Processes come and go.
+		if name, err := d.files().line("proc/" + entry.Name() + "/comm"); err == nil && name != "" {
+			processes++
+			if name == command {
+				return true, nil
+			}
+		}
+	}
+	if processes == 0 {
+		return false, errors.New("/proc shows no process")
+	}
+	return false, nil
+}

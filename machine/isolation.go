@@ -1,0 +1,54 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// judgeIsolation looks whether the measured CPUs are kept free of other work
+// (Documentation/admin-guide/kernel-parameters.txt, isolcpus and nohz_full).
+func judgeIsolation(d *Doctor) (*Finding, error) {
+	if online := d.Machine.CPUsOnline; online != nil && *online < 2 {
+		return nil, nil // one CPU has to do the other work
+	}
+	isolated, err := d.cpuSet("sys/devices/system/cpu/isolated")
+	if err != nil {
+		return nil, err
+	}
+	tickless, err := d.cpuSet("sys/devices/system/cpu/nohz_full")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without CONFIG_NO_HZ_FULL
+		return nil, err
+	}
+	const effect = "the kernel may run anything on the measured CPU, and its timer interrupts it"
+	if len(isolated) == 0 {
+		last := d.CPUs[len(d.CPUs)-1]
+		return worthNoting("no CPU is isolated", effect, fmt.Sprintf(
+			"for the last percent: start the system with the boot parameters isolcpus=%d nohz_full=%[1]d rcu_nocbs=%[1]d, and measure with --cpu %[1]d", last)), nil
+	}
+	seen := fmt.Sprintf("isolated CPUs %s", FormatCPUList(isolated))
+	if len(tickless) > 0 {
+		seen += fmt.Sprintf(", without timer tick %s", FormatCPUList(tickless))
+	}
+	outside := func(cpu int) bool { return !slices.Contains(isolated, cpu) }
+	if slices.ContainsFunc(d.CPUs, outside) {
+		return worthNoting(seen+fmt.Sprintf("; measurements run on %s", FormatCPUList(d.CPUs)), effect,
+			"measure there: --cpu "+FormatCPUList(isolated)), nil
+	}
+	return fine(seen), nil
+}
+
+// cpuSet is a list of CPUs that may be empty, which some kernels write as
+// "(null)".
+func (d *Doctor) cpuSet(name string) ([]int, error) {
+	list, err := d.files().line(name)
+	if err != nil || list == "" || list == "(null)" {
+		return nil, err
+	}
+	cpus, err := ParseCPUList(list)
+	if err != nil {
+		return nil, fmt.Errorf("/%s: %w", name, err)
+	}
+	return cpus, nil
+}

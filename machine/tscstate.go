@@ -1,0 +1,64 @@
+package machine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// judgeTSC looks whether the kernel trusts the time stamp counter. A kernel that
+// finds it unstable no longer offers it as clocksource
+// (kernel/time/clocksource.c, current and available ones with high resolution
+// timers; arch/x86/kernel/tsc.c).
+func judgeTSC(d *Doctor) (*Finding, error) {
+	if d.Machine.Arch != "amd64" || d.Machine.Emulated {
+		return nil, nil
+	}
+	flags, err := d.cpuFlags()
+	if err != nil {
+		return nil, err
+	}
+	has := func(flag string) bool { return slices.Contains(flags, flag) }
+	const use = "take intervals with the clock monotonic, and look at chronoscope clocks before trusting a counter"
+	switch {
+	case !has("tsc"):
+		return nil, nil
+	case len(d.Machine.Clocksources) == 0:
+		return nil, errors.New("the kernel's clocksources are not known, and with them whether it holds the counter for stable")
+	case !slices.Contains(d.Machine.Clocksources, "tsc"):
+		return spoiling("the kernel does not offer the time stamp counter as clocksource"+d.bootParameter(),
+			"it was found unstable or told to be: readings may differ between CPUs, or drift",
+			use+"; dmesg | grep -i tsc says why, and new firmware or removing the boot parameter may mend it"), nil
+	case !has("constant_tsc"):
+		return spoiling("the time stamp counter's rate is not constant (no flag constant_tsc in /proc/cpuinfo)",
+			"it follows the core's frequency, so its ticks are no time", use), nil
+	case !has("nonstop_tsc"):
+		return worthNoting("the time stamp counter may stop when the CPU sleeps (no flag nonstop_tsc in /proc/cpuinfo)",
+			"intervals with sleep in them come out short", use), nil
+	}
+	return fine("the kernel offers the time stamp counter, at a constant rate that sleep does not stop"), nil
+}
+
+func (d *Doctor) cpuFlags() ([]string, error) {
+	text, err := d.files().text("proc/cpuinfo")
+	if err != nil {
+		return nil, err
+	}
+	cpus := parseCPUInfo(text)
+	if len(cpus) == 0 || cpus[0]["flags"] == "" {
+		return nil, errors.New("/proc/cpuinfo lists no flags of the CPU")
+	}
+	return strings.Fields(cpus[0]["flags"]), nil
+}
+
+// bootParameter is what the kernel was told of the counter when it started
+// (Documentation/admin-guide/kernel-parameters.txt).
+func (d *Doctor) bootParameter() string {
+	line, _ := d.files().line("proc/cmdline")
+	for parameter := range strings.FieldsSeq(line) {
+		if parameter == "notsc" || parameter == "tsc=unstable" {
+			return " (boot parameter " + parameter + ")"
+		}
+	}
+	return ""
+}
