@@ -195,11 +195,7 @@ func accuracyOf(r readings, unitNs float64) Accuracy {
 		return a
 	}
 	found, unseen := findLattice(r)
-	spacing := 1.0
-	if found != nil {
-		spacing = found.quantum
-	}
-	switch updates, apart := updatesApart(r, spacing, found == nil); {
+	switch updates, apart := updatesApart(r, found); {
 	case apart:
 		a.takeUpdates(updates)
 	case found != nil:
@@ -236,6 +232,9 @@ func (a *Accuracy) takeLattice(l lattice) {
 		a.Units.Hi = max(l.hi, mirror(l.lo), mirror(l.hi))
 		a.Lower(stats.Suspect, "rounded to whole units, an accuracy of %s and one of %s look alike", a.time(l.quantum), a.time(l.mirror))
 	}
+	if l.blur > 0 {
+		a.Lower(stats.Suspect, "its values lie about multiples of %s, and stray from them by up to %s", a.time(l.quantum), a.time(l.blur))
+	}
 	if a.Units.RelativeHalfWidth() > wideShare {
 		a.Lower(stats.Suspect, "only %.0f quanta were seen in one stretch; a longer measurement narrows the interval", l.extent/l.quantum)
 	}
@@ -266,23 +265,30 @@ func (a *Accuracy) takeUpdates(median stats.Estimate) {
 }
 
 // updatesApart looks at updates that stand between readings that repeat: there
-// the clock was read often enough to see each update. apart tells that one
-// typically moves the reading by more than the spacing of its values.
+// the clock was read often enough to see each update. apart tells that hardly one
+// of them moves the reading by as little as the spacing of its values. On a busy
+// machine several steps of a coarse clock pass while the reader waits; so a sharp
+// lattice is given up only for updates that are further apart than that explains.
 //
-// Where no lattice was found, all changes of a reading that mostly repeats will
-// do: on a busy machine few updates are seen as they happen, and a clock that
+// Where no sharp lattice was found, all changes of a reading that mostly repeats
+// will do: on a busy machine few updates are seen as they happen, and a clock that
 // repeats itself and then moves by many units is not as fine as its unit.
-func updatesApart(r readings, spacing float64, anyChange bool) (median stats.Estimate, apart bool) {
-	updates := r.seenUpdates()
-	if anyChange && len(updates) < fewestUpdates && 2*r.changes() < len(r) {
+func updatesApart(r readings, found *lattice) (median stats.Estimate, apart bool) {
+	updates, beyond := r.seenUpdates(), 1.5
+	if found != nil && found.blur == 0 {
+		beyond = skippedSteps * found.quantum
+	} else if len(updates) < fewestUpdates && 2*r.changes() < len(r) {
 		updates = r.differences(1)
 	}
-	if len(updates) < fewestUpdates {
+	if len(updates) < fewestUpdates || stats.Quantile(updates, 0.2) < beyond {
 		return median, false
 	}
 	median, _, err := stats.QuantileInterval(updates, 0.5, "units")
-	return median, err == nil && median.Value >= 1.5*spacing
+	return median, err == nil
 }
+
+// skippedSteps of a coarse clock may pass while its reader is preempted.
+const skippedSteps = 50
 
 // repeatsBefore and repeatsAfter an update show that it was seen at once.
 const (

@@ -22,8 +22,10 @@ const (
 	// mostBlur is how wide a band may be, as a share of the quantum, where
 	// readings stray from a lattice for more reasons than rounding. Readings on
 	// no lattice fill all of it, and a scheduler's time slices, which are no
-	// clock's quantum, a good part.
-	mostBlur = 0.1
+	// clock's quantum, a good part: beyond mostBlur a lattice is doubtful, and
+	// beyond noLattice it is none.
+	mostBlur  = 0.1
+	noLattice = 0.7
 	// slack allows for arithmetic where a band is compared with what fills it.
 	slack = 0.02
 	// mirrored is the largest spacing whose mirror is looked at: beyond, the two
@@ -57,8 +59,10 @@ func fit(values []float64, f float64, unitSteps bool) *lattice {
 		l.quantum, l.mirror = mirror(q), q
 	case fits && mirrorFits && filled > 0.9:
 		l.mirror = mirror(q)
-	case !fits && band > math.Max(1+slack, mostBlur*q):
+	case !fits && band > math.Max(1+slack, noLattice*q):
 		return nil
+	case !fits && band > math.Max(1+slack, mostBlur*q):
+		l.blur = band
 	}
 	return l
 }

@@ -67,6 +67,9 @@ type lattice struct {
 	// mirror is the other spacing, between one and two units, that would look
 	// nearly the same after rounding; 0 where there is none.
 	mirror float64
+	// blur is how far the readings stray from the lattice where rounding does not
+	// explain it; 0 where it does.
+	blur float64
 }
 
 // Limits of the search.
@@ -101,19 +104,23 @@ func findLattice(r readings) (found *lattice, unseen float64) {
 		}
 		spec := stats.Transform(pool, from, width, 1)
 		if spec.Points < fewestPoints {
-			return nil, math.Inf(1)
+			return found, math.Inf(1)
 		}
 		tops, _ := spec.Summits(0, summitsTried)
 		for _, top := range tops {
 			if top.Height < leastPeak {
 				continue
 			}
-			if l := r.refine(pool, spec, top.F); l != nil {
+			switch l := r.refine(pool, spec, top.F); {
+			case l == nil:
+			case l.blur == 0:
 				return l, 0
+			case found == nil:
+				found = l // unless there is a sharp one
 			}
 		}
 		if width <= stats.SpectrumBins {
-			return nil, widestUnseen(spec)
+			return found, widestUnseen(spec)
 		}
 	}
 }
