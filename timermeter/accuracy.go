@@ -44,6 +44,7 @@ type Patience struct {
 const (
 	leastChain    = 8
 	mostChain     = 64
+	mostWork      = 1 << 32 // rounds; where even that changes nothing, nothing will
 	coarseRounds  = 1 << 18 // of work in a chain of a coarse clock
 	paceLength    = 16
 	mostReadings  = 4096
@@ -127,7 +128,7 @@ func (s *Sampler) wantsMore() bool {
 func (s *Sampler) findPace(ctx context.Context) {
 	first := s.pace(0)
 	s.coarse = first.changing < oftenChanging
-	for s.work = 1; ctx.Err() == nil && s.elapsed() < s.patience.MostNs/2; s.work *= 2 {
+	for s.work = 1; ctx.Err() == nil && s.work < mostWork && s.elapsed() < s.patience.MostNs/2; s.work *= 2 {
 		step := s.pace(s.work)
 		if step.changing >= oftenChanging && (s.coarse || step.mean >= 2*first.mean) {
 			return

@@ -266,6 +266,83 @@ func TestAccuracyNearTheUnit(t *testing.T) {
 	}
 }
 
+// A counter much finer than the unit of its readings, as the nanoseconds over a
+// time stamp counter are: the unit is the accuracy, and nothing speaks against it.
+func TestAccuracyOfAFineCounterInCoarseUnits(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		quantum, unit, cost float64
+	}{
+		{"nanoseconds over 2.5 GHz", 0.4, 1, 20},
+		{"a time stamp counter in its own ticks", 0.4, 0.4, 8},
+		{"microseconds over nanoseconds", 1, 1e3, 300},
+		{"microseconds, dear", 1, 1e3, 10e3},
+	} {
+		trusted := 0
+		for seed := range uint64(50) {
+			m := clocktest.NewMachine(seed)
+			a := measure(&clocktest.Clock{
+				Machine: m, QuantumNs: c.quantum, UnitNs: c.unit, PhaseNs: 0.1,
+				Cost: clocktest.WithOutliers(clocktest.Jittered(c.cost, 0.05), 0.01, 100),
+			}, seed)
+			if a.Verdict == stats.Trusted && a.UnitLimited && a.Units.Value == 1 && a.Units.Hi < 1.5 {
+				trusted++
+			}
+		}
+		if trusted < 48 {
+			t.Errorf("%s: one unit and trusted in %d of 50", c.name, trusted)
+		}
+	}
+}
+
+// Spacings of n/m units leave only m rests after rounding, and are told from
+// their mirrors by that, or called suspect (5/3: a 600 MHz counter in ns).
+func TestAccuracyOfRationalQuanta(t *testing.T) {
+	for _, units := range []float64{4.0 / 3, 1.5, 5.0 / 3, 1.7, 1.75, 1.8, 1.9, 2, 2.1, 2.25, 7.0 / 3, 2.5, 3, 3.5} {
+		covered := 0
+		for seed := range uint64(40) {
+			c, tr := randomClock(seed + 3e6)
+			c.QuantumNs, c.EdgeJitterNs = 1+float64(seed*seed)/4, 0
+			c.Cost = clocktest.Jittered((5+45*float64(seed)/40)*c.QuantumNs, 0.1)
+			c.UnitNs, tr.truth = c.QuantumNs/units, units
+			tr.accuracy = measure(c, seed)
+			if tr.wronglyTrusted() {
+				t.Errorf("%.4g units, wrongly trusted: %s: %+v", units, tr.description, tr.accuracy)
+			}
+			if tr.accuracy.Units.Covers(units) {
+				covered++
+			}
+		}
+		if covered < 36 {
+			t.Errorf("%.4g units: %d of 40 intervals cover the truth", units, covered)
+		}
+	}
+}
+
+// Time slices of nearly constant length lay a comb over a coarse clock's
+// updates; it's not taken for the clock's quantum.
+func TestAccuracyUnderRegularTimeSlices(t *testing.T) {
+	const n = 200
+	wrong := make([]bool, n)
+	parallel(n, func(i int) {
+		c, tr := randomClock(uint64(i) + 4e6)
+		c.Machine.Preemption = &clocktest.Preemption{EveryNs: 4e6, ForNs: 40e6, Regular: true}
+		tr.accuracy = measure(c, uint64(i))
+		wrong[i] = tr.wronglyTrusted()
+	})
+	count := 0
+	for _, w := range wrong {
+		if w {
+			count++
+		}
+	}
+	// A coarse clock read in slices that always end at one of its ticks may show
+	// every tenth tick only, and then nothing in its readings tells.
+	if count > n/50 {
+		t.Errorf("%d of %d are wrongly trusted", count, n)
+	}
+}
+
 // What can't be told is said.
 func TestAccuracyThatCannotBeTold(t *testing.T) {
 	good := func() *clocktest.Clock {

@@ -28,6 +28,8 @@ const (
 	noLattice = 0.7
 	// slack allows for arithmetic where a band is compared with what fills it.
 	slack = 0.02
+	// fewPhases are too few readings to fill a band.
+	fewPhases = 300
 	// mirrored is the largest spacing whose mirror is looked at: beyond, the two
 	// bands differ by more than ten to one.
 	mirrored = 12
@@ -57,7 +59,7 @@ func fit(values []float64, f float64, unitSteps bool) *lattice {
 		return &lattice{quantum: mirror(q), lo: mirror(hi), hi: mirror(lo), extent: l.extent}
 	case !fits && mirrorFits && filled > 0.8:
 		l.quantum, l.mirror = mirror(q), q
-	case fits && mirrorFits && filled > 0.9:
+	case fits && mirrorFits && (filled > 0.9 || filled > 0.4 && len(points) < fewPhases):
 		l.mirror = mirror(q)
 	case !fits && band > math.Max(1+slack, noLattice*q):
 		return nil

@@ -29,23 +29,32 @@ type Timekeeper struct {
 
 func (t Timekeeper) nowNs(since int64) float64 { return float64(t.Clock.Read()-since) * t.UnitNs }
 
-// FromClock makes a candidate of a clock whose ticks are unitNs long.
-func FromClock(c *clock.Clock, unitNs float64, s Surroundings) Candidate {
+// FromClock makes a candidate of a clock whose ticks are unitNs long, give or take
+// a share of unitError.
+func FromClock(c *clock.Clock, unitNs, unitError float64, s Surroundings) Candidate {
 	candidate := Candidate{
 		Clock: *c,
 		Subject: Subject{
-			UnitNs: unitNs,
-			Chain:  c.Chain,
-			Calls:  func(batch int, durations []int64) { calls(c, s.Timer, batch, durations) },
+			UnitNs: unitNs, UnitError: unitError,
+			Chain: c.Chain,
+			Calls: func(batch int, durations []int64) { calls(c, s.Timer, batch, durations) },
 		},
-		Pair: pairs(c, s),
+	}
+	if !countsEvents(c) {
+		candidate.Pair = pairs(c, s)
 	}
 	if len(s.CPUs) > 1 {
 		candidate.HandOver = func(ctx context.Context, n int) ([]check.Handed, error) {
-			return check.HandOver(ctx, s.CPUs, c.Start, n)
+			return check.HandOver(ctx, s.CPUs, c.Start, 1+n/len(s.CPUs))
 		}
 	}
 	return candidate
+}
+
+// countsEvents reports that the clock counts events of its thread, such as cycles
+// and instructions, whose rate is no property of the clock.
+func countsEvents(c *clock.Clock) bool {
+	return c.Kind == clock.KindCounter && c.Scope == clock.ScopeThread
 }
 
 // calls times batch calls of c, framed by two readings of the timer.

@@ -3,7 +3,6 @@ package timermeter
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -49,6 +48,9 @@ type Request struct {
 // [*clock.UnknownName] for a name that is none, and one of [machine] for CPUs
 // that can't be had; ctx's error comes with what was measured so far.
 func RankLocal(ctx context.Context, q Request) (*Local, error) {
+	if q.Progress == nil {
+		q.Progress = func(float64, string) {}
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cpus, err := machine.Affinity()
@@ -140,48 +142,62 @@ func (l *local) find(names ...string) *clock.Clock {
 // rank calibrates, and ranks.
 func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	l.request.Progress(0, "calibrating the counter")
-	counter := l.find("tsc", "cntvct")
 	timer := l.find("monotonic-raw", "monotonic", "go-time-now")
-	s := Surroundings{Timer: timer, TimerUnitNs: timer.UnitNs, CPUs: cpus}
-	s.Time = Timekeeper{timer, timer.UnitNs}
-	s.Second = Timekeeper{l.find("go-time-now"), 1}
-	unit := map[string]float64{}
+	s := Surroundings{
+		Timer: timer, TimerUnitNs: timer.UnitNs, CPUs: cpus,
+		Time: Timekeeper{timer, timer.UnitNs}, Second: Timekeeper{l.find("go-time-now"), 1},
+	}
 	coreHz := math.NaN()
+	rate, counter := l.calibrate(ctx)
+	if ctx.Err() != nil {
+		return l.result, ctx.Err()
+	}
+	var perTick, off float64
 	if counter != nil {
-		rate, err := l.calibrate(ctx, counter)
-		if err != nil {
-			return l.result, err
-		}
-		perTick := 1e9 / rate.Hz.Value
-		for _, c := range l.opened {
-			if c.Kind == clock.KindCounter && c.Scope == clock.ScopeMachine {
-				unit[c.Name] = perTick
-			}
-		}
+		perTick, off = 1e9/rate.Hz.Value, rate.Hz.RelativeHalfWidth()
 		s.Timer, s.TimerUnitNs, s.Second = counter, perTick, Timekeeper{counter, perTick}
 		coreHz = l.measureCore(counter, rate)
 	} else {
 		l.caveat("the core's rate is not known, and so no quality: no counter can be read to time the core with")
 	}
-	var candidates []Candidate
-	for _, c := range l.ranked {
-		if c.UnitNs == 0 && unit[c.Name] == 0 {
-			unit[c.Name] = eventNs(c)
-		}
-		candidates = append(candidates, FromClock(c, math.Max(c.UnitNs, unit[c.Name]), s))
-	}
 	var err error
-	l.result.Ratings, err = Rank(ctx, candidates, l.request.Plan, Bench{
+	l.result.Ratings, err = Rank(ctx, l.candidates(s, perTick, off), l.request.Plan, Bench{
 		NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz,
 		Reference: l.reference(ctx, s), Tidy: runtime.GC, Progress: l.request.Progress,
 	})
-	l.sayUnjudged()
+	l.sayUnjudged(ctx)
 	return l.result, err
+}
+
+// candidates are the clocks to be ranked. A tick of the processor's counter is
+// perTick nanoseconds long, off by a share of up to off; where perTick is 0 it is
+// not known, and its clocks are left out.
+func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
+	var candidates []Candidate
+	for _, c := range l.ranked {
+		switch {
+		case c.UnitNs > 0:
+			candidates = append(candidates, FromClock(c, c.UnitNs, 0, s))
+		case countsEvents(c):
+			candidates = append(candidates, FromClock(c, eventNs(c), 0, s))
+		case perTick > 0:
+			candidates = append(candidates, FromClock(c, perTick, off, s))
+		default:
+			l.result.Unavailable = append(l.result.Unavailable, &clock.Unavailable{
+				Name: c.Name, Reason: clock.Refused, Detail: "its rate could not be measured (see the caveats)",
+			})
+		}
+	}
+	return candidates
 }
 
 // sayUnjudged says of which clocks it is not known whether they keep their
 // rate, and why.
-func (l *local) sayUnjudged() {
+func (l *local) sayUnjudged(ctx context.Context) {
+	if ctx.Err() != nil {
+		l.caveat("what was not reached before the interruption is not known")
+		return
+	}
 	var ofProcess, coarse []string
 	for _, r := range l.result.Ratings {
 		switch {
@@ -204,19 +220,25 @@ func (l *local) sayUnjudged() {
 // but the rate is reported too.
 const calibration = 100 * time.Millisecond
 
-// calibrate measures the counter's rate, and collects what others say of it.
-func (l *local) calibrate(ctx context.Context, counter *clock.Clock) (clock.Rate, error) {
+// calibrate measures the rate of the processor's counter, and collects what
+// others say of it. The counter is nil where it can't be read or measured.
+func (l *local) calibrate(ctx context.Context) (clock.Rate, *clock.Clock) {
+	counter := l.find("tsc", "cntvct")
+	if counter == nil {
+		return clock.Rate{}, nil
+	}
 	rate, err := clock.Calibrate(ctx, counter, nil, calibration)
 	if err != nil {
-		return rate, err
+		l.caveat("the rate of %s is not known: %v", counter.Name, err)
+		return clock.Rate{}, nil
 	}
 	for _, caveat := range rate.Caveats {
 		l.caveat("%s: %s", counter.Name, caveat)
 	}
 	l.result.Counters = append(l.result.Counters, CounterRate{
-		Name: counter.Name, Rate: rate, Claims: clock.CrossChecks(fs.FS(os.DirFS("/")), rate),
+		Name: counter.Name, Rate: rate, Claims: clock.CrossChecks(os.DirFS("/"), rate),
 	})
-	return rate, nil
+	return rate, counter
 }
 
 // measureCore is the core's rate in Hz, NaN where it can't be had.

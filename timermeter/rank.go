@@ -22,7 +22,7 @@ type Candidate struct {
 	// readings are no time.
 	Pair func() Pair
 	// HandOver lets threads on different CPUs read the clock in turn, n times
-	// each. Nil where that can't be had.
+	// altogether or somewhat more. Nil where that can't be had.
 	HandOver func(ctx context.Context, n int) ([]check.Handed, error)
 }
 
@@ -58,7 +58,9 @@ type Rating struct {
 type Plan struct {
 	Patience  Patience
 	Rounds    int // of cost chunks and pairs, over all clocks
-	Handovers int // per thread and clock
+	Handovers int // per clock, over all threads
+	// HandoverTime is what they may take at most, for all clocks together.
+	HandoverTime time.Duration
 	// Watch is how long the clocks' rates are watched at the end, and Total is
 	// when a watch ends that waits for slow clocks to tick.
 	Watch, Total time.Duration
@@ -68,15 +70,15 @@ type Plan struct {
 var (
 	QuickPlan = Plan{
 		Patience: Patience{CalmNs: 4e6, MostNs: 150e6},
-		Rounds:   20, Handovers: 1000, Watch: 100 * time.Millisecond, Total: 1300 * time.Millisecond,
+		Rounds:   20, Handovers: 2000, HandoverTime: 200 * time.Millisecond, Watch: 100 * time.Millisecond, Total: 1300 * time.Millisecond,
 	}
 	DefaultPlan = Plan{
 		Patience: Patience{CalmNs: 10e6, MostNs: 500e6},
-		Rounds:   40, Handovers: 5000, Watch: 300 * time.Millisecond, Total: 3500 * time.Millisecond,
+		Rounds:   40, Handovers: 10000, HandoverTime: 600 * time.Millisecond, Watch: 300 * time.Millisecond, Total: 3500 * time.Millisecond,
 	}
 	ThoroughPlan = Plan{
 		Patience: Patience{CalmNs: 40e6, MostNs: 1500e6},
-		Rounds:   100, Handovers: 20000, Watch: time.Second, Total: 12 * time.Second,
+		Rounds:   100, Handovers: 40000, HandoverTime: 3 * time.Second, Watch: time.Second, Total: 12 * time.Second,
 	}
 )
 
@@ -102,8 +104,10 @@ const (
 	// driftLimit is how far the rate may change: a system slews its clock by
 	// up to 500 ppm (adjtimex(2)), and that is no fault.
 	driftLimit = 600e-6
-	// handoverLimit is how long threads hand readings of one clock over.
-	handoverLimit = 200 * time.Millisecond
+	// fewSteps are steps; more are a changing rate.
+	fewSteps = 3
+	// fewestHandovers tell whether a clock agrees between threads.
+	fewestHandovers = 200
 	// watchEvery is the time between two looks.
 	watchEvery = 5 * time.Millisecond
 	// slowChanges is how many changes a slow clock is watched for.
@@ -119,11 +123,7 @@ const (
 func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Rating, error) {
 	r := &ranking{bench: b, plan: plan, started: b.NowNs()}
 	for _, c := range candidates {
-		r.subjects = append(r.subjects, &subject{
-			Candidate: c,
-			sampler:   NewSampler(c.Subject, b.NowNs, plan.Patience, b.Rand),
-			slow:      c.Subject.UnitNs > plan.Patience.MostNs,
-		})
+		r.subjects = append(r.subjects, newSubject(c, plan, b))
 	}
 	for _, step := range []func(context.Context){r.accuracies, r.rounds, r.handovers, r.watch} {
 		step(ctx)
@@ -155,6 +155,7 @@ type ranking struct {
 	plan     Plan
 	started  float64
 	subjects []*subject
+	burst    [burstLength]int64
 }
 
 // subject is a candidate with what was gathered of it.
@@ -165,8 +166,34 @@ type subject struct {
 	slow     bool // too slow for the patience of one clock
 	cost     *CostSampler
 	pairs    []Pair
-	handed   []check.Handed
-	noHand   error // why no readings were handed over
+	order    check.BackSteps // among all readings of the measuring thread
+	last     []int64         // the last of them, empty before the first
+	threads  check.BackSteps // among readings that threads handed over
+}
+
+// newSubject prepares a candidate to be measured. All its readings are looked
+// through for steps back.
+func newSubject(c Candidate, plan Plan, b Bench) *subject {
+	s := &subject{Candidate: c, slow: c.Subject.UnitNs > plan.Patience.MostNs}
+	chain := c.Subject.Chain
+	s.Subject.Chain = func(work int, ticks []int64) {
+		chain(work, ticks)
+		s.note(ticks)
+	}
+	s.sampler = NewSampler(s.Subject, b.NowNs, plan.Patience, b.Rand)
+	return s
+}
+
+// note looks for steps back among readings that follow those noted before.
+func (s *subject) note(ticks []int64) {
+	if len(ticks) == 0 {
+		return
+	}
+	if len(s.last) > 0 {
+		s.order.Add(check.Order([]int64{s.last[0], ticks[0]}))
+	}
+	s.order.Add(check.Order(ticks))
+	s.last = append(s.last[:0], ticks[len(ticks)-1])
 }
 
 // Shares of the progress bar, by what takes long.
@@ -203,17 +230,23 @@ func (s *subject) accuracySoFarNs(p Patience) float64 {
 	return p.MostNs
 }
 
-// look takes a pair of every clock, and a reading of those that are too slow
-// for a sample of their own: it comes between the parts of the measurement, so
-// that it covers the whole of it.
+// look takes a pair and a burst of every clock, and a reading of those that are
+// too slow for a sample of their own: it comes between the parts of the
+// measurement, so that it covers the whole of it.
 func (r *ranking) look() {
 	for _, s := range r.subjects {
 		s.pair()
 		if s.slow {
 			s.sampler.Look()
+		} else {
+			s.Subject.Chain(0, r.burst[:])
 		}
 	}
 }
+
+// burstLength is how many readings a look takes, as many as the kernel's own
+// test for inconsistent clocks does at a time.
+const burstLength = 64
 
 // rounds takes cost chunks and pairs, one of each clock a round.
 func (r *ranking) rounds(ctx context.Context) {
@@ -241,6 +274,7 @@ func (s *subject) pair() {
 			best = p
 		}
 	}
+	s.note([]int64{best.Ticks})
 	s.pairs = append(s.pairs, best)
 }
 
@@ -253,21 +287,26 @@ func (r *ranking) handovers(ctx context.Context) {
 		share := float64(i) / float64(len(r.subjects))
 		r.bench.Progress(shareRounds+(shareHandovers-shareRounds)*share, s.Clock.Name+" from thread to thread")
 		if s.HandOver != nil {
-			s.handOver(ctx, r.plan.Handovers)
+			s.handOver(ctx, r.plan.Handovers, r.plan.HandoverTime/time.Duration(len(r.subjects)))
 		}
 		r.look()
 	}
 }
 
-// handOver gathers readings that threads hand over. On a busy machine that may
-// take long; what was gathered within the limit will do.
-func (s *subject) handOver(ctx context.Context, n int) {
-	limited, cancel := context.WithTimeout(ctx, handoverLimit)
+// handOver lets threads hand readings over and looks for steps back. On a busy
+// machine that may take long; what was gathered within the limit will do.
+func (s *subject) handOver(ctx context.Context, n int, limit time.Duration) {
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s.handed, s.noHand = s.HandOver(limited, n)
-	if errors.Is(s.noHand, context.DeadlineExceeded) {
-		s.noHand = nil
+	handed, err := s.HandOver(limited, n)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return
 	}
+	look := check.AcrossThreads
+	if s.Clock.Scope == clock.ScopeThread {
+		look = check.WithinThreads
+	}
+	s.threads = look(handed)
 }
 
 // watch looks at all clocks now and then, for their rates, and longer where

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidat
 		HandOver: func(_ context.Context, n int) ([]check.Handed, error) {
 			threads := []*clocktest.Clock{c.OnThread(0), c.OnThread(1)}
 			var handed []check.Handed
-			for i := range 2 * n {
+			for i := range n {
 				handed = append(handed, check.Handed{Thread: i % 2, Ticks: threads[i%2].Read()})
 				c.Machine.Idle(100)
 			}
@@ -86,7 +87,8 @@ func TestRankFindsPlantedFaults(t *testing.T) {
 		{"offset between threads", func(c *clocktest.Clock) { c.Faults.ThreadOffsetNs = []float64{0, -400} }, stats.Unusable, "from one thread", true},
 		{"offset the other way", func(c *clocktest.Clock) { c.Faults.ThreadOffsetNs = []float64{0, 400} }, stats.Unusable, "from one thread", true},
 		{"drift", func(c *clocktest.Clock) { c.Faults.DriftPPMPerSecond = 50e3 }, stats.Unusable, "rate changed", true},
-		{"jump", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 20e6, 30e6 }, stats.Unusable, "rate changed", true},
+		{"jump", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 20e6, 30e6 }, stats.Unusable, "stepped by 30 ms", true},
+		{"one step back of 20 µs", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 60e6, -20e3 }, stats.Unusable, "stepped by -", true},
 		{"stuck for a while", func(c *clocktest.Clock) { c.Faults.StuckFromNs, c.Faults.StuckToNs = 12e6, 30e6 }, stats.Unusable, "rate changed", true},
 		{"wrong rate", func(c *clocktest.Clock) { c.Faults.RatePPM = 20e3 }, stats.Suspect, "times the rate", false},
 		{"wraps at 16 bits", func(c *clocktest.Clock) { c.Faults.WrapBits = 16 }, stats.Unusable, "step back", true},
@@ -113,6 +115,62 @@ func TestRankFindsPlantedFaults(t *testing.T) {
 	}
 }
 
+// What a counter of a thread's events counts is no time: it stands still while the
+// thread sleeps, and is no worse for it.
+func TestRankOfClocksWithoutRate(t *testing.T) {
+	c := nanosecondClock(1)
+	timer := counter(c.Machine)
+	events := candidate("events", c, timer)
+	events.Pair = nil
+	ratings, err := Rank(background, []Candidate{events}, QuickPlan, bench(c.Machine, timer, 1))
+	if err != nil || ratings[0].Stable != nil || ratings[0].Verdict != stats.Trusted {
+		t.Errorf("%+v, %v; want a trusted clock whose stability is not known", ratings, err)
+	}
+}
+
+// A clock of a thread is not compared between threads, a clock of the machine is.
+func TestRankKnowsScopes(t *testing.T) {
+	for scope, want := range map[clock.Scope]bool{clock.ScopeThread: true, clock.ScopeMachine: false} {
+		c := nanosecondClock(1)
+		c.Faults.ThreadOffsetNs = []float64{0, 5e6}
+		timer := counter(c.Machine)
+		one := candidate("clock", c, timer)
+		one.Clock.Scope = scope
+		ratings, err := Rank(background, []Candidate{one}, QuickPlan, bench(c.Machine, timer, 1))
+		if err != nil || ratings[0].ThreadSafe == nil || *ratings[0].ThreadSafe != want {
+			t.Errorf("scope %s: %+v, %v; want thread safety %v", scope, ratings, err, want)
+		}
+	}
+}
+
+// A thread's CPU time can't pass twice as fast as time, and may well pass more
+// slowly.
+func TestRankOfCPUClocks(t *testing.T) {
+	for ppm, want := range map[float64]bool{1e6: false, -5e5: true} {
+		c := nanosecondClock(1)
+		c.Faults.RatePPM = ppm
+		timer := counter(c.Machine)
+		cpu := candidate("clock", c, timer)
+		cpu.Clock.Kind, cpu.Clock.Scope = clock.KindCPU, clock.ScopeThread
+		ratings, err := Rank(background, []Candidate{cpu}, QuickPlan, bench(c.Machine, timer, 1))
+		if err != nil || ratings[0].Stable == nil || *ratings[0].Stable != want {
+			t.Errorf("%v ppm: %+v, %v; want stability %v", ppm, ratings, err, want)
+		}
+	}
+}
+
+// The error of a calibration is in the interval of the accuracy.
+func TestRankCarriesTheErrorOfTheUnit(t *testing.T) {
+	c := nanosecondClock(1)
+	timer := counter(c.Machine)
+	one := candidate("clock", c, timer)
+	one.Subject.UnitError = 1e-3
+	ratings, err := Rank(background, []Candidate{one}, QuickPlan, bench(c.Machine, timer, 1))
+	if a := ratings[0].Accuracy; err != nil || a.Lo > 10*(1-0.99e-3) || a.Hi < 10*(1+0.99e-3) {
+		t.Errorf("%v [%v, %v], %v; want 1000 ppm to either side", a.Value, a.Lo, a.Hi, err)
+	}
+}
+
 // The quality of a good clock is that of Formula (1) on the truth.
 func TestRankedQualityIsThatOfTheTruth(t *testing.T) {
 	for seed := range uint64(20) {
@@ -135,6 +193,7 @@ func TestRankIsRepeatable(t *testing.T) {
 	}
 	clocks := []clockOf{{"fine", 10, 0.4, 8}, {"middle", 10, 1, 25}, {"coarse", 4e6, 1, 5}, {"one second", 1e9, 1e9, 5}}
 	lowest, highest := map[string]float64{}, map[string]float64{}
+	slices.Reverse(clocks) // measured in the other order than they rank
 	for seed := range uint64(10) {
 		m := clocktest.NewMachine(seed)
 		m.Preemption = &clocktest.Preemption{EveryNs: 4e6, ForNs: 1e5}
@@ -149,8 +208,8 @@ func TestRankIsRepeatable(t *testing.T) {
 			t.Fatalf("%d ratings, %v", len(ratings), err)
 		}
 		for i, r := range ratings {
-			if r.Clock.Name != clocks[i].name {
-				t.Errorf("seed %d: place %d is %s, want %s", seed, i, r.Clock.Name, clocks[i].name)
+			if want := clocks[len(clocks)-1-i].name; r.Clock.Name != want {
+				t.Errorf("seed %d: place %d is %s, want %s", seed, i, r.Clock.Name, want)
 			}
 			if l, seen := lowest[r.Clock.Name]; !seen || r.Quality < l {
 				lowest[r.Clock.Name] = r.Quality

@@ -21,6 +21,8 @@ func (s *subject) rating(coreHz float64) Rating {
 		Accuracy: a.Units.Scaled(s.Subject.UnitNs, "ns"),
 		Cost:     s.cost.Cost(),
 	}
+	r.Accuracy.Lo *= 1 - s.Subject.UnitError
+	r.Accuracy.Hi *= 1 + s.Subject.UnitError
 	r.Clock.UnitNs = s.Subject.UnitNs
 	cyclesPerNs := coreHz / 1e9
 	r.AccuracyCycles = math.Max(1, r.Accuracy.Value*cyclesPerNs)
@@ -42,51 +44,59 @@ func (r *Rating) quality() float64 {
 	return Quality(r.AccuracyCycles, r.CostCycles, r.Cost.Spread)
 }
 
-// judgeOrder says whether the readings of one thread ever stepped back. The
-// reason for a step back stands in the judgement of the accuracy.
+// judgeOrder says whether the readings of one thread ever stepped back. Where the
+// accuracy's own readings did, its judgement has the reason.
 func (r *Rating) judgeOrder(s *subject) {
-	r.Monotonic = answer(check.Order(s.sampler.taken).Count == 0)
+	r.Monotonic = answer(s.order.Count == 0)
+	if s.order.Count > 0 && check.Order(s.sampler.taken).Count == 0 {
+		r.Lower(stats.Unusable, "%d of %d readings step back, by up to %s",
+			s.order.Count, s.order.Readings, duration(float64(s.order.Worst)*s.Subject.UnitNs))
+	}
 }
 
 // judgeThreads says whether readings stepped back from thread to thread.
 func (r *Rating) judgeThreads(s *subject) {
-	if s.HandOver == nil || s.noHand != nil || len(s.handed) < 2 {
+	if s.threads.Count == 0 && s.threads.Readings < fewestHandovers {
 		return
 	}
-	look, between := check.AcrossThreads, "from one thread to the next"
-	if s.Clock.Scope == clock.ScopeThread {
-		look, between = check.WithinThreads, "within a thread, while others read"
-	}
-	b := look(s.handed)
-	r.ThreadSafe = answer(b.Count == 0)
-	if b.Count > 0 {
+	r.ThreadSafe = answer(s.threads.Count == 0)
+	if s.threads.Count > 0 {
+		between := "from one thread to the next"
+		if s.Clock.Scope == clock.ScopeThread {
+			between = "within a thread, while others read"
+		}
 		r.Lower(stats.Unusable, "%d of %d readings step back %s, by up to %s",
-			b.Count, b.Readings, between, duration(float64(b.Worst)*s.Subject.UnitNs))
+			s.threads.Count, s.threads.Readings, between, duration(float64(s.threads.Worst)*s.Subject.UnitNs))
 	}
 }
 
-// judgeRate says whether the clock kept its rate.
+// judgeRate says whether the clock kept its rate, and did not step. A clock too
+// coarse to tell the rate as well as the limits ask is not judged: on a busy
+// machine the kernel brings it up to date late.
 func (r *Rating) judgeRate(s *subject) {
 	var pairs []check.Pair
-	var sandwich float64
 	for _, p := range s.pairs {
 		pairs = append(pairs, check.Pair{
 			ReferenceNs: (p.BeforeNs + p.AfterNs) / 2,
 			ClockNs:     float64(p.Ticks-s.pairs[0].Ticks) * s.Subject.UnitNs,
+			ErrorNs:     r.Accuracy.Value + (p.AfterNs-p.BeforeNs)/2,
 		})
-		sandwich = math.Max(sandwich, (p.AfterNs-p.BeforeNs)/2)
 	}
-	rate := check.KeepsRate(pairs, r.Accuracy.Value+sandwich)
+	rate := check.KeepsRate(pairs)
+	if math.IsNaN(rate.Ratio) || !(rate.Resolution < driftLimit) {
+		return
+	}
 	tolerance := driftLimit + rate.Resolution
-	if math.IsNaN(rate.Ratio) || !(tolerance < 0.1) {
-		return // too few pairs, or the clock too coarse, to tell
-	}
 	if s.Clock.Kind == clock.KindCPU {
 		r.judgeCPURate(rate, tolerance)
 		return
 	}
-	r.Stable = answer(rate.WorstDeviation <= tolerance)
-	if !*r.Stable {
+	steps, worst := check.Steps(pairs, driftLimit+math.Abs(rate.Ratio-1))
+	r.Stable = answer(rate.WorstDeviation <= tolerance && steps == 0)
+	switch {
+	case steps > 0 && steps <= fewSteps:
+		r.Lower(stats.Unusable, "it stepped by %s or more while it was watched", duration(worst))
+	case !*r.Stable:
 		r.Lower(stats.Unusable, "its rate changed by %.3g %% while it was watched", 100*rate.WorstDeviation)
 	}
 	if off := math.Abs(rate.Ratio - 1); off > tolerance {

@@ -10,6 +10,9 @@ package timermeter
 type Subject struct {
 	// UnitNs is nanoseconds per unit of a reading.
 	UnitNs float64
+	// UnitError bounds how far UnitNs may be off, as a share of it: the error of
+	// a calibration; 0 where the unit is given.
+	UnitError float64
 	// Chain fills ticks with consecutive readings, work rounds of a busy loop
 	// before each.
 	Chain func(work int, ticks []int64)

@@ -55,7 +55,7 @@ func pairsOf(seed uint64, n int, errorNs float64, shown func(ns float64) float64
 	var pairs []Pair
 	for range n {
 		t := 1e9 * rng.Float64()
-		pairs = append(pairs, Pair{ReferenceNs: t, ClockNs: shown(t) + errorNs*(2*rng.Float64()-1)})
+		pairs = append(pairs, Pair{ReferenceNs: t, ClockNs: shown(t) + errorNs*(2*rng.Float64()-1), ErrorNs: errorNs})
 	}
 	slices.SortFunc(pairs, func(a, b Pair) int { return int(a.ReferenceNs - b.ReferenceNs) })
 	return pairs
@@ -63,7 +63,7 @@ func pairsOf(seed uint64, n int, errorNs float64, shown func(ns float64) float64
 
 func TestKeepsRate(t *testing.T) {
 	for seed := range uint64(1000) {
-		r := KeepsRate(pairsOf(seed, 60, 1000, func(t float64) float64 { return 1.25 * t }), 1000)
+		r := KeepsRate(pairsOf(seed, 60, 1000, func(t float64) float64 { return 1.25 * t }))
 		if math.Abs(r.Ratio-1.25) > 1.25*r.Resolution || r.WorstDeviation > 2*r.Resolution {
 			t.Fatalf("seed %d: a steady clock: %+v", seed, r)
 		}
@@ -75,7 +75,7 @@ func TestKeepsRate(t *testing.T) {
 		"slows down": func(t float64) float64 { return t - 1e-2*math.Max(0, t-5e8) },
 	} {
 		for seed := range uint64(100) {
-			r := KeepsRate(pairsOf(seed, 60, 1000, shown), 1000)
+			r := KeepsRate(pairsOf(seed, 60, 1000, shown))
 			if !(r.WorstDeviation > 3*r.Resolution) {
 				t.Errorf("%s, seed %d: %+v, want a deviation beyond the resolution", name, seed, r)
 			}
@@ -83,10 +83,37 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
+// A step between two pairs is found in size and direction, where it exceeds what
+// the pairs' errors and a slewed rate explain.
+func TestSteps(t *testing.T) {
+	for seed := range uint64(500) {
+		for _, step := range []float64{0, -50e3, 80e3} {
+			pairs := pairsOf(seed, 60, 1000, func(t float64) float64 {
+				if t > 5e8 {
+					return t*(1+100e-6) + step
+				}
+				return t * (1 + 100e-6)
+			})
+			count, got := Steps(pairs, 600e-6)
+			if step == 0 && count != 0 || count > 1 || count == 1 && got*step <= 0 {
+				t.Errorf("seed %d: a step of %v ns is found as %v", seed, step, got)
+			}
+			if math.Abs(got) > math.Abs(step)+2*1000+100e-6*1e9 {
+				t.Errorf("seed %d: a step of %v ns is found as %v", seed, step, got)
+			}
+		}
+	}
+	pairs := []Pair{{0, 0, 10}, {1e6, 1e6, 10}, {2e6, 2e6 - 5e4, 10}, {3e6, 3e6 - 5e4, 10}}
+	if count, got := Steps(pairs, 600e-6); count != 1 || math.Abs(got+5e4-20-600) > 1e-6 {
+		t.Errorf("%d steps, worst %v; want one of -49380", count, got)
+	}
+}
+
 func TestKeepsRateSaysWhatItCannotKnow(t *testing.T) {
-	still := []Pair{{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
-	for _, pairs := range [][]Pair{nil, {{1, 1}}, {{1, 1}, {2, 2}, {3, 3}}, still} {
-		if r := KeepsRate(pairs, 1); !math.IsNaN(r.Ratio) {
+	one := Pair{ReferenceNs: 1, ClockNs: 1}
+	still := []Pair{one, one, one, one, one, one, one}
+	for _, pairs := range [][]Pair{nil, {one}, {one, {ReferenceNs: 2}, {ReferenceNs: 3}}, still} {
+		if r := KeepsRate(pairs); !math.IsNaN(r.Ratio) {
 			t.Errorf("%d pairs: %+v, want no ratio", len(pairs), r)
 		}
 	}

@@ -24,6 +24,13 @@ func (b *BackSteps) compare(before, after int64) {
 	}
 }
 
+// Add joins what was found among other readings.
+func (b *BackSteps) Add(other BackSteps) {
+	b.Readings += other.Readings
+	b.Count += other.Count
+	b.Worst = max(b.Worst, other.Worst)
+}
+
 // Order looks for steps back among readings in the order in which one thread
 // took them.
 func Order(ticks []int64) BackSteps {

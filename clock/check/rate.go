@@ -9,6 +9,9 @@ import (
 type Pair struct {
 	ReferenceNs float64
 	ClockNs     float64
+	// ErrorNs bounds how far the two may be apart: the accuracy of both clocks
+	// and the time between their readings.
+	ErrorNs float64
 }
 
 // Rate is how fast a clock runs against a reference, over a whole
@@ -29,16 +32,14 @@ type Rate struct {
 const stretches = 5
 
 // KeepsRate measures the rate over the whole and over each of five stretches
-// of about the same length. errorNs bounds the error of one pair: the accuracy
-// of both clocks and the time between their readings. The pairs are in the
-// order in which they were taken.
-func KeepsRate(pairs []Pair, errorNs float64) Rate {
+// of about the same length. The pairs are in the order in which they were taken.
+func KeepsRate(pairs []Pair) Rate {
 	var r Rate
 	var ratios []float64
 	for _, s := range stretch(pairs) {
 		span := s.to.ReferenceNs - s.from.ReferenceNs
 		ratios = append(ratios, (s.to.ClockNs-s.from.ClockNs)/span)
-		r.Resolution = math.Max(r.Resolution, 2*errorNs/span)
+		r.Resolution = math.Max(r.Resolution, (s.from.ErrorNs+s.to.ErrorNs)/span)
 	}
 	if len(ratios) < stretches {
 		return Rate{Ratio: math.NaN(), WorstDeviation: math.NaN(), Resolution: math.NaN()}
@@ -69,4 +70,24 @@ func stretch(pairs []Pair) []piece {
 		}
 	}
 	return pieces
+}
+
+// Steps are moves of a clock from one pair to the next that neither the pairs'
+// errors explain nor a rate that is off by slew: how many there are, and the
+// largest in nanoseconds, negative for a step back. Many of them are rather a
+// change of rate.
+func Steps(pairs []Pair, slew float64) (count int, worstNs float64) {
+	for i := 1; i < len(pairs); i++ {
+		a, b := pairs[i-1], pairs[i]
+		passed := b.ReferenceNs - a.ReferenceNs
+		off := b.ClockNs - a.ClockNs - passed
+		beyond := math.Abs(off) - a.ErrorNs - b.ErrorNs - slew*math.Abs(passed)
+		if beyond > 0 {
+			count++
+		}
+		if beyond > math.Abs(worstNs) {
+			worstNs = math.Copysign(beyond, off)
+		}
+	}
+	return count, worstNs
 }

@@ -24,8 +24,10 @@ type Machine struct {
 type Preemption struct {
 	// EveryNs is the mean CPU time between two preemptions (exponential).
 	EveryNs float64
-	// ForNs is the mean length of a preemption (exponential).
-	ForNs float64
+	// ForNs is the mean length of a preemption: exponential, or within a tenth of
+	// the mean where it's Regular, as a scheduler's time slices are.
+	ForNs   float64
+	Regular bool
 
 	due float64 // CPU time left until the next one
 }
@@ -53,8 +55,15 @@ func (m *Machine) Run(ns float64) {
 		p.due = p.EveryNs * m.rng.ExpFloat64()
 	}
 	for p.due -= ns; p.due <= 0; p.due += p.EveryNs * m.rng.ExpFloat64() {
-		m.now += p.ForNs * m.rng.ExpFloat64()
+		m.now += p.length(m.rng)
 	}
+}
+
+func (p *Preemption) length(rng *rand.Rand) float64 {
+	if p.Regular {
+		return p.ForNs * (0.9 + 0.2*rng.Float64())
+	}
+	return p.ForNs * rng.ExpFloat64()
 }
 
 // Work spends rounds of work.
