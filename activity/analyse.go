@@ -71,13 +71,21 @@ func (t *Trace) hints() []float64 {
 	return nil
 }
 
-// blameSwitches settles the gaps that the kernel's counters explain.
+// blameSwitches settles the gaps that the kernel's counters explain. A join that
+// accounts for several gaps settles those that make up a good part of them.
 func (t *Trace) blameSwitches() {
 	cpu := t.CPU
 	for _, j := range t.Joins {
-		g := &t.Gaps[j.Gap]
-		if cause := j.cause(t.Ns(g.Ticks), t.Ns(j.Ticks), cpu); cause != Unexplained {
-			g.Cause = cause
+		var ticks int64
+		for _, g := range t.Gaps[j.From : j.Gap+1] {
+			ticks += g.Ticks
+		}
+		if cause := j.cause(t.Ns(ticks), t.Ns(j.Ticks), cpu); cause != Unexplained {
+			for i := j.From; i <= j.Gap; i++ {
+				if 10*t.Gaps[i].Ticks > ticks {
+					t.Gaps[i].Cause = cause
+				}
+			}
 		}
 		cpu = j.Use.CPU
 	}
@@ -111,10 +119,10 @@ func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 		return Migrated
 	case wait >= mostOf*gapNs, use.InvoluntarySwitches > 0:
 		return Preempted
-	case use.MinorFaults+use.MajorFaults > 0:
-		return PageFault
 	case missing >= mostOf*gapNs:
 		return Hypervisor
+	case use.MinorFaults+use.MajorFaults > 0:
+		return PageFault
 	}
 	return Unexplained
 }

@@ -42,6 +42,8 @@ const (
 	// joinNs is the length from which on a gap is worth a look at the kernel's
 	// counters, which itself takes 1 to 2 µs.
 	joinNs = 5e3
+	// longLookNs is what a look takes only where the thread loses its CPU meanwhile.
+	longLookNs = 20e3
 	// throttleNs is the length from which on a gap may be a throttled group's.
 	throttleNs = 2e6
 	// spellNs is how long the reading loop holds its thread.
@@ -87,6 +89,7 @@ type recorder struct {
 	start, last int64 // readings
 	looked      machine.ThreadUse
 	lookedAt    int64
+	pending     []int // gaps whose look was interrupted
 	before      machine.Interrupts
 }
 
@@ -101,6 +104,7 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 		o.MostGaps = int(^uint(0) >> 1)
 	}
 	r := &recorder{clock: c, options: o, batch: make([]clock.Gap, batchGaps)}
+	r.pending = make([]int, 0, 1024)
 	r.trace = &Trace{
 		Clock: c.Name, TickNs: tickNs, CPU: o.CPU,
 		Gaps: make([]Gap, 0, min(keptGaps, o.MostGaps)), Joins: make([]Join, 0, keptJoins),
@@ -202,7 +206,7 @@ func touch[T any](s []T) {
 }
 
 // take keeps gaps. A gap that begins where the loop last ended holds the way
-// through Go in between, and is the recording's own unless it is far longer.
+// through Go in between, and is the recording's own, whatever else fell into it.
 func (r *recorder) take(gaps []clock.Gap) {
 	t := r.trace
 	for _, g := range gaps {
@@ -211,8 +215,7 @@ func (r *recorder) take(gaps []clock.Gap) {
 			t.DroppedTicks += g.Ticks()
 			continue
 		}
-		own := g.Before == r.last && t.Ns(g.Ticks()) < 2*joinNs
-		t.Gaps = append(t.Gaps, Gap{Start: g.Before - r.start, Ticks: g.Ticks(), Own: own})
+		t.Gaps = append(t.Gaps, Gap{Start: g.Before - r.start, Ticks: g.Ticks(), Own: g.Before == r.last})
 	}
 }
 
@@ -227,14 +230,18 @@ func (r *recorder) join(gap int, between bool) {
 	if err != nil {
 		return
 	}
-	if r.clock.Read()-r.last > t.Gaps[gap].Ticks {
-		// The thread was parked during the look, and the look counted that.
-		r.looked, r.lookedAt = use, r.last
+	if took := r.clock.Read() - r.last; took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
+		// The thread lost its CPU during the look, which is the next gap's: one join
+		// accounts for both.
+		r.pending = append(r.pending, gap)
 		return
 	}
-	j := Join{Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt, Between: between}
+	j := Join{From: gap, Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt, Between: between}
 	if t.Ns(t.Gaps[gap].Ticks) > throttleNs {
 		j.Throttled = r.group.Throttled()
+	}
+	if len(r.pending) > 0 {
+		j.From, r.pending = r.pending[0], r.pending[:0]
 	}
 	t.Joins = append(t.Joins, j)
 	r.looked, r.lookedAt = use, r.last

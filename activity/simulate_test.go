@@ -75,7 +75,7 @@ func simulate(rng *rand.Rand, lengthNs, tickNs float64, sources []source) (*Trac
 		truth = append(truth, h.cause)
 		end = h.at + h.ns
 		if h.ns > joinNs && h.cause != Runtime {
-			j := Join{Gap: len(t.Gaps) - 1, Ticks: int64((end - looked) / tickNs), Throttled: h.cause == Throttled}
+			j := Join{From: len(t.Gaps) - 1, Gap: len(t.Gaps) - 1, Ticks: int64((end - looked) / tickNs), Throttled: h.cause == Throttled}
 			j.Use = use(h, end-looked)
 			t.Joins = append(t.Joins, j)
 			looked = end

@@ -42,7 +42,7 @@ type Trace struct {
 type Gap struct {
 	Start, Ticks int64
 	// Own is a gap that the recording itself made, as it returned to Go or
-	// asked the kernel.
+	// asked the kernel; something else may have made it longer.
 	Own bool
 	// Cause is what the gap is put down to by [Analyse].
 	Cause Cause
@@ -54,7 +54,9 @@ func (g Gap) End() int64 { return g.Start + g.Ticks }
 // Join is what the kernel counted of the thread between the look before and one
 // right after the gap of that index.
 type Join struct {
-	Gap       int
+	// From is the first gap that it accounts for: Gap itself, or an earlier one
+	// whose own look was interrupted.
+	From, Gap int
 	Use       machine.ThreadUse
 	Ticks     int64 // between the two looks
 	Throttled bool  // the control group was throttled in between

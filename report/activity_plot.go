@@ -57,17 +57,19 @@ func PlotActivity(w io.Writer, format string, traces []*activity.Trace, analyses
 	p := plot.New()
 	p.Title.Text = "When a thread ran, and what kept it from running"
 	p.X.Label.Text = "time (ms)"
-	p.HideY()
 	p.Legend.Top, p.Legend.XOffs = true, vg.Points(5)
 	seen := map[activity.Cause]bool{}
+	names := make([]string, len(traces))
 	for i, t := range traces {
 		row := &traceRow{trace: t, analysis: analyses[i], y: float64(len(traces) - 1 - i)}
 		p.Add(row)
+		names[len(traces)-1-i] = cpuName(t)
 		p.X.Max = max(p.X.Max, t.Ns(t.Length)/1e6)
 		for cause := range analyses[i].Causes {
 			seen[cause] = true
 		}
 	}
+	p.NominalY(names...)
 	p.X.Min, p.Y.Min, p.Y.Max = 0, -0.7, float64(len(traces))-0.3
 	p.Legend.Add("active", swatch(activeColor))
 	for _, cause := range activity.Causes() {
@@ -82,6 +84,14 @@ func PlotActivity(w io.Writer, format string, traces []*activity.Trace, analyses
 	}
 	_, err = writer.WriteTo(w)
 	return err
+}
+
+// cpuName names the CPU of a trace.
+func cpuName(t *activity.Trace) string {
+	if t.CPU < 0 {
+		return "some CPU"
+	}
+	return fmt.Sprintf("CPU %d", t.CPU)
 }
 
 // swatch is a patch of colour in the legend.

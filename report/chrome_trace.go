@@ -24,11 +24,7 @@ func ChromeTrace(w io.Writer, traces []*activity.Trace) error {
 		return err
 	}
 	for n, t := range traces {
-		name := "some CPU"
-		if t.CPU >= 0 {
-			name = fmt.Sprintf("CPU %d", t.CPU)
-		}
-		if err := event(map[string]any{"ph": "M", "name": "process_name", "pid": n, "tid": 0, "args": map[string]any{"name": name}}); err != nil {
+		if err := event(map[string]any{"ph": "M", "name": "process_name", "pid": n, "tid": 0, "args": map[string]any{"name": cpuName(t)}}); err != nil {
 			return err
 		}
 		for _, g := range t.Gaps {

@@ -165,7 +165,7 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 		NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz,
 		Reference: l.reference(ctx, s), Tidy: runtime.GC, Progress: l.request.Progress,
 	})
-	l.sayUnjudged(ctx)
+	l.sayUnjudged(ctx, len(cpus) > 1)
 	return l.result, err
 }
 
@@ -191,15 +191,19 @@ func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 	return candidates
 }
 
-// sayUnjudged says of which clocks it is not known whether they keep their
-// rate, and why.
-func (l *local) sayUnjudged(ctx context.Context) {
+// sayUnjudged says of which clocks it is not known whether they keep their rate
+// and agree between threads, and why; handedOver tells that threads were to hand
+// readings over.
+func (l *local) sayUnjudged(ctx context.Context, handedOver bool) {
 	if ctx.Err() != nil {
 		l.caveat("what was not reached before the interruption is not known")
 		return
 	}
-	var ofProcess, coarse []string
+	var ofProcess, coarse, notHanded []string
 	for _, r := range l.result.Ratings {
+		if r.ThreadSafe == nil && handedOver {
+			notHanded = append(notHanded, r.Clock.Name)
+		}
 		switch {
 		case r.Stable != nil:
 		case r.Clock.Kind == clock.KindCPU && r.Clock.Scope == clock.ScopeProcess:
@@ -207,6 +211,9 @@ func (l *local) sayUnjudged(ctx context.Context) {
 		default:
 			coarse = append(coarse, r.Clock.Name)
 		}
+	}
+	if len(notHanded) > 0 {
+		l.caveat("thread safety is not known of %s: the machine was too busy for threads to hand over more than a few readings", strings.Join(notHanded, ", "))
 	}
 	if len(ofProcess) > 0 {
 		l.caveat("stability is not known of %s: how fast a process's CPU time passes is up to the scheduler", strings.Join(ofProcess, ", "))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type traceFlags struct {
 	gaps      int
 	everyCPU  bool
 	list      bool
+	plot      string
+	export    string
 }
 
 // newActivity is the command that says how noisy the machine is, and why.
@@ -50,6 +53,7 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 		Example: `  chronoscope activity                          one CPU, for a second
   chronoscope activity --all --duration 10s     every CPU at once
   chronoscope activity --cpu 1 --periods 20 --list
+  chronoscope activity --duration 100ms --plot trace.svg --export chrome-trace:trace.json
   chronoscope activity --format json | jq '.traces[0].causes'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -64,6 +68,8 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
 	cmd.Flags().BoolVar(&t.everyCPU, "all", false, "trace every CPU that this process may use, all at once")
 	cmd.Flags().BoolVar(&t.list, "list", false, "list every period")
+	cmd.Flags().StringVar(&t.plot, "plot", "", "draw the traces into this `file`, .svg or .png")
+	cmd.Flags().StringVar(&t.export, "export", "", "write chrome-trace:`FILE`, which Perfetto opens")
 	return cmd
 }
 
@@ -80,6 +86,40 @@ func (t *traceFlags) check(set settings) error {
 		return usagef("--periods: %d can't be recorded: give 1 or more", t.gaps)
 	case t.everyCPU && len(set.cpus) > 0:
 		return usagef("--all and --cpu exclude one another: give one of them")
+	}
+	if t.plot != "" {
+		if _, err := report.PlotFormat(t.plot); err != nil {
+			return usagef("--plot: %v", err)
+		}
+		if err := checkPlace(t.plot); err != nil {
+			return err
+		}
+	}
+	if t.export != "" {
+		file, ok := strings.CutPrefix(t.export, "chrome-trace:")
+		if !ok || file == "" {
+			return usagef("--export: %q can't be written: give chrome-trace:FILE", t.export)
+		}
+		return checkPlace(file)
+	}
+	return nil
+}
+
+// files writes the figure and the export that are asked for.
+func (t *traceFlags) files(traces []*activity.Trace, analyses []*activity.Analysis) error {
+	if t.plot != "" {
+		format, err := report.PlotFormat(t.plot)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(t.plot, func(w io.Writer) error {
+			return report.PlotActivity(w, format, traces, analyses)
+		}); err != nil {
+			return err
+		}
+	}
+	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
+		return writeFile(file, func(w io.Writer) error { return report.ChromeTrace(w, traces) })
 	}
 	return nil
 }
@@ -111,8 +151,14 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	}
 	header.Finish(err != nil)
 	d := record.Activity{Header: header, Traces: []record.Trace{}}
+	var analyses []*activity.Analysis
 	for _, trace := range traces {
-		d.Traces = append(d.Traces, record.NewTrace(trace, activity.Analyse(trace), t.list || set.format == report.CSV))
+		a := activity.Analyse(trace)
+		analyses = append(analyses, a)
+		d.Traces = append(d.Traces, record.NewTrace(trace, a, t.list || set.format == report.CSV))
+	}
+	if err := t.files(traces, analyses); err != nil {
+		return err
 	}
 	if err := set.write(s.Out, func(w io.Writer, style report.Style) error {
 		return writeActivity(w, set.format, d, traces, t.list, style)

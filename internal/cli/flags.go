@@ -89,12 +89,17 @@ func (s settings) write(stdout io.Writer, render func(io.Writer, report.Style) e
 	if s.output == "" {
 		return render(stdout, report.Style{Color: showsColor(stdout)})
 	}
+	return writeFile(s.output, func(w io.Writer) error { return render(w, report.Style{}) })
+}
+
+// writeFile renders into a file.
+func writeFile(name string, render func(io.Writer) error) error {
 	var b bytes.Buffer
-	if err := render(&b, report.Style{}); err != nil {
+	if err := render(&b); err != nil {
 		return err
 	}
-	if err := save(s.output, b.Bytes()); err != nil {
-		return fmt.Errorf("writing the result to %s: %w: choose a place that can be written with -o", s.output, err)
+	if err := save(name, b.Bytes()); err != nil {
+		return fmt.Errorf("writing the result to %s: %w: choose a place that can be written", name, err)
 	}
 	return nil
 }

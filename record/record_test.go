@@ -1,0 +1,111 @@
+package record
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"chronoscope/activity"
+	"chronoscope/clock"
+	"chronoscope/stats"
+	"chronoscope/timermeter"
+)
+
+// rated is a rating of that name and quality.
+func rated(name string, kind clock.Kind, quality float64, describe func(*timermeter.Rating)) timermeter.Rating {
+	r := timermeter.Rating{Clock: clock.Clock{Name: name, Kind: kind}, Quality: quality, Judgement: stats.NewJudgement()}
+	r.AccuracyCycles, r.CostCycles = math.NaN(), math.NaN()
+	if describe != nil {
+		describe(&r)
+	}
+	return r
+}
+
+// The most usual of the clocks that are tied with the best is recommended, none
+// that is unusable or of quality 0, and none that can be set for intervals.
+func TestBestClocks(t *testing.T) {
+	r := NewRanking([]timermeter.Rating{
+		rated("realtime", clock.KindWall, 0.60, func(r *timermeter.Rating) { r.Clock.Settable, r.Clock.Calendar = true, true }),
+		rated("boottime", clock.KindWall, 0.505, nil),
+		rated("monotonic", clock.KindWall, 0.50, nil),
+		rated("go-time-now", clock.KindWall, 0.45, nil),
+		rated("tsc", clock.KindCounter, 0.40, func(r *timermeter.Rating) { r.Lower(stats.Unusable, "steps back") }),
+		rated("tscp", clock.KindCounter, 0.35, nil),
+		rated("times", clock.KindCPU, 0, nil),
+	}, nil)
+	name := func(p *string) string {
+		if p == nil {
+			return "none"
+		}
+		return *p
+	}
+	for _, c := range []struct{ purpose, got, want string }{
+		{"wall", name(r.Best.Wall), "monotonic"},
+		{"timestamp", name(r.Best.Timestamp), "realtime"},
+		{"counter", name(r.Best.Counter), "tscp"},
+		{"cpu", name(r.Best.CPU), "none"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s, want %s", c.purpose, c.got, c.want)
+		}
+	}
+}
+
+// What could not be had is null, and the document is valid JSON all the same.
+func TestUnknownIsNull(t *testing.T) {
+	r := NewRanking([]timermeter.Rating{rated("tsc", clock.KindCounter, math.NaN(), func(r *timermeter.Rating) {
+		r.Accuracy = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.Inf(1)}
+		r.Cost.P99Ns = math.NaN()
+	})}, []*clock.Unavailable{{Name: "tscp", Reason: clock.NoInstruction}})
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Clocks []struct {
+			Quality  *float64
+			Accuracy struct{ Value, Hi *float64 }
+			Cost     struct {
+				P99 *float64 `json:"p99_ns"`
+				Max *float64 `json:"max_ns"`
+			}
+		}
+		Unavailable []struct{ Remedy *string }
+	}
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	c := back.Clocks[0]
+	if c.Quality != nil || c.Accuracy.Value != nil || c.Accuracy.Hi != nil || c.Cost.P99 != nil || c.Cost.Max == nil || back.Unavailable[0].Remedy != nil {
+		t.Errorf("%s", text)
+	}
+}
+
+// Advice promises one percent from the length on at which accuracy and the
+// variation of the cost together are one percent.
+func TestAdvice(t *testing.T) {
+	min, p95 := 20.0, 30.0
+	a := adviceFor("wall", Clock{Name: "monotonic", Accuracy: stats.Estimate{Value: 10, Hi: 10}, Cost: Cost{MinNs: &min, P95Ns: &p95}})
+	if a.FromNs != 2000 || a.ExpectedError != 0.01 || a.ToNs != nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A trace's document holds its periods where they are asked for, and each cause
+// by its name.
+func TestNewTrace(t *testing.T) {
+	trace := &activity.Trace{Clock: "tsc", TickNs: 0.5, CPU: 1, Threshold: 100, Length: 1000, Gaps: []activity.Gap{
+		{Start: 100, Ticks: 200, Own: true}, {Start: 500, Ticks: 150},
+	}}
+	a := activity.Analyse(trace)
+	d := NewTrace(trace, a, true)
+	if len(d.Periods) != 5 || d.Periods[1].Label != "I0" || *d.Periods[1].Cause != "runtime" || d.Periods[4].Label != "A2" || d.Periods[4].DurationNs != 175 {
+		t.Errorf("%+v", d.Periods)
+	}
+	if *d.ActiveRatio != 0.65 || d.Causes["runtime"] != (Total{1, 100, 100}) || d.Interrupts != nil || *d.CPU != 1 {
+		t.Errorf("%+v", d)
+	}
+	if d = NewTrace(trace, a, false); d.Periods != nil {
+		t.Error("periods that nobody asked for")
+	}
+}
