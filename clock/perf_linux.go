@@ -45,9 +45,9 @@ func openPerf(event perfEvent) opener {
 		}
 		fd, err := unix.PerfEventOpen(&attributes, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if err != nil {
-			return nil, perfRefusal(os.DirFS("/"), event, err)
+			return nil, perfRefusal(os.DirFS("/"), err)
 		}
-		if err := perfCounts(fd, event); err != nil {
+		if err := perfCounts(fd); err != nil {
 			unix.Close(fd)
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func readPerf(fd int) (r perfReading) {
 
 // perfCounts sees to it that the event counts at all. Some virtual machines
 // accept an event and never count it.
-func perfCounts(fd int, event perfEvent) error {
+func perfCounts(fd int) error {
 	before := readPerf(fd)
 	Spin(10_000)
 	if readPerf(fd).value > before.value {
@@ -93,17 +93,17 @@ func perfCounts(fd int, event perfEvent) error {
 	}
 	return &Unavailable{
 		Reason: NotSupportedHere,
-		Detail: "perf_event_open(" + event.name + ") succeeded, but the event does not count",
+		Detail: "perf_event_open(2) succeeded, but the event does not count",
 		Remedy: "give the virtual machine a performance monitoring unit, or run on the host",
 	}
 }
 
 // perfRefusal turns the error of perf_event_open(2) into a reason; which error
 // means what is in that manual page, "ERRORS".
-func perfRefusal(root fs.FS, event perfEvent, err error) *Unavailable {
+func perfRefusal(root fs.FS, err error) *Unavailable {
 	u := &Unavailable{
 		Reason: Refused,
-		Detail: fmt.Sprintf("perf_event_open(%s): %v", event.name, err),
+		Detail: fmt.Sprintf("perf_event_open(2) of this event: %v", err),
 	}
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):

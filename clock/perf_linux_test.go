@@ -30,7 +30,7 @@ func TestPerfRefusals(t *testing.T) {
 		{unix.EFAULT, Refused, ""},
 	}
 	for _, c := range cases {
-		u := perfRefusal(root, perfEvents["perf-cycles"], fmt.Errorf("wrapped: %w", c.errno))
+		u := perfRefusal(root, fmt.Errorf("wrapped: %w", c.errno))
 		if u.Reason != c.reason || !strings.Contains(u.Remedy, c.remedy) || !strings.Contains(u.Detail, "PERF_COUNT_HW_CPU_CYCLES") {
 			t.Errorf("%v: %+v", c.errno, u)
 		}

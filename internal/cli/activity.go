@@ -67,7 +67,7 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 	cmd.Flags().DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
 	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
 	cmd.Flags().BoolVar(&t.everyCPU, "all", false, "trace every CPU that this process may use, all at once")
-	cmd.Flags().BoolVar(&t.list, "list", false, "list every period")
+	cmd.Flags().BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 	cmd.Flags().StringVar(&t.plot, "plot", "", "draw the traces into this `file`, .svg or .png")
 	cmd.Flags().StringVar(&t.export, "export", "", "write chrome-trace:`FILE`, which Perfetto opens")
 	return cmd
@@ -155,7 +155,7 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	for _, trace := range traces {
 		a := activity.Analyse(trace)
 		analyses = append(analyses, a)
-		d.Traces = append(d.Traces, record.NewTrace(trace, a, t.list || set.format == report.CSV))
+		d.Traces = append(d.Traces, record.NewTrace(trace, a, set.format != report.Text))
 	}
 	if err := t.files(traces, analyses); err != nil {
 		return err
