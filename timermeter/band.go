@@ -24,7 +24,7 @@ const (
 	// no lattice fill all of it, and a scheduler's time slices, which are no
 	// clock's quantum, a good part: beyond mostBlur a lattice is doubtful, and
 	// beyond noLattice it is none.
-	mostBlur  = 0.1
+	mostBlur  = 0.01
 	noLattice = 0.7
 	// slack allows for arithmetic where a band is compared with what fills it.
 	slack = 0.02
