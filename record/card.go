@@ -23,7 +23,8 @@ type Advice struct {
 	ToNs   *float64 `json:"to_ns"`
 	Method string   `json:"method"`
 	Clock  string   `json:"clock"`
-	// ExpectedError bounds the relative error of a duration of FromNs.
+	// ExpectedError is the most that the clock itself may be off by, as a share of
+	// a duration of FromNs; interrupts and preemption come on top.
 	ExpectedError float64 `json:"expected_error"`
 }
 

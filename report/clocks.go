@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"chronoscope/clock"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -51,6 +52,9 @@ func winners(w io.Writer, r record.Ranking, s Style) {
 	fmt.Fprintln(w, s.bold("Use"))
 	for _, p := range purposes(r.Best) {
 		if p.name == nil {
+			if len(r.Clocks)+len(r.Unavailable) < len(clock.Names()) {
+				continue // only some clocks were asked for
+			}
 			fmt.Fprintf(w, "  %-15s none of the clocks measured is fit\n", p.purpose)
 			continue
 		}
