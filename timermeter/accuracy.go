@@ -142,8 +142,8 @@ type step struct {
 	mean     float64 // units
 }
 
-// pace is how the clock moves with so much work between readings, as the
-// median over a few chains' means, so that an interrupt can't set it.
+// pace is how the clock moves with so much work between readings; the two
+// largest steps are left out, so that an interrupt can't set it.
 func (s *Sampler) pace(work int) step {
 	ticks := make([]int64, paceLength)
 	s.subject.Chain(work, ticks)
