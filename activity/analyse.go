@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -102,8 +103,8 @@ const mostOf = 0.5
 //
 // The reading loop never waits for anything, so that a voluntary switch in it
 // can only be a stop; between two spells the Go scheduler parks the thread now
-// and then, for far less than a millisecond. What is missing from its CPU time without a wait was taken by the
-// hypervisor, where the kernel knows of steal.
+// and then, for far less than a millisecond. What is missing from its CPU time
+// without a wait was taken by the hypervisor, where the kernel knows of steal.
 func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	use := j.Use
 	wait := float64(use.WaitNs)
@@ -183,7 +184,7 @@ func (t *Trace) blameRest() {
 			rest = append(rest, i)
 		}
 	}
-	slices.SortFunc(rest, func(i, j int) int { return int(t.Gaps[j].Ticks - t.Gaps[i].Ticks) })
+	slices.SortFunc(rest, func(i, j int) int { return cmp.Compare(t.Gaps[j].Ticks, t.Gaps[i].Ticks) })
 	for n, i := range rest {
 		switch {
 		case uint64(n) < left:

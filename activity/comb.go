@@ -105,7 +105,7 @@ func (s *combSearch) tryHint(periodNs float64) {
 	if len(events) < 4 || !(periodNs > 0) || extent < 2*periodNs {
 		return
 	}
-	at := thinned(timesOf(events), mostEvents)
+	at := stats.Thinned(timesOf(events), mostEvents)
 	score := func(f float64) float64 { return stats.Amplitude(at, f) }
 	for _, reach := range []float64{hintReach / 40, hintReach} {
 		f, _ := stats.Climb(score, 1/periodNs, reach/periodNs, extent)
@@ -157,7 +157,7 @@ func (s *combSearch) sharpen(at []float64, f, extent float64) float64 {
 	reach := 1 / (2 * extent)
 	for {
 		end, _ := slices.BinarySearch(at, at[0]+extent)
-		points := thinned(at[:end], mostEvents)
+		points := stats.Thinned(at[:end], mostEvents)
 		f, _ = stats.Climb(func(f float64) float64 { return stats.Amplitude(points, f) }, f, reach, extent)
 		if extent >= total {
 			return f
@@ -196,7 +196,7 @@ func (s *combSearch) accept(events []event, periodNs, reach float64) bool {
 // whole trace; for teeth of microseconds it must be known far better.
 func (s *combSearch) settle(events []event, periodNs, width, reach float64) float64 {
 	members := inTeeth(events, periodNs, densestPhase(events, periodNs, width), width)
-	members = thinned(members, settlePoints)
+	members = stats.Thinned(members, settlePoints)
 	if line, err := s.line(members, periodNs); err == nil && math.Abs(line.Slope.Value/periodNs-1) < reach {
 		return line.Slope.Value
 	}
@@ -329,17 +329,4 @@ func (s *combSearch) others(n int, atNs float64) bool {
 		}
 	}
 	return false
-}
-
-// thinned is every so many-th value, at most limit of them.
-func thinned[T any](values []T, limit int) []T {
-	stride := 1 + (len(values)-1)/limit
-	if stride == 1 {
-		return values
-	}
-	var kept []T
-	for i := 0; i < len(values); i += stride {
-		kept = append(kept, values[i])
-	}
-	return kept
 }

@@ -27,7 +27,8 @@ type Options struct {
 	CPU int
 	// Root is the root of the file system: "/".
 	Root fs.FS
-	// Machine says what the kernel is like.
+	// TickHz is the rate of the kernel's timer tick, 0 where it is not known, and
+	// Virtual says that the machine is a virtual one.
 	TickHz  float64
 	Virtual bool
 }
@@ -89,7 +90,7 @@ type recorder struct {
 	start, last int64 // readings
 	looked      machine.ThreadUse
 	lookedAt    int64
-	pending     []int // gaps whose look was interrupted
+	pending     int // the first gap whose look was interrupted, -1 for none
 	before      machine.Interrupts
 }
 
@@ -103,8 +104,7 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	if o.MostGaps <= 0 {
 		o.MostGaps = int(^uint(0) >> 1)
 	}
-	r := &recorder{clock: c, options: o, batch: make([]clock.Gap, batchGaps)}
-	r.pending = make([]int, 0, 1024)
+	r := &recorder{clock: c, options: o, batch: make([]clock.Gap, batchGaps), pending: -1}
 	r.trace = &Trace{
 		Clock: c.Name, TickNs: tickNs, CPU: o.CPU,
 		Gaps: make([]Gap, 0, min(keptGaps, o.MostGaps)), Joins: make([]Join, 0, keptJoins),
@@ -184,15 +184,17 @@ func (r *recorder) run(ctx context.Context) {
 			Until:     min(r.last+spell, r.start+until),
 		}
 		n, now := r.clock.Gaps(r.last, w, r.batch[:min(batchGaps, r.options.MostGaps-len(t.Gaps))])
-		r.take(r.batch[:n])
+		kept := r.take(r.batch[:n])
 		between := n > 0 && r.batch[n-1].Before == r.last
 		r.last = now
-		if n > 0 && r.batch[n-1].Ticks() > w.Long {
+		if n > 0 && kept == n && r.batch[n-1].Ticks() > w.Long {
 			r.join(len(t.Gaps)-1, between)
 		}
 	}
 	t.Length = r.last - r.start
-	t.Kernel.Collections = collectionsSoFar() - collections
+	if n := collectionsSoFar() - collections; n > 0 {
+		t.Caveats = append(t.Caveats, fmt.Sprintf("%d garbage collections of this process fell into the trace", n))
+	}
 	r.countInterrupts()
 }
 
@@ -207,7 +209,8 @@ func touch[T any](s []T) {
 
 // take keeps gaps. A gap that begins where the loop last ended holds the way
 // through Go in between, and is the recording's own, whatever else fell into it.
-func (r *recorder) take(gaps []clock.Gap) {
+// Those that don't fit are counted, and it returns how many did.
+func (r *recorder) take(gaps []clock.Gap) (kept int) {
 	t := r.trace
 	for _, g := range gaps {
 		if len(t.Gaps) == cap(t.Gaps) {
@@ -215,15 +218,17 @@ func (r *recorder) take(gaps []clock.Gap) {
 			t.DroppedTicks += g.Ticks()
 			continue
 		}
+		kept++
 		t.Gaps = append(t.Gaps, Gap{Start: g.Before - r.start, Ticks: g.Ticks(), Own: g.Before == r.last})
 	}
+	return kept
 }
 
 // join asks the kernel what happened up to the gap that has just ended, and that
 // may have begun between two spells.
 func (r *recorder) join(gap int, between bool) {
 	t := r.trace
-	if r.thread == nil || len(t.Joins) == cap(t.Joins) || gap < 0 {
+	if r.thread == nil || len(t.Joins) == cap(t.Joins) {
 		return
 	}
 	use, err := r.thread.Look()
@@ -233,15 +238,17 @@ func (r *recorder) join(gap int, between bool) {
 	if took := r.clock.Read() - r.last; took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
 		// The thread lost its CPU during the look, which is the next gap's: one join
 		// accounts for both.
-		r.pending = append(r.pending, gap)
+		if r.pending < 0 {
+			r.pending = gap
+		}
 		return
 	}
 	j := Join{From: gap, Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt, Between: between}
 	if t.Ns(t.Gaps[gap].Ticks) > throttleNs {
 		j.Throttled = r.group.Throttled()
 	}
-	if len(r.pending) > 0 {
-		j.From, r.pending = r.pending[0], r.pending[:0]
+	if r.pending >= 0 {
+		j.From, r.pending = r.pending, -1
 	}
 	t.Joins = append(t.Joins, j)
 	r.looked, r.lookedAt = use, r.last
@@ -258,10 +265,10 @@ func (r *recorder) countInterrupts() {
 }
 
 // collectionsSoFar counts this process's garbage collections.
-func collectionsSoFar() uint32 {
+func collectionsSoFar() int64 {
 	var s debug.GCStats
 	debug.ReadGCStats(&s)
-	return uint32(s.NumGC)
+	return s.NumGC
 }
 
 // Interrupted reports that a recording was cut short by its context.

@@ -76,8 +76,6 @@ type Kernel struct {
 	TickHz float64
 	// Virtual is true on a virtual machine.
 	Virtual bool
-	// Collections are the garbage collections of this process meanwhile.
-	Collections uint32
 }
 
 // Ns turns ticks into nanoseconds.

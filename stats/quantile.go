@@ -44,3 +44,17 @@ func MAD(samples []float64) float64 {
 	}
 	return Median(deviations)
 }
+
+// Thinned is every so many-th value, evenly and at most limit of them; the values
+// themselves where there are no more.
+func Thinned[T any](values []T, limit int) []T {
+	stride := 1 + (len(values)-1)/limit
+	if stride == 1 {
+		return values
+	}
+	var kept []T
+	for i := 0; i < len(values); i += stride {
+		kept = append(kept, values[i])
+	}
+	return kept
+}

@@ -248,3 +248,15 @@ func oneTo(n int) []float64 {
 	}
 	return xs
 }
+
+func TestThinned(t *testing.T) {
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	for limit, want := range map[int][]int{10: all, 11: all, 9: {0, 2, 4, 6, 8}, 5: {0, 2, 4, 6, 8}, 3: {0, 4, 8}, 1: {0}} {
+		if got := stats.Thinned(all, limit); !slices.Equal(got, want) {
+			t.Errorf("at most %d: %v, want %v", limit, got, want)
+		}
+	}
+	if got := stats.Thinned([]int(nil), 4); len(got) != 0 {
+		t.Errorf("of none: %v", got)
+	}
+}

@@ -173,7 +173,7 @@ func (c *CostSampler) Cost() Cost {
 	// A single call may read as less than the median of batches, by the grain.
 	cost.P95Ns = math.Max(cost.P95Ns, cost.MedianNs)
 	cost.P99Ns = math.Max(cost.P99Ns, cost.P95Ns)
-	if best, _, err := stats.BestFamily(thinned(singles, familySamples), c.meter.grainNs); err == nil {
+	if best, _, err := stats.BestFamily(stats.Thinned(singles, familySamples), c.meter.grainNs); err == nil {
 		cost.Family = best.Family
 	}
 	return cost

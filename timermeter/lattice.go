@@ -150,7 +150,7 @@ func (r readings) refine(pool []float64, spec stats.Spectrum, f float64) *lattic
 	width := spec.Width
 	reach := spec.Step
 	for {
-		points := thinned(within(pool, spec.Centre, width), mostPoints)
+		points := stats.Thinned(within(pool, spec.Centre, width), mostPoints)
 		f, _ = stats.Climb(func(f float64) float64 { return stats.Amplitude(points, f) }, f, reach, width)
 		reach = 1 / (4 * width)
 		if f*width < 1 {
@@ -223,17 +223,4 @@ func within(sorted []float64, centre, width float64) []float64 {
 	lo, _ := slices.BinarySearch(sorted, centre-width/2)
 	hi, _ := slices.BinarySearch(sorted, centre+width/2+1)
 	return sorted[lo:hi]
-}
-
-// thinned is every so many-th value, at most limit of them.
-func thinned(values []float64, limit int) []float64 {
-	stride := 1 + (len(values)-1)/limit
-	if stride == 1 {
-		return values
-	}
-	var kept []float64
-	for i := 0; i < len(values); i += stride {
-		kept = append(kept, values[i])
-	}
-	return kept
 }

@@ -61,9 +61,14 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return traceActivity(cmd.Context(), f, t, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("duration") {
+				t.duration = usualDuration(f)
+			}
+			return traceActivity(cmd.Context(), f, t, s)
+		},
 	}
-	cmd.Flags().DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s")
+	cmd.Flags().DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
 	cmd.Flags().DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
 	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
 	cmd.Flags().BoolVar(&t.everyCPU, "all", false, "trace every CPU that this process may use, all at once")
@@ -71,6 +76,17 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 	cmd.Flags().StringVar(&t.plot, "plot", "", "draw the traces into this `file`, .svg or .png")
 	cmd.Flags().StringVar(&t.export, "export", "", "write chrome-trace:`FILE`, which Perfetto opens")
 	return cmd
+}
+
+// usualDuration is how long is recorded where nobody says.
+func usualDuration(f *flags) time.Duration {
+	switch {
+	case f.quick:
+		return 250 * time.Millisecond
+	case f.thorough:
+		return 10 * time.Second
+	}
+	return time.Second
 }
 
 // check says which flag is wrong, and what is allowed.
@@ -216,11 +232,11 @@ func recordAll(ctx context.Context, t *traceFlags, cpus []int, header *record.He
 	}
 	all.Wait()
 	for _, err := range errs {
-		if err != nil {
-			return traces, err
+		if err != nil && !activity.Interrupted(err) {
+			return nil, err
 		}
 	}
-	return traces, nil
+	return traces, ctx.Err()
 }
 
 // traceClock is the finest clock to trace with, and the length of its tick.
