@@ -11,6 +11,9 @@ import (
 type Card struct {
 	Header
 	Ranking
+	// Traces say how noisy the machine is, without their periods; empty where none
+	// could be recorded.
+	Traces   []Trace           `json:"traces"`
 	Findings []machine.Finding `json:"findings"`
 	Advice   []Advice          `json:"advice"`
 }
@@ -30,7 +33,7 @@ type Advice struct {
 
 // NewCard makes the report card.
 func NewCard(h Header, r Ranking) Card {
-	c := Card{Header: h, Ranking: r, Findings: h.Machine.Findings(), Advice: []Advice{}}
+	c := Card{Header: h, Ranking: r, Traces: []Trace{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
 	for _, best := range []struct {
 		purpose string
 		name    *string

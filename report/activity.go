@@ -24,12 +24,8 @@ func Activity(w io.Writer, d record.Activity, s Style) {
 
 // traceSummary writes what one trace says.
 func traceSummary(w io.Writer, t record.Trace, s Style) {
-	where := "a CPU of the system's choice"
-	if t.CPU != nil {
-		where = fmt.Sprintf("CPU %d", *t.CPU)
-	}
 	fmt.Fprintf(w, "%s active %s of %s, read with %s; gaps above %s count\n\n",
-		s.bold(where), percent(t.ActiveRatio), duration(t.DurationNs), t.Clock, duration(t.ThresholdNs))
+		s.bold(place(t)), percent(t.ActiveRatio), duration(t.DurationNs), t.Clock, duration(t.ThresholdNs))
 	causeTable(w, t)
 	combLines(w, t)
 	undisturbed(w, t)
@@ -43,6 +39,14 @@ func traceSummary(w io.Writer, t record.Trace, s Style) {
 		fmt.Fprintf(w, "caveat: %s\n", c)
 	}
 	fmt.Fprintln(w)
+}
+
+// place names the CPU of a trace.
+func place(t record.Trace) string {
+	if t.CPU == nil {
+		return "a CPU of the system's choice"
+	}
+	return fmt.Sprintf("CPU %d", *t.CPU)
 }
 
 // causeTable writes what each cause took, the usual order first.

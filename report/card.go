@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"chronoscope/activity"
 	"chronoscope/machine"
 	"chronoscope/record"
 )
@@ -19,6 +20,7 @@ func Card(w io.Writer, d record.Card, s Style) {
 		rankingTable(w, d.Ranking, s)
 		reasons(w, d.Ranking, s)
 	}
+	noise(w, d.Traces, s)
 	unavailableNames(w, d.Ranking, s)
 	caveats(w, d.Header, s)
 }
@@ -63,3 +65,34 @@ func unavailableNames(w io.Writer, r record.Ranking, s Style) {
 	}
 	fmt.Fprintf(w, "%s %s\n  why, and what helps: chronoscope clocks\n\n", s.bold("Unavailable"), strings.Join(names, ", "))
 }
+
+// noise writes in a few lines how noisy the machine is.
+func noise(w io.Writer, traces []record.Trace, s Style) {
+	if len(traces) == 0 {
+		return
+	}
+	fmt.Fprintln(w, s.bold("How noisy is it?"))
+	for _, t := range traces {
+		fmt.Fprintf(w, "  %s ran %s of %s", place(t), percent(t.ActiveRatio), duration(t.DurationNs))
+		var lost []string
+		for _, c := range activity.Causes() {
+			if total, seen := t.Causes[c.String()]; seen && total.TotalNs > negligible*t.DurationNs {
+				lost = append(lost, fmt.Sprintf("%s %s (%d, worst %s)", c, relative(total.TotalNs/t.DurationNs), total.Count, duration(total.MaxNs)))
+			}
+		}
+		if len(lost) > 0 {
+			fmt.Fprintf(w, ", and lost to %s", strings.Join(lost, ", "))
+		}
+		fmt.Fprintln(w)
+		for _, u := range t.Undisturbed {
+			if u.LengthNs == 1e6 {
+				fmt.Fprintf(w, "  work of %s runs undisturbed in %s of trials, and keeps its CPU in %s\n",
+					duration(u.LengthNs), percent(&u.Probability), percent(&u.UnpreemptedProbability))
+			}
+		}
+	}
+	fmt.Fprint(w, "  all of it: chronoscope activity\n\n")
+}
+
+// negligible is a share of time that nobody misses.
+const negligible = 1e-5

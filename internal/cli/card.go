@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"time"
 
+	"chronoscope/activity"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/report"
@@ -25,6 +28,9 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 		return err
 	}
 	d := record.NewCard(header, ranking)
+	if err == nil {
+		err = noiseOf(ctx, set, s, &d)
+	}
 	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
 		if set.format == report.JSON {
 			return report.WriteJSON(w, d)
@@ -38,4 +44,34 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 		return err
 	}
 	return set.met(verdicts(d.Clocks))
+}
+
+// cardTrace is how long the report card watches a CPU: long enough for the slowest
+// timer tick in use, of 100 Hz, to show as one.
+const cardTrace = 400 * time.Millisecond
+
+// noiseOf adds to the card how noisy the machine is, on the CPU that activity
+// traces too. A machine that can't be traced has a card with a caveat.
+func noiseOf(ctx context.Context, set settings, s Streams, d *record.Card) error {
+	t := &traceFlags{duration: cardTrace}
+	cpus, err := t.cpus(set.cpus)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(s.Err)
+	bar.show(0.9, "watching for interruptions")
+	traces, err := recordAll(ctx, t, cpus, &d.Header)
+	bar.end()
+	if err != nil && !activity.Interrupted(err) {
+		d.Caveats = append(d.Caveats, fmt.Sprintf("how noisy the machine is is not known: %v", err))
+		return nil
+	}
+	for _, trace := range traces {
+		d.Traces = append(d.Traces, record.NewTrace(trace, activity.Analyse(trace), false))
+	}
+	d.Header.Finish(err != nil)
+	if err != nil {
+		return errInterrupted
+	}
+	return nil
 }

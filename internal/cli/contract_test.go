@@ -85,7 +85,7 @@ func breachesOf(t *testing.T, data []byte, place string, change func(parent map[
 
 var asExpected = expectation{sortedBy: "quality", clocks: []string{"tsc", "monotonic", "thread-cputime", "perf-cycles"}}
 
-var samples = []string{"clocks.json", "card.json"}
+var samples = []string{"clocks.json", "activity.json", "card.json"}
 
 func TestRightDocuments(t *testing.T) {
 	for _, name := range samples {
@@ -183,6 +183,16 @@ func TestPlantedBreaches(t *testing.T) {
 		{"caveats", []any{"stability is not known of times, thread-cputime: the same"}, ""},
 		{"caveats", []any{"stability is not known: of no clock"}, ""},
 
+		{"traces.0.active_ratio", 0.9, "trace 0: it was active for 0.9 of the time"},
+		{"traces.0.active_ratio", 1.1, "active_ratio"},
+		{"traces.0.dropped", nil, "dropped"},
+		{"traces.0.causes.runtime.total_ns", 0, "trace 0: runtime: 1 gaps of 0 ns"},
+		{"traces.0.causes.timer-tick.max_ns", 20000.0, "trace 0: timer-tick: 2 gaps"},
+		{"traces.0.causes.weather", map[string]any{"count": 1, "total_ns": 1, "max_ns": 1}, "weather is no cause"},
+		{"traces.0.interrupts", nil, "trace 0: its interrupts are not those"},
+		{"traces.0.interrupts.count", 3, "trace 0: its interrupts are not those"},
+		{"traces.0.combs.0.source", "hypervisor", "trace 0: its interrupts are not those"},
+
 		{"findings.0.severity", "warning", "finding load: warning"},
 		{"findings.1.severity", "ok", "finding smt: ok"},
 		{"findings.1.fix", "", "finding smt: note"},
@@ -197,6 +207,26 @@ func TestPlantedBreaches(t *testing.T) {
 				t.Errorf("%q, want one that says %q", got, c.says)
 			}
 		})
+	}
+}
+
+func TestPlantedPeriodBreaches(t *testing.T) {
+	for _, c := range []struct {
+		place string
+		value any
+		says  string
+	}{
+		{"traces.0.periods.1.label", "I1", "period 1 is I1, inactive, instead of I0"},
+		{"traces.0.periods.1.state", "active", "period 1 is I0, active, instead of I0"},
+		{"traces.0.periods.2.start_ticks", 212001, "A1 starts at 212001, and the one before ended at 212000"},
+		{"traces.0.periods.2.cause", "runtime", "A1 is active, with the cause"},
+		{"traces.0.periods.1.cause", nil, "I0 is inactive, with the cause"},
+		{"traces.0.periods.1.cause", "runtime", "1 periods are put down to timer-tick, and 2 gaps"},
+	} {
+		got := breachesOf(t, sample(t, "activity.json"), c.place, func(m map[string]any, k string) { m[k] = c.value })
+		if !slices.ContainsFunc(got, func(breach string) bool { return strings.Contains(breach, c.says) }) {
+			t.Errorf("%s=%v: %q, want one that says %q", c.place, c.value, got, c.says)
+		}
 	}
 }
 

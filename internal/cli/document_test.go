@@ -145,6 +145,7 @@ var rankingForm = object{
 }
 
 var cardForm = object{
+	"traces": list(traceForm.check),
 	"findings": list(object{
 		"topic": text, "severity": oneOf("ok", "note", "warning"), "seen": text,
 		"effect": holds("text", func(string) bool { return true }),
@@ -157,8 +158,26 @@ var cardForm = object{
 
 // forms are those of the documents, by command; the report card has none.
 var forms = map[string]object{
-	"clocks": headerForm.with(rankingForm),
-	"":       headerForm.with(rankingForm).with(cardForm),
+	"clocks":   headerForm.with(rankingForm),
+	"activity": headerForm.with(object{"traces": list(traceForm.with(periodsForm).check)}),
+	"":         headerForm.with(rankingForm).with(cardForm),
+}
+
+// parts are the parts of documents whose fields are held against one another.
+var parts = map[string]func(data []byte, e expectation) []string{
+	"clocks": checkPart(clocksDocument.breaches),
+	"traces": checkPart(tracesDocument.breaches),
+}
+
+// checkPart reads a part of a document, and lists its breaches.
+func checkPart[T any](breaches func(T, expectation) []string) func([]byte, expectation) []string {
+	return func(data []byte, e expectation) []string {
+		var part T
+		if err := json.Unmarshal(data, &part); err != nil {
+			return broken("document", "%v", err)
+		}
+		return breaches(part, e)
+	}
 }
 
 // everyClock is the documented list of this runtime's clocks.
@@ -192,11 +211,13 @@ func breaches(data []byte, e expectation) []string {
 	if all := append(form.check("document", whole), unitsOf("document", whole)...); len(all) > 0 {
 		return all
 	}
-	var d clocksDocument
-	if err := json.Unmarshal(data, &d); err != nil {
-		return broken("document", "%v", err)
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if _, has := form[name]; has {
+			all = append(all, parts[name](data, e)...)
+		}
 	}
-	return d.breaches(e)
+	return all
 }
 
 // otherUnits end the names of fields that hold times in other units.
