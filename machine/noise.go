@@ -1,0 +1,42 @@
+package machine
+
+// Noise is what one CPU takes away from a thread that runs on it, as far as it
+// was seen beforehand: what a method needs to know to correct for it, or to say
+// how far a figure may be off. The zero value is a CPU of which nothing is known.
+type Noise struct {
+	// WatchedNs is how long was looked; 0 where nothing is known.
+	WatchedNs float64
+	// Regular sources: timers that take the CPU at a fixed period.
+	Regular []Interruption
+	// IrregularShare is the share of its running time that a thread loses to all
+	// other gaps in which it kept its CPU, IrregularPerSecond how many of them
+	// there are, and IrregularWorstNs the longest.
+	IrregularShare, IrregularPerSecond, IrregularWorstNs float64
+	// SliceNs is how long a thread typically runs between two preemptions, and
+	// SwitchNs what a preemption takes beyond the run-queue wait; NaN where there
+	// was none.
+	SliceNs, SwitchNs float64
+}
+
+// Interruption is a timer that takes the CPU at a fixed period.
+type Interruption struct {
+	PeriodNs float64
+	// LeastNs, MedianNs and MeanNs are what one of them takes. The least may be
+	// subtracted without ever overcompensating (Bryant 2003, section 9.4.3).
+	LeastNs, MedianNs, MeanNs float64
+	// Kernel is true for this kernel's own tick, false for a host's.
+	Kernel bool
+}
+
+// Known reports whether anything was seen.
+func (n Noise) Known() bool { return n.WatchedNs > 0 }
+
+// ShareLost is the share of its running time that a thread loses on average while
+// it keeps its CPU.
+func (n Noise) ShareLost() float64 {
+	share := n.IrregularShare
+	for _, r := range n.Regular {
+		share += r.MeanNs / r.PeriodNs
+	}
+	return share
+}
