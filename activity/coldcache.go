@@ -1,0 +1,278 @@
+package activity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Pattern is the order in which a working set is walked. Each load needs the one
+// before, so that none can start early.
+type Pattern string
+
+// The patterns.
+const (
+	Sequential Pattern = "sequential" // address after address: a prefetcher helps
+	Random     Pattern = "random"     // all lines once in random order: none can
+)
+
+// ColdCache is what a walk over a working set takes, a cache line a step: with
+// the set warm, after a switch to a thread that does nothing and back, and after
+// a switch to one that reads as much as fills the CPU's second cache. Times are
+// of the whole walk, in nanoseconds.
+//
+// The other thread clears the first and the second cache of the working set, and
+// part of what keeps the translation of addresses. It reads in random order: some
+// processors let a sequential stream pass by the second cache. The last cache
+// stays warm, unless the sweep is made larger than it.
+type ColdCache struct {
+	Bytes                                  int
+	Pattern                                Pattern
+	Warm, AfterIdleSwitch, AfterBusySwitch stats.Estimate
+	// Extra is the median of what the walk after the busy switch took longer than
+	// the warm one of the same repetition. Where a prefetcher keeps up it is near
+	// zero, on either side.
+	Extra stats.Estimate
+}
+
+// lineBytes is the distance of two steps of a walk: a cache line on most
+// processors. Where lines are longer, two steps share one.
+const lineBytes = 64
+
+// line is one step of a walk.
+type line struct {
+	next int32
+	_    [lineBytes - 4]byte
+}
+
+// workingSet is memory that is walked along a ring.
+type workingSet struct {
+	pattern Pattern
+	lines   []line
+}
+
+func (s workingSet) bytes() int { return len(s.lines) * lineBytes }
+
+// newWorkingSet links the lines to one ring, each put behind one that is on it
+// already: its neighbour, or any, which makes every ring as likely as any other
+// and no second, shorter one.
+func newWorkingSet(bytes int, pattern Pattern, rng *rand.Rand) workingSet {
+	lines := make([]line, max(1, bytes/lineBytes))
+	for i := range lines {
+		lines[i].next = int32(i)
+	}
+	for i := 1; i < len(lines); i++ {
+		other := i - 1
+		if pattern == Random {
+			other = rng.IntN(i)
+		}
+		lines[i].next, lines[other].next = lines[other].next, lines[i].next
+	}
+	return workingSet{pattern, lines}
+}
+
+// walk takes each step once, and ends where it began. It is never inlined, so
+// that its loads can't be left out.
+//
+//go:noinline
+func (s workingSet) walk() (at int32) {
+	for range s.lines {
+		at = s.lines[at].next
+	}
+	return at
+}
+
+// cell is one working set with its samples.
+type cell struct {
+	set         workingSet
+	repetitions []repetition
+	spent       time.Duration // on them
+}
+
+// repetition is one sample, in ticks: the same walk in three states.
+type repetition struct{ warm, idle, busy int64 }
+
+// What a working set has to fit into.
+const (
+	// leastRepetitions are those that the interval of a median needs.
+	leastRepetitions = 6
+	// slowerBeyond is how much longer a line may take in a larger set, which may
+	// lie in the next cache.
+	slowerBeyond = 3
+)
+
+// usualSets are in the first, the second, and on most processors about as large
+// as the second cache.
+var usualSets = []int{16 << 10, 256 << 10, 1 << 20}
+
+// coldCaches walks working sets until the time is over.
+func (e *experiment) coldCaches(ctx context.Context, until time.Time, lastCache int, rng *rand.Rand) error {
+	duration := time.Until(until)
+	for _, bytes := range usualSets {
+		if bytes <= lastCache/2 || bytes == usualSets[0] {
+			if err := e.addCells(ctx, bytes, rng); err != nil {
+				return err
+			}
+		}
+	}
+	if bytes := e.largest(lastCache/2, duration); bytes > 0 {
+		if err := e.addCells(ctx, bytes, rng); err != nil {
+			return err
+		}
+	}
+	for time.Now().Before(until) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.sample(slices.MinFunc(e.cells, fewer)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fewer says whose turn it is: first all working sets get the repetitions that an
+// interval needs, then an equal share of the time. Either way they take turns, so
+// that a slow spell of the machine hits all.
+func fewer(a, b *cell) int {
+	counted := func(c *cell) int { return min(len(c.repetitions), leastRepetitions) }
+	return cmp.Or(cmp.Compare(counted(a), counted(b)), cmp.Compare(a.spent, b.spent))
+}
+
+// addCells makes a working set for each pattern, and takes a first repetition,
+// which tells how long one takes.
+func (e *experiment) addCells(ctx context.Context, bytes int, rng *rand.Rand) error {
+	for _, pattern := range []Pattern{Sequential, Random} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c := &cell{set: newWorkingSet(bytes, pattern, rng)}
+		if err := e.sample(c); err != nil {
+			return err
+		}
+		e.cells = append(e.cells, c)
+	}
+	return nil
+}
+
+// largest is the largest working set, halved from the one wished for, that can be
+// walked often enough in half of the time, going by the random walk over the last
+// one; 0 where that is not larger.
+func (e *experiment) largest(wished int, duration time.Duration) int {
+	last := e.cells[len(e.cells)-1]
+	there := last.set.bytes()
+	perByte := slowerBeyond * float64(last.spent) / float64(there)
+	bytes := wished
+	for bytes > there && leastRepetitions*perByte*float64(bytes) > float64(duration)/2 {
+		bytes /= 2
+	}
+	if bytes < wished && wished > there {
+		e.caveat("no working set as large as half of the last cache, %d bytes, was walked: measure for longer", wished)
+	}
+	if bytes <= there {
+		return 0
+	}
+	return bytes
+}
+
+// warmUps is how often a set is walked until the processor has gathered it again:
+// replacement that is not by age takes more than one walk.
+const warmUps = 2
+
+// sample takes one repetition. Warm walk and idle switch take turns in being
+// first, since the second one finds the set a little warmer.
+func (e *experiment) sample(c *cell) error {
+	begun := time.Now()
+	var r repetition
+	for range warmUps {
+		c.set.walk()
+	}
+	idleFirst := len(c.repetitions)%2 == 1
+	for _, idle := range []bool{idleFirst, !idleFirst} {
+		c.set.walk()
+		if !idle {
+			r.warm = e.time(c.set)
+			continue
+		}
+		if err := e.pair.trip(returnAtOnce); err != nil {
+			return err
+		}
+		r.idle = e.time(c.set)
+	}
+	if err := e.pair.trip(sweepFirst); err != nil {
+		return err
+	}
+	r.busy = e.time(c.set)
+	c.repetitions = append(c.repetitions, r)
+	c.spent += time.Since(begun)
+	return nil
+}
+
+// time is how many ticks a walk takes.
+func (e *experiment) time(s workingSet) int64 {
+	start := e.clock.Start()
+	s.walk()
+	return e.clock.End() - start
+}
+
+// results are what the samples of all working sets say.
+func (e *experiment) results() (all []ColdCache) {
+	few := 0
+	for _, c := range e.cells {
+		if len(c.repetitions) < leastRepetitions {
+			few++
+		}
+		if len(c.repetitions) > 0 {
+			all = append(all, c.result(e.tickNs))
+		}
+	}
+	if few > 0 {
+		e.caveat("%d of %d walks were repeated less than %d times, too few for an interval: measure for longer", few, len(e.cells), leastRepetitions)
+	}
+	return all
+}
+
+// result is what the samples of a working set say. Bounds are NaN where they are
+// too few.
+func (c *cell) result(tickNs float64) ColdCache {
+	median := func(ticks func(repetition) int64) stats.Estimate {
+		ns := make([]float64, len(c.repetitions))
+		for i, r := range c.repetitions {
+			ns[i] = float64(ticks(r)) * tickNs
+		}
+		slices.Sort(ns)
+		e, _, _ := stats.QuantileInterval(ns, 0.5, "ns")
+		return e
+	}
+	return ColdCache{
+		Bytes: c.set.bytes(), Pattern: c.set.pattern,
+		Warm:            median(func(r repetition) int64 { return r.warm }),
+		AfterIdleSwitch: median(func(r repetition) int64 { return r.idle }),
+		AfterBusySwitch: median(func(r repetition) int64 { return r.busy }),
+		Extra:           median(func(r repetition) int64 { return r.busy - r.warm }),
+	}
+}
+
+// cacheSizes are those that the experiment needs, in bytes.
+type cacheSizes struct{ second, last int }
+
+// supposedCaches are those of a small server, where the system does not tell.
+var supposedCaches = cacheSizes{second: 2 << 20, last: 8 << 20}
+
+// cachesOf is the size of the second and of the last cache of a CPU; the caveat
+// says that it is supposed only. None is larger than what may be swept.
+func cachesOf(root fs.FS, cpu int) (sizes cacheSizes, caveat string) {
+	caches, err := machine.ReadDataCaches(root, cpu)
+	if err != nil {
+		return supposedCaches, fmt.Sprintf("a second cache of %d bytes and a last one of %d are supposed: %v", supposedCaches.second, supposedCaches.last, err)
+	}
+	second, last := caches[min(1, len(caches)-1)], caches[len(caches)-1]
+	return cacheSizes{min(second.Bytes, MostSweepBytes/2), min(last.Bytes, MostSweepBytes)}, ""
+}

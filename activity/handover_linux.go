@@ -1,0 +1,274 @@
+package activity
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
+)
+
+// What the partner does before it hands back.
+const (
+	returnAtOnce byte = iota
+	sweepFirst
+)
+
+// switchingCPU is the CPU that was named, or else the last that the calling thread
+// may use.
+func switchingCPU(named int) (int, error) {
+	if named >= 0 {
+		return named, nil
+	}
+	allowed, err := machine.Affinity()
+	if err != nil {
+		return 0, err
+	}
+	return allowed[len(allowed)-1], nil
+}
+
+// pair is two threads on one CPU: the caller's, and a partner that waits for
+// orders. They wake each other through pipes, whose ends are closed when a thread
+// ends, so that neither ever waits for one that is gone.
+//
+// The calls tell the Go runtime that they may block, as those of unix do. Bare
+// ones take some 0.1 µs off a switch, but a thread that waits in one holds up
+// whatever has to stop all threads for a moment, while the other thread is stopped
+// already and can't hand back.
+type pair struct {
+	orders, answers, own pipe
+	ended                chan partnerEnd
+	thread               *machine.Thread // nil where the kernel does not tell
+	before               machine.ThreadUse
+	leave                func()
+	trips                int
+	order                [1]byte
+}
+
+// partnerEnd is what the partner leaves behind.
+type partnerEnd struct {
+	counted *SwitchCount
+	err     error
+}
+
+// openPair binds the calling goroutine's thread to the CPU and starts its
+// partner there, which walks sweep where it is asked to.
+func openPair(cpu int, sweep workingSet) (*pair, error) {
+	p := &pair{orders: noPipe, answers: noPipe, own: noPipe, ended: make(chan partnerEnd, 1)}
+	for _, end := range []*pipe{&p.orders, &p.answers, &p.own} {
+		if err := end.open(); err != nil {
+			p.closeEnds()
+			return nil, err
+		}
+	}
+	leave, err := takeSeat(cpu)
+	if err != nil {
+		p.closeEnds()
+		return nil, err
+	}
+	p.leave = leave
+	ready := make(chan error)
+	go func() { p.ended <- p.serve(cpu, sweep, ready) }()
+	if err := <-ready; err != nil {
+		p.close()
+		return nil, err
+	}
+	p.thread, p.before = watchThread()
+	return p, nil
+}
+
+// serve is the partner: it hands back as often as it gets an order, and gives back
+// all it has when there can be no more.
+func (p *pair) serve(cpu int, sweep workingSet, ready chan<- error) partnerEnd {
+	defer p.orders.closeRead()
+	defer p.answers.closeWrite()
+	leave, err := takeSeat(cpu)
+	if err != nil {
+		ready <- err
+		return partnerEnd{}
+	}
+	defer leave()
+	sweep.walk()
+	thread, before := watchThread()
+	ready <- nil
+	err = p.obey(sweep)
+	return partnerEnd{countSince(thread, before), err}
+}
+
+func (p *pair) obey(sweep workingSet) error {
+	var order [1]byte
+	for {
+		err := p.orders.receive(order[:])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if order[0] == sweepFirst {
+			sweep.walk()
+		}
+		if err := p.answers.send(order[:]); err != nil {
+			return err
+		}
+	}
+}
+
+// trip hands over to the partner and waits until it hands back.
+func (p *pair) trip(order byte) error {
+	p.trips++
+	p.order[0] = order
+	if err := p.orders.send(p.order[:]); err != nil {
+		return err
+	}
+	return p.answers.receive(p.order[:])
+}
+
+// calls makes the system calls of a round trip, the partner's too, where nobody
+// waits.
+func (p *pair) calls() error {
+	for range 2 {
+		if err := p.own.send(p.order[:]); err != nil {
+			return err
+		}
+		if err := p.own.receive(p.order[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends the partner and gives the CPUs back that the thread had. It tells
+// what switches the kernel counted of both threads, nil where it does not, and
+// what went wrong with the partner.
+func (p *pair) close() (counted *SwitchCount, err error) {
+	own := countSince(p.thread, p.before)
+	p.orders.closeWrite()
+	end := <-p.ended
+	p.answers.closeRead()
+	p.own.closeRead()
+	p.own.closeWrite()
+	p.leave()
+	if own != nil && end.counted != nil {
+		counted = &SwitchCount{own.Voluntary + end.counted.Voluntary, own.Involuntary + end.counted.Involuntary}
+	}
+	return counted, end.err
+}
+
+func (p *pair) closeEnds() {
+	for _, end := range []*pipe{&p.orders, &p.answers, &p.own} {
+		end.closeRead()
+		end.closeWrite()
+	}
+}
+
+// watchThread opens the kernel's counters of the calling thread; nil where there
+// are none.
+func watchThread() (*machine.Thread, machine.ThreadUse) {
+	thread, err := machine.OpenThread()
+	if err != nil {
+		return nil, machine.ThreadUse{}
+	}
+	before, err := thread.Look()
+	if err != nil {
+		thread.Close()
+		return nil, machine.ThreadUse{}
+	}
+	return thread, before
+}
+
+// countSince counts the switches of the calling thread, and closes its counters.
+func countSince(thread *machine.Thread, before machine.ThreadUse) *SwitchCount {
+	if thread == nil {
+		return nil
+	}
+	defer thread.Close()
+	now, err := thread.Look()
+	if err != nil {
+		return nil
+	}
+	use := now.Since(before)
+	return &SwitchCount{use.VoluntarySwitches, use.InvoluntarySwitches}
+}
+
+// takeSeat binds the calling goroutine's thread to a CPU until leave is called,
+// and asks that no thread which it wakes preempts it: then each hand-over is one
+// kind of switch, where a thread waits and the next one follows (sched(7),
+// SCHED_BATCH). Where that is denied, the kernel's counters tell.
+func takeSeat(cpu int) (leave func(), err error) {
+	restore, err := machine.Pin([]int{cpu})
+	if err != nil {
+		return nil, err
+	}
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil || before.Policy != unix.SCHED_NORMAL {
+		return func() { restore() }, nil
+	}
+	batch := *before
+	batch.Policy = unix.SCHED_BATCH
+	if err := unix.SchedSetAttr(0, &batch, 0); err != nil {
+		return func() { restore() }, nil
+	}
+	return func() {
+		if err := unix.SchedSetAttr(0, before, 0); err != nil {
+			runtime.LockOSThread() // so that no other goroutine inherits the thread
+		}
+		restore()
+	}, nil
+}
+
+// pipe holds the file descriptors of its two ends, -1 where one is closed.
+type pipe struct{ read, write int }
+
+var noPipe = pipe{-1, -1}
+
+func (p *pipe) open() error {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return fmt.Errorf("switching: a pipe for two threads to wake each other: pipe2: %w; raise the limit on open files (ulimit -n)", err)
+	}
+	p.read, p.write = ends[0], ends[1]
+	return nil
+}
+
+func (p *pipe) closeRead()  { closeEnd(&p.read) }
+func (p *pipe) closeWrite() { closeEnd(&p.write) }
+
+func closeEnd(end *int) {
+	if *end >= 0 {
+		unix.Close(*end)
+		*end = -1
+	}
+}
+
+// send writes one byte.
+func (p *pipe) send(b []byte) error {
+	for {
+		_, err := unix.Write(p.write, b)
+		if err == nil {
+			return nil
+		}
+		if err != unix.EINTR {
+			return fmt.Errorf("switching: waking the other thread: write: %w", err)
+		}
+	}
+}
+
+// receive waits for one byte; [io.EOF] says that nobody is there to send it.
+func (p *pipe) receive(b []byte) error {
+	for {
+		n, err := unix.Read(p.read, b)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return fmt.Errorf("switching: waiting for the other thread: read: %w", err)
+		case n == 0:
+			return io.EOF
+		default:
+			return nil
+		}
+	}
+}

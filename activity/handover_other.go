@@ -1,0 +1,31 @@
+//go:build !linux
+
+package activity
+
+import "chronoscope/machine"
+
+// What the partner does before it hands back.
+const (
+	returnAtOnce byte = iota
+	sweepFirst
+)
+
+// switchingCPU says that threads can't be bound here.
+func switchingCPU(int) (int, error) { return 0, errNoSwitching() }
+
+// pair is never had on this system.
+type pair struct{ trips int }
+
+func openPair(int, workingSet) (*pair, error) { return nil, errNoSwitching() }
+
+func errNoSwitching() error {
+	return &machine.UnsupportedError{
+		Operation: "measuring what a context switch costs",
+		Reason:    "two threads that hand a CPU to each other have to be bound to it, which is done on Linux only",
+		Remedy:    "measure it on Linux",
+	}
+}
+
+func (*pair) trip(byte) error              { return nil }
+func (*pair) calls() error                 { return nil }
+func (*pair) close() (*SwitchCount, error) { return nil, nil }

@@ -1,0 +1,305 @@
+package activity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Switching is what it costs when a CPU goes from one thread to another: the
+// switch itself, and the cache that is cold afterwards (Bryant 2003, section
+// 9.2.3, third cause).
+type Switching struct {
+	Clock string
+	CPU   int
+	// Cost is the median of one switch, in nanoseconds: a thread wakes another
+	// one, waits, and the CPU goes over. What the same system calls cost where
+	// nobody waits is taken off. The interval is over the medians of blocks of
+	// [RoundTripsPerBlock] round trips, since neighbours are not independent.
+	//
+	// Both threads are of one process, so that the address space stays; between
+	// processes a switch costs more. A preemption costs less, since no thread is
+	// put to sleep and woken for it.
+	Cost stats.Estimate
+	// LeastNs and P95Ns are of single switches: half of a round trip each.
+	LeastNs, P95Ns float64
+	// Switches were made in all, those for the caches too, and Counted is what
+	// the kernel counted of both threads meanwhile; nil where it does not tell.
+	Switches int
+	Counted  *SwitchCount
+	// Cold is what the caches cost, a working set after the other.
+	Cold []ColdCache
+	stats.Judgement
+	Caveats []string
+}
+
+// SwitchCount is how often threads lost their CPU.
+type SwitchCount struct {
+	Voluntary   int64 // by waiting
+	Involuntary int64 // by preemption
+}
+
+// SwitchingOptions say how to measure. The zero value of a field chooses its
+// default.
+type SwitchingOptions struct {
+	// CPU is where both threads run; -1 for the last that the calling thread may
+	// use, which as a rule serves fewer interrupts than the first.
+	CPU int
+	// Duration is how long to measure, nearly: 200 ms.
+	Duration time.Duration
+	// SweepBytes is how much memory the other thread reads between two walks:
+	// twice the CPU's second cache.
+	SweepBytes int
+	// Root is the root of the file system, for the sizes of the caches: "/".
+	Root fs.FS
+	// Seed fixes the order of the random walks.
+	Seed uint64
+}
+
+// Limits and shares of a measurement.
+const (
+	// LongestSwitching keeps a slip of the pen from blocking a CPU for a day.
+	LongestSwitching = time.Minute
+	// MostSweepBytes keeps another one from taking all memory.
+	MostSweepBytes = 1 << 30
+	// RoundTripsPerBlock is how many round trips are timed in a row.
+	RoundTripsPerBlock = 64
+
+	usualSwitching = 200 * time.Millisecond
+	// tripShare of the duration goes into the cost of a switch, the rest into the
+	// caches.
+	tripShare = 0.2
+)
+
+// What lowers the verdict.
+const (
+	// lateTrip is how many times the median a round trip takes that something
+	// else fell into, and mostLate the share of the time in such excess that
+	// casts doubt on all of them.
+	lateTrip = 2
+	mostLate = 0.1
+	// leastVoluntary is the share of the switches that has to be voluntary.
+	leastVoluntary = 0.95
+	// widestInterval is half the interval's width beside the cost, and coarsest
+	// the tick.
+	widestInterval = 0.1
+	coarsest       = 0.1
+)
+
+// MeasureSwitching measures on a clock whose ticks are tickNs long, with the
+// calling goroutine's thread and one more, both bound to one CPU until it
+// returns. It needs no rights. When ctx ends it, what was measured comes with
+// ctx's error.
+//
+// The error is a [machine.UnsupportedError] where threads can't be bound to a
+// CPU, and a [machine.AffinityError] where this CPU is not to be had.
+func MeasureSwitching(ctx context.Context, c *clock.Clock, tickNs float64, o SwitchingOptions) (*Switching, error) {
+	if err := o.complete(tickNs); err != nil {
+		return nil, err
+	}
+	// A collection would run beside the threads, on their CPU too.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	s := &Switching{Clock: c.Name, CPU: o.CPU, Judgement: stats.NewJudgement()}
+	caches, caveat := cachesOf(o.Root, o.CPU)
+	if caveat != "" {
+		s.Caveats = append(s.Caveats, caveat)
+	}
+	if o.SweepBytes == 0 {
+		o.SweepBytes = 2 * caches.second
+	}
+	rng := rand.New(rand.NewPCG(o.Seed, 0))
+	p, err := openPair(o.CPU, newWorkingSet(o.SweepBytes, Random, rng))
+	if err != nil {
+		return nil, err
+	}
+	e := experiment{clock: c, tickNs: tickNs, pair: p}
+	begun := time.Now()
+	blocks, err := e.roundTrips(ctx, begun.Add(time.Duration(tripShare*float64(o.Duration))))
+	if err == nil {
+		err = e.coldCaches(ctx, begun.Add(o.Duration), caches.last, rng)
+	}
+	counted, partnerErr := p.close()
+	if failed := cmp.Or(partnerErr, err); failed != nil && !Interrupted(failed) {
+		return nil, failed
+	}
+	s.Switches, s.Counted = 2*p.trips, counted
+	s.costOf(blocks, tickNs)
+	s.Cold = e.results()
+	s.judgeCount()
+	if runtime.GOMAXPROCS(0) == 1 {
+		e.caveat("GOMAXPROCS is 1, so that the threads pass Go's only processor to each other with every switch, which delays some of them: set it to 2 or more")
+	}
+	s.Caveats = append(s.Caveats, e.caveats...)
+	return s, err
+}
+
+// complete fills in the defaults, and refuses what can't be measured.
+func (o *SwitchingOptions) complete(tickNs float64) error {
+	switch {
+	case !(tickNs > 0) || math.IsInf(tickNs, 1):
+		return fmt.Errorf("switching: a clock whose ticks are %v ns long: calibrate it first", tickNs)
+	case o.Duration < 0 || o.Duration > LongestSwitching:
+		return fmt.Errorf("switching: a duration of %v: choose one above 0 and up to %v", o.Duration, LongestSwitching)
+	case o.SweepBytes < 0 || o.SweepBytes > MostSweepBytes:
+		return fmt.Errorf("switching: %d bytes to sweep the cache with: choose 1 to %d", o.SweepBytes, MostSweepBytes)
+	}
+	if o.Duration == 0 {
+		o.Duration = usualSwitching
+	}
+	if o.Root == nil {
+		o.Root = os.DirFS("/")
+	}
+	var err error
+	o.CPU, err = switchingCPU(o.CPU)
+	return err
+}
+
+// experiment takes the samples.
+type experiment struct {
+	clock   *clock.Clock
+	tickNs  float64
+	pair    *pair
+	cells   []*cell
+	caveats []string
+}
+
+func (e *experiment) caveat(format string, args ...any) {
+	e.caveats = append(e.caveats, fmt.Sprintf(format, args...))
+}
+
+// roundTrip is one sample, in ticks: two switches, there and back, and the same
+// system calls with nobody to wait for.
+type roundTrip struct{ calls, trip int64 }
+
+// roundTrips takes blocks of samples until the time is over, two at least. The
+// first block finds code and data cold and is dropped.
+func (e *experiment) roundTrips(ctx context.Context, until time.Time) (blocks [][]roundTrip, err error) {
+	samples := make([]roundTrip, RoundTripsPerBlock)
+	if err := e.block(samples); err != nil {
+		return nil, err
+	}
+	for len(blocks) == 0 || time.Now().Before(until) {
+		if err := ctx.Err(); err != nil {
+			return blocks, err
+		}
+		if err := e.block(samples); err != nil {
+			return blocks, err
+		}
+		blocks = append(blocks, slices.Clone(samples))
+	}
+	return blocks, nil
+}
+
+// block fills samples. The calls without a switch stand beside each round trip,
+// so that a slow spell of the machine hits both.
+func (e *experiment) block(samples []roundTrip) error {
+	for i := range samples {
+		start := e.clock.Start()
+		err := e.pair.calls()
+		samples[i].calls = e.clock.End() - start
+		if err != nil {
+			return err
+		}
+		start = e.clock.Start()
+		err = e.pair.trip(returnAtOnce)
+		samples[i].trip = e.clock.End() - start
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// costOf is the cost of a switch, from blocks of samples.
+func (s *Switching) costOf(blocks [][]roundTrip, tickNs float64) {
+	var costs, medians []float64
+	for _, block := range blocks {
+		ns := switchesNs(block, tickNs)
+		costs = append(costs, ns...)
+		medians = append(medians, stats.Median(ns))
+	}
+	slices.Sort(costs)
+	slices.Sort(medians)
+	s.LeastNs, s.P95Ns = stats.Quantile(costs, 0), stats.Quantile(costs, 0.95)
+	var err error
+	if s.Cost, _, err = stats.QuantileInterval(medians, 0.5, "ns"); err != nil {
+		s.Lower(stats.Suspect, "the cost of a switch has no interval: %v", err)
+	}
+	s.judge(blocks, tickNs)
+}
+
+// switchesNs is what each switch of a block took: half of what the round trip
+// took longer than the calls did.
+func switchesNs(block []roundTrip, tickNs float64) []float64 {
+	calls := make([]float64, len(block))
+	ns := make([]float64, len(block))
+	for i, sample := range block {
+		calls[i] = float64(sample.calls)
+	}
+	without := stats.Median(calls)
+	for i, sample := range block {
+		ns[i] = (float64(sample.trip) - without) / 2 * tickNs
+	}
+	return ns
+}
+
+// judge says how far the cost can be trusted.
+func (s *Switching) judge(blocks [][]roundTrip, tickNs float64) {
+	if len(blocks) == 0 || !(s.Cost.Value > 0) {
+		s.Lower(stats.Unusable, "no switch was measured that took longer than its system calls: measure for longer, on a clock with finer ticks")
+		return
+	}
+	if late := lateShare(blocks); late > mostLate {
+		s.Lower(stats.Suspect, "%.0f %% of the time went into round trips that took more than %d times the median: something else ran on CPU %d; stop it, or name another CPU", 100*late, lateTrip, s.CPU)
+	}
+	if s.Cost.RelativeHalfWidth() > widestInterval {
+		s.Lower(stats.Suspect, "the cost of a switch changed meanwhile: from block to block its median varied between %.4g and %.4g ns; measure for longer, or on a quieter machine", s.Cost.Lo, s.Cost.Hi)
+	}
+	if tickNs > coarsest*s.Cost.Value {
+		s.Lower(stats.Suspect, "a tick of %s is %.4g ns long, and a switch takes %.4g: choose a clock with finer ticks", s.Clock, tickNs, s.Cost.Value)
+	}
+}
+
+// judgeCount holds the switches against the kernel's count of them.
+func (s *Switching) judgeCount() {
+	made, counted := int64(s.Switches), s.Counted
+	switch {
+	case counted == nil:
+		s.Caveats = append(s.Caveats, "that the switches took place rests on both threads being bound to one CPU: the kernel's own count of them could not be read")
+	case counted.Voluntary+counted.Involuntary < made:
+		s.Lower(stats.Unusable, "the kernel counted %d switches where %d should have taken place: the threads did not share CPU %d", counted.Voluntary+counted.Involuntary, made, s.CPU)
+	case float64(counted.Voluntary) < leastVoluntary*float64(made):
+		s.Lower(stats.Suspect, "of %d switches the kernel counted %d as voluntary: the others were preemptions, which cost less; a sandbox that allows sched_setattr with SCHED_BATCH mends it, or a quieter CPU", made, counted.Voluntary)
+	}
+}
+
+// lateShare is the share of the time that late round trips took beyond the
+// median.
+func lateShare(blocks [][]roundTrip) float64 {
+	var trips []float64
+	for _, block := range blocks {
+		for _, sample := range block {
+			trips = append(trips, float64(sample.trip))
+		}
+	}
+	median := stats.Median(trips)
+	var all, late float64
+	for _, trip := range trips {
+		all += trip
+		if trip > lateTrip*median {
+			late += trip - median
+		}
+	}
+	return late / all
+}

@@ -1,0 +1,88 @@
+package machine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Cache is a cache that holds data, alone or beside instructions. On a virtual
+// machine it is what the hypervisor shows.
+type Cache struct {
+	Level int // 1 is nearest to the core
+	Bytes int
+}
+
+// Limits of what is taken for a cache.
+const (
+	mostCaches       = 16 // entries of one CPU
+	mostCacheLevels  = 8
+	mostCacheKibs    = 1 << 30 // a terabyte
+	bytesInKibibytes = 1024
+)
+
+// ReadDataCaches lists the caches through which a CPU reads data, the nearest
+// first, from /sys/devices/system/cpu/cpuN/cache below root
+// (Documentation/ABI/testing/sysfs-devices-system-cpu, "Parameters for the CPU
+// cache attributes"). Entries that it can't read are left out; the error says
+// that none could be read.
+func ReadDataCaches(root fs.FS, cpu int) ([]Cache, error) {
+	f := files{root}
+	var caches []Cache
+	var failed error
+	for index := range mostCaches {
+		cache, holdsData, err := f.cache(fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d", cpu, index))
+		switch {
+		case err != nil && (failed == nil || !errors.Is(err, fs.ErrNotExist)):
+			failed = err
+		case err == nil && holdsData:
+			caches = append(caches, cache)
+		}
+	}
+	if len(caches) == 0 && failed == nil {
+		failed = errors.New("none of them holds data")
+	}
+	if len(caches) == 0 {
+		return nil, fmt.Errorf("caches of CPU %d: %w", cpu, failed)
+	}
+	slices.SortStableFunc(caches, func(a, b Cache) int { return cmp.Compare(a.Level, b.Level) })
+	return caches, nil
+}
+
+// cache reads one cache's directory.
+func (f files) cache(dir string) (c Cache, holdsData bool, err error) {
+	level, err := f.integer(dir + "/level")
+	if err != nil {
+		return c, false, err
+	}
+	if level < 1 || level > mostCacheLevels {
+		return c, false, fmt.Errorf("/%s/level holds %d, no level of a cache", dir, level)
+	}
+	kind, err := f.value(dir + "/type")
+	if err != nil {
+		return c, false, err
+	}
+	size, err := f.value(dir + "/size")
+	if err != nil {
+		return c, false, err
+	}
+	bytes, err := parseCacheSize(string(size))
+	if err != nil {
+		return c, false, fmt.Errorf("/%s/size: %w", dir, err)
+	}
+	return Cache{Level: int(level), Bytes: bytes}, kind == "Data" || kind == "Unified", nil
+}
+
+// parseCacheSize reads "48K", the only unit that the kernel writes.
+func parseCacheSize(size string) (bytes int, err error) {
+	number, inKibibytes := strings.CutSuffix(size, "K")
+	kibs, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || !inKibibytes || kibs == 0 || kibs > mostCacheKibs {
+		return 0, fmt.Errorf("%q is no size such as 48K", clip(size))
+	}
+	return int(kibs) * bytesInKibibytes, nil
+}
