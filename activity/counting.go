@@ -1,0 +1,201 @@
+package activity
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Counting is how a kernel comes by an account.
+type Counting string
+
+// The ways of counting.
+const (
+	CountsTicks   Counting = "ticks"   // a whole interval to what a tick finds
+	CountsTime    Counting = "time"    // by a clock, at each change
+	CountsUnknown Counting = "unknown" // what was observed fits neither
+)
+
+// Granularity is how a kernel counts CPU time, as its accounts show it.
+//
+// Linux may count in three ways (kernel/sched/cputime.c): with
+// CONFIG_TICK_CPU_ACCOUNTING the sum of user and system time is counted by a
+// clock, and split in the proportion of the ticks that found the thread in either
+// mode; with CONFIG_VIRT_CPU_ACCOUNTING both are counted by a clock, on those
+// CPUs alone that it is active for; old kernels counted all by ticks. A
+// configuration that is built in need not be active, so that it is not asked for.
+type Granularity struct {
+	// Sum is how user and system time together are counted, Split how the
+	// modes are told apart.
+	Sum, Split Counting
+	// StepNs is the CPU time from one change of the thread's account to the next,
+	// on average; NaN where it never changed.
+	StepNs float64
+	// Steps of half a millisecond of CPU time and more were observed.
+	Steps int
+}
+
+// Limits of an observation.
+const (
+	observedSteps   = 100
+	stepNs          = 0.5e6 // below the interval of the fastest tick, 1 ms
+	fewestSteps     = 10
+	longestObserved = time.Second
+)
+
+// ObserveGranularity finds how this kernel counts, by what it charges to a
+// thread that spends its time in user and in kernel mode by turns, of a
+// microsecond or so: what is counted by ticks goes to one mode or the other in
+// whole, however mixed the time was. It takes up to a second.
+//
+// Where ctx ends it, what was seen so far is judged. Where the accounts of a
+// thread can't be read the error is that of the system, or a
+// *machine.UnsupportedError.
+func ObserveGranularity(ctx context.Context) (Granularity, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	work := workAsLongAs(func() { usageOfThread() })
+	begun := time.Now()
+	o, err := observe(usageOfThread, func() bool {
+		clock.Spin(work)
+		return ctx.Err() == nil && time.Since(begun) < longestObserved
+	})
+	if err != nil {
+		return Granularity{}, err
+	}
+	return o.judge(), nil
+}
+
+// workAsLongAs is work that takes about as long as a call.
+func workAsLongAs(call func()) int {
+	least := func(f func()) time.Duration {
+		best := time.Duration(math.MaxInt64)
+		for range 16 {
+			begun := time.Now()
+			f()
+			best = min(best, time.Since(begun))
+		}
+		return best
+	}
+	work, most := 16, least(call)
+	for work < 1<<20 && least(func() { clock.Spin(work) }) < most {
+		work *= 2
+	}
+	return work
+}
+
+// observation is what a thread's account went through.
+type observation struct {
+	readings []CPUTime // at least stepNs apart
+	changes  int
+	last     CPUTime
+}
+
+// observe reads an account, with work in between, until that says that there is
+// no more time, or enough was seen.
+func observe(read func() (CPUTime, error), work func() bool) (*observation, error) {
+	first, err := read()
+	if err != nil {
+		return nil, err
+	}
+	o := &observation{readings: append(make([]CPUTime, 0, observedSteps+1), first), last: first}
+	for len(o.readings) <= observedSteps && work() {
+		now, err := read()
+		if err != nil {
+			return nil, err
+		}
+		o.take(now)
+	}
+	return o, nil
+}
+
+func (o *observation) take(now CPUTime) {
+	if now != o.last {
+		o.changes++
+		o.last = now
+	}
+	if now.Since(o.readings[len(o.readings)-1]).SumNs() >= stepNs {
+		o.readings = append(o.readings, now)
+	}
+}
+
+// judge says how the account is counted.
+func (o *observation) judge() Granularity {
+	g := Granularity{Sum: CountsUnknown, Split: CountsUnknown, StepNs: math.NaN(), Steps: len(o.readings) - 1}
+	if o.changes > 0 {
+		g.StepNs = o.last.Since(o.readings[0]).SumNs() / float64(o.changes)
+	}
+	switch {
+	case g.Steps < fewestSteps:
+	case o.wholeTicks():
+		g.Sum, g.Split = CountsTicks, CountsTicks
+	default:
+		g.Sum, g.Split = CountsTime, o.split()
+	}
+	return g
+}
+
+// wholeTicks reports that all readings are whole ticks in both modes, of a kernel
+// at 100, 250 or 1000 Hz (all of them whole milliseconds) or at 300.
+func (o *observation) wholeTicks() bool {
+	for _, tickNs := range []float64{1e6, 1e9 / 300} {
+		whole := func(ns float64) bool { return math.Abs(math.Remainder(ns, tickNs)) <= 1000 } // shown in µs
+		all := true
+		for _, r := range o.readings {
+			all = all && whole(r.UserNs) && whole(r.SystemNs)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// split judges by how many of the steps went to one mode in whole.
+func (o *observation) split() Counting {
+	var user, system, mixed float64
+	for _, step := range o.wholeSteps() {
+		switch share := step.SystemNs / step.SumNs(); {
+		case share < 0.1:
+			user++
+		case share > 0.9:
+			system++
+		default:
+			mixed++
+		}
+	}
+	switch steps := user + system + mixed; {
+	case steps < fewestSteps:
+	case mixed < 0.25*steps && user > 0 && system > 0:
+		return CountsTicks
+	case mixed > 0.75*steps:
+		return CountsTime
+	}
+	return CountsUnknown
+}
+
+// wholeSteps are the steps from tick to tick: those about as long as the longest
+// quarter. A kernel that splits by ticks also brings the sum up to date when the
+// thread loses its CPU; the step that ends there is split in the proportion of the
+// past.
+func (o *observation) wholeSteps() []CPUTime {
+	var steps, whole []CPUTime
+	var ns []float64
+	for i := 1; i < len(o.readings); i++ {
+		step := o.readings[i].Since(o.readings[i-1])
+		steps, ns = append(steps, step), append(ns, step.SumNs())
+	}
+	slices.Sort(ns)
+	long := stats.Quantile(ns, 0.75)
+	for _, step := range steps {
+		if math.Abs(step.SumNs()-long) < 0.05*long {
+			whole = append(whole, step)
+		}
+	}
+	return whole
+}

@@ -1,0 +1,102 @@
+package activity
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// cyclesForInterval is from how many cycles on their spread bounds their mean.
+const cyclesForInterval = 20
+
+// LongRunInactive is the share of time, 0 to 1, that the thread can expect to be
+// inactive over a longer scale than the trace (Bryant 2003, practice problem
+// 9.2). tick is the timer's comb, nil for one that is not known.
+//
+// A short trace begins and ends somewhere in the alternation of the processes,
+// and its own share says as much about where as about the load. Here only whole
+// cycles count, each from the start of one loss of the CPU to the start of the
+// next; where the CPU was not lost twice, from one tick to the next.
+//
+// The interval follows from how the cycles differ, by the jackknife of the
+// logarithm of the odds (Efron and Tibshirani, An Introduction to the Bootstrap,
+// chapter 11) and Student's t. It holds where cycles are independent of one
+// another and the load stays what it was. Of too few cycles the value stands,
+// the bounds are NaN, and the error is a *stats.TooFewError; without any cycle
+// the value is NaN.
+func (t *Trace) LongRunInactive(tick *Comb) (stats.Estimate, error) {
+	cycles := t.cyclesFrom(t.losses(tick))
+	if len(cycles) == 0 && tick != nil {
+		cycles = t.cyclesFrom(tick.Gaps)
+	}
+	return inactiveShare(cycles)
+}
+
+// cycle is how long one alternation took, and the thread was inactive in it.
+type cycle struct{ ns, inactiveNs float64 }
+
+// losses are the gaps in which the thread lost its CPU, and whose start was seen.
+func (t *Trace) losses(tick *Comb) []int {
+	var gaps []int
+	for i := range t.Gaps {
+		if t.Gaps[i].Start > 0 && t.lost(i, tick) {
+			gaps = append(gaps, i)
+		}
+	}
+	return gaps
+}
+
+// cyclesFrom are the cycles between the starts of gaps.
+func (t *Trace) cyclesFrom(gaps []int) []cycle {
+	var cycles []cycle
+	for n := 1; n < len(gaps); n++ {
+		from, to := gaps[n-1], gaps[n]
+		c := cycle{ns: t.Ns(t.Gaps[to].Start - t.Gaps[from].Start)}
+		for _, g := range t.Gaps[from:to] {
+			c.inactiveNs += t.Ns(g.Ticks)
+		}
+		cycles = append(cycles, c)
+	}
+	return cycles
+}
+
+// inactiveShare is the inactive share of all cycles together.
+func inactiveShare(cycles []cycle) (stats.Estimate, error) {
+	var all cycle
+	for _, c := range cycles {
+		all.ns += c.ns
+		all.inactiveNs += c.inactiveNs
+	}
+	e := stats.Estimate{Value: all.inactiveNs / all.ns, Lo: math.NaN(), Hi: math.NaN(), Statistic: "ratio", N: len(cycles)}
+	if len(cycles) < cyclesForInterval {
+		return e, &stats.TooFewError{Want: "a 95 % interval of the inactive share", Have: len(cycles), Need: cyclesForInterval}
+	}
+	e.Lo, e.Hi = jackknifed(all, cycles)
+	return e, nil
+}
+
+// jackknifed is the interval of the inactive share. On the scale of log-odds no
+// bound can leave 0 to 1, which is also all that is known where the odds of some
+// cycles are nil.
+func jackknifed(all cycle, cycles []cycle) (lo, hi float64) {
+	n := float64(len(cycles))
+	pseudo := make([]float64, len(cycles))
+	for i, c := range cycles {
+		others := cycle{all.ns - c.ns, all.inactiveNs - c.inactiveNs}
+		pseudo[i] = n*all.logOdds() - (n-1)*others.logOdds()
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1 + stats.Confidence) / 2)
+	half := t * stat.StdDev(pseudo, nil) / math.Sqrt(n)
+	if math.IsNaN(half) || math.IsInf(half, 0) {
+		return 0, 1
+	}
+	return share(all.logOdds() - half), share(all.logOdds() + half)
+}
+
+func (c cycle) logOdds() float64 { return math.Log(c.inactiveNs / (c.ns - c.inactiveNs)) }
+
+// share is the inverse of logOdds.
+func share(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }

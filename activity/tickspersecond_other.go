@@ -1,0 +1,14 @@
+//go:build !linux
+
+package activity
+
+import "chronoscope/clock"
+
+// clockTicks says that this system does not count them for a Go program.
+func clockTicks() (int64, error) {
+	return 0, &clock.Unavailable{
+		Name: "times", Reason: clock.OtherSystem,
+		Detail: "times(2) is read on Linux only",
+		Remedy: "use a wall clock",
+	}
+}

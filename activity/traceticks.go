@@ -1,0 +1,128 @@
+package activity
+
+import "math"
+
+// Tick is one tick of a timer during a trace.
+type Tick struct {
+	// AtNs is when it came, after the trace began.
+	AtNs float64
+	// Gap is the gap that it began, or that it fell into, -1 where it left none.
+	Gap int
+	// Interpolated is true where no gap began with it, so that its time follows
+	// from the ticks about it.
+	Interpolated bool
+}
+
+// Hidden is true of a tick that fell into time in which the thread was inactive
+// already.
+func (k Tick) Hidden() bool { return k.Interpolated && k.Gap >= 0 }
+
+// Ticks are all ticks of a comb during the trace: those that began a gap, at its
+// start, and the others by interpolation (Bryant 2003, practice problem 9.2).
+func (t *Trace) Ticks(c *Comb) []Tick {
+	period := c.PeriodNs.Value
+	if !(period > 0) || math.IsInf(period, 0) {
+		return nil
+	}
+	var ticks []Tick
+	members, holder := c.Gaps, 0
+	for k := 0.0; ; k++ {
+		for len(members) > 0 && t.tooth(members[0], c) < k {
+			members = members[1:]
+		}
+		if len(members) > 0 && t.tooth(members[0], c) == k {
+			ticks = append(ticks, Tick{AtNs: t.Ns(t.Gaps[members[0]].Start), Gap: members[0]})
+			continue
+		}
+		at := c.PhaseNs + k*period
+		if at >= t.Ns(t.Length) {
+			return ticks
+		}
+		if at < 0 {
+			continue
+		}
+		for holder < len(t.Gaps) && t.Ns(t.Gaps[holder].End()) <= at {
+			holder++
+		}
+		tick := Tick{AtNs: at, Gap: -1, Interpolated: true}
+		if holder < len(t.Gaps) && t.Ns(t.Gaps[holder].Start) < at {
+			tick.Gap = holder
+		}
+		ticks = append(ticks, tick)
+	}
+}
+
+// tooth is the number of the comb's tooth that is nearest to a gap's start.
+func (t *Trace) tooth(gap int, c *Comb) float64 {
+	return math.Round((t.Ns(t.Gaps[gap].Start) - c.PhaseNs) / c.PeriodNs.Value)
+}
+
+// Charge is what accounting by the ticks of a comb makes of the traced thread,
+// and of all others that had its CPU meanwhile (Bryant 2003, practice problem
+// 9.5). Of the thread, user time used is that in which it was active, and system
+// time that of gaps in which it kept the CPU: interrupts served, page faults,
+// and its own looks at the kernel.
+//
+// A tick that begins a gap finds the thread active. One that fell into a gap is
+// charged to whoever had the CPU in it. Of others it is not known in which mode
+// they were: all of theirs counts as user time.
+func (t *Trace) Charge(tick *Comb) (thread, others Account) {
+	interval := tick.PeriodNs.Value
+	if t.Kernel.TickHz > 0 {
+		interval = 1e9 / t.Kernel.TickHz
+	}
+	thread.IntervalNs, others.IntervalNs = interval, interval
+	for _, k := range t.Ticks(tick) {
+		switch {
+		case !k.Hidden():
+			thread.charge(false)
+		case t.lost(k.Gap, tick):
+			others.charge(false)
+		default:
+			thread.charge(t.Gaps[k.Gap].inKernel())
+		}
+	}
+	t.use(&thread, &others, tick)
+	return thread, others
+}
+
+// use fills in the time that was really used, and in how many segments. Where
+// two gaps without the CPU touch, nothing of the thread lies between.
+func (t *Trace) use(thread, others *Account, tick *Comb) {
+	running := false
+	for p := range t.Periods {
+		ns := t.Ns(p.Ticks)
+		switch {
+		case !p.Active && t.lost(p.Number, tick):
+			others.Used.add(false, ns)
+			if running || others.Segments == 0 {
+				others.Segments++
+			}
+			running = false
+		case p.Ticks > 0:
+			thread.Used.add(!p.Active, ns)
+			if !running {
+				thread.Segments++
+			}
+			running = true
+		}
+	}
+}
+
+// lost reports that the thread did not have the CPU in that gap: a counter says
+// so, or it took longer than half an interval of the tick, nil for one that is
+// not known. No interrupt takes that long.
+func (t *Trace) lost(gap int, tick *Comb) bool {
+	switch g := t.Gaps[gap]; g.Cause {
+	case Preempted, Throttled, Stopped, Migrated:
+		return true
+	case PageFault, Runtime:
+		return false
+	default:
+		return tick != nil && t.Ns(g.Ticks) > tick.PeriodNs.Value/2
+	}
+}
+
+// inKernel reports that the thread spent the gap in kernel mode. An interrupt
+// holds up the tick, which then finds the thread where it was before.
+func (g Gap) inKernel() bool { return g.Cause == PageFault || g.Cause == Runtime }

@@ -1,0 +1,196 @@
+package activity
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/stats"
+)
+
+// Practice problem 9.2: in Figure 9.5 timer interrupts came with I48, I50, I52,
+// I53 and I55 while the process was active, and half-way between those 20 ms
+// apart while it was not, as well as one interval after the last. The longest
+// inactivity exceeds an interval by what serving an interrupt takes, and the
+// longest activity falls short of it by as much.
+func TestFigure95Ticks(t *testing.T) {
+	trace := figure(t, "9.5", 548.1)
+	a := Analyse(trace)
+	const origin, interval = 191514104, 5471848 // cycles; a quarter of I55 less I50, of I48 to I50 alike
+	want := []struct {
+		cycles int64
+		hidden bool
+	}{
+		{196739065, false},
+		{202210927, false}, {(202210927 + 213154606) / 2, true},
+		{213154606, false}, {(213154606 + 224098278) / 2, true},
+		{224098278, false}, {(224098278 + 235042017) / 2, true},
+		{235042017, false}, {235042017 + interval, true},
+	}
+	ticks := trace.Ticks(a.Tick)
+	if len(ticks) != len(want) {
+		t.Fatalf("%d ticks: %+v", len(ticks), ticks)
+	}
+	for i, k := range ticks {
+		if off := k.AtNs/trace.TickNs - float64(want[i].cycles-origin); math.Abs(off) > 100 || k.Hidden() != want[i].hidden || k.Interpolated != want[i].hidden {
+			t.Errorf("tick %d: %+v, off by %.0f cycles; want hidden %v", i, k, off, want[i].hidden)
+		}
+	}
+	var longest [2]int64
+	for p := range trace.Periods {
+		state := 0
+		if p.Active {
+			state = 1
+		}
+		longest[state] = max(longest[state], p.Ticks)
+	}
+	const cost = 247557 // of I48, which stands alone
+	if over, short := longest[0]-interval, interval-longest[1]; math.Abs(float64(over-cost)) > 0.05*cost || math.Abs(float64(short-cost)) > 0.05*cost {
+		t.Errorf("inactive for up to %d cycles over the interval, active up to %d short of it; want some %d", over, short, cost)
+	}
+}
+
+// Practice problem 9.5: in Figure 9.3 each of the seven ticks finds the process
+// active, which makes 70 ms of user time and none of system time, where it was
+// active for 63.7 ms. In Figure 9.5 five of nine do, 50 ms, where it was active for
+// 47.6 (53.0 % of 89.8).
+func TestFiguresCharged(t *testing.T) {
+	for _, c := range []struct {
+		number                 string
+		mhz, activeMs          float64
+		ticks, others          int
+		segments, otherOnes    int
+		heldAtLeast, heldUnder float64 // ms, by practice problem 9.4
+	}{
+		{"9.3", 549.9, 63.7, 7, 0, 1, 0, 60, 80},
+		{"9.5", 548.1, 47.6, 5, 4, 4, 4, 10, 90},
+	} {
+		trace := figure(t, c.number, c.mhz)
+		a := Analyse(trace)
+		thread, others := trace.Charge(a.Tick)
+		if thread.UserTicks != c.ticks || thread.SystemTicks != 0 || others.Ticks() != c.others || thread.Charged().UserNs != float64(c.ticks)*10e6 {
+			t.Errorf("Figure %s: charged %+v, others %+v; want %d and %d ticks", c.number, thread, others, c.ticks, c.others)
+		}
+		if math.Abs(thread.Used.UserNs/1e6-c.activeMs) > 0.05 {
+			t.Errorf("Figure %s: active for %.2f ms, want %.1f", c.number, thread.Used.UserNs/1e6, c.activeMs)
+		}
+		if thread.Segments != c.segments || others.Segments != c.otherOnes {
+			t.Errorf("Figure %s: %d and %d segments, want %d and %d", c.number, thread.Segments, others.Segments, c.segments, c.otherOnes)
+		}
+		if above, below := thread.Bounds(); above != c.heldAtLeast*1e6 || below != c.heldUnder*1e6 {
+			t.Errorf("Figure %s: %v to %v ns", c.number, above, below)
+		}
+		checkBounds(t, "Figure "+c.number, thread)
+		if sum := thread.Used.SumNs() + others.Used.SumNs(); math.Abs(sum-trace.Ns(trace.Length)) > 1 {
+			t.Errorf("Figure %s: %v ns used, in a trace of %v", c.number, sum, trace.Ns(trace.Length))
+		}
+	}
+}
+
+// ticking is a simulated trace whose ticks are known.
+type ticking struct {
+	trace *Trace
+	comb  Comb
+	atNs  []float64
+	// hidden says of each tick that another thread had the CPU.
+	hidden []bool
+}
+
+// simulateTicks lets a thread be served ticks, and lose its CPU at random times.
+func simulateTicks(rng *rand.Rand) ticking {
+	period := 1e6 + 9e6*rng.Float64()
+	phase := period * rng.Float64()
+	k := ticking{trace: &Trace{TickNs: 1, CPU: 0}, comb: Comb{PeriodNs: stats.Estimate{Value: period}, PhaseNs: phase}}
+	end := 0.0
+	length := period * (5 + 40*rng.Float64())
+	lost := period * rng.ExpFloat64()
+	gap := func(from, ns float64, cause Cause) {
+		k.trace.Gaps = append(k.trace.Gaps, Gap{Start: int64(from), Ticks: int64(ns), Cause: cause})
+		end = from + ns
+	}
+	for at := phase; at < length; at += period {
+		for lost < at-1000 && lost < length {
+			if lost > end+1000 {
+				gap(lost, math.Min(2*period*rng.ExpFloat64()+2000, length-lost), Preempted)
+			}
+			lost = math.Max(lost, end) + 1500 + 2*period*rng.ExpFloat64()
+		}
+		k.atNs = append(k.atNs, at)
+		k.hidden = append(k.hidden, at < end)
+		if at > end && rng.Float64() < 0.95 { // the others were too short to be seen
+			k.comb.Gaps = append(k.comb.Gaps, len(k.trace.Gaps))
+			gap(at, math.Min(500+1e4*rng.Float64(), length-at), TimerTick)
+		}
+	}
+	k.trace.Length = int64(math.Max(length, end)) + 1
+	return k
+}
+
+// Every tick is found within a nanosecond, those that fell into inactive time are
+// told from the others, and each is charged to whoever had the CPU.
+func TestTicksOfSimulatedTraces(t *testing.T) {
+	for seed := range uint64(1000) {
+		k := simulateTicks(rand.New(rand.NewPCG(seed, 95)))
+		ticks := k.trace.Ticks(&k.comb)
+		if len(ticks) != len(k.atNs) {
+			t.Fatalf("seed %d: %d ticks, want %d", seed, len(ticks), len(k.atNs))
+		}
+		hidden := 0
+		for i, tick := range ticks {
+			if math.Abs(tick.AtNs-k.atNs[i]) > 1 || tick.Hidden() != k.hidden[i] {
+				t.Errorf("seed %d: %+v, want %v, hidden %v", seed, tick, k.atNs[i], k.hidden[i])
+			}
+			if k.hidden[i] {
+				hidden++
+			}
+		}
+		thread, others := k.trace.Charge(&k.comb)
+		if thread.UserTicks != len(ticks)-hidden || thread.SystemTicks != 0 || others.Ticks() != hidden {
+			t.Errorf("seed %d: charged %+v, others %+v, of %d with %d hidden", seed, thread, others, len(ticks), hidden)
+		}
+		checkBounds(t, "the thread", thread)
+		checkBounds(t, "others", others)
+		if sum := thread.Used.SumNs() + others.Used.SumNs(); math.Abs(sum-float64(k.trace.Length)) > 1 {
+			t.Errorf("seed %d: %v ns used of %v", seed, sum, k.trace.Length)
+		}
+	}
+}
+
+// A tick that fell into a gap is charged by who had the CPU in it.
+func TestHiddenTicksByCause(t *testing.T) {
+	for cause, want := range map[Cause]string{
+		Preempted: "others", Throttled: "others", Stopped: "others", Migrated: "others",
+		PageFault: "system", Runtime: "system", Interrupt: "user", Hypervisor: "user", Unexplained: "user",
+	} {
+		trace := &Trace{TickNs: 1, Length: 1e6, Gaps: []Gap{{Start: 400e3, Ticks: 200e3, Cause: cause}}}
+		thread, others := trace.Charge(&Comb{PeriodNs: stats.Estimate{Value: 1e6}, PhaseNs: 500e3})
+		got := map[string]int{"user": thread.UserTicks, "system": thread.SystemTicks, "others": others.Ticks()}
+		if got[want] != 1 || got["user"]+got["system"]+got["others"] != 1 {
+			t.Errorf("%v: %v, want it charged to %s", cause, got, want)
+		}
+	}
+}
+
+// Two gaps without the CPU that touch are one segment of the others.
+func TestTouchingLosses(t *testing.T) {
+	trace := &Trace{TickNs: 1, Length: 100, Gaps: []Gap{
+		{Start: 10, Ticks: 10, Cause: Preempted}, {Start: 20, Ticks: 5, Cause: Stopped}, {Start: 60, Ticks: 5, Cause: Preempted},
+	}}
+	thread, others := trace.Charge(&Comb{PeriodNs: stats.Estimate{Value: 100}, PhaseNs: 50})
+	if thread.Segments != 3 || others.Segments != 2 || others.Used.SumNs() != 20 || thread.Used.SumNs() != 80 {
+		t.Errorf("%+v, others %+v", thread, others)
+	}
+}
+
+// Combs and traces that hold nothing are no endless loop, and no crash.
+func TestTicksOfNothing(t *testing.T) {
+	for _, period := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		comb := Comb{PeriodNs: stats.Estimate{Value: period}}
+		if ticks := (&Trace{TickNs: 1, Length: 100}).Ticks(&comb); len(ticks) > 0 {
+			t.Errorf("a period of %v: %v", period, ticks)
+		}
+	}
+	if ticks := (&Trace{TickNs: 1}).Ticks(&Comb{PeriodNs: stats.Estimate{Value: 10}}); len(ticks) != 0 {
+		t.Errorf("%v", ticks)
+	}
+}

@@ -1,0 +1,41 @@
+package activity
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// SleepRange is how long a sleep of the given time may last where the system
+// counts timer interrupts, an interval apart, and wakes the sleeper with the one
+// that makes the count large enough: more than above, and at most longest. The
+// call comes anywhere between two interrupts, and the rest of its own interval
+// counts as a whole one (Bryant 2003, homework 9.12 A). A time that is no whole
+// number of intervals is rounded up to one.
+func SleepRange(sleep, interval time.Duration) (above, longest time.Duration, err error) {
+	if sleep <= 0 || interval <= 0 {
+		return 0, 0, fmt.Errorf("activity: a sleep of %v at an interval of %v: both have to be above zero", sleep, interval)
+	}
+	ticks := (sleep-1)/interval + 1
+	if ticks > math.MaxInt64/interval {
+		return 0, 0, fmt.Errorf("activity: a sleep of %v at an interval of %v is longer than a duration can be: choose a shorter one", sleep, interval)
+	}
+	return (ticks - 1) * interval, ticks * interval, nil
+}
+
+// TrueRates are the true rates that a reading of the source's mhz may stand for,
+// which counts cycles during a sleep, as [SleepRange] has it, and divides them by
+// the time asked for: at least slowest, and below fastest, in the unit of the
+// reading (Bryant 2003, Figure 9.10 and homework 9.12 B). Nothing bounds the rate
+// from above, and fastest is +Inf, where the sleep is a single interval.
+func TrueRates(reading float64, sleep, interval time.Duration) (slowest, fastest float64, err error) {
+	if !(reading > 0) || math.IsInf(reading, 0) {
+		return 0, 0, fmt.Errorf("activity: a clock rate of %v: it has to be above zero and finite", reading)
+	}
+	above, longest, err := SleepRange(sleep, interval)
+	if err != nil {
+		return 0, 0, err
+	}
+	cycles := reading * float64(sleep)
+	return cycles / float64(longest), cycles / float64(above), nil
+}
