@@ -1,7 +1,7 @@
 package activity
 
 import (
-	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -24,8 +24,29 @@ type Analysis struct {
 	// SliceNs is how long the thread typically ran between two preemptions, NaN
 	// where it was never preempted twice.
 	SliceNs float64
+	// SwitchNs is what a typical preemption cost beyond the wait for the CPU: the
+	// interrupt that led to it, the choice of the next thread, both context
+	// switches as far as the kernel counts them as neither's wait, and the way
+	// back. The caches that the other thread left cold come on top. It is the
+	// median of the preempted gaps less their run-queue wait, NaN without any.
+	SwitchNs float64
 	// WaitNs is the run-queue wait that the kernel counted during the trace.
 	WaitNs float64
+	// Timer sets the interrupts of this CPU's timer against those found in the
+	// trace, nil where the kernel does not tell.
+	Timer *TimerCount
+}
+
+// TimerCount is how many interrupts of its timer the kernel counted on the
+// trace's CPU, and where they are in the trace. Counted may exceed the others by
+// those that the trace did not see, of which Own gaps hold some.
+type TimerCount struct {
+	// Counted in the part of the trace whose gaps were kept.
+	Counted int
+	// Teeth and Hidden are the tick's ([Comb]).
+	Teeth, Hidden int
+	// Sleepers are gaps put down to the rest: a timer also wakes who sleeps.
+	Sleepers int
 }
 
 // Total is what a cause took.
@@ -48,6 +69,7 @@ type Undisturbed struct {
 }
 
 // Analyse puts each gap of the trace down to a cause, as Gap.Cause, and sums up.
+// It takes time in proportion to the number of gaps.
 func Analyse(t *Trace) *Analysis {
 	for i := range t.Gaps {
 		t.Gaps[i].Cause = Unexplained
@@ -56,40 +78,71 @@ func Analyse(t *Trace) *Analysis {
 		}
 	}
 	a := &Analysis{ActiveRatio: t.ActiveRatio(), Causes: map[Cause]Total{}, ClockHz: math.NaN()}
-	t.blameSwitches()
+	a.SwitchNs = t.blameJoins(func(c Cause) bool { return c != Hypervisor })
 	a.Combs = t.combs(t.hints())
 	t.blameCombs(a)
-	t.blameRest()
+	if t.Kernel.Virtual {
+		t.blameJoins(func(c Cause) bool { return c == Hypervisor })
+	}
+	t.blameRest(a)
 	a.sum(t)
 	return a
 }
 
-// hints are the periods that the kernel's own timer may have.
-func (t *Trace) hints() []float64 {
-	if t.Kernel.TickHz > 0 {
-		return []float64{1e9 / t.Kernel.TickHz}
+// seen is how much of the trace its gaps tell of: all, or up to the last gap that
+// was kept.
+func (t *Trace) seen() int64 {
+	if n := len(t.Gaps); t.Dropped > 0 && n > 0 {
+		return t.Gaps[n-1].End()
 	}
-	return nil
+	return t.Length
 }
 
-// blameSwitches settles the gaps that the kernel's counters explain. A join that
-// accounts for several gaps settles those that make up a good part of them.
-func (t *Trace) blameSwitches() {
+// counted is the part of a count of the whole trace that fell into what the gaps
+// tell of.
+func (t *Trace) counted(n uint64) int {
+	return int(math.Round(float64(n) * float64(t.seen()) / float64(max(t.Length, 1))))
+}
+
+// hints are the periods that the kernel's own timer may have. A tickless kernel
+// has none: it counts far fewer interrupts than its rate would bring.
+func (t *Trace) hints() []float64 {
+	ticks := t.Kernel.TickHz * t.Ns(t.Length) / 1e9
+	if !(ticks > 0) || t.Kernel.Known && float64(t.Kernel.TimerInterrupts) < presence*t.ActiveRatio()*ticks {
+		return nil
+	}
+	return []float64{1e9 / t.Kernel.TickHz}
+}
+
+// blameJoins settles the gaps that are still unexplained and to which the
+// kernel's counters give a cause that is settled now. A join that accounts for
+// several gaps settles those that make up a good part of them. CPU time that is
+// missing is the last to be asked about: a kernel that keeps the time of its
+// interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING) leaves it out of CPU time too.
+// It returns what a preemption typically took beyond the wait.
+func (t *Trace) blameJoins(settled func(Cause) bool) (switchNs float64) {
 	cpu := t.CPU
+	var beyond []float64
 	for _, j := range t.Joins {
 		var ticks int64
 		for _, g := range t.Gaps[j.From : j.Gap+1] {
 			ticks += g.Ticks
 		}
-		if cause := j.cause(t.Ns(ticks), t.Ns(j.Ticks), cpu); cause != Unexplained {
+		cause := j.cause(t.Ns(ticks), t.Ns(j.Ticks), cpu)
+		if cause == Preempted && j.Use.WaitNs > 0 {
+			beyond = append(beyond, math.Max(0, t.Ns(ticks)-float64(j.Use.WaitNs)))
+		}
+		if cause != Unexplained && settled(cause) {
 			for i := j.From; i <= j.Gap; i++ {
-				if 10*t.Gaps[i].Ticks > ticks {
+				open := t.Gaps[i].Cause == Unexplained || t.Gaps[i].Cause == Runtime
+				if open && 10*t.Gaps[i].Ticks > ticks {
 					t.Gaps[i].Cause = cause
 				}
 			}
 		}
 		cpu = j.Use.CPU
 	}
+	return stats.Median(beyond)
 }
 
 // parkedNs is the most that the Go scheduler is taken to park the thread for.
@@ -101,10 +154,11 @@ const mostOf = 0.5
 // cause says what the counters of a join make of its gap, of gapNs, given the
 // time since the look before, and the CPU then (-1 where that is not known).
 //
-// The reading loop never waits for anything, so that a voluntary switch in it
-// can only be a stop; between two spells the Go scheduler parks the thread now
-// and then, for far less than a millisecond. What is missing from its CPU time
-// without a wait was taken by the hypervisor, where the kernel knows of steal.
+// The reading loop never waits for anything, so that a thread that slept was
+// stopped, if the process was continued then, or else parked by the Go runtime,
+// which also takes the thread away for a moment between two spells. What is
+// missing from its CPU time without a wait was taken by the hypervisor, where
+// there is one and the kernel knows of steal.
 func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	use := j.Use
 	wait := float64(use.WaitNs)
@@ -112,12 +166,12 @@ func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	switch {
 	case j.Throttled:
 		return Throttled
-	case j.Between && gapNs < parkedNs && wait < mostOf*gapNs:
-		return Runtime
-	case use.VoluntarySwitches > 0 && wait < mostOf*gapNs:
+	case j.Continued && missing >= mostOf*gapNs:
 		return Stopped
 	case cpu >= 0 && use.CPU != cpu:
 		return Migrated
+	case (use.VoluntarySwitches > 0 || j.Between && gapNs < parkedNs) && wait < mostOf*gapNs:
+		return Runtime
 	case wait >= mostOf*gapNs, use.InvoluntarySwitches > 0:
 		return Preempted
 	case missing >= mostOf*gapNs:
@@ -131,16 +185,18 @@ func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 // blameCombs tells this kernel's tick from combs that it knows nothing of, and
 // puts their gaps down to them.
 func (t *Trace) blameCombs(a *Analysis) {
+	a.Tick = t.tickAmong(a.Combs)
+	if a.Tick != nil && t.Kernel.TickHz > 0 {
+		a.ClockHz = a.Tick.PeriodNs.Value / t.TickNs * t.Kernel.TickHz
+	}
 	for i := range a.Combs {
 		c := &a.Combs[i]
-		c.Source = Hypervisor
-		if a.Tick == nil && t.isTick(*c) {
-			c.Source, a.Tick = TimerTick, c
-			if t.Kernel.TickHz > 0 {
-				a.ClockHz = c.PeriodNs.Value / t.TickNs * t.Kernel.TickHz
-			}
-		}
-		if c.Source == Hypervisor && !t.Kernel.Virtual {
+		switch {
+		case c == a.Tick:
+			c.Source = TimerTick
+		case t.Kernel.Virtual:
+			c.Source = Hypervisor
+		default:
 			c.Source = Interrupt // a device's, or a firmware's
 		}
 		for _, i := range c.Gaps {
@@ -151,48 +207,90 @@ func (t *Trace) blameCombs(a *Analysis) {
 	}
 }
 
+// tickAmong is the comb that is this kernel's tick: the one whose period is
+// nearest to the tick's, or else the first that can be; nil where none can.
+func (t *Trace) tickAmong(combs []Comb) *Comb {
+	var tick *Comb
+	for i := range combs {
+		c := &combs[i]
+		if t.isTick(*c) && (tick == nil || t.offTick(*c) < t.offTick(*tick)) {
+			tick = c
+		}
+	}
+	return tick
+}
+
+// offTick is how far the comb's period is from that of the kernel's tick, as a
+// share of it; 0 where the tick's is not known.
+func (t *Trace) offTick(c Comb) float64 {
+	if t.Kernel.TickHz == 0 {
+		return 0
+	}
+	return math.Abs(c.PeriodNs.Value*t.Kernel.TickHz/1e9 - 1)
+}
+
 // isTick reports that the comb is this kernel's: it has the period of the
 // kernel's tick, and the kernel counted about as many timer interrupts or more
 // (a local timer also serves sleepers).
 func (t *Trace) isTick(c Comb) bool {
-	if t.Kernel.TickHz > 0 && math.Abs(c.PeriodNs.Value*t.Kernel.TickHz/1e9-1) > hintReach {
+	if t.offTick(c) > hintReach {
 		return false
 	}
-	return !t.Kernel.Known || float64(t.Kernel.TimerInterrupts) > 0.8*float64(len(c.Gaps))
+	return !t.Kernel.Known || float64(t.counted(t.Kernel.TimerInterrupts)) > 0.8*float64(len(c.Gaps))
 }
 
 // blameRest settles what no switch and no comb explains. As many of the gaps as
-// the kernel counted other interrupts are put down to these, the longest first,
-// as an interrupt takes longer than whatever else a core does; on a virtual
-// machine the others of an interrupt's length are the hypervisor's.
-func (t *Trace) blameRest() {
-	left := t.Kernel.OtherInterrupts
+// the kernel counted other interrupts, and timers of sleepers, are put down to
+// these, the longest first, as an interrupt takes longer than whatever else a
+// core does; on a virtual machine the others of an interrupt's length are the
+// hypervisor's.
+func (t *Trace) blameRest(a *Analysis) {
+	others, sleepers := t.counted(t.Kernel.OtherInterrupts), 0
 	if t.Kernel.Known {
-		ticks := uint64(0)
-		for _, g := range t.Gaps {
-			if g.Cause == TimerTick {
-				ticks++
-			}
-		}
-		if t.Kernel.TimerInterrupts > ticks {
-			left += t.Kernel.TimerInterrupts - ticks // timers of sleepers
-		}
+		a.Timer = t.countTimer(a.Tick)
+		sleepers = max(0, a.Timer.Counted-a.Timer.Teeth-a.Timer.Hidden)
 	}
-	var rest []int
+	rest := make([]int64, 0, len(t.Gaps))
 	for i, g := range t.Gaps {
-		if g.Cause == Unexplained && t.Ns(g.Ticks) >= shortestInterruptNs {
-			rest = append(rest, i)
+		if t.isRest(i) {
+			rest = append(rest, g.Ticks)
 		}
 	}
-	slices.SortFunc(rest, func(i, j int) int { return cmp.Compare(t.Gaps[j].Ticks, t.Gaps[i].Ticks) })
-	for n, i := range rest {
+	slices.Sort(rest)
+	left := min(others+sleepers, len(rest))
+	if a.Timer != nil {
+		a.Timer.Sleepers = min(sleepers, left)
+	}
+	shortest := int64(math.MaxInt64)
+	if left > 0 {
+		shortest = rest[len(rest)-left]
+	}
+	for i, g := range t.Gaps {
 		switch {
-		case uint64(n) < left:
+		case !t.isRest(i):
+		case g.Ticks >= shortest && left > 0:
 			t.Gaps[i].Cause = Interrupt
+			left--
 		case t.Kernel.Virtual:
 			t.Gaps[i].Cause = Hypervisor
 		}
 	}
+}
+
+// isRest reports that a gap may be an interrupt, and nothing has explained it.
+func (t *Trace) isRest(i int) bool {
+	g := t.Gaps[i]
+	return g.Cause == Unexplained && t.Ns(g.Ticks) >= shortestInterruptNs
+}
+
+// countTimer sets the kernel's count of its timer against the tick that was
+// found.
+func (t *Trace) countTimer(tick *Comb) *TimerCount {
+	c := &TimerCount{Counted: t.counted(t.Kernel.TimerInterrupts)}
+	if tick != nil {
+		c.Teeth, c.Hidden = len(tick.Gaps), tick.Hidden
+	}
+	return c
 }
 
 // shortestInterruptNs is the least that serving an interrupt takes: entry, exit
@@ -201,39 +299,98 @@ const shortestInterruptNs = 500
 
 // sum fills in what follows from the causes.
 func (a *Analysis) sum(t *Trace) {
+	var totals [causes]Total
 	for _, g := range t.Gaps {
-		total := a.Causes[g.Cause]
+		total := &totals[g.Cause]
 		total.Count++
 		total.TotalNs += t.Ns(g.Ticks)
 		total.WorstNs = math.Max(total.WorstNs, t.Ns(g.Ticks))
-		a.Causes[g.Cause] = total
+	}
+	for cause, total := range totals {
+		if total.Count > 0 {
+			a.Causes[Cause(cause)] = total
+		}
 	}
 	for _, j := range t.Joins {
 		a.WaitNs += float64(j.Use.WaitNs)
 	}
-	all := t.activeStretches(func(c Cause) bool { return c != Runtime })
-	kept := t.activeStretches(func(c Cause) bool { return c == Preempted || c == Throttled || c == Migrated || c == Stopped })
-	a.SliceNs = stats.Median(kept[:max(0, len(kept)-1)])
-	for _, length := range []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6} {
+	any := t.roomFor(undisturbedNs, func(c Cause) bool { return c != Runtime })
+	kept := t.roomFor(undisturbedNs, keptFromCPU)
+	for i, length := range undisturbedNs {
 		u := Undisturbed{LengthNs: length}
-		u.Probability, u.Trials = ExpectedTrials(all, length)
-		u.Unpreempted, u.UnpreemptedTrials = ExpectedTrials(kept, length)
+		u.Probability, u.Trials = any.trials(i)
+		u.Unpreempted, u.UnpreemptedTrials = kept.trials(i)
 		a.Undisturbed = append(a.Undisturbed, u)
+	}
+	var slicesNs []float64
+	for stretch, ended := range t.activeStretches(keptFromCPU) {
+		if ended {
+			slicesNs = append(slicesNs, stretch)
+		}
+	}
+	a.SliceNs = math.NaN()
+	if len(slicesNs) > 1 {
+		a.SliceNs = stats.Median(slicesNs)
 	}
 }
 
-// activeStretches are the times, in nanoseconds, between gaps of the causes that
-// disturb; other gaps count as part of the stretch.
-func (t *Trace) activeStretches(disturbs func(Cause) bool) []float64 {
-	var stretches []float64
-	from := int64(0)
-	for _, g := range t.Gaps {
-		if disturbs(g.Cause) {
-			stretches = append(stretches, t.Ns(g.Start-from))
-			from = g.End()
+// undisturbedNs are the lengths of work that an analysis tells of.
+var undisturbedNs = []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6}
+
+// keptFromCPU are the causes by which the thread loses its CPU to another.
+func keptFromCPU(c Cause) bool {
+	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
+}
+
+// activeStretches yields the times, in nanoseconds, between gaps of the causes
+// that disturb, and whether such a gap ended them; other gaps count as part of
+// the stretch.
+func (t *Trace) activeStretches(disturbs func(Cause) bool) iter.Seq2[float64, bool] {
+	return func(yield func(float64, bool) bool) {
+		from := int64(0)
+		for _, g := range t.Gaps {
+			if disturbs(g.Cause) {
+				if !yield(t.Ns(g.Start-from), true) {
+					return
+				}
+				from = g.End()
+			}
+		}
+		if end := t.seen(); end > from {
+			yield(t.Ns(end-from), false)
 		}
 	}
-	return append(stretches, t.Ns(t.Length-from))
+}
+
+// room is how much of some active stretches work of each length can start in, so
+// that it's done before the stretch ends.
+type room struct {
+	lengthsNs, roomNs []float64
+	totalNs           float64
+}
+
+func (t *Trace) roomFor(lengthsNs []float64, disturbs func(Cause) bool) *room {
+	r := &room{lengthsNs: lengthsNs, roomNs: make([]float64, len(lengthsNs))}
+	for stretch := range t.activeStretches(disturbs) {
+		r.add(stretch)
+	}
+	return r
+}
+
+func (r *room) add(stretchNs float64) {
+	r.totalNs += stretchNs
+	for i, length := range r.lengthsNs {
+		r.roomNs[i] += math.Max(0, stretchNs-length)
+	}
+}
+
+// trials is the probability that work of the length of that number is done in
+// one stretch, and the trials expected for three that are.
+func (r *room) trials(i int) (probability, trials float64) {
+	if r.totalNs > 0 {
+		probability = r.roomNs[i] / r.totalNs
+	}
+	return probability, 3 / probability
 }
 
 // ExpectedTrials is the probability that work of a length, begun at any moment
@@ -241,13 +398,9 @@ func (t *Trace) activeStretches(disturbs func(Cause) bool) []float64 {
 // expected for three that are (Bryant 2003, practice problem 9.7). The trials
 // are +Inf where no stretch is long enough.
 func ExpectedTrials(stretchesNs []float64, lengthNs float64) (probability, trials float64) {
-	var room, total float64
+	r := &room{lengthsNs: []float64{lengthNs}, roomNs: make([]float64, 1)}
 	for _, s := range stretchesNs {
-		room += math.Max(0, s-lengthNs)
-		total += s
+		r.add(s)
 	}
-	if total > 0 {
-		probability = room / total
-	}
-	return probability, 3 / probability
+	return r.trials(0)
 }

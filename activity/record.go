@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,9 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 	}
 	// A collection would stop the recording thread and be taken for the system's.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	continued := watchContinuations()
 	r.run(ctx)
+	r.trace.continued(continued.count())
 	return r.trace, ctx.Err()
 }
 
@@ -175,6 +178,12 @@ func (r *recorder) run(ctx context.Context) {
 	collections := collectionsSoFar()
 	until := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
 	spell := int64(spellNs / t.TickNs)
+	before := ReadAccounts(r.options.Root, t.CPU)
+	if r.thread != nil {
+		if use, err := r.thread.Look(); err == nil {
+			r.looked = use // what was counted while the trace was prepared is not the trace's
+		}
+	}
 	r.start = r.clock.Read()
 	r.last, r.lookedAt = r.start, r.start
 	for r.last-r.start < until && len(t.Gaps) < r.options.MostGaps && ctx.Err() == nil {
@@ -184,6 +193,10 @@ func (r *recorder) run(ctx context.Context) {
 			Until:     min(r.last+spell, r.start+until),
 		}
 		n, now := r.clock.Gaps(r.last, w, r.batch[:min(batchGaps, r.options.MostGaps-len(t.Gaps))])
+		if now < r.last {
+			t.Caveats = append(t.Caveats, fmt.Sprintf("%s stepped back by %.4g ms, as counters do that are set anew when a machine resumes: the trace ends there", r.clock.Name, t.Ns(r.last-now)/1e6))
+			break
+		}
 		kept := r.take(r.batch[:n])
 		between := n > 0 && r.batch[n-1].Before == r.last
 		r.last = now
@@ -192,6 +205,8 @@ func (r *recorder) run(ctx context.Context) {
 		}
 	}
 	t.Length = r.last - r.start
+	t.Accounts = ReadAccounts(r.options.Root, t.CPU).Since(before)
+	t.Caveats = append(t.Caveats, t.Accounts.Caveats...)
 	if n := collectionsSoFar() - collections; n > 0 {
 		t.Caveats = append(t.Caveats, fmt.Sprintf("%d garbage collections of this process fell into the trace", n))
 	}
@@ -244,14 +259,37 @@ func (r *recorder) join(gap int, between bool) {
 		return
 	}
 	j := Join{From: gap, Gap: gap, Use: use.Since(r.looked), Ticks: r.last - r.lookedAt, Between: between}
-	if t.Ns(t.Gaps[gap].Ticks) > throttleNs {
-		j.Throttled = r.group.Throttled()
-	}
 	if r.pending >= 0 {
 		j.From, r.pending = r.pending, -1
 	}
+	if t.Ns(r.last-r.start-t.Gaps[j.From].Start) > throttleNs {
+		j.Throttled = r.group.Throttled()
+	}
 	t.Joins = append(t.Joins, j)
 	r.looked, r.lookedAt = use, r.last
+}
+
+// continued marks the joins in which the process was stopped, given how often it
+// was continued: those that slept longest. The loop waits for nothing, so that
+// others gave up the CPU for the Go runtime.
+func (t *Trace) continued(times int) {
+	var slept []int
+	for n, j := range t.Joins {
+		if j.Use.VoluntarySwitches > 0 {
+			slept = append(slept, n)
+		}
+	}
+	slices.SortFunc(slept, func(a, b int) int {
+		return cmp.Compare(t.Joins[b].awayNs(t), t.Joins[a].awayNs(t))
+	})
+	for _, n := range slept[:min(times, len(slept))] {
+		t.Joins[n].Continued = true
+	}
+}
+
+// awayNs is how long the thread neither ran nor could have run.
+func (j Join) awayNs(t *Trace) float64 {
+	return t.Ns(j.Ticks) - float64(j.Use.CPUNs) - float64(j.Use.WaitNs)
 }
 
 // countInterrupts takes what the kernel counted on the trace's CPU.

@@ -34,6 +34,9 @@ type Trace struct {
 	DroppedTicks int64
 	// Kernel is what the kernel counted while the trace was recorded.
 	Kernel Kernel
+	// Accounts are what the kernel charged meanwhile to the thread, its process and
+	// its CPU.
+	Accounts Accounts
 	// Caveats say what could not be had.
 	Caveats []string
 }
@@ -60,6 +63,8 @@ type Join struct {
 	Use       machine.ThreadUse
 	Ticks     int64 // between the two looks
 	Throttled bool  // the control group was throttled in between
+	// Continued is true where this process was continued after a stop by a signal.
+	Continued bool
 	// Between is true where the gap began between two spells of the reading
 	// loop, where the Go scheduler may take the thread away for a moment.
 	Between bool

@@ -149,6 +149,20 @@ func (s Spectrum) Summits(above float64, limit int) (found []Summit, height floa
 	return found, height
 }
 
+// Highest is the highest amplitude within reach of a frequency, and in any case
+// next to it; of height 0 where the spectrum does not go that far.
+func (s Spectrum) Highest(f, reach float64) Summit {
+	var top Summit
+	from := max(1, int((f-reach)/s.Step))
+	to := int(math.Min(float64(len(s.Amplitudes)-1), math.Ceil((f+reach)/s.Step)))
+	for i := from; i <= to; i++ {
+		if s.Amplitudes[i] > top.Height {
+			top = Summit{float64(i) * s.Step, s.Amplitudes[i]}
+		}
+	}
+	return top
+}
+
 func (s Spectrum) isSummit(i int) bool {
 	return i > 0 && s.Amplitudes[i] >= s.Amplitudes[i-1] &&
 		(i+1 == len(s.Amplitudes) || s.Amplitudes[i] >= s.Amplitudes[i+1])
@@ -175,4 +189,66 @@ func Climb(score func(float64) float64, f, reach, extent float64) (float64, floa
 		try(centre - step)
 	}
 	return best, height
+}
+
+// Follow sharpens a frequency at which a [Spectrum] of the first extent of the
+// sorted points peaks: over ever longer stretches, up to all of them. Each point
+// is looked at once, since the resultants of short blocks turn with the frequency
+// as a whole.
+func Follow(sorted []float64, f, extent float64) (best float64) {
+	best = f
+	span := sorted[len(sorted)-1] - sorted[0]
+	blocks := resultants(sorted, f, extent/blocksPerExtent)
+	extent = math.Min(extent, span)
+	reach := 1 / (2 * extent)
+	for extent > 0 {
+		n := 0
+		for n < len(blocks) && blocks[n].at <= sorted[0]+extent {
+			n++
+		}
+		score := func(g float64) float64 { return turned(blocks[:n], g-f) }
+		best, _ = Climb(score, best, reach, extent)
+		if extent == span {
+			break
+		}
+		reach = 1 / (4 * extent)
+		extent = math.Min(4*extent, span)
+	}
+	return best
+}
+
+// blocksPerExtent keeps a block so short that a frequency as far off as the
+// spectrum of the extent allows turns by a small part of a circle in it.
+const blocksPerExtent = 32
+
+// block is the resultant of the points about one place.
+type block struct {
+	at  float64
+	sum complex128
+}
+
+// resultants are those of the blocks of that width that hold points.
+func resultants(sorted []float64, f, width float64) []block {
+	var blocks []block
+	for from := 0; from < len(sorted); {
+		to := from + 1
+		for to < len(sorted) && sorted[to] < sorted[from]+width {
+			to++
+		}
+		blocks = append(blocks, block{(sorted[from] + sorted[to-1]) / 2, Resultant(sorted[from:to], f)})
+		from = to
+	}
+	return blocks
+}
+
+// turned is how long the resultant of all blocks is at a frequency that lies by
+// so much above that of their own resultants.
+func turned(blocks []block, by float64) float64 {
+	var sum complex128
+	for _, b := range blocks {
+		turns := by * (b.at - blocks[0].at)
+		sin, cos := math.Sincos(2 * math.Pi * (turns - math.Floor(turns)))
+		sum += b.sum * complex(cos, sin)
+	}
+	return cmplx.Abs(sum)
 }

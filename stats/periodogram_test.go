@@ -55,3 +55,42 @@ func TestSummitsOfPartialLattice(t *testing.T) {
 		}
 	}
 }
+
+// A comb of which the first fiftieth of the points shows the frequency roughly is
+// followed over all of them to a small part of what their span can resolve,
+// among ten times as many points that belong to no comb.
+func TestFollow(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		quantum := 3 + 5*rng.Float64()
+		span := 3000 * quantum
+		var x []float64
+		for k := range 3000 {
+			x = append(x, float64(k)*quantum+0.05*rng.NormFloat64())
+			for range 10 {
+				x = append(x, span*rng.Float64())
+			}
+		}
+		slices.Sort(x)
+		extent := span / 8
+		f := Follow(x, 1/quantum+(2*rng.Float64()-1)/(4*extent), extent)
+		if off := (f*quantum - 1) * 3000; math.Abs(off) > 0.1 {
+			t.Errorf("seed %d: off by %.3f of a period over the span", seed, off)
+		}
+	}
+	if f := Follow([]float64{5}, 0.25, 10); f != 0.25 {
+		t.Errorf("one point moves the frequency to %v", f)
+	}
+}
+
+func TestHighest(t *testing.T) {
+	s := Spectrum{Step: 0.5, Amplitudes: []float64{9, 1, 3, 2, 5, 4}} // at 0, 0.5 ... 2.5
+	for _, c := range []struct {
+		f, reach float64
+		want     Summit
+	}{{1, 0.5, Summit{1, 3}}, {1.2, 0, Summit{1, 3}}, {2.2, 0.9, Summit{2, 5}}, {0.2, 5, Summit{2, 5}}, {4, 0.5, Summit{}}} {
+		if got := s.Highest(c.f, c.reach); got != c.want {
+			t.Errorf("within %v of %v: %v, want %v", c.reach, c.f, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package activity
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/machine"
+)
+
+// Three preemptions that took 3, 5 and 4 µs beyond the wait, and a stop, which
+// is none.
+func TestSwitchNs(t *testing.T) {
+	trace := &Trace{TickNs: 0.5, CPU: -1, Length: 200e6}
+	for i, beyondNs := range []int64{3000, 5000, 4000} {
+		trace.Gaps = append(trace.Gaps, Gap{Start: int64(i+1) * 20e6, Ticks: 2 * (4e6 + beyondNs)})
+		trace.Joins = append(trace.Joins, Join{From: i, Gap: i, Ticks: 20e6, Use: machine.ThreadUse{WaitNs: 4e6, InvoluntarySwitches: 1}})
+	}
+	trace.Gaps = append(trace.Gaps, Gap{Start: 100e6, Ticks: 50e6})
+	trace.Joins = append(trace.Joins, Join{From: 3, Gap: 3, Ticks: 60e6, Continued: true, Use: machine.ThreadUse{VoluntarySwitches: 1}})
+	if a := Analyse(trace); a.SwitchNs != 4000 || a.Causes[Preempted].Count != 3 || a.Causes[Stopped].Count != 1 {
+		t.Errorf("a switch takes %v ns; causes %v", a.SwitchNs, a.Causes)
+	}
+	if a := Analyse(&Trace{TickNs: 1, Length: 100}); !math.IsNaN(a.SwitchNs) || a.Timer != nil {
+		t.Errorf("without any switch: %v ns; timer %v", a.SwitchNs, a.Timer)
+	}
+}
+
+// What the kernel counted beyond the tick are timers of sleepers, as far as there
+// are gaps for them, and the counts of a trace that dropped gaps are those of
+// what was kept.
+func TestTimerCount(t *testing.T) {
+	const teeth = 100
+	trace := &Trace{TickNs: 1, CPU: -1, Length: 4e6 * teeth, Kernel: Kernel{Known: true, TickHz: 250, TimerInterrupts: teeth + 7}}
+	for k := range int64(teeth) {
+		trace.Gaps = append(trace.Gaps, Gap{Start: 4e6*k + 1e6, Ticks: 3000 + 10*k%70})
+		if k%20 == 9 {
+			trace.Gaps = append(trace.Gaps, Gap{Start: 4e6*k + 2e6 + 7919*k*k%1e6, Ticks: 2000})
+		}
+	}
+	a := Analyse(trace)
+	if a.Tick == nil || *a.Timer != (TimerCount{Counted: teeth + 7, Teeth: teeth, Sleepers: 5}) || a.Causes[Interrupt].Count != 5 {
+		t.Errorf("%+v, %v", a.Timer, a.Causes)
+	}
+	if a.Tick != nil && (a.Tick.LeastNs != 3000 || a.Tick.WorstNs != 3060) {
+		t.Errorf("a tick takes %v to %v ns, want 3000 to 3060", a.Tick.LeastNs, a.Tick.WorstNs)
+	}
+	last := trace.Gaps[len(trace.Gaps)-1]
+	trace.Dropped, trace.Length, trace.Kernel.TimerInterrupts = 1, 2*last.End(), 2*(teeth+7)
+	if a := Analyse(trace); a.Tick == nil || a.Timer.Counted != teeth+7 || a.Tick.Expected != teeth {
+		t.Errorf("half dropped: %+v of a tick %+v", a.Timer, a.Tick)
+	}
+}
+
+// A break parts strangers from the least costs, if chance allows for as many.
+func TestForeign(t *testing.T) {
+	var costs []float64
+	for i := range 1000 {
+		costs = append(costs, 4000+float64(i)*float64(i)/1000)
+	}
+	two := append([]float64{1500, 2900}, costs...)
+	for _, c := range []struct {
+		costs      []float64
+		most, want int
+	}{{costs, 3, 0}, {two, 0, 0}, {two, 1, 1}, {two, 2, 2}, {two, 5, 2}, {two[:5], 2, 0}, {nil, 2, 0}} {
+		if got := foreign(c.costs, c.most); got != c.want {
+			t.Errorf("of %d costs, %d may be strangers: %d are, want %d", len(c.costs), c.most, got, c.want)
+		}
+	}
+}
+
+// A comb that a spectrum showed at twice its frequency is found at its own.
+func TestCombAtItsHarmonic(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		periodNs := 6e6 + 6e6*rng.Float64()
+		trace := world{lengthNs: 3e9, combs: []source{someHost(rng, periodNs)}, others: usual()}.simulate(rng)
+		for _, harmonic := range []float64{1, 2} {
+			s := newCombSearch(trace.Trace, nil)
+			if !s.tryFrequency(s.arrivals(rung{}), harmonic/periodNs, s.seenNs, 1) {
+				t.Errorf("seed %d: no comb at %v times the frequency", seed, harmonic)
+			} else if got := s.found[0].PeriodNs.Value; math.Abs(got/periodNs-1) > 1e-4 {
+				t.Errorf("seed %d: at %v times the frequency a comb of %.0f ns, want %.0f", seed, harmonic, got, periodNs)
+			}
+		}
+	}
+}

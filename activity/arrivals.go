@@ -1,0 +1,320 @@
+package activity
+
+import (
+	"math"
+	"slices"
+)
+
+// arrivals are the times, in nanoseconds since the trace began and ascending, at
+// which gaps begin among which combs are looked for.
+type arrivals []float64
+
+// crowdSizes are how many gaps are looked at, the longest first.
+var crowdSizes = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18}
+
+// sampledLengths are enough gaps to know how long they are.
+const sampledLengths = 1 << 16
+
+// eligible reports that a gap may belong to a comb: as long as an interrupt, not
+// the recording's own, and not taken.
+func (s *combSearch) eligible(i int) bool {
+	g := s.trace.Gaps[i]
+	return !g.Own && !s.taken[i] && s.trace.Ns(g.Ticks) >= shortestInterruptNs
+}
+
+// rung says which gaps are in a crowd: of so many ticks or more, and those that
+// a switch explains only where it says so.
+type rung struct {
+	least    int64
+	switched bool
+}
+
+// holds reports that a gap is in the crowd.
+func (r rung) holds(g Gap) bool {
+	return g.Ticks >= r.least && (r.switched || g.Cause == Unexplained)
+}
+
+// arrivals are those of the eligible gaps in the crowd.
+func (s *combSearch) arrivals(r rung) arrivals {
+	c := s.room[:0]
+	for i, g := range s.trace.Gaps {
+		if r.holds(g) && len(c) < cap(c) && s.eligible(i) {
+			c = append(c, s.trace.Ns(g.Start))
+		}
+	}
+	return c
+}
+
+// ladder lists the crowds, each one larger than the one before. Gaps that a
+// switch explains are among the longest and may bury a comb, or begin at its
+// teeth, where the scheduler acts at the tick: they are looked at last.
+func (s *combSearch) ladder() []rung {
+	var ladder []rung
+	for _, least := range s.lengths() {
+		ladder = append(ladder, rung{least: least})
+	}
+	return append(ladder, rung{least: int64(joinNs / s.trace.TickNs), switched: true})
+}
+
+// lengths are, in falling order, how many ticks a gap has at least in each crowd.
+func (s *combSearch) lengths() []int64 {
+	gaps := s.trace.Gaps
+	stride := 1 + len(gaps)/sampledLengths
+	var lengths []int64
+	for i := 0; i < len(gaps); i += stride {
+		if s.eligible(i) && gaps[i].Cause == Unexplained {
+			lengths = append(lengths, gaps[i].Ticks)
+		}
+	}
+	slices.Sort(lengths)
+	var steps []int64
+	for _, size := range crowdSizes {
+		rank := len(lengths) - size/stride
+		if rank <= 0 {
+			return append(steps, 0)
+		}
+		steps = append(steps, lengths[rank])
+	}
+	return steps
+}
+
+// teeth are windows, one a period, in which gaps of a comb may begin.
+type teeth struct {
+	periodNs, widthNs float64
+	fromNs            float64 // where one of them starts
+}
+
+// settle finds the period, phase and width of the teeth of about that period in
+// which a crowd stands out most. It looks for the densest part of the period
+// with wide windows first, which a period that is a little off blurs least, and
+// then with ever narrower ones. The period is known to within reach, a share of it.
+func (s *combSearch) settle(c arrivals, periodNs, reach float64) (teeth, bool) {
+	span := c[len(c)-1] - c[0]
+	w, alone := c.densest(periodNs, span)
+	if !alone {
+		return teeth{}, false
+	}
+	var best teeth
+	most, widest := clearEvidence, toothWidth(periodNs)
+	s.views.look(c, w)
+	for w.widthNs > math.Max(s.trace.TickNs*8, widest/256) {
+		w = s.views.zoom(w, span)
+		s.views.keep(w)
+		if w.widthNs > widest {
+			continue
+		}
+		if e := s.evidence(s.views[0], w, len(c), reach); e > most {
+			best, most = w, e
+		}
+	}
+	return best, most > clearEvidence
+}
+
+// clearEvidence is how much evidence there must be for a comb: chance brings it
+// once in ten thousand crowds.
+var clearEvidence = math.Log(1e4)
+
+// evidence is the logarithm of how unlikely it is that gaps which begin at random
+// hit so many of the teeth, given how many gaps there are. Chernoff's bound
+// holds for any number (Hoeffding, "Probability Inequalities for Sums of Bounded
+// Random Variables", JASA 58, 1963, theorem 1). It's less by the logarithm of how
+// many different periods, within reach, and phases could have been found.
+func (s *combSearch) evidence(c arrivals, w teeth, gaps int, reach float64) float64 {
+	hit := float64(c.hits(w))
+	all := math.Max(hit, s.freeNs/w.periodNs)
+	byChance := -math.Expm1(-float64(gaps) * w.widthNs / s.freeNs)
+	tried := 1 + 2*reach*s.seenNs/w.widthNs*w.periodNs/w.widthNs
+	return all*divergence(hit/all, byChance) - math.Log(tried)
+}
+
+// hits is how many of the windows hold a gap.
+func (c arrivals) hits(w teeth) int {
+	n, last := 0, math.Inf(-1)
+	for _, at := range c {
+		since := at - w.fromNs
+		k := math.Floor(since / w.periodNs)
+		if since-k*w.periodNs <= w.widthNs && k > last {
+			n, last = n+1, k
+		}
+	}
+	return n
+}
+
+// divergence is the information, in nats a draw, that tells a share of hits from
+// the smaller one that chance brings; none where it isn't smaller.
+func divergence(share, chance float64) float64 {
+	if share <= chance {
+		return 0
+	}
+	d := share * math.Log(share/chance)
+	if share < 1 {
+		d += (1 - share) * math.Log((1-share)/(1-chance))
+	}
+	return d
+}
+
+// toothWidth is the most that is allowed for a tooth of that period.
+func toothWidth(periodNs float64) float64 { return math.Min(toothShare*periodNs, toothNs) }
+
+// A period is parted into foldBins; a first window holds firstWindow of them,
+// later ones laterWindow bins of their own.
+const (
+	foldBins    = 240 // each half, third and fifth is a whole number of bins
+	firstWindow = 24
+	laterWindow = 8
+	// clearlyDense is how many standard deviations above chance the densest of all
+	// windows hardly ever is where the gaps begin at random.
+	clearlyDense = 5
+)
+
+// densest is the window of a tenth of the period in which most gaps of the crowd
+// begin, of all periods that drift by a quarter or less of one over the span.
+// It does not stand alone where as many begin a half, or each third or fifth, of
+// a period away: then a fraction of the period is the comb's.
+func (c arrivals) densest(periodNs, spanNs float64) (w teeth, alone bool) {
+	const trials = 5
+	var counts [foldBins]int
+	origin := c[0] + spanNs/2
+	best, most := 0, 0
+	for j := -trials; j <= trials; j++ {
+		period := periodNs * (1 + float64(j)/trials*periodNs/4/spanNs)
+		clear(counts[:])
+		for _, at := range c {
+			turns := (at - origin) / period
+			counts[min(int((turns-math.Floor(turns))*foldBins), foldBins-1)]++
+		}
+		windows := sums(counts[:], firstWindow)
+		for from, n := range windows {
+			if contrast := n - twins(windows, from); contrast > best {
+				best, most = contrast, n
+				w = teeth{period, period * firstWindow / foldBins, origin + period*float64(from)/foldBins}
+			}
+		}
+	}
+	chance := float64(len(c)) * firstWindow / foldBins
+	return w, 3*float64(best) > float64(most)-chance && float64(best) > clearlyDense*math.Sqrt(chance)
+}
+
+// sums are, for each bin of a ring, the counts of the window that starts there.
+func sums(counts []int, window int) []int {
+	sums := make([]int, len(counts))
+	n := 0
+	for _, count := range counts[:window] {
+		n += count
+	}
+	for from := range counts {
+		sums[from] = n
+		n += counts[(from+window)%len(counts)] - counts[from]
+	}
+	return sums
+}
+
+// twins is how many gaps begin in each of the windows that lie whole fractions of
+// the period from this one: the most that a comb of a fraction of the period can
+// have put into it.
+func twins(windows []int, from int) int {
+	return mostOfFraction(func(part, parts int) int {
+		return windows[(from+part*len(windows)/parts)%len(windows)]
+	})
+}
+
+// mostOfFraction is the most that a comb of a half, a third or a fifth of the
+// period puts into a part of the period, by what the other parts hold.
+func mostOfFraction(held func(part, parts int) int) int {
+	most := 0
+	for _, parts := range []int{2, 3, 5} {
+		least := math.MaxInt
+		for part := 1; part < parts; part++ {
+			least = min(least, held(part, parts))
+		}
+		most = max(most, least)
+	}
+	return most
+}
+
+// views are a crowd near windows, as it is and shifted by each fraction of the
+// period that may be another comb's.
+type views [fractions]arrivals
+
+// fractions is the least common multiple of the parts that are looked at.
+const fractions = 2 * 3 * 5
+
+// shift numbers the views; as it is is number 0.
+func shift(part, parts int) int { return part * fractions / parts }
+
+// look takes the gaps of the crowd that begin in the windows or next to them.
+func (v *views) look(c arrivals, w teeth) {
+	v[0] = w.near(c, 0, v[0])
+	mostOfFraction(func(part, parts int) int {
+		i := shift(part, parts)
+		v[i] = w.near(c, w.periodNs*float64(part)/float64(parts), v[i])
+		return 0
+	})
+}
+
+// keep drops what lies no longer in the windows or next to them.
+func (v *views) keep(w teeth) {
+	for i, c := range v {
+		v[i] = w.near(c, 0, c)
+	}
+}
+
+// near are the times that lie, by so much earlier, in the windows or next to
+// them; they go into room, which may be where the times are.
+func (w teeth) near(c arrivals, byNs float64, room arrivals) arrivals {
+	kept := room[:0]
+	for _, at := range c {
+		if off := w.off(at - byNs); off > -1.5*w.widthNs && off < 2.5*w.widthNs {
+			kept = append(kept, at-byNs)
+		}
+	}
+	return kept
+}
+
+// off is how far from the start of the nearest window a time is; up to half a
+// period either way from its middle.
+func (w teeth) off(atNs float64) float64 {
+	since := atNs - w.fromNs
+	return since - w.periodNs*math.Round((since-w.widthNs/2)/w.periodNs)
+}
+
+// zoom finds the densest window of a quarter of the width in or next to the
+// windows, with a period that is sharper to match.
+func (v *views) zoom(w teeth, spanNs float64) teeth {
+	const trials = 8
+	best, most := w, math.MinInt
+	for j := -trials; j <= trials; j++ {
+		try := w
+		try.periodNs *= 1 + float64(j)*w.widthNs/8/spanNs
+		var counts [fractions]windowCounts
+		for i, c := range v {
+			if len(c) > 0 {
+				counts[i] = c.counts(try)
+			}
+		}
+		for from, n := range counts[0] {
+			n -= mostOfFraction(func(part, parts int) int { return counts[shift(part, parts)][from] })
+			if n > most {
+				best, most = teeth{try.periodNs, w.widthNs / 4, w.fromNs - w.widthNs + w.widthNs/4/laterWindow*float64(from)}, n
+			}
+		}
+	}
+	return best
+}
+
+// windowCounts are how many gaps begin in windows of a quarter of the present
+// width, by where they start, from a width before the present ones on.
+type windowCounts [(3*4 - 1) * laterWindow]int
+
+// counts sorts the gaps into the windows.
+func (c arrivals) counts(w teeth) (counts windowCounts) {
+	bin := w.widthNs / 4 / laterWindow
+	var bins [len(counts) + laterWindow]int
+	for _, at := range c {
+		if i := int((w.off(at) + w.widthNs) / bin); i >= 0 && i < len(bins) {
+			bins[i]++
+		}
+	}
+	copy(counts[:], sums(bins[:], laterWindow))
+	return counts
+}

@@ -1,0 +1,97 @@
+package activity
+
+import (
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"testing"
+
+	"chronoscope/machine"
+)
+
+const competeVariable = "ACTIVITY_TEST_COMPETE"
+
+// TestCompetitor is the child that keeps a CPU busy until its input ends.
+func TestCompetitor(t *testing.T) {
+	if os.Getenv(competeVariable) == "" {
+		t.Skip("a child of TestOneCPUSharedByEleven")
+	}
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	os.Stdout.WriteString("\n")
+	for {
+		runtime.Gosched() // lets the reader of the input in
+	}
+}
+
+// compete keeps n processes busy on that CPU until the test is over.
+func compete(t *testing.T, cpu, n int) {
+	t.Helper()
+	restore, err := machine.Pin([]int{cpu}) // children inherit it
+	if err != nil {
+		t.Skipf("threads can't be bound to a CPU: %v", err)
+	}
+	defer restore()
+	for range n {
+		child := childCommand(t, "TestCompetitor", competeVariable)
+		in, err := child.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			in.Close()
+			child.Wait()
+		})
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatalf("a competitor has not begun: %v", err)
+		}
+	}
+}
+
+// With ten competitors on its CPU the thread's trace is whole, and the gaps that
+// it calls preempted hold the run-queue wait that the kernel counted of the
+// thread from the trace's beginning to its end.
+func TestOneCPUSharedByEleven(t *testing.T) {
+	cpu := someCPU(t)
+	compete(t, cpu, 10)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, err := machine.OpenThread()
+	if err != nil {
+		t.Skipf("this kernel does not count run-queue waits: %v", err)
+	}
+	defer thread.Close()
+	c := childClock()
+	var first, last machine.ThreadUse
+	start := int64(0)
+	trace := recordWith(t, cpu, func() bool {
+		use, err := thread.Look()
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		if start == 0 {
+			start, first = c.Read(), use
+		}
+		last = use
+		return c.Read()-start > 1e9
+	})
+	a := Analyse(trace)
+	tiles(t, trace)
+	wait := float64(last.Since(first).WaitNs)
+	preempted := a.Causes[Preempted]
+	t.Logf("preempted %d times for %.3f ms, the kernel counted %.3f ms (%+.3f %%), of them %.3f ms in looks; causes %v", preempted.Count, preempted.TotalNs/1e6, wait/1e6, 100*(preempted.TotalNs/wait-1), a.WaitNs/1e6, a.Causes)
+	if math.Abs(preempted.TotalNs/wait-1) > 0.02 {
+		t.Errorf("preempted for %.3f ms, the kernel counted a wait of %.3f ms", preempted.TotalNs/1e6, wait/1e6)
+	}
+}

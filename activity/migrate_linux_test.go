@@ -1,0 +1,83 @@
+package activity
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
+)
+
+// A thread that someone else moves from CPU to CPU: each look at the kernel's
+// counters that finds it elsewhere has a gap that is called migrated, or that
+// something graver explains, and no other gap is.
+func TestMovedThreadHasMigrated(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("there are no two CPUs to move a thread between: %v, %v", cpus, err)
+	}
+	const enough = 20
+	var thread, moves atomic.Int64
+	over := make(chan struct{})
+	moved := make(chan error, 1)
+	go func() { moved <- move(&thread, &moves, cpus, over) }()
+	trace := recordWith(t, -1, func() bool {
+		thread.Store(int64(unix.Gettid()))
+		return moves.Load() >= enough
+	})
+	close(over)
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	a := Analyse(trace)
+	tiles(t, trace)
+	elsewhere, cpu := 0, -1
+	called := map[Cause]int{}
+	for _, j := range trace.Joins {
+		if cpu >= 0 && j.Use.CPU != cpu {
+			elsewhere++
+			longest := j.From
+			for i := j.From; i <= j.Gap; i++ {
+				if trace.Gaps[i].Ticks > trace.Gaps[longest].Ticks {
+					longest = i
+				}
+			}
+			called[trace.Gaps[longest].Cause]++
+		}
+		cpu = j.Use.CPU
+	}
+	t.Logf("moved %d times, found elsewhere %d times, called %v; causes %v", moves.Load(), elsewhere, called, a.Causes)
+	if elsewhere < enough/2 {
+		t.Errorf("moved %d times, and %d looks found the thread elsewhere", moves.Load(), elsewhere)
+	}
+	if called[Migrated]+called[Throttled]+called[Stopped] != elsewhere || called[Migrated] == 0 {
+		t.Errorf("of %d times that the thread was found elsewhere %d are called migrated: %v", elsewhere, called[Migrated], called)
+	}
+}
+
+// move gives the thread one CPU after the other until it's over, and then all.
+func move(thread, moves *atomic.Int64, cpus []int, over <-chan struct{}) error {
+	bind := func(cpus ...int) error {
+		var set unix.CPUSet
+		for _, cpu := range cpus {
+			set.Set(cpu)
+		}
+		if id := thread.Load(); id != 0 {
+			moves.Add(1)
+			return unix.SchedSetaffinity(int(id), &set)
+		}
+		return nil
+	}
+	for n := 0; ; n++ {
+		if err := bind(cpus[n%len(cpus)]); err != nil {
+			return err
+		}
+		select {
+		case <-over:
+			return bind(cpus...)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

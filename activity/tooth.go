@@ -1,0 +1,258 @@
+package activity
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// tooth is the number of the comb's tooth at which, or after which, a gap that
+// starts at that time may have begun, and how long after it it did.
+func (c *Comb) tooth(atNs float64) (number, lateNs float64) {
+	since := atNs - c.PhaseNs
+	number = math.Round((since - (c.fromNs+c.toNs)/2) / c.PeriodNs.Value)
+	return number, since - number*c.PeriodNs.Value
+}
+
+// pick takes the comb's gaps: those that begin at a tooth, the longest where
+// there are several, as a timer's interrupt takes longer than most of what
+// befalls a thread. It returns how many strangers, gaps of other causes, begin
+// in a nanosecond.
+func (s *combSearch) pick(c *Comb) (strangersPerNs float64) {
+	c.Gaps = c.Gaps[:0]
+	gaps := s.trace.Gaps
+	strangers, last := 0, math.Inf(-1)
+	for i, g := range gaps {
+		if !s.eligible(i) {
+			continue
+		}
+		k, late := c.tooth(s.trace.Ns(g.Start))
+		switch n := len(c.Gaps); {
+		case late < c.fromNs || late > c.toNs:
+			strangers++
+		case k > last:
+			c.Gaps = append(c.Gaps, i)
+			last = k
+		default:
+			strangers++
+			if g.Ticks > gaps[c.Gaps[n-1]].Ticks {
+				c.Gaps[n-1] = i
+			}
+		}
+	}
+	return float64(strangers) / s.freeNs
+}
+
+// settlePoints fix a period well enough to pick gaps by; for its estimate all
+// are used.
+const settlePoints = 100
+
+// fit takes the comb's gaps, fits period, phase and window to them, and counts
+// its teeth. It is false where there are too few.
+func (s *combSearch) fit(c *Comb) bool {
+	c.strangersPerNs = s.pick(c)
+	if n := float64(len(c.Gaps)); n < fewestTeeth || n < nearlyAll/2*s.freeNs/c.PeriodNs.Value {
+		return false
+	}
+	if !s.measure(c, settlePoints) {
+		return false
+	}
+	s.expect(c)
+	return true
+}
+
+// measure fits period, phase and window to so many of the comb's gaps.
+func (s *combSearch) measure(c *Comb, points int) bool {
+	var numbers, starts []float64
+	for _, i := range stats.Thinned(c.Gaps, points) {
+		at := s.trace.Ns(s.trace.Gaps[i].Start)
+		k, _ := c.tooth(at)
+		numbers, starts = append(numbers, k), append(starts, at)
+	}
+	line, err := stats.TheilSen(numbers, starts)
+	if err != nil {
+		line, err = stats.LeastSquares(numbers, starts) // too few for the robust line
+	}
+	if err != nil {
+		return false
+	}
+	c.PeriodNs = line.Slope
+	c.PeriodNs.Unit = "ns"
+	c.PhaseNs = line.Intercept.Value - line.Slope.Value*math.Floor(line.Intercept.Value/line.Slope.Value)
+	c.open(starts)
+	return true
+}
+
+// rareStrangers is the share of teeth of the full width that a stranger may hit
+// before only narrow ones are safe.
+const rareStrangers = 0.02
+
+// open bounds when the comb's gaps begin. They may well be late, but hardly early.
+func (c *Comb) open(starts []float64) {
+	late := make([]float64, len(starts))
+	for n, at := range starts {
+		_, late[n] = c.tooth(at)
+	}
+	middle, spread := stats.Median(late), math.Max(stats.MAD(late), 1)
+	c.fromNs, c.toNs = middle-4*spread, middle+12*spread
+	if width := toothWidth(c.PeriodNs.Value); c.strangersPerNs*width < rareStrangers {
+		c.fromNs, c.toNs = math.Min(c.fromNs, middle-width/2), math.Max(c.toNs, middle+width/2)
+	}
+}
+
+// strangeShare is the share of the comb's teeth that a stranger hits.
+func (c *Comb) strangeShare() float64 { return -math.Expm1(-c.strangersPerNs * (c.toNs - c.fromNs)) }
+
+// present reports that enough of the teeth are there, beside what strangers put
+// into them.
+func (s *combSearch) present(c *Comb) bool {
+	strange := c.strangeShare()
+	return float64(len(c.Gaps)) >= float64(c.Expected)*(strange+presence*(1-strange))
+}
+
+// expect counts the teeth that fell into active time, where they begin a gap,
+// and those that fell into a gap that had begun before.
+func (s *combSearch) expect(c *Comb) {
+	t := s.trace
+	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.PeriodNs.Value) } // teeth
+	hidden, member := 0.0, 0
+	at := s.number(c, member) // the member's tooth
+	pass := func() {
+		member++
+		at = s.number(c, member)
+	}
+	for _, g := range t.Gaps {
+		first, end := math.Max(0, before(t.Ns(g.Start))), before(t.Ns(g.End()))
+		for at < first {
+			pass()
+		}
+		hidden += math.Max(0, end-first)
+		for ; at < end; pass() {
+			hidden--
+		}
+	}
+	c.Hidden = int(hidden)
+	c.Expected = max(len(c.Gaps), int(before(s.seenNs)-hidden))
+}
+
+// number is the tooth's of one of the comb's gaps, beyond all after the last.
+func (s *combSearch) number(c *Comb, member int) float64 {
+	if member >= len(c.Gaps) {
+		return math.Inf(1)
+	}
+	k, _ := c.tooth(s.trace.Ns(s.trace.Gaps[c.Gaps[member]].Start))
+	return k
+}
+
+// nearlyAll is the share of a comb's teeth, or gaps, that leaves no doubt.
+const nearlyAll = 0.8
+
+// slower doubles the comb's period where only every other tooth is there: a
+// spectrum shows twice the frequency as well.
+func (s *combSearch) slower(c *Comb) bool {
+	if len(c.Gaps) < 2*fewestTeeth || float64(len(c.Gaps)) > nearlyAll*float64(c.Expected) {
+		return false
+	}
+	odd := 0
+	for n := range c.Gaps {
+		odd += int(s.number(c, n)) & 1
+	}
+	even := len(c.Gaps) - odd
+	if float64(max(odd, even)) < nearlyAll*float64(len(c.Gaps)) {
+		return false
+	}
+	if odd > even {
+		c.PhaseNs += c.PeriodNs.Value
+	}
+	c.PeriodNs.Value *= 2
+	return true
+}
+
+// share hands the gaps out anew, now that all combs are known: what lies at the
+// teeth of two goes to the kernel's own, which was hinted at.
+func (s *combSearch) share() {
+	hinted := func(c Comb) bool {
+		return slices.ContainsFunc(s.hints, func(hint float64) bool { return math.Abs(c.PeriodNs.Value/hint-1) < hintReach })
+	}
+	slices.SortStableFunc(s.found, func(a, b Comb) int {
+		switch {
+		case hinted(a) && !hinted(b):
+			return -1
+		case hinted(b) && !hinted(a):
+			return 1
+		}
+		return 0
+	})
+	clear(s.taken)
+	for n := range s.found {
+		c := &s.found[n]
+		s.measure(c, len(c.Gaps))
+		c.strangersPerNs = s.pick(c)
+		for _, i := range c.Gaps {
+			s.taken[i] = true
+		}
+	}
+	for n := range s.found {
+		s.expect(&s.found[n])
+	}
+}
+
+// price takes what the comb's teeth cost that stood alone, so that no switch
+// lengthened them.
+//
+// Where a tooth is missing, a stranger may stand in its place. As many as
+// chance, or another comb, puts there are left out of the least costs where a break parts them
+// from the rest: it is wider than what the next fiftieth of the costs takes.
+func (s *combSearch) price(c *Comb) {
+	var costs []float64
+	strangers := c.strangers()
+	for _, i := range c.Gaps {
+		g := s.trace.Gaps[i]
+		if cost := s.trace.Ns(g.Ticks); g.Cause == Unexplained && cost < c.PeriodNs.Value/2 {
+			costs = append(costs, cost)
+		}
+		if s.others(c, s.trace.Ns(g.Start)) {
+			strangers++
+		}
+	}
+	slices.Sort(costs)
+	costs = costs[foreign(costs, strangers):]
+	c.LeastNs, c.MedianNs, c.WorstNs = stats.Quantile(costs, 0), stats.Quantile(costs, 0.5), stats.Quantile(costs, 1)
+}
+
+// others reports that a comb other than c has a tooth at that time.
+func (s *combSearch) others(c *Comb, atNs float64) bool {
+	for i := range s.found {
+		other := &s.found[i]
+		if _, late := other.tooth(atNs); other != c && other.fromNs <= late && late <= other.toNs {
+			return true
+		}
+	}
+	return false
+}
+
+// strangers is how many gaps that begin at random may be among the comb's, in
+// all but one of a thousand traces.
+func (c *Comb) strangers() int {
+	strange := c.strangeShare()
+	expected := float64(c.Expected-len(c.Gaps)) * strange / (1 - strange)
+	n, below := 0, 0.0
+	for p := math.Exp(-expected); below+p < 0.999 && n < len(c.Gaps); p *= expected / float64(n) {
+		below += p
+		n++
+	}
+	return n
+}
+
+// foreign is how many of the least costs, at most so many, a break parts from the
+// rest.
+func foreign(costs []float64, most int) int {
+	next := max(12, len(costs)/50)
+	for n := min(most, len(costs)-next-1); n > 0; n-- {
+		if costs[n]-costs[n-1] > costs[n+next]-costs[n] {
+			return n
+		}
+	}
+	return 0
+}
