@@ -1,9 +1,11 @@
 // Package check asks of a clock what its own readings can't be trusted to say:
-// whether it ever steps back, within a thread and from one thread to the next,
-// and whether it keeps its rate.
+// whether it ever steps back, within a thread and from one CPU to the next,
+// whether all CPUs show the same time, and whether it keeps its rate, stands
+// still, jumps, or starts over.
 //
-// Judging is apart from gathering, so that simulated clocks, and clocks of
-// other runtimes, are judged in the same way as those of this process.
+// [Local] asks all of it of the clocks of this process. Judging is apart from
+// gathering, so that simulated clocks, and clocks of other runtimes, are judged
+// in the same way as those of this process.
 package check
 
 // BackSteps are readings that were less than one taken before.

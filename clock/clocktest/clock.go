@@ -52,6 +52,9 @@ type Faults struct {
 	WrapBits int
 	// ThreadOffsetNs is added for readings of the thread with that index.
 	ThreadOffsetNs []float64
+	// CPUOffsetNs and CPUSkewPPM are added for readings on the CPU with that number:
+	// what it is ahead when the machine starts, and how much faster it runs.
+	CPUOffsetNs, CPUSkewPPM []float64
 	// GlitchShare of the readings are off by up to GlitchNs, either way.
 	GlitchShare, GlitchNs float64
 }
@@ -106,6 +109,14 @@ func (c *Clock) Read() int64 {
 	c.Machine.Run(before)
 	v := c.at(c.Machine.now)
 	c.Machine.Run(cost - before)
+	return v
+}
+
+// ReadEarly is a reading that the processor takes ahead of its place in the
+// program, by up to earlyNs.
+func (c *Clock) ReadEarly(earlyNs float64) int64 {
+	v := c.at(c.Machine.now - earlyNs*c.Machine.rng.Float64())
+	c.Machine.Run(c.Cost(c.Machine.rng))
 	return v
 }
 
@@ -174,6 +185,12 @@ func (c *Clock) seen(t float64) float64 {
 	}
 	if c.thread < len(f.ThreadOffsetNs) {
 		seen += f.ThreadOffsetNs[c.thread]
+	}
+	if cpu := c.Machine.CPU; cpu < len(f.CPUOffsetNs) {
+		seen += f.CPUOffsetNs[cpu]
+	}
+	if cpu := c.Machine.CPU; cpu < len(f.CPUSkewPPM) {
+		seen += t * f.CPUSkewPPM[cpu] * 1e-6
 	}
 	return seen + c.stepped
 }

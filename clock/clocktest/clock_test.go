@@ -82,6 +82,36 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What the CPUs show differs by their offsets and rates.
+func TestCPUs(t *testing.T) {
+	c := free(NewMachine(1), 1, 1)
+	c.Faults.CPUOffsetNs, c.Faults.CPUSkewPPM = []float64{0, 200, -50}, []float64{0, 0, 100}
+	c.Machine.Idle(1e6)
+	for cpu, want := range []int64{1e6, 1e6 + 200, 1e6 - 50 + 100, 1e6} {
+		c.Machine.CPU = cpu
+		if got := c.Read(); got != want {
+			t.Errorf("CPU %d: %d, want %d", cpu, got, want)
+		}
+	}
+}
+
+// An early reading is of a moment before it, as far as asked and no farther.
+func TestReadEarly(t *testing.T) {
+	c := free(NewMachine(1), 1, 1)
+	c.Machine.Idle(1e6)
+	least := int64(1e6)
+	for range 1000 {
+		got := c.ReadEarly(100)
+		if got > 1e6 || got < 1e6-101 {
+			t.Fatalf("%d", got)
+		}
+		least = min(least, got)
+	}
+	if least > 1e6-90 {
+		t.Errorf("none was early by more than %d ns", int64(1e6)-least)
+	}
+}
+
 // A unique counter never repeats, and is never more than one ahead.
 func TestUnique(t *testing.T) {
 	m := NewMachine(1)

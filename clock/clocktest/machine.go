@@ -15,9 +15,13 @@ type Machine struct {
 	WorkNs float64
 	// Preemption takes the CPU away now and then. Nil for a machine of one's own.
 	Preemption *Preemption
+	// CPU is the number of the one that the running thread is on.
+	CPU int
 
 	rng *rand.Rand
 	now float64
+
+	scheduler *Scheduler // nil where the thread shares its CPU with nobody
 }
 
 // Preemption is what a machine's other processes take.
@@ -46,6 +50,10 @@ func (m *Machine) NowNs() float64 { return m.now }
 // Run lets the running thread have ns nanoseconds of CPU time, which takes
 // longer where it is preempted on the way.
 func (m *Machine) Run(ns float64) {
+	if m.scheduler != nil {
+		m.scheduler.run(ns)
+		return
+	}
 	m.now += ns
 	p := m.Preemption
 	if p == nil {

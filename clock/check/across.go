@@ -1,0 +1,252 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+const (
+	gameTurns   = 64 // of each of the two threads
+	gameLimit   = 20 * time.Millisecond
+	gamesOfPair = 8 // in one pass, where there is time
+	// fewestHandOvers say something about a clock's order across CPUs.
+	fewestHandOvers = 100
+)
+
+// across is what threads on different CPUs read of one clock by turns.
+type across struct {
+	rounds       [][][2]int // who plays whom, in this order
+	fenced, bare BackSteps
+	worst        [2]int // places of the CPUs of the worst step back, from and to
+	wraps        BackSteps
+	pairs        map[[2]int]*limits
+	roundTripNs  float64
+	handOverNs   float64 // the worst
+}
+
+func newAcross() *across { return &across{pairs: map[[2]int]*limits{}, roundTripNs: math.Inf(1)} }
+
+// pass lets all pairs of the crew play, round by round of a tournament, as often as
+// there is time for; at least one round, however little there is. Where the time
+// does not suffice for all pairs, the rounds that were played link every CPU to
+// every other one by way of a few. Their order is random for that, and the same in
+// each pass: a pair's offset at a time takes games before and after it.
+func (a *across) pass(ctx context.Context, s *subject, c crew, budget time.Duration, nowNs func() float64, rng *rand.Rand) {
+	if a.rounds == nil {
+		a.rounds = tournament(len(c.cpus()))
+		rng.Shuffle(len(a.rounds), func(i, j int) { a.rounds[i], a.rounds[j] = a.rounds[j], a.rounds[i] })
+	}
+	end := nowNs() + float64(budget)
+	for repetition := range gamesOfPair {
+		for _, round := range a.rounds {
+			for _, g := range c.play(ctx, round, s.fenced, gameTurns, gameLimit) {
+				a.note(g, s)
+			}
+			if s.bare != nil && repetition == 0 {
+				for _, g := range c.play(ctx, round, s.bare, gameTurns, gameLimit) {
+					a.noteBare(g)
+				}
+			}
+			if ctx.Err() != nil || nowNs() > end {
+				return
+			}
+		}
+	}
+}
+
+// note takes in a game of readings that can't be reordered. One in which the
+// counter started over says nothing more.
+func (a *across) note(g game, s *subject) {
+	wrapped := false
+	for i := 1; i < len(g.handed); i++ {
+		before, after := g.handed[i-1], g.handed[i]
+		if wrappedAt(before.Ticks, after.Ticks) > 0 {
+			a.wraps.compare(before.Ticks, after.Ticks)
+			wrapped = true
+			continue
+		}
+		if before.Ticks-after.Ticks > a.fenced.Worst {
+			a.worst = [2]int{g.pair[before.Thread], g.pair[after.Thread]}
+		}
+		a.fenced.compare(before.Ticks, after.Ticks)
+		a.handOverNs = math.Max(a.handOverNs, float64(after.Ticks-before.Ticks)*s.tickNs())
+	}
+	if wrapped || s.Kind != clock.KindCounter || !s.keepsTime {
+		return
+	}
+	l, roundTripNs := limitsOf(g, s.tickNs(), s.accuracyNs())
+	if a.pairs[g.pair] == nil {
+		a.pairs[g.pair] = &limits{}
+	}
+	a.pairs[g.pair].add(l)
+	a.roundTripNs = math.Min(a.roundTripNs, roundTripNs)
+}
+
+// noteBare takes in a game of readings without a fence.
+func (a *across) noteBare(g game) {
+	for i := 1; i < len(g.handed); i++ {
+		if before, after := g.handed[i-1].Ticks, g.handed[i].Ticks; wrappedAt(before, after) == 0 {
+			a.bare.compare(before, after)
+		}
+	}
+}
+
+// judgeAcross says whether the clock steps back from CPU to CPU. A reading
+// without a fence that seems to do so, where fenced ones don't, was taken before
+// its turn had come: the processor's doing, not the clock's.
+func (r *Report) judgeAcross(s *subject, cpus []int) {
+	a := s.across
+	if a.fenced.Readings < fewestHandOvers && a.fenced.Count == 0 {
+		r.skip(OrderAcross, s.Name, "threads handed over %d readings only; %d would do, on a machine that is less busy or in more time", a.fenced.Readings, fewestHandOvers)
+		return
+	}
+	f := newFinding(s.Name, OrderAcross)
+	f.worst(float64(a.fenced.Worst) * s.tickNs())
+	if b := a.fenced; b.Count > 0 {
+		f.Lower(stats.Unusable, "%d of %d readings that one CPU handed to another step back, by up to %s, from CPU %d to CPU %d",
+			b.Count, b.Readings, s.length(b.Worst), cpus[a.worst[0]], cpus[a.worst[1]])
+	} else if b := a.bare; b.Count > 0 {
+		f.note("read without a fence, %d of %d readings seem to step back from one CPU to another, by up to %s: the processor takes them early; read with a fence there",
+			b.Count, b.Readings, s.length(b.Worst))
+	}
+	r.add(f)
+}
+
+// judgeOffsets says how far the CPUs are apart.
+func (r *Report) judgeOffsets(s *subject, cpus []int) {
+	if len(s.across.pairs) == 0 {
+		return
+	}
+	o := newOffsets(s.Name, cpus, s.across.pairs, s.accuracyNs())
+	o.RoundTripNs, o.WorstHandOverNs = s.across.roundTripNs, s.across.handOverNs
+	r.Offsets = append(r.Offsets, o)
+	if o.Contradictory {
+		f := newFinding(s.Name, CPUOffset)
+		f.Lower(stats.Unusable, "no constant offsets and rates of the CPUs explain the readings that they handed over: what some CPU shows jumps")
+		r.add(f)
+		return
+	}
+	r.judgePairs(o, CPUOffset, o.Offset, s.accuracyNs(), 1, func(e stats.Estimate) string {
+		return fmt.Sprintf("is %s %s", length(math.Abs(e.Value)), either(e.Value > 0, "ahead of", "behind"))
+	})
+	r.judgePairs(o, CPUSkew, o.Skew, 0, o.spanNs*1e-6, func(e stats.Estimate) string {
+		return fmt.Sprintf("runs %.4g ppm %s than", math.Abs(e.Value), either(e.Value > 0, "faster", "slower"))
+	})
+}
+
+// mostNamed is how many CPUs a reason names.
+const mostNamed = 4
+
+// judgePairs looks for CPUs that differ from the others by more than a tolerance.
+// A unit of the difference is worth scale nanoseconds.
+func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats.Estimate, tolerance, scale float64, says func(stats.Estimate) string) {
+	reference, odd, unknown := majority(o, between, tolerance)
+	if unknown > 0 {
+		r.skip(q, o.Clock, "%d of %d pairs of CPUs could not be linked by hand-overs before and after the middle of the time: a longer check, or a less busy machine", unknown, o.Pairs)
+	}
+	f := newFinding(o.Clock, q)
+	var named []string
+	for _, j := range odd {
+		if e := between(reference, j); len(named) < mostNamed {
+			named = append(named, fmt.Sprintf("CPU %d %s CPU %d [%.4g, %.4g]", o.CPUs[j], says(e), o.CPUs[reference], e.Lo, e.Hi))
+		}
+	}
+	if len(odd) > 0 {
+		f.Lower(stats.Suspect, "%s%s: measure on one CPU", strings.Join(named, ", "), others(len(odd)-len(named)))
+	}
+	f.measured(o, between, reference, odd, scale)
+	if f.Estimate != nil {
+		f.note("%s; widest interval ± %.4g %s", o.asked(), widest(o, between), f.Estimate.Unit)
+		r.add(f)
+	}
+}
+
+// asked says how the pairs were covered.
+func (o *Offsets) asked() string {
+	if o.Direct == o.Pairs {
+		return fmt.Sprintf("each of the %d pairs of CPUs was asked directly", o.Pairs)
+	}
+	return fmt.Sprintf("%d of %d pairs of CPUs were asked directly, the others are bounded by way of third CPUs", o.Direct, o.Pairs)
+}
+
+// measured gives the finding the difference of the CPU that is off the most, or of
+// one that is not.
+func (f *Finding) measured(o *Offsets, between func(i, j int) stats.Estimate, reference int, odd []int, scale float64) {
+	candidates := odd
+	if len(candidates) == 0 {
+		candidates = indices(len(o.CPUs))
+	}
+	for _, j := range candidates {
+		e := between(reference, j)
+		if j == reference || math.IsNaN(e.Value) {
+			continue
+		}
+		if f.Estimate == nil || math.Abs(e.Value) > math.Abs(f.Estimate.Value) {
+			f.Estimate = &e
+			f.worst(math.Abs(e.Value) * scale)
+		}
+	}
+}
+
+// majority is the CPU that agrees with the most others, those that are off from
+// it, and how many pairs can't be compared.
+func majority(o *Offsets, between func(i, j int) stats.Estimate, tolerance float64) (reference int, odd []int, unknown int) {
+	least := math.MaxInt
+	for i := range o.CPUs {
+		var off []int
+		for j := range o.CPUs {
+			e := between(i, j)
+			switch {
+			case i == j:
+			case math.IsNaN(e.Value):
+				unknown++
+			case e.Lo > tolerance || e.Hi < -tolerance:
+				off = append(off, j)
+			}
+		}
+		if len(off) < least {
+			reference, odd, least = i, off, len(off)
+		}
+	}
+	return reference, odd, unknown / 2
+}
+
+// widest is half the width of the widest interval.
+func widest(o *Offsets, between func(i, j int) stats.Estimate) float64 {
+	most := 0.0
+	for i := range o.CPUs {
+		for j := range i {
+			most = math.Max(most, between(i, j).HalfWidth())
+		}
+	}
+	return most
+}
+
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+func others(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more are off", n)
+}
+
+func either(yes bool, one, other string) string {
+	if yes {
+		return one
+	}
+	return other
+}

@@ -1,0 +1,199 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"chronoscope/machine"
+)
+
+// crew are threads of which each is bound to a CPU, and which can read a clock by
+// turns. CPUs are named by their place in cpus.
+type crew interface {
+	cpus() []int
+	// play lets the pairs of threads, of which no two share one, read by turns, a
+	// round of two readings n times, for no longer than limit. Games that could
+	// not be played are left out.
+	play(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game
+	// lost says of CPUs that can't be asked any more why.
+	lost() []string
+}
+
+// game is what two threads read by turns.
+type game struct {
+	pair    [2]int // their places in the crew
+	startNs float64
+	// handed are the readings in order; Thread is 0 for pair[0] and 1 for pair[1].
+	handed []Handed
+}
+
+// boundCrew are threads of this process.
+type boundCrew struct {
+	workers []*worker
+	nowNs   func() float64
+	losses  []string
+}
+
+// worker is a thread on a CPU. idle holds a token while it has nothing to do; who
+// takes the token may send it one job.
+type worker struct {
+	cpu  int
+	jobs chan func()
+	idle chan struct{}
+	err  error // why it can't be used any more; read with the token in hand
+}
+
+// answerTime is how long a thread may take to answer, beyond the game's own
+// limit: time for a busy scheduler, not for a thread that never gets to run.
+const answerTime = 200 * time.Millisecond
+
+// newBoundCrew binds a thread to each of the CPUs. Those that can't be had are
+// lost, and the rest goes on.
+func newBoundCrew(cpus []int, nowNs func() float64) *boundCrew {
+	c := &boundCrew{nowNs: nowNs}
+	for _, cpu := range cpus {
+		w := &worker{cpu: cpu, jobs: make(chan func(), 1), idle: make(chan struct{}, 1)}
+		c.workers = append(c.workers, w)
+		go w.work()
+	}
+	for w := range c.settle(c.workers, answerTime) {
+		w.idle <- struct{}{}
+	}
+	return c
+}
+
+// close lets the threads end.
+func (c *boundCrew) close() {
+	for _, w := range c.workers {
+		close(w.jobs)
+	}
+}
+
+// work binds the thread and does jobs until there are no more. It is not
+// unlocked, and so ends with its goroutine.
+func (w *worker) work() {
+	runtime.LockOSThread()
+	w.err = machine.SetAffinity([]int{w.cpu})
+	w.idle <- struct{}{}
+	for job := range w.jobs {
+		job()
+		w.err = w.stillBound()
+		w.idle <- struct{}{}
+	}
+}
+
+// stillBound is an error where the thread may run elsewhere by now: the kernel
+// gives it other CPUs where its own goes offline or out of the cpuset.
+func (w *worker) stillBound() error {
+	now, err := machine.Affinity()
+	if err == nil && !slices.Equal(now, []int{w.cpu}) {
+		err = fmt.Errorf("its thread was moved to CPUs %s meanwhile: the CPU went offline or out of this process's cpuset", machine.FormatCPUList(now))
+	}
+	return err
+}
+
+// settle waits for workers to be done, and takes the tokens of those that are and
+// that can be used again.
+func (c *boundCrew) settle(workers []*worker, limit time.Duration) (done map[*worker]bool) {
+	done = map[*worker]bool{}
+	deadline := time.Now().Add(limit)
+	for _, w := range workers {
+		if c.take(w, time.Until(deadline)) {
+			done[w] = true
+		}
+	}
+	return done
+}
+
+// take is a worker's token, if the worker has nothing to do within the time. One
+// that can't be used any more is lost, and its token with it.
+func (c *boundCrew) take(w *worker, patience time.Duration) bool {
+	select {
+	case <-w.idle:
+	default:
+		select {
+		case <-w.idle:
+		case <-time.After(patience):
+			return false
+		}
+	}
+	if w.err != nil {
+		c.losses = append(c.losses, fmt.Sprintf("CPU %d could not be asked: %v", w.cpu, w.err))
+	}
+	return w.err == nil
+}
+
+func (c *boundCrew) cpus() []int {
+	var cpus []int
+	for _, w := range c.workers {
+		cpus = append(cpus, w.cpu)
+	}
+	return cpus
+}
+
+func (c *boundCrew) lost() []string { return c.losses }
+
+func (c *boundCrew) play(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game {
+	var games []game
+	atOnce := max(1, runtime.GOMAXPROCS(0)/2)
+	for some := range slices.Chunk(pairs, atOnce) {
+		if ctx.Err() != nil {
+			break
+		}
+		games = append(games, c.playAtOnce(ctx, some, read, n, limit)...)
+	}
+	return games
+}
+
+// playing is a game that has begun.
+type playing struct {
+	game
+	turns *turns
+}
+
+// playAtOnce plays games at the same time.
+func (c *boundCrew) playAtOnce(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game {
+	var begun []*playing
+	var busy []*worker
+	for _, pair := range pairs {
+		a, b := c.workers[pair[0]], c.workers[pair[1]]
+		if !c.both(a, b) {
+			continue
+		}
+		p := &playing{game: game{pair: pair}, turns: newTurns(ctx, 2, n, read)}
+		p.turns.deadline = time.Now().Add(limit)
+		p.turns.crowded = 2*len(pairs) > runtime.GOMAXPROCS(0)
+		a.jobs <- func() { p.startNs = c.nowNs(); p.turns.take(0) }
+		b.jobs <- func() { p.turns.take(1) }
+		begun, busy = append(begun, p), append(busy, a, b)
+	}
+	done := c.settle(busy, limit+answerTime)
+	var games []game
+	for i, p := range begun {
+		a, b := busy[2*i], busy[2*i+1]
+		p.turns.stopped.Store(true)
+		if done[a] && done[b] {
+			p.handed = p.turns.handed()
+			games = append(games, p.game)
+		}
+	}
+	for w := range done {
+		w.idle <- struct{}{}
+	}
+	return games
+}
+
+// both takes the tokens of two workers, or none.
+func (c *boundCrew) both(a, b *worker) bool {
+	if !c.take(a, 0) {
+		return false
+	}
+	if !c.take(b, 0) {
+		a.idle <- struct{}{}
+		return false
+	}
+	return true
+}

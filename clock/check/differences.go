@@ -1,0 +1,59 @@
+package check
+
+import "math"
+
+// differences bound the differences between n unknowns: x[j] - x[i] is at most
+// most(i, j). Constraints on some pairs bound all others, as a road map bounds
+// all distances: the tightest bounds are shortest paths.
+type differences struct {
+	n    int
+	most []float64
+}
+
+func newDifferences(n int) *differences {
+	d := &differences{n: n, most: make([]float64, n*n)}
+	for i := range d.most {
+		if i/n != i%n {
+			d.most[i] = math.Inf(1)
+		}
+	}
+	return d
+}
+
+// bound says that x[j] - x[i] lies between lo and hi.
+func (d *differences) bound(i, j int, lo, hi float64) {
+	up, down := &d.most[i*d.n+j], &d.most[j*d.n+i]
+	*up, *down = math.Min(*up, hi), math.Min(*down, -lo)
+}
+
+// between is what is known of x[j] - x[i]; infinite on a side where nothing is.
+func (d *differences) between(i, j int) (lo, hi float64) {
+	return -d.most[j*d.n+i], d.most[i*d.n+j]
+}
+
+// close draws all conclusions (the algorithm of Floyd and Warshall). It reports
+// false where the bounds contradict one another.
+func (d *differences) close() bool {
+	n := d.n
+	for k := range n {
+		through := d.most[k*n : (k+1)*n]
+		for i := range n {
+			toK := d.most[i*n+k]
+			if math.IsInf(toK, 1) || i == k {
+				continue
+			}
+			row := d.most[i*n : (i+1)*n]
+			for j, most := range through {
+				if sum := toK + most; sum < row[j] {
+					row[j] = sum
+				}
+			}
+		}
+	}
+	for i := range n {
+		if d.most[i*n+i] < 0 {
+			return false
+		}
+	}
+	return true
+}

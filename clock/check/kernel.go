@@ -1,0 +1,136 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+
+	"chronoscope/stats"
+)
+
+// kernelView is what the kernel's files say of its clocks at one time. What could
+// not be read is empty.
+type kernelView struct {
+	clocksource string
+	// shiftNs is by how much this process's time namespace shifts a clock
+	// (time_namespaces(7)); nil where the kernel knows of none.
+	shiftNs map[string]float64
+	// uptimeNs is /proc/uptime; NaN where there is none. boottimeNs is what the
+	// clock read just after.
+	uptimeNs, boottimeNs float64
+}
+
+// clocksourceFile names what the kernel's clocks rest on
+// (Documentation/ABI/testing/sysfs-devices-system-clocksource).
+const clocksourceFile = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+func viewKernel(root fs.FS, boottime *subject) kernelView {
+	v := kernelView{uptimeNs: math.NaN(), boottimeNs: math.NaN()}
+	if text, ok := smallFile(root, clocksourceFile); ok {
+		v.clocksource = strings.TrimSpace(text)
+	}
+	if text, ok := smallFile(root, "proc/self/timens_offsets"); ok {
+		v.shiftNs = parseShifts(text)
+	}
+	if text, ok := smallFile(root, "proc/uptime"); ok {
+		v.uptimeNs = parseUptime(text)
+	}
+	if boottime != nil {
+		v.boottimeNs = float64(boottime.Read()) * boottime.tickNs()
+	}
+	return v
+}
+
+// smallFile is a file of a few lines of printable text.
+func smallFile(root fs.FS, name string) (string, bool) {
+	file, err := root.Open(name)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil {
+		return "", false
+	}
+	for _, r := range string(data) {
+		if r != '\n' && r != '\t' && !strconv.IsPrint(r) {
+			return "", false
+		}
+	}
+	return string(data), true
+}
+
+// parseShifts reads lines such as "monotonic 10 500000000": seconds and
+// nanoseconds. Lines that it can't read are left out.
+func parseShifts(text string) map[string]float64 {
+	shifts := map[string]float64{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		seconds, err := strconv.ParseInt(fields[1], 10, 64)
+		ns, err2 := strconv.ParseInt(fields[2], 10, 64)
+		if err == nil && err2 == nil {
+			shifts[fields[0]] = float64(seconds)*1e9 + float64(ns)
+		}
+	}
+	return shifts
+}
+
+// parseUptime reads the first of two numbers of seconds.
+func parseUptime(text string) float64 {
+	first, _, _ := strings.Cut(text, " ")
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	if err != nil || !(seconds >= 0) || math.IsInf(seconds, 0) {
+		return math.NaN()
+	}
+	return seconds * 1e9
+}
+
+// judgeClocksource says whether the kernel's clocks kept resting on the same
+// source.
+func (r *Report) judgeClocksource(before, after kernelView, clock string) {
+	if before.clocksource == "" || after.clocksource == "" {
+		r.skip(Clocksource, clock, "/%s can't be read: mount /sys to know", clocksourceFile)
+		return
+	}
+	f := newFinding(clock, Clocksource)
+	f.note("the kernel's clocks rest on %s", after.clocksource)
+	if before.clocksource != after.clocksource {
+		f.Lower(stats.Suspect, "the kernel changed its clocksource from %s to %s meanwhile: the costs and accuracies of its clocks are others now, and their rate may be; measure again, and look for the cause in the kernel's log (dmesg)",
+			before.clocksource, after.clocksource)
+	}
+	r.add(f)
+}
+
+// uptimeGrainNs is how far /proc/uptime, which has hundredths of a second, and a
+// reading taken after it may be apart.
+const uptimeGrainNs = 0.1e9
+
+// judgeNamespaces says which clocks are shifted for this process. Intervals are
+// not, so that it's no fault.
+func (r *Report) judgeNamespaces(v kernelView) {
+	for _, clock := range []string{"monotonic", "boottime"} {
+		shift, ok := v.shiftNs[clock]
+		if !ok {
+			continue
+		}
+		f := newFinding(clock, TimeNamespace)
+		f.worst(math.Abs(shift))
+		if shift != 0 {
+			f.note("a time namespace shifts it by %s for this process: intervals are right, but readings don't compare with those of processes outside", length(shift))
+		}
+		if apart := v.boottimeNs - v.uptimeNs; clock == "boottime" && math.Abs(apart) > uptimeGrainNs {
+			f.note("%s", uptimeNote(apart))
+		}
+		r.add(f)
+	}
+}
+
+func uptimeNote(apartNs float64) string {
+	return fmt.Sprintf("it is %s %s /proc/uptime, which a container's or an older kernel's own account may be", length(math.Abs(apartNs)), either(apartNs > 0, "ahead of", "behind"))
+}

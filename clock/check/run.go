@@ -1,0 +1,198 @@
+package check
+
+import (
+	"context"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+)
+
+// Plan says how much time the checks take.
+type Plan struct {
+	// Watch is how long the clocks are watched.
+	Watch time.Duration
+	// Every is the time from one look to the next.
+	Every time.Duration
+	// HandOvers is the share of Watch, in time, that CPUs get to hand readings
+	// over to one another.
+	HandOvers time.Duration
+}
+
+// The plans: below a second, below three, and below twelve.
+var (
+	QuickPlan    = Plan{Watch: 800 * time.Millisecond, Every: 8 * time.Millisecond, HandOvers: 200 * time.Millisecond}
+	DefaultPlan  = Plan{Watch: 2400 * time.Millisecond, Every: 10 * time.Millisecond, HandOvers: 600 * time.Millisecond}
+	ThoroughPlan = Plan{Watch: 11 * time.Second, Every: 10 * time.Millisecond, HandOvers: 3 * time.Second}
+)
+
+// passes over all pairs of CPUs, spread evenly over the watch: offsets are told
+// in its middle, from passes before and after it.
+const passes = 4
+
+// bench is where clocks are checked.
+type bench struct {
+	root       fs.FS
+	nowNs      func() float64
+	wait       func(ctx context.Context, d time.Duration)
+	discipline func() (discipline, error)
+	crew       crew // nil where there are no two CPUs
+	rng        *rand.Rand
+	progress   func(share float64, doing string)
+}
+
+// run checks the subjects. Where ctx ends it early, what was gathered is judged.
+func run(ctx context.Context, subjects []*subject, plan Plan, b bench) *Report {
+	c := checking{subjects: subjects, plan: plan, bench: b, boottime: named(subjects, "boottime")}
+	c.arrange()
+	before := viewKernel(b.root, c.boottime)
+	var k kept
+	k.before, k.err = b.discipline()
+	c.watch(ctx)
+	if k.err == nil {
+		k.after, k.err = b.discipline()
+	}
+	after := viewKernel(b.root, c.boottime)
+	k.clocksource = after.clocksource
+	return c.judge(before, after, k)
+}
+
+// checking is one run.
+type checking struct {
+	subjects []*subject
+	plan     Plan
+	bench    bench
+	boottime *subject
+}
+
+// arrange gives each clock that keeps time its references: for rates one that
+// nobody disciplines, for steps one of the same rate where there is one.
+func (c *checking) arrange() {
+	monotonic := named(c.subjects, "monotonic")
+	if standard := c.reference(nil); standard != nil {
+		standard.standard = true
+	}
+	for _, s := range c.subjects {
+		reference := c.reference(s)
+		if !s.keepsTime || !(s.tickNs() > 0) || reference == nil {
+			continue
+		}
+		bend := wanderLimit
+		if s.disciplined || reference.disciplined {
+			bend = slewLimit
+		}
+		s.rate = c.newWatch(s, reference, bend)
+		s.steps = s.rate
+		if s.Kind == clock.KindWall && s.CountsSuspend == clock.Yes && monotonic != nil && s.disciplined && monotonic != s {
+			s.steps = c.newWatch(s, monotonic, sameRate)
+		}
+	}
+}
+
+func (c *checking) newWatch(s, reference *subject, bend float64) *watch {
+	looks := 2*int(c.plan.Watch/c.plan.Every) + 64
+	return &watch{clock: s.Rated, reference: reference.Rated, bend: bend, sandwiches: make([]clock.Sandwich, 0, looks)}
+}
+
+// reference is what a clock's rate is held against: the best that is another one.
+func (c *checking) reference(s *subject) *subject {
+	for _, name := range []string{"monotonic-raw", "tsc-fenced", "tsc", "cntvct-fenced", "cntvct", "monotonic", "go-time-now"} {
+		if r := named(c.subjects, name); r != nil && r != s && r.tickNs() > 0 {
+			return r
+		}
+	}
+	return nil
+}
+
+func named(subjects []*subject, name string) *subject {
+	i := slices.IndexFunc(subjects, func(s *subject) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return subjects[i]
+}
+
+// watch looks at all clocks again and again, and lets the CPUs hand readings over
+// at the passes.
+func (c *checking) watch(ctx context.Context) {
+	start := c.bench.nowNs()
+	spent := func() float64 { return c.bench.nowNs() - start }
+	length, budget := float64(c.plan.Watch), float64(c.plan.HandOvers)/passes
+	for pass := 0; ctx.Err() == nil; {
+		due := (length - budget) * float64(pass) / (passes - 1)
+		if pass < passes && spent() >= due {
+			c.bench.progress(spent()/length, "handing readings from CPU to CPU")
+			c.handOver(ctx, budget)
+			pass++
+		}
+		for _, s := range c.subjects {
+			s.look()
+		}
+		if pass == passes && spent() >= length {
+			return
+		}
+		c.bench.progress(min(1, spent()/length), "watching the clocks")
+		c.bench.wait(ctx, c.plan.Every)
+	}
+}
+
+// handOver lets the CPUs hand readings of each clock over. What one clock leaves of
+// its share goes to the ones after it.
+func (c *checking) handOver(ctx context.Context, budgetNs float64) {
+	if c.bench.crew == nil {
+		return
+	}
+	shared := slices.DeleteFunc(slices.Clone(c.subjects), func(s *subject) bool { return !s.shared })
+	end := c.bench.nowNs() + budgetNs
+	for i, s := range shared {
+		if ctx.Err() != nil {
+			return
+		}
+		share := (end - c.bench.nowNs()) / float64(len(shared)-i)
+		s.across.pass(ctx, s, c.bench.crew, time.Duration(max(0, share)), c.bench.nowNs, c.bench.rng)
+	}
+}
+
+// judge turns what was gathered into findings.
+func (c *checking) judge(before, after kernelView, k kept) *Report {
+	r := &Report{Findings: []Finding{}}
+	for _, s := range c.subjects {
+		width := r.judgeWrap(s)
+		r.judgeOrder(s)
+		if s.keepsTime {
+			r.judgeWatch(s, width, k)
+		}
+		if c.bench.crew != nil && s.shared {
+			r.judgeAcross(s, c.bench.crew.cpus())
+			r.judgeOffsets(s, c.bench.crew.cpus())
+		}
+	}
+	c.judgeCPUs(r)
+	for _, s := range c.subjects {
+		if s.rate != nil {
+			r.judgeClocksource(before, after, s.rate.reference.Name)
+			r.judgePause(s.rate, float64(c.plan.Every))
+			break
+		}
+	}
+	r.judgeNamespaces(after)
+	return r
+}
+
+// judgeCPUs says of CPUs that could not be asked why.
+func (c *checking) judgeCPUs(r *Report) {
+	all := []Question{OrderAcross, CPUOffset, CPUSkew}
+	if c.bench.crew == nil {
+		for _, q := range all {
+			r.skip(q, "all clocks", "this process may use one CPU only, or may not choose: give it two (taskset, cpuset)")
+		}
+		return
+	}
+	for _, loss := range c.bench.crew.lost() {
+		for _, q := range all {
+			r.skip(q, "all clocks", "%s", loss)
+		}
+	}
+}

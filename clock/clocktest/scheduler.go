@@ -1,0 +1,372 @@
+package clocktest
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"chronoscope/machine"
+)
+
+// Scheduler shares the CPU of a [Machine] between a traced thread, its
+// competitors, timers, interrupts and a hypervisor, and counts what Linux counts
+// of the traced thread. It jumps from event to event, so that a second of
+// simulated time costs microseconds. The truth is known: ns nanoseconds of
+// [Machine.Run] are what the thread would take alone on a core of speed 1.
+//
+// All that it draws follows from the machine's seed.
+type Scheduler struct {
+	machine *Machine
+	given   Sharing
+	use     machine.ThreadUse
+
+	events []event
+	next   float64 // when the first of the events is due
+	kernel float64 // period of the kernel's tick, 0 where there is none
+	slices int     // which event is the end of the slice
+
+	cpuNs, waitNs float64
+	speed         float64 // of the core, 1 is the nominal one
+	sliceUsedUp   bool    // the slice is over; the next tick takes the CPU
+}
+
+// Sharing is who and what shares the CPU with the traced thread. The zero value
+// leaves it alone.
+type Sharing struct {
+	// Load is how many threads want the CPU all the time, the traced one among
+	// them; 0 is taken for 1.
+	Load int
+	// SliceNs is how long a thread runs before the next one's turn, within a share
+	// of SliceJitter. Where AtTicks is set it runs on to the kernel's next tick,
+	// as on a kernel without a high-resolution scheduler tick.
+	SliceNs, SliceJitter float64
+	AtTicks              bool
+	// SwitchNs is what a preemption takes beyond the wait, ColdNs what the thread
+	// then loses to caches that others have used. Nil is nothing.
+	SwitchNs, ColdNs Distribution
+	// Timers are interrupts at fixed periods, Interrupts those at random.
+	Timers     []Timer
+	Interrupts []Arrivals
+	// Stolen is what a hypervisor takes. StealKnown says that the kernel takes it
+	// off the thread's CPU time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+	Stolen     Arrivals
+	StealKnown bool
+	// Speeds are what the core changes between, as shares of its nominal speed,
+	// after SpeedDwellNs on average (exponential); it begins with the first.
+	Speeds       []float64
+	SpeedDwellNs float64
+	// MigrationsPerSecond move the thread to another of two CPUs; caches are
+	// cold there.
+	MigrationsPerSecond float64
+	// LookNs is what a look at the counters takes.
+	LookNs float64
+	// Watch is told of each gap that the thread sees, where it is not nil.
+	Watch func(Gap)
+}
+
+// Timer is an interrupt at a fixed period, in nanoseconds.
+type Timer struct {
+	PeriodNs, PhaseNs float64
+	Cost              Distribution
+	// Kernel marks the kernel's own tick, at which it also schedules.
+	Kernel bool
+}
+
+// Arrivals come at random, so many a second on average (Poisson).
+type Arrivals struct {
+	PerSecond float64
+	Length    Distribution
+}
+
+// Source names what made a [Gap].
+type Source string
+
+// The sources of gaps.
+const (
+	TimerGap     Source = "timer"
+	InterruptGap Source = "interrupt"
+	StolenGap    Source = "stolen"
+	SwitchGap    Source = "switch"
+	MigrationGap Source = "migration"
+)
+
+// Gap is a stretch in which the traced thread did nothing.
+type Gap struct {
+	Source Source
+	// Index is which of the timers or interrupts.
+	Index int
+	// AtNs is when it began and Ns how long it was, in true time. WaitNs of it the
+	// thread waited for the CPU.
+	AtNs, Ns, WaitNs float64
+}
+
+// event is something that is due, and when it is due next.
+type event struct {
+	atNs float64
+	// happen lets it happen.
+	happen func()
+	// again is when it is due next.
+	again func() float64
+	// others is set where it happens to whoever has the CPU.
+	others bool
+}
+
+// Above is a distribution that never falls below least, with a log-normal tail of
+// that median and sigma above it.
+func Above(least, median, sigma float64) Distribution {
+	tail := Jittered(median, sigma)
+	return func(r *rand.Rand) float64 { return least + tail(r) }
+}
+
+// Share makes the machine's thread share its CPU from now on.
+func Share(m *Machine, given Sharing) *Scheduler {
+	s := &Scheduler{machine: m, given: given, speed: 1}
+	m.scheduler = s
+	for i, t := range given.Timers {
+		s.addTimer(i, t)
+	}
+	for i, a := range given.Interrupts {
+		s.addArrivals(a, InterruptGap, i, true)
+	}
+	s.addArrivals(given.Stolen, StolenGap, 0, !given.StealKnown)
+	if given.Load > 1 {
+		s.addSlices()
+	}
+	if len(given.Speeds) > 0 && given.SpeedDwellNs > 0 {
+		s.addSpeeds()
+	}
+	if given.MigrationsPerSecond > 0 {
+		s.addMigrations()
+	}
+	s.schedule()
+	return s
+}
+
+// Use is a look at what the kernel counts, which takes time itself.
+func (s *Scheduler) Use() (machine.ThreadUse, error) {
+	s.run(s.given.LookNs / 2)
+	u := s.use
+	u.CPUNs, u.WaitNs = int64(s.cpuNs), int64(s.waitNs)
+	u.CPU = s.machine.CPU
+	s.run(s.given.LookNs / 2)
+	return u, nil
+}
+
+// Speed is the core's present speed, as a share of the nominal one.
+func (s *Scheduler) Speed() float64 { return s.speed }
+
+// RanNs is how long the thread has been on the CPU, with all that interrupted it
+// there.
+func (s *Scheduler) RanNs() float64 { return s.machine.now - s.waitNs }
+
+// Block lets the thread sleep for ns nanoseconds. Where there are competitors it
+// then waits for the tick that gives it the CPU back.
+func (s *Scheduler) Block(ns float64) {
+	s.machine.now += ns
+	s.use.VoluntarySwitches++
+	if s.given.Load > 1 {
+		wait := s.given.SliceNs * s.machine.rng.Float64()
+		s.machine.now += wait
+		s.waitNs += wait
+	}
+	s.takeUp()
+}
+
+// Fault is a page fault that takes ns nanoseconds: in the kernel, or, where it is
+// major, asleep until a disk has answered.
+func (s *Scheduler) Fault(ns float64, major bool) {
+	if major {
+		s.use.MajorFaults++
+		s.Block(ns)
+		return
+	}
+	s.use.MinorFaults++
+	s.run(ns * s.speed)
+}
+
+// run lets the thread work for ns nanoseconds of a core of speed 1.
+func (s *Scheduler) run(ns float64) {
+	m := s.machine
+	for {
+		need := ns / s.speed
+		if m.now+need < s.next {
+			m.now += need
+			s.cpuNs += need
+			return
+		}
+		if ran := s.next - m.now; ran > 0 {
+			ns -= ran * s.speed
+			s.cpuNs += ran
+			m.now = s.next
+		}
+		s.happen()
+	}
+}
+
+// happen lets what is due happen.
+func (s *Scheduler) happen() {
+	due := s.next
+	for i := range s.events {
+		if e := &s.events[i]; e.atNs <= due {
+			e.happen()
+			e.atNs = e.again()
+		}
+	}
+	s.schedule()
+}
+
+// schedule finds what is due first. Nothing is due in the past: what a gap
+// covered comes at its end.
+func (s *Scheduler) schedule() {
+	s.next = math.Inf(1)
+	for i := range s.events {
+		s.next = math.Min(s.next, s.events[i].atNs)
+	}
+}
+
+// gap lets time go by on which the thread was on the CPU, as the kernel has it,
+// or was not.
+func (s *Scheduler) gap(source Source, index int, ns float64, onCPU bool) {
+	if s.given.Watch != nil {
+		s.given.Watch(Gap{Source: source, Index: index, AtNs: s.machine.now, Ns: ns})
+	}
+	s.machine.now += ns
+	if onCPU {
+		s.cpuNs += ns
+	}
+}
+
+// after is when an exponential time with that rate has gone by.
+func (s *Scheduler) after(perSecond float64) float64 {
+	return s.machine.now + 1e9/perSecond*s.machine.rng.ExpFloat64()
+}
+
+// add enters an event.
+func (s *Scheduler) add(e event) {
+	e.atNs = e.again()
+	s.events = append(s.events, e)
+}
+
+func (s *Scheduler) addTimer(index int, t Timer) {
+	if t.Kernel {
+		s.kernel = t.PeriodNs
+	}
+	s.add(event{
+		others: true,
+		happen: func() {
+			s.gap(TimerGap, index, t.Cost(s.machine.rng), true)
+			if t.Kernel && s.sliceUsedUp {
+				s.preempt()
+			}
+		},
+		again: func() float64 {
+			return t.PhaseNs + t.PeriodNs*(math.Floor((s.machine.now-t.PhaseNs)/t.PeriodNs)+1)
+		},
+	})
+}
+
+func (s *Scheduler) addArrivals(a Arrivals, source Source, index int, onCPU bool) {
+	if a.PerSecond <= 0 {
+		return
+	}
+	s.add(event{
+		others: true,
+		happen: func() { s.gap(source, index, a.Length(s.machine.rng), onCPU) },
+		again:  func() float64 { return s.after(a.PerSecond) },
+	})
+}
+
+// addSlices takes the CPU away when a slice is used up, or at the kernel's next
+// tick.
+func (s *Scheduler) addSlices() {
+	s.slices = len(s.events)
+	s.add(event{
+		happen: func() {
+			if s.ticks() {
+				s.sliceUsedUp = true
+			} else {
+				s.preempt()
+			}
+		},
+		again: func() float64 {
+			if s.sliceUsedUp {
+				return math.Inf(1)
+			}
+			return s.machine.now + s.slice()
+		},
+	})
+}
+
+// ticks reports that slices end at the kernel's ticks.
+func (s *Scheduler) ticks() bool { return s.given.AtTicks && s.kernel > 0 }
+
+// slice draws the length of a time slice.
+func (s *Scheduler) slice() float64 {
+	return s.given.SliceNs * (1 + s.given.SliceJitter*(2*s.machine.rng.Float64()-1))
+}
+
+// preempt gives each competitor its turn.
+func (s *Scheduler) preempt() {
+	started, wait := s.machine.now, 0.0
+	for range s.given.Load - 1 {
+		wait += s.turn()
+	}
+	lost := draw(s, s.given.SwitchNs)
+	s.use.InvoluntarySwitches++
+	s.waitNs += wait
+	s.cpuNs += lost
+	s.machine.now += wait + lost
+	if s.given.Watch != nil {
+		s.given.Watch(Gap{Source: SwitchGap, AtNs: started, Ns: wait + lost, WaitNs: wait})
+	}
+	s.takeUp()
+}
+
+// turn is how long a competitor keeps the CPU.
+func (s *Scheduler) turn() float64 {
+	ns := s.slice()
+	if s.ticks() {
+		ns = s.kernel * math.Ceil(ns/s.kernel)
+	}
+	return ns
+}
+
+// takeUp is the thread on the CPU again, with cold caches and a slice of its own.
+// What was due meanwhile has happened to others.
+func (s *Scheduler) takeUp() {
+	cold := draw(s, s.given.ColdNs)
+	s.machine.now += cold
+	s.cpuNs += cold
+	s.sliceUsedUp = false
+	for i := range s.events {
+		if e := &s.events[i]; e.others && e.atNs < s.machine.now || i == s.slices && s.given.Load > 1 {
+			e.atNs = e.again()
+		}
+	}
+	s.schedule()
+}
+
+func (s *Scheduler) addSpeeds() {
+	s.speed = s.given.Speeds[0]
+	s.add(event{
+		happen: func() { s.speed = s.given.Speeds[s.machine.rng.IntN(len(s.given.Speeds))] },
+		again:  func() float64 { return s.after(1e9 / s.given.SpeedDwellNs) },
+	})
+}
+
+func (s *Scheduler) addMigrations() {
+	s.add(event{
+		happen: func() {
+			s.machine.CPU = 1 - s.machine.CPU
+			s.gap(MigrationGap, 0, draw(s, s.given.SwitchNs)+draw(s, s.given.ColdNs), true)
+		},
+		again: func() float64 { return s.after(s.given.MigrationsPerSecond) },
+	})
+}
+
+// draw is a duration of a distribution that may be nil.
+func draw(s *Scheduler, d Distribution) float64 {
+	if d == nil {
+		return 0
+	}
+	return d(s.machine.rng)
+}
