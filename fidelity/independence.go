@@ -1,0 +1,81 @@
+package fidelity
+
+import (
+	"fmt"
+	"slices"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+// The oscillators that clocks rest on. Those of the board are told apart, though
+// a board may derive one from the other.
+const (
+	tscOscillator     = "the time stamp counter"
+	armOscillator     = "the architecture's counter"
+	coreOscillator    = "the core's clock"
+	hostClock         = "the host's clock"
+	calendarChip      = "the real-time clock's own crystal"
+	networkTime       = "the time of the network, to which the kernel keeps this clock"
+	unknownOscillator = ""
+)
+
+// Names of the references that rest on an oscillator of their own.
+const (
+	PTPKVM       = "ptp-kvm"
+	RTC          = "rtc"
+	Synchronised = "realtime-synchronised"
+)
+
+// oscillatorOfSource says what a clocksource of the kernel counts. The clock of a
+// hypervisor's page is the guest's time stamp counter, scaled by the host.
+var oscillatorOfSource = map[machine.Text]string{
+	"tsc": tscOscillator, "kvm-clock": tscOscillator, "xen": tscOscillator,
+	"hyperv_clocksource_tsc_page": tscOscillator,
+	"arch_sys_counter":            armOscillator,
+	"hpet":                        "the high precision event timer",
+	"acpi_pm":                     "the power management timer",
+}
+
+// oscillatorOfName says what a clock counts that does not follow the kernel's
+// clocksource.
+var oscillatorOfName = map[string]string{
+	"tsc": tscOscillator, "tsc-fenced": tscOscillator, "tscp": tscOscillator,
+	"cntvct": armOscillator, "cntvct-fenced": armOscillator,
+	"perf-cycles": coreOscillator, "perf-ref-cycles": tscOscillator,
+	PTPKVM: hostClock, RTC: calendarChip, Synchronised: networkTime,
+}
+
+// Independence says whether two clocks of this machine rest on different
+// oscillators, and why. Where they rest on the same one, as CLOCK_MONOTONIC_RAW
+// and the time stamp counter do while that is the kernel's clocksource, their
+// agreement shows that the counter is read faithfully, and nothing of its rate. m
+// may be nil where nothing is known of the machine.
+func Independence(counter, reference *clock.Clock, m *machine.Machine) (independent bool, why string) {
+	a, b := oscillator(counter, m), oscillator(reference, m)
+	switch {
+	case a == unknownOscillator:
+		return false, fmt.Sprintf("what %s rests on is not known", counter.Name)
+	case b == unknownOscillator:
+		return false, fmt.Sprintf("what %s rests on is not known", reference.Name)
+	case a == b:
+		return false, fmt.Sprintf("both %s and %s rest on %s", counter.Name, reference.Name, a)
+	case slices.Contains([]string{a, b}, coreOscillator):
+		return false, fmt.Sprintf("%s is made from the same crystal as the system's clocks", coreOscillator)
+	}
+	return true, fmt.Sprintf("%s rests on %s, %s on %s", counter.Name, a, reference.Name, b)
+}
+
+// oscillator is what a clock rests on, empty where it is not known. All clocks of
+// the kernel rest on its clocksource; CPU time is counted by the scheduler's clock
+// (Documentation/timers/timekeeping.rst), which is the processor's counter where
+// that is stable enough to be the clocksource.
+func oscillator(c *clock.Clock, m *machine.Machine) string {
+	if known, ok := oscillatorOfName[c.Name]; ok {
+		return known
+	}
+	if m == nil || !slices.Contains(clock.Names(), c.Name) {
+		return unknownOscillator
+	}
+	return oscillatorOfSource[m.Clocksource]
+}

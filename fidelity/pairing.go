@@ -1,0 +1,68 @@
+package fidelity
+
+import (
+	"fmt"
+
+	"chronoscope/clock"
+)
+
+// Refused says that a comparison would mean nothing, and why. It is an error.
+type Refused struct {
+	Counter, Reference string
+	Workload           string // empty where it is so with any
+	Why                string // and what to do instead
+}
+
+func (r *Refused) Error() string {
+	beside := ""
+	if r.Workload != "" {
+		beside = " beside " + r.Workload
+	}
+	return fmt.Sprintf("%s against %s%s: %s", r.Counter, r.Reference, beside, r.Why)
+}
+
+// worstStep is the share of the longest interval that a reference's steps may make
+// up. A reference that is coarser yet tells next to nothing.
+const worstStep = 0.01
+
+// CheckPair refuses two clocks that can't be compared over intervals of up to
+// longestNs; the error is a [*Refused].
+func CheckPair(counter, reference clock.Rated, longestNs float64) error {
+	refuse := func(format string, args ...any) error {
+		return &Refused{Counter: counter.Name, Reference: reference.Name, Why: fmt.Sprintf(format, args...)}
+	}
+	for _, c := range []clock.Rated{counter, reference} {
+		if countsEvents(c.Clock) {
+			return refuse("%s counts events, which are no time: take a clock, or a counter of cycles", c.Name)
+		}
+	}
+	steps := 2 * stepNs(reference)
+	switch {
+	case counter.Name == reference.Name:
+		return refuse("a clock always agrees with itself: take another reference")
+	case reference.CountsSleep == clock.No:
+		return refuse("%s stands still while its thread does not run, so it proves nothing: take a wall clock as reference", reference.Name)
+	case !(reference.TickNs.Value > 0):
+		return refuse("the length of the reference's tick is not known: calibrate it, or take a clock that counts in nanoseconds")
+	case reference.AccuracyNs > counter.AccuracyNs && steps > worstStep*longestNs:
+		return refuse("the reference moves in steps of %s, so that over %s it could only tell an error of %.2g %% or more: take a finer one, or intervals of %s and more",
+			duration(stepNs(reference)), duration(longestNs), 100*steps/longestNs, duration(steps/worstStep))
+	}
+	return nil
+}
+
+// CheckWorkload refuses a counter that does not count what passes in a workload;
+// the error is a [*Refused].
+func CheckWorkload(counter, reference clock.Rated, w Workload) error {
+	if counter.CountsSleep != clock.No || w.Busy {
+		return nil
+	}
+	return &Refused{
+		Counter: counter.Name, Reference: reference.Name, Workload: w.Name,
+		Why: fmt.Sprintf("%s counts only while its thread runs, and in this workload others run or none: take one in which the thread is busy alone, such as fibonacci", counter.Name),
+	}
+}
+
+// countsEvents reports whether a counter's ticks follow from what a program does.
+// Cycles are events too, but come at a rate.
+func countsEvents(c *clock.Clock) bool { return c.Name == "perf-instructions" }

@@ -1,0 +1,177 @@
+package fidelity
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Reference is a clock that rests on another oscillator than the processor's
+// counters do.
+type Reference struct {
+	clock.Rated
+	release func() error
+}
+
+// Close gives back what the reference holds of the system.
+func (r Reference) Close() error {
+	if r.release == nil {
+		return r.Rated.Close()
+	}
+	return r.release()
+}
+
+// ReachPPM is the least error of a counter's rate, in parts per million, that the
+// reference can tell in an interval of that length: both ends may be off by its
+// steps, and its own rate by what TickNs says.
+func (r Reference) ReachPPM(interval time.Duration) float64 {
+	return 2e6*stepNs(r.Rated)/float64(interval.Nanoseconds()) + 1e6*r.TickNs.RelativeHalfWidth()
+}
+
+// References opens the independent references of this machine, and gives the
+// reason for each that it lacks. root is the root of the file system, and span is
+// how long the experiment takes, within which a clock that is kept right from
+// outside shows its rate. The caller closes them.
+func References(root fs.FS, span time.Duration) ([]Reference, []*clock.Unavailable) {
+	var found []Reference
+	var missing []*clock.Unavailable
+	for _, r := range []struct {
+		name string
+		open func(fs.FS, time.Duration) (Reference, *clock.Unavailable)
+	}{{PTPKVM, openPTP}, {RTC, openRTC}, {Synchronised, openSynchronised}} {
+		reference, unavailable := r.open(root, span)
+		if unavailable != nil {
+			unavailable.Name = r.name
+			missing = append(missing, unavailable)
+			continue
+		}
+		reference.Name, reference.Runtime = r.name, "go"
+		found = append(found, reference)
+	}
+	return found, missing
+}
+
+// rated describes a clock whose steps are its units and whose rate may be off by
+// ratePPM, and times a few of its calls.
+func rated(description clock.Clock, ratePPM float64, read func() int64) clock.Rated {
+	const calls = 16
+	costs := make([]float64, calls)
+	for i := range costs {
+		begun := time.Now()
+		read()
+		costs[i] = float64(time.Since(begun).Nanoseconds())
+	}
+	slices.Sort(costs)
+	unit := description.UnitNs
+	tick := stats.Estimate{Value: unit, Lo: unit * (1 - ratePPM/1e6), Hi: unit * (1 + ratePPM/1e6), Unit: "ns", Statistic: "unit"}
+	return clock.Rated{
+		Clock: clock.New(description, read), TickNs: tick, AccuracyNs: unit,
+		MinCostNs: costs[0], MedianCostNs: stats.Median(costs), P95CostNs: stats.Quantile(costs, 0.95),
+	}
+}
+
+// ptpOfKVM is the index of the PTP clock by which KVM hands on the host's time
+// (Documentation/virt/kvm/x86/hypercalls.rst, KVM_HC_CLOCK_PAIRING;
+// drivers/ptp/ptp_kvm_common.c names it).
+func ptpOfKVM(root fs.FS) (index int, err error) {
+	const directory = "sys/class/ptp"
+	entries, err := fs.ReadDir(root, directory)
+	if err != nil {
+		return 0, err
+	}
+	var others []string
+	for _, e := range entries {
+		name, err := fs.ReadFile(root, directory+"/"+e.Name()+"/clock_name")
+		if err != nil {
+			continue
+		}
+		number, found := strings.CutPrefix(e.Name(), "ptp")
+		index, err := strconv.ParseUint(number, 10, 16)
+		if found && err == nil && strings.TrimSpace(string(name)) == "KVM virtual PTP" {
+			return int(index), nil
+		}
+		others = append(others, fmt.Sprintf("%.40q", strings.TrimSpace(string(name))))
+	}
+	return 0, fmt.Errorf("/%s lists no clock named \"KVM virtual PTP\" but %d others: %s", directory, len(others), strings.Join(others, ", "))
+}
+
+// watchCrystalPPM is how far the rate of a calendar chip may be off: its crystal is
+// that of a watch, some 20 parts per million at room temperature and more beyond.
+const watchCrystalPPM = 100
+
+// openRTC reads the calendar chip in whole seconds
+// (Documentation/ABI/testing/sysfs-class-rtc, since_epoch). Its update interrupt
+// would tell the edge of the second to a millisecond, but only one process of the
+// machine can have it.
+func openRTC(root fs.FS, _ time.Duration) (Reference, *clock.Unavailable) {
+	const name = "sys/class/rtc/rtc0/since_epoch"
+	if _, err := readSeconds(root, name); err != nil {
+		return Reference{}, &clock.Unavailable{
+			Reason: clock.NotSupportedHere, Detail: err.Error(),
+			Remedy: "on a virtual machine, let the host pass a real-time clock on",
+		}
+	}
+	read := func() int64 {
+		seconds, err := readSeconds(root, name)
+		if err != nil {
+			return math.MinInt32 // shows as a step back, which nobody takes for time
+		}
+		return seconds
+	}
+	return Reference{Rated: rated(clock.Clock{
+		API: "/" + name, Kind: clock.KindWall, Scope: clock.ScopeMachine, UnitNs: 1e9,
+		Calendar: true, Settable: true, CountsSleep: clock.Yes, CountsSuspend: clock.Yes,
+	}, watchCrystalPPM, read)}, nil
+}
+
+func readSeconds(root fs.FS, name string) (int64, error) {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, err
+	}
+	seconds, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("/%s holds %.40q, not a number of seconds", name, text)
+	}
+	return seconds, nil
+}
+
+// discipline is what the kernel says of how it keeps the calendar clock
+// (adjtimex(2)).
+type discipline struct {
+	synchronised bool
+	maxErrorNs   float64
+}
+
+// useful refuses a calendar clock that is not kept, or not well enough.
+func (d discipline) useful() error {
+	const worst = 1e9
+	switch {
+	case !d.synchronised:
+		return fmt.Errorf("the kernel says that it is not synchronised (adjtimex, STA_UNSYNC)")
+	case !(d.maxErrorNs < worst):
+		return fmt.Errorf("it may be off by %s (adjtimex, maxerror)", duration(d.maxErrorNs))
+	}
+	return nil
+}
+
+// synchronised is the calendar clock c as a reference: at either end of the span it
+// may be off by what the kernel says.
+func synchronised(c *clock.Clock, d discipline, span time.Duration) (Reference, *clock.Unavailable) {
+	if err := d.useful(); err != nil {
+		c.Close()
+		return Reference{}, &clock.Unavailable{
+			Reason: clock.NotSupportedHere, Detail: err.Error(),
+			Remedy: "run a time service, such as chrony, and wait until it has settled",
+		}
+	}
+	ratePPM := 2e6 * d.maxErrorNs / float64(span.Nanoseconds())
+	return Reference{Rated: rated(*c, ratePPM, c.Read), release: c.Close}, nil
+}

@@ -1,0 +1,168 @@
+package fidelity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+// Request says which counter to judge, by what.
+type Request struct {
+	// Counter is judged by Reference. Clocks of a thread, and those of perf, have to
+	// be opened by the thread that calls [Run].
+	Counter, Reference clock.Rated
+	// Independent and Why are the answer of [Independence].
+	Independent bool
+	Why         string
+	Workloads   []Workload
+	Plan        Plan
+	// Look asks the kernel what it counted of the calling thread. Nil opens what
+	// this system offers.
+	Look func() (machine.ThreadUse, error)
+	// Progress is told between samples which share of the plan is done. It may be
+	// nil.
+	Progress func(share float64, workload string)
+}
+
+// Outcome is what an experiment found.
+type Outcome struct {
+	// Results are of the workloads that were run, in their order.
+	Results []Result
+	// Unavailable are those that can't be run here, Refused those that would mean
+	// nothing with these clocks.
+	Unavailable []*Unavailable
+	Refused     []*Refused
+	// Caveats say what else is to be known.
+	Caveats []string
+}
+
+// Run takes the plan's sandwiches around each of the workloads and judges the
+// counter by all of them.
+//
+// The error is a [*Refused] where the two clocks can't be compared at all. When ctx
+// ends, the outcome so far comes with ctx's error: it is looked at between samples.
+func Run(ctx context.Context, q Request) (*Outcome, error) {
+	if err := CheckPair(q.Counter, q.Reference, q.Plan.LongestNs(q.Workloads)); err != nil {
+		return nil, err
+	}
+	if q.Progress == nil {
+		q.Progress = func(float64, string) {}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// A collection inside a sandwich would be taken for the workload's.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	e := &experiment{Request: q, outcome: &Outcome{}, totalNs: q.Plan.totalNs(q.Workloads)}
+	defer e.watch()()
+	for _, w := range q.Workloads {
+		if ctx.Err() != nil {
+			break
+		}
+		runtime.GC()
+		e.workload(ctx, w)
+	}
+	judge(q.Counter, q.Reference, e.outcome.Results)
+	return e.outcome, ctx.Err()
+}
+
+// experiment is one call of Run.
+type experiment struct {
+	Request
+	outcome         *Outcome
+	totalNs, doneNs float64
+}
+
+func (e *experiment) caveat(format string, args ...any) {
+	e.outcome.Caveats = append(e.outcome.Caveats, fmt.Sprintf(format, args...))
+}
+
+// watch opens what the kernel counts of this thread, until the returned function
+// is called.
+func (e *experiment) watch() (close func()) {
+	if e.Look != nil {
+		return func() {}
+	}
+	thread, err := machine.OpenThread()
+	if err != nil {
+		e.caveat("it is not known where samples began and ended, nor how long the thread slept: %v", err)
+		return func() {}
+	}
+	e.Look = thread.Look
+	return func() { thread.Close() }
+}
+
+// workload runs one workload, or says why not.
+func (e *experiment) workload(ctx context.Context, w Workload) {
+	requests := e.Plan.requests(w.Name)
+	planned := e.doneNs + e.Plan.totalNs([]Workload{w})
+	defer func() { e.doneNs = planned }()
+	var refused *Refused
+	if errors.As(CheckWorkload(e.Counter, e.Reference, w), &refused) {
+		e.outcome.Refused = append(e.outcome.Refused, refused)
+		return
+	}
+	task, err := w.Prepare(ctx, &Sampler{e.Counter, e.Reference, e.Look})
+	var missing *Unavailable
+	switch {
+	case errors.As(err, &missing):
+		e.outcome.Unavailable = append(e.outcome.Unavailable, missing)
+		return
+	case err != nil:
+		e.caveat("%s was not run: %v", w.Name, err)
+		return
+	}
+	result := Result{
+		Counter: e.Counter.Name, Reference: e.Reference.Name, Workload: w.Name,
+		Independent: e.Independent, Why: e.Why,
+		Samples: e.samples(ctx, w, task, requests),
+	}
+	e.outcome.Results = append(e.outcome.Results, result)
+	if task.Close == nil {
+		return
+	}
+	if err := task.Close(); err != nil && ctx.Err() == nil {
+		e.caveat("%s did not clean up: %v", w.Name, err)
+	}
+}
+
+// On a machine that has no time for it, a workload may take slowest times its plan,
+// and some for the start.
+const (
+	slowest    = 1.3
+	spareStart = 200 * time.Millisecond
+)
+
+// samples takes one sandwich for each request, until ctx ends.
+func (e *experiment) samples(ctx context.Context, w Workload, task Task, requests []float64) []Sample {
+	samples := make([]Sample, 0, len(requests))
+	begun, limit := time.Now(), spareStart+time.Duration(slowest*e.Plan.totalNs([]Workload{w}))
+	for _, ns := range requests {
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Since(begun) > limit {
+			e.caveat("%s ended after %d of %d samples: the machine has no time for more", w.Name, len(samples), len(requests))
+			break
+		}
+		e.Progress(e.doneNs/e.totalNs, w.Name)
+		sample, err := task.Take(ns)
+		if err != nil {
+			if ctx.Err() == nil {
+				e.caveat("%s ended after %d of %d samples: %v", w.Name, len(samples), len(requests), err)
+			}
+			break
+		}
+		if !sample.Counted {
+			sample.IdleNs = w.Sleeps * sample.RequestedNs
+		}
+		samples = append(samples, sample)
+		e.doneNs += ns
+	}
+	return samples
+}
