@@ -11,6 +11,9 @@ import (
 type Activity struct {
 	Header
 	Traces []Trace `json:"traces"`
+	// Switching was measured after the traces, on the first one's CPU; null where
+	// that can't be done, for a reason among the caveats.
+	Switching *Switching `json:"switching"`
 }
 
 // Trace is one CPU's trace with what it says.
@@ -23,10 +26,12 @@ type Trace struct {
 	Dropped     int              `json:"dropped"`
 	Periods     []Period         `json:"periods,omitempty"`
 	Interrupts  *Interrupts      `json:"interrupts"` // null where no tick was found
+	Accounting  *Accounting      `json:"accounting"` // null where no tick was found
 	Combs       []Comb           `json:"combs"`
 	Causes      map[string]Total `json:"causes"`
 	Undisturbed []Undisturbed    `json:"undisturbed"`
-	SliceNs     *float64         `json:"slice_ns"` // typical run between two preemptions
+	SliceNs     *float64         `json:"slice_ns"`  // typical run between two preemptions
+	SwitchNs    *float64         `json:"switch_ns"` // of a preemption, beyond the wait
 	WaitNs      float64          `json:"runqueue_wait_ns"`
 	// ClockHz is the rate of the clock that the kernel's tick implies.
 	ClockHz *float64 `json:"clock_hz"`
@@ -52,6 +57,12 @@ type Interrupts struct {
 	Hidden       int            `json:"hidden"` // that fell into a gap
 	MinCostNs    *float64       `json:"min_cost_ns"`
 	MedianCostNs *float64       `json:"median_cost_ns"`
+	MaxCostNs    *float64       `json:"max_cost_ns"`
+	// Counted is how often the kernel says that this CPU's timer interrupted it, and
+	// Sleepers how many gaps are put down to timers that wake who sleeps; null where
+	// the kernel does not tell.
+	Counted  *int `json:"counted"`
+	Sleepers *int `json:"sleepers"`
 }
 
 // Comb is a regular source of gaps.
@@ -61,6 +72,7 @@ type Comb struct {
 	Count        int      `json:"count"`
 	MinCostNs    *float64 `json:"min_cost_ns"`
 	MedianCostNs *float64 `json:"median_cost_ns"`
+	MaxCostNs    *float64 `json:"max_cost_ns"`
 	Source       string   `json:"source"`
 }
 
@@ -88,7 +100,7 @@ func NewTrace(t *activity.Trace, a *activity.Analysis, periods bool) Trace {
 		Clock: t.Clock, ThresholdNs: t.Ns(t.Threshold), DurationNs: t.Ns(t.Length),
 		ActiveRatio: stats.Finite(a.ActiveRatio), Dropped: t.Dropped,
 		Combs: []Comb{}, Causes: map[string]Total{}, Undisturbed: []Undisturbed{},
-		SliceNs: stats.Finite(a.SliceNs), WaitNs: a.WaitNs, ClockHz: stats.Finite(a.ClockHz),
+		SliceNs: stats.Finite(a.SliceNs), SwitchNs: stats.Finite(a.SwitchNs), WaitNs: a.WaitNs, ClockHz: stats.Finite(a.ClockHz),
 		Caveats: append([]string{}, t.Caveats...),
 	}
 	if t.CPU >= 0 {
@@ -97,13 +109,20 @@ func NewTrace(t *activity.Trace, a *activity.Analysis, periods bool) Trace {
 	for _, c := range a.Combs {
 		d.Combs = append(d.Combs, Comb{
 			PeriodNs: c.PeriodNs.Value, PhaseNs: c.PhaseNs, Count: len(c.Gaps),
-			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs), Source: c.Source.String(),
+			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs), MaxCostNs: stats.Finite(c.WorstNs),
+			Source: c.Source.String(),
 		})
+	}
+	if a.Tick != nil {
+		d.Accounting = newAccounting(t, a)
 	}
 	if c := a.Tick; c != nil {
 		d.Interrupts = &Interrupts{
 			PeriodNs: c.PeriodNs.Value, Period: c.PeriodNs, Count: len(c.Gaps), Hidden: c.Hidden,
-			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs),
+			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs), MaxCostNs: stats.Finite(c.WorstNs),
+		}
+		if n := a.Timer; n != nil {
+			d.Interrupts.Counted, d.Interrupts.Sleepers = &n.Counted, &n.Sleepers
 		}
 	}
 	for cause, total := range a.Causes {

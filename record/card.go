@@ -11,6 +11,7 @@ import (
 type Card struct {
 	Header
 	Ranking
+	Trust
 	// Traces say how noisy the machine is, without their periods; empty where none
 	// could be recorded.
 	Traces   []Trace           `json:"traces"`
@@ -33,7 +34,7 @@ type Advice struct {
 
 // NewCard makes the report card.
 func NewCard(h Header, r Ranking) Card {
-	c := Card{Header: h, Ranking: r, Traces: []Trace{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
+	c := Card{Header: h, Ranking: r, Trust: NewTrust(nil, nil, false), Traces: []Trace{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
 	for _, best := range []struct {
 		purpose string
 		name    *string

@@ -88,8 +88,7 @@ type Counter struct {
 	Claims    []clock.CrossCheck `json:"claims"`
 }
 
-// NewCounter puts a measured rate into the form of a document.
-func NewCounter(c timermeter.CounterRate) Counter {
+func newCounter(c timermeter.CounterRate) Counter {
 	return Counter{
 		Name: c.Name, Reference: c.Rate.Reference, RateHz: c.Rate.Hz,
 		Claims: append([]clock.CrossCheck{}, c.Claims...),
@@ -97,13 +96,16 @@ func NewCounter(c timermeter.CounterRate) Counter {
 }
 
 // NewRanking puts what was measured into the form of a document.
-func NewRanking(ratings []timermeter.Rating, missing []*clock.Unavailable) Ranking {
+func NewRanking(local *timermeter.Local) Ranking {
 	r := Ranking{Clocks: []Clock{}, Unavailable: []Unavailable{}, Counters: []Counter{}}
-	for _, rating := range ratings {
+	for _, rating := range local.Ratings {
 		r.Clocks = append(r.Clocks, newClock(rating))
 	}
-	for _, u := range missing {
+	for _, u := range local.Unavailable {
 		r.Unavailable = append(r.Unavailable, newUnavailable(u))
+	}
+	for _, c := range local.Counters {
+		r.Counters = append(r.Counters, newCounter(c))
 	}
 	r.Best = bestOf(r.Clocks)
 	return r

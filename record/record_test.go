@@ -24,7 +24,7 @@ func rated(name string, kind clock.Kind, quality float64, describe func(*timerme
 // The most usual of the clocks that are tied with the best is recommended, none
 // that is unusable or of quality 0, and none that can be set for intervals.
 func TestBestClocks(t *testing.T) {
-	r := NewRanking([]timermeter.Rating{
+	r := NewRanking(&timermeter.Local{Ratings: []timermeter.Rating{
 		rated("realtime", clock.KindWall, 0.60, func(r *timermeter.Rating) { r.Clock.Settable, r.Clock.Calendar = true, true }),
 		rated("boottime", clock.KindWall, 0.505, nil),
 		rated("monotonic", clock.KindWall, 0.50, nil),
@@ -32,7 +32,7 @@ func TestBestClocks(t *testing.T) {
 		rated("tsc", clock.KindCounter, 0.40, func(r *timermeter.Rating) { r.Lower(stats.Unusable, "steps back") }),
 		rated("tscp", clock.KindCounter, 0.35, nil),
 		rated("times", clock.KindCPU, 0, nil),
-	}, nil)
+	}})
 	name := func(p *string) string {
 		if p == nil {
 			return "none"
@@ -53,10 +53,10 @@ func TestBestClocks(t *testing.T) {
 
 // What could not be had is null, and the document is valid JSON all the same.
 func TestUnknownIsNull(t *testing.T) {
-	r := NewRanking([]timermeter.Rating{rated("tsc", clock.KindCounter, math.NaN(), func(r *timermeter.Rating) {
+	r := NewRanking(&timermeter.Local{Ratings: []timermeter.Rating{rated("tsc", clock.KindCounter, math.NaN(), func(r *timermeter.Rating) {
 		r.Accuracy = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.Inf(1)}
 		r.Cost.P99Ns = math.NaN()
-	})}, []*clock.Unavailable{{Name: "tscp", Reason: clock.NoInstruction}})
+	})}, Unavailable: []*clock.Unavailable{{Name: "tscp", Reason: clock.NoInstruction}}})
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

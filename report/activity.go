@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -19,6 +20,7 @@ func Activity(w io.Writer, d record.Activity, s Style) {
 	for _, t := range d.Traces {
 		traceSummary(w, t, s)
 	}
+	switching(w, d.Switching, s)
 	caveats(w, d.Header, s)
 }
 
@@ -29,8 +31,9 @@ func traceSummary(w io.Writer, t record.Trace, s Style) {
 	causeTable(w, t)
 	combLines(w, t)
 	undisturbed(w, t)
+	accounting(w, t)
 	if t.SliceNs != nil && t.Causes[activity.Preempted.String()].Count > 1 {
-		fmt.Fprintf(w, "Between two preemptions the thread typically ran for %s.\n", duration(*t.SliceNs))
+		fmt.Fprintf(w, "Between two preemptions the thread typically ran for %s; a preemption typically cost %s beyond the wait.\n", duration(*t.SliceNs), ns(t.SwitchNs))
 	}
 	if t.Dropped > 0 {
 		fmt.Fprintf(w, "%d periods were dropped: the trace was full. A higher --threshold or a shorter --duration keeps all.\n", t.Dropped)
@@ -90,15 +93,29 @@ var causeMeans = map[activity.Cause]string{
 // combLines writes the regular sources of gaps.
 func combLines(w io.Writer, t record.Trace) {
 	for _, c := range t.Combs {
-		fmt.Fprintf(w, "every %s a %s gap: %d of them, least %s, median %s\n",
-			durationTo(c.PeriodNs, 5), c.Source, c.Count, ns(c.MinCostNs), ns(c.MedianCostNs))
+		fmt.Fprintf(w, "every %s%s a %s gap: %d of them, least %s, median %s, worst %s\n",
+			durationTo(c.PeriodNs, 5), off(t, c), c.Source, c.Count, ns(c.MinCostNs), ns(c.MedianCostNs), ns(c.MaxCostNs))
 	}
-	if t.Interrupts != nil && t.Interrupts.Hidden > 0 {
-		fmt.Fprintf(w, "%d more timer interrupts fell into gaps that had begun before\n", t.Interrupts.Hidden)
+	if i := t.Interrupts; i != nil {
+		if i.Hidden > 0 {
+			fmt.Fprintf(w, "%d more timer interrupts fell into gaps that had begun before\n", i.Hidden)
+		}
+		if i.Counted != nil {
+			fmt.Fprintf(w, "the kernel counted %d timer interrupts: %d are its tick, and %d gaps are put down to timers of sleepers\n",
+				*i.Counted, i.Count+i.Hidden, *i.Sleepers)
+		}
 	}
 	if len(t.Combs) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// off is the interval of the tick's period; other combs have none.
+func off(t record.Trace, c record.Comb) string {
+	if t.Interrupts == nil || c.Source != activity.TimerTick.String() || math.IsNaN(t.Interrupts.Period.Lo) {
+		return ""
+	}
+	return " ± " + interval(t.Interrupts.Period)
 }
 
 // undisturbed writes how likely work of some lengths runs undisturbed.
@@ -148,4 +165,22 @@ func ActivityCSV(w io.Writer, d record.Activity) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// accounting writes what counting by ticks would have made of the thread.
+func accounting(w io.Writer, t record.Trace) {
+	a := t.Accounting
+	if a == nil {
+		return
+	}
+	fmt.Fprintf(w, "Counted by ticks the thread used %s (%d ticks, which stand for more than %s and less than %s); it used %s.\n",
+		durationTo(a.ChargedNs, 4), a.Ticks, durationTo(a.AboveNs, 4), durationTo(a.BelowNs, 4), durationTo(a.UsedNs, 4))
+	if a.ThreadNs != nil && a.TimesNs != nil && a.CPUBusyNs != nil {
+		fmt.Fprintf(w, "The kernel says %s by getrusage, %s of all threads by times, and CPU %d busy for %s by /proc/stat.\n",
+			durationTo(*a.ThreadNs, 4), durationTo(*a.TimesNs, 4), *t.CPU, durationTo(*a.CPUBusyNs, 4))
+	}
+	if l := a.LongRunInactive; !math.IsNaN(l.Lo) {
+		fmt.Fprintf(w, "In the long run the thread can expect to be inactive for %s of the time (%s to %s).\n", percent(&l.Value), percent(&l.Lo), percent(&l.Hi))
+	}
+	fmt.Fprintln(w)
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"chronoscope/activity"
+	"chronoscope/clock/check"
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/stats"
 )
 
 // Card writes the report card for people.
@@ -20,6 +22,7 @@ func Card(w io.Writer, d record.Card, s Style) {
 		rankingTable(w, d.Ranking, s)
 		reasons(w, d.Ranking, s)
 	}
+	trust(w, d.Trust, s)
 	noise(w, d.Traces, s)
 	unavailableNames(w, d.Ranking, s)
 	caveats(w, d.Header, s)
@@ -96,3 +99,56 @@ func noise(w io.Writer, traces []record.Trace, s Style) {
 
 // negligible is a share of time that nobody misses.
 const negligible = 1e-5
+
+// trust writes in a few lines whether the counters can be trusted.
+func trust(w io.Writer, d record.Trust, s Style) {
+	if len(d.Sandwiches) == 0 && len(d.Checks) == 0 {
+		return
+	}
+	fmt.Fprintln(w, s.bold("Can the counters be trusted?"))
+	if len(d.Sandwiches) > 0 {
+		worst := d.Sandwiches[0]
+		j := stats.NewJudgement()
+		var workloads []string
+		for _, sandwich := range d.Sandwiches {
+			workloads = append(workloads, sandwich.Workload)
+			if orZero(sandwich.MaxErrorNs) > orZero(worst.MaxErrorNs) {
+				worst = sandwich
+			}
+			j.Join(stats.Judgement{Verdict: sandwich.Verdict, Reasons: sandwich.Reasons})
+		}
+		fmt.Fprintf(w, "  %s: %s beside %s is off by %s at most, where steps and pairing permit %s (%s)\n",
+			s.verdict(j.Verdict), worst.Counter, worst.Reference, ns(worst.MaxErrorNs), ns(worst.PermittedNs), strings.Join(workloads, ", "))
+		reasonLines(w, j.Reasons)
+		if j.Verdict == stats.Trusted {
+			fmt.Fprintf(w, "  %s\n", worst.VerdictMeans)
+		}
+	}
+	if len(d.Checks) > 0 {
+		j := stats.NewJudgement()
+		for _, f := range d.Checks {
+			for _, reason := range f.Reasons {
+				j.Lower(f.Verdict, "%s, %s: %s", f.Clock, f.Check, reason)
+			}
+			if e := f.Estimate; e != nil && f.Check == check.CPUOffset && f.Clock == d.Checks[0].Clock {
+				fmt.Fprintf(w, "  its readings on different CPUs are apart by %s\n", measured(*e))
+			}
+		}
+		fmt.Fprintf(w, "  %s: %d checks of each clock by itself\n", s.verdict(j.Verdict), len(d.Checks))
+		reasonLines(w, j.Reasons)
+	}
+	fmt.Fprint(w, "  all of it: chronoscope fidelity\n\n")
+}
+
+func reasonLines(w io.Writer, reasons []string) {
+	for _, reason := range reasons {
+		fmt.Fprintf(w, "    %s\n", reason)
+	}
+}
+
+func orZero(p *float64) float64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}

@@ -135,7 +135,7 @@ func (t *traceFlags) files(traces []*activity.Trace, analyses []*activity.Analys
 		}
 	}
 	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
-		return writeFile(file, func(w io.Writer) error { return report.ChromeTrace(w, traces) })
+		return writeFile(file, func(w io.Writer) error { return report.ChromeTrace(w, traces, analyses...) })
 	}
 	return nil
 }
@@ -154,9 +154,21 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	if err != nil {
 		return err
 	}
+	c, tickNs, err := traceClock(ctx, &header)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
 	bar := newProgress(s.Err)
+	defer bar.end()
 	bar.show(0, "recording")
-	traces, err := recordAll(ctx, t, cpus, &header)
+	traces, err := recordAll(ctx, t, c, tickNs, cpus, &header)
+	var switching *record.Switching
+	if err == nil {
+		bar.show(0.8, "switching between threads")
+		switching = measureSwitching(ctx, set, t, c, tickNs, cpus[0], &header)
+		err = ctx.Err()
+	}
 	bar.end()
 	if err != nil && !activity.Interrupted(err) {
 		var unbound *machine.AffinityError
@@ -166,7 +178,7 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 		return err
 	}
 	header.Finish(err != nil)
-	d := record.Activity{Header: header, Traces: []record.Trace{}}
+	d := record.Activity{Header: header, Traces: []record.Trace{}, Switching: switching}
 	var analyses []*activity.Analysis
 	for _, trace := range traces {
 		a := activity.Analyse(trace)
@@ -206,14 +218,25 @@ func (t *traceFlags) cpus(named []int) ([]int, error) {
 	return allowed[len(allowed)-1:], nil
 }
 
-// recordAll records all CPUs at once, on the processor's counter or, where there
-// is none, on the system's monotonic clock.
-func recordAll(ctx context.Context, t *traceFlags, cpus []int, header *record.Header) ([]*activity.Trace, error) {
-	c, tickNs, err := traceClock(ctx, header)
+// measureSwitching measures what a context switch costs, for a fifth of the time
+// that was recorded at most. A machine where that can't be done has traces with a
+// caveat.
+func measureSwitching(ctx context.Context, set settings, t *traceFlags, c *clock.Clock, tickNs float64, cpu int, header *record.Header) *record.Switching {
+	d := min(max(t.duration/5, 60*time.Millisecond), 2*time.Second)
+	measured, err := activity.MeasureSwitching(ctx, c, tickNs, activity.SwitchingOptions{
+		CPU: cpu, Duration: d, Root: os.DirFS("/"), Seed: set.seed,
+	})
 	if err != nil {
-		return nil, err
+		header.Caveats = append(header.Caveats, fmt.Sprintf("what a context switch costs is not known: %v", err))
 	}
-	defer c.Close()
+	if measured == nil {
+		return nil
+	}
+	return record.NewSwitching(measured)
+}
+
+// recordAll records all CPUs at once.
+func recordAll(ctx context.Context, t *traceFlags, c *clock.Clock, tickNs float64, cpus []int, header *record.Header) ([]*activity.Trace, error) {
 	o := activity.Options{
 		Duration: t.duration, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()),
 		Root: os.DirFS("/"), Virtual: header.Machine.Hypervisor != "" && header.Machine.Hypervisor != "none",
@@ -239,7 +262,8 @@ func recordAll(ctx context.Context, t *traceFlags, cpus []int, header *record.He
 	return traces, ctx.Err()
 }
 
-// traceClock is the finest clock to trace with, and the length of its tick.
+// traceClock is the finest clock to trace with, and the length of its tick: the
+// processor's counter or, where there is none, the system's monotonic clock.
 func traceClock(ctx context.Context, header *record.Header) (*clock.Clock, float64, error) {
 	for _, name := range []string{"tsc", "cntvct"} {
 		c, err := clock.Open(name)

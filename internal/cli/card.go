@@ -8,9 +8,12 @@ import (
 	"time"
 
 	"chronoscope/activity"
+	"chronoscope/clock/check"
+	"chronoscope/fidelity"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/report"
+	"chronoscope/timermeter"
 )
 
 // reportCard is the command without a subcommand.
@@ -23,13 +26,16 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 		return usagef("--format: the report card is no table: use text or json, or csv with a subcommand")
 	}
 	header := record.NewHeader("", machine.Identify(), set.seed)
-	ranking, err := measureClocks(ctx, set, s, &header, nil)
+	local, err := measureClocks(ctx, set, s, &header, nil)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		return err
 	}
-	d := record.NewCard(header, ranking)
+	d := record.NewCard(header, record.NewRanking(local))
 	if err == nil {
 		err = noiseOf(ctx, set, s, &d)
+	}
+	if err == nil {
+		err = trustOf(ctx, set, s, local, &d)
 	}
 	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
 		if set.format == report.JSON {
@@ -59,9 +65,14 @@ func noiseOf(ctx context.Context, set settings, s Streams, d *record.Card) error
 		return err
 	}
 	bar := newProgress(s.Err)
+	defer bar.end()
 	bar.show(0.9, "watching for interruptions")
-	traces, err := recordAll(ctx, t, cpus, &d.Header)
-	bar.end()
+	var traces []*activity.Trace
+	c, tickNs, err := traceClock(ctx, &d.Header)
+	if err == nil {
+		defer c.Close()
+		traces, err = recordAll(ctx, t, c, tickNs, cpus, &d.Header)
+	}
 	if err != nil && !activity.Interrupted(err) {
 		d.Caveats = append(d.Caveats, fmt.Sprintf("how noisy the machine is is not known: %v", err))
 		return nil
@@ -74,4 +85,21 @@ func noiseOf(ctx context.Context, set settings, s Streams, d *record.Card) error
 		return errInterrupted
 	}
 	return nil
+}
+
+// trustOf adds to the card whether the counters can be trusted, as the quick form
+// of fidelity finds out. Counters that can't be tested leave a caveat.
+func trustOf(ctx context.Context, set settings, s Streams, local *timermeter.Local, d *record.Card) error {
+	e := trustExperiment{
+		plan: fidelity.QuickPlan, checks: check.QuickPlan,
+		workloads: fidelity.Workloads(child), flags: &fidelityFlags{},
+	}
+	results, findings, err := e.run(ctx, set, s, local, &d.Header)
+	if err != nil && !errors.Is(err, errInterrupted) {
+		d.Caveats = append(d.Caveats, fmt.Sprintf("whether the counters can be trusted is not known: %v", err))
+		err = nil
+	}
+	d.Trust = record.NewTrust(results, findings, true)
+	d.Header.Finish(err != nil)
+	return err
 }

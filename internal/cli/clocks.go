@@ -56,11 +56,11 @@ func rankClocks(ctx context.Context, f *flags, s Streams, names []string, sortBy
 		return usagef("--sort: %v", err)
 	}
 	header := record.NewHeader("clocks", machine.Identify(), set.seed)
-	ranking, err := measureClocks(ctx, set, s, &header, names)
+	local, err := measureClocks(ctx, set, s, &header, names)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		return err
 	}
-	d := record.Clocks{Header: header, Ranking: ranking}
+	d := record.Clocks{Header: header, Ranking: record.NewRanking(local)}
 	report.SortBy(d.Clocks, sortBy)
 	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
 		return writeClocks(w, set.format, d, style)
@@ -86,7 +86,7 @@ func writeClocks(w io.Writer, format report.Format, d record.Clocks, style repor
 
 // measureClocks ranks the clocks and completes the header. With
 // errInterrupted comes what was measured so far.
-func measureClocks(ctx context.Context, set settings, s Streams, header *record.Header, names []string) (record.Ranking, error) {
+func measureClocks(ctx context.Context, set settings, s Streams, header *record.Header, names []string) (*timermeter.Local, error) {
 	bar := newProgress(s.Err)
 	local, err := timermeter.RankLocal(ctx, timermeter.Request{
 		Plan: set.plan, Names: names, CPUs: set.cpus, Seed: set.seed, Progress: bar.show,
@@ -96,23 +96,21 @@ func measureClocks(ctx context.Context, set settings, s Streams, header *record.
 	var unbound *machine.AffinityError
 	switch {
 	case errors.As(err, &unknown):
-		return record.Ranking{}, usagef("%v", err)
+		return nil, usagef("%v", err)
 	case errors.As(err, &unbound):
-		return record.Ranking{}, cpuError(unbound, header.Machine)
+		return nil, cpuError(unbound, header.Machine)
 	case ctx.Err() != nil && local != nil:
 		err = errInterrupted
 	case err != nil:
-		return record.Ranking{}, err
+		return nil, err
 	}
 	header.Finish(err != nil)
 	header.Caveats = append(header.Caveats, local.Caveats...)
 	header.Machine.CoreHz = valueOf(local.CoreHz)
-	ranking := record.NewRanking(local.Ratings, local.Unavailable)
 	for _, c := range local.Counters {
-		ranking.Counters = append(ranking.Counters, record.NewCounter(c))
 		header.Machine.TSCHz = stats.Finite(c.Rate.Hz.Value)
 	}
-	return ranking, err
+	return local, err
 }
 
 // cpuError says which CPUs --cpu can name. CPUs that don't exist are a wrong

@@ -183,6 +183,13 @@ func TestPlantedBreaches(t *testing.T) {
 		{"caveats", []any{"stability is not known of times, thread-cputime: the same"}, ""},
 		{"caveats", []any{"stability is not known: of no clock"}, ""},
 
+		{"sandwiches.0.count", 3, "sleep: 2 samples, 1 moved, and a count of 3"},
+		{"sandwiches.0.verdict", "trusted", "sleep: trusted with 1 faults"},
+		{"sandwiches.0.reasons", []any{}, "sleep: suspect for 0 reasons"},
+		{"sandwiches.0.reference", "tsc", "sleep: tsc is compared with itself"},
+		{"sandwiches.0.max_error_ppm", 2.0, "sleep: the largest error is 2 ppm, and its samples say"},
+		{"checks.0.verdict", "trusted", "tsc, cpu-offset: trusted for 1 reasons"},
+
 		{"traces.0.active_ratio", 0.9, "trace 0: it was active for 0.9 of the time"},
 		{"traces.0.active_ratio", 1.1, "active_ratio"},
 		{"traces.0.dropped", nil, "dropped"},

@@ -158,15 +158,18 @@ var cardForm = object{
 
 // forms are those of the documents, by command; the report card has none.
 var forms = map[string]object{
-	"clocks":   headerForm.with(rankingForm),
-	"activity": headerForm.with(object{"traces": list(traceForm.with(periodsForm).check)}),
-	"":         headerForm.with(rankingForm).with(cardForm),
+	"clocks": headerForm.with(rankingForm),
+	"activity": headerForm.with(object{
+		"traces": list(traceForm.with(periodsForm).check), "switching": orNull(switchingForm.check),
+	}),
+	"fidelity": headerForm.with(trustForm),
+	"":         headerForm.with(rankingForm).with(trustForm).with(cardForm),
 }
 
 // parts are the parts of documents whose fields are held against one another.
 var parts = map[string]func(data []byte, e expectation) []string{
 	"clocks": checkPart(clocksDocument.breaches),
-	"traces": checkPart(tracesDocument.breaches),
+	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
 }
 
 // checkPart reads a part of a document, and lists its breaches.

@@ -60,7 +60,7 @@ which one to use for what.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f.register(root.PersistentFlags())
-	root.AddCommand(newClocks(f, s), newActivity(f, s), newDoctor(f, s))
+	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseAsUsage(root)

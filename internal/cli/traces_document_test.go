@@ -32,6 +32,15 @@ var periodsForm = object{"periods": list(object{
 	"start_ticks": count, "duration_ticks": count, "cause": orNull(oneOf(causes...)),
 }.check)}
 
+var switchingForm = object{
+	"cpu": count, "clock": text, "cost": estimateForm.check, "min_ns": orNull(size), "p95_ns": orNull(size),
+	"switches": count, "verdict": oneOf("trusted", "suspect", "unusable"), "reasons": list(text), "caveats": list(text),
+	"cold": list(object{
+		"bytes": count, "pattern": oneOf("sequential", "random"), "warm": estimateForm.check,
+		"after_idle_switch": estimateForm.check, "after_busy_switch": estimateForm.check, "extra": estimateForm.check,
+	}.check),
+}
+
 // causeTotals has no other fields than causes.
 func causeTotals(at string, value any) []string {
 	form := object{"count": count, "total_ns": size, "max_ns": size}
