@@ -85,3 +85,39 @@ func TestCombAtItsHarmonic(t *testing.T) {
 		}
 	}
 }
+
+// A comb of which more than half of the teeth are missing is none.
+func TestHalfACombIsNone(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 10))
+		w := world{lengthNs: 4e9, combs: []source{someHost(rng, 4e6)}}
+		w.combs[0].missing = 0.56
+		if a := Analyse(w.simulate(rng).Trace); len(a.Combs) > 0 {
+			t.Errorf("seed %d: %d of %d teeth are a comb of %.0f ns", seed, len(a.Combs[0].Gaps), a.Combs[0].Expected, a.Combs[0].PeriodNs.Value)
+		}
+	}
+}
+
+// The bound on chance holds for the binomial distribution, added up term by term,
+// and is no looser than sqrt(8 n p (1-p)) times (Ash, Information Theory, 1965,
+// lemma 4.7.2).
+func TestDivergenceBoundsTheBinomial(t *testing.T) {
+	for _, n := range []int{5, 20, 100} {
+		for _, chance := range []float64{0.01, 0.1, 0.4} {
+			tail := 0.0
+			for k := n; float64(k) > chance*float64(n); k-- {
+				lg := func(i int) float64 { v, _ := math.Lgamma(float64(i + 1)); return v }
+				tail += math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(chance) + float64(n-k)*math.Log(1-chance))
+				share := float64(k) / float64(n)
+				bound := math.Exp(-float64(n) * divergence(share, chance))
+				slack := math.Max(1, math.Sqrt(8*float64(n)*share*(1-share)))
+				if tail > bound*(1+1e-9) || tail*slack < bound*(1-1e-9) {
+					t.Errorf("%d or more hits of %d at %v each: probability %.3g, bound %.3g", k, n, chance, tail, bound)
+				}
+			}
+		}
+	}
+	if d := divergence(0.1, 0.2); d != 0 {
+		t.Errorf("fewer hits than chance brings tell %v", d)
+	}
+}

@@ -93,8 +93,9 @@ func newCombSearch(t *Trace, hints []float64) *combSearch {
 	return s
 }
 
-// searchAmong looks for combs in a crowd: first in spectra of the whole trace, which show slow combs, then of ever
-// shorter stretches, whose bins resolve fast ones.
+// searchAmong looks for combs in a crowd: first in spectra of the whole trace,
+// which show slow combs, then of ever shorter stretches, whose bins resolve fast
+// ones.
 func (s *combSearch) searchAmong(r rung) {
 	const shortest = fastestCombNs / 8 * stats.SpectrumBins
 	c := s.arrivals(r)

@@ -6,12 +6,13 @@ import (
 	"chronoscope/machine"
 )
 
-// Noise is what the trace's CPU takes away from a thread that runs on it, for
-// methods that correct for it. a is what [Analyse] said of the trace.
+// Noise is what the trace's CPU takes away from a thread while it runs there, for
+// methods that correct for it: preemptions, stops and steal that the kernel counts
+// are no part of it, nor of the time that it is a share of. a is what [Analyse] said of the trace.
 func (t *Trace) Noise(a *Analysis) machine.Noise {
 	n := machine.Noise{WatchedNs: t.Ns(t.seen()), SliceNs: a.SliceNs, SwitchNs: a.SwitchNs}
 	regular := make([]bool, len(t.Gaps))
-	running := n.WatchedNs
+	stolen := t.stolen()
 	for i := range a.Combs {
 		c := &a.Combs[i]
 		var total float64
@@ -35,14 +36,36 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 	for i, g := range t.Gaps {
 		ns := t.Ns(g.Ticks)
 		switch {
-		case g.Cause == Preempted, g.Cause == Throttled, g.Cause == Stopped, g.Cause == Migrated, g.Cause == Runtime:
-			running -= ns
+		case g.Cause == Preempted, g.Cause == Throttled, g.Cause == Stopped, g.Cause == Migrated, g.Cause == Runtime, stolen[i]:
+			n.WatchedNs -= ns
 		case !regular[i]:
 			lost += ns
 			count++
 			n.IrregularWorstNs = math.Max(n.IrregularWorstNs, ns)
 		}
 	}
-	n.IrregularShare, n.IrregularPerSecond = lost/running, 1e9*count/running
+	if n.WatchedNs > 0 {
+		n.IrregularShare, n.IrregularPerSecond = lost/n.WatchedNs, 1e9*count/n.WatchedNs
+	}
 	return n
+}
+
+// stolen are the gaps in which the kernel itself saw that the host had the CPU: it
+// leaves them out of CPU time, as it does run-queue wait.
+func (t *Trace) stolen() []bool {
+	stolen := make([]bool, len(t.Gaps))
+	cpu := t.CPU
+	for _, j := range t.Joins {
+		var ticks int64
+		for _, g := range t.Gaps[j.From : j.Gap+1] {
+			ticks += g.Ticks
+		}
+		if j.cause(t.Ns(ticks), t.Ns(j.Ticks), cpu) == Hypervisor {
+			for i := j.From; i <= j.Gap; i++ {
+				stolen[i] = t.Gaps[i].Cause == Hypervisor
+			}
+		}
+		cpu = j.Use.CPU
+	}
+	return stolen
 }

@@ -4,7 +4,10 @@ package machine
 // was seen beforehand: what a method needs to know to correct for it, or to say
 // how far a figure may be off. The zero value is a CPU of which nothing is known.
 type Noise struct {
-	// WatchedNs is how long was looked; 0 where nothing is known.
+	// WatchedNs is how long a thread ran there while it was looked at, without the
+	// time in which another had its CPU, as the kernel counts it (run-queue wait, and
+	// steal that it knows of). 0 where nothing is known. All that follows is of
+	// running time.
 	WatchedNs float64
 	// Regular sources: timers that take the CPU at a fixed period.
 	Regular []Interruption

@@ -1,0 +1,26 @@
+// Package kbest measures how long a piece of code takes on a machine that is not
+// silent, and says how far the figure may be off.
+//
+// The scheme is that of Bryant 2003, sections 9.3, 9.4 and 9.8: disturbances only
+// ever add, so that the K least of many samples, once they agree, are the time
+// sought. The source found that this holds for what is shorter than a time slice,
+// and that beyond it the scheme is off by the machine's load while it claims a
+// tenth of a percent. Here each sample also carries what the kernel counted
+// meanwhile and how fast the core ran; what is known to have been taken away is
+// taken off, samples with unknown losses are left out, and what the rest can still
+// hold is inferred from a profile of the machine's noise. The source's own figure
+// and claim stand beside the result.
+//
+// Times are those at the rate that the core had most of the time, which the result
+// names; cycles hold for any.
+//
+// [Measure] is the plain way. A [Station] with [Station.Measure] measures several
+// subjects in turn, so that drift hits all alike.
+package kbest
+
+import "math"
+
+var (
+	nan = math.NaN()
+	inf = math.Inf(1)
+)

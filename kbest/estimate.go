@@ -1,0 +1,196 @@
+package kbest
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// The statistics that a value can be.
+const (
+	// MinK is the mean of the K least samples: the source's scheme, for samples so
+	// short that some of them escape every disturbance.
+	MinK = "min-k"
+	// Typical is the mean of the lower half of the samples, less the mean
+	// disturbance: for samples so long that none escapes, so that the least of few
+	// carries nearly as much as the others.
+	Typical = "typical"
+)
+
+// inference turns the accepted samples of a subject into an estimate.
+//
+// What a statistic of the samples (the mean of the K least, or of the lower half)
+// exceeds the undisturbed time by is a random variable, whose distribution follows
+// from the model of the disturbances, from the clock's rounding and from the
+// number of samples. It is drawn many times, each time in another world that the
+// profile allows; what is left when it is taken off the observed statistic is the
+// distribution of the time sought (a parametric bootstrap: Efron and Tibshirani,
+// An Introduction to the Bootstrap, section 6.5). Short and long samples need no
+// different rules: of short ones the least have no excess in any world.
+type inference struct {
+	used      []*Sample
+	n         int // calls in each
+	model     disturbances
+	accuracy  float64 // of the clock, ns
+	overhead  overhead
+	k         int
+	statistic string
+	speed     coreSpeed
+	scaling   scaling
+	runNs     []float64 // of the samples that are used, at the reference rate
+	from, to  int       // ranks of the samples that the statistic is the mean of
+	rng       *rand.Rand
+}
+
+// clearOfDisturbance is how many undisturbed samples are to be expected for each of
+// the K, for the K least to be taken for undisturbed.
+const clearOfDisturbance = 3
+
+// worlds are drawn for an interval.
+const worlds = 200
+
+// newInference chooses the samples and the statistic.
+func newInference(accepted []*Sample, model disturbances, accuracy float64, o overhead, speed coreSpeed, k int, rng *rand.Rand) inference {
+	v := inference{used: calm(accepted, k), model: model, accuracy: accuracy, overhead: o, speed: speed, k: k, rng: rng}
+	v.n = v.used[0].N
+	v.scaling = speed.scalingOf(v.used)
+	slices.SortFunc(v.used, func(a, b *Sample) int { return cmp.Compare(v.scaled(a), v.scaled(b)) })
+	for _, x := range v.used {
+		v.runNs = append(v.runNs, v.scaled(x))
+	}
+	v.to = min(k, len(v.used))
+	v.statistic = MinK
+	if model.calmShare(v.typicalRunNs())*float64(len(v.used)) < float64(clearOfDisturbance*k) || v.used[0].switches() > 0 {
+		v.statistic = Typical
+		v.from, v.to = len(v.used)/10, (6*len(v.used)+9)/10
+	}
+	return v
+}
+
+// calm are the samples during which the thread kept its CPU, if there are enough of
+// them, and all otherwise.
+func calm(accepted []*Sample, k int) []*Sample {
+	var calm []*Sample
+	for _, x := range accepted {
+		if x.Corrected == "" && x.switches() == 0 {
+			calm = append(calm, x)
+		}
+	}
+	if len(calm) < max(8, 2*k, len(accepted)/10) {
+		return slices.Clone(accepted)
+	}
+	return calm
+}
+
+// scaled is the running time of a sample at the reference rate.
+func (v inference) scaled(x *Sample) float64 {
+	if v.scaling.exponent == 0 {
+		return x.RunNs
+	}
+	return x.RunNs * math.Exp(v.scaling.exponent*v.speed.departure(x))
+}
+
+func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }
+
+// estimate is the time of one call, in nanoseconds.
+func (v inference) estimate() stats.Estimate {
+	excess, spread := v.excess()
+	observed := v.mean(func(i int) float64 { return v.runNs[i] })
+	e := stats.Estimate{Unit: "ns", Statistic: v.statistic, N: v.to - v.from}
+	e.Value = observed - stats.Quantile(excess, 0.5)
+	e.Lo, e.Hi = observed-stats.Quantile(excess, 0.99), observed-stats.Quantile(excess, 0.01)
+	strange := v.strangeNs(spread)
+	e.Lo, e.Hi = e.Lo-strange, e.Hi+strange
+	e.Hi = math.Min(e.Hi, v.boundNs())
+	e.Value = math.Min(e.Value, e.Hi)
+	e.Lo = math.Min(e.Lo, e.Value)
+	return e.Scaled(1/float64(v.n), "ns")
+}
+
+// mean is that of the ranks that the statistic takes.
+func (v inference) mean(of func(int) float64) float64 {
+	var sum float64
+	for i := v.from; i < v.to; i++ {
+		sum += of(i)
+	}
+	return sum / float64(v.to-v.from)
+}
+
+// excess draws by how much the statistic exceeds the undisturbed time of the
+// sample, and how far apart the ranks that it takes lie; both sorted.
+func (v inference) excess() (excess, spread []float64) {
+	var w world
+	run := v.typicalRunNs()
+	drawn := make([]float64, len(v.used))
+	for range worlds {
+		v.model.draw(v.rng, &w)
+		place := v.rng.Float64()
+		left, off := v.scaling.left*v.rng.Float64(), v.scaling.standardError*v.rng.NormFloat64()
+		for i, x := range v.used {
+			drawn[i] = v.rounded(place, w.add(v.rng, run, x.switches())+v.jitter()) + run*v.misscaled(x, left, off)
+		}
+		slices.Sort(drawn)
+		clock := v.overhead.clockNs + v.overhead.clockSE*v.rng.NormFloat64()
+		excess = append(excess, clock+v.mean(func(i int) float64 { return drawn[i] }))
+		spread = append(spread, drawn[v.to-1]-drawn[v.from])
+	}
+	slices.Sort(excess)
+	slices.Sort(spread)
+	return excess, spread
+}
+
+// rounded is by how much a sample reads longer than its undisturbed time, which
+// ends at some place between two values of the clock, the same for all samples:
+// of readings that are rounded down their difference is rounded up or down.
+func (v inference) rounded(place, excessNs float64) float64 {
+	return v.accuracy * (math.Floor(v.rng.Float64()+place+excessNs/v.accuracy) - place)
+}
+
+// misscaled is by what share a sample is off because the core's rate wanders, in a
+// world where that much of it is left and the exponent is off by so much.
+func (v inference) misscaled(x *Sample, left, exponentOff float64) float64 {
+	if v.scaling.left == 0 {
+		return 0
+	}
+	share := left * v.rng.NormFloat64()
+	if exponentOff != 0 {
+		share += exponentOff * v.speed.departure(x)
+	}
+	return share
+}
+
+func (v inference) jitter() float64 {
+	return v.overhead.jitterNs[v.rng.IntN(len(v.overhead.jitterNs))]
+}
+
+// strangeNs is the uncertainty that comes from samples that differ by more than
+// the model explains: the work itself varies, or something disturbs it that was
+// not seen beforehand.
+func (v inference) strangeNs(spread []float64) float64 {
+	observed := v.runNs[v.to-1] - v.runNs[v.from]
+	unexplained := math.Max(0, observed-stats.Quantile(spread, 0.9))
+	if v.statistic == MinK {
+		return unexplained
+	}
+	return 1.5 * unexplained / math.Sqrt(float64(v.to-v.from))
+}
+
+// boundNs is what the time can't exceed: disturbances only ever add. It rests on
+// the K-th least sample instead of the least, so that a single wrong correction
+// can't set it.
+func (v inference) boundNs() float64 {
+	var least []float64
+	for i, x := range v.used {
+		run := v.runNs[i]
+		if x.switches() == 0 && x.Corrected == "" {
+			run -= v.model.certainNs(run)
+		}
+		least = append(least, run)
+	}
+	slices.Sort(least)
+	bound := least[min(v.k, len(least))-1] + v.accuracy - v.overhead.leastNs() + 2*v.overhead.clockSE
+	return bound * (1 + 3*v.scaling.left + 2*v.speed.standardError)
+}

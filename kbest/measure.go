@@ -1,0 +1,119 @@
+package kbest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"chronoscope/stats"
+)
+
+// Measure measures the subjects in turn, one trial each, until each is known as
+// well as the plan asks for or its trials are spent. There is a result for each
+// subject, in their order, also where an error comes with them: ctx's, when it ends
+// the measurement, and a *TooSlowError for each subject of which a single call took
+// too long. A panic of a subject reaches the caller.
+//
+// The caller sees to it that the goroutine stays on one thread, as [Here] does.
+func (s *Station) Measure(ctx context.Context, plan Plan, subjects ...Subject) ([]*Result, error) {
+	if err := plan.check(); err != nil {
+		return nil, err
+	}
+	if s.Clock.Clock == nil || !(s.Clock.TickNs.Value > 0) {
+		return nil, errors.New("kbest: the station has no clock with a known tick")
+	}
+	for i := range subjects {
+		if subjects[i].Run == nil {
+			return nil, fmt.Errorf("kbest: subject %d (%q) has no Run to measure", i, subjects[i].Name)
+		}
+	}
+	m := measurement{station: s, plan: plan, overhead: s.overhead()}
+	for i := range subjects {
+		m.series = append(m.series, newSeries(s, &subjects[i], plan))
+	}
+	m.warmUp(ctx)
+	m.run(ctx)
+	return m.results(ctx)
+}
+
+// measurement is that of several subjects in turn.
+type measurement struct {
+	station  *Station
+	plan     Plan
+	overhead overhead
+	series   []*series
+	loops    map[*series]stats.Estimate
+}
+
+func (m *measurement) warmUp(ctx context.Context) {
+	for _, s := range m.series {
+		if ctx.Err() != nil {
+			return
+		}
+		s.warmUp(m.overhead)
+	}
+	m.loops = m.emptyLoops(ctx)
+}
+
+// emptyLoops measures the loops of the subjects without their work, by the same
+// scheme.
+func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate {
+	loops := map[*series]stats.Estimate{}
+	for _, s := range m.series {
+		if s.subject.Empty == nil || ctx.Err() != nil {
+			continue
+		}
+		empty := newSeries(m.station, &Subject{Name: s.subject.Name, Run: s.subject.Empty}, m.plan)
+		empty.warmUp(m.overhead)
+		for !empty.done && !empty.spent() && empty.trials < emptyLooks && ctx.Err() == nil {
+			empty.trial()
+		}
+		loops[s] = m.conclude(empty).Estimate
+	}
+	return loops
+}
+
+// run makes the trials, a round of one for each subject at a time. Which comes
+// first in a round changes, so that none is always behind the same other.
+func (m *measurement) run(ctx context.Context) {
+	for round, busy := 0, true; busy; round++ {
+		busy = false
+		for i := range m.series {
+			if ctx.Err() != nil {
+				return
+			}
+			if s := m.series[(i+round)%len(m.series)]; !s.done {
+				s.trial()
+				s.done = s.spent() || s.due() && m.suffices(s)
+				busy = true
+			}
+		}
+	}
+}
+
+// suffices reports that the subject is known as well as the plan asks for.
+func (m *measurement) suffices(s *series) bool {
+	r := m.conclude(s)
+	return r.Verdict == stats.Trusted && r.Estimate.RelativeHalfWidth() <= m.plan.Precision &&
+		(r.Converged || r.Estimate.Statistic != MinK)
+}
+
+func (m *measurement) results(ctx context.Context) ([]*Result, error) {
+	var results []*Result
+	problems := []error{ctx.Err()}
+	for _, s := range m.series {
+		r := m.conclude(s)
+		if ctx.Err() != nil {
+			r.Lower(stats.Suspect, "it was interrupted after %d trials", len(s.samples))
+		}
+		if s.tooSlow != nil {
+			problems = append(problems, s.tooSlow)
+			r.Lower(stats.Unusable, "%v", s.tooSlow)
+		}
+		results = append(results, r)
+	}
+	return results, errors.Join(problems...)
+}
+
+func (m *measurement) rng() *rand.Rand { return rand.New(rand.NewPCG(m.plan.Seed, 0xbe57)) }

@@ -1,0 +1,56 @@
+package kbest
+
+import "context"
+
+// Option changes how [Measure] measures.
+type Option func(*options)
+
+type options struct {
+	ctx     context.Context
+	plan    Plan
+	setting Setting
+	subject Subject
+}
+
+// WithContext ends the measurement when ctx ends; what was measured so far is kept.
+func WithContext(ctx context.Context) Option { return func(o *options) { o.ctx = ctx } }
+
+// WithPlan measures by another plan than [DefaultPlan].
+func WithPlan(p Plan) Option { return func(o *options) { o.plan = p } }
+
+// WithSetting measures with what is known of the machine.
+func WithSetting(s Setting) Option { return func(o *options) { o.setting = s } }
+
+// Named gives the result a name.
+func Named(name string) Option { return func(o *options) { o.subject.Name = name } }
+
+// Before prepares each trial, untimed; each trial is then one call.
+func Before(f func()) Option { return func(o *options) { o.subject.Before = f } }
+
+// Measure measures how long a call of f takes on this thread, the call itself
+// included. A panic of f reaches the caller, and all is restored. The result is
+// there also where an error comes with it, as far as it got.
+func Measure(f func(), with ...Option) (*Result, error) {
+	o := options{ctx: context.Background(), plan: DefaultPlan}
+	o.subject.Run = func(n int) {
+		for range n {
+			f()
+		}
+	}
+	for _, option := range with {
+		option(&o)
+	}
+	if err := o.plan.check(); err != nil {
+		return nil, err
+	}
+	station, release, err := Here(o.ctx, o.setting)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	results, err := station.Measure(o.ctx, o.plan, o.subject)
+	if len(results) == 0 {
+		return nil, err
+	}
+	return results[0], err
+}

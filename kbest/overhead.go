@@ -1,0 +1,100 @@
+package kbest
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// overhead is what measuring itself takes, in nanoseconds.
+type overhead struct {
+	// clockNs is in each sample: the clock's cost within the timed region.
+	clockNs float64
+	// clockSE is its standard error.
+	clockSE float64
+	// jitterNs are by how much single samples depart from it, beyond the rounding
+	// of the readings.
+	jitterNs []float64
+	// lookNs is in the CPU time of each sample and outside the timed region, with
+	// lookSpreadNs from the typical to a great one.
+	lookNs, lookSpreadNs float64
+}
+
+// leastNs is the least that a sample can hold of the clock's cost.
+func (o overhead) leastNs() float64 { return o.clockNs + slices.Min(o.jitterNs) }
+
+const (
+	emptyTrials = 256
+	emptyLooks  = 48
+)
+
+// overhead measures empty trials.
+func (s *Station) overhead() overhead {
+	nothing := func(int) {}
+	var o overhead
+	empty := make([]float64, 0, emptyTrials)
+	for range emptyTrials {
+		start := s.Clock.Start()
+		nothing(0)
+		empty = append(empty, s.Clock.Ns(s.Clock.End()-start))
+	}
+	calm := calmOnes(empty, s.Clock.AccuracyNs)
+	o.clockNs, o.clockSE = meanOf(calm)
+	o.clockSE = math.Hypot(o.clockSE, s.Clock.AccuracyNs/math.Sqrt(6*float64(len(calm))))
+	o.jitterNs = jitter(calm, s.Clock.AccuracyNs)
+	looks := make([]float64, 0, emptyLooks)
+	for range emptyLooks {
+		before := s.look()
+		start := s.Clock.Start()
+		nothing(0)
+		end := s.Clock.End()
+		after := s.look()
+		if use := after.Since(before); use.InvoluntarySwitches+use.VoluntarySwitches == 0 {
+			looks = append(looks, float64(use.CPUNs)-s.Clock.Ns(end-start))
+		}
+	}
+	if len(looks) > 0 {
+		slices.Sort(looks)
+		o.lookNs = stats.Quantile(looks, 0.5)
+		o.lookSpreadNs = stats.Quantile(looks, 0.9) - o.lookNs
+	}
+	return o
+}
+
+// calmOnes are the values that are not far above the median, as an interrupt is.
+func calmOnes(values []float64, accuracy float64) []float64 {
+	slices.Sort(values)
+	median := stats.Quantile(values, 0.5)
+	n, _ := slices.BinarySearch(values, 2*median+3*accuracy)
+	return values[:max(n, len(values)/2)]
+}
+
+// meanOf is the mean and its standard error: a mean, since the values are rounded
+// to the clock's accuracy, and their median can be off by all of it.
+func meanOf(values []float64) (mean, standardError float64) {
+	n := float64(len(values))
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		standardError += (v - mean) * (v - mean) / n / n
+	}
+	return mean, math.Sqrt(standardError)
+}
+
+// jitter is by how much the values depart from their mean, shrunk by what rounding
+// two readings adds: a sixth of the accuracy squared in the mean over all lengths.
+func jitter(values []float64, accuracy float64) []float64 {
+	mean, standardError := meanOf(values)
+	variance := standardError * standardError * float64(len(values))
+	shrink := math.Sqrt(math.Max(0, 1-accuracy*accuracy/6/variance))
+	if variance == 0 {
+		shrink = 0
+	}
+	var departures []float64
+	for _, v := range values {
+		departures = append(departures, shrink*(v-mean))
+	}
+	return departures
+}

@@ -1,0 +1,79 @@
+package kbest
+
+import (
+	"fmt"
+	"time"
+)
+
+// Plan says how much is measured, and how well it has to agree. K, Epsilon and
+// MaxTrials are the K, epsilon and M of Bryant 2003, section 9.4.3.
+type Plan struct {
+	// K samples have to lie close to the fastest.
+	K int
+	// Epsilon is how close, as a share of the fastest.
+	Epsilon float64
+	// MaxTrials ends the measurement of a subject, converged or not.
+	MaxTrials int
+	// MinTrials are made in any case, MaxTime or not. They are what a subject of
+	// more than a tenth of a second gets.
+	MinTrials int
+	// MaxTime is how long a subject may run in all, in running time: on a machine
+	// shared by eleven it takes eleven times as long.
+	MaxTime time.Duration
+	// CallLimit is the longest that a single call may take. It can't be noticed
+	// before the call returns: what never returns is never measured, and belongs
+	// into a process of its own.
+	CallLimit time.Duration
+	// Precision ends the measurement of a subject early: half the width of the
+	// interval, as a share of the value.
+	Precision float64
+	// Seed fixes every random choice.
+	Seed uint64
+}
+
+// DefaultPlan has the source's K and epsilon. Its M is greater than the source's
+// 30, since trials are short.
+var DefaultPlan = Plan{
+	K: 3, Epsilon: 0.001, MaxTrials: 256, MinTrials: 8,
+	MaxTime: 500 * time.Millisecond, CallLimit: 10 * time.Second, Precision: 0.0025,
+}
+
+// Most of what a plan may ask for.
+const (
+	mostTrials = 1 << 20
+	mostTime   = 24 * time.Hour
+)
+
+// check says what of the plan is out of range, and what is allowed.
+func (p Plan) check() error {
+	switch {
+	case p.K < 1:
+		return fmt.Errorf("kbest: K is %d: choose 1 or more (3 is usual)", p.K)
+	case p.MaxTrials < p.K || p.MaxTrials > mostTrials:
+		return fmt.Errorf("kbest: at most %d trials for K = %d: choose %d to %d trials", p.MaxTrials, p.K, p.K, mostTrials)
+	case p.MinTrials < 0 || p.MinTrials > p.MaxTrials:
+		return fmt.Errorf("kbest: at least %d trials: choose 0 to %d, which is the most", p.MinTrials, p.MaxTrials)
+	case !(p.Epsilon >= 0 && p.Epsilon < 1):
+		return fmt.Errorf("kbest: an epsilon of %v: choose a share from 0 to below 1 (0.001 is usual)", p.Epsilon)
+	case !(p.Precision >= 0 && p.Precision < 1):
+		return fmt.Errorf("kbest: a precision of %v: choose a share from 0 to below 1", p.Precision)
+	case p.MaxTime <= 0 || p.MaxTime > mostTime:
+		return fmt.Errorf("kbest: a time of %v: choose more than 0 and at most %v", p.MaxTime, mostTime)
+	case p.CallLimit <= 0 || p.CallLimit > mostTime:
+		return fmt.Errorf("kbest: a limit of %v a call: choose more than 0 and at most %v", p.CallLimit, mostTime)
+	}
+	return nil
+}
+
+// TooSlowError says that a single call of a subject took longer than the plan
+// allows.
+type TooSlowError struct {
+	Subject string
+	Took    time.Duration
+	Limit   time.Duration
+}
+
+// Error says what was seen, and what would help.
+func (e *TooSlowError) Error() string {
+	return fmt.Sprintf("kbest: %s: one call took %v, the limit is %v: raise CallLimit or give it less to do", e.Subject, e.Took, e.Limit)
+}

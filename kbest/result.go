@@ -1,0 +1,235 @@
+package kbest
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Result is what is known of one subject. Its times are per call.
+type Result struct {
+	Name string
+	// Estimate is the time of one call on a machine of its own, in nanoseconds,
+	// with the core at CoreHz.
+	Estimate stats.Estimate
+	// Cycles is the same in cycles of the core. Its bounds and value are NaN where
+	// the core's rate is not known.
+	Cycles stats.Estimate
+	// CoreHz is the rate that the core had most of the time; NaN where it is not
+	// known.
+	CoreHz float64
+	// Wall is what the source's scheme says by the clock alone, from its fastest
+	// sample to the K-th; WallClaim the error that it claims, (v_K - v_1)/v_1.
+	// The bounds are no confidence interval.
+	Wall      stats.Estimate
+	WallClaim float64
+	// CPU is the CPU time of the calls, from the least to the K-th least sample;
+	// NaN where the kernel does not tell.
+	CPU stats.Estimate
+	// Converged says that the K least corrected samples agree within epsilon; Best
+	// are these, per call.
+	Converged bool
+	Best      []float64
+	// Trials were made, of Calls calls each, or of half as many, to see that time
+	// grows with their number.
+	Trials, Calls int
+	// Corrected and Rejected count samples by what happened to them.
+	Corrected, Rejected map[Reason]int
+	// Samples are all that was seen, in order.
+	Samples []Sample
+	stats.Judgement
+}
+
+func unknown(unit, statistic string) stats.Estimate {
+	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: unit, Statistic: statistic}
+}
+
+// conclude is what the samples so far say of a subject.
+func (m *measurement) conclude(s *series) *Result {
+	r := &Result{
+		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples,
+		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement(),
+		Estimate: unknown("ns", MinK), Cycles: unknown("cycles", MinK), CPU: unknown("ns", MinK), Wall: unknown("ns", MinK),
+		WallClaim: inf,
+	}
+	c := conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples)}
+	r.CoreHz = c.speed.referenceHz
+	c.screen()
+	c.publish()
+	c.infer()
+	c.judge()
+	return r
+}
+
+// conclusion is a result in the making.
+type conclusion struct {
+	*Result
+	m      *measurement
+	series *series
+	speed  coreSpeed
+	blocks bool
+	// full are the accepted samples of all the calls, half those of half of them.
+	full, half []*Sample
+}
+
+// screen corrects, rejects and sorts the samples.
+func (c *conclusion) screen() {
+	s := screen{overhead: c.m.overhead, speed: c.speed, known: c.m.station.Use != nil}
+	slept := 0
+	for i := range c.Samples {
+		if s.slept(&c.Samples[i]) {
+			slept++
+		}
+	}
+	c.blocks = 2*slept > len(c.Samples)
+	s.blocks = c.blocks
+	for i := range c.Samples {
+		x := &c.Samples[i]
+		s.judge(x)
+		switch {
+		case x.Rejected != "":
+			c.Rejected[x.Rejected]++
+		case x.N == c.Calls:
+			c.full = append(c.full, x)
+		default:
+			c.half = append(c.half, x)
+		}
+		if x.Rejected == "" && x.Corrected != "" {
+			c.Corrected[x.Corrected]++
+		}
+	}
+}
+
+// publish gives the figures of the source's scheme, and the CPU time.
+func (c *conclusion) publish() {
+	wall, cpu := NewBest(c.m.plan.K), NewBest(c.m.plan.K)
+	n := float64(c.Calls)
+	for _, x := range c.Samples {
+		if x.N != c.Calls {
+			continue
+		}
+		if !wall.Converged(c.m.plan.Epsilon) {
+			wall.Add((x.WallNs - c.m.overhead.clockNs) / n)
+		}
+		cpu.Add((float64(x.Use.CPUNs) - c.m.overhead.lookNs - c.m.overhead.clockNs) / n)
+	}
+	c.Wall, c.WallClaim = fromBest(wall), wall.Claim()
+	if c.m.station.Use != nil {
+		c.CPU = fromBest(cpu)
+	}
+}
+
+// fromBest is the least, with the K-th least for an upper bound.
+func fromBest(b *Best) stats.Estimate {
+	v := b.Values()
+	if len(v) == 0 {
+		return unknown("ns", MinK)
+	}
+	return stats.Estimate{Value: v[0], Lo: v[0], Hi: v[len(v)-1], Unit: "ns", Statistic: MinK, N: len(v)}
+}
+
+// infer makes the estimate, from three accepted samples on.
+func (c *conclusion) infer() {
+	if len(c.full) < max(fewestSamples, c.m.plan.K) {
+		return
+	}
+	if c.blocks {
+		c.Estimate = c.blocked()
+		return
+	}
+	model := newDisturbances(c.m.station.Noise)
+	model.switches = newSwitchCost(c.m.station.Noise, c.full)
+	v := newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, c.m.rng())
+	c.Estimate = v.estimate()
+	c.Estimate.Discarded = len(c.Samples) - c.Estimate.N
+	c.keepBest(v.runNs)
+	c.widen(v.typicalRunNs())
+}
+
+// fewestSamples are enough for an estimate.
+const fewestSamples = 3
+
+// keepBest holds the K least of the samples that were used.
+func (c *conclusion) keepBest(runNs []float64) {
+	best := NewBest(c.m.plan.K)
+	for _, ns := range runNs {
+		best.Add((ns - c.m.overhead.clockNs) / float64(c.Calls))
+	}
+	c.Best, c.Converged = best.Values(), best.Converged(c.m.plan.Epsilon)
+}
+
+// unseenShare is what a machine whose noise is not known may take of a sample that
+// is too long to escape: the source lost up to 5 % (section 9.1.2).
+const unseenShare = 0.05
+
+// escapeNs is a sample that timers at 1,000 Hz seldom hit.
+const escapeNs = 200e3
+
+// widen adds what the samples can't show: the clock's rate, what is constant in
+// each batch, unknown noise, and the empty loop.
+func (c *conclusion) widen(runNs float64) {
+	e := &c.Estimate
+	if rate := c.m.station.Clock.TickNs.RelativeHalfWidth(); rate > 0 {
+		e.Lo -= rate * e.Value
+		e.Hi += rate * e.Value
+	}
+	if !c.m.station.Noise.Known() && runNs > escapeNs {
+		e.Lo -= unseenShare * e.Value
+	}
+	if fixed := c.fixedNs(); fixed > 0 {
+		e.Lo -= fixed / float64(c.Calls)
+	}
+	if loop, ok := c.m.loops[c.series]; ok {
+		e.Value -= loop.Value
+		e.Lo -= loop.Hi
+		e.Hi -= loop.Lo
+	}
+	if hz := c.speed.referenceHz; hz > 0 {
+		e.Lo -= 2 * c.speed.standardError * e.Value
+		e.Hi += 2 * c.speed.standardError * e.Value
+		off := c.m.station.CoreHzError
+		c.Cycles = e.Scaled(hz/1e9, "cycles")
+		c.Cycles.Lo -= off * c.Cycles.Value
+		c.Cycles.Hi += off * c.Cycles.Value
+	}
+}
+
+// fixedNs is what each trial takes beyond its calls and the clock, as batches of
+// two sizes show it, where it is more than chance.
+func (c *conclusion) fixedNs() float64 {
+	if len(c.half) < fewestSamples {
+		return 0
+	}
+	full, half := leastRun(c.full), leastRun(c.half)
+	fixed := 2*half - full - c.m.overhead.clockNs
+	return fixed - 3*c.m.station.Clock.AccuracyNs - c.m.plan.Epsilon*full
+}
+
+// leastRun is the least running time of samples.
+func leastRun(samples []*Sample) float64 {
+	least := inf
+	for _, x := range samples {
+		least = math.Min(least, x.RunNs)
+	}
+	return least
+}
+
+// blocked is the estimate for a subject that gives up its CPU: its time lies
+// between wall time less the wait and wall time, since a sleep may hide a wait.
+func (c *conclusion) blocked() stats.Estimate {
+	run, wall := NewBest(c.m.plan.K), NewBest(c.m.plan.K)
+	for _, x := range c.full {
+		run.Add((x.RunNs - c.m.overhead.clockNs) / float64(x.N))
+		wall.Add((x.WallNs - c.m.overhead.clockNs) / float64(x.N))
+	}
+	e := fromBest(wall)
+	clock := (c.m.station.Clock.AccuracyNs + c.m.overhead.clockNs - c.m.overhead.leastNs()) / float64(c.Calls)
+	e.Lo = math.Min(slices.Min(run.Values()), e.Value) - clock
+	e.Hi += clock
+	return e
+}
+
+// noise is the station's profile.
+func (c *conclusion) noise() machine.Noise { return c.m.station.Noise }

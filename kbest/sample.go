@@ -1,0 +1,89 @@
+package kbest
+
+import "chronoscope/machine"
+
+// Sample is one trial: n calls between two readings of the clock, and what
+// happened meanwhile.
+type Sample struct {
+	// N calls took WallNs, in nanoseconds of the clock, its own cost included.
+	N      int
+	WallNs float64
+	// Use is what the kernel counted from just before to just after.
+	Use machine.ThreadUse
+	// CoreHzBefore and CoreHzAfter are the core's rate just outside; NaN where it
+	// is not known.
+	CoreHzBefore, CoreHzAfter float64
+	// Collections of garbage began or ended meanwhile.
+	Collections int64
+	// Migrated says that it ended on another CPU.
+	Migrated bool
+
+	// RunNs is what is left when all that is known to have been taken away is
+	// taken off.
+	RunNs float64
+	// Corrected says what was taken off, Rejected why the sample was left out;
+	// both empty for an undisturbed one.
+	Corrected, Rejected Reason
+}
+
+// Reason says what happened to a sample.
+type Reason string
+
+// The reasons for which samples are corrected and rejected.
+const (
+	// Preempted: others had the CPU. Corrected by the CPU time.
+	Preempted Reason = "preempted"
+	// Away: the thread neither ran nor waited, by its CPU time: a hypervisor had
+	// the CPU, or the group was throttled. Corrected by the CPU time.
+	Away Reason = "stolen-or-throttled"
+	// Stopped: the thread gave up its CPU for a while, which the subject does not do
+	// itself: to a signal, or to the Go scheduler, which takes its turn about every
+	// 10 ms. Corrected by the CPU time.
+	Stopped Reason = "stopped"
+	// Migrated: it ended on another CPU. Rejected.
+	Migrated Reason = "migrated"
+	// Collected: the garbage collector ran. Rejected.
+	Collected Reason = "garbage-collection"
+	// MajorFault: a page had to be read in. Rejected.
+	MajorFault Reason = "major-page-fault"
+	// CoreSpeed: the core ran at another rate than the reference. Rejected.
+	CoreSpeed Reason = "core-speed"
+	// Unclear: the kernel's counters contradict one another. Rejected.
+	Unclear Reason = "unclear-wait"
+)
+
+// switches are the times that the thread was taken off its CPU and put back.
+func (x *Sample) switches() int64 { return x.Use.VoluntarySwitches + x.Use.InvoluntarySwitches }
+
+// spentNs is about how long the thread ran, whatever happened to it.
+func (x *Sample) spentNs() float64 {
+	if x.switches() > 0 && x.Use.CPUNs > 0 {
+		return float64(x.Use.CPUNs)
+	}
+	return x.WallNs
+}
+
+// take makes one trial of n calls. Within the timed region nothing is done but
+// the work; around it nothing is allocated.
+func (s *Station) take(subject *Subject, n int) (x Sample) {
+	if s.Settle != nil {
+		s.Settle()
+	}
+	if subject.Before != nil {
+		subject.Before()
+	}
+	x.N = n
+	x.CoreHzBefore = s.coreHz()
+	collections := s.collections()
+	before := s.look()
+	start := s.Clock.Start()
+	subject.Run(n)
+	end := s.Clock.End()
+	after := s.look()
+	x.Collections = s.collections() - collections
+	x.CoreHzAfter = s.coreHz()
+	x.WallNs = s.Clock.Ns(end - start)
+	x.Use = after.Since(before)
+	x.Migrated = after.CPU != before.CPU
+	return x
+}

@@ -1,0 +1,78 @@
+package kbest
+
+// screen takes off what is known to have been taken away from a sample, and
+// rejects it where the amount is not known.
+//
+// There are two measures of the time that a thread ran. Wall time, by the fine
+// clock, counts as long as the thread keeps its CPU. CPU time, by the kernel's,
+// counts as soon as it was taken off it: it holds no run-queue wait, no sleep, and
+// on most guests no steal, so that nothing is taken off twice. Wall time less
+// run-queue wait is no less than CPU time, and exceeds it by steal and by what a
+// switch takes; where it is less, a wait was counted that did not fall between the
+// two readings, and the sample tells nothing.
+type screen struct {
+	overhead overhead
+	speed    coreSpeed
+	// blocks says that the subject itself gives up the CPU.
+	blocks bool
+	// known says that the kernel tells of the thread.
+	known bool
+}
+
+// Differences of the two measures, in nanoseconds and as a share, that a look and
+// the kernel's own bookkeeping explain.
+const (
+	lookSlackNs    = 8e3
+	lookSlackShare = 2e-4
+)
+
+// judge fills in what is left of a sample, and what became of it.
+func (s screen) judge(x *Sample) {
+	x.Corrected, x.Rejected = "", ""
+	x.RunNs = x.WallNs - float64(x.Use.WaitNs)
+	switch {
+	case x.Migrated:
+		x.Rejected = Migrated
+	case x.Collections > 0:
+		x.Rejected = Collected
+	case x.Use.MajorFaults > 0:
+		x.Rejected = MajorFault
+	case s.speed.other(x):
+		x.Rejected = CoreSpeed
+	case s.known && !s.blocks:
+		s.compare(x)
+	}
+}
+
+// compare holds the two measures against one another.
+func (s screen) compare(x *Sample) {
+	cpuNs := s.cpuNs(x)
+	slack := lookSlackNs + 4*s.overhead.lookSpreadNs + lookSlackShare*x.RunNs
+	away := x.RunNs - cpuNs
+	if x.Use.WaitNs > 0 && (away < -slack || x.RunNs <= 0) {
+		x.Rejected = Unclear
+		return
+	}
+	switch {
+	case x.Use.VoluntarySwitches > 0:
+		x.Corrected = Stopped
+	case away > slack && x.Use.WaitNs == 0:
+		x.Corrected = Away
+	case x.Use.WaitNs > 0 || x.Use.InvoluntarySwitches > 0:
+		x.Corrected = Preempted
+	default:
+		return
+	}
+	x.RunNs = cpuNs
+}
+
+// cpuNs is the CPU time of a sample.
+func (s screen) cpuNs(x *Sample) float64 { return float64(x.Use.CPUNs) - s.overhead.lookNs }
+
+// sleptShare of a sample is more than the Go scheduler takes.
+const sleptShare = 0.05
+
+// slept reports that the thread gave up its CPU for a good part of a sample.
+func (s screen) slept(x *Sample) bool {
+	return x.Use.VoluntarySwitches > 0 && x.WallNs-float64(x.Use.WaitNs)-s.cpuNs(x) > sleptShare*x.WallNs
+}

@@ -1,0 +1,100 @@
+package kbest
+
+import (
+	"math"
+	"time"
+)
+
+// series is the measurement of one subject.
+type series struct {
+	subject *Subject
+	station *Station
+	plan    Plan
+	n       int // calls in a trial
+	trials  int
+	samples []Sample
+	ranNs   float64
+	done    bool
+	// tooSlow is set where a call exceeded the limit.
+	tooSlow *TooSlowError
+}
+
+const (
+	// shortestNs is a sample that the clock could time exactly and that is still
+	// not worth while, beside what is done around it.
+	shortestNs = 20e3
+	// mostCalls in a trial; where that many take no time, nothing is there.
+	mostCalls = 1 << 30
+	// halfEvery so many trials has half the calls, to see that time grows with them.
+	halfEvery = 4
+	// firstLook at whether the interval is narrow enough, and then at each doubling.
+	firstLook = 16
+	// keptAtFirst are samples for which there is room from the start.
+	keptAtFirst = 4096
+)
+
+func newSeries(station *Station, subject *Subject, plan Plan) *series {
+	return &series{subject: subject, station: station, plan: plan, samples: make([]Sample, 0, min(plan.MaxTrials, keptAtFirst))}
+}
+
+// sampleNs is how long a sample has to be for the clock's part of the error to
+// stay below half of epsilon: two readings, each off by the accuracy at most and
+// by what its cost varies. Longer ones are more often interrupted and no better.
+func (s *series) sampleNs() float64 {
+	c := s.station.Clock
+	err := c.AccuracyNs + math.Max(0, c.MedianCostNs-c.MinCostNs)
+	return math.Max(shortestNs, 2*err/math.Max(s.plan.Epsilon, 1e-5))
+}
+
+// warmUp calls the subject for the first times, and finds how many calls make a
+// trial long enough. It begins with one call, so that a slow subject shows.
+func (s *series) warmUp(o overhead) {
+	want := s.sampleNs()
+	for s.n = 1; ; {
+		took := s.least() - o.clockNs
+		switch {
+		case s.n == 1 && took > float64(s.plan.CallLimit):
+			s.tooSlow = &TooSlowError{Subject: s.subject.Name, Took: time.Duration(took), Limit: s.plan.CallLimit}
+			s.done = true
+			return
+		case took >= want || !s.subject.batched() || s.n >= mostCalls:
+			return
+		}
+		grow := math.Min(10, 1.2*want/math.Max(took, want/100))
+		s.n = min(mostCalls, 2*int(math.Ceil(float64(s.n)*grow/2)))
+	}
+}
+
+// least is the least running time of a few trials that are not kept; of a slow
+// subject one will do.
+func (s *series) least() float64 {
+	least := inf
+	for range 3 {
+		x := s.station.take(s.subject, s.n)
+		least = math.Min(least, x.spentNs())
+		if x.WallNs > 1e6 {
+			break
+		}
+	}
+	return least
+}
+
+// trial takes one more sample.
+func (s *series) trial() {
+	n := s.n
+	if s.trials%halfEvery == halfEvery-1 && n >= 2 {
+		n /= 2
+	}
+	x := s.station.take(s.subject, n)
+	s.samples = append(s.samples, x)
+	s.trials++
+	s.ranNs += x.spentNs()
+}
+
+// spent reports that no more trials are to be made, whatever they showed.
+func (s *series) spent() bool {
+	return s.trials >= s.plan.MaxTrials || s.trials >= max(s.plan.MinTrials, s.plan.K) && s.ranNs >= float64(s.plan.MaxTime)
+}
+
+// due reports that it is time to look whether the samples suffice.
+func (s *series) due() bool { return s.trials >= firstLook && s.trials&(s.trials-1) == 0 }

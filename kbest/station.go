@@ -1,0 +1,60 @@
+package kbest
+
+import (
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+// Station is where something is measured: the clock, and what the machine tells
+// of the thread that it runs on. All of it is plain data and functions, so that
+// the same code measures on a simulated machine. What is not known is left out,
+// and the verdicts say what that means.
+type Station struct {
+	Clock clock.Rated
+	// Use is what the kernel counts of the measuring thread. It must not allocate.
+	// Nil where it does not tell: then preemption can't be seen.
+	Use func() (machine.ThreadUse, error)
+	// CoreHz is the core's rate now, by a chain of instructions of known latency
+	// that takes some microseconds. It must not allocate. Nil where that can't be
+	// had: then time is all that is known, and nothing tells a slow core from slow
+	// work.
+	CoreHz func() float64
+	// CoreHzError is how far all that CoreHz says may be off, as a share.
+	CoreHzError float64
+	// Collections counts the process's garbage collections so far. Nil where there
+	// are none.
+	Collections func() int64
+	// Settle is called before each trial, outside of all that is timed. Nil where
+	// nothing is to be done.
+	Settle func()
+	// Noise is what the CPU was seen to take from a thread that keeps it. Its shares
+	// and rates are of running time, and hold no steal that the kernel takes off
+	// CPU time, which is known from Use.
+	Noise machine.Noise
+}
+
+// look is what the kernel has counted so far; nothing where it does not tell.
+func (s *Station) look() machine.ThreadUse {
+	if s.Use == nil {
+		return machine.ThreadUse{}
+	}
+	use, err := s.Use()
+	if err != nil {
+		return machine.ThreadUse{}
+	}
+	return use
+}
+
+func (s *Station) coreHz() float64 {
+	if s.CoreHz == nil {
+		return nan
+	}
+	return s.CoreHz()
+}
+
+func (s *Station) collections() int64 {
+	if s.Collections == nil {
+		return 0
+	}
+	return s.Collections()
+}

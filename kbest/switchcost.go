@@ -1,0 +1,89 @@
+package kbest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// switchCost is what each switch adds to the running time, in
+// nanoseconds: the kernel's work, and caches that the others have used. The latter
+// depends on the subject, so that no profile of the machine can know it; beforehand
+// every order of magnitude is as likely, up to filling a core's own caches again.
+// The samples themselves tell more, where their numbers of switches differ.
+type switchCost struct {
+	ns     []float64 // possible costs
+	chance []float64 // that it is one of those up to here, 1 for the last
+}
+
+// Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and
+// out again, at most 10 µs there and the filling of a core's own caches (2 MB at
+// 20 GB/s). The profile's cost of a switch is wall time, most of which no thread is
+// charged with: on a virtual machine 100 µs, of which CPU time held a few.
+const (
+	leastSwitchNs = 500.0
+	mostSwitchNs  = 110e3
+	costSteps     = 256
+	fewestFitted  = 6
+	// leastFitNs is how well a cost can be known at best.
+	leastFitNs = 50.0
+)
+
+// newSwitchCost joins what is known beforehand with what the samples say. Where
+// slices end at the kernel's ticks, each switch comes with a tick, and the cost of
+// both is what the samples show; nobody tells whether it is so.
+func newSwitchCost(noise machine.Noise, used []*Sample) switchCost {
+	slope, errorNs := growth(used)
+	tickNs := kernelTickNs(noise)
+	var c switchCost
+	total := 0.0
+	for i := range costSteps {
+		ns := leastSwitchNs * math.Pow(mostSwitchNs/leastSwitchNs, float64(i)/(costSteps-1))
+		total += likelihood((slope-ns)/errorNs) + likelihood((slope-tickNs-ns)/errorNs)
+		c.ns, c.chance = append(c.ns, ns), append(c.chance, total)
+	}
+	for i := range c.chance {
+		c.chance[i] /= total
+	}
+	return c
+}
+
+// likelihood of an error of so many standard deviations; never quite nothing, as
+// the fit may be worse than it says.
+func likelihood(deviations float64) float64 { return math.Exp(-deviations*deviations/2) + 1e-6 }
+
+// growth is by how much the running time grows with each switch, and the standard
+// error of that: infinite where the samples don't say.
+func growth(used []*Sample) (slope, standardError float64) {
+	var x, y []float64
+	for _, s := range used {
+		x, y = append(x, float64(s.switches())), append(y, s.RunNs)
+	}
+	if len(x) < fewestFitted {
+		return 0, inf
+	}
+	line, err := stats.TheilSen(x, y)
+	if err != nil || !(line.Slope.HalfWidth() > 0) {
+		return 0, inf
+	}
+	return line.Slope.Value, math.Max(leastFitNs, line.Slope.HalfWidth()/1.96)
+}
+
+// kernelTickNs is what the kernel's tick takes on average.
+func kernelTickNs(noise machine.Noise) float64 {
+	for _, r := range noise.Regular {
+		if r.Kernel {
+			return r.MeanNs
+		}
+	}
+	return 0
+}
+
+// draw is a possible cost.
+func (c switchCost) draw(rng *rand.Rand) float64 {
+	i, _ := slices.BinarySearch(c.chance, rng.Float64())
+	return c.ns[min(i, len(c.ns)-1)]
+}
