@@ -151,8 +151,20 @@ func newPanel(x, y string) *plot.Plot {
 		style.XAlign, style.YAlign, style.Rotation = at.XAlign, at.YAlign, at.Rotation
 	}
 	p.X.Min, p.X.Tick.Marker = 0, plot.TickerFunc(evenTicks)
+	p.Y.Tick.Marker = plot.TickerFunc(plainTicks)
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = lineColor, lineColor
 	p.Add(grid)
 	return p
+}
+
+// plainTicks are the usual ticks without zeros behind the point.
+func plainTicks(from, to float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(from, to)
+	for i := range ticks {
+		if !ticks[i].IsMinor() {
+			ticks[i].Label = fmt.Sprintf("%.6g", ticks[i].Value)
+		}
+	}
+	return ticks
 }

@@ -110,6 +110,8 @@ func length(ns float64) string {
 		return fmt.Sprintf("%.4g ms", ns/1e6)
 	case abs < 1e5*1e9:
 		return fmt.Sprintf("%.4g s", ns/1e9)
+	case abs < 1000*day:
+		return fmt.Sprintf("%.3g days", ns/day)
 	}
-	return fmt.Sprintf("%.3g days", ns/86400e9)
+	return fmt.Sprintf("%.3g years", ns/(365.25*day))
 }

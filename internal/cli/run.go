@@ -37,10 +37,13 @@ func newRoot(s Streams) *cobra.Command {
 		Long: `Chronoscope measures time, and first of all its own clocks.
 
 Without a subcommand it prints the report card of this machine: what the
-machine is, which clocks a program can read on it and how good each is, and
-which one to use for what.`,
+machine is, which clocks a program can read on it and how good each is, which
+one to use for what, whether the counters can be trusted, and how noisy it is.`,
 		Example: `  chronoscope                  the report card of this machine
   chronoscope clocks           every clock, ranked by quality
+  chronoscope fidelity         can the counters be trusted?
+  chronoscope activity         how noisy is the machine, and why?
+  chronoscope doctor           what disturbs measurements here, and what helps
   chronoscope clocks --format json | jq .best`,
 		Version:       version(),
 		SilenceErrors: true,
