@@ -200,7 +200,9 @@ func (t *Trace) blameCombs(a *Analysis) {
 			c.Source = Interrupt // a device's, or a firmware's
 		}
 		for _, i := range c.Gaps {
-			if t.Gaps[i].Cause == Unexplained {
+			// What takes longer than half a period is no interrupt, whenever it begins.
+			interrupt := t.Ns(t.Gaps[i].Ticks) < c.PeriodNs.Value/2
+			if t.Gaps[i].Cause == Unexplained && (interrupt || c.Source == Hypervisor) {
 				t.Gaps[i].Cause = c.Source
 			}
 		}
@@ -262,15 +264,20 @@ func (t *Trace) blameRest(a *Analysis) {
 		a.Timer.Sleepers = min(sleepers, left)
 	}
 	shortest := int64(math.MaxInt64)
+	ties := 0 // gaps of just that length that are interrupts
 	if left > 0 {
 		shortest = rest[len(rest)-left]
+		above, _ := slices.BinarySearch(rest, shortest+1)
+		ties = left - (len(rest) - above)
 	}
 	for i, g := range t.Gaps {
 		switch {
 		case !t.isRest(i):
-		case g.Ticks >= shortest && left > 0:
+		case g.Ticks > shortest:
 			t.Gaps[i].Cause = Interrupt
-			left--
+		case g.Ticks == shortest && ties > 0:
+			t.Gaps[i].Cause = Interrupt
+			ties--
 		case t.Kernel.Virtual:
 			t.Gaps[i].Cause = Hypervisor
 		}

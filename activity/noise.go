@@ -18,8 +18,8 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 		var total float64
 		kept := 0
 		for _, g := range c.Gaps {
-			regular[g] = true
 			if t.Gaps[g].Cause == c.Source {
+				regular[g] = true
 				total += t.Ns(t.Gaps[g].Ticks)
 				kept++
 			}
@@ -29,7 +29,7 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 		}
 		n.Regular = append(n.Regular, machine.Interruption{
 			PeriodNs: c.PeriodNs.Value, LeastNs: c.LeastNs, MedianNs: c.MedianNs, MeanNs: total / float64(kept),
-			Kernel: c.Source == TimerTick,
+			Missing: 1 - float64(len(c.Gaps))/float64(c.Expected), Kernel: c.Source == TimerTick,
 		})
 	}
 	var lost, count float64

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -74,7 +75,7 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 		return nil, err
 	}
 	// A collection would stop the recording thread and be taken for the system's.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer holdCollections()()
 	continued := watchContinuations()
 	r.run(ctx)
 	r.trace.continued(continued.count())
@@ -98,6 +99,9 @@ type recorder struct {
 }
 
 func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
+	if !(tickNs > 0) || math.IsInf(tickNs, 1) {
+		return nil, fmt.Errorf("activity: a clock whose ticks are %v ns long: calibrate it first", tickNs)
+	}
 	if o.Duration < 0 || o.Duration > LongestDuration {
 		return nil, fmt.Errorf("activity: a duration of %v: choose one above 0 and up to %v", o.Duration, LongestDuration)
 	}
@@ -150,7 +154,7 @@ func (r *recorder) prepare() error {
 		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("gaps are not told apart by switches: %v", err))
 	}
 	r.group = machine.OpenThrottling(r.options.Root)
-	if r.before, err = machine.ReadInterrupts(r.options.Root); err != nil {
+	if r.before, err = machine.ReadInterrupts(r.options.Root); err != nil { // read anew when the trace begins
 		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("timer ticks are not counted: %v", err))
 	}
 	if r.thread != nil {
@@ -179,6 +183,9 @@ func (r *recorder) run(ctx context.Context) {
 	until := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
 	spell := int64(spellNs / t.TickNs)
 	before := ReadAccounts(r.options.Root, t.CPU)
+	if counted, err := machine.ReadInterrupts(r.options.Root); err == nil {
+		r.before = counted // touching memory takes long enough for some, on a loaded CPU for many
+	}
 	if r.thread != nil {
 		if use, err := r.thread.Look(); err == nil {
 			r.looked = use // what was counted while the trace was prepared is not the trace's
@@ -186,7 +193,7 @@ func (r *recorder) run(ctx context.Context) {
 	}
 	r.start = r.clock.Read()
 	r.last, r.lookedAt = r.start, r.start
-	for r.last-r.start < until && len(t.Gaps) < r.options.MostGaps && ctx.Err() == nil {
+	for (r.last-r.start < until && len(t.Gaps) < r.options.MostGaps || r.unsettled()) && ctx.Err() == nil {
 		w := clock.Watch{
 			Threshold: t.Threshold,
 			Long:      int64(joinNs / t.TickNs),
@@ -205,12 +212,19 @@ func (r *recorder) run(ctx context.Context) {
 		}
 	}
 	t.Length = r.last - r.start
+	r.countInterrupts()
 	t.Accounts = ReadAccounts(r.options.Root, t.CPU).Since(before)
 	t.Caveats = append(t.Caveats, t.Accounts.Caveats...)
 	if n := collectionsSoFar() - collections; n > 0 {
 		t.Caveats = append(t.Caveats, fmt.Sprintf("%d garbage collections of this process fell into the trace", n))
 	}
-	r.countInterrupts()
+}
+
+// unsettled reports that the look after a gap was interrupted, and that there is
+// room for the gap which that made: the look after it accounts for both. A trace
+// that ended here would know nothing of the one before.
+func (r *recorder) unsettled() bool {
+	return r.pending >= 0 && len(r.trace.Gaps) < cap(r.trace.Gaps)
 }
 
 // touch writes to all of a slice, so that its pages are there: the first write

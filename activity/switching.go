@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -109,7 +108,7 @@ func MeasureSwitching(ctx context.Context, c *clock.Clock, tickNs float64, o Swi
 		return nil, err
 	}
 	// A collection would run beside the threads, on their CPU too.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer holdCollections()()
 	s := &Switching{Clock: c.Name, CPU: o.CPU, Judgement: stats.NewJudgement()}
 	caches, caveat := cachesOf(o.Root, o.CPU)
 	if caveat != "" {

@@ -44,9 +44,13 @@ func (s *combSearch) pick(c *Comb) (strangersPerNs float64) {
 	return float64(strangers) / s.freeNs
 }
 
-// settlePoints fix a period well enough to pick gaps by; for its estimate all
-// are used.
+// settlePoints fix a period well enough to pick gaps by; for its estimate up to
+// mostPoints are used.
 const settlePoints = 100
+
+// mostPoints bounds how many there are: a line through more is hardly sharper,
+// since it looks at no more pairs of them ([stats.TheilSen]).
+const mostPoints = 1 << 15
 
 // fit takes the comb's gaps, fits period, phase and window to them, and counts
 // its teeth. It is false where there are too few.
@@ -187,7 +191,7 @@ func (s *combSearch) share() {
 	clear(s.taken)
 	for n := range s.found {
 		c := &s.found[n]
-		s.measure(c, len(c.Gaps))
+		s.measure(c, mostPoints)
 		c.strangersPerNs = s.pick(c)
 		for _, i := range c.Gaps {
 			s.taken[i] = true
@@ -205,7 +209,7 @@ func (s *combSearch) share() {
 // chance, or another comb, puts there are left out of the least costs where a break parts them
 // from the rest: it is wider than what the next fiftieth of the costs takes.
 func (s *combSearch) price(c *Comb) {
-	var costs []float64
+	costs := make([]float64, 0, len(c.Gaps))
 	strangers := c.strangers()
 	for _, i := range c.Gaps {
 		g := s.trace.Gaps[i]

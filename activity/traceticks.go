@@ -111,12 +111,13 @@ func (t *Trace) use(thread, others *Account, tick *Comb) {
 
 // lost reports that the thread did not have the CPU in that gap: a counter says
 // so, or it took longer than half an interval of the tick, nil for one that is
-// not known. No interrupt takes that long.
+// not known. No interrupt takes that long, nor does a look at the kernel: the Go
+// runtime had parked the thread.
 func (t *Trace) lost(gap int, tick *Comb) bool {
 	switch g := t.Gaps[gap]; g.Cause {
 	case Preempted, Throttled, Stopped, Migrated:
 		return true
-	case PageFault, Runtime:
+	case PageFault:
 		return false
 	default:
 		return tick != nil && t.Ns(g.Ticks) > tick.PeriodNs.Value/2

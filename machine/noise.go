@@ -27,6 +27,8 @@ type Interruption struct {
 	// LeastNs, MedianNs and MeanNs are what one of them takes. The least may be
 	// subtracted without ever overcompensating (Bryant 2003, section 9.4.3).
 	LeastNs, MedianNs, MeanNs float64
+	// Missing is the share of its times at which it did not come.
+	Missing float64
 	// Kernel is true for this kernel's own tick, false for a host's.
 	Kernel bool
 }
@@ -39,7 +41,7 @@ func (n Noise) Known() bool { return n.WatchedNs > 0 }
 func (n Noise) ShareLost() float64 {
 	share := n.IrregularShare
 	for _, r := range n.Regular {
-		share += r.MeanNs / r.PeriodNs
+		share += (1 - r.Missing) * r.MeanNs / r.PeriodNs
 	}
 	return share
 }

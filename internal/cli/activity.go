@@ -154,14 +154,25 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	if err != nil {
 		return err
 	}
+	bar := newProgress(s.Err)
+	defer bar.end()
+	bar.show(0, "calibrating")
 	c, tickNs, err := traceClock(ctx, &header)
+	if activity.Interrupted(err) {
+		bar.end()
+		header.Finish(true)
+		if err := set.write(s.Out, func(w io.Writer, style report.Style) error {
+			return writeActivity(w, set.format, record.Activity{Header: header, Traces: []record.Trace{}}, nil, t.list, style)
+		}); err != nil {
+			return err
+		}
+		return errInterrupted
+	}
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	bar := newProgress(s.Err)
-	defer bar.end()
-	bar.show(0, "recording")
+	bar.show(0.1, "recording")
 	traces, err := recordAll(ctx, t, c, tickNs, cpus, &header)
 	var switching *record.Switching
 	if err == nil {

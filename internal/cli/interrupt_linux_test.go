@@ -118,3 +118,12 @@ func TestInterruptedText(t *testing.T) {
 		t.Errorf("standard error: %q", end.err)
 	}
 }
+
+// Interrupted while the clock of a trace was calibrated, the command once ended
+// with 1 and without a document.
+func TestInterruptedBeforeTheTrace(t *testing.T) {
+	end := interrupt(t, "calibrating", "activity", "--format", "json")
+	if end.status.ExitStatus() != 130 || !strings.Contains(end.out.String(), `"interrupted": true`) {
+		t.Errorf("exit status %d, want 130, with\n%s", end.status.ExitStatus(), &end.out)
+	}
+}

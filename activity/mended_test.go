@@ -1,0 +1,187 @@
+package activity
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Recordings that overlap once left garbage collections off for good: the one
+// that ended last restored what the other had set.
+func TestCollectionsComeBack(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	first, second := holdCollections(), holdCollections()
+	first()
+	if held := debug.SetGCPercent(-1); held != -1 {
+		t.Errorf("at %d %% while one is measuring", held)
+	}
+	second()
+	if after := debug.SetGCPercent(100); after != 100 {
+		t.Errorf("at %d %% afterwards, want 100", after)
+	}
+}
+
+// opened lists the files that are opened below a root.
+type opened struct {
+	fs.FS
+	names []string
+}
+
+func (o *opened) Open(name string) (fs.File, error) {
+	o.names = append(o.names, name)
+	return o.FS.Open(name)
+}
+
+// The kernel's interrupts are counted right before and right after the trace:
+// those of the time that it took to touch memory were once put into it.
+func TestInterruptsAreThoseOfTheTrace(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	root := &opened{FS: os.DirFS("/")}
+	if _, err := Record(t.Context(), finest(t), 0.5, Options{Duration: time.Microsecond, CPU: cpus[0], Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"proc/stat", "proc/interrupts", "proc/interrupts", "proc/stat"}
+	if got := root.names[max(0, len(root.names)-len(want)):]; !slices.Equal(got, want) {
+		t.Errorf("files in order: %v, want %v around the trace", got, want)
+	}
+}
+
+// The thread loses its CPU at the end of the trace and again while the kernel is
+// asked about that: the trace goes on until it has been told.
+func TestLastGapIsLookedInto(t *testing.T) {
+	var now int64
+	jumps := map[int64]int64{} // at which reading, by how much
+	reading := int64(0)
+	c := clock.New(clock.Clock{Kind: clock.KindWall}, func() int64 {
+		reading++
+		now += 10 + jumps[reading]
+		return now
+	})
+	r, err := newRecorder(c, 1, Options{Duration: time.Millisecond, CPU: -1, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	if r.thread == nil {
+		t.Skip("this kernel tells nothing of threads")
+	}
+	jumps[reading+1000], jumps[reading+1001] = 2e6, 3e6
+	r.run(t.Context())
+	joins := r.trace.Joins
+	if len(r.trace.Gaps) != 2 || len(joins) != 1 || joins[0].From != 0 || joins[0].Gap != 1 || r.trace.Ns(r.trace.Length) < 5e6 {
+		t.Errorf("gaps %v, joins %+v", r.trace.Gaps, joins)
+	}
+}
+
+// What is longer than half a period is no interrupt, even where it begins at a
+// tooth of the tick: here the host took the CPU for two periods and a half.
+func TestTheftAtATickIsNoTick(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: -1, Length: 400e6, Kernel: Kernel{Known: true, TickHz: 250, Virtual: true, TimerInterrupts: 100}}
+	for k := int64(0); k < 100; k++ {
+		switch {
+		case k == 50:
+			trace.Gaps = append(trace.Gaps, Gap{Start: 4e6*k + 1e6, Ticks: 10e6})
+			trace.Joins = append(trace.Joins, Join{From: 50, Gap: 50, Ticks: 11e6, Use: machine.ThreadUse{CPUNs: 1e6, CPU: -1}})
+		case k < 50 || k > 52:
+			trace.Gaps = append(trace.Gaps, Gap{Start: 4e6*k + 1e6, Ticks: 3000})
+		}
+	}
+	a := Analyse(trace)
+	if got := trace.Gaps[50].Cause; a.Tick == nil || got != Hypervisor || a.Causes[TimerTick].WorstNs != 3000 {
+		t.Errorf("%v; causes %v", got, a.Causes)
+	}
+	if n := trace.Noise(a); n.WatchedNs != 390e6 {
+		t.Errorf("the theft is part of the running time in %+v", n)
+	}
+}
+
+// The longest are other interrupts first, also where some are as long as the
+// shortest of them.
+func TestLongestGapIsAnInterruptAmongEquals(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: -1, Length: 100e6, Kernel: Kernel{Known: true, OtherInterrupts: 2, Virtual: true}}
+	for i, ticks := range []int64{5000, 5000, 5000, 90000} {
+		trace.Gaps = append(trace.Gaps, Gap{Start: int64(i+1)*12345678 + int64(i*i), Ticks: ticks})
+	}
+	Analyse(trace)
+	var got []Cause
+	for _, g := range trace.Gaps {
+		got = append(got, g.Cause)
+	}
+	if want := []Cause{Interrupt, Hypervisor, Hypervisor, Interrupt}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Teeth that don't come take nothing, and of a trace in which the thread never ran
+// nothing is known that would be no number.
+func TestShareLost(t *testing.T) {
+	for _, missing := range []float64{0, 0.2, 0.4} {
+		rng := rand.New(rand.NewPCG(uint64(10*missing), 11))
+		tick := source{cause: TimerTick, periodNs: 1e6, phaseNs: 3e5, leastNs: 5000, spreadNs: 1000, jitterNs: 100, missing: missing}
+		trace := world{lengthNs: 5e9, hz: 1000, tick: &tick}.simulate(rng).Trace
+		n := trace.Noise(Analyse(trace))
+		if want := float64(trace.Inactive()) / float64(trace.Length); math.Abs(n.ShareLost()/want-1) > 0.01 {
+			t.Errorf("%v missing: %v of the time is lost, want %v", missing, n.ShareLost(), want)
+		}
+	}
+	for _, trace := range []*Trace{{TickNs: 1}, {TickNs: 1, Length: 5, Gaps: []Gap{{0, 5, true, 0}}}} {
+		if n := trace.Noise(Analyse(trace)); math.IsNaN(n.ShareLost()) || math.IsNaN(n.IrregularPerSecond) {
+			t.Errorf("of %+v: %+v", trace, n)
+		}
+	}
+}
+
+// Gaps that nearly all are teeth of a tick, as in ten minutes of 1000 Hz, once took
+// 300 MB to analyse.
+func TestAnalysisOfManyTeeth(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: -1, Length: 6e5 * 1e6, Kernel: Kernel{TickHz: 1000}}
+	for k := range int64(6e5) {
+		trace.Gaps = append(trace.Gaps, Gap{Start: 1e6*k + 3e5 + k*k%61, Ticks: 3000 + k%97})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a := Analyse(trace)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; a.Tick == nil || len(a.Tick.Gaps) != 6e5 || bytes > 150e6 {
+		t.Errorf("%.1f MB for %d combs", float64(bytes)/1e6, len(a.Combs))
+	}
+}
+
+// A clock whose ticks have no length is refused.
+func TestTicksWithoutLength(t *testing.T) {
+	for _, tickNs := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if _, err := Record(t.Context(), finest(t), tickNs, Options{CPU: -1, Duration: time.Millisecond, Root: os.DirFS("/")}); err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("ticks of %v ns: %v", tickNs, err)
+		}
+	}
+}
+
+// A thread that the Go runtime parked for ten ticks did not use that time, while
+// its own short looks at the kernel are its use.
+func TestParkedTimeIsNotUsed(t *testing.T) {
+	trace := &Trace{TickNs: 1, Length: 100e6, Gaps: []Gap{{10e6, 5e3, true, Runtime}, {20e6, 40e6, true, Runtime}}}
+	thread, others := trace.Charge(&Comb{PeriodNs: stats.Estimate{Value: 4e6}, PhaseNs: 1e6, Source: TimerTick})
+	if used := thread.Used.SumNs(); used != 60e6 || others.Ticks() != 10 {
+		t.Errorf("used %v ns, and %d ticks are others'; want 60e6 and 10", used, others.Ticks())
+	}
+}
