@@ -2,6 +2,7 @@ package fidelity
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -20,6 +21,8 @@ const (
 	leastBusy  = 5      // fewer busy samples don't tell a rate
 	leastMoves = 3      // fewer samples between two CPUs don't tell an offset
 	seldom     = 0.02   // jumps happen in no more of the samples
+	wander     = 2e-6   // two oscillators drift apart by less as they warm and cool
+	leastShare = 20e-6  // less of the sleep is no share of it but a rate that wanders
 )
 
 // observed is a sample among those of all workloads.
@@ -148,6 +151,9 @@ func (d *diagnosis) blame(shown []int, fault func(observed) Fault) {
 // findIdle looks whether time is lost while the thread sleeps. The samples that it
 // sleeps in tell which share; all others that lost some of their sleep follow.
 func (d *diagnosis) findIdle() {
+	if d.counter.CountsSleep == clock.No {
+		return // it is to stand still then
+	}
 	asleep, lost := 0, 0
 	var shares []float64
 	for _, o := range d.all {
@@ -161,7 +167,11 @@ func (d *diagnosis) findIdle() {
 		}
 	}
 	share := stats.Median(shares)
-	if 2*lost <= asleep || !(math.Abs(share) > farOff) {
+	least := leastShare
+	if d.disciplined() {
+		least = slewLimit
+	}
+	if 2*lost <= asleep || !(math.Abs(share) > least) {
 		return
 	}
 	steady := stats.MAD(shares) < steadyMAD*math.Abs(share)
@@ -186,10 +196,11 @@ func (d *diagnosis) losing(share float64, steady bool) []int {
 }
 
 // findRate compares the rate that the counter keeps with the one that it is
-// believed to have. The reference's own rate may be off as well.
+// believed to have. The reference's own rate may be off as well, and either may have
+// wandered since the counter was calibrated.
 func (d *diagnosis) findRate() {
 	believed, ok := d.believed()
-	reference := d.rate.middle() * d.reference.TickNs.RelativeHalfWidth()
+	reference := d.rate.middle() * (d.reference.TickNs.RelativeHalfWidth() + wander)
 	if !ok || believed.meets(span{d.rate.lo - reference, d.rate.hi + reference}) {
 		return
 	}
@@ -224,6 +235,53 @@ func (d *diagnosis) findOffset() {
 	for _, pair := range slices.SortedFunc(maps.Keys(moved), byPair) {
 		d.judgePair(pair, moved[pair])
 	}
+	d.findOddCPUs()
+}
+
+// findOddCPUs looks for CPUs of which samples are off by the same, whichever CPU
+// they come from or go to: where there are many, few samples share both ends.
+func (d *diagnosis) findOddCPUs() {
+	touching := map[int][]int{}
+	for i, o := range d.all {
+		if o.StartCPU >= 0 && o.EndCPU >= 0 && o.StartCPU != o.EndCPU {
+			touching[o.StartCPU] = append(touching[o.StartCPU], i)
+			touching[o.EndCPU] = append(touching[o.EndCPU], i)
+		}
+	}
+	for _, cpu := range slices.Sorted(maps.Keys(touching)) {
+		d.judgeCPU(cpu, touching[cpu])
+	}
+}
+
+// judgeCPU blames a CPU's offset for what nothing else explains. It shows in samples
+// that come to the CPU and in ones that leave it; a jump shows in one of them.
+func (d *diagnosis) judgeCPU(cpu int, touching []int) {
+	ahead := func(o observed) float64 {
+		if o.EndCPU == cpu {
+			return o.offNs
+		}
+		return -o.offNs
+	}
+	var offsets []float64
+	for _, i := range touching {
+		offsets = append(offsets, ahead(d.all[i]))
+	}
+	offset := stats.Median(offsets)
+	came, left, fit := false, false, 0
+	var shown []int
+	for _, i := range touching {
+		o := d.all[i]
+		if !o.off() || math.Abs(ahead(o)-offset) > o.boundNs {
+			continue
+		}
+		came, left, fit = came || o.EndCPU == cpu, left || o.StartCPU == cpu, fit+1
+		if !d.explained[i] {
+			shown = append(shown, i)
+		}
+	}
+	if came && left && 2*fit > len(touching) && len(shown) > 0 {
+		d.blame(shown, offsetFault(fmt.Sprintf("between CPU %d and the others", cpu), offset))
+	}
 }
 
 // judgePair blames an offset for what it explains: samples that are off without it,
@@ -247,7 +305,7 @@ func (d *diagnosis) judgePair(pair cpuPair, moved []int) {
 		}
 	}
 	if len(shown) >= leastMoves && 2*len(shown) > len(moved) {
-		d.blame(shown, offsetFault(pair.a, pair.b, offset))
+		d.blame(shown, offsetFault(fmt.Sprintf("between CPU %d and CPU %d", pair.a, pair.b), offset))
 	}
 }
 
@@ -257,7 +315,7 @@ func (d *diagnosis) findRest() {
 	var rest []int
 	slewed := d.disciplined()
 	for i, o := range d.all {
-		if o.off() && !d.explained[i] {
+		if math.Abs(o.offNs) > o.boundNs+wander*o.ReferenceNs && !d.explained[i] {
 			rest = append(rest, i)
 			slewed = slewed && math.Abs(o.offNs) <= o.boundNs+slewLimit*o.ReferenceNs
 		}
@@ -267,8 +325,8 @@ func (d *diagnosis) findRest() {
 	case slewed:
 		d.blame(rest, slewFault)
 	case len(rest) <= max(1, int(seldom*float64(len(d.all)))) && d.counter.CountsSleep != clock.No:
-		d.blame(rest, jumpFault(len(rest)))
+		d.blame(rest, jumpFault(len(rest), d.reference.Clock))
 	default:
-		d.blame(rest, unexplainedFault(d.counter.CountsSleep != clock.No))
+		d.blame(rest, unexplainedFault(d.counter.Clock))
 	}
 }

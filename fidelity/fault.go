@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"chronoscope/clock"
 	"chronoscope/stats"
 )
 
@@ -74,12 +75,20 @@ func idleFault(share float64, steady bool) func(observed) Fault {
 			f.Says = lostOrGained(worst) + ": it stands still while the thread sleeps"
 		case steady:
 			f.Kind, f.Size, f.Unit = FollowsFrequency, 1-share, "times"
-			f.Says = fmt.Sprintf("%s: its rate follows the core's frequency, and is %.3g times as high when idle as when busy", lostOrGained(worst), 1-share)
+			f.Says = fmt.Sprintf("%s: its rate follows the core's frequency, and is %s when idle as when busy", lostOrGained(worst), timesAsHigh(1-share))
 		default:
 			f.Says = lostOrGained(worst) + ": it stands still for a part of the sleep, a different one each time"
 		}
 		return f
 	}
+}
+
+// timesAsHigh writes a ratio so that one near 1 does not read as 1.
+func timesAsHigh(ratio float64) string {
+	if math.Abs(ratio-1) < 0.01 {
+		return fmt.Sprintf("%.6f times as high", ratio)
+	}
+	return fmt.Sprintf("%.3g times as high", ratio)
 }
 
 // rateFault is that of a counter which keeps a rate, but another one than believed.
@@ -101,18 +110,19 @@ func rateFault(ppm float64, disciplined bool) func(observed) Fault {
 	}
 }
 
-// offsetFault is that of a counter which differs by ns between two CPUs.
-func offsetFault(a, b int, ns float64) func(observed) Fault {
+// offsetFault is that of a counter which differs by ns between CPUs.
+func offsetFault(between string, ns float64) func(observed) Fault {
 	return func(observed) Fault {
 		return Fault{
 			Kind: CPUOffset, Size: math.Abs(ns), Unit: "ns", Verdict: stats.Suspect,
-			Says: fmt.Sprintf("it has an offset of %s between CPU %d and CPU %d", duration(math.Abs(ns)), a, b),
+			Says: fmt.Sprintf("it has an offset of %s %s", duration(math.Abs(ns)), between),
 		}
 	}
 }
 
-// jumpFault is that of a counter which stepped a few times.
-func jumpFault(times int) func(observed) Fault {
+// jumpFault is that of a counter which stepped a few times, unless it was the
+// reference that somebody set.
+func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 	return func(worst observed) Fault {
 		how, by := "forward", worst.offNs
 		if by < 0 {
@@ -122,6 +132,10 @@ func jumpFault(times int) func(observed) Fault {
 		f.Says = fmt.Sprintf("it jumped once, %s by %s", how, duration(by))
 		if times > 1 {
 			f.Says = fmt.Sprintf("it jumped %d times, by up to %s %s", times, duration(by), how)
+		}
+		if reference.Settable {
+			f.Verdict = stats.Suspect
+			f.Says += fmt.Sprintf(", unless %s was set meanwhile: compare with monotonic-raw, which nobody sets", reference.Name)
 		}
 		return f
 	}
@@ -136,13 +150,18 @@ func slewFault(worst observed) Fault {
 }
 
 // unexplainedFault is the honest rest.
-func unexplainedFault(countsSleep bool) func(observed) Fault {
+func unexplainedFault(counter *clock.Clock) func(observed) Fault {
 	return func(worst observed) Fault {
 		f := Fault{Kind: Unexplained, Size: math.Abs(worst.offNs), Unit: "ns", Verdict: stats.Unusable}
 		f.Says = lostOrGained(worst) + ", which nothing that was watched explains"
-		if !countsSleep && worst.offNs < 0 {
+		switch {
+		case counter.CountsSleep != clock.No:
+		case worst.offNs < 0:
 			f.Verdict = stats.Suspect
 			f.Says += "; on a virtual machine the host may have taken the CPU"
+		case counter.Scope == clock.ScopeProcess:
+			f.Verdict = stats.Suspect
+			f.Says += "; it counts the process's other threads, and the runtime's own may have run"
 		}
 		return f
 	}
@@ -162,7 +181,7 @@ func duration(ns float64) string {
 		ns   float64
 		name string
 	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if math.Abs(ns) >= u.ns {
+		if math.Abs(ns) >= 0.9995*u.ns { // else three digits would round up to 1e+03
 			return fmt.Sprintf("%.3g %s", ns/u.ns, u.name)
 		}
 	}

@@ -1,6 +1,9 @@
 package fidelity
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Plan says how many samples to take, and of which lengths.
 type Plan struct {
@@ -61,6 +64,11 @@ func (p Plan) LongestNs(workloads []Workload) float64 {
 		}
 	}
 	return longest
+}
+
+// Lasts is how long all samples of the workloads take.
+func (p Plan) Lasts(workloads []Workload) time.Duration {
+	return time.Duration(p.totalNs(workloads))
 }
 
 // totalNs is how long all samples of the workloads take.

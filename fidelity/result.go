@@ -21,7 +21,7 @@ type Result struct {
 	// anything.
 	Rate stats.Estimate
 	// Fitted are the largest errors against that rate, Believed those against the
-	// rate that the counter is believed to have.
+	// rate that the counter is believed to have; of the samples that can be judged.
 	Fitted, Believed WorstError
 	// Migrations is how many samples are known to have ended on another CPU than
 	// they began on.
@@ -71,12 +71,13 @@ func judge(counter, reference clock.Rated, results []Result) {
 
 // measure fills in the rate and the largest errors.
 func (r *Result) measure(counter, reference clock.Rated) {
-	perNs := fitRate(undisturbed(counter, r.Samples), stepTicks(counter))
+	judged := undisturbed(counter, r.Samples)
+	perNs := fitRate(judged, stepTicks(counter))
 	off := perNs.Value * reference.TickNs.RelativeHalfWidth()
 	perNs.Lo, perNs.Hi = perNs.Lo-off, perNs.Hi+off
 	r.Rate = perNs.Scaled(1e9, "Hz")
-	r.Fitted = worstError(r.Samples, 1/perNs.Value)
-	r.Believed = worstError(r.Samples, counter.TickNs.Value)
+	r.Fitted = worstError(judged, 1/perNs.Value)
+	r.Believed = worstError(judged, counter.TickNs.Value)
 	for _, s := range r.Samples {
 		if s.Migrated() {
 			r.Migrations++
@@ -101,6 +102,9 @@ func (r *Result) judge(d *diagnosis, workload int) {
 	if judged < fewestSamples {
 		r.Lower(stats.Suspect, "%d of %d samples can be judged, %d are needed: let it run longer, on a quieter machine", judged, len(r.Samples), fewestSamples)
 	}
+	if longest := longestNs(r.Samples); 2*stepNs(d.counter) >= longest && longest > 0 {
+		r.Lower(stats.Suspect, "it moves in steps of up to %s, so that nothing can be told from intervals of %s: take longer ones", duration(stepNs(d.counter)), duration(longest))
+	}
 	for _, f := range d.findings {
 		if fault, ok := f.of(workload, d.all); ok {
 			r.Faults = append(r.Faults, fault)
@@ -108,6 +112,37 @@ func (r *Result) judge(d *diagnosis, workload int) {
 		}
 	}
 	r.Meaning = r.meaning()
+}
+
+// judgeCircumstances lowers the trust in all results where the clocks were not the
+// same throughout: the counter had to share its hardware with others for a part of
+// the time (perf_event_open(2), "multiplexing"), or the kernel's clocks changed what
+// they rest on. The latter may be all there is to whatever else was found.
+func judgeCircumstances(results []Result, before, after string, running float64) {
+	for i := range results {
+		r := &results[i]
+		if running < 1 {
+			r.Lower(stats.Suspect, "it counted for %.3g %% of the time, as it had to share a counter of the hardware with others: end what else counts, such as perf", 100*running)
+		}
+		if before != after && before != "" && after != "" {
+			found := r.Reasons
+			r.Judgement = stats.NewJudgement()
+			r.Lower(stats.Suspect, "the kernel changed its clocksource from %s to %s meanwhile, and with it the rate and the cost of its clocks: test again", before, after)
+			for _, reason := range found {
+				r.Lower(stats.Suspect, "%s", reason)
+			}
+		}
+		r.Meaning = r.meaning()
+	}
+}
+
+// longestNs is the longest of the samples, by the reference.
+func longestNs(samples []Sample) float64 {
+	longest := 0.0
+	for _, s := range samples {
+		longest = math.Max(longest, s.ReferenceNs)
+	}
+	return longest
 }
 
 // meaning puts the verdict beside what the reference can tell.

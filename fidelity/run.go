@@ -25,6 +25,9 @@ type Request struct {
 	// Look asks the kernel what it counted of the calling thread. Nil opens what
 	// this system offers.
 	Look func() (machine.ThreadUse, error)
+	// Clocksource names what the kernel's clocks rest on at the time; nil or empty
+	// where that is not known.
+	Clocksource func() string
 	// Progress is told between samples which share of the plan is done. It may be
 	// nil.
 	Progress func(share float64, workload string)
@@ -54,6 +57,10 @@ func Run(ctx context.Context, q Request) (*Outcome, error) {
 	if q.Progress == nil {
 		q.Progress = func(float64, string) {}
 	}
+	if q.Clocksource == nil {
+		q.Clocksource = func() string { return "" }
+	}
+	before := q.Clocksource()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	// A collection inside a sandwich would be taken for the workload's.
@@ -68,6 +75,7 @@ func Run(ctx context.Context, q Request) (*Outcome, error) {
 		e.workload(ctx, w)
 	}
 	judge(q.Counter, q.Reference, e.outcome.Results)
+	judgeCircumstances(e.outcome.Results, before, q.Clocksource(), q.Counter.Running())
 	return e.outcome, ctx.Err()
 }
 
@@ -134,7 +142,7 @@ func (e *experiment) workload(ctx context.Context, w Workload) {
 // On a machine that has no time for it, a workload may take slowest times its plan,
 // and some for the start.
 const (
-	slowest    = 1.3
+	slowest    = 1.2
 	spareStart = 200 * time.Millisecond
 )
 

@@ -27,7 +27,8 @@ type Sample struct {
 	// IdleNs is how long the thread neither ran nor waited for a CPU: by what the
 	// kernel counted, or else by what was asked of the workload.
 	IdleNs float64
-	// Use is what the kernel counted of the thread in between, where Counted.
+	// Use is what the kernel counted of the thread in between, where Counted; waits
+	// and switches within the ends are counted as well.
 	Use     machine.ThreadUse
 	Counted bool
 }
@@ -126,6 +127,11 @@ func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 	if sample.Counted {
 		sample.Use = end.before.Since(start.after)
 		sample.IdleNs = math.Max(0, sample.ReferenceNs-float64(sample.Use.CPUNs+sample.Use.WaitNs))
+		// The readings that were chosen may lie on the far side of a switch within
+		// an end.
+		around := end.after.Since(start.before)
+		sample.Use.WaitNs = around.WaitNs
+		sample.Use.VoluntarySwitches, sample.Use.InvoluntarySwitches = around.VoluntarySwitches, around.InvoluntarySwitches
 	}
 	return sample
 }

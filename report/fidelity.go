@@ -30,7 +30,7 @@ func sandwiches(w io.Writer, all []record.Sandwich, s Style) {
 		return
 	}
 	first := all[0]
-	oscillators := "the same oscillator"
+	oscillators := "the same oscillator, as far as is known"
 	if first.Independent {
 		oscillators = "different oscillators"
 	}

@@ -171,6 +171,9 @@ func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats
 // asked says how the pairs were covered.
 func (o *Offsets) asked() string {
 	if o.Direct == o.Pairs {
+		if o.Pairs == 1 {
+			return "both CPUs were asked directly"
+		}
 		return fmt.Sprintf("each of the %d pairs of CPUs was asked directly", o.Pairs)
 	}
 	return fmt.Sprintf("%d of %d pairs of CPUs were asked directly, the others are bounded by way of third CPUs", o.Direct, o.Pairs)

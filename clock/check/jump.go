@@ -25,28 +25,36 @@ type jump struct {
 // is off by bend. A slewed clock changes its rate, so that no two neighbouring
 // pairs are far apart.
 func jumps(pairs []Pair, accuracyNs, bend float64) []jump {
-	rate := usualRate(pairs)
+	rate, unsure := usualRate(pairs)
 	var found []jump
 	for i := 1; i < len(pairs); i++ {
 		a, b := pairs[i-1], pairs[i]
 		passed := b.ReferenceNs - a.ReferenceNs
 		off := b.ClockNs - a.ClockNs - rate*passed
-		if math.Abs(off) > a.ErrorNs+b.ErrorNs+lateness*accuracyNs+bend*passed {
+		if math.Abs(off) > a.ErrorNs+b.ErrorNs+lateness*accuracyNs+(bend+unsure)*passed {
 			found = append(found, jump{before: i - 1, sizeNs: off})
 		}
 	}
 	return found
 }
 
-// usualRate is the median of the rates from each pair to the next.
-func usualRate(pairs []Pair) float64 {
-	var rates []float64
-	for i := 1; i < len(pairs); i++ {
-		if passed := pairs[i].ReferenceNs - pairs[i-1].ReferenceNs; passed > 0 {
-			rates = append(rates, (pairs[i].ClockNs-pairs[i-1].ClockNs)/passed)
+// spans is how many stretches of the time that a clock was watched for tell its
+// usual rate. A jump lies in one of them, so that a few leave most alone.
+const spans = 8
+
+// usualRate is the median of the rates over stretches that begin at each pair, and
+// how far the errors of the pairs typically let one of these be off. From one pair
+// to the next a coarse clock shows no rate that would hold over a long pause.
+func usualRate(pairs []Pair) (rate, unsure float64) {
+	var rates, errors []float64
+	for i, lag := 0, max(1, len(pairs)/spans); i+lag < len(pairs); i++ {
+		a, b := pairs[i], pairs[i+lag]
+		if passed := b.ReferenceNs - a.ReferenceNs; passed > 0 {
+			rates = append(rates, (b.ClockNs-a.ClockNs)/passed)
+			errors = append(errors, (a.ErrorNs+b.ErrorNs)/passed)
 		}
 	}
-	return stats.Median(rates)
+	return stats.Median(rates), stats.Median(errors)
 }
 
 // standstill is the longest time for which a clock showed the same, by the

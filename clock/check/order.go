@@ -20,9 +20,11 @@ type BackSteps struct {
 
 func (b *BackSteps) compare(before, after int64) {
 	b.Readings++
-	if after < before {
+	// The difference, as it is right also where a counter that started high goes
+	// over the largest number with a sign.
+	if back := before - after; back > 0 {
 		b.Count++
-		b.Worst = max(b.Worst, before-after)
+		b.Worst = max(b.Worst, back)
 	}
 }
 

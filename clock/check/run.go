@@ -186,7 +186,7 @@ func (c *checking) judgeCPUs(r *Report) {
 	all := []Question{OrderAcross, CPUOffset, CPUSkew}
 	if c.bench.crew == nil {
 		for _, q := range all {
-			r.skip(q, "all clocks", "this process may use one CPU only, or may not choose: give it two (taskset, cpuset)")
+			r.skip(q, "all clocks", "one CPU only may be used here, or threads can't be bound: allow two (--cpu, taskset, cpuset)")
 		}
 		return
 	}

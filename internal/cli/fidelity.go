@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,6 +86,11 @@ func workloadList() string {
 	return b.String()
 }
 
+// independentNames are the references that rest on an oscillator of their own.
+func independentNames() []string {
+	return []string{fidelity.PTPKVM, fidelity.RTC, fidelity.Synchronised}
+}
+
 // child starts this program as the child that the workload stop stops.
 func child() *exec.Cmd {
 	self, err := os.Executable()
@@ -98,9 +102,15 @@ func child() *exec.Cmd {
 
 // check says which flag is wrong, and what is allowed.
 func (t *fidelityFlags) check() ([]fidelity.Workload, error) {
-	for _, named := range []struct{ flag, name string }{{"--counter", t.counter}, {"--reference", t.reference}} {
-		if named.name != "" && !slices.Contains(clock.Names(), named.name) {
-			return nil, usagef("%s: no clock is called %q: use one of %s", named.flag, named.name, strings.Join(clock.Names(), ", "))
+	for _, named := range []struct {
+		flag, name string
+		known      []string
+	}{
+		{"--counter", t.counter, clock.Names()},
+		{"--reference", t.reference, append(independentNames(), clock.Names()...)},
+	} {
+		if named.name != "" && !slices.Contains(named.known, named.name) {
+			return nil, usagef("%s: no clock is called %q: use one of %s", named.flag, named.name, strings.Join(named.known, ", "))
 		}
 	}
 	if t.plot != "" {
@@ -190,6 +200,13 @@ func (e trustExperiment) run(ctx context.Context, set settings, s Streams, local
 	// Clocks of a thread have to be opened and read by the same one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if len(set.cpus) > 0 {
+		restore, err := machine.Pin(set.cpus)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--cpu: %w", err)
+		}
+		defer restore()
+	}
 	clocks, missing := openRated(local)
 	defer func() {
 		for _, c := range clocks {
@@ -242,20 +259,26 @@ func (e trustExperiment) sandwiches(ctx context.Context, clocks []clock.Rated, m
 	if err != nil {
 		return nil, err
 	}
-	independent, _ := fidelity.References(os.DirFS("/"), time.Minute)
+	independent, lacking := fidelity.References(os.DirFS("/"), e.plan.Lasts(e.workloads))
 	defer func() {
 		for _, r := range independent {
 			r.Close()
 		}
 	}()
-	reference, err := e.reference(counter, clocks, missing, independent)
+	reference, err := e.reference(counter, clocks, append(lacking, missing...), independent)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.Contains(independentNames(), reference.Name) {
+		for _, u := range lacking {
+			header.Caveats = append(header.Caveats, fmt.Sprintf("no independent reference: %v", u))
+		}
 	}
 	apart, why := fidelity.Independence(counter.Clock, reference.Clock, header.Machine)
 	outcome, err := fidelity.Run(ctx, fidelity.Request{
 		Counter: counter, Reference: reference, Independent: apart, Why: why,
 		Workloads: e.workloads, Plan: e.plan, Progress: bar.show,
+		Clocksource: func() string { return string(machine.Identify().Clocksource) },
 	})
 	var refused *fidelity.Refused
 	switch {
@@ -289,6 +312,9 @@ func (e trustExperiment) reference(counter clock.Rated, clocks []clock.Rated, mi
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(clocks), func(c clock.Rated) bool { return c.Name == counter.Name })
+	for _, r := range independent {
+		others = append(others, r.Rated)
+	}
 	return pick(others, missing, "--reference", e.flags.reference, "monotonic-raw", "monotonic", "go-time-now")
 }
 
@@ -320,7 +346,10 @@ func pick(clocks []clock.Rated, missing []*clock.Unavailable, flag, name string,
 func trustVerdicts(t record.Trust) map[string]stats.Verdict {
 	v := map[string]stats.Verdict{}
 	for _, s := range t.Sandwiches {
-		v[s.Counter+" beside "+s.Workload] = s.Verdict
+		name := s.Counter + " beside " + s.Workload
+		if before, twice := v[name]; !twice || s.Verdict.WorseThan(before) {
+			v[name] = s.Verdict
+		}
 	}
 	for _, c := range t.Checks {
 		v[c.Clock+", "+string(c.Check)] = c.Verdict

@@ -1,0 +1,106 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/stats"
+)
+
+// once is something that happens a single time, at a share of the watch.
+func once(at float64, happen func()) func(share float64) {
+	happened := false
+	return func(share float64) {
+		if share > at && !happened {
+			happened = true
+			happen()
+		}
+	}
+}
+
+// blamed holds a finding against the verdict and the words that it has to have.
+func blamed(t *testing.T, r *Report, clock string, q Question, verdict stats.Verdict, says string) *Finding {
+	t.Helper()
+	f := of(r, clock, q)
+	if f == nil || f.Verdict != verdict || !strings.Contains(strings.Join(f.Reasons, "; "), says) {
+		t.Fatalf("%s of %s: %+v, want %s that says %q, among\n%s%v", q, clock, f, verdict, says, texts(r.Findings), r.Caveats())
+	}
+	return f
+}
+
+// The kernel's monotonic clock goes back, by less than passes between two looks or
+// by more.
+func TestMonotonicGoesBack(t *testing.T) {
+	for seed := range uint64(40) {
+		for backNs, asks := range map[float64]Question{1e6: Stepped, 50e6: OrderWithin} {
+			s := newSimulation(seed)
+			c := fine()
+			s.add("monotonic", c)
+			s.meanwhile = once(0.3+0.4*s.seed().Float64(), func() { c.PhaseNs -= backNs })
+			r := s.run(t.Context())
+			blamed(t, r, "monotonic", asks, stats.Unusable, "back")
+			f := blamed(t, r, "monotonic", Stepped, stats.Unusable, "it jumped back by")
+			if math.Abs(*f.WorstNs-backNs) > 0.05*backNs {
+				t.Errorf("seed %d: by %v ns, want %v", seed, *f.WorstNs, backNs)
+			}
+		}
+	}
+}
+
+// One reading in a thousand is wrong, as with errata of arm64 counters, and the
+// next is right again.
+func TestGlitches(t *testing.T) {
+	for seed := range uint64(40) {
+		s := newSimulation(seed)
+		c := fine()
+		c.Faults.GlitchShare, c.Faults.GlitchNs = 1e-3, 1e5
+		s.add("counter", c)
+		f := blamed(t, s.run(t.Context()), "counter", OrderWithin, stats.Unusable, "readings of one thread step back")
+		if *f.WorstNs > 1e5+100 {
+			t.Errorf("seed %d: by up to %v ns, of glitches of 100 µs", seed, *f.WorstNs)
+		}
+	}
+}
+
+// A virtual machine that is restored on another host may find its counter set anew,
+// or at another rate.
+func TestRestoredMachine(t *testing.T) {
+	for seed := range uint64(40) {
+		s := newSimulation(seed)
+		c := fine()
+		s.add("counter", c)
+		s.meanwhile = once(0.5, func() { c.PhaseNs = 1e6 - s.machine.NowNs() })
+		r := s.run(t.Context())
+		blamed(t, r, "counter", Stepped, stats.Unusable, "it jumped back by 1.")
+		blamed(t, r, "counter", OrderWithin, stats.Unusable, "step back")
+		if f := of(r, "counter", Wrap); f == nil || f.Verdict != stats.Trusted {
+			t.Errorf("seed %d: a counter that was set anew is said to wrap: %+v", seed, f)
+		}
+
+		s = newSimulation(seed)
+		c = fine()
+		s.add("counter", c)
+		s.meanwhile = once(0.5, func() { c.Faults.RatePPM, c.PhaseNs = 2e4, c.PhaseNs-2e-2*s.machine.NowNs() })
+		blamed(t, s.run(t.Context()), "counter", RateChange, stats.Unusable, "its rate changed by")
+	}
+}
+
+// A process that was stopped for long takes no clock for one that jumped, however
+// coarse it is.
+func TestPauseIsNoJump(t *testing.T) {
+	for seed := range uint64(200) {
+		s := newSimulation(seed)
+		s.plan.Every = s.plan.Every * 5 / 2 // other clocks are looked at as well
+		for i, quantumNs := range []float64{1e6, 4e6, 10e6} {
+			s.add(fmt.Sprint("coarse", i), &clocktest.Clock{QuantumNs: quantumNs, UnitNs: 1, Cost: clocktest.Constant(5)})
+		}
+		s.add("counter", fine())
+		s.meanwhile = once(0.1+0.8*s.seed().Float64(), func() { s.machine.Idle(math.Pow(10, 8+3*s.seed().Float64())) })
+		if bad := faults(s.run(t.Context())); len(bad) > 0 {
+			t.Errorf("seed %d: %s", seed, texts(bad))
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package check
+
+import (
+	"math"
+	"testing"
+
+	"chronoscope/clock"
+)
+
+// A counter that started high goes over the largest number with a sign. Differences
+// stay right, so that this is no step back.
+func TestOverTheSignIsNoStepBack(t *testing.T) {
+	if b := Order([]int64{math.MaxInt64 - 5, math.MaxInt64, math.MinInt64, math.MinInt64 + 7}); b.Count != 0 || b.Readings != 3 {
+		t.Errorf("%+v", b)
+	}
+	if b := Order([]int64{math.MinInt64 + 2, math.MaxInt64}); b.Count != 1 || b.Worst != 3 {
+		t.Errorf("%+v, want one step back by 3", b)
+	}
+	s := newSimulation(1)
+	c := fine()
+	sub := s.add("counter", c)
+	over := int64(math.MaxInt64) - 1_400_000_000 // it shows 1 s at first
+	*sub = *newSubject(clock.Rated{
+		Clock:  clock.New(*sub.Clock, func() int64 { return c.Read() + over }),
+		TickNs: sub.TickNs, AccuracyNs: sub.AccuracyNs,
+	})
+	if r := s.run(t.Context()); len(faults(r)) > 0 {
+		t.Error(texts(faults(r)))
+	}
+}
