@@ -4,7 +4,7 @@ FUZZTIME    ?= 1m
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   := linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 # Packages with code or assembly of their own for arm64.
-ARM64       := $(wildcard stats machine clock)
+ARM64       := $(wildcard stats machine clock kbest)
 BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
 .PHONY: test needs format vet staticcheck cross unit arm64 nested fuzz bench build

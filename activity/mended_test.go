@@ -185,3 +185,10 @@ func TestParkedTimeIsNotUsed(t *testing.T) {
 		t.Errorf("used %v ns, and %d ticks are others'; want 60e6 and 10", used, others.Ticks())
 	}
 }
+
+// Options without a root once ended in a crash.
+func TestNoRootIsTheUsualOne(t *testing.T) {
+	if trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: time.Microsecond, CPU: -1}); err != nil || trace == nil {
+		t.Errorf("%v, %v", trace, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -107,6 +108,9 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	}
 	if o.Duration == 0 {
 		o.Duration = time.Second
+	}
+	if o.Root == nil {
+		o.Root = os.DirFS("/")
 	}
 	if o.MostGaps <= 0 {
 		o.MostGaps = int(^uint(0) >> 1)

@@ -98,7 +98,7 @@ func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }
 // estimate is the time of one call, in nanoseconds.
 func (v inference) estimate() stats.Estimate {
 	excess, spread := v.excess()
-	observed := v.mean(func(i int) float64 { return v.runNs[i] })
+	observed := v.observedNs()
 	e := stats.Estimate{Unit: "ns", Statistic: v.statistic, N: v.to - v.from}
 	e.Value = observed - stats.Quantile(excess, 0.5)
 	e.Lo, e.Hi = observed-stats.Quantile(excess, 0.99), observed-stats.Quantile(excess, 0.01)
@@ -109,6 +109,9 @@ func (v inference) estimate() stats.Estimate {
 	e.Lo = math.Min(e.Lo, e.Value)
 	return e.Scaled(1/float64(v.n), "ns")
 }
+
+// observedNs is the statistic, of whole samples.
+func (v inference) observedNs() float64 { return v.mean(func(i int) float64 { return v.runNs[i] }) }
 
 // mean is that of the ranks that the statistic takes.
 func (v inference) mean(of func(int) float64) float64 {
@@ -123,23 +126,29 @@ func (v inference) mean(of func(int) float64) float64 {
 // sample, and how far apart the ranks that it takes lie; both sorted.
 func (v inference) excess() (excess, spread []float64) {
 	var w world
-	run := v.typicalRunNs()
 	drawn := make([]float64, len(v.used))
 	for range worlds {
 		v.model.draw(v.rng, &w)
-		place := v.rng.Float64()
-		left, off := v.scaling.left*v.rng.Float64(), v.scaling.standardError*v.rng.NormFloat64()
-		for i, x := range v.used {
-			drawn[i] = v.rounded(place, w.add(v.rng, run, x.switches())+v.jitter()) + run*v.misscaled(x, left, off)
-		}
-		slices.Sort(drawn)
-		clock := v.overhead.clockNs + v.overhead.clockSE*v.rng.NormFloat64()
-		excess = append(excess, clock+v.mean(func(i int) float64 { return drawn[i] }))
-		spread = append(spread, drawn[v.to-1]-drawn[v.from])
+		x, apart := v.excessIn(&w, drawn)
+		excess = append(excess, x)
+		spread = append(spread, apart)
 	}
 	slices.Sort(excess)
 	slices.Sort(spread)
 	return excess, spread
+}
+
+// excessIn draws both in one world. drawn is room for as many samples as are used.
+func (v inference) excessIn(w *world, drawn []float64) (excess, spread float64) {
+	run := v.typicalRunNs()
+	place := v.rng.Float64()
+	left, off := v.scaling.left*v.rng.Float64(), v.scaling.standardError*v.rng.NormFloat64()
+	for i, x := range v.used {
+		drawn[i] = v.rounded(place, w.add(v.rng, run, x.switches())+v.jitter()) + run*v.misscaled(x, left, off)
+	}
+	slices.Sort(drawn)
+	clock := v.overhead.clockNs + v.overhead.clockSE*v.rng.NormFloat64()
+	return clock + v.mean(func(i int) float64 { return drawn[i] }), drawn[v.to-1] - drawn[v.from]
 }
 
 // rounded is by how much a sample reads longer than its undisturbed time, which

@@ -30,7 +30,7 @@ var preferred = []string{"tsc", "cntvct", "monotonic-raw", "monotonic", "go-time
 
 // Times to look at a clock and at the core, before a measurement.
 const (
-	calibration  = 20 * time.Millisecond
+	calibration  = 5 * time.Millisecond
 	costReadings = 4096
 	coreChainNs  = 6e3
 	coreChains   = 3 // of which the fastest counts
@@ -43,7 +43,7 @@ const (
 // what the kernel counts of that, calibrates a counter where none is given, and
 // keeps the garbage collector from running within a trial, until release is called
 // on the same goroutine: defer it, so that it is also called when a subject panics.
-// What can't be had is left out of the station. It takes some 45 ms.
+// What can't be had is left out of the station. It takes some 30 ms.
 func Here(ctx context.Context, setting Setting) (station *Station, release func(), err error) {
 	var undo []func()
 	release = func() {

@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -38,7 +39,7 @@ func (c *conclusion) judge() {
 }
 
 func (c *conclusion) width() string {
-	return time.Duration(c.Estimate.Hi - c.Estimate.Lo).String()
+	return fmt.Sprintf("%.3g ns", c.Estimate.Hi-c.Estimate.Lo)
 }
 
 // judgeWork looks for work that is not there.

@@ -24,19 +24,26 @@ func WithSetting(s Setting) Option { return func(o *options) { o.setting = s } }
 // Named gives the result a name.
 func Named(name string) Option { return func(o *options) { o.subject.Name = name } }
 
-// Before prepares each trial, untimed; each trial is then one call.
-func Before(f func()) Option { return func(o *options) { o.subject.Before = f } }
+// Before prepares each trial, untimed; each trial is then one call. Of several the
+// first given comes first.
+func Before(f func()) Option {
+	return func(o *options) {
+		earlier := o.subject.Before
+		o.subject.Before = func() {
+			if earlier != nil {
+				earlier()
+			}
+			f()
+		}
+	}
+}
 
 // Measure measures how long a call of f takes on this thread, the call itself
 // included. A panic of f reaches the caller, and all is restored. The result is
 // there also where an error comes with it, as far as it got.
 func Measure(f func(), with ...Option) (*Result, error) {
 	o := options{ctx: context.Background(), plan: DefaultPlan}
-	o.subject.Run = func(n int) {
-		for range n {
-			f()
-		}
-	}
+	o.subject.Run = calls(f)
 	for _, option := range with {
 		option(&o)
 	}
@@ -52,5 +59,6 @@ func Measure(f func(), with ...Option) (*Result, error) {
 	if len(results) == 0 {
 		return nil, err
 	}
+	station.judgeCall(o.ctx, o.plan, results[0])
 	return results[0], err
 }

@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"chronoscope/machine"
@@ -40,6 +41,8 @@ type Result struct {
 	// Samples are all that was seen, in order.
 	Samples []Sample
 	stats.Judgement
+	// from is how it was concluded, for a comparison with another.
+	from *conclusion
 }
 
 func unknown(unit, statistic string) stats.Estimate {
@@ -54,7 +57,8 @@ func (m *measurement) conclude(s *series) *Result {
 		Estimate: unknown("ns", MinK), Cycles: unknown("cycles", MinK), CPU: unknown("ns", MinK), Wall: unknown("ns", MinK),
 		WallClaim: inf,
 	}
-	c := conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples)}
+	c := &conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples)}
+	r.from = c
 	r.CoreHz = c.speed.referenceHz
 	c.screen()
 	c.publish()
@@ -132,21 +136,29 @@ func fromBest(b *Best) stats.Estimate {
 
 // infer makes the estimate, from three accepted samples on.
 func (c *conclusion) infer() {
-	if len(c.full) < max(fewestSamples, c.m.plan.K) {
+	if !c.sufficient() {
 		return
 	}
 	if c.blocks {
 		c.Estimate = c.blocked()
 		return
 	}
-	model := newDisturbances(c.m.station.Noise)
-	model.switches = newSwitchCost(c.m.station.Noise, c.full)
-	v := newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, c.m.rng())
+	v := c.inference(c.m.rng())
 	c.Estimate = v.estimate()
 	c.Estimate.Discarded = len(c.Samples) - c.Estimate.N
 	c.keepBest(v.runNs)
 	c.widen(v.typicalRunNs())
 }
+
+// inference is that of the accepted samples.
+func (c *conclusion) inference(rng *rand.Rand) inference {
+	model := newDisturbances(c.noise())
+	model.switches = newSwitchCost(c.noise(), c.full)
+	return newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, rng)
+}
+
+// sufficient reports that there are enough accepted samples for an estimate.
+func (c *conclusion) sufficient() bool { return len(c.full) >= max(fewestSamples, c.m.plan.K) }
 
 // fewestSamples are enough for an estimate.
 const fewestSamples = 3

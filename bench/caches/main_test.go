@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"chronoscope/bench/internal/rivals"
+	"chronoscope/machine"
+)
+
+func TestMain(m *testing.M) {
+	rivals.Serve()
+	os.Setenv(rivals.OnOneCPU, "1") // as far as the test's own thread goes
+	os.Exit(m.Run())
+}
+
+// All parts are printed, or the error says what this machine lacks.
+func TestRun(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err) // nothing can be pinned here
+	}
+	var out bytes.Buffer
+	err = run(context.Background(), []string{"-bytes", "65536", "-repetitions", "200", "-ints", "1000", "-cpu", machine.FormatCPUList(cpus[:1])}, &out)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"clear caches", "in random order", "Figure 9.12", "load 4", "Figure 9.13", "procB(b2)"} {
+		if err == nil && !strings.Contains(out.String(), text) {
+			t.Errorf("no %q in\n%s", text, out.String())
+		}
+	}
+	if err == nil && !strings.Contains(out.String(), "217 cycles") {
+		t.Error("the source's practice problem is not solved")
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	for _, args := range [][]string{{"-bytes", "1"}, {"-ints", "0"}} {
+		if err := run(context.Background(), args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "choose") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// A walk takes every line once.
+func TestWalk(t *testing.T) {
+	for _, random := range []bool{true, false} {
+		w := newWalk(4096, random)
+		seen, at := map[int32]bool{}, int32(0)
+		for range w {
+			seen[at] = true
+			at = w[at].next
+		}
+		if len(seen) != 64 || at != 0 {
+			t.Errorf("random %v: %d lines of 64, and ends at %d", random, len(seen), at)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+// Command kbest holds K-best measurements against work of known length, beside the
+// source's own scheme, Go's package testing and the library github.com/loov/hrtime:
+// the error of each, and the time that it took, in one run, on the same CPU, in
+// turn. With -load 11 ten processes want the CPU too.
+//
+//	cd bench && go run ./kbest
+//	cd bench && go run ./kbest -ns 50,1e3,1e5,1e6,1e7,1e8,1e9 -load 11 -repetitions 1
+//
+// The truth is taken afresh before and after each measurement, from batches so
+// short that most escape every disturbance.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"chronoscope/bench/internal/chain"
+	"chronoscope/bench/internal/rivals"
+	"chronoscope/kbest"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+func main() {
+	rivals.Serve()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "kbest:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("kbest", flag.ContinueOnError)
+	list := flags.String("ns", "100,1e7", "lengths of the work in nanoseconds")
+	load := flags.Int("load", 1, "processes that want the CPU, this one among them")
+	repetitions := flags.Int("repetitions", 10, "measurements by each of the peers")
+	cpu := flags.Int("cpu", 0, "CPU to measure on")
+	watch := flags.Duration("watch", 150*time.Millisecond, "how long the CPU's noise is watched, of running time")
+	trials := flags.Int("trials", kbest.DefaultPlan.MinTrials, "trials that K-best makes of long work at least")
+	only := flags.String("only", "", "peers to run, all if empty: "+strings.Join(peerNames(), ", "))
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	lengths, err := parseLengths(*list)
+	if err != nil {
+		return err
+	}
+	if *load < 1 || *load > 64 || *repetitions < 1 || *trials < 3 || *trials > 256 {
+		return fmt.Errorf("-load %d -repetitions %d -trials %d: choose a load of 1 to 64, 1 repetition or more and 3 to 256 trials", *load, *repetitions, *trials)
+	}
+	if done, err := rivals.Confine(ctx, *cpu, args, stdout); done {
+		return err
+	}
+	restore, err := machine.Pin([]int{*cpu})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = restore() }()
+	stop, err := rivals.Start(*load - 1)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	e := experiment{ctx: ctx, load: *load, cpu: *cpu, watch: *watch, trials: *trials}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "load %d, %d repetitions\ttruth\tvalue\terror: median\tworst\thalf-width\tcovers\ttrusted\ttime: median\t\n", *load, *repetitions)
+	for _, ns := range lengths {
+		rows := e.measure(ns, *repetitions, *only)
+		for _, p := range peers {
+			if r, ok := rows[p.name]; ok {
+				r.print(w, p.name)
+				for _, also := range []*row{r.cycles, r.wall} {
+					if len(also.values) > 0 {
+						also.print(w, also.of)
+					}
+				}
+			}
+		}
+		w.Flush()
+	}
+	return ctx.Err()
+}
+
+func parseLengths(list string) ([]float64, error) {
+	var lengths []float64
+	for field := range strings.SplitSeq(list, ",") {
+		ns, err := strconv.ParseFloat(field, 64)
+		if err != nil || !(ns >= 5 && ns <= 1e10) {
+			return nil, fmt.Errorf("-ns %q: choose lengths from 5 to 1e10 nanoseconds, separated by commas", field)
+		}
+		lengths = append(lengths, ns)
+	}
+	return lengths, nil
+}
+
+// experiment is where and for how long is measured.
+type experiment struct {
+	ctx    context.Context
+	load   int
+	cpu    int
+	watch  time.Duration
+	trials int
+}
+
+// truthTime is how long the truth is looked for on each side of a measurement, of
+// running time.
+const truthTime = 40 * time.Millisecond
+
+// measure lets each of the peers measure the same work, in turn.
+func (e experiment) measure(ns float64, repetitions int, only string) map[string]*row {
+	work := chain.Of(ns)
+	rows := map[string]*row{}
+	for turn := range repetitions {
+		for i := range peers {
+			p := peers[(i+turn)%len(peers)]
+			if e.ctx.Err() != nil || only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+				continue
+			}
+			if rows[p.name] == nil {
+				rows[p.name] = &row{unit: "ns", cycles: &row{of: "in cycles", unit: "cycles"}, wall: &row{of: "its samples, as the source has it", unit: "ns"}}
+			}
+			before, cyclesBefore := work.Truth(truthTime)
+			start := time.Now()
+			a := p.measure(e, work.Do)
+			took := time.Since(start)
+			after, cyclesAfter := work.Truth(truthTime)
+			rows[p.name].add(a, (before+after)/2, took)
+			if a.wall != nil {
+				rows[p.name].wall.add(*a.wall, (before+after)/2, took)
+			}
+			if cycles := (cyclesBefore + cyclesAfter) / 2; a.cycles != nil && cycles > 0 {
+				rows[p.name].cycles.add(*a.cycles, cycles, took)
+			}
+		}
+	}
+	return rows
+}
+
+// answer is what a peer says of the work, in nanoseconds a call; without an interval
+// where it gives none.
+type answer struct {
+	ns       float64
+	lo, hi   float64
+	interval bool
+	verdict  stats.Verdict
+	// cycles is the same in cycles of the core, which hold at any rate of it; nil where
+	// the peer gives none.
+	cycles *answer
+	// wall is what the source's scheme says of the same samples, by the wall clock.
+	wall *answer
+}
+
+// row is all that a peer said of one work.
+type row struct {
+	truths, values, errors, widths, times []float64
+	covered, trusted                      int
+	interval                              bool
+	unit                                  string
+	of                                    string
+	cycles, wall                          *row // what it said in cycles, and by the wall clock
+}
+
+func (r *row) add(a answer, truth float64, took time.Duration) {
+	r.truths, r.values = append(r.truths, truth), append(r.values, a.ns)
+	r.errors = append(r.errors, math.Abs(a.ns/truth-1))
+	r.times = append(r.times, took.Seconds())
+	if a.interval {
+		r.interval = true
+		r.widths = append(r.widths, (a.hi-a.lo)/2/truth)
+		if a.lo <= truth && truth <= a.hi {
+			r.covered++
+		}
+		if a.verdict == stats.Trusted {
+			r.trusted++
+		}
+	}
+}
+
+func (r *row) print(w io.Writer, name string) {
+	interval := "\t\t"
+	if r.interval {
+		interval = fmt.Sprintf("%.2f %%\t%d\t%d", 100*stats.Median(r.widths), r.covered, r.trusted)
+	}
+	fmt.Fprintf(w, "%s\t%.6g %s\t%.6g %s\t%.2f %%\t%.2f %%\t%s\t%.3g s\t\n", name, stats.Median(r.truths), r.unit, stats.Median(r.values), r.unit,
+		100*stats.Median(r.errors), 100*slices.Max(r.errors), interval, stats.Median(r.times))
+}

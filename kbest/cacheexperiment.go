@@ -1,0 +1,164 @@
+package kbest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Access is what the procedures of the experiment do with their data.
+type Access string
+
+// The ways of access. The source's procedures write. A processor with a store buffer
+// goes on before the line that is written to has come, so that on all of today a miss
+// hardly shows; one that is read has to be waited for.
+const (
+	Writing Access = "writing"
+	Reading Access = "reading"
+)
+
+// CacheCalls are the six calls of Bryant 2003, Figure 9.13, in their order.
+var CacheCalls = [6]string{"procA(b1)", "procA(b2)", "procA(b3)", "procA(b1)", "procB(b1)", "procB(b2)"}
+
+// CacheExperiment is Figure 9.13 made here, often: from caches that hold neither the
+// program's code nor the three pieces of data, six calls follow one another.
+//
+// The source's processor fetched code when it came to it. Today's predict where calls
+// go, above all after the first repetitions, and fetch that code while they wait for
+// something else: p and m are then small, of chance size, and of either sign, since
+// the equations take every miss to be waited for and procA to cost what procB does.
+type CacheExperiment struct {
+	Access Access
+	// Ns are the six measurements, in nanoseconds, with all that the two readings of
+	// the clock take: medians over batches of the mean of each batch's middle half, as
+	// the clock may be too coarse for the median of single calls. Cycles are the same in cycles of the core; NaN
+	// where its rate is not known.
+	Ns, Cycles [6]stats.Estimate
+	// C, M, P and D are practice problem 9.6, solved for each batch, in
+	// nanoseconds: a call without misses (the clock's own cost included); loading the
+	// code that measures; loading the procedure; loading its data.
+	C, M, P, D stats.Estimate
+}
+
+// CacheCosts are the unknowns of practice problem 9.6, in the unit of the
+// measurements.
+type CacheCosts struct{ C, M, P, D float64 }
+
+// SolveCacheCosts solves the six equations of the calls in CacheCalls by least
+// squares:
+//
+//	c + m + p + d = y1,  c + d = y2,  c + d = y3,  c = y4,  c + p = y5,  c = y6
+//
+// Of these y1 alone holds m and y5 alone p, so that both are met exactly, and c and
+// c + d are the means of their two measurements.
+func SolveCacheCosts(y [6]float64) CacheCosts {
+	c := (y[3] + y[5]) / 2
+	d := (y[1]+y[2])/2 - c
+	p := y[4] - c
+	return CacheCosts{C: c, M: y[0] - c - p - d, P: p, D: d}
+}
+
+// MeasureCaches makes the experiment so many times, some 50 µs each. Where ctx ends
+// the result is of the repetitions so far. The error is ctx's, or says that lines
+// can't be flushed here, or that there is no clock.
+func (e *Evictor) MeasureCaches(ctx context.Context, access Access, repetitions int) (*CacheExperiment, error) {
+	if repetitions < fewestRounds*batchRows || repetitions > mostTrials {
+		return nil, fmt.Errorf("kbest: %d repetitions of the cache experiment: choose %d to %d", repetitions, fewestRounds*batchRows, mostTrials)
+	}
+	station, release, err := Here(ctx, Setting{})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	t := cacheTrial{station: station, evictor: e, a: procA, b: procB, data: make([]eight, 3*apart)}
+	if access == Reading {
+		t.a, t.b = readA, readB
+	}
+	rows := make([][6]float64, 0, repetitions)
+	for len(rows) < repetitions && ctx.Err() == nil {
+		if err := t.clear(); err != nil {
+			return nil, err
+		}
+		rows = append(rows, t.six())
+	}
+	return concludeCaches(access, rows, station.coreHz()), ctx.Err()
+}
+
+// apart is the distance of the three pieces of data, in pieces: more than a
+// prefetcher reaches, and not a power of two.
+const apart = 133
+
+type cacheTrial struct {
+	station *Station
+	evictor *Evictor
+	a, b    func(*eight)
+	data    []eight
+}
+
+// clear drops data and code from the caches.
+func (t *cacheTrial) clear() error {
+	if err := Flush(t.data); err != nil {
+		return err
+	}
+	return t.evictor.EvictCode()
+}
+
+// six makes the six calls.
+func (t *cacheTrial) six() (ns [6]float64) {
+	b1, b2, b3 := &t.data[0], &t.data[apart], &t.data[2*apart]
+	ns[0] = t.timed(t.a, b1)
+	ns[1] = t.timed(t.a, b2)
+	ns[2] = t.timed(t.a, b3)
+	ns[3] = t.timed(t.a, b1)
+	ns[4] = t.timed(t.b, b1)
+	ns[5] = t.timed(t.b, b2)
+	return ns
+}
+
+// timed is one measurement. It is never inlined, so that all six run the same code.
+//
+//go:noinline
+func (t *cacheTrial) timed(procedure func(*eight), b *eight) float64 {
+	start := t.station.Clock.Start()
+	procedure(b)
+	return t.station.Clock.Ns(t.station.Clock.End() - start)
+}
+
+// batchRows are the repetitions of a batch.
+const batchRows = 20
+
+// concludeCaches takes medians over batches of repetitions.
+func concludeCaches(access Access, rows [][6]float64, coreHz float64) *CacheExperiment {
+	x := &CacheExperiment{Access: access}
+	var columns [6][]float64
+	var c, m, p, d []float64
+	for batch := range slices.Chunk(rows, batchRows) {
+		var y [6]float64
+		for i := range y {
+			y[i] = middleMean(batch, i)
+			columns[i] = append(columns[i], y[i])
+		}
+		solved := SolveCacheCosts(y)
+		c, m, p, d = append(c, solved.C), append(m, solved.M), append(p, solved.P), append(d, solved.D)
+	}
+	for i := range x.Ns {
+		x.Ns[i] = medianOf(columns[i])
+		x.Cycles[i] = x.Ns[i].Scaled(coreHz/1e9, "cycles")
+	}
+	x.C, x.M, x.P, x.D = medianOf(c), medianOf(m), medianOf(p), medianOf(d)
+	return x
+}
+
+// middleMean is the mean of the middle half of one of the six measurements: few
+// repetitions that were interrupted don't move it.
+func middleMean(rows [][6]float64, i int) float64 {
+	var values []float64
+	for _, row := range rows {
+		values = append(values, row[i])
+	}
+	slices.Sort(values)
+	mean, _ := meanOf(values[len(values)/4 : (3*len(values)+3)/4])
+	return mean
+}

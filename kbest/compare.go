@@ -1,0 +1,226 @@
+package kbest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Outcome is how the second of two subjects does beside the first.
+type Outcome string
+
+// The outcomes.
+const (
+	Faster    Outcome = "faster"
+	Slower    Outcome = "slower"
+	Same      Outcome = "same" // within the tolerance
+	Undecided Outcome = "undecided"
+)
+
+// significant is a P value below this.
+const significant = 1 - stats.Confidence
+
+// Comparison is how two subjects relate.
+type Comparison struct {
+	A, B string
+	// Ratio is the time of B over that of A: below 1, B is the faster one.
+	Ratio stats.Estimate
+	// P is how probable it is that samples of equal subjects differ as much: by
+	// signed ranks of the samples of each round where both were measured in turn
+	// ([stats.PairedPermutationTest]), else by ranks ([stats.PermutationTest]). It is
+	// NaN where there are no samples. It tells that there is a difference, however
+	// small: with many samples a difference that does not matter, such as one of
+	// where the linker put the code, is significant too.
+	P float64
+	// Rounds are those in which both were measured; 0 where they were not measured
+	// in turn.
+	Rounds  int
+	Outcome Outcome
+	stats.Judgement
+}
+
+// Compare says how B relates to A. Two subjects that one call of [Station.Measure]
+// measured in turn share the clock, the core's speed and the machine's noise, so
+// that what is not known of these cancels: the ratio is known better than either
+// time. Of other results it is no better than the two together.
+//
+// B is faster, or slower, where the ratio's interval excludes 1 and P is below 0.05;
+// they are the same where the interval lies within the tolerance about 1, a share
+// (0.01 for 1 %; 0 never calls anything the same).
+func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
+	switch {
+	case a == nil || b == nil || a.from == nil || b.from == nil:
+		return nil, errors.New("kbest: a comparison needs two results of Measure")
+	case !(tolerance >= 0 && tolerance < 1):
+		return nil, fmt.Errorf("kbest: a tolerance of %v: choose a share from 0 to below 1 (0.01 is usual)", tolerance)
+	}
+	c := &Comparison{A: a.Name, B: b.Name, Ratio: unknown("", "ratio"), P: nan, Outcome: Undecided, Judgement: stats.NewJudgement()}
+	c.Join(a.Judgement)
+	if b != a {
+		c.Join(b.Judgement)
+	}
+	p := newPair(a.from, b.from)
+	c.Rounds = p.rounds
+	c.P = p.probability()
+	c.Ratio = p.ratio()
+	c.Outcome = outcomeOf(c.Ratio, c.P, tolerance)
+	if c.Verdict == stats.Unusable {
+		c.Outcome = Undecided
+	}
+	return c, nil
+}
+
+func outcomeOf(ratio stats.Estimate, p, tolerance float64) Outcome {
+	switch {
+	case ratio.Lo >= 1-tolerance && ratio.Hi <= 1+tolerance:
+		return Same
+	case ratio.Hi < 1 && p < significant:
+		return Faster
+	case ratio.Lo > 1 && p < significant:
+		return Slower
+	}
+	return Undecided
+}
+
+// pair is two subjects, with the samples that both have and one idea of the core's
+// speed for both.
+type pair struct {
+	a, b   *conclusion
+	rounds int // 0 where they were not measured in turn
+}
+
+func newPair(a, b *conclusion) pair {
+	if a.m != b.m {
+		return pair{a: a, b: b}
+	}
+	rounds := min(len(a.Samples), len(b.Samples))
+	of := func(c *conclusion) []Sample { return slices.Clone(c.Samples[:rounds]) }
+	speed := coreSpeedOf(slices.Concat(of(a), of(b)))
+	return pair{a: a.again(of(a), speed), b: b.again(of(b), speed), rounds: rounds}
+}
+
+// again screens other samples of the same subject, with another idea of the core's
+// speed.
+func (c *conclusion) again(samples []Sample, speed coreSpeed) *conclusion {
+	r := &Result{Name: c.Name, Samples: samples, Calls: c.Calls, Estimate: c.Estimate,
+		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement()}
+	other := &conclusion{Result: r, m: c.m, series: c.series, speed: speed}
+	other.screen()
+	return other
+}
+
+// perCall is what a call took in a sample.
+func (c *conclusion) perCall(x *Sample) float64 {
+	return (x.RunNs - c.m.overhead.clockNs) / float64(x.N)
+}
+
+// seed fixes the choice of permutations.
+func (p pair) seed() uint64 { return p.a.m.plan.Seed }
+
+// probability is the P value.
+func (p pair) probability() float64 {
+	if p.rounds == 0 {
+		value, _ := stats.PermutationTest(p.a.allPerCall(), p.b.allPerCall(), p.seed())
+		return value
+	}
+	var differences []float64
+	for i := range p.rounds {
+		x, y := &p.a.Samples[i], &p.b.Samples[i]
+		if p.a.counts(x) && p.b.counts(y) {
+			differences = append(differences, math.Log(p.b.perCall(y))-math.Log(p.a.perCall(x)))
+		}
+	}
+	value, _ := stats.PairedPermutationTest(slices.DeleteFunc(differences, math.IsNaN), p.seed())
+	return value
+}
+
+// counts reports that a sample is of all the calls and accepted.
+func (c *conclusion) counts(x *Sample) bool { return x.N == c.Calls && x.Rejected == "" }
+
+func (c *conclusion) allPerCall() []float64 {
+	var values []float64
+	for _, x := range c.full {
+		values = append(values, c.perCall(x))
+	}
+	return values
+}
+
+// ratio is the time of b over that of a.
+func (p pair) ratio() stats.Estimate {
+	if !p.a.sufficient() || !p.b.sufficient() {
+		return unknown("", "ratio")
+	}
+	if p.rounds == 0 || p.a.blocks || p.b.blocks {
+		return quotient(p.b.Estimate, p.a.Estimate)
+	}
+	return p.paired()
+}
+
+// quotient is that of two estimates that know nothing of one another.
+func quotient(over, under stats.Estimate) stats.Estimate {
+	if !(under.Lo > 0) {
+		return unknown("", "ratio")
+	}
+	return stats.Estimate{
+		Value: over.Value / under.Value, Lo: over.Lo / under.Hi, Hi: over.Hi / under.Lo,
+		Statistic: "ratio", N: min(over.N, under.N),
+	}
+}
+
+// paired draws the ratio in worlds that hold for both subjects: in one where the
+// machine's timers take more than the profile says, they do so from both.
+func (p pair) paired() stats.Estimate {
+	rng := p.a.m.rng()
+	a, b := p.a.inference(rng), p.b.inference(rng)
+	observedA, observedB := a.observedNs(), b.observedNs()
+	drawnA, drawnB := make([]float64, len(a.used)), make([]float64, len(b.used))
+	var w world
+	var ratios, spreadsA, spreadsB []float64
+	for range worlds {
+		a.model.draw(rng, &w)
+		excessA, spreadA := a.excessIn(&w, drawnA)
+		w.switchNs = b.model.switches.draw(rng)
+		excessB, spreadB := b.excessIn(&w, drawnB)
+		timeA := (observedA-excessA)/float64(a.n) - p.a.loopNs(rng.NormFloat64())
+		timeB := (observedB-excessB)/float64(b.n) - p.b.loopNs(rng.NormFloat64())
+		ratios = append(ratios, timeB/timeA)
+		spreadsA, spreadsB = append(spreadsA, spreadA), append(spreadsB, spreadB)
+	}
+	for _, values := range [][]float64{ratios, spreadsA, spreadsB} {
+		slices.Sort(values)
+	}
+	if !(ratios[0] > 0) {
+		return unknown("", "ratio")
+	}
+	e := stats.Estimate{Value: stats.Quantile(ratios, 0.5), Lo: stats.Quantile(ratios, 0.01), Hi: stats.Quantile(ratios, 0.99), Statistic: "ratio", N: min(a.to-a.from, b.to-b.from)}
+	strange := math.Hypot(a.strangeNs(spreadsA)/observedA, b.strangeNs(spreadsB)/observedB)
+	e.Lo *= 1 - math.Min(1, strange+p.b.fixedShare()+p.b.unseen(&b, &a))
+	e.Hi *= 1 + strange + p.a.fixedShare() + p.a.unseen(&a, &b)
+	return e
+}
+
+// loopNs is what an empty loop takes a call, off by so many standard errors.
+func (c *conclusion) loopNs(deviations float64) float64 {
+	loop, ok := c.m.loops[c.series]
+	if !ok {
+		return 0
+	}
+	return loop.Value + deviations*loop.HalfWidth()/1.96
+}
+
+// fixedShare is what of a sample does not belong to its calls.
+func (c *conclusion) fixedShare() float64 {
+	return math.Max(0, c.fixedNs()) / leastRun(c.full)
+}
+
+// unseen is what an unknown noise may have taken of one subject's samples and not
+// of the other's, as those are too short. Of two long ones it takes the same share.
+func (c *conclusion) unseen(own, other *inference) float64 {
+	if c.noise().Known() || own.typicalRunNs() <= escapeNs || other.typicalRunNs() > escapeNs {
+		return 0
+	}
+	return unseenShare
+}

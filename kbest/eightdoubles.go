@@ -1,0 +1,20 @@
+package kbest
+
+// eight doubles are the data of the experiment: one cache line on most processors.
+type eight [8]float64
+
+// procA sets eight doubles to zero, as in the source. It lies in a file of its own, as
+// procB does, far from the code that measures: a processor that fetches code also
+// fetches what follows.
+//
+//go:noinline
+func procA(b *eight) { *b = eight{} }
+
+// readA adds eight doubles, so that it has to wait for them.
+//
+//go:noinline
+func readA(b *eight) {
+	for i := range b {
+		b[0] += b[i]
+	}
+}

@@ -1,0 +1,106 @@
+package kbest
+
+import (
+	"io/fs"
+
+	"chronoscope/machine"
+)
+
+// Evictor clears the caches of the CPU that it is used on, so that a subject finds
+// cold what it finds in a program that touches it rarely (Bryant 2003, section
+// 9.4.2, clear_cache). The source swept 512 KB; here the memory swept is twice as
+// large as all caches of this machine together, in large pages where the system
+// grants them.
+//
+// A sweep clears data, and code as far as it lies in caches that hold both; code in
+// the first cache stays, and so do the translations and branches that a processor
+// has learnt. [Evictor.Check] says whether it works here: a cache's size may be
+// another than the system says, above all on a virtual machine.
+type Evictor struct {
+	memory   []byte
+	release  func() error
+	codeFrom uintptr
+	codeTo   uintptr
+	// Caches are those that it goes by, the nearest first; none where the system
+	// does not say.
+	Caches []machine.Cache
+}
+
+const (
+	cacheLine = 64
+	// sweptCaches is how much is swept for each byte of cache: a sweep as large as
+	// the caches leaves some lines, as none replaces strictly by age.
+	sweptCaches = 2
+	// unknownCaches are as large as a server's, in bytes.
+	unknownCaches = 64 << 20
+	mostSwept     = 2 << 30
+)
+
+// NewEvictor takes memory for sweeping the caches of CPU 0, as found in /sys below
+// root, os.DirFS("/"). Where they can't be found it goes by 64 MB. The error says
+// that there is no memory. Close gives it back.
+func NewEvictor(root fs.FS) (*Evictor, error) {
+	e := &Evictor{}
+	e.Caches, _ = machine.ReadDataCaches(root, 0)
+	bytes := sweptCaches * unknownCaches
+	if len(e.Caches) > 0 {
+		bytes = sweptBytes(e.Caches)
+	}
+	var err error
+	if e.memory, e.release, err = largePages(bytes); err != nil {
+		return nil, err
+	}
+	e.codeFrom, e.codeTo = allCode()
+	e.Evict() // the system gives memory only when it is touched
+	return e, nil
+}
+
+func sweptBytes(caches []machine.Cache) int {
+	sum := 0
+	for _, c := range caches {
+		sum += min(c.Bytes, mostSwept)
+	}
+	return min(sweptCaches*sum, mostSwept)
+}
+
+// Bytes is how much a sweep touches.
+func (e *Evictor) Bytes() int { return len(e.memory) }
+
+// Evict clears the data caches. It takes some milliseconds for each 32 MB of cache.
+//
+// Lines are written and then read back, as in the source, so that they take up
+// room whatever the caches do with writes.
+func (e *Evictor) Evict() {
+	for i := 0; i < len(e.memory); i += cacheLine {
+		e.memory[i]++
+	}
+	var sum byte
+	for i := 0; i < len(e.memory); i += cacheLine {
+		sum += e.memory[i]
+	}
+	Keep(sum)
+}
+
+// EvictCode drops the machine code of this whole program from the caches, that of
+// the measurement included. The error says where that can't be done. Code of the
+// kernel and of libraries outside of Go stays.
+func (e *Evictor) EvictCode() error { return flush(e.codeFrom, e.codeTo-e.codeFrom) }
+
+// Close gives the memory back.
+func (e *Evictor) Close() error {
+	if e.release == nil {
+		return nil
+	}
+	release := e.release
+	e.memory, e.release = nil, nil
+	return release()
+}
+
+// Cold clears the data caches before each trial, which then is one call.
+func Cold(e *Evictor) Option { return Before(e.Evict) }
+
+// ColdCode drops the program's code from the caches before each trial, which then
+// is one call. The code of the measurement itself is warm again by then, as it times
+// the core in between. Where code can't be dropped nothing happens: ask
+// [Evictor.EvictCode] first.
+func ColdCode(e *Evictor) Option { return Before(func() { _ = e.EvictCode() }) }

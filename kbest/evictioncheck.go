@@ -1,0 +1,177 @@
+package kbest
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// EvictionCheck says whether a sweep really clears the caches, by experiment: a
+// small set of lines is walked in random order, each load giving the address of the
+// next, when it is warm, after a sweep, and after its lines were flushed one by one,
+// which is certain to leave them in memory only. Times are nanoseconds a load.
+type EvictionCheck struct {
+	Warm, Swept stats.Estimate
+	// Flushed is NaN where lines can't be flushed.
+	Flushed stats.Estimate
+	// Memory is a load from anywhere in the memory that sweeps, in random order: at
+	// least half of it can't be in any cache, if they are as large as they say. Large
+	// pages or not, its addresses take longer to translate than those of a small set.
+	Memory stats.Estimate
+	// SweepNs is what a sweep takes.
+	SweepNs stats.Estimate
+	// Works says that lines come from memory after a sweep.
+	Works bool
+	stats.Judgement
+}
+
+// The probe is spread over all sets of a first cache, and fits into it; no two of
+// its lines are neighbours, which some processors fetch in pairs.
+const (
+	probeLines   = 96
+	probeStride  = 5 * cacheLine
+	memoryLoads  = 4096
+	checkRounds  = 25
+	fewestRounds = 6
+	// enough of the loads come from memory.
+	enough = 0.5
+	// plainly slower than a warm load is a load from memory, on any machine.
+	plainly = 5
+)
+
+// Check makes the experiment, in a second at most. The error is ctx's, or says that
+// there is no clock; what was measured so far is in the result all the same.
+func (e *Evictor) Check(ctx context.Context) (*EvictionCheck, error) {
+	c := &EvictionCheck{Judgement: stats.NewJudgement()}
+	r, err := rated(ctx)
+	if err != nil {
+		c.conclude(walks{})
+		return c, err
+	}
+	defer r.Close()
+	x := walks{clock: r, evictor: e, probe: newRing(probeLines, probeStride, rand.New(rand.NewPCG(1, 0xca)))}
+	x.large = newSteps(len(e.memory)/cacheLine, rand.New(rand.NewPCG(2, 0xca)))
+	for begun := time.Now(); len(x.warm) < checkRounds && ctx.Err() == nil; {
+		x.round()
+		if len(x.warm) >= fewestRounds && time.Since(begun) > time.Second {
+			break
+		}
+	}
+	c.conclude(x)
+	return c, ctx.Err()
+}
+
+// walks are the samples of the experiment, in nanoseconds a load.
+type walks struct {
+	clock   clock.Rated
+	evictor *Evictor
+	probe   ring
+	large   []int32
+
+	warm, swept, flushed, memory, sweep []float64
+}
+
+func (x *walks) round() {
+	x.probe.walk()
+	x.probe.walk()
+	x.warm = append(x.warm, x.perLoad())
+	start := x.clock.Start()
+	x.evictor.Evict()
+	x.sweep = append(x.sweep, x.clock.Ns(x.clock.End()-start))
+	x.swept = append(x.swept, x.perLoad())
+	if Flush(x.probe.next) == nil {
+		x.flushed = append(x.flushed, x.perLoad())
+	}
+	start = x.clock.Start()
+	x.evictor.load(x.large)
+	x.memory = append(x.memory, x.clock.Ns(x.clock.End()-start)/float64(len(x.large)))
+}
+
+func (x *walks) perLoad() float64 {
+	start := x.clock.Start()
+	x.probe.walk()
+	return x.clock.Ns(x.clock.End()-start) / probeLines
+}
+
+// conclude judges what was seen.
+func (c *EvictionCheck) conclude(x walks) {
+	c.Warm, c.Swept, c.Flushed = medianOf(x.warm), medianOf(x.swept), medianOf(x.flushed)
+	c.Memory, c.SweepNs = medianOf(x.memory), medianOf(x.sweep)
+	reference := c.Flushed.Value
+	if len(x.flushed) == 0 {
+		reference = c.Memory.Value
+		c.Lower(stats.Suspect, "lines can't be flushed one by one here, so that only a random walk over %d MB says what memory takes: a cache larger than the system says would not show", len(x.large)*cacheLine>>20)
+	}
+	c.Works = c.Swept.Value >= enough*reference && c.Swept.Value >= plainly*c.Warm.Value
+	switch {
+	case len(x.warm) < fewestRounds:
+		c.Lower(stats.Unusable, "it was ended after %d rounds, %d are needed", len(x.warm), fewestRounds)
+	case !c.Works:
+		c.Lower(stats.Unusable, "after a sweep a load takes %.3g ns, warm %.3g ns, from memory %.3g ns: the sweep leaves much in the caches; flush the subject's own data with Flush", c.Swept.Value, c.Warm.Value, reference)
+	}
+}
+
+// medianOf is the median with its interval; unknown for no samples.
+func medianOf(values []float64) stats.Estimate {
+	if len(values) == 0 {
+		return unknown("ns", "median")
+	}
+	e, _, _ := stats.QuantileInterval(slices.Sorted(slices.Values(values)), 0.5, "ns")
+	e.Statistic = "median"
+	return e
+}
+
+// ring is memory that is walked along one ring through lines of it.
+type ring struct {
+	next  []int32
+	steps int
+}
+
+// newRing links so many lines, a stride apart, to one ring in random order.
+func newRing(lines, stride int, rng *rand.Rand) ring {
+	r := ring{next: make([]int32, lines*stride/4), steps: lines}
+	order := rng.Perm(lines)
+	for i, from := range order {
+		r.next[from*stride/4] = int32(order[(i+1)%lines] * stride / 4)
+	}
+	return r
+}
+
+// walk takes each line once. It is never inlined, so that its loads can't be left
+// out.
+//
+//go:noinline
+func (r ring) walk() (at int32) {
+	for range r.steps {
+		at = r.next[at]
+	}
+	return at
+}
+
+// newSteps are random lines, by how far each is from the one before.
+func newSteps(lines int, rng *rand.Rand) []int32 {
+	steps := make([]int32, memoryLoads)
+	for i := range steps {
+		steps[i] = int32(rng.IntN(max(1, lines)))
+	}
+	return steps
+}
+
+// load reads lines of the swept memory, each when the one before has come: its value
+// is part of the next address, and never changes it.
+//
+//go:noinline
+func (e *Evictor) load(lines []int32) byte {
+	var value byte
+	for _, line := range lines {
+		value = e.memory[int(line)*cacheLine+int(value&nothing)]
+	}
+	return value
+}
+
+// nothing is a variable, so that neither compiler nor processor can know.
+var nothing byte

@@ -1,0 +1,88 @@
+package kbest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"chronoscope/kbest"
+)
+
+// A function that sorts its input has to find it unsorted each time.
+func ExampleBefore() {
+	input, work := []int{3, 1, 2}, make([]int, 3)
+	result, err := kbest.Measure(func() { slices.Sort(work) }, kbest.Before(func() { copy(work, input) }))
+	if err != nil {
+		return // no clock here
+	}
+	fmt.Println(result.Calls, "call a trial")
+	// Output: 1 call a trial
+}
+
+// How long does it take to find something in a table that has not been used for a
+// while?
+func ExampleCold() {
+	evictor, err := kbest.NewEvictor(os.DirFS("/"))
+	if err != nil {
+		return
+	}
+	defer evictor.Close()
+	table := make([]int, 1<<12)
+	plan := kbest.DefaultPlan
+	plan.MaxTrials = 16
+	find := func() { kbest.Keep(slices.Index(table, 1)) }
+	if _, err := kbest.Measure(find, kbest.Cold(evictor), kbest.WithPlan(plan)); err != nil {
+		return
+	}
+	if check, err := evictor.Check(context.Background()); err == nil && !check.Works {
+		fmt.Fprintln(os.Stderr, check.Reasons) // the figure is not of cold data
+	}
+	// Output:
+}
+
+// Is one way of adding up faster than the other?
+func ExampleCompare() {
+	station, release, err := kbest.Here(context.Background(), kbest.Setting{})
+	if err != nil {
+		return
+	}
+	defer release()
+	numbers := make([]int, 1000)
+	sum := func(step int) func(n int) {
+		return func(n int) {
+			for range n {
+				total := 0
+				for i := 0; i < len(numbers); i += step {
+					total += numbers[i]
+				}
+				kbest.Keep(total)
+			}
+		}
+	}
+	results, err := station.Measure(context.Background(), kbest.DefaultPlan,
+		kbest.Subject{Name: "all", Run: sum(1)}, kbest.Subject{Name: "every tenth", Run: sum(10)})
+	if err != nil {
+		return
+	}
+	c, err := kbest.Compare(results[0], results[1], 0.01)
+	if err != nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "%s is %s than %s: %.3f of its time, [%.3f, %.3f], P = %.2g\n", c.B, c.Outcome, c.A, c.Ratio.Value, c.Ratio.Lo, c.Ratio.Hi, c.P)
+	// Output:
+}
+
+func ExampleMHz() {
+	r, err := kbest.MHz(context.Background(), os.DirFS("/"), 20*time.Millisecond)
+	if err != nil {
+		return // no counter here
+	}
+	fmt.Fprintf(os.Stderr, "%s: %.3f MHz ± %.0f Hz; the core now: %.0f MHz\n",
+		r.Counter, r.CounterHz.Value/1e6, r.CounterHz.HalfWidth(), r.CoreHz.Value/1e6)
+	for _, claim := range r.Claims {
+		fmt.Fprintf(os.Stderr, "%s says %.3f MHz, %.1f ppm more\n", claim.Source, claim.Hz/1e6, claim.PPM)
+	}
+	// Output:
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package kbest
+
+// largePages is memory of whatever pages the system gives.
+func largePages(bytes int) (memory []byte, release func() error, err error) {
+	return make([]byte, bytes), func() error { return nil }, nil
+}
