@@ -114,6 +114,14 @@ func (c *Clock) Running() float64 {
 	return c.running()
 }
 
+// Sharing is the clock with another answer of [Clock.Running], as a simulation of a
+// counter has it that shares its hardware.
+func (c *Clock) Sharing(running func() float64) *Clock {
+	shared := *c
+	shared.running = running
+	return &shared
+}
+
 // Close gives back what the clock holds of the system. The clock must not be
 // read afterwards; closing it again does nothing.
 func (c *Clock) Close() error {

@@ -18,7 +18,7 @@ func openCounter(i instruction, api string, read func() int64, chain func(int, [
 		}
 		_, err = tried(instructionRDTSCP)
 		rdtscp.Store(err == nil)
-		return counterClock(api+note, read, chain), nil
+		return counterClock(api+note+trapped(read), read, chain), nil
 	}
 }
 

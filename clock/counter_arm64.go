@@ -13,7 +13,7 @@ func openCounter(api string, read func() int64, chain func(int, []int64)) opener
 		if err != nil {
 			return nil, err
 		}
-		return counterClock(api+note, read, chain), nil
+		return counterClock(api+note+trapped(read), read, chain), nil
 	}
 }
 

@@ -4,7 +4,6 @@ package clock
 
 import (
 	"fmt"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -145,17 +144,4 @@ func agree(a, b func() int64) bool {
 // is told from one that enters the kernel behind the same function.
 func muchFaster(fast, slow func() int64) bool {
 	return 3*leastDuration(fast) < 2*leastDuration(slow)
-}
-
-func leastDuration(read func() int64) time.Duration {
-	const runs, readings = 8, 16
-	least := time.Duration(1<<63 - 1)
-	for range runs {
-		start := time.Now()
-		for range readings {
-			read()
-		}
-		least = min(least, time.Since(start))
-	}
-	return least
 }

@@ -11,11 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tried is nil where the instruction works in this process, and the reason why
+// tried is nil where the instruction works on this thread, and the reason why
 // not otherwise; the note says what the answer rests on where that is less
-// than a trial. The trial is made once; a process that has the counter disabled
-// afterwards still dies of it.
-func tried(i instruction) (note string, err error) { return outcomes[i]() }
+// than a trial. The trial is made once, and the kernel asked each time, since the
+// counter may have been disabled meanwhile. Who has it disabled while a clock is
+// open still dies of the next reading.
+func tried(i instruction) (note string, err error) {
+	if note, err = outcomes[i](); err != nil {
+		return "", err
+	}
+	return note, untried(i)
+}
 
 var outcomes = func() (once [instructionCount]func() (string, error)) {
 	for i := range instructionCount {
@@ -30,7 +36,7 @@ func try(i instruction) (note string, err error) {
 	}
 	status, err := runTrial(i, false)
 	if err != nil {
-		return fmt.Sprintf(", untried (%v)", err), untried(i)
+		return fmt.Sprintf(", untried (%v)", err), nil
 	}
 	return "", judge(i, status)
 }
@@ -79,8 +85,8 @@ func illegal(i instruction) error {
 	}
 }
 
-// untried decides without a child, where the system allows none, from what the
-// kernel says of this thread; a kernel that can't say can't disable either.
+// untried decides without a child, from what the kernel says of this thread; a
+// kernel that can't say can't disable either.
 func untried(i instruction) error {
 	var mode int32
 	if err := unix.Prctl(unix.PR_GET_TSC, uintptr(unsafe.Pointer(&mode)), 0, 0, 0); err != nil {

@@ -46,6 +46,10 @@ type Sharing struct {
 	// Timers are interrupts at fixed periods, Interrupts those at random.
 	Timers     []Timer
 	Interrupts []Arrivals
+	// InterruptsApart says that the kernel charges no thread with its interrupts
+	// (CONFIG_IRQ_TIME_ACCOUNTING), its own timers and Interrupts; those of a host it
+	// does not know.
+	InterruptsApart bool
 	// Stolen is what a hypervisor takes. StealKnown says that the kernel takes it
 	// off the thread's CPU time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
 	Stolen     Arrivals
@@ -125,7 +129,7 @@ func Share(m *Machine, given Sharing) *Scheduler {
 		s.addTimer(i, t)
 	}
 	for i, a := range given.Interrupts {
-		s.addArrivals(a, InterruptGap, i, true)
+		s.addArrivals(a, InterruptGap, i, !given.InterruptsApart)
 	}
 	s.addArrivals(given.Stolen, StolenGap, 0, !given.StealKnown)
 	if given.Load > 1 {
@@ -253,7 +257,7 @@ func (s *Scheduler) addTimer(index int, t Timer) {
 	s.add(event{
 		others: true,
 		happen: func() {
-			s.gap(TimerGap, index, t.Cost(s.machine.rng), true)
+			s.gap(TimerGap, index, t.Cost(s.machine.rng), !(t.Kernel && s.given.InterruptsApart))
 			if t.Kernel && s.sliceUsedUp {
 				s.preempt()
 			}

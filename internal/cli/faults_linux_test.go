@@ -1,0 +1,219 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/clock/check"
+	"chronoscope/machine"
+	"chronoscope/record"
+)
+
+func init() {
+	sandboxes["without-tsc"] = withoutTSC
+	sandboxes["in-time-namespace"] = inTimeNamespace
+	if filepath.Base(os.Args[0]) == "in-time-namespace" {
+		runtime.LockOSThread() // /proc/self speaks of the first thread
+	}
+}
+
+// withoutTSC runs the command with the processor's counter disabled (prctl(2),
+// PR_SET_TSC).
+func withoutTSC() {
+	runtime.LockOSThread() // what is disabled is the thread's, and the command inherits it
+	path, err := exec.LookPath(os.Args[1])
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_TSC, unix.PR_TSC_SIGSEGV, 0, 0, 0)
+	}
+	if err != nil {
+		refuse(err)
+	}
+	// Nothing in between, since Go reads the counter now and then.
+	refuse(syscall.Exec(path, os.Args[1:], os.Environ()))
+}
+
+// inTimeNamespace runs the command where the monotonic clock is an hour ahead, and
+// the time since boot two (time_namespaces(7)).
+func inTimeNamespace() {
+	err := unix.Unshare(unix.CLONE_NEWTIME)
+	if err == nil {
+		err = os.WriteFile("/proc/self/timens_offsets", []byte("monotonic 3600 0\nboottime 7200 0\n"), 0)
+	}
+	if err != nil {
+		refuse(err)
+	}
+	run(os.Args[1:], &syscall.SysProcAttr{})
+}
+
+// A process that inherits a disabled counter dies of Go's own first reading of it,
+// before the command begins. It neither hangs nor gives figures.
+func TestInheritedTSCOff(t *testing.T) {
+	for _, args := range [][]string{{"clocks", "--quick", "--format", "json", "tsc", "cntvct", "monotonic"}, {"fidelity", "--quick", "--format", "json", "--workload", "fibonacci"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		command := exec.CommandContext(ctx, "without-tsc", append([]string{chronoscope}, args...)...)
+		output, err := command.Output()
+		if ctx.Err() != nil {
+			t.Fatalf("%s hangs", args[0])
+		}
+		var ended *exec.ExitError
+		switch {
+		case err == nil && bytes.Contains(output, []byte(`"disabled-for-process`)):
+		case !errors.As(err, &ended):
+			t.Errorf("%s: %v, %s", args[0], err, output)
+		case ended.ExitCode() == noSandbox:
+			t.Skipf("the counter can't be disabled here: %s", ended.Stderr)
+		case !ended.Sys().(syscall.WaitStatus).Signaled() && ended.ExitCode() != 2 || len(output) > 0:
+			t.Errorf("%s ended with %v and %s; want a death by signal, as date dies", args[0], err, output)
+		}
+	}
+}
+
+// after reports that a progress bar has shown one thing after the other.
+func after(shown string, doing []string) bool {
+	for _, one := range doing {
+		_, rest, found := strings.Cut(shown, one)
+		if !found {
+			return false
+		}
+		shown = rest
+	}
+	return true
+}
+
+// disturbed runs the command, and disturbs it as soon as its progress bar has shown
+// what it was doing, until it has ended or the disturbance has. It has to end well.
+func disturbed(t *testing.T, doing []string, disturb func(ended context.Context, pid int), args ...string) (output []byte) {
+	t.Helper()
+	screen, terminal := openTerminal(t)
+	var out bytes.Buffer
+	command := exec.CommandContext(t.Context(), chronoscope, args...)
+	command.Stdout, command.Stderr = &out, terminal
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	ended, end := context.WithCancel(t.Context())
+	var disturbance sync.WaitGroup
+	begun := false
+	shown := watch(screen, func(soFar string) {
+		if !begun && after(soFar, doing) {
+			begun = true
+			disturbance.Go(func() { disturb(ended, command.Process.Pid) })
+		}
+	})
+	err := command.Wait()
+	end()
+	disturbance.Wait()
+	if err != nil || !begun {
+		t.Fatalf("%v, disturbed: %v; it showed %q", err, begun, shown)
+	}
+	return out.Bytes()
+}
+
+// checking is what the bar shows when every clock is checked by itself.
+var checking = []string{"handing readings from CPU to CPU", "watching the clocks"}
+
+// stopLength is longer than any pause that is put down to a busy machine.
+const stopLength = 1500 * time.Millisecond
+
+// stop stops a process for a while.
+func stop(_ context.Context, pid int) {
+	unix.Kill(pid, unix.SIGSTOP)
+	time.Sleep(stopLength)
+	unix.Kill(pid, unix.SIGCONT)
+}
+
+func decoded[T any](t *testing.T, output []byte) (document T) {
+	t.Helper()
+	if err := json.Unmarshal(output, &document); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return document
+}
+
+// A command that is stopped and continued ends as if it had not been.
+func TestStopInTheMiddle(t *testing.T) {
+	fidelity := []string{"fidelity", "--quick", "--format", "json", "--workload", "fibonacci"}
+	t.Run("fidelity, a sandwich", func(t *testing.T) {
+		t.Parallel()
+		d := decoded[record.Fidelity](t, disturbed(t, []string{"fibonacci"}, stop, fidelity...))
+		if len(d.Sandwiches) != 1 || len(d.Sandwiches[0].Samples) == 0 || len(d.Checks) == 0 {
+			t.Errorf("%d sandwiches, %d checks", len(d.Sandwiches), len(d.Checks))
+		}
+	})
+	t.Run("fidelity, checks", func(t *testing.T) {
+		t.Parallel()
+		d := decoded[record.Fidelity](t, disturbed(t, checking, stop, fidelity...))
+		noted := slices.ContainsFunc(d.Checks, func(f check.Finding) bool {
+			return f.Check == check.Pause && *f.WorstNs >= 0.9*float64(stopLength) && strings.Contains(strings.Join(f.Notes, ""), "nothing ran for 1.")
+		})
+		if !noted {
+			t.Errorf("nobody noticed a stop of %v among %d checks", stopLength, len(d.Checks))
+		}
+	})
+	t.Run("clocks", func(t *testing.T) {
+		t.Parallel()
+		output := disturbed(t, []string{"invocation costs"}, stop, "clocks", "--quick", "--format", "json", "monotonic", "monotonic-coarse")
+		for _, breach := range breaches(output, expectation{sortedBy: "quality", clocks: []string{"monotonic", "monotonic-coarse"}}) {
+			t.Error(breach)
+		}
+		for _, c := range decoded[record.Clocks](t, output).Clocks {
+			if c.Stable != nil && !*c.Stable || c.Monotonic != nil && !*c.Monotonic {
+				t.Errorf("%s is blamed for the stop: %q", c.Name, c.Reasons)
+			}
+		}
+	})
+}
+
+// Another process takes all CPUs but one away in the middle, as an administrator
+// does with taskset and a cpuset's owner does by shrinking it.
+func TestCPUsAreTakenAway(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("needs two CPUs and the right to choose: %v, %v", cpus, err)
+	}
+	takeAway := func(ended context.Context, pid int) {
+		for ended.Err() == nil {
+			bindAll(pid, cpus[0])
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	output := disturbed(t, checking, takeAway, "fidelity", "--quick", "--format", "json", "--workload", "fibonacci,migration")
+	d := decoded[record.Fidelity](t, output)
+	all := strings.Join(d.Caveats, "\n")
+	if want := fmt.Sprintf("could not be asked: its thread was moved to CPUs %d meanwhile", cpus[0]); !strings.Contains(all, want) {
+		t.Errorf("no caveat says that a CPU %s:\n%s", want, all)
+	}
+	if len(d.Sandwiches) != 2 || len(d.Checks) == 0 {
+		t.Errorf("%d sandwiches, %d checks", len(d.Sandwiches), len(d.Checks))
+	}
+}
+
+// bindAll binds all threads of a process to a CPU, as far as they are still there.
+func bindAll(pid, cpu int) {
+	var set unix.CPUSet
+	set.Set(cpu)
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, entry := range threads {
+		if thread, err := strconv.Atoi(entry.Name()); err == nil {
+			unix.SchedSetaffinity(thread, &set)
+		}
+	}
+}
