@@ -18,13 +18,15 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 		var total float64
 		kept := 0
 		for _, g := range c.Gaps {
-			if t.Gaps[g].Cause == c.Source {
+			// A gap of a whole period is no interrupt of that comb: on a busy CPU it is a
+			// preemption that no look saw.
+			if t.Gaps[g].Cause == c.Source && t.Ns(t.Gaps[g].Ticks) < c.PeriodNs.Value {
 				regular[g] = true
 				total += t.Ns(t.Gaps[g].Ticks)
 				kept++
 			}
 		}
-		if kept == 0 {
+		if kept == 0 || math.IsNaN(c.LeastNs) {
 			continue
 		}
 		n.Regular = append(n.Regular, machine.Interruption{

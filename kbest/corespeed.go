@@ -21,10 +21,14 @@ type coreSpeed struct {
 	wander float64
 	// changes is how often the rate was seen to change by more than it wanders.
 	changes int
+	// within counts the samples with another rate after than before.
+	within int
 }
 
-// leastTolerance is below any step that governors make.
-const leastTolerance = 0.004
+// leastTolerance is below any step that governors make. More than mostTolerance is
+// granted only to chains that differ as much with nothing in between: a core that
+// changes its speed within most samples is not to pass for bad chains.
+const leastTolerance, mostTolerance = 0.004, 0.03
 
 // coreSpeedOf finds the rate around which most of the chains lie. A chain is as
 // exact as the two that lie on either side of a sample agree.
@@ -41,14 +45,25 @@ func coreSpeedOf(samples []Sample) coreSpeed {
 		return coreSpeed{referenceHz: nan}
 	}
 	c := coreSpeed{tolerance: math.Max(leastTolerance, 3*stats.Median(steps))}
+	c.tolerance = math.Min(c.tolerance, math.Max(mostTolerance, 3*stats.Median(stepsBetween(before, after))))
 	slices.Sort(rates)
 	densest := densestWindow(rates, c.tolerance)
 	var spread float64
 	c.referenceHz, spread = meanOf(densest)
 	c.standardError = spread / c.referenceHz
 	c.wander = c.mostWander(before, after)
-	c.changes = c.changesOf(before, after)
+	c.changes, c.within = c.changesOf(before, after), c.changedWithin(steps)
 	return c
+}
+
+// stepsBetween are by how much the chain after a sample and the one before the next
+// differ.
+func stepsBetween(before, after []float64) []float64 {
+	var steps []float64
+	for i := 1; i < len(before); i++ {
+		steps = append(steps, math.Abs(before[i]/after[i-1]-1))
+	}
+	return steps
 }
 
 func usable(hz float64) bool { return hz > 0 && !math.IsInf(hz, 1) }
@@ -106,6 +121,18 @@ func (c coreSpeed) changesOf(before, after []float64) int {
 		last = before[i]
 	}
 	return changes
+}
+
+// changedWithin counts the samples in which the rate went to another level. A chain
+// may be interrupted, so that one in ten does not count.
+func (c coreSpeed) changedWithin(steps []float64) int {
+	n := 0
+	for _, step := range steps {
+		if step > 2*c.tolerance {
+			n++
+		}
+	}
+	return max(0, n-len(steps)/10)
 }
 
 // other reports that a sample was taken at another rate than the reference.

@@ -14,6 +14,9 @@ type disturbances struct {
 	watchedNs float64
 	// switches is what each involuntary switch adds.
 	switches switchCost
+	// held is how likely CPU time holds the kernel's interrupts, and now by what
+	// factor more is lost than the profile says: see [weather].
+	held, now float64
 }
 
 // source is one cause of interruptions.
@@ -23,6 +26,8 @@ type source struct {
 	length          length
 	// seen is how many the profile rests on.
 	seen float64
+	// kernel says that the kernel knows of them, and may take them off CPU time.
+	kernel bool
 }
 
 // length is a distribution that never falls below least and has a log-normal tail
@@ -47,16 +52,16 @@ const mostSigma = 2.5
 
 // newDisturbances is the model of a profile.
 func newDisturbances(n machine.Noise) disturbances {
-	d := disturbances{watchedNs: n.WatchedNs}
+	d := disturbances{watchedNs: n.WatchedNs, held: 1, now: 1}
 	for _, r := range n.Regular {
-		if r.PeriodNs > 0 && r.MeanNs > 0 {
-			d.sources = append(d.sources, source{periodNs: r.PeriodNs, length: regularLength(r), seen: n.WatchedNs / r.PeriodNs})
+		if r.PeriodNs > 0 && r.MeanNs > 0 && r.MeanNs < r.PeriodNs {
+			d.sources = append(d.sources, source{periodNs: r.PeriodNs, length: regularLength(r), seen: n.WatchedNs / r.PeriodNs, kernel: r.Kernel})
 		}
 	}
 	if n.IrregularPerSecond > 0 && n.IrregularShare > 0 {
 		perNs := n.IrregularPerSecond / 1e9
 		seen := perNs * n.WatchedNs
-		d.sources = append(d.sources, source{perNs: perNs, length: irregularLength(n.IrregularShare/perNs, n.IrregularWorstNs, seen), seen: seen})
+		d.sources = append(d.sources, source{perNs: perNs, length: irregularLength(n.IrregularShare/perNs, n.IrregularWorstNs, seen), seen: seen, kernel: true})
 	}
 	return d
 }
@@ -108,7 +113,7 @@ func (d disturbances) certainNs(runNs float64) float64 {
 			sum += math.Floor(runNs/s.periodNs) * s.length.least
 		}
 	}
-	return sum
+	return sum * math.Min(1, d.now) * (1 - profileError)
 }
 
 // world is one possible truth about the disturbances: a profile that rests on few
@@ -116,11 +121,15 @@ func (d disturbances) certainNs(runNs float64) float64 {
 type world struct {
 	sources  []source
 	switchNs float64
+	// leftOut says that CPU time does not hold the kernel's interrupts.
+	leftOut bool
+	// factor is by how much more is lost than the profile says.
+	factor float64
 }
 
 // profileError is how far a profile may be off beyond chance, as the weather
 // changes.
-const profileError = 0.1
+const profileError = 0.2
 
 // Lengths of what a watch can have missed, in nanoseconds.
 const leastMissed, mostMissed = 1e3, 2e5
@@ -136,6 +145,8 @@ func (d disturbances) draw(rng *rand.Rand, w *world) {
 		w.sources = append(w.sources, source{perNs: rng.ExpFloat64() / d.watchedNs, length: newLength(0, math.Log(ns), 0.5)})
 	}
 	w.switchNs = d.switches.draw(rng)
+	w.leftOut = rng.Float64() >= d.held
+	w.factor = math.Pow(d.now, 1.2*rng.Float64())
 }
 
 // vary moves a source within the error of its profile.
@@ -152,13 +163,21 @@ func (s *source) vary(rng *rand.Rand) {
 	}
 }
 
-// add draws what falls into a sample of that running time.
-func (w *world) add(rng *rand.Rand, runNs float64, switches int64) float64 {
-	sum := w.switchNs * float64(switches)
+// add draws what is in a sample of that running time.
+func (w *world) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
+	return w.switchNs*float64(x.switches()) + w.interrupted(rng, runNs, x.Corrected != "")
+}
+
+// interrupted draws what interruptions fall into a running time, by the clock or by
+// CPU time.
+func (w *world) interrupted(rng *rand.Rand, runNs float64, byCPUTime bool) float64 {
+	var sum float64
 	for i := range w.sources {
-		sum += w.sources[i].add(rng, runNs)
+		if !(byCPUTime && w.leftOut && w.sources[i].kernel) {
+			sum += w.sources[i].add(rng, runNs)
+		}
 	}
-	return sum
+	return w.factor * sum
 }
 
 // explicit is up to how many lengths are drawn one by one; more of them are

@@ -11,6 +11,11 @@
 // hold is inferred from a profile of the machine's noise. The source's own figure
 // and claim stand beside the result.
 //
+// What slows the subject from beginning to end, and neither stops the thread nor
+// slows a chain of multiplications, is part of the figure and of no interval: a busy
+// hyperthread sibling, neighbours in a shared cache or on the memory bus. So is a
+// slow way that the work itself takes in every sample.
+//
 // Times are those at the rate that the core had most of the time, which the result
 // names; cycles hold for any.
 //

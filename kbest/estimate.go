@@ -97,15 +97,23 @@ func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }
 
 // estimate is the time of one call, in nanoseconds.
 func (v inference) estimate() stats.Estimate {
-	excess, spread := v.excess()
+	excess, spread, least := v.excess()
 	observed := v.observedNs()
 	e := stats.Estimate{Unit: "ns", Statistic: v.statistic, N: v.to - v.from}
 	e.Value = observed - stats.Quantile(excess, 0.5)
 	e.Lo, e.Hi = observed-stats.Quantile(excess, 0.99), observed-stats.Quantile(excess, 0.01)
 	strange := v.strangeNs(spread)
 	e.Lo, e.Hi = e.Lo-strange, e.Hi+strange
-	e.Hi = math.Min(e.Hi, v.boundNs())
-	e.Value = math.Min(e.Value, e.Hi)
+	if bound := v.boundNs(); bound < e.Value {
+		// The work varies by more than the model does: the K-th least says more than
+		// the mean of all.
+		kth := v.runNs[min(v.k, len(v.runNs))-1]
+		e.Value = math.Min(bound, kth-stats.Quantile(least, 0.5))
+		e.Lo = math.Min(e.Lo, kth-stats.Quantile(least, 0.99))
+		e.Hi = bound
+	} else {
+		e.Hi = math.Min(e.Hi, bound)
+	}
 	e.Lo = math.Min(e.Lo, e.Value)
 	return e.Scaled(1/float64(v.n), "ns")
 }
@@ -123,8 +131,9 @@ func (v inference) mean(of func(int) float64) float64 {
 }
 
 // excess draws by how much the statistic exceeds the undisturbed time of the
-// sample, and how far apart the ranks that it takes lie; both sorted.
-func (v inference) excess() (excess, spread []float64) {
+// sample, how far apart the ranks that it takes lie, and by how much the K-th least
+// exceeds that time; all sorted.
+func (v inference) excess() (excess, spread, least []float64) {
 	var w world
 	drawn := make([]float64, len(v.used))
 	for range worlds {
@@ -132,10 +141,12 @@ func (v inference) excess() (excess, spread []float64) {
 		x, apart := v.excessIn(&w, drawn)
 		excess = append(excess, x)
 		spread = append(spread, apart)
+		least = append(least, v.overhead.clockNs+drawn[min(v.k, len(drawn))-1])
 	}
 	slices.Sort(excess)
 	slices.Sort(spread)
-	return excess, spread
+	slices.Sort(least)
+	return excess, spread, least
 }
 
 // excessIn draws both in one world. drawn is room for as many samples as are used.
@@ -144,7 +155,7 @@ func (v inference) excessIn(w *world, drawn []float64) (excess, spread float64) 
 	place := v.rng.Float64()
 	left, off := v.scaling.left*v.rng.Float64(), v.scaling.standardError*v.rng.NormFloat64()
 	for i, x := range v.used {
-		drawn[i] = v.rounded(place, w.add(v.rng, run, x.switches())+v.jitter()) + run*v.misscaled(x, left, off)
+		drawn[i] = v.rounded(place, w.add(v.rng, run, x)+v.jitter()) + run*v.misscaled(x, left, off)
 	}
 	slices.Sort(drawn)
 	clock := v.overhead.clockNs + v.overhead.clockSE*v.rng.NormFloat64()

@@ -19,6 +19,7 @@ const (
 	manyChanges   = 0.7
 	unseenLongNs  = 1e6 // a sample beyond which preemption has to be seen
 	rejectedShare = 0.5
+	leastDrift    = 0.01 // between the earlier and the later samples
 )
 
 // judge says how far the result can be trusted.
@@ -28,6 +29,7 @@ func (c *conclusion) judge() {
 		return
 	}
 	c.judgeWork()
+	c.judgeLoop()
 	c.judgeSamples()
 	c.judgeSpeed()
 	switch width := c.Estimate.RelativeHalfWidth(); {
@@ -58,6 +60,13 @@ func (c *conclusion) judgeWork() {
 	}
 }
 
+// judgeLoop says that there is no empty loop to take off.
+func (c *conclusion) judgeLoop() {
+	if _, ok := c.m.loops[c.series]; !ok && c.series.subject.Empty != nil {
+		c.Lower(stats.Suspect, "the empty loop could not be measured: its time is in the figure")
+	}
+}
+
 // judgeSamples says what the samples can't tell.
 func (c *conclusion) judgeSamples() {
 	typical := c.full[len(c.full)/2].RunNs
@@ -70,10 +79,52 @@ func (c *conclusion) judgeSamples() {
 	if !c.noise().Known() && typical > escapeNs && !c.blocks {
 		c.Lower(stats.Suspect, "what interrupts this CPU is not known, and samples of %v are long enough for it: record its activity first", time.Duration(typical))
 	}
+	if by := c.drift(); math.Abs(by) > math.Max(leastDrift, 3*c.Estimate.RelativeHalfWidth()) {
+		c.Lower(stats.Suspect, "later samples take %+.2g %% more than earlier ones: the work, or what slows it, changes as time goes by", 100*by)
+	}
+	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {
+		c.Lower(stats.Suspect, "the CPU lost %.2g %% of its time right before, which is %.2g times what its profile says: record its activity again", 100*lost.lostNs/lost.ranNs, c.contradicts)
+	}
 	rejected := len(c.Samples) - len(c.full) - len(c.half)
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {
 		c.Lower(stats.Suspect, "%d of %d samples were rejected%s", rejected, len(c.Samples), c.mostRejected())
 	}
+}
+
+// drift is by what share the later half of the samples takes longer than the
+// earlier, 0 where that may be chance: nearly all of one half have to lie above
+// nearly all of the other (Mann and Whitney's U, at 4 standard deviations, or as
+// many as so few samples can reach).
+func (c *conclusion) drift() float64 {
+	half := len(c.full) / 2
+	if half < 4 || c.blocks {
+		return 0
+	}
+	early, late := c.full[:half], c.full[len(c.full)-half:]
+	var greater, less float64
+	for _, a := range early {
+		for _, b := range late {
+			switch {
+			case b.RunNs > a.RunNs:
+				greater++
+			case b.RunNs < a.RunNs:
+				less++
+			}
+		}
+	}
+	n := float64(half)
+	if most := n * n; math.Abs(greater-less)/2 < math.Min(most/2*0.99, 4*math.Sqrt(n*n*(2*n+1)/12)) {
+		return 0
+	}
+	return medianRun(late)/medianRun(early) - 1
+}
+
+func medianRun(samples []*Sample) float64 {
+	var runs []float64
+	for _, x := range samples {
+		runs = append(runs, x.RunNs)
+	}
+	return stats.Median(runs)
 }
 
 // mostRejected names the reason for which most samples were rejected.
@@ -98,10 +149,11 @@ func (c *conclusion) judgeSpeed() {
 		ranNs += x.spentNs()
 	}
 	changes := float64(c.speed.changes) / ranNs * c.full[0].RunNs
+	within := float64(c.speed.within) / float64(len(c.Samples))
 	switch {
 	case changes > manyChanges:
 		c.Lower(stats.Unusable, "the core changed its speed %.2g times in each sample: fix its frequency", changes)
-	case changes > fewChanges:
-		c.Lower(stats.Suspect, "the core changed its speed in %.0f of 100 samples, and may have done so unseen in others: fix its frequency", 100*changes)
+	case math.Max(changes, within) > fewChanges:
+		c.Lower(stats.Suspect, "the core changed its speed in %.0f of 100 samples, and may have done so unseen in others: fix its frequency", 100*math.Max(changes, within))
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"chronoscope/stats"
 )
@@ -22,6 +24,9 @@ func (s *Station) Measure(ctx context.Context, plan Plan, subjects ...Subject) (
 	}
 	if s.Clock.Clock == nil || !(s.Clock.TickNs.Value > 0) {
 		return nil, errors.New("kbest: the station has no clock with a known tick")
+	}
+	if !(s.Clock.AccuracyNs > 0) {
+		return nil, errors.New("kbest: the station's clock has no accuracy: give how far apart its values lie, TickNs at the least")
 	}
 	for i := range subjects {
 		if subjects[i].Run == nil {
@@ -44,6 +49,7 @@ type measurement struct {
 	overhead overhead
 	series   []*series
 	loops    map[*series]stats.Estimate
+	weather  weather
 }
 
 func (m *measurement) warmUp(ctx context.Context) {
@@ -54,6 +60,10 @@ func (m *measurement) warmUp(ctx context.Context) {
 		s.warmUp(m.overhead)
 	}
 	m.loops = m.emptyLoops(ctx)
+	m.weather = unknownHeld
+	if m.station.Noise.Known() && ctx.Err() == nil && slices.ContainsFunc(m.series, func(s *series) bool { return s.tookNs > weatherFromNs && !s.done }) {
+		m.weather = m.station.watchWeather(m.overhead)
+	}
 }
 
 // emptyLoops measures the loops of the subjects without their work, by the same
@@ -69,7 +79,9 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 		for !empty.done && !empty.spent() && empty.trials < emptyLooks && ctx.Err() == nil {
 			empty.trial()
 		}
-		loops[s] = m.conclude(empty).Estimate
+		if loop := m.conclude(empty); !math.IsNaN(loop.Estimate.Value) {
+			loops[s] = loop.Estimate
+		}
 	}
 	return loops
 }

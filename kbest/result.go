@@ -76,6 +76,8 @@ type conclusion struct {
 	blocks bool
 	// full are the accepted samples of all the calls, half those of half of them.
 	full, half []*Sample
+	// contradicts is by what factor more is lost than the profile says.
+	contradicts float64
 }
 
 // screen corrects, rejects and sorts the samples.
@@ -154,6 +156,8 @@ func (c *conclusion) infer() {
 func (c *conclusion) inference(rng *rand.Rand) inference {
 	model := newDisturbances(c.noise())
 	model.switches = newSwitchCost(c.noise(), c.full)
+	model.held, model.now = c.m.weather.held, c.m.weather.contradicts(model, c.m.rng())
+	c.contradicts = model.now
 	return newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, rng)
 }
 

@@ -1,6 +1,10 @@
 package kbest
 
-import "chronoscope/machine"
+import (
+	"math"
+
+	"chronoscope/machine"
+)
 
 // Sample is one trial: n calls between two readings of the clock, and what
 // happened meanwhile.
@@ -48,19 +52,18 @@ const (
 	MajorFault Reason = "major-page-fault"
 	// CoreSpeed: the core ran at another rate than the reference. Rejected.
 	CoreSpeed Reason = "core-speed"
-	// Unclear: the kernel's counters contradict one another. Rejected.
+	// Unclear: the kernel's counters contradict one another, or the clock went
+	// back. Rejected.
 	Unclear Reason = "unclear-wait"
 )
 
 // switches are the times that the thread was taken off its CPU and put back.
 func (x *Sample) switches() int64 { return x.Use.VoluntarySwitches + x.Use.InvoluntarySwitches }
 
-// spentNs is about how long the thread ran, whatever happened to it.
+// spentNs is about how long the subject took, whatever happened to it: without the
+// wait for a CPU, and with what it slept.
 func (x *Sample) spentNs() float64 {
-	if x.switches() > 0 && x.Use.CPUNs > 0 {
-		return float64(x.Use.CPUNs)
-	}
-	return x.WallNs
+	return math.Max(x.WallNs-float64(x.Use.WaitNs), math.Min(x.WallNs, float64(x.Use.CPUNs)))
 }
 
 // take makes one trial of n calls. Within the timed region nothing is done but

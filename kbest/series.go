@@ -14,6 +14,7 @@ type series struct {
 	trials  int
 	samples []Sample
 	ranNs   float64
+	tookNs  float64 // a trial at first
 	done    bool
 	// tooSlow is set where a call exceeded the limit.
 	tooSlow *TooSlowError
@@ -52,6 +53,7 @@ func (s *series) warmUp(o overhead) {
 	want := s.sampleNs()
 	for s.n = 1; ; {
 		took := s.least() - o.clockNs
+		s.tookNs = took
 		switch {
 		case s.n == 1 && took > float64(s.plan.CallLimit):
 			s.tooSlow = &TooSlowError{Subject: s.subject.Name, Took: time.Duration(took), Limit: s.plan.CallLimit}

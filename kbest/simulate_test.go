@@ -64,6 +64,7 @@ func newUncalibrated(seed uint64, sharing clocktest.Sharing, quantumNs, costNs f
 		AccuracyNs: quantumNs, MinCostNs: 0.95 * costNs, MedianCostNs: costNs, P95CostNs: 1.05 * costNs,
 	}
 	s.station = &Station{Clock: rated, Use: s.scheduler.Use}
+	s.station.Spin = func() { s.machine.Run(chainNs) }
 	s.station.CoreHz = func() float64 {
 		best := 0.0
 		for range 2 {

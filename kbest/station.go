@@ -21,6 +21,10 @@ type Station struct {
 	CoreHz func() float64
 	// CoreHzError is how far all that CoreHz says may be off, as a share.
 	CoreHzError float64
+	// Spin spends some microseconds with steady instructions. Nil where nothing does:
+	// then neither can an outdated profile be noticed, nor a kernel that leaves
+	// interrupts out of CPU time.
+	Spin func()
 	// Collections counts the process's garbage collections so far. Nil where there
 	// are none.
 	Collections func() int64

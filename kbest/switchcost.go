@@ -25,7 +25,8 @@ type switchCost struct {
 // charged with: on a virtual machine 100 µs, of which CPU time held a few.
 const (
 	leastSwitchNs = 500.0
-	mostSwitchNs  = 110e3
+	usualSwitchNs = 110e3
+	mostSwitchNs  = 2e6
 	costSteps     = 256
 	fewestFitted  = 6
 	// leastFitNs is how well a cost can be known at best.
@@ -42,7 +43,8 @@ func newSwitchCost(noise machine.Noise, used []*Sample) switchCost {
 	total := 0.0
 	for i := range costSteps {
 		ns := leastSwitchNs * math.Pow(mostSwitchNs/leastSwitchNs, float64(i)/(costSteps-1))
-		total += likelihood((slope-ns)/errorNs) + likelihood((slope-tickNs-ns)/errorNs)
+		beforehand := math.Pow(math.Min(1, usualSwitchNs/ns), 1.5)
+		total += beforehand * (likelihood((slope-ns)/errorNs) + likelihood((slope-tickNs-ns)/errorNs))
 		c.ns, c.chance = append(c.ns, ns), append(c.chance, total)
 	}
 	for i := range c.chance {

@@ -1,0 +1,127 @@
+package kbest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// weather is what a short watch right before the samples says of the machine: a
+// profile may be of another day, and kernels differ in what they charge a thread
+// with.
+type weather struct {
+	// ranNs was watched, of which lostNs were lost to interruptions; 0 where nothing
+	// was watched.
+	ranNs, lostNs float64
+	// shared says that others had the CPU meanwhile. Stretches in which they took it
+	// are left out, and with them the tick that gave it to them: then too little is
+	// seen lost.
+	shared bool
+	// held is how likely it is that CPU time holds the interrupts that fell into it:
+	// where the kernel accounts for them by themselves (CONFIG_IRQ_TIME_ACCOUNTING)
+	// nothing is left to take off a sample that was corrected by its CPU time.
+	held float64
+}
+
+// Sizes of the watch.
+const (
+	weatherNs     = 20e6
+	weatherWindow = 48  // chains between two looks
+	mostWindows   = 256 // whatever becomes of them
+	// weatherFromNs is the sample from which on it is worth while.
+	weatherFromNs = escapeNs
+)
+
+// unknownHeld is the weather of a station that can't be watched.
+var unknownHeld = weather{held: 0.5}
+
+// watchWeather runs short chains for a while: what one takes beyond the typical
+// was taken from it.
+func (s *Station) watchWeather(o overhead) weather {
+	if s.Spin == nil || s.Use == nil {
+		return unknownHeld
+	}
+	var w weather
+	var awayNs float64
+	windows := 0
+	chains, kept := make([]float64, weatherWindow), make([]float64, 0, weatherWindow)
+	for try := 0; try < mostWindows && w.ranNs < weatherNs; try++ {
+		before := s.look()
+		first := s.Clock.Start()
+		last := first
+		for i := range chains {
+			s.Spin()
+			now := s.Clock.End()
+			chains[i] = s.Clock.Ns(now - last)
+			last = now
+		}
+		after := s.look()
+		use := after.Since(before)
+		if use.WaitNs > 0 || use.InvoluntarySwitches+use.VoluntarySwitches > 0 || after.CPU != before.CPU {
+			w.shared = true
+			continue
+		}
+		kept = append(kept[:0], chains...)
+		slices.Sort(kept)
+		typical := stats.Quantile(kept, 0.25)
+		var lost float64
+		for _, ns := range chains {
+			if ns-typical > math.Max(200, 0.02*typical) {
+				lost += ns - typical
+			}
+		}
+		if kept[len(kept)-1]-typical > mostMissed {
+			continue // stolen, most likely
+		}
+		wall := s.Clock.Ns(last - first)
+		awayNs += wall - (float64(use.CPUNs) - o.lookNs)
+		w.lostNs += lost
+		w.ranNs += wall
+		windows++
+	}
+	if w.ranNs == 0 {
+		return unknownHeld
+	}
+	w.held = heldBy(awayNs, w.lostNs, o.lookSpreadNs*math.Sqrt(float64(windows)))
+	return w
+}
+
+// heldBy asks how much of what was lost CPU time lacks. Host ticks are never taken
+// off it, so that what lacks may be a part.
+func heldBy(awayNs, lostNs, errorNs float64) float64 {
+	errorNs = 2*errorNs + 3e3
+	switch {
+	case awayNs+errorNs < 0.25*lostNs:
+		return 1
+	case awayNs-errorNs > 0.25*lostNs:
+		return 0.1
+	}
+	return 0.5
+}
+
+// contradicts is by how much more or less is lost than the profile says, 1 where
+// chance explains it.
+func (w weather) contradicts(d disturbances, rng *rand.Rand) float64 {
+	if w.ranNs == 0 || d.watchedNs == 0 {
+		return 1
+	}
+	d.now = 1
+	var drawn []float64
+	var one world
+	for range worlds {
+		d.draw(rng, &one)
+		drawn = append(drawn, one.interrupted(rng, w.ranNs, false))
+	}
+	slices.Sort(drawn)
+	least, most := stats.Quantile(drawn, 0.01), stats.Quantile(drawn, 0.99)
+	expected := math.Max(stats.Quantile(drawn, 0.5), 1e3)
+	switch {
+	case w.lostNs > 1.2*most+1e3:
+		return math.Min(100, w.lostNs/expected)
+	case w.lostNs < 0.8*least-1e3 && !w.shared:
+		return math.Max(0.01, w.lostNs/expected)
+	}
+	return 1
+}
