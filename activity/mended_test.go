@@ -186,6 +186,34 @@ func TestParkedTimeIsNotUsed(t *testing.T) {
 	}
 }
 
+// Where every look takes long the trace ends all the same.
+func TestSlowLooksEnd(t *testing.T) {
+	var now int64
+	jump := int64(0)
+	c := clock.New(clock.Clock{Kind: clock.KindWall}, func() int64 {
+		now += 30e3 + jump
+		jump = 0
+		return now
+	})
+	r, err := newRecorder(c, 1, Options{Duration: time.Millisecond, CPU: -1, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	jump = 5e6
+	r.last = c.Read()
+	r.pending = 0
+	r.run(t.Context())
+	if r.trace.Ns(r.trace.Length) > 3e6 {
+		t.Errorf("a trace of a millisecond took %v ns", r.trace.Length)
+	}
+}
+
 // Options without a root once ended in a crash.
 func TestNoRootIsTheUsualOne(t *testing.T) {
 	if trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: time.Microsecond, CPU: -1}); err != nil || trace == nil {

@@ -11,16 +11,18 @@ import (
 // are no part of it, nor of the time that it is a share of. a is what [Analyse] said of the trace.
 func (t *Trace) Noise(a *Analysis) machine.Noise {
 	n := machine.Noise{WatchedNs: t.Ns(t.seen()), SliceNs: a.SliceNs, SwitchNs: a.SwitchNs}
-	regular := make([]bool, len(t.Gaps))
+	regular, unseen := make([]bool, len(t.Gaps)), make([]bool, len(t.Gaps))
 	stolen := t.stolen()
 	for i := range a.Combs {
 		c := &a.Combs[i]
 		var total float64
 		kept := 0
 		for _, g := range c.Gaps {
-			// A gap of a whole period is no interrupt of that comb: on a busy CPU it is a
-			// preemption that no look saw.
-			if t.Gaps[g].Cause == c.Source && t.Ns(t.Gaps[g].Ticks) < c.PeriodNs.Value {
+			if t.Gaps[g].Cause == c.Source && t.Ns(t.Gaps[g].Ticks) >= c.PeriodNs.Value {
+				// No interrupt takes a whole period: on a busy CPU it is a preemption that
+				// no look saw.
+				unseen[g] = true
+			} else if t.Gaps[g].Cause == c.Source {
 				regular[g] = true
 				total += t.Ns(t.Gaps[g].Ticks)
 				kept++
@@ -38,7 +40,7 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 	for i, g := range t.Gaps {
 		ns := t.Ns(g.Ticks)
 		switch {
-		case g.Cause == Preempted, g.Cause == Throttled, g.Cause == Stopped, g.Cause == Migrated, g.Cause == Runtime, stolen[i]:
+		case g.Cause == Preempted, g.Cause == Throttled, g.Cause == Stopped, g.Cause == Migrated, g.Cause == Runtime, stolen[i], unseen[i]:
 			n.WatchedNs -= ns
 		case !regular[i]:
 			lost += ns

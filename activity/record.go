@@ -48,6 +48,9 @@ const (
 	joinNs = 5e3
 	// longLookNs is what a look takes only where the thread loses its CPU meanwhile.
 	longLookNs = 20e3
+	// mostLateLooks are made where the last gap's was interrupted, after the time
+	// is over: on a system whose looks always take long none will do.
+	mostLateLooks = 8
 	// throttleNs is the length from which on a gap may be a throttled group's.
 	throttleNs = 2e6
 	// spellNs is how long the reading loop holds its thread.
@@ -197,7 +200,12 @@ func (r *recorder) run(ctx context.Context) {
 	}
 	r.start = r.clock.Read()
 	r.last, r.lookedAt = r.start, r.start
-	for (r.last-r.start < until && len(t.Gaps) < r.options.MostGaps || r.unsettled()) && ctx.Err() == nil {
+	for more := 0; ; {
+		if r.last-r.start >= until || len(t.Gaps) >= r.options.MostGaps || ctx.Err() != nil {
+			if more++; more > mostLateLooks || !r.unsettled() {
+				break
+			}
+		}
 		w := clock.Watch{
 			Threshold: t.Threshold,
 			Long:      int64(joinNs / t.TickNs),

@@ -1,0 +1,26 @@
+package activity
+
+import (
+	"testing"
+
+	"chronoscope/stats"
+)
+
+// A preemption that no look saw, at a tooth of the tick's comb, is no tick: at load 11
+// such ones made profiles in which 500 % of the time was lost.
+func TestUnseenPreemptionIsNoTick(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: -1, Length: 400e6, Kernel: Kernel{TickHz: 250}}
+	c := Comb{Source: TimerTick, PeriodNs: stats.Estimate{Value: 4e6}, LeastNs: 17e3, MedianNs: 17e3, Expected: 100}
+	for k := range int64(90) {
+		ticks := int64(17e3)
+		if k == 40 {
+			ticks = 44e6
+		}
+		trace.Gaps = append(trace.Gaps, Gap{Start: 4e6*k + 1e6, Ticks: ticks, Cause: TimerTick})
+		c.Gaps = append(c.Gaps, int(k))
+	}
+	n := trace.Noise(&Analysis{Combs: []Comb{c}})
+	if n.ShareLost() > 0.006 || n.Regular[0].MeanNs != 17e3 || n.WatchedNs != 356e6 {
+		t.Errorf("%+v: %.3g %% lost", n, 100*n.ShareLost())
+	}
+}
