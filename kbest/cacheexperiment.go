@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -83,8 +84,15 @@ func (e *Evictor) MeasureCaches(ctx context.Context, access Access, repetitions 
 		}
 		rows = append(rows, t.six())
 	}
-	return concludeCaches(access, rows, station.coreHz()), ctx.Err()
+	x := concludeCaches(access, rows, station.coreHz())
+	if ctx.Err() == nil && !(x.C.Value > 0) {
+		return x, fmt.Errorf("%w: %s moves in steps of %.3g ns", errTooCoarse, station.Clock.Name, station.Clock.AccuracyNs)
+	}
+	return x, ctx.Err()
 }
+
+// errTooCoarse says that a clock does not show what is to be seen.
+var errTooCoarse = errors.New("kbest: the calls take no time that the clock shows: a finer clock is needed")
 
 // apart is the distance of the three pieces of data, in pieces: more than a
 // prefetcher reaches, and not a power of two.

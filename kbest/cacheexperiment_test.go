@@ -58,7 +58,7 @@ func TestMeasureCaches(t *testing.T) {
 	defer e.Close()
 	for _, access := range []Access{Writing, Reading} {
 		x, err := e.MeasureCaches(background, access, 200)
-		if err == nil && !(x.Ns[0].Value > 0 && x.C.Value > 0) || err != nil && canFlush {
+		if err == nil && !(x.Ns[0].Value > 0 && x.C.Value > 0) || err != nil && canFlush && !errors.Is(err, errTooCoarse) {
 			t.Errorf("%s: %+v, %v", access, x, err)
 		}
 	}

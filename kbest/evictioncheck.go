@@ -106,10 +106,12 @@ func (c *EvictionCheck) conclude(x walks) {
 		reference = c.Memory.Value
 		c.Lower(stats.Suspect, "lines can't be flushed one by one here, so that only a random walk over %d MB says what memory takes: a cache larger than the system says would not show", len(x.large)*cacheLine>>20)
 	}
-	c.Works = c.Swept.Value >= enough*reference && c.Swept.Value >= plainly*c.Warm.Value
+	c.Works = c.Warm.Value > 0 && c.Swept.Value >= enough*reference && c.Swept.Value >= plainly*c.Warm.Value
 	switch {
 	case len(x.warm) < fewestRounds:
 		c.Lower(stats.Unusable, "it was ended after %d rounds, %d are needed", len(x.warm), fewestRounds)
+	case !(c.Warm.Value > 0):
+		c.Lower(stats.Unusable, "a warm walk takes no time that the clock shows: a finer clock is needed")
 	case !c.Works:
 		c.Lower(stats.Unusable, "after a sweep a load takes %.3g ns, warm %.3g ns, from memory %.3g ns: the sweep leaves much in the caches; flush the subject's own data with Flush", c.Swept.Value, c.Warm.Value, reference)
 	}
