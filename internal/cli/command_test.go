@@ -65,9 +65,23 @@ func TestScripts(t *testing.T) {
 			"status":   status,
 			"document": document,
 		},
+		Setup:               shareBuildCache,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// shareBuildCache saves scripts that compile from compiling the standard library, and
+// from fetching modules.
+func shareBuildCache(e *testscript.Env) error {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return err
+		}
+		e.Setenv(name, strings.TrimSpace(string(value)))
+	}
+	return nil
 }
 
 // condition is [can:SANDBOX]: this system lets the tests put the command into

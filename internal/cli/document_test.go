@@ -163,6 +163,7 @@ var forms = map[string]object{
 		"traces": list(traceForm.with(periodsForm).check), "switching": orNull(switchingForm.check),
 	}),
 	"fidelity": headerForm.with(trustForm),
+	"bench":    headerForm.with(benchForm),
 	"":         headerForm.with(rankingForm).with(trustForm).with(cardForm),
 }
 
@@ -170,6 +171,7 @@ var forms = map[string]object{
 var parts = map[string]func(data []byte, e expectation) []string{
 	"clocks": checkPart(clocksDocument.breaches),
 	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
+	"results": checkPart(benchDocument.breaches),
 }
 
 // checkPart reads a part of a document, and lists its breaches.

@@ -44,6 +44,7 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
   chronoscope fidelity         can the counters be trusted?
   chronoscope activity         how noisy is the machine, and why?
   chronoscope doctor           what disturbs measurements here, and what helps
+  chronoscope bench ./...      a module's Go benchmarks, with intervals that hold
   chronoscope clocks --format json | jq .best`,
 		Version:       version(),
 		SilenceErrors: true,
@@ -63,7 +64,7 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f.register(root.PersistentFlags())
-	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s))
+	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseAsUsage(root)
@@ -156,11 +157,14 @@ var errInterrupted = errors.New("interrupted")
 // ExitStatus is the status with which the process ends after Run's error.
 func ExitStatus(err error) int {
 	var usage *usageError
+	var regression *regressionError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
 		return 2
+	case errors.As(err, &regression):
+		return 3
 	case errors.Is(err, errInterrupted):
 		return 130
 	}

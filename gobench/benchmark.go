@@ -1,0 +1,71 @@
+package gobench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Benchmark is one that can be run: sub-benchmarks are benchmarks of their own.
+type Benchmark struct {
+	// Name is as the testing package has it, without GOMAXPROCS: BenchmarkX/size=1.
+	Name string
+	// Package is the import path, Dir its directory, in which the benchmark runs, and
+	// Binary the compiled test.
+	Package, Dir, Binary string
+	// Revision is what it was compiled from; empty for the working tree.
+	Revision string
+}
+
+// Runner runs benchmarks.
+type Runner interface {
+	// Run calls a benchmark with b.N = n, in a process of its own. Without tracing, the
+	// wait is not known. Its error is a *[FailedError], or that of ctx.
+	Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error)
+}
+
+// FailedError says that a benchmark gave no figure.
+type FailedError struct {
+	Benchmark Benchmark
+	Why       string
+	// Output is the end of what it printed.
+	Output string
+}
+
+// Error says which one, why, and what line of its output tells most.
+func (e *FailedError) Error() string { return e.Benchmark.Name + ": " + e.reason() }
+
+func (e *FailedError) reason() string {
+	if last := lastLine(e.Output); last != "" {
+		return fmt.Sprintf("%s; it printed: %s", e.Why, last)
+	}
+	return e.Why
+}
+
+// lastLine is the one that says most of a failure: the panic, or what stands beside the
+// report of the failure: before it where the benchmark's log is printed as it is made,
+// and after it elsewhere.
+func lastLine(output string) string {
+	last, reported := "", false
+	for line := range strings.Lines(output) {
+		line = strings.Trim(line, " \t\r\n\x16")
+		switch {
+		case strings.HasPrefix(line, "panic:"), strings.HasPrefix(line, "fatal error:"):
+			return clip(line)
+		case line == "" || line == "FAIL" || line == "PASS" || strings.HasPrefix(line, "=== "):
+		case strings.HasPrefix(line, "--- FAIL"):
+			reported = true
+		case reported && strings.HasPrefix(last, "Benchmark"), !reported:
+			last = line
+		}
+	}
+	return clip(last)
+}
+
+func clip(line string) string {
+	const most = 200
+	if len(line) > most {
+		return strings.ToValidUTF8(line[:most], "") + " ..."
+	}
+	return line
+}

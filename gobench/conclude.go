@@ -1,0 +1,266 @@
+package gobench
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Limits of what is taken for granted.
+const (
+	// calmShare of waiting does not matter.
+	calmShare = 0.004
+	// aloneWithin is which share of the CPU time may pass without a thread that could
+	// run, or with a second one; twice that where repetitions differ so much.
+	aloneWithin = 0.04
+	// nothingMissing is a share of that kind that does not matter.
+	nothingMissing = 0.003
+	// untimedShare of the time that passes outside of the benchmark's timer is worth a
+	// word.
+	untimedShare = 0.02
+	// noiseError is how far what a CPU loses to interrupts may differ from the trace.
+	noiseError = 0.3
+	// switchNs is what a preemption takes where the trace does not tell; coldNs what
+	// others may leave of the caches, and usualColdNs what they typically leave.
+	switchNs, coldNs, usualColdNs = 3e3, 25e3, 8e3
+	uselessShare                  = 0.25
+)
+
+// Conclude says what the repetitions of a benchmark show.
+func Conclude(s *Series, plan Plan, setting Setting) *Result {
+	r := &Result{Benchmark: s.Benchmark, Iterations: s.many, Repetitions: s.Repetitions, Judgement: stats.NewJudgement()}
+	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
+	r.Estimate, r.Wall, r.CPU, r.Cycles = unknown, unknown, unknown, unknown
+	r.Cycles.Unit = "cycles"
+	r.WaitShare, r.Runnable = math.NaN(), math.NaN()
+	if s.Failure != nil {
+		r.Lower(stats.Unusable, "%s", s.Failure.reason())
+	}
+	if len(s.Repetitions) == 0 {
+		if s.Failure == nil {
+			r.Lower(stats.Unusable, "it was not measured")
+		}
+		return r
+	}
+	r.Procs = s.Repetitions[0].Many.Procs
+	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
+	c.weigh()
+	c.estimate()
+	c.judge()
+	return r
+}
+
+// conclusion is a result in the making.
+type conclusion struct {
+	*Result
+	series  *Series
+	plan    Plan
+	setting Setting
+
+	used    []Repetition // whose times count
+	untimed float64      // share of time outside of the benchmark's timer
+	blocks  bool         // at times no thread could run
+	alone   bool         // one thread at a time could run, all the time
+	missing float64      // share of the CPU time that passed beside it, without a thread that could run
+}
+
+// weigh finds out what kind of benchmark it is, and whether it had to wait. What the
+// tracer disturbs is told by it, and timed without it.
+func (c *conclusion) weigh() {
+	var timed, wall, wait, cpu float64
+	var shares []float64 // of the CPU time, when nothing could run
+	for _, rep := range c.Repetitions {
+		if !rep.Traced || math.IsNaN(rep.perIteration(waitNs)) {
+			continue
+		}
+		timed += rep.perIteration(timedNs)
+		wall += rep.perIteration(wallNs)
+		wait += rep.perIteration(waitNs)
+		cpu += rep.perIteration(cpuNs)
+		shares = append(shares, rep.perIteration(idleNs)/rep.perIteration(cpuNs))
+	}
+	if wall > 0 && timed > 0 {
+		c.WaitShare, c.Runnable = math.Max(0, wait/timed), (cpu+wait)/wall
+	}
+	missing := median(shares, "")
+	c.missing = missing.Value
+	c.blocks = !(missing.Lo <= aloneWithin && missing.Value <= 2*aloneWithin)
+	c.alone = !c.blocks && missing.Hi >= -aloneWithin && missing.Value >= -2*aloneWithin
+	for _, rep := range c.Repetitions {
+		if !c.series.shy || !rep.Traced {
+			c.used = append(c.used, rep)
+		}
+	}
+	if len(c.used) == 0 {
+		c.used = c.Repetitions
+	}
+	c.untimed = c.untimedShare()
+}
+
+// untimedShare is which part of the time of an iteration passes while the benchmark's
+// timer stands still; 0 where that may be chance.
+func (c *conclusion) untimedShare() float64 {
+	shares := c.each(func(rep Repetition) float64 { return 1 - rep.perIteration(timedNs)/rep.perIteration(wallNs) })
+	e := median(shares, "")
+	if !(e.Lo > 0) {
+		return 0
+	}
+	return e.Value
+}
+
+// each is a figure of each repetition that counts.
+func (c *conclusion) each(of func(Repetition) float64) []float64 {
+	var all []float64
+	for _, rep := range c.used {
+		all = append(all, of(rep))
+	}
+	return all
+}
+
+// median is that of values in any order, with an interval that holds for any
+// distribution; where there are too few for one it is their range, which holds less
+// often.
+func median(values []float64, unit string) stats.Estimate {
+	sorted := slices.Sorted(slices.Values(values))
+	e, _, err := stats.QuantileInterval(sorted, 0.5, unit)
+	if err != nil && len(sorted) > 0 {
+		e = stats.Estimate{Value: stats.Quantile(sorted, 0.5), Lo: sorted[0], Hi: sorted[len(sorted)-1], Unit: unit, Statistic: "median", N: len(sorted)}
+	}
+	return e
+}
+
+// estimate bounds the time of each repetition from below and above, and takes the
+// medians.
+func (c *conclusion) estimate() {
+	var lower, upper []float64
+	for _, rep := range c.used {
+		lo, hi := c.bounds(rep)
+		lower, upper = append(lower, lo), append(upper, hi)
+		c.Times = append(c.Times, c.undisturbedNs((lo+hi)/2, rep))
+	}
+	low, high := median(lower, "ns"), median(upper, "ns")
+	rounding := c.typical(Repetition.roundingNs)
+	if c.Basis == CPUTime {
+		rounding = 0
+	}
+	c.roundingShare = rounding / middleOf(low, high)
+	middle := middleOf(low, high)
+	c.Estimate = stats.Estimate{Unit: "ns", Statistic: "median", N: len(c.used), Discarded: len(c.Repetitions) - len(c.used)}
+	c.Estimate.Value = stats.Median(c.Times)
+	c.Estimate.Lo = low.Lo - rounding - c.disturbanceNs(middle, noiseError, coldNs)
+	c.Estimate.Hi = high.Hi + rounding - c.disturbanceNs(middle, -noiseError, 0)
+	c.Wall = median(c.each(func(rep Repetition) float64 { return rep.perIteration(timedNs) }), "ns")
+	c.CPU = median(c.each(func(rep Repetition) float64 { return rep.perIteration(cpuNs) }), "ns")
+	if hz := c.setting.CoreHz; hz.Value > 0 && c.alone {
+		c.Cycles = stats.Estimate{
+			Value: c.Estimate.Value * hz.Value / 1e9, Lo: c.Estimate.Lo * hz.Lo / 1e9, Hi: c.Estimate.Hi * hz.Hi / 1e9,
+			Unit: "cycles", Statistic: c.Estimate.Statistic, N: c.Estimate.N, Discarded: c.Estimate.Discarded,
+		}
+	}
+	c.metrics()
+}
+
+func middleOf(low, high stats.Estimate) float64 { return (low.Value + high.Value) / 2 }
+
+// bounds are those between which a repetition's time of an iteration lies, on a machine
+// of its own, interrupts included.
+func (c *conclusion) bounds(rep Repetition) (lo, hi float64) {
+	timed, cpu := rep.perIteration(timedNs), c.timedCPUNs(rep)
+	wait := rep.perIteration(waitNs)
+	if !rep.Traced || math.IsNaN(wait) {
+		wait = c.WaitShare * timed
+	}
+	wait = math.Max(0, wait)
+	switch {
+	case c.alone && c.WaitShare <= calmShare && c.missing <= nothingMissing:
+		c.Basis = Timer
+		return timed - wait, timed - wait
+	case c.alone && c.missing > nothingMissing: // it slept, or a hypervisor had the CPU
+		c.Basis = CPUTime
+		return cpu, cpu * (1 + c.missing)
+	case c.WaitShare <= calmShare:
+		c.Basis = Timer
+		return timed - wait, timed
+	case c.alone:
+		c.Basis = CPUTime
+		if wait > 0 {
+			c.Corrected++
+		}
+		return cpu, cpu
+	}
+	c.Basis = Bounds
+	c.Corrected++
+	if math.IsNaN(wait) {
+		return math.Min(timed, cpu/float64(max(1, c.setting.CPUs))), timed
+	}
+	lo, hi = math.Max(timed-wait, cpu/float64(max(1, c.setting.CPUs))), timed
+	if c.setting.CPUs == 1 && !c.blocks {
+		hi = math.Min(timed, cpu)
+	}
+	return math.Min(lo, hi), hi
+}
+
+// timedCPUNs is the CPU time of the part of an iteration that is timed. Where the timer
+// stands still for a part, its share of the time is taken for its share of the CPU time,
+// repetition by repetition, so that chance in that shows in the interval.
+func (c *conclusion) timedCPUNs(rep Repetition) float64 {
+	cpu := rep.perIteration(cpuNs)
+	if c.untimed > 0 {
+		cpu *= rep.perIteration(timedNs) / rep.perIteration(wallNs)
+	}
+	return cpu
+}
+
+// undisturbedNs takes off a repetition's time what interrupts and preemptions typically
+// take.
+func (c *conclusion) undisturbedNs(ns float64, rep Repetition) float64 {
+	return ns - c.interruptsNs(ns) - math.Max(0, rep.perIteration(switches))*c.ownSwitches()*(c.switchNs()+usualColdNs)
+}
+
+// disturbanceNs is what interrupts and preemptions take of an iteration, with so much
+// more than the trace shows, and with caches that take so long to fill again.
+func (c *conclusion) disturbanceNs(ns, more, coldNs float64) float64 {
+	count := math.Max(0, c.typical(func(rep Repetition) float64 { return rep.perIteration(switches) })) * c.ownSwitches()
+	return c.interruptsNs(ns)*(1+more) + count*(c.switchNs()*(1+more)+coldNs)
+}
+
+// ownSwitches is 1 where preemptions count: where others had the CPU.
+func (c *conclusion) ownSwitches() float64 {
+	if c.WaitShare > calmShare {
+		return 1
+	}
+	return 0
+}
+
+func (c *conclusion) switchNs() float64 {
+	if ns := c.setting.Noise.SwitchNs; ns > 0 {
+		return ns
+	}
+	return switchNs
+}
+
+// interruptsNs is what interrupts take of a time of which the CPU was busy for a part.
+func (c *conclusion) interruptsNs(ns float64) float64 {
+	busy := c.typical(func(rep Repetition) float64 { return rep.perIteration(cpuNs) / rep.perIteration(timedNs) })
+	if c.Basis == CPUTime || !(busy < 1) {
+		busy = 1
+	}
+	return ns * c.setting.Noise.ShareLost() * math.Max(0, busy)
+}
+
+func (c *conclusion) typical(of func(Repetition) float64) float64 { return stats.Median(c.each(of)) }
+
+// metrics are the medians of the longer runs' other figures. Those that are rates, such
+// as MB/s, are of the benchmark's own timer.
+func (c *conclusion) metrics() {
+	for i, m := range c.used[0].Many.Metrics {
+		var values []float64
+		for _, rep := range c.used {
+			if all := rep.Many.Metrics; i < len(all) && all[i].Unit == m.Unit {
+				values = append(values, all[i].Value)
+			}
+		}
+		c.Metrics = append(c.Metrics, Metric{Unit: m.Unit, Value: stats.Median(values)})
+	}
+}

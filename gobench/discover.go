@@ -1,0 +1,73 @@
+package gobench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Found is which benchmarks a package has.
+type Found struct {
+	Benchmarks []Benchmark
+	// Skipped are the names of those that skip themselves, Failed those that fail.
+	Skipped []string
+	Failed  []*FailedError
+}
+
+// mostCrashes is how many benchmarks of a package may end their process before the
+// search is given up.
+const mostCrashes = 50
+
+// Discover runs each benchmark of a compiled test that matches the pattern (go help
+// testflag) once, since only running them tells which sub-benchmarks there are. One
+// that ends the process is left out of the next search.
+func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string) (Found, error) {
+	var found Found
+	var crashed []string
+	for range mostCrashes {
+		args := []string{"-test.bench=" + pattern, "-test.benchtime=1x", "-test.v=test2json"}
+		if len(crashed) > 0 {
+			args = append(args, "-test.skip="+strings.Join(crashed, "|"))
+		}
+		run, output, err := p.test(ctx, test, false, args...)
+		why := fmt.Sprint(run.Failure())
+		if failed, ok := err.(*FailedError); ok {
+			why = failed.Why
+		} else if err != nil {
+			return found, err
+		}
+		l := parseListing(output)
+		regular := strings.HasSuffix(strings.TrimSpace(output), "FAIL") && len(l.failed) > 0
+		early := err != nil || run.Failure() != nil && !regular
+		if early && len(l.unfinished) == 0 {
+			return found, fmt.Errorf("the tests of %s end beside their benchmarks (%s): %s", test.Package, why, lastLine(output))
+		}
+		if !early {
+			found.take(test, l, output)
+			return found, nil
+		}
+		test.Name = l.unfinished[0]
+		found.Failed = append(found.Failed, &FailedError{Benchmark: test, Why: why, Output: said(output, test.Name, len(output))})
+		crashed = append(crashed, exactly(test.Name))
+	}
+	return found, fmt.Errorf("%d benchmarks of %s end their process: choose others with --bench", mostCrashes, test.Package)
+}
+
+func (f *Found) take(test Benchmark, l listing, output string) {
+	for _, name := range l.unfinished {
+		_, err := resultOf(output, name)
+		l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: err.Error()})
+	}
+	for _, name := range l.measurable {
+		b := test
+		b.Name = name
+		f.Benchmarks = append(f.Benchmarks, b)
+	}
+	f.Skipped = append(f.Skipped, l.skipped...)
+	for _, failed := range l.failed {
+		name := failed.Benchmark.Name
+		failed.Benchmark = test
+		failed.Benchmark.Name = name
+		f.Failed = append(f.Failed, failed)
+	}
+}

@@ -1,0 +1,21 @@
+// Package gobench measures a module's ordinary Go benchmarks on a machine that is not
+// silent, and says how far each figure may be off.
+//
+// The benchmarks are compiled as go test compiles them, and run as they are: each run
+// is a process of its own with a fixed number of iterations (-test.benchtime=Nx).
+// Repetitions of two such runs, one of few and one of many iterations, are interleaved
+// over all benchmarks, so that drift hits all alike, and what a repetition says is the
+// difference of its two runs: what they have in common, such as the start of the
+// process, cancels (nanoBench takes differences for the same reason; Abel and Reineke,
+// nanoBench: A Low-Overhead Tool for Running Microbenchmarks on x86 Systems, ISPASS
+// 2020).
+//
+// Beside the benchmark's own time stand the CPU time of the process and the run-queue
+// wait of its threads. They tell which time would have passed on a machine of its own:
+//
+//   - where nothing waited, the benchmark's own time;
+//   - where one thread at a time could run, all the time, the CPU time, whatever the
+//     load;
+//   - where it blocks, or runs several threads, and others had the CPUs, only bounds:
+//     the wait may have been on the way or beside it.
+package gobench

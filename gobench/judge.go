@@ -1,0 +1,40 @@
+package gobench
+
+import (
+	"math"
+
+	"chronoscope/stats"
+)
+
+// judge says how far the figure can be trusted.
+func (c *conclusion) judge() {
+	c.judgeBasis()
+	if !c.setting.Noise.Known() {
+		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
+	}
+	if n := len(c.used); n < c.plan.LeastRepetitions {
+		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: allow more with --max-time", n, c.plan.LeastRepetitions)
+	}
+	switch width := c.Estimate.RelativeHalfWidth(); {
+	case c.Basis == Bounds && !(width <= uselessShare):
+		c.Lower(stats.Unusable, "from %.4g to %.4g ns is all that can be said: measure it on a calmer machine, or on one CPU with --cpu", c.Estimate.Lo, c.Estimate.Hi)
+	case !(width <= uselessShare) || c.Estimate.Value <= 0:
+		c.Lower(stats.Unusable, "the repetitions contradict one another: from %.4g to %.4g ns", c.Estimate.Lo, c.Estimate.Hi)
+	case width > c.plan.Precision && c.Basis != Bounds:
+		c.Lower(stats.Suspect, "it is known to ±%.2g %% instead of ±%.2g %%: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+	}
+}
+
+// judgeBasis says what the figure's basis does not tell.
+func (c *conclusion) judgeBasis() {
+	switch {
+	case math.IsNaN(c.WaitShare):
+		c.Lower(stats.Suspect, "whether its threads waited for a CPU is not known (the process could not be traced): the interval ends with what its own timer says")
+	case c.Basis == Bounds && c.blocks:
+		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval goes from all of that taken off to none of it", 100*c.WaitShare)
+	case c.Basis == Bounds:
+		c.Lower(stats.Suspect, "%.3g of its threads could run at a time, and they waited for a CPU for %.3g %% of its time in all: the interval goes from all of that taken off to none of it", c.Runnable, 100*c.WaitShare)
+	case c.Basis == CPUTime && c.untimed > untimedShare:
+		c.Lower(stats.Suspect, "for %.3g %% of the time its timer stands still, and others had the CPU: the timed part's share of the CPU time is taken for its share of the time", 100*c.untimed)
+	}
+}

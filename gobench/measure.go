@@ -1,0 +1,222 @@
+package gobench
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Progress is told what is done, and how much of all that is to be done.
+type Progress func(share float64, doing string)
+
+// Series is what was measured of one benchmark.
+type Series struct {
+	Benchmark   Benchmark
+	Repetitions []Repetition
+	// Failure is why there are no more repetitions; nil where there are enough.
+	Failure *FailedError
+
+	few, many int           // iterations of the two runs
+	spent     time.Duration // by the processes' clocks
+	// shy says that tracing slows the benchmark: every other repetition is then made
+	// without.
+	shy  bool
+	done bool
+}
+
+// Measure repeats the benchmarks in turn until each is known as well as the plan asks
+// for, or may take no more time. Those of one group are measured next to one another,
+// so that they can be compared. When ctx ends, its error comes with what was measured
+// until then.
+func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
+	m := measurement{runner: r, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be))}
+	all := make([][]*Series, len(groups))
+	for i, group := range groups {
+		for _, b := range group {
+			all[i] = append(all[i], &Series{Benchmark: b})
+		}
+	}
+	return all, m.measure(ctx, all)
+}
+
+type measurement struct {
+	runner   Runner
+	plan     Plan
+	setting  Setting
+	progress Progress
+	rng      *rand.Rand
+}
+
+func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
+	for i, group := range all {
+		for _, s := range group {
+			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)
+			if err := m.choose(ctx, s); err != nil {
+				return err
+			}
+		}
+		shy := slices.ContainsFunc(group, func(s *Series) bool { return s.shy })
+		for _, s := range group { // what is compared is measured alike
+			s.shy = shy
+		}
+	}
+	for {
+		busy := m.unfinished(all)
+		if len(busy) == 0 {
+			return nil
+		}
+		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
+		for _, group := range busy {
+			m.rng.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
+			for _, s := range group {
+				m.tell(m.shareDone(all), s.Benchmark.Name)
+				if err := m.repeat(ctx, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+func (m *measurement) tell(share float64, doing string) {
+	if m.progress != nil {
+		m.progress(share, doing)
+	}
+}
+
+func (m *measurement) shareDone(all [][]*Series) float64 {
+	var sum, n float64
+	for _, group := range all {
+		for _, s := range group {
+			n++
+			if s.done {
+				sum++
+			} else {
+				sum += math.Min(0.99, float64(s.spent)/float64(m.plan.MaxTime))
+			}
+		}
+	}
+	return 0.2 + 0.8*sum/math.Max(1, n)
+}
+
+// unfinished are the groups of which some benchmark needs more repetitions, as copies
+// that may be shuffled. A group goes on as a whole, so that its repetitions are pairs.
+func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
+	for _, group := range all {
+		more := false
+		for _, s := range group {
+			s.done = m.enough(s)
+			more = more || !s.done
+		}
+		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
+		if failed {
+			for _, s := range group {
+				s.done = true
+			}
+		} else if more {
+			busy = append(busy, slices.Clone(group))
+		}
+	}
+	return busy
+}
+
+// enough reports whether the series may end. It is looked at ever more rarely, since
+// an interval that may end the measurement whenever it happens to be narrow covers
+// less often than it says.
+func (m *measurement) enough(s *Series) bool {
+	n := len(s.Repetitions)
+	switch {
+	case n < m.plan.LeastRepetitions:
+		return s.spent > 2*m.plan.MaxTime
+	case n >= m.plan.MostRepetitions || s.spent > m.plan.MaxTime:
+		return true
+	case !worthALook(n, m.plan.LeastRepetitions):
+		return false
+	}
+	r := Conclude(s, m.plan, m.setting)
+	known := r.Estimate.RelativeHalfWidth() <= m.plan.Precision
+	// Bounds lie as far apart as they do, however often they are measured.
+	return known || r.Basis == Bounds && n > m.plan.LeastRepetitions
+}
+
+// worthALook is true for the least number, and for every number half as large again.
+func worthALook(n, least int) bool {
+	for least < n {
+		least = least*3/2 + 1
+	}
+	return least == n
+}
+
+// repeat makes one more repetition, the two runs in random order.
+func (m *measurement) repeat(ctx context.Context, s *Series) error {
+	rep := Repetition{Traced: !s.shy || len(s.Repetitions)%2 == 0}
+	runs := []func() error{
+		func() (err error) { rep.Few, err = m.run(ctx, s, s.few, rep.Traced); return err },
+		func() (err error) { rep.Many, err = m.run(ctx, s, s.many, rep.Traced); return err },
+	}
+	if m.rng.IntN(2) == 0 {
+		slices.Reverse(runs)
+	}
+	for _, run := range runs {
+		if err := run(); err != nil || s.Failure != nil {
+			return err
+		}
+	}
+	s.Repetitions = append(s.Repetitions, rep)
+	return nil
+}
+
+// run runs the benchmark once. A benchmark that fails ends its series, not the
+// measurement.
+func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
+	o, err := m.runner.Run(ctx, s.Benchmark, n, traced)
+	s.spent += time.Duration(o.WallNs)
+	var failed *FailedError
+	if errors.As(err, &failed) {
+		s.Failure = failed
+		return o, nil
+	}
+	return o, err
+}
+
+// Limits of the choice of iterations.
+const (
+	fewestFew  = 2 // testing takes a single iteration for the run before the first
+	fewestMany = 4
+	ratio      = 5 // of many to few
+	mostN      = 1e9
+	// muchSignals a second slow a benchmark by about half a percent.
+	muchSignals = 300
+)
+
+// choose finds how many iterations the two runs have, by runs of ever more of them.
+func (m *measurement) choose(ctx context.Context, s *Series) error {
+	n, goal := fewestFew, float64(m.plan.RunTime)
+	for {
+		o, err := m.run(ctx, s, n, true)
+		if err != nil || s.Failure != nil {
+			return err
+		}
+		took := math.Max(1, dedicatedNs(o))
+		s.shy = float64(o.Signals) > muchSignals*o.WallNs/1e9
+		if took >= goal/ratio || n >= mostN {
+			s.many = int(math.Min(mostN, math.Max(fewestMany, goal/took*float64(n)*ratio/(ratio-1))))
+			s.few = max(fewestFew, s.many/ratio)
+			return nil
+		}
+		n = int(math.Min(mostN, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/took*float64(n)))))
+	}
+}
+
+// dedicatedNs is roughly what the timed part of a run would take on a machine of its
+// own.
+func dedicatedNs(o Observation) float64 {
+	waited := o.WaitNs / o.WallNs
+	if !(waited > 0) {
+		return o.TimedNs
+	}
+	return o.TimedNs * math.Max(0.05, 1-waited)
+}

@@ -1,0 +1,60 @@
+package gobench
+
+// Observation is what one run of a benchmark showed: a process that calls it with b.N
+// = N, after a first call with b.N = 1.
+type Observation struct {
+	N int
+	// TimedNs is what the benchmark's own timer says of the N iterations, in
+	// nanoseconds; it is printed rounded, to RoundingNs to either side.
+	TimedNs, RoundingNs float64
+	// WallNs, CPUNs and InvoluntarySwitches are of the whole process.
+	WallNs, CPUNs       float64
+	InvoluntarySwitches float64
+	// WaitNs is the run-queue wait of the threads that did the work; NaN where it is not
+	// known.
+	WaitNs float64
+	// Signals stopped a traced process that often, and StoppedNs is for how long it
+	// stood still for the tracer.
+	Signals   int
+	StoppedNs float64
+	// Procs is how many threads could run Go code at a time (GOMAXPROCS).
+	Procs int
+	// Metrics are what else the benchmark reported per operation.
+	Metrics []Metric
+}
+
+// Metric is a figure that a benchmark reports per operation, beside its time.
+type Metric struct {
+	Unit  string
+	Value float64
+}
+
+// Repetition is a pair of runs, of few and of many iterations.
+type Repetition struct {
+	Few, Many Observation
+	// Traced says that the runs were traced, so that the wait of all threads is known.
+	Traced bool
+}
+
+// iterations by which the runs differ.
+func (r Repetition) iterations() float64 { return float64(r.Many.N - r.Few.N) }
+
+// perIteration is by how much a quantity grows with an iteration.
+func (r Repetition) perIteration(of func(Observation) float64) float64 {
+	return (of(r.Many) - of(r.Few)) / r.iterations()
+}
+
+func timedNs(o Observation) float64  { return o.TimedNs }
+func wallNs(o Observation) float64   { return o.WallNs }
+func cpuNs(o Observation) float64    { return o.CPUNs }
+func waitNs(o Observation) float64   { return o.WaitNs }
+func switches(o Observation) float64 { return o.InvoluntarySwitches }
+
+// roundingNs is how far a time per iteration may be off because it was printed rounded.
+func (r Repetition) roundingNs() float64 {
+	return (r.Few.RoundingNs + r.Many.RoundingNs) / r.iterations()
+}
+
+// idleNs is for how long no thread could run, and none stood still for the tracer; below
+// 0 where several could run at a time.
+func idleNs(o Observation) float64 { return o.WallNs - o.CPUNs - o.WaitNs - o.StoppedNs }

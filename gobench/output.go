@@ -1,0 +1,162 @@
+package gobench
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// resultOf finds the last result of a benchmark in what a test binary printed. The
+// benchmark may have printed something itself, with or without an end of line.
+func resultOf(output, name string) (o Observation, err error) {
+	line := regexp.MustCompile(regexp.QuoteMeta(name) + `(?:-(\d+))?[ \t]+(\d+)\t(.*)`)
+	found := line.FindAllStringSubmatch(output, -1)
+	if len(found) == 0 {
+		return o, fmt.Errorf("it printed no result")
+	}
+	last := found[len(found)-1]
+	o.Procs = 1
+	if last[1] != "" {
+		if o.Procs, err = strconv.Atoi(last[1]); err != nil {
+			return o, fmt.Errorf("its result is malformed: %q", clip(last[0]))
+		}
+	}
+	o.N, err = strconv.Atoi(last[2])
+	if err != nil || o.N < 1 {
+		return o, fmt.Errorf("its result is malformed: %q", clip(last[0]))
+	}
+	timed := false
+	for field := range strings.SplitSeq(last[3], "\t") {
+		value, unit, ok := strings.Cut(strings.TrimSpace(field), " ")
+		number, err := strconv.ParseFloat(value, 64)
+		if !ok || err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+			continue
+		}
+		if unit != "ns/op" {
+			o.Metrics = append(o.Metrics, Metric{Unit: unit, Value: number})
+			continue
+		}
+		timed = true
+		o.TimedNs, o.RoundingNs = number*float64(o.N), roundingOf(value)*float64(o.N)
+	}
+	if !timed {
+		return o, fmt.Errorf("it reports no ns/op")
+	}
+	return o, nil
+}
+
+// roundingOf is half a unit of the last digit of a number.
+func roundingOf(number string) float64 {
+	_, decimals, _ := strings.Cut(number, ".")
+	return 0.5 * math.Pow(10, -float64(len(decimals)))
+}
+
+// listing is what a run of all benchmarks, of one iteration each, says of them.
+type listing struct {
+	measurable, skipped []string
+	failed              []*FailedError
+	// unfinished began, and have no result. Where the process ended early it was in the
+	// first of these: one that panics may let the next begin before the process is gone.
+	unfinished []string
+}
+
+var events = regexp.MustCompile(`(=== RUN   |--- (?:FAIL|SKIP|BENCH): )(Benchmark\S*)`)
+
+// parseListing reads the output of a run with -test.v=test2json, the only
+// form that tells when a benchmark begins.
+func parseListing(output string) (l listing) {
+	var begun []string
+	ended := map[string]bool{}
+	for _, at := range events.FindAllStringSubmatchIndex(output, -1) {
+		event, name := output[at[2]:at[3]], output[at[4]:at[5]]
+		switch {
+		case strings.HasPrefix(event, "=== RUN"):
+			begun = append(begun, name)
+		case strings.Contains(event, "FAIL"):
+			name = begunName(begun, name)
+			ended[name] = true
+			if slices.ContainsFunc(l.failed, func(f *FailedError) bool { return strings.HasPrefix(f.Benchmark.Name, name+"/") }) {
+				continue // since a part of it did
+			}
+			l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: "it fails", Output: said(output, name, at[1])})
+		case strings.Contains(event, "SKIP"):
+			ended[name] = true
+			l.skipped = append(l.skipped, name)
+		}
+	}
+	for i, name := range begun {
+		if ended[name] || i+1 < len(begun) && strings.HasPrefix(begun[i+1], name+"/") {
+			continue
+		}
+		if _, err := resultOf(output, name); err == nil {
+			l.measurable = append(l.measurable, name)
+		} else {
+			l.unfinished = append(l.unfinished, name)
+		}
+	}
+	return l
+}
+
+// said is what was printed from when a benchmark began to the event after its failure,
+// which ends at end.
+func said(output, name string, end int) string {
+	from := max(0, strings.LastIndex(output[:end], "=== RUN   "+name))
+	rest, _, _ := strings.Cut(output[end:], "\x16")
+	return output[from:end] + rest
+}
+
+// begunName takes GOMAXPROCS off a name, with which a failure may be printed.
+func begunName(begun []string, name string) string {
+	for _, b := range begun {
+		if suffix, ok := strings.CutPrefix(name, b+"-"); ok {
+			if _, err := strconv.Atoi(suffix); err == nil {
+				return b
+			}
+		}
+	}
+	return name
+}
+
+// exactly is the pattern that matches one benchmark, level by level (go help
+// testflag).
+func exactly(name string) string {
+	levels := strings.Split(name, "/")
+	for i, level := range levels {
+		levels[i] = "^" + regexp.QuoteMeta(level) + "$"
+	}
+	return strings.Join(levels, "/")
+}
+
+// tail keeps the first and the last of what is written, so that a benchmark that
+// prints without end fills no memory.
+type tail struct {
+	first, last []byte
+	cut         bool
+}
+
+const (
+	firstBytes = 1 << 18
+	lastBytes  = 1 << 18
+)
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	room := min(len(p), firstBytes-len(t.first))
+	t.first, p = append(t.first, p[:room]...), p[room:]
+	t.last = append(t.last, p...)
+	if over := len(t.last) - 2*lastBytes; over > 0 {
+		t.last = append(t.last[:0], t.last[len(t.last)-lastBytes:]...)
+		t.cut = true
+	}
+	return n, nil
+}
+
+func (t *tail) String() string {
+	if t.cut {
+		return string(t.first) + "\n...\n" + string(t.last)
+	}
+	return string(t.first) + string(t.last)
+}

@@ -1,0 +1,44 @@
+package gobench
+
+import (
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Plan says how much is measured.
+type Plan struct {
+	// Precision ends the measurement of a benchmark: half the width of its interval, as
+	// a share of its value.
+	Precision float64
+	// MaxTime is how long the processes of a benchmark may take in all, by the clock. The
+	// fewest repetitions may take as long again.
+	MaxTime time.Duration
+	// Repetitions are made at least, and at most.
+	LeastRepetitions, MostRepetitions int
+	// RunTime is by how much the two runs of a repetition are to differ, on a machine of
+	// its own.
+	RunTime time.Duration
+	// Seed fixes every random choice.
+	Seed uint64
+}
+
+// The plans. Six repetitions are the least that bound a median at 95 %, and that
+// benchstat wants.
+var (
+	DefaultPlan  = Plan{Precision: 0.01, MaxTime: 30 * time.Second, LeastRepetitions: 6, MostRepetitions: 60, RunTime: 200 * time.Millisecond}
+	QuickPlan    = Plan{Precision: 0.03, MaxTime: 5 * time.Second, LeastRepetitions: 6, MostRepetitions: 20, RunTime: 50 * time.Millisecond}
+	ThoroughPlan = Plan{Precision: 0.005, MaxTime: 2 * time.Minute, LeastRepetitions: 12, MostRepetitions: 200, RunTime: 500 * time.Millisecond}
+)
+
+// Setting is what is known of where the benchmarks run.
+type Setting struct {
+	// Noise of the CPUs, as a trace of activity shows it.
+	Noise machine.Noise
+	// CPUs is how many the benchmarks may use.
+	CPUs int
+	// CoreHz is the core's rate, measured before and after; its value is NaN or 0 where
+	// that is not known.
+	CoreHz stats.Estimate
+}

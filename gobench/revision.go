@@ -1,0 +1,67 @@
+package gobench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Revision is another revision of a git checkout, checked out beside it.
+type Revision struct {
+	// Dir is the directory of the revision that corresponds to the one it was asked for.
+	Dir string
+	// Commit is the revision's full name.
+	Commit string
+
+	checkout, tree string
+}
+
+// removing is how long the removal of a revision may take.
+const removing = 30 * time.Second
+
+// CheckOut checks a revision of the git repository around dir out into the new
+// directory tree (git-worktree(1)). Remove it in any case.
+func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error) {
+	if strings.HasPrefix(revision, "-") {
+		return nil, fmt.Errorf("%q is no revision: give a commit, branch or tag", revision)
+	}
+	commit, err := tool(ctx, dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%q is no revision of a git checkout around %s: give a commit, branch or tag: %w", revision, dir, err)
+	}
+	prefix, err := tool(ctx, dir, "git", "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	r := &Revision{Commit: strings.TrimSpace(commit), checkout: dir, tree: tree}
+	r.Dir = filepath.Join(tree, strings.TrimRight(prefix, "\r\n"))
+	if _, err := tool(ctx, dir, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--force", tree, r.Commit); err != nil {
+		r.Remove()
+		return nil, fmt.Errorf("checking %s out: %w", revision, err)
+	}
+	if _, err := os.Stat(r.Dir); err != nil {
+		r.Remove()
+		return nil, fmt.Errorf("%s has no directory %s: choose a revision that has it", revision, prefix)
+	}
+	return r, nil
+}
+
+// Remove takes the checkout away, also after an interruption.
+func (r *Revision) Remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), removing)
+	defer cancel()
+	_, err := tool(ctx, r.checkout, "git", "worktree", "remove", "--force", "--force", r.tree)
+	if gone := os.RemoveAll(r.tree); gone != nil {
+		return fmt.Errorf("removing %s: %w: remove it by hand", r.tree, gone)
+	}
+	if err != nil { // it was never whole
+		tool(ctx, r.checkout, "git", "worktree", "prune")
+	}
+	return nil
+}

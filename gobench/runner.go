@@ -1,0 +1,90 @@
+package gobench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"chronoscope/process"
+)
+
+// Processes runs benchmarks in processes.
+type Processes struct {
+	// CPUs are those that they may use; none are those of this process.
+	CPUs []int
+	// Timeout ends a process that takes longer; 0 is none.
+	Timeout time.Duration
+}
+
+// workingShare is the share of a process's CPU time of which the threads do its work:
+// what the others wait, such as the one with which the Go runtime watches over itself,
+// keeps nobody waiting.
+const workingShare = 0.9
+
+// Run implements [Runner].
+func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	// With -test.v name and result are printed together, whatever the benchmark prints.
+	run, output, err := p.test(ctx, b, traced, "-test.v", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	if err != nil {
+		return Observation{}, err
+	}
+	failed := func(why string) error { return &FailedError{Benchmark: b, Why: why, Output: output} }
+	if err := run.Failure(); err != nil {
+		return Observation{}, failed(err.Error())
+	}
+	o, err := resultOf(output, b.Name)
+	if err != nil {
+		return o, failed(err.Error())
+	}
+	if o.N != n {
+		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
+	}
+	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
+	o.InvoluntarySwitches, o.Signals = float64(run.InvoluntarySwitches), run.Signals
+	o.StoppedNs, o.WaitNs = float64(run.StoppedNs), math.NaN()
+	if run.WaitOf == process.AllThreads {
+		o.WaitNs = workersWaitNs(run.Threads)
+	}
+	return o, nil
+}
+
+// workersWaitNs is the run-queue wait of those threads that did most.
+func workersWaitNs(threads []process.Thread) (waitNs float64) {
+	byWork := slices.SortedFunc(slices.Values(threads), func(a, b process.Thread) int { return cmp.Compare(b.CPUNs, a.CPUNs) })
+	var all, seen int64
+	for _, t := range byWork {
+		all += t.CPUNs
+	}
+	for _, t := range byWork {
+		if float64(seen) >= workingShare*float64(all) {
+			break
+		}
+		seen += t.CPUNs
+		waitNs += float64(t.WaitNs)
+	}
+	return waitNs
+}
+
+// test runs the test binary, without its tests, as go test does.
+func (p Processes) test(ctx context.Context, b Benchmark, traced bool, args ...string) (process.Run, string, error) {
+	limited := ctx
+	if p.Timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, p.Timeout)
+		defer cancel()
+	}
+	var output tail
+	run, err := process.Command{
+		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced,
+		Args: append([]string{"-test.paniconexit0", "-test.run=^$"}, args...),
+	}.Run(limited)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = &FailedError{Benchmark: b, Why: fmt.Sprintf("it still ran after %v, and was ended: allow it more with --timeout", p.Timeout), Output: output.String()}
+	}
+	return run, output.String(), err
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"chronoscope/gobench"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// benchExperiment is one measurement of benchmarks.
+type benchExperiment struct {
+	flags    *benchFlags
+	common   *flags // of every command
+	set      settings
+	patterns []string
+	bar      *progress
+	header   *record.Header
+
+	broken []error      // packages whose benchmarks could not be found
+	undo   func() error // takes the other revision away
+}
+
+// run measures. Where ctx ends, what was measured so far comes with its error.
+func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
+	d = record.Bench{Results: []record.Benchmark{}, Pairs: []record.Pair{}}
+	directory, err := os.MkdirTemp("", "chronoscope-bench-")
+	if err != nil {
+		return d, fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
+	}
+	e.undo = func() error { return nil }
+	defer func() {
+		for _, left := range []error{e.undo(), os.RemoveAll(directory)} {
+			if left != nil {
+				e.caveat("left behind: %v", left)
+			}
+		}
+	}()
+	processes := gobench.Processes{CPUs: e.set.cpus, Timeout: e.flags.timeout}
+	groups, failed, err := e.benchmarks(ctx, directory, processes)
+	for _, f := range failed {
+		d.Results = append(d.Results, record.NewBenchmark(gobench.Conclude(&gobench.Series{Benchmark: f.Benchmark, Failure: f}, e.flags.plan, gobench.Setting{})))
+	}
+	if err != nil {
+		return d, err
+	}
+	here, err := e.surroundings(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer here.close()
+	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
+	here.lookAgain()
+	e.header.Machine.CoreHz = stats.Finite(here.setting.CoreHz.Value)
+	for _, group := range all {
+		e.add(&d, group, here.setting)
+	}
+	if len(d.Results) > 0 {
+		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")
+	}
+	return d, err
+}
+
+// add enters what was measured of a benchmark, in each revision.
+func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting gobench.Setting) {
+	var results []*gobench.Result
+	for _, s := range group {
+		r := gobench.Conclude(s, e.flags.plan, setting)
+		results = append(results, r)
+		d.Results = append(d.Results, record.NewBenchmark(r))
+	}
+	if len(results) == 2 {
+		c := gobench.Compare(results[0], results[1], 2*e.flags.plan.Precision, e.set.seed)
+		d.Pairs = append(d.Pairs, record.NewPair(c))
+	}
+}
+
+// benchmarks compiles and finds them: each in a group of its own, with that of the other
+// revision before it.
+func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p gobench.Processes) (groups [][]gobench.Benchmark, failed []*gobench.FailedError, err error) {
+	now, failed, err := e.find(ctx, p, ".", filepath.Join(directory, "now"), "")
+	if err != nil {
+		return nil, failed, err
+	}
+	then := map[string]gobench.Benchmark{}
+	if e.flags.against != "" {
+		revision, err := gobench.CheckOut(ctx, ".", e.flags.against, filepath.Join(directory, "tree"))
+		if err != nil {
+			return nil, failed, fmt.Errorf("--against: %w", err)
+		}
+		e.undo = revision.Remove
+		old, oldFailed, err := e.find(ctx, p, revision.Dir, filepath.Join(directory, "then"), e.flags.against)
+		failed = append(failed, oldFailed...)
+		if err != nil {
+			return nil, failed, fmt.Errorf("--against %s: %w", e.flags.against, err)
+		}
+		for _, b := range old {
+			then[b.Package+"."+b.Name] = b
+		}
+	}
+	for _, b := range now {
+		group := []gobench.Benchmark{b}
+		if old, ok := then[b.Package+"."+b.Name]; ok {
+			group = []gobench.Benchmark{old, b}
+		} else if e.flags.against != "" {
+			e.caveat("%s.%s is not in %s: there is nothing to compare it with", b.Package, b.Name, e.flags.against)
+		}
+		groups = append(groups, group)
+	}
+	if len(groups)+len(failed) == 0 {
+		return nil, nil, fmt.Errorf("no benchmark of %s matches --bench %s: go test -list Benchmark shows which there are", strings.Join(e.patterns, " "), e.flags.bench)
+	}
+	return groups, failed, nil
+}
+
+// find compiles the packages as seen from dir, and finds their benchmarks.
+func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, into, revision string) (all []gobench.Benchmark, failed []*gobench.FailedError, err error) {
+	if err := os.Mkdir(into, 0o700); err != nil {
+		return nil, nil, err
+	}
+	e.bar.show(0, "compiling")
+	build, err := gobench.Compile(ctx, dir, into, e.patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, broken := range build.Failed {
+		e.caveat("%v", broken)
+	}
+	if len(build.Tests) == 0 && len(build.Failed) > 0 {
+		return nil, nil, build.Failed[0]
+	}
+	for _, test := range build.Tests {
+		e.bar.show(0, "looking for benchmarks in "+test.Package)
+		test.Revision = revision
+		found, err := p.Discover(ctx, test, e.flags.bench)
+		failed = append(failed, found.Failed...)
+		if ctx.Err() != nil {
+			return all, failed, ctx.Err()
+		}
+		if err != nil {
+			e.caveat("%v", err)
+			e.broken = append(e.broken, err)
+		}
+		if len(found.Skipped) > 0 {
+			e.caveat("%s: skip themselves: %s", test.Package, strings.Join(found.Skipped, ", "))
+		}
+		all = append(all, found.Benchmarks...)
+	}
+	if len(all)+len(failed) == 0 && len(e.broken) > 0 {
+		return nil, nil, e.broken[0]
+	}
+	return all, failed, nil
+}
+
+func (e *benchExperiment) caveat(format string, args ...any) {
+	e.header.Caveats = append(e.header.Caveats, fmt.Sprintf(format, args...))
+}

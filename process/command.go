@@ -1,0 +1,215 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Command is a program to be run.
+type Command struct {
+	// Path is the program's file; a name without a slash is looked up in PATH.
+	Path string
+	// Args are its arguments, without its name.
+	Args []string
+	// Env is its environment; nil gives it this process's own.
+	Env []string
+	// Dir is where it runs; empty is where this process does.
+	Dir string
+	// Stdin is what it reads; nil is nothing.
+	Stdin *os.File
+	// Stdout and Stderr take what it writes; nil throws that away. A file is handed
+	// to the program as it is. A Writer that fails ends the program with SIGPIPE.
+	Stdout, Stderr io.Writer
+	// CPUs are those that it may run on, from its first instruction on; none are
+	// those of this process.
+	CPUs []int
+	// Untraced leaves the program untraced: signals, and threads that start, then
+	// cost it nothing, and less is known of it.
+	Untraced bool
+}
+
+// Extent says of which threads something is known.
+type Extent string
+
+// The extents.
+const (
+	AllThreads  Extent = "all threads"
+	FirstThread Extent = "first thread"
+	NoThread    Extent = "none"
+)
+
+// Run is one run of a program: what the kernel counted of it, of all its threads,
+// and of the processes that it started and waited for. Where it was traced, also of
+// those that it did not wait for.
+type Run struct {
+	// WallNs is from the program's first instruction, as far as the system tells, to
+	// its exit.
+	WallNs int64
+	// UserNs and SystemNs are CPU time. Their sum is finer than their split.
+	UserNs, SystemNs int64
+	// Threads are what is known of each thread, in the order of their exits. WaitOf says
+	// which they are.
+	Threads []Thread
+	WaitOf  Extent
+	// Untraced says why the program was not traced; nil where it was. Signals counts
+	// those that were delivered to a traced one: each stops the thread that gets it for
+	// some 20 µs. The Go runtime sends itself many while it collects garbage.
+	Untraced error
+	Signals  int
+	// StoppedNs is for how long threads stood still for the tracer, as far as it knows:
+	// from when it was told of each stop to when it let the thread go on, and while it
+	// waited for a CPU itself.
+	StoppedNs int64
+	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
+	// being stopped; InvoluntarySwitches those that it lost it.
+	VoluntarySwitches, InvoluntarySwitches int64
+	// MinorFaults and MajorFaults are page faults without and with input.
+	MinorFaults, MajorFaults int64
+	// MaxRSSBytes is the most memory that the program itself had resident at a time; 0
+	// where that is not known, as where it was not traced: what wait4(2) then tells
+	// holds the peak of the process that started it.
+	MaxRSSBytes int64
+	// ExitCode is the program's; -1 where Signal ended it.
+	ExitCode int
+	Signal   os.Signal
+}
+
+// Thread is what the kernel counted of one thread until its exit, by
+// /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst).
+type Thread struct {
+	// CPUNs is the time that it ran.
+	CPUNs int64
+	// WaitNs is its run-queue wait: how long it could have run and did not.
+	WaitNs int64
+}
+
+// WaitNs is the run-queue wait of all threads that are known.
+func (r Run) WaitNs() (total int64) {
+	for _, t := range r.Threads {
+		total += t.WaitNs
+	}
+	return total
+}
+
+// CPUNs is user and system time together.
+func (r Run) CPUNs() int64 { return r.UserNs + r.SystemNs }
+
+// Failure says how the program ended where that was not with status 0.
+func (r Run) Failure() error {
+	switch {
+	case r.Signal != nil:
+		return fmt.Errorf("ended by signal: %v", r.Signal)
+	case r.ExitCode != 0:
+		return fmt.Errorf("exit status %d", r.ExitCode)
+	}
+	return nil
+}
+
+// Run starts the program and waits for its end. It is a process group of its own,
+// which gets no Ctrl-C from the terminal. When ctx ends, the program is killed, and
+// ctx's error comes with what was counted until then. Whatever of the program's
+// processes is still there when it ends is killed, too.
+//
+// The other errors are a *[StartError], and that of a Writer.
+func (c Command) Run(ctx context.Context) (Run, error) {
+	if err := ctx.Err(); err != nil {
+		return Run{}, err
+	}
+	path, err := exec.LookPath(c.Path)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return Run{}, &StartError{Path: c.Path, Err: err}
+	}
+	c.Path = path
+	files, finish, err := c.connect()
+	if err != nil {
+		return Run{}, &StartError{Path: c.Path, Err: err}
+	}
+	run, err := c.run(ctx, files)
+	written := finish()
+	switch {
+	case ctx.Err() != nil:
+		return run, ctx.Err()
+	case err != nil:
+		return run, err
+	}
+	return run, written
+}
+
+// StartError says that a program could not be started.
+type StartError struct {
+	Path string
+	Err  error // what the system answered
+}
+
+// Error says what was tried, and what would help.
+func (e *StartError) Error() string {
+	return fmt.Sprintf("starting %s: %v: check that it is there, may be executed, and was built for this machine", e.Path, e.Err)
+}
+
+// Unwrap is what the system answered.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// lingering is how long output is waited for when the program has ended, since
+// something that it left behind may hold the pipe open.
+const lingering = time.Second
+
+// connect opens the program's three standard files. finish, called when the program
+// has ended, waits for its output.
+func (c Command) connect() (files [3]*os.File, finish func() error, err error) {
+	var ours, readers []*os.File
+	copied := make(chan error, 2)
+	finish = func() error {
+		for _, f := range ours {
+			f.Close()
+		}
+		for _, r := range readers {
+			r.SetReadDeadline(time.Now().Add(lingering))
+		}
+		var first error
+		for range readers {
+			if err := <-copied; first == nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+				first = err
+			}
+		}
+		return first
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return files, finish, err
+	}
+	ours = append(ours, null)
+	files = [3]*os.File{null, null, null}
+	if c.Stdin != nil {
+		files[0] = c.Stdin
+	}
+	for i, w := range []io.Writer{c.Stdout, c.Stderr} {
+		switch w := w.(type) {
+		case nil:
+		case *os.File:
+			files[i+1] = w
+		default:
+			if i == 1 && c.Stdout == c.Stderr {
+				files[2] = files[1]
+				continue
+			}
+			r, pipe, err := os.Pipe()
+			if err != nil {
+				finish()
+				return files, finish, err
+			}
+			ours, readers = append(ours, pipe), append(readers, r)
+			files[i+1] = pipe
+			go func() {
+				_, err := io.Copy(w, r)
+				r.Close()
+				copied <- err
+			}()
+		}
+	}
+	return files, finish, nil
+}

@@ -1,0 +1,61 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// readThread reads what the kernel counted of a thread from /proc/TID/schedstat.
+func readThread(id int) (Thread, error) {
+	name := fmt.Sprintf("/proc/%d/schedstat", id)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return Thread{}, err
+	}
+	return parseThread(name, text)
+}
+
+// parseThread reads three numbers: time on the CPU, time waiting for one, and time
+// slices.
+func parseThread(name string, text []byte) (Thread, error) {
+	malformed := fmt.Errorf("%s holds %.80q, not three numbers", name, text)
+	fields := bytes.Fields(text)
+	if len(fields) != 3 {
+		return Thread{}, malformed
+	}
+	var ns [2]int64
+	for i := range ns {
+		var err error
+		if ns[i], err = strconv.ParseInt(string(fields[i]), 10, 64); err != nil || ns[i] < 0 {
+			return Thread{}, malformed
+		}
+	}
+	return Thread{CPUNs: ns[0], WaitNs: ns[1]}, nil
+}
+
+// peakResident is the most memory that a process had resident, in bytes, from VmHWM of
+// /proc/PID/status (proc_pid_status(5)), which starts at zero with the program, unlike
+// what getrusage(2) tells; 0 where it is not there.
+func peakResident(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	return parsePeak(text)
+}
+
+func parsePeak(text []byte) int64 {
+	for line := range bytes.Lines(text) {
+		value, ok := bytes.CutPrefix(line, []byte("VmHWM:"))
+		fields := bytes.Fields(value)
+		if !ok || len(fields) != 2 || string(fields[1]) != "kB" {
+			continue
+		}
+		if kilobytes, err := strconv.ParseInt(string(fields[0]), 10, 53); err == nil && kilobytes > 0 {
+			return kilobytes * 1024
+		}
+	}
+	return 0
+}

@@ -1,0 +1,27 @@
+package process
+
+import "testing"
+
+func TestParseThread(t *testing.T) {
+	for text, want := range map[string]Thread{"12 34 5\n": {12, 34}, "0 0 0": {}, "9223372036854775807 1 1\n": {9223372036854775807, 1}} {
+		if got, err := parseThread("x", []byte(text)); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "1 2", "1 2 3 4", "-1 2 3", "1 -2 3", "a b c", "9223372036854775808 1 1"} {
+		if got, err := parseThread("x", []byte(text)); err == nil {
+			t.Errorf("%q passes as %+v", text, got)
+		}
+	}
+}
+
+func TestParsePeak(t *testing.T) {
+	for text, want := range map[string]int64{
+		"Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n": 2048 * 1024,
+		"": 0, "VmHWM:\n": 0, "VmHWM: x kB\n": 0, "VmHWM: 5 MB\n": 0, "VmHWM: -5 kB\n": 0, "VmHWM: 99999999999999999999 kB\n": 0,
+	} {
+		if got := parsePeak([]byte(text)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"chronoscope/machine"
+)
+
+// TestMain plays the programs of the tests.
+func TestMain(m *testing.M) {
+	if program := programs[os.Getenv("PROCESS_TEST_PROGRAM")]; program != nil {
+		program()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+const workers = 5
+
+var programs = map[string]func(){
+	// threads come and go, each with work of its own.
+	"threads": func() {
+		var all sync.WaitGroup
+		for range workers {
+			all.Go(func() {
+				runtime.LockOSThread() // for good, so that the thread ends
+				spin(10 * time.Millisecond)
+			})
+		}
+		all.Wait()
+	},
+	"memory": func() {
+		block := make([]byte, 64<<20)
+		for i := 0; i < len(block); i += 512 {
+			block[i] = 1
+		}
+		runtime.KeepAlive(block)
+	},
+}
+
+var spun uint64
+
+// spin uses so much CPU time of its thread.
+func spin(d time.Duration) {
+	used := func() time.Duration {
+		var u syscall.Rusage
+		syscall.Getrusage(1, &u) // RUSAGE_THREAD
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	for start := used(); used()-start < d; {
+		for range 10000 {
+			spun++
+		}
+	}
+}
+
+func program(name string) Command {
+	return Command{Path: os.Args[0], Env: append(os.Environ(), "PROCESS_TEST_PROGRAM="+name)}
+}
+
+func shell(script string) Command { return Command{Path: "sh", Args: []string{"-c", script}} }
+
+var background = context.Background()
+
+// both runs a command traced and untraced.
+func both(t *testing.T, c Command, check func(t *testing.T, r Run, err error)) {
+	t.Helper()
+	for _, untraced := range []bool{false, true} {
+		t.Run(fmt.Sprintf("untraced=%v", untraced), func(t *testing.T) {
+			c.Untraced = untraced
+			r, err := c.Run(background)
+			check(t, r, err)
+		})
+	}
+}
+
+func TestEnds(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		code   int
+		signal os.Signal
+	}{{"exit 0", 0, nil}, {"exit 3", 3, nil}, {"kill -TERM $$", -1, syscall.SIGTERM}, {"(exit 4); exit 5", 5, nil}, {"trap 'exit 6' USR1; kill -USR1 $$; exit 7", 6, nil}} {
+		both(t, shell(c.script), func(t *testing.T, r Run, err error) {
+			if err != nil || r.ExitCode != c.code || r.Signal != c.signal || (r.Failure() == nil) != (c.code == 0) {
+				t.Errorf("%q: %+v, %v", c.script, r, err)
+			}
+			if r.WallNs <= 0 || r.CPUNs() <= 0 {
+				t.Errorf("%q: it took %d ns, and %d ns of CPU time", c.script, r.WallNs, r.CPUNs())
+			}
+		})
+	}
+}
+
+func TestSurroundings(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	stdin, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	io.WriteString(stdin, "a line\n")
+	directory := t.TempDir()
+	for _, untraced := range []bool{false, true} {
+		stdin.Seek(0, io.SeekStart)
+		var out, errs bytes.Buffer
+		c := Command{
+			Path: "/bin/sh", Args: []string{"-c", `cat; echo "$1 $NAME"; pwd; grep Cpus_allowed_list /proc/self/status; echo bad >&2`, "x", "an argument"},
+			Env: []string{"NAME=value", "PATH=" + os.Getenv("PATH")}, Dir: directory, Stdin: stdin, Stdout: &out, Stderr: &errs,
+			CPUs: cpus[len(cpus)-1:], Untraced: untraced,
+		}
+		if r, err := c.Run(background); err != nil || r.Failure() != nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		want := fmt.Sprintf("a line\nan argument value\n%s\nCpus_allowed_list:\t%d\n", directory, cpus[len(cpus)-1])
+		if out.String() != want || errs.String() != "bad\n" {
+			t.Errorf("%q and %q, want %q", &out, &errs, want)
+		}
+	}
+	if now, _ := machine.Affinity(); len(now) != len(cpus) {
+		t.Errorf("this thread is left on %v", now)
+	}
+}
+
+// mustTrace skips where this system forbids it.
+func mustTrace(t *testing.T, c Command) Run {
+	t.Helper()
+	r, err := c.Run(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Untraced != nil {
+		t.Skipf("no tracing here: %v", r.Untraced)
+	}
+	return r
+}
+
+// Each thread is seen, also those that are long gone when the program ends, and their
+// CPU times add up to what wait4 says of the process.
+func TestThreads(t *testing.T) {
+	r := mustTrace(t, program("threads"))
+	busy, sum := 0, int64(0)
+	for _, thread := range r.Threads {
+		sum += thread.CPUNs
+		if thread.CPUNs >= 9e6 {
+			busy++
+		}
+	}
+	if busy < workers || r.WaitOf != AllThreads {
+		t.Errorf("%d of %d workers were seen: %+v", busy, workers, r)
+	}
+	// The kernel goes on counting while a thread exits.
+	if off := r.CPUNs() - sum; off < -1e6 || off > 20e6 {
+		t.Errorf("the threads ran for %d ns, the process for %d", sum, r.CPUNs())
+	}
+	if r.InvoluntarySwitches+r.VoluntarySwitches == 0 || r.MinorFaults == 0 {
+		t.Errorf("no switches or faults: %+v", r)
+	}
+}
+
+// Processes of the program count, too.
+func TestDescendants(t *testing.T) {
+	c := program("threads")
+	c.Args, c.Path = []string{"-c", `"$0"; "$0"`, c.Path}, "sh"
+	r := mustTrace(t, c)
+	busy := 0
+	for _, thread := range r.Threads {
+		if thread.CPUNs >= 9e6 {
+			busy++
+		}
+	}
+	if busy < 2*workers || r.CPUNs() < 2*workers*9e6 {
+		t.Errorf("%d threads of 10 ms were seen, and %d ns: %+v", busy, r.CPUNs(), r)
+	}
+}
+
+// The memory is the program's own, however much this process has.
+func TestPeakResident(t *testing.T) {
+	ours := make([]byte, 200<<20)
+	for i := 0; i < len(ours); i += 512 {
+		ours[i] = 1
+	}
+	small, large := mustTrace(t, shell("exit 0")), mustTrace(t, program("memory"))
+	runtime.KeepAlive(ours)
+	if small.MaxRSSBytes <= 0 || small.MaxRSSBytes > 50<<20 {
+		t.Errorf("a shell has %d bytes", small.MaxRSSBytes)
+	}
+	if large.MaxRSSBytes < 64<<20 || large.MaxRSSBytes > 150<<20 {
+		t.Errorf("a program with 64 MB has %d bytes", large.MaxRSSBytes)
+	}
+}
+
+// gone waits until a process has ended; a zombie has.
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	for range 500 {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %s is left behind", pid)
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	for _, c := range []struct {
+		script   string
+		untraced bool
+	}{
+		{"sleep 1000 & echo $!", false},
+		{"sleep 1000 & echo $!", true},
+		{"setsid sleep 1000 & daemon=$!; sleep 0.2; echo $daemon", false}, // of a session of its own
+	} {
+		var out bytes.Buffer
+		command := shell(c.script)
+		command.Stdout, command.Untraced = &out, c.untraced
+		if r, err := command.Run(background); err != nil || !c.untraced && r.Untraced != nil {
+			t.Skipf("no tracing here: %v, %v", r.Untraced, err)
+		}
+		pid := strings.TrimSpace(out.String())
+		if _, err := strconv.Atoi(pid); err != nil {
+			t.Fatalf("it printed %q", &out)
+		}
+		gone(t, pid)
+	}
+}
+
+// Whatever it does, the program ends when the context does, with what was counted.
+func TestInterrupted(t *testing.T) {
+	for _, script := range []string{"exec sleep 1000", "sleep 1000 & sleep 1000", "trap '' TERM INT; while :; do :; done", "yes", "kill -STOP $$"} {
+		for _, untraced := range []bool{false, true} {
+			ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
+			c := shell(script)
+			c.Stdout, c.Untraced = io.Discard, untraced
+			ended := make(chan struct{})
+			var r Run
+			var err error
+			go func() {
+				defer close(ended)
+				r, err = c.Run(ctx)
+			}()
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%q, untraced %v: it still runs", script, untraced)
+			}
+			cancel()
+			stopped := script == "kill -STOP $$" && !untraced // a tracer does not let it stop
+			if !stopped && (!errors.Is(err, context.DeadlineExceeded) || r.Signal != syscall.SIGKILL || r.WallNs < 50e6) {
+				t.Errorf("%q, untraced %v: %+v, %v", script, untraced, r, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	if _, err := shell("exit 0").Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Children of other parts of the same process are theirs to wait for.
+func TestChildrenOfOthers(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for range 15 {
+				if i%2 == 0 {
+					if r, err := shell("exit 3").Run(background); err != nil || r.ExitCode != 3 {
+						t.Errorf("%+v, %v", r, err)
+					}
+				} else if err := exec.Command("sh", "-c", "sleep 0.01; exit 4").Run(); err == nil || err.Error() != "exit status 4" {
+					t.Errorf("another's child ended with %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestCantStart(t *testing.T) {
+	plain := t.TempDir() + "/plain"
+	os.WriteFile(plain, []byte("text"), 0o644)
+	script := t.TempDir() + "/script"
+	os.WriteFile(script, []byte("no program"), 0o755)
+	for name, c := range map[string]Command{
+		"missing": {Path: "/no/such/program"}, "no name": {}, "not executable": {Path: plain}, "no program": {Path: script},
+		"no directory": {Path: "/bin/sh", Dir: "/no/such/directory"}, "a directory": {Path: "/"},
+	} {
+		var start *StartError
+		if _, err := c.Run(background); !errors.As(err, &start) || !strings.Contains(err.Error(), "check that") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var unbound *machine.AffinityError
+	if _, err := (Command{Path: "/bin/sh", CPUs: []int{4000}}).Run(background); !errors.As(err, &unbound) {
+		t.Errorf("CPU 4000: %v", err)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+func TestWriterFails(t *testing.T) {
+	c := shell("yes")
+	c.Stdout = full{}
+	if r, err := c.Run(background); err == nil || err.Error() != "full" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -1,0 +1,136 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
+)
+
+// tracer follows a program, all its threads and the processes that it starts. All of
+// its calls are made on one thread.
+type tracer struct {
+	leader  int
+	run     Run
+	started time.Time
+	// known are the threads that were seen, still traced.
+	known map[int]bool
+	// own is what the kernel counts of the tracer's thread: how late it comes.
+	own       *machine.Thread
+	ownWaitNs int64
+}
+
+const traced = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
+	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_EXITKILL
+
+// trace lets the program go on from its first instruction, where it has stopped, to
+// its end.
+func (t *tracer) trace(ctx context.Context) (Run, error) {
+	defer killGroup(t.leader)
+	var status unix.WaitStatus
+	if _, err := wait(t.leader, &status, nil); err != nil {
+		return t.run, fmt.Errorf("waiting for process %d: wait4: %w", t.leader, err)
+	}
+	if !status.Stopped() {
+		return t.run, fmt.Errorf("process %d ended before its first instruction: %v", t.leader, status)
+	}
+	if err := unix.PtraceSetOptions(t.leader, traced); err != nil {
+		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
+	}
+	t.known = map[int]bool{t.leader: true}
+	t.run.WaitOf = AllThreads
+	if own, err := machine.OpenThread(); err == nil {
+		defer own.Close()
+		t.own = own
+	}
+	stop := context.AfterFunc(ctx, func() { killGroup(t.leader) })
+	defer stop()
+	t.late()
+	t.started = time.Now()
+	unix.PtraceCont(t.leader, 0)
+	for {
+		var usage unix.Rusage
+		id, err := wait(-1, &status, &usage)
+		if err != nil {
+			return t.run, fmt.Errorf("waiting for process %d: wait4: %w", t.leader, err)
+		}
+		woken, late := time.Now(), t.late()
+		switch {
+		case status.Stopped():
+			if id == t.leader && event(status) == unix.PTRACE_EVENT_EXIT {
+				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
+			}
+			t.stopped(id, status)
+			t.run.StoppedNs += late + time.Since(woken).Nanoseconds()
+		case id == t.leader:
+			t.run.ended(status, &usage)
+			return t.run, nil
+		default:
+			delete(t.known, id)
+		}
+		t.late()
+	}
+}
+
+// event is why a thread stopped for its tracer; 0 for a signal.
+func event(status unix.WaitStatus) int { return int(status) >> 16 }
+
+// wait waits for a change of state of a child of this thread.
+func wait(pid int, status *unix.WaitStatus, usage *unix.Rusage) (int, error) {
+	for {
+		id, err := unix.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, usage)
+		if err != unix.EINTR {
+			return id, err
+		}
+	}
+}
+
+// stopped looks at a thread that has stopped, and lets it go on.
+func (t *tracer) stopped(id int, status unix.WaitStatus) {
+	signal := status.StopSignal()
+	switch {
+	case event(status) == unix.PTRACE_EVENT_EXIT:
+		t.exits(id)
+		signal = 0
+	case event(status) != 0:
+		signal = 0
+	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
+		signal = 0
+	default:
+		t.run.Signals++
+	}
+	t.known[id] = true
+	unix.PtraceCont(id, int(signal))
+}
+
+// exits reads what the kernel counted of a thread that is about to exit.
+func (t *tracer) exits(id int) {
+	if id == t.leader {
+		t.run.MaxRSSBytes = peakResident(id)
+	}
+	thread, err := readThread(id)
+	if err != nil {
+		t.run.WaitOf = NoThread
+		return
+	}
+	t.run.Threads = append(t.run.Threads, thread)
+}
+
+// late is how long the tracer waited for a CPU since the last call: its thread has
+// slept in between, so that this is by how much it comes late. In nanoseconds, 0 where
+// the kernel does not tell.
+func (t *tracer) late() int64 {
+	if t.own == nil {
+		return 0
+	}
+	use, err := t.own.Look()
+	if err != nil {
+		return 0
+	}
+	waited := use.WaitNs - t.ownWaitNs
+	t.ownWaitNs = use.WaitNs
+	return waited
+}
