@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -16,8 +17,9 @@ type tracer struct {
 	leader  int
 	run     Run
 	started time.Time
-	// known are the threads that were seen, still traced.
-	known map[int]bool
+	// known are the threads that were seen, still traced, and read those of them whose
+	// counters were read as they exited.
+	known, read map[int]bool
 	// own is what the kernel counts of the tracer's thread: how late it comes.
 	own       *machine.Thread
 	ownWaitNs int64
@@ -40,7 +42,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	if err := unix.PtraceSetOptions(t.leader, traced); err != nil {
 		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
 	}
-	t.known = map[int]bool{t.leader: true}
+	t.known, t.read = map[int]bool{t.leader: true}, map[int]bool{}
 	t.run.WaitOf = AllThreads
 	if own, err := machine.OpenThread(); err == nil {
 		defer own.Close()
@@ -53,8 +55,14 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	unix.PtraceCont(t.leader, 0)
 	for {
 		var usage unix.Rusage
-		id, err := wait(-1, &status, &usage)
+		id, leaving, err := next()
 		if err != nil {
+			return t.run, fmt.Errorf("waiting for process %d: waitid: %w", t.leader, err)
+		}
+		if leaving && !t.read[id] {
+			t.exits(id)
+		}
+		if _, err := wait(id, &status, &usage); err != nil {
 			return t.run, fmt.Errorf("waiting for process %d: wait4: %w", t.leader, err)
 		}
 		woken, late := time.Now(), t.late()
@@ -66,10 +74,14 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 			t.stopped(id, status)
 			t.run.StoppedNs += late + time.Since(woken).Nanoseconds()
 		case id == t.leader:
+			if t.run.WallNs == 0 { // its stop was cut short
+				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
+			}
 			t.run.ended(status, &usage)
 			return t.run, nil
 		default:
 			delete(t.known, id)
+			delete(t.read, id)
 		}
 		t.late()
 	}
@@ -88,13 +100,34 @@ func wait(pid int, status *unix.WaitStatus, usage *unix.Rusage) (int, error) {
 	}
 }
 
+// next waits for the next change of state of a child of this thread, and leaves it to
+// be waited for: until then a thread that is leaving can be looked at, also where the
+// end of the whole process cuts short the stop that it makes on its way.
+func next() (id int, leaving bool, err error) {
+	// The siginfo_t of SIGCHLD (waitid(2)) on 64-bit systems.
+	var change struct {
+		signal, errno, code, _ int32
+		pid, _, status         int32
+		_                      [100]byte
+	}
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, (*unix.Siginfo)(unsafe.Pointer(&change)),
+			unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL|unix.WNOTHREAD, nil)
+		if err != unix.EINTR {
+			ended := change.code >= cldExited && change.code <= cldDumped
+			return int(change.pid), ended || change.status>>8 == unix.PTRACE_EVENT_EXIT, err
+		}
+	}
+}
+
+// The codes of children that have ended (sigaction(2)): CLD_EXITED, CLD_KILLED and
+// CLD_DUMPED.
+const cldExited, cldDumped = 1, 3
+
 // stopped looks at a thread that has stopped, and lets it go on.
 func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	signal := status.StopSignal()
 	switch {
-	case event(status) == unix.PTRACE_EVENT_EXIT:
-		t.exits(id)
-		signal = 0
 	case event(status) != 0:
 		signal = 0
 	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
@@ -108,6 +141,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 
 // exits reads what the kernel counted of a thread that is about to exit.
 func (t *tracer) exits(id int) {
+	t.read[id] = true
 	if id == t.leader {
 		t.run.MaxRSSBytes = peakResident(id)
 	}

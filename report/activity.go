@@ -110,12 +110,13 @@ func combLines(w io.Writer, t record.Trace) {
 	}
 }
 
-// off is the interval of the tick's period; other combs have none.
+// off is the interval of the tick's period, in the time of the clock that it was
+// read with; other combs have none.
 func off(t record.Trace, c record.Comb) string {
 	if t.Interrupts == nil || c.Source != activity.TimerTick.String() || math.IsNaN(t.Interrupts.Period.Lo) {
 		return ""
 	}
-	return " ± " + interval(t.Interrupts.Period)
+	return " ± " + interval(t.Interrupts.Period) + " by " + t.Clock
 }
 
 // undisturbed writes how likely work of some lengths runs undisturbed.

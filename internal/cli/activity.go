@@ -25,7 +25,6 @@ type traceFlags struct {
 	duration  time.Duration
 	threshold time.Duration
 	gaps      int
-	everyCPU  bool
 	list      bool
 	plot      string
 	export    string
@@ -51,7 +50,7 @@ than reading takes, it was inactive, and each such gap is put down to a cause:
 After Bryant, O'Hallaron: Computer Systems (2003), sections 9.1 and 9.4. No
 rights are needed. Gaps have no verdict, so --require is refused.`,
 		Example: `  chronoscope activity                          one CPU, for a second
-  chronoscope activity --all --duration 10s     every CPU at once
+  chronoscope activity --cpu all --duration 10s every CPU at once
   chronoscope activity --cpu 1 --periods 20 --list
   chronoscope activity --duration 100ms --plot trace.svg --export chrome-trace:trace.json
   chronoscope activity --format json | jq '.traces[0].causes'`,
@@ -71,7 +70,6 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 	cmd.Flags().DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
 	cmd.Flags().DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
 	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
-	cmd.Flags().BoolVar(&t.everyCPU, "all", false, "trace every CPU that this process may use, all at once")
 	cmd.Flags().BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 	cmd.Flags().StringVar(&t.plot, "plot", "", "draw the traces into this `file`, .svg or .png")
 	cmd.Flags().StringVar(&t.export, "export", "", "write chrome-trace:`FILE`, which Perfetto opens")
@@ -100,8 +98,6 @@ func (t *traceFlags) check(set settings) error {
 		return usagef("--threshold: %v is no length of a gap: give more than 0", t.threshold)
 	case t.gaps < 0:
 		return usagef("--periods: %d can't be recorded: give 1 or more", t.gaps)
-	case t.everyCPU && len(set.cpus) > 0:
-		return usagef("--all and --cpu exclude one another: give one of them")
 	}
 	if t.plot != "" {
 		if _, err := report.PlotFormat(t.plot); err != nil {
@@ -150,10 +146,7 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 		return err
 	}
 	header := record.NewHeader("activity", machine.Identify(), set.seed)
-	cpus, err := t.cpus(set.cpus)
-	if err != nil {
-		return err
-	}
+	cpus := t.cpus(set.cpus)
 	bar := newProgress(s.Err)
 	defer bar.end()
 	bar.show(0, "calibrating")
@@ -210,23 +203,18 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	return nil
 }
 
-// cpus are those to trace: the named ones, all, or else the last one that the
-// process may use, since the first serves most of a machine's interrupts. -1
-// stands for wherever the thread is.
-func (t *traceFlags) cpus(named []int) ([]int, error) {
+// cpus are those to trace: the named ones, or else the last one that the process
+// may use, since the first serves most of a machine's interrupts. -1 stands for
+// wherever the thread is.
+func (t *traceFlags) cpus(named []int) []int {
 	if len(named) > 0 {
-		return named, nil
+		return named
 	}
 	allowed, err := machine.Affinity()
-	switch {
-	case err != nil && t.everyCPU:
-		return nil, fmt.Errorf("--all: %w", err)
-	case err != nil:
-		return []int{-1}, nil
-	case t.everyCPU:
-		return allowed, nil
+	if err != nil {
+		return []int{-1}
 	}
-	return allowed[len(allowed)-1:], nil
+	return allowed[len(allowed)-1:]
 }
 
 // measureSwitching measures what a context switch costs, for a fifth of the time

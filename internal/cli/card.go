@@ -60,10 +60,7 @@ const cardTrace = 400 * time.Millisecond
 // traces too. A machine that can't be traced has a card with a caveat.
 func noiseOf(ctx context.Context, set settings, s Streams, d *record.Card) error {
 	t := &traceFlags{duration: cardTrace}
-	cpus, err := t.cpus(set.cpus)
-	if err != nil {
-		return err
-	}
+	cpus := t.cpus(set.cpus)
 	bar := newProgress(s.Err)
 	defer bar.end()
 	bar.show(0.9, "watching for interruptions")

@@ -37,7 +37,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.quick, "quick", false, "take less time, for less precision")
 	set.BoolVar(&f.thorough, "thorough", false, "take more time, for more precision")
 	set.Uint64Var(&f.seed, "seed", 0, "`number` that fixes every random choice (default: another each time)")
-	set.StringVar(&f.cpus, "cpu", "", "keep the measuring thread to these CPUs, a `list` such as 0,2-3")
+	set.StringVar(&f.cpus, "cpu", "", "keep the measuring thread to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&f.require, "require", "", "exit with 1 if a result's verdict is worse than `verdict`: trusted or suspect")
 }
 
@@ -72,9 +72,15 @@ func (f *flags) check() (settings, error) {
 	default:
 		return s, usagef("--require: no verdict %q can be required: use trusted or suspect", f.require)
 	}
-	if f.cpus != "" {
+	switch f.cpus {
+	case "":
+	case "all":
+		if s.cpus, err = machine.Affinity(); err != nil {
+			return s, fmt.Errorf("--cpu all: %w", err)
+		}
+	default:
 		if s.cpus, err = machine.ParseCPUList(f.cpus); err != nil {
-			return s, usagef("--cpu: %v", err)
+			return s, usagef("--cpu: %v; or all, for every CPU that may be used", err)
 		}
 	}
 	if !f.set.Changed("seed") {
