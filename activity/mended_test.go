@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -16,22 +15,6 @@ import (
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
-
-// Recordings that overlap once left garbage collections off for good: the one
-// that ended last restored what the other had set.
-func TestCollectionsComeBack(t *testing.T) {
-	before := debug.SetGCPercent(100)
-	defer debug.SetGCPercent(before)
-	first, second := holdCollections(), holdCollections()
-	first()
-	if held := debug.SetGCPercent(-1); held != -1 {
-		t.Errorf("at %d %% while one is measuring", held)
-	}
-	second()
-	if after := debug.SetGCPercent(100); after != 100 {
-		t.Errorf("at %d %% afterwards, want 100", after)
-	}
-}
 
 // opened lists the files that are opened below a root.
 type opened struct {

@@ -79,7 +79,7 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 		return nil, err
 	}
 	// A collection would stop the recording thread and be taken for the system's.
-	defer holdCollections()()
+	defer machine.HoldCollector(0)()
 	continued := watchContinuations()
 	r.run(ctx)
 	r.trace.continued(continued.count())

@@ -11,7 +11,8 @@ import (
 
 // stopped is what a child that was stopped tells.
 type stopped struct {
-	LongestNs []float64
+	LongestNs     []float64
+	CalledStopped int
 }
 
 // TestMain is also the child that records while its parent stops it.
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ACTIVITY_TEST_RECORD") == "" {
 		os.Exit(m.Run())
 	}
-	trace, err := Record(background, childClock(), 1, Options{Duration: 2 * time.Second, CPU: -1, Root: os.DirFS("/")})
+	trace, err := Record(background, childClock(), 1, Options{Duration: 3 * time.Second, CPU: -1, Root: os.DirFS("/")})
 	if err != nil {
 		os.Exit(1)
 	}
@@ -28,12 +29,15 @@ func TestMain(m *testing.M) {
 	for _, g := range trace.Gaps {
 		if g.Ticks > 20e6 {
 			found.LongestNs = append(found.LongestNs, float64(g.Ticks))
+			if g.Cause == Stopped {
+				found.CalledStopped++
+			}
 		}
 	}
 	json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// A process that is stopped ten times shows ten gaps, none lost, none shorter
+// A process that is stopped twenty times shows twenty gaps, none lost, none shorter
 // than the stop was.
 func TestStopsAreGaps(t *testing.T) {
 	child := exec.Command(os.Args[0])
@@ -46,13 +50,13 @@ func TestStopsAreGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(300 * time.Millisecond)
-	const stops = 10
+	const stops = 20
 	var least time.Duration = time.Hour
 	for range stops {
 		// The stop takes effect between the two calls, and ends between the next two.
 		child.Process.Signal(syscall.SIGSTOP)
 		begun := time.Now()
-		time.Sleep(60 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 		least = min(least, time.Since(begun))
 		child.Process.Signal(syscall.SIGCONT)
 		time.Sleep(40 * time.Millisecond)
@@ -70,5 +74,8 @@ func TestStopsAreGaps(t *testing.T) {
 	}
 	if long < stops {
 		t.Errorf("%d stops of %v or more show as %d gaps: %v", stops, least, long, found.LongestNs)
+	}
+	if found.CalledStopped < stops*9/10 {
+		t.Errorf("of %d stops %d are called that", stops, found.CalledStopped)
 	}
 }

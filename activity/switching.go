@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -108,7 +109,7 @@ func MeasureSwitching(ctx context.Context, c *clock.Clock, tickNs float64, o Swi
 		return nil, err
 	}
 	// A collection would run beside the threads, on their CPU too.
-	defer holdCollections()()
+	defer machine.HoldCollector(0)()
 	s := &Switching{Clock: c.Name, CPU: o.CPU, Judgement: stats.NewJudgement()}
 	caches, caveat := cachesOf(o.Root, o.CPU)
 	if caveat != "" {

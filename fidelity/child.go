@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"chronoscope/clock"
@@ -80,7 +79,7 @@ func (s sentSample) sample() Sample {
 func ServeChild(in io.Reader, out io.Writer) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer machine.HoldCollector(0)()
 	served := &served{in: bufio.NewReader(in), out: out}
 	defer served.close()
 	err := served.orders()

@@ -99,7 +99,10 @@ func ptpOfKVM(root fs.FS) (index int, err error) {
 		}
 		others = append(others, fmt.Sprintf("%.40q", strings.TrimSpace(string(name))))
 	}
-	return 0, fmt.Errorf("/%s lists no clock named \"KVM virtual PTP\" but %d others: %s", directory, len(others), strings.Join(others, ", "))
+	if len(others) == 0 {
+		return 0, fmt.Errorf("/%s lists no clocks", directory)
+	}
+	return 0, fmt.Errorf("/%s lists no clock named \"KVM virtual PTP\", only %s", directory, strings.Join(others, ", "))
 }
 
 // watchCrystalPPM is how far the rate of a calendar chip may be off: its crystal is

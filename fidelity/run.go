@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"chronoscope/clock"
@@ -64,7 +63,7 @@ func Run(ctx context.Context, q Request) (*Outcome, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	// A collection inside a sandwich would be taken for the workload's.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer machine.HoldCollector(0)()
 	e := &experiment{Request: q, outcome: &Outcome{}, totalNs: q.Plan.totalNs(q.Workloads)}
 	defer e.watch()()
 	for _, w := range q.Workloads {

@@ -133,15 +133,25 @@ func TestRatioOfCommonErrors(t *testing.T) {
 
 // Only rounds in which both were measured make pairs.
 func TestRoundsOfBoth(t *testing.T) {
-	s := quiet(24)
-	results, err := s.station.Measure(background, DefaultPlan, s.work(1e3), s.work(2e8))
-	if err != nil {
-		t.Fatal(err)
+	const cases = 100
+	covered := 0
+	for seed := range uint64(cases) {
+		s := quiet(24 + seed)
+		results, err := s.station.Measure(background, DefaultPlan, s.work(1e3), s.work(2e8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := results[0], results[1]
+		c, err := Compare(a, b, 0)
+		if err != nil || a.Trials == b.Trials || c.Rounds != min(a.Trials, b.Trials) {
+			t.Fatalf("%d and %d trials: %+v, %v", a.Trials, b.Trials, c, err)
+		}
+		if c.Ratio.Covers(2e5) {
+			covered++
+		}
 	}
-	a, b := results[0], results[1]
-	c, err := Compare(a, b, 0)
-	if err != nil || a.Trials == b.Trials || c.Rounds != min(a.Trials, b.Trials) {
-		t.Errorf("%d and %d trials: %+v, %v", a.Trials, b.Trials, c, err)
+	if covered < atLeast(cases) {
+		t.Errorf("%d of %d ratios are covered, want %d", covered, cases, atLeast(cases))
 	}
 }
 

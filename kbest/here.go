@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"slices"
-	"sync"
 	"time"
 
 	"chronoscope/clock"
@@ -195,7 +193,7 @@ func (s *Station) holdCollector() (restore func()) {
 	}
 	runtime.GC()
 	atFirst := read(1)
-	restore = collector.hold(int64(atFirst) + 8*mostGarbage)
+	restore = machine.HoldCollector(int64(atFirst) + 8*mostGarbage)
 	s.Collections = func() int64 { return int64(read(0)) }
 	s.Settle = func() {
 		if read(1) > atFirst+mostGarbage {
@@ -203,33 +201,4 @@ func (s *Station) holdCollector() (restore func()) {
 		}
 	}
 	return restore
-}
-
-// collector is how the process's garbage collector was set before the first of the
-// stations that hold it: they may be released in any order.
-var collector collectorHold
-
-type collectorHold struct {
-	sync.Mutex
-	holders int
-	percent int
-	limit   int64
-}
-
-func (h *collectorHold) hold(most int64) (restore func()) {
-	h.Lock()
-	defer h.Unlock()
-	if h.holders++; h.holders == 1 {
-		h.percent = debug.SetGCPercent(-1)
-		h.limit = debug.SetMemoryLimit(-1)
-		debug.SetMemoryLimit(min(h.limit, most))
-	}
-	return func() {
-		h.Lock()
-		defer h.Unlock()
-		if h.holders--; h.holders == 0 {
-			debug.SetMemoryLimit(h.limit)
-			debug.SetGCPercent(h.percent)
-		}
-	}
 }

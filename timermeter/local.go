@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -76,7 +75,7 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	}
 	defer l.close()
 	// A collection in the middle of a sample would be taken for the clock's.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer machine.HoldCollector(0)()
 	return l.rank(ctx, cpus)
 }
 

@@ -53,8 +53,9 @@ With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
 The result says how the working tree does beside the revision.
 
-The exit status is 1 where a benchmark fails, and 3 where one is slower than the
-other revision's by more than --max-regression, beyond chance.`,
+The exit status is 3 where a benchmark is slower than the other revision's by more
+than --max-regression, beyond chance, and 1 where one fails or, with that flag, the
+two can't be compared.`,
 		Example: `  chronoscope bench
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
@@ -234,6 +235,11 @@ func (t *benchFlags) outcome(d record.Bench, set settings) error {
 		if p.Outcome == string(gobench.Slower) && p.Ratio.Value > 1+t.mostRegression {
 			return &regressionError{fmt.Sprintf("%s takes %.4g times as long as %s (95 %% interval %.4g to %.4g): more than --max-regression %s allows",
 				p.B, p.Ratio.Value, p.A, p.Ratio.Lo, p.Ratio.Hi, t.regressed)}
+		}
+	}
+	for _, p := range d.Pairs {
+		if !math.IsNaN(t.mostRegression) && math.IsNaN(p.Ratio.Value) {
+			return fmt.Errorf("--max-regression: %s could not be compared with %s: the reasons stand beside them; measure on a calmer machine, or on one CPU with --cpu", p.B, p.A)
 		}
 	}
 	return set.met(verdicts)
