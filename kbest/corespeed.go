@@ -148,6 +148,14 @@ func (c coreSpeed) departure(x *Sample) float64 {
 	return math.Log((x.CoreHzBefore + x.CoreHzAfter) / 2 / c.referenceHz)
 }
 
+// atReference is the running time of a sample at the reference rate.
+func (c coreSpeed) atReference(x *Sample, s scaling) float64 {
+	if s.exponent == 0 {
+		return x.RunNs
+	}
+	return x.RunNs * math.Exp(s.exponent*c.departure(x))
+}
+
 // scaling is how running time depends on the core's rate as the chains show it:
 // time goes with the rate to the power of minus the exponent. Work that waits for
 // memory has one near 0, and so has work whose chains are mostly in error: both are

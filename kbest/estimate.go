@@ -57,9 +57,11 @@ func newInference(accepted []*Sample, model disturbances, accuracy float64, o ov
 	v := inference{used: calm(accepted, k), model: model, accuracy: accuracy, overhead: o, speed: speed, k: k, rng: rng}
 	v.n = v.used[0].N
 	v.scaling = speed.scalingOf(v.used)
-	slices.SortFunc(v.used, func(a, b *Sample) int { return cmp.Compare(v.scaled(a), v.scaled(b)) })
+	slices.SortFunc(v.used, func(a, b *Sample) int {
+		return cmp.Compare(speed.atReference(a, v.scaling), speed.atReference(b, v.scaling))
+	})
 	for _, x := range v.used {
-		v.runNs = append(v.runNs, v.scaled(x))
+		v.runNs = append(v.runNs, speed.atReference(x, v.scaling))
 	}
 	v.to = min(k, len(v.used))
 	v.statistic = MinK
@@ -83,14 +85,6 @@ func calm(accepted []*Sample, k int) []*Sample {
 		return slices.Clone(accepted)
 	}
 	return calm
-}
-
-// scaled is the running time of a sample at the reference rate.
-func (v inference) scaled(x *Sample) float64 {
-	if v.scaling.exponent == 0 {
-		return x.RunNs
-	}
-	return x.RunNs * math.Exp(v.scaling.exponent*v.speed.departure(x))
 }
 
 func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }

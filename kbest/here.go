@@ -65,6 +65,7 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		undo = append(undo, func() { thread.Close() })
 		s.Use = thread.Look
 	}
+	undo = append(undo, s.askForTurns())
 	s.timeCore()
 	undo = append(undo, s.holdCollector())
 	return s, release, nil
@@ -173,6 +174,28 @@ func (s *Station) chainNs(rounds, tries int) float64 {
 		least = math.Min(least, s.Clock.Ns(s.Clock.End()-start))
 	}
 	return math.Max(least, s.Clock.TickNs.Value)
+}
+
+// askForTurns finds out whether this thread may ask for long time slices.
+func (s *Station) askForTurns() (restore func()) {
+	usual, err := machine.AskForTurns(machine.LongTurns)
+	if err != nil {
+		return func() {}
+	}
+	restore = func() { _, _ = machine.AskForTurns(usual) }
+	restore()
+	var asked bool
+	s.Turns = func(long bool) {
+		turns := usual
+		if long {
+			turns = machine.LongTurns
+		}
+		if long != asked {
+			_, _ = machine.AskForTurns(turns) // what it really gets shows in the samples
+		}
+		asked = long
+	}
+	return restore
 }
 
 // mostGarbage is how much may be left lying before it is collected between two

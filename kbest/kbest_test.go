@@ -260,8 +260,10 @@ func TestEmptyLoop(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s := quiet(8)
 	ctx, cancel := context.WithCancel(background)
+	plan := DefaultPlan
+	plan.Precision = 1e-6
 	calls := 0
-	results, err := s.station.Measure(ctx, DefaultPlan, Subject{Run: func(n int) {
+	results, err := s.station.Measure(ctx, plan, Subject{Run: func(n int) {
 		s.machine.Run(1e6)
 		if calls++; calls == 12 {
 			cancel()

@@ -28,8 +28,8 @@ const (
 	mostCalls = 1 << 30
 	// halfEvery so many trials has half the calls, to see that time grows with them.
 	halfEvery = 4
-	// firstLook at whether the interval is narrow enough, and then at each doubling.
-	firstLook = 16
+	// firstLook at whether the interval is narrow enough; each takes lookNs at most.
+	firstLook, lookNs = 8, 5e6
 	// keptAtFirst are samples for which there is room from the start.
 	keptAtFirst = 4096
 )
@@ -87,10 +87,19 @@ func (s *series) trial() {
 	if s.trials%halfEvery == halfEvery-1 && n >= 2 {
 		n /= 2
 	}
+	s.station.turns(s.longTurn())
 	x := s.station.take(s.subject, n)
 	s.samples = append(s.samples, x)
 	s.trials++
 	s.ranNs += x.spentNs()
+}
+
+// longTurn reports that the next trial asks for long time slices. Each switch that a
+// sample escapes is one less to be taken off, and where some samples have more of
+// them than others, what a switch takes shows: five of eight trials ask, so that what
+// the others are for is not most of what is measured.
+func (s *series) longTurn() bool {
+	return s.tookNs > escapeNs && s.trials%8 != 1 && s.trials%8 != 4 && s.trials%8 != 6
 }
 
 // spent reports that no more trials are to be made, whatever they showed.
@@ -98,5 +107,11 @@ func (s *series) spent() bool {
 	return s.trials >= s.plan.MaxTrials || s.trials >= max(s.plan.MinTrials, s.plan.K) && s.ranNs >= float64(s.plan.MaxTime)
 }
 
-// due reports that it is time to look whether the samples suffice.
-func (s *series) due() bool { return s.trials >= firstLook && s.trials&(s.trials-1) == 0 }
+// due reports that it is time to look whether the samples suffice: at powers of two,
+// and half-way between them where a trial takes longer than a look.
+func (s *series) due() bool {
+	half := s.tookNs > lookNs && s.trials%3 == 0 && powerOfTwo(s.trials/3)
+	return s.trials >= firstLook && (half || powerOfTwo(s.trials))
+}
+
+func powerOfTwo(n int) bool { return n&(n-1) == 0 }

@@ -82,6 +82,16 @@ func (s *simulated) work(ns float64) Subject {
 	return Subject{Name: "work", Run: func(n int) { s.machine.Run(float64(n) * ns) }}
 }
 
+// turns gives slices of twice the length, as Linux does at 250 ticks a second to who
+// asks for 20 ms.
+func (s *simulated) turns(long bool) {
+	times := 1.0
+	if long {
+		times = 2
+	}
+	s.scheduler.AskForTurns(times)
+}
+
 // yielding is such a subject that the Go scheduler also takes its turn of every
 // 10 ms.
 func (s *simulated) yielding(ns float64) Subject {
@@ -158,6 +168,7 @@ type trialCase struct {
 	costNs    float64
 	watchNs   float64
 	wanders   bool // the core's rate is never the same
+	heeds     bool // the scheduler gives long slices to who asks
 }
 
 func logUniform(rng *rand.Rand, lo, hi float64) float64 {
@@ -208,6 +219,7 @@ func randomCase(seed uint64) trialCase {
 	if rng.IntN(10) == 0 {
 		s.MigrationsPerSecond = 1
 	}
+	c.heeds = seed%4 < 2
 	c.sharing, c.quantumNs, c.costNs, c.watchNs = s, logUniform(rng, 1, 30), logUniform(rng, 5, 50), logUniform(rng, 0.2e9, 1e9)
 	return c
 }
@@ -235,6 +247,9 @@ func (c trialCase) measure() measured {
 	s := newSimulated(c.seed, c.sharing, c.quantumNs, c.costNs)
 	rng := rand.New(rand.NewPCG(c.seed, 6))
 	s.station.Noise = s.watch(rng, c.watchNs)
+	if c.heeds {
+		s.station.Turns = s.turns
+	}
 	ran := s.scheduler.RanNs()
 	plan := DefaultPlan
 	plan.Seed = c.seed
@@ -391,6 +406,9 @@ func (m measured) strata() []string {
 	names := []string{"all", m.durationStratum(), m.durationStratum() + loaded, side, side + loaded}
 	if m.wanders {
 		names = append(names, "wandering core, "+side)
+	}
+	if m.heeds {
+		names = append(names, "long slices, "+side)
 	}
 	if len(m.sharing.Speeds) == 3 {
 		names = append(names, "stepping core")

@@ -25,6 +25,9 @@ type Station struct {
 	// then neither can an outdated profile be noticed, nor a kernel that leaves
 	// interrupts out of CPU time.
 	Spin func()
+	// Turns asks the scheduler for long time slices, or for the usual ones again. Nil
+	// where it can't be asked.
+	Turns func(long bool)
 	// Collections counts the process's garbage collections so far. Nil where there
 	// are none.
 	Collections func() int64
@@ -47,6 +50,12 @@ func (s *Station) look() machine.ThreadUse {
 		return machine.ThreadUse{}
 	}
 	return use
+}
+
+func (s *Station) turns(long bool) {
+	if s.Turns != nil {
+		s.Turns(long)
+	}
 }
 
 func (s *Station) coreHz() float64 {

@@ -13,7 +13,8 @@ import (
 // nanoseconds: the kernel's work, and caches that the others have used. The latter
 // depends on the subject, so that no profile of the machine can know it; beforehand
 // every order of magnitude is as likely, up to filling a core's own caches again.
-// The samples themselves tell more, where their numbers of switches differ.
+// The samples themselves tell more, where their numbers of switches differ: what
+// [Station.Turns] is for.
 type switchCost struct {
 	ns     []float64 // possible costs
 	chance []float64 // that it is one of those up to here, 1 for the last
@@ -36,8 +37,8 @@ const (
 // newSwitchCost joins what is known beforehand with what the samples say. Where
 // slices end at the kernel's ticks, each switch comes with a tick, and the cost of
 // both is what the samples show; nobody tells whether it is so.
-func newSwitchCost(noise machine.Noise, used []*Sample) switchCost {
-	slope, errorNs := growth(used)
+func newSwitchCost(noise machine.Noise, samples []*Sample, speed coreSpeed) switchCost {
+	slope, errorNs := growth(samples, speed)
 	tickNs := kernelTickNs(noise)
 	var c switchCost
 	total := 0.0
@@ -59,15 +60,16 @@ func likelihood(deviations float64) float64 { return math.Exp(-deviations*deviat
 
 // growth is by how much the running time grows with each switch, and the standard
 // error of that: infinite where the samples don't say.
-func growth(used []*Sample) (slope, standardError float64) {
-	var x, y []float64
-	for _, s := range used {
-		x, y = append(x, float64(s.switches())), append(y, s.RunNs)
-	}
-	if len(x) < fewestFitted {
+func growth(samples []*Sample, speed coreSpeed) (slope, standardError float64) {
+	if len(samples) < fewestFitted {
 		return 0, inf
 	}
-	line, err := stats.TheilSen(x, y)
+	var x, y []float64
+	scaling := speed.scalingOf(samples)
+	for _, s := range samples {
+		x, y = append(x, float64(s.switches())), append(y, speed.atReference(s, scaling))
+	}
+	line, err := stats.LeastSquares(x, y)
 	if err != nil || !(line.Slope.HalfWidth() > 0) {
 		return 0, inf
 	}

@@ -27,6 +27,7 @@ type Scheduler struct {
 	cpuNs, waitNs float64
 	speed         float64 // of the core, 1 is the nominal one
 	sliceUsedUp   bool    // the slice is over; the next tick takes the CPU
+	turns         float64 // how much longer than the others' the thread's slices are
 }
 
 // Sharing is who and what shares the CPU with the traced thread. The zero value
@@ -123,7 +124,7 @@ func Above(least, median, sigma float64) Distribution {
 
 // Share makes the machine's thread share its CPU from now on.
 func Share(m *Machine, given Sharing) *Scheduler {
-	s := &Scheduler{machine: m, given: given, speed: 1}
+	s := &Scheduler{machine: m, given: given, speed: 1, turns: 1}
 	m.scheduler = s
 	for i, t := range given.Timers {
 		s.addTimer(i, t)
@@ -295,10 +296,14 @@ func (s *Scheduler) addSlices() {
 			if s.sliceUsedUp {
 				return math.Inf(1)
 			}
-			return s.machine.now + s.slice()
+			return s.machine.now + s.turns*s.slice()
 		},
 	})
 }
+
+// AskForTurns makes the traced thread's slices so many times as long as the others',
+// from the next one on. They come as much more seldom: its share stays what it is.
+func (s *Scheduler) AskForTurns(times float64) { s.turns = times }
 
 // ticks reports that slices end at the kernel's ticks.
 func (s *Scheduler) ticks() bool { return s.given.AtTicks && s.kernel > 0 }
@@ -308,10 +313,10 @@ func (s *Scheduler) slice() float64 {
 	return s.given.SliceNs * (1 + s.given.SliceJitter*(2*s.machine.rng.Float64()-1))
 }
 
-// preempt gives each competitor its turn.
+// preempt gives each competitor its turn, or turns.
 func (s *Scheduler) preempt() {
 	started, wait := s.machine.now, 0.0
-	for range s.given.Load - 1 {
+	for range int(math.Round(s.turns * float64(s.given.Load-1))) {
 		wait += s.turn()
 	}
 	lost := draw(s, s.given.SwitchNs)

@@ -1,0 +1,37 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// AskForTurns asks the scheduler to let the calling thread, and those that it starts
+// from now on, run for so long at a time when others want its CPU; its share of the
+// CPU stays what it is. No rights are needed. A goroutine has to be locked to its
+// thread.
+//
+// It returns what the thread had asked for before, or the kernel had given it. That
+// there is no error does not mean that the kernel takes notice. The error says that
+// the thread is no ordinary one, or that the system forbids it.
+func AskForTurns(d time.Duration) (before time.Duration, err error) {
+	const what = "asking for longer time slices"
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return 0, fmt.Errorf("%s: sched_getattr: %w", what, err)
+	}
+	if attr.Policy != unix.SCHED_NORMAL && attr.Policy != unix.SCHED_BATCH {
+		return 0, &UnsupportedError{
+			Operation: what,
+			Reason:    fmt.Sprintf("the thread has the scheduling policy %d, which has other rules", attr.Policy),
+			Remedy:    "start it with the ordinary policy (chrt --other 0)",
+		}
+	}
+	before = time.Duration(attr.Runtime)
+	attr.Runtime, attr.Deadline, attr.Period = uint64(d), 0, 0
+	if err := unix.SchedSetAttr(0, attr, 0); err != nil {
+		return 0, fmt.Errorf("%s: sched_setattr: %w", what, err)
+	}
+	return before, nil
+}

@@ -1,0 +1,49 @@
+package machine
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is asked for leaves the thread's policy and niceness as they are.
+func TestAskForTurns(t *testing.T) {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 3); err != nil {
+		t.Fatal(err)
+	}
+	usual, err := AskForTurns(LongTurns)
+	if err != nil {
+		t.Skip(err)
+	}
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Policy != unix.SCHED_NORMAL || attr.Nice != 3 {
+		t.Errorf("%+v, %v", attr, err)
+	}
+	if runtimeNs := attr.Runtime; runtimeNs != 0 && runtimeNs != uint64(LongTurns) { // 0 on kernels that take no notice
+		t.Errorf("asked for %v, got %d ns", LongTurns, runtimeNs)
+	}
+	if last, err := AskForTurns(usual); err != nil || last != 0 && last != LongTurns {
+		t.Errorf("%v, %v", last, err)
+	}
+	if attr, err := unix.SchedGetAttr(0, 0); err != nil || attr.Nice != 3 || attr.Runtime != uint64(usual) {
+		t.Errorf("%+v, %v", attr, err)
+	}
+}
+
+// A thread of another policy keeps it.
+func TestAskForTurnsOfAnIdleThread(t *testing.T) {
+	runtime.LockOSThread()
+	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0); err != nil {
+		t.Skip(err)
+	}
+	var refused *UnsupportedError
+	if _, err := AskForTurns(LongTurns); !errors.As(err, &refused) {
+		t.Errorf("%v", err)
+	}
+	if attr, err := unix.SchedGetAttr(0, 0); err != nil || attr.Policy != unix.SCHED_IDLE {
+		t.Errorf("%+v, %v", attr, err)
+	}
+}
