@@ -19,6 +19,9 @@ type coreSpeed struct {
 	// wander bounds the standard deviation by which the rate really differs from
 	// sample to sample, as a share.
 	wander float64
+	// spread is half of what the middle two thirds of the chains span, as a share: a
+	// standard deviation, in which the chains' own errors are.
+	spread float64
 	// changes is how often the rate was seen to change by more than it wanders.
 	changes int
 	// within counts the samples with another rate after than before.
@@ -42,11 +45,12 @@ func coreSpeedOf(samples []Sample) coreSpeed {
 		}
 	}
 	if len(before) < 2 {
-		return coreSpeed{referenceHz: nan}
+		return coreSpeed{referenceHz: nan, spread: nan}
 	}
 	c := coreSpeed{tolerance: math.Max(leastTolerance, 3*stats.Median(steps))}
 	c.tolerance = math.Min(c.tolerance, math.Max(mostTolerance, 3*stats.Median(stepsBetween(before, after))))
 	slices.Sort(rates)
+	c.spread = (stats.Quantile(rates, 5./6) - stats.Quantile(rates, 1./6)) / 2 / stats.Quantile(rates, 0.5)
 	densest := densestWindow(rates, c.tolerance)
 	var spread float64
 	c.referenceHz, spread = meanOf(densest)

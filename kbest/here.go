@@ -65,6 +65,10 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		undo = append(undo, func() { thread.Close() })
 		s.Use = thread.Look
 	}
+	if counter, err := clock.Open("perf-cycles"); err == nil {
+		undo = append(undo, func() { counter.Close() })
+		s.Counted = counter.Read
+	}
 	undo = append(undo, s.askForTurns())
 	s.timeCore()
 	undo = append(undo, s.holdCollector())

@@ -179,6 +179,34 @@ func TestSteal(t *testing.T) {
 	}
 }
 
+// Ticks are those of the clock, and counted cycles are of the work alone: not of the
+// clock's readings, nor of what ran in between.
+func TestTicksAndCountedCycles(t *testing.T) {
+	for _, load := range []int{1, 4} {
+		s := newSimulated(31, clocktest.Sharing{Load: load, SliceNs: 3e6, LookNs: 1000}, 0.5, 20)
+		s.station.Counted = func() int64 { return int64(3 * s.scheduler.RanNs()) }
+		for _, ns := range []float64{20, 5e3, 2e7} {
+			r := measureOne(t, s, s.work(ns))
+			if e := r.Counted; math.Abs(e.Value/(3*ns)-1) > 1e-3 || e.Unit != "cycles" || !(e.Lo <= e.Value && e.Value <= e.Hi) {
+				t.Errorf("load %d: %g ns at 3 GHz are counted as %+v", load, ns, e)
+			}
+			if e := r.Ticks; e.Unit != "ticks" || math.Abs(e.Value/r.Estimate.Value*0.5-1) > 1e-9 || e.HalfWidth() <= 0 {
+				t.Errorf("load %d: %+v in ticks of half a nanosecond are %+v", load, r.Estimate, e)
+			}
+		}
+	}
+}
+
+// The wander is that of the core, where it is more than the chains' own error.
+func TestWander(t *testing.T) {
+	steady := measureOne(t, quiet(5), quiet(5).work(1e6))
+	s := newSimulated(5, clocktest.Sharing{LookNs: 1000, Speeds: []float64{1, 1.01, 0.99, 1.005, 0.995}, SpeedDwellNs: 5e6}, 1, 10)
+	wandering := measureOne(t, s, s.work(1e6))
+	if steady.Wander > 0.002 || wandering.Wander < 0.004 || wandering.Wander > 0.02 {
+		t.Errorf("%v and %v, want next to nothing and some 0.007", steady.Wander, wandering.Wander)
+	}
+}
+
 // Without counters or a profile the result says so where it matters.
 func TestUnknownMachine(t *testing.T) {
 	s := quiet(4)
@@ -188,8 +216,8 @@ func TestUnknownMachine(t *testing.T) {
 	if !says(r, "does not tell when others had the CPU") || !says(r, "is not known") || !r.Estimate.Covers(5e6) {
 		t.Errorf("5 ms: %+v %v", r.Estimate, r.Judgement)
 	}
-	if !math.IsNaN(r.CoreHz) || !math.IsNaN(r.Cycles.Value) || !math.IsNaN(r.CPU.Value) {
-		t.Errorf("figures of nowhere: %v Hz, %+v, %+v", r.CoreHz, r.Cycles, r.CPU)
+	if !math.IsNaN(r.CoreHz+r.Wander) || !math.IsNaN(r.Cycles.Value) || !math.IsNaN(r.Counted.Value) || !math.IsNaN(r.CPU.Value) {
+		t.Errorf("figures of nowhere: %v Hz ± %v, %+v, %+v, %+v", r.CoreHz, r.Wander, r.Cycles, r.Counted, r.CPU)
 	}
 	if r := measureOne(t, s, s.work(1e3)); r.Verdict != stats.Trusted || !r.Estimate.Covers(1e3) {
 		t.Errorf("a microsecond: %+v %v", r.Estimate, r.Judgement)

@@ -19,6 +19,8 @@ type overhead struct {
 	// lookNs is in the CPU time of each sample and outside the timed region, with
 	// lookSpreadNs from the typical to a great one.
 	lookNs, lookSpreadNs float64
+	// counted is in the cycles that a hardware counter counts in each sample.
+	counted float64
 }
 
 // leastNs is the least that a sample can hold of the clock's cost.
@@ -43,17 +45,21 @@ func (s *Station) overhead() overhead {
 	o.clockNs, o.clockSE = meanOf(calm)
 	o.clockSE = math.Hypot(o.clockSE, s.Clock.AccuracyNs/math.Sqrt(6*float64(len(calm))))
 	o.jitterNs = jitter(calm, s.Clock.AccuracyNs)
-	looks := make([]float64, 0, emptyLooks)
+	looks, counted := make([]float64, 0, emptyLooks), make([]float64, 0, emptyLooks)
 	for range emptyLooks {
 		before := s.look()
+		cycles := s.counted()
 		start := s.Clock.Start()
 		nothing(0)
 		end := s.Clock.End()
+		counted = append(counted, float64(s.counted()-cycles))
 		after := s.look()
 		if use := after.Since(before); use.InvoluntarySwitches+use.VoluntarySwitches == 0 {
 			looks = append(looks, float64(use.CPUNs)-s.Clock.Ns(end-start))
 		}
 	}
+	slices.Sort(counted)
+	o.counted = stats.Quantile(counted, 0.5)
 	if len(looks) > 0 {
 		slices.Sort(looks)
 		o.lookNs = stats.Quantile(looks, 0.5)

@@ -21,6 +21,18 @@ type Result struct {
 	// CoreHz is the rate that the core had most of the time; NaN where it is not
 	// known.
 	CoreHz float64
+	// Wander is by how much the core's rate went up and down meanwhile, a standard
+	// deviation as a share; NaN where it is not known. The estimate holds at CoreHz: at
+	// another time a call that is bound by the core may take twice that share more or
+	// less, and as many cycles.
+	Wander float64
+	// Ticks is the same in ticks of the clock that it was measured with, which for a
+	// processor's counter are no cycles of the core.
+	Ticks stats.Estimate
+	// Counted are the cycles of the core that a hardware counter counted in user
+	// space, from the least to the K-th least sample; NaN where there is no counter.
+	// Cycles that pass while the core is halted, or in the kernel, are not in it.
+	Counted stats.Estimate
 	// Wall is what the source's scheme says by the clock alone, from its fastest
 	// sample to the K-th; WallClaim the error that it claims, (v_K - v_1)/v_1.
 	// The bounds are no confidence interval.
@@ -55,14 +67,16 @@ func (m *measurement) conclude(s *series) *Result {
 		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples,
 		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement(),
 		Estimate: unknown("ns", MinK), Cycles: unknown("cycles", MinK), CPU: unknown("ns", MinK), Wall: unknown("ns", MinK),
+		Ticks: unknown("ticks", MinK), Counted: unknown("cycles", MinK),
 		WallClaim: inf,
 	}
 	c := &conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples)}
 	r.from = c
-	r.CoreHz = c.speed.referenceHz
+	r.CoreHz, r.Wander = c.speed.referenceHz, c.speed.spread
 	c.screen()
 	c.publish()
 	c.infer()
+	c.Ticks = c.Estimate.Scaled(1/m.station.Clock.TickNs.Value, "ticks")
 	c.judge()
 	return r
 }
@@ -110,7 +124,7 @@ func (c *conclusion) screen() {
 
 // publish gives the figures of the source's scheme, and the CPU time.
 func (c *conclusion) publish() {
-	wall, cpu := NewBest(c.m.plan.K), NewBest(c.m.plan.K)
+	wall, cpu, counted := NewBest(c.m.plan.K), NewBest(c.m.plan.K), NewBest(c.m.plan.K)
 	n := float64(c.Calls)
 	for _, x := range c.Samples {
 		if x.N != c.Calls {
@@ -120,20 +134,26 @@ func (c *conclusion) publish() {
 			wall.Add((x.WallNs - c.m.overhead.clockNs) / n)
 		}
 		cpu.Add((float64(x.Use.CPUNs) - c.m.overhead.lookNs - c.m.overhead.clockNs) / n)
+		if !x.Migrated {
+			counted.Add((float64(x.Counted) - c.m.overhead.counted) / n)
+		}
 	}
-	c.Wall, c.WallClaim = fromBest(wall), wall.Claim()
+	c.Wall, c.WallClaim = fromBest(wall, "ns"), wall.Claim()
 	if c.m.station.Use != nil {
-		c.CPU = fromBest(cpu)
+		c.CPU = fromBest(cpu, "ns")
+	}
+	if c.m.station.Counted != nil {
+		c.Counted = fromBest(counted, "cycles")
 	}
 }
 
 // fromBest is the least, with the K-th least for an upper bound.
-func fromBest(b *Best) stats.Estimate {
+func fromBest(b *Best, unit string) stats.Estimate {
 	v := b.Values()
 	if len(v) == 0 {
-		return unknown("ns", MinK)
+		return unknown(unit, MinK)
 	}
-	return stats.Estimate{Value: v[0], Lo: v[0], Hi: v[len(v)-1], Unit: "ns", Statistic: MinK, N: len(v)}
+	return stats.Estimate{Value: v[0], Lo: v[0], Hi: v[len(v)-1], Unit: unit, Statistic: MinK, N: len(v)}
 }
 
 // infer makes the estimate, from three accepted samples on.
@@ -240,7 +260,7 @@ func (c *conclusion) blocked() stats.Estimate {
 		run.Add((x.RunNs - c.m.overhead.clockNs) / float64(x.N))
 		wall.Add((x.WallNs - c.m.overhead.clockNs) / float64(x.N))
 	}
-	e := fromBest(wall)
+	e := fromBest(wall, "ns")
 	clock := (c.m.station.Clock.AccuracyNs + c.m.overhead.clockNs - c.m.overhead.leastNs()) / float64(c.Calls)
 	e.Lo = math.Min(slices.Min(run.Values()), e.Value) - clock
 	e.Hi += clock

@@ -14,6 +14,9 @@ type Sample struct {
 	WallNs float64
 	// Use is what the kernel counted from just before to just after.
 	Use machine.ThreadUse
+	// Counted are cycles of the core by a hardware counter, those of reading the clock
+	// included; 0 where there is none.
+	Counted int64
 	// CoreHzBefore and CoreHzAfter are the core's rate just outside; NaN where it
 	// is not known.
 	CoreHzBefore, CoreHzAfter float64
@@ -79,9 +82,11 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 	x.CoreHzBefore = s.coreHz()
 	collections := s.collections()
 	before := s.look()
+	counted := s.counted()
 	start := s.Clock.Start()
 	subject.Run(n)
 	end := s.Clock.End()
+	x.Counted = s.counted() - counted
 	after := s.look()
 	x.Collections = s.collections() - collections
 	x.CoreHzAfter = s.coreHz()

@@ -21,6 +21,9 @@ type Station struct {
 	CoreHz func() float64
 	// CoreHzError is how far all that CoreHz says may be off, as a share.
 	CoreHzError float64
+	// Counted is how many cycles a hardware counter has counted of the thread in user
+	// space. It must not allocate. Nil where there is no counter.
+	Counted func() int64
 	// Spin spends some microseconds with steady instructions. Nil where nothing does:
 	// then neither can an outdated profile be noticed, nor a kernel that leaves
 	// interrupts out of CPU time.
@@ -50,6 +53,13 @@ func (s *Station) look() machine.ThreadUse {
 		return machine.ThreadUse{}
 	}
 	return use
+}
+
+func (s *Station) counted() int64 {
+	if s.Counted == nil {
+		return 0
+	}
+	return s.Counted()
 }
 
 func (s *Station) turns(long bool) {

@@ -7,9 +7,7 @@
 //	cd bench && go run ./kbest -ns 50,1e3,1e5,1e6,1e7,1e8,1e9 -load 11 -repetitions 1
 //
 // The truth is taken afresh before and after each measurement, from batches so
-// short that most escape every disturbance. The core's rate may be another by then: a
-// result that names the rate at which it holds is also held against the truth at that
-// rate, the chain's cycles over it.
+// short that most escape every disturbance.
 package main
 
 import (
@@ -83,7 +81,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		for _, p := range peers {
 			if r, ok := rows[p.name]; ok {
 				r.print(w, p.name)
-				for _, also := range []*row{r.atRate, r.cycles, r.wall} {
+				for _, also := range []*row{r.cycles, r.wall} {
 					if len(also.values) > 0 {
 						also.print(w, also.of)
 					}
@@ -131,7 +129,7 @@ func (e experiment) measure(ns float64, repetitions int, only string) map[string
 				continue
 			}
 			if rows[p.name] == nil {
-				rows[p.name] = &row{unit: "ns", atRate: &row{of: "at the core rate that it names", unit: "ns"}, cycles: &row{of: "in cycles", unit: "cycles"}, wall: &row{of: "its samples, as the source has it", unit: "ns"}}
+				rows[p.name] = &row{unit: "ns", cycles: &row{of: "in cycles", unit: "cycles"}, wall: &row{of: "its samples, as the source has it", unit: "ns"}}
 			}
 			before, cyclesBefore := work.Truth(truthTime)
 			start := time.Now()
@@ -142,11 +140,7 @@ func (e experiment) measure(ns float64, repetitions int, only string) map[string
 			if a.wall != nil {
 				rows[p.name].wall.add(*a.wall, (before+after)/2, took)
 			}
-			cycles := (cyclesBefore + cyclesAfter) / 2
-			if a.coreHz > 0 && cycles > 0 {
-				rows[p.name].atRate.add(a, cycles/a.coreHz*1e9, took)
-			}
-			if a.cycles != nil && cycles > 0 {
+			if cycles := (cyclesBefore + cyclesAfter) / 2; a.cycles != nil && cycles > 0 {
 				rows[p.name].cycles.add(*a.cycles, cycles, took)
 			}
 		}
@@ -161,8 +155,6 @@ type answer struct {
 	lo, hi   float64
 	interval bool
 	verdict  stats.Verdict
-	// coreHz is the rate of the core at which that holds; 0 where the peer names none.
-	coreHz float64
 	// cycles is the same in cycles of the core, which hold at any rate of it; nil where
 	// the peer gives none.
 	cycles *answer
@@ -177,7 +169,7 @@ type row struct {
 	interval                              bool
 	unit                                  string
 	of                                    string
-	atRate, cycles, wall                  *row // the truth at its core rate; what it said in cycles, and by the wall clock
+	cycles, wall                          *row // what it said in cycles, and by the wall clock
 }
 
 func (r *row) add(a answer, truth float64, took time.Duration) {

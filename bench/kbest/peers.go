@@ -62,7 +62,6 @@ func (e experiment) kbest(f func(), noise machine.Noise) answer {
 		return answer{ns: e.Value, lo: e.Lo, hi: e.Hi, interval: true, verdict: r.Verdict}
 	}
 	a := of(r.Estimate)
-	a.coreHz = r.CoreHz
 	if r.Cycles.Value > 0 {
 		cycles := of(r.Cycles)
 		a.cycles = &cycles
