@@ -7,7 +7,8 @@
 //	cd bench && go run ./kbest -ns 50,1e3,1e5,1e6,1e7,1e8,1e9 -load 11 -repetitions 1
 //
 // The truth is taken afresh before and after each measurement, from batches so
-// short that most escape every disturbance.
+// short that most escape every disturbance; it lies between the two, since the core's
+// rate moves.
 package main
 
 import (
@@ -136,11 +137,11 @@ func (e experiment) measure(ns float64, repetitions int, only string) map[string
 			a := p.measure(e, work.Do)
 			took := time.Since(start)
 			after, cyclesAfter := work.Truth(truthTime)
-			rows[p.name].add(a, (before+after)/2, took)
+			rows[p.name].add(a, between(before, after), took)
 			if a.wall != nil {
-				rows[p.name].wall.add(*a.wall, (before+after)/2, took)
+				rows[p.name].wall.add(*a.wall, between(before, after), took)
 			}
-			if cycles := (cyclesBefore + cyclesAfter) / 2; a.cycles != nil && cycles > 0 {
+			if cycles := between(cyclesBefore, cyclesAfter); a.cycles != nil && cycles.lo > 0 {
 				rows[p.name].cycles.add(*a.cycles, cycles, took)
 			}
 		}
@@ -162,6 +163,13 @@ type answer struct {
 	wall *answer
 }
 
+// truth lies between what was found before and after the measurement.
+type truth struct{ lo, hi float64 }
+
+func between(before, after float64) truth { return truth{min(before, after), max(before, after)} }
+
+func (t truth) middle() float64 { return (t.lo + t.hi) / 2 }
+
 // row is all that a peer said of one work.
 type row struct {
 	truths, values, errors, widths, times []float64
@@ -172,14 +180,15 @@ type row struct {
 	cycles, wall                          *row // what it said in cycles, and by the wall clock
 }
 
-func (r *row) add(a answer, truth float64, took time.Duration) {
-	r.truths, r.values = append(r.truths, truth), append(r.values, a.ns)
-	r.errors = append(r.errors, math.Abs(a.ns/truth-1))
+// add counts an answer. It covers the truth where its interval meets that of the truth.
+func (r *row) add(a answer, t truth, took time.Duration) {
+	r.truths, r.values = append(r.truths, t.middle()), append(r.values, a.ns)
+	r.errors = append(r.errors, math.Abs(a.ns/t.middle()-1))
 	r.times = append(r.times, took.Seconds())
 	if a.interval {
 		r.interval = true
-		r.widths = append(r.widths, (a.hi-a.lo)/2/truth)
-		if a.lo <= truth && truth <= a.hi {
+		r.widths = append(r.widths, (a.hi-a.lo)/2/t.middle())
+		if a.lo <= t.hi && t.lo <= a.hi {
 			r.covered++
 		}
 		if a.verdict == stats.Trusted {

@@ -52,8 +52,8 @@ func TestRunRefuses(t *testing.T) {
 // What is counted of the answers: an answer of 101 to 100 is off by 1 %.
 func TestRow(t *testing.T) {
 	var r row
-	r.add(answer{ns: 101, lo: 99, hi: 103, interval: true, verdict: stats.Trusted}, 100, time.Second)
-	r.add(answer{ns: 98, lo: 97, hi: 99, interval: true, verdict: stats.Suspect}, 100, time.Second)
+	r.add(answer{ns: 101, lo: 99, hi: 103, interval: true, verdict: stats.Trusted}, truth{100, 100}, time.Second)
+	r.add(answer{ns: 98, lo: 97, hi: 99, interval: true, verdict: stats.Suspect}, truth{99.5, 100.5}, time.Second)
 	if r.covered != 1 || r.trusted != 1 || math.Abs(r.errors[0]-0.01) > 1e-9 || math.Abs(r.errors[1]-0.02) > 1e-9 || math.Abs(r.widths[1]-0.01) > 1e-9 {
 		t.Errorf("%+v", r)
 	}
