@@ -18,14 +18,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"chronoscope/bench/internal/rivals"
+	"chronoscope/bench/internal/onecpu"
+	"chronoscope/internal/load"
 	"chronoscope/kbest"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
 func main() {
-	rivals.Serve()
+	load.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
@@ -46,7 +47,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if *bytes < 4096 || *bytes > 1<<30 || *ints < 1 || *ints > 1<<28 {
 		return fmt.Errorf("-bytes %d -ints %d: choose 4096 to 2^30 bytes and 1 to 2^28 integers", *bytes, *ints)
 	}
-	if done, err := rivals.Confine(ctx, *cpu, args, stdout); done {
+	if done, err := onecpu.Confine(ctx, *cpu, args, stdout); done {
 		return err
 	}
 	restore, err := machine.Pin([]int{*cpu})
@@ -163,8 +164,8 @@ const (
 func printSums(ctx context.Context, w io.Writer, ints int) error {
 	numbers := make([]int32, ints)
 	fmt.Fprintf(w, "Figure 9.12: the sum of %d integers, %d times, by the wall clock\tleast\tmedian\tgreatest\tgreatest over least (source: 1.1 at both loads)\n", ints, executions)
-	for _, load := range []int{1, 1 + others} {
-		stop, err := rivals.Start(load - 1)
+	for _, count := range []int{1, 1 + others} {
+		rivals, err := load.Start(ctx, count-1, load.Registers, nil)
 		if err != nil {
 			return err
 		}
@@ -178,9 +179,9 @@ func printSums(ctx context.Context, w io.Writer, ints int) error {
 			kbest.Keep(sum)
 			times = append(times, float64(time.Since(start))/1e6)
 		}
-		stop()
+		rivals.Stop()
 		slices.Sort(times)
-		fmt.Fprintf(w, "load %d\t%.3f ms\t%.3f\t%.3f\t%.2f\n", load, times[0], stats.Quantile(times, 0.5), times[executions-1], times[executions-1]/times[0])
+		fmt.Fprintf(w, "load %d\t%.3f ms\t%.3f\t%.3f\t%.2f\n", count, times[0], stats.Quantile(times, 0.5), times[executions-1], times[executions-1]/times[0])
 	}
 	fmt.Fprintln(w)
 	return ctx.Err()

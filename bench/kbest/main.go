@@ -26,14 +26,15 @@ import (
 	"time"
 
 	"chronoscope/bench/internal/chain"
-	"chronoscope/bench/internal/rivals"
+	"chronoscope/bench/internal/onecpu"
+	"chronoscope/internal/load"
 	"chronoscope/kbest"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
 func main() {
-	rivals.Serve()
+	load.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
@@ -45,7 +46,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("kbest", flag.ContinueOnError)
 	list := flags.String("ns", "100,1e7", "lengths of the work in nanoseconds")
-	load := flags.Int("load", 1, "processes that want the CPU, this one among them")
+	count := flags.Int("load", 1, "processes that want the CPU, this one among them")
 	repetitions := flags.Int("repetitions", 10, "measurements by each of the peers")
 	cpu := flags.Int("cpu", 0, "CPU to measure on")
 	watch := flags.Duration("watch", 150*time.Millisecond, "how long the CPU's noise is watched, of running time")
@@ -58,10 +59,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *load < 1 || *load > 64 || *repetitions < 1 || *trials < 3 || *trials > 256 {
-		return fmt.Errorf("-load %d -repetitions %d -trials %d: choose a load of 1 to 64, 1 repetition or more and 3 to 256 trials", *load, *repetitions, *trials)
+	if *count < 1 || *count > 64 || *repetitions < 1 || *trials < 3 || *trials > 256 {
+		return fmt.Errorf("-load %d -repetitions %d -trials %d: choose a load of 1 to 64, 1 repetition or more and 3 to 256 trials", *count, *repetitions, *trials)
 	}
-	if done, err := rivals.Confine(ctx, *cpu, args, stdout); done {
+	if done, err := onecpu.Confine(ctx, *cpu, args, stdout); done {
 		return err
 	}
 	restore, err := machine.Pin([]int{*cpu})
@@ -69,14 +70,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer func() { _ = restore() }()
-	stop, err := rivals.Start(*load - 1)
+	rivals, err := load.Start(ctx, *count-1, load.Registers, nil)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	e := experiment{ctx: ctx, load: *load, cpu: *cpu, watch: *watch, trials: *trials}
+	defer rivals.Stop()
+	e := experiment{ctx: ctx, load: *count, cpu: *cpu, watch: *watch, trials: *trials}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "load %d, %d repetitions\ttruth\tvalue\terror: median\tworst\thalf-width\tcovers\ttrusted\ttime: median\t\n", *load, *repetitions)
+	fmt.Fprintf(w, "load %d, %d repetitions\ttruth\tvalue\terror: median\tworst\thalf-width\tcovers\ttrusted\ttime: median\t\n", *count, *repetitions)
 	for _, ns := range lengths {
 		rows := e.measure(ns, *repetitions, *only)
 		for _, p := range peers {

@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"chronoscope/bench/internal/rivals"
+	"chronoscope/bench/internal/onecpu"
+	"chronoscope/internal/load"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
 func TestMain(m *testing.M) {
-	rivals.Serve()
-	os.Setenv(rivals.OnOneCPU, "1") // as far as the test's own thread goes
+	load.Serve()
+	os.Setenv(onecpu.Marker, "1") // as far as the test's own thread goes
 	os.Exit(m.Run())
 }
 

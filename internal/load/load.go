@@ -1,0 +1,130 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"chronoscope/machine"
+)
+
+// Load is a number of competitors that run until Stop.
+type Load struct {
+	competitors []*competitor
+}
+
+// competitor is one of them.
+type competitor struct {
+	command *exec.Cmd
+	input   io.Closer // its end is this one's end
+	ended   chan struct{}
+	asked   atomic.Bool // to end
+}
+
+// Start starts n competitors of a kind on cpus; none are all that this thread may use. It
+// returns when each of them has begun. When ctx ends, they do.
+//
+// The error says how many could be started; none of them is left then.
+func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
+	if _, err := ParseKind(string(kind)); err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, fmt.Errorf("load: %d competitors: choose 0 or more", n)
+	}
+	if len(cpus) > 0 { // children take over the CPUs of the thread that starts them
+		restore, err := machine.Pin(cpus)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = restore() }()
+	} else {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	l := &Load{}
+	for i := range n {
+		c, err := start(ctx, kind)
+		if err != nil {
+			l.Stop()
+			return nil, fmt.Errorf("load: %d of %d competitors were started, then: %w: choose fewer, or allow more processes (ulimit -u)", i, n, err)
+		}
+		l.competitors = append(l.competitors, c)
+	}
+	return l, nil
+}
+
+func start(ctx context.Context, kind Kind) (*competitor, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	// A second thread watches the pipe while the first one competes.
+	command := exec.CommandContext(ctx, self)
+	command.Env = append(os.Environ(), marker+"="+string(kind), "GOMAXPROCS=2", "GOGC=off")
+	input, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	c := &competitor{command: command, input: input, ended: make(chan struct{})}
+	_, err = io.ReadFull(output, make([]byte, 1))
+	go func() {
+		defer close(c.ended)
+		_ = command.Wait()
+	}()
+	if err != nil {
+		c.stop()
+		return nil, errors.Join(errors.New("a competitor ended before it began"), ctx.Err())
+	}
+	return c, nil
+}
+
+func (c *competitor) stop() {
+	if c.asked.Swap(true) {
+		return
+	}
+	_ = c.input.Close()
+	_ = c.command.Process.Kill()
+	<-c.ended
+}
+
+// Lost is how many competitors ended though nobody asked them to: then the CPUs were
+// less busy than they should have been.
+func (l *Load) Lost() int {
+	n := 0
+	for _, c := range l.competitors {
+		select {
+		case <-c.ended:
+			if !c.asked.Load() {
+				n++
+			}
+		default:
+		}
+	}
+	return n
+}
+
+// Stop ends all of them, and returns when they are gone. It may be called twice.
+func (l *Load) Stop() {
+	var all sync.WaitGroup
+	for _, c := range l.competitors {
+		all.Go(c.stop)
+	}
+	all.Wait()
+}

@@ -1,0 +1,177 @@
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/internal/load"
+	"chronoscope/machine"
+)
+
+const starter = "LOAD_TEST_STARTER"
+
+// TestMain plays the competitors, and a program that starts some and is then killed.
+func TestMain(m *testing.M) {
+	load.Serve()
+	if os.Getenv(starter) != "" {
+		os.Unsetenv(starter)
+		if _, err := load.Start(context.Background(), 3, load.Registers, nil); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("started")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// children are the processes that a process has started and that still run.
+func children(t *testing.T, parent int) (running []int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(files) == 0 {
+		t.Skip("no /proc here")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) || fields[0] == "Z" {
+			continue
+		}
+		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		running = append(running, id)
+	}
+	return running
+}
+
+func gone(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || bytes.Contains(text, []byte(") Z "))
+}
+
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 1000 {
+		if done() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error(what)
+}
+
+// All kinds start, run where they should, and end.
+func TestStart(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	last := cpus[len(cpus)-1]
+	for _, kind := range load.Kinds {
+		l, err := load.Start(t.Context(), 2, kind, []int{last})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running := children(t, os.Getpid())
+		if len(running) != 2 {
+			t.Errorf("%s: %d run", kind, len(running))
+		}
+		for _, id := range running {
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+			if want := fmt.Sprintf("Cpus_allowed_list:\t%d\n", last); !strings.Contains(string(status), want) {
+				t.Errorf("%s: it may run on other CPUs than %d", kind, last)
+			}
+		}
+		if l.Lost() != 0 {
+			t.Errorf("%s: %d lost", kind, l.Lost())
+		}
+		l.Stop()
+		l.Stop()
+		if left := children(t, os.Getpid()); len(left) > 0 || l.Lost() != 0 {
+			t.Errorf("%s: %v are left, %d lost", kind, left, l.Lost())
+		}
+	}
+	if now, _ := machine.Affinity(); len(now) != len(cpus) {
+		t.Errorf("this thread is left on %v", now)
+	}
+}
+
+// A competitor that somebody else kills is noticed.
+func TestLost(t *testing.T) {
+	l, err := load.Start(t.Context(), 2, load.Sleeping, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Stop()
+	p, _ := os.FindProcess(children(t, os.Getpid())[0])
+	p.Kill()
+	await(t, "the loss is not noticed", func() bool { return l.Lost() == 1 })
+}
+
+// They end with the context, and with the process that started them, killed or not.
+func TestEndOfTheStarter(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := load.Start(ctx, 2, load.Registers, nil); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	await(t, "they outlive the context", func() bool { return len(children(t, os.Getpid())) == 0 })
+
+	program := exec.Command(os.Args[0])
+	program.Env = append(os.Environ(), starter+"=1")
+	output, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(output, make([]byte, len("started\n"))); err != nil {
+		t.Fatal(err)
+	}
+	competitors := children(t, program.Process.Pid)
+	program.Process.Kill()
+	program.Wait()
+	if len(competitors) != 3 {
+		t.Errorf("%d competitors ran", len(competitors))
+	}
+	for _, id := range competitors {
+		await(t, "a competitor outlives its killed starter", func() bool { return gone(id) })
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	if _, err := load.Start(t.Context(), 1, "loud", nil); err == nil || !strings.Contains(err.Error(), "registers, memory, sleeping, forking") {
+		t.Errorf("%v", err)
+	}
+	if _, err := load.Start(t.Context(), -1, load.Memory, nil); err == nil || !strings.Contains(err.Error(), "0 or more") {
+		t.Errorf("%v", err)
+	}
+	var unbound *machine.AffinityError
+	if _, err := load.Start(t.Context(), 1, load.Memory, []int{4000}); !errors.As(err, &unbound) && !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := load.Start(ctx, 1, load.Memory, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	none, err := load.Start(t.Context(), 0, load.Memory, nil)
+	if err != nil || none.Lost() != 0 {
+		t.Errorf("%v", err)
+	}
+	none.Stop()
+}
