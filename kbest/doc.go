@@ -17,7 +17,8 @@
 // slow way that the work itself takes in every sample.
 //
 // Times are those at the rate that the core had most of the time, which the result
-// names; cycles hold for any.
+// names; how far the rate wandered is in their intervals. Cycles, and ratios of subjects
+// that were measured in turn, hold for any.
 //
 // [Measure] is the plain way. A [Station] with [Station.Measure] measures several
 // subjects in turn, so that drift hits all alike.

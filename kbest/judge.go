@@ -35,6 +35,8 @@ func (c *conclusion) judge() {
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
 		c.Lower(stats.Unusable, "the interval is as wide as %s: the samples contradict one another, or the clock is too coarse", c.width())
+	case width > wideShare && c.meanwhile <= wideShare:
+		c.Lower(stats.Suspect, "the core's rate wandered by %.2g %%, up and down: fix its frequency", 100*c.speed.spread)
 	case width > wideShare:
 		c.Lower(stats.Suspect, "the interval is %s wide: more trials, or a calmer machine, narrow it", c.width())
 	}
@@ -79,7 +81,7 @@ func (c *conclusion) judgeSamples() {
 	if !c.noise().Known() && typical > escapeNs && !c.blocks {
 		c.Lower(stats.Suspect, "what interrupts this CPU is not known, and samples of %v are long enough for it: record its activity first", time.Duration(typical))
 	}
-	if by := c.drift(); math.Abs(by) > math.Max(leastDrift, 3*c.Estimate.RelativeHalfWidth()) {
+	if by := c.drift(); math.Abs(by) > math.Max(leastDrift, 3*c.meanwhile) {
 		c.Lower(stats.Suspect, "later samples take %+.2g %% more than earlier ones: the work, or what slows it, changes as time goes by", 100*by)
 	}
 	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {

@@ -107,7 +107,7 @@ func (m *measurement) run(ctx context.Context) {
 // suffices reports that the subject is known as well as the plan asks for.
 func (m *measurement) suffices(s *series) bool {
 	r := m.conclude(s)
-	return r.Verdict == stats.Trusted && r.Estimate.RelativeHalfWidth() <= m.plan.Precision &&
+	return r.Verdict == stats.Trusted && r.from.meanwhile <= m.plan.Precision &&
 		(r.Converged || r.Estimate.Statistic != MinK)
 }
 

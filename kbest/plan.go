@@ -24,8 +24,9 @@ type Plan struct {
 	// before the call returns: what never returns is never measured, and belongs
 	// into a process of its own.
 	CallLimit time.Duration
-	// Precision ends the measurement of a subject early: half the width of the
-	// interval, as a share of the value.
+	// Precision ends the measurement of a subject early: half the width of the interval,
+	// as a share of the value, without the part that no trial narrows, the core's rate at
+	// another time ([Result.Wander]).
 	Precision float64
 	// Seed fixes every random choice.
 	Seed uint64

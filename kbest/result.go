@@ -12,8 +12,9 @@ import (
 // Result is what is known of one subject. Its times are per call.
 type Result struct {
 	Name string
-	// Estimate is the time of one call on a machine of its own, in nanoseconds,
-	// with the core at CoreHz.
+	// Estimate is the time of one call on a machine of its own, in nanoseconds, at the
+	// rate that the core has here: the value is at CoreHz, and the interval holds what a
+	// core that wanders as this one did makes of it.
 	Estimate stats.Estimate
 	// Cycles is the same in cycles of the core. Its bounds and value are NaN where
 	// the core's rate is not known.
@@ -22,9 +23,8 @@ type Result struct {
 	// known.
 	CoreHz float64
 	// Wander is by how much the core's rate went up and down meanwhile, a standard
-	// deviation as a share; NaN where it is not known. The estimate holds at CoreHz: at
-	// another time a call that is bound by the core may take twice that share more or
-	// less, and as many cycles.
+	// deviation as a share; NaN where it is not known. Twice that is in the interval of
+	// the time, whatever the number of trials, and not in that of the cycles.
 	Wander float64
 	// Ticks is the same in ticks of the clock that it was measured with, which for a
 	// processor's counter are no cycles of the core.
@@ -70,7 +70,7 @@ func (m *measurement) conclude(s *series) *Result {
 		Ticks: unknown("ticks", MinK), Counted: unknown("cycles", MinK),
 		WallClaim: inf,
 	}
-	c := &conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples)}
+	c := &conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples), meanwhile: nan}
 	r.from = c
 	r.CoreHz, r.Wander = c.speed.referenceHz, c.speed.spread
 	c.screen()
@@ -92,6 +92,9 @@ type conclusion struct {
 	full, half []*Sample
 	// contradicts is by what factor more is lost than the profile says.
 	contradicts float64
+	// meanwhile is half the width of the interval, as a share, without what the core's
+	// rate may be at another time: what more trials can narrow.
+	meanwhile float64
 }
 
 // screen corrects, rejects and sorts the samples.
@@ -207,6 +210,11 @@ const escapeNs = 200e3
 // each batch, unknown noise, and the empty loop.
 func (c *conclusion) widen(runNs float64) {
 	e := &c.Estimate
+	defer func() {
+		if math.IsNaN(c.meanwhile) {
+			c.meanwhile = e.RelativeHalfWidth()
+		}
+	}()
 	if rate := c.m.station.Clock.TickNs.RelativeHalfWidth(); rate > 0 {
 		e.Lo -= rate * e.Value
 		e.Hi += rate * e.Value
@@ -223,13 +231,18 @@ func (c *conclusion) widen(runNs float64) {
 		e.Hi -= loop.Lo
 	}
 	if hz := c.speed.referenceHz; hz > 0 {
-		e.Lo -= 2 * c.speed.standardError * e.Value
-		e.Hi += 2 * c.speed.standardError * e.Value
-		off := c.m.station.CoreHzError
-		c.Cycles = e.Scaled(hz/1e9, "cycles")
-		c.Cycles.Lo -= off * c.Cycles.Value
-		c.Cycles.Hi += off * c.Cycles.Value
+		c.Cycles = widened(e.Scaled(hz/1e9, "cycles"), 2*c.speed.standardError+c.m.station.CoreHzError)
+		*e = widened(*e, 2*c.speed.standardError)
+		c.meanwhile = e.RelativeHalfWidth()
+		*e = widened(*e, 2*c.speed.spread)
 	}
+}
+
+// widened is an estimate whose interval is wider by a share of its value on either side.
+func widened(e stats.Estimate, share float64) stats.Estimate {
+	e.Lo -= share * e.Value
+	e.Hi += share * e.Value
+	return e
 }
 
 // fixedNs is what each trial takes beyond its calls and the clock, as batches of
