@@ -1,0 +1,47 @@
+package meter
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Limits of the measurement of a clock's cost.
+const (
+	costBatches = 16
+	costCalls   = 64
+)
+
+// costOf is what an interval around nothing shows, on average: the end of the
+// reading that opens it and the beginning of the one that closes it. That is
+// the time from one reading to the next where readings follow one another. It is at
+// least the fastest of several batches of readings, and at most what a whole pair
+// of Start and Stop takes; code that has to fetch the clock into its caches first
+// pays more.
+func costOf(source Source) stats.Estimate {
+	if source.costNs != nil {
+		return *source.costNs
+	}
+	probe := &Meter{source: source, oneIn: 1, shards: newShards(source.eachCall)}
+	probe.begun = probe.now()
+	probe.ledger.open(probe.begun)
+	var readings, pairs []float64
+	for range costBatches {
+		readings = append(readings, perCallNs(source.fine, func() { source.clock.Read() }))
+		pairs = append(pairs, perCallNs(source.fine, func() { probe.Stop(probe.Start()) }))
+	}
+	value := stats.Median(readings)
+	return stats.Estimate{
+		Value: value, Lo: slices.Min(readings), Hi: math.Max(value, stats.Median(pairs)),
+		Unit: "ns", Statistic: "median", N: costBatches,
+	}
+}
+
+func perCallNs(fine func() int64, call func()) float64 {
+	start := fine()
+	for range costCalls {
+		call()
+	}
+	return float64(fine()-start) / costCalls
+}

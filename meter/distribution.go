@@ -1,0 +1,57 @@
+package meter
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// A distribution's buckets are log-linear: each power of two is cut into 16 equal
+// ones, so that no bucket is wider than a sixteenth of its values, and values below
+// 32 have one each. What is 2^44 ticks or longer goes to the last.
+const (
+	perOctaveBits = 4
+	buckets       = 41 << perOctaveBits
+)
+
+// distribution counts calls by their length in ticks.
+type distribution [buckets]atomic.Uint64
+
+// time books a call that was timed by itself.
+func (s *shard) time(ticks int64) {
+	if ticks < 0 {
+		s.backward.Add(1)
+		return
+	}
+	s.distribution[bucketOf(uint64(ticks))].Add(1)
+	s.ticks.Add(uint64(ticks))
+}
+
+func bucketOf(ticks uint64) int {
+	octave := max(bits.Len64(ticks)-perOctaveBits-1, 0)
+	return min(octave<<perOctaveBits+int(ticks>>octave), buckets-1)
+}
+
+// bucketFrom is the least value of a bucket, and what comes after its greatest.
+func bucketFrom(bucket int) (from, to uint64) {
+	octave := max(bucket>>perOctaveBits-1, 0)
+	from = uint64(bucket-octave<<perOctaveBits) << octave
+	return from, from + 1<<octave
+}
+
+// lengths adds up the calls by their length, cut behind the last that is not zero.
+func (s *shards) lengths() []uint64 {
+	sums := make([]uint64, buckets)
+	used := 0
+	for i := range s.all {
+		if s.all[i].distribution == nil {
+			return nil
+		}
+		for bucket := range sums {
+			sums[bucket] += s.all[i].distribution[bucket].Load()
+			if sums[bucket] > 0 {
+				used = max(used, bucket+1)
+			}
+		}
+	}
+	return sums[:used]
+}

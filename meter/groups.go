@@ -1,0 +1,73 @@
+package meter
+
+// Groups are sums over groups of calls, each from one edge that calls saw to the
+// next: of its calls n, of the ticks t that these saw, and of the ticks g of the
+// clock from the one edge to the other.
+type Groups struct {
+	Count        uint64  `json:"count"`
+	CallsSquared float64 `json:"calls_squared"` // sum of n^2
+	CallsTicks   float64 `json:"calls_ticks"`   // sum of n t
+	TicksSquared float64 `json:"ticks_squared"` // sum of t^2
+	// Where the calls of a group are spread evenly over its ticks, these are the
+	// first two sums over single ticks.
+	CallsSquaredSpread float64 `json:"calls_squared_spread"` // sum of n^2/g
+	CallsTicksSpread   float64 `json:"calls_ticks_spread"`   // sum of n t/g
+}
+
+func (g *Groups) add(calls, ticks uint64, elapsed float64) {
+	if calls == 0 && ticks == 0 {
+		return
+	}
+	n, t, elapsed := float64(calls), float64(ticks), max(elapsed, 1)
+	g.merge(Groups{1, n * n, n * t, t * t, n * n / elapsed, n * t / elapsed})
+}
+
+func (g *Groups) merge(other Groups) {
+	g.Count += other.Count
+	g.CallsSquared += other.CallsSquared
+	g.CallsTicks += other.CallsTicks
+	g.TicksSquared += other.TicksSquared
+	g.CallsSquaredSpread += other.CallsSquaredSpread
+	g.CallsTicksSpread += other.CallsTicksSpread
+}
+
+// variance is that of the sum of all ticks about its expectation, mean per call:
+// the variance of a ratio over clusters (Cochran, Sampling Techniques, 3rd ed.,
+// sections 6.3 and 9A.2), where perCall would be the variance if calls were
+// independent of one another.
+//
+// Single ticks as clusters bound it well where many calls share a tick, and far too
+// widely where one call takes many. Groups as they are hold in both cases, but where
+// groups are few they say little; they count where they show that calls depend on
+// one another.
+func (g *Groups) variance(mean, perCall float64) float64 {
+	if g.Count < 2 {
+		return perCall
+	}
+	few := float64(g.Count) / float64(g.Count-1)
+	whole := few * g.squares(mean)
+	spread := few * (g.TicksSquared - 2*mean*g.CallsTicksSpread + mean*mean*g.CallsSquaredSpread)
+	return min(spread, max(perCall, whole))
+}
+
+// squares is the sum of (t - mean n)^2.
+func (g *Groups) squares(mean float64) float64 {
+	return g.TicksSquared - 2*mean*g.CallsTicks + mean*mean*g.CallsSquared
+}
+
+// Batches are of batchGroups groups, and count where there are fewestBatches.
+const (
+	batchGroups   = 32
+	fewestBatches = 30
+)
+
+// ofBatches is the variance as groups that followed one another show it together:
+// where work has a rhythm of its own, beside the tick's, what neighbouring edges see
+// is not independent (the method of batch means; Law, Simulation Modeling and
+// Analysis, 5th ed., section 9.5.3). It is 0 where there are too few to tell.
+func (g *Groups) ofBatches(mean float64) float64 {
+	if g.Count < fewestBatches {
+		return 0
+	}
+	return g.squares(mean) * float64(batchGroups*g.Count) / float64(batchGroups*g.Count-batchGroups)
+}

@@ -1,0 +1,81 @@
+package meter
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// Limits of what passes without a word.
+const (
+	// raggedShare of the calls that saw the clock move may have seen it move by no
+	// whole tick.
+	raggedShare = 0.01
+	// rateError is how far the clock may stray from Go's monotonic clock, and
+	// rateTicks how many ticks it takes to tell.
+	rateError = 0.01
+	rateTicks = 1000
+)
+
+// judge adds the verdict, its reasons and the caveats.
+func (r *Report) judge(parts []Part) {
+	if r.Measured == 0 {
+		r.Lower(stats.Unusable, "no call was measured")
+	}
+	for _, p := range parts {
+		if p.Lengths == nil {
+			p.judgeEdges(&r.Judgement)
+			r.Caveats = append(r.Caveats, p.coarseCaveats()...)
+		}
+		p.judgeFaults(&r.Judgement)
+	}
+	if r.Measured < r.Calls {
+		r.Caveats = append(r.Caveats, fmt.Sprintf("%d of %d calls were measured, and stand for all", r.Measured, r.Calls))
+	}
+}
+
+// judgeEdges judges what rests on the edges of a coarse clock.
+func (p Part) judgeEdges(j *stats.Judgement) {
+	if p.Edges < fewEdges && p.Measured > 0 {
+		j.Lower(stats.Suspect, "%d of %d calls saw an edge of %s: that bounds the mean, but hardly tells it; wait for %d and more (1,000 for some 6 %%, 10,000 for 2 %%)",
+			p.Edges, p.Measured, p.Clock, fewEdges)
+	}
+	if float64(p.Faults.Between) > raggedShare*float64(p.Edges+p.Faults.Between) {
+		j.Lower(stats.Unusable, "in %d calls %s did not move by a whole number of ticks of %g ns: its tick is another; give the right one, or use meter.Counter where it is finer",
+			p.Faults.Between, p.Clock, p.TickNs)
+	}
+	if found, ok := p.Phases.locked(); ok {
+		j.Lower(stats.Suspect, "phase lock: the calls keep to %d place(s) in the tick of %s, so that the mean may be off by up to %.0f %% and more than its interval says; let calls start at random times, or time them with a fine clock (meter.Counter)",
+			found.places, p.Clock, 100*found.bias)
+	}
+	if rate := p.ElapsedTicks * p.TickNs / p.ElapsedNs; p.ElapsedNs > rateTicks*p.TickNs && math.Abs(rate-1) > rateError {
+		j.Lower(stats.Suspect, "%s ran at %.3f of its rate beside Go's monotonic clock: it was set, its tick is another, or whoever advances it does not come to it", p.Clock, rate)
+	}
+}
+
+// judgeFaults speaks of what was counted as a fault.
+func (p Part) judgeFaults(j *stats.Judgement) {
+	f := p.Faults
+	if f.Foreign > 0 {
+		j.Lower(stats.Suspect, "%d times Stop was called for what this meter had not started; they were left out", f.Foreign)
+	}
+	if f.Backward > 0 {
+		j.Lower(stats.Suspect, "in %d calls %s went back; they were left out", f.Backward, p.Clock)
+	}
+	if f.Steps > 0 {
+		j.Lower(stats.Suspect, "%s was set %d time(s), and %d calls in progress were left out; use a monotonic clock", p.Clock, f.Steps, f.Stepped)
+	}
+}
+
+// coarseCaveats are those of the method (Falco 2009).
+func (p Part) coarseCaveats() []string {
+	caveats := []string{fmt.Sprintf("%s ticks every %g ns: mean and total are all that it can tell", p.Clock, p.TickNs)}
+	if p.Phases.Count < fewestPhases {
+		caveats = append(caveats, fmt.Sprintf("too few calls for a look at phase lock: %d ticks with a look, %d needed", p.Phases.Count, fewestPhases))
+	}
+	if p.Vouched != "" {
+		caveats = append(caveats, fmt.Sprintf("that %s is unbiased is the caller's word: %s", p.Clock, p.Vouched))
+	}
+	return caveats
+}

@@ -1,0 +1,99 @@
+package meter
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// moment is where the meter's clock and the finer one stood at one time.
+type moment struct {
+	reading int64
+	fineNs  int64
+}
+
+func (m *Meter) now() moment { return moment{m.source.clock.Read(), m.source.fine()} }
+
+// ledger closes a group of calls at each edge that the calls see. Calls around one
+// edge are not independent: where one of them is in progress another one is not,
+// on the same processor, or is too, where several work on one request. What groups
+// differ by from one another holds all of that.
+//
+// It is kept by whoever sees an edge first. Nobody waits for it: to close fewer
+// groups makes the groups longer, and no sum wrong.
+type ledger struct {
+	mutex   sync.Mutex
+	last    atomic.Int64 // reading of the last look
+	seen    moment       // at the last look
+	closed  Groups
+	batches Groups // of batchGroups groups each
+	// What had been counted, and where the clock stood, when the last batch was closed.
+	batchMeasured, batchTicks uint64
+	batchReading              int64
+	// A call that started at stepBefore or earlier and ended at stepAfter or later
+	// was in progress while the clock was set.
+	stepBefore, stepAfter atomic.Int64
+	steps                 uint64
+	// measured and ticks had been counted when the last group was closed.
+	measured, ticks uint64
+}
+
+func (l *ledger) open(begun moment) {
+	l.seen = begun
+	l.batchReading = begun.reading
+	l.last.Store(begun.reading)
+	l.stepBefore.Store(math.MinInt64)
+	l.stepAfter.Store(math.MaxInt64)
+}
+
+// look is called for a call that has seen an edge, before that call is counted.
+// It reports whether the clock was set during the call.
+func (l *ledger) look(m *Meter, start, now int64) (stepped bool) {
+	if now != l.last.Load() && l.mutex.TryLock() {
+		l.turn(m, now)
+		l.mutex.Unlock()
+	}
+	return start <= l.stepBefore.Load() && now >= l.stepAfter.Load()
+}
+
+// turn closes the group of the edge before this one.
+func (l *ledger) turn(m *Meter, now int64) {
+	next := moment{now, m.source.fine()}
+	if m.setSince(l.seen, next) {
+		l.steps++
+		l.stepBefore.Store(l.seen.reading)
+		l.stepAfter.Store(now)
+	}
+	c := m.shards.sum()
+	l.closed.add(c.measured-l.measured, c.ticks-l.ticks, m.ticksBetween(l.seen.reading, now))
+	l.measured, l.ticks = c.measured, c.ticks
+	if l.closed.Count%batchGroups == 0 {
+		l.batches.add(c.measured-l.batchMeasured, c.ticks-l.batchTicks, m.ticksBetween(l.batchReading, now))
+		l.batchMeasured, l.batchTicks, l.batchReading = c.measured, c.ticks, now
+	}
+	l.seen = next
+	l.last.Store(now)
+}
+
+// setSince reports whether the clock went otherwise than the finer one by more
+// than a clock that is late does: a second, two ticks and one part in a hundred.
+func (m *Meter) setSince(from, to moment) bool {
+	fine := float64(to.fineNs - from.fineNs)
+	coarse := m.ticksBetween(from.reading, to.reading) * m.source.tickNs
+	return math.Abs(coarse-fine) > float64(time.Second)+2*m.source.tickNs+0.01*fine
+}
+
+// ticksBetween is how far the clock went between two readings, in ticks.
+func (m *Meter) ticksBetween(from, to int64) float64 {
+	return float64(m.source.between(from, to)) / float64(m.source.perTick)
+}
+
+// snapshot is of the groups that are closed, and the present one.
+func (l *ledger) snapshot(m *Meter, c counted, now moment) (g, batches Groups, steps uint64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	g = l.closed
+	g.add(c.measured-min(c.measured, l.measured), c.ticks-min(c.ticks, l.ticks), m.ticksBetween(l.seen.reading, now.reading))
+	return g, l.batches, l.steps
+}

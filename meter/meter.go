@@ -1,0 +1,134 @@
+package meter
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"chronoscope/stats"
+)
+
+// Meter counts calls of one piece of code. Its methods are safe for many
+// goroutines at once, and a goroutine may change its thread and CPU between Start
+// and Stop. It has to come from [New].
+type Meter struct {
+	name   string
+	source Source
+	// oneIn is how many calls there are to one that is measured, on average.
+	oneIn uint64
+	// chosen is the greatest scrambled count that is measured.
+	chosen uint64
+	shards shards
+	ledger ledger
+	phases phases
+	// begun is where both clocks stood when the meter was made.
+	begun   moment
+	costNs  stats.Estimate
+	foreign atomic.Uint64 // stops of what this meter did not start
+}
+
+// Start is what [Meter.Start] gives to [Meter.Stop]. The zero value is that of a
+// call that was never started.
+type Start struct {
+	meter   *Meter
+	reading int64
+}
+
+// passedOver marks calls that sampling leaves out.
+var passedOver Meter
+
+// Option changes how a meter is made.
+type Option func(*Meter)
+
+// Sampled measures one call in n on average, chosen at random, and only counts the
+// others.
+func Sampled(n int) Option { return func(m *Meter) { m.oneIn = uint64(max(n, 1)) } }
+
+// New makes a meter of that name. It measures the clock's cost, which takes some
+// 100 µs.
+func New(name string, source Source, options ...Option) *Meter {
+	m := &Meter{name: name, source: source, oneIn: 1}
+	for _, option := range options {
+		option(m)
+	}
+	m.chosen = ^uint64(0) / m.oneIn
+	m.shards = newShards(source.eachCall)
+	m.costNs = costOf(source)
+	m.begun = m.now()
+	m.ledger.open(m.begun)
+	return m
+}
+
+// Name is the meter's name.
+func (m *Meter) Name() string { return m.name }
+
+// Start begins a call. A start that is never stopped counts for nothing, but that
+// a sampling meter has counted the call.
+func (m *Meter) Start() Start {
+	if m.oneIn > 1 && scramble(m.shards.mine().begun.Add(1)) > m.chosen {
+		return Start{meter: &passedOver}
+	}
+	return Start{meter: m, reading: m.source.clock.Read()}
+}
+
+// Stop ends a call. To stop the same start twice makes two calls of it, with a
+// common beginning. What this meter did not start is counted as a fault, and as
+// nothing else.
+func (m *Meter) Stop(start Start) {
+	if start.meter != &passedOver {
+		m.stop(start)
+	}
+}
+
+func (m *Meter) stop(start Start) {
+	now := m.source.clock.Read()
+	if start.meter != m {
+		m.foreign.Add(1)
+		return
+	}
+	shard := m.shards.mine()
+	if shard.distribution != nil {
+		shard.time(m.source.between(start.reading, now))
+		return
+	}
+	if now != start.reading && !m.moved(shard, start.reading, now) {
+		return
+	}
+	if n := shard.measured.Add(1); lookedAt(n) {
+		m.phases.look(m, now)
+	}
+}
+
+// moved books a call whose clock moved. It reports whether the call counts.
+func (m *Meter) moved(shard *shard, start, now int64) bool {
+	moved := m.source.between(start, now)
+	if moved < 0 {
+		shard.backward.Add(1)
+		return false
+	}
+	if m.ledger.look(m, start, now) {
+		shard.stepped.Add(1)
+		return false
+	}
+	ticks, whole := m.source.ticks(moved)
+	if !whole {
+		shard.between.Add(1)
+	}
+	shard.book(uint64(ticks))
+	return true
+}
+
+// lookedAt chooses the calls at which the finer clock is read: all of a shard's
+// first 32, ever fewer as they get more, and one in 256 in the end. What chooses
+// them has to know nothing of the clock.
+func lookedAt(n uint64) bool {
+	return scramble(n)>>(64-min(bits.Len64(n>>5), 8)) == 0
+}
+
+// scramble turns consecutive numbers into unrelated ones (the multipliers are those
+// of the finalizer of MurmurHash3), so that what they choose does not keep step
+// with a pattern in the calls.
+func scramble(n uint64) uint64 {
+	n *= 0xff51afd7ed558ccd
+	n ^= n >> 33
+	return n * 0xc4ceb9fe1a85ec53
+}

@@ -1,0 +1,108 @@
+package meter
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"chronoscope/clock"
+)
+
+// kernelSource is this machine's clock, or the test does not apply.
+func kernelSource(t testing.TB) Source {
+	source, err := KernelTick()
+	var missing *clock.Unavailable
+	if errors.As(err, &missing) {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+func TestKernelTickIsATick(t *testing.T) {
+	if s := kernelSource(t); s.tickNs < 1e5 || s.tickNs > 1e8 || float64(s.perTick) != s.tickNs {
+		t.Errorf("a tick of %v ns, %d to a reading", s.tickNs, s.perTick)
+	}
+}
+
+// No call is lost, however many goroutines make them and wherever they go meanwhile.
+func TestManyGoroutines(t *testing.T) {
+	for _, oneIn := range []int{1, 16} {
+		m := New("many", kernelSource(t), Sampled(oneIn))
+		const goroutines, calls = 50, 4000
+		var all sync.WaitGroup
+		for range goroutines {
+			all.Go(func() {
+				for i := range calls {
+					start := m.Start()
+					if i%100 == 0 {
+						runtime.Gosched()
+					}
+					m.Stop(start)
+				}
+			})
+		}
+		for range 20 {
+			_ = m.Snapshot().Report()
+			runtime.Gosched()
+		}
+		all.Wait()
+		p := part(m)
+		if p.Calls != goroutines*calls {
+			t.Errorf("1 in %d: %d calls of %d", oneIn, p.Calls, goroutines*calls)
+		}
+		// Chance moves the sampled share by a standard deviation of 108.
+		want := goroutines * calls / float64(oneIn)
+		if off := math.Abs(float64(p.Measured) - want); oneIn == 1 && off != 0 || off > 5*108 {
+			t.Errorf("1 in %d: %d measured of %d", oneIn, p.Measured, p.Calls)
+		}
+		if f := p.Faults; f.Foreign+f.Backward+f.Steps+f.Between != 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestCallsAllocateNothing(t *testing.T) {
+	w := newWorld(1, 1e6)
+	meters := map[string]*Meter{
+		"kernel": New("a", kernelSource(t)), "sampled": New("b", kernelSource(t), Sampled(4)),
+		"simulated, each with an edge": New("c", w.source()),
+	}
+	for name, m := range meters {
+		if n := testing.AllocsPerRun(1000, func() { s := m.Start(); w.nowNs += 1e6; m.Stop(s) }); n != 0 {
+			t.Errorf("%s: %v allocations a call", name, n)
+		}
+	}
+}
+
+func TestCostIsPositive(t *testing.T) {
+	if c := costOf(kernelSource(t)); !(c.Lo > 0 && c.Lo <= c.Value && c.Value <= c.Hi) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Neighbouring stacks are told apart.
+func TestShards(t *testing.T) {
+	s := newShards(false)
+	var mutex sync.Mutex
+	var all sync.WaitGroup
+	seen := map[*shard]bool{}
+	for range 100 {
+		all.Go(func() {
+			var deep [4096]byte
+			shard := s.mine()
+			mutex.Lock()
+			seen[shard] = true
+			mutex.Unlock()
+			runtime.KeepAlive(&deep)
+		})
+	}
+	all.Wait()
+	if len(seen) == 0 || len(s.all)&(len(s.all)-1) != 0 {
+		t.Errorf("%d shards used of %d", len(seen), len(s.all))
+	}
+}

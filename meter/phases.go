@@ -1,0 +1,139 @@
+package meter
+
+import (
+	"math"
+	"math/cmplx"
+	"sync"
+)
+
+// phaseBins are how many parts of a tick are told apart.
+const phaseBins = 128
+
+// phases notes where in the tick some calls end, by the finer clock. Calls that
+// fall evenly over the tick end evenly over it.
+type phases struct {
+	mutex  sync.Mutex
+	bins   [phaseBins]uint64
+	tick   int64  // whose looks are in present
+	looks  uint64 // in that tick
+	closed PhaseGroups
+}
+
+// look notes a call that ended when the clock showed a reading. It leaves the call
+// out where somebody else notes one just now.
+func (p *phases) look(m *Meter, reading int64) {
+	fine := m.source.fine()
+	if !p.mutex.TryLock() {
+		return
+	}
+	defer p.mutex.Unlock()
+	if reading != p.tick {
+		p.closed.add(p.looks)
+		p.tick, p.looks = reading, 0
+	}
+	p.looks++
+	p.bins[m.phaseBin(reading, fine)]++
+}
+
+// phaseBin is how far the finer clock is past the coarse one's reading, as a share
+// of the tick. The origin means nothing.
+func (m *Meter) phaseBin(reading, fineNs int64) int {
+	ticks := float64(fineNs-m.begun.fineNs)/m.source.tickNs - m.ticksBetween(m.begun.reading, reading)
+	return min(int((ticks-math.Floor(ticks))*phaseBins), phaseBins-1)
+}
+
+func (p *phases) snapshot() Phases {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	closed := p.closed
+	closed.add(p.looks)
+	s := Phases{PhaseGroups: closed}
+	if closed.Count > 0 {
+		s.Bins = append(s.Bins, p.bins[:]...)
+	}
+	return s
+}
+
+// PhaseGroups count the looks by the tick that they fell into: those of one tick
+// lie close together and count for one at most.
+type PhaseGroups struct {
+	Count   uint64 `json:"count"`   // ticks with a look
+	Squared uint64 `json:"squared"` // sum of the squares of the looks in a tick
+}
+
+func (g *PhaseGroups) add(looks uint64) {
+	if looks > 0 {
+		g.Count++
+		g.Squared += looks * looks
+	}
+}
+
+// Phases say where in the tick a sample of the calls ended.
+type Phases struct {
+	PhaseGroups
+	// Bins count the calls by the part of the tick, from an origin that means
+	// nothing.
+	Bins []uint64 `json:"bins,omitempty"`
+}
+
+func (p Phases) plus(other Phases) Phases {
+	p.Count = saturating(p.Count, other.Count)
+	p.Squared = saturating(p.Squared, other.Squared)
+	p.Bins = sumOf(p.Bins, other.Bins)
+	return p
+}
+
+// Limits of the search for phase lock.
+const (
+	// harmonics are searched: calls that keep to so many places in the tick, evenly
+	// apart, are found.
+	harmonics = phaseBins / 2
+	// fewestPhases are ticks that have to have been looked at.
+	fewestPhases = 20
+	// lockChance is the chance that calls which fall evenly over the tick seem
+	// locked.
+	lockChance = 0.005
+	// harmlessBias is the greatest error of the mean, as a share, that unevenness
+	// may make without being spoken of.
+	harmlessBias = 0.05
+)
+
+// lock is the strongest unevenness over the tick.
+type lock struct {
+	places int     // in the tick, evenly apart, that calls keep to
+	bias   float64 // the greatest error of the mean, as a share of it
+}
+
+// locked looks for phase lock: the Rayleigh test (Mardia and Jupp, Directional
+// Statistics, section 6.3.1) at each harmonic of the tick. For phases spread evenly,
+// the square of their resultant over the sum of the squares of the groups' sizes is
+// exponential with mean 1, or less where a group's looks are not all at one place.
+// A share a of calls at one phase raises the density there to 1 + 2a, and so may an
+// edge meet too many calls, or too few.
+func (p *Phases) locked() (found lock, ok bool) {
+	if p.Count < fewestPhases {
+		return lock{}, false
+	}
+	var looks uint64
+	for _, n := range p.Bins {
+		looks += n
+	}
+	limit := math.Log(harmonics / lockChance)
+	for h := 1; h <= harmonics; h++ {
+		r := p.resultant(h)
+		bias := 2 * r / float64(looks)
+		if r*r > limit*float64(p.Squared) && bias > max(harmlessBias, 1.25*found.bias) { // a single place shows at every harmonic
+			found, ok = lock{h, bias}, true
+		}
+	}
+	return found, ok
+}
+
+// resultant is the length of the sum of exp(2 pi i h phase) over all looks.
+func (p *Phases) resultant(harmonic int) float64 {
+	var sum complex128
+	for i, n := range p.Bins {
+		sum += complex(float64(n), 0) * cmplx.Rect(1, 2*math.Pi*float64(harmonic*i%phaseBins)/phaseBins)
+	}
+	return cmplx.Abs(sum)
+}

@@ -1,0 +1,103 @@
+// Package prometheus exports meters to Prometheus.
+//
+//	client.MustRegister(prometheus.NewCollector(encode, decode))
+//
+// where client is github.com/prometheus/client_golang/prometheus. All metrics bear
+// the label meter, the meter's name; times are in seconds. The counters add up over
+// processes and machines, and the mean of any stretch of time is
+//
+//	  (rate(chronoscope_meter_seconds_total[1h]) - rate(chronoscope_meter_clock_cost_seconds_total[1h]))
+//	/ rate(chronoscope_meter_measured_calls_total[1h])
+//
+// with a 95 % interval of about 2 / sqrt(edges), as a share of it, where calls are
+// short beside the tick. The gauges of the mean are since the process began.
+package prometheus
+
+import (
+	client "github.com/prometheus/client_golang/prometheus"
+
+	"chronoscope/meter"
+	"chronoscope/stats"
+)
+
+// collector implements client.Collector. It reads the meters when it is scraped.
+type collector struct{ meters []*meter.Meter }
+
+// NewCollector makes the collector of some meters, whose names have to differ.
+func NewCollector(meters ...*meter.Meter) client.Collector { return collector{meters} }
+
+func describe(name, help string, labels ...string) *client.Desc {
+	return client.NewDesc("chronoscope_meter_"+name, help, append([]string{"meter"}, labels...), nil)
+}
+
+// metric is one number of a meter.
+type metric struct {
+	kind  client.ValueType
+	desc  *client.Desc
+	value func(meter.Part, meter.Report) float64
+}
+
+var metrics = []metric{
+	{client.CounterValue, describe("calls_total", "Calls of the measured code."),
+		func(p meter.Part, _ meter.Report) float64 { return float64(p.Calls) }},
+	{client.CounterValue, describe("measured_calls_total", "Calls that were measured; the others were left out by sampling."),
+		func(p meter.Part, _ meter.Report) float64 { return float64(p.Measured) }},
+	{client.CounterValue, describe("edges_total", "Measured calls that saw the clock move."),
+		func(p meter.Part, _ meter.Report) float64 { return float64(p.Edges) }},
+	{client.CounterValue, describe("seconds_total", "Time that the clock moved during measured calls, in seconds, the clock's own cost included."),
+		func(p meter.Part, _ meter.Report) float64 { return float64(p.Ticks) * p.TickNs / 1e9 }},
+	{client.CounterValue, describe("clock_cost_seconds_total", "The clock's own cost within measured calls, in seconds, to be taken off."),
+		func(p meter.Part, _ meter.Report) float64 { return p.CostNs / 1e9 }},
+	{client.GaugeValue, describe("tick_seconds", "Length of a tick of the clock, in seconds."),
+		func(p meter.Part, _ meter.Report) float64 { return p.TickNs / 1e9 }},
+	{client.GaugeValue, describe("mean_seconds", "Mean duration of a call, in seconds, less the clock's own cost."),
+		func(_ meter.Part, r meter.Report) float64 { return r.Mean.Value / 1e9 }},
+	{client.GaugeValue, describe("mean_lower_seconds", "Lower bound of the mean's 95 % interval, in seconds."),
+		func(_ meter.Part, r meter.Report) float64 { return r.Mean.Lo / 1e9 }},
+	{client.GaugeValue, describe("mean_upper_seconds", "Upper bound of the mean's 95 % interval, in seconds."),
+		func(_ meter.Part, r meter.Report) float64 { return r.Mean.Hi / 1e9 }},
+}
+
+var (
+	verdict = describe("verdict", "1 for the present verdict on the mean, 0 for the others.", "verdict")
+	faults  = describe("faults_total", "What went wrong with calls or clock.", "kind")
+)
+
+// Describe implements client.Collector.
+func (c collector) Describe(descs chan<- *client.Desc) {
+	for _, m := range metrics {
+		descs <- m.desc
+	}
+	descs <- verdict
+	descs <- faults
+}
+
+// Collect implements client.Collector.
+func (c collector) Collect(to chan<- client.Metric) {
+	for _, m := range c.meters {
+		s := m.Snapshot()
+		report := s.Report()
+		for _, part := range s.Parts { // a meter that was not merged has one
+			send(to, s.Name, part, report)
+		}
+	}
+}
+
+func send(to chan<- client.Metric, name string, part meter.Part, report meter.Report) {
+	for _, m := range metrics {
+		to <- client.MustNewConstMetric(m.desc, m.kind, m.value(part, report), name)
+	}
+	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {
+		var is float64
+		if v == report.Verdict {
+			is = 1
+		}
+		to <- client.MustNewConstMetric(verdict, client.GaugeValue, is, name, string(v))
+	}
+	f := part.Faults
+	for kind, count := range map[string]uint64{
+		"foreign": f.Foreign, "backward": f.Backward, "steps": f.Steps, "stepped": f.Stepped, "between": f.Between,
+	} {
+		to <- client.MustNewConstMetric(faults, client.CounterValue, float64(count), name, kind)
+	}
+}

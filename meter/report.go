@@ -1,0 +1,182 @@
+package meter
+
+import (
+	"encoding/json"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// fewEdges are too few for an interval that is narrower than the mean itself.
+const fewEdges = 10
+
+// Report is what a snapshot shows.
+type Report struct {
+	Name string `json:"name"`
+	// Calls, Measured and Edges are those of all parts.
+	Calls    uint64 `json:"calls"`
+	Measured uint64 `json:"measured"`
+	Edges    uint64 `json:"edges"`
+	// Mean is the mean duration of a call, Total what all calls took, those too that
+	// sampling left out. Both are in nanoseconds.
+	Mean  stats.Estimate `json:"mean"`
+	Total stats.Estimate `json:"total"`
+	stats.Judgement
+	// Caveats are to be kept in mind, whatever the verdict.
+	Caveats []string `json:"caveats"`
+}
+
+// Report says what was counted, and how far it can be trusted.
+//
+// Means of several parts are weighted by their calls, and so are the distances of
+// their bounds, squared (Zou and Donner, "Construction of confidence limits about
+// effect measures: a general approach", Statistics in Medicine 27, 2008).
+func (s Snapshot) Report() Report {
+	r := Report{Name: s.Name, Judgement: stats.NewJudgement(), Caveats: []string{}}
+	mean := stats.Estimate{Unit: "ns", Statistic: "mean"}
+	var below, above float64
+	for _, p := range s.Parts {
+		r.Calls, r.Measured, r.Edges = r.Calls+p.Calls, r.Measured+p.Measured, r.Edges+p.Edges
+		if p.Measured == 0 {
+			continue
+		}
+		own, n := p.MeanNs(), float64(p.Calls)
+		mean.Value += n * own.Value
+		below = math.Hypot(below, n*(own.Value-own.Lo))
+		above = math.Hypot(above, n*(own.Hi-own.Value))
+	}
+	calls := float64(r.Calls)
+	total := mean
+	total.Statistic, total.N = "total", saturatedInt(r.Measured)
+	total.Lo, total.Hi = math.Max(0, mean.Value-below), mean.Value+above
+	r.Total, r.Mean = total, total.Scaled(1/calls, "ns")
+	r.Mean.Statistic = "mean"
+	r.judge(s.Parts)
+	return r
+}
+
+// MeanNs is the mean duration of a call that was counted with this clock, in
+// nanoseconds, less the clock's own cost.
+func (p Part) MeanNs() stats.Estimate {
+	e := p.ticksPerCall().Scaled(p.TickNs, "ns")
+	n := float64(p.Measured)
+	cost, costLo, costHi := p.CostNs/n, p.CostLoNs/n, p.CostHiNs/n
+	below := math.Hypot(e.Value-e.Lo, costHi-cost)
+	above := math.Hypot(e.Hi-e.Value, cost-costLo)
+	net := e.Value - cost
+	e.Value, e.Lo, e.Hi = math.Max(0, net), math.Max(0, net-below), math.Max(0, net+above)
+	return e
+}
+
+// ticksPerCall is the mean in ticks, with the clock's cost.
+func (p Part) ticksPerCall() stats.Estimate {
+	if p.Lengths != nil {
+		return p.meanLength()
+	}
+	independent := p.sums().Mean(1)
+	n, mean := float64(p.Measured), independent.Value
+	if p.Edges == 0 || math.IsNaN(mean) {
+		return independent
+	}
+	perCall := float64(p.Squares)/n - mean*mean
+	e := independent
+	e.Lo, e.Hi = p.interval(mean, max(p.Groups.variance(mean, n*perCall), p.Batches.ofBatches(mean), endsVariance)/n)
+	return e
+}
+
+// endsVariance is the least variance of a sum of ticks, however regular the calls: that
+// of the parts of a tick before the first edge and after the last, which are uniform.
+const endsVariance = 1.0 / 6
+
+// interval bounds the mean, in ticks, by the variance of a call's ticks.
+//
+// Calls of constant length that don't depend on one another have the variance of
+// rounding to whole ticks. What exceeds it comes of calls that differ, and of
+// calls that see an edge together; it is estimated from as many as saw edges,
+// weighted by what they saw. What is missing comes of calls that follow one another
+// on few processors: then each tick, and not each call, is a chance to see an edge,
+// with the probability that a call is in progress.
+func (p Part) interval(mean, variance float64) (lo, hi float64) {
+	n := float64(p.Measured)
+	rounding := (mean - math.Floor(mean)) * (1 - mean + math.Floor(mean))
+	switch {
+	case variance >= rounding:
+		s := stats.Scatter{Units: n, Dispersion: 1, Extra: (variance - rounding) * n / math.Max(1, n-1)}
+		if s.Extra > 0 {
+			s.Freedom = p.independentEdges() * math.Pow(variance/s.Extra, 2)
+		}
+		return stats.ScoreInterval(mean, s)
+	case mean < 1:
+		callsPerTick := (1 - math.Max(variance, 0)/mean) / mean
+		lo, hi := stats.ScoreInterval(mean*callsPerTick, stats.Scatter{Units: n / callsPerTick, Dispersion: 1})
+		return lo / callsPerTick, hi / callsPerTick
+	}
+	return stats.ScoreInterval(mean, stats.Scatter{Units: n, Dispersion: math.Max(variance, 0) / rounding})
+}
+
+// independentEdges is how many edges tell as much as those that were seen: no more
+// than there were groups, and fewer where some calls saw most of the ticks.
+func (p Part) independentEdges() float64 {
+	weighted := float64(p.Ticks) / float64(p.Squares) * float64(p.Ticks)
+	return math.Max(1, min(weighted, float64(p.Groups.Count)))
+}
+
+// meanLength is the mean in ticks of calls that were timed one by one, with the
+// interval of a mean of many independent samples. The variance is that of the
+// buckets, whose width adds less than a part in a thousand to it.
+func (p Part) meanLength() stats.Estimate {
+	n := float64(p.Measured)
+	mean := float64(p.Ticks) / n
+	var squares float64
+	for bucket, count := range p.Lengths {
+		from, to := bucketFrom(bucket)
+		off := (float64(from)+float64(to)-1)/2 - mean
+		squares += float64(count) * off * off
+	}
+	half := math.NaN()
+	if n > 1 {
+		half = quantile975(n-1) * math.Sqrt(squares/(n-1)/n)
+	}
+	return stats.Estimate{Value: mean, Lo: mean - half, Hi: mean + half, Unit: "ticks", Statistic: "mean", N: saturatedInt(p.Measured)}
+}
+
+func quantile975(freedom float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: min(freedom, 1e6)}.Quantile(0.975)
+}
+
+// Quantile bounds the p-quantile of the calls' lengths, in nanoseconds and less the
+// clock's own cost, by the bucket that it lies in; ok is false where there is none,
+// as with a coarse clock.
+func (p Part) Quantile(q float64) (loNs, hiNs float64, ok bool) {
+	if p.Lengths == nil || p.Measured == 0 || !(q >= 0 && q <= 1) {
+		return 0, 0, false
+	}
+	cost := p.CostNs / float64(p.Measured)
+	rank := q * float64(p.Measured-1)
+	var below float64
+	for bucket, n := range p.Lengths {
+		if below += float64(n); below > rank {
+			from, to := bucketFrom(bucket)
+			return math.Max(0, float64(from)*p.TickNs-cost), math.Max(0, float64(to)*p.TickNs-cost), true
+		}
+	}
+	return 0, 0, false
+}
+
+// String is the report as JSON, with the snapshot that it rests on. So a meter can
+// be published by package expvar: expvar.Publish("encode", m).
+func (m *Meter) String() string {
+	s := m.Snapshot()
+	text, err := json.Marshal(struct {
+		Report
+		Snapshot Snapshot `json:"snapshot"`
+	}{s.Report(), s})
+	if err != nil {
+		text, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	return string(text)
+}
+
+func saturatedInt(n uint64) int { return int(min(n, math.MaxInt)) }

@@ -1,0 +1,92 @@
+package meter
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// shard is a part of a meter's counts. Goroutines that run at once mostly have
+// one each, so that they don't take the same cache line from one another.
+type shard struct {
+	begun    atomic.Uint64 // calls, of a meter that samples
+	measured atomic.Uint64 // calls that count
+	edges    atomic.Uint64 // of these, that saw the clock move
+	ticks    atomic.Uint64 // that these saw
+	squares  atomic.Uint64 // sum of the squares of the ticks of a call
+	backward atomic.Uint64 // calls left out: the clock went back
+	stepped  atomic.Uint64 // calls left out: the clock was set
+	between  atomic.Uint64 // calls that moved by no whole number of ticks
+
+	distribution *distribution // nil for a coarse clock
+
+	_ [56]byte // processors fetch cache lines of 64 bytes in pairs
+}
+
+// book adds the ticks of a call that saw an edge.
+func (s *shard) book(ticks uint64) {
+	if ticks == 0 {
+		return
+	}
+	s.edges.Add(1)
+	s.ticks.Add(ticks)
+	s.squares.Add(ticks * ticks)
+}
+
+// shards are a power of two in number.
+type shards struct {
+	all   []shard
+	shift uint // what is left of a scrambled address is an index
+}
+
+// newShards makes so many shards, for the processors that Go may use, that
+// goroutines which run at once rarely share one; fewer where each holds a
+// distribution, of 5 kB.
+func newShards(distributed bool) shards {
+	number := max(64, 8*runtime.GOMAXPROCS(0))
+	if distributed {
+		number = 8 * runtime.GOMAXPROCS(0)
+	}
+	width := bits.Len(uint(number - 1))
+	all := make([]shard, 1<<width)
+	for i := range all {
+		if distributed {
+			all[i].distribution = new(distribution)
+		}
+	}
+	return shards{all: all, shift: uint(64 - width)}
+}
+
+// stackGrain is the least size of a stack that has called a clock of the kernel
+// (its frame alone takes half of that): two goroutines' stacks lie that far apart.
+const stackGrain = 13
+
+// mine is the shard of the goroutine that asks, found by where its stack lies. No
+// cheaper property tells goroutines apart. One whose stack moves changes its shard,
+// and two may share one; neither does any harm.
+func (s *shards) mine() *shard {
+	var here byte
+	page := uint64(uintptr(unsafe.Pointer(&here))) >> stackGrain
+	return &s.all[page*0x9e3779b97f4a7c15>>s.shift]
+}
+
+// counted is what all shards have counted.
+type counted struct {
+	begun, measured, edges, ticks, squares, backward, stepped, between uint64
+}
+
+func (s *shards) sum() (c counted) {
+	for i := range s.all {
+		shard := &s.all[i]
+		c.begun += shard.begun.Load()
+		c.measured += shard.measured.Load()
+		c.edges += shard.edges.Load()
+		c.ticks += shard.ticks.Load()
+		c.squares += shard.squares.Load()
+		c.backward += shard.backward.Load()
+		c.stepped += shard.stepped.Load()
+		c.between += shard.between.Load()
+	}
+	return c
+}

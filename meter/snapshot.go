@@ -1,0 +1,251 @@
+package meter
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// Schema names the form of a snapshot in JSON. Another form gets another number.
+const Schema = "chronoscope/meter/v1"
+
+// Snapshot is what a meter has counted so far, or what several have.
+type Snapshot struct {
+	// Name is the meter's.
+	Name string
+	// Parts are what was counted with one clock and length of tick each, in no
+	// particular order.
+	Parts []Part
+}
+
+// Part is what was counted with one clock. All that it holds are sums, so that parts
+// of the same clock and tick add up to what one meter would have counted.
+type Part struct {
+	// Clock names the clock, TickNs is the length of its tick.
+	Clock  string  `json:"clock"`
+	TickNs float64 `json:"tick_ns"`
+	// Vouched is the caller's reason to take the clock for unbiased, where it is
+	// the caller's own.
+	Vouched string `json:"vouched,omitempty"`
+
+	// Calls is how many there were, Measured how many of these were measured.
+	Calls    uint64 `json:"calls"`
+	Measured uint64 `json:"measured"`
+	// Edges is how many calls saw the clock move, Ticks how far in all, and Squares
+	// the sum of the squares of the ticks of each.
+	Edges   uint64 `json:"edges"`
+	Ticks   uint64 `json:"ticks"`
+	Squares uint64 `json:"squares"`
+	// CostNs, CostLoNs and CostHiNs are how much of the measured calls' time is the
+	// clock's own, with the bounds of it.
+	CostNs   float64 `json:"cost_ns"`
+	CostLoNs float64 `json:"cost_lo_ns"`
+	CostHiNs float64 `json:"cost_hi_ns"`
+
+	// Groups are of calls around one edge, Batches of the calls of 32 groups that
+	// followed one another.
+	Groups  Groups `json:"groups"`
+	Batches Groups `json:"batches"`
+	Phases  Phases `json:"phases"`
+	// Lengths count the calls by their length, where each of them was timed: the
+	// buckets are those of [Part.Quantile].
+	Lengths []uint64 `json:"lengths,omitempty"`
+
+	// ElapsedTicks is how far the clock went since the meters were made, and
+	// ElapsedNs how far Go's monotonic clock did. Both are 0 for clocks that wrap.
+	ElapsedTicks float64 `json:"elapsed_ticks"`
+	ElapsedNs    float64 `json:"elapsed_ns"`
+
+	Faults Faults `json:"faults"`
+}
+
+// Faults are what went wrong, counted.
+type Faults struct {
+	// Foreign are calls of Stop for what the meter did not start: the zero Start,
+	// or another meter's.
+	Foreign uint64 `json:"foreign"`
+	// Backward are calls that were left out since the clock went back.
+	Backward uint64 `json:"backward"`
+	// Steps is how often the clock was seen to have been set, and Stepped are calls
+	// that were left out since it was set meanwhile.
+	Steps   uint64 `json:"steps"`
+	Stepped uint64 `json:"stepped"`
+	// Between are calls, counted with the nearest whole number of ticks, in which
+	// the clock did not move by one.
+	Between uint64 `json:"between"`
+}
+
+// Snapshot is what the meter has counted so far. Calls that end meanwhile may be in
+// some of the sums and not yet in others.
+func (m *Meter) Snapshot() Snapshot {
+	now := m.now()
+	c := m.shards.sum()
+	groups, batches, steps := m.ledger.snapshot(m, c, now)
+	p := Part{
+		Clock: m.source.clock.Name, TickNs: m.source.tickNs, Vouched: m.source.vouched,
+		Calls: c.measured, Measured: c.measured, Edges: c.edges, Ticks: c.ticks, Squares: c.squares,
+		Groups: groups, Batches: batches, Phases: m.phases.snapshot(), Lengths: m.shards.lengths(),
+		Faults: Faults{m.foreign.Load(), c.backward, steps, c.stepped, c.between},
+	}
+	if p.Lengths != nil {
+		p.Groups, p.Batches = Groups{}, Groups{}
+		p.countLengths()
+	}
+	if m.oneIn > 1 {
+		p.Calls = max(c.begun, p.Measured)
+	}
+	if m.source.unused == 0 {
+		p.ElapsedTicks = m.ticksBetween(m.begun.reading, now.reading)
+		p.ElapsedNs = float64(now.fineNs - m.begun.fineNs)
+	}
+	n := float64(p.Measured)
+	p.CostNs, p.CostLoNs, p.CostHiNs = n*m.costNs.Value, n*m.costNs.Lo, n*m.costNs.Hi
+	return Snapshot{Name: m.name, Parts: []Part{p}}
+}
+
+// countLengths fills in what follows from the calls' lengths.
+func (p *Part) countLengths() {
+	p.Measured = 0
+	for _, n := range p.Lengths {
+		p.Measured += n
+	}
+	p.Calls, p.Edges = p.Measured, p.Measured
+	if len(p.Lengths) > 0 {
+		p.Edges -= p.Lengths[0]
+	}
+}
+
+// Merge is what two meters of one name have counted together. Parts with the same
+// clock and tick add up, exactly but for the rounding of the sums that are no whole
+// numbers. Parts that differ stay side by side, since ticks of different lengths
+// have no common sum, and meet in the report: so a fleet of machines whose kernels
+// tick differently has one mean, with the precision of all its edges. The order of
+// merging does not matter.
+//
+// Different names are refused: their mean would mean nothing.
+func Merge(a, b Snapshot) (Snapshot, error) {
+	if a.Name != b.Name {
+		return Snapshot{}, fmt.Errorf("meter: merging %q with %q: they are different meters; give those that belong together one name", a.Name, b.Name)
+	}
+	merged := Snapshot{Name: a.Name}
+	for _, p := range append(a.Parts[:len(a.Parts):len(a.Parts)], b.Parts...) {
+		merged.take(p)
+	}
+	return merged, nil
+}
+
+func (s *Snapshot) take(p Part) {
+	for i := range s.Parts {
+		if s.Parts[i].sameClock(p) {
+			s.Parts[i] = s.Parts[i].plus(p)
+			return
+		}
+	}
+	s.Parts = append(s.Parts, p)
+}
+
+func (p Part) sameClock(other Part) bool {
+	return p.Clock == other.Clock && p.TickNs == other.TickNs && p.Vouched == other.Vouched &&
+		(p.Lengths == nil) == (other.Lengths == nil)
+}
+
+// plus writes into nothing that p or other refer to.
+func (p Part) plus(other Part) Part {
+	ticks := p.sums().Plus(other.sums())
+	p.Calls = saturating(p.Calls, other.Calls)
+	p.Measured, p.Ticks, p.Squares = ticks.Calls, ticks.Sum, ticks.Squares
+	p.Edges = saturating(p.Edges, other.Edges)
+	p.CostNs += other.CostNs
+	p.CostLoNs += other.CostLoNs
+	p.CostHiNs += other.CostHiNs
+	p.Groups.merge(other.Groups)
+	p.Batches.merge(other.Batches)
+	p.Phases = p.Phases.plus(other.Phases)
+	p.Lengths = sumOf(p.Lengths, other.Lengths)
+	p.ElapsedTicks += other.ElapsedTicks
+	p.ElapsedNs += other.ElapsedNs
+	f, g := &p.Faults, other.Faults
+	f.Foreign = saturating(f.Foreign, g.Foreign)
+	f.Backward = saturating(f.Backward, g.Backward)
+	f.Steps = saturating(f.Steps, g.Steps)
+	f.Stepped = saturating(f.Stepped, g.Stepped)
+	f.Between = saturating(f.Between, g.Between)
+	return p
+}
+
+func (p Part) sums() stats.Ticks {
+	return stats.Ticks{Calls: p.Measured, Sum: p.Ticks, Squares: p.Squares}
+}
+
+// sumOf adds up counts of which one list may be the longer. It is nil for two that
+// are.
+func sumOf(a, b []uint64) []uint64 {
+	if a == nil && b == nil {
+		return nil
+	}
+	sum := make([]uint64, max(len(a), len(b)))
+	copy(sum, a)
+	for i, n := range b {
+		sum[i] = saturating(sum[i], n)
+	}
+	return sum
+}
+
+// saturating stays at the greatest number, where a sum that wrapped would look like
+// a good one.
+func saturating(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// snapshotJSON is a snapshot with the name of its form.
+type snapshotJSON struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	Parts  []Part `json:"parts"`
+}
+
+// MarshalJSON writes the snapshot in the form that [Schema] names.
+func (s Snapshot) MarshalJSON() ([]byte, error) {
+	return json.Marshal(snapshotJSON{Schema, s.Name, s.Parts})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and refuses other forms, and numbers
+// that no meter counts.
+func (s *Snapshot) UnmarshalJSON(data []byte) error {
+	var from snapshotJSON
+	if err := json.Unmarshal(data, &from); err != nil {
+		return fmt.Errorf("meter: a snapshot: %w", err)
+	}
+	if from.Schema != Schema {
+		return fmt.Errorf("meter: a snapshot of the form %q: this version reads %q", from.Schema, Schema)
+	}
+	for i, p := range from.Parts {
+		if fault := p.impossible(); fault != "" {
+			return fmt.Errorf("meter: a snapshot of %q, part %d (%s): %s; no meter writes that", from.Name, i, p.Clock, fault)
+		}
+	}
+	s.Name, s.Parts = from.Name, from.Parts
+	return nil
+}
+
+// impossible says what no meter would have counted.
+func (p Part) impossible() string {
+	switch {
+	case !(p.TickNs > 0):
+		return fmt.Sprintf("a tick of %v ns", p.TickNs)
+	case p.Measured > p.Calls:
+		return fmt.Sprintf("%d of %d calls measured", p.Measured, p.Calls)
+	case len(p.Phases.Bins) != 0 && len(p.Phases.Bins) != phaseBins:
+		return fmt.Sprintf("%d bins of phases instead of %d", len(p.Phases.Bins), phaseBins)
+	case len(p.Lengths) > buckets:
+		return fmt.Sprintf("%d lengths of calls, of %d at most", len(p.Lengths), buckets)
+	case p.Lengths == nil && (p.Edges > p.Measured || p.Edges > p.Ticks || p.Squares < p.Ticks):
+		return fmt.Sprintf("%d edges, %d ticks, %d squares in %d calls", p.Edges, p.Ticks, p.Squares, p.Measured)
+	}
+	return ""
+}

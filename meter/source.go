@@ -1,0 +1,119 @@
+package meter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Source is a clock with what a meter has to know of it. It comes from
+// [KernelTick], [Counter] or [Own.Source].
+type Source struct {
+	clock *clock.Clock
+	// tickNs is the length of a tick, perTick how far a reading moves with it.
+	tickNs  float64
+	perTick int64
+	// unused is how many of a reading's upper bits mean nothing.
+	unused int
+	// eachCall says that the tick is short beside any call: each is timed.
+	eachCall bool
+	// vouched is the caller's reason to take the clock for unbiased.
+	vouched string
+	// costNs is the clock's own cost inside of an interval, where it is known
+	// beforehand.
+	costNs *stats.Estimate
+	// fine is a finer clock, in nanoseconds, which is read at rare calls to see
+	// where in the tick they fall, and whether the coarse one keeps time.
+	fine func() int64
+}
+
+// epoch is the zero of the finer clock.
+var epoch = time.Now()
+
+func goMonotonic() int64 { return int64(time.Since(epoch)) }
+
+// KernelTick is the clock that the kernel advances at each of its ticks, every 1
+// to 10 ms: CLOCK_MONOTONIC_COARSE (clock_gettime(2)), the cheapest clock there
+// is. The error is a [*clock.Unavailable] where the system has none.
+func KernelTick() (Source, error) { return kernelTick() }
+
+// Counter is a clock that is finer than the calls, as the processor's counter is.
+// That its rate and its agreement between CPUs were measured, and found good, is
+// for the caller to see to. Each call is timed, so that there is a distribution
+// too, and no statistics of edges are needed.
+func Counter(rated clock.Rated) (Source, error) {
+	tick := rated.TickNs.Value
+	switch {
+	case rated.Clock == nil:
+		return Source{}, errors.New("meter: a source without a clock: open one with clock.Open")
+	case rated.Scope == clock.ScopeThread:
+		return Source{}, fmt.Errorf("meter: %s counts for one thread, and a goroutine may stop on another than it started on: choose a clock of the machine", rated.Name)
+	case !(tick > 0) || math.IsInf(tick, 0):
+		return Source{}, fmt.Errorf("meter: a tick of %v ns for %s: calibrate it first (clock.Calibrate)", tick, rated.Name)
+	}
+	return Source{clock: rated.Clock, tickNs: tick, perTick: 1, eachCall: true, fine: goMonotonic}, nil
+}
+
+// Own is a coarse clock of the caller's making, for systems where the kernel
+// offers none.
+//
+// A word that a goroutine advances is no such clock. The goroutine runs when the
+// measured code does not, so that the word moves between calls rather than within
+// them: the mean comes out far too small, or zero on a single processor, and
+// nothing in the counts shows it.
+type Own struct {
+	// Name tells the clock from others; snapshots of one name and tick add up.
+	Name string
+	// Read gives a number that grows by one with each tick. It is called by many
+	// goroutines at once.
+	Read func() int64
+	// Tick is the length of a tick.
+	Tick time.Duration
+	// Bits is the width of a reading that wraps; 0 is one that never does. Calls
+	// have to be shorter than half the time between two wraps.
+	Bits int
+	// Unbiased is the caller's statement why the clock advances whether or not
+	// the measured code runs: "an interrupt handler advances it". It stands in
+	// the caveats of every report.
+	Unbiased string
+}
+
+// Source checks what can be checked of the clock. Whether it is unbiased can't be.
+func (o Own) Source() (Source, error) {
+	switch {
+	case o.Read == nil:
+		return Source{}, fmt.Errorf("meter: clock %q has no Read", o.Name)
+	case o.Tick <= 0:
+		return Source{}, fmt.Errorf("meter: clock %q has a tick of %v: say how long it is", o.Name, o.Tick)
+	case o.Bits < 0 || o.Bits == 1 || o.Bits > 64:
+		return Source{}, fmt.Errorf("meter: clock %q has readings of %d bits: choose 2 to 64, or 0 where it never wraps", o.Name, o.Bits)
+	case o.Unbiased == "":
+		return Source{}, fmt.Errorf("meter: clock %q: say in Unbiased why it advances whether or not the measured code runs; one that a goroutine advances does not", o.Name)
+	}
+	c := clock.New(clock.Clock{
+		Name: o.Name, Runtime: "go", API: "of the caller", Kind: clock.KindWall,
+		Scope: clock.ScopeProcess, UnitNs: float64(o.Tick),
+	}, o.Read)
+	unused := 0
+	if o.Bits > 0 {
+		unused = 64 - o.Bits
+	}
+	return Source{clock: c, tickNs: float64(o.Tick), perTick: 1, unused: unused, vouched: o.Unbiased, fine: goMonotonic}, nil
+}
+
+// between is how far the clock went from one reading to a later one. Of a reading
+// that wraps it is the shorter way round.
+func (s *Source) between(from, to int64) int64 { return (to - from) << s.unused >> s.unused }
+
+// ticks is a difference of readings in whole ticks, and whether it was one: where
+// readings come to lie between ticks by more than an eighth, the clock is another
+// than it was said to be.
+func (s *Source) ticks(moved int64) (ticks int64, whole bool) {
+	ticks = (moved + s.perTick/2) / s.perTick
+	off := moved - ticks*s.perTick
+	return ticks, 8*max(off, -off) <= s.perTick
+}
