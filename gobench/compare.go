@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"math"
+	"slices"
 
 	"chronoscope/stats"
 )
@@ -47,8 +48,12 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 		return c
 	}
 	var ratios, logs []float64
-	for i := range min(len(a.Times), len(b.Times)) {
-		if r := b.Times[i] / a.Times[i]; r > 0 && !math.IsInf(r, 0) {
+	for i, at := range b.at {
+		j, paired := slices.BinarySearch(a.at, at)
+		if !paired {
+			continue
+		}
+		if r := b.Times[i] / a.Times[j]; r > 0 && !math.IsInf(r, 0) {
 			ratios, logs = append(ratios, r), append(logs, math.Log(r))
 		}
 	}

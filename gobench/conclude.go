@@ -39,13 +39,17 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	}
 	if len(s.Repetitions) == 0 {
 		if s.Failure == nil {
-			r.Lower(stats.Unusable, "it was not measured")
+			r.Lower(stats.Unusable, "it was not measured: its first runs took all its time, or something ended the measurement: allow more with --max-time")
 		}
 		return r
 	}
 	r.Procs = s.Repetitions[0].Many.Procs
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
 	c.weigh()
+	if c.reject() {
+		c.weigh() // without what a standstill does to sums
+	}
+	c.untimed = c.untimedShare()
 	c.estimate()
 	c.judge()
 	return r
@@ -70,8 +74,8 @@ type conclusion struct {
 func (c *conclusion) weigh() {
 	var timed, wall, wait, cpu float64
 	var shares []float64 // of the CPU time, when nothing could run
-	for _, rep := range c.Repetitions {
-		if !rep.Traced || math.IsNaN(rep.perIteration(waitNs)) {
+	for i, rep := range c.Repetitions {
+		if c.rejected(i) || !rep.Traced || math.IsNaN(rep.perIteration(waitNs)) {
 			continue
 		}
 		timed += rep.perIteration(timedNs)
@@ -87,15 +91,13 @@ func (c *conclusion) weigh() {
 	c.missing = missing.Value
 	c.blocks = !(missing.Lo <= aloneWithin && missing.Value <= 2*aloneWithin)
 	c.alone = !c.blocks && missing.Hi >= -aloneWithin && missing.Value >= -2*aloneWithin
-	for _, rep := range c.Repetitions {
-		if !c.series.shy || !rep.Traced {
-			c.used = append(c.used, rep)
+	c.used, c.at = nil, nil
+	untraced := slices.ContainsFunc(c.Repetitions, func(rep Repetition) bool { return !rep.Traced })
+	for i, rep := range c.Repetitions {
+		if !c.rejected(i) && (!c.series.shy || !rep.Traced || !untraced) {
+			c.used, c.at = append(c.used, rep), append(c.at, i)
 		}
 	}
-	if len(c.used) == 0 {
-		c.used = c.Repetitions
-	}
-	c.untimed = c.untimedShare()
 }
 
 // untimedShare is which part of the time of an iteration passes while the benchmark's
@@ -122,10 +124,18 @@ func (c *conclusion) each(of func(Repetition) float64) []float64 {
 // distribution; where there are too few for one it is their range, which holds less
 // often.
 func median(values []float64, unit string) stats.Estimate {
-	sorted := slices.Sorted(slices.Values(values))
-	e, _, err := stats.QuantileInterval(sorted, 0.5, unit)
-	if err != nil && len(sorted) > 0 {
-		e = stats.Estimate{Value: stats.Quantile(sorted, 0.5), Lo: sorted[0], Hi: sorted[len(sorted)-1], Unit: unit, Statistic: "median", N: len(sorted)}
+	e := boundedMedian(values, unit)
+	if math.IsNaN(e.Lo) && len(values) > 0 {
+		e.Lo, e.Hi = slices.Min(values), slices.Max(values)
+	}
+	return e
+}
+
+// boundedMedian has bounds of NaN where there are too few values for an interval.
+func boundedMedian(values []float64, unit string) stats.Estimate {
+	e, _, err := stats.QuantileInterval(slices.Sorted(slices.Values(values)), 0.5, unit)
+	if err != nil {
+		e = stats.Estimate{Value: stats.Median(values), Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: "median", N: len(values)}
 	}
 	return e
 }

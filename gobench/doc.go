@@ -18,4 +18,9 @@
 //     load;
 //   - where it blocks, or runs several threads, and others had the CPUs, only bounds:
 //     the wait may have been on the way or beside it.
+//
+// A difference says how long an iteration takes only if each takes as long, whatever
+// their number. A third run, of hardly any iterations, shows whether that holds: setup in
+// the timed part, and a cost that grows with b.N, are said. A repetition in which the
+// process stood still, stopped by a signal or waiting for a disk, is left out.
 package gobench

@@ -8,7 +8,14 @@ import (
 
 // judge says how far the figure can be trusted.
 func (c *conclusion) judge() {
-	c.judgeBasis()
+	seen := c.judgeWork()
+	if seen {
+		c.judgeBasis()
+		c.judgeProportion()
+	}
+	if n := len(c.used) + c.Rejected; float64(c.Rejected) > rejectedShare*float64(n) {
+		c.Lower(stats.Suspect, "%d of %d repetitions were left out, the first because %s: find out what stops its process", c.Rejected, n, c.Rejections[0].Why)
+	}
 	if !c.setting.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}
@@ -16,7 +23,7 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: allow more with --max-time", n, c.plan.LeastRepetitions)
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
-	case c.Basis == Bounds && !(width <= uselessShare):
+	case seen && c.Basis == Bounds && !(width <= uselessShare):
 		c.Lower(stats.Unusable, "from %.4g to %.4g ns is all that can be said: measure it on a calmer machine, or on one CPU with --cpu", c.Estimate.Lo, c.Estimate.Hi)
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
 		c.Lower(stats.Unusable, "the repetitions contradict one another: from %.4g to %.4g ns", c.Estimate.Lo, c.Estimate.Hi)

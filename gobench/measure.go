@@ -137,6 +137,9 @@ func (m *measurement) enough(s *Series) bool {
 		return false
 	}
 	r := Conclude(s, m.plan, m.setting)
+	if n-r.Rejected < m.plan.LeastRepetitions {
+		return false
+	}
 	known := r.Estimate.RelativeHalfWidth() <= m.plan.Precision
 	// Bounds lie as far apart as they do, however often they are measured.
 	return known || r.Basis == Bounds && n > m.plan.LeastRepetitions
@@ -150,16 +153,17 @@ func worthALook(n, least int) bool {
 	return least == n
 }
 
-// repeat makes one more repetition, the two runs in random order.
+// repeat makes one more repetition, its runs in random order.
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.shy || len(s.Repetitions)%2 == 0}
 	runs := []func() error{
 		func() (err error) { rep.Few, err = m.run(ctx, s, s.few, rep.Traced); return err },
 		func() (err error) { rep.Many, err = m.run(ctx, s, s.many, rep.Traced); return err },
 	}
-	if m.rng.IntN(2) == 0 {
-		slices.Reverse(runs)
+	if s.few >= manyMoreThanLeast*fewestFew {
+		runs = append(runs, func() (err error) { rep.Least, err = m.run(ctx, s, fewestFew, rep.Traced); return err })
 	}
+	m.rng.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	for _, run := range runs {
 		if err := run(); err != nil || s.Failure != nil {
 			return err
@@ -187,7 +191,10 @@ const (
 	fewestFew  = 2 // testing takes a single iteration for the run before the first
 	fewestMany = 4
 	ratio      = 5 // of many to few
-	mostN      = 1e9
+	// manyMoreThanLeast is how many times the least number few have to be, so that a run
+	// of the least takes little more than the start of a process.
+	manyMoreThanLeast = 5
+	mostN             = 1e9
 	// muchSignals a second slow a benchmark by about half a percent.
 	muchSignals = 300
 )

@@ -10,6 +10,8 @@ type Observation struct {
 	// WallNs, CPUNs and InvoluntarySwitches are of the whole process.
 	WallNs, CPUNs       float64
 	InvoluntarySwitches float64
+	// MajorFaults are the times that it waited for memory from a disk.
+	MajorFaults float64
 	// WaitNs is the run-queue wait of the threads that did the work; NaN where it is not
 	// known.
 	WaitNs float64
@@ -32,6 +34,9 @@ type Metric struct {
 // Repetition is a pair of runs, of few and of many iterations.
 type Repetition struct {
 	Few, Many Observation
+	// Least is a run of hardly any iterations, which shows what a call takes whatever
+	// their number; its N is 0 where Few are hardly more.
+	Least Observation
 	// Traced says that the runs were traced, so that the wait of all threads is known.
 	Traced bool
 }
@@ -43,6 +48,9 @@ func (r Repetition) iterations() float64 { return float64(r.Many.N - r.Few.N) }
 func (r Repetition) perIteration(of func(Observation) float64) float64 {
 	return (of(r.Many) - of(r.Few)) / r.iterations()
 }
+
+func (r Repetition) few() Observation  { return r.Few }
+func (r Repetition) many() Observation { return r.Many }
 
 func timedNs(o Observation) float64  { return o.TimedNs }
 func wallNs(o Observation) float64   { return o.WallNs }

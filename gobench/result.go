@@ -41,12 +41,14 @@ type Result struct {
 	// Times are the corrected times of the repetitions, in order.
 	Times []float64
 	// Corrected counts repetitions that were corrected for waiting, Rejected those that
-	// were left out.
+	// were left out because a run stood still: see Rejections.
 	Corrected, Rejected int
+	Rejections          []Rejection
 	// Metrics are medians of what else the benchmark reports.
 	Metrics     []Metric
 	Repetitions []Repetition
 	stats.Judgement
 
+	at            []int   // the repetition of each of Times
 	roundingShare float64 // by which all times may be off as they were printed rounded
 }

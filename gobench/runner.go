@@ -46,6 +46,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	}
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
 	o.InvoluntarySwitches, o.Signals = float64(run.InvoluntarySwitches), run.Signals
+	o.MajorFaults = float64(run.MajorFaults)
 	o.StoppedNs, o.WaitNs = float64(run.StoppedNs), math.NaN()
 	if run.WaitOf == process.AllThreads {
 		o.WaitNs = workersWaitNs(run.Threads)

@@ -25,10 +25,14 @@ type simulated struct {
 	// truthNs is the CPU time of an operation, on a machine of its own; sleepNs it
 	// sleeps, and untimedNs it works with its timer stopped.
 	truthNs, sleepNs, untimedNs float64
-	startNs                     float64 // of the process
-	setupNs                     float64 // of each call, timed
+	startNs                     float64          // of the process
+	setupNs                     float64          // of each call, timed
+	growth                      float64          // by which share of the first an iteration is dearer than the one before
+	stopNs                      float64          // for how long stopped runs stand still in the midst of their work
+	stops                       func(n int) bool // which runs, by their iterations
 	slower                      map[string]float64
 	runs                        int
+	stopNext                    bool
 }
 
 func (s *simulated) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
@@ -44,9 +48,14 @@ func (s *simulated) Run(ctx context.Context, b Benchmark, n int, traced bool) (O
 	started := s.machine.NowNs()
 	s.machine.Run(s.startNs * (0.8 + 0.4*s.rng.Float64()))
 	s.call(1, factor)
+	s.stopNext = s.stops != nil && s.stops(n)
+	var truth []Metric
+	if s.stopNext {
+		truth = []Metric{{Unit: "stops/op", Value: 1}}
+	}
 	timedNs := s.call(n, factor)
 	s.machine.Run(0.1 * s.startNs)
-	o := Observation{N: n, Procs: 1, WallNs: s.machine.NowNs() - started, WaitNs: math.NaN()}
+	o := Observation{N: n, Procs: 1, Metrics: truth, WallNs: s.machine.NowNs() - started, WaitNs: math.NaN()}
 	after, _ := s.scheduler.Use()
 	use := after.Since(before)
 	o.CPUNs, o.InvoluntarySwitches = float64(use.CPUNs), float64(use.InvoluntarySwitches)
@@ -62,7 +71,13 @@ func (s *simulated) call(n int, factor float64) (timedNs float64) {
 	t := s.machine.NowNs()
 	s.machine.Run(s.setupNs)
 	if s.sleepNs == 0 && s.untimedNs == 0 {
-		s.machine.Run(float64(n) * s.truthNs * factor)
+		workNs := float64(n) * s.truthNs * factor * (1 + s.growth*float64(n)/2)
+		s.machine.Run(workNs / 2)
+		if s.stopNext {
+			s.scheduler.Block(s.stopNs)
+			s.stopNext = false
+		}
+		s.machine.Run(workNs / 2)
 		return s.machine.NowNs() - t
 	}
 	timedNs = s.machine.NowNs() - t
@@ -78,10 +93,11 @@ func (s *simulated) call(n int, factor float64) (timedNs float64) {
 	return timedNs
 }
 
-// printed rounds as the testing package prints: four digits, or whole nanoseconds.
+// printed rounds as the testing package prints: four digits, whole nanoseconds, or seven
+// decimals.
 func printed(ns float64, n int) (roundedNs, errorNs float64) {
 	perOp := ns / float64(n)
-	decimals := max(0, 3-int(math.Floor(math.Log10(perOp))))
+	decimals := max(0, min(7, 3-int(math.Floor(math.Log10(math.Max(perOp, 1e-9))))))
 	text := strconv.FormatFloat(perOp, 'f', decimals, 64)
 	rounded, _ := strconv.ParseFloat(text, 64)
 	return rounded * float64(n), roundingOf(text) * float64(n)
@@ -241,7 +257,13 @@ func TestRandomMachines(t *testing.T) {
 		results[i] = measureOne(s, noise, plan)
 	})
 	strata := map[string]*tally{}
+	alarms, rejected := 0, 0
 	for i, r := range results {
+		rejected += r.Rejected
+		if says(r, saysOptimised) || says(r, saysSetup) || says(r, saysGrows) {
+			alarms++
+			t.Logf("a false alarm: seed %d: %q", i, r.Reasons)
+		}
 		c := randomCase(uint64(i))
 		for _, name := range c.strata() {
 			if strata[name] == nil {
@@ -263,6 +285,10 @@ func TestRandomMachines(t *testing.T) {
 		if width := quantile(c.widths, 0.5); width > 0.01 {
 			t.Errorf("%s: the median half-width is %.2g %%, want at most 1 %%", name, 100*width)
 		}
+	}
+	t.Logf("%d false alarms, %d repetitions rejected", alarms, rejected)
+	if alarms > n/100 {
+		t.Errorf("%d of %d ordinary benchmarks are said to be at fault", alarms, n)
 	}
 	if c := strata["all"]; float64(c.trusted) < 0.8*float64(c.n) {
 		t.Errorf("%d of %d are trusted, want 80 %%", c.trusted, c.n)

@@ -1,0 +1,121 @@
+package gobench
+
+import (
+	"math"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// Limits of what passes for a cost in proportion to b.N.
+const (
+	leastCycles = 0.2  // an iteration takes at least, on any core
+	leastNs     = 0.05 // the same where the core's rate is not known
+	// changeShare is by how much later iterations may be dearer or cheaper than the first
+	// ones, and fixedShare what a call may take beyond its iterations, as a share of the
+	// run of few.
+	changeShare, fixedShare = 0.1, 0.1
+	// runtimeNs is what a Go process spends once as its heap grows and the collector's
+	// threads start, which no benchmark can help.
+	runtimeNs = 10e6
+	// leastGrowth is by which part of the growth of the iterations the time grows, as far
+	// as they can be seen beside the setup.
+	leastGrowth = 0.5
+)
+
+// judgeProportion looks for a cost that is not in proportion to b.N. Three counts of
+// iterations tell, least, few and many: two of them always lie on a line, and setup
+// could hide a growing cost. What a call takes beyond its iterations shows in the run of
+// the least, nearly by itself; and a cost that grows, or falls, makes the step from few
+// to many another one per iteration than that from least to few, whatever setup there
+// is. Where few are hardly more than the least, no calls stand for the least.
+func (c *conclusion) judgeProportion() {
+	if c.Basis == Bounds { // how much of the time is waiting can't be told
+		return
+	}
+	few, change := c.used[0].Few.N, beyondChance(c.each(c.change))
+	switch fixed := beyondChance(c.each(c.fixedPart)); {
+	case fixed.Lo > fixedShare:
+		ns := c.typical(func(rep Repetition) float64 { return c.fixedPart(rep) * c.ranNs(rep.Few) })
+		c.Lower(stats.Suspect, "each call of it takes %v beyond its b.N iterations, in the timed part: call b.ResetTimer after the setup, or loop with b.Loop", time.Duration(ns).Round(10*time.Microsecond))
+	case change.Hi < 1-changeShare && beyondChance(c.each(c.onceNs)).Lo > runtimeNs:
+		c.Lower(stats.Suspect, "the first %d iterations take %.3g times as long as as many later ones: call b.ResetTimer after what is set up or warmed once, or loop with b.Loop", few, 1/change.Value)
+	}
+	if change.Lo > 1+changeShare {
+		c.Lower(stats.Suspect, "an iteration after the first %d takes %.3g times as long as one of them: its cost grows with b.N, and no figure holds for all: let no slice, map or file grow from iteration to iteration", few, change.Value)
+	}
+}
+
+// judgeWork says that there are no iterations to be seen, and reports whether there are:
+// what is left of them then is chance, and tells nothing of the kind of benchmark it is.
+func (c *conclusion) judgeWork() bool {
+	limitNs := leastNs
+	if hz := c.setting.CoreHz.Value; hz > 0 {
+		limitNs = leastCycles / hz * 1e9
+	}
+	if ns := c.typical(func(rep Repetition) float64 { return cpuNs(rep.Many) / float64(rep.Many.N) }); ns < limitNs {
+		c.Lower(stats.Suspect, "%d iterations take %.2g ns each, less than a fifth of a cycle: the work seems to have been optimised away, or not to depend on b.N: loop with b.Loop, or keep its result in a variable of the package", c.used[0].Many.N, ns)
+		return false
+	}
+	if growth := median(c.each(timerGrowth), ""); growth.Hi < leastGrowth {
+		many := c.used[0].Many
+		c.Lower(stats.Suspect, "%d iterations take hardly longer than %d: nearly all of the timed part is setup: call b.ResetTimer after it, or loop with b.Loop", many.N, c.used[0].Few.N)
+		return false
+	}
+	return true
+}
+
+// timerGrowth is by how much the time by the timer grows from few to many, beside by how
+// much the iterations do. Where others have the CPUs it grows as well.
+func timerGrowth(rep Repetition) float64 {
+	return (rep.Many.TimedNs/rep.Few.TimedNs - 1) / (float64(rep.Many.N)/float64(rep.Few.N) - 1)
+}
+
+// change is how many times as long an iteration takes between few and many as one
+// between the least and few; NaN where a repetition can't tell. Of CPU time the start of
+// the process cancels.
+func (c *conclusion) change(rep Repetition) float64 {
+	of := c.ranNs
+	if c.Basis == CPUTime && rep.Least.N > 0 {
+		of = cpuNs
+	}
+	early := (of(rep.Few) - of(rep.Least)) / float64(rep.Few.N-rep.Least.N)
+	if !(early > 0) {
+		return math.NaN()
+	}
+	return rep.perIteration(of) / early
+}
+
+// onceNs is what the first iterations take in all beyond as many later ones.
+func (c *conclusion) onceNs(rep Repetition) float64 {
+	return (1 - c.change(rep)) * c.ranNs(rep.Few)
+}
+
+// fixedPart is what a call takes beyond its iterations, as a share of the run of few:
+// where the line through the runs of the least and of few begins.
+func (c *conclusion) fixedPart(rep Repetition) float64 {
+	least, few := float64(rep.Least.N), float64(rep.Few.N)
+	fewNs := c.ranNs(rep.Few)
+	return (few*c.ranNs(rep.Least) - least*fewNs) / (few - least) / fewNs
+}
+
+// ranNs is for how long a benchmark ran by its timer: without the process's share of
+// waiting where it had to wait; NaN where that is not known.
+func (c *conclusion) ranNs(o Observation) float64 {
+	if c.Basis == Timer || o.N == 0 {
+		return o.TimedNs
+	}
+	return o.TimedNs * o.CPUNs / (o.CPUNs + math.Max(0, o.WaitNs))
+}
+
+// beyondChance is the median of the values that are known, with bounds of NaN where
+// there are too few.
+func beyondChance(values []float64) stats.Estimate {
+	var known []float64
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			known = append(known, v)
+		}
+	}
+	return boundedMedian(known, "")
+}

@@ -1,0 +1,109 @@
+package gobench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// Rejection is a repetition that was left out.
+type Rejection struct {
+	Repetition int // counted from 0
+	Why        string
+}
+
+// Limits of what is left out.
+const (
+	// standstillShare of a run's time has to be missing, and standstillDeviations times
+	// as much as what typically is, in standard deviations by the median.
+	standstillShare, standstillDeviations = 0.05, 10
+	// rejectedShare of the repetitions is worth a word.
+	rejectedShare  = 0.25
+	deviationOfMAD = 1.4826 // of a normal distribution
+)
+
+// reject leaves out repetitions of which a run stood still while its timer ran: time
+// passed in which it neither ran nor waited for a CPU, far beyond that of its peers. It
+// was stopped by a signal, waited for memory from a disk, or its CPU was taken by a
+// hypervisor in a way that the kernel doesn't count as waiting. It reports whether there
+// are such.
+//
+// Only a benchmark that never blocks by itself shows that. For one that does, medians
+// have to do, as they do for a machine that is slower for a while, which no counter
+// tells. Where others had the CPUs the figure is the CPU time, which stands still with the
+// process; a group of processes that is throttled counts as waiting, too.
+func (c *conclusion) reject() bool {
+	if c.blocks || !c.calm() {
+		return false
+	}
+	few, many := c.standstill(Repetition.few), c.standstill(Repetition.many)
+	for i, rep := range c.used {
+		if why := cmp.Or(few.breach(rep.Few), many.breach(rep.Many)); why != "" {
+			c.Rejections = append(c.Rejections, Rejection{Repetition: c.at[i], Why: why})
+		}
+	}
+	if 2*len(c.Rejections) >= len(c.used) { // then it is how the benchmark is
+		c.Rejections = nil
+	}
+	c.Rejected = len(c.Rejections)
+	return c.Rejected > 0
+}
+
+// calm reports whether the runs hardly waited for a CPU, beside their CPU time: time on
+// the clock passes in a standstill, too.
+func (c *conclusion) calm() bool {
+	var wait, cpu float64
+	for _, rep := range c.Repetitions {
+		if rep.Traced {
+			wait += rep.Few.WaitNs + rep.Many.WaitNs
+			cpu += rep.Few.CPUNs + rep.Many.CPUNs
+		}
+	}
+	return wait <= calmShare*cpu
+}
+
+func (c *conclusion) rejected(repetition int) bool {
+	return slices.ContainsFunc(c.Rejections, func(r Rejection) bool { return r.Repetition == repetition })
+}
+
+// limit is how much time may be missing of a run.
+type limit struct {
+	typicalNs, deviationNs, typicalFaults float64
+}
+
+// standstill is how much is typically missing of the runs of one kind.
+func (c *conclusion) standstill(of func(Repetition) Observation) limit {
+	missing := c.each(func(rep Repetition) float64 { return missingNs(of(rep)) })
+	return limit{
+		typicalNs: stats.Median(missing), deviationNs: deviationOfMAD * stats.MAD(missing),
+		typicalFaults: c.typical(func(rep Repetition) float64 { return of(rep).MajorFaults }),
+	}
+}
+
+// breach says why a run is beyond the limit; it is empty for one that is not.
+func (l limit) breach(o Observation) string {
+	excess := missingNs(o) - l.typicalNs
+	if !(excess > math.Max(standstillShare*o.TimedNs, standstillDeviations*l.deviationNs)) {
+		return ""
+	}
+	why := fmt.Sprintf("a run stood still for %v", time.Duration(excess).Round(100*time.Microsecond))
+	if faults := o.MajorFaults - l.typicalFaults; faults > 0 {
+		why += fmt.Sprintf(" and waited %.0f times for memory from a disk", faults)
+	}
+	return why
+}
+
+// missingNs is for how long the timer ran while the process neither ran nor waited for a
+// CPU, as far as is known, less what it did with its timer stopped, of which its peers do
+// as much; below 0 where several threads ran.
+func missingNs(o Observation) float64 {
+	ns := o.TimedNs - o.CPUNs - o.StoppedNs
+	if o.WaitNs > 0 {
+		ns -= o.WaitNs
+	}
+	return ns
+}
