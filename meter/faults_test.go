@@ -3,6 +3,7 @@ package meter
 import (
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,4 +192,100 @@ func TestCounterRefuses(t *testing.T) {
 	if _, err := Counter(clock.Rated{Clock: good, TickNs: tick}); err != nil {
 		t.Error(err)
 	}
+}
+
+// A clock that is set back leaves out the calls in progress, and none of those that
+// come after, though they see readings that were there before.
+func TestClockIsSetBack(t *testing.T) {
+	c := &byHand{reading: 10_000_000}
+	m := c.meter(t)
+	c.call(m, 1)
+	start := m.Start()
+	c.reading -= 3_600_000 // an hour
+	c.pass(2)
+	m.Stop(start)
+	for range 10 {
+		c.call(m, 1)
+		c.pass(1)
+	}
+	p := part(m)
+	if p.Faults.Steps != 1 || p.Faults.Backward != 1 || p.Faults.Stepped != 0 || p.Calls != 11 || p.Ticks != 11 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A clock that wraps while nobody calls was not set.
+func TestReadingsWrapBetweenCalls(t *testing.T) {
+	c := &byHand{bits: 8}
+	m := c.meter(t)
+	for range 20 {
+		c.call(m, 1)
+		c.pass(10_000)
+		c.reading = c.reading << 56 >> 56
+	}
+	if p := part(m); p.Ticks != 20 || p.Calls != 20 || p.Faults != (Faults{}) {
+		t.Errorf("%d ticks of 20, %d calls, %+v", p.Ticks, p.Calls, p.Faults)
+	}
+}
+
+// A call that ends while another one finds out that the clock was set waits for what
+// comes of it.
+func TestClockIsSetDuringManyCalls(t *testing.T) {
+	c := &byHand{}
+	m := c.meter(t)
+	c.call(m, 1)
+	first, second := m.Start(), m.Start()
+	c.reading += 3_600_000
+	inLook, resume := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	m.source.fine = func() int64 {
+		once.Do(func() { close(inLook); <-resume })
+		return c.fineNs
+	}
+	var all sync.WaitGroup
+	all.Go(func() { m.Stop(first) })
+	<-inLook
+	all.Go(func() { m.Stop(second) })
+	time.Sleep(20 * time.Millisecond)
+	close(resume)
+	all.Wait()
+	if p := part(m); p.Faults.Stepped != 2 || p.Ticks != 1 {
+		t.Errorf("%d ticks of 1, %+v", p.Ticks, p.Faults)
+	}
+}
+
+// Sums that do not fit stay at the greatest number in a meter too.
+func TestCountsThatDoNotFit(t *testing.T) {
+	c := &byHand{}
+	m := c.meter(t)
+	c.call(m, 1<<32)
+	c.call(m, 1<<20)
+	if p := part(m); p.Squares != math.MaxUint64 {
+		t.Errorf("%+v", p)
+	}
+	many := Snapshot{Name: "x", Parts: []Part{
+		{Clock: "a", TickNs: 1, Calls: math.MaxUint64, Measured: 10, Edges: 1, Ticks: 1, Squares: 1},
+		{Clock: "b", TickNs: 1, Calls: 10, Measured: 10, Edges: 1, Ticks: 1, Squares: 1},
+	}}
+	if r := many.Report(); r.Calls != math.MaxUint64 {
+		t.Errorf("%d calls", r.Calls)
+	}
+}
+
+// Ten calls that saw one edge together are one look at the clock.
+func TestEdgesSeenTogetherAreFew(t *testing.T) {
+	c := &byHand{}
+	m := c.meter(t)
+	for range 3 {
+		var starts []Start
+		for range 10 {
+			starts = append(starts, m.Start())
+		}
+		c.pass(1)
+		for _, s := range starts {
+			m.Stop(s)
+		}
+		c.pass(3)
+	}
+	wantReason(t, m, stats.Suspect, "30 calls that saw an edge of by-hand saw 3 different ones")
 }

@@ -23,6 +23,9 @@ func (r *Report) judge(parts []Part) {
 	if r.Measured == 0 {
 		r.Lower(stats.Unusable, "no call was measured")
 	}
+	if bounds := r.Mean.Lo + r.Mean.Value + r.Mean.Hi; r.Measured > 0 && (math.IsNaN(bounds) || math.IsInf(bounds, 0)) {
+		r.Lower(stats.Unusable, "no interval comes of %d measured calls: one call alone has none, nor have sums that did not fit or contradict one another; wait for more calls, or merge fewer meters", r.Measured)
+	}
 	for _, p := range parts {
 		if p.Lengths == nil {
 			p.judgeEdges(&r.Judgement)
@@ -37,16 +40,21 @@ func (r *Report) judge(parts []Part) {
 
 // judgeEdges judges what rests on the edges of a coarse clock.
 func (p Part) judgeEdges(j *stats.Judgement) {
-	if p.Edges < fewEdges && p.Measured > 0 {
+	switch {
+	case p.Measured == 0:
+	case p.Edges < fewEdges:
 		j.Lower(stats.Suspect, "%d of %d calls saw an edge of %s: that bounds the mean, but hardly tells it; wait for %d and more (1,000 for some 6 %%, 10,000 for 2 %%)",
 			p.Edges, p.Measured, p.Clock, fewEdges)
+	case p.Groups.Count < fewEdges:
+		j.Lower(stats.Suspect, "the %d calls that saw an edge of %s saw %d different ones: calls that see an edge together count for one, and the interval may be too narrow; wait for %d and more",
+			p.Edges, p.Clock, p.Groups.Count, fewEdges)
 	}
 	if float64(p.Faults.Between) > raggedShare*float64(p.Edges+p.Faults.Between) {
 		j.Lower(stats.Unusable, "in %d calls %s did not move by a whole number of ticks of %g ns: its tick is another; give the right one, or use meter.Counter where it is finer",
 			p.Faults.Between, p.Clock, p.TickNs)
 	}
 	if found, ok := p.Phases.locked(); ok {
-		j.Lower(stats.Suspect, "phase lock: the calls keep to %d place(s) in the tick of %s, so that the mean may be off by up to %.0f %% and more than its interval says; let calls start at random times, or time them with a fine clock (meter.Counter)",
+		j.Lower(stats.Suspect, "phase lock: the calls keep to %d place(s) in the tick of %s, so that the mean may be off by %.0f %%, and by many times that where calls are short beside the tick, whatever its interval says; let calls start at random times, or time them with a fine clock (meter.Counter)",
 			found.places, p.Clock, 100*found.bias)
 	}
 	if rate := p.ElapsedTicks * p.TickNs / p.ElapsedNs; p.ElapsedNs > rateTicks*p.TickNs && math.Abs(rate-1) > rateError {

@@ -20,8 +20,8 @@ func (m *Meter) now() moment { return moment{m.source.clock.Read(), m.source.fin
 // on the same processor, or is too, where several work on one request. What groups
 // differ by from one another holds all of that.
 //
-// It is kept by whoever sees an edge first. Nobody waits for it: to close fewer
-// groups makes the groups longer, and no sum wrong.
+// It is kept by whoever sees an edge first. Calls of less than a second don't wait for
+// it: to close fewer groups makes the groups longer, and no sum wrong.
 type ledger struct {
 	mutex   sync.Mutex
 	last    atomic.Int64 // reading of the last look
@@ -50,11 +50,21 @@ func (l *ledger) open(begun moment) {
 // look is called for a call that has seen an edge, before that call is counted.
 // It reports whether the clock was set during the call.
 func (l *ledger) look(m *Meter, start, now int64) (stepped bool) {
-	if now != l.last.Load() && l.mutex.TryLock() {
+	if now != l.last.Load() && l.enter(m.ticksBetween(start, now)*m.source.tickNs > float64(stepNs)) {
 		l.turn(m, now)
 		l.mutex.Unlock()
 	}
 	return start <= l.stepBefore.Load() && now >= l.stepAfter.Load()
+}
+
+// enter locks the ledger, or reports that somebody else has. A call that may have been
+// in progress while the clock was set waits: else it would count with the step.
+func (l *ledger) enter(wait bool) bool {
+	if wait {
+		l.mutex.Lock()
+		return true
+	}
+	return l.mutex.TryLock()
 }
 
 // turn closes the group of the edge before this one.
@@ -62,8 +72,10 @@ func (l *ledger) turn(m *Meter, now int64) {
 	next := moment{now, m.source.fine()}
 	if m.setSince(l.seen, next) {
 		l.steps++
-		l.stepBefore.Store(l.seen.reading)
-		l.stepAfter.Store(now)
+		if now > l.seen.reading { // calls that the clock went back in are known by that
+			l.stepBefore.Store(l.seen.reading)
+			l.stepAfter.Store(now)
+		}
 	}
 	c := m.shards.sum()
 	l.closed.add(c.measured-l.measured, c.ticks-l.ticks, m.ticksBetween(l.seen.reading, now))
@@ -76,12 +88,19 @@ func (l *ledger) turn(m *Meter, now int64) {
 	l.last.Store(now)
 }
 
+// stepNs is the least step of a clock that is found.
+const stepNs = time.Second
+
 // setSince reports whether the clock went otherwise than the finer one by more
-// than a clock that is late does: a second, two ticks and one part in a hundred.
+// than a clock that is late does: a second, two ticks and one part in a hundred. Of
+// a clock that wraps that can't be told: it may have wrapped in between.
 func (m *Meter) setSince(from, to moment) bool {
+	if m.source.unused > 0 {
+		return false
+	}
 	fine := float64(to.fineNs - from.fineNs)
 	coarse := m.ticksBetween(from.reading, to.reading) * m.source.tickNs
-	return math.Abs(coarse-fine) > float64(time.Second)+2*m.source.tickNs+0.01*fine
+	return math.Abs(coarse-fine) > float64(stepNs)+2*m.source.tickNs+0.01*fine
 }
 
 // ticksBetween is how far the clock went between two readings, in ticks.

@@ -90,31 +90,38 @@ func (m *Meter) stop(start Start) {
 		shard.time(m.source.between(start.reading, now))
 		return
 	}
-	if now != start.reading && !m.moved(shard, start.reading, now) {
-		return
+	var ticks uint64
+	if now != start.reading {
+		var counts bool
+		if ticks, counts = m.moved(shard, start.reading, now); !counts {
+			return
+		}
 	}
-	if n := shard.measured.Add(1); lookedAt(n) {
+	n := shard.measured.Add(1)
+	if ticks > 0 {
+		shard.book(ticks)
+	}
+	if lookedAt(n) {
 		m.phases.look(m, now)
 	}
 }
 
-// moved books a call whose clock moved. It reports whether the call counts.
-func (m *Meter) moved(shard *shard, start, now int64) bool {
+// moved is how many ticks a call saw whose clock moved, and whether the call counts.
+func (m *Meter) moved(shard *shard, start, now int64) (ticks uint64, counts bool) {
 	moved := m.source.between(start, now)
 	if moved < 0 {
 		shard.backward.Add(1)
-		return false
+		return 0, false
 	}
 	if m.ledger.look(m, start, now) {
 		shard.stepped.Add(1)
-		return false
+		return 0, false
 	}
-	ticks, whole := m.source.ticks(moved)
-	if !whole {
+	whole, exact := m.source.ticks(moved)
+	if !exact {
 		shard.between.Add(1)
 	}
-	shard.book(uint64(ticks))
-	return true
+	return uint64(whole), true
 }
 
 // lookedAt chooses the calls at which the finer clock is read: all of a shard's

@@ -93,23 +93,25 @@ const (
 	// lockChance is the chance that calls which fall evenly over the tick seem
 	// locked.
 	lockChance = 0.005
-	// harmlessBias is the greatest error of the mean, as a share, that unevenness
-	// may make without being spoken of.
+	// harmlessBias is the error of the mean, as a share, that one harmonic of the
+	// unevenness may make without being spoken of.
 	harmlessBias = 0.05
 )
 
 // lock is the strongest unevenness over the tick.
 type lock struct {
 	places int     // in the tick, evenly apart, that calls keep to
-	bias   float64 // the greatest error of the mean, as a share of it
+	bias   float64 // the greatest error of the mean by this harmonic, as a share of it
 }
 
 // locked looks for phase lock: the Rayleigh test (Mardia and Jupp, Directional
 // Statistics, section 6.3.1) at each harmonic of the tick. For phases spread evenly,
 // the square of their resultant over the sum of the squares of the groups' sizes is
 // exponential with mean 1, or less where a group's looks are not all at one place.
-// A share a of calls at one phase raises the density there to 1 + 2a, and so may an
-// edge meet too many calls, or too few.
+// By one harmonic a share a of calls at one phase raises the density there to 1 + 2a,
+// and so may an edge meet too many calls, or too few. All harmonics together raise it to
+// a beside the share of the tick that calls spread over, which is far more where they are
+// short.
 func (p *Phases) locked() (found lock, ok bool) {
 	if p.Count < fewestPhases {
 		return lock{}, false

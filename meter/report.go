@@ -36,23 +36,25 @@ type Report struct {
 func (s Snapshot) Report() Report {
 	r := Report{Name: s.Name, Judgement: stats.NewJudgement(), Caveats: []string{}}
 	mean := stats.Estimate{Unit: "ns", Statistic: "mean"}
-	var below, above float64
+	var calls, below, above float64 // of parts that measured some
 	for _, p := range s.Parts {
-		r.Calls, r.Measured, r.Edges = r.Calls+p.Calls, r.Measured+p.Measured, r.Edges+p.Edges
+		r.Calls = saturating(r.Calls, p.Calls)
+		r.Measured = saturating(r.Measured, p.Measured)
+		r.Edges = saturating(r.Edges, p.Edges)
 		if p.Measured == 0 {
 			continue
 		}
 		own, n := p.MeanNs(), float64(p.Calls)
+		calls += n
 		mean.Value += n * own.Value
 		below = math.Hypot(below, n*(own.Value-own.Lo))
 		above = math.Hypot(above, n*(own.Hi-own.Value))
 	}
-	calls := float64(r.Calls)
-	total := mean
-	total.Statistic, total.N = "total", saturatedInt(r.Measured)
-	total.Lo, total.Hi = math.Max(0, mean.Value-below), mean.Value+above
-	r.Total, r.Mean = total, total.Scaled(1/calls, "ns")
-	r.Mean.Statistic = "mean"
+	mean.N = saturatedInt(r.Measured)
+	mean.Lo, mean.Hi = math.Max(0, mean.Value-below), mean.Value+above
+	r.Mean = mean.Scaled(1/calls, "ns") // no number where none was measured
+	r.Total = r.Mean.Scaled(float64(r.Calls), "ns")
+	r.Total.Statistic = "total"
 	r.judge(s.Parts)
 	return r
 }

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"math"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -24,14 +25,27 @@ type shard struct {
 	_ [56]byte // processors fetch cache lines of 64 bytes in pairs
 }
 
-// book adds the ticks of a call that saw an edge.
+// book adds the ticks of a call that saw an edge, and has been counted. What is never
+// the smaller one comes first, and is read last by sum: so sums that are read meanwhile
+// are possible ones.
 func (s *shard) book(ticks uint64) {
-	if ticks == 0 {
-		return
-	}
-	s.edges.Add(1)
+	addSquare(&s.squares, ticks)
 	s.ticks.Add(ticks)
-	s.squares.Add(ticks * ticks)
+	s.edges.Add(1)
+}
+
+// addSquare stays at the greatest number where the sum does not fit.
+func addSquare(sum *atomic.Uint64, x uint64) {
+	for {
+		old := sum.Load()
+		hi, square := bits.Mul64(x, x)
+		if hi != 0 {
+			square = math.MaxUint64
+		}
+		if sum.CompareAndSwap(old, saturating(old, square)) {
+			return
+		}
+	}
 }
 
 // shards are a power of two in number.
@@ -79,11 +93,11 @@ type counted struct {
 func (s *shards) sum() (c counted) {
 	for i := range s.all {
 		shard := &s.all[i]
-		c.begun += shard.begun.Load()
-		c.measured += shard.measured.Load()
 		c.edges += shard.edges.Load()
 		c.ticks += shard.ticks.Load()
-		c.squares += shard.squares.Load()
+		c.squares = saturating(c.squares, shard.squares.Load())
+		c.measured += shard.measured.Load()
+		c.begun += shard.begun.Load()
 		c.backward += shard.backward.Load()
 		c.stepped += shard.stepped.Load()
 		c.between += shard.between.Load()

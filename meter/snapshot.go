@@ -15,8 +15,8 @@ const Schema = "chronoscope/meter/v1"
 type Snapshot struct {
 	// Name is the meter's.
 	Name string
-	// Parts are what was counted with one clock and length of tick each, in no
-	// particular order.
+	// Parts are what was counted with one clock, length of tick and share of calls
+	// each, in no particular order.
 	Parts []Part
 }
 
@@ -30,6 +30,8 @@ type Part struct {
 	// the caller's own.
 	Vouched string `json:"vouched,omitempty"`
 
+	// OneIn is how many calls there are to one that is measured, on average.
+	OneIn uint64 `json:"one_in"`
 	// Calls is how many there were, Measured how many of these were measured.
 	Calls    uint64 `json:"calls"`
 	Measured uint64 `json:"measured"`
@@ -51,7 +53,7 @@ type Part struct {
 	Phases  Phases `json:"phases"`
 	// Lengths count the calls by their length, where each of them was timed: the
 	// buckets are those of [Part.Quantile].
-	Lengths []uint64 `json:"lengths,omitempty"`
+	Lengths []uint64 `json:"lengths,omitzero"`
 
 	// ElapsedTicks is how far the clock went since the meters were made, and
 	// ElapsedNs how far Go's monotonic clock did. Both are 0 for clocks that wrap.
@@ -85,7 +87,7 @@ func (m *Meter) Snapshot() Snapshot {
 	groups, batches, steps := m.ledger.snapshot(m, c, now)
 	p := Part{
 		Clock: m.source.clock.Name, TickNs: m.source.tickNs, Vouched: m.source.vouched,
-		Calls: c.measured, Measured: c.measured, Edges: c.edges, Ticks: c.ticks, Squares: c.squares,
+		OneIn: m.oneIn, Calls: c.measured, Measured: c.measured, Edges: c.edges, Ticks: c.ticks, Squares: c.squares,
 		Groups: groups, Batches: batches, Phases: m.phases.snapshot(), Lengths: m.shards.lengths(),
 		Faults: Faults{m.foreign.Load(), c.backward, steps, c.stepped, c.between},
 	}
@@ -118,9 +120,10 @@ func (p *Part) countLengths() {
 }
 
 // Merge is what two meters of one name have counted together. Parts with the same
-// clock and tick add up, exactly but for the rounding of the sums that are no whole
-// numbers. Parts that differ stay side by side, since ticks of different lengths
-// have no common sum, and meet in the report: so a fleet of machines whose kernels
+// clock, tick and share of calls that is measured add up, exactly but for the rounding
+// of the sums that are no whole numbers. Parts that differ stay side by side, since
+// ticks of different lengths have no common sum and a measured call stands for as many
+// as its meter left out, and meet in the report: so a fleet of machines whose kernels
 // tick differently has one mean, with the precision of all its edges. The order of
 // merging does not matter.
 //
@@ -147,7 +150,7 @@ func (s *Snapshot) take(p Part) {
 }
 
 func (p Part) sameClock(other Part) bool {
-	return p.Clock == other.Clock && p.TickNs == other.TickNs && p.Vouched == other.Vouched &&
+	return p.Clock == other.Clock && p.TickNs == other.TickNs && p.Vouched == other.Vouched && p.OneIn == other.OneIn &&
 		(p.Lengths == nil) == (other.Lengths == nil)
 }
 
@@ -240,6 +243,8 @@ func (p Part) impossible() string {
 		return fmt.Sprintf("a tick of %v ns", p.TickNs)
 	case p.Measured > p.Calls:
 		return fmt.Sprintf("%d of %d calls measured", p.Measured, p.Calls)
+	case !(0 <= p.CostLoNs && p.CostLoNs <= p.CostNs && p.CostNs <= p.CostHiNs):
+		return fmt.Sprintf("a cost of %v ns between %v and %v", p.CostNs, p.CostLoNs, p.CostHiNs)
 	case len(p.Phases.Bins) != 0 && len(p.Phases.Bins) != phaseBins:
 		return fmt.Sprintf("%d bins of phases instead of %d", len(p.Phases.Bins), phaseBins)
 	case len(p.Lengths) > buckets:

@@ -5,6 +5,7 @@ import (
 	"expvar"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,7 @@ import (
 var almost = cmpopts.EquateApprox(1e-9, 0)
 
 func someTrial(seed uint64, tickNs float64) Snapshot {
-	c := trial{kind: varied, tickNs: tickNs, meanNs: 2e4, share: 0.3, workers: 2, oneIn: 1 + int(seed%2), edges: 60, call: exponential(2e4)}
+	c := trial{kind: varied, tickNs: tickNs, meanNs: 2e4, share: 0.3, workers: 2, oneIn: 1, edges: 60, call: exponential(2e4)}
 	return c.run(seed)
 }
 
@@ -189,5 +190,98 @@ func TestCostsAddUp(t *testing.T) {
 	want := Part{Clock: "c", TickNs: 1e6, CostNs: 10, CostLoNs: 8, CostHiNs: 14, ElapsedNs: 6, ElapsedTicks: 4, Faults: Faults{2, 4, 6, 8, 10}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A snapshot that is taken while calls end holds nothing that no meter counts.
+func TestSnapshotsMeanwhileAreSound(t *testing.T) {
+	w := newWorld(1, 1e6)
+	source := w.source()
+	var reading int64
+	source.clock = clock.New(clock.Clock{Name: "steps"}, func() int64 { reading += 1e6; return reading })
+	source.fine = func() int64 { return reading }
+	m := New("busy", source)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer close(done)
+		for range 300_000 {
+			m.Stop(m.Start())
+		}
+	})
+	for n := 0; ; n++ {
+		select {
+		case <-done:
+			all.Wait()
+			return
+		default:
+		}
+		p := Part{TickNs: 1e6}
+		s := m.shards.sum()
+		p.Calls, p.Measured, p.Edges, p.Ticks, p.Squares = s.measured, s.measured, s.edges, s.ticks, s.squares
+		if fault := p.impossible(); fault != "" {
+			t.Fatalf("snapshot %d: %s", n, fault)
+		}
+	}
+}
+
+// Calls of which none was measured have no mean, and take nothing from that of others.
+func TestUnmeasuredCalls(t *testing.T) {
+	none := Snapshot{Name: "x", Parts: []Part{{Clock: "a", TickNs: 1e6, Calls: 9}}}
+	if r := none.Report(); !math.IsNaN(r.Mean.Value) || !math.IsNaN(r.Mean.Hi) || r.Verdict != stats.Unusable {
+		t.Errorf("%+v", r)
+	}
+	some := Snapshot{Name: "x", Parts: []Part{{Clock: "b", TickNs: 1e6, Calls: 100, Measured: 100, Edges: 20, Ticks: 20, Squares: 20}}}
+	if r := merge(t, some, none).Report(); r.Mean.Value != 2e5 || r.Total.Value != 2e5*109 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A machine that measures one call in 10 counts by all its calls.
+func TestDifferentShares(t *testing.T) {
+	all := Snapshot{Name: "x", Parts: []Part{{Clock: "c", TickNs: 1e6, OneIn: 1, Calls: 100, Measured: 100, Edges: 10, Ticks: 10, Squares: 10}}}
+	tenth := Snapshot{Name: "x", Parts: []Part{{Clock: "c", TickNs: 1e6, OneIn: 10, Calls: 300, Measured: 30, Edges: 15, Ticks: 15, Squares: 15}}}
+	// 100 calls of 0.1 ms and 300 of 0.5 ms.
+	if r := merge(t, all, tenth).Report(); r.Mean.Value != 4e5 || r.Total.Value != 1.6e8 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Sums without a mean are not trusted.
+func TestSumsWithoutMean(t *testing.T) {
+	for name, p := range map[string]Part{
+		"did not fit":    {Clock: "c", TickNs: 1e6, Calls: 100, Measured: 100, Edges: 20, Ticks: 20, Squares: math.MaxUint64},
+		"contradictory":  {Clock: "c", TickNs: 1e6, Calls: 1, Measured: 1, Edges: 1, Ticks: 20, Squares: 20},
+		"one timed call": {Clock: "c", TickNs: 1, Calls: 1, Measured: 1, Edges: 1, Ticks: 20, Lengths: make([]uint64, 21)},
+		"infinite":       {Clock: "c", TickNs: math.MaxFloat64, Calls: 100, Measured: 100, Edges: 20, Ticks: 200, Squares: 2000},
+	} {
+		if r := (Snapshot{Parts: []Part{p}}).Report(); r.Verdict != stats.Unusable {
+			t.Errorf("%s: %s, %+v", name, r.Verdict, r.Mean)
+		}
+	}
+	var s Snapshot
+	if json.Unmarshal([]byte(`{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"cost_ns":-1}]}`), &s) == nil {
+		t.Error("a negative cost was read")
+	}
+}
+
+// A meter of a fine clock that has timed nothing yet adds up with its like, by way of
+// JSON as well.
+func TestEmptyDistributionByWayOfJSON(t *testing.T) {
+	c := clock.New(clock.Clock{Name: "fine", Scope: clock.ScopeMachine}, func() int64 { return 7 })
+	source, err := Counter(clock.Rated{Clock: c, TickNs: stats.Estimate{Value: 0.4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source.costNs = &stats.Estimate{Unit: "ns"}
+	idle, used := New("m", source), New("m", source)
+	used.Stop(used.Start())
+	text, err := json.Marshal(idle.Snapshot())
+	var read Snapshot
+	if err != nil || json.Unmarshal(text, &read) != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if both := merge(t, read, used.Snapshot()); len(both.Parts) != 1 {
+		t.Errorf("%d parts of one clock", len(both.Parts))
 	}
 }

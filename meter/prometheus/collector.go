@@ -10,7 +10,8 @@
 //	/ rate(chronoscope_meter_measured_calls_total[1h])
 //
 // with a 95 % interval of about 2 / sqrt(edges), as a share of it, where calls are
-// short beside the tick. The gauges of the mean are since the process began.
+// short beside the tick. Of meters that measure different shares of their calls, take
+// the mean of each, and weigh it by chronoscope_meter_calls_total. The gauges of the mean are since the process began.
 package prometheus
 
 import (
