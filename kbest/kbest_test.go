@@ -406,3 +406,19 @@ func ExampleMeasure() {
 	}
 	// Output:
 }
+
+// What comes before and after a trial is told of each, in turn, and is not timed.
+func TestBeforeAndAfter(t *testing.T) {
+	s := quiet(17)
+	var told []byte
+	subject := s.work(1e6)
+	subject.Before = func() { told = append(told, '('); s.machine.Run(5e6) }
+	subject.After = func() { told = append(told, ')'); s.machine.Run(5e6) }
+	r := measureOne(t, s, subject)
+	if want := strings.Repeat("()", len(told)/2); string(told) != want || len(told) < 2*r.Trials {
+		t.Errorf("%s for %d trials", told, r.Trials)
+	}
+	if math.Abs(r.Estimate.Value/1e6-1) > 0.01 {
+		t.Errorf("%+v", r.Estimate)
+	}
+}

@@ -93,5 +93,8 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 	x.WallNs = s.Clock.Ns(end - start)
 	x.Use = after.Since(before)
 	x.Migrated = after.CPU != before.CPU
+	if subject.After != nil {
+		subject.After()
+	}
 	return x
 }

@@ -15,6 +15,8 @@ type Subject struct {
 	// prepared; unless Batches says that any number of calls may follow it.
 	Before  func()
 	Batches bool
+	// After follows each trial, those that warm up too. It is not timed.
+	After func()
 }
 
 // batched reports that trials may be of several calls.

@@ -4,35 +4,112 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
-// await waits for an untraced program. Once it has ended, and before it is gone, the
-// counters of its first thread can still be read.
-func await(ctx context.Context, pid int, started time.Time, why error) (Run, error) {
-	defer killGroup(pid)
-	stop := context.AfterFunc(ctx, func() { killGroup(pid) })
+// awaited is an untraced program that runs. It was started between before and after.
+type awaited struct {
+	pid, pidfd    int
+	watch         *watch          // nil where nothing is noted
+	own           *machine.Thread // nil where the kernel does not tell of it
+	before, after time.Time
+}
+
+// await waits for its end. Once it has ended, and before it is gone, the counters of its
+// first thread can still be read.
+func (a awaited) await(ctx context.Context) (Run, error) {
+	defer killGroup(a.pid)
+	stop := context.AfterFunc(ctx, func() { killGroup(a.pid) })
 	defer stop()
-	r := Run{Untraced: why, WaitOf: NoThread}
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	r := Run{WaitOf: NoThread}
+	waited := a.ownWait()
+	for ended := a.pollUntilEnd(); !ended; {
+		err := unix.Waitid(unix.P_PID, a.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if err == nil {
 			break
 		}
 		if err != unix.EINTR {
-			return r, fmt.Errorf("waiting for process %d: waitid: %w", pid, err)
+			return r, fmt.Errorf("waiting for process %d: waitid: %w", a.pid, err)
 		}
 	}
-	r.WallNs = time.Since(started).Nanoseconds()
-	if first, err := readThread(pid); err == nil {
+	r.WallNs = time.Since(a.before).Nanoseconds()
+	r.WallErrorNs = a.after.Sub(a.before).Nanoseconds() + waited() + wakeUpNs
+	if first, err := readThread(a.pid); err == nil {
 		r.Threads, r.WaitOf = []Thread{first}, FirstThread
 	}
 	var status unix.WaitStatus
 	var usage unix.Rusage
-	if _, err := wait(pid, &status, &usage); err != nil {
-		return r, fmt.Errorf("waiting for process %d: wait4: %w", pid, err)
+	if _, err := wait(a.pid, &status, &usage); err != nil {
+		return r, fmt.Errorf("waiting for process %d: wait4: %w", a.pid, err)
 	}
 	r.ended(status, &usage)
 	return r, nil
+}
+
+// wakeUpNs is how long an idle CPU takes to wake up a thread, at most or so.
+const wakeUpNs = 200e3
+
+// ownWait starts to count for how long this thread waits for a CPU.
+func (a awaited) ownWait() func() int64 {
+	look := func() (ns int64) {
+		if a.own == nil {
+			return 0
+		}
+		use, err := a.own.Look()
+		if err != nil {
+			return 0
+		}
+		return use.WaitNs
+	}
+	before := look()
+	return func() int64 { return max(0, look()-before) }
+}
+
+// attentive is for how long the end of a program is waited for without a word to the Go
+// runtime. Told that a thread waits, it wakes up another to do the work meanwhile: that
+// takes as long as a short program does, from the CPU on which that would run. Unasked,
+// it can stop no thread to collect garbage, which is why it is so short.
+const attentive = 2 * time.Millisecond
+
+// pollUntilEnd waits for the program's end, and takes what is noted of it before the
+// kernel's buffers are full; false where the system does not tell of the end this way.
+func (a awaited) pollUntilEnd() bool {
+	if a.pidfd < 0 {
+		return false
+	}
+	polled := []unix.PollFd{{Fd: int32(a.pidfd), Events: unix.POLLIN}}
+	if a.watch != nil {
+		for _, fd := range a.watch.fds {
+			polled = append(polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		}
+	}
+	for polled[0].Revents == 0 {
+		var err error
+		if left := attentive - time.Since(a.after); left > 0 {
+			err = pollUntold(polled, left)
+		} else {
+			_, err = unix.Poll(polled, -1)
+		}
+		if err != nil && err != unix.EINTR {
+			return false
+		}
+		if a.watch != nil {
+			a.watch.drain()
+		}
+	}
+	return true
+}
+
+// pollUntold polls for so long without telling the Go runtime.
+func pollUntold(polled []unix.PollFd, d time.Duration) error {
+	limit := unix.NsecToTimespec(d.Nanoseconds())
+	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&polled[0])), uintptr(len(polled)), uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }

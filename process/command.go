@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 )
 
@@ -31,6 +32,16 @@ type Command struct {
 	// Untraced leaves the program untraced: signals, and threads that start, then
 	// cost it nothing, and less is known of it.
 	Untraced bool
+	// Events has the kernel note when which thread ran, by perf_event_open(2): see
+	// [Run.Events]. It costs some 2 µs at each context switch.
+	Events bool
+	// NoteWaits has the tracer stop the program at each of its system calls, to count those
+	// that can wait until some time: see [Run.TimedWaits]. That slows the program down.
+	NoteWaits bool
+	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
+	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
+	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
+	Nice int
 }
 
 // Extent says of which threads something is known.
@@ -48,8 +59,15 @@ const (
 // those that it did not wait for.
 type Run struct {
 	// WallNs is from the program's first instruction, as far as the system tells, to
-	// its exit.
-	WallNs int64
+	// its exit. It is up to WallErrorNs too long: as far as is known how much of the
+	// start, and of the way back from the end, is in it. Where there are Events, the
+	// kernel itself noted both.
+	WallNs, WallErrorNs int64
+	// Events are what the kernel noted of all threads, in order of time. Unwatched says
+	// why there are none. LostEvents were noted and could not be kept.
+	Events     []Event
+	Unwatched  error
+	LostEvents int64
 	// UserNs and SystemNs are CPU time. Their sum is finer than their split.
 	UserNs, SystemNs int64
 	// Threads are what is known of each thread, in the order of their exits. WaitOf says
@@ -65,6 +83,11 @@ type Run struct {
 	// from when it was told of each stop to when it let the thread go on, and while it
 	// waited for a CPU itself.
 	StoppedNs int64
+	// TimedWaits are the system calls that could wait until some time: to sleep, to wait for
+	// something with a time limit, to set a timer. Unnoted says why they are not known, or
+	// not all of them; nil where they are.
+	TimedWaits int
+	Unnoted    error
 	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
 	// being stopped; InvoluntarySwitches those that it lost it.
 	VoluntarySwitches, InvoluntarySwitches int64
@@ -82,6 +105,8 @@ type Run struct {
 // Thread is what the kernel counted of one thread until its exit, by
 // /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst).
 type Thread struct {
+	// ID is its number (gettid(2)).
+	ID int
 	// CPUNs is the time that it ran.
 	CPUNs int64
 	// WaitNs is its run-queue wait: how long it could have run and did not.
@@ -115,8 +140,13 @@ func (r Run) Failure() error {
 // ctx's error comes with what was counted until then. Whatever of the program's
 // processes is still there when it ends is killed, too.
 //
-// The other errors are a *[StartError], and that of a Writer.
+// The other errors are a *[StartError], a *[PriorityError], and that of a Writer.
 func (c Command) Run(ctx context.Context) (Run, error) {
+	return c.between(ctx, func(c Command, files [3]*os.File) (Run, error) { return c.run(ctx, files) })
+}
+
+// between opens the program's files, lets it run, and waits for its output.
+func (c Command) between(ctx context.Context, run func(Command, [3]*os.File) (Run, error)) (Run, error) {
 	if err := ctx.Err(); err != nil {
 		return Run{}, err
 	}
@@ -129,16 +159,30 @@ func (c Command) Run(ctx context.Context) (Run, error) {
 	if err != nil {
 		return Run{}, &StartError{Path: c.Path, Err: err}
 	}
-	run, err := c.run(ctx, files)
+	r, err := run(c, files)
 	written := finish()
 	switch {
 	case ctx.Err() != nil:
-		return run, ctx.Err()
+		return r, ctx.Err()
 	case err != nil:
-		return run, err
+		return r, err
 	}
-	return run, written
+	return r, written
 }
+
+// PriorityError says that a program could not be given a niceness, and was not started.
+type PriorityError struct {
+	Nice int
+	Err  error // what the system answered
+}
+
+// Error says what was tried, and what would help.
+func (e *PriorityError) Error() string {
+	return fmt.Sprintf("a niceness of %d: %v: run as root, with CAP_SYS_NICE or a higher limit (ulimit -e), or leave it as it is", e.Nice, e.Err)
+}
+
+// Unwrap is what the system answered.
+func (e *PriorityError) Unwrap() error { return e.Err }
 
 // StartError says that a program could not be started.
 type StartError struct {
@@ -157,6 +201,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 // lingering is how long output is waited for when the program has ended, since
 // something that it left behind may hold the pipe open.
 const lingering = time.Second
+
+// null stands for files that are not given. It stays open, since opening it takes a while
+// beside a short program.
+var null = sync.OnceValues(func() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDWR, 0) })
 
 // connect opens the program's three standard files. finish, called when the program
 // has ended, waits for its output.
@@ -178,12 +226,11 @@ func (c Command) connect() (files [3]*os.File, finish func() error, err error) {
 		}
 		return first
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	nothing, err := null()
 	if err != nil {
 		return files, finish, err
 	}
-	ours = append(ours, null)
-	files = [3]*os.File{null, null, null}
+	files = [3]*os.File{nothing, nothing, nothing}
 	if c.Stdin != nil {
 		files[0] = c.Stdin
 	}

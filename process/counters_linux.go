@@ -5,16 +5,36 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // readThread reads what the kernel counted of a thread from /proc/TID/schedstat.
 func readThread(id int) (Thread, error) {
 	name := fmt.Sprintf("/proc/%d/schedstat", id)
-	text, err := os.ReadFile(name)
+	text, err := readLine(name)
 	if err != nil {
 		return Thread{}, err
 	}
-	return parseThread(name, text)
+	thread, err := parseThread(name, text)
+	thread.ID = id
+	return thread, err
+}
+
+// readLine reads a file of one line, with as few system calls as it takes: it is read
+// between two runs of programs that may be short.
+func readLine(name string) ([]byte, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	text := make([]byte, 128)
+	n, err := unix.Read(fd, text)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: name, Err: err}
+	}
+	return text[:n], nil
 }
 
 // parseThread reads three numbers: time on the CPU, time waiting for one, and time

@@ -3,7 +3,7 @@ package process
 import "testing"
 
 func TestParseThread(t *testing.T) {
-	for text, want := range map[string]Thread{"12 34 5\n": {12, 34}, "0 0 0": {}, "9223372036854775807 1 1\n": {9223372036854775807, 1}} {
+	for text, want := range map[string]Thread{"12 34 5\n": {CPUNs: 12, WaitNs: 34}, "0 0 0": {}, "9223372036854775807 1 1\n": {CPUNs: 9223372036854775807, WaitNs: 1}} {
 		if got, err := parseThread("x", []byte(text)); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}

@@ -42,6 +42,7 @@ var programs = map[string]func(){
 		}
 		all.Wait()
 	},
+	"niceness": func() { fmt.Print(niceness()) },
 	"memory": func() {
 		block := make([]byte, 64<<20)
 		for i := 0; i < len(block); i += 512 {

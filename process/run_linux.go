@@ -2,7 +2,7 @@ package process
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"runtime"
 	"syscall"
@@ -43,28 +43,112 @@ func onThreadOfItsOwn(do func()) {
 	<-found
 }
 
-// start starts the program and waits for it, traced if that can be.
+// start starts the program and waits for it, traced and watched if that can be.
 func (c Command) start(ctx context.Context, files [3]*os.File) (Run, error) {
-	var refused error = errUnasked
+	t := openTools()
+	defer t.close()
+	return c.startWith(ctx, files, t)
+}
+
+// tools are what a thread that starts programs observes and starts them with.
+type tools struct {
+	// own is what the kernel counts of the thread itself; nil where it does not tell.
+	own *machine.Thread
+	// watch is opened when it is needed first; unwatched says why there is none then.
+	watch     *watch
+	unwatched error
+	priority
+}
+
+// openTools opens them for the calling thread, to which its goroutine is locked.
+func openTools() *tools {
+	t := &tools{}
+	if own, err := machine.OpenThread(); err == nil {
+		t.own = own
+	}
+	return t
+}
+
+func (t *tools) close() {
+	if t.watch != nil {
+		t.watch.close()
+	}
+	if t.own != nil {
+		t.own.Close()
+	}
+}
+
+// begin is a watch that has noted nothing so far, or why there is none.
+func (t *tools) begin(events bool) (*watch, error) {
+	if !events {
+		return nil, errUnasked
+	}
+	if t.watch == nil && t.unwatched == nil {
+		t.watch, t.unwatched = openWatch()
+	}
+	if t.watch != nil {
+		t.watch.begin()
+	}
+	return t.watch, t.unwatched
+}
+
+// startWith starts the program with tools that the calling thread has opened.
+func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) (r Run, err error) {
+	if err := with.ask(c); err != nil {
+		return Run{}, err
+	}
+	refused := errUnasked
+	w, unwatched := with.begin(c.Events)
 	if !c.Untraced {
-		pid, err := c.fork(files, true)
+		pid, _, err := c.fork(files, true)
 		if err == nil {
-			return (&tracer{leader: pid}).trace(ctx)
+			t := &tracer{leader: pid, watch: w}
+			if c.NoteWaits {
+				t.waits = &waits{}
+			}
+			r, err = t.trace(ctx)
+			r.noted(t.waits)
+			r.watched(pid, w, unwatched)
+			return r, err
 		}
 		if !traceRefused(err) {
 			return Run{}, err
 		}
 		refused = err
 	}
-	started := time.Now()
-	pid, err := c.fork(files, false)
+	before := time.Now()
+	pid, pidfd, err := c.fork(files, false)
 	if err != nil {
 		return Run{}, err
 	}
-	return await(ctx, pid, started, refused)
+	if pidfd >= 0 {
+		defer unix.Close(pidfd)
+	}
+	a := awaited{pid: pid, pidfd: pidfd, watch: w, own: with.own, before: before, after: time.Now()}
+	r, err = a.await(ctx)
+	r.Untraced, r.Unnoted = refused, refused
+	r.watched(pid, w, unwatched)
+	return r, err
 }
 
-var errUnasked = fmt.Errorf("tracing was not asked for")
+// watched takes what was noted of a program that has ended.
+func (r *Run) watched(pid int, w *watch, unwatched error) {
+	r.Unwatched = unwatched
+	if w == nil {
+		return
+	}
+	r.Events, r.LostEvents = w.take(pid)
+	if ended := endOf(pid, r.Events); ended > 0 {
+		r.WallNs, r.WallErrorNs = ended, 0
+	} else {
+		r.Events, r.Unwatched = nil, errUnseen
+	}
+}
+
+var (
+	errUnasked = errors.New("that was not asked for")
+	errUnseen  = errors.New("the kernel noted no exec and exit of the program")
+)
 
 // traceRefused tells a system that forbids tracing from a program that can't be
 // started: both fail in the child.
@@ -80,14 +164,16 @@ func rootCause(err error) error {
 }
 
 // fork starts the program; a traced one stops at its first instruction.
-func (c Command) fork(files [3]*os.File, traced bool) (pid int, err error) {
+// pidfd tells of its end (pidfd_open(2)), and is below 0 on old kernels.
+func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error) {
+	pidfd = -1
 	if len(c.CPUs) > 0 { // a child starts with its parent's
 		before, err := machine.Affinity()
 		if err != nil {
-			return 0, err
+			return 0, pidfd, err
 		}
 		if err := machine.SetAffinity(c.CPUs); err != nil {
-			return 0, err
+			return 0, pidfd, err
 		}
 		defer machine.SetAffinity(before)
 	}
@@ -95,16 +181,20 @@ func (c Command) fork(files [3]*os.File, traced bool) (pid int, err error) {
 	if env == nil {
 		env = os.Environ()
 	}
+	// Without a tracer the program has to end with its parent in another way.
+	attr := &syscall.SysProcAttr{Ptrace: traced, Setpgid: true, Pdeathsig: unix.SIGKILL}
+	if !traced {
+		attr.PidFD = &pidfd
+	}
 	pid, err = syscall.ForkExec(c.Path, append([]string{c.Path}, c.Args...), &syscall.ProcAttr{
 		Dir: c.Dir, Env: env, Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
-		// Without a tracer the program has to end with its parent in another way.
-		Sys: &syscall.SysProcAttr{Ptrace: traced, Setpgid: true, Pdeathsig: unix.SIGKILL},
+		Sys: attr,
 	})
 	runtime.KeepAlive(files)
 	if err != nil {
-		return 0, &StartError{Path: c.Path, Err: err}
+		return 0, -1, &StartError{Path: c.Path, Err: err}
 	}
-	return pid, nil
+	return pid, pidfd, nil
 }
 
 // killGroup ends all of the program's process group.
@@ -118,5 +208,14 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	r.ExitCode = status.ExitStatus()
 	if status.Signaled() {
 		r.ExitCode, r.Signal = -1, status.Signal()
+	}
+}
+
+// noted takes what was counted of a traced program's waits; w is nil where that was not
+// asked for.
+func (r *Run) noted(w *waits) {
+	r.Unnoted = errUnasked
+	if w != nil {
+		r.TimedWaits, r.Unnoted = w.count, w.why
 	}
 }

@@ -15,6 +15,8 @@ import (
 // its calls are made on one thread.
 type tracer struct {
 	leader  int
+	watch   *watch // nil where nothing is noted
+	waits   *waits // nil where they are not counted
 	run     Run
 	started time.Time
 	// known are the threads that were seen, still traced, and read those of them whose
@@ -39,7 +41,11 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	if !status.Stopped() {
 		return t.run, fmt.Errorf("process %d ended before its first instruction: %v", t.leader, status)
 	}
-	if err := unix.PtraceSetOptions(t.leader, traced); err != nil {
+	options := traced
+	if t.waits != nil {
+		options |= unix.PTRACE_O_TRACESYSGOOD
+	}
+	if err := unix.PtraceSetOptions(t.leader, options); err != nil {
 		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
 	}
 	t.known, t.read = map[int]bool{t.leader: true}, map[int]bool{}
@@ -52,10 +58,13 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	defer stop()
 	t.late()
 	t.started = time.Now()
-	unix.PtraceCont(t.leader, 0)
+	t.goOn(t.leader, 0)
 	for {
 		var usage unix.Rusage
 		id, leaving, err := next()
+		if t.watch != nil {
+			t.watch.drain()
+		}
 		if err != nil {
 			return t.run, fmt.Errorf("waiting for process %d: waitid: %w", t.leader, err)
 		}
@@ -132,11 +141,36 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		signal = 0
 	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
 		signal = 0
+	case signal == syscallStop:
+		signal = 0
+		if t.lookAtCalls() {
+			t.waits.note(id)
+		}
 	default:
 		t.run.Signals++
 	}
 	t.known[id] = true
-	unix.PtraceCont(id, int(signal))
+	t.goOn(id, int(signal))
+}
+
+// goOn lets a thread go on, to its next system call where that is to be looked at.
+func (t *tracer) goOn(id, signal int) {
+	if t.lookAtCalls() {
+		unix.PtraceSyscall(id, signal)
+	} else {
+		unix.PtraceCont(id, signal)
+	}
+}
+
+// lookAtCalls tells whether threads are to stop at system calls.
+func (t *tracer) lookAtCalls() bool {
+	if t.waits == nil || t.waits.why != nil {
+		return false
+	}
+	if t.run.StoppedNs > mostStoppedNs {
+		t.waits.why = errManyCalls
+	}
+	return t.waits.why == nil
 }
 
 // exits reads what the kernel counted of a thread that is about to exit.

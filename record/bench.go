@@ -88,7 +88,10 @@ func NewBenchmark(r *gobench.Result) Benchmark {
 		b.Repetitions = append(b.Repetitions, BenchmarkRepetition{ns})
 	}
 	for _, rep := range r.Repetitions {
-		for _, o := range []gobench.Observation{rep.Few, rep.Many} {
+		for _, o := range []gobench.Observation{rep.Least, rep.Few, rep.Many} {
+			if o.N == 0 {
+				continue // not made
+			}
 			b.Runs = append(b.Runs, BenchmarkRun{
 				Iterations: o.N, Traced: rep.Traced, TimedNs: o.TimedNs, WallNs: o.WallNs, CPUNs: o.CPUNs,
 				WaitNs: stats.Finite(o.WaitNs), InvoluntarySwitches: o.InvoluntarySwitches,

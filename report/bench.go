@@ -37,7 +37,7 @@ func benchmarkTable(w io.Writer, all []record.Benchmark, s Style) {
 			out.AppendRow(table.Row{s.bold(packageName)})
 		}
 		out.AppendRow(table.Row{
-			"  " + strings.TrimPrefix(b.Name, "Benchmark") + revisionMark(b), perOperation(b.Estimate), interval(b.Estimate),
+			"  " + strings.TrimPrefix(b.Name, "Benchmark") + revisionMark(b), perOperation(b.Estimate), uncertainty(b.Estimate),
 			perOperation(b.Wall), perOperation(b.CPU), percent(b.WaitShare), b.Estimate.N, s.verdict(b.Verdict), otherMetrics(b),
 		})
 	}
@@ -72,6 +72,14 @@ func perOperation(e stats.Estimate) string {
 		return "?"
 	}
 	return durationTo(e.Value, 4)
+}
+
+// uncertainty is half the interval's width, where that can be a share of the time.
+func uncertainty(e stats.Estimate) string {
+	if !(e.Value > 0) {
+		return "?"
+	}
+	return interval(e)
 }
 
 func otherMetrics(b record.Benchmark) string {

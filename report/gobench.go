@@ -14,14 +14,12 @@ import (
 // time as ns/op and what else the benchmark reports. Results of two revisions differ in
 // the key revision: benchstat -col revision sets them side by side.
 //
-// Rates that the benchmark reports of its own timer, as MB/s, are put right in
+// A difference of two runs that is no time, 0 or less, is left out: its benchmark is
+// unusable. Rates that the benchmark reports of its own timer, as MB/s, are put right in
 // proportion to the time.
 func GoBench(w io.Writer, d record.Bench) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "goos: %s\ngoarch: %s\n", d.Machine.OS, d.Machine.Arch)
-	if d.Machine.CPU != "" {
-		fmt.Fprintf(out, "cpu: %s\n", d.Machine.CPU)
-	}
+	goBenchHeader(out, d.Header)
 	var at struct{ pkg, revision string }
 	for i, b := range d.Results {
 		if i == 0 || at.pkg != b.Package {
@@ -37,6 +35,9 @@ func GoBench(w io.Writer, d record.Bench) error {
 			name = fmt.Sprintf("%s-%d", name, b.Procs)
 		}
 		for _, rep := range b.Repetitions {
+			if !(rep.TimeNs > 0) {
+				continue
+			}
 			fmt.Fprintf(out, "%s\t%d\t%s ns/op", name, b.Iterations, significant(rep.TimeNs, 6))
 			for _, m := range b.Metrics {
 				fmt.Fprintf(out, "\t%s %s", significant(metricAt(m, rep.TimeNs, b.Wall), 6), m.Unit)
@@ -45,6 +46,14 @@ func GoBench(w io.Writer, d record.Bench) error {
 		}
 	}
 	return out.Flush()
+}
+
+// goBenchHeader writes the keys that every result shares.
+func goBenchHeader(w io.Writer, h record.Header) {
+	fmt.Fprintf(w, "goos: %s\ngoarch: %s\n", h.Machine.OS, h.Machine.Arch)
+	if h.Machine.CPU != "" {
+		fmt.Fprintf(w, "cpu: %s\n", h.Machine.CPU)
+	}
 }
 
 // metricAt is a metric where an operation takes ns nanoseconds.

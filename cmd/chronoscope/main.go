@@ -10,9 +10,13 @@ import (
 	"syscall"
 
 	"chronoscope/internal/cli"
+	"chronoscope/internal/load"
+	"chronoscope/validate"
 )
 
 func main() {
+	load.Serve() // this program once more may be a competitor
+	validate.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr})
 	stop()

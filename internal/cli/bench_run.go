@@ -71,6 +71,9 @@ func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting 
 	for _, s := range group {
 		r := gobench.Conclude(s, e.flags.plan, setting)
 		results = append(results, r)
+		if r.Rejected > 0 {
+			e.caveat("%s.%s: %d of %d repetitions left out, the first because %s", r.Benchmark.Package, r.Benchmark.Name, r.Rejected, len(r.Repetitions), r.Rejections[0].Why)
+		}
 		d.Results = append(d.Results, record.NewBenchmark(r))
 	}
 	if len(results) == 2 {

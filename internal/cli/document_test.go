@@ -162,16 +162,22 @@ var forms = map[string]object{
 	"activity": headerForm.with(object{
 		"traces": list(traceForm.with(periodsForm).check), "switching": orNull(switchingForm.check),
 	}),
-	"fidelity": headerForm.with(trustForm),
-	"bench":    headerForm.with(benchForm),
-	"":         headerForm.with(rankingForm).with(trustForm).with(cardForm),
+	"fidelity":  headerForm.with(trustForm),
+	"bench":     headerForm.with(benchForm),
+	"run":       headerForm.with(programsForm),
+	"slowclock": headerForm.with(slowForm),
+	"validate":  headerForm.with(validationForm),
+	"":          headerForm.with(rankingForm).with(trustForm).with(cardForm),
 }
 
 // parts are the parts of documents whose fields are held against one another.
 var parts = map[string]func(data []byte, e expectation) []string{
 	"clocks": checkPart(clocksDocument.breaches),
 	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
-	"results": checkPart(benchDocument.breaches),
+	"estimates": checkPart(slowDocument.breaches), "cells": checkPart(validationDocument.breaches),
+	"results": byCommand(map[string]func([]byte, expectation) []string{
+		"bench": checkPart(benchDocument.breaches), "run": checkPart(programsDocument.breaches),
+	}),
 }
 
 // checkPart reads a part of a document, and lists its breaches.
@@ -182,6 +188,17 @@ func checkPart[T any](breaches func(T, expectation) []string) func([]byte, expec
 			return broken("document", "%v", err)
 		}
 		return breaches(part, e)
+	}
+}
+
+// byCommand is for a part that differs between commands.
+func byCommand(of map[string]func([]byte, expectation) []string) func([]byte, expectation) []string {
+	return func(data []byte, e expectation) []string {
+		var header struct{ Command string }
+		if err := json.Unmarshal(data, &header); err != nil {
+			return broken("document", "%v", err)
+		}
+		return of[header.Command](data, e)
 	}
 }
 

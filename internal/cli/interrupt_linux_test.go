@@ -27,6 +27,12 @@ type interrupted struct {
 // empty.
 func interrupt(t *testing.T, doing string, args ...string) interrupted {
 	t.Helper()
+	return interruptWhen(t, func(soFar string) bool { return strings.Contains(soFar, doing) }, args...)
+}
+
+// interruptWhen does so as soon as what the terminal showed so far is ripe.
+func interruptWhen(t *testing.T, ripe func(soFar string) bool, args ...string) interrupted {
+	t.Helper()
 	screen, terminal := openTerminal(t)
 	var end interrupted
 	command := exec.Command(chronoscope, args...)
@@ -37,14 +43,14 @@ func interrupt(t *testing.T, doing string, args ...string) interrupted {
 	terminal.Close()
 	var killer *time.Timer
 	end.err = watch(screen, func(soFar string) {
-		if killer == nil && strings.Contains(soFar, doing) {
+		if killer == nil && ripe(soFar) {
 			command.Process.Signal(syscall.SIGINT)
 			killer = time.AfterFunc(hung, func() { command.Process.Kill() })
 		}
 	})
 	err := command.Wait()
 	if killer == nil {
-		t.Fatalf("the bar never showed %q: %q", doing, end.err)
+		t.Fatalf("the bar never showed what was waited for: %q", end.err)
 	}
 	if !killer.Stop() {
 		t.Fatalf("%v after SIGINT it still ran", hung)

@@ -45,6 +45,8 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
   chronoscope activity         how noisy is the machine, and why?
   chronoscope doctor           what disturbs measurements here, and what helps
   chronoscope bench ./...      a module's Go benchmarks, with intervals that hold
+  chronoscope run -- sleep 0.1 how long a program takes, also on a busy machine
+  chronoscope validate         how far methods of measuring are off on this machine
   chronoscope clocks --format json | jq .best`,
 		Version:       version(),
 		SilenceErrors: true,
@@ -64,7 +66,7 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f.register(root.PersistentFlags())
-	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s))
+	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s), newRun(f, s), newValidate(f, s), newSlowClock(f, s))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseAsUsage(root)

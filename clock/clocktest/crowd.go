@@ -1,0 +1,374 @@
+package clocktest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Crowd is a program of several threads and processes on a simulated machine with
+// several CPUs, beside competitors that want each CPU all the time. Each CPU serves those
+// that queue for it in turn; one that has nobody left takes a thread of the program from
+// another's queue. It jumps from event to event.
+//
+// Without competitors, switches and interrupts the same script takes the time that it
+// takes on a machine of its own.
+type Crowd struct {
+	// CPUs are how many there are; Load is how many threads want each, one of the program
+	// among them. 0 is taken for 1.
+	CPUs, Load int
+	// SliceNs is how long a thread runs before the next one's turn, within a share of
+	// SliceJitter.
+	SliceNs, SliceJitter float64
+	// EagerWakes is how likely a thread that wakes up comes to the front of the queue.
+	EagerWakes float64
+	// SwitchNs and ColdNs are added to a thread's work when it gets its CPU back. Nil is
+	// nothing.
+	SwitchNs, ColdNs Distribution
+	// InterruptShare of the time on a CPU is lost to interrupts.
+	InterruptShare float64
+}
+
+// Step is something that a thread does. One field is set.
+type Step struct {
+	// WorkNs is for how long it needs a CPU, SleepNs for how long it sleeps, and UntilNs up
+	// to when, in nanoseconds from the program's start.
+	WorkNs, SleepNs, UntilNs float64
+	// Start starts a thread, or a process where Process is set.
+	Start   []Step
+	Process bool
+	// Join waits until all that the thread has started have ended.
+	Join bool
+	// Post adds one to the semaphore of that number, Wait waits for one and takes it: by
+	// these threads hand over to one another. Numbers begin with 1.
+	Post, Wait int
+}
+
+// CrowdEventKind is what happened to a thread.
+type CrowdEventKind int
+
+// The kinds of events.
+const (
+	CrowdIn CrowdEventKind = iota
+	CrowdPreempted
+	CrowdBlocked
+	CrowdForked
+	CrowdExited
+)
+
+// CrowdEvent is what the kernel notes of a thread of the program.
+type CrowdEvent struct {
+	AtNs                    float64
+	Kind                    CrowdEventKind
+	Thread, Process, Parent int
+	CPU                     int
+}
+
+// CrowdRun is what the kernel knows of a run.
+type CrowdRun struct {
+	WallNs float64
+	Events []CrowdEvent
+	// CPUNs and WaitNs are of each thread, by its number. The first is number 1.
+	CPUNs, WaitNs map[int]float64
+	Preemptions   int
+}
+
+// Run runs a program once.
+func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
+	r := &crowdRun{given: c, rng: rng, posts: map[int]int{}, out: CrowdRun{CPUNs: map[int]float64{}, WaitNs: map[int]float64{}}}
+	r.cpus = make([]crowdCPU, max(1, c.CPUs))
+	for i := range r.cpus {
+		for range max(1, c.Load) - 1 {
+			r.cpus[i].queue = append(r.cpus[i].queue, &crowdThread{left: math.Inf(1)})
+		}
+	}
+	r.threads = 1
+	first := &crowdThread{id: 1, process: 1, script: script}
+	r.put(0, first) // it has just become the program
+	r.cpus[0].sliceEnd = r.slice() * rng.Float64()
+	for i := range r.cpus {
+		if r.cpus[i].running == nil {
+			r.next(i)
+		}
+	}
+	for !first.ended {
+		r.step()
+	}
+	r.out.WallNs = r.now
+	return r.out
+}
+
+type crowdThread struct {
+	id, process int
+	script      []Step
+	left        float64 // work of the present step; infinite for a competitor
+	parent      *crowdThread
+	children    int // that have not ended
+	joining     bool
+	waiting     int // for a semaphore
+	wakeAt      float64
+	ended       bool
+	queuedAt    float64
+	cpu         int
+	preempted   bool
+}
+
+type crowdCPU struct {
+	running  *crowdThread
+	queue    []*crowdThread
+	sliceEnd float64
+}
+
+type crowdRun struct {
+	given   Crowd
+	rng     *rand.Rand
+	now     float64
+	cpus    []crowdCPU
+	sleeper []*crowdThread
+	threads int
+	posts   map[int]int // of semaphores
+	out     CrowdRun
+}
+
+func (r *crowdRun) note(t *crowdThread, kind CrowdEventKind) {
+	if t.id == 0 {
+		return
+	}
+	parent := 0
+	if t.parent != nil {
+		parent = t.parent.id
+	}
+	r.out.Events = append(r.out.Events, CrowdEvent{AtNs: r.now, Kind: kind, Thread: t.id, Process: t.process, Parent: parent, CPU: t.cpu})
+}
+
+func (r *crowdRun) slice() float64 {
+	if r.given.SliceNs <= 0 {
+		return math.Inf(1)
+	}
+	return r.given.SliceNs * (1 + r.given.SliceJitter*(2*r.rng.Float64()-1))
+}
+
+func (r *crowdRun) fork(parent *crowdThread, script []Step, process bool) *crowdThread {
+	r.threads++
+	t := &crowdThread{id: r.threads, process: r.threads, script: script, parent: parent}
+	if parent != nil {
+		parent.children++
+		if !process {
+			t.process = parent.process
+		}
+		r.note(t, CrowdForked)
+	}
+	r.enqueue(t, false)
+	return t
+}
+
+// enqueue puts a thread where the fewest wait.
+func (r *crowdRun) enqueue(t *crowdThread, eager bool) {
+	best, least := 0, math.MaxInt
+	for i := range r.cpus {
+		n := len(r.cpus[i].queue)
+		if r.cpus[i].running != nil {
+			n++
+		}
+		if n < least {
+			best, least = i, n
+		}
+	}
+	t.cpu, t.queuedAt = best, r.now
+	cpu := &r.cpus[best]
+	if eager {
+		cpu.queue = slices.Insert(cpu.queue, 0, t)
+	} else {
+		cpu.queue = append(cpu.queue, t)
+	}
+	if cpu.running == nil {
+		r.next(best)
+	}
+}
+
+// next gives a CPU to the next in its queue, or to one of another's.
+func (r *crowdRun) next(i int) {
+	cpu := &r.cpus[i]
+	if cpu.running != nil {
+		return
+	}
+	if len(cpu.queue) == 0 {
+		r.steal(i)
+	}
+	if len(cpu.queue) == 0 {
+		return
+	}
+	t := cpu.queue[0]
+	cpu.queue = cpu.queue[1:]
+	r.put(i, t)
+	cpu.sliceEnd = r.now + r.slice()
+}
+
+func (r *crowdRun) steal(i int) {
+	for j := range r.cpus {
+		at := slices.IndexFunc(r.cpus[j].queue, func(t *crowdThread) bool { return t.id != 0 })
+		if j != i && at >= 0 {
+			r.cpus[i].queue = append(r.cpus[i].queue, r.cpus[j].queue[at])
+			r.cpus[j].queue = slices.Delete(r.cpus[j].queue, at, at+1)
+			return
+		}
+	}
+}
+
+func (r *crowdRun) put(i int, t *crowdThread) {
+	t.cpu = i
+	r.cpus[i].running = t
+	if t.id == 0 {
+		return
+	}
+	r.out.WaitNs[t.id] += r.now - t.queuedAt
+	r.note(t, CrowdIn)
+	if t.preempted {
+		t.preempted = false
+		for _, d := range []Distribution{r.given.SwitchNs, r.given.ColdNs} {
+			if d != nil {
+				t.left += d(r.rng)
+			}
+		}
+	}
+	r.proceed(i, t)
+}
+
+// step goes on to what happens next.
+func (r *crowdRun) step() {
+	at := math.Inf(1)
+	for i := range r.cpus {
+		if t := r.cpus[i].running; t != nil {
+			at = math.Min(at, math.Max(r.now, math.Min(r.now+t.left, r.cpus[i].sliceEnd)))
+		}
+	}
+	for _, t := range r.sleeper {
+		at = math.Min(at, t.wakeAt)
+	}
+	ns := at - r.now
+	for i := range r.cpus {
+		if t := r.cpus[i].running; t != nil {
+			t.left -= ns
+			if t.id != 0 {
+				r.out.CPUNs[t.id] += ns
+			}
+		}
+	}
+	r.now = at
+	for i := range r.cpus {
+		r.turn(i)
+	}
+	r.wake()
+}
+
+// turn looks whether the thread on a CPU has done its step, or had its turn.
+func (r *crowdRun) turn(i int) {
+	cpu := &r.cpus[i]
+	t := cpu.running
+	if t == nil {
+		r.next(i)
+		return
+	}
+	if t.left <= 1e-6 {
+		r.proceed(i, t)
+		return
+	}
+	if r.now < cpu.sliceEnd {
+		return
+	}
+	if len(cpu.queue) == 0 {
+		cpu.sliceEnd = r.now + r.slice()
+		return
+	}
+	if t.id != 0 {
+		r.out.Preemptions++
+		r.note(t, CrowdPreempted)
+		t.preempted = true
+	}
+	t.queuedAt = r.now
+	cpu.queue = append(cpu.queue, t)
+	cpu.running = nil
+	r.next(i)
+}
+
+// proceed lets a running thread begin its next steps, up to one that takes time.
+func (r *crowdRun) proceed(i int, t *crowdThread) {
+	for t.left <= 1e-6 {
+		if len(t.script) == 0 {
+			r.exit(i, t)
+			return
+		}
+		s := t.script[0]
+		t.script = t.script[1:]
+		switch {
+		case s.WorkNs > 0:
+			t.left = s.WorkNs / (1 - r.given.InterruptShare)
+		case s.Start != nil:
+			r.fork(t, s.Start, s.Process)
+		case s.Post > 0:
+			r.post(s.Post)
+		case s.Wait > 0 && r.posts[s.Wait] > 0:
+			r.posts[s.Wait]--
+		case s.Wait > 0:
+			t.waiting = s.Wait
+			r.block(i, t, math.Inf(1))
+			return
+		case s.Join && t.children > 0:
+			t.joining = true
+			r.block(i, t, math.Inf(1))
+			return
+		case s.SleepNs > 0:
+			r.block(i, t, r.now+s.SleepNs)
+			return
+		case s.UntilNs > r.now:
+			r.block(i, t, s.UntilNs)
+			return
+		}
+	}
+}
+
+func (r *crowdRun) block(i int, t *crowdThread, until float64) {
+	r.note(t, CrowdBlocked)
+	t.left, t.wakeAt = 0, until
+	r.sleeper = append(r.sleeper, t)
+	r.cpus[i].running = nil
+	r.next(i)
+}
+
+// post wakes up a thread that waits for the semaphore, or leaves one for the next.
+func (r *crowdRun) post(number int) {
+	for _, t := range r.sleeper {
+		if t.waiting == number {
+			t.waiting, t.wakeAt = 0, r.now
+			return
+		}
+	}
+	r.posts[number]++
+}
+
+func (r *crowdRun) exit(i int, t *crowdThread) {
+	r.note(t, CrowdExited)
+	t.ended = true
+	r.cpus[i].running = nil
+	if p := t.parent; p != nil {
+		p.children--
+		if p.joining && p.children == 0 {
+			p.joining, p.wakeAt = false, r.now
+		}
+	}
+	r.next(i)
+}
+
+func (r *crowdRun) wake() {
+	var woken []*crowdThread
+	r.sleeper = slices.DeleteFunc(r.sleeper, func(t *crowdThread) bool {
+		if t.wakeAt > r.now {
+			return false
+		}
+		woken = append(woken, t)
+		return true
+	})
+	for _, t := range woken {
+		r.enqueue(t, r.rng.Float64() < r.given.EagerWakes)
+	}
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/machine"
+	"chronoscope/program"
+	"chronoscope/record"
+	"chronoscope/report"
+)
+
+// programFlags are those of the command that measures programs.
+type programFlags struct {
+	precision                string
+	minRuns, maxRuns, warmup int
+	nice                     int
+	maxTime, timeout         time.Duration
+	prepare, conclude        string
+	parameters, env          []string
+	dir, input, output       string
+	shell                    string
+	ignoreFailure            bool
+	once, posix              bool
+	pid                      int
+	duration                 time.Duration
+	regressed                string
+	exports                  []string
+
+	commands       []template // what is to be measured
+	given          []parameter
+	plan           program.Plan // as the flags have it, once they are found good
+	mostRegression float64      // share; NaN where none is too much
+}
+
+// newRun is the command that measures programs.
+func newRun(f *flags, s Streams) *cobra.Command {
+	t := &programFlags{}
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- CMD [ARG ...], or run [flags] 'CMD ARG ...' ...",
+		Short: "Measure how long programs take, also while the machine is busy",
+		Long: `Runs programs many times, and says how long they take: if they had the machine to
+themselves, with an interval, and beside it what they took. What follows -- is one
+command, word by word. Otherwise each argument is a command line, split into words by
+the quoting rules of a shell, but run without one, unless --shell is given.
+
+  time      on a machine of its own: what others took of the CPUs is taken off. Where
+            that can't be known for certain, the interval holds all that is possible
+  wall      from exec to exit, by the clock
+  CPU       user and system time
+  waiting   for a CPU that others had, and blocked: asleep, or waiting for something else
+
+Several commands are run in turn, in random order, and set beside the first. A command
+is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
+
+With --param n=1,10,100 each command in which {n} stands is measured with each of the
+values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply.
+
+--once runs a command one time, and shows what it writes: a better time(1). --pid
+watches a process that runs already.
+
+The times in --export hyperfine:FILE are wall times, as in hyperfine's own files; the
+time on a machine of its own stands in the JSON document, and beside hyperfine's columns
+in --export markdown:FILE.
+
+The exit status is 1 where a command fails, unless --ignore-failure, and 3 where one
+is slower than the first by more than --max-regression, beyond chance. Where that
+can't be told, it is 1.`,
+		Example: `  chronoscope run -- sleep 0.1
+  chronoscope run 'grep -r foo .' 'rg foo' --warmup 3
+  chronoscope run --param n=1..8 'make -j {n}' --prepare 'make clean'
+  chronoscope run --cpu 1 --precision 0.5% -- ./prog --fast
+  chronoscope run ./old ./new --max-regression 5% --export hyperfine:times.json
+  chronoscope run --once -- make
+  chronoscope run --pid 1234 --duration 10s`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return measurePrograms(cmd, f, t, s, args)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v; flags of the program itself belong after --", flagError(cmd, err))
+	})
+	t.register(cmd, f)
+	return cmd
+}
+
+func (t *programFlags) register(cmd *cobra.Command, f *flags) {
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, a `share` such as 0.5% (--quick: 3%, --thorough: 0.5%)")
+	set.IntVar(&t.minRuns, "min-runs", program.DefaultPlan.MinRuns, "fewest runs of a command (--quick: 6, --thorough: 20)")
+	set.IntVar(&t.maxRuns, "max-runs", program.DefaultPlan.MaxRuns, "most runs of a command (--quick: 100, --thorough: 10000)")
+	set.DurationVar(&t.maxTime, "max-time", program.DefaultPlan.MaxTime, "how long the runs of a command may take in all (--quick: 3s, --thorough: 1m)")
+	set.IntVar(&t.warmup, "warmup", 0, "runs of each command before those that count")
+	set.StringVar(&t.prepare, "prepare", "", "run this `command` before each run, untimed")
+	set.StringVar(&t.conclude, "conclude", "", "run this `command` after each run, untimed")
+	set.StringArrayVar(&t.parameters, "param", nil, "`name=values` of a parameter: n=1,10,100 or n=1..8, where {n} stands in a command")
+	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
+	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
+	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit)")
+	set.StringVar(&t.dir, "dir", "", "run in this `directory`")
+	set.StringArrayVar(&t.env, "env", nil, "set a variable, `name=value`, in the program's environment")
+	set.StringVar(&t.shell, "shell", "", "run the commands by a shell: --shell, or --shell=`name` (its own cost is said, and not taken off)")
+	set.Lookup("shell").NoOptDefVal = usualShell
+	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness; -20, for root, keeps others from delaying them")
+	set.DurationVar(&t.timeout, "timeout", 0, "end a run that takes longer, with all of its processes (default: never)")
+	set.BoolVar(&t.ignoreFailure, "ignore-failure", false, "go on with a command that fails")
+	set.BoolVar(&t.once, "once", false, "run one command one time, and show what it writes")
+	set.BoolVarP(&t.posix, "posix", "p", false, "with --once: write real, user and sys in seconds, as time -p does")
+	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")
+	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: for how long")
+	set.StringVar(&t.regressed, "max-regression", "", "exit with 3 if a command is slower than the first by more than this `share`, such as 5%")
+	set.StringArrayVar(&t.exports, "export", nil, "write another tool's `format:file`: hyperfine, markdown, or gobench, which benchstat reads")
+}
+
+// measurePrograms measures, and writes.
+func measurePrograms(cmd *cobra.Command, f *flags, t *programFlags, s Streams, args []string) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if err := t.check(cmd, f, set, args); err != nil {
+		return err
+	}
+	header := record.NewHeader("run", machine.Identify(), set.seed)
+	if err := bindable(set.cpus, header.Machine); err != nil {
+		return err
+	}
+	bar := newProgress(s.Err)
+	defer bar.end()
+	e := programExperiment{flags: t, set: set, streams: s, bar: bar, header: &header}
+	d, err := e.run(cmd.Context())
+	bar.end()
+	stopped := cmd.Context().Err() != nil
+	if err != nil && !stopped {
+		return err
+	}
+	header.Finish(stopped)
+	d.Header = header
+	if err := t.write(d, set, s); err != nil {
+		return err
+	}
+	if stopped {
+		return errInterrupted
+	}
+	return t.outcome(d, set)
+}
+
+// programExports are the forms of other tools.
+var programExports = map[string]func(io.Writer, record.Programs) error{
+	"hyperfine": report.Hyperfine, "markdown": report.Markdown, "gobench": report.GoBenchPrograms,
+}
+
+// write writes the exports and the document.
+func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
+	for _, export := range t.exports {
+		format, file, _ := strings.Cut(export, ":")
+		if err := writeFile(file, func(w io.Writer) error { return programExports[format](w, d) }); err != nil {
+			return err
+		}
+	}
+	return set.write(s.Out, func(w io.Writer, style report.Style) error {
+		switch {
+		case set.format == report.JSON:
+			d.Caveats = append(d.Caveats, unknowns(d)...)
+			return report.WriteJSON(w, d)
+		case set.format == report.CSV:
+			return report.ProgramsCSV(w, d)
+		case t.posix:
+			return report.ProgramsPOSIX(w, d)
+		}
+		report.Programs(w, d, style)
+		return nil
+	})
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"chronoscope/process"
+	"chronoscope/program"
+)
+
+// A template is a command as it was given: parameters stand in it by their names.
+type template struct {
+	name  string // a command line
+	words []string
+}
+
+// text is all of it, in which parameters are looked for.
+func (c template) text() string { return c.name + "\n" + strings.Join(c.words, "\n") }
+
+// usualShell is the shell of --shell without a name.
+var usualShell = map[bool]string{false: "sh", true: "cmd.exe"}[runtime.GOOS == "windows"]
+
+// templates are the commands of the arguments: each before the dash is a command line,
+// and what follows it are the words of one command. dash is -1 where there is none.
+func templates(args []string, dash int, shell string) (all []template, err error) {
+	if dash < 0 {
+		dash = len(args)
+	}
+	for _, line := range args[:dash] {
+		c, err := newTemplate(line, shell)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	words := args[dash:]
+	switch {
+	case len(words) == 0:
+		return all, nil
+	case shell == "":
+		return append(all, template{joinWords(words), words}), nil
+	case len(words) > 1:
+		return nil, fmt.Errorf("--shell: %q is more than one argument: give the shell a single one, such as %q", words, joinWords(words))
+	}
+	c, err := newTemplate(words[0], shell)
+	return append(all, c), err
+}
+
+// newTemplate is the command of a line, by a shell where one is named.
+func newTemplate(line, shell string) (template, error) {
+	if shell == "" {
+		words, err := splitWords(line)
+		return template{line, words}, err
+	}
+	words, err := splitWords(shell)
+	if err != nil {
+		return template{}, fmt.Errorf("--shell: %w", err)
+	}
+	option := "-c"
+	if name := strings.ToLower(filepath.Base(words[0])); name == "cmd" || name == "cmd.exe" {
+		option = "/c"
+	}
+	return template{line, append(words, option, line)}, nil
+}
+
+// with puts values into the template.
+func (c template) with(v values) template {
+	filled := template{name: v.in(c.name)}
+	for _, word := range c.words {
+		filled.words = append(filled.words, v.in(word))
+	}
+	return filled
+}
+
+// environment is this process's, with some variables set. The C library takes the first
+// of a name, so that there may be only one.
+func environment(set []string) []string {
+	if len(set) == 0 {
+		return nil
+	}
+	return (&exec.Cmd{Env: append(os.Environ(), set...)}).Environ()
+}
+
+// programs are the commands with all values of their parameters, each as it is started.
+func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
+	for _, c := range t.commands {
+		for _, v := range combinations(named(t.given, c.text()+t.prepare+t.conclude)) {
+			p, err := t.program(c, v, cpus)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// program is one command, with the values of its parameters.
+func (t *programFlags) program(c template, v values, cpus []int) (p program.Command, err error) {
+	filled := c.with(v)
+	p = program.Command{Name: filled.name, Parameters: v, Timeout: t.timeout}
+	if p.Command, err = t.process(filled.words); err != nil {
+		return p, fmt.Errorf("%w%s", err, t.hint(c))
+	}
+	p.CPUs = cpus
+	for _, beside := range []struct {
+		flag, line string
+		command    **process.Command
+	}{{"--prepare", t.prepare, &p.Prepare}, {"--conclude", t.conclude, &p.Conclude}} {
+		if beside.line == "" {
+			continue
+		}
+		c, err := newTemplate(beside.line, t.shell)
+		if err != nil {
+			return p, usagef("%s: %v", beside.flag, err)
+		}
+		command, err := t.process(c.with(v).words)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", beside.flag, err)
+		}
+		*beside.command = &command
+	}
+	return p, nil
+}
+
+// process is what the words start. That the program is not there is found out before
+// anything is measured.
+func (t *programFlags) process(words []string) (process.Command, error) {
+	name := words[0]
+	if t.dir != "" && filepath.Base(name) != name && !filepath.IsAbs(name) {
+		directory, err := filepath.Abs(t.dir) // as a shell would have it after cd
+		if err != nil {
+			return process.Command{}, fmt.Errorf("--dir %s: %w", t.dir, err)
+		}
+		name = filepath.Join(directory, name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return process.Command{}, fmt.Errorf("%w: check that it is there and may be executed", err)
+	}
+	return process.Command{Path: path, Args: words[1:], Dir: t.dir, Env: environment(t.env)}, nil
+}
+
+// hint tells who gave words where command lines are wanted, or a shell's own command.
+func (t *programFlags) hint(c template) string {
+	if len(t.commands) > 1 && len(c.words) == 1 {
+		return "; each argument is a command of its own: put one with arguments in quotes, or after --"
+	}
+	return "; what a shell knows itself takes --shell"
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/program"
+)
+
+// check says which flag or argument is wrong, and what is allowed.
+func (t *programFlags) check(cmd *cobra.Command, f *flags, set settings, args []string) error {
+	for _, check := range []func(*cobra.Command, []string) error{t.checkSubject, t.checkAmounts, t.checkRegression, t.checkPlaces} {
+		if err := check(cmd, args); err != nil {
+			return err
+		}
+	}
+	return t.choosePlan(cmd, f, set)
+}
+
+// checkSubject finds out what is to be measured.
+func (t *programFlags) checkSubject(cmd *cobra.Command, args []string) (err error) {
+	changed := cmd.Flags().Changed
+	if t.shell == "" && changed("shell") {
+		return usagef("--shell: no name is given: leave out the = for %s", usualShell)
+	}
+	if t.commands, err = templates(args, cmd.ArgsLenAtDash(), t.shell); err != nil {
+		return usagef("%v", err)
+	}
+	if t.given, err = parseParameters(t.parameters); err != nil {
+		return usagef("--param: %v", err)
+	}
+	watches := changed("pid")
+	switch {
+	case watches && t.pid < 1:
+		return usagef("--pid: %d is no process: give a number of 1 or more", t.pid)
+	case watches && (len(args) > 0 || t.once):
+		return usagef("--pid: a process that runs already and a command exclude one another: give one of them")
+	case !watches && len(t.commands) == 0:
+		return usagef("there is no command to measure: give one after --, such as chronoscope run -- sleep 0.1, or command lines in quotes")
+	case changed("duration") && !watches:
+		return usagef("--duration: it is for how long a process is watched: give --pid too")
+	case t.duration <= 0:
+		return usagef("--duration: %v is too little: give more than 0, such as 5s", t.duration)
+	case t.once && len(t.commands) > 1:
+		return usagef("--once: %d commands: give one, in quotes or after --", len(t.commands))
+	case t.once && len(t.given) > 0:
+		return usagef("--once: a parameter takes several runs: leave out --param or --once")
+	case t.posix && !t.once:
+		return usagef("-p: it is the form of --once: give that too")
+	}
+	return t.checkParameters()
+}
+
+// checkParameters looks for parameters that change nothing, and for too many values.
+func (t *programFlags) checkParameters() error {
+	var all strings.Builder
+	total := 0
+	for _, c := range t.commands {
+		text := c.text() + t.prepare + t.conclude
+		all.WriteString(text)
+		total += count(named(t.given, text))
+	}
+	for _, p := range t.given {
+		if !strings.Contains(all.String(), "{"+p.name+"}") {
+			return usagef("--param: %s stands in no command: write {%[1]s} where its values belong", p.name)
+		}
+	}
+	if total > mostCommands {
+		return usagef("--param: more than %d commands would be measured: give fewer values", mostCommands)
+	}
+	return nil
+}
+
+func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
+	for _, amount := range []struct {
+		flag        string
+		value, most int
+		least       int
+	}{{"min-runs", t.minRuns, mostRuns, 1}, {"max-runs", t.maxRuns, mostRuns, 1}, {"warmup", t.warmup, mostRuns, 0}} {
+		if amount.value < amount.least || amount.value > amount.most {
+			return usagef("--%s: %d runs can't be made: give %d to %d", amount.flag, amount.value, amount.least, amount.most)
+		}
+	}
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("min-runs") && changed("max-runs") && t.minRuns > t.maxRuns:
+		return usagef("--max-runs: %d is less than --min-runs: give %d or more", t.maxRuns, t.minRuns)
+	case t.maxTime <= 0:
+		return usagef("--max-time: %v is too little: give more than 0, such as 30s", t.maxTime)
+	case t.nice < -20 || t.nice > 19:
+		return usagef("--nice: %d is no niceness: give -20 (before others) to 19 (behind them)", t.nice)
+	case t.timeout < 0 || changed("timeout") && t.timeout == 0:
+		return usagef("--timeout: %v is too little: give more than 0, such as 10s", t.timeout)
+	}
+	return nil
+}
+
+// mostRuns keeps what is noted of them in memory.
+const mostRuns = 1_000_000
+
+func (t *programFlags) checkRegression(*cobra.Command, []string) error {
+	t.mostRegression = math.NaN()
+	if t.regressed == "" {
+		return nil
+	}
+	share, err := parseShare(t.regressed)
+	switch {
+	case err != nil || share < 0:
+		return usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", t.regressed)
+	case len(t.commands) < 2 && len(t.given) == 0:
+		return usagef("--max-regression: there is nothing to compare: give two commands, of which the first is the one that sets the limit")
+	}
+	t.mostRegression = share
+	return nil
+}
+
+// checkPlaces finds out before a long measurement what can't be read or written.
+func (t *programFlags) checkPlaces(*cobra.Command, []string) error {
+	for _, variable := range t.env {
+		if name, _, ok := strings.Cut(variable, "="); !ok || name == "" {
+			return usagef("--env: %q sets nothing: give NAME=VALUE", variable)
+		}
+	}
+	if t.dir != "" {
+		if info, err := os.Stat(t.dir); err != nil {
+			return fmt.Errorf("--dir: %w: choose a directory that is there", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--dir: %s is no directory: choose another place", t.dir)
+		}
+	}
+	for _, export := range t.exports {
+		format, file, _ := strings.Cut(export, ":")
+		if programExports[format] == nil || file == "" {
+			return usagef("--export: %q can't be written: give FORMAT:FILE, the format being one of %s", export, strings.Join(slices.Sorted(maps.Keys(programExports)), ", "))
+		}
+		if err := checkPlace(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choosePlan is the plan of --quick or --thorough, with what other flags change of it.
+func (t *programFlags) choosePlan(cmd *cobra.Command, f *flags, set settings) error {
+	t.plan = program.DefaultPlan
+	switch {
+	case f.quick:
+		t.plan = program.QuickPlan
+	case f.thorough:
+		t.plan = program.ThoroughPlan
+	}
+	changed := cmd.Flags().Changed
+	if changed("precision") {
+		share, err := parseShare(t.precision)
+		if err != nil || share <= 0 || share >= 1 {
+			return usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", t.precision)
+		}
+		t.plan.Precision = share
+	}
+	if changed("min-runs") {
+		t.plan.MinRuns = t.minRuns
+		t.plan.MaxRuns = max(t.plan.MaxRuns, t.minRuns)
+	}
+	if changed("max-runs") {
+		t.plan.MaxRuns = t.maxRuns
+		t.plan.MinRuns = min(t.plan.MinRuns, t.maxRuns)
+	}
+	if changed("max-time") {
+		t.plan.MaxTime = t.maxTime
+	}
+	t.plan.Warmup, t.plan.Seed, t.plan.IgnoreFailure = t.warmup, set.seed, t.ignoreFailure
+	return nil
+}

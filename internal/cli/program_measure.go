@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"chronoscope/process"
+	"chronoscope/program"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/stats"
+)
+
+// programExperiment is one measurement of programs.
+type programExperiment struct {
+	flags   *programFlags
+	set     settings
+	streams Streams
+	bar     *progress
+	header  *record.Header
+}
+
+// run measures. Where ctx ends, what was measured so far comes with its error.
+func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
+	d := record.Programs{Results: []record.Program{}, Pairs: []record.Pair{}}
+	var commands []program.Command
+	var err error
+	if e.flags.pid == 0 {
+		if commands, err = e.flags.programs(e.set.cpus); err != nil {
+			return d, err
+		}
+	}
+	e.bar.show(0, "looking at the machine")
+	setting, release, err := program.Here(ctx, program.Setting{CPUs: len(e.set.cpus), Nice: e.flags.nice})
+	defer release()
+	if err != nil {
+		return d, err
+	}
+	e.noteCore(setting)
+	switch {
+	case e.flags.pid != 0:
+		return e.watch(ctx, d, setting)
+	case e.flags.once:
+		return e.once(ctx, d, commands[0], setting)
+	}
+	return e.measure(ctx, d, commands, setting)
+}
+
+// watch takes the figures of a process that runs already.
+func (e *programExperiment) watch(ctx context.Context, d record.Programs, setting program.Setting) (record.Programs, error) {
+	e.bar.show(0, fmt.Sprintf("watching process %d for %v", e.flags.pid, e.flags.duration))
+	r, err := program.Attach(ctx, e.flags.pid, e.flags.duration, setting)
+	if r != nil {
+		d.Results = append(d.Results, record.NewProgram(r))
+	}
+	if err != nil {
+		return d, fmt.Errorf("--pid: %w", err)
+	}
+	return d, nil
+}
+
+// once runs a command one time.
+func (e *programExperiment) once(ctx context.Context, d record.Programs, c program.Command, setting program.Setting) (record.Programs, error) {
+	connected, err := e.connect([]program.Command{c}, "inherit")
+	if err != nil {
+		return d, err
+	}
+	e.bar.end() // the line is the program's
+	run, err := program.Once(ctx, connected.commands[0], setting)
+	endings := connected.close()
+	var failed *program.FailedError
+	switch {
+	case ctx.Err() != nil:
+		err = errInterrupted
+	case err != nil && !errors.As(err, &failed):
+		return d, err
+	case e.flags.ignoreFailure && run.WallNs > 0:
+		err = nil
+	}
+	d.Results = append(d.Results, resultOf(single(c, run, err), endings[0]))
+	return d, ctx.Err()
+}
+
+// measure runs the commands in turn and sets them side by side.
+func (e *programExperiment) measure(ctx context.Context, d record.Programs, commands []program.Command, setting program.Setting) (record.Programs, error) {
+	if e.flags.shell != "" {
+		shell, err := e.emptyShell()
+		if err != nil {
+			return d, err
+		}
+		commands = append(commands, shell)
+	}
+	connected, err := e.connect(commands, "null")
+	if err != nil {
+		return d, err
+	}
+	e.bar.show(0, "running "+shortened(commands[0].Name))
+	results, err := program.Measure(ctx, connected.commands, e.flags.plan, setting, func(p program.Progress) {
+		connected.rewind(p.Command)
+		e.bar.show(p.Share, soFar(commands[p.Command].Name, p))
+	})
+	endings := connected.close()
+	for i, r := range results {
+		d.Results = append(d.Results, resultOf(r, endings[i]))
+	}
+	if e.flags.shell != "" && len(results) == len(commands) {
+		last := len(results) - 1
+		d.Shell = &d.Results[last]
+		d.Results, results = d.Results[:last], results[:last]
+	}
+	for _, pair := range e.flags.pairs(results) {
+		d.Pairs = append(d.Pairs, record.NewProgramPair(program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.set.seed)))
+	}
+	return d, err
+}
+
+// single is what one run shows, which may have failed: its own time, as far as that can be known, and nothing of
+// how much runs differ.
+func single(c program.Command, run program.Run, failure error) *program.Result {
+	nan := math.NaN()
+	r := &program.Result{
+		Command: c, Failure: failure, MaxRSSBytes: run.MaxRSSBytes, Judgement: stats.NewJudgement(),
+		Estimate: once(nan, nan, nan), Wall: once(nan, nan, nan), CPU: once(nan, nan, nan), RunqueueWaitNs: nan, BlockedNs: nan,
+	}
+	if failure != nil {
+		r.Lower(stats.Unusable, "%v", failure)
+	}
+	if run.WallNs == 0 {
+		return r
+	}
+	wall, cpu := float64(run.WallNs), float64(run.CPUNs())
+	r.Runs, r.RunqueueWaitNs, r.BlockedNs = []program.Run{run}, run.RunqueueWaitNs, run.BlockedNs
+	r.Estimate, r.Wall, r.CPU = once(run.TimeNs(), run.LowNs, run.HighNs), once(wall, nan, nan), once(cpu, nan, nan)
+	r.Method, r.Explanation = program.CycleTime, "the one run's own time, between all of the wait for a CPU taken off and as much as is certain"
+	r.Lower(stats.Suspect, "it was run one time: how much runs differ is not known, and the bounds are of this run; several runs (without --once) tell")
+	return r
+}
+
+// once is an estimate that rests on one run.
+func once(value, lo, hi float64) stats.Estimate {
+	return stats.Estimate{Value: value, Lo: lo, Hi: hi, Unit: "ns", Statistic: "single", N: 1}
+}
+
+// noteCore notes the rates of the core and of its counter.
+func (e *programExperiment) noteCore(setting program.Setting) {
+	if setting.CoreHz != nil {
+		e.header.Machine.CoreHz = stats.Finite(setting.CoreHz())
+	}
+	if setting.Clock.Clock != nil {
+		e.header.Machine.TSCHz = stats.Finite(1e9 / setting.Clock.TickNs.Value)
+	}
+}
+
+// emptyShell is the shell with nothing to do, measured to say what it costs.
+func (e *programExperiment) emptyShell() (program.Command, error) {
+	nothing, err := newTemplate("exit", e.flags.shell)
+	if err != nil {
+		return program.Command{}, err
+	}
+	nothing.name = joinWords(nothing.words)
+	return e.flags.program(nothing, nil, e.set.cpus)
+}
+
+// resultOf puts a result into the form of the document, with the end of what a failed
+// command wrote to its standard error.
+func resultOf(r *program.Result, ending string) record.Program {
+	p := record.NewProgram(r)
+	if p.Failure != nil && ending != "" {
+		p.StderrEnd = &ending
+	}
+	return p
+}
+
+// shortened is a name that leaves room for more on the line that shows progress.
+func shortened(name string) string {
+	const most = 30
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return name
+}
+
+// soFar is what is known by now, for the line that shows how far the measurement is.
+func soFar(name string, p program.Progress) string {
+	if stats.Finite(p.Estimate.Value) == nil {
+		return fmt.Sprintf("%s: run %d", shortened(name), p.Runs)
+	}
+	return fmt.Sprintf("%s: %s, run %d", shortened(name), report.WithError(p.Estimate), p.Runs)
+}
+
+// connections are the open files of commands.
+type connections struct {
+	commands []program.Command
+	tails    []*tail // one for each command, nil where nothing is kept
+	files    []*os.File
+}
+
+// connect opens what the commands read and write.
+func (e *programExperiment) connect(commands []program.Command, usualOutput string) (c *connections, err error) {
+	c = &connections{}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	for _, command := range commands {
+		var kept *tail
+		if command.Stdin, err = c.input(e.flags.input, e.flags.once); err != nil {
+			return c, err
+		}
+		switch where := cmp.Or(e.flags.output, usualOutput); where {
+		case "inherit":
+			command.Stdout, command.Stderr = e.streams.Out, e.streams.Err
+		default:
+			if command.Stdout, err = c.output(where); err != nil {
+				return c, err
+			}
+			if kept, err = newTail(); err != nil {
+				return c, err
+			}
+			command.Stderr = kept.write
+			for _, beside := range []*process.Command{command.Prepare, command.Conclude} {
+				if beside != nil {
+					beside.Stderr = kept.write
+				}
+			}
+		}
+		c.commands, c.tails = append(c.commands, command), append(c.tails, kept)
+	}
+	return c, nil
+}
+
+// input opens what a program reads. Each has a file of its own, since a file has but one
+// place at which it is read.
+func (c *connections) input(name string, once bool) (*os.File, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		if isTerminal(os.Stdin) {
+			return nil, errors.New("--input -: standard input is a terminal, which only the foreground may read: give a file or a pipe")
+		}
+		if _, err := os.Stdin.Seek(0, io.SeekCurrent); err != nil && !once {
+			return nil, errors.New("--input -: standard input is a pipe, which can be read one time only: give a file, or --once")
+		}
+		return os.Stdin, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--input: %w: choose a file that can be read", err)
+	}
+	c.files = append(c.files, f)
+	return f, nil
+}
+
+// rewind lets the next run of a command read its input from the start, as the last one did.
+func (c *connections) rewind(command int) {
+	if input := c.commands[command].Stdin; input != nil {
+		input.Seek(0, io.SeekStart)
+	}
+}
+
+// output opens where a program writes to.
+func (c *connections) output(where string) (io.Writer, error) {
+	switch where {
+	case "null":
+		return nil, nil
+	case "pipe":
+		return io.Discard, nil
+	}
+	f, err := os.OpenFile(where, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--program-output: %w: choose a place that can be written", err)
+	}
+	c.files = append(c.files, f)
+	return f, nil
+}
+
+// close closes the files and returns the ends of what was written to each command's
+// standard error.
+func (c *connections) close() (endings []string) {
+	for _, t := range c.tails {
+		ending := ""
+		if t != nil {
+			ending = t.close()
+		}
+		endings = append(endings, ending)
+	}
+	for _, f := range c.files {
+		f.Close()
+	}
+	return endings
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A parameter takes each of its values in the commands that name it in braces.
+type parameter struct {
+	name   string
+	values []string
+}
+
+// mostCommands is how many commands parameters may multiply to.
+const mostCommands = 1000
+
+// values are the parameters of one command, by name.
+type values map[string]string
+
+var parameterForm = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$`)
+
+// parseParameter reads NAME=VALUE,... where a value may also be a range of whole
+// numbers, FIRST..LAST or FIRST..LAST..STEP.
+func parseParameter(text string) (parameter, error) {
+	parts := parameterForm.FindStringSubmatch(text)
+	if parts == nil {
+		return parameter{}, fmt.Errorf("%q is none: give NAME=VALUES, such as n=1,10,100 or n=1..8", text)
+	}
+	p := parameter{name: parts[1]}
+	for element := range strings.SplitSeq(parts[2], ",") {
+		more, err := valuesOfElement(element)
+		if err != nil {
+			return p, fmt.Errorf("%q: %w", text, err)
+		}
+		p.values = append(p.values, more...)
+		if len(p.values) > mostCommands {
+			return p, fmt.Errorf("%q has more than %d values: give fewer, or a range in steps, such as 0..1000..50", text, mostCommands)
+		}
+	}
+	return p, nil
+}
+
+var rangeForm = regexp.MustCompile(`^(-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.([0-9]+))?$`)
+
+// valuesOfElement are the numbers of a range, or the element itself.
+func valuesOfElement(element string) ([]string, error) {
+	if element == "" {
+		return nil, fmt.Errorf("a value is empty: leave out the comma")
+	}
+	parts := rangeForm.FindStringSubmatch(element)
+	if parts == nil {
+		return []string{element}, nil
+	}
+	bounds := [3]int{2: 1}
+	for i, digits := range parts[1:] {
+		if digits == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(digits, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s is too large a number for a range", digits)
+		}
+		bounds[i] = int(n)
+	}
+	first, last, step := bounds[0], bounds[1], bounds[2]
+	if step == 0 {
+		return nil, fmt.Errorf("the range %s stands still: give a step of 1 or more", element)
+	}
+	if first > last {
+		step = -step
+	}
+	var all []string
+	for n := first; (n <= last) == (step > 0) || n == last; n += step {
+		if all = append(all, strconv.Itoa(n)); len(all) > mostCommands {
+			break
+		}
+	}
+	return all, nil
+}
+
+// parseParameters reads all of them, each name once.
+func parseParameters(texts []string) ([]parameter, error) {
+	var all []parameter
+	for _, text := range texts {
+		p, err := parseParameter(text)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(other parameter) bool { return other.name == p.name }) {
+			return nil, fmt.Errorf("%s is given twice: join its values with commas", p.name)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// combinations are all choices of values for the parameters, those of the last one
+// changing fastest; the single empty choice where there are none.
+func combinations(parameters []parameter) []values {
+	all := []values{{}}
+	for _, p := range parameters {
+		var longer []values
+		for _, chosen := range all {
+			for _, value := range p.values {
+				next := values{p.name: value}
+				for name, v := range chosen {
+					next[name] = v
+				}
+				longer = append(longer, next)
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// count is how many combinations there are, at most one more than may be.
+func count(parameters []parameter) int {
+	n := 1
+	for _, p := range parameters {
+		n = min(n*len(p.values), mostCommands+1)
+	}
+	return n
+}
+
+// named are the parameters that a text names in braces.
+func named(parameters []parameter, text string) []parameter {
+	return slices.DeleteFunc(slices.Clone(parameters), func(p parameter) bool {
+		return !strings.Contains(text, "{"+p.name+"}")
+	})
+}
+
+// in puts the values in the place of their names. Values are not looked at again for
+// names.
+func (v values) in(text string) string {
+	var pairs []string
+	for name, value := range v {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"chronoscope/program"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+func TestParseParameter(t *testing.T) {
+	for text, want := range map[string]string{
+		"n=1,10,100":       "1 10 100",
+		"n=1..4":           "1 2 3 4",
+		"n=4..1":           "4 3 2 1",
+		"n=-1..1":          "-1 0 1",
+		"n=0..10..4":       "0 4 8",
+		"n=10..0..5":       "10 5 0",
+		"n=3..3":           "3",
+		"n=1..2,5,a..b":    "1 2 5 a..b",
+		"flag=-O2,-O3":     "-O2 -O3",
+		"a-b_c=x=y":        "x=y",
+		"path=../x,1..2/y": "../x 1..2/y",
+	} {
+		p, err := parseParameter(text)
+		if got := strings.Join(p.values, " "); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "n", "n=", "=1", "1n=1", "n m=1", "{n}=1", "n=1,,2", "n=1..5..0", "n=1..1000000", "n=1..99999999999", "n=0..2000..1"} {
+		if p, err := parseParameter(text); err == nil {
+			t.Errorf("%q: %v, want an error", text, p)
+		}
+	}
+	if _, err := parseParameters([]string{"n=1", "n=2"}); err == nil {
+		t.Error("a name that is given twice passes")
+	}
+}
+
+// shown are the commands that a call would measure.
+func shown(t *testing.T, lines []string, parameters ...string) (names []string) {
+	t.Helper()
+	commands, err := templates(lines, -1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := parseParameters(parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := &programFlags{commands: commands, given: given}
+	all, err := flags.programs(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		names = append(names, fmt.Sprintf("%s %q", c.Name, c.Args))
+	}
+	return names
+}
+
+func TestParametersMultiply(t *testing.T) {
+	for _, c := range []struct {
+		lines, parameters, want []string
+	}{
+		{[]string{"echo {n} {m}"}, []string{"n=1,2", "m=a,b"}, []string{
+			`echo 1 a ["1" "a"]`, `echo 1 b ["1" "b"]`, `echo 2 a ["2" "a"]`, `echo 2 b ["2" "b"]`,
+		}},
+		// A command in which a parameter does not stand is measured once.
+		{[]string{"true", "echo {n}"}, []string{"n=1,2"}, []string{`true []`, `echo 1 ["1"]`, `echo 2 ["2"]`}},
+		// A value is no other parameter's place, and stays one word.
+		{[]string{"echo {n}"}, []string{"n={m},a b"}, []string{`echo {m} ["{m}"]`, `echo a b ["a b"]`}},
+		{[]string{"echo {x} {n}{n}"}, []string{"n=7"}, []string{`echo {x} 77 ["{x}" "77"]`}},
+	} {
+		if got := shown(t, c.lines, c.parameters...); !slices.Equal(got, c.want) {
+			t.Errorf("%q with %q: %q, want %q", c.lines, c.parameters, got, c.want)
+		}
+	}
+}
+
+// Only what differs in one thing is compared.
+func TestPairs(t *testing.T) {
+	result := func(name string, v values) *program.Result {
+		return &program.Result{Command: program.Command{Name: name, Parameters: v}}
+	}
+	one, two := values{"n": "1"}, values{"n": "2"}
+	for _, c := range []struct {
+		commands int
+		results  []*program.Result
+		want     string
+	}{
+		{1, []*program.Result{result("a", nil)}, ""},
+		{2, []*program.Result{result("a", nil), result("b", nil)}, "a:b"},
+		{3, []*program.Result{result("a", nil), result("b", nil), result("c", nil)}, "a:b a:c"},
+		{1, []*program.Result{result("a1", one), result("a2", two)}, "a1:a2"},
+		{2, []*program.Result{result("a1", one), result("a2", two), result("b1", one), result("b2", two)}, "a1:b1 a2:b2"},
+		{2, []*program.Result{result("a", nil), result("b1", one), result("b2", two)}, "a:b1 a:b2"},
+	} {
+		flags := &programFlags{commands: make([]template, c.commands)}
+		var got []string
+		for _, p := range flags.pairs(c.results) {
+			got = append(got, p.a.Command.Name+":"+p.b.Command.Name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%d commands: %q, want %q", c.commands, got, c.want)
+		}
+	}
+}
+
+// A regression beyond what is allowed ends with 3, a failure and what can't be told with
+// 1; chance and what is allowed end well.
+func TestProgramOutcome(t *testing.T) {
+	failure := "exit status 7"
+	ratio := func(outcome program.Outcome, value, lo, hi float64) record.Pair {
+		return record.Pair{A: "old", B: "new", Outcome: string(outcome), Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}}
+	}
+	unknown := ratio(program.Undecided, math.NaN(), math.NaN(), math.NaN())
+	for name, c := range map[string]struct {
+		limit   string
+		pairs   []record.Pair
+		failure *string
+		require stats.Verdict
+		want    int
+	}{
+		"slower by too much":        {"50%", []record.Pair{ratio(program.Slower, 1.6, 1.55, 1.65)}, nil, "", 3},
+		"slower, as is allowed":     {"50%", []record.Pair{ratio(program.Slower, 1.4, 1.3, 1.45)}, nil, "", 0},
+		"faster":                    {"0", []record.Pair{ratio(program.Faster, 0.5, 0.4, 0.6)}, nil, "", 0},
+		"the same":                  {"0", []record.Pair{ratio(program.Same, 1.001, 0.99, 1.01)}, nil, "", 0},
+		"undecided":                 {"5%", []record.Pair{ratio(program.Undecided, 1.02, 0.9, 1.2)}, nil, "", 1},
+		"undecided within limits":   {"50%", []record.Pair{ratio(program.Undecided, 1.02, 0.9, 1.2)}, nil, "", 0},
+		"unknown":                   {"50%", []record.Pair{unknown}, nil, "", 1},
+		"unknown beside regression": {"50%", []record.Pair{unknown, ratio(program.Slower, 2, 1.9, 2.1)}, nil, "", 3},
+		"no limit":                  {"", []record.Pair{unknown, ratio(program.Slower, 9, 8, 10)}, nil, "", 0},
+		"failed":                    {"", nil, &failure, "", 1},
+		"failed, no comparison":     {"50%", []record.Pair{unknown}, &failure, "", 1},
+		"too bad a verdict":         {"", nil, nil, stats.Trusted, 1},
+		"good enough":               {"", nil, nil, stats.Suspect, 0},
+	} {
+		flags := &programFlags{regressed: c.limit, commands: make([]template, 2)}
+		if err := flags.checkRegression(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		d := record.Programs{Pairs: c.pairs, Results: []record.Program{{Command: "new", Failure: c.failure, Verdict: stats.Suspect}}}
+		if got := ExitStatus(flags.outcome(d, settings{require: c.require})); got != c.want {
+			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/pattern"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// splitWords splits a command line into words by the quoting rules of POSIX (Shell
+// Command Language, 2.2), without a shell. What a shell would fill in or do, such as a
+// variable, a pattern or a pipe, is refused: passed on as it stands, it would be
+// measured as something else than what was meant.
+func splitWords(line string) ([]string, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil, fmt.Errorf("%q can't be split into words: %w", line, err)
+	}
+	call, err := soleCall(file)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", line, err)
+	}
+	var words []string
+	for _, word := range call.Args {
+		if what := shellOnly(word); what != "" {
+			return nil, fmt.Errorf("%q: %s takes a shell: give --shell, or put it between single quotes if it is meant as it stands", line, what)
+		}
+		words = append(words, unquoted(word.Parts, ""))
+	}
+	return words, nil
+}
+
+// soleCall is the one simple command that a line consists of.
+func soleCall(file *syntax.File) (*syntax.CallExpr, error) {
+	if len(file.Stmts) == 0 {
+		return nil, errors.New("there is no command in it")
+	}
+	statement := file.Stmts[0]
+	call, ok := statement.Cmd.(*syntax.CallExpr)
+	switch {
+	case len(file.Stmts) > 1, !ok, statement.Negated, statement.Background, len(statement.Redirs) > 0:
+		return nil, errors.New("more than one command, or where its input and output go, takes a shell: give --shell, or --input and --output for files")
+	case len(call.Assigns) > 0:
+		return nil, errors.New("a variable before a command takes a shell: give --env NAME=VALUE, or --shell")
+	}
+	return call, nil
+}
+
+// shellOnly says what in a word only a shell fills in; nothing in one of text and
+// quotes.
+func shellOnly(word *syntax.Word) (what string) {
+	syntax.Walk(word, func(node syntax.Node) bool {
+		switch node.(type) {
+		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+		default:
+			what = "what starts with $ or a backquote"
+		}
+		return what == ""
+	})
+	for i, part := range word.Parts {
+		literal, ok := part.(*syntax.Lit)
+		switch {
+		case !ok:
+		case i == 0 && strings.HasPrefix(literal.Value, "~"):
+			return "a home directory"
+		case pattern.HasMeta(literal.Value, 0):
+			return "a pattern of file names"
+		}
+	}
+	return what
+}
+
+// unquoted is what parts of text and quotes stand for. A backslash takes the next
+// character as it is; between double quotes, only one of escapes.
+func unquoted(parts []syntax.WordPart, escapes string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.SglQuoted:
+			b.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			b.WriteString(unquoted(part.Parts, "$`\"\\\n"))
+		case *syntax.Lit:
+			b.WriteString(unescaped(part.Value, escapes))
+		}
+	}
+	return b.String()
+}
+
+// unescaped takes the backslashes out of a text, those before one of escapes where only
+// some are escaped. An escaped end of line joins two lines.
+func unescaped(text, escapes string) string {
+	var b strings.Builder
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped && r == '\n':
+		case escaped && escapes != "" && !strings.ContainsRune(escapes, r):
+			b.WriteRune('\\')
+			b.WriteRune(r)
+		case !escaped && r == '\\':
+			escaped = true
+			continue
+		default:
+			b.WriteRune(r)
+		}
+		escaped = false
+	}
+	return b.String()
+}
+
+// joinWords is a command line that splits into the words.
+func joinWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		text, err := syntax.Quote(word, syntax.LangPOSIX)
+		if err != nil { // unprintable
+			text = fmt.Sprintf("%q", word)
+		}
+		quoted[i] = text
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,393 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/slowclock"
+	"chronoscope/stats"
+)
+
+// slowFlags are those of the command that measures with slow clocks.
+type slowFlags struct {
+	clock         string
+	tick, event   time.Duration
+	digits        int
+	methods       []string
+	plan, tight   bool
+	maxTime       time.Duration
+	durationGiven bool
+}
+
+// newSlowClock is the command that times an event with a clock that is too slow for it.
+func newSlowClock(f *flags, s Streams) *cobra.Command {
+	t := &slowFlags{}
+	cmd := &cobra.Command{
+		Use:   "slowclock",
+		Short: "Time an event with a clock that is far too slow for it",
+		Long: `Times a known event with a slow clock, by each of the methods, beside the truth from a
+fine clock that watches the same executions:
+
+  bernoulli  how many of many trials see the clock tick (Lambert and Power)
+  discrete   how many ticks the trials see in all (Falco)
+  classic    a loop between two edges of the clock
+  counter    a second thread counts; the edges of the clock say how fast
+
+The slow clock is one of this machine's, with --clock, or a fine one whose readings are
+divided so that it ticks every --tick. A method ends when its interval is as narrow as
+--digits asks (3 are ± 1 %), or when --max-time is spent.
+
+With --plan nothing is measured but what readings cost here; it prints how many trials,
+and how much time, each number of digits takes.`,
+		Example: `  chronoscope slowclock                                 10 µs by a clock of 1 ms
+  chronoscope slowclock --clock monotonic-coarse --event 100us
+  chronoscope slowclock --tick 16ms --event 50us --method discrete,counter
+  chronoscope slowclock --plan --event 10us --tick 1ms --digits 6`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t.durationGiven = cmd.Flags().Changed("max-time")
+			if t.plan && !cmd.Flags().Changed("digits") {
+				t.digits = 6
+			}
+			return measureSlowly(cmd.Context(), f, t, s)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&t.clock, "clock", "", "slow `clock` of this machine (default: the finest one, divided)")
+	set.DurationVar(&t.tick, "tick", 0, "divide the clock's readings so that it ticks every `duration` (default: 1ms without --clock)")
+	set.DurationVar(&t.event, "event", 10*time.Microsecond, "length of the event, 1ns to 100ms")
+	set.IntVar(&t.digits, "digits", 3, "significant digits to measure to, 1 to 9")
+	set.StringSliceVar(&t.methods, "method", nil, "`name` of a method, may be repeated (default: all)")
+	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, and measure nothing")
+	set.BoolVar(&t.tight, "tight", false, "no pauses of random length between trials: the loop may then keep step with the clock")
+	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long a method may take (--quick: 1s, --thorough: 3m)")
+	return cmd
+}
+
+const slowTime = 5 * time.Second
+
+// check says which flag is wrong, and what is allowed.
+func (t *slowFlags) check(f *flags) error {
+	switch {
+	case t.clock != "" && !slices.Contains(clock.Names(), t.clock):
+		return usagef("--clock: no clock is called %q: use one of %s", t.clock, strings.Join(clock.Names(), ", "))
+	case t.tick < 0 || t.tick > time.Minute:
+		return usagef("--tick: %v is none: give 1ns to 1m, such as 1ms", t.tick)
+	case t.event < 1 || t.event > 100*time.Millisecond:
+		return usagef("--event: %v can't be made: give 1ns to 100ms, such as 10us", t.event)
+	case t.digits < 1 || t.digits > 9:
+		return usagef("--digits: %d can't be had: give 1 to 9", t.digits)
+	case t.maxTime <= 0:
+		return usagef("--max-time: %v is too little: give more than 0, such as 5s", t.maxTime)
+	}
+	known := []string{}
+	for _, m := range slowclock.Methods() {
+		known = append(known, string(m))
+	}
+	for _, m := range t.methods {
+		if !slices.Contains(known, m) {
+			return usagef("--method: no method is called %q: use some of %s", m, strings.Join(known, ", "))
+		}
+	}
+	if len(t.methods) == 0 {
+		t.methods = known
+	}
+	if !t.durationGiven {
+		switch {
+		case f.quick:
+			t.maxTime = time.Second
+		case f.thorough:
+			t.maxTime = 3 * time.Minute
+		}
+	}
+	if t.clock == "" && t.tick == 0 {
+		t.tick = time.Millisecond
+	}
+	return nil
+}
+
+// measureSlowly measures or plans, and writes.
+func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if err := t.check(f); err != nil {
+		return err
+	}
+	header := record.NewHeader("slowclock", machine.Identify(), set.seed)
+	bar := newProgress(s.Err)
+	defer bar.end()
+	e := &slowExperiment{flags: t, set: set, header: &header, bar: bar}
+	d := record.SlowClock{Estimates: []record.SlowEstimate{}, Plan: []record.PlanRow{}}
+	err = e.run(ctx, &d)
+	bar.end()
+	interrupted := err != nil && ctx.Err() != nil
+	if err != nil && !interrupted {
+		return err
+	}
+	header.Finish(interrupted)
+	d.Header = header
+	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
+		switch set.format {
+		case report.JSON:
+			return report.WriteJSON(w, d)
+		case report.CSV:
+			return report.SlowClockCSV(w, d)
+		}
+		report.SlowClock(w, d, style)
+		return nil
+	}); written != nil {
+		return written
+	}
+	if interrupted {
+		return errInterrupted
+	}
+	verdicts := map[string]stats.Verdict{}
+	for _, r := range d.Estimates {
+		verdicts[r.Method] = r.Verdict
+	}
+	return set.met(verdicts)
+}
+
+// slowExperiment is one call of the command.
+type slowExperiment struct {
+	flags  *slowFlags
+	set    settings
+	header *record.Header
+	bar    *progress
+
+	fine clock.Rated
+	slow slowclock.Clock
+	// source is what the slow clock reads.
+	source *clock.Clock
+	// measuring and counting are the CPUs of the two threads; counting is empty where
+	// the system does not bind threads, and none says why there is no second CPU.
+	measuring, counting []int
+	none                *clock.Unavailable
+}
+
+// run opens the clocks, and measures or plans with them.
+func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
+	d.EventNs = float64(e.flags.event)
+	e.bar.show(0, "calibrating")
+	e.seat()
+	if len(e.measuring) > 0 {
+		restore, err := machine.Pin(e.measuring)
+		if err != nil {
+			var unbound *machine.AffinityError
+			if errors.As(err, &unbound) && len(e.set.cpus) > 0 {
+				return cpuError(unbound, e.header.Machine)
+			}
+			return err
+		}
+		defer restore()
+	}
+	defer e.close()
+	if err := e.open(ctx); err != nil {
+		return err
+	}
+	if e.flags.plan {
+		d.Plan = record.NewPlan(slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs()))
+		return ctx.Err()
+	}
+	results, err := e.measure(ctx)
+	for _, r := range results {
+		d.Estimates = append(d.Estimates, record.NewSlowEstimate(r))
+	}
+	return err
+}
+
+// seat chooses CPUs for the measuring and the counting thread.
+func (e *slowExperiment) seat() {
+	allowed, err := machine.Affinity()
+	if err != nil {
+		e.measuring = e.set.cpus
+		return
+	}
+	e.measuring = e.set.cpus
+	if len(e.measuring) == 0 && len(allowed) > 1 {
+		e.measuring = allowed[:len(allowed)-1]
+	}
+	e.counting = slices.DeleteFunc(allowed, func(cpu int) bool { return slices.Contains(e.measuring, cpu) })
+	if len(e.counting) == 0 || len(e.measuring) == 0 {
+		e.none = &clock.Unavailable{
+			Name: string(slowclock.CounterClock), Reason: clock.NotSupportedHere,
+			Detail: "a thread that counts needs a CPU beside the measuring thread's, and this process may use no other",
+			Remedy: "allow it two CPUs, or leave one with --cpu",
+		}
+	}
+}
+
+// open opens the fine clock and the slow one.
+func (e *slowExperiment) open(ctx context.Context) error {
+	var err error
+	for _, name := range []string{"tsc", "cntvct", "monotonic", "go-time-now"} {
+		if e.fine, err = e.rated(ctx, name); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("no fine clock to compare with: %w", err)
+	}
+	source := e.fine
+	if e.flags.clock != "" {
+		if source, err = e.rated(ctx, e.flags.clock); err != nil {
+			return fmt.Errorf("--clock: %w", err)
+		}
+	}
+	e.source = source.Clock
+	if e.flags.tick > 0 {
+		if e.slow, err = slowclock.Coarsened(source, float64(e.flags.tick)); err != nil {
+			return usagef("--tick: %v", err)
+		}
+		return nil
+	}
+	watching, cancel := context.WithTimeout(ctx, slowTime)
+	defer cancel()
+	if e.slow, err = slowclock.FindTick(watching, source.Clock); ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// close closes what is open.
+func (e *slowExperiment) close() {
+	for _, c := range []*clock.Clock{e.fine.Clock, e.source} {
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// rated opens a clock and finds out how long its ticks are.
+func (e *slowExperiment) rated(ctx context.Context, name string) (clock.Rated, error) {
+	c, err := clock.Open(name)
+	if err != nil {
+		return clock.Rated{}, err
+	}
+	if c.UnitNs > 0 {
+		return clock.Rated{Clock: c, TickNs: stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns"}, AccuracyNs: c.UnitNs}, nil
+	}
+	rate, err := clock.Calibrate(ctx, c, nil, 100*time.Millisecond)
+	if err != nil {
+		c.Close()
+		return clock.Rated{}, err
+	}
+	e.header.Caveats = append(e.header.Caveats, rate.Caveats...)
+	tick := stats.Estimate{Value: 1e9 / rate.Hz.Value, Lo: 1e9 / rate.Hz.Hi, Hi: 1e9 / rate.Hz.Lo, Unit: "ns"}
+	// The unit of its readings is now known.
+	c.UnitNs = tick.Value
+	return clock.Rated{Clock: c, TickNs: tick, AccuracyNs: tick.Hi}, nil
+}
+
+// eventOf is a busy loop of about so many nanoseconds, at the speed that the core has
+// now.
+func (e *slowExperiment) eventOf(ns float64) func() {
+	const trial, tries = 100_000, 5
+	least := math.Inf(1)
+	for range tries {
+		start := e.fine.Start()
+		clock.Spin(trial)
+		least = math.Min(least, e.fine.Ns(e.fine.End()-start))
+	}
+	work := max(1, int(ns*trial/math.Max(1, least)))
+	return func() { clock.Spin(work) }
+}
+
+// measure runs the methods that were asked for.
+func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error) {
+	lab := slowclock.Lab{
+		Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Fine: &e.fine,
+		Dither: !e.flags.tight, Seed: e.set.seed, Progress: e.bar.show,
+	}
+	plan := slowclock.Plan{Duration: e.flags.maxTime, Precision: math.Pow(10, float64(1-e.flags.digits))}
+	wants := func(m slowclock.Method) bool { return slices.Contains(e.flags.methods, string(m)) }
+	var all []slowclock.Result
+	var err error
+	counter, fallBack := e.startCounting(wants(slowclock.CounterClock))
+	if counter != nil {
+		defer counter.Stop()
+		var r slowclock.Result
+		r, err = lab.Counter(ctx, counter.Clock(), plan)
+		counter.Stop()
+		all = append(all, r)
+	}
+	if err == nil && (wants(slowclock.Bernoulli) || wants(slowclock.Discrete) || fallBack) {
+		var both [2]slowclock.Result
+		both, err = lab.Bernoulli(ctx, plan)
+		for _, r := range both {
+			if wants(r.Method) || fallBack && r.Method == slowclock.Discrete {
+				all = append(all, r)
+			}
+		}
+	}
+	if err == nil && wants(slowclock.Classic) {
+		var r slowclock.Result
+		r, err = lab.Classic(ctx, plan)
+		all = append(all, r)
+	}
+	order := slowclock.Methods()
+	slices.SortStableFunc(all, func(a, b slowclock.Result) int {
+		return slices.Index(order, a.Method) - slices.Index(order, b.Method)
+	})
+	return all, err
+}
+
+// startCounting starts the counting thread where it is wanted. Where none can count,
+// that is a caveat, and the discrete method has to do.
+func (e *slowExperiment) startCounting(wanted bool) (counter *slowclock.Counting, fallBack bool) {
+	if !wanted {
+		return nil, false
+	}
+	err := error(e.none)
+	if e.none == nil {
+		counter, err = slowclock.StartCounting(e.counting)
+	}
+	if err != nil {
+		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("the discrete method stands in for the counter: %v", err))
+	}
+	return counter, err != nil
+}
+
+// costs are what readings take here, and how fast a thread counts.
+func (e *slowExperiment) costs() slowclock.Costs {
+	const readings = 2000
+	start := e.fine.Start()
+	for range readings {
+		e.slow.Read()
+	}
+	read := e.fine.Ns(e.fine.End()-start) / readings
+	c := slowclock.Costs{OverheadNs: read, BetweenNs: read}
+	counter, _ := e.startCounting(true)
+	if counter == nil {
+		return c
+	}
+	defer counter.Stop()
+	counts := counter.Clock()
+	start, first := e.fine.Start(), counts.Read()
+	for e.fine.Ns(e.fine.Read()-start) < 20e6 {
+	}
+	if counted := counts.Read() - first; counted > 0 {
+		c.PeriodNs = e.fine.Ns(e.fine.End()-start) / float64(counted)
+	}
+	c.EdgeNs = read + c.PeriodNs
+	return c
+}

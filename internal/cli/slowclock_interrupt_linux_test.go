@@ -1,0 +1,19 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Interrupted in the middle of a method, the command gives what was measured so far.
+func TestInterruptedSlowClock(t *testing.T) {
+	for _, doing := range []string{"calibrating", "overhead"} {
+		end := interrupt(t, doing, "slowclock", "--method", "discrete,classic", "--digits", "9", "--max-time", "10m", "--format", "json")
+		if doing == "overhead" {
+			if !strings.Contains(end.out.String(), `"method": "discrete"`) {
+				t.Errorf("%s: no result so far:\n%s", doing, &end.out)
+			}
+		}
+		checkInterrupted(t, end, everyClock)
+	}
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/stats"
+	"chronoscope/validate"
+)
+
+// validateFlags are those of the command that validates methods.
+type validateFlags struct {
+	full, restart           bool
+	loads, durations, works []string
+	schemes                 []string
+	plot                    string
+	plan                    validate.Plan // as the flags have it, once they are found good
+}
+
+// newValidate is the command that says how good methods are on this machine.
+func newValidate(f *flags, s Streams) *cobra.Command {
+	t := &validateFlags{}
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "How good are methods of measuring on this machine? The experiments, run again",
+		Long: `Lets every method measure work of known length, from 0.1 ms to a second, alone and
+beside processes that compete for the same CPU, and says for each how far off it was,
+how often its own claim held, and up to which duration it can be relied on:
+
+  times, getrusage             interval counting
+  source-k1 to -k5             K-best as in the source, by the processor's counter
+  gettimeofday-k1 to -k5       the same by gettimeofday
+    ...-compensated            less the least that timer interrupts take
+  testing-b                    the mean over a second
+  kbest                        this project's K-best
+  program, hyperfine           whole programs of 10 ms, 100 ms and 1 s
+
+After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
+9.19, 9.21 and 9.22. It takes less than ten minutes (--quick: less than one). What is
+finished is kept: an interrupted validation goes on where it was when it is started
+again. What it finds of this machine is kept for other commands.`,
+		Example: `  chronoscope validate
+  chronoscope validate --quick --load 1,11 --scheme source-k3,kbest
+  chronoscope validate --plot validation.svg --format json -o validation.json
+  chronoscope validate --format json | jq '.coverage[] | select(.scheme == "kbest")'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return validateMethods(cmd.Context(), f, t, s) },
+	}
+	set := cmd.Flags()
+	set.BoolVar(&t.full, "full", false, "more durations, up to 3 s, all of them at every load: some 40 minutes")
+	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted validation has finished")
+	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
+	set.StringSliceVar(&t.durations, "duration", nil, "how long the work is, a `list` such as 1ms,100ms")
+	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
+	set.StringSliceVar(&t.schemes, "scheme", nil, "methods, a `list` of names, or of beginnings such as source")
+	set.StringVar(&t.plot, "plot", "", "draw the figures into this `file`, .svg or .png")
+	return cmd
+}
+
+// check says which flag is wrong, and what is allowed.
+func (t *validateFlags) check(f *flags, set settings) error {
+	t.plan = validate.DefaultPlan
+	switch {
+	case f.quick && t.full:
+		return usagef("--quick and --full exclude one another: give one of them")
+	case f.quick:
+		t.plan = validate.QuickPlan
+	case t.full || f.thorough:
+		t.plan = validate.FullPlan
+	}
+	t.plan.Seed, t.plan.Schemes = set.seed, t.schemes
+	for _, parse := range []func() error{t.parseLoads, t.parseDurations, t.parseWorks} {
+		if err := parse(); err != nil {
+			return err
+		}
+	}
+	if err := t.plan.Check(); err != nil {
+		return usagef("%v", err)
+	}
+	if t.plot != "" {
+		if _, err := report.PlotFormat(t.plot); err != nil {
+			return usagef("--plot: %v", err)
+		}
+		return checkPlace(t.plot)
+	}
+	return nil
+}
+
+func (t *validateFlags) parseLoads() error {
+	if len(t.loads) > 0 {
+		t.plan.Loads = nil
+	}
+	for _, text := range t.loads {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return usagef("--load: %q is no number of threads: give a list such as 1,4,11", text)
+		}
+		t.plan.Loads = append(t.plan.Loads, n)
+	}
+	return nil
+}
+
+func (t *validateFlags) parseDurations() error {
+	if len(t.durations) > 0 {
+		t.plan.Durations = nil
+	}
+	for _, text := range t.durations {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return usagef("--duration: %q is none: give a list such as 1ms,100ms", text)
+		}
+		t.plan.Durations = append(t.plan.Durations, d)
+	}
+	return nil
+}
+
+func (t *validateFlags) parseWorks() error {
+	if len(t.works) > 0 {
+		t.plan.Works = nil
+	}
+	for _, text := range t.works {
+		w, err := validate.ParseWork(text)
+		if err != nil {
+			return usagef("--work: %v", err)
+		}
+		t.plan.Works = append(t.plan.Works, w)
+	}
+	return nil
+}
+
+// validateMethods validates, and writes.
+func validateMethods(ctx context.Context, f *flags, t *validateFlags, s Streams) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if err := t.check(f, set); err != nil {
+		return err
+	}
+	header := record.NewHeader("validate", machine.Identify(), set.seed)
+	if t.plan.CPU, err = oneCPU(set.cpus, header.Machine); err != nil {
+		return err
+	}
+	store := t.store(&header)
+	bar := newProgress(s.Err)
+	defer bar.end()
+	r, err := validate.Run(ctx, t.plan, header.Machine, store, func(p validate.Progress) {
+		bar.show(p.Share, fmt.Sprintf("%s, %v left", p.Doing, p.Left.Round(time.Second)))
+	})
+	bar.end()
+	stopped := ctx.Err() != nil
+	if err != nil && !stopped {
+		return t.failed(err, header.Machine)
+	}
+	if stopped && store != nil {
+		header.Caveats = append(header.Caveats, "what is finished is kept in "+store.Folder()+": start again to go on, with --restart to begin anew")
+	}
+	header.Finish(stopped)
+	d := record.NewValidation(header, r)
+	if err := t.write(d, r, set, s); err != nil {
+		return err
+	}
+	if stopped {
+		return errInterrupted
+	}
+	return set.met(ownVerdicts(d))
+}
+
+// oneCPU is the CPU to measure on: the named one, or else the last one that the process
+// may use, since the first serves most of a machine's interrupts.
+func oneCPU(named []int, m *machine.Machine) (int, error) {
+	if len(named) > 1 {
+		return 0, usagef("--cpu: %d CPUs are named: the measured work and its competitors share one", len(named))
+	}
+	if len(named) == 0 {
+		allowed, err := machine.Affinity()
+		if err != nil {
+			return 0, fmt.Errorf("competitors have to be on the same CPU as the work: %w", err)
+		}
+		named = allowed[len(allowed)-1:]
+	}
+	return named[0], bindable(named, m)
+}
+
+// store is where finished cells are kept; where there is none, a caveat says so.
+func (t *validateFlags) store(h *record.Header) *validate.Store {
+	store, err := validate.OpenStore(h.Machine)
+	if err == nil && t.restart {
+		err = store.Restart()
+	}
+	if err != nil {
+		h.Caveats = append(h.Caveats, fmt.Sprintf("nothing is kept, so that an interrupted validation begins anew: %v", err))
+		return nil
+	}
+	return store
+}
+
+func (t *validateFlags) failed(err error, m *machine.Machine) error {
+	var unbound *machine.AffinityError
+	if errors.As(err, &unbound) {
+		return cpuError(unbound, m)
+	}
+	return err
+}
+
+// ownVerdicts are those of this project's own methods, of which --require asks: that the
+// others fail is what the command is there to show.
+func ownVerdicts(d record.Validation) map[string]stats.Verdict {
+	verdicts := map[string]stats.Verdict{}
+	for _, c := range d.Cells {
+		if c.Scheme == validate.OwnKBest || c.Scheme == validate.OwnProgram {
+			verdicts[fmt.Sprintf("%s of %s, %v at load %d", c.Scheme, c.Work, time.Duration(c.DurationNs), c.Load)] = c.Verdict
+		}
+	}
+	return verdicts
+}
+
+// write writes the figures and the document.
+func (t *validateFlags) write(d record.Validation, r *validate.Report, set settings, s Streams) error {
+	if t.plot != "" {
+		format, err := report.PlotFormat(t.plot)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(t.plot, func(w io.Writer) error { return report.PlotValidation(w, format, r) }); err != nil {
+			return err
+		}
+	}
+	return set.write(s.Out, func(w io.Writer, style report.Style) error {
+		switch set.format {
+		case report.JSON:
+			return report.WriteJSON(w, d)
+		case report.CSV:
+			return report.ValidationCSV(w, d)
+		}
+		report.Validation(w, d, style)
+		return nil
+	})
+}

@@ -1,0 +1,75 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Look looks at a process that runs.
+func Look(pid int) (Snapshot, error) {
+	var s Snapshot
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return s, fmt.Errorf("looking at process %d: %w: check that it runs", pid, err)
+	}
+	if s.UserNs, s.SystemNs, s.MinorFaults, s.MajorFaults, err = parseStat(stat); err != nil {
+		return s, fmt.Errorf("looking at process %d: %w", pid, err)
+	}
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return s, fmt.Errorf("looking at the threads of process %d: %w", pid, err)
+	}
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if t, err := readThread(id); err == nil {
+			s.Threads = append(s.Threads, t)
+		}
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil {
+			s.VoluntarySwitches += parseCount(text, "voluntary_ctxt_switches:")
+			s.InvoluntarySwitches += parseCount(text, "nonvoluntary_ctxt_switches:")
+		}
+	}
+	s.MaxRSSBytes = peakResident(pid)
+	if len(s.Threads) == 0 {
+		return s, fmt.Errorf("looking at process %d: none of its threads' schedstat can be read: the kernel needs CONFIG_SCHED_INFO, and /proc must not hide it", pid)
+	}
+	return s, nil
+}
+
+var errStat = errors.New("its stat file is malformed")
+
+// parseStat reads the times and faults of /proc/PID/stat (proc_pid_stat(5)). The name in
+// parentheses may hold anything.
+func parseStat(text []byte) (userNs, systemNs, minor, major int64, err error) {
+	const tickNs = 10e6 // USER_HZ is 100 on every architecture here
+	end := bytes.LastIndexByte(text, ')')
+	fields := bytes.Fields(text[end+1:])
+	if end < 0 || len(fields) < 13 {
+		return 0, 0, 0, 0, errStat
+	}
+	var n [4]int64
+	for i, field := range []int{7, 9, 11, 12} {
+		if n[i], err = strconv.ParseInt(string(fields[field]), 10, 48); err != nil || n[i] < 0 {
+			return 0, 0, 0, 0, errStat
+		}
+	}
+	return n[2] * tickNs, n[3] * tickNs, n[0], n[1], nil
+}
+
+// parseCount reads a number from a line of /proc/PID/status; 0 where it is not there.
+func parseCount(text []byte, name string) int64 {
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil && n >= 0 {
+				return n
+			}
+		}
+	}
+	return 0
+}

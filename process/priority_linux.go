@@ -1,0 +1,40 @@
+package process
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// priority is the niceness of the thread that starts programs, which they inherit.
+type priority struct {
+	found       bool
+	usual, nice int // niceness: as it was, and as it is
+}
+
+// ask gives the calling thread the niceness of a command. 0 is what the thread had at
+// first.
+func (p *priority) ask(c Command) error {
+	if c.Nice == 0 && !p.found {
+		return nil
+	}
+	if !p.found {
+		raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		if err != nil {
+			return &PriorityError{Nice: c.Nice, Err: fmt.Errorf("getpriority: %w", err)}
+		}
+		p.found, p.usual, p.nice = true, 20-raw, 20-raw // the system call's own form (getpriority(2))
+	}
+	wanted := c.Nice
+	if wanted == 0 {
+		wanted = p.usual
+	}
+	if wanted == p.nice {
+		return nil
+	}
+	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, wanted); err != nil {
+		return &PriorityError{Nice: wanted, Err: fmt.Errorf("setpriority: %w", err)}
+	}
+	p.nice = wanted
+	return nil
+}

@@ -1,0 +1,127 @@
+package process
+
+import "encoding/binary"
+
+// record is what is used of a record of perf_event_open(2).
+type record struct {
+	atNs              int64
+	kind              EventKind
+	cpu               int
+	process, tid      int
+	parent, parentTID int
+}
+
+// Types of records, and flags in their misc field (include/uapi/linux/perf_event.h).
+const (
+	recordLost   = 2
+	recordComm   = 3
+	recordExit   = 4
+	recordFork   = 7
+	recordSwitch = 14
+
+	commExec         = 1 << 13
+	switchOut        = 1 << 13
+	switchOutPreempt = 1 << 14
+)
+
+// Lengths, in bytes: the header, and what ends each record where sample_id_all is set,
+// with process, thread, time and CPU.
+const headerBytes, idBytes = 8, 24
+
+// parseRecords appends what raw holds to records, and says how many the kernel could
+// not keep. What it can't read is left out; a record of an impossible length ends it.
+func parseRecords(records []record, raw []byte) ([]record, int64) {
+	var lost int64
+	order := binary.NativeEndian
+	for len(raw) >= headerBytes {
+		kind, misc, size := order.Uint32(raw), order.Uint16(raw[4:]), int(order.Uint16(raw[6:]))
+		if size < headerBytes || size > len(raw) {
+			return records, lost + 1
+		}
+		body := raw[headerBytes:size]
+		raw = raw[size:]
+		if kind == recordLost && len(body) >= 16 {
+			lost += int64(min(order.Uint64(body[8:]), mostEvents))
+		}
+		if r, ok := parseRecord(kind, misc, body); ok {
+			if len(records) >= mostEvents {
+				lost++
+				continue
+			}
+			records = append(records, r)
+		}
+	}
+	return records, lost
+}
+
+// parseRecord reads a record of a kind that is used here.
+func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
+	if len(body) < idBytes {
+		return record{}, false
+	}
+	order := binary.NativeEndian
+	id := body[len(body)-idBytes:]
+	r := record{
+		process: int(int32(order.Uint32(id))), tid: int(int32(order.Uint32(id[4:]))),
+		atNs: int64(order.Uint64(id[8:])), cpu: int(int32(order.Uint32(id[16:]))),
+	}
+	switch {
+	case kind == recordSwitch && misc&switchOut == 0:
+		r.kind = SwitchedIn
+	case kind == recordSwitch && misc&switchOutPreempt != 0:
+		r.kind = Preempted
+	case kind == recordSwitch:
+		r.kind = Blocked
+	case kind == recordComm && misc&commExec != 0:
+		r.kind = Executed
+	case (kind == recordFork || kind == recordExit) && len(body) >= 24+idBytes:
+		r.kind = Forked
+		if kind == recordExit {
+			r.kind = Exited
+		}
+		r.process, r.parent = int(int32(order.Uint32(body))), int(int32(order.Uint32(body[4:])))
+		r.tid, r.parentTID = int(int32(order.Uint32(body[8:]))), int(int32(order.Uint32(body[12:])))
+	default:
+		return record{}, false
+	}
+	return r, true
+}
+
+// eventsOf are those of a program, in order of time: of the thread leader and of all that
+// follow from it, as seen from leader's exec. There are none where its exec was not
+// noted.
+func eventsOf(leader int, sorted []record) []Event {
+	ours := map[int]bool{leader: true}
+	var exec int64
+	found := false
+	for _, r := range sorted {
+		if r.kind == Executed && r.tid == leader {
+			exec, found = r.atNs, true
+			break
+		}
+	}
+	if !found {
+		return nil
+	}
+	events := make([]Event, 0, len(sorted))
+	for _, r := range sorted {
+		if r.kind == Forked && ours[r.parentTID] {
+			ours[r.tid] = true
+		}
+		if !ours[r.tid] {
+			continue
+		}
+		events = append(events, Event{AtNs: r.atNs - exec, Kind: r.kind, CPU: r.cpu, Thread: r.tid, Process: r.process, Parent: r.parentTID})
+	}
+	return events
+}
+
+// endOf is when the last thread of a process ended; 0 where that was not noted.
+func endOf(pid int, events []Event) (atNs int64) {
+	for _, e := range events {
+		if e.Kind == Exited && e.Process == pid {
+			atNs = e.AtNs
+		}
+	}
+	return atNs
+}

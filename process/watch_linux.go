@@ -1,0 +1,150 @@
+package process
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
+)
+
+// watch has the kernel note what the processes do that the calling thread starts: a
+// perf software event that counts nothing and leaves records of forks, execs, exits and
+// context switches (perf_event_open(2)). It needs no hardware and no rights. An event
+// that children inherit can't share a buffer between CPUs, so that there is one for
+// each CPU.
+type watch struct {
+	fds     []int
+	buffers []ringBuffer
+	raw     []byte // scratch, for a record that wraps around
+	records []record
+	lost    int64
+}
+
+// Sizes of a buffer in pages, the largest first: how much memory may be locked is
+// limited (perf_event_mlock_kb).
+const mostPages, fewestPages = 32, 2
+
+// openWatch watches what the calling thread, to which its goroutine is locked, starts
+// from now on.
+func openWatch() (*watch, error) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		return nil, err
+	}
+	return watchThread(0, cpus)
+}
+
+// watchThread watches a thread, and all that it starts.
+func watchThread(id int, cpus []int) (*watch, error) {
+	var refused error
+	for pages := mostPages; pages >= fewestPages; pages /= 2 {
+		w := &watch{}
+		if refused = w.open(id, cpus, pages); refused == nil {
+			return w, nil
+		}
+		w.close()
+		if !errors.Is(refused, unix.EPERM) && !errors.Is(refused, unix.ENOMEM) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("noting context switches by perf_event_open: %w: allow it with sysctl kernel.perf_event_paranoid=2, or in the container's seccomp profile", refused)
+}
+
+func (w *watch) open(id int, cpus []int, pages int) error {
+	size := pages * os.Getpagesize()
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
+		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
+		Bits: unix.PerfBitInherit | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitComm | unix.PerfBitCommExec |
+			unix.PerfBitTask | unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark,
+		Wakeup: uint32(size / 2), Clockid: unix.CLOCK_MONOTONIC,
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	for _, cpu := range cpus {
+		fd, err := unix.PerfEventOpen(&attr, id, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err == unix.ENODEV { // it has gone offline
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.fds = append(w.fds, fd)
+		memory, err := unix.Mmap(fd, 0, size+os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			return err
+		}
+		w.buffers = append(w.buffers, ringBuffer{memory: memory, data: memory[os.Getpagesize():]})
+	}
+	if len(w.fds) == 0 {
+		return unix.ENODEV
+	}
+	return nil
+}
+
+func (w *watch) close() {
+	for _, b := range w.buffers {
+		unix.Munmap(b.memory)
+	}
+	for _, fd := range w.fds {
+		unix.Close(fd)
+	}
+	w.fds, w.buffers = nil, nil
+}
+
+// drain takes what the kernel has noted out of its buffers.
+func (w *watch) drain() {
+	for i := range w.buffers {
+		raw := w.buffers[i].take(w.raw[:0])
+		w.raw = raw
+		var lost int64
+		w.records, lost = parseRecords(w.records, raw)
+		w.lost += lost
+	}
+}
+
+// begin forgets all that was noted.
+func (w *watch) begin() {
+	w.drain()
+	w.records, w.lost = w.records[:0], 0
+}
+
+// take is what was noted of a program since begin, in order of time.
+func (w *watch) take(leader int) ([]Event, int64) {
+	w.drain()
+	slices.SortStableFunc(w.records, func(a, b record) int { return cmp.Compare(a.atNs, b.atNs) })
+	events := eventsOf(leader, w.records)
+	lost := w.lost
+	w.begin()
+	return events, lost
+}
+
+// ringBuffer is what the kernel shares with this process: a page that says up to where
+// it has written (data_head) and it has been read (data_tail), and the data.
+type ringBuffer struct {
+	memory, data []byte
+}
+
+// take appends all that is unread to raw.
+func (b *ringBuffer) take(raw []byte) []byte {
+	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&b.memory[0]))
+	head, tail := atomic.LoadUint64(&page.Data_head), page.Data_tail
+	size := uint64(len(b.data))
+	if head-tail > size { // not a state that the kernel leaves
+		tail = head
+	}
+	from, n := tail%size, head-tail
+	first := min(n, size-from)
+	raw = append(raw, b.data[from:from+first]...)
+	raw = append(raw, b.data[:n-first]...)
+	atomic.StoreUint64(&page.Data_tail, head)
+	runtime.KeepAlive(b.memory)
+	return raw
+}

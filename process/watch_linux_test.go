@@ -1,0 +1,130 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// mustWatch skips where this system forbids it.
+func mustWatch(t *testing.T, r Run, err error) Run {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unwatched != nil {
+		t.Skipf("no events here: %v", r.Unwatched)
+	}
+	return r
+}
+
+func count(events []Event, kind EventKind) (n int) {
+	for _, e := range events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// The kernel notes a shell, its child, that it sleeps, and their ends: traced or not, from
+// a launcher or without.
+func TestEvents(t *testing.T) {
+	l := NewLauncher()
+	defer l.Close()
+	c := shell("sleep 0.05; sleep 0.05; exit 3")
+	c.Events = true
+	for _, untraced := range []bool{true, false, true} {
+		c.Untraced = untraced
+		for name, run := range map[string]func(context.Context) (Run, error){"alone": c.Run, "launcher": func(ctx context.Context) (Run, error) { return l.Run(ctx, c) }} {
+			r, err := run(background)
+			r = mustWatch(t, r, err)
+			if r.ExitCode != 3 || r.WallNs < 100e6 || r.WallErrorNs != 0 {
+				t.Errorf("%s, untraced %v: exit status %d after %d ± %d ns", name, untraced, r.ExitCode, r.WallNs, r.WallErrorNs)
+			}
+			if forks, exits, blocks := count(r.Events, Forked), count(r.Events, Exited), count(r.Events, Blocked); forks != 3 || exits != 3 || blocks < 4 {
+				t.Errorf("%s, untraced %v: %d forks, %d exits, %d blocks: %+v", name, untraced, forks, exits, blocks, r.Events)
+			}
+			for i := 1; i < len(r.Events); i++ {
+				if r.Events[i].AtNs < r.Events[i-1].AtNs {
+					t.Fatalf("event %d comes before the one before: %+v", i, r.Events)
+				}
+			}
+		}
+	}
+}
+
+// More switches than the buffers hold are all noted, or what is lost is said.
+func TestManyEvents(t *testing.T) {
+	l := NewLauncher()
+	defer l.Close()
+	c := shell("i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done | while read x; do :; done")
+	c.Events, c.Untraced = true, true
+	r, err := l.Run(background, c)
+	r = mustWatch(t, r, err)
+	in, out := count(r.Events, SwitchedIn), count(r.Events, Blocked)+count(r.Events, Preempted)+count(r.Events, Exited)
+	if d := in - out; r.LostEvents == 0 && (d < -4 || d > 4) {
+		t.Errorf("%d times on a CPU, and %d times off it, of %d events", in, out, len(r.Events))
+	}
+}
+
+func TestLauncherEndsWhatItStarts(t *testing.T) {
+	l := NewLauncher()
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
+	defer cancel()
+	c := shell("yes")
+	c.Stdout, c.Events, c.Untraced = io.Discard, true, true
+	if _, err := l.Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	var start *StartError
+	if _, err := l.Run(background, Command{Path: "/no/such/program", Untraced: true}); !errors.As(err, &start) {
+		t.Errorf("%v", err)
+	}
+	var out bytes.Buffer
+	c = shell("sleep 1000 & echo $!")
+	c.Stdout, c.Untraced = &out, true
+	if _, err := l.Run(background, c); err != nil {
+		t.Error(err)
+	}
+	gone(t, strings.TrimSpace(out.String()))
+}
+
+// Several launchers beside one another don't see one another's programs.
+func TestLaunchersBeside(t *testing.T) {
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			l := NewLauncher()
+			defer l.Close()
+			for range 10 {
+				r, err := l.Run(background, Command{Path: "/bin/true", Events: true, Untraced: true})
+				if err != nil || r.Unwatched == nil && count(r.Events, Exited) != 1 {
+					t.Errorf("%+v, %v", r.Events, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestLook(t *testing.T) {
+	before, err := Look(1 << 30)
+	if err == nil || !strings.Contains(err.Error(), "check that it runs") {
+		t.Errorf("a process that is not there: %+v, %v", before, err)
+	}
+	for text, want := range map[string]bool{
+		"1 (a) b) S 1 1 1 0 -1 0 7 0 8 0 9 10 0 0": true, "": false, "1 (a)": false, "1 (a) S 1 1 1 0 -1 0 x 0 8 0 9 10 0 0": false, "1 (a) S 1 1 1 0 -1 0 -7 0 8 0 9 10 0": false,
+	} {
+		user, system, minor, major, err := parseStat([]byte(text))
+		if (err == nil) != want || want && (user != 90e6 || system != 100e6 || minor != 7 || major != 8) {
+			t.Errorf("%q: %d, %d, %d, %d, %v", text, user, system, minor, major, err)
+		}
+	}
+}

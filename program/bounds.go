@@ -1,0 +1,115 @@
+package program
+
+import (
+	"math"
+
+	"chronoscope/process"
+)
+
+// What a preemption takes where the trace does not tell, and what others may leave of the
+// caches, and usually leave.
+const switchNs, coldNs, usualColdNs = 3e3, 25e3, 8e3
+
+// noiseError is how far what a CPU loses to interrupts may differ from the trace.
+const noiseError = 0.3
+
+// bound bounds the time that the run would have taken alone. cpus is how many it may use.
+func (r *Run) bound(cpus int, setting Setting) {
+	if r.noted {
+		r.byEvents(cpus)
+	} else {
+		r.byAccounts(cpus)
+	}
+	r.takeOffDisturbance(setting)
+}
+
+// byEvents bounds it by what the switches tell.
+func (r *Run) byEvents(cpus int) {
+	t := &r.traced
+	woken := t.wakeNs
+	if math.IsNaN(woken) {
+		woken = known(t.leaderWakeNs) + t.othersAtMostNs
+	}
+	r.BlockedNs = math.Max(0, t.idleNs-woken)
+	stopped := float64(r.StoppedNs)
+	r.LowNs, r.HighNs = t.low.atNs-stopped-t.stolenNs, math.Min(t.high.atNs, t.wallNs)
+	if t.high.own {
+		r.HighNs -= t.stolenNs
+	}
+	// What else bounds it from below holds the interrupts and preemptions of all threads.
+	atLeast := func(ns, ranNs float64, preemptions int) {
+		if ns > r.LowNs {
+			r.LowNs = ns
+			t.low.ranNs, t.low.preemptions = math.Max(t.low.ranNs, ranNs), max(t.low.preemptions, preemptions)
+		}
+	}
+	if wake := t.wakeNs; t.deficientNs <= littleLost*t.wallNs && !math.IsNaN(wake) {
+		atLeast(t.wallNs-t.deficientNs-wake-stopped-t.stolenNs, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
+	}
+	if cpus > 0 {
+		atLeast((t.ranNs-t.stolenNs)/float64(cpus), t.ranNs/float64(cpus), t.preemptions/cpus)
+	}
+	r.LowNs = math.Min(r.LowNs, r.HighNs)
+}
+
+// littleLost is which share of the time threads may be kept from running before the order
+// in which they run may be another one than alone.
+const littleLost = 0.02
+
+// byAccounts bounds it by the kernel's accounts alone. Of one thread that never blocked
+// they tell it, but for the start: what the thread did before its exec is charged to it.
+func (r *Run) byAccounts(cpus int) {
+	wall, start := float64(r.WallNs), float64(r.WallErrorNs)
+	cpu := float64(r.CPUNs())
+	r.BlockedNs = math.NaN()
+	if r.WaitOf == process.NoThread {
+		r.LowNs, r.HighNs = 0, wall
+		if cpus > 0 {
+			r.LowNs = math.Max(0, math.Min(wall, cpu/float64(cpus))-start)
+		}
+		return
+	}
+	wait := float64(r.WaitNs())
+	var own float64
+	for _, thread := range r.Threads {
+		own += float64(thread.CPUNs)
+	}
+	idle := wall - own - wait
+	r.LowNs, r.HighNs = math.Max(0, wall-wait-start-float64(r.StoppedNs)), wall
+	alone := math.Abs(cpu-own) <= math.Max(aloneNs, aloneShare*cpu) && len(r.Threads) == 1
+	switch {
+	case alone:
+		r.BlockedNs = math.Max(0, idle-start)
+		if idle-start <= math.Max(passableNs, passableShare*wall) {
+			r.LowNs, r.HighNs = math.Max(0, own-start), math.Min(wall, own+math.Max(0, idle-start))
+		}
+	case r.WaitOf == process.FirstThread: // others may have waited while it was blocked
+		r.LowNs = math.Max(0, math.Min(wall, cpu/float64(max(1, cpus)))-start)
+	}
+	r.LowNs = math.Min(r.LowNs, r.HighNs)
+}
+
+// A program whose first thread had all but so much of its CPU time had no other.
+const aloneNs, aloneShare = 0.3e6, 0.01
+
+// takeOffDisturbance takes off what interrupts and preemptions took of the time on the
+// CPU: typically, and within what is known of them.
+func (r *Run) takeOffDisturbance(setting Setting) {
+	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
+	high := low
+	if r.noted {
+		low, high = r.traced.low, r.traced.high
+	}
+	share := math.Min(0.5, setting.Noise.ShareLost())
+	r.InterruptsNs = low.ranNs * share
+	each := switchNs/2 + usualColdNs // the kernel's note of a switch lies in the middle of it
+	if ns := setting.Noise.SwitchNs; ns > 0 {
+		each = ns/2 + usualColdNs
+	}
+	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
+	r.LowNs = math.Max(0, r.LowNs-off(low))
+	r.HighNs = math.Max(r.LowNs, r.HighNs-off(high))
+	up := func(p progress) float64 { return noiseError*p.ranNs*share + float64(p.preemptions)*each }
+	r.slackNs = noiseError*low.ranNs*share + float64(low.preemptions)*(coldNs-usualColdNs)
+	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
+}

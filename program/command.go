@@ -1,0 +1,21 @@
+package program
+
+import (
+	"time"
+
+	"chronoscope/process"
+)
+
+// Command is a program to be measured.
+type Command struct {
+	process.Command
+	// Name is how it is shown.
+	Name string
+	// Parameters are what was put into the command, by name.
+	Parameters map[string]string
+	// Prepare runs before each run and Conclude after it, where they are not nil. They
+	// are not timed.
+	Prepare, Conclude *process.Command
+	// Timeout ends a run that takes longer, with all of its process group; 0 never does.
+	Timeout time.Duration
+}

@@ -1,0 +1,223 @@
+package program
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+func unknown() stats.Estimate {
+	nan := math.NaN()
+	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
+}
+
+// conclude says what the runs of a command show.
+func conclude(s *series, plan Plan, setting Setting) *Result {
+	r := &Result{
+		Command: s.command, Runs: s.runs, MaxRSSBytes: s.peak, Failure: s.failure, Judgement: stats.NewJudgement(),
+		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), rounds: s.rounds,
+	}
+	c := conclusion{Result: r, plan: plan, setting: setting}
+	c.use()
+	if len(c.used) > 0 {
+		c.Wall = median(c.each(func(r *Run) float64 { return float64(r.WallNs) }))
+		c.CPU = median(c.each((*Run).ownCPUNs))
+		c.RunqueueWaitNs = c.typical(func(r *Run) float64 { return r.RunqueueWaitNs })
+		c.BlockedNs = c.typical(func(r *Run) float64 { return r.BlockedNs })
+		c.allowForDeadlines()
+		c.ruleOutDeadline()
+		c.chooseMethod()
+		if nice := c.niceness(); nice != 0 {
+			c.Explanation += fmt.Sprintf("; it ran with a niceness of %d", nice)
+		}
+		c.estimate()
+		c.Outliers = c.outliers()
+	}
+	c.judge()
+	return r
+}
+
+// conclusion is a result in the making.
+type conclusion struct {
+	*Result
+	plan    Plan
+	setting Setting
+
+	used   []*Run // that count
+	low    []float64
+	high   []float64
+	widths []float64
+	// varies says that in some runs the program blocked for much longer than in others.
+	varies bool
+}
+
+// niceness is what the program was given; 0 where it was none.
+func (c *conclusion) niceness() int { return cmp.Or(c.Command.Nice, c.setting.Nice) }
+
+// use finds the runs that count: all, where none would be left.
+func (c *conclusion) use() {
+	for i := range c.Runs {
+		if !c.Runs[i].Rejected {
+			c.used = append(c.used, &c.Runs[i])
+		}
+	}
+	if len(c.used) == 0 {
+		for i := range c.Runs {
+			c.used = append(c.used, &c.Runs[i])
+		}
+	}
+	for _, r := range c.used {
+		c.low, c.high = append(c.low, r.LowNs), append(c.high, r.HighNs)
+	}
+}
+
+// each is a figure of each run that counts.
+func (c *conclusion) each(of func(*Run) float64) (all []float64) {
+	for _, r := range c.used {
+		all = append(all, of(r))
+	}
+	return all
+}
+
+// typical is the median of those that are known; NaN where none is.
+func (c *conclusion) typical(of func(*Run) float64) float64 {
+	return stats.Median(slices.DeleteFunc(c.each(of), math.IsNaN))
+}
+
+// median is that of values in any order, with an interval that holds for any distribution;
+// where there are too few for one it is their range, which holds less often.
+func median(values []float64) stats.Estimate {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return unknown()
+	}
+	e, _, err := stats.QuantileInterval(sorted, 0.5, "ns")
+	if err != nil {
+		e = stats.Estimate{Value: stats.Quantile(sorted, 0.5), Lo: sorted[0], Hi: sorted[len(sorted)-1], Unit: "ns", Statistic: "median", N: len(sorted)}
+	}
+	return e
+}
+
+// allowForDeadlines keeps a run that had to wait so long that a deadline had passed, and
+// that did not sleep therefore, from being taken for one that never sleeps: alone it may
+// have taken as long as those that slept did at most.
+func (c *conclusion) allowForDeadlines() {
+	var slept, ends []float64
+	for _, r := range c.used {
+		if !math.IsNaN(r.BlockedNs) {
+			slept = append(slept, r.BlockedNs)
+		}
+	}
+	if len(slept) == 0 {
+		return
+	}
+	slices.Sort(slept)
+	long := slept[len(slept)-1-len(slept)/50] // one run in fifty may be out of the common
+	for _, r := range c.used {
+		if r.BlockedNs >= long/2 {
+			ends = append(ends, r.HighNs)
+		}
+	}
+	end := stats.Median(ends)
+	for i, r := range c.used {
+		matters := math.Max(passableNs, passableShare*float64(r.WallNs))
+		if r.BlockedNs < sleptAlike*long && long-r.BlockedNs > matters && end-c.high[i] > matters {
+			c.varies = true
+			c.high[i] = end
+		}
+	}
+}
+
+// sleptAlike is which share of the longest sleep is no other deadline.
+const sleptAlike = 0.9
+
+// ruleOutDeadline takes a program of one thread that sleeps. A sleep to a deadline is as
+// much shorter as the program was kept from its CPU before it. Sleeps that last the same in
+// all runs, however much they differ in that, do not depend on it: then nothing was made up
+// for, and all of the wait comes off.
+func (c *conclusion) ruleOutDeadline() {
+	var slept, kept []float64
+	sleeps := 0
+	for _, r := range c.used {
+		t := r.traced
+		if !r.noted || t.threads != 1 || t.sleeps == 0 || math.IsNaN(t.wakeNs) {
+			return
+		}
+		slept, kept = append(slept, t.idleNs-t.wakeNs), append(kept, t.keptBeforeNs)
+		sleeps = max(sleeps, t.sleeps)
+	}
+	if c.varies || len(slept) < fewestChosen {
+		return
+	}
+	// Any one of the sleeps may be one to a deadline, with its part of the waits before it.
+	differs, explains := spread(slept), spread(kept)/float64(sleeps)
+	if explains < c.plan.Precision*stats.Median(c.low)/float64(sleeps) || differs > alikeShare*explains {
+		return
+	}
+	for i, r := range c.used {
+		if end := c.low[i] + differs; end < c.high[i] {
+			c.high[i], r.slackUpNs = end, r.slackUpOfLowNs
+		}
+	}
+}
+
+// alikeShare of what would shorten a sleep to a deadline is how much sleeps that don't
+// depend on it may differ: they end at the kernel's timers, and begin a little earlier or
+// later.
+const alikeShare = 0.1
+
+// spread is the range of values without the tenth at either end.
+func spread(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return stats.Quantile(sorted, 0.9) - stats.Quantile(sorted, 0.1)
+}
+
+// estimate joins the runs' bounds: whatever the runs' own times are, their median lies
+// between that of the lower bounds and that of the upper ones. Where these lie apart,
+// those runs count whose own bounds are the tightest: they had to wait least.
+func (c *conclusion) estimate() {
+	chosen := c.tightest()
+	var low, high, middle, slack, slackUp []float64
+	for _, i := range chosen {
+		low, high = append(low, c.low[i]), append(high, c.high[i])
+		middle = append(middle, (c.low[i]+c.high[i])/2)
+		slack, slackUp = append(slack, c.used[i].slackNs), append(slackUp, c.used[i].slackUpNs)
+	}
+	e := median(middle)
+	e.Lo = math.Max(0, median(low).Lo-stats.Median(slack))
+	e.Hi = median(high).Hi + stats.Median(slackUp)
+	e.Discarded = len(c.Runs) - len(chosen)
+	c.Estimate = e
+}
+
+// fewestChosen runs bound a median.
+const fewestChosen = 6
+
+// tightest are the runs that count for the estimate: all where most are known as well as
+// asked for, else the tightest quarter. With several threads bounds may be tight by chance,
+// in a run that went another way: there, too, all count.
+func (c *conclusion) tightest() []int {
+	order := make([]int, len(c.used))
+	c.widths = make([]float64, len(c.used))
+	for i := range order {
+		order[i] = i
+		c.widths[i] = (c.high[i] - c.low[i]) / math.Max(1, c.high[i])
+	}
+	several := slices.ContainsFunc(c.used, func(r *Run) bool { return r.traced.threads > 1 })
+	if stats.Median(c.widths) <= c.plan.Precision || several {
+		return order
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case c.widths[a] < c.widths[b]:
+			return -1
+		case c.widths[a] > c.widths[b]:
+			return 1
+		}
+		return 0
+	})
+	return order[:min(len(order), max(fewestChosen, len(order)/4))]
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package program
+
+// counting is not known here.
+func counting() Counting { return Counting{Unknown: true} }

@@ -1,0 +1,36 @@
+// Package program says how long a program takes, on a machine that has other things to
+// do: the time that it would take if it had the machine to itself, with an interval,
+// next to what it took.
+//
+// A program's time is from exec to exit: from when the kernel has put the program in the
+// place of the process that started it, to when its first process has ended and given
+// back its memory. Forking and looking up the file belong to who starts it, and so does
+// waiting for its end.
+//
+// Of each run the kernel tells when which thread had a CPU, lost it, and gave it up
+// ([process.Event]). From that follow bounds of the time without the others:
+//
+//   - Time in which the program could have run and did not may all have delayed the end.
+//     Without it, the time is at its least.
+//   - After a wait the program may have slept to a deadline that did not move, which
+//     then absorbed the wait. Only where nothing came between a wait and the end did it
+//     delay the end for certain. Without those waits, the time is at its most.
+//
+// A thread that never blocks has both bounds in one place, its time on the CPU. Where
+// processes are started and waited for, the way from the end back to the start leads
+// through them. What others than the program do for it, such as servers and disks, is
+// taken as it was.
+//
+// Among threads that wait for one another, switches don't tell who woke whom. At the least,
+// a thread's blocks are therefore without all time in which some thread of the program was
+// kept from a CPU, or may have been; at the most, they were as long as they were seen. On a
+// busy machine these lie far apart. A niceness of -20 ([Setting]), for those who may ask for
+// it, leaves little to be taken off in the first place.
+//
+// One thing can't be known: a program that would have slept to a deadline, and finds it
+// passed in each of its runs, looks like one that never sleeps. On a calmer machine, or
+// with such a niceness, it shows.
+//
+// The experimental protocol of Bryant 2003 (section 9.6) chooses between interval
+// counting ([IntervalCounting]) and cycle-grade time.
+package program

@@ -1,0 +1,152 @@
+package program
+
+import (
+	"context"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// How long Here looks at things.
+const (
+	calibration = 20 * time.Millisecond
+	watching    = 80 * time.Millisecond
+	// glance is how long the CPU is watched between two looks at what the kernel counts.
+	glance = 500 * time.Microsecond
+)
+
+// Here fills in what the setting does not say, within some 150 ms: it calibrates the
+// processor's counter, watches what interrupts a CPU, and finds how the kernel counts CPU
+// time. What can't be had stays empty. release gives back what was opened. The error is
+// that of ctx.
+func Here(ctx context.Context, given Setting) (setting Setting, release func(), err error) {
+	setting, release = given, func() {}
+	if setting.Root == nil {
+		setting.Root = os.DirFS("/")
+	}
+	if setting.CPUs == 0 {
+		setting.CPUs = runtime.NumCPU()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if setting.Counting == (Counting{}) {
+		setting.Counting = counting()
+	}
+	counter, rate := openCounter(ctx)
+	if counter == nil {
+		return setting, release, ctx.Err()
+	}
+	release = func() { counter.Close() }
+	if setting.Clock.Clock == nil {
+		setting.Clock = rated(counter, rate)
+	}
+	if setting.CoreHz == nil {
+		setting.CoreHz = coreHz(counter, rate)
+	}
+	if !setting.Noise.Known() {
+		setting.Noise = watch(ctx, counter, rate)
+	}
+	return setting, release, ctx.Err()
+}
+
+// openCounter opens and calibrates the processor's counter; nil where there is none.
+func openCounter(ctx context.Context) (*clock.Clock, clock.Rate) {
+	for _, name := range []string{"tsc", "cntvct"} {
+		c, err := clock.Open(name)
+		if err != nil {
+			continue
+		}
+		rate, err := clock.Calibrate(ctx, c, nil, calibration)
+		if err == nil {
+			return c, rate
+		}
+		c.Close()
+	}
+	return nil, clock.Rate{}
+}
+
+// rated is the counter with what a few readings show of it.
+func rated(c *clock.Clock, rate clock.Rate) clock.Rated {
+	hz := rate.Hz
+	r := clock.Rated{Clock: c, TickNs: stats.Estimate{Value: 1e9 / hz.Value, Lo: 1e9 / hz.Hi, Hi: 1e9 / hz.Lo, Unit: "ns", Statistic: hz.Statistic, N: hz.N}}
+	ticks := make([]int64, 1000)
+	c.Chain(0, ticks)
+	var steps []float64
+	for i := 1; i < len(ticks); i++ {
+		steps = append(steps, r.Ns(ticks[i]-ticks[i-1]))
+	}
+	slices.Sort(steps)
+	r.MinCostNs, r.MedianCostNs, r.P95CostNs = steps[0], stats.Quantile(steps, 0.5), stats.Quantile(steps, 0.95)
+	r.AccuracyNs = math.Max(r.MedianCostNs, r.TickNs.Value)
+	return r
+}
+
+// Rounds of the chain by which the core's rate is followed, and how often it is tried.
+const chainRounds, chainTries = 4000, 5
+
+// coreHz measures the core's rate once, and afterwards tells it by a chain of operations
+// that takes some microseconds; nil where it can't be measured.
+func coreHz(c *clock.Clock, rate clock.Rate) func() float64 {
+	hz, err := clock.CoreRate(c, rate)
+	if err != nil {
+		return nil
+	}
+	chain := func() float64 {
+		least := math.Inf(1)
+		for range chainTries {
+			begun := c.Start()
+			clock.Spin(chainRounds)
+			least = math.Min(least, float64(c.End()-begun))
+		}
+		return least
+	}
+	fast := math.Inf(1)
+	for range 10 {
+		fast = math.Min(fast, chain())
+	}
+	return func() float64 { return hz.Value * fast / chain() }
+}
+
+// watch watches what takes the CPU away from this thread, other threads apart. Gaps during
+// which the kernel counted a wait or a switch are those of others.
+func watch(ctx context.Context, c *clock.Clock, rate clock.Rate) machine.Noise {
+	thread, err := machine.OpenThread()
+	if err != nil {
+		return machine.Noise{}
+	}
+	defer thread.Close()
+	perNs := rate.Hz.Value / 1e9
+	gaps := make([]clock.Gap, 1024)
+	n := machine.Noise{SliceNs: math.NaN(), SwitchNs: math.NaN()}
+	var lost, count, ranTicks float64
+	before, err := thread.Look()
+	for begun := time.Now(); err == nil && time.Since(begun) < watching && ctx.Err() == nil; {
+		from := c.Read()
+		found, to := c.Gaps(from, clock.Watch{Threshold: int64(200 * perNs), Long: math.MaxInt64, Until: from + int64(float64(glance)*perNs)}, gaps)
+		var after machine.ThreadUse
+		after, err = thread.Look()
+		use := after.Since(before)
+		before = after
+		if use.WaitNs > 0 || use.VoluntarySwitches+use.InvoluntarySwitches+use.MinorFaults > 0 {
+			continue
+		}
+		ranTicks += float64(to - from)
+		for _, g := range gaps[:found] {
+			ns := float64(g.Ticks()) / perNs
+			lost += ns
+			count++
+			n.IrregularWorstNs = math.Max(n.IrregularWorstNs, ns)
+		}
+	}
+	n.WatchedNs = ranTicks / perNs
+	if n.WatchedNs > 0 {
+		n.IrregularShare, n.IrregularPerSecond = lost/n.WatchedNs, 1e9*count/n.WatchedNs
+	}
+	return n
+}

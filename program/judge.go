@@ -1,0 +1,147 @@
+package program
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// uselessShare is half the width of an interval that says nothing.
+const uselessShare = 0.25
+
+// judge says how far the figure can be trusted.
+func (c *conclusion) judge() {
+	if c.Failure != nil {
+		c.Lower(stats.Unusable, "%v", c.Failure)
+	}
+	if len(c.used) == 0 {
+		if c.Failure == nil {
+			c.Lower(stats.Unusable, "it was not run")
+		}
+		return
+	}
+	c.judgeSources()
+	if n := len(c.used); n < fewestChosen {
+		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: allow more with --min-runs or --max-time", n, fewestChosen)
+	}
+	failed := 0
+	for _, r := range c.used {
+		if r.Failure() != nil {
+			failed++
+		}
+	}
+	if failed > 0 {
+		c.Lower(stats.Suspect, "%d of %d runs failed, which was to be ignored", failed, len(c.used))
+	}
+	switch width := c.Estimate.RelativeHalfWidth(); {
+	case c.Method == Bounds && !(width <= uselessShare):
+		c.Lower(stats.Unusable, "from %s to %s is all that can be said: %s narrows it", duration(c.Estimate.Lo), duration(c.Estimate.Hi), c.remedy())
+	case c.Method == Bounds:
+		c.Lower(stats.Suspect, "whether others delayed its end while it waited is not known: the interval goes from all of that taken off to none of it; %s narrows it", c.remedy())
+	case !(width <= uselessShare) || !(c.Estimate.Value > 0):
+		c.Lower(stats.Unusable, "its runs differ too much: from %s to %s: see whether its input or caches change between runs (--warmup, --prepare)", duration(c.Estimate.Lo), duration(c.Estimate.Hi))
+	case width > c.plan.Precision:
+		c.Lower(stats.Suspect, "it is known to ±%.2g %% instead of ±%.2g %%: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+	}
+}
+
+// remedy is what keeps others from delaying the program.
+func (c *conclusion) remedy() string {
+	if c.niceness() < 0 {
+		return "a calmer machine, or a CPU of its own (--cpu),"
+	}
+	return "a calmer machine, a CPU of its own (--cpu), or for root a niceness of -20"
+}
+
+// judgeSources says what could not be known.
+func (c *conclusion) judgeSources() {
+	if !c.setting.Noise.Known() {
+		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
+	}
+	unnoted, lost, throttled := 0, 0, 0
+	var why error
+	for _, r := range c.used {
+		switch {
+		case r.LostEvents > 0:
+			lost++
+		case !r.noted:
+			unnoted, why = unnoted+1, r.Unwatched
+		}
+		if len(r.Why) > 0 && math.IsNaN(r.ThrottledNs) && !math.IsNaN(r.StealNs) {
+			throttled++
+		}
+	}
+	if lost > 0 {
+		c.Lower(stats.Suspect, "it switches so often that the kernel could not note all of it in %d of %d runs: its time is bounded by the kernel's accounts alone", lost, len(c.used))
+	}
+	if unnoted > 0 {
+		c.Lower(stats.Suspect, "when it ran and when it waited was not noted (%s): its time is bounded by the kernel's accounts alone%s", reason(why), c.unknownWait())
+	}
+	if throttled > 0 {
+		c.Lower(stats.Suspect, "its CPU quota was used up in %d of %d runs, which stopped it: raise the limit of its control group (cpu.max)", throttled, len(c.used))
+	}
+	if c.varies {
+		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
+	}
+}
+
+func reason(err error) string {
+	if err == nil {
+		return "not asked for"
+	}
+	return err.Error()
+}
+
+// unknownWait says what is missing from the kernel's accounts, too.
+func (c *conclusion) unknownWait() string {
+	for _, r := range c.used {
+		if r.WaitOf == process.NoThread {
+			return "; for how long it waited for a CPU is not known at all"
+		}
+	}
+	return ""
+}
+
+// Outliers lie so many scaled deviations, and so large a share, from the median.
+const outlierDeviations, outlierShare = 5, 0.05
+
+// outliers are the runs apart from the others, with what is known of why.
+func (c *conclusion) outliers() (all []Outlier) {
+	times := c.each((*Run).midNs)
+	middle, spread := stats.Median(times), 1.4826*stats.MAD(times)
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		off := math.Abs(r.midNs() - middle)
+		if r.Rejected || off <= outlierDeviations*spread || off <= outlierShare*middle {
+			continue
+		}
+		all = append(all, Outlier{Run: i, Causes: c.causes(i)})
+	}
+	return all
+}
+
+func (r *Run) midNs() float64 { return r.TimeNs() }
+
+// causes are what sets a run apart.
+func (c *conclusion) causes(i int) (all []string) {
+	r := &c.Runs[i]
+	if i == 0 {
+		all = append(all, "first run")
+	}
+	more := func(of func(*Run) float64, factor, least float64, format string) {
+		if v, usual := of(r), c.typical(of); v > factor*usual && v-usual >= least {
+			all = append(all, fmt.Sprintf(format, v, usual))
+		}
+	}
+	more(func(r *Run) float64 { return float64(r.MajorFaults) }, 1, 1, "page faults with input: %.0f, usually %.0f")
+	more(func(r *Run) float64 { return float64(r.MinorFaults) }, 1.2, 100, "page faults: %.0f, usually %.0f")
+	more(func(r *Run) float64 { return float64(r.InvoluntarySwitches) }, 2, 2, "preempted: %.0f times, usually %.0f")
+	more(func(r *Run) float64 { return r.BlockedNs / 1e6 }, 1.05, 0.05*r.midNs()/1e6, "blocked for %.3g ms, usually %.3g")
+	more(func(r *Run) float64 { return r.StealNs / 1e6 }, 1, 10, "stolen by the host: %.0f ms, usually %.0f")
+	if usual := c.typical(func(r *Run) float64 { return r.CoreHz }); r.CoreHz < 0.95*usual {
+		all = append(all, fmt.Sprintf("the core ran at %.3g GHz, usually %.3g", r.CoreHz/1e9, usual/1e9))
+	}
+	return all
+}

@@ -1,0 +1,281 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// Progress is how far a measurement is.
+type Progress struct {
+	// Share is how much of all that is to be done is done, 0 to 1.
+	Share float64
+	// Command is which of the commands was run last, Runs how often it was.
+	Command, Runs int
+	// Estimate is what is known of it so far, with NaN for what is not.
+	Estimate stats.Estimate
+}
+
+// FailedError says that a command, or what prepares or concludes it, did not end well.
+type FailedError struct {
+	Name string // of the command
+	What string // "the command", "its preparation" ...
+	Err  error
+}
+
+// Error says what failed, and what would help.
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%s: %s: %v: look at its output (--show-output), or go on with --ignore-failure", e.Name, e.What, e.Err)
+}
+
+// Unwrap is how it ended.
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// errTimeout says that a run took longer than it may.
+var errTimeout = errors.New("it took longer than its time-out, and was ended")
+
+// Measure runs the commands in turn, in random order, until each is known as well as the
+// plan asks for. A command that fails is out, unless the plan ignores that; the others go
+// on. When ctx ends, its error comes with what was measured until then. progress may be
+// nil. The other errors are of the plan.
+func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting, progress func(Progress)) ([]*Result, error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+	if len(commands) == 0 {
+		return nil, errors.New("program: there is no command to measure: give one")
+	}
+	r := newRunner(setting)
+	defer r.close()
+	m := measurement{cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
+	m.run = r.run
+	for _, c := range commands {
+		m.all = append(m.all, &series{command: c})
+	}
+	var err error
+	r.launcher.On(func() { err = m.measure(ctx) })
+	results := make([]*Result, len(m.all))
+	for i, s := range m.all {
+		results[i] = conclude(s, plan, setting)
+	}
+	return results, err
+}
+
+// series is what was measured of one command.
+type series struct {
+	command Command
+	runs    []Run
+	rounds  []int
+	failure error
+	spentNs float64
+	done    bool
+	// warm counts runs that don't count. probe is the first of all, which is traced: it
+	// tells of memory and threads.
+	warm   int
+	probed bool
+	peak   int64
+	// several says that it has more than one thread. In the sentinels it is known of all
+	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
+	several   bool
+	sentinels int
+	wokenNs   float64
+	soFar     stats.Estimate
+}
+
+// measurement is a measurement under way.
+type measurement struct {
+	plan     Plan
+	setting  Setting
+	progress func(Progress)
+	rng      *rand.Rand
+	all      []*series
+	round    int
+	cpus     int
+	// run makes one run of a command, traced or not.
+	run func(context.Context, Command, bool) (Run, error)
+}
+
+func (m *measurement) measure(ctx context.Context) error {
+	for _, s := range m.all {
+		s.soFar = unknown()
+	}
+	for ; ; m.round++ {
+		var busy []int
+		for i, s := range m.all {
+			if !m.enough(s) {
+				busy = append(busy, i)
+			}
+		}
+		if len(busy) == 0 {
+			return nil
+		}
+		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
+		for _, i := range busy {
+			if err := m.repeat(ctx, m.all[i]); err != nil {
+				return err
+			}
+			m.tell(i)
+		}
+	}
+}
+
+// sentinelEvery: one run in so many of a program with several threads is traced.
+const sentinelEvery = 8
+
+// repeat makes one more run.
+func (m *measurement) repeat(ctx context.Context, s *series) error {
+	warming := s.warm < m.plan.Warmup
+	traced := !s.probed || s.several && (len(s.runs)+s.warm)%sentinelEvery == 0
+	began := time.Now()
+	run, err := m.once(ctx, s.command, traced)
+	s.spentNs += float64(time.Since(began).Nanoseconds())
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if run.WallNs > 0 {
+		s.take(&run, cpusOf(s.command, m.cpus), m.setting)
+	}
+	var failed *FailedError
+	switch {
+	case errors.As(err, &failed) && (!m.plan.IgnoreFailure || run.WallNs == 0):
+		s.failure = failed
+	case errors.As(err, &failed):
+		run.Why = append(run.Why, failed.Err.Error())
+	case err != nil:
+		s.failure = &FailedError{Name: s.command.Name, What: "the command", Err: err}
+	}
+	if warming && s.failure == nil {
+		s.warm++
+		return nil
+	}
+	if run.WallNs > 0 {
+		s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)
+	}
+	return nil
+}
+
+// cpusOf is how many CPUs a command may use, of so many.
+func cpusOf(c Command, cpus int) int {
+	if len(c.CPUs) > 0 {
+		return len(c.CPUs)
+	}
+	return cpus
+}
+
+// take bounds a run by what it and the runs before tell, and notes what it tells of those
+// to come.
+func (s *series) take(run *Run, cpus int, setting Setting) {
+	others := math.Inf(1)
+	if s.sentinels > 0 {
+		others = sentinelMargin * s.wokenNs
+	}
+	run.traced, run.noted = follow(&run.Run, cpus, others)
+	run.Events = nil // what they told is kept
+	if run.Untraced == nil && run.noted {
+		run.Rejected = true
+		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
+	}
+	s.probed = true
+	s.peak = max(s.peak, run.MaxRSSBytes)
+	s.several = s.several || run.traced.threads > 1
+	if w := run.traced.othersWakeNs; run.noted && run.traced.threads > 1 && !math.IsNaN(w) {
+		s.wokenNs = math.Max(s.wokenNs, w)
+		s.sentinels++
+	}
+	run.bound(cpus, setting)
+}
+
+// sentinelMargin is by how much more threads may have waited in a run than in those in
+// which that is known.
+const sentinelMargin = 1.5
+
+// counted is how many runs count.
+func (s *series) counted() (n int) {
+	for i := range s.runs {
+		if !s.runs[i].Rejected {
+			n++
+		}
+	}
+	return n
+}
+
+// once makes one run, with what comes before and after it.
+func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run, err error) {
+	if c.Prepare != nil {
+		if err := beside(ctx, *c.Prepare); err != nil {
+			return Run{}, &FailedError{Name: c.Name, What: "its preparation", Err: err}
+		}
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if c.Timeout > 0 {
+		limited, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
+	}
+	run, err = m.run(limited, c, traced)
+	ended := context.Cause(limited)
+	cancel()
+	switch {
+	case ended != nil && ctx.Err() == nil:
+		err = &FailedError{Name: c.Name, What: "the command", Err: ended}
+	case err == nil && run.Failure() != nil:
+		err = &FailedError{Name: c.Name, What: "the command", Err: run.Failure()}
+	}
+	if c.Conclude != nil && ctx.Err() == nil {
+		if after := beside(ctx, *c.Conclude); after != nil && err == nil {
+			err = &FailedError{Name: c.Name, What: "what follows it", Err: after}
+		}
+	}
+	return run, err
+}
+
+// tell reports progress.
+func (m *measurement) tell(i int) {
+	if m.progress == nil {
+		return
+	}
+	var sum float64
+	for _, s := range m.all {
+		if s.done {
+			sum++
+			continue
+		}
+		share := s.spentNs / float64(m.plan.MaxTime.Nanoseconds())
+		sum += min(0.99, max(share, float64(len(s.runs))/float64(m.plan.MaxRuns)))
+	}
+	s := m.all[i]
+	m.progress(Progress{Share: sum / float64(len(m.all)), Command: i, Runs: len(s.runs), Estimate: s.soFar})
+}
+
+// enough reports whether the series may end. It is looked at ever more rarely, since an
+// interval that may end the measurement whenever it happens to be narrow covers less often
+// than it says.
+func (m *measurement) enough(s *series) bool {
+	n := s.counted()
+	limit := float64(m.plan.MaxTime.Nanoseconds())
+	switch {
+	case s.done:
+	case s.failure != nil, n >= m.plan.MaxRuns:
+		s.done = true
+	case n < m.plan.MinRuns:
+		s.done = len(s.runs) > 0 && s.spentNs > 2*limit || len(s.runs) > 2*m.plan.MaxRuns
+	case s.spentNs > limit:
+		s.done = true
+	case worthALook(n, m.plan.MinRuns):
+		r := conclude(s, m.plan, m.setting)
+		s.soFar = r.Estimate
+		s.done = r.Estimate.RelativeHalfWidth() <= m.plan.Precision
+	}
+	return s.done
+}
+
+// worthALook is true for the least number, and for every number half as large again.
+func worthALook(n, least int) bool {
+	for least < n {
+		least = least*3/2 + 1
+	}
+	return least == n
+}

@@ -1,0 +1,19 @@
+package program
+
+import "context"
+
+// Once runs a command a single time: what the shell's time does, with bounds of what it
+// would have taken alone, and with all of its threads followed. The error is a
+// *[FailedError] beside the run where the command failed, a *process.StartError where it
+// could not be started, or that of ctx with what was counted until then.
+func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
+	r := newRunner(setting)
+	defer r.close()
+	m := measurement{setting: setting, run: r.run}
+	run, err := m.once(ctx, c, true)
+	if run.WallNs > 0 {
+		(&series{}).take(&run, cpusOf(c, r.cpus), setting)
+		run.Rejected, run.Why = false, nil
+	}
+	return run, err
+}

@@ -1,0 +1,128 @@
+package program
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// The limits of the experimental protocol of Bryant 2003, section 9.6: beyond longNs
+// interval counting works well enough at any load; below shortNs cycle-grade time does; in
+// between the source asks for a lightly loaded machine.
+const longNs, shortNs = 1e9, 10e6
+
+// chooseMethod follows the protocol, on what was found of the machine and the program.
+func (c *conclusion) chooseMethod() {
+	wall := c.Wall.Value
+	busy := stats.Median(c.low)
+	waited := c.waitShare()
+	never := c.neverBlocks()
+	lasts := fmt.Sprintf("it runs for %s", duration(busy))
+	chosen := c.tightest()
+	var widths []float64
+	for _, i := range chosen {
+		widths = append(widths, c.widths[i])
+	}
+	apart := stats.Median(widths)
+	switch {
+	case apart > math.Max(boundsApart, c.plan.Precision):
+		c.Method = Bounds
+		c.Explanation = fmt.Sprintf("%s, blocks or has several threads, and others had the CPUs: neither CPU time nor the clock tells its time, only bounds do", lasts)
+	case never && busy >= c.longNs() && c.charges(busy):
+		c.Method = ByIntervalCounting
+		c.Explanation = fmt.Sprintf("%s without waiting for anything but a CPU: interval counting, which does not depend on the load (±%.2g %% here)", lasts, 100*c.chargeError(busy))
+		c.charge()
+	case never && waited > c.plan.Precision:
+		c.Method = CycleTime
+		c.Explanation = fmt.Sprintf("%s, too short for interval counting, and had to wait for %.2g %% of the time: cycle-grade time without what others took", lasts, 100*waited)
+	case waited > c.plan.Precision:
+		c.Method = CycleTime
+		c.Explanation = fmt.Sprintf("%s and blocks, so that CPU time is not its time: cycle-grade time, without waits that delayed the end for certain", lasts)
+	case busy < shortNs:
+		c.Method = CycleTime
+		c.Explanation = fmt.Sprintf("%s, so short that cycle-grade time is right at any load, in most runs", lasts)
+	default:
+		c.Method = CycleTime
+		c.Explanation = fmt.Sprintf("%s, and others took %.2g %% of the %s that passed: cycle-grade time", lasts, 100*waited, duration(wall))
+	}
+}
+
+// boundsApart is how far bounds may lie apart before they are called that.
+const boundsApart = 0.02
+
+// waitShare is the part of the time that the program was kept from running.
+func (c *conclusion) waitShare() float64 {
+	share := c.typical(func(r *Run) float64 {
+		if r.noted {
+			return r.traced.deficientNs / math.Max(1, r.traced.wallNs)
+		}
+		return r.RunqueueWaitNs / math.Max(1, float64(r.WallNs))
+	})
+	if math.IsNaN(share) {
+		return 0
+	}
+	return share
+}
+
+// neverBlocks tells of a program whose one thread could run all the time.
+func (c *conclusion) neverBlocks() bool {
+	for _, r := range c.used {
+		if !r.noted || !r.traced.high.own || r.traced.idleNs > math.Max(passableNs, passableShare*r.HighNs) || r.traced.ranNs > 1.02*r.traced.high.ranNs {
+			return false
+		}
+	}
+	return !c.varies
+}
+
+// longNs is from where on interval counting will do: where cycle-grade time is known not
+// to reach that far, from there on.
+func (c *conclusion) longNs() float64 {
+	least := float64(longNs)
+	for _, reach := range c.setting.Reach {
+		if reach.Method == CycleTime && reach.Tolerance <= c.plan.Precision && reach.Load > 1 && reach.MaxDurationNs > 0 {
+			least = math.Min(least, reach.MaxDurationNs)
+		}
+	}
+	return least
+}
+
+// charges tells whether what the kernel charges is fine enough.
+func (c *conclusion) charges(ns float64) bool { return c.chargeError(ns) <= c.plan.Precision }
+
+// chargeError is how far the charged time may be off, as a share.
+func (c *conclusion) chargeError(ns float64) float64 {
+	return c.typical(func(r *Run) float64 {
+		low, high := IntervalCounting(r.Run, c.setting.Counting)
+		return (high - low) / 2 / ns
+	})
+}
+
+// charge takes the runs' bounds from interval counting. What the process did before its
+// exec is charged to it, too.
+func (c *conclusion) charge() {
+	for i, r := range c.used {
+		low, high := IntervalCounting(r.Run, c.setting.Counting)
+		before := r.traced.startNs
+		off := (r.HighNs + r.LowNs) / 2
+		raw := r.traced.high.atNs
+		taken := math.Max(0, raw-off) // interrupts and preemptions
+		c.low[i], c.high[i] = low-before-exitTailNs-taken, high-before-taken
+	}
+}
+
+// exitTailNs is about what the kernel charges a process for after its end was noted.
+const exitTailNs = 200e3
+
+// duration writes nanoseconds for people.
+func duration(ns float64) string {
+	for _, u := range []struct {
+		ns   float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
+		if ns >= u.ns {
+			return fmt.Sprintf("%.3g %s", ns/u.ns, u.name)
+		}
+	}
+	return fmt.Sprintf("%.3g ns", ns)
+}

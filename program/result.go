@@ -1,0 +1,50 @@
+package program
+
+import "chronoscope/stats"
+
+// Method is how a program's time was found.
+type Method string
+
+// The methods.
+const (
+	// CycleTime: each run by a clock of the processor, less what others took of it.
+	CycleTime Method = "cycle-time"
+	// ByIntervalCounting: the CPU time that the kernel charged.
+	ByIntervalCounting Method = "interval-counting"
+	// Bounds: neither will do; the time is only known to lie between the time without
+	// the run-queue wait and the wall time.
+	Bounds Method = "bounds"
+)
+
+// Result is what is known of one command.
+type Result struct {
+	Command Command
+	// Estimate is the time on a machine of its own, in nanoseconds: the median run.
+	Estimate stats.Estimate
+	// Wall is what the runs took by the clock, from exec to exit, and CPU their CPU time,
+	// where it is known without what was used before the exec.
+	Wall, CPU stats.Estimate
+	// RunqueueWaitNs and BlockedNs are medians over the runs; NaN where not known.
+	RunqueueWaitNs, BlockedNs float64
+	// MaxRSSBytes is the most memory that the program had resident; 0 where not known.
+	MaxRSSBytes int64
+	Method      Method
+	// Explanation says in one line why this method (Bryant 2003, section 9.6).
+	Explanation string
+	Runs        []Run
+	// Outliers are runs that took much longer than the others, or much less.
+	Outliers []Outlier
+	// Failure is how the command failed; nil where it did not.
+	Failure error
+	stats.Judgement
+
+	rounds []int // in which each run was made
+}
+
+// Outlier is a run apart from the others.
+type Outlier struct {
+	// Run is its place in Runs.
+	Run int
+	// Causes are what is known of why; none where nothing is.
+	Causes []string
+}

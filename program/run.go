@@ -1,0 +1,53 @@
+package program
+
+import (
+	"math"
+	"time"
+
+	"chronoscope/process"
+)
+
+// Run is one run of a command.
+type Run struct {
+	process.Run
+	Started time.Time
+	// BlockedNs is for how long nothing of the program ran or could have run: it slept, or
+	// waited for others. It is NaN where the kernel does not tell.
+	BlockedNs float64
+	// RunqueueWaitNs is the run-queue wait of all threads that are known; NaN where that is
+	// none.
+	RunqueueWaitNs float64
+	// StealNs is what a hypervisor kept back of the CPUs since the last look, in steps of
+	// 10 ms; NaN where there was none, as after short runs. ThrottledNs is 0 where no control
+	// group was throttled since then, and NaN where one was or that is not known.
+	StealNs, ThrottledNs float64
+	// InterruptsNs is what interrupts typically take of so much CPU time.
+	InterruptsNs float64
+	// CoreHz is the core's rate by the mean of before and after; NaN where not known.
+	CoreHz float64
+	// LowNs and HighNs bound the time that the run would have taken alone, interrupts and
+	// preemptions taken off.
+	LowNs, HighNs float64
+	// Rejected runs don't count, Why says why. Of a run that counts, Why holds what else
+	// is to be said.
+	Rejected bool
+	Why      []string
+
+	// slackNs is by how much less the bounds may be, and slackUpNs by how much more, since
+	// what disturbed the run is only known on average.
+	// slackUpOfLowNs is what slackUpNs would be if the lower bound were the upper one.
+	slackNs, slackUpNs, slackUpOfLowNs float64
+
+	// traced is what the kernel noted of it, where noted.
+	traced trajectory
+	noted  bool
+}
+
+// TimeNs is the middle of the run's bounds.
+func (r Run) TimeNs() float64 { return (r.LowNs + r.HighNs) / 2 }
+
+// ownCPUNs is the CPU time without what the process used before it became the program, as
+// far as the kernel noted that.
+func (r *Run) ownCPUNs() float64 {
+	return math.Max(0, float64(r.CPUNs())-known(r.traced.startNs))
+}

@@ -1,0 +1,127 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/process"
+)
+
+// runner runs commands, and looks at the machine beside.
+type runner struct {
+	setting  Setting
+	launcher *process.Launcher
+	throttle *machine.Throttling
+	root     fs.FS
+	cpus     int
+	lookedAt time.Time // when the machine was looked at
+	stolenNs float64   // by then
+	hz       float64   // the core's rate at ratedAt
+	ratedAt  time.Time
+	found    map[string]string // where commands are
+}
+
+// lookEvery is how long runs may take together before steal and throttling are looked at
+// again: those are files of the kernel, which take long to read beside a short program.
+const lookEvery = 20 * time.Millisecond
+
+// rateEvery is how long the core's rate is good for.
+const rateEvery = 5 * time.Millisecond
+
+func newRunner(setting Setting) *runner {
+	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}}
+	if r.root == nil {
+		r.root = os.DirFS("/")
+	}
+	if r.cpus == 0 {
+		if cpus, err := machine.Affinity(); err == nil {
+			r.cpus = len(cpus)
+		}
+	}
+	r.throttle = machine.OpenThrottling(r.root)
+	r.look()
+	return r
+}
+
+func (r *runner) close() { r.launcher.Close() }
+
+// run makes one run.
+func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
+	command := c.Command
+	command.Untraced, command.Events = !traced || c.Untraced, true
+	command.Nice = cmp.Or(command.Nice, r.setting.Nice)
+	if path, err := r.find(command.Path); err == nil {
+		command.Path = path
+	}
+	before := r.coreHz()
+	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
+	var err error
+	run.Run, err = r.launcher.Run(ctx, command)
+	if time.Since(run.Started) > lookEvery && before > 0 {
+		run.CoreHz = (before + r.coreHz()) / 2
+	}
+	if run.WaitOf == process.NoThread {
+		run.RunqueueWaitNs = math.NaN()
+	} else {
+		run.RunqueueWaitNs = float64(run.WaitNs())
+	}
+	if now := time.Now(); now.Sub(r.lookedAt) > lookEvery {
+		run.StealNs, run.ThrottledNs = r.look()
+	}
+	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
+		run.Why = append(run.Why, "a control group that holds this process was throttled")
+	}
+	return run, err
+}
+
+// coreHz is the core's rate, now or a moment ago.
+func (r *runner) coreHz() float64 {
+	if r.setting.CoreHz == nil {
+		return math.NaN()
+	}
+	if time.Since(r.ratedAt) > rateEvery {
+		r.hz, r.ratedAt = r.setting.CoreHz(), time.Now()
+	}
+	return r.hz
+}
+
+// find looks for a command where commands are, once.
+func (r *runner) find(name string) (string, error) {
+	if path, ok := r.found[name]; ok {
+		return path, nil
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		r.found[name] = path
+	}
+	return path, err
+}
+
+// look is what was stolen and throttled since the last look. Of throttling the kernel tells
+// that it was, not how long here.
+func (r *runner) look() (stolenNs, throttledNs float64) {
+	r.lookedAt = time.Now()
+	now := stolen(r.root)
+	stolenNs = now - r.stolenNs
+	r.stolenNs = now
+	if r.throttle.Throttled() {
+		throttledNs = math.NaN()
+	}
+	return stolenNs, throttledNs
+}
+
+// beside runs what is not timed.
+func beside(ctx context.Context, c process.Command) error {
+	c.Untraced = true
+	run, err := c.Run(ctx)
+	if err != nil {
+		return err
+	}
+	return run.Failure()
+}

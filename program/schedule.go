@@ -1,0 +1,200 @@
+package program
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/process"
+)
+
+// state is what a thread does.
+type state uint8
+
+const (
+	running state = iota
+	kept          // from a CPU: others have it
+	blocked
+)
+
+// span is a stretch in one state.
+type span struct {
+	state    state
+	from, to float64
+}
+
+// line is the life of one thread.
+type line struct {
+	id, process, parent int
+	spans               []span
+	// wakeNs is for how long it waited for a CPU after it was woken; NaN where that is not
+	// known.
+	wakeNs float64
+}
+
+// schedule is what all threads did, in nanoseconds from the program's exec.
+type schedule struct {
+	threads map[int]*line
+	order   []*line // by their starts
+	leader  *line   // that became the program
+	last    *line   // of its process to exit
+	exits   []exit
+}
+
+type exit struct {
+	*line
+	atNs float64
+}
+
+// newSchedule reads the kernel's notes. They come from outside: what does not fit is
+// passed over.
+func newSchedule(events []process.Event) *schedule {
+	s := &schedule{threads: map[int]*line{}}
+	open := map[int]span{}
+	for _, e := range events {
+		at := float64(e.AtNs)
+		l := s.threads[e.Thread]
+		if l == nil {
+			l = &line{id: e.Thread, process: e.Process, parent: e.Parent, wakeNs: math.NaN()}
+			s.threads[e.Thread] = l
+			s.order = append(s.order, l)
+		}
+		if e.Kind == process.Executed {
+			if e.AtNs == 0 && s.leader == nil {
+				s.leader = l
+			}
+			continue
+		}
+		if before, ok := open[e.Thread]; ok && at > before.from {
+			before.to = at
+			l.spans = append(l.spans, before)
+		}
+		switch e.Kind {
+		case process.SwitchedIn:
+			open[e.Thread] = span{state: running, from: at}
+		case process.Preempted, process.Forked:
+			open[e.Thread] = span{state: kept, from: at}
+		case process.Blocked:
+			open[e.Thread] = span{state: blocked, from: at}
+		case process.Exited:
+			delete(open, e.Thread)
+			s.exits = append(s.exits, exit{l, at})
+			if s.leader != nil && l.process == s.leader.process {
+				s.last = l
+			}
+		}
+	}
+	if s.last == nil {
+		s.leader = nil
+	}
+	return s
+}
+
+// exitBefore is the last exit, while a thread was blocked, that it can have waited for: of
+// a process that its own started, or of a thread of its own process.
+func (s *schedule) exitBefore(l *line, began, woken float64, but map[*line]bool) (*line, float64) {
+	for _, e := range slices.Backward(s.exits) {
+		// A thread wakes the one that joins it a little before its exit is noted.
+		if e.atNs < began {
+			break
+		}
+		if e.atNs > woken+wakeLatencyNs || e.line == l || but[e.line] {
+			continue
+		}
+		if e.process == l.process || s.startedBy(e.line, l.process) {
+			return e.line, math.Min(e.atNs, woken)
+		}
+	}
+	return nil, 0
+}
+
+// exitAfter is the first exit of a thread of the same process after a time.
+func (s *schedule) exitAfter(l *line, atNs float64, but map[*line]bool) *line {
+	for _, e := range s.exits {
+		if e.atNs > atNs && e.process == l.process && !but[e.line] {
+			return e.line
+		}
+	}
+	return nil
+}
+
+// startedBy tells whether a thread of that process started the thread's process.
+func (s *schedule) startedBy(l *line, of int) bool {
+	parent := s.threads[l.parent]
+	return l.parent == of || parent != nil && parent.process == of
+}
+
+// total is for how long the thread was in a state.
+func (l *line) total(in state) (ns float64) {
+	for _, x := range l.spans {
+		if x.state == in {
+			ns += x.to - x.from
+		}
+	}
+	return ns
+}
+
+// during is for how long the thread was in a state, between two times.
+func (l *line) during(in state, from, to float64) (ns float64) {
+	for _, x := range l.spans {
+		if x.state == in {
+			ns += math.Max(0, math.Min(x.to, to)-math.Max(x.from, from))
+		}
+	}
+	return ns
+}
+
+// stateAt is what the thread does at a time; blocked where that was not noted.
+func (l *line) stateAt(atNs float64) state {
+	for _, x := range slices.Backward(l.spans) {
+		if x.from <= atNs && atNs <= x.to {
+			return x.state
+		}
+	}
+	return blocked
+}
+
+// wakeOf is how long the thread waited for a CPU at the end of a block that took ns, at
+// least: all that it waited after blocks, less what may have been waited after the others.
+func (l *line) wakeOf(ns float64) float64 {
+	if math.IsNaN(l.wakeNs) {
+		return 0
+	}
+	others := math.Max(0, l.total(blocked)-ns)
+	return math.Min(ns, math.Max(0, l.wakeNs-others))
+}
+
+// ender is the thread that ended the program: the last to exit, or, where that was ended
+// by another one of its process, the other.
+func (s *schedule) ender() *line {
+	l := s.last
+	seen := map[*line]bool{nil: true}
+	for !seen[l] {
+		seen[l] = true
+		from, woken, ok := l.lastBlock()
+		if !ok || l == s.leader || l.during(running, woken, math.Inf(1)) > dyingNs {
+			return l
+		}
+		other, _ := s.exitBefore(l, from, woken, seen)
+		if other == nil || other.process != l.process {
+			other = s.exitAfter(l, woken, seen)
+		}
+		if other == nil {
+			return l
+		}
+		l = other
+	}
+	return l
+}
+
+// dyingNs is how long a thread may run whose process another one has ended.
+const dyingNs = 1e6
+
+// lastBlock is the thread's last one.
+func (l *line) lastBlock() (fromNs, toNs float64, ok bool) {
+	for _, x := range slices.Backward(l.spans) {
+		if x.state == blocked {
+			return x.from, x.to, true
+		}
+	}
+	return 0, 0, false
+}

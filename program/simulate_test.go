@@ -1,0 +1,311 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// simulatedCase is one random machine with one random program.
+type simulatedCase struct {
+	seed    uint64
+	pattern string
+	load    int
+	crowd   clocktest.Crowd
+	script  func(factor float64) []clocktest.Step
+	spread  float64 // of the program's own time
+}
+
+var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
+	"computes": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		ns := logUniform(rng, 5e6, 1.5e9)
+		return func(f float64) []clocktest.Step { return []clocktest.Step{{WorkNs: f * ns}} }
+	},
+	"sleeps": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		ns := logUniform(rng, 10e6, 300e6)
+		return func(f float64) []clocktest.Step {
+			return []clocktest.Step{{WorkNs: 1e6 * f}, {SleepNs: ns}, {WorkNs: 1e5 * f}}
+		}
+	},
+	"computes and sleeps": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		before, sleep, after := logUniform(rng, 1e6, 3e8), logUniform(rng, 1e6, 3e8), logUniform(rng, 1e4, 1e8)
+		return func(f float64) []clocktest.Step {
+			return []clocktest.Step{{WorkNs: f * before}, {SleepNs: sleep}, {WorkNs: f * after}}
+		}
+	},
+	"alternates": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n, work, sleep := 2+rng.IntN(20), logUniform(rng, 1e5, 2e7), logUniform(rng, 1e5, 2e7)
+		return func(f float64) (all []clocktest.Step) {
+			for range n {
+				all = append(all, clocktest.Step{WorkNs: f * work}, clocktest.Step{SleepNs: sleep})
+			}
+			return append(all, clocktest.Step{WorkNs: f * work})
+		}
+	},
+	"alternates, and sleeps to a deadline once": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n, work, sleep := 2+rng.IntN(8), logUniform(rng, 1e5, 2e7), logUniform(rng, 1e5, 2e7)
+		deadline := rng.IntN(n)
+		until := (float64(deadline+1)*work*float64(load) + float64(deadline)*sleep) * (1.05 + rng.Float64())
+		return func(f float64) (all []clocktest.Step) {
+			for i := range n {
+				rest := clocktest.Step{SleepNs: sleep}
+				if i == deadline {
+					rest = clocktest.Step{UntilNs: until}
+				}
+				all = append(all, clocktest.Step{WorkNs: f * work}, rest)
+			}
+			return append(all, clocktest.Step{WorkNs: f * work})
+		}
+	},
+	"deadline": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		work := logUniform(rng, 1e6, 5e7)
+		until, after := work*float64(load)*(1.05+3*rng.Float64()), work*rng.Float64()
+		return func(f float64) []clocktest.Step {
+			return []clocktest.Step{{WorkNs: f * work}, {UntilNs: until}, {WorkNs: 1 + f*after}}
+		}
+	},
+	"deadline that passes": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		work := logUniform(rng, 1e6, 5e7)
+		until, after := work*(1.05+float64(load-1)*rng.Float64()), work*rng.Float64()
+		return func(f float64) []clocktest.Step {
+			return []clocktest.Step{{WorkNs: f * work}, {UntilNs: until}, {WorkNs: 1 + f*after}}
+		}
+	},
+	"threads": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n, before, after := 2, logUniform(rng, 1e5, 1e7), logUniform(rng, 1e5, 1e7)
+		works := make([]float64, n)
+		for i := range works {
+			works[i] = logUniform(rng, 1e6, 1e8)
+		}
+		return func(f float64) []clocktest.Step {
+			all := []clocktest.Step{{WorkNs: f * before}}
+			for _, w := range works {
+				all = append(all, clocktest.Step{Start: []clocktest.Step{{WorkNs: f * w}}})
+			}
+			return append(all, clocktest.Step{Join: true}, clocktest.Step{WorkNs: f * after})
+		}
+	},
+	"children": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n := 1 + rng.IntN(5)
+		works := make([]float64, n)
+		for i := range works {
+			works[i] = logUniform(rng, 1e6, 1e8)
+		}
+		return func(f float64) (all []clocktest.Step) {
+			for _, w := range works {
+				all = append(all, clocktest.Step{WorkNs: f * 5e5}, clocktest.Step{Process: true, Start: []clocktest.Step{{WorkNs: f * w}}}, clocktest.Step{Join: true})
+			}
+			return append(all, clocktest.Step{WorkNs: f * 5e5})
+		}
+	},
+	"hands over": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n, mine, others, pause := 1+rng.IntN(8), logUniform(rng, 1e5, 2e7), logUniform(rng, 1e5, 2e7), logUniform(rng, 1e4, 5e6)
+		return func(f float64) []clocktest.Step {
+			var first, second []clocktest.Step
+			for range n {
+				first = append(first, clocktest.Step{WorkNs: f * mine}, clocktest.Step{Post: 1}, clocktest.Step{Wait: 2})
+				second = append(second, clocktest.Step{Wait: 1}, clocktest.Step{WorkNs: f * others}, clocktest.Step{Post: 2})
+			}
+			watcher := []clocktest.Step{{SleepNs: pause}, {WorkNs: 1e4}, {SleepNs: pause}, {WorkNs: 1e4}}
+			all := append([]clocktest.Step{{Start: second}, {Start: watcher}}, first...)
+			return append(all, clocktest.Step{WorkNs: f * mine})
+		}
+	},
+	"a thread that sleeps beside": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		work := logUniform(rng, 5e6, 1e8)
+		until := work * (0.3 + 2*rng.Float64())
+		return func(f float64) []clocktest.Step {
+			return []clocktest.Step{{Start: []clocktest.Step{{WorkNs: f * work}}}, {UntilNs: until}, {WorkNs: 1e5}, {Join: true}, {WorkNs: 1e5}}
+		}
+	},
+}
+
+func logUniform(rng *rand.Rand, lo, hi float64) float64 {
+	return lo * math.Exp(rng.Float64()*math.Log(hi/lo))
+}
+
+func randomCase(seed uint64, pattern string, load int) simulatedCase {
+	rng := rand.New(rand.NewPCG(seed, 0x906))
+	c := simulatedCase{seed: seed, pattern: pattern, load: load, spread: logUniform(rng, 1e-4, 1e-2)}
+	c.script = patterns[pattern](rng, load)
+	c.crowd = clocktest.Crowd{
+		CPUs: 1 + rng.IntN(2), Load: load, SliceNs: logUniform(rng, 2.5e6, 4.5e6), SliceJitter: 0.3 * rng.Float64(), EagerWakes: rng.Float64(),
+		SwitchNs: clocktest.Above(1e3, logUniform(rng, 300, 4e3), 0.4), ColdNs: clocktest.Jittered(logUniform(rng, 500, 40e3), 0.3),
+		InterruptShare: logUniform(rng, 1e-4, 2e-2),
+	}
+	if rng.IntN(4) == 0 {
+		c.crowd.SliceNs = logUniform(rng, 1e6, 50e6)
+	}
+	return c
+}
+
+// truthNs is what the program takes on a machine of its own: the median, since threads
+// that are more than the CPUs may run in any order.
+func (c simulatedCase) truthNs() float64 {
+	alone := clocktest.Crowd{CPUs: c.crowd.CPUs, SliceNs: c.crowd.SliceNs, SliceJitter: c.crowd.SliceJitter, EagerWakes: c.crowd.EagerWakes}
+	rng := rand.New(rand.NewPCG(c.seed, 1))
+	var all []float64
+	for range 31 {
+		all = append(all, alone.Run(rng, c.script(1)).WallNs)
+	}
+	return stats.Median(all)
+}
+
+// unknowable tells of a program that would have slept and never did, as its deadlines had
+// passed whenever it came to them: what the kernel sees of it is what it sees of one that
+// does not sleep.
+func unknowable(r *Result) bool {
+	return !slices.ContainsFunc(r.Runs, func(run Run) bool { return !run.Rejected && run.BlockedNs > passableNs })
+}
+
+const (
+	beforeExecNs = 1e5
+	simulatedTID = 100
+)
+
+// run is a run as package process tells of it.
+func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
+	out := c.crowd.Run(rng, c.script(math.Exp(c.spread*rng.NormFloat64())))
+	r := process.Run{WallNs: int64(out.WallNs), WaitOf: process.FirstThread, Unwatched: nil, Untraced: fmt.Errorf("not asked for")}
+	r.Events = append(r.Events,
+		process.Event{AtNs: -beforeExecNs, Kind: process.Forked, Thread: simulatedTID + 1, Process: simulatedTID + 1, Parent: 1},
+		process.Event{AtNs: -beforeExecNs, Kind: process.SwitchedIn, Thread: simulatedTID + 1, Process: simulatedTID + 1},
+		process.Event{Kind: process.Executed, Thread: simulatedTID + 1, Process: simulatedTID + 1})
+	kinds := []process.EventKind{process.SwitchedIn, process.Preempted, process.Blocked, process.Forked, process.Exited}
+	for _, e := range out.Events[1:] { // the first is the switch to the program
+		r.Events = append(r.Events, process.Event{
+			AtNs: int64(e.AtNs), Kind: kinds[e.Kind], CPU: e.CPU, Thread: simulatedTID + e.Thread, Process: simulatedTID + e.Process, Parent: simulatedTID + e.Parent,
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(out.CPUNs)) {
+		thread := process.Thread{ID: simulatedTID + id, CPUNs: int64(out.CPUNs[id]), WaitNs: int64(out.WaitNs[id])}
+		if id == 1 {
+			thread.CPUNs += beforeExecNs
+		}
+		r.UserNs += thread.CPUNs
+		if id == 1 || traced {
+			r.Threads = append(r.Threads, thread)
+		}
+	}
+	if traced {
+		r.WaitOf, r.Untraced = process.AllThreads, nil
+	}
+	r.InvoluntarySwitches = int64(out.Preemptions)
+	nan := math.NaN()
+	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs())}
+}
+
+// measure measures the simulated program, on a machine whose noise is known to a tenth or
+// two.
+func (c simulatedCase) measure(plan Plan) *Result {
+	rng := rand.New(rand.NewPCG(c.seed, 2))
+	lost := c.crowd.InterruptShare * math.Exp(0.1*rng.NormFloat64())
+	setting := Setting{CPUs: c.crowd.CPUs, Noise: machine.Noise{WatchedNs: 1e9, IrregularShare: lost, IrregularPerSecond: 1e3, SwitchNs: math.NaN()}}
+	m := measurement{
+		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}},
+		run: func(_ context.Context, _ Command, traced bool) (Run, error) { return c.run(rng, traced), nil },
+	}
+	if err := m.measure(context.Background()); err != nil {
+		panic(err)
+	}
+	return conclude(m.all[0], plan, setting)
+}
+
+// tally counts the cases of one stratum.
+type tally struct {
+	n, usable, trusted, covered, wrong int
+	widths, errors, wallErrors         []float64
+}
+
+func (t *tally) add(r *Result, truthNs float64) {
+	t.n++
+	t.wallErrors = append(t.wallErrors, math.Abs(r.Wall.Value/truthNs-1))
+	t.errors = append(t.errors, math.Abs(r.Estimate.Value/truthNs-1))
+	t.widths = append(t.widths, r.Estimate.RelativeHalfWidth())
+	if r.Verdict != stats.Unusable {
+		t.usable++
+		if r.Estimate.Covers(truthNs) {
+			t.covered++
+		}
+	}
+	if r.Verdict == stats.Trusted {
+		t.trusted++
+		if off := math.Abs(r.Estimate.Value/truthNs - 1); off > 0.03 {
+			t.wrong++
+		}
+	}
+}
+
+// atLeast is how many of n intervals have to cover: a count that a perfect method of 95 %
+// passes nearly always.
+func atLeast(n int) int {
+	return int(0.95*float64(n) - 2.05*math.Sqrt(float64(n)*0.95*0.05))
+}
+
+func parallel(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for worker := range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := worker; i < n; i += runtime.GOMAXPROCS(0) {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+var simulatedPlan = Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 40, MaxTime: time.Hour}
+
+// Thousands of machines and programs: the interval covers the truth in every stratum, and
+// what is trusted is right.
+func TestRandomMachines(t *testing.T) {
+	const each = 75
+	loads := []int{1, 2, 4, 11}
+	names := slices.Sorted(maps.Keys(patterns))
+	n, unseen := len(names)*len(loads)*each, 0
+	cases, results := make([]simulatedCase, n), make([]*Result, n)
+	parallel(n, func(i int) {
+		stratum := i / each
+		cases[i] = randomCase(uint64(i), names[stratum/len(loads)], loads[stratum%len(loads)])
+		results[i] = cases[i].measure(simulatedPlan)
+	})
+	strata := map[string]*tally{}
+	for i, r := range results {
+		if cases[i].pattern == "deadline that passes" && unknowable(r) {
+			unseen++
+			continue
+		}
+		truth := cases[i].truthNs()
+		for _, name := range []string{"all", cases[i].pattern, fmt.Sprintf("%s, load %2d", cases[i].pattern, cases[i].load)} {
+			if strata[name] == nil {
+				strata[name] = &tally{}
+			}
+			strata[name].add(r, truth)
+		}
+		if off := r.Estimate.Value/truth - 1; r.Verdict == stats.Trusted && math.Abs(off) > 0.03 {
+			t.Errorf("wrongly trusted: seed %d, %s at load %d: %.5g ns measured as %+v (%s)", i, cases[i].pattern, cases[i].load, truth, r.Estimate, r.Explanation)
+		}
+	}
+	t.Logf("%d programs whose deadlines passed unseen, in every run", unseen)
+	quantile := func(v []float64, p float64) float64 { slices.Sort(v); return stats.Quantile(v, p) }
+	for _, name := range slices.Sorted(maps.Keys(strata)) {
+		c := strata[name]
+		t.Logf("%-38s %4d: %4d usable, %4d trusted, %4d covered; half-width median %.3g %%; error median %.2g %%, p95 %.2g %%; of the wall time median %.3g %%",
+			name, c.n, c.usable, c.trusted, c.covered, 100*quantile(c.widths, 0.5), 100*quantile(c.errors, 0.5), 100*quantile(c.errors, 0.95), 100*quantile(c.wallErrors, 0.5))
+		if c.covered < atLeast(c.usable) {
+			t.Errorf("%s: %d of %d intervals cover, want %d", name, c.covered, c.usable, atLeast(c.usable))
+		}
+	}
+}

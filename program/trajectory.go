@@ -1,0 +1,370 @@
+package program
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"chronoscope/process"
+)
+
+// trajectory is the way of one run through the scheduler, as the kernel noted it. All
+// times are in nanoseconds, from the program's exec to its end.
+type trajectory struct {
+	wallNs float64
+	// threads is how many there were.
+	threads int
+	// ranNs is for how long they had CPUs, all together.
+	ranNs float64
+	// idleNs is for how long none of them ran, or could have run as far as switches tell.
+	idleNs float64
+	// deficientNs is for how long one of them was kept from a CPU, while they had not all
+	// of the CPUs that they may use.
+	deficientNs float64
+	// low and high are when the program would have ended alone, at the earliest and at the
+	// latest.
+	low, high progress
+	// preemptions are how often others took a CPU away.
+	preemptions int
+	// leaderWakeNs is for how long the first thread waited for a CPU after it was woken;
+	// NaN where that is not known.
+	leaderWakeNs float64
+	// wakeNs is for how long woken threads waited for a CPU, which switches don't tell, and
+	// othersWakeNs that of all but the first thread; NaN where nothing does.
+	wakeNs, othersWakeNs float64
+	// othersAtMostNs is what othersWakeNs may be where it is not known.
+	othersAtMostNs float64
+	// sleeps are how often the first thread blocked for longer than is passable, and
+	// keptBeforeNs for how long threads had been kept from CPUs when it last did.
+	sleeps       int
+	keptBeforeNs float64
+	// startNs is for how long the first thread ran before its exec.
+	startNs float64
+	// stolenNs is what a hypervisor took while the first thread had a CPU.
+	stolenNs float64
+}
+
+// progress is how far a thread would have come, alone on the machine, by the time that it
+// really was at some point.
+type progress struct {
+	atNs float64
+	// ranNs and preemptions are of the way that led there, as far back as it is all a
+	// program's own: what disturbed it there delayed it.
+	ranNs       float64
+	preemptions int
+	// hiddenNs is what was taken off for waits that switches don't show.
+	hiddenNs float64
+	// own says that the way leads back to the exec.
+	own bool
+}
+
+// later is what comes later.
+func (p progress) later(q progress) progress {
+	if q.atNs > p.atNs {
+		return q
+	}
+	return p
+}
+
+// wakeLatencyNs is how long a thread may take from being woken to running on a machine
+// of its own: an idle CPU has to be told, and on a virtual machine to be scheduled by
+// the host.
+const wakeLatencyNs = 200e3
+
+// exitLatencyNs is how long after the record of an exit the one that waits for it may
+// be woken on a machine of its own.
+const exitLatencyNs = 0.6e6
+
+// Waits for something else than the program itself that are too short, in all, to have
+// absorbed anything: page faults, locks of the kernel.
+const passableNs, passableShare = 0.5e6, 0.005
+
+// follow finds the trajectory of a run on so many CPUs (0 is not known); false where the
+// kernel noted none. othersWakeNs is for how long threads whose accounts are not known
+// waited for a CPU when they were woken, at most.
+func follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
+	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
+		return trajectory{}, false
+	}
+	s := newSchedule(r.Events)
+	if s.leader == nil {
+		return trajectory{}, false
+	}
+	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), othersAtMostNs: othersWakeNs}
+	t.against(s, r)
+	t.leaderWakeNs = s.leader.wakeNs
+	t.startNs = s.leader.during(running, math.Inf(-1), 0)
+	passable := math.Max(passableNs, passableShare*t.wallNs)
+	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.hiddenNs()}
+	w.sweep()
+	return t, true
+}
+
+// against holds the schedule against the kernel's own accounts of the threads.
+func (t *trajectory) against(s *schedule, r *process.Run) {
+	t.wakeNs, t.othersWakeNs = math.NaN(), math.NaN()
+	if r.WaitOf == process.NoThread {
+		return
+	}
+	known, others := 0, 0.0
+	for _, thread := range r.Threads {
+		l := s.threads[thread.ID]
+		if l == nil {
+			continue
+		}
+		known++
+		l.wakeNs = math.Max(0, float64(thread.WaitNs)-l.total(kept))
+		if l == s.leader {
+			t.stolenNs = math.Max(0, l.total(running)-float64(thread.CPUNs))
+		} else {
+			others += l.wakeNs
+		}
+	}
+	if known == len(s.order) {
+		t.othersWakeNs, t.wakeNs = others, others+s.leader.wakeNs
+	}
+}
+
+// hiddenNs is for how long threads waited for a CPU, in all and at most, that switches show
+// as blocked.
+func (t *trajectory) hiddenNs() float64 {
+	switch {
+	case !math.IsNaN(t.wakeNs):
+		return t.wakeNs
+	case t.threads == 1 || math.IsNaN(t.leaderWakeNs):
+		return math.Inf(1)
+	}
+	return t.leaderWakeNs + t.othersAtMostNs
+}
+
+// way follows all threads through a run, in order of time, and keeps account of how far
+// each would have come alone: the length of the longest way there, through the threads'
+// own work, and through what one of them waits for that another does.
+type way struct {
+	*trajectory
+	schedule   *schedule
+	cpus       int
+	passableNs float64
+	hiddenNs   float64 // for how long threads waited unseen, at most
+
+	atNs       float64
+	ran, could int
+	sums
+	positions map[*line]*position
+	ended     map[*line]bool
+}
+
+// sums are of the program as a whole, up to a moment.
+type sums struct {
+	contendedNs float64 // for how long threads of the program kept others of it waiting
+	keptNs      float64 // for how long some thread was kept from a CPU
+	busyNs      float64 // for how long some thread had one
+	lost        int     // how often one was taken away
+}
+
+// position is where a thread is.
+type position struct {
+	low, high progress
+	since     float64 // in its present state
+	before    sums    // by then
+}
+
+// sweep goes through all changes of state in order of time.
+func (w *way) sweep() {
+	w.positions, w.ended = map[*line]*position{}, map[*line]bool{}
+	for _, c := range w.schedule.changes() {
+		if c.atNs > w.wallNs {
+			break
+		}
+		w.pass(c.atNs)
+		w.ran, w.could = w.ran+c.running, w.could+c.kept
+		if c.begins {
+			w.begin(c)
+		} else {
+			w.finish(c)
+		}
+	}
+	w.pass(w.wallNs)
+	if p := w.positions[w.schedule.ender()]; p != nil {
+		w.low, w.high = p.low, p.high
+	} else {
+		w.high = progress{atNs: w.wallNs}
+	}
+}
+
+// pass lets time go by.
+func (w *way) pass(atNs float64) {
+	ns := atNs - math.Max(0, w.atNs)
+	w.atNs = math.Max(w.atNs, atNs)
+	if ns <= 0 {
+		return
+	}
+	w.ranNs += ns * float64(w.ran)
+	if w.ran > 0 {
+		w.busyNs += ns
+	}
+	if w.could > 0 {
+		w.keptNs += ns
+	}
+	switch {
+	case w.could == 0 && w.ran == 0:
+		w.idleNs += ns
+	case w.could > 0 && (w.cpus == 0 || w.ran < w.cpus):
+		w.deficientNs += ns
+	}
+	if w.cpus > 0 && w.could > w.cpus-w.ran {
+		w.contendedNs += ns
+	}
+}
+
+// begin is a thread that enters a state.
+func (w *way) begin(c change) {
+	p := w.positions[c.line]
+	if p == nil {
+		p = w.start(c.line)
+	}
+	p.since, p.before = math.Max(0, c.atNs), w.sums
+	if c.state == kept && !c.first && c.atNs >= 0 {
+		w.preemptions++
+		w.lost++
+		p.low.preemptions++
+		p.high.preemptions++
+	}
+}
+
+// start is a thread that is born: where the one is that starts it.
+func (w *way) start(l *line) *position {
+	p := &position{low: progress{own: true}, high: progress{own: true}}
+	if parent := w.schedule.threads[l.parent]; parent != nil && l != w.schedule.leader {
+		if q := w.positions[parent]; q != nil {
+			p.low, p.high = q.low, q.high
+			if ns := math.Max(0, w.atNs-q.since); parent.stateAt(w.atNs) == running {
+				p.low, p.high = p.low.ran(ns), p.high.ran(ns)
+			}
+		}
+	}
+	w.positions[l] = p
+	return p
+}
+
+func (p progress) ran(ns float64) progress {
+	p.atNs += ns
+	p.ranNs += ns
+	return p
+}
+
+// finish is a thread that leaves a state.
+func (w *way) finish(c change) {
+	p := w.positions[c.line]
+	ns := math.Max(0, c.atNs-p.since)
+	switch c.state {
+	case running:
+		p.low, p.high = p.low.ran(ns), p.high.ran(ns)
+		if c.last {
+			w.ended[c.line] = true
+		}
+	case kept:
+		p.high.atNs += w.contendedNs - p.before.contendedNs
+		if c.first {
+			p.high.atNs += math.Min(ns, wakeLatencyNs)
+		}
+	case blocked:
+		if c.atNs > 0 {
+			w.wake(c.line, p, ns, c.atNs)
+		}
+	}
+}
+
+// wake is a thread that comes back from a block.
+func (w *way) wake(l *line, p *position, ns, atNs float64) {
+	exited, exitNs := w.schedule.exitBefore(l, p.since, atNs, nil)
+	late := atNs - exitNs
+	if q := w.positions[exited]; q != nil && w.ended[exited] && late <= exitLatencyNs+known(l.wakeNs) {
+		p.low = p.low.later(q.low)
+		end := q.high
+		end.atNs += math.Min(late, exitLatencyNs)
+		p.high = p.high.later(end)
+		return
+	}
+	w.sinceBlocked(p, ns)
+	if ns <= w.passableNs {
+		w.passableNs -= ns
+		p.high.atNs += ns
+		return
+	}
+	if l == w.schedule.leader {
+		w.sleeps++
+		w.keptBeforeNs = p.before.keptNs
+	}
+	// It may have slept to a time that did not depend on when it began to.
+	p.high = progress{atNs: atNs - math.Max(0, l.wakeOf(ns)-wakeLatencyNs)}
+}
+
+// sinceBlocked adds a block to the earliest end. The thread may have waited for another of
+// the program: whatever kept one of them from a CPU meanwhile may have made it longer, and
+// so may waits that nothing shows.
+func (w *way) sinceBlocked(p *position, ns float64) {
+	ns = math.Max(0, ns-(w.keptNs-p.before.keptNs))
+	hidden := math.Min(ns, math.Max(0, w.hiddenNs-p.low.hiddenNs))
+	p.low.hiddenNs += hidden
+	p.low.atNs += ns - hidden
+	p.low.ranNs += math.Min(ns-hidden, w.busyNs-p.before.busyNs)
+	p.low.preemptions += w.lost - p.before.lost
+}
+
+// known is a figure, 0 where it is not known.
+func known(ns float64) float64 {
+	if math.IsNaN(ns) {
+		return 0
+	}
+	return ns
+}
+
+// change is a thread that begins, or ends, a span.
+type change struct {
+	*line
+	state
+	atNs          float64
+	begins        bool
+	first, last   bool // span of the thread
+	running, kept int  // by how much their numbers change
+}
+
+// changes are those of all threads, in order of time. What ends comes before what begins,
+// so that what waits for it finds it.
+func (s *schedule) changes() []change {
+	var all []change
+	for _, l := range s.order {
+		for i, x := range l.spans {
+			c := change{line: l, state: x.state, first: i == 0, last: i == len(l.spans)-1}
+			switch x.state {
+			case running:
+				c.running = 1
+			case kept:
+				c.kept = 1
+			}
+			begin, end := c, c
+			begin.atNs, begin.begins = x.from, true
+			end.atNs, end.running, end.kept = x.to, -c.running, -c.kept
+			all = append(all, begin, end)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b change) int {
+		if n := cmp.Compare(a.atNs, b.atNs); n != 0 || a.begins == b.begins {
+			return cmp.Or(n, cmp.Compare(a.rank(), b.rank()))
+		}
+		if a.begins {
+			return 1
+		}
+		return -1
+	})
+	return all
+}
+
+// rank puts the ends of runs before those of blocks.
+func (c change) rank() int {
+	if !c.begins && c.state == blocked {
+		return 1
+	}
+	return 0
+}

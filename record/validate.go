@@ -1,0 +1,79 @@
+package record
+
+import (
+	"slices"
+
+	"chronoscope/stats"
+	"chronoscope/validate"
+)
+
+// Validation is the document that says how good methods are on this machine.
+type Validation struct {
+	Header
+	Cells    []ValidationCell    `json:"cells"`
+	Reach    []validate.Reach    `json:"reach"`
+	Coverage []validate.Coverage `json:"coverage"`
+	Timers   []validate.Timer    `json:"timers"` // gettimeofday and its kin
+	Fits     []ValidationFit     `json:"fits"`
+}
+
+// ValidationFit is how long short runs of a work took at a load, T(r) = m r + b by the
+// number r of their rounds, on which the truth of long ones rests.
+type ValidationFit struct {
+	Work string `json:"work"`
+	Load int    `json:"load"`
+	validate.Fit
+}
+
+// ValidationCell is how a scheme did with work of known length.
+type ValidationCell struct {
+	Scheme     string         `json:"scheme"`
+	Work       string         `json:"work"`
+	Load       int            `json:"load"`
+	DurationNs int64          `json:"duration_ns"` // that was aimed at
+	Expected   stats.Estimate `json:"expected"`    // the truth
+	Estimate   stats.Estimate `json:"estimate"`
+	// Error is a share of the truth; null where there is no estimate.
+	Error *float64 `json:"error"`
+	// Covered says whether the scheme's interval met that of the truth; null where it
+	// claims none, or gives no estimate.
+	Covered *bool         `json:"covered"`
+	Verdict stats.Verdict `json:"verdict"`
+	Reasons []string      `json:"reasons"`
+}
+
+// NewValidation puts a report into the form of a document.
+func NewValidation(h Header, r *validate.Report) Validation {
+	h.Caveats = append(h.Caveats, r.Caveats...)
+	d := Validation{Header: h, Cells: []ValidationCell{}, Reach: r.Reach, Coverage: r.Coverage, Timers: append([]validate.Timer{}, r.Timers...), Fits: fitsOf(r.Streams)}
+	if d.Reach == nil {
+		d.Reach = []validate.Reach{}
+	}
+	if d.Coverage == nil {
+		d.Coverage = []validate.Coverage{}
+	}
+	for _, o := range r.Outcomes {
+		d.Cells = append(d.Cells, ValidationCell{
+			Scheme: o.Scheme, Work: string(o.Work), Load: o.Load, DurationNs: o.Duration.Nanoseconds(),
+			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered,
+			Verdict: o.Verdict, Reasons: o.Reasons,
+		})
+	}
+	return d
+}
+
+// fitsOf takes each work's at each load: the worst of those that an interrupted validation
+// made anew.
+func fitsOf(streams []*validate.Stream) []ValidationFit {
+	fits := []ValidationFit{}
+	for _, s := range streams {
+		i := slices.IndexFunc(fits, func(f ValidationFit) bool { return f.Work == string(s.Work) && f.Load == s.Load })
+		switch {
+		case i < 0:
+			fits = append(fits, ValidationFit{string(s.Work), s.Load, s.Fit})
+		case s.Fit.Error > fits[i].Error:
+			fits[i].Fit = s.Fit
+		}
+	}
+	return fits
+}

@@ -1,0 +1,144 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/stats"
+	"chronoscope/validate"
+)
+
+// aValidation is one of two schemes and loads, made by hand.
+func aValidation() *validate.Report {
+	r := &validate.Report{Caveats: []string{"one is from an earlier start"}}
+	resolution := 1000.0
+	r.Timers = []validate.Timer{{Name: "gettimeofday", ResolutionNs: &resolution, LatencyNs: 25}, {Name: "times", LatencyNs: 480}}
+	for i, load := range []int{1, 11} {
+		for _, ms := range []float64{1, 30, 1000} {
+			truth := stats.Estimate{Value: ms * 1e6, Lo: 0.999 * ms * 1e6, Hi: 1.001 * ms * 1e6, Unit: "ns", Statistic: "reference", N: 9}
+			for _, scheme := range []string{validate.SourceK3, validate.OwnKBest, validate.Times} {
+				off := map[string]float64{validate.SourceK3: float64(load-1) + 0.004, validate.OwnKBest: -0.02, validate.Times: -1}[scheme]
+				covered := scheme != validate.SourceK3
+				o := validate.Outcome{
+					Scheme: scheme, Work: validate.Chain, Load: load, Duration: time.Duration(ms * 1e6), Expected: truth,
+					Estimate: stats.Estimate{Value: truth.Value * (1 + off), Lo: 0.9 * truth.Value * (1 + off), Hi: 1.1 * truth.Value * (1 + off), Unit: "ns", Statistic: "min-k", N: 3},
+					Error:    off, Covered: &covered, Judgement: stats.NewJudgement(),
+				}
+				r.Outcomes = append(r.Outcomes, o)
+			}
+			s := &validate.Stream{Cell: validate.Cell{Work: validate.Chain, Load: load, Duration: time.Duration(ms * 1e6)}, Expected: truth, Fit: validate.Fit{RoundNs: 1.25, StartNs: 21.5, Error: 0.0001 * ms}}
+			ticks := 0.0
+			for n := range 20 {
+				s.Samples = append(s.Samples, validate.Sample{WallNs: truth.Value * float64(load) * (1 + 0.01*float64(n%(i+2))), TimesNs: &ticks})
+			}
+			r.Streams = append(r.Streams, s)
+		}
+	}
+	bad := r.Outcomes[1]
+	bad.Work, bad.Error, bad.Covered = validate.Ints, math.NaN(), nil
+	bad.Estimate = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "none"}
+	bad.Judgement = stats.NewJudgement()
+	bad.Lower(stats.Unusable, "nothing could be used")
+	r.Outcomes = append(r.Outcomes, bad)
+	r.Reach, r.Coverage = validate.ReachOf(r.Outcomes), validate.CoverageOf(r.Outcomes)
+	return r
+}
+
+func aValidationDocument() record.Validation {
+	return record.NewValidation(record.NewHeader("validate", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1), aValidation())
+}
+
+func TestValidationText(t *testing.T) {
+	var b bytes.Buffer
+	report.Validation(&b, aValidationDocument(), report.Style{})
+	for _, want := range []string{
+		"gettimeofday     1.00 µs  25.0 ns",
+		"times                  ?   480 ns",
+		"chain at load 11: r rounds take 1.25 ns r +21.5 ns, short runs to within 10 %",
+		"error of chain  load   1.00 ms   30.0 ms   1.00 s",
+		"source-k3          1   +0.40 %   +0.40 %  +0.40 %",
+		"                  11  +1000 %  +1000 %  +1000 %",
+		"kbest              1   -2.00 %",
+		"error of ints  load  1.00 ms",
+		"unusable kbest, ints 1.00 ms at load 1: nothing could be used",
+		"source-k3            0.10 %",
+		"one is from an earlier start",
+		"source-k3          1  0 of 3 cells         0      10 %",
+		"kbest              1  3 of 3 cells         1      10 %",
+	} {
+		if !strings.Contains(squeezed(b.String()), squeezed(want)) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if last := squeezed(lines[len(lines)-1]); last != "11 3 of 3 cells 0 10 %" || !strings.HasPrefix(lines[len(lines)-2], "kbest") {
+		t.Errorf("the last line is %q", last)
+	}
+}
+
+// squeezed has single blanks, since columns are as wide as what they hold.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// The table has the fields of the cells, and their values.
+func TestValidationCSV(t *testing.T) {
+	d := aValidationDocument()
+	var b bytes.Buffer
+	if err := report.ValidationCSV(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) != 1+len(d.Cells) {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	text, _ := json.Marshal(d.Cells[0])
+	var fields map[string]any
+	_ = json.Unmarshal(text, &fields)
+	var names []string
+	for name, value := range fields {
+		if inner, ok := value.(map[string]any); ok {
+			for field := range inner {
+				names = append(names, name+"."+field)
+			}
+			continue
+		}
+		names = append(names, name)
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(rows[0])), slices.Sorted(slices.Values(names))) {
+		t.Errorf("columns %q\nfields %q", rows[0], names)
+	}
+	last := rows[len(rows)-1]
+	if last[0] != "kbest" || last[1] != "ints" || last[len(last)-1] != "nothing could be used" || last[len(last)-3] != "" {
+		t.Errorf("%q", last)
+	}
+}
+
+// A page holds every figure for which there is data, in both forms.
+func TestPlotValidation(t *testing.T) {
+	var svg, png bytes.Buffer
+	if err := report.PlotValidation(&svg, "svg", aValidation()); err != nil {
+		t.Fatal(err)
+	}
+	for want, times := range map[string]int{
+		"9.8: interval counting by times": 1, "by getrusage": 0, "9.11: a long": 1, "9.12: a short": 1, "9.14: K-best": 1, "9.15: K = 1": 2, "9.16:": 0,
+		"package kbest": 1, "9.22:": 0, "load 11": 6, "expected time (ms)": 5, "1000 %": 4,
+	} {
+		if got := strings.Count(svg.String(), want); got != times {
+			t.Errorf("%q stands %d times in the figure, want %d", want, got, times)
+		}
+	}
+	if err := report.PlotValidation(&png, "png", aValidation()); err != nil || !bytes.HasPrefix(png.Bytes(), []byte("\x89PNG")) {
+		t.Errorf("%v, %d bytes", err, png.Len())
+	}
+	if err := report.PlotValidation(&png, "png", &validate.Report{}); err != nil {
+		t.Errorf("nothing to show: %v", err)
+	}
+}

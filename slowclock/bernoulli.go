@@ -1,0 +1,87 @@
+package slowclock
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// overheadShare is how much of the time goes into empty trials.
+const overheadShare = 0.2
+
+// Bernoulli times the event by trials with the slow clock, and judges them by both
+// outcomes: the first result is that of trials that saw a tick, the second that of
+// all ticks that they saw. When ctx ends, the results so far come with its error.
+func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
+	lab, release := l.open()
+	defer release()
+	empty, err := lab.empty(ctx, plan)
+	loaded := newTally()
+	if err == nil {
+		rest := plan
+		if plan.Duration > 0 {
+			rest.Duration = max(1, plan.Duration-lab.lasted(empty))
+		}
+		loaded, err = lab.series(ctx, l.Event, rest, string(Discrete), func(t *tally) bool {
+			return plan.Precision > 0 && lab.result(Discrete, t, empty, allTicks).Estimate.RelativeHalfWidth() <= plan.Precision
+		})
+	}
+	results := [2]Result{lab.result(Bernoulli, loaded, empty, oneOrNone), lab.result(Discrete, loaded, empty, allTicks)}
+	truth := lab.truth(loaded.fine, loaded.trials)
+	for i := range results {
+		results[i].Truth = truth
+		results[i].cutShort(err)
+	}
+	return results, err
+}
+
+// empty are trials of nothing.
+func (l *laboratory) empty(ctx context.Context, plan Plan) (*tally, error) {
+	share := plan
+	share.Duration = time.Duration(overheadShare * float64(plan.Duration))
+	return l.series(ctx, nothing, share, "overhead", nil)
+}
+
+// result judges trials by an outcome.
+func (l *laboratory) result(m Method, all, allEmpty *tally, outcome outcome) Result {
+	t, jumped := all.withoutJumps()
+	empty, emptyJumped := allEmpty.withoutJumps()
+	r := l.newResult(m)
+	r.Trials, r.Edges = t.trials, t.within
+	r.ElapsedNs = float64(all.elapsed()+allEmpty.elapsed()) * l.Clock.TickNs
+	r.Overhead = empty.estimate(outcome).Scaled(l.Clock.TickNs, "ns")
+	whole := t.estimate(outcome).Scaled(l.Clock.TickNs, "ns")
+	r.Estimate = less(whole, r.Overhead)
+	r.judgeEdges()
+	r.judgeClock(all.backward+allEmpty.backward, jumped+emptyJumped)
+	r.judgeLock(l.locked(&t) || l.locked(&empty), l.Dither)
+	if m == Bernoulli {
+		r.Equation2 = less(t.equation2().Scaled(l.Clock.TickNs, "ns"), empty.equation2().Scaled(l.Clock.TickNs, "ns"))
+		r.judgeOnes(&t)
+	}
+	return r
+}
+
+// judgeOnes says by how much the ticks are more than the trials that saw any.
+func (r *Result) judgeOnes(t *tally) {
+	lost := float64(t.within-t.ones) / float64(t.trials) * r.TickNs
+	switch half := r.Estimate.HalfWidth(); {
+	case t.ones == t.trials && t.trials > 0:
+		r.Lower(stats.Unusable, "every trial saw the clock tick: the event is longer than a tick, and an outcome of 0 or 1 has no more to say; count all ticks (discrete)")
+	case lost > half/2:
+		r.Lower(stats.Unusable, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", span(lost))
+	case lost > half/10:
+		r.Lower(stats.Suspect, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", span(lost))
+	}
+}
+
+// equation2 is the share of trials that saw a tick, with the interval of Lambert
+// 2008, equation (2): for trials that are independent, and many of either outcome.
+func (t *tally) equation2() stats.Estimate {
+	n := float64(t.trials)
+	p := float64(t.ones) / n
+	half := z95 * math.Sqrt(p*(1-p)/n)
+	return stats.Estimate{Value: p, Lo: p - half, Hi: p + half, Unit: "ticks", Statistic: "mean", N: int(t.trials), Discarded: int(t.backward)}
+}

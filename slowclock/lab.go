@@ -1,0 +1,221 @@
+package slowclock
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+// Lab is where an event is timed.
+type Lab struct {
+	Clock Clock
+	// Event is what is timed. It must not allocate.
+	Event func()
+	// Fine is a better clock that watches the same executions, to score the methods
+	// by; nil where there is none. Its readings are within the timed regions, and
+	// taken off with the overhead.
+	Fine *clock.Rated
+	// Dither asks for pauses of random length between trials, so that they start
+	// evenly over the tick, whatever the event's length is.
+	Dither bool
+	// Seed fixes the pauses.
+	Seed uint64
+	// Delay passes about that many nanoseconds, for the pauses. Nil is a busy loop,
+	// which is tried against the slow clock first.
+	Delay func(ns float64)
+	// Progress is told which share of a method's plan is done. It may be nil.
+	Progress func(share float64, doing string)
+}
+
+// Plan says when a measurement ends: with whichever comes first.
+type Plan struct {
+	// Duration is how long the trials may take by the slow clock, 0 for no limit.
+	// What prepares them takes some ticks more.
+	Duration time.Duration
+	// Trials is how many are enough, 0 for no limit.
+	Trials int64
+	// Precision is half the interval's width, as a share of the value, that is
+	// enough; 0 uses up the time.
+	Precision float64
+}
+
+// nothing is the event of empty trials: what they take is overhead.
+func nothing() {}
+
+// laboratory is a lab that is ready for trials.
+type laboratory struct {
+	Lab
+	rng   *rand.Rand
+	delay func(ns float64)
+	// pauseEvery is how many trials there are to a pause of up to pauseNs; 0 for
+	// none.
+	pauseEvery int64
+	pauseNs    float64
+	unlooked   int // trials since the context was looked at
+}
+
+// open holds the thread and the collector until release is called.
+func (l Lab) open() (lab *laboratory, release func()) {
+	runtime.LockOSThread()
+	runtime.GC()
+	free := machine.HoldCollector(0)
+	lab = &laboratory{Lab: l, rng: rand.New(rand.NewPCG(l.Seed, 0x51c7)), delay: l.Delay}
+	if lab.Progress == nil {
+		lab.Progress = func(float64, string) {}
+	}
+	return lab, func() {
+		free()
+		runtime.UnlockOSThread()
+	}
+}
+
+// trialsPerLook is how many trials within one tick there are to a look at the
+// context.
+const trialsPerLook = 1 << 10
+
+// ended reports that the context has, which is looked at once a tick, and now and
+// then where the clock stands still.
+func (l *laboratory) ended(ctx context.Context, ticked bool) bool {
+	if l.unlooked++; l.unlooked < trialsPerLook && !ticked {
+		return false
+	}
+	l.unlooked = 0
+	return ctx.Err() != nil
+}
+
+// edge waits until the clock ticks and returns its new reading. It is one where the
+// thread was not away meanwhile, over a tick at least.
+func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
+	for last := l.Clock.Read(); ; {
+		now := l.Clock.Read()
+		if l.Clock.ticks(now-last) == 1 {
+			return now, nil
+		}
+		ticked := now != last
+		last = now
+		if l.ended(ctx, ticked) {
+			return now, ctx.Err()
+		}
+	}
+}
+
+// perTick is how many of them are done between two edges of the clock: the most of a
+// few ticks, since the thread may be away, and 1 at least.
+func (l *laboratory) perTick(ctx context.Context, do func()) (float64, error) {
+	const tries, mostTicks = 3, 4
+	most := 1.0
+	for range tries {
+		begun, err := l.edge(ctx)
+		if err != nil {
+			return most, err
+		}
+		for n := 1.0; ; n++ {
+			do()
+			if ticks := l.Clock.ticks(l.Clock.Read() - begun); ticks > 0 {
+				most = math.Max(most, n/float64(ticks))
+				break
+			}
+			if l.ended(ctx, false) {
+				return most, ctx.Err()
+			}
+		}
+	}
+	return most, nil
+}
+
+// prepare finds out how long pauses are to be, and how to pause.
+func (l *laboratory) prepare(ctx context.Context, event func()) error {
+	l.pauseEvery = 0
+	if !l.Dither {
+		return nil
+	}
+	if l.delay == nil {
+		const rounds = 256
+		perTick, err := l.perTick(ctx, func() { clock.Spin(rounds) })
+		if err != nil {
+			return err
+		}
+		perNs := perTick * rounds / l.Clock.TickNs
+		l.delay = func(ns float64) { clock.Spin(int(ns * perNs)) }
+	}
+	perTick, err := l.perTick(ctx, func() { l.trial(event) })
+	if err != nil {
+		return err
+	}
+	// Four pauses a tick, each of up to four trials, leave nothing of the place that
+	// an edge had in the loop when the next one comes; where a tick has fewer trials
+	// each starts anywhere in it.
+	l.pauseEvery = max(1, int64(perTick/4))
+	l.pauseNs = math.Min(4/perTick, 1) * l.Clock.TickNs
+	return nil
+}
+
+// trial is one of the readings of a trial, with the same between them.
+func (l *laboratory) trial(event func()) (start, end, fineStart, fine int64) {
+	start = l.Clock.Start()
+	if l.Fine == nil {
+		event()
+		return start, l.Clock.End(), 0, 0
+	}
+	fineStart = l.Fine.Start()
+	event()
+	fine = l.Fine.End() - fineStart
+	return start, l.Clock.End(), fineStart, fine
+}
+
+// series runs trials until the plan is done, or ctx; enough is asked now and then
+// whether what was seen will do.
+func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing string, enough func(*tally) bool) (*tally, error) {
+	if err := l.prepare(ctx, event); err != nil {
+		return newTally(), err
+	}
+	t := newTally()
+	mostTicks, trials := plan.ticks(l.Clock), plan.trials()
+	asked, look := int64(0), int64(firstLook)
+	last := l.Clock.Read()
+	for t.trials+t.backward < trials && t.elapsed() < mostTicks {
+		if l.pauseEvery > 0 && t.trials%l.pauseEvery == 0 {
+			l.delay(l.rng.Float64() * l.pauseNs)
+		}
+		start, end, fineStart, fine := l.trial(event)
+		t.add(l.Clock.ticks(start-last), l.Clock.ticks(end-start), fineStart, fine)
+		ticked := end != last
+		last = end
+		if l.ended(ctx, ticked) {
+			return t, ctx.Err()
+		}
+		if elapsed := t.elapsed(); elapsed != asked && elapsed >= look {
+			asked, look = elapsed, max(elapsed+firstLook, elapsed*5/4)
+			l.Progress(math.Max(float64(elapsed)/float64(mostTicks), float64(t.trials)/float64(trials)), doing)
+			if enough != nil && enough(t) {
+				break
+			}
+		}
+	}
+	return t, nil
+}
+
+// firstLook is how many ticks have to be seen before it is asked whether they are
+// enough.
+const firstLook = 16
+
+// ticks is how many ticks of the clock the plan may take.
+func (p Plan) ticks(c Clock) int64 {
+	if p.Duration <= 0 {
+		return math.MaxInt64
+	}
+	return max(1, int64(float64(p.Duration)/c.TickNs))
+}
+
+// trials is how many trials the plan may take.
+func (p Plan) trials() int64 {
+	if p.Trials <= 0 {
+		return math.MaxInt64
+	}
+	return p.Trials
+}

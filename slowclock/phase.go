@@ -1,0 +1,143 @@
+package slowclock
+
+import (
+	"math"
+	"math/cmplx"
+)
+
+// The methods rest on readings that fall evenly over the tick. Where a loop keeps
+// step with the clock they fall on few places, again and again, and an event that
+// never meets an edge seems to take no time. Two things show it.
+
+// A loop that keeps step does so with this many trials or ticks to a period, at most.
+const longestPeriod = 4
+
+// A stretch of the series is judged by itself, since whatever interrupts the loop
+// shifts it against the clock: about longestStretch edges, and fewestInStep at least.
+const (
+	longestStretch = 256
+	fewestInStep   = 20
+)
+
+// locked reports that the trials of a tally kept step with the clock, by most of its
+// stretches.
+func (l *laboratory) locked(t *tally) bool {
+	stretches, inStep := 0, 0
+	for edges := t.edges; len(edges) >= fewestInStep; {
+		n := len(edges)
+		if n >= 2*longestStretch {
+			n = longestStretch
+		}
+		stretches++
+		if outcomesInStep(places(edges[:n], edges[0].trial)) || l.phasesInStep(t, edges[:n]) {
+			inStep++
+		}
+		edges = edges[n:]
+	}
+	return 2*inStep > stretches
+}
+
+// places is the sequence that a loop in step repeats. Where there are several trials
+// to a tick it says of each edge how many trials had started and ended before it,
+// added up; where there are several ticks to a trial it says of each trial how many
+// ticks had gone by before its start and its end. The two are the same with the roles
+// of ticks and trials exchanged.
+func places(edges []tick, first int64) []int64 {
+	var perTick, perTrial []int64
+	passed := int64(0)
+	for _, e := range edges {
+		trial := e.trial - first
+		for range min(e.before, longestStretch) {
+			perTick = append(perTick, 2*trial)
+		}
+		for range min(e.within, longestStretch) {
+			perTick = append(perTick, 2*trial+1)
+		}
+		perTrial = append(perTrial, 2*(passed+e.before)+e.within)
+		passed += e.before + e.within
+	}
+	if trials := edges[len(edges)-1].trial - first + 1; int64(len(perTick)) <= trials {
+		return perTick
+	}
+	return perTrial
+}
+
+// outcomesInStep reports that a sequence of places repeats: after a period of up to
+// longestPeriod each place comes again, as many loops later. Two of the places may
+// waver, where the edge falls just on the start or the end of a trial. A sequence of
+// places in a loop that slips against the clock holds others before long.
+func outcomesInStep(places []int64) bool {
+	n := len(places)
+	if n < fewestInStep {
+		return false
+	}
+	for period := 1; period <= longestPeriod; period++ {
+		repeats := (n - 1) / period * period
+		advance := 2 * int64(math.Round(float64(places[repeats]-places[0])/2*float64(period)/float64(repeats)))
+		seen := map[[2]int64]bool{}
+		for i, place := range places {
+			class := int64(i % period)
+			seen[[2]int64{class, place - int64(i/period)*advance}] = true
+		}
+		if len(seen) <= period+2 && (period == 1 || n >= 6*fewestInStep) {
+			return true
+		}
+	}
+	return false
+}
+
+// phasesInStep asks the finer clock where in the tick, or in the loop where that is
+// shorter, the trials started that saw the clock advance.
+func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
+	if l.Fine == nil {
+		return false
+	}
+	// The loop's length in ticks, without those that others took: a trial that was
+	// preempted sees several at once.
+	loop := math.Min(1, float64(t.elapsed())/float64(t.trials))
+	if loop < 1 {
+		single := 0
+		for _, e := range edges {
+			if e.before+e.within == 1 {
+				single++
+			}
+		}
+		loop = float64(single) / float64(edges[len(edges)-1].trial-edges[0].trial+1)
+	}
+	if loop > 0.5 && loop < 1 {
+		return false // which edge a start belongs to is not known
+	}
+	phases := make([]float64, 0, len(edges))
+	for _, e := range edges {
+		if loop < 1 && e.before+e.within > 1 {
+			continue // preempted, and a scheduler may do that at ticks
+		}
+		ticks := l.Fine.Ns(e.fineStart-edges[0].fineStart) / l.Clock.TickNs
+		phases = append(phases, (ticks-math.Round(ticks))/loop)
+	}
+	return PhaseLocked(phases)
+}
+
+// PhaseLocked reports that phases, in turns, lie on so few places that they are not
+// spread over the circle: on one, or on up to four at even distances. It is a
+// Rayleigh test (Mardia and Jupp, Directional Statistics, 2000, section 6.3.1) of the
+// phases and their multiples that asks for a large effect as well as for significance:
+// the mean of the unit vectors has to be half a unit long, since phases that follow
+// one another closely may be far from independent, and spread out in the end.
+func PhaseLocked(phases []float64) bool {
+	if len(phases) < fewestInStep {
+		return false
+	}
+	n := float64(len(phases))
+	least := math.Max(0.5, math.Sqrt(8/n))
+	for multiple := 1.0; multiple <= longestPeriod; multiple++ {
+		var sum complex128
+		for _, phase := range phases {
+			sum += cmplx.Rect(1, 2*math.Pi*multiple*phase)
+		}
+		if cmplx.Abs(sum)/n >= least {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package slowclock_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/clock/clocktest"
+	"chronoscope/slowclock"
+	"chronoscope/stats"
+)
+
+// stepper is a lab whose loop takes an exact time, but for jitter, and is timed for a
+// share of it.
+func stepper(seed uint64, loopTicks, share, jitter float64, fine bool) slowclock.Lab {
+	m := clocktest.NewMachine(seed)
+	r := m.Rand()
+	const tick = 1e6
+	period, phase := loopTicks*tick, tick*r.Float64()
+	cost := (1 - share) * period
+	read := func() int64 {
+		reading := math.Floor((m.NowNs() + phase) / tick)
+		m.Run(cost / 2)
+		return int64(reading)
+	}
+	simulated, err := slowclock.NewClock(clock.New(clock.Clock{Name: "simulated", Kind: clock.KindWall, UnitNs: tick}, read), tick)
+	if err != nil {
+		panic(err)
+	}
+	lab := slowclock.Lab{Clock: simulated, Seed: seed, Delay: m.Run}
+	// The event ends when the timetable has it.
+	due, late := m.NowNs(), 0.0
+	lab.Event = func() {
+		if late = m.NowNs() - due; late > period {
+			due += late
+		}
+		due += period
+		m.Idle(math.Max(0, due-m.NowNs()-cost+cost/2+jitter*period*r.NormFloat64()))
+	}
+	if fine {
+		lab.Fine = fineOf(m)
+	}
+	return lab
+}
+
+// fineOf is a perfect clock.
+func fineOf(m *clocktest.Machine) *clock.Rated {
+	c := clocktest.Clock{Machine: m, QuantumNs: 1, UnitNs: 1, Cost: clocktest.Constant(0)}
+	return &clock.Rated{
+		Clock:  clock.New(clock.Clock{Name: "fine", Kind: clock.KindWall, UnitNs: 1}, c.Read),
+		TickNs: stats.Estimate{Value: 1, Lo: 1, Hi: 1}, AccuracyNs: 1,
+	}
+}
+
+// Loops that keep step with the clock are found, and others aren't taken for them.
+func TestPhaseLock(t *testing.T) {
+	const cases = 200
+	for _, fine := range []bool{false, true} {
+		found, alarms := 0, 0
+		for seed := range uint64(cases) {
+			r := rand.New(rand.NewPCG(seed, 0x10c4))
+			// In step: ticks and loops as whole numbers of one another, with up to four
+			// loops to a pattern.
+			pattern := float64(1 + r.IntN(4))
+			loops := pattern*float64(1+r.IntN(40)) + float64(r.IntN(int(pattern)))
+			lab := stepper(seed, pattern/loops, 0.1+0.8*r.Float64(), 1e-3, fine)
+			if locked(t, lab) {
+				found++
+			} else if testing.Verbose() {
+				t.Logf("fine %v: missed %v loops to %v ticks", fine, loops, pattern)
+			}
+			free := conditions{eventFrom: 2e-3, eventTo: 3, jitter: 0.1, dither: r.IntN(2) == 0, preempted: r.IntN(2) == 0}.bench(seed)
+			if fine {
+				free.lab.Fine = fineOf(free.machine)
+			}
+			if locked(t, free.lab) {
+				alarms++
+			}
+		}
+		t.Logf("fine clock %v: %d of %d found, %d of %d false alarms", fine, found, cases, alarms, cases)
+		if found < cases*95/100 {
+			t.Errorf("fine clock %v: %d of %d loops in step were found", fine, found, cases)
+		}
+		if alarms > cases*2/100 {
+			t.Errorf("fine clock %v: %d of %d other loops were taken for them", fine, alarms, cases)
+		}
+	}
+}
+
+func locked(t *testing.T, lab slowclock.Lab) bool {
+	t.Helper()
+	results, err := lab.Bernoulli(context.Background(), slowclock.Plan{Duration: time.Duration(400 * lab.Clock.TickNs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results[1].Locked
+}

@@ -1,0 +1,93 @@
+package slowclock
+
+import "math"
+
+// z95 is the factor of the source's equations, for 95 %.
+const z95 = 1.96
+
+// Epsilon is the error that so many significant digits of a duration allow, in its
+// unit: one digit is as much as the duration itself (Lambert 2008, table 1).
+func Epsilon(durationNs float64, digits int) float64 {
+	return durationNs * math.Pow(10, float64(1-digits))
+}
+
+// Trials is how many Bernoulli trials it takes to know a duration within ± epsilon
+// with a clock of that tick, at 95 %, if trials were independent of one another:
+// equation (3) of Lambert 2008, which is good for durations below a tick. Of a longer
+// one the part counts that is beyond whole ticks. All are in nanoseconds; it is NaN for
+// what is no duration.
+func Trials(durationNs, tickNs, epsilonNs float64) float64 {
+	if !(durationNs > 0 && tickNs > 0 && epsilonNs > 0) {
+		return math.NaN()
+	}
+	ticks := durationNs / tickNs
+	p := ticks - math.Floor(ticks)
+	return z95 * z95 * tickNs * tickNs * p * (1 - p) / (epsilonNs * epsilonNs)
+}
+
+// TicksNeeded is how many ticks of the clock have to go by until a mean is known
+// within ± precision, a share of it, in a loop that is timed for that share of its
+// time: a tick falls into a timed region or not, and tells nothing else.
+func TicksNeeded(share, precision float64) float64 {
+	return z95 * z95 * (1 - share) / (share * precision * precision)
+}
+
+// Row is a line of a trial plan: what a number of digits takes.
+type Row struct {
+	Digits    int
+	EpsilonNs float64
+	// Trials are Bernoulli trials by equation (3).
+	Trials float64
+	// SourceNs is what they take if a trial is the event and nothing else, as the
+	// source has it; BernoulliNs what they take here, with what surrounds the event.
+	SourceNs, BernoulliNs float64
+	// DiscreteNs is how long it takes until as many ticks have gone by as the
+	// interval needs in a loop of such trials.
+	DiscreteNs float64
+	// CounterNs is what a counting thread takes for it, as far as the period of its
+	// counter and the edges of the clock are what limits it; NaN where no thread can
+	// count.
+	CounterNs float64
+}
+
+// Costs are what a trial takes beside the event, in nanoseconds.
+type Costs struct {
+	// OverheadNs is what a trial holds beside the event within the timed region, and
+	// BetweenNs what passes from its end to the start of the next.
+	OverheadNs, BetweenNs float64
+	// PeriodNs is the time between two counts of a counting thread, 0 where there is
+	// none, and EdgeNs how well an edge of the clock is placed.
+	PeriodNs, EdgeNs float64
+}
+
+// MakePlan is a plan of one to so many digits.
+func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
+	rows := make([]Row, 0, max(0, digits))
+	loop := durationNs + c.OverheadNs + c.BetweenNs
+	share := (durationNs + c.OverheadNs) / loop
+	for d := 1; d <= digits; d++ {
+		epsilon := Epsilon(durationNs, d)
+		n := Trials(durationNs, tickNs, epsilon)
+		rows = append(rows, Row{
+			Digits: d, EpsilonNs: epsilon, Trials: n,
+			SourceNs: n * durationNs, BernoulliNs: n * loop,
+			DiscreteNs: tickNs * math.Max(1, TicksNeeded(share, epsilon/(durationNs+c.OverheadNs))),
+			CounterNs:  c.counterNs(durationNs, tickNs, epsilon, loop),
+		})
+	}
+	return rows
+}
+
+// counterNs is how long a counting thread takes. Each trial is off by the rounding of
+// two readings, a sixth of the squared period in the mean, and the rate by the
+// clock's edges at both ends; half of the allowed variance is for each. The rate
+// takes as much time as the trials.
+func (c Costs) counterNs(durationNs, tickNs, epsilonNs, loopNs float64) float64 {
+	if !(c.PeriodNs > 0) {
+		return math.NaN()
+	}
+	each := epsilonNs / z95 / math.Sqrt2
+	trials := math.Max(1, c.PeriodNs*c.PeriodNs/6/(each*each))
+	edges := durationNs * c.EdgeNs / each
+	return 2 * math.Max(tickNs, math.Max(trials*loopNs, edges))
+}

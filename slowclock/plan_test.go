@@ -1,0 +1,39 @@
+package slowclock_test
+
+import (
+	"math"
+	"testing"
+
+	"chronoscope/slowclock"
+)
+
+// Lambert 2008, table 1: a duration of 10 µs by a clock of 1 ms. Trials are printed with
+// two digits, the times with two or three.
+func TestTable1(t *testing.T) {
+	const second, hour, day, year = 1e9, 3600e9, 86400e9, 365.25 * 86400e9
+	for i, want := range []struct {
+		epsilonNs, trials, lasts, within float64
+	}{
+		{1e4, 3.8e2, 0.0038 * second, 0.00005 * second},
+		{1e3, 3.8e4, 0.38 * second, 0.005 * second},
+		{1e2, 3.8e6, 38 * second, 0.5 * second},
+		{1e1, 3.8e8, 1.05 * hour, 0.01 * hour},
+		{1e0, 3.8e10, 4.4 * day, 0.05 * day},
+		{1e-1, 3.8e12, 1.2 * year, 0.05 * year},
+	} {
+		rows := slowclock.MakePlan(1e4, 1e6, 6, slowclock.Costs{})
+		got := rows[i]
+		if got.Digits != i+1 || math.Abs(got.EpsilonNs/want.epsilonNs-1) > 1e-9 {
+			t.Errorf("digits %d: ± %v, want ± %v", got.Digits, got.EpsilonNs, want.epsilonNs)
+		}
+		if math.Abs(got.Trials/want.trials-1) > 0.05/3.8 {
+			t.Errorf("digits %d: %v trials, want %v", got.Digits, got.Trials, want.trials)
+		}
+		if math.Abs(got.SourceNs-want.lasts) > want.within {
+			t.Errorf("digits %d: %v ns, want %v", got.Digits, got.SourceNs, want.lasts)
+		}
+		if got.BernoulliNs != got.SourceNs || !math.IsNaN(got.CounterNs) {
+			t.Errorf("digits %d: without costs and counter %+v", got.Digits, got)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package slowclock
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// Method names a way to time with a slow clock.
+type Method string
+
+// The methods.
+const (
+	Bernoulli    Method = "bernoulli" // trials that saw a tick
+	Discrete     Method = "discrete"  // the ticks that trials saw
+	Classic      Method = "classic"   // a loop between two edges of the clock
+	CounterClock Method = "counter"   // a thread that counts
+)
+
+// Methods lists all of them.
+func Methods() []Method { return []Method{Bernoulli, Discrete, Classic, CounterClock} }
+
+// Result is what a method found.
+type Result struct {
+	Method Method
+	// Clock and TickNs are those of the slow clock.
+	Clock  string
+	TickNs float64
+	// Trials is how many times the event was run, and ElapsedNs how long it took by
+	// the slow clock, with the empty trials.
+	Trials    int64
+	ElapsedNs float64
+	// Edges is how many ticks of the clock were seen within events; for the classic
+	// loop and the counter, while they lasted.
+	Edges int64
+	// Estimate is the mean duration of the event in nanoseconds, without overhead.
+	Estimate stats.Estimate
+	// Overhead is what was taken off.
+	Overhead stats.Estimate
+	// Equation2 has the interval of the source's equation (2) instead, for
+	// comparison; NaN but for Bernoulli trials.
+	Equation2 stats.Estimate
+	// Truth is what a finer clock saw of the same executions; NaN where none
+	// watched.
+	Truth stats.Estimate
+	// Locked reports that trials kept step with the clock.
+	Locked bool
+	stats.Judgement
+}
+
+// newResult is a result that knows nothing yet.
+func (l *laboratory) newResult(m Method) Result {
+	return Result{
+		Method: m, Clock: l.Clock.Name, TickNs: l.Clock.TickNs,
+		Estimate: unknown(), Overhead: unknown(), Equation2: unknown(), Truth: unknown(),
+		Judgement: stats.NewJudgement(),
+	}
+}
+
+// cutShort says that a measurement did not come to its end.
+func (r *Result) cutShort(err error) {
+	if err != nil {
+		r.Lower(stats.Suspect, "it was cut short: %v", err)
+	}
+}
+
+// fewestEdges is how many ticks have to be seen for an interval that is worth the
+// name.
+const fewestEdges = 10
+
+// judgeEdges says that few ticks were seen.
+func (r *Result) judgeEdges() {
+	switch {
+	case math.IsNaN(r.Estimate.Value):
+		r.Lower(stats.Unusable, "no trial was finished: let it run for longer")
+	case r.Edges == 0:
+		r.Lower(stats.Unusable, "the clock was not seen to tick within an event: all that is known is an upper bound; let it run for longer")
+	case r.Edges < fewestEdges:
+		r.Lower(stats.Suspect, "the clock was seen to tick %d times within events, %d are needed for more than an order of magnitude: let it run for longer", r.Edges, fewestEdges)
+	}
+}
+
+// judgeClock says what the clock did that a clock should not do.
+func (r *Result) judgeClock(backward, jumped int64) {
+	if backward > 0 {
+		r.Lower(stats.Suspect, "the clock went backwards within or before %d trials, which are left out: it was set, or it wraps; take one that nobody sets, such as a monotonic one", backward)
+	}
+	if jumped > 0 {
+		r.Lower(stats.Suspect, "a single jump of %s was most of what the clock showed, and is left out: it was set, or the machine stood still; measure again", span(float64(jumped)*r.TickNs))
+	}
+}
+
+// judgeLock says that trials kept step with the clock.
+func (r *Result) judgeLock(locked, dithered bool) {
+	r.Locked = locked
+	if !locked {
+		return
+	}
+	help := "ask for pauses of random length (dither)"
+	if dithered {
+		help = "the event itself waits for the clock; no pause between trials helps, take another clock"
+	}
+	r.Lower(stats.Unusable, "trials keep step with the clock, so that its ticks always fall on the same places of the loop and tell nothing of the event's length: %s", help)
+}
+
+// span writes a duration with the unit that suits it.
+func span(ns float64) string {
+	switch {
+	case math.Abs(ns) >= 1e9:
+		return fmt.Sprintf("%.3g s", ns/1e9)
+	case math.Abs(ns) >= 1e6:
+		return fmt.Sprintf("%.3g ms", ns/1e6)
+	case math.Abs(ns) >= 1e3:
+		return fmt.Sprintf("%.3g µs", ns/1e3)
+	}
+	return fmt.Sprintf("%.3g ns", ns)
+}

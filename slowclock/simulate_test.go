@@ -1,0 +1,281 @@
+package slowclock_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/clock/clocktest"
+	"chronoscope/slowclock"
+	"chronoscope/stats"
+)
+
+// bench is a simulated machine with a slow clock and an event.
+type bench struct {
+	machine *clocktest.Machine
+	lab     slowclock.Lab
+	// truthNs is the mean duration of the event, with what is taken from it.
+	truthNs float64
+	// costNs is what a reading of the slow clock takes.
+	costNs float64
+}
+
+// conditions are what makes a stratum of simulated cases.
+type conditions struct {
+	name string
+	// eventFrom and eventTo are the range of the event's length, in ticks.
+	eventFrom, eventTo float64
+	// jitter is the sigma of the event's log-normal length.
+	jitter float64
+	// preempted says that others take the CPU every few ticks, for a few.
+	preempted bool
+	// edgeJitter makes the clock's ticks late, by up to this share of a tick.
+	edgeJitter float64
+	dither     bool
+	// edges are how many ticks there are to see, from and to.
+	edges [2]float64
+}
+
+// logUniform draws from a range, evenly on a logarithmic scale.
+func logUniform(r *rand.Rand, from, to float64) float64 {
+	return from * math.Exp(r.Float64()*math.Log(to/from))
+}
+
+// slow is a simulated clock as a program reads it, in ticks.
+func slow(c *clocktest.Clock) slowclock.Clock {
+	s, err := slowclock.NewClock(clock.New(clock.Clock{Name: "simulated", Kind: clock.KindWall, UnitNs: c.UnitNs}, c.Read), c.QuantumNs)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func (c conditions) bench(seed uint64) *bench {
+	m := clocktest.NewMachine(seed)
+	r := m.Rand()
+	tick := logUniform(r, 1e3, 16e6)
+	event := tick * logUniform(r, c.eventFrom, c.eventTo)
+	b := &bench{machine: m, costNs: tick * logUniform(r, 2e-3, 2e-2)}
+	length := clocktest.Jittered(event, c.jitter)
+	b.truthNs = event * math.Exp(c.jitter*c.jitter/2)
+	if c.preempted {
+		m.Preemption = &clocktest.Preemption{EveryNs: tick * logUniform(r, 2, 6), ForNs: tick * logUniform(r, 0.5, 3), Regular: r.IntN(2) == 0}
+		b.truthNs *= 1 + m.Preemption.ForNs/m.Preemption.EveryNs
+	}
+	simulated := &clocktest.Clock{
+		Machine: m, QuantumNs: tick, UnitNs: tick, PhaseNs: tick * r.Float64(),
+		Cost: clocktest.Jittered(b.costNs, 0.1), EdgeJitterNs: c.edgeJitter * tick,
+	}
+	b.lab = slowclock.Lab{
+		Clock: slow(simulated), Event: func() { m.Run(length(r)) }, Dither: c.dither, Seed: seed, Delay: m.Run,
+	}
+	return b
+}
+
+// plan is as long as it takes to see that many edges.
+func (b *bench) plan(c conditions) slowclock.Plan {
+	edges := logUniform(b.machine.Rand(), c.edges[0], c.edges[1])
+	share := (b.truthNs + b.costNs) / (b.truthNs + 2*b.costNs)
+	return slowclock.Plan{Duration: time.Duration(1.25 * edges / share * b.lab.Clock.TickNs)}
+}
+
+// coverage counts how often intervals hold the truth.
+type coverage struct{ cases, covered, unusable int }
+
+func (c *coverage) add(r slowclock.Result, truthNs float64) {
+	if r.Verdict == stats.Unusable {
+		c.unusable++
+		return
+	}
+	c.cases++
+	if r.Estimate.Covers(truthNs) {
+		c.covered++
+	}
+}
+
+// honest is how many of so many intervals a perfect method has at least, nearly
+// always, and how many it has at most that does not pad them.
+func (c coverage) honest() (least, most int) {
+	n := float64(c.cases)
+	chance := math.Sqrt(0.95 * 0.05 / n)
+	return int(n * (0.95 - 1.9*chance)), int(math.Ceil(n * 0.99))
+}
+
+func (c coverage) String() string {
+	return fmt.Sprintf("%d of %d intervals hold the truth (%.1f %%), %d unusable", c.covered, c.cases, 100*float64(c.covered)/float64(c.cases), c.unusable)
+}
+
+var strata = []conditions{
+	{name: "short events", eventFrom: 1e-4, eventTo: 0.03, jitter: 0.1, edges: [2]float64{10, 60}},
+	{name: "short events, dithered", eventFrom: 1e-4, eventTo: 0.03, dither: true, edges: [2]float64{10, 60}},
+	{name: "long events", eventFrom: 0.03, eventTo: 3, jitter: 0.3, edges: [2]float64{40, 200}},
+	{name: "long events, dithered", eventFrom: 0.03, eventTo: 3, dither: true, edges: [2]float64{40, 200}},
+	{name: "late ticks", eventFrom: 1e-3, eventTo: 0.3, jitter: 0.1, edgeJitter: 0.1, edges: [2]float64{20, 100}},
+	{name: "preempted", eventFrom: 1e-3, eventTo: 0.3, jitter: 0.1, preempted: true, edges: [2]float64{200, 600}},
+}
+
+// cases is how many there are to a stratum.
+const cases = 300
+
+// hold fails where intervals hold the truth too rarely, or are padded.
+func (c coverage) hold(t *testing.T, m slowclock.Method) {
+	t.Helper()
+	t.Logf("%s: %v", m, c)
+	if least, most := c.honest(); c.cases > 0 && (c.covered < least || c.covered > most) {
+		t.Errorf("%s: %v, want %d to %d", m, c, least, most)
+	}
+}
+
+func TestCoverageOfTrials(t *testing.T) {
+	for _, c := range strata {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var bernoulli, discrete coverage
+			for seed := range uint64(cases) {
+				b := c.bench(seed)
+				results, err := b.lab.Bernoulli(context.Background(), b.plan(c))
+				if err != nil {
+					t.Fatal(err)
+				}
+				bernoulli.add(results[0], b.truthNs)
+				discrete.add(results[1], b.truthNs)
+			}
+			bernoulli.hold(t, slowclock.Bernoulli)
+			discrete.hold(t, slowclock.Discrete)
+			if discrete.unusable > cases/50 {
+				t.Errorf("discrete: %v", discrete)
+			}
+		})
+	}
+}
+
+func TestCoverageOfLoops(t *testing.T) {
+	for _, c := range strata {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var classic coverage
+			for seed := range uint64(cases) {
+				b := c.bench(seed)
+				r, err := b.lab.Classic(context.Background(), b.plan(c))
+				if err != nil {
+					t.Fatal(err)
+				}
+				classic.add(r, b.truthNs)
+			}
+			classic.hold(t, slowclock.Classic)
+			if classic.unusable > cases/50 {
+				t.Errorf("classic: %v", classic)
+			}
+		})
+	}
+}
+
+// counter is a counter that another thread keeps. Now and then that thread is kept
+// from running: at these times, for so long.
+type counter struct {
+	machine      *clocktest.Machine
+	periodNs     float64
+	costNs       float64
+	everyNs, off float64
+
+	until, stalledNs, nextNs float64
+}
+
+func (c *counter) read() int64 {
+	c.machine.Run(c.costNs / 2)
+	now := c.machine.NowNs()
+	for c.everyNs > 0 && c.nextNs <= now {
+		length := c.off * (0.5 + c.machine.Rand().Float64())
+		c.stalledNs += length
+		c.until = c.nextNs + length
+		c.nextNs = c.until + c.everyNs*c.machine.Rand().ExpFloat64()
+	}
+	count := (math.Max(now, c.until) - c.stalledNs) / c.periodNs
+	c.machine.Run(c.costNs / 2)
+	return int64(count)
+}
+
+func (c *counter) clock() *clock.Clock {
+	return clock.New(clock.Clock{Name: "counter", Kind: clock.KindCounter}, c.read)
+}
+
+// The counter's interval holds, whichever of the two threads is preempted.
+func TestCoverageOfCounter(t *testing.T) {
+	const cases = 100
+	for name, c := range map[string]struct{ measuring, counting bool }{
+		"alone": {}, "measuring thread preempted": {measuring: true}, "counting thread preempted": {counting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all coverage
+			for seed := range uint64(cases) {
+				m := clocktest.NewMachine(seed)
+				r := m.Rand()
+				tick := logUniform(r, 1e5, 1e6)
+				event := logUniform(r, 1e3, 1e5)
+				length := clocktest.Jittered(event, 0.1)
+				truth := event * math.Exp(0.005)
+				if c.measuring {
+					m.Preemption = &clocktest.Preemption{EveryNs: 5e6, ForNs: 2e6}
+					truth *= 1 + 2.0/5
+				}
+				count := &counter{machine: m, periodNs: 5 + 10*r.Float64(), costNs: 60}
+				if c.counting {
+					count.everyNs, count.off = 40e6, 4e6
+				}
+				lab := slowclock.Lab{
+					Clock: slow(&clocktest.Clock{Machine: m, QuantumNs: tick, UnitNs: tick, Cost: clocktest.Constant(500)}),
+					Event: func() { m.Run(length(r)) }, Seed: seed,
+				}
+				result, err := lab.Counter(context.Background(), count.clock(), slowclock.Plan{Duration: 150e6})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.add(result, truth)
+			}
+			all.hold(t, slowclock.CounterClock)
+			if all.unusable > cases/20 {
+				t.Errorf("%v", all)
+			}
+		})
+	}
+}
+
+// Where others take the CPU for slices of some ticks, the outcome of 0 or 1 falls
+// short, by the factor that Lambert 2008 found and more (section 5.2: a slope of 1.232),
+// and the sum of ticks does not.
+func TestPreemptionBiasesOnes(t *testing.T) {
+	var ones, sums []float64
+	for seed := range uint64(60) {
+		m := clocktest.NewMachine(seed)
+		r := m.Rand()
+		const tick = 1e6
+		event := tick * logUniform(r, 0.005, 0.1)
+		m.Preemption = &clocktest.Preemption{EveryNs: 8 * tick, ForNs: 4 * tick, Regular: true}
+		lab := slowclock.Lab{
+			Clock: slow(&clocktest.Clock{Machine: m, QuantumNs: tick, UnitNs: tick, PhaseNs: tick * r.Float64(), Cost: clocktest.Constant(1000)}),
+			Event: func() { m.Run(event) }, Seed: seed,
+		}
+		results, err := lab.Bernoulli(context.Background(), slowclock.Plan{Duration: 2000 * tick})
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := event * 1.5
+		ones = append(ones, truth/results[0].Estimate.Value)
+		sums = append(sums, truth/results[1].Estimate.Value)
+		if results[0].Verdict != stats.Unusable {
+			t.Errorf("seed %d: the outcome of 0 or 1 is %s: %v", seed, results[0].Verdict, results[0].Reasons)
+		}
+	}
+	t.Logf("slope of 0/1 %.3f, of sums %.3f", stats.Median(ones), stats.Median(sums))
+	if slope := stats.Median(ones); slope < 1.2 {
+		t.Errorf("the slope of the 0/1 outcome is %.3f", slope)
+	}
+	if slope := stats.Median(sums); math.Abs(slope-1) > 0.02 {
+		t.Errorf("the slope of the summed outcome is %.3f", slope)
+	}
+}

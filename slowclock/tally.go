@@ -1,0 +1,255 @@
+package slowclock
+
+import (
+	"math"
+
+	"chronoscope/stats"
+)
+
+// tally is what a series of trials with a slow clock has shown. It takes the same
+// memory for any number of trials.
+type tally struct {
+	counts
+	// edges are the first of the trials before or within which the clock ticked, in
+	// their order; room for them is made before the first trial.
+	edges []tick
+	// blocks are sums over stretches of equally many trials, the last of which may
+	// not be complete; blockTrials is how many a complete one has.
+	blocks      []counts
+	blockTrials int64
+}
+
+// counts are sums over trials.
+type counts struct {
+	trials int64
+	// within are ticks in the timed regions, before those outside of them.
+	within, before int64
+	// ones is how many trials saw any tick, squares sums the squares of their ticks.
+	ones    int64
+	squares float64
+	// most is the largest number of ticks that one trial saw, or that went by before
+	// one.
+	mostWithin, mostBefore int64
+	// backward is how many trials were left out, since the clock went backwards.
+	backward int64
+	// fine is the sum of the durations that a finer clock saw, in its ticks.
+	fine int64
+}
+
+// tick is a trial that saw the clock advance, by so many ticks before it and
+// within it.
+type tick struct {
+	trial          int64
+	before, within int64
+	fineStart      int64
+}
+
+const (
+	mostBlocks = 128
+	mostEdges  = 4096
+)
+
+func newTally() *tally {
+	return &tally{edges: make([]tick, 0, mostEdges), blocks: append(make([]counts, 0, mostBlocks), counts{}), blockTrials: 1}
+}
+
+// add enters a trial.
+func (t *tally) add(before, within, fineStart, fine int64) {
+	if before < 0 || within < 0 {
+		t.backward++
+		return
+	}
+	if before|within != 0 && len(t.edges) < mostEdges {
+		t.edges = append(t.edges, tick{t.trials, before, within, fineStart})
+	}
+	t.counts.add(before, within, fine)
+	if t.blocks[len(t.blocks)-1].trials == t.blockTrials {
+		t.openBlock()
+	}
+	t.blocks[len(t.blocks)-1].add(before, within, fine)
+}
+
+func (c *counts) add(before, within, fine int64) {
+	c.trials++
+	c.fine += fine
+	if before|within == 0 {
+		return
+	}
+	c.before += before
+	c.within += within
+	c.mostBefore = max(c.mostBefore, before)
+	if within > 0 {
+		c.ones++
+		c.squares += float64(within) * float64(within)
+		c.mostWithin = max(c.mostWithin, within)
+	}
+}
+
+// A jump that holds this share of all the time, and this many ticks at least, is none
+// of the machine's habits: the clock was set, or the machine stood still.
+const (
+	mostOfAll   = 0.25
+	fewestAJump = 10
+)
+
+// withoutJumps leaves out the trial that saw most of the ticks, and the ticks between
+// two trials that are most of them, where they are so many. It says how many ticks it
+// left out.
+func (t *tally) withoutJumps() (left tally, jumped int64) {
+	left = *t
+	left.blocks = append([]counts(nil), t.blocks...)
+	isJump := func(ticks int64) bool {
+		return ticks >= fewestAJump && float64(ticks) > mostOfAll*float64(t.elapsed())
+	}
+	if within := t.mostWithin; isJump(within) {
+		jumped += within
+		left.take(func(c *counts) bool { return c.mostWithin == within }, func(c *counts) {
+			c.trials, c.ones, c.within, c.squares = c.trials-1, c.ones-1, c.within-within, c.squares-float64(within)*float64(within)
+			c.mostWithin = 0
+		})
+	}
+	if before := t.mostBefore; isJump(before) {
+		jumped += before
+		left.take(func(c *counts) bool { return c.mostBefore == before }, func(c *counts) {
+			c.before -= before
+			c.mostBefore = 0
+		})
+	}
+	return left, jumped
+}
+
+// take changes the sums, and those of the block that holds what is taken.
+func (t *tally) take(holds func(*counts) bool, change func(*counts)) {
+	change(&t.counts)
+	for i := range t.blocks {
+		if holds(&t.blocks[i]) {
+			change(&t.blocks[i])
+			return
+		}
+	}
+}
+
+// openBlock begins another block; where there is no room for it, two and two are
+// joined first.
+func (t *tally) openBlock() {
+	if len(t.blocks) == mostBlocks {
+		for i := range mostBlocks / 2 {
+			t.blocks[i] = t.blocks[2*i].plus(t.blocks[2*i+1])
+		}
+		t.blocks = t.blocks[:mostBlocks/2]
+		t.blockTrials *= 2
+	}
+	t.blocks = append(t.blocks, counts{})
+}
+
+func (c counts) plus(o counts) counts {
+	return counts{
+		trials: c.trials + o.trials, within: c.within + o.within, before: c.before + o.before,
+		ones: c.ones + o.ones, squares: c.squares + o.squares, backward: c.backward + o.backward,
+		mostWithin: max(c.mostWithin, o.mostWithin), mostBefore: max(c.mostBefore, o.mostBefore),
+		fine: c.fine + o.fine,
+	}
+}
+
+// elapsed is how many ticks went by in all.
+func (c counts) elapsed() int64 { return c.within + c.before }
+
+// complete are the blocks of full length.
+func (t *tally) complete() []counts {
+	if n := len(t.blocks); t.blocks[n-1].trials < t.blockTrials {
+		return t.blocks[:n-1]
+	}
+	return t.blocks
+}
+
+// A series that was cut short, or is short, has few ticks in a block, and so its
+// dispersion is not known well. priorBlocks is how many blocks the assumption weighs
+// that edges are independent of one another; with more blocks than that the data
+// have the say, and so they do where they contradict it.
+const priorBlocks = 8
+
+// estimate is the mean number of ticks of a trial, by the ticks that each outcome
+// counts, with its interval.
+//
+// What is independent is not the trial: of the many trials within one tick a single
+// one can see it. It is the edge, which falls into a timed region or not, where
+// trials are shorter than a tick, and the trial where they are longer: there are as
+// many chances as there are fewer of the two. By how much the sums over stretches of
+// the series scatter more than such chances do, or less, is measured: neighbouring
+// edges may fall on similar places of the loop, or on places that complement each
+// other.
+func (t *tally) estimate(outcome outcome) stats.Estimate {
+	sum, squares := outcome(t.counts)
+	n := float64(t.trials)
+	nan := math.NaN()
+	e := stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ticks", Statistic: "mean", N: int(t.trials), Discarded: int(t.backward)}
+	if t.trials == 0 {
+		return e
+	}
+	e.Value = sum / n
+	units := math.Max(1, math.Min(n, float64(t.elapsed())))
+	perUnit := sum / units
+	f := perUnit - math.Floor(perUnit)
+	s := stats.Scatter{Units: units, Dispersion: 1}
+	s.Extra = math.Max(0, squares/units-perUnit*perUnit-f*(1-f))
+	t.disperse(&s, outcome, f*(1-f)+s.Extra)
+	lo, hi := stats.ScoreInterval(perUnit, s)
+	e.Lo, e.Hi = lo*units/n, hi*units/n
+	return e
+}
+
+// disperse holds the scatter of the blocks' sums against that of independent
+// chances, whose variance is given for one of them.
+func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
+	blocks := t.complete()
+	sum, _ := outcome(t.counts)
+	// Fewer blocks, so that each holds some ticks.
+	for len(blocks) > 8 && sum < 4*float64(len(blocks)) {
+		joined := make([]counts, 0, len(blocks)/2)
+		for i := 0; i+1 < len(blocks); i += 2 {
+			joined = append(joined, blocks[i].plus(blocks[i+1]))
+		}
+		blocks = joined
+	}
+	if len(blocks) < 2 || variance <= 0 {
+		return
+	}
+	perBlock := variance * s.Units * float64(blocks[0].trials) / float64(t.trials)
+	var sums []float64
+	for _, b := range blocks {
+		sum, _ := outcome(b)
+		sums = append(sums, sum)
+	}
+	_, squares := meanAndSquares(sums)
+	measured := float64(len(blocks) - 1)
+	contrast := squares / perBlock / measured
+	prior := priorBlocks * math.Pow(math.Min(contrast, 1/contrast), 2)
+	factor := (squares/perBlock + prior) / (measured + prior)
+	if factor > 1 { // durations that vary go on doing so where the rounding vanishes
+		s.Extra += (factor - 1) * variance
+	} else {
+		s.Dispersion, s.Extra = factor, factor*s.Extra
+	}
+	s.Freedom = measured + prior
+}
+
+// meanAndSquares are the mean of values and the sum of the squares of their
+// distances from it.
+func meanAndSquares(values []float64) (mean, squares float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, squares
+}
+
+// outcome is what a trial counts: the sum over trials, and that of the squares.
+type outcome func(counts) (sum, squares float64)
+
+// oneOrNone is the outcome of Lambert 2008, section 2.1.
+func oneOrNone(c counts) (sum, squares float64) { return float64(c.ones), float64(c.ones) }
+
+// allTicks is the outcome that Falco 2009 adds up.
+func allTicks(c counts) (sum, squares float64) { return float64(c.within), c.squares }

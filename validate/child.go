@@ -1,0 +1,219 @@
+package validate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// marker in the environment makes this program a lab, or, with a number, a program that
+// does so many rounds of the chain and ends.
+const (
+	marker  = "CHRONOSCOPE_VALIDATE"
+	serving = "lab"
+)
+
+// Serve turns the process into a lab, or into a program of known length, where it was
+// started as one, and then does not return. Call it first in main, and in TestMain.
+func Serve() {
+	role, ok := os.LookupEnv(marker)
+	if !ok {
+		return
+	}
+	if role == serving {
+		if err := serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if rounds, err := strconv.Atoi(role); err == nil {
+		Chain.do(rounds)
+	}
+	os.Exit(0)
+}
+
+// opening is the first that a lab is told.
+type opening struct {
+	Works   []Work
+	CPU     int
+	Load    int
+	TickHz  float64 // of the kernel's tick
+	Virtual bool
+	Seed    uint64
+}
+
+// order asks for a stream or, where Rounds are given, for how long so many rounds of the
+// chain take now.
+type order struct {
+	Cell   Cell
+	Rounds int
+}
+
+// reply is to an opening or an order.
+type reply struct {
+	Error    string
+	Stream   *Stream
+	RoundNs  float64 // of the chain, to an opening
+	Expected stats.Estimate
+}
+
+// serve is the lab's side. It returns when in ends, in the middle of a stream too: that is
+// the end of who asked for it.
+func serve(in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	decoder, encoder := json.NewDecoder(in), json.NewEncoder(out)
+	var o opening
+	if err := decoder.Decode(&o); err != nil {
+		return fmt.Errorf("validate: the opening: %w", err)
+	}
+	orders := make(chan order)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			var next order
+			if err := decoder.Decode(&next); err != nil {
+				cancel()
+				close(orders)
+				return
+			}
+			orders <- next
+		}
+	}()
+	go func() { ended <- work(ctx, o, orders, encoder) }()
+	select {
+	case <-ctx.Done():
+		return nil // what is under way ends with the process
+	case err := <-ended:
+		return err
+	}
+}
+
+// work opens the lab and does what is ordered.
+func work(ctx context.Context, o opening, orders <-chan order, encoder *json.Encoder) error {
+	l, release, err := openLab(ctx, o)
+	if err != nil {
+		return encoder.Encode(reply{Error: err.Error()})
+	}
+	defer release()
+	if err := encoder.Encode(reply{RoundNs: l.references[Chain].fit.RoundNs}); err != nil {
+		return err
+	}
+	for next := range orders {
+		if err := encoder.Encode(l.obey(ctx, next)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) obey(ctx context.Context, o order) (r reply) {
+	if o.Rounds > 0 {
+		return reply{Expected: l.levels(o.Rounds)}
+	}
+	var err error
+	if r.Stream, err = l.stream(ctx, o.Cell); err != nil {
+		r.Error = err.Error()
+	}
+	return r
+}
+
+// manyLevels, each of mostBatches, are looked at for a program.
+const manyLevels = 16
+
+// levels is how long so many rounds of the chain take now.
+func (l *lab) levels(rounds int) stats.Estimate {
+	ref := l.references[Chain]
+	times, levels := make([]float64, mostBatches), []level{}
+	for range manyLevels {
+		levels = append(levels, ref.level(times))
+	}
+	return expected(levels, rounds, ref.fit)
+}
+
+// session is the parent's side of a lab.
+type session struct {
+	command *exec.Cmd
+	input   io.WriteCloser
+	encoder *json.Encoder
+	decoder *json.Decoder
+	roundNs float64 // of the chain
+}
+
+// openSession starts a lab with all its threads on a CPU: a child takes over the CPUs of
+// the thread that starts it. When ctx ends, so does the lab.
+func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	restore, err := machine.Pin([]int{cpu})
+	if err != nil {
+		return nil, err
+	}
+	s := &session{command: exec.CommandContext(ctx, self)}
+	s.command.Env = append(os.Environ(), marker+"="+serving)
+	s.command.Stderr = os.Stderr
+	s.input, err = s.command.StdinPipe()
+	var output io.ReadCloser
+	if err == nil {
+		output, err = s.command.StdoutPipe()
+	}
+	if err == nil {
+		err = s.command.Start()
+	}
+	if err = errors.Join(err, restore()); err != nil {
+		return nil, fmt.Errorf("validate: the process that measures could not be started: %w", err)
+	}
+	s.encoder, s.decoder = json.NewEncoder(s.input), json.NewDecoder(output)
+	r, err := s.ask(ctx, o)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.roundNs = r.RoundNs
+	return s, nil
+}
+
+// ask sends what is asked, and takes the reply.
+func (s *session) ask(ctx context.Context, question any) (r reply, err error) {
+	err = s.encoder.Encode(question)
+	if err == nil {
+		err = s.decoder.Decode(&r)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	case err != nil:
+		return r, fmt.Errorf("validate: the process that measures ended: %w: start again, what is finished is kept", err)
+	case r.Error != "":
+		return r, errors.New(r.Error)
+	}
+	return r, nil
+}
+
+func (s *session) stream(ctx context.Context, c Cell) (*Stream, error) {
+	r, err := s.ask(ctx, order{Cell: c})
+	return r.Stream, err
+}
+
+func (s *session) levels(ctx context.Context, rounds int) (stats.Estimate, error) {
+	r, err := s.ask(ctx, order{Rounds: rounds})
+	return r.Expected, err
+}
+
+// close ends the lab.
+func (s *session) close() {
+	_ = s.input.Close()
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait()
+}

@@ -1,0 +1,69 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"chronoscope/activity"
+	"chronoscope/clock"
+	"chronoscope/kbest"
+	"chronoscope/machine"
+)
+
+// watched is how long the CPU's noise is traced, of running time.
+const watched = 300 * time.Millisecond
+
+// openLab makes this process a lab, with all that the machine offers. The process's
+// threads are on one CPU already, beside as many competitors as the load says.
+func openLab(ctx context.Context, o opening) (l *lab, release func(), err error) {
+	station, release, err := kbest.Here(ctx, kbest.Setting{})
+	if err != nil {
+		return nil, nil, err
+	}
+	l = &lab{station: station, references: map[Work]*reference{}, seed: o.Seed}
+	l.watch(ctx, o)
+	tickNs := 1e9 / o.TickHz
+	l.gettimeofday = openAccount("gettimeofday", 0)
+	l.times = openAccount("times", tickNs)
+	l.getrusage = openAccount("getrusage-self", tickNs)
+	for _, w := range o.Works {
+		if l.references[w], err = newReference(station.Clock, w.do); err != nil {
+			release()
+			return nil, nil, fmt.Errorf("validate: the line of %s through short runs: %w", w, err)
+		}
+	}
+	return l, release, nil
+}
+
+// openAccount opens a clock of the system. Its updates are as far apart as its unit, or
+// as the kernel's ticks at which it is brought up to date, if that is more.
+func openAccount(name string, tickNs float64) account {
+	c, err := clock.Open(name)
+	if err != nil {
+		return account{}
+	}
+	return account{read: c.Read, unitNs: c.UnitNs, tickNs: max(c.UnitNs, tickNs)}
+}
+
+// watch traces the noise of the CPU. Where that can't be done the station knows of none,
+// and says so in its verdicts.
+func (l *lab) watch(ctx context.Context, o opening) {
+	t, err := activity.Record(ctx, l.station.Clock.Clock, l.station.Clock.TickNs.Value, activity.Options{
+		CPU: o.CPU, Root: os.DirFS("/"), Duration: watched * time.Duration(o.Load), TickHz: o.TickHz, Virtual: o.Virtual,
+	})
+	if err != nil {
+		return
+	}
+	l.station.Noise = t.Noise(activity.Analyse(t))
+	l.combs = combsOf(l.station.Noise)
+}
+
+func combsOf(n machine.Noise) []Comb {
+	var all []Comb
+	for _, r := range n.Regular {
+		all = append(all, Comb{PeriodNs: r.PeriodNs, LeastNs: r.LeastNs, Missing: r.Missing, Kernel: r.Kernel})
+	}
+	return all
+}

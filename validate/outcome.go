@@ -1,0 +1,175 @@
+package validate
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// Outcome is how a scheme did in a cell.
+type Outcome struct {
+	Scheme   string
+	Work     Work
+	Load     int
+	Duration time.Duration // that was aimed at
+	// Expected is the truth, Estimate what the scheme says.
+	Expected, Estimate stats.Estimate
+	// Error is (Tm - Tc)/Tc, as the source has it; NaN where there is no estimate.
+	Error float64
+	// Covered says whether the scheme's interval met that of the truth; nil where it
+	// claims none, or gives no estimate.
+	Covered *bool
+	stats.Judgement
+}
+
+// newOutcome holds an answer against the truth. Marks are what was wrong with the cell.
+func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string) Outcome {
+	o := Outcome{
+		Scheme: s.Name, Work: c.Work, Load: c.Load, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
+		Error: (a.Estimate.Value - truth.Value) / truth.Value, Judgement: stats.NewJudgement(),
+	}
+	o.Join(a.Judgement)
+	for _, mark := range marks {
+		o.Lower(stats.Suspect, "the cell: %s", mark)
+	}
+	if s.Claims && !math.IsNaN(a.Estimate.Lo) && !math.IsNaN(a.Estimate.Hi) {
+		covered := a.Estimate.Lo <= truth.Hi && truth.Lo <= a.Estimate.Hi
+		o.Covered = &covered
+	}
+	return o
+}
+
+// outcomes are what the schemes make of a stream.
+func outcomes(schemes []Scheme, s *Stream) []Outcome {
+	var all []Outcome
+	for _, scheme := range schemes {
+		if scheme.answer != nil {
+			all = append(all, newOutcome(scheme, s.Cell, s.Expected, scheme.answer(s), s.Marks))
+		}
+	}
+	return all
+}
+
+// Coverage is how often a scheme's claim held, at one load.
+type Coverage struct {
+	Scheme string `json:"scheme"`
+	Load   int    `json:"load"`
+	// Cells were judged, in Covered of them the interval met that of the truth. In
+	// Unusable others the scheme itself said that it has no usable figure.
+	Cells    int `json:"cells"`
+	Covered  int `json:"covered"`
+	Unusable int `json:"unusable"`
+	// MedianWidth is half the interval's width as a share of the value.
+	MedianWidth *float64 `json:"median_width"`
+}
+
+// CoverageOf counts, for each scheme that claims something and each load, in the order of
+// their first cells.
+func CoverageOf(all []Outcome) []Coverage {
+	var rows []Coverage
+	widths := map[int][]float64{}
+	for _, o := range all {
+		if o.Covered == nil && o.Verdict != stats.Unusable {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(c Coverage) bool { return c.Scheme == o.Scheme && c.Load == o.Load })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, Coverage{Scheme: o.Scheme, Load: o.Load})
+		}
+		if o.Verdict == stats.Unusable {
+			rows[i].Unusable++
+			continue
+		}
+		rows[i].Cells++
+		if *o.Covered {
+			rows[i].Covered++
+		}
+		widths[i] = append(widths[i], math.Abs(o.Estimate.RelativeHalfWidth()))
+	}
+	for i := range rows {
+		rows[i].MedianWidth = stats.Finite(stats.Median(widths[i]))
+	}
+	return rows
+}
+
+// Tolerances are the relative errors for which the reach is found.
+var Tolerances = []float64{0.001, 0.01, 0.1}
+
+// Reach is between which durations a scheme kept within a tolerance, at a load.
+type Reach struct {
+	Scheme    string  `json:"scheme"`
+	Load      int     `json:"load"`
+	Tolerance float64 `json:"tolerance"`
+	// MaxDurationNs ends the longest run of durations, as they were tried, in which no
+	// error was greater, and MinDurationNs begins it; of runs as long as one another it is
+	// the later. Nil where no duration would do.
+	MinDurationNs *float64 `json:"min_duration_ns"`
+	MaxDurationNs *float64 `json:"max_duration_ns"`
+}
+
+// ReachOf finds it for each scheme, load and tolerance. A duration keeps within the
+// tolerance where all works do; without an estimate it does not.
+func ReachOf(all []Outcome) []Reach {
+	var rows []Reach
+	for _, group := range groups(all) {
+		for _, tolerance := range Tolerances {
+			r := Reach{Scheme: group[0].Scheme, Load: group[0].Load, Tolerance: tolerance}
+			r.MinDurationNs, r.MaxDurationNs = longestStretch(worstErrors(group), tolerance)
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// groups are the outcomes of each scheme at each load, in the order of their first.
+func groups(all []Outcome) [][]Outcome {
+	var groups [][]Outcome
+	for _, o := range all {
+		i := slices.IndexFunc(groups, func(g []Outcome) bool { return g[0].Scheme == o.Scheme && g[0].Load == o.Load })
+		if i < 0 {
+			groups = append(groups, []Outcome{o})
+		} else {
+			groups[i] = append(groups[i], o)
+		}
+	}
+	return groups
+}
+
+// durationError is the worst error at a duration.
+type durationError struct{ ns, worst float64 }
+
+func worstErrors(group []Outcome) []durationError {
+	var all []durationError
+	for _, o := range group {
+		worst := math.Abs(o.Error)
+		if math.IsNaN(worst) {
+			worst = math.Inf(1)
+		}
+		i := slices.IndexFunc(all, func(d durationError) bool { return d.ns == float64(o.Duration) })
+		if i < 0 {
+			all = append(all, durationError{float64(o.Duration), worst})
+		} else {
+			all[i].worst = math.Max(all[i].worst, worst)
+		}
+	}
+	slices.SortFunc(all, func(a, b durationError) int { return int(math.Copysign(1, a.ns-b.ns)) })
+	return all
+}
+
+func longestStretch(all []durationError, tolerance float64) (from, to *float64) {
+	longest, length := 0, 0
+	for i, d := range all {
+		if d.worst > tolerance {
+			length = 0
+			continue
+		}
+		if length++; length >= longest {
+			longest = length
+			from, to = stats.Finite(all[i+1-length].ns), stats.Finite(d.ns)
+		}
+	}
+	return from, to
+}

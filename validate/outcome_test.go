@@ -1,0 +1,140 @@
+package validate
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/stats"
+)
+
+const ms = time.Millisecond
+
+// made is an outcome with that error, whose claim holds or not.
+func made(scheme string, load int, d time.Duration, err float64, covered bool) Outcome {
+	o := Outcome{Scheme: scheme, Work: Chain, Load: load, Duration: d, Error: err, Covered: &covered, Judgement: stats.NewJudgement()}
+	o.Estimate = stats.Estimate{Value: 100, Lo: 100 - 10*float64(load), Hi: 100 + 10*float64(load)}
+	return o
+}
+
+func unusable(scheme string, load int, d time.Duration) Outcome {
+	o := made(scheme, load, d, math.NaN(), false)
+	o.Covered = nil
+	o.Lower(stats.Unusable, "nothing")
+	return o
+}
+
+func TestCoverage(t *testing.T) {
+	silent := made(TestingB, 1, ms, 0.2, false)
+	silent.Covered = nil
+	got := CoverageOf([]Outcome{
+		made("a", 1, ms, 0, true), made("a", 2, ms, 0, true), made("b", 1, ms, 0, false),
+		made("a", 1, 2*ms, 0, false), unusable("a", 1, 3*ms), made("a", 1, 4*ms, 0, true), silent, unusable("c", 1, ms),
+	})
+	tenth, fifth := 0.1, 0.2
+	want := []Coverage{
+		{"a", 1, 3, 2, 1, &tenth}, {"a", 2, 1, 1, 0, &fifth}, {"b", 1, 1, 0, 0, &tenth}, {"c", 1, 0, 0, 1, nil},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestReach(t *testing.T) {
+	all := []Outcome{
+		// As interval counting: too coarse at first.
+		made("times", 1, 1*ms, -1, true), made("times", 1, 10*ms, 0.2, true), made("times", 1, 100*ms, -0.09, true), made("times", 1, 1000*ms, 0.004, true),
+		// As the source's K-best: not beyond a slice. Cells come in any order, and the worst work counts.
+		made("k", 11, 30*ms, 9, false), made("k", 11, 1*ms, 0.0005, true), made("k", 11, 1*ms, 0.02, true), made("k", 11, 3*ms, 0.0009, true),
+		made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
+		// Two runs as long as one another.
+		made("twice", 1, 1*ms, 0.01, true), made("twice", 1, 2*ms, 0.3, true), made("twice", 1, 3*ms, -0.01, true),
+	}
+	want := map[string][2]float64{
+		"times 1 0.1": {100, 1000}, "times 1 0.01": {1000, 1000}, "times 1 0.001": {0, 0},
+		"k 11 0.1": {1, 3}, "k 11 0.01": {3, 3}, "k 11 0.001": {3, 3},
+		"none 1 0.1": {0, 0}, "none 1 0.01": {0, 0}, "none 1 0.001": {0, 0},
+		"twice 1 0.1": {3, 3}, "twice 1 0.01": {3, 3}, "twice 1 0.001": {0, 0},
+	}
+	rows := ReachOf(all)
+	if len(rows) != len(want) {
+		t.Errorf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		w := want[strings.Join([]string{r.Scheme, format(r.Load), format(r.Tolerance)}, " ")]
+		if at(r.MinDurationNs) != w[0]*1e6 || at(r.MaxDurationNs) != w[1]*1e6 {
+			t.Errorf("%s at load %d within %v: %v to %v, want %v ms", r.Scheme, r.Load, r.Tolerance, at(r.MinDurationNs), at(r.MaxDurationNs), w)
+		}
+	}
+}
+
+func at(p *float64) float64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+func TestOutcome(t *testing.T) {
+	truth := stats.Estimate{Value: 100, Lo: 99, Hi: 101}
+	claim := func(value, lo, hi float64) Answer {
+		return Answer{Estimate: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Judgement: stats.NewJudgement()}
+	}
+	claims, silent := Scheme{Name: "a", Claims: true}, Scheme{Name: "b"}
+	for _, c := range []struct {
+		scheme  Scheme
+		answer  Answer
+		error   float64
+		covered any
+	}{
+		{claims, claim(102, 101, 103), 0.02, true},
+		{claims, claim(102, 101.1, 103), 0.02, false},
+		{claims, claim(90, 80, 98.9), -0.1, false},
+		{claims, claim(90, 80, 99), -0.1, true},
+		{silent, claim(90, 80, 99), -0.1, nil},
+		{claims, claim(90, nan, nan), -0.1, nil},
+	} {
+		o := newOutcome(c.scheme, Cell{}, truth, c.answer, nil)
+		var covered any
+		if o.Covered != nil {
+			covered = *o.Covered
+		}
+		if math.Abs(o.Error-c.error) > 1e-12 || covered != c.covered || o.Verdict != stats.Trusted {
+			t.Errorf("%+v: %+v, covered %v", c.answer.Estimate, o, covered)
+		}
+	}
+	if o := newOutcome(claims, Cell{}, truth, claim(100, 99, 101), []string{"a competitor ended"}); o.Verdict != stats.Suspect || !strings.Contains(o.Reasons[0], "a competitor ended") {
+		t.Errorf("a marked cell: %+v", o.Judgement)
+	}
+	if o := newOutcome(claims, Cell{}, truth, missing("no clock"), nil); o.Verdict != stats.Unusable || !math.IsNaN(o.Error) || o.Covered != nil {
+		t.Errorf("no answer: %+v", o)
+	}
+}
+
+// The source's example: 35.98 ms and 35.89 ms of Figure 9.11 are the fastest of three
+// within 1 %; here samples are made so that K-best has to go on to the fifth.
+func TestKBestByHand(t *testing.T) {
+	s := &Stream{Cell: Cell{Load: 1}, Empty: Frame{WallNs: 10}}
+	for _, wall := range []float64{2010, 1030, 1010.5, 1011, 1010.9, 500} {
+		s.Samples = append(s.Samples, Sample{WallNs: wall})
+	}
+	a := kBest(3, byCounter, false)(s)
+	if a.Estimate.Value != 1000.5 || a.Estimate.Hi != 1001 || a.Estimate.Lo != 1000 || a.Estimate.Discarded != 2 || a.Verdict != stats.Trusted {
+		t.Errorf("%+v", a)
+	}
+	if a := kBest(5, byCounter, false)(s); a.Estimate.Value != 490 || a.Verdict != stats.Suspect {
+		t.Errorf("K = 5: %+v", a)
+	}
+	if a := kBest(7, byCounter, false)(s); a.Verdict != stats.Unusable {
+		t.Errorf("K = 7 of 6: %+v", a)
+	}
+	if a := kBest(1, byGettimeofday, false)(s); a.Verdict != stats.Unusable {
+		t.Errorf("no gettimeofday: %+v", a)
+	}
+	s.Combs = []Comb{{PeriodNs: 300, LeastNs: 7}, {PeriodNs: 400, LeastNs: 1, Missing: 0.5}}
+	if got := s.interruptsNs(1000); got != 3*7+1 {
+		t.Errorf("%v ns of interrupts in 1,000", got)
+	}
+}

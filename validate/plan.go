@@ -1,0 +1,141 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Plan says what is tried.
+type Plan struct {
+	Loads     []int
+	Durations []time.Duration
+	Works     []Work
+	// Schemes are their names or families; none are all.
+	Schemes []string
+	// CPU is where is measured.
+	CPU int
+	// RunTime is how long the trials of a cell run in all, MinTrials are made in any case
+	// and MaxTrials at most.
+	RunTime              time.Duration
+	MinTrials, MaxTrials int
+	// LongestCell is the wall time beyond which a cell of the first work is left out,
+	// LongestOther that of other works and of whole programs.
+	LongestCell, LongestOther time.Duration
+	Seed                      uint64
+}
+
+func milliseconds(ms ...float64) []time.Duration {
+	var all []time.Duration
+	for _, x := range ms {
+		all = append(all, time.Duration(x*1e6))
+	}
+	return all
+}
+
+// The plans: within ten minutes, one minute, and as long as it takes.
+var (
+	DefaultPlan = Plan{
+		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works,
+		RunTime: 500 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 85 * time.Second, LongestOther: 25 * time.Second,
+	}
+	QuickPlan = Plan{
+		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works,
+		RunTime: 100 * time.Millisecond, MinTrials: 5, MaxTrials: 64, LongestCell: 8 * time.Second, LongestOther: 3 * time.Second,
+	}
+	FullPlan = Plan{
+		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000), Works: Works,
+		RunTime: time.Second, MinTrials: 8, MaxTrials: 256, LongestCell: 10 * time.Minute, LongestOther: 5 * time.Minute,
+	}
+)
+
+// Limits of a plan.
+const (
+	mostLoad                      = 256
+	shortestWork, longestDuration = 50 * time.Microsecond, time.Minute
+)
+
+// Check says what of the plan is not allowed, and what is.
+func (p Plan) Check() error {
+	for _, load := range p.Loads {
+		if load < 1 || load > mostLoad {
+			return fmt.Errorf("validate: a load of %d: choose 1 (no competitor) to %d", load, mostLoad)
+		}
+	}
+	for _, d := range p.Durations {
+		if d < shortestWork || d > longestDuration {
+			return fmt.Errorf("validate: a duration of %v: choose %v to %v", d, shortestWork, longestDuration)
+		}
+	}
+	if len(p.Loads)*len(p.Durations)*len(p.Works) == 0 {
+		return fmt.Errorf("validate: there is nothing to do: give at least one load, duration and work")
+	}
+	if p.MinTrials < 3 || p.MaxTrials < p.MinTrials {
+		return fmt.Errorf("validate: %d to %d trials: choose 3 or more", p.MinTrials, p.MaxTrials)
+	}
+	_, err := Choose(p.Schemes)
+	return err
+}
+
+// task is a cell, or whole programs of one length under one load.
+type task struct {
+	Cell
+	// program is the scheme that measures whole programs; empty for a stream.
+	program string
+	costNs  float64 // wall time, about
+}
+
+// runsOfPrograms is the fewest that bound a median at 95 %; one more comes first.
+const runsOfPrograms = 6
+
+// lengthsOfPrograms are those for which whole programs are measured: shorter ones are
+// mostly start.
+var lengthsOfPrograms = milliseconds(10, 100, 1000)
+
+// tasks are all that is to be done, load by load, and cells that take too long.
+func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
+	inside := slices.ContainsFunc(schemes, func(s Scheme) bool { return s.answer != nil })
+	add := func(t task, most time.Duration) {
+		if t.costNs > float64(most) {
+			left = append(left, t)
+		} else {
+			tasks = append(tasks, t)
+		}
+	}
+	for _, load := range p.Loads {
+		for _, d := range p.Durations {
+			for i, w := range p.Works {
+				if !inside {
+					break
+				}
+				most := p.LongestOther
+				if i == 0 {
+					most = p.LongestCell
+				}
+				c := Cell{Work: w, Load: load, Duration: d, Trials: p.trials(d)}
+				add(task{Cell: c, costNs: c.costNs()}, most)
+			}
+			for _, s := range schemes {
+				if s.answer == nil && slices.Contains(lengthsOfPrograms, d) {
+					c := Cell{Work: Chain, Load: load, Duration: d, Trials: runsOfPrograms}
+					add(task{Cell: c, program: s.Name, costNs: c.costNs()}, p.LongestOther)
+				}
+			}
+		}
+	}
+	return tasks, left
+}
+
+// trials is how many fit into the time for a cell.
+func (p Plan) trials(d time.Duration) int {
+	return min(p.MaxTrials, max(p.MinTrials, int(p.RunTime/d)))
+}
+
+// aroundNs is about what is done around each trial, of running time.
+const aroundNs = 300e3
+
+// costNs is about how long the cell takes, of wall time: each of the competitors has the
+// CPU as long as this one. One more trial warms up.
+func (c Cell) costNs() float64 {
+	return float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + aroundNs)
+}

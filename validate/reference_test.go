@@ -1,0 +1,31 @@
+package validate
+
+import (
+	"math"
+	"testing"
+)
+
+// By hand: the median of 10 to 16 is 13, whose interval by the binomial distribution is
+// all of seven values; rounds and start are added, and a hundredth of the value.
+func TestExpected(t *testing.T) {
+	var levels []level
+	for i := range 7 {
+		middle := 10 + float64(i)
+		levels = append(levels, level{middle - 0.5, middle, middle + 0.5})
+	}
+	e := expected(levels, 100, Fit{RoundNs: 13, StartNs: 50, Error: 0.01})
+	if want := 1350.0; e.Value != want || math.Abs(e.Lo-(1050-13.5)) > 1e-9 || math.Abs(e.Hi-(1650+13.5)) > 1e-9 || e.N != 7 {
+		t.Errorf("%+v", e)
+	}
+	// Where the middles agree, the quartiles bound it.
+	for i := range levels {
+		levels[i] = level{9, 10, 12}
+	}
+	if e := expected(levels, 100, Fit{}); e.Value != 1000 || e.Lo != 900 || e.Hi != 1200 {
+		t.Errorf("%+v", e)
+	}
+	// Too few for an interval: all of them.
+	if e := expected([]level{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}}, 10, Fit{}); e.Value != 20 || e.Lo != 10 || e.Hi != 40 {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,296 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Report is what a validation found.
+type Report struct {
+	Timers   []Timer
+	Streams  []*Stream
+	Outcomes []Outcome
+	Reach    []Reach
+	Coverage []Coverage
+	// Caveats say what was left out, and what is from an earlier start.
+	Caveats []string
+}
+
+// Progress is how far a validation is.
+type Progress struct {
+	Share float64
+	Left  time.Duration
+	Doing string
+}
+
+// Run validates by the plan on the machine. What is finished is kept in the store, from
+// which an interrupted validation goes on; a nil store keeps nothing. Where ctx ends, its
+// error comes with the report of what is finished. progress may be nil.
+//
+// Other errors say that a process could not be started, or not on that CPU.
+func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progress func(Progress)) (*Report, error) {
+	r := &Report{Streams: []*Stream{}, Outcomes: []Outcome{}, Reach: []Reach{}, Coverage: []Coverage{}}
+	if err := plan.Check(); err != nil {
+		return r, err
+	}
+	schemes, err := Choose(plan.Schemes)
+	if err != nil {
+		return r, err
+	}
+	v := &validation{plan: plan, machine: m, store: store, progress: progress, report: r, schemes: installed(schemes, r), begun: time.Now()}
+	err = v.run(ctx)
+	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int { return v.rank(a) - v.rank(b) })
+	v.sayCompensated()
+	r.Reach, r.Coverage = ReachOf(r.Outcomes), CoverageOf(r.Outcomes)
+	if err == nil {
+		err = v.conclude()
+	}
+	return r, err
+}
+
+// installed leaves out what this machine lacks.
+func installed(schemes []Scheme, r *Report) []Scheme {
+	return slices.DeleteFunc(schemes, func(s Scheme) bool {
+		if s.Name != Hyperfine {
+			return false
+		}
+		_, err := exec.LookPath("hyperfine")
+		if err != nil {
+			r.Caveats = append(r.Caveats, fmt.Sprintf("hyperfine is not compared: %v; install it to see how it does here", err))
+		}
+		return err != nil
+	})
+}
+
+// validation is one under way.
+type validation struct {
+	plan     Plan
+	machine  *machine.Machine
+	store    *Store
+	progress func(Progress)
+	report   *Report
+	schemes  []Scheme
+	programs *programs
+	begun    time.Time
+	// costs of all that is to be done here, and of what is done, by the plan.
+	allNs, doneNs float64
+	resumed       int
+	earliest      time.Time
+}
+
+// rank is the place of an outcome's scheme, and within that its load.
+func (v *validation) rank(o Outcome) int {
+	i := slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == o.Scheme })
+	return i*2*mostLoad + o.Load
+}
+
+func (v *validation) run(ctx context.Context) error {
+	tasks, left := v.plan.tasks(v.schemes)
+	v.sayLeft(left)
+	tasks = slices.DeleteFunc(tasks, v.restore)
+	for _, t := range tasks {
+		v.allNs += t.costNs
+	}
+	v.report.Timers = Timers()
+	if slices.ContainsFunc(tasks, func(t task) bool { return t.program != "" }) {
+		v.tell("how long a program's start takes")
+		p, release, err := newPrograms(ctx, v.plan.CPU, v.plan.Seed)
+		if err != nil {
+			return err
+		}
+		defer release()
+		v.programs = p
+	}
+	for _, load := range v.plan.Loads {
+		if err := v.under(ctx, load, tasks); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (v *validation) sayLeft(left []task) {
+	var words []string
+	for _, t := range left {
+		words = append(words, t.words())
+	}
+	if len(words) > 0 {
+		v.caveat("left out, as it would take too long: %s; a fuller plan has more", strings.Join(words, "; "))
+	}
+}
+
+func (v *validation) caveat(format string, args ...any) {
+	v.report.Caveats = append(v.report.Caveats, fmt.Sprintf(format, args...))
+}
+
+// stale is the age from which on a finished cell is measured again: the machine may not
+// be what it was.
+const stale = 24 * time.Hour
+
+// restore takes a task from the store, if it was finished before.
+func (v *validation) restore(t task) bool {
+	var taken time.Time
+	if t.program != "" {
+		var w Whole
+		if v.store.read(t.cellName(v.plan.CPU), &w) != nil || time.Since(w.Taken) > stale {
+			return false
+		}
+		taken = w.Taken
+		v.addWhole(&w)
+	} else {
+		var s Stream
+		if v.store.read(t.cellName(v.plan.CPU), &s) != nil || time.Since(s.Taken) > stale {
+			return false
+		}
+		taken = s.Taken
+		v.addStream(&s)
+	}
+	if v.resumed++; v.earliest.IsZero() || taken.Before(v.earliest) {
+		v.earliest = taken
+	}
+	return true
+}
+
+func (v *validation) addStream(s *Stream) {
+	v.report.Streams = append(v.report.Streams, s)
+	v.report.Outcomes = append(v.report.Outcomes, outcomes(v.schemes, s)...)
+}
+
+func (v *validation) addWhole(w *Whole) {
+	i := slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == w.Scheme })
+	v.report.Outcomes = append(v.report.Outcomes, newOutcome(v.schemes[i], w.Cell, w.Expected, w.Answer, w.Marks))
+}
+
+// under does all tasks of a load.
+func (v *validation) under(ctx context.Context, n int, tasks []task) error {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t task) bool { return t.Load != n })
+	if len(tasks) == 0 {
+		return nil
+	}
+	v.tell(fmt.Sprintf("load %d: starting", n))
+	crowd := &competition{n: n - 1, cpu: v.plan.CPU}
+	if err := crowd.renew(ctx); err != nil {
+		return err
+	}
+	defer crowd.stop()
+	lab, err := openSession(ctx, v.plan.CPU, v.opening(n))
+	if err != nil {
+		return err
+	}
+	defer lab.close()
+	for _, t := range tasks {
+		v.tell(t.words())
+		if err := v.do(ctx, t, lab, crowd); err != nil {
+			return err
+		}
+		v.doneNs += t.costNs
+	}
+	return nil
+}
+
+func (v *validation) opening(load int) opening {
+	o := opening{Works: v.plan.Works, CPU: v.plan.CPU, Load: load, TickHz: 100, Seed: v.plan.Seed}
+	if !slices.Contains(o.Works, Chain) {
+		o.Works = append([]Work{Chain}, o.Works...)
+	}
+	if v.machine.TickHz != nil {
+		o.TickHz = *v.machine.TickHz
+	}
+	o.Virtual = v.machine.Hypervisor != "" && v.machine.Hypervisor != "none"
+	return o
+}
+
+func (t task) words() string {
+	what := string(t.Work)
+	if t.program != "" {
+		what = t.program
+	}
+	return fmt.Sprintf("load %d: %s, %v", t.Load, what, t.Duration)
+}
+
+// tell reports progress, with the time left by how long what is done took.
+func (v *validation) tell(doing string) {
+	if v.progress == nil {
+		return
+	}
+	spent := float64(time.Since(v.begun))
+	left := v.allNs - v.doneNs
+	if v.doneNs > 0.02*v.allNs {
+		left *= spent / v.doneNs
+	}
+	v.progress(Progress{Share: v.doneNs / math.Max(1, v.allNs), Left: time.Duration(left), Doing: doing})
+}
+
+// do does a task, once more where something was wrong with it, and keeps it.
+func (v *validation) do(ctx context.Context, t task, lab *session, crowd *competition) error {
+	if t.program != "" {
+		w, err := retried(ctx, crowd, func() (*Whole, []string, error) {
+			w, err := v.programs.measure(ctx, t, lab)
+			return w, nil, err
+		})
+		if err != nil {
+			return err
+		}
+		w.value.Marks = append(w.value.Marks, w.marks...)
+		v.addWhole(w.value)
+		return v.store.write(t.cellName(v.plan.CPU), w.value)
+	}
+	s, err := retried(ctx, crowd, func() (*Stream, []string, error) {
+		s, err := lab.stream(ctx, t.Cell)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, s.unsteady(), nil
+	})
+	if err != nil {
+		return err
+	}
+	s.value.Marks = append(s.value.Marks, s.marks...)
+	v.addStream(s.value)
+	return v.store.write(t.cellName(v.plan.CPU), s.value)
+}
+
+// sayCompensated says how much of what the CPU loses compensation can take off: the least
+// that each timer's interrupts take, beside all that the trace saw.
+func (v *validation) sayCompensated() {
+	var lost, least []float64
+	for _, s := range v.report.Streams {
+		if s.Load == 1 && s.LostShare != nil && *s.LostShare > 0 {
+			lost, least = append(lost, *s.LostShare), append(least, s.leastShare())
+		}
+	}
+	if len(lost) > 0 {
+		l, c := stats.Median(lost), stats.Median(least)
+		v.caveat("interruptions took %.2g %% of the CPU at load 1; what compensation takes off, the least that timers take, is %.2g %%, %.0f of 100 parts of it", 100*l, 100*c, 100*c/l)
+	}
+}
+
+// leastShare is the share of the CPU that the timers take at least.
+func (s *Stream) leastShare() (share float64) {
+	for _, c := range s.Combs {
+		share += (1 - c.Missing) * c.LeastNs / c.PeriodNs
+	}
+	return share
+}
+
+// conclude keeps the reach, and forgets the cells, since all are reported now.
+func (v *validation) conclude() error {
+	if v.resumed > 0 {
+		v.caveat("%d cells are from an earlier start, that of %s", v.resumed, v.earliest.Format(time.DateTime))
+	}
+	if err := v.store.saveReach(v.report.Reach); err != nil {
+		v.caveat("the reach is not kept for later: %v", err)
+	}
+	return v.store.forget()
+}
+
+// Restart forgets what an interrupted validation has finished.
+func (s *Store) Restart() error { return s.forget() }

@@ -1,0 +1,175 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// tiny is a plan of some hundred milliseconds.
+func tiny(t *testing.T) Plan {
+	t.Helper()
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	p := QuickPlan
+	p.CPU, p.Works, p.Loads, p.Durations = cpus[len(cpus)-1], []Work{Chain}, []int{1, 2}, []time.Duration{100 * time.Microsecond, ms}
+	p.RunTime, p.Schemes = 5*ms, []string{SourceK3, OwnKBest}
+	return p
+}
+
+// What was finished before an interruption is not measured again; in the end nothing is
+// left but the reach.
+func TestGoesOnAfterAnInterruption(t *testing.T) {
+	p := tiny(t)
+	m := machine.Identify()
+	store, err := storeIn(t.TempDir(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	r, err := Run(ctx, p, m, store, func(at Progress) {
+		if at.Share < 0 || at.Share > 1 || at.Left < 0 {
+			t.Errorf("%+v", at)
+		}
+		if strings.HasSuffix(at.Doing, "1ms") {
+			if told++; told == 2 { // of the second load
+				cancel()
+			}
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(r.Streams) != 3 {
+		t.Fatalf("interrupted: %d streams, %v", len(r.Streams), err)
+	}
+	var doing []string
+	r, err = Run(t.Context(), p, m, store, func(at Progress) { doing = append(doing, at.Doing) })
+	if err != nil || len(r.Streams) != 4 || slices.ContainsFunc(doing, func(d string) bool { return strings.HasPrefix(d, "load 1") }) {
+		t.Fatalf("again: %d streams, %q, %v", len(r.Streams), doing, err)
+	}
+	if !slices.ContainsFunc(r.Caveats, func(c string) bool { return strings.Contains(c, "3 cells are from an earlier start") }) {
+		t.Errorf("%q", r.Caveats)
+	}
+	if len(r.Outcomes) != 4*3 || len(r.Reach) != 3*2*len(Tolerances) {
+		t.Errorf("%d outcomes, %d rows of reach", len(r.Outcomes), len(r.Reach))
+	}
+	if left, _ := filepath.Glob(filepath.Join(store.Folder(), "cells", "*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if _, err := os.Stat(filepath.Join(store.Folder(), "reach.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A competitor that ends is told, after a second try.
+func TestLostCompetitor(t *testing.T) {
+	p := tiny(t)
+	crowd := &competition{n: 1, cpu: p.CPU}
+	if err := crowd.renew(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	defer crowd.stop()
+	tries := 0
+	m, err := retried(t.Context(), crowd, func() (int, []string, error) {
+		tries++
+		if tries <= 2 {
+			killOne(t)
+			for crowd.lost() == 0 {
+				time.Sleep(ms)
+			}
+		}
+		return tries, nil, nil
+	})
+	if err != nil || m.value != 2 || len(m.marks) != 1 || !strings.Contains(m.marks[0], "1 of 1 competitors ended") {
+		t.Errorf("%+v %v", m, err)
+	}
+	if crowd.lost() != 0 {
+		t.Error("the competitor was not replaced")
+	}
+	m, err = retried(t.Context(), crowd, func() (int, []string, error) { tries++; return tries, nil, nil })
+	if err != nil || tries != 3 || len(m.marks) != 0 {
+		t.Errorf("all well: %d tries, %+v %v", tries, m, err)
+	}
+}
+
+// killOne kills a child of this process.
+func killOne(t *testing.T) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(all) == 0 {
+		t.Skip("the kernel does not list children")
+	}
+	for _, file := range all {
+		text, _ := os.ReadFile(file)
+		for field := range strings.FieldsSeq(string(text)) {
+			pid := 0
+			for _, digit := range field {
+				pid = 10*pid + int(digit-'0')
+			}
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// A CPU that can't be had is an error that says so.
+func TestNoSuchCPU(t *testing.T) {
+	p := tiny(t)
+	p.CPU = 4000
+	var unbound *machine.AffinityError
+	if _, err := Run(t.Context(), p, machine.Identify(), nil, nil); !errors.As(err, &unbound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A whole program's truth is its start and its rounds.
+func TestWholeProgram(t *testing.T) {
+	p := tiny(t)
+	p.Loads, p.Durations, p.Schemes = []int{1}, []time.Duration{10 * ms}, []string{OwnProgram}
+	r, err := Run(t.Context(), p, machine.Identify(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Outcomes) != 1 || r.Outcomes[0].Scheme != OwnProgram {
+		t.Fatalf("%+v", r.Outcomes)
+	}
+	o := r.Outcomes[0]
+	if o.Expected.Value < 5e6 || o.Expected.Lo > o.Expected.Value || o.Expected.Hi < o.Expected.Value || o.Verdict == stats.Trusted && !(o.Estimate.Value > 0) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A lab ends with who asked, in the middle of a stream too.
+func TestLabEndsWithItsParent(t *testing.T) {
+	p := tiny(t)
+	v := validation{plan: p, machine: machine.Identify()}
+	s, err := openSession(t.Context(), p.CPU, v.opening(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := s.encoder.Encode(order{Cell: Cell{Work: Chain, Load: 1, Duration: time.Minute, Trials: 100}}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * ms)
+	_ = s.input.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- s.command.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it goes on")
+	}
+}

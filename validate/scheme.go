@@ -1,0 +1,226 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"chronoscope/kbest"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Scheme is a way to find out how long something takes.
+type Scheme struct {
+	Name string
+	// About says what it is.
+	About string
+	// Claims reports that it says how far it may be off.
+	Claims bool
+	// answer is what it makes of a stream; nil for those that measure whole programs.
+	answer func(*Stream) Answer
+}
+
+// The names of some schemes.
+const (
+	OwnKBest     = "kbest"
+	OwnProgram   = "program"
+	Hyperfine    = "hyperfine"
+	TestingB     = "testing-b"
+	Times        = "times"
+	Getrusage    = "getrusage"
+	SourceK3     = "source-k3"
+	Gettimeofday = "gettimeofday-k3"
+	// Compensated is what follows a scheme's name where the least that timer interrupts
+	// take was taken off.
+	Compensated = "-compensated"
+)
+
+// The source's epsilon and M (Bryant 2003, section 9.4.3), and the K that it tried.
+const (
+	epsilon  = 0.001
+	mostRuns = 30
+	mostK    = 5
+)
+
+// Schemes are all of them.
+func Schemes() []Scheme {
+	all := []Scheme{
+		{Times, "user and system time by times(2), one measurement", true, countingBy("times", func(x Sample) *float64 { return x.TimesNs }, func(s *Stream) (float64, float64) { return s.TimesTickNs, 0 })},
+		{Getrusage, "user and system time by getrusage(2), one measurement", true, countingBy("getrusage", func(x Sample) *float64 { return x.GetrusageNs }, func(s *Stream) (float64, float64) { return s.GetrusageTickNs, s.Empty.GetrusageNs })},
+	}
+	for _, clock := range []struct {
+		name, about string
+		read        reading
+	}{
+		{"source", "the processor's counter", byCounter},
+		{"gettimeofday", "gettimeofday(2)", byGettimeofday},
+	} {
+		for k := 1; k <= mostK; k++ {
+			name := fmt.Sprintf("%s-k%d", clock.name, k)
+			about := fmt.Sprintf("K-best as in the source, by %s, K = %d", clock.about, k)
+			all = append(all,
+				Scheme{name, about, true, kBest(k, clock.read, false)},
+				Scheme{name + Compensated, about + ", less the least that timer interrupts take", true, kBest(k, clock.read, true)})
+		}
+	}
+	return append(all,
+		Scheme{TestingB, "the mean over a second, as testing.B has it", false, meanOfASecond},
+		Scheme{OwnKBest, "package kbest", true, func(s *Stream) Answer { return s.KBest }},
+		Scheme{OwnProgram, "package program, whole programs", true, nil},
+		Scheme{Hyperfine, "hyperfine's mean and standard deviation, whole programs", true, nil})
+}
+
+// Choose are the schemes of those names, or families: "source" is all that begin with
+// "source-". No names are all.
+func Choose(names []string) ([]Scheme, error) {
+	all := Schemes()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []Scheme
+	for _, s := range all {
+		if slices.ContainsFunc(names, s.is) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s Scheme) bool { return s.is(name) }) {
+			return nil, fmt.Errorf("no scheme is called %q: choose from %s", name, strings.Join(families(all), ", "))
+		}
+	}
+	return chosen, nil
+}
+
+func (s Scheme) is(name string) bool {
+	return name != "" && (s.Name == name || strings.HasPrefix(s.Name, name+"-"))
+}
+
+// families are the names, those that differ in K only together.
+func families(all []Scheme) []string {
+	var names []string
+	for _, s := range all {
+		name, _, numbered := strings.Cut(s.Name, "-k")
+		if numbered {
+			name += " (-k1 to -k5, " + Compensated + ")"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func unknown() stats.Estimate { return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns"} }
+
+// missing is an answer where there is none.
+func missing(format string, args ...any) Answer {
+	a := Answer{Estimate: unknown(), Judgement: stats.NewJudgement()}
+	a.Estimate.Statistic = "none"
+	a.Lower(stats.Unusable, format, args...)
+	return a
+}
+
+// usual are the samples of a thread that asked for nothing: other schemes than kbest are
+// not to profit from long time slices. Work that is longer than those gains nothing from
+// them, and then all samples are usual.
+func (s *Stream) usual() []Sample {
+	gains := s.Load > 1 && s.Duration <= machine.LongTurns
+	return slices.DeleteFunc(slices.Clone(s.Samples), func(x Sample) bool { return gains && x.LongTurn })
+}
+
+// countingBy is interval counting, of one measurement. It claims to be off by one
+// interval at most (Bryant 2003, practice problem 9.4).
+func countingBy(name string, of func(Sample) *float64, about func(*Stream) (tickNs, emptyNs float64)) func(*Stream) Answer {
+	return func(s *Stream) Answer {
+		samples := s.usual()
+		if len(samples) == 0 || of(samples[0]) == nil {
+			return missing("%s can't be read here", name)
+		}
+		tick, empty := about(s)
+		value := *of(samples[0]) - empty
+		return Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
+			Value: value, Lo: value - tick, Hi: value + tick, Unit: "ns", Statistic: "single", N: 1,
+		}}
+	}
+}
+
+// reading is what a clock says of a sample, without the clock's own cost; nil where it
+// can't be read.
+type reading func(*Stream, Sample) *float64
+
+func byCounter(s *Stream, x Sample) *float64 { return stats.Finite(x.WallNs - s.Empty.WallNs) }
+
+func byGettimeofday(s *Stream, x Sample) *float64 {
+	if x.GettimeofdayNs == nil {
+		return nil
+	}
+	return stats.Finite(*x.GettimeofdayNs - s.Empty.GettimeofdayNs)
+}
+
+// kBest is the source's scheme (Bryant 2003, section 9.4.3): samples are added until the
+// K least agree within epsilon, or M were made. Its claim is (v_K - v_1)/v_1. With
+// compensation the least cost of each timer's interrupts is taken off.
+func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
+	return func(s *Stream) Answer {
+		best, made := kbest.NewBest(k), 0
+		for _, x := range s.usual() {
+			v := read(s, x)
+			if v == nil {
+				return missing("the clock can't be read here")
+			}
+			if compensate {
+				*v -= s.interruptsNs(*v)
+			}
+			best.Add(*v)
+			if made++; best.Converged(epsilon) || made == mostRuns {
+				break
+			}
+		}
+		values := best.Values()
+		switch {
+		case len(values) < k:
+			return missing("%d samples are fewer than K = %d", len(values), k)
+		case compensate && len(s.Combs) == 0:
+			return missing("no timer interrupts were found in the trace of this CPU: there is nothing to compensate")
+		}
+		a := Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
+			Value: values[0], Lo: 2*values[0] - values[k-1], Hi: values[k-1], Unit: "ns", Statistic: kbest.MinK, N: k, Discarded: made - k,
+		}}
+		if !best.Converged(epsilon) {
+			a.Lower(stats.Suspect, "it did not converge in %d samples", made)
+		}
+		return a
+	}
+}
+
+// interruptsNs is the least that the timers took in so much time: whole periods only, so
+// that it is never too much.
+func (s *Stream) interruptsNs(wallNs float64) float64 {
+	var sum float64
+	for _, c := range s.Combs {
+		sum += c.LeastNs * math.Max(0, math.Floor((1-c.Missing)*wallNs/c.PeriodNs))
+	}
+	return sum
+}
+
+// aSecond is how long testing.B runs.
+const aSecond = 1e9
+
+func meanOfASecond(s *Stream) Answer {
+	var sum float64
+	n := 0
+	for _, x := range s.usual() {
+		sum += x.WallNs - s.Empty.WallNs
+		if n++; sum >= aSecond {
+			break
+		}
+	}
+	if n == 0 {
+		return missing("there are no samples")
+	}
+	return Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
+		Value: sum / float64(n), Lo: nan, Hi: nan, Unit: "ns", Statistic: "mean", N: n,
+	}}
+}

@@ -1,0 +1,248 @@
+package validate
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/clock/clocktest"
+	"chronoscope/internal/load"
+	"chronoscope/kbest"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// TestMain plays the processes that a validation starts.
+func TestMain(m *testing.M) {
+	load.Serve()
+	Serve()
+	m.Run()
+}
+
+// simulated is a lab on a simulated machine.
+type simulated struct {
+	*lab
+	machine   *clocktest.Machine
+	scheduler *clocktest.Scheduler
+}
+
+const (
+	roundNs   = 50.0
+	tickNs    = 4e6
+	nominalHz = 3e9
+)
+
+// ticking is a machine with its kernel's tick and its host's, each of which takes at
+// least so long.
+func ticking(leastNs, hostLeastNs float64) clocktest.Sharing {
+	return clocktest.Sharing{LookNs: 1000, Timers: []clocktest.Timer{
+		{PeriodNs: tickNs, PhaseNs: 0.3e6, Cost: clocktest.Above(leastNs, 0.05*leastNs, 0.3), Kernel: true},
+		{PeriodNs: 1e6, PhaseNs: 0.1e6, Cost: clocktest.Above(hostLeastNs, 0.05*hostLeastNs, 0.3)},
+	}}
+}
+
+// crowded is that with competitors.
+func crowded(load int) clocktest.Sharing {
+	s := ticking(8e3, 4e3)
+	s.Load, s.SliceNs, s.SliceJitter = load, 3e6, 0.01
+	s.SwitchNs, s.ColdNs = clocktest.Jittered(3e3, 0.2), clocktest.Jittered(2e3, 0.3)
+	return s
+}
+
+// newSimulated knows the machine's timers as a trace would show them. times counts the
+// ticks that find the thread running, as Figure 9.7 of Bryant 2003 explains.
+func newSimulated(t *testing.T, seed uint64, given clocktest.Sharing) *simulated {
+	t.Helper()
+	m := clocktest.NewMachine(seed)
+	var found float64
+	given.Watch = func(g clocktest.Gap) {
+		if g.Source == clocktest.TimerGap && given.Timers[g.Index].Kernel {
+			found++
+		}
+	}
+	s := &simulated{machine: m, scheduler: clocktest.Share(m, given)}
+	c := &clocktest.Clock{Machine: m, QuantumNs: 1, UnitNs: 1, Cost: clocktest.Jittered(20, 0.02)}
+	rated := clock.Rated{
+		Clock: clock.New(clock.Clock{Name: "simulated", UnitNs: 1}, c.Read), TickNs: stats.Estimate{Value: 1, Lo: 1, Hi: 1},
+		AccuracyNs: 1, MinCostNs: 19, MedianCostNs: 20, P95CostNs: 21,
+	}
+	station := &kbest.Station{Clock: rated, Use: s.scheduler.Use, CoreHzError: 1e-3}
+	station.Spin = func() { m.Run(10e3) }
+	station.CoreHz = func() float64 {
+		best := math.Inf(1)
+		for range 2 {
+			start := rated.Start()
+			station.Spin()
+			best = math.Min(best, rated.Ns(rated.End()-start)-20)
+		}
+		return 10e3 * nominalHz / best
+	}
+	station.Turns = func(long bool) { s.scheduler.AskForTurns(map[bool]float64{true: 2, false: 1}[long]) }
+	station.Noise = machine.Noise{WatchedNs: 1e9, SliceNs: math.NaN(), SwitchNs: math.NaN()}
+	s.lab = &lab{station: station, references: map[Work]*reference{}, seed: seed}
+	for _, timer := range given.Timers {
+		least, mean := math.Inf(1), 0.0
+		for range 1000 {
+			ns := timer.Cost(m.Rand())
+			least, mean = math.Min(least, ns), mean+ns/1000
+		}
+		station.Noise.Regular = append(station.Noise.Regular, machine.Interruption{PeriodNs: timer.PeriodNs, LeastNs: least, MedianNs: mean, MeanNs: mean, Kernel: timer.Kernel})
+	}
+	s.combs = combsOf(station.Noise)
+	s.gettimeofday = account{read: func() int64 { m.Run(25); return int64(m.NowNs() / 1e3) }, unitNs: 1e3, tickNs: 1e3}
+	s.times = account{read: func() int64 { m.Run(500); return int64(found) }, unitNs: tickNs, tickNs: tickNs}
+	s.getrusage = account{read: func() int64 { use, _ := s.scheduler.Use(); return use.CPUNs / 1e3 }, unitNs: 1e3, tickNs: 1e3}
+	ref, err := newReference(rated, func(rounds int) { m.Run(roundNs * float64(rounds)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.references[Chain] = ref
+	return s
+}
+
+func (s *simulated) take(t *testing.T, load int, d time.Duration, trials int) *Stream {
+	t.Helper()
+	stream, err := s.stream(context.Background(), Cell{Work: Chain, Load: load, Duration: d, Trials: trials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stream.Samples) != trials {
+		t.Fatalf("%d samples of %d trials", len(stream.Samples), trials)
+	}
+	return stream
+}
+
+// truthNs is what the rounds of a stream really take.
+func truthNs(s *Stream) float64 { return roundNs * float64(s.Rounds) }
+
+func scheme(t *testing.T, name string) Scheme {
+	t.Helper()
+	found, err := Choose([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found[0]
+}
+
+func errorOf(t *testing.T, name string, s *Stream) float64 {
+	t.Helper()
+	return scheme(t, name).answer(s).Estimate.Value/truthNs(s) - 1
+}
+
+// The bracket holds the truth, also beside competitors, and short runs lie on their line.
+func TestTruthIsBracketed(t *testing.T) {
+	for seed := range uint64(60) {
+		load := []int{1, 2, 11}[seed%3]
+		s := newSimulated(t, seed, crowded(load)).take(t, load, time.Duration(1e5*math.Pow(100, float64(seed)/60)), 8)
+		if !s.Expected.Covers(truthNs(s)) || s.Expected.RelativeHalfWidth() > 0.005 || s.Fit.Error > 0.005 {
+			t.Errorf("seed %d, load %d: %v ns expected as %+v, fit %+v", seed, load, truthNs(s), s.Expected, s.Fit)
+		}
+	}
+}
+
+// The source's K-best holds within a time slice, and fails beyond it by about the number
+// of competitors (Bryant 2003, Figure 9.14); so does it by gettimeofday.
+func TestSourceFailsBeyondTheSlice(t *testing.T) {
+	for seed := range uint64(10) {
+		for _, load := range []int{2, 4, 11} {
+			sim := newSimulated(t, seed, crowded(load))
+			short, long := sim.take(t, load, 300*time.Microsecond, 60), sim.take(t, load, 300*time.Millisecond, 6)
+			for _, name := range []string{SourceK3, SourceK3 + Compensated, Gettimeofday} {
+				if e := errorOf(t, name, short); math.Abs(e) > 0.01 {
+					t.Errorf("%s, seed %d, load %d: off by %.3g within a slice", name, seed, load, e)
+				}
+				if e, others := errorOf(t, name, long), float64(load-1); e < 0.9*others || e > 1.1*others {
+					t.Errorf("%s, seed %d, load %d: off by %.3g beyond a slice", name, seed, load, e)
+				}
+			}
+			if a := sim.take(t, load, 300*time.Millisecond, 6).KBest; math.Abs(a.Estimate.Value/truthNs(long)-1) > 0.03 {
+				t.Errorf("kbest, seed %d, load %d: %+v of %v", seed, load, a.Estimate, truthNs(long))
+			}
+		}
+	}
+}
+
+// Compensation takes off the share of both timers, their own's and their host's, and
+// never too much (Figure 9.16).
+func TestCompensation(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newSimulated(t, seed, ticking(20e3, 8e3)).take(t, 1, time.Duration(1e7*math.Pow(30, float64(seed)/20)), 20)
+		without, with := errorOf(t, SourceK3, s), errorOf(t, SourceK3+Compensated, s)
+		if without < 0.01 || with > 0.2*without || with < -1e-4 {
+			t.Errorf("seed %d, %v: off by %.4g, and %.4g with compensation", seed, s.Duration, without, with)
+		}
+		s.Combs = s.Combs[:1]
+		if one := errorOf(t, SourceK3+Compensated, s); one < 0.4*without {
+			t.Errorf("seed %d: %.4g of %.4g are left without the host's timer", seed, one, without)
+		}
+	}
+}
+
+// Interval counting knows nothing of what is shorter than its interval, and is off by one
+// interval at most (Figure 9.8, practice problem 9.4).
+func TestIntervalCounting(t *testing.T) {
+	for seed := range uint64(40) {
+		load := []int{1, 11}[seed%2]
+		sharing := crowded(load)
+		sharing.AtTicks = load > 1
+		d := time.Duration(1e5 * math.Pow(1e4, float64(seed)/40))
+		s := newSimulated(t, seed, sharing).take(t, load, d, 6)
+		a := scheme(t, Times).answer(s)
+		if ticks := a.Estimate.Value / tickNs; ticks != math.Trunc(ticks) {
+			t.Errorf("seed %d: %v ticks", seed, ticks)
+		}
+		if e := a.Estimate.Value/truthNs(s) - 1; d > 400*time.Millisecond && math.Abs(e) > 0.1 || d < time.Millisecond && math.Abs(e) < 0.9 {
+			t.Errorf("seed %d, %v at load %d: off by %.3g", seed, d, load, e)
+		}
+		if ran := s.usual()[0].CPUNs; load == 1 && !a.Estimate.Covers(ran) {
+			t.Errorf("seed %d, %v: %+v of %v that it ran", seed, d, a.Estimate, ran)
+		}
+	}
+}
+
+// Our own intervals cover as they say, at every load.
+func TestOwnCoverage(t *testing.T) {
+	covered, usable := 0, 0
+	for seed := range uint64(100) {
+		load := []int{1, 2, 4, 11}[seed%4]
+		s := newSimulated(t, seed, crowded(load)).take(t, load, time.Duration(1e5*math.Pow(2000, float64(seed)/100)), 12)
+		o := newOutcome(scheme(t, OwnKBest), s.Cell, s.Expected, s.KBest, nil)
+		if o.Covered == nil || o.Verdict == stats.Unusable {
+			continue
+		}
+		usable++
+		if *o.Covered {
+			covered++
+		} else {
+			t.Logf("seed %d, %v at load %d: %+v of %v", seed, s.Duration, load, s.KBest.Estimate, truthNs(s))
+		}
+	}
+	if usable < 95 || covered < usable-9 {
+		t.Errorf("%d of %d cover", covered, usable)
+	}
+}
+
+// The mean of a second holds what every tick and competitor took: 15 ms hold four or five
+// of the turns of 3 ms that each of the others has.
+func TestMeanOfASecond(t *testing.T) {
+	for _, load := range []int{1, 4} {
+		s := newSimulated(t, 3, crowded(load)).take(t, load, 15*time.Millisecond, 100)
+		if e := errorOf(t, TestingB, s); e < 0.001+float64(load-1)*4*3/15 || e > 0.02+float64(load-1)*1.02*5*3/15 {
+			t.Errorf("load %d: off by %.3g", load, e)
+		}
+	}
+}
+
+// Samples that asked for long slices serve no scheme but kbest, while that matters.
+func TestUsualSamples(t *testing.T) {
+	sim := newSimulated(t, 4, crowded(4))
+	short, long := sim.take(t, 4, 2*time.Millisecond, 16), sim.take(t, 4, 30*time.Millisecond, 16)
+	if n := len(short.usual()); n != 6 { // of each eight three don't ask
+		t.Errorf("%d of 16 short samples are usual", n)
+	}
+	if n := len(long.usual()); n != 16 {
+		t.Errorf("%d of 16 long samples are usual", n)
+	}
+}

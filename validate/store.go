@@ -1,0 +1,155 @@
+package validate
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"chronoscope/machine"
+)
+
+// Store keeps what was found of one machine, in the user's cache folder: finished cells
+// of a validation that was interrupted, and the reach that the last one found. Each is
+// plain JSON. A nil Store keeps nothing.
+type Store struct{ folder string }
+
+// identity is what makes a machine the same one: with another kernel, hypervisor or
+// number of CPUs, methods may hold up to other durations.
+type identity struct {
+	CPU, Model, Kernel, Hypervisor, Clocksource, OS, Arch machine.Text
+	CPUs                                                  int
+}
+
+func identityOf(m *machine.Machine) identity {
+	online := m.CPUs
+	if m.CPUsOnline != nil {
+		online = *m.CPUsOnline
+	}
+	return identity{m.CPU, m.Model, m.Kernel, m.Hypervisor, m.Clocksource, m.OS, m.Arch, online}
+}
+
+// OpenStore is that of a machine. The error is that of the system, where the user has no
+// cache folder.
+func OpenStore(m *machine.Machine) (*Store, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("validate: the user's cache folder: %w: set XDG_CACHE_HOME or HOME", err)
+	}
+	return storeIn(cache, m)
+}
+
+func storeIn(cache string, m *machine.Machine) (*Store, error) {
+	id := identityOf(m)
+	text, err := json.MarshalIndent(id, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{filepath.Join(cache, "chronoscope", "validate", fmt.Sprintf("%x", sha256.Sum256(text))[:16])}
+	return s, s.write("machine.json", id)
+}
+
+// Folder is where it is.
+func (s *Store) Folder() string { return s.folder }
+
+// LoadReach is what the last validation on this machine found. None was made where there
+// is an error that is [fs.ErrNotExist].
+func LoadReach(m *machine.Machine) ([]Reach, error) {
+	s, err := OpenStore(m)
+	if err != nil {
+		return nil, err
+	}
+	var all []Reach
+	return all, s.read("reach.json", &all)
+}
+
+// saveReach keeps what a validation found. Rows of schemes and loads that it did not try
+// stay.
+func (s *Store) saveReach(found []Reach) error {
+	if s == nil {
+		return nil
+	}
+	var all []Reach
+	_ = s.read("reach.json", &all) // what can't be read is written anew
+	kept := append([]Reach{}, found...)
+	for _, old := range all {
+		if !tried(found, old) {
+			kept = append(kept, old)
+		}
+	}
+	return s.write("reach.json", kept)
+}
+
+func tried(found []Reach, old Reach) bool {
+	for _, r := range found {
+		if r.Scheme == old.Scheme && r.Load == old.Load {
+			return true
+		}
+	}
+	return false
+}
+
+const cellsFolder = "cells"
+
+// cellName is that of a finished task.
+func (t task) cellName(cpu int) string {
+	kind := t.program
+	if kind == "" {
+		kind = string(t.Work)
+	}
+	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-load%d-trials%d-cpu%d.json", kind, t.Duration, t.Load, t.Trials, cpu))
+}
+
+// forget removes the finished cells.
+func (s *Store) forget() error {
+	if s == nil {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(s.folder, cellsFolder))
+}
+
+// read reads a file; into stays as it is where that can't be done.
+func (s *Store) read(name string, into any) error {
+	if s == nil {
+		return fs.ErrNotExist
+	}
+	text, err := os.ReadFile(filepath.Join(s.folder, name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("validate: %s: %w: remove it", filepath.Join(s.folder, name), err)
+	}
+	return nil
+}
+
+// write writes a file, whole or not at all.
+func (s *Store) write(name string, value any) (err error) {
+	if s == nil {
+		return nil
+	}
+	name = filepath.Join(s.folder, name)
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("validate: keeping %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package validate
+
+import (
+	"context"
+	"time"
+
+	"chronoscope/kbest"
+	"chronoscope/stats"
+)
+
+// Cell names one experiment.
+type Cell struct {
+	Work     Work          `json:"work"`
+	Load     int           `json:"load"` // threads that want the CPU, the measured one among them
+	Duration time.Duration `json:"duration_ns"`
+	Trials   int           `json:"trials"`
+}
+
+// Stream is what one cell's samples were. All times are nanoseconds.
+type Stream struct {
+	Cell
+	Taken  time.Time `json:"taken"`
+	Rounds int       `json:"rounds"`
+	Fit    Fit       `json:"fit"`
+	// Expected is the truth: how long the rounds take on a machine of their own.
+	Expected stats.Estimate `json:"expected"`
+	Samples  []Sample       `json:"samples"`
+	// KBest is what package kbest says.
+	KBest Answer `json:"kbest"`
+	// Empty is what an empty frame reads, to be taken off.
+	Empty Frame `json:"empty"`
+	// TickNs are the steps of the accounts, Combs the timers that take the CPU.
+	TimesTickNs     float64 `json:"times_tick_ns"`
+	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
+	Combs           []Comb  `json:"combs"`
+	// LostShare is what interruptions took of the CPU while it was traced, nil where that
+	// is not known.
+	LostShare *float64 `json:"lost_share"`
+	// Marks say what was wrong with the cell.
+	Marks []string `json:"marks"`
+}
+
+// Sample is one run of the work, and what each account says that it took. An account
+// that this system lacks is nil.
+type Sample struct {
+	WallNs         float64  `json:"wall_ns"` // by the counter
+	GettimeofdayNs *float64 `json:"gettimeofday_ns"`
+	TimesNs        *float64 `json:"times_ns"`
+	GetrusageNs    *float64 `json:"getrusage_ns"`
+	CPUNs          float64  `json:"cpu_ns"`
+	WaitNs         float64  `json:"runqueue_wait_ns"`
+	Switches       int64    `json:"switches"`
+	// BeforeNs and AfterNs are what a round took just before and just after.
+	BeforeNs float64 `json:"before_ns"`
+	AfterNs  float64 `json:"after_ns"`
+	// LongTurn says that the thread had asked for long time slices, which no scheme of
+	// the source does.
+	LongTurn bool `json:"long_turn"`
+}
+
+// Frame is what the frame around the work takes.
+type Frame struct {
+	WallNs         float64 `json:"wall_ns"`
+	GettimeofdayNs float64 `json:"gettimeofday_ns"`
+	GetrusageNs    float64 `json:"getrusage_ns"`
+}
+
+// Comb is a timer that takes the CPU at a fixed period.
+type Comb struct {
+	PeriodNs float64 `json:"period_ns"`
+	LeastNs  float64 `json:"least_ns"`
+	Missing  float64 `json:"missing"` // share of its times at which it did not come
+	Kernel   bool    `json:"kernel"`  // this kernel's own
+}
+
+// Answer is what a scheme says of a cell.
+type Answer struct {
+	Estimate stats.Estimate `json:"estimate"`
+	stats.Judgement
+}
+
+// lab is where a stream is taken: plain functions, so that the same code runs on a
+// simulated machine.
+type lab struct {
+	station                        *kbest.Station
+	references                     map[Work]*reference
+	gettimeofday, times, getrusage account
+	combs                          []Comb
+	seed                           uint64
+}
+
+// account is a clock of the system; read is nil where there is none.
+type account struct {
+	read   func() int64
+	unitNs float64
+	// tickNs is how far apart its updates are.
+	tickNs float64
+}
+
+func (a account) now() int64 {
+	if a.read == nil {
+		return 0
+	}
+	return a.read()
+}
+
+func (a account) since(start, end int64) *float64 {
+	if a.read == nil {
+		return nil
+	}
+	return stats.Finite(float64(end-start) * a.unitNs)
+}
+
+// raw are the readings around one sample.
+type raw struct {
+	before, after                                            level
+	dayStart, dayEnd, timesStart, timesEnd, useStart, useEnd int64
+	long                                                     bool
+}
+
+// recorder notes the readings. It has room for all of them from the start.
+type recorder struct {
+	lab       *lab
+	reference *reference
+	rounds    int
+	batches   []float64
+	now       raw
+	all       []raw
+	long      bool
+}
+
+// Batches on each side of a sample: some hundredths of what a long one takes.
+const (
+	fewestBatches, mostBatches = 4, 64
+	batchShare                 = 0.01
+	warmUps                    = 16
+)
+
+func (r *recorder) before() {
+	r.now = raw{before: r.reference.level(r.batches), long: r.long}
+	r.now.useStart, r.now.timesStart = r.lab.getrusage.now(), r.lab.times.now()
+}
+
+func (r *recorder) after() {
+	r.now.timesEnd, r.now.useEnd = r.lab.times.now(), r.lab.getrusage.now()
+	r.now.after = r.reference.level(r.batches)
+	if len(r.all) < cap(r.all) {
+		r.all = append(r.all, r.now)
+	}
+}
+
+func (r *recorder) run(n int) {
+	for range n {
+		r.now.dayStart = r.lab.gettimeofday.now()
+		r.reference.do(r.rounds)
+		r.now.dayEnd = r.lab.gettimeofday.now()
+	}
+}
+
+// empty is run without the work.
+func (r *recorder) empty(n int) {
+	for range n {
+		r.now.dayStart = r.lab.gettimeofday.now()
+		r.now.dayEnd = r.lab.gettimeofday.now()
+	}
+}
+
+// stream takes a cell's samples. Where ctx ends there is none.
+func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
+	ref := l.references[c.Work]
+	ns := float64(c.Duration)
+	rounds := max(1, int((ns-ref.fit.StartNs)/ref.fit.RoundNs))
+	batches := min(mostBatches, max(fewestBatches, int(batchShare*ns/batchNs)))
+	r := &recorder{lab: l, reference: ref, rounds: rounds, batches: make([]float64, batches), all: make([]raw, 0, c.Trials+warmUps)}
+	s := &Stream{
+		Cell: c, Taken: time.Now(), Rounds: rounds, Fit: ref.fit, Empty: l.frame(r), Combs: l.combs, Marks: []string{},
+		TimesTickNs: l.times.tickNs, GetrusageTickNs: l.getrusage.tickNs,
+	}
+	station := *l.station
+	if turns := station.Turns; turns != nil {
+		station.Turns = func(long bool) {
+			r.long = long
+			turns(long)
+		}
+	}
+	results, err := station.Measure(ctx, l.plan(c), kbest.Subject{Name: string(c.Work), Run: r.run, Empty: r.empty, Before: r.before, After: r.after})
+	if err != nil {
+		return nil, err
+	}
+	if l.station.Noise.Known() {
+		s.LostShare = stats.Finite(l.station.Noise.ShareLost())
+	}
+	s.take(results[0], r)
+	return s, nil
+}
+
+// plan makes all trials: the same samples serve other schemes too.
+func (l *lab) plan(c Cell) kbest.Plan {
+	p := kbest.DefaultPlan
+	p.MaxTrials, p.MinTrials, p.Precision, p.Seed = c.Trials, c.Trials, 0, l.seed
+	p.CallLimit = max(p.CallLimit, 10*c.Duration)
+	return p
+}
+
+// take puts the samples together with the readings around them; those of the first
+// trials, which warm up, are left out.
+func (s *Stream) take(result *kbest.Result, r *recorder) {
+	kept := r.all[max(0, len(r.all)-len(result.Samples)):]
+	var levels []level
+	for i, k := range kept {
+		x := result.Samples[i]
+		s.Samples = append(s.Samples, Sample{
+			WallNs: x.WallNs, CPUNs: float64(x.Use.CPUNs), WaitNs: float64(x.Use.WaitNs),
+			Switches:       x.Use.InvoluntarySwitches + x.Use.VoluntarySwitches,
+			GettimeofdayNs: r.lab.gettimeofday.since(k.dayStart, k.dayEnd),
+			TimesNs:        r.lab.times.since(k.timesStart, k.timesEnd),
+			GetrusageNs:    r.lab.getrusage.since(k.useStart, k.useEnd),
+			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long,
+		})
+		levels = append(levels, k.before, k.after)
+	}
+	s.Expected = expected(levels, s.Rounds, s.Fit)
+	s.KBest = Answer{Estimate: result.Estimate, Judgement: result.Judgement}
+}
+
+// emptyFrames are looked at.
+const emptyFrames = 64
+
+// frame measures frames without work: the least of the clock's, the mean of the others',
+// which are coarse.
+func (l *lab) frame(r *recorder) Frame {
+	var f Frame
+	c := l.station.Clock
+	for i := range emptyFrames {
+		r.now.useStart = l.getrusage.now()
+		l.around()
+		start := c.Start()
+		r.empty(1)
+		wall := c.Ns(c.End() - start)
+		l.around()
+		r.now.useEnd = l.getrusage.now()
+		if i == 0 || wall < f.WallNs {
+			f.WallNs = wall
+		}
+		f.GettimeofdayNs += float64(r.now.dayEnd-r.now.dayStart) * l.gettimeofday.unitNs / emptyFrames
+		f.GetrusageNs += float64(r.now.useEnd-r.now.useStart) * l.getrusage.unitNs / emptyFrames
+	}
+	return f
+}
+
+// around does what a trial does on each side of the clock.
+func (l *lab) around() {
+	if l.station.CoreHz != nil {
+		l.station.CoreHz()
+	}
+	if l.station.Use != nil {
+		_, _ = l.station.Use()
+	}
+}

@@ -1,0 +1,76 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Work is what is measured: so many rounds of one thing.
+type Work string
+
+// The kinds of work.
+const (
+	// Chain is a chain of dependent multiplications: its time goes with the core's rate,
+	// and with nothing else.
+	Chain Work = "chain"
+	// Ints writes an array of 2,048 integers and reads it back, as the source does
+	// (Bryant 2003, section 9.4.3).
+	Ints Work = "ints"
+)
+
+// Works are all of them.
+var Works = []Work{Chain, Ints}
+
+// do does so many rounds.
+func (w Work) do(rounds int) {
+	switch w {
+	case Chain:
+		multiply(rounds)
+	case Ints:
+		writeAndRead(rounds)
+	}
+}
+
+// ParseWork reads the name of a kind of work.
+func ParseWork(name string) (Work, error) {
+	var names []string
+	for _, w := range Works {
+		if string(w) == name {
+			return w, nil
+		}
+		names = append(names, string(w))
+	}
+	return "", fmt.Errorf("no work is called %q: choose from %s", name, strings.Join(names, ", "))
+}
+
+// link is where the chain stands: each call goes on from the one before, so that a
+// processor can't work on two at once.
+var link uint64 = 3
+
+//go:noinline
+func multiply(rounds int) {
+	x := link
+	for range rounds {
+		x *= 6364136223846793005
+	}
+	link = x
+}
+
+var (
+	block [2048]int32
+	total int32
+)
+
+//go:noinline
+func writeAndRead(rounds int) {
+	sum := total
+	for range rounds {
+		for i := range block {
+			block[i] = sum
+		}
+		for _, v := range block {
+			sum += v
+		}
+	}
+	total = sum
+}
