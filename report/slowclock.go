@@ -29,7 +29,7 @@ func slowEstimates(w io.Writer, d record.SlowClock, s Style) {
 	first := d.Estimates[0]
 	fmt.Fprintf(w, "%s by %s, which ticks every %s\n\n", s.bold("An event of "+duration(d.EventNs)), first.Clock, duration(first.TickNs))
 	out := newTable(w, 2, 3, 4, 5, 6, 7, 8)
-	out.AppendHeader(table.Row{"method", "estimate", "95 % interval", "±", "by a fine clock", "trials", "ticks seen", "time", "verdict"})
+	out.AppendHeader(table.Row{"method", "estimate", "95 % interval", "±", "fine clock", "trials", "ticks", "time", "verdict"})
 	for _, e := range d.Estimates {
 		out.AppendRow(table.Row{
 			e.Method, perOperation(e.Estimate), span95(e.Estimate), interval(e.Estimate), perOperation(e.Truth),
@@ -40,7 +40,7 @@ func slowEstimates(w io.Writer, d record.SlowClock, s Style) {
 	fmt.Fprintln(w)
 	for _, e := range d.Estimates {
 		for _, reason := range e.Reasons {
-			fmt.Fprintf(w, "%s %s: %s\n", s.verdict(e.Verdict), e.Method, reason)
+			line(w, e.Method, "%s: %s", s.verdict(e.Verdict), reason)
 		}
 	}
 	fmt.Fprintln(w)

@@ -122,9 +122,13 @@ func (c *counting) edge(ctx context.Context) (edge, error) {
 		apart[n%readingsKept] = count - before
 		ticks := c.Clock.ticks(now - last)
 		if ticks == 1 && n >= readingsKept && count-before <= wellPlaced*usually(apart) {
+			c.skips = 0
 			return edge{now, before, count}, nil
 		}
 		last, before = now, count
+		if err := c.passedBy(ticks); err != nil {
+			return edge{}, err
+		}
 		if c.ended(ctx, ticks != 0) {
 			return edge{}, ctx.Err()
 		}
@@ -137,14 +141,19 @@ func usually(apart [readingsKept]int64) int64 {
 	return max(1, apart[readingsKept*9/10])
 }
 
-// quiet is the counter's rate over so many ticks, in counts a tick.
+// quiet is the counter's rate over so many ticks, in counts a tick; NaN where the
+// clock went backwards.
 func (c *counting) quiet(ctx context.Context, ticks int64) (float64, error) {
 	first, err := c.edge(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for c.Clock.ticks(c.Clock.Read()-first.reading) < ticks-1 {
-		if c.ended(ctx, false) {
+	for now := first.reading; c.Clock.ticks(now-first.reading) < ticks-1; {
+		last := now
+		if now = c.Clock.Read(); now < last {
+			return math.NaN(), nil // it may take hours to be where it was
+		}
+		if c.ended(ctx, now != last) {
 			return 0, ctx.Err()
 		}
 	}
@@ -153,6 +162,9 @@ func (c *counting) quiet(ctx context.Context, ticks int64) (float64, error) {
 		return 0, err
 	}
 	passed := c.Clock.ticks(last.reading - first.reading)
+	if passed <= 0 {
+		return math.NaN(), nil
+	}
 	return (last.middle() - first.middle()) / float64(passed), nil
 }
 
@@ -229,7 +241,7 @@ func (c *counting) result() Result {
 	var kept []round
 	backward := 0
 	for _, one := range c.all {
-		if one.trials.backward || one.empty.backward {
+		if math.IsNaN(one.quiet) || one.trials.backward || one.empty.backward {
 			backward++
 		}
 		if one.steady(usual) {

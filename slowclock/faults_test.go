@@ -196,3 +196,39 @@ func TestCoarsened(t *testing.T) {
 		}
 	}
 }
+
+// A clock that is set back by hours is not waited for, wherever in a round that is.
+func TestSetBackByHours(t *testing.T) {
+	for at := 80.0; at < 115; at += 3 {
+		lab, m := faulty(1, clocktest.Faults{JumpAtNs: at * ms, JumpNs: -3600e9})
+		count := &counter{machine: m, periodNs: 10, costNs: 60}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		r, err := lab.Counter(ctx, count.clock(), slowclock.Plan{Duration: 600 * time.Millisecond})
+		cancel()
+		if err != nil {
+			t.Fatalf("at %v ms: %v", at, err)
+		}
+		near(t, r)
+	}
+}
+
+// A clock whose tick is over before it can be read again has no edges to wait for.
+func TestNoSlowClock(t *testing.T) {
+	var now int64
+	fast, err := slowclock.NewClock(clock.New(clock.Clock{Name: "fast", UnitNs: 1}, func() int64 { now += 20; return now }), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := slowclock.Lab{Clock: fast, Event: func() { now += 1000 }, Dither: true}
+	plan := slowclock.Plan{Duration: time.Millisecond}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, trials := lab.Bernoulli(ctx, plan)
+	_, loops := lab.Classic(ctx, plan)
+	_, counted := lab.Counter(ctx, fast.Clock, plan)
+	for _, err := range []error{trials, loops, counted} {
+		if err == nil || !strings.Contains(err.Error(), "no slow clock") {
+			t.Errorf("%v", err)
+		}
+	}
+}

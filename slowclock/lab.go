@@ -2,6 +2,7 @@ package slowclock
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -57,6 +58,7 @@ type laboratory struct {
 	pauseEvery int64
 	pauseNs    float64
 	unlooked   int // trials since the context was looked at
+	skips      int // steps of several ticks since an edge
 }
 
 // open holds the thread and the collector until release is called.
@@ -93,8 +95,13 @@ func (l *laboratory) ended(ctx context.Context, ticked bool) bool {
 func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
 	for last := l.Clock.Read(); ; {
 		now := l.Clock.Read()
-		if l.Clock.ticks(now-last) == 1 {
+		ticks := l.Clock.ticks(now - last)
+		if ticks == 1 {
+			l.skips = 0
 			return now, nil
+		}
+		if err := l.passedBy(ticks); err != nil {
+			return now, err
 		}
 		ticked := now != last
 		last = now
@@ -102,6 +109,22 @@ func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
 			return now, ctx.Err()
 		}
 	}
+}
+
+// mostSkips is after how many steps of several ticks, and none of one, there are no
+// edges to wait for: preemption does not hide so many.
+const mostSkips = 10_000
+
+// passedBy is an error where the clock goes on by several ticks between two readings,
+// again and again, so that an edge would be waited for in vain.
+func (l *laboratory) passedBy(ticks int64) error {
+	if ticks > 1 {
+		l.skips++
+	}
+	if l.skips < mostSkips {
+		return nil
+	}
+	return fmt.Errorf("%s made %d steps of several ticks of %g ns and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, l.Clock.TickNs)
 }
 
 // perTick is how many of them are done between two edges of the clock: the most of a

@@ -111,8 +111,10 @@ func flagError(cmd *cobra.Command, err error) error {
 // valuesOf says what the flags of a type take; those of text are checked
 // where they are used.
 var valuesOf = map[string]string{
-	"uint64": "a whole number from 0 to 18446744073709551615",
-	"bool":   "true or false",
+	"uint64":   "a whole number from 0 to 18446744073709551615",
+	"bool":     "true or false",
+	"int":      "a whole number",
+	"duration": "a duration such as 1ms, 10us or 2s",
 }
 
 func subcommands(root *cobra.Command) []string {
