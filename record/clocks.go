@@ -19,6 +19,8 @@ type Ranking struct {
 	Clocks      []Clock       `json:"clocks"` // best first
 	Best        Best          `json:"best"`
 	Unavailable []Unavailable `json:"unavailable"`
+	// Runtimes are those whose timers were ranked beside this program's.
+	Runtimes []Runtime `json:"runtimes"`
 	// Counters are the counters whose rate was measured.
 	Counters []Counter `json:"counters"`
 }
@@ -80,6 +82,13 @@ type Unavailable struct {
 	Remedy *string `json:"remedy"`
 }
 
+// Runtime is a runtime whose timers a probe has read.
+type Runtime struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Warmup  string `json:"warmup"` // what it did before it was measured
+}
+
 // Counter is a counter's measured rate, and what others say of it.
 type Counter struct {
 	Name      string             `json:"name"`
@@ -97,12 +106,15 @@ func newCounter(c timermeter.CounterRate) Counter {
 
 // NewRanking puts what was measured into the form of a document.
 func NewRanking(local *timermeter.Local) Ranking {
-	r := Ranking{Clocks: []Clock{}, Unavailable: []Unavailable{}, Counters: []Counter{}}
+	r := Ranking{Clocks: []Clock{}, Unavailable: []Unavailable{}, Runtimes: []Runtime{}, Counters: []Counter{}}
 	for _, rating := range local.Ratings {
 		r.Clocks = append(r.Clocks, newClock(rating))
 	}
 	for _, u := range local.Unavailable {
 		r.Unavailable = append(r.Unavailable, newUnavailable(u))
+	}
+	for _, runtime := range local.Runtimes {
+		r.Runtimes = append(r.Runtimes, Runtime(runtime))
 	}
 	for _, c := range local.Counters {
 		r.Counters = append(r.Counters, newCounter(c))
@@ -153,11 +165,14 @@ const tied = 0.015
 // is taken, the first in [clock.Names], so that the advice does not change
 // with the weather.
 //
-// Wall intervals want a clock that nobody sets.
+// Wall intervals want a clock that nobody sets. Other runtimes' clocks are looked at
+// only where none of this program's was ranked: a program can't read those of another
+// runtime.
 func bestOf(clocks []Clock) Best {
+	own := slices.ContainsFunc(clocks, isOwn)
 	choose := func(fit func(Clock) bool) *string {
 		fits := slices.DeleteFunc(slices.Clone(clocks), func(c Clock) bool {
-			return c.Verdict == stats.Unusable || c.Quality == nil || *c.Quality == 0 || !fit(c)
+			return own && !isOwn(c) || c.Verdict == stats.Unusable || c.Quality == nil || *c.Quality == 0 || !fit(c)
 		})
 		return mostUsual(fits)
 	}
@@ -168,6 +183,9 @@ func bestOf(clocks []Clock) Best {
 		Counter:   choose(func(c Clock) bool { return c.Kind == clock.KindCounter }),
 	}
 }
+
+// isOwn tells the clocks that this program reads itself.
+func isOwn(c Clock) bool { return c.Runtime == "go" }
 
 // mostUsual is the name of the most usual clock among those tied with the
 // best.
@@ -180,9 +198,15 @@ func mostUsual(fits []Clock) *string {
 		best = max(best, *c.Quality)
 	}
 	names := clock.Names()
+	place := func(c Clock) int { // of other runtimes the best comes first
+		if i := slices.Index(names, c.Name); i >= 0 {
+			return i
+		}
+		return len(names)
+	}
 	var chosen *Clock
 	for i, c := range fits {
-		if *c.Quality > best-tied && (chosen == nil || slices.Index(names, c.Name) < slices.Index(names, chosen.Name)) {
+		if *c.Quality > best-tied && (chosen == nil || place(c) < place(*chosen)) {
 			chosen = &fits[i]
 		}
 	}

@@ -27,7 +27,23 @@ func Clocks(w io.Writer, d record.Clocks, s Style) {
 		reasons(w, d.Ranking, s)
 	}
 	unavailable(w, d.Ranking, s)
+	runtimes(w, d.Ranking, s)
 	caveats(w, d.Header, s)
+}
+
+// runtimes says which version of each runtime was measured, and how warm it was.
+func runtimes(w io.Writer, r record.Ranking, s Style) {
+	if len(r.Runtimes) == 0 {
+		return
+	}
+	fmt.Fprintln(w, s.bold("Runtimes"))
+	for _, runtime := range r.Runtimes {
+		fmt.Fprintf(w, "  %-10s %s\n", runtime.Name, runtime.Version)
+		if runtime.Warmup != "" {
+			fmt.Fprintf(w, "  %-10s %s\n", "", s.dim("warm-up: "+runtime.Warmup))
+		}
+	}
+	fmt.Fprintln(w)
 }
 
 // purposes are what a clock is chosen for, in the order in which they are
@@ -78,11 +94,11 @@ func rankingTable(w io.Writer, r record.Ranking, s Style) {
 	right := func(n int) table.ColumnConfig {
 		return table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight}
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{right(1), right(4), right(6), right(7), right(8), right(9)})
-	t.AppendHeader(table.Row{"quality", "clock", "kind", "accuracy", "±", "cost", "p99", "spread", "cycles of both", "verdict"})
+	t.SetColumnConfigs([]table.ColumnConfig{right(1), right(5), right(7), right(8), right(9), right(10), {Number: 2, Hidden: len(r.Runtimes) == 0}})
+	t.AppendHeader(table.Row{"quality", "runtime", "clock", "kind", "accuracy", "±", "cost", "p99", "spread", "cycles of both", "verdict"})
 	for _, c := range r.Clocks {
 		t.AppendRow(table.Row{
-			percent(c.Quality), c.Name, c.Kind, accuracy(c.Accuracy), interval(c.Accuracy),
+			percent(c.Quality), c.Runtime, strings.TrimPrefix(c.Name, c.Runtime+"/"), c.Kind, accuracy(c.Accuracy), interval(c.Accuracy),
 			ns(c.Cost.MedianNs), ns(c.Cost.P99Ns), spread(c.Spread), cycles(c.Cycles), s.verdict(c.Verdict),
 		})
 	}

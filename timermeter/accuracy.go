@@ -89,7 +89,7 @@ func (s *Sampler) Sample(ctx context.Context) {
 // between two chains is nothing.
 func (s *Sampler) chainLength() int {
 	if !s.coarse {
-		return leastChain
+		return max(leastChain, s.subject.LeastChain)
 	}
 	return min(mostChain, max(leastChain, coarseRounds/s.work))
 }

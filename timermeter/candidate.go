@@ -11,9 +11,9 @@ import (
 // common.
 type Surroundings struct {
 	// Timer frames calls that are to be timed: the finest clock there is, and
-	// the length of its tick.
-	Timer       *clock.Clock
-	TimerUnitNs float64
+	// what it is as a reference.
+	Timer     *clock.Clock
+	Reference Reference
 	// Time is the reference for rates; a clock is never its own, so that
 	// Second stands in for it.
 	Time, Second Timekeeper
@@ -36,8 +36,9 @@ func FromClock(c *clock.Clock, unitNs, unitError float64, s Surroundings) Candid
 		Clock: *c,
 		Subject: Subject{
 			UnitNs: unitNs, UnitError: unitError,
-			Chain: c.Chain,
-			Calls: func(batch int, durations []int64) { calls(c, s.Timer, batch, durations) },
+			Chain:     c.Chain,
+			Calls:     func(batch int, durations []int64) { calls(c, s.Timer, batch, durations) },
+			Reference: s.Reference,
 		},
 	}
 	if !countsEvents(c) {

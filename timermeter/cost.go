@@ -66,15 +66,15 @@ type Reference struct {
 	AccuracyNs float64
 }
 
-// NewCostSampler returns a sampler for a subject of that accuracy, timed by the
+// NewCostSampler returns a sampler for a subject of that accuracy, timed by its
 // reference where it can't time itself.
-func NewCostSampler(s Subject, accuracyNs float64, ref Reference) *CostSampler {
+func NewCostSampler(s Subject, accuracyNs float64) *CostSampler {
 	c := &CostSampler{subject: s, accuracyNs: accuracyNs}
 	own := meter{grainNs: accuracyNs, chunk: c.fromChain}
 	costNs := stats.Median(own.chunk(mostBatch).means)
 	c.meter = own
 	if costNs < accuracyNs && s.Calls != nil {
-		c.meter = meter{grainNs: ref.AccuracyNs, chunk: func(batch int) chunk { return c.fromCalls(batch, ref.UnitNs) }}
+		c.meter = meter{grainNs: s.Reference.AccuracyNs, chunk: c.fromCalls}
 		costNs = stats.Median(c.meter.chunk(mostBatch).means)
 	}
 	c.batch = batchFor(costNs, c.meter.grainNs)
@@ -92,6 +92,9 @@ func batchFor(costNs, grainNs float64) int {
 
 // Chunk times one more chunk of calls.
 func (c *CostSampler) Chunk() { c.chunks = append(c.chunks, c.meter.chunk(c.batch)) }
+
+// dropChunk takes the last chunk back.
+func (c *CostSampler) dropChunk() { c.chunks = c.chunks[:len(c.chunks)-1] }
 
 // Chunks is how many chunks were taken.
 func (c *CostSampler) Chunks() int { return len(c.chunks) }
@@ -111,7 +114,8 @@ func (c *CostSampler) fromChain(batch int) chunk {
 }
 
 // fromCalls times calls by the reference.
-func (c *CostSampler) fromCalls(batch int, unitNs float64) chunk {
+func (c *CostSampler) fromCalls(batch int) chunk {
+	unitNs := c.subject.Reference.UnitNs
 	empty := make([]int64, callsPerChunk/4)
 	c.subject.Calls(0, empty)
 	frame := stats.Median(scaled(empty, unitNs))

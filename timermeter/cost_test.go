@@ -15,8 +15,11 @@ func counter(m *clocktest.Machine) *clocktest.Clock {
 
 // costOf times a simulated clock as a ranking would.
 func costOf(c, timer *clocktest.Clock, chunks int) Cost {
-	subject := Subject{UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer)}
-	s := NewCostSampler(subject, c.QuantumNs, Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs})
+	subject := Subject{
+		UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer),
+		Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
+	}
+	s := NewCostSampler(subject, c.QuantumNs)
 	for range chunks {
 		s.Chunk()
 	}

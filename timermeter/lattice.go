@@ -85,6 +85,9 @@ const (
 	fewestPoints = 48   // differences that a window must hold
 	mostPoints   = 1500 // readings that refine the quantum
 	summitsTried = 6    // of each window
+	// summitReach is how far, in steps of the spectrum, a summit may lie from its
+	// peak: where differences fill only a part of the window, peaks are broad.
+	summitReach = 4
 )
 
 // findLattice looks for the coarsest lattice that the readings lie on, from
@@ -148,7 +151,7 @@ func widestUnseen(s stats.Spectrum) float64 {
 func (r readings) refine(pool []float64, spec stats.Spectrum, f float64) *lattice {
 	widest := pool[len(pool)*95/100] - pool[0]
 	width := spec.Width
-	reach := spec.Step
+	reach := summitReach * spec.Step
 	for {
 		points := stats.Thinned(within(pool, spec.Centre, width), mostPoints)
 		f, _ = stats.Climb(func(f float64) float64 { return stats.Amplitude(points, f) }, f, reach, width)
@@ -180,7 +183,11 @@ func (r readings) extend(f, width float64) *lattice {
 		}
 		f, reach = g, 1/(4*extent)
 		if float64(len(values))/float64(len(blocks)) >= 16 || extent == total {
-			if l := fit(longest(blocks), f, r.unitSteps()); l != nil {
+			l := fit(longest(blocks), f, r.unitSteps())
+			if best != nil && best.blur == 0 && l != nil && l.blur > 0 {
+				break // it held for as long as best says, and its rate or phase changed then
+			}
+			if l != nil {
 				best = l
 			}
 		}

@@ -20,6 +20,7 @@ import (
 type Local struct {
 	Ratings     []Rating
 	Unavailable []*clock.Unavailable
+	Runtimes    []Runtime // the guests that came
 	Counters    []CounterRate
 	CoreHz      *stats.Estimate // nil where it could not be measured
 	Caveats     []string
@@ -35,15 +36,20 @@ type CounterRate struct {
 // Request says what of this process's clocks to rank.
 type Request struct {
 	Plan Plan
-	// Names of the clocks to rank; all where there are none.
+	// Names of this process's clocks to rank; all where there are none.
 	Names []string
+	// Guests are other runtimes to be ranked beside this process, or, with
+	// GuestsOnly, instead of it.
+	Guests     []Guest
+	GuestsOnly bool
 	// CPUs that the measuring thread keeps to; where it likes if there are none.
 	CPUs     []int
 	Seed     uint64
 	Progress func(share float64, doing string)
 }
 
-// RankLocal ranks the clocks that this process can read. The error is a
+// RankLocal ranks the clocks that this process can read, and those of its guests. A
+// guest that fails stands among what is unavailable. The error is a
 // [*clock.UnknownName] for a name that is none, and one of [machine] for CPUs
 // that can't be had; ctx's error comes with what was measured so far.
 func RankLocal(ctx context.Context, q Request) (*Local, error) {
@@ -105,7 +111,7 @@ func (l *local) open() error {
 	clocks, missing := clock.List()
 	l.opened = clocks
 	wanted := func(name string) bool {
-		return len(l.request.Names) == 0 || slices.Contains(l.request.Names, name)
+		return !l.request.GuestsOnly && (len(l.request.Names) == 0 || slices.Contains(l.request.Names, name))
 	}
 	for _, c := range clocks {
 		if wanted(c.Name) {
@@ -140,12 +146,14 @@ func (l *local) find(names ...string) *clock.Clock {
 
 // rank calibrates, and ranks.
 func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
-	l.request.Progress(0, "calibrating the counter")
+	progress := l.part(0, "")
+	progress(0, "calibrating the counter")
 	timer := l.find("monotonic-raw", "monotonic", "go-time-now")
 	s := Surroundings{
-		Timer: timer, TimerUnitNs: timer.UnitNs, CPUs: cpus,
+		Timer: timer, CPUs: cpus,
 		Time: Timekeeper{timer, timer.UnitNs}, Second: Timekeeper{l.find("go-time-now"), 1},
 	}
+	timerUnitNs := timer.UnitNs
 	coreHz := math.NaN()
 	rate, counter := l.calibrate(ctx)
 	if ctx.Err() != nil {
@@ -154,18 +162,22 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	var perTick, off float64
 	if counter != nil {
 		perTick, off = 1e9/rate.Hz.Value, rate.Hz.RelativeHalfWidth()
-		s.Timer, s.TimerUnitNs, s.Second = counter, perTick, Timekeeper{counter, perTick}
+		s.Timer, timerUnitNs, s.Second = counter, perTick, Timekeeper{counter, perTick}
 		coreHz = l.measureCore(counter, rate)
 	} else {
 		l.caveat("the core's rate is not known, and so no quality: no counter can be read to time the core with")
 	}
-	var err error
-	l.result.Ratings, err = Rank(ctx, l.candidates(s, perTick, off), l.request.Plan, Bench{
-		NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz,
-		Reference: l.reference(ctx, s), Tidy: runtime.GC, Progress: l.request.Progress,
-	})
-	l.sayUnjudged(ctx, len(cpus) > 1)
-	return l.result, err
+	s.Reference = l.reference(ctx, s.Timer, timerUnitNs)
+	b := Bench{NowNs: l.nowNs, Wait: time.Sleep, Rand: l.rng, CoreHz: coreHz, Tidy: runtime.GC, Progress: progress}
+	if !l.request.GuestsOnly {
+		var err error
+		l.result.Ratings, err = Rank(ctx, l.candidates(s, perTick, off), l.request.Plan, b)
+		l.sayUnjudged(ctx, l.result.Ratings, len(cpus) > 1, nil)
+		if err != nil {
+			return l.result, err
+		}
+	}
+	return l.result, l.receive(ctx, s, b)
 }
 
 // candidates are the clocks to be ranked. A tick of the processor's counter is
@@ -192,14 +204,14 @@ func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 
 // sayUnjudged says of which clocks it is not known whether they keep their rate
 // and agree between threads, and why; handedOver tells that threads were to hand
-// readings over.
-func (l *local) sayUnjudged(ctx context.Context, handedOver bool) {
+// readings over, and failed of which clocks they could not.
+func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bool, failed map[string]error) {
 	if ctx.Err() != nil {
 		l.caveat("what was not reached before the interruption is not known")
 		return
 	}
 	var ofProcess, coarse, notHanded []string
-	for _, r := range l.result.Ratings {
+	for _, r := range ratings {
 		if r.ThreadSafe == nil && handedOver {
 			notHanded = append(notHanded, r.Clock.Name)
 		}
@@ -211,9 +223,7 @@ func (l *local) sayUnjudged(ctx context.Context, handedOver bool) {
 			coarse = append(coarse, r.Clock.Name)
 		}
 	}
-	if len(notHanded) > 0 {
-		l.caveat("thread safety is not known of %s: the machine was too busy for threads to hand over more than a few readings", strings.Join(notHanded, ", "))
-	}
+	l.sayNotHanded(notHanded, failed)
 	if len(ofProcess) > 0 {
 		l.caveat("stability is not known of %s: how fast a process's CPU time passes is up to the scheduler", strings.Join(ofProcess, ", "))
 	}
@@ -259,14 +269,14 @@ func (l *local) measureCore(counter *clock.Clock, rate clock.Rate) float64 {
 }
 
 // reference is the timer with its accuracy, found as any clock's.
-func (l *local) reference(ctx context.Context, s Surroundings) Reference {
-	sampler := NewSampler(Subject{UnitNs: s.TimerUnitNs, Chain: s.Timer.Chain}, l.nowNs, QuickPlan.Patience, l.rng)
+func (l *local) reference(ctx context.Context, timer *clock.Clock, unitNs float64) Reference {
+	sampler := NewSampler(Subject{UnitNs: unitNs, Chain: timer.Chain}, l.nowNs, QuickPlan.Patience, l.rng)
 	sampler.Sample(ctx)
-	accuracy := sampler.Accuracy().Units.Value * s.TimerUnitNs
+	accuracy := sampler.Accuracy().Units.Value * unitNs
 	if math.IsNaN(accuracy) {
-		accuracy = s.TimerUnitNs
+		accuracy = unitNs
 	}
-	return Reference{UnitNs: s.TimerUnitNs, AccuracyNs: accuracy}
+	return Reference{UnitNs: unitNs, AccuracyNs: accuracy}
 }
 
 // eventNs is what one event of a counter without a rate of its own takes on

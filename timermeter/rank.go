@@ -24,6 +24,10 @@ type Candidate struct {
 	// HandOver lets threads on different CPUs read the clock in turn, n times
 	// altogether or somewhat more. Nil where that can't be had.
 	HandOver func(ctx context.Context, n int) ([]check.Handed, error)
+	// Err says why the clock can no longer be read, after which its readings are made
+	// up. The clock then has no rating, unless the ranking was interrupted. Nil where
+	// that can't be.
+	Err func() error
 }
 
 // Pair is a reading of a clock, in units, and the time of a reference just
@@ -88,8 +92,6 @@ type Bench struct {
 	NowNs func() float64
 	// Wait lets the thread rest between two looks at a slow clock.
 	Wait func(time.Duration)
-	// Reference times the calls of clocks that can't time themselves.
-	Reference Reference
 	// CoreHz is the rate of the core, NaN where it is not known.
 	CoreHz float64
 	Rand   *rand.Rand
@@ -116,7 +118,7 @@ const (
 
 // Rank measures all candidates and returns their ratings, best quality first.
 // Where ctx ends it early, it returns what was measured so far with ctx's
-// error: clocks that were not reached are left out.
+// error: clocks that were not reached are left out, and so are those that failed.
 //
 // The clocks are measured in turns, so that a disturbance meets all of them
 // and no one alone.
@@ -133,11 +135,14 @@ func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Ra
 	}
 	var ratings []Rating
 	for _, s := range r.subjects {
-		if s.cost == nil {
+		if s.cost == nil || s.failed() && ctx.Err() == nil {
 			continue
 		}
 		if s.cost.Chunks() == 0 {
-			s.cost.Chunk() // where the interruption came before the first
+			s.chunk() // where the interruption came before the first
+		}
+		if s.cost.Chunks() == 0 {
+			continue
 		}
 		rating := s.rating(b.CoreHz)
 		if ctx.Err() != nil {
@@ -170,6 +175,9 @@ type subject struct {
 	last     []int64         // the last of them, empty before the first
 	threads  check.BackSteps // among readings that threads handed over
 }
+
+// failed tells that the clock could not be read to the end.
+func (s *subject) failed() bool { return s.Err != nil && s.Err() != nil }
 
 // newSubject prepares a candidate to be measured. All its readings are looked
 // through for steps back.
@@ -216,7 +224,7 @@ func (r *ranking) accuracies(ctx context.Context) {
 			s.slow = s.accuracy.Changes < slowChanges
 			r.bench.Tidy()
 		}
-		s.cost = NewCostSampler(s.Subject, s.accuracySoFarNs(r.plan.Patience), r.bench.Reference)
+		s.cost = NewCostSampler(s.Subject, s.accuracySoFarNs(r.plan.Patience))
 		r.look()
 	}
 }
@@ -257,9 +265,17 @@ func (r *ranking) rounds(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			s.cost.Chunk()
+			s.chunk()
 		}
 		r.look()
+	}
+}
+
+// chunk times one more chunk of calls, if the clock can be read.
+func (s *subject) chunk() {
+	s.cost.Chunk()
+	if s.failed() {
+		s.cost.dropChunk()
 	}
 }
 
@@ -273,6 +289,9 @@ func (s *subject) pair() {
 		if p := s.Pair(); p.AfterNs-p.BeforeNs < best.AfterNs-best.BeforeNs {
 			best = p
 		}
+	}
+	if s.failed() {
+		return
 	}
 	s.note([]int64{best.Ticks})
 	s.pairs = append(s.pairs, best)

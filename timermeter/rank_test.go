@@ -20,8 +20,11 @@ import (
 // reference on the same machine.
 func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidate {
 	return Candidate{
-		Clock:   clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine},
-		Subject: Subject{UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer)},
+		Clock: clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine},
+		Subject: Subject{
+			UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer),
+			Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
+		},
 		Pair: func() Pair {
 			before := float64(timer.Read()) * timer.UnitNs
 			ticks := c.Read()
@@ -42,13 +45,12 @@ func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidat
 // bench is where simulated clocks are ranked: a core of 3 GHz.
 func bench(m *clocktest.Machine, timer *clocktest.Clock, seed uint64) Bench {
 	return Bench{
-		NowNs:     m.NowNs,
-		Wait:      func(d time.Duration) { m.Idle(float64(d)) },
-		Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
-		CoreHz:    3e9,
-		Rand:      rand.New(rand.NewPCG(seed, 4)),
-		Tidy:      func() {},
-		Progress:  func(float64, string) {},
+		NowNs:    m.NowNs,
+		Wait:     func(d time.Duration) { m.Idle(float64(d)) },
+		CoreHz:   3e9,
+		Rand:     rand.New(rand.NewPCG(seed, 4)),
+		Tidy:     func() {},
+		Progress: func(float64, string) {},
 	}
 }
 

@@ -23,7 +23,9 @@ func (s *subject) rating(coreHz float64) Rating {
 	}
 	r.Accuracy.Lo *= 1 - s.Subject.UnitError
 	r.Accuracy.Hi *= 1 + s.Subject.UnitError
-	r.Clock.UnitNs = s.Subject.UnitNs
+	if r.Clock.UnitNs == 0 {
+		r.Clock.UnitNs = s.Subject.UnitNs
+	}
 	cyclesPerNs := coreHz / 1e9
 	r.AccuracyCycles = math.Max(1, r.Accuracy.Value*cyclesPerNs)
 	r.CostCycles = math.Max(1, r.Cost.MedianNs*cyclesPerNs)

@@ -16,7 +16,11 @@ type Subject struct {
 	// Chain fills ticks with consecutive readings, work rounds of a busy loop
 	// before each.
 	Chain func(work int, ticks []int64)
+	// LeastChain is how many readings are worth a chain, where a chain takes long
+	// beside its readings; 0 leaves it to the sampler.
+	LeastChain int
 	// Calls fills durations with what batch consecutive calls take, in units
-	// of a reference clock; batch 0 is the empty frame.
-	Calls func(batch int, durations []int64)
+	// of Reference; batch 0 is the empty frame. Nil where nothing can time them.
+	Calls     func(batch int, durations []int64)
+	Reference Reference
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"chronoscope/clock"
+	"chronoscope/internal/probe"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/report"
@@ -19,12 +21,12 @@ import (
 
 // newClocks is the command that ranks clocks.
 func newClocks(f *flags, s Streams) *cobra.Command {
-	sortBy := "quality"
+	sortBy, choice := "quality", clockChoice{}
 	cmd := &cobra.Command{
 		Use:   "clocks [NAME ...]",
 		Short: "Rank the clocks of this machine: accuracy, cost, spread, quality",
 		Long: `Measures every clock that a program can read on this machine, or those named,
-and ranks them.
+and ranks them; with --runtime also what programs in other languages can read.
 
   accuracy  the distance between two values that the clock can show, found from
             its readings and not from its unit, and how far that may be off
@@ -33,22 +35,41 @@ and ranks them.
   quality   accuracy^-0.1 x cost^-0.1 x spread^0.5, both in cycles of the core
             (Kuperberg, Krogmann, Reussner: Metric-based Selection of Timer
             Methods, ICPE 2011); 0 for a clock that steps back, changes its
-            rate, or disagrees between threads`,
+            rate, or disagrees between threads
+
+The timers of C, Java, .NET, Python and Node are read by small programs in these
+languages, which come with this one; any other program that follows
+docs/probe-protocol.md can be given with --probe.`,
 		Example: `  chronoscope clocks                           every clock, best first
   chronoscope clocks monotonic tsc --thorough  two of them, more precisely
   chronoscope clocks --sort cost               the cheapest first
-  chronoscope clocks --format csv -o clocks.csv`,
+  chronoscope clocks --format csv -o clocks.csv
+  chronoscope clocks --runtime all             other languages' timers beside them
+  chronoscope clocks java/System.nanoTime monotonic
+  chronoscope clocks --probe 'perl probe.pl'   the timers that a program offers
+  chronoscope clocks --set kuperberg2011       Tables 1 and 2 of the paper, on this machine`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return rankClocks(cmd.Context(), f, s, names, sortBy)
+			choice.names = names
+			return rankClocks(cmd.Context(), f, s, choice, sortBy)
 		},
 	}
+	cmd.Flags().StringSliceVar(&choice.runtimes, "runtime", nil, "whose clocks, a `list`: all, "+strings.Join(append([]string{ownRuntime}, probe.Runtimes()...), ", ")+" (default "+ownRuntime+")")
+	cmd.Flags().StringArrayVar(&choice.probes, "probe", nil, "rank the timers of this `program` too; see docs/probe-protocol.md (may be repeated)")
+	cmd.Flags().StringVar(&choice.set, "set", "", "rank a published `set` of timers: "+report.Kuperberg2011)
 	cmd.Flags().StringVar(&sortBy, "sort", sortBy, "order: quality, accuracy or cost")
 	return cmd
 }
 
 // rankClocks measures, and writes the ranking.
-func rankClocks(ctx context.Context, f *flags, s Streams, names []string, sortBy string) error {
+func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, sortBy string) error {
 	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if choice, err = choice.check(); err != nil {
+		return err
+	}
+	request, err := choice.request(timermeter.Request{})
 	if err != nil {
 		return err
 	}
@@ -56,14 +77,14 @@ func rankClocks(ctx context.Context, f *flags, s Streams, names []string, sortBy
 		return usagef("--sort: %v", err)
 	}
 	header := record.NewHeader("clocks", machine.Identify(), set.seed)
-	local, err := measureClocks(ctx, set, s, &header, names)
+	local, err := measureRequest(ctx, set, s, &header, request)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		return err
 	}
 	d := record.Clocks{Header: header, Ranking: record.NewRanking(local)}
 	report.SortBy(d.Clocks, sortBy)
 	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
-		return writeClocks(w, set.format, d, style)
+		return writeClocks(w, set.format, d, style, choice.set)
 	}); written != nil {
 		return written
 	}
@@ -73,24 +94,32 @@ func rankClocks(ctx context.Context, f *flags, s Streams, names []string, sortBy
 	return set.met(verdicts(d.Clocks))
 }
 
-func writeClocks(w io.Writer, format report.Format, d record.Clocks, style report.Style) error {
+func writeClocks(w io.Writer, format report.Format, d record.Clocks, style report.Style, published string) error {
 	switch format {
 	case report.JSON:
 		return report.WriteJSON(w, d)
 	case report.CSV:
 		return report.ClocksCSV(w, d)
 	}
+	if published == report.Kuperberg2011 {
+		report.KuperbergClocks(w, d, style)
+		return nil
+	}
 	report.Clocks(w, d, style)
 	return nil
 }
 
-// measureClocks ranks the clocks and completes the header. With
+// measureClocks ranks this program's clocks and completes the header. With
 // errInterrupted comes what was measured so far.
 func measureClocks(ctx context.Context, set settings, s Streams, header *record.Header, names []string) (*timermeter.Local, error) {
+	return measureRequest(ctx, set, s, header, timermeter.Request{Names: names})
+}
+
+// measureRequest ranks the clocks that are asked for, as measureClocks does.
+func measureRequest(ctx context.Context, set settings, s Streams, header *record.Header, request timermeter.Request) (*timermeter.Local, error) {
 	bar := newProgress(s.Err)
-	local, err := timermeter.RankLocal(ctx, timermeter.Request{
-		Plan: set.plan, Names: names, CPUs: set.cpus, Seed: set.seed, Progress: bar.show,
-	})
+	request.Plan, request.CPUs, request.Seed, request.Progress = set.plan, set.cpus, set.seed, bar.show
+	local, err := timermeter.RankLocal(ctx, request)
 	bar.end()
 	var unknown *clock.UnknownName
 	var unbound *machine.AffinityError

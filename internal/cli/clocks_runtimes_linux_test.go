@@ -1,0 +1,62 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os/exec"
+	"testing"
+
+	"chronoscope/record"
+	"chronoscope/timermeter"
+)
+
+// simulatedTimer is a timer of the probe that simulates them, with its truth.
+type simulatedTimer struct {
+	name                      string
+	unitNs, quantumNs, costNs float64
+	digits                    int
+}
+
+// Timers of any quantum and cost behind the protocol are ranked within 1 % of the
+// truth: those that are finer than their cost, which time themselves, and those that are
+// coarser, which another one times; in whole units and in fractions of one.
+func TestSimulatedProbe(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	timers := []simulatedTimer{
+		{"reference", 1, 0.5, 20, 1}, {"fine", 1, 0.4, 25, 3}, {"ten", 1, 10, 25, 0}, {"third", 1, 41.6667, 300, 0},
+		{"slow", 1, 10, 3000, 0}, {"micro", 1000, 1000, 40, 0}, {"coarse", 1, 4e6, 25, 0}, {"millis", 1e6, 15e6, 7, 3},
+	}
+	command := python + " ../probe/testdata/simulated.py"
+	for _, s := range timers {
+		command += fmt.Sprintf(" %s:%g:%g:%g:%d", s.name, s.unitNs, s.quantumNs, s.costNs, s.digits)
+	}
+	var d record.Clocks
+	if err := json.Unmarshal(output(t, "clocks", "--format", "json", "--probe", command, "go-time-now"), &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Runtimes) != 1 || d.Runtimes[0].Name != "simulated" || d.Runtimes[0].Version != "1" {
+		t.Errorf("runtimes %+v", d.Runtimes)
+	}
+	for _, s := range timers {
+		c, err := rated(d, "simulated/"+s.name)
+		if err != nil {
+			t.Error(err, d.Unavailable)
+			continue
+		}
+		if off := c.Accuracy.Value/s.quantumNs - 1; math.Abs(off) > 0.01 {
+			t.Errorf("%s: accuracy %g ns, want %g", s.name, c.Accuracy.Value, s.quantumNs)
+		}
+		if d.Machine.CoreHz == nil || c.Quality == nil || *c.Quality == 0 {
+			continue // without the core's rate, or where the machine held the clocks back
+		}
+		cycles := *d.Machine.CoreHz / 1e9
+		want := timermeter.Quality(s.quantumNs*cycles, s.costNs*cycles, *c.Spread)
+		if math.Abs(*c.Quality/want-1) > 0.01 {
+			t.Errorf("%s: quality %.4f, want %.4f, with a cost of %g ns", s.name, *c.Quality, want, *c.Cost.MedianNs)
+		}
+	}
+}

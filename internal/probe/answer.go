@@ -1,0 +1,61 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MostValues is how many values, or pairs of them, one command may ask for.
+const MostValues = 100_000
+
+// parseAnswer reads so many words, each of perWord values with commas between them,
+// into one list.
+func parseAnswer(answer string, words, perWord int) ([]value, error) {
+	fields := strings.Fields(answer)
+	if len(fields) != words {
+		return nil, fmt.Errorf("it has %d values instead of %d", len(fields), words)
+	}
+	values := make([]value, 0, words*perWord)
+	for i, word := range fields {
+		parts := strings.Split(word, ",")
+		if len(parts) != perWord {
+			return nil, fmt.Errorf("value %d is %q: %d numbers are to stand there, with commas between", i+1, excerpt(word), perWord)
+		}
+		for _, part := range parts {
+			v, err := parseValue(part)
+			if err != nil {
+				return nil, fmt.Errorf("value %d: %w", i+1, err)
+			}
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}
+
+// thread is the number of one of so many threads.
+func thread(v value, threads int) (int64, error) {
+	if v.fraction != 0 || v.whole < 0 || v.whole >= int64(threads) {
+		return 0, fmt.Errorf("there is no thread %v among %d, which count from 0", float64(v.whole)+v.fraction, threads)
+	}
+	return v.whole, nil
+}
+
+// excerpt is enough of a text to know it by, in one line that does no harm to a
+// terminal.
+func excerpt(text string) string {
+	const most = 60
+	shown := text
+	if len(shown) > most {
+		shown = shown[:most]
+	}
+	shown = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(shown, "?"))
+	if len(text) > most {
+		shown += " ..."
+	}
+	return shown
+}

@@ -1,0 +1,126 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"chronoscope/clock"
+)
+
+// Hello is how a probe introduces itself.
+type Hello struct {
+	Protocol int `json:"protocol"`
+	// Runtime names what reads the timers, such as "java", and Version which one it is.
+	Runtime string `json:"runtime"`
+	Version string `json:"version"`
+	// Warmup says what was done before hello was answered, so that a compiler at
+	// run time has done its work. It may be empty.
+	Warmup string        `json:"warmup"`
+	Timers []Description `json:"timers"`
+}
+
+// Description is what a probe says of one of its timers.
+type Description struct {
+	// Name is what the timer is called in commands.
+	Name string     `json:"name"`
+	Kind clock.Kind `json:"kind"`
+	// UnitNs is the length of one unit of a reading, in nanoseconds.
+	UnitNs float64 `json:"unit_ns"`
+	// API is how the timer is read, in the words of its runtime; its name where it is
+	// left out.
+	API string `json:"api"`
+	// Scope is whose readings may be compared. Left out, it is the process for CPU
+	// time and the machine for anything else.
+	Scope clock.Scope `json:"scope"`
+	// Calendar and Settable are as those of [clock.Clock].
+	Calendar bool `json:"calendar"`
+	Settable bool `json:"settable"`
+}
+
+// Bounds of a hello.
+const (
+	protocolVersion = 1
+	mostTimers      = 64
+	longestName     = 64
+	longestText     = 200
+	leastUnitNs     = 1e-6
+	mostUnitNs      = 1e12
+	nobody          = "none" // stands for no timer in the command cost
+)
+
+// parseHello reads an answer to hello and completes it, or says what is wrong.
+func parseHello(answer string) (Hello, error) {
+	var h Hello
+	if err := json.Unmarshal([]byte(answer), &h); err != nil {
+		return Hello{}, fmt.Errorf("it is no JSON object as the protocol has it: %w", err)
+	}
+	switch {
+	case h.Protocol != protocolVersion:
+		return Hello{}, fmt.Errorf("it speaks protocol %d, and this program speaks %d", h.Protocol, protocolVersion)
+	case !isName(h.Runtime) || strings.Contains(h.Runtime, "/"):
+		return Hello{}, fmt.Errorf("%q is no name of a runtime", h.Runtime)
+	case !isText(h.Version) || !isText(h.Warmup):
+		return Hello{}, fmt.Errorf("version and warmup are at most %d printable characters", longestText)
+	case len(h.Timers) == 0:
+		return Hello{}, fmt.Errorf("it offers no timers")
+	case len(h.Timers) > mostTimers:
+		return Hello{}, fmt.Errorf("it offers %d timers, and %d are the most", len(h.Timers), mostTimers)
+	}
+	seen := map[string]bool{nobody: true}
+	for i := range h.Timers {
+		if err := h.Timers[i].complete(); err != nil {
+			return Hello{}, err
+		}
+		if name := h.Timers[i].Name; seen[name] {
+			return Hello{}, fmt.Errorf("the name %q is taken", name)
+		}
+		seen[h.Timers[i].Name] = true
+	}
+	return h, nil
+}
+
+// complete fills in what was left out, or says what is wrong.
+func (d *Description) complete() error {
+	if !isName(d.Name) {
+		return fmt.Errorf("%q is no name of a timer: 1 to %d printable ASCII characters without blanks", d.Name, longestName)
+	}
+	switch d.Kind {
+	case clock.KindWall, clock.KindCPU, clock.KindCounter:
+	default:
+		return fmt.Errorf("%s is of kind %q: use wall, cpu or counter", d.Name, d.Kind)
+	}
+	if math.IsNaN(d.UnitNs) || d.UnitNs < leastUnitNs || d.UnitNs > mostUnitNs {
+		return fmt.Errorf("the unit of %s is %g ns: it has to lie between %g and %g", d.Name, d.UnitNs, leastUnitNs, mostUnitNs)
+	}
+	if d.API == "" {
+		d.API = d.Name
+	}
+	if !isText(d.API) {
+		return fmt.Errorf("the api of %s is at most %d printable characters", d.Name, longestText)
+	}
+	switch d.Scope {
+	case "":
+		d.Scope = clock.ScopeMachine
+		if d.Kind == clock.KindCPU {
+			d.Scope = clock.ScopeProcess
+		}
+	case clock.ScopeMachine, clock.ScopeProcess, clock.ScopeThread:
+	default:
+		return fmt.Errorf("the scope of %s is %q: use machine, process or thread", d.Name, d.Scope)
+	}
+	return nil
+}
+
+// isName tells what can stand as one word of a command.
+func isName(s string) bool {
+	outside := func(r rune) bool { return r <= ' ' || r > '~' }
+	return s != "" && len(s) <= longestName && strings.IndexFunc(s, outside) < 0
+}
+
+// isText tells what can be shown.
+func isText(s string) bool {
+	hidden := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }
+	return len(s) <= longestText && strings.IndexFunc(s, hidden) < 0
+}

@@ -1,0 +1,224 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits are how long a probe may take.
+type Limits struct {
+	Hello  time.Duration // to start, to warm up and to introduce itself
+	Answer time.Duration // for any other answer
+	Quit   time.Duration // to end when it is told to
+}
+
+// DefaultLimits are those of the documented protocol.
+var DefaultLimits = Limits{Hello: 15 * time.Second, Answer: 10 * time.Second, Quit: time.Second}
+
+// Error says what was wrong with a probe's answer, or why there was none.
+type Error struct {
+	Probe   string // how the probe was started
+	Asked   string // the command that it was to answer
+	Answer  string // the beginning of what it answered; empty where it said nothing
+	Problem string
+	// Over tells that nothing more can be asked; where it is false the question alone
+	// has failed.
+	Over bool
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("probe %q, asked %q: ", e.Probe, e.Asked)
+	if e.Answer != "" {
+		text += fmt.Sprintf("it answered %q: ", e.Answer)
+	}
+	return text + e.Problem
+}
+
+// errorAnswer is the first word of an answer that says why there is none, and
+// unsupported is the one to a question that a probe leaves out.
+const (
+	errorAnswer = "error"
+	unsupported = "unsupported"
+)
+
+// ErrUnsupported says that the probe leaves this question out.
+var ErrUnsupported = errors.New("the probe does not support it")
+
+// session is a running probe.
+type session struct {
+	name    string
+	command *exec.Cmd
+	in      io.WriteCloser
+	pipe    io.ReadCloser
+	out     *bufio.Reader
+	errors  *tail
+	limits  Limits
+
+	mutex  sync.Mutex
+	hungUp bool
+	over   *Error // why nothing more can be asked; nil while the probe runs
+}
+
+// start starts a program in a process group of its own.
+func start(args []string, limits Limits) (*session, error) {
+	s := &session{name: strings.Join(args, " "), command: exec.Command(args[0], args[1:]...), errors: &tail{}, limits: limits}
+	s.command.Stderr = s.errors
+	s.command.WaitDelay = limits.Quit // for what it left behind with an end of its pipes
+	ownGroup(s.command)
+	var err error
+	if s.in, err = s.command.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("a pipe to the probe %q: %w", s.name, err)
+	}
+	if s.pipe, err = s.command.StdoutPipe(); err != nil {
+		return nil, fmt.Errorf("a pipe from the probe %q: %w", s.name, err)
+	}
+	s.out = bufio.NewReaderSize(s.pipe, 1<<16)
+	if err := s.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting the probe %q: %w: name a program that can be run, with its arguments", s.name, err)
+	}
+	return s, nil
+}
+
+// ask sends a command and returns the answer, of so many bytes at most. The error is
+// an [*Error], or ctx's, after which the probe is gone.
+func (s *session) ask(ctx context.Context, command string, most int, limit time.Duration) (string, error) {
+	if s.over != nil {
+		return "", s.over
+	}
+	lost := func(answer, format string, args ...any) (string, error) {
+		return "", s.lose(ctx, command, answer, fmt.Sprintf(format, args...))
+	}
+	if n := s.out.Buffered(); n > 0 {
+		early, _ := s.out.Peek(n)
+		return lost(strings.TrimSpace(string(early)), "it said that before it was asked; each command gets one line, and nothing else may stand on standard output")
+	}
+	late := time.AfterFunc(limit, s.hangUp)
+	defer late.Stop()
+	defer context.AfterFunc(ctx, s.hangUp)()
+	if _, err := io.WriteString(s.in, command+"\n"); err != nil {
+		return lost("", "it no longer reads commands: %v", err)
+	}
+	line, err := readLine(s.out, most)
+	switch {
+	case err == nil:
+	case errors.Is(err, errTooLong):
+		return lost(line, "the answer is longer than the %d bytes that can be right", most)
+	case !late.Stop():
+		return lost(line, "it was given up on after %v without a whole line", limit)
+	default:
+		return lost(line, "it ended before it had answered")
+	}
+	if word, reason, _ := strings.Cut(line, " "); word == errorAnswer {
+		return "", &Error{Probe: s.name, Asked: command, Problem: "it could not: " + excerpt(reason)}
+	}
+	if line == unsupported {
+		return "", ErrUnsupported
+	}
+	return line, nil
+}
+
+// lose ends the session over a command, and says why.
+func (s *session) lose(ctx context.Context, command, answer, problem string) error {
+	ended := s.stop()
+	s.over = &Error{Probe: s.name, Asked: command, Answer: excerpt(answer), Problem: "the measurement was interrupted", Over: true}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.over.Problem = fmt.Sprintf("%s (%s)", problem, ended)
+	if said := s.errors.last(); said != "" {
+		s.over.Problem += fmt.Sprintf("; its standard error ends with %q", said)
+	}
+	return s.over
+}
+
+// wrong is an answer that has come and can't be used.
+func (s *session) wrong(command, answer string, err error) error {
+	return &Error{Probe: s.name, Asked: command, Answer: excerpt(answer), Problem: err.Error()}
+}
+
+var errTooLong = errors.New("the line is too long")
+
+// readLine reads a line of so many bytes at most, without its end. With an error
+// comes what was read so far.
+func readLine(r *bufio.Reader, most int) (string, error) {
+	var line []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case len(line) > most+2:
+			return string(line[:most]), errTooLong
+		case err == nil:
+			return strings.TrimRight(string(line), "\r\n"), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return string(line), err
+		}
+	}
+}
+
+// hangUp ends the probe's whole process group at once, and the wait for an answer. As
+// long as the probe is not reaped its number is nobody else's, and so it's left alone
+// once it is.
+func (s *session) hangUp() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.hungUp {
+		s.hungUp = true
+		endGroup(s.command)
+		s.pipe.Close()
+	}
+}
+
+// stop ends whatever is left of the group, reaps the probe, and says how it ended.
+func (s *session) stop() string {
+	s.in.Close()
+	s.hangUp()
+	s.command.Wait()
+	return s.command.ProcessState.String()
+}
+
+// quit lets the probe end itself, and ends it where it does not.
+func (s *session) quit() {
+	if s.over != nil {
+		return
+	}
+	s.over = &Error{Probe: s.name, Problem: "it was told to quit", Over: true}
+	late := time.AfterFunc(s.limits.Quit, s.hangUp)
+	defer late.Stop()
+	io.WriteString(s.in, "quit\n")
+	s.in.Close()
+	io.Copy(io.Discard, io.LimitReader(s.out, 1<<20)) // until it closes its end
+	s.stop()
+}
+
+// tail keeps the end of what a probe writes to its standard error.
+type tail struct {
+	mutex sync.Mutex
+	bytes []byte
+}
+
+const tailBytes = 2048
+
+func (t *tail) Write(piece []byte) (int, error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.bytes = append(t.bytes, piece[max(0, len(piece)-tailBytes):]...)
+	t.bytes = append(t.bytes[:0], t.bytes[max(0, len(t.bytes)-tailBytes):]...)
+	return len(piece), nil
+}
+
+// last is the last line.
+func (t *tail) last() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	text := bytes.TrimSpace(t.bytes)
+	return excerpt(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+}

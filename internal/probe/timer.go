@@ -1,0 +1,203 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Probe is a running probe.
+type Probe struct {
+	Hello
+	// Timers are those that it offers, as its hello lists them.
+	Timers []*Timer
+	// Silent are timers of the hello that could not be read, and why.
+	Silent map[string]error
+
+	session *session
+	release func() // gives back what it was started from
+}
+
+// Timer is one timer of a probe. Its readings are whole ticks, each TickNs long,
+// counted from about its first reading.
+//
+// An error is an [*Error], [ErrUnsupported], or ctx's. After ctx's the probe is
+// gone, since an answer that comes late would be taken for the next one.
+type Timer struct {
+	Description
+	// TickNs is the unit of the readings, or a thousandth of a nanosecond and less
+	// where they have fractions of it.
+	TickNs float64
+
+	probe *Probe
+	scale scale
+}
+
+// Start starts a program as a probe: its path, or its name to be found in PATH, and
+// its arguments. It ends with [Probe.Close], or with ctx's end while it's asked.
+func Start(ctx context.Context, args []string, limits Limits) (*Probe, error) {
+	if len(args) == 0 {
+		return nil, fmt.Errorf("a probe needs a program to run: name one")
+	}
+	s, err := start(args, limits)
+	if err != nil {
+		return nil, err
+	}
+	p := &Probe{session: s, release: func() {}, Silent: map[string]error{}}
+	if err := p.introduce(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// mostHello is how long an answer to hello may be.
+const mostHello = 1 << 16
+
+// introduce asks who the probe is, and looks at each of its timers for the first
+// time.
+func (p *Probe) introduce(ctx context.Context) error {
+	answer, err := p.session.ask(ctx, "hello", mostHello, p.session.limits.Hello)
+	if err != nil {
+		return err
+	}
+	if p.Hello, err = parseHello(answer); err != nil {
+		return p.session.wrong("hello", answer, err)
+	}
+	for _, d := range p.Hello.Timers {
+		t := &Timer{Description: d, probe: p}
+		if err := t.look(ctx); err != nil {
+			p.Silent[d.Name] = err
+			continue
+		}
+		p.Timers = append(p.Timers, t)
+	}
+	return ctx.Err()
+}
+
+// A first look takes so many readings at a time, until some differ or it has taken too
+// long: whether readings have fractions shows only where they differ.
+const (
+	firstReadings = 64
+	firstLook     = 50 * time.Millisecond
+)
+
+// look sets the timer's scale by its first readings.
+func (t *Timer) look(ctx context.Context) error {
+	readings, err := t.values(ctx, firstReadings, 1, "reads %s %d", t.Name, firstReadings)
+	for started, work := time.Now(), 1; err == nil && !differ(readings) && time.Since(started) < firstLook; work *= 4 {
+		var more []value
+		more, err = t.values(ctx, firstReadings/2, 2, "pairs %s %d %d", t.Name, work, firstReadings/2)
+		readings = append(readings, more...)
+	}
+	if err != nil {
+		return err
+	}
+	t.scale = newScale(readings, t.UnitNs)
+	t.TickNs = t.scale.tickNs(t.UnitNs)
+	return nil
+}
+
+// timer is the one of that name.
+func (p *Probe) timer(name string) (*Timer, error) {
+	for _, t := range p.Timers {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("the probe %q has no timer %s that can be read", p.session.name, name)
+}
+
+func differ(readings []value) bool {
+	return slices.ContainsFunc(readings, func(v value) bool { return v != readings[0] })
+}
+
+// Close tells the probe to quit, and ends what is left of it and of all that it has
+// started.
+func (p *Probe) Close() {
+	p.session.quit()
+	p.release()
+}
+
+// Reads are n readings in a row.
+func (t *Timer) Reads(ctx context.Context, n int) ([]int64, error) {
+	return t.ask(ctx, n, []inTicks{t.scale.reading}, "reads %s %d", t.Name, n)
+}
+
+// Pairs are 2n readings: two around so many rounds of work, n times.
+func (t *Timer) Pairs(ctx context.Context, work, n int) ([]int64, error) {
+	return t.ask(ctx, n, []inTicks{t.scale.reading, t.scale.reading}, "pairs %s %d %d", t.Name, work, n)
+}
+
+// Durations are what batch calls of the timer take, n times, in ticks of the
+// reference, a timer of the same probe.
+func (t *Timer) Durations(ctx context.Context, reference string, batch, n int) ([]int64, error) {
+	by, err := t.probe.timer(reference)
+	if err != nil {
+		return nil, err
+	}
+	return t.ask(ctx, n, []inTicks{by.scale.duration}, "cost %s %s %d %d", t.Name, by.Name, batch, n)
+}
+
+// Frames are what the timer shows of a loop of batch rounds with no call in it;
+// batch 0 is two readings in a row.
+func (t *Timer) Frames(ctx context.Context, batch, n int) ([]int64, error) {
+	return t.ask(ctx, n, []inTicks{t.scale.duration}, "cost %s %s %d %d", nobody, t.Name, batch, n)
+}
+
+// HandOver lets threads read the timer in turn, each handing over to another, n times
+// in all: the number of the thread and its reading, n times, in the order in which
+// they were taken.
+func (t *Timer) HandOver(ctx context.Context, threads, n int) ([]int64, error) {
+	number := func(v value) (int64, error) { return thread(v, threads) }
+	return t.ask(ctx, n, []inTicks{number, t.scale.reading}, "threads %s %d %d", t.Name, threads, n)
+}
+
+// Sandwiches are durations around a workload, n times, each by the reference and then
+// by the timer, in their ticks. The workload is "sleep" for so many milliseconds, or
+// "compute" for so many rounds.
+func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amount, n int) ([]int64, error) {
+	by, err := t.probe.timer(reference)
+	if err != nil {
+		return nil, err
+	}
+	return t.ask(ctx, n, []inTicks{by.scale.duration, t.scale.duration},
+		"sandwich %s %s %s %d %d", by.Name, t.Name, workload, amount, n)
+}
+
+// inTicks turns a value into ticks.
+type inTicks func(value) (int64, error)
+
+// ask puts a question whose answer has n words, each of as many values as there are
+// ways to turn them into ticks.
+func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, args ...any) ([]int64, error) {
+	values, err := t.values(ctx, n, len(each), format, args...)
+	if err != nil {
+		return nil, err
+	}
+	ticks := make([]int64, len(values))
+	for i, v := range values {
+		if ticks[i], err = each[i%len(each)](v); err != nil {
+			return nil, t.probe.session.wrong(fmt.Sprintf(format, args...), "", err)
+		}
+	}
+	return ticks, nil
+}
+
+// values puts a question whose answer has n words.
+func (t *Timer) values(ctx context.Context, n, perWord int, format string, args ...any) ([]value, error) {
+	if n < 1 || n > MostValues {
+		return nil, fmt.Errorf("%d values of %s were to be asked for: from 1 to %d can be", n, t.Name, MostValues)
+	}
+	session, command := t.probe.session, fmt.Sprintf(format, args...)
+	answer, err := session.ask(ctx, command, n*perWord*(longestValue+1), session.limits.Answer)
+	if err != nil {
+		return nil, err
+	}
+	values, err := parseAnswer(answer, n, perWord)
+	if err != nil {
+		return nil, session.wrong(command, answer, err)
+	}
+	return values, nil
+}

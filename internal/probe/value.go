@@ -1,0 +1,118 @@
+package probe
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// value is a reading as a probe writes it, in units: whole ones, and the fraction of
+// one above them. A single floating-point number would not hold the nanoseconds
+// since 1970.
+type value struct {
+	whole    int64
+	fraction float64 // 0 to 1, 1 left out
+}
+
+// longestValue is as long as the number of the longest value may be.
+const longestValue = 48
+
+// parseValue reads a decimal number, with or without a fraction and an exponent.
+func parseValue(text string) (value, error) {
+	refused := func() (value, error) {
+		return value{}, fmt.Errorf("%q is no decimal number within range", excerpt(text))
+	}
+	if text == "" || len(text) > longestValue || strings.Trim(text, "0123456789+-.eE") != "" {
+		return refused()
+	}
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return value{whole: whole}, nil
+	}
+	digits, rest, _ := strings.Cut(text, ".")
+	if whole, err := strconv.ParseInt(digits, 10, 64); err == nil && !strings.HasPrefix(digits, "-") && isDigits(rest) {
+		if fraction, err := strconv.ParseFloat("0."+rest, 64); err == nil && fraction < 1 {
+			return value{whole, fraction}, nil
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if whole := math.Floor(x); err == nil && math.Abs(whole) < 1<<53 {
+		return value{int64(whole), x - whole}, nil
+	}
+	return refused()
+}
+
+// isDigits tells a plain fraction, whose every digit counts.
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// scale turns values of one timer into ticks: so many to a unit, counted from where
+// the first whole unit stood.
+type scale struct {
+	ticksPerUnit int64
+	base         int64 // units
+}
+
+// finestTickNs is the tick of a timer whose readings have fractions: far below what
+// any clock shows.
+const finestTickNs = 1e-3
+
+// newScale is the scale for readings such as these: the coarsest power of ten of which
+// all are multiples, and where there is none down to a thousandth of a nanosecond, that.
+func newScale(readings []value, unitNs float64) scale {
+	s := scale{ticksPerUnit: 1, base: readings[0].whole}
+	for !s.holds(readings) && s.tickNs(unitNs) > finestTickNs {
+		s.ticksPerUnit *= 10
+	}
+	return s
+}
+
+// rounding of floating-point numbers explains as much, as a share of a tick.
+const rounding = 0.01
+
+// holds tells whether the readings are whole ticks, and different ones where they
+// differ.
+func (s scale) holds(readings []value) bool {
+	seen := map[value]value{}
+	for _, r := range readings {
+		ticks := r.fraction * float64(s.ticksPerUnit)
+		if math.Abs(ticks-math.Round(ticks)) > rounding {
+			return false
+		}
+		rounded := value{r.whole, math.Round(ticks)}
+		if other, taken := seen[rounded]; taken && other != r {
+			return false
+		}
+		seen[rounded] = r
+	}
+	return true
+}
+
+// tickNs is the length of a tick.
+func (s scale) tickNs(unitNs float64) float64 { return unitNs / float64(s.ticksPerUnit) }
+
+// reading is a value in ticks since the base.
+func (s scale) reading(v value) (int64, error) {
+	units := v.whole - s.base
+	if overflown := (units < v.whole) != (s.base > 0); overflown && s.base != 0 || !s.fits(units) {
+		return 0, fmt.Errorf("%d lies too far from the first reading, %d", v.whole, s.base)
+	}
+	return s.ticks(units, v.fraction), nil
+}
+
+// duration is a value in ticks.
+func (s scale) duration(v value) (int64, error) {
+	if !s.fits(v.whole) {
+		return 0, fmt.Errorf("%d units are too many", v.whole)
+	}
+	return s.ticks(v.whole, v.fraction), nil
+}
+
+// fits leaves room, so that differences of readings fit as well.
+func (s scale) fits(units int64) bool {
+	most := (int64(1)<<61)/s.ticksPerUnit - 1
+	return -most <= units && units <= most
+}
+
+func (s scale) ticks(units int64, fraction float64) int64 {
+	return units*s.ticksPerUnit + int64(math.Round(fraction*float64(s.ticksPerUnit)))
+}

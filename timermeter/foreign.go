@@ -1,0 +1,202 @@
+package timermeter
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"chronoscope/clock"
+	"chronoscope/clock/check"
+	"chronoscope/stats"
+)
+
+// Foreign is a timer that another process reads. It's measured as any clock is, by
+// the same estimators: only its readings come as answers to questions.
+type Foreign struct {
+	Clock  clock.Clock // its description; its methods are not used
+	Name   string      // what its own process calls it
+	TickNs float64     // nanoseconds per tick of a reading
+	Ask    Questions
+}
+
+// Questions are what another process has to answer of a timer. Readings are in ticks
+// and follow one another in the order in which they were taken. Each fails with ctx's
+// error at its end; after any error of the first four the timer has no rating.
+type Questions interface {
+	// Reads are n readings in a row.
+	Reads(ctx context.Context, n int) ([]int64, error)
+	// Pairs are 2n readings, two around so many rounds of work, n times.
+	Pairs(ctx context.Context, work, n int) ([]int64, error)
+	// Durations are what batch calls take, n times, in ticks of the timer that its
+	// process calls by that name.
+	Durations(ctx context.Context, reference string, batch, n int) ([]int64, error)
+	// Frames are what this timer shows of the loop of Durations without the calls,
+	// n times; batch 0 is two readings in a row.
+	Frames(ctx context.Context, batch, n int) ([]int64, error)
+	// HandOver are n readings of threads that take turns: the thread's number, and
+	// its reading, n times.
+	HandOver(ctx context.Context, threads, n int) ([]int64, error)
+}
+
+// asked is a foreign timer in the middle of its measurement. The measurement runs in
+// functions that can't fail; so the first error stays here, and readings after it are
+// the last good one, over and over.
+type asked struct {
+	Foreign
+	ctx       context.Context
+	nowNs     func() float64
+	pause     func(upToNs float64) // for a random time
+	wayNs     float64              // what the quickest answer took
+	last      int64
+	err       error
+	handOver  error           // why threads could not hand over
+	reference *asked          // nil where nothing can time the calls
+	loops     map[int]float64 // what the loop of a batch takes, in ticks of the reference
+}
+
+func newAsked(ctx context.Context, f Foreign, nowNs func() float64, pause func(upToNs float64)) *asked {
+	return &asked{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1), loops: map[int]float64{}}
+}
+
+// A pause is up to so many times what the quickest answer took, and not longer than
+// longestPauseNs.
+const (
+	pausesOfWay    = 4
+	longestPauseNs = 2e6
+)
+
+// fill takes as many readings of an answer as there is room for.
+func (a *asked) fill(ticks []int64, question func() ([]int64, error)) {
+	var answer []int64
+	if a.err == nil {
+		answer, a.err = question()
+	}
+	if a.err == nil && len(answer) < len(ticks) {
+		a.err = errTooFew
+	}
+	if a.err == nil {
+		copy(ticks, answer)
+		a.last = ticks[len(ticks)-1]
+		return
+	}
+	for i := range ticks {
+		ticks[i] = a.last
+	}
+}
+
+var errTooFew = errors.New("it gave fewer readings than it was asked for")
+
+// chain fills ticks with consecutive readings. With work they are pairs, and the work
+// stands between the two of each. The way of an answer always takes about the same time,
+// and even steps between readings would lay a lattice of their own over the clock's: so
+// there is a random pause before each question.
+func (a *asked) chain(work int, ticks []int64) {
+	a.pause(math.Min(longestPauseNs, pausesOfWay*a.wayNs))
+	begin := a.nowNs()
+	defer func() { a.wayNs = math.Min(a.wayNs, a.nowNs()-begin) }()
+	if work == 0 {
+		a.reads(ticks)
+		return
+	}
+	a.fill(ticks, func() ([]int64, error) {
+		return a.Ask.Pairs(a.ctx, work, (len(ticks)+1)/2)
+	})
+}
+
+func (a *asked) reads(ticks []int64) {
+	a.fill(ticks, func() ([]int64, error) { return a.Ask.Reads(a.ctx, len(ticks)) })
+}
+
+// calls times calls by the reference, less what the loop takes in which they stand:
+// that is much where the runtime interprets its programs.
+func (a *asked) calls(batch int, durations []int64) {
+	if batch == 0 {
+		a.reference.fill(durations, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, 0, len(durations)) })
+		return
+	}
+	loop := int64(math.Round(a.loop(batch)))
+	a.fill(durations, func() ([]int64, error) {
+		return a.Ask.Durations(a.ctx, a.reference.Name, batch, len(durations))
+	})
+	for i := range durations {
+		durations[i] -= loop
+	}
+}
+
+// loopSamples tell what a loop takes.
+const loopSamples = 101
+
+// loop is what a loop of batch rounds takes, beyond the frame.
+func (a *asked) loop(batch int) float64 {
+	if known, ok := a.loops[batch]; ok {
+		return known
+	}
+	median := func(batch int) float64 {
+		frames := make([]int64, loopSamples)
+		a.reference.fill(frames, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, batch, loopSamples) })
+		return stats.Median(scaled(frames, 1))
+	}
+	a.loops[batch] = math.Max(0, median(batch)-median(0))
+	return a.loops[batch]
+}
+
+// handOverAtOnce is how many readings threads hand over in one answer; the time for
+// them may end in between.
+const handOverAtOnce = 256
+
+// handOvers are n readings that two threads took by turns, or as many as there is time
+// for. Each answer comes from threads of its own.
+func (a *asked) handOvers(limited context.Context, n int) ([]check.Handed, error) {
+	const threads = 2
+	var all []check.Handed
+	for turn := 0; len(all) < n && limited.Err() == nil; turn++ {
+		answer, err := a.Ask.HandOver(a.ctx, threads, handOverAtOnce)
+		if err != nil {
+			a.handOver = err
+			return nil, err
+		}
+		for i := 0; i+1 < len(answer); i += 2 {
+			all = append(all, check.Handed{Thread: turn*threads + int(answer[i]), Ticks: answer[i+1]})
+		}
+	}
+	return all, nil
+}
+
+// candidate makes a candidate of the timer, in the company of this process's clocks.
+// Its calls are timed by a timer of its own process.
+func (a *asked) candidate(s Surroundings, reference *asked, r Reference) Candidate {
+	a.reference = reference
+	c := Candidate{
+		Clock:   a.Clock,
+		Subject: a.subject(),
+		Pair:    a.pairs(s.Time),
+		Err:     func() error { return a.err },
+	}
+	if reference != nil {
+		c.Subject.Calls, c.Subject.Reference = a.calls, r
+	}
+	if len(s.CPUs) > 1 {
+		c.HandOver = a.handOvers
+	}
+	return c
+}
+
+// readingsAtOnce are worth a question. More would save questions, and leave fewer
+// different amounts of work between readings, which show a fine clock's lattice.
+const readingsAtOnce = 16
+
+// subject is the timer without anything that times its calls.
+func (a *asked) subject() Subject {
+	return Subject{UnitNs: a.TickNs, Chain: a.chain, LeastChain: readingsAtOnce}
+}
+
+// pairs reads the timer between two readings of a reference of this process.
+func (a *asked) pairs(ref Timekeeper) func() Pair {
+	since := ref.Clock.Read()
+	return func() Pair {
+		var tick [1]int64
+		before := ref.nowNs(since)
+		a.reads(tick[:])
+		return Pair{BeforeNs: before, AfterNs: ref.nowNs(since), Ticks: tick[0]}
+	}
+}

@@ -1,0 +1,187 @@
+package timermeter
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Guest is another runtime, whose timers are ranked beside this process's clocks.
+type Guest struct {
+	// Name is what it is called until it has introduced itself.
+	Name string
+	// Open starts it. Its error may be a [*clock.Unavailable].
+	Open func(ctx context.Context) (*Company, error)
+}
+
+// Company is a runtime that was started, with its timers.
+type Company struct {
+	Runtime
+	Timers []Foreign
+	// Ranks tells which of them are to be ranked; nil is all. The others may time
+	// their calls.
+	Ranks func(Foreign) bool
+	// Unavailable are timers that it has and can't read.
+	Unavailable []*clock.Unavailable
+	Close       func()
+}
+
+// Runtime is what reads timers.
+type Runtime struct {
+	Name    string
+	Version string
+	// Warmup says what it did before it was measured; it may be empty.
+	Warmup string
+}
+
+// receive starts each guest in turn, ranks its timers, and lets it go before the next
+// one comes: runtimes keep threads of their own, which would disturb one another.
+func (l *local) receive(ctx context.Context, s Surroundings, b Bench) error {
+	for i, g := range l.request.Guests {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b.Progress = l.part(i+1, g.Name)
+		b.Progress(0, "starting it")
+		company, err := g.Open(ctx)
+		if err != nil {
+			l.turnAway(g.Name, err)
+			continue
+		}
+		err = l.rankGuest(ctx, company, s, b)
+		company.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// part is the progress of one of the parties that are ranked one after the other; the
+// first one is this process.
+func (l *local) part(i int, name string) func(share float64, doing string) {
+	parties := float64(1 + len(l.request.Guests))
+	return func(share float64, doing string) {
+		if name != "" {
+			doing = name + ": " + doing
+		}
+		l.request.Progress((float64(i)+share)/parties, doing)
+	}
+}
+
+// turnAway says why a guest, or a timer of it, is not ranked.
+func (l *local) turnAway(name string, err error) {
+	missing, ok := errors.AsType[*clock.Unavailable](err)
+	if !ok {
+		missing = &clock.Unavailable{Name: name, Reason: clock.Refused, Detail: err.Error()}
+	}
+	l.result.Unavailable = append(l.result.Unavailable, missing)
+}
+
+// rankGuest ranks a runtime's timers.
+func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings, b Bench) error {
+	l.result.Runtimes = append(l.result.Runtimes, company.Runtime)
+	l.result.Unavailable = append(l.result.Unavailable, company.Unavailable...)
+	var all []*asked
+	for _, f := range company.Timers {
+		all = append(all, newAsked(ctx, f, l.nowNs, l.pause))
+	}
+	b.Progress(0, "finding its finest timer")
+	reference, r := l.finest(ctx, all)
+	var candidates []Candidate
+	for _, a := range all {
+		if company.Ranks == nil || company.Ranks(a.Foreign) {
+			candidates = append(candidates, a.candidate(s, reference, r))
+		}
+	}
+	ratings, err := Rank(ctx, candidates, onTheWay(l.request.Plan), b)
+	for _, a := range all {
+		if a.err != nil && ctx.Err() == nil {
+			l.turnAway(a.Clock.Name, a.err)
+		}
+	}
+	l.sayUnjudged(ctx, ratings, len(s.CPUs) > 1, handOverErrors(all))
+	l.result.Ratings = append(l.result.Ratings, ratings...)
+	slices.SortStableFunc(l.result.Ratings, ByQuality)
+	return err
+}
+
+// onTheWay is the plan for timers whose readings spend most of their time on the way
+// from one process to the other.
+func onTheWay(p Plan) Plan {
+	p.Patience.CalmNs *= 16
+	return p
+}
+
+// finest is the timer that times calls of the others: the one with the least sum of
+// accuracy and cost, no CPU time, which leaves out what it waits for. Nil where there
+// is none.
+func (l *local) finest(ctx context.Context, all []*asked) (best *asked, r Reference) {
+	least := math.Inf(1)
+	for _, a := range all {
+		if a.Clock.Kind == clock.KindCPU {
+			continue
+		}
+		subject := a.subject()
+		sampler := NewSampler(subject, l.nowNs, onTheWay(QuickPlan).Patience, l.rng)
+		sampler.Sample(ctx)
+		accuracy := sampler.Accuracy().Units.Value * a.TickNs
+		sum := accuracy + costByItself(subject)
+		if a.err == nil && sum < least {
+			best, least, r = a, sum, Reference{UnitNs: a.TickNs, AccuracyNs: accuracy}
+		}
+	}
+	return best, r
+}
+
+// costByItself is the median difference of readings in a row.
+func costByItself(s Subject) float64 {
+	ticks := make([]int64, callsPerChunk)
+	s.Chain(0, ticks)
+	var d []float64
+	for i := 1; i < len(ticks); i++ {
+		d = append(d, float64(ticks[i]-ticks[i-1])*s.UnitNs)
+	}
+	return stats.Median(d)
+}
+
+// pause waits for a random time. It does not sleep: short sleeps all take the same.
+func (l *local) pause(upToNs float64) {
+	for until := l.nowNs() + l.rng.Float64()*upToNs; l.nowNs() < until; {
+	}
+}
+
+// handOverErrors say of which timers threads could not hand readings over.
+func handOverErrors(all []*asked) map[string]error {
+	errs := map[string]error{}
+	for _, a := range all {
+		if a.handOver != nil {
+			errs[a.Clock.Name] = a.handOver
+		}
+	}
+	return errs
+}
+
+// sayNotHanded says of which clocks thread safety is not known, and why.
+func (l *local) sayNotHanded(names []string, failed map[string]error) {
+	because := map[string][]string{}
+	var order []string
+	for _, name := range names {
+		why := "the machine was too busy for threads to hand over more than a few readings"
+		if err := failed[name]; err != nil {
+			why = err.Error()
+		}
+		if because[why] == nil {
+			order = append(order, why)
+		}
+		because[why] = append(because[why], name)
+	}
+	for _, why := range order {
+		l.caveat("thread safety is not known of %s: %s", strings.Join(because[why], ", "), why)
+	}
+}
