@@ -137,13 +137,14 @@ const sleptAlike = 0.9
 // ruleOutDeadline takes a program of one thread that sleeps. A sleep to a deadline is as
 // much shorter as the program was kept from its CPU before it. Sleeps that last the same in
 // all runs, however much they differ in that, do not depend on it: then nothing was made up
-// for, and all of the wait comes off.
+// for, and all of the wait comes off. It has to sleep as often as it asks to: a deadline
+// that had passed is no sleep.
 func (c *conclusion) ruleOutDeadline() {
 	var slept, kept []float64
 	sleeps := 0
 	for _, r := range c.used {
 		t := r.traced
-		if !r.noted || t.threads != 1 || t.sleeps == 0 || math.IsNaN(t.wakeNs) {
+		if !r.noted || t.threads != 1 || r.asked == 0 || t.sleeps < r.asked || r.late || math.IsNaN(t.wakeNs) {
 			return
 		}
 		slept, kept = append(slept, t.idleNs-t.wakeNs), append(kept, t.keptBeforeNs)

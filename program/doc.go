@@ -27,9 +27,15 @@
 // busy machine these lie far apart. A niceness of -20 ([Setting]), for those who may ask for
 // it, leaves little to be taken off in the first place.
 //
-// One thing can't be known: a program that would have slept to a deadline, and finds it
-// passed in each of its runs, looks like one that never sleeps. On a calmer machine, or
-// with such a niceness, it shows.
+// A program that would have slept to a deadline, and finds it passed in each of its runs,
+// shows the switches of one that never sleeps. In the first run, which is traced, it is
+// therefore noted whether it asks to wait until some time ([process.Run.TimedWaits]). A
+// program that does, had to wait for a CPU, and slept less often than it asked for or not
+// at all, may have been late: then the time that the run took is the only upper bound, and
+// the verdict says why. On a calmer machine, or with such a niceness, its sleep shows.
+// Not seen are programs that look at the clock themselves and, when they are late, ask for
+// no sleep at all; nor is anything known of this where tracing is forbidden, or where a
+// program makes so many system calls that they are not all looked at.
 //
 // The experimental protocol of Bryant 2003 (section 9.6) chooses between interval
 // counting ([IntervalCounting]) and cycle-grade time.

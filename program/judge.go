@@ -82,6 +82,9 @@ func (c *conclusion) judgeSources() {
 	if throttled > 0 {
 		c.Lower(stats.Suspect, "its CPU quota was used up in %d of %d runs, which stopped it: raise the limit of its control group (cpu.max)", throttled, len(c.used))
 	}
+	if c.mostlyLate() {
+		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
+	}
 	if c.varies {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}

@@ -79,6 +79,9 @@ type series struct {
 	warm   int
 	probed bool
 	peak   int64
+	// timedWaits are how often it asked to wait until some time, as that run has shown; 0
+	// where it is not known.
+	timedWaits int
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool
@@ -132,7 +135,9 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	warming := s.warm < m.plan.Warmup
 	traced := !s.probed || s.several && (len(s.runs)+s.warm)%sentinelEvery == 0
 	began := time.Now()
-	run, err := m.once(ctx, s.command, traced)
+	command := s.command
+	command.NoteWaits = !s.probed
+	run, err := m.once(ctx, command, traced)
 	s.spentNs += float64(time.Since(began).Nanoseconds())
 	if err := ctx.Err(); err != nil {
 		return err
@@ -175,19 +180,23 @@ func (s *series) take(run *Run, cpus int, setting Setting) {
 		others = sentinelMargin * s.wokenNs
 	}
 	run.traced, run.noted = follow(&run.Run, cpus, others)
+	blocked := blocks(run.Events)
 	run.Events = nil // what they told is kept
-	if run.Untraced == nil && run.noted {
+	if run.Untraced == nil && (run.noted || !s.probed) {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
 	}
 	s.probed = true
 	s.peak = max(s.peak, run.MaxRSSBytes)
+	s.timedWaits = max(s.timedWaits, run.TimedWaits)
 	s.several = s.several || run.traced.threads > 1
 	if w := run.traced.othersWakeNs; run.noted && run.traced.threads > 1 && !math.IsNaN(w) {
 		s.wokenNs = math.Max(s.wokenNs, w)
 		s.sentinels++
 	}
 	run.bound(cpus, setting)
+	run.allowForDeadline(s.timedWaits, blocked)
+	run.asked = s.timedWaits
 }
 
 // sentinelMargin is by how much more threads may have waited in a run than in those in

@@ -41,6 +41,10 @@ type Run struct {
 	// traced is what the kernel noted of it, where noted.
 	traced trajectory
 	noted  bool
+	// late says that it may have passed a deadline that it would have slept to alone.
+	late bool
+	// asked is how often the program asks to wait until some time; 0 where it is not known.
+	asked int
 }
 
 // TimeNs is the middle of the run's bounds.

@@ -163,11 +163,21 @@ func (c simulatedCase) truthNs() float64 {
 	return stats.Median(all)
 }
 
-// unknowable tells of a program that would have slept and never did, as its deadlines had
-// passed whenever it came to them: what the kernel sees of it is what it sees of one that
-// does not sleep.
-func unknowable(r *Result) bool {
+// neverSlept tells of a program that would have slept and never did, as its deadlines had
+// passed whenever it came to them.
+func neverSlept(r *Result) bool {
 	return !slices.ContainsFunc(r.Runs, func(run Run) bool { return !run.Rejected && run.BlockedNs > passableNs })
+}
+
+// timedWaits are how often the program asks to sleep.
+func timedWaits(script []clocktest.Step) (n int) {
+	for _, step := range script {
+		if step.SleepNs > 0 || step.UntilNs > 0 {
+			n++
+		}
+		n += timedWaits(step.Start)
+	}
+	return n
 }
 
 const (
@@ -215,7 +225,13 @@ func (c simulatedCase) measure(plan Plan) *Result {
 	setting := Setting{CPUs: c.crowd.CPUs, Noise: machine.Noise{WatchedNs: 1e9, IrregularShare: lost, IrregularPerSecond: 1e3, SwitchNs: math.NaN()}}
 	m := measurement{
 		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}},
-		run: func(_ context.Context, _ Command, traced bool) (Run, error) { return c.run(rng, traced), nil },
+		run: func(_ context.Context, command Command, traced bool) (Run, error) {
+			r := c.run(rng, traced)
+			if command.NoteWaits {
+				r.TimedWaits, r.Unnoted = timedWaits(c.script(1)), nil
+			}
+			return r, nil
+		},
 	}
 	if err := m.measure(context.Background()); err != nil {
 		panic(err)
@@ -283,9 +299,8 @@ func TestRandomMachines(t *testing.T) {
 	})
 	strata := map[string]*tally{}
 	for i, r := range results {
-		if cases[i].pattern == "deadline that passes" && unknowable(r) {
+		if cases[i].pattern == "deadline that passes" && neverSlept(r) {
 			unseen++
-			continue
 		}
 		truth := cases[i].truthNs()
 		for _, name := range []string{"all", cases[i].pattern, fmt.Sprintf("%s, load %2d", cases[i].pattern, cases[i].load)} {
