@@ -61,7 +61,8 @@ func TestScaleKeepsDifferences(t *testing.T) {
 		for i, r := range readings {
 			got, err := s.reading(r)
 			off := float64(got-first)*s.tickNs(unitNs) - (units[i]-units[0])*unitNs
-			if err != nil || math.Abs(off) > math.Max(2*finestTickNs, 1e-9*unitNs) {
+			// What may be the rounding of floating-point numbers is taken for it, at either end.
+			if most := 2.1 * math.Max(finestTickNs, rounding*s.tickNs(unitNs)); err != nil || math.Abs(off) > most {
 				t.Fatalf("reading %d is off by %g ns, %v", i, off, err)
 			}
 		}
