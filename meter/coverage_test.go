@@ -60,6 +60,7 @@ func draw(rng *rand.Rand, kind string, shortest, longest float64) trial {
 func (c trial) run(seed uint64) Snapshot {
 	w := newWorld(seed, c.tickNs)
 	m := New("trial", w.source(), Sampled(c.oneIn))
+	w.seed(m)
 	workers := make([]*worker, c.workers)
 	for i := range workers {
 		workers[i] = &worker{call: c.call, pause: exponential(c.meanNs * (1 - c.share) / c.share)}

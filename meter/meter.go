@@ -64,7 +64,7 @@ func (m *Meter) Name() string { return m.name }
 // Start begins a call. A start that is never stopped counts for nothing, but that
 // a sampling meter has counted the call.
 func (m *Meter) Start() Start {
-	if m.oneIn > 1 && scramble(m.shards.mine().begun.Add(1)) > m.chosen {
+	if m.oneIn > 1 && m.shards.mine().passesOver(m.chosen) {
 		return Start{meter: &passedOver}
 	}
 	return Start{meter: m, reading: m.source.clock.Read()}

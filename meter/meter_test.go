@@ -66,6 +66,31 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
+// Chance alone decides how many calls are measured of how many: over many meters, the
+// number strays as that of a coin does, whether one shard chooses or all of them do.
+func TestSampledShareIsThatOfCoins(t *testing.T) {
+	const calls, oneIn, meters = 512, 8, 400
+	for _, used := range []int{1, 4, 64} {
+		var scatter float64
+		for range meters {
+			shards := newShards(false)
+			chosen := 0
+			for i := range calls * used {
+				if !shards.all[i%used].passesOver(^uint64(0) / oneIn) {
+					chosen++
+				}
+			}
+			off := float64(chosen) - float64(calls*used)/oneIn
+			scatter += off * off / meters
+		}
+		// The mean of 400 squares of normal deviates strays by a share of 0.071.
+		want := float64(calls*used) * (1. / oneIn) * (1 - 1./oneIn)
+		if ratio := scatter / want; ratio < 1-5*0.071 || ratio > 1+5*0.071 {
+			t.Errorf("%d shards: %.2f times the variance of a coin", used, ratio)
+		}
+	}
+}
+
 func TestCallsAllocateNothing(t *testing.T) {
 	w := newWorld(1, 1e6)
 	meters := map[string]*Meter{

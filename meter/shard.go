@@ -3,6 +3,7 @@ package meter
 import (
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -12,6 +13,7 @@ import (
 // one each, so that they don't take the same cache line from one another.
 type shard struct {
 	begun    atomic.Uint64 // calls, of a meter that samples
+	salt     uint64        // where in the scrambled numbers its choice of them begins
 	measured atomic.Uint64 // calls that count
 	edges    atomic.Uint64 // of these, that saw the clock move
 	ticks    atomic.Uint64 // that these saw
@@ -22,7 +24,14 @@ type shard struct {
 
 	distribution *distribution // nil for a coarse clock
 
-	_ [56]byte // processors fetch cache lines of 64 bytes in pairs
+	_ [48]byte // processors fetch cache lines of 64 bytes in pairs
+}
+
+// passesOver counts a call, and says whether sampling leaves it out. Shards that began
+// their choice at the same place would choose the same calls, and the share of all
+// that is measured would stray the more, the more shards there are.
+func (s *shard) passesOver(chosen uint64) bool {
+	return scramble(s.salt+s.begun.Add(1)) > chosen
 }
 
 // book adds the ticks of a call that saw an edge, and has been counted. What is never
@@ -65,6 +74,7 @@ func newShards(distributed bool) shards {
 	width := bits.Len(uint(number - 1))
 	all := make([]shard, 1<<width)
 	for i := range all {
+		all[i].salt = rand.Uint64()
 		if distributed {
 			all[i].distribution = new(distribution)
 		}

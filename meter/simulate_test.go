@@ -35,6 +35,14 @@ func (w *world) source() Source {
 	}
 }
 
+// seed lets the world choose which calls a meter measures, whatever shard counts them.
+func (w *world) seed(m *Meter) {
+	salt := w.rng.Uint64()
+	for i := range m.shards.all {
+		m.shards.all[i].salt = salt
+	}
+}
+
 // duration draws how long something takes, in nanoseconds.
 type duration func(*rand.Rand) float64
 
