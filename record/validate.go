@@ -13,8 +13,10 @@ type Validation struct {
 	Cells    []ValidationCell    `json:"cells"`
 	Reach    []validate.Reach    `json:"reach"`
 	Coverage []validate.Coverage `json:"coverage"`
-	Timers   []validate.Timer    `json:"timers"` // gettimeofday and its kin
-	Fits     []ValidationFit     `json:"fits"`
+	// Compensation is what it takes off the error of the source's K-best.
+	Compensation []validate.Compensation `json:"compensation"`
+	Timers       []validate.Timer        `json:"timers"` // gettimeofday and its kin
+	Fits         []ValidationFit         `json:"fits"`
 }
 
 // ValidationFit is how long short runs of a work took at a load, T(r) = m r + b by the
@@ -45,7 +47,9 @@ type ValidationCell struct {
 // NewValidation puts a report into the form of a document.
 func NewValidation(h Header, r *validate.Report) Validation {
 	h.Caveats = append(h.Caveats, r.Caveats...)
-	d := Validation{Header: h, Cells: []ValidationCell{}, Reach: r.Reach, Coverage: r.Coverage, Timers: append([]validate.Timer{}, r.Timers...), Fits: fitsOf(r.Streams)}
+	d := Validation{Header: h, Cells: []ValidationCell{}, Reach: r.Reach, Coverage: r.Coverage, Fits: fitsOf(r.Streams)}
+	d.Compensation = append([]validate.Compensation{}, r.Compensation...)
+	d.Timers = append([]validate.Timer{}, r.Timers...)
 	if d.Reach == nil {
 		d.Reach = []validate.Reach{}
 	}

@@ -27,6 +27,7 @@ func Validation(w io.Writer, d record.Validation, s Style) {
 		errorTable(w, d.Cells, work, s)
 	}
 	validationReasons(w, d.Cells, s)
+	compensationTable(w, d.Compensation)
 	reachTable(w, d.Reach, s)
 	caveats(w, d.Header, s)
 	coverageTable(w, d.Coverage, s)
@@ -158,6 +159,25 @@ func validationReasons(w io.Writer, cells []record.ValidationCell, s Style) {
 	if len(order) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// compensationTable writes what compensation for timer interrupts takes off the error of
+// the source's K-best, beside what a trace of the same run saw go.
+func compensationTable(w io.Writer, rows []validate.Compensation) {
+	if len(rows) == 0 {
+		return
+	}
+	out := newTable(w, 2, 3, 4, 5, 6)
+	out.AppendHeader(table.Row{"compensation, alone", "error", "seen to go", "taken off", "of what was seen", "residual"})
+	for _, c := range rows {
+		share := "?"
+		if c.LostNs > 0 {
+			share = fmt.Sprintf("%.0f %%", 100*c.RemovedNs/c.LostNs)
+		}
+		out.AppendRow(table.Row{duration(c.DurationNs), duration(c.ErrorNs), duration(c.LostNs), duration(c.RemovedNs), share, signedPercent(c.Residual)})
+	}
+	out.Render()
+	fmt.Fprintln(w)
 }
 
 // reachTable writes up to which duration each scheme can be relied on.

@@ -12,8 +12,11 @@ import (
 	"chronoscope/machine"
 )
 
-// watched is how long the CPU's noise is traced, of running time.
-const watched = 300 * time.Millisecond
+// watched is how long the CPU's noise is traced, of running time, and in any case.
+const (
+	watched        = 300 * time.Millisecond
+	watchedAtLeast = time.Second
+)
 
 // openLab makes this process a lab, with all that the machine offers. The process's
 // threads are on one CPU already, beside as many competitors as the load says.
@@ -29,12 +32,21 @@ func openLab(ctx context.Context, o opening) (l *lab, release func(), err error)
 	l.times = openAccount("times", tickNs)
 	l.getrusage = openAccount("getrusage-self", tickNs)
 	for _, w := range o.Works {
-		if l.references[w], err = newReference(station.Clock, w.do); err != nil {
+		if l.references[w], err = l.refer(w); err != nil {
 			release()
 			return nil, nil, fmt.Errorf("validate: the line of %s through short runs: %w", w, err)
 		}
 	}
 	return l, release, nil
+}
+
+// refer fits the line of a work. The traced one stands on the chain.
+func (l *lab) refer(w Work) (*reference, error) {
+	plain, err := newReference(l.station.Clock, w.do)
+	if err != nil || w != Traced {
+		return plain, err
+	}
+	return newTracedReference(plain)
 }
 
 // openAccount opens a clock of the system. Its updates are as far apart as its unit, or
@@ -51,7 +63,7 @@ func openAccount(name string, tickNs float64) account {
 // and says so in its verdicts.
 func (l *lab) watch(ctx context.Context, o opening) {
 	t, err := activity.Record(ctx, l.station.Clock.Clock, l.station.Clock.TickNs.Value, activity.Options{
-		CPU: o.CPU, Root: os.DirFS("/"), Duration: watched * time.Duration(o.Load), TickHz: o.TickHz, Virtual: o.Virtual,
+		CPU: o.CPU, Root: os.DirFS("/"), Duration: max(watchedAtLeast, watched*time.Duration(o.Load)), TickHz: o.TickHz, Virtual: o.Virtual,
 	})
 	if err != nil {
 		return

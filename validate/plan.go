@@ -105,8 +105,8 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	for _, load := range p.Loads {
 		for _, d := range p.Durations {
 			for i, w := range p.Works {
-				if !inside {
-					break
+				if !inside || !w.tells(load, d) {
+					continue
 				}
 				most := p.LongestOther
 				if i == 0 {

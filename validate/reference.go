@@ -24,6 +24,8 @@ type reference struct {
 	// rounds make a batch.
 	rounds int
 	fit    Fit
+	// traced sees what interrupts the work; nil for most.
+	traced *traced
 }
 
 const (
@@ -47,6 +49,16 @@ func newReference(c clock.Rated, do func(rounds int)) (*reference, error) {
 	r.rounds = max(fitted, int(float64(r.rounds)*batchNs/r.least()))
 	var err error
 	r.fit, err = r.line()
+	return r, err
+}
+
+// newTracedReference is that of a work in traced steps.
+func newTracedReference(plain *reference) (*reference, error) {
+	t := newTraced(plain)
+	r, err := newReference(plain.clock, t.run)
+	if err == nil {
+		r.traced = t
+	}
 	return r, err
 }
 

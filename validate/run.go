@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"chronoscope/machine"
-	"chronoscope/stats"
 )
 
 // Report is what a validation found.
@@ -20,6 +19,8 @@ type Report struct {
 	Outcomes []Outcome
 	Reach    []Reach
 	Coverage []Coverage
+	// Compensation is of the traced cells.
+	Compensation []Compensation
 	// Caveats say what was left out, and what is from an earlier start.
 	Caveats []string
 }
@@ -48,8 +49,7 @@ func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progr
 	v := &validation{plan: plan, machine: m, store: store, progress: progress, report: r, schemes: installed(schemes, r), begun: time.Now()}
 	err = v.run(ctx)
 	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int { return v.rank(a) - v.rank(b) })
-	v.sayCompensated()
-	r.Reach, r.Coverage = ReachOf(r.Outcomes), CoverageOf(r.Outcomes)
+	r.Reach, r.Coverage, r.Compensation = ReachOf(r.Outcomes), CoverageOf(r.Outcomes), CompensationOf(r.Streams)
 	if err == nil {
 		err = v.conclude()
 	}
@@ -256,29 +256,6 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 	s.value.Marks = append(s.value.Marks, s.marks...)
 	v.addStream(s.value)
 	return v.store.write(t.cellName(v.plan.CPU), s.value)
-}
-
-// sayCompensated says how much of what the CPU loses compensation can take off: the least
-// that each timer's interrupts take, beside all that the trace saw.
-func (v *validation) sayCompensated() {
-	var lost, least []float64
-	for _, s := range v.report.Streams {
-		if s.Load == 1 && s.LostShare != nil && *s.LostShare > 0 {
-			lost, least = append(lost, *s.LostShare), append(least, s.leastShare())
-		}
-	}
-	if len(lost) > 0 {
-		l, c := stats.Median(lost), stats.Median(least)
-		v.caveat("interruptions took %.2g %% of the CPU at load 1; what compensation takes off, the least that timers take, is %.2g %%, %.0f of 100 parts of it", 100*l, 100*c, 100*c/l)
-	}
-}
-
-// leastShare is the share of the CPU that the timers take at least.
-func (s *Stream) leastShare() (share float64) {
-	for _, c := range s.Combs {
-		share += (1 - c.Missing) * c.LeastNs / c.PeriodNs
-	}
-	return share
 }
 
 // conclude keeps the reach, and forgets the cells, since all are reported now.

@@ -99,12 +99,20 @@ func newSimulated(t *testing.T, seed uint64, given clocktest.Sharing) *simulated
 		t.Fatal(err)
 	}
 	s.references[Chain] = ref
+	if s.references[Traced], err = newTracedReference(ref); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
 func (s *simulated) take(t *testing.T, load int, d time.Duration, trials int) *Stream {
 	t.Helper()
-	stream, err := s.stream(context.Background(), Cell{Work: Chain, Load: load, Duration: d, Trials: trials})
+	return s.takeOf(t, Chain, load, d, trials)
+}
+
+func (s *simulated) takeOf(t *testing.T, w Work, load int, d time.Duration, trials int) *Stream {
+	t.Helper()
+	stream, err := s.stream(context.Background(), Cell{Work: w, Load: load, Duration: d, Trials: trials})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +184,29 @@ func TestCompensation(t *testing.T) {
 		s.Combs = s.Combs[:1]
 		if one := errorOf(t, SourceK3+Compensated, s); one < 0.4*without {
 			t.Errorf("seed %d: %.4g of %.4g are left without the host's timer", seed, one, without)
+		}
+	}
+}
+
+// What a traced run saw go is what its samples are too long by, and most of it is what
+// compensation takes off.
+func TestTracedCompensation(t *testing.T) {
+	for seed := range uint64(20) {
+		sim := newSimulated(t, seed, ticking(20e3, 8e3))
+		s := sim.takeOf(t, Traced, 1, time.Duration(1e7*math.Pow(30, float64(seed)/20)), 10)
+		// 20 ns are a reading of the clock.
+		truth := truthNs(s) + 20*math.Floor(float64(s.Rounds)/float64(sim.references[Traced].traced.rounds))
+		for i, x := range s.Samples {
+			if gone := x.WallNs - s.Empty.WallNs - truth; math.Abs(*x.LostNs-gone) > 0.02*gone+100 {
+				t.Errorf("seed %d, sample %d: the trace saw %.0f of %.0f ns", seed, i, *x.LostNs, gone)
+			}
+		}
+		all := CompensationOf([]*Stream{s, sim.take(t, 1, s.Duration, 3)})
+		if len(all) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		if c := all[0]; math.Abs(c.ErrorNs-c.LostNs) > 0.05*c.LostNs || c.RemovedNs < 0.8*c.LostNs || c.RemovedNs > c.LostNs || math.Abs(c.Residual) > 0.005 {
+			t.Errorf("seed %d: %+v", seed, c)
 		}
 	}
 }

@@ -33,9 +33,6 @@ type Stream struct {
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
 	Combs           []Comb  `json:"combs"`
-	// LostShare is what interruptions took of the CPU while it was traced, nil where that
-	// is not known.
-	LostShare *float64 `json:"lost_share"`
 	// Marks say what was wrong with the cell.
 	Marks []string `json:"marks"`
 }
@@ -50,6 +47,8 @@ type Sample struct {
 	CPUNs          float64  `json:"cpu_ns"`
 	WaitNs         float64  `json:"runqueue_wait_ns"`
 	Switches       int64    `json:"switches"`
+	// LostNs is what a trace of this same run saw go; nil for work that is not traced.
+	LostNs *float64 `json:"lost_ns"`
 	// BeforeNs and AfterNs are what a round took just before and just after.
 	BeforeNs float64 `json:"before_ns"`
 	AfterNs  float64 `json:"after_ns"`
@@ -115,6 +114,7 @@ func (a account) since(start, end int64) *float64 {
 type raw struct {
 	before, after                                            level
 	dayStart, dayEnd, timesStart, timesEnd, useStart, useEnd int64
+	lostNs                                                   float64 // NaN for work that is not traced
 	long                                                     bool
 }
 
@@ -137,12 +137,18 @@ const (
 )
 
 func (r *recorder) before() {
-	r.now = raw{before: r.reference.level(r.batches), long: r.long}
+	r.now = raw{before: r.reference.level(r.batches), long: r.long, lostNs: nan}
+	if t := r.reference.traced; t != nil {
+		t.lostNs = 0
+	}
 	r.now.useStart, r.now.timesStart = r.lab.getrusage.now(), r.lab.times.now()
 }
 
 func (r *recorder) after() {
 	r.now.timesEnd, r.now.useEnd = r.lab.times.now(), r.lab.getrusage.now()
+	if t := r.reference.traced; t != nil {
+		r.now.lostNs = t.lostNs
+	}
 	r.now.after = r.reference.level(r.batches)
 	if len(r.all) < cap(r.all) {
 		r.all = append(r.all, r.now)
@@ -187,9 +193,6 @@ func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.station.Noise.Known() {
-		s.LostShare = stats.Finite(l.station.Noise.ShareLost())
-	}
 	s.take(results[0], r)
 	return s, nil
 }
@@ -215,7 +218,7 @@ func (s *Stream) take(result *kbest.Result, r *recorder) {
 			GettimeofdayNs: r.lab.gettimeofday.since(k.dayStart, k.dayEnd),
 			TimesNs:        r.lab.times.since(k.timesStart, k.timesEnd),
 			GetrusageNs:    r.lab.getrusage.since(k.useStart, k.useEnd),
-			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long,
+			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long, LostNs: stats.Finite(k.lostNs),
 		})
 		levels = append(levels, k.before, k.after)
 	}

@@ -13,7 +13,7 @@ import (
 
 var validationForm = object{
 	"cells": list(object{
-		"scheme": text, "work": oneOf("chain", "ints"), "load": count, "duration_ns": count,
+		"scheme": text, "work": oneOf("chain", "ints", "traced"), "load": count, "duration_ns": count,
 		"expected": estimateForm.check, "estimate": estimateForm.check, "error": orNull(number), "covered": orNull(boolean),
 		"verdict": verdict, "reasons": list(text),
 	}.check),
@@ -23,8 +23,11 @@ var validationForm = object{
 	"coverage": list(object{
 		"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "median_width": orNull(size),
 	}.check),
+	"compensation": list(object{
+		"duration_ns": size, "error_ns": number, "lost_ns": size, "removed_ns": size, "residual": number,
+	}.check),
 	"fits": list(object{
-		"work": oneOf("chain", "ints"), "load": count, "round_ns": size, "start_ns": number, "error": size,
+		"work": oneOf("chain", "ints", "traced"), "load": count, "round_ns": size, "start_ns": number, "error": size,
 	}.check),
 	"timers": list(object{"name": text, "resolution_ns": orNull(size), "latency_ns": size}.check),
 }

@@ -1,0 +1,106 @@
+package validate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// traced does a work in short steps, and reads the counter after each: an activity trace
+// of the very run that is measured (Bryant 2003, section 9.1). What a step took beyond the
+// usual was taken away from it.
+type traced struct {
+	do    func(rounds int)
+	clock clock.Rated
+	// rounds make a step, which usually takes usualNs. One of more than leastNs was
+	// interrupted.
+	rounds           int
+	usualNs, leastNs float64
+	lostNs           float64 // since it was last set to 0
+}
+
+const (
+	// stepNs is long beside a reading of the counter, and short beside the cost of a timer
+	// interrupt.
+	stepNs      = 2e3
+	stepsLooked = 400
+	// interruptedShare is by how much of the usual step one is longer that was
+	// interrupted: far more than the rate of a core wanders.
+	interruptedShare = 0.15
+)
+
+// newTraced traces the work of that reference.
+func newTraced(plain *reference) *traced {
+	t := &traced{do: plain.do, clock: plain.clock, rounds: max(1, int(stepNs/plain.fit.RoundNs)), leastNs: math.Inf(1)}
+	var times []float64
+	last := t.clock.Read()
+	for range stepsLooked {
+		t.do(t.rounds)
+		now := t.clock.Read()
+		times = append(times, t.clock.Ns(now-last))
+		last = now
+	}
+	slices.Sort(times)
+	t.usualNs = stats.Quantile(times, escaped)
+	t.leastNs = (1+interruptedShare)*t.usualNs + 2*t.clock.AccuracyNs
+	return t
+}
+
+// run does so many rounds. The last step is a short one, or none.
+func (t *traced) run(rounds int) {
+	last := t.clock.Read()
+	for ; rounds >= t.rounds; rounds -= t.rounds {
+		t.do(t.rounds)
+		now := t.clock.Read()
+		if ns := t.clock.Ns(now - last); ns > t.leastNs {
+			t.lostNs += ns - t.usualNs
+		}
+		last = now
+	}
+	t.do(rounds)
+}
+
+// Compensation is how much of its error the source's K-best loses by compensation for
+// timer interrupts, in a cell without competitors (Bryant 2003, Figure 9.16). The sample is
+// the one that K-best with K = 3 gives; all times are nanoseconds.
+type Compensation struct {
+	DurationNs float64 `json:"duration_ns"` // that was aimed at
+	// ErrorNs is by how much the sample is off, and LostNs what the trace of that same
+	// sample saw go.
+	ErrorNs float64 `json:"error_ns"`
+	LostNs  float64 `json:"lost_ns"`
+	// RemovedNs is what compensation takes off: the least that timer interrupts take.
+	RemovedNs float64 `json:"removed_ns"`
+	// Residual is how far off the sample is after that, as a share of the truth.
+	Residual float64 `json:"residual"`
+}
+
+// CompensationOf finds it in the traced cells without competitors.
+func CompensationOf(streams []*Stream) []Compensation {
+	all := []Compensation{}
+	for _, s := range streams {
+		value := kBest(3, byCounter, false)(s).Estimate.Value
+		lostNs := s.lostNs(value)
+		if s.Load != 1 || lostNs == nil {
+			continue
+		}
+		c := Compensation{DurationNs: float64(s.Duration), ErrorNs: value - s.Expected.Value, LostNs: *lostNs, RemovedNs: s.interruptsNs(value)}
+		c.Residual = (c.ErrorNs - c.RemovedNs) / s.Expected.Value
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(a, b Compensation) int { return cmp.Compare(a.DurationNs, b.DurationNs) })
+	return all
+}
+
+// lostNs is what the trace of the sample of that value saw go; nil where there is none.
+func (s *Stream) lostNs(value float64) *float64 {
+	for _, x := range s.Samples {
+		if ns := byCounter(s, x); ns != nil && *ns == value {
+			return x.LostNs
+		}
+	}
+	return nil
+}
