@@ -70,11 +70,21 @@ func (p Plan) Check() error {
 	if len(p.Loads)*len(p.Durations)*len(p.Works) == 0 {
 		return fmt.Errorf("validate: there is nothing to do: give at least one load, duration and work")
 	}
+	if slices.Equal(p.Works, []Work{Traced}) && !p.traces() {
+		return fmt.Errorf("validate: nothing to trace: choose load 1 and durations from %v on, or other work beside it", shortestTraced)
+	}
 	if p.MinTrials < 3 || p.MaxTrials < p.MinTrials {
 		return fmt.Errorf("validate: %d to %d trials: choose 3 or more", p.MinTrials, p.MaxTrials)
 	}
 	_, err := Choose(p.Schemes)
 	return err
+}
+
+// traces says whether any cell can be one of traced work.
+func (p Plan) traces() bool {
+	return slices.ContainsFunc(p.Loads, func(load int) bool {
+		return slices.ContainsFunc(p.Durations, func(d time.Duration) bool { return Traced.tells(load, d) })
+	})
 }
 
 // task is a cell, or whole programs of one length under one load.

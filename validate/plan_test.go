@@ -54,8 +54,8 @@ func TestTasks(t *testing.T) {
 		}
 		return strings.Join(names, "; ")
 	}
-	if got, want := names(tasks), "load 1: chain, 10ms; load 1: ints, 10ms; load 1: program, 10ms; load 1: hyperfine, 10ms; "+
-		"load 1: chain, 1s; load 1: ints, 1s; load 1: program, 1s; load 1: hyperfine, 1s; load 10: chain, 10ms; load 10: ints, 10ms; load 10: program, 10ms; load 10: hyperfine, 10ms"; got != want {
+	if got, want := names(tasks), "load 1: chain, 10ms; load 1: ints, 10ms; load 1: traced, 10ms; load 1: program, 10ms; load 1: hyperfine, 10ms; "+
+		"load 1: chain, 1s; load 1: ints, 1s; load 1: traced, 1s; load 1: program, 1s; load 1: hyperfine, 1s; load 10: chain, 10ms; load 10: ints, 10ms; load 10: program, 10ms; load 10: hyperfine, 10ms"; got != want {
 		t.Errorf("%s", got)
 	}
 	if got, want := names(left), "load 10: chain, 1s; load 10: ints, 1s; load 10: program, 1s; load 10: hyperfine, 1s"; got != want {
@@ -73,6 +73,8 @@ func TestPlanCheck(t *testing.T) {
 		"load":     func(p *Plan) { p.Loads = []int{0} },
 		"a load":   func(p *Plan) { p.Loads = []int{1000} },
 		"nothing":  func(p *Plan) { p.Works = nil },
+		"traced":   func(p *Plan) { p.Works, p.Loads = []Work{Traced}, []int{2, 11} },
+		"short":    func(p *Plan) { p.Works, p.Durations = []Work{Traced}, milliseconds(1, 3) },
 		"duration": func(p *Plan) { p.Durations = []time.Duration{time.Hour} },
 		"trials":   func(p *Plan) { p.MinTrials = 0 },
 		"scheme":   func(p *Plan) { p.Schemes = []string{"sourc"} },
