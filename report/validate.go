@@ -167,14 +167,18 @@ func compensationTable(w io.Writer, rows []validate.Compensation) {
 	if len(rows) == 0 {
 		return
 	}
-	out := newTable(w, 2, 3, 4, 5, 6)
-	out.AppendHeader(table.Row{"compensation, alone", "error", "seen to go", "taken off", "of what was seen", "residual"})
+	out := newTable(w, 2, 3, 4, 5, 6, 7)
+	out.AppendHeader(table.Row{"compensation, alone", "error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest + "'s"})
 	for _, c := range rows {
 		share := "?"
 		if c.LostNs > 0 {
 			share = fmt.Sprintf("%.0f %%", 100*c.RemovedNs/c.LostNs)
 		}
-		out.AppendRow(table.Row{duration(c.DurationNs), duration(c.ErrorNs), duration(c.LostNs), duration(c.RemovedNs), share, signedPercent(c.Residual)})
+		own := "-"
+		if c.OwnResidual != nil {
+			own = signedPercent(*c.OwnResidual)
+		}
+		out.AppendRow(table.Row{duration(c.DurationNs), duration(c.ErrorNs), duration(c.LostNs), duration(c.RemovedNs), share, signedPercent(c.Residual), own})
 	}
 	out.Render()
 	fmt.Fprintln(w)

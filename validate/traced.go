@@ -76,6 +76,9 @@ type Compensation struct {
 	RemovedNs float64 `json:"removed_ns"`
 	// Residual is how far off the sample is after that, as a share of the truth.
 	Residual float64 `json:"residual"`
+	// OwnResidual is how far off package kbest is on the same samples, as a share; nil
+	// where it gives no estimate.
+	OwnResidual *float64 `json:"own_residual"`
 }
 
 // CompensationOf finds it in the traced cells without competitors.
@@ -89,6 +92,7 @@ func CompensationOf(streams []*Stream) []Compensation {
 		}
 		c := Compensation{DurationNs: float64(s.Duration), ErrorNs: value - s.Expected.Value, LostNs: *lostNs, RemovedNs: s.interruptsNs(value)}
 		c.Residual = (c.ErrorNs - c.RemovedNs) / s.Expected.Value
+		c.OwnResidual = stats.Finite(s.KBest.Estimate.Value/s.Expected.Value - 1)
 		all = append(all, c)
 	}
 	slices.SortStableFunc(all, func(a, b Compensation) int { return cmp.Compare(a.DurationNs, b.DurationNs) })

@@ -24,7 +24,7 @@ var validationForm = object{
 		"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "median_width": orNull(size),
 	}.check),
 	"compensation": list(object{
-		"duration_ns": size, "error_ns": number, "lost_ns": size, "removed_ns": size, "residual": number,
+		"duration_ns": size, "error_ns": number, "lost_ns": size, "removed_ns": size, "residual": number, "own_residual": orNull(number),
 	}.check),
 	"fits": list(object{
 		"work": oneOf("chain", "ints", "traced"), "load": count, "round_ns": size, "start_ns": number, "error": size,
