@@ -62,8 +62,9 @@ type Sampler struct {
 	rng      *rand.Rand
 
 	taken   readings
-	work    int  // rounds after which the reading has often changed
-	coarse  bool // without work, the reading has rarely changed
+	ends    []int // where in taken the chains end
+	work    int   // rounds after which the reading has often changed
+	coarse  bool  // without work, the reading has rarely changed
 	started float64
 }
 
@@ -88,17 +89,42 @@ func (s *Sampler) Sample(ctx context.Context) {
 // wants many different ones; a coarse one wants chains beside which the time
 // between two chains is nothing.
 func (s *Sampler) chainLength() int {
+	least := max(leastChain, s.subject.LeastChain)
 	if !s.coarse {
-		return max(leastChain, s.subject.LeastChain)
+		return least
 	}
-	return min(mostChain, max(leastChain, coarseRounds/s.work))
+	return min(mostChain, max(least, coarseRounds/s.work))
 }
 
 // take adds one chain of so many readings.
 func (s *Sampler) take(n int) {
 	ticks := make([]int64, n)
 	s.subject.Chain(s.randomWork(), ticks)
+	s.keep(ticks)
+}
+
+func (s *Sampler) keep(ticks []int64) {
 	s.taken = append(s.taken, ticks...)
+	s.ends = append(s.ends, len(s.taken))
+}
+
+// sample is what was taken. Where a chain takes long beside its readings, each is a
+// stretch of its own, unless the clock hardly moved before the next one began.
+func (s *Sampler) sample() sample {
+	all := sample{readings: s.taken, stretches: []readings{s.taken}, standsStill: s.subject.StandsStill}
+	if s.subject.LeastChain == 0 {
+		return all
+	}
+	all.stretches = nil
+	begin := 0
+	for i, end := range s.ends {
+		if end < len(s.taken) && 4*(s.taken[end]-s.taken[end-1]) <= s.taken[s.ends[i+1]-1]-s.taken[end] {
+			continue
+		}
+		all.stretches = append(all.stretches, s.taken[begin:end])
+		begin = end
+	}
+	return all
 }
 
 // Look adds a single reading, for a clock so slow that others are measured
@@ -106,7 +132,7 @@ func (s *Sampler) take(n int) {
 func (s *Sampler) Look() {
 	tick := make([]int64, 1)
 	s.subject.Chain(0, tick)
-	s.taken = append(s.taken, tick[0])
+	s.keep(tick)
 }
 
 func (s *Sampler) elapsed() float64 { return s.nowNs() - s.started }
@@ -147,7 +173,7 @@ type step struct {
 func (s *Sampler) pace(work int) step {
 	ticks := make([]int64, paceLength)
 	s.subject.Chain(work, ticks)
-	s.taken = append(s.taken, ticks...)
+	s.keep(ticks)
 	var steps []float64
 	changed := 0
 	for i := 1; i < len(ticks); i++ {
@@ -184,10 +210,11 @@ func (s *Sampler) randomWork() int {
 func (r readings) changes() int { return max(0, len(r.values())-1) }
 
 // Accuracy is what the readings so far say.
-func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.taken, s.subject.UnitNs) }
+func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.sample(), s.subject.UnitNs) }
 
 // accuracyOf judges the spacing of readings, in units of unitNs.
-func accuracyOf(r readings, unitNs float64) Accuracy {
+func accuracyOf(s sample, unitNs float64) Accuracy {
+	r := s.readings
 	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes(), unitNs: unitNs}
 	a.judgeOrder(r)
 	a.Units = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "units", Statistic: "quantum", N: len(r)}
@@ -195,8 +222,11 @@ func accuracyOf(r readings, unitNs float64) Accuracy {
 		a.Lower(stats.Unusable, "the reading never changed in %d readings", len(r))
 		return a
 	}
-	found, unseen := findLattice(r)
-	switch updates, apart := updatesApart(r, found); {
+	found, unseen := findLattice(s)
+	if found != nil && (found.blur > 0 || found.mirror > 0) && s.standsStill {
+		found = found.within(s.stretches)
+	}
+	switch updates, apart := updatesApart(s.stretches, found); {
 	case apart:
 		a.takeUpdates(updates)
 	case found != nil:
@@ -259,9 +289,11 @@ func (a *Accuracy) takeUnit(hi float64) {
 }
 
 // takeUpdates holds the typical update as the accuracy of a clock that has
-// finer values than moments to show them.
+// finer values than moments to show them. Both readings of an update were rounded down
+// to the unit, so that it is shown to a unit either way.
 func (a *Accuracy) takeUpdates(median stats.Estimate) {
 	a.Units = median
+	a.Units.Lo, a.Units.Hi = math.Max(0, median.Lo-1), median.Hi+1
 	a.Lower(stats.Suspect, "its updates come at irregular intervals, half of them after %s or more, though its values lie closer than that", a.time(median.Value))
 }
 
@@ -274,13 +306,23 @@ func (a *Accuracy) takeUpdates(median stats.Estimate) {
 // Where no sharp lattice was found, all changes of a reading that mostly repeats
 // will do: on a busy machine few updates are seen as they happen, and a clock that
 // repeats itself and then moves by many units is not as fine as its unit.
-func updatesApart(r readings, found *lattice) (median stats.Estimate, apart bool) {
-	updates, beyond := r.seenUpdates(), 1.5
+//
+// What a reading moved by between two stretches is no update.
+func updatesApart(stretches []readings, found *lattice) (median stats.Estimate, apart bool) {
+	var updates, moves []float64
+	n := 0
+	for _, r := range stretches {
+		updates = append(updates, r.seenUpdates()...)
+		moves = append(moves, r.differences(1)...)
+		n += len(r)
+	}
+	beyond := 1.5
 	if found != nil && found.blur == 0 {
 		beyond = skippedSteps * found.quantum
-	} else if len(updates) < fewestUpdates && 2*r.changes() < len(r) {
-		updates = r.differences(1)
+	} else if len(updates) < fewestUpdates && 2*len(moves) < n {
+		updates = moves
 	}
+	slices.Sort(updates)
 	if len(updates) < fewestUpdates || stats.Quantile(updates, 0.2) < beyond {
 		return median, false
 	}
@@ -298,7 +340,7 @@ const (
 )
 
 // seenUpdates are how far updates moved the reading, where readings repeat
-// before and after, sorted.
+// before and after.
 func (r readings) seenUpdates() []float64 {
 	var updates []float64
 	run := 0 // readings that repeat the one before, up to i
@@ -313,7 +355,6 @@ func (r readings) seenUpdates() []float64 {
 			run = 0
 		}
 	}
-	slices.Sort(updates)
 	return updates
 }
 

@@ -407,3 +407,46 @@ func TestAccuracyOfIrregularUpdates(t *testing.T) {
 		}
 	}
 }
+
+// Updates that are all shown alike are known to a unit either way, as both readings of
+// each were rounded down.
+func TestAccuracyOfUpdatesThatLookAlike(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(10, seed))
+		var r readings
+		shown := int64(0)
+		for i := range 200 {
+			for range 10 {
+				r = append(r, shown)
+			}
+			if shown += 4000; i%4 == 3 {
+				shown += int64(rng.IntN(3000))
+			}
+		}
+		a := accuracyOf(sample{readings: r, stretches: []readings{r}}, 1e3)
+		if a.Verdict != stats.Suspect || a.Units.Value != 4000 || a.Units.Lo > 3999 || a.Units.Hi < 4001 {
+			t.Errorf("seed %d: %v [%v, %v], %s %v; want 4000, a unit either way", seed, a.Units.Value, a.Units.Lo, a.Units.Hi, a.Verdict, a.Reasons)
+		}
+	}
+}
+
+// What moved between two stretches of readings is no update: a clock of 25 µs that is read
+// in bursts of 100 ns, 200 µs apart, repeats itself in each and then moves by eight.
+func TestAccuracyOfReadingsInStretches(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(11, seed))
+		now := 0.0
+		chain := func(work int, ticks []int64) {
+			now += 100e3 + 200e3*rng.Float64()
+			for i := range ticks {
+				now += 7 + float64(i%2)*float64(work)
+				ticks[i] = int64(now / 25e3)
+			}
+		}
+		s := NewSampler(Subject{UnitNs: 25e3, Chain: chain, LeastChain: readingsAtOnce}, func() float64 { return now }, DefaultPlan.Patience, rng)
+		s.Sample(background)
+		if a := s.Accuracy(); a.Verdict != stats.Trusted || a.Units.Value != 1 {
+			t.Errorf("seed %d: %v units, %s %v; want 1, trusted", seed, a.Units.Value, a.Verdict, a.Reasons)
+		}
+	}
+}

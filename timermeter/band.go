@@ -26,6 +26,9 @@ const (
 	// beyond noLattice it is none.
 	mostBlur  = 0.01
 	noLattice = 0.7
+	// sharpShare is what rounding may explain of a small quantum without filling its
+	// band: any whole readings stray from multiples of two by one unit at most.
+	sharpShare = 0.25
 	// slack allows for arithmetic where a band is compared with what fills it.
 	slack = 0.02
 	// fewPhases are too few readings to fill a band.
@@ -36,7 +39,8 @@ const (
 )
 
 // fit places the values on the lattice of frequency f (per unit, one half at
-// most) and bounds its spacing; nil where they don't keep to it.
+// most) and bounds its spacing; nil where they don't keep to it,
+// or all stand in one place.
 //
 // Whole readings show f and 1-f alike: a spacing q of two units or more and its
 // mirror q/(q-1), between one and two, put them into bands that differ in width
@@ -46,6 +50,9 @@ const (
 func fit(values []float64, f float64, unitSteps bool) *lattice {
 	points := place(values, f)
 	lo, hi, band := slopes(points, 1/f)
+	if math.IsInf(hi, 1) {
+		return nil
+	}
 	q := (lo + hi) / 2
 	l := &lattice{quantum: q, lo: lo, hi: hi, extent: values[len(values)-1] - values[0]}
 	fits := band <= fullBand(lo, hi)+slack
@@ -63,10 +70,15 @@ func fit(values []float64, f float64, unitSteps bool) *lattice {
 		l.mirror = mirror(q)
 	case !fits && band > math.Max(1+slack, noLattice*q):
 		return nil
-	case !fits && band > math.Max(1+slack, mostBlur*q):
+	case !fits && band > l.sharpBand():
 		l.blur = band
 	}
 	return l
+}
+
+// sharpBand is how wide a band rounding may explain.
+func (l *lattice) sharpBand() float64 {
+	return math.Max(fullBand(l.lo, l.hi)+slack, math.Max(math.Min(1+slack, sharpShare*l.quantum), mostBlur*l.quantum))
 }
 
 // fullBand is how wide a band readings at every phase of a lattice fill, in
@@ -142,6 +154,18 @@ func slopes(points []point, near float64) (lo, hi, band float64) {
 	}
 	far := (allowed + 1) / (last - first)
 	return crossing(width, allowed, best, best-far), crossing(width, allowed, best, best+far), band
+}
+
+// leastBand is the width of the narrowest band that holds all points, of a slope near the
+// given one.
+func leastBand(points []point, near float64) float64 {
+	width := func(slope float64) float64 { return bandWidth(points, slope) }
+	first, last := points[0].k, points[len(points)-1].k
+	if first == last {
+		return width(near)
+	}
+	reach := (width(near) + 2) / math.Abs(last-first)
+	return width(leastOf(width, near-reach, near+reach))
 }
 
 // leastOf is where the convex function has its minimum, by golden section.

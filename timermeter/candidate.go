@@ -38,6 +38,7 @@ func FromClock(c *clock.Clock, unitNs, unitError float64, s Surroundings) Candid
 			UnitNs: unitNs, UnitError: unitError,
 			Chain:     c.Chain,
 			Calls:     func(batch int, durations []int64) { calls(c, s.Timer, batch, durations) },
+			Frames:    func(_ int, durations []int64) { calls(c, s.Timer, 0, durations) },
 			Reference: s.Reference,
 		},
 	}

@@ -26,11 +26,23 @@ type Cost struct {
 }
 
 const (
-	callsPerChunk = 256
-	mostBatch     = 64
-	// batchSteps is how many steps of the measuring clock a batch should take,
-	// so that its mean is good to some percent.
-	batchSteps    = 25
+	callsPerChunk  = 256
+	framesPerChunk = 64
+	// Batches in a chunk: as many as fit into batchesNs, but no fewer and no more.
+	batchesNs                  = 5e5
+	fewestBatches, mostBatches = 8, 128
+	// batchSteps is how many steps of the measuring clock a batch should take, so
+	// that what is lost to rounding is some thousandths of the cost.
+	batchSteps = 50
+	// fewBatchSteps are too few steps in a batch: rounding is some percent of the cost.
+	fewBatchSteps = 5
+	// batchFrames is how many times as long as the frame varies it should be.
+	batchFrames = 20
+	// A batch takes no longer than longestBatchNs, and has mostBatch calls at most.
+	longestBatchNs = 2e6
+	mostBatch      = 100_000
+	// trialBatches tell how long a batch takes.
+	trialBatches  = 15
 	familySamples = 4096
 )
 
@@ -44,7 +56,6 @@ type CostSampler struct {
 	subject    Subject
 	accuracyNs float64
 	meter      meter
-	batch      int
 	chunks     []chunk
 }
 
@@ -54,10 +65,12 @@ type chunk struct {
 	means   []float64 // per call, over batches
 }
 
-// meter times calls of a clock; grainNs is how finely.
+// meter times calls of a clock.
 type meter struct {
-	grainNs float64
-	chunk   func(batch int) chunk
+	grainNs float64 // the accuracy of the clock that times them
+	batch   int     // calls
+	batches int     // in a chunk
+	chunk   func(m meter) chunk
 }
 
 // Reference is the clock that times calls of others.
@@ -70,28 +83,78 @@ type Reference struct {
 // reference where it can't time itself.
 func NewCostSampler(s Subject, accuracyNs float64) *CostSampler {
 	c := &CostSampler{subject: s, accuracyNs: accuracyNs}
-	own := meter{grainNs: accuracyNs, chunk: c.fromChain}
-	costNs := stats.Median(own.chunk(mostBatch).means)
-	c.meter = own
+	const sample = 64 // readings that tell whether it can
+	costNs := stats.Median(c.fromChain(meter{batch: sample}).means)
 	if costNs < accuracyNs && s.Calls != nil {
-		c.meter = meter{grainNs: s.Reference.AccuracyNs, chunk: c.fromCalls}
-		costNs = stats.Median(c.meter.chunk(mostBatch).means)
+		c.meter = c.byReference()
+	} else {
+		c.meter = meter{grainNs: accuracyNs, batch: batchFor(batchSteps*accuracyNs, costNs, callsPerChunk), chunk: c.fromChain}
 	}
-	c.batch = batchFor(costNs, c.meter.grainNs)
 	return c
 }
 
-// batchFor is how many calls of that cost a clock of that grain times to some
-// percent.
-func batchFor(costNs, grainNs float64) int {
+// batchFor is how many calls of that cost take as long as is wanted, and at most so
+// many.
+func batchFor(wantNs, costNs float64, most int) int {
 	if !(costNs > 0) {
-		return mostBatch
+		return most
 	}
-	return int(math.Min(mostBatch, math.Max(1, math.Ceil(batchSteps*grainNs/costNs))))
+	return int(math.Min(float64(most), math.Max(1, math.Ceil(wantNs/costNs))))
+}
+
+// byReference is a meter that times calls by the reference. A frame that varies by more
+// than the reference's accuracy asks for longer batches.
+func (c *CostSampler) byReference() meter {
+	m := meter{grainNs: c.subject.Reference.AccuracyNs, chunk: c.fromCalls}
+	frames := slices.Sorted(slices.Values(c.timed(c.subject.Frames, 0, framesPerChunk)))
+	varies := stats.Quantile(frames, 0.75) - stats.Quantile(frames, 0.25)
+	wantNs := math.Min(longestBatchNs, math.Max(batchSteps*m.grainNs, batchFrames*varies))
+	costNs := 0.0
+	for m.batch = 1; float64(m.batch)*costNs < wantNs && m.batch < mostBatch; m.batch = min(mostBatch, 4*m.batch) {
+		costNs = m.median(c.perCall(m.batch, trialBatches, trialBatches), m.batch)
+	}
+	m.batch = batchFor(wantNs, costNs, mostBatch)
+	m.batches = int(math.Max(fewestBatches, math.Min(mostBatches, batchesNs/wantNs)))
+	return m
+}
+
+// median is the median of costs that are means over batches.
+func (m meter) median(means []float64, batch int) float64 {
+	return medianOfSteps(means, m.grainNs/float64(batch))
+}
+
+// stepsOfBatch is how many steps of the measuring clock a batch of such calls takes.
+func (c *CostSampler) stepsOfBatch(costNs float64) float64 {
+	return float64(c.meter.batch) * costNs / c.meter.grainNs
+}
+
+// medianOfSteps is the median of values that were rounded to steps of that width. The
+// values at each step are taken to lie evenly about it, as the median of grouped data
+// has it: else the median could only be one of the steps.
+func medianOfSteps(values []float64, step float64) float64 {
+	if !(step > 0) || len(values) == 0 {
+		return stats.Median(values)
+	}
+	below := func(x float64) float64 {
+		var n float64
+		for _, v := range values {
+			n += math.Min(1, math.Max(0, (x-v)/step+0.5))
+		}
+		return n
+	}
+	lo, hi := slices.Min(values), slices.Max(values)
+	for range 50 {
+		if middle := (lo + hi) / 2; below(middle) < float64(len(values))/2 {
+			lo = middle
+		} else {
+			hi = middle
+		}
+	}
+	return (lo + hi) / 2
 }
 
 // Chunk times one more chunk of calls.
-func (c *CostSampler) Chunk() { c.chunks = append(c.chunks, c.meter.chunk(c.batch)) }
+func (c *CostSampler) Chunk() { c.chunks = append(c.chunks, c.meter.chunk(c.meter)) }
 
 // dropChunk takes the last chunk back.
 func (c *CostSampler) dropChunk() { c.chunks = c.chunks[:len(c.chunks)-1] }
@@ -100,40 +163,48 @@ func (c *CostSampler) dropChunk() { c.chunks = c.chunks[:len(c.chunks)-1] }
 func (c *CostSampler) Chunks() int { return len(c.chunks) }
 
 // fromChain takes the differences of consecutive readings as costs.
-func (c *CostSampler) fromChain(batch int) chunk {
+func (c *CostSampler) fromChain(m meter) chunk {
 	ticks := make([]int64, callsPerChunk+1)
 	c.subject.Chain(0, ticks)
 	var k chunk
 	for i := 1; i < len(ticks); i++ {
 		k.singles = append(k.singles, float64(ticks[i]-ticks[i-1])*c.subject.UnitNs)
 	}
-	for i := batch; i < len(ticks); i += batch {
-		k.means = append(k.means, float64(ticks[i]-ticks[i-batch])*c.subject.UnitNs/float64(batch))
+	for i := m.batch; i < len(ticks); i += m.batch {
+		k.means = append(k.means, float64(ticks[i]-ticks[i-m.batch])*c.subject.UnitNs/float64(m.batch))
 	}
 	return k
 }
 
 // fromCalls times calls by the reference.
-func (c *CostSampler) fromCalls(batch int) chunk {
-	unitNs := c.subject.Reference.UnitNs
-	empty := make([]int64, callsPerChunk/4)
-	c.subject.Calls(0, empty)
-	frame := stats.Median(scaled(empty, unitNs))
-	take := func(batch, n int) []float64 {
-		durations := make([]int64, n)
-		c.subject.Calls(batch, durations)
-		costs := scaled(durations, unitNs)
-		for i, d := range costs {
-			costs[i] = math.Max(0, d-frame) / float64(batch)
-		}
-		return costs
-	}
-	k := chunk{singles: take(1, callsPerChunk)}
+func (c *CostSampler) fromCalls(m meter) chunk {
+	k := chunk{singles: c.perCall(1, callsPerChunk, framesPerChunk)}
 	k.means = k.singles
-	if batch > 1 {
-		k.means = take(batch, max(8, callsPerChunk/batch))
+	if m.batch > 1 {
+		k.means = c.perCall(m.batch, m.batches, min(m.batches, framesPerChunk))
+	}
+	for i, s := range k.singles {
+		k.singles[i] = math.Max(0, s)
 	}
 	return k
+}
+
+// perCall is what a call takes in each of n batches, less the frame that they stand in,
+// which is the median of so many.
+func (c *CostSampler) perCall(batch, n, frames int) []float64 {
+	frame := medianOfSteps(c.timed(c.subject.Frames, batch, frames), c.subject.Reference.AccuracyNs)
+	costs := c.timed(c.subject.Calls, batch, n)
+	for i, d := range costs {
+		costs[i] = (d - frame) / float64(batch)
+	}
+	return costs
+}
+
+// timed are n durations of batch rounds, in nanoseconds.
+func (c *CostSampler) timed(rounds func(batch int, durations []int64), batch, n int) []float64 {
+	durations := make([]int64, n)
+	rounds(batch, durations)
+	return scaled(durations, c.subject.Reference.UnitNs)
 }
 
 func scaled(ticks []int64, unitNs float64) []float64 {
@@ -170,7 +241,7 @@ func (c *CostSampler) Cost() Cost {
 	slices.Sort(singles)
 	slices.Sort(means)
 	cost := Cost{
-		MinNs: stats.Quantile(means, 0), MedianNs: stats.Quantile(means, 0.5),
+		MinNs: math.Max(0, stats.Quantile(means, 0)), MedianNs: math.Max(0, c.meter.median(means, c.meter.batch)),
 		P95Ns: stats.Quantile(singles, 0.95), P99Ns: stats.Quantile(singles, 0.99),
 		MaxNs: stats.Quantile(singles, 1), Samples: len(singles), Spread: stats.Median(spreads),
 	}

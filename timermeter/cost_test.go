@@ -13,10 +13,15 @@ func counter(m *clocktest.Machine) *clocktest.Clock {
 	return &clocktest.Clock{Machine: m, QuantumNs: 0.4, UnitNs: 0.4, Cost: clocktest.Constant(8)}
 }
 
+// frames are calls without the calls.
+func frames(calls func(batch int, durations []int64)) func(batch int, durations []int64) {
+	return func(_ int, durations []int64) { calls(0, durations) }
+}
+
 // costOf times a simulated clock as a ranking would.
 func costOf(c, timer *clocktest.Clock, chunks int) Cost {
 	subject := Subject{
-		UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer),
+		UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer), Frames: frames(c.Calls(timer)),
 		Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
 	}
 	s := NewCostSampler(subject, c.QuantumNs)
@@ -106,6 +111,28 @@ func TestFamilyOfCosts(t *testing.T) {
 		subject := &clocktest.Clock{Machine: m, QuantumNs: 4e6, UnitNs: 1, Cost: c.cost}
 		if got := costOf(subject, timer, 24).Family; got != c.want {
 			t.Errorf("family %q, want %q", got, c.want)
+		}
+	}
+}
+
+// The median of values that were rounded at random places is between the steps: of a
+// duration of 7.25 steps three readings in four show 7 and one shows 8.
+func TestMedianOfSteps(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		step   float64
+		want   float64
+	}{
+		{[]float64{7, 7, 7, 7}, 1, 7},
+		{[]float64{7, 7, 8, 8}, 1, 7.5},
+		{[]float64{7, 7, 7, 8}, 1, 7 - 0.5 + 0.5/0.75}, // within 7's cell, from 6.5 to 7.5
+		{[]float64{70, 70, 70, 80}, 10, 70 - 5 + 5/0.75},
+		{[]float64{1, 2, 3, 4, 100}, 0, 3},
+		{[]float64{1, 2, 3, 4, 100}, 1e-9, 3},
+		{nil, 1, math.NaN()},
+	} {
+		if got := medianOfSteps(c.values, c.step); math.Abs(got-c.want) > 1e-6 || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("%v in steps of %v: %v, want %v", c.values, c.step, got, c.want)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/clock/check"
-	"chronoscope/stats"
 )
 
 // Foreign is a timer that another process reads. It's measured as any clock is, by
@@ -49,13 +48,12 @@ type asked struct {
 	wayNs     float64              // what the quickest answer took
 	last      int64
 	err       error
-	handOver  error           // why threads could not hand over
-	reference *asked          // nil where nothing can time the calls
-	loops     map[int]float64 // what the loop of a batch takes, in ticks of the reference
+	handOver  error  // why threads could not hand over
+	reference *asked // nil where nothing can time the calls
 }
 
 func newAsked(ctx context.Context, f Foreign, nowNs func() float64, pause func(upToNs float64)) *asked {
-	return &asked{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1), loops: map[int]float64{}}
+	return &asked{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1)}
 }
 
 // A pause is up to so many times what the quickest answer took, and not longer than
@@ -65,17 +63,26 @@ const (
 	longestPauseNs = 2e6
 )
 
-// fill takes as many readings of an answer as there is room for.
-func (a *asked) fill(ticks []int64, question func() ([]int64, error)) {
+// put puts a question and takes as much of the answer as there is room for. It tells
+// whether there was one.
+func (a *asked) put(into []int64, question func() ([]int64, error)) bool {
 	var answer []int64
 	if a.err == nil {
 		answer, a.err = question()
 	}
-	if a.err == nil && len(answer) < len(ticks) {
+	if a.err == nil && len(answer) < len(into) {
 		a.err = errTooFew
 	}
-	if a.err == nil {
-		copy(ticks, answer)
+	if a.err != nil {
+		return false
+	}
+	copy(into, answer)
+	return true
+}
+
+// read fills ticks with the readings of an answer. Made-up ones don't step back.
+func (a *asked) read(ticks []int64, question func() ([]int64, error)) {
+	if a.put(ticks, question) {
 		a.last = ticks[len(ticks)-1]
 		return
 	}
@@ -98,46 +105,27 @@ func (a *asked) chain(work int, ticks []int64) {
 		a.reads(ticks)
 		return
 	}
-	a.fill(ticks, func() ([]int64, error) {
+	a.read(ticks, func() ([]int64, error) {
 		return a.Ask.Pairs(a.ctx, work, (len(ticks)+1)/2)
 	})
 }
 
 func (a *asked) reads(ticks []int64) {
-	a.fill(ticks, func() ([]int64, error) { return a.Ask.Reads(a.ctx, len(ticks)) })
+	a.read(ticks, func() ([]int64, error) { return a.Ask.Reads(a.ctx, len(ticks)) })
 }
 
-// calls times calls by the reference, less what the loop takes in which they stand:
-// that is much where the runtime interprets its programs.
+// calls times calls by the reference.
 func (a *asked) calls(batch int, durations []int64) {
-	if batch == 0 {
-		a.reference.fill(durations, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, 0, len(durations)) })
-		return
-	}
-	loop := int64(math.Round(a.loop(batch)))
-	a.fill(durations, func() ([]int64, error) {
+	a.put(durations, func() ([]int64, error) {
 		return a.Ask.Durations(a.ctx, a.reference.Name, batch, len(durations))
 	})
-	for i := range durations {
-		durations[i] -= loop
-	}
 }
 
-// loopSamples tell what a loop takes.
-const loopSamples = 101
-
-// loop is what a loop of batch rounds takes, beyond the frame.
-func (a *asked) loop(batch int) float64 {
-	if known, ok := a.loops[batch]; ok {
-		return known
-	}
-	median := func(batch int) float64 {
-		frames := make([]int64, loopSamples)
-		a.reference.fill(frames, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, batch, loopSamples) })
-		return stats.Median(scaled(frames, 1))
-	}
-	a.loops[batch] = math.Max(0, median(batch)-median(0))
-	return a.loops[batch]
+// frames shows the reference the loop in which the calls stand, which takes long where
+// the runtime interprets its programs. What the reference can't answer fails this timer:
+// its calls are not timed.
+func (a *asked) frames(batch int, durations []int64) {
+	a.put(durations, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, batch, len(durations)) })
 }
 
 // handOverAtOnce is how many readings threads hand over in one answer; the time for
@@ -169,11 +157,13 @@ func (a *asked) candidate(s Surroundings, reference *asked, r Reference) Candida
 	c := Candidate{
 		Clock:   a.Clock,
 		Subject: a.subject(),
-		Pair:    a.pairs(s.Time),
 		Err:     func() error { return a.err },
 	}
+	if !countsEvents(&a.Clock) {
+		c.Pair = a.pairs(s.Time)
+	}
 	if reference != nil {
-		c.Subject.Calls, c.Subject.Reference = a.calls, r
+		c.Subject.Calls, c.Subject.Frames, c.Subject.Reference = a.calls, a.frames, r
 	}
 	if len(s.CPUs) > 1 {
 		c.HandOver = a.handOvers
@@ -187,7 +177,10 @@ const readingsAtOnce = 16
 
 // subject is the timer without anything that times its calls.
 func (a *asked) subject() Subject {
-	return Subject{UnitNs: a.TickNs, Chain: a.chain, LeastChain: readingsAtOnce}
+	return Subject{
+		UnitNs: a.TickNs, Chain: a.chain,
+		LeastChain: readingsAtOnce, StandsStill: a.Clock.Kind == clock.KindCPU,
+	}
 }
 
 // pairs reads the timer between two readings of a reference of this process.

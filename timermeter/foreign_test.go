@@ -1,10 +1,14 @@
 package timermeter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"chronoscope/clock"
 	"chronoscope/clock/clocktest"
@@ -18,9 +22,12 @@ type remote struct {
 	name   string
 	others map[string]*clocktest.Clock
 	wayNs  float64
-	fails  int // after so many answers it fails; 0 is never
+	loopNs float64 // of a round of the loop that calls stand in
+	fails  int     // after so many answers it fails; 0 is never
 	asked  int
 	broken error
+	kind   clock.Kind      // wall where it's empty
+	loose  bool            // each answer shifts the clock
 	ended  context.Context // where it can be interrupted
 }
 
@@ -28,6 +35,9 @@ var errBroken = errors.New("the probe caught fire")
 
 func (r *remote) way() error {
 	r.Machine.Idle(r.wayNs)
+	if r.loose {
+		r.PhaseNs += 3*r.Machine.Rand().Float64() - 1.5
+	}
 	if r.ended != nil && r.ended.Err() != nil {
 		return r.ended.Err()
 	}
@@ -55,15 +65,25 @@ func (r *remote) Pairs(_ context.Context, work, n int) ([]int64, error) {
 }
 
 func (r *remote) Durations(_ context.Context, reference string, batch, n int) ([]int64, error) {
-	durations := make([]int64, n)
-	r.Calls(r.others[reference])(batch, durations)
-	return durations, r.way()
+	return r.loops(r.others[reference], batch, n, func() { r.Read() }), r.way()
 }
 
 func (r *remote) Frames(_ context.Context, batch, n int) ([]int64, error) {
+	return r.loops(r.Clock, batch, n, func() {}), r.way()
+}
+
+// loops are n durations of batch rounds of a loop, by the reference.
+func (r *remote) loops(reference *clocktest.Clock, batch, n int, each func()) []int64 {
 	durations := make([]int64, n)
-	r.Calls(r.Clock)(0, durations)
-	return durations, r.way()
+	for i := range durations {
+		start := reference.Read()
+		for range batch {
+			each()
+			r.Machine.Run(r.loopNs)
+		}
+		durations[i] = reference.Read() - start
+	}
+	return durations
 }
 
 func (r *remote) HandOver(_ context.Context, threads, n int) ([]int64, error) {
@@ -81,6 +101,14 @@ func (r *remote) HandOver(_ context.Context, threads, n int) ([]int64, error) {
 // timed by the first of them.
 func rankRemote(t *testing.T, plan Plan, seed uint64, remotes ...*remote) []Rating {
 	t.Helper()
+	ratings, err := rankedRemote(plan, seed, remotes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ratings
+}
+
+func rankedRemote(plan Plan, seed uint64, remotes ...*remote) ([]Rating, error) {
 	m := remotes[0].Machine
 	timer := counter(m)
 	s := Surroundings{Time: Timekeeper{clock.New(clock.Clock{Name: "reference"}, timer.Read), timer.UnitNs}, CPUs: []int{0, 1}}
@@ -90,7 +118,7 @@ func rankRemote(t *testing.T, plan Plan, seed uint64, remotes ...*remote) []Rati
 	var reference *asked
 	for _, r := range remotes {
 		a := newAsked(background, Foreign{
-			Clock: clock.Clock{Name: "remote/" + r.name, Kind: clock.KindWall, Scope: clock.ScopeMachine},
+			Clock: clock.Clock{Name: "remote/" + r.name, Kind: cmp.Or(r.kind, clock.KindWall), Scope: clock.ScopeMachine},
 			Name:  r.name, TickNs: r.UnitNs, Ask: r,
 		}, m.NowNs, pause)
 		if reference == nil {
@@ -99,11 +127,7 @@ func rankRemote(t *testing.T, plan Plan, seed uint64, remotes ...*remote) []Rati
 		r.others = map[string]*clocktest.Clock{remotes[0].name: remotes[0].Clock}
 		candidates = append(candidates, a.candidate(s, reference, Reference{UnitNs: remotes[0].UnitNs, AccuracyNs: remotes[0].QuantumNs}))
 	}
-	ratings, err := Rank(background, candidates, onTheWay(plan), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ratings
+	return Rank(background, candidates, onTheWay(plan), b)
 }
 
 // A timer that another process reads is ranked by the same estimators, within 1 % of
@@ -134,6 +158,54 @@ func TestForeignTimersOfAnyQuantumAndCost(t *testing.T) {
 			}
 		}
 	}
+}
+
+// randomRemotes are a timer that may be anything, and one that times its calls, on a
+// machine that takes the CPU away now and then.
+func randomRemotes(seed uint64) (fine, tested *remote, costNs float64) {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	between := func(least, most float64) float64 { return least * math.Pow(most/least, rng.Float64()) }
+	m := clocktest.NewMachine(seed)
+	costNs = between(5, 100e3)
+	m.Preemption = &clocktest.Preemption{EveryNs: math.Max(50*costNs, between(3e5, 1e7)), ForNs: between(2e3, 1e5)}
+	loopNs, wayNs := between(0.3, 60), between(2e4, 3e5)
+	quanta := [][2]float64{{0.4, 0.4}, {10, 0.4}, {1, 1}, {41.667, 1}, {100, 100}, {1000, 1000}}
+	quantum := quanta[rng.IntN(len(quanta))]
+	fine = &remote{name: "fine", loopNs: loopNs, wayNs: wayNs, Clock: &clocktest.Clock{
+		Machine: m, QuantumNs: quantum[0], UnitNs: quantum[1], Cost: clocktest.Jittered(between(15, 200), 0.02),
+	}}
+	c := &clocktest.Clock{Machine: m, QuantumNs: between(1, 15e6), Cost: clocktest.Jittered(costNs, 0.02)}
+	c.UnitNs = c.QuantumNs / []float64{1, 7.3, 1000}[rng.IntN(3)]
+	c.PhaseNs = rng.Float64() * c.QuantumNs
+	return fine, &remote{name: "tested", loopNs: loopNs, wayNs: wayNs, Clock: c}, costNs
+}
+
+// Timers of any quantum and cost, on a machine with spikes, timed by another or by
+// themselves: accuracy, cost and quality are within 1 % of their truth. So many rounds
+// leave little of what is chance.
+func TestForeignTimersAtRandom(t *testing.T) {
+	const cases = 24
+	plan := DefaultPlan
+	plan.Rounds = 200
+	parallel(cases, func(i int) {
+		seed := uint64(i)
+		fine, tested, costNs := randomRemotes(seed)
+		ratings, err := rankedRemote(plan, seed, fine, tested)
+		if err != nil || len(ratings) != 2 {
+			t.Errorf("seed %d: %d ratings, %v", seed, len(ratings), err)
+			return
+		}
+		r := ratings[slices.IndexFunc(ratings, func(r Rating) bool { return r.Clock.Name == "remote/tested" })]
+		for what, c := range map[string][2]float64{
+			"accuracy": {r.Accuracy.Value, tested.QuantumNs}, "cost": {r.Cost.MedianNs, costNs},
+			"quality": {r.Quality, Quality(tested.QuantumNs*3, costNs*3, r.Cost.Spread)},
+		} {
+			if got, want := c[0], c[1]; !(math.Abs(got-want) <= 0.01*want) {
+				t.Errorf("seed %d: quantum %.4g ns in units of %.4g ns, cost %.4g ns, by a timer of %.4g ns: %s %.4g, want %.4g, %s %v",
+					seed, tested.QuantumNs, tested.UnitNs, costNs, fine.QuantumNs, what, got, want, r.Verdict, r.Reasons)
+			}
+		}
+	})
 }
 
 // Faults of a foreign timer are found as those of any clock.
@@ -169,6 +241,81 @@ func TestForeignTimerThatFails(t *testing.T) {
 	}
 }
 
+// A reference that can't time calls any more costs those their rating that it timed, and
+// no made-up cost stands in for theirs.
+func TestReferenceThatFails(t *testing.T) {
+	coarse := func(m *clocktest.Machine) *remote {
+		return &remote{name: "coarse", wayNs: 5e4, Clock: &clocktest.Clock{Machine: m, QuantumNs: 1e6, UnitNs: 1e6, Cost: clocktest.Constant(30)}}
+	}
+	fine := &remote{name: "fine", Clock: nanosecondClock(1), wayNs: 5e4}
+	all := rankRemote(t, QuickPlan, 1, fine, coarse(fine.Machine))
+	if len(all) != 2 {
+		t.Fatalf("%d ratings, want both", len(all))
+	}
+	for after := fine.asked / 10; after < fine.asked; after += fine.asked / 10 {
+		failing := &remote{name: "fine", Clock: nanosecondClock(1), wayNs: 5e4, fails: after}
+		for _, r := range rankRemote(t, QuickPlan, 1, failing, coarse(failing.Machine)) {
+			if r.Clock.Name == "remote/coarse" && math.Abs(r.Cost.MedianNs-30) > 3 {
+				t.Errorf("after %d answers: a cost of %g ns, want 30 or none", after, r.Cost.MedianNs)
+			}
+		}
+	}
+}
+
+// CPU time stands still while its process waits for a question, and each wait shifts what
+// comes after it: no fault of the clock. What is shifted while it's read is one.
+func TestForeignCPUTime(t *testing.T) {
+	for seed := range uint64(20) {
+		r := &remote{kind: clock.KindCPU, loose: true, wayNs: 5e4, Clock: &clocktest.Clock{
+			Machine: clocktest.NewMachine(seed), QuantumNs: 10.0149, UnitNs: 1, Cost: clocktest.Jittered(400, 0.02),
+		}}
+		got := rankRemote(t, QuickPlan, seed, r)[0]
+		if got.Verdict != stats.Trusted || math.Abs(got.Accuracy.Value-10.0149) > 0.05 {
+			t.Errorf("seed %d: %.5g ns, %s %v, want it trusted", seed, got.Accuracy.Value, got.Verdict, got.Reasons)
+		}
+		r.EdgeJitterNs, r.Machine = 5, clocktest.NewMachine(seed)
+		if got := rankRemote(t, QuickPlan, seed, r)[0]; got.Verdict == stats.Trusted && math.Abs(got.Accuracy.Value-10.0149) > 0.5 {
+			t.Errorf("seed %d, its updates up to 5 ns late: trusted with %.5g ns", seed, got.Accuracy.Value)
+		}
+	}
+}
+
+// A timer that only itself can time, and that hardly moves meanwhile, has a doubtful cost.
+func TestCostThatNothingTimes(t *testing.T) {
+	m := clocktest.NewMachine(1)
+	c := &clocktest.Clock{Machine: m, QuantumNs: 15e6, UnitNs: 1e6, Cost: clocktest.Constant(30)}
+	if r := rankRemote(t, QuickPlan, 1, &remote{Clock: c, wayNs: 5e4})[0]; r.Verdict != stats.Suspect {
+		t.Errorf("%s, a cost of %g ns", r.Verdict, r.Cost.MedianNs)
+	}
+}
+
+// What times the others is no CPU time, counts no events and does not step back, however
+// fine it is.
+func TestFinestTimer(t *testing.T) {
+	m := clocktest.NewMachine(1)
+	timer := func(quantumNs float64, description clock.Clock) *asked {
+		c := &clocktest.Clock{Machine: m, QuantumNs: quantumNs, UnitNs: quantumNs, Cost: clocktest.Constant(25)}
+		if description.Name == "steps back" {
+			c.Faults.BackStepEvery, c.Faults.BackStepNs = 50, 5000
+		}
+		return newAsked(background, Foreign{Clock: description, TickNs: quantumNs, Ask: &remote{Clock: c, wayNs: 1e4}}, m.NowNs, func(float64) {})
+	}
+	l := &local{rng: m.Rand(), started: time.Now()}
+	best, r := l.finest(background, []*asked{
+		timer(1, clock.Clock{Name: "CPU time", Kind: clock.KindCPU}),
+		timer(1, clock.Clock{Name: "events", Kind: clock.KindCounter, Scope: clock.ScopeThread}),
+		timer(1, clock.Clock{Name: "steps back", Kind: clock.KindWall}),
+		timer(1000, clock.Clock{Name: "coarse", Kind: clock.KindWall}),
+		timer(50, clock.Clock{Name: "right", Kind: clock.KindWall}),
+	})
+	if best == nil || best.Clock.Name != "right" || math.Abs(r.AccuracyNs-50) > 0.5 {
+		t.Errorf("%+v, %+v", best, r)
+	}
+	if best, _ := l.finest(background, []*asked{timer(1, clock.Clock{Kind: clock.KindCPU})}); best != nil {
+		t.Error("CPU time times the others")
+	}
+}
+
 // Threads that can't hand over leave a question open, and the timer its rating.
 func TestForeignTimerWithoutThreads(t *testing.T) {
 	r := rankRemote(t, QuickPlan, 1, &remote{Clock: nanosecondClock(1), wayNs: 5e4, broken: errBroken})[0]
@@ -194,12 +341,23 @@ func TestInterruptedForeignTimers(t *testing.T) {
 		}
 		a := newAsked(ctx, Foreign{Clock: clock.Clock{Name: "timer", Kind: clock.KindWall, Scope: clock.ScopeMachine}, Name: "timer", TickNs: 1, Ask: r},
 			m.NowNs, func(upToNs float64) { m.Idle(b.Rand.Float64() * upToNs) })
+		coarse := newAsked(ctx, Foreign{Clock: clock.Clock{Name: "coarse", Kind: clock.KindWall, Scope: clock.ScopeMachine}, Name: "coarse", TickNs: 1e3,
+			Ask: &remote{wayNs: 1e4, ended: ctx, others: map[string]*clocktest.Clock{"timer": sim},
+				Clock: &clocktest.Clock{Machine: m, QuantumNs: 1e3, UnitNs: 1e3, Cost: clocktest.Constant(30)}},
+		}, m.NowNs, a.pause)
 		s := Surroundings{Time: Timekeeper{clock.New(clock.Clock{Name: "reference"}, timer.Read), timer.UnitNs}}
-		ratings, err := Rank(ctx, []Candidate{a.candidate(s, nil, Reference{})}, DefaultPlan, b)
-		if !errors.Is(err, context.Canceled) || len(ratings) > 1 || after > 0.6 && len(ratings) == 0 {
+		by := Reference{UnitNs: 1, AccuracyNs: 10}
+		ratings, err := Rank(ctx, []Candidate{a.candidate(s, a, by), coarse.candidate(s, a, by)}, DefaultPlan, b)
+		if !errors.Is(err, context.Canceled) || len(ratings) > 2 || after > 0.6 && len(ratings) == 0 {
 			t.Errorf("after %g: %d ratings, %v", after, len(ratings), err)
 		}
 		for _, rating := range ratings {
+			if rating.Clock.Name == "coarse" {
+				if rating.Monotonic == nil || !*rating.Monotonic || rating.Verdict == stats.Trusted {
+					t.Errorf("after %g: %+v", after, rating)
+				}
+				continue
+			}
 			if rating.Verdict != stats.Suspect || math.Abs(rating.Accuracy.Value-10) > 0.1 || rating.Cost.MinNs < 20 {
 				t.Errorf("after %g: %+v", after, rating)
 			}

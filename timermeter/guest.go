@@ -119,20 +119,21 @@ func onTheWay(p Plan) Plan {
 }
 
 // finest is the timer that times calls of the others: the one with the least sum of
-// accuracy and cost, no CPU time, which leaves out what it waits for. Nil where there
-// is none.
+// accuracy and cost. It is no CPU time, which leaves out what it waits for, counts no
+// events, and does not step back. Nil where there is none.
 func (l *local) finest(ctx context.Context, all []*asked) (best *asked, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {
-		if a.Clock.Kind == clock.KindCPU {
+		if a.Clock.Kind == clock.KindCPU || countsEvents(&a.Clock) {
 			continue
 		}
 		subject := a.subject()
 		sampler := NewSampler(subject, l.nowNs, onTheWay(QuickPlan).Patience, l.rng)
 		sampler.Sample(ctx)
-		accuracy := sampler.Accuracy().Units.Value * a.TickNs
+		found := sampler.Accuracy()
+		accuracy := found.Units.Value * a.TickNs
 		sum := accuracy + costByItself(subject)
-		if a.err == nil && sum < least {
+		if a.err == nil && found.Verdict != stats.Unusable && sum < least {
 			best, least, r = a, sum, Reference{UnitNs: a.TickNs, AccuracyNs: accuracy}
 		}
 	}

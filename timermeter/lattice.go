@@ -12,6 +12,26 @@ import (
 // readings are what a clock read, in units, in order.
 type readings []int64
 
+// sample is all readings of a clock.
+type sample struct {
+	readings
+	// stretches are the same readings, each without a long time between two of them.
+	stretches []readings
+	// standsStill tells that the clock stood still between stretches.
+	standsStill bool
+}
+
+// differences are the positive differences of values in one stretch, at most lag
+// apart, sorted.
+func (s sample) differences(lag int) []float64 {
+	var d []float64
+	for _, r := range s.stretches {
+		d = append(d, r.differences(lag)...)
+	}
+	slices.Sort(d)
+	return d
+}
+
 // values are the readings without those that repeat the one before, which say
 // nothing of the spacing.
 func (r readings) values() readings {
@@ -94,8 +114,8 @@ const (
 // wide windows of differences to narrow ones. Without one, unseen is the widest
 // spacing, in units, that there may be all the same; +Inf where there were too
 // few differences to tell.
-func findLattice(r readings) (found *lattice, unseen float64) {
-	pool := r.differences(pooledLag)
+func findLattice(s sample) (found *lattice, unseen float64) {
+	r, pool := s.readings, s.differences(pooledLag)
 	if len(pool) < fewestPoints {
 		return nil, math.Inf(1)
 	}
@@ -116,6 +136,8 @@ func findLattice(r readings) (found *lattice, unseen float64) {
 			}
 			switch l := r.refine(pool, spec, top.F); {
 			case l == nil:
+			case l.blur == 0 && found != nil && found.isMultiple(l.quantum):
+				return found, 0
 			case l.blur == 0:
 				return l, 0
 			case found == nil:
@@ -126,6 +148,14 @@ func findLattice(r readings) (found *lattice, unseen float64) {
 			return found, widestUnseen(spec)
 		}
 	}
+}
+
+// isMultiple tells that the lattice is a coarser one of the same clock: readings that
+// mostly keep to multiples of ten often keep better to those of five.
+func (l *lattice) isMultiple(quantum float64) bool {
+	const most, tolerance = 12, 1e-3
+	k := math.Round(l.quantum / quantum)
+	return k > 1 && k <= most && math.Abs(l.quantum/quantum-k) < tolerance*k
 }
 
 // widestUnseen is the widest spacing between one and two units whose peak the
@@ -177,13 +207,17 @@ func (r readings) extend(f, width float64) *lattice {
 	for extent := width; extent < total; {
 		extent = math.Min(4*extent, total)
 		blocks := split(values, extent)
+		seen := seenExtent(blocks)
+		if f*seen < 1 {
+			continue // too short to show it
+		}
 		g, height := stats.Climb(func(f float64) float64 { return coherence(blocks, f) }, f, reach, extent)
 		if height < keptShare*sinc(g) {
 			break
 		}
-		f, reach = g, 1/(4*extent)
+		f, reach = g, 1/(4*seen)
 		if float64(len(values))/float64(len(blocks)) >= 16 || extent == total {
-			l := fit(longest(blocks), f, r.unitSteps())
+			l := fitMost(blocks, f, r.unitSteps())
 			if best != nil && best.blur == 0 && l != nil && l.blur > 0 {
 				break // it held for as long as best says, and its rate or phase changed then
 			}
@@ -193,6 +227,80 @@ func (r readings) extend(f, width float64) *lattice {
 		}
 	}
 	return best
+}
+
+// mostKeep is the share of the readings, in blocks of their own phase, that must keep to
+// a lattice before it is said to hold: a clock that changed its ways is no lattice's.
+const mostKeep = 0.75
+
+// fitMost is the lattice as the longest block bounds it. It is blurred where that block
+// alone keeps to it, and not most of the others.
+func fitMost(blocks [][]float64, f float64, unitSteps bool) *lattice {
+	l := fit(longest(blocks), f, unitSteps)
+	if l == nil || l.blur > 0 || l.quantum < 2 || len(blocks) == 1 {
+		return l
+	}
+	kept, all, stray := 0, 0, 0.0
+	for _, b := range stats.Thinned(blocks, blocksTried) {
+		if len(b) < fewestInBlock {
+			continue
+		}
+		all += len(b)
+		if band := leastBand(place(b, f), 1/f); band > l.sharpBand() {
+			stray = math.Max(stray, band)
+		} else {
+			kept += len(b)
+		}
+	}
+	if float64(kept) < mostKeep*float64(all) {
+		l.blur = math.Min(stray, l.quantum)
+	}
+	return l
+}
+
+// fewestInBlock are as few readings as keep to a lattice by no chance, and blocksTried
+// are blocks enough to tell a share.
+const (
+	fewestInBlock = 8
+	blocksTried   = 20
+)
+
+// within is the lattice as more than half of the stretches keep to it, each with a phase
+// of its own; the lattice as it was where they don't.
+//
+// A thread's CPU time is a sum of what it ran for from switch to switch, each rounded to
+// a unit, and so every wait shifts the values that come after it. A stretch may hold a
+// short wait too, and then errs: so the quantum is the median of all.
+func (l *lattice) within(stretches []readings) *lattice {
+	const mostMultiple = 12 // the coarsest multiple that holds counts
+	for k := mostMultiple; k > 0; k-- {
+		if found := l.shownBy(stretches, float64(k)*math.Max(l.quantum, l.mirror)); found != nil {
+			return found
+		}
+	}
+	return l
+}
+
+// shownBy is the lattice near a quantum, nil where half of the stretches don't keep to it.
+func (l *lattice) shownBy(stretches []readings, near float64) *lattice {
+	tried := 0
+	var quanta []float64
+	for _, r := range stretches {
+		values := r.offsets(mostPoints)
+		if len(values) < fewestInBlock || values[len(values)-1] < 2*near {
+			continue
+		}
+		tried++
+		if s := fit(values, 1/near, false); s != nil && s.blur == 0 && s.mirror == 0 {
+			quanta = append(quanta, s.quantum)
+		}
+	}
+	slices.Sort(quanta)
+	q, _, err := stats.QuantileInterval(quanta, 0.5, "units")
+	if 2*len(quanta) <= tried || err != nil {
+		return nil
+	}
+	return &lattice{quantum: q.Value, lo: q.Lo, hi: q.Hi, extent: l.extent}
 }
 
 // split cuts values into blocks that span at most extent.
@@ -205,6 +313,24 @@ func split(values []float64, extent float64) [][]float64 {
 		}
 	}
 	return blocks
+}
+
+// seenExtent is a span that half the values stand in, or a longer one. It may be far
+// less than blocks were let have: where readings come in short stretches with long
+// times between them, blocks don't grow until they hold two stretches.
+func seenExtent(blocks [][]float64) float64 {
+	span := func(b []float64) float64 { return b[len(b)-1] - b[0] }
+	sorted := slices.SortedFunc(slices.Values(blocks), func(a, b []float64) int { return cmp.Compare(span(b), span(a)) })
+	seen, all := 0, 0
+	for _, b := range blocks {
+		all += len(b)
+	}
+	for _, b := range sorted {
+		if seen += len(b); 2*seen >= all {
+			return span(b)
+		}
+	}
+	return 0
 }
 
 // coherence is the periodogram at f, each block with a phase of its own.

@@ -79,7 +79,7 @@ func FuzzAccuracyOf(f *testing.F) {
 		if len(r) == 0 || len(r) > 300 {
 			return // longer ones are no wilder, only slower
 		}
-		a := accuracyOf(r, 1)
+		a := accuracyOf(sample{readings: r, stretches: []readings{r}}, 1)
 		u := a.Units
 		if a.Verdict != "unusable" && !(u.Lo <= u.Value && u.Value <= u.Hi && u.Value > 0) {
 			t.Fatalf("%s: %v [%v, %v]", a.Verdict, u.Value, u.Lo, u.Hi)

@@ -22,7 +22,7 @@ func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidat
 	return Candidate{
 		Clock: clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine},
 		Subject: Subject{
-			UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer),
+			UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer), Frames: frames(c.Calls(timer)),
 			Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
 		},
 		Pair: func() Pair {

@@ -29,6 +29,7 @@ func (s *subject) rating(coreHz float64) Rating {
 	cyclesPerNs := coreHz / 1e9
 	r.AccuracyCycles = math.Max(1, r.Accuracy.Value*cyclesPerNs)
 	r.CostCycles = math.Max(1, r.Cost.MedianNs*cyclesPerNs)
+	r.judgeCost(s.cost)
 	r.judgeOrder(s)
 	r.judgeThreads(s)
 	r.judgeRate(s)
@@ -44,6 +45,13 @@ func (r *Rating) quality() float64 {
 		}
 	}
 	return Quality(r.AccuracyCycles, r.CostCycles, r.Cost.Spread)
+}
+
+// judgeCost says where calls could only be timed roughly.
+func (r *Rating) judgeCost(c *CostSampler) {
+	if steps := c.stepsOfBatch(r.Cost.MedianNs); !(steps >= fewBatchSteps) {
+		r.Lower(stats.Suspect, "its calls could only be timed in batches of %d, which take %.2g steps of the clock that times them", c.meter.batch, steps)
+	}
 }
 
 // judgeOrder says whether the readings of one thread ever stepped back. Where the

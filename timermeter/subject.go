@@ -19,8 +19,12 @@ type Subject struct {
 	// LeastChain is how many readings are worth a chain, where a chain takes long
 	// beside its readings; 0 leaves it to the sampler.
 	LeastChain int
-	// Calls fills durations with what batch consecutive calls take, in units
-	// of Reference; batch 0 is the empty frame. Nil where nothing can time them.
-	Calls     func(batch int, durations []int64)
-	Reference Reference
+	// StandsStill is true where the clock stands still between two chains, as CPU time
+	// of a thread that waits.
+	StandsStill bool
+	// Calls fills durations with what batch consecutive calls take, in units of
+	// Reference, and Frames with what is seen of batch rounds without the calls. Nil
+	// where nothing can time them.
+	Calls, Frames func(batch int, durations []int64)
+	Reference     Reference
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os/exec"
 	"testing"
 
@@ -30,9 +31,16 @@ func TestSimulatedProbe(t *testing.T) {
 		{"reference", 1, 0.5, 20, 1}, {"fine", 1, 0.4, 25, 3}, {"ten", 1, 10, 25, 0}, {"third", 1, 41.6667, 300, 0},
 		{"slow", 1, 10, 3000, 0}, {"micro", 1000, 1000, 40, 0}, {"coarse", 1, 4e6, 25, 0}, {"millis", 1e6, 15e6, 7, 3},
 	}
+	rng := rand.New(rand.NewPCG(1, 9))
+	between := func(least, most float64) float64 { return least * math.Pow(most/least, rng.Float64()) }
+	for i := range 12 {
+		quantumNs := between(2, 1e6)
+		unitNs := []float64{1, quantumNs}[i%2]
+		timers = append(timers, simulatedTimer{fmt.Sprintf("random%d", i), unitNs, quantumNs, between(5, 3000), 0})
+	}
 	command := python + " ../probe/testdata/simulated.py"
 	for _, s := range timers {
-		command += fmt.Sprintf(" %s:%g:%g:%g:%d", s.name, s.unitNs, s.quantumNs, s.costNs, s.digits)
+		command += fmt.Sprintf(" %s:%.17g:%.17g:%g:%d", s.name, s.unitNs, s.quantumNs, s.costNs, s.digits)
 	}
 	var d record.Clocks
 	if err := json.Unmarshal(output(t, "clocks", "--format", "json", "--probe", command, "go-time-now"), &d); err != nil {
@@ -49,6 +57,9 @@ func TestSimulatedProbe(t *testing.T) {
 		}
 		if off := c.Accuracy.Value/s.quantumNs - 1; math.Abs(off) > 0.01 {
 			t.Errorf("%s: accuracy %g ns, want %g", s.name, c.Accuracy.Value, s.quantumNs)
+		}
+		if off := *c.Cost.MedianNs/s.costNs - 1; math.Abs(off) > 0.01 {
+			t.Errorf("%s: cost %g ns, want %g", s.name, *c.Cost.MedianNs, s.costNs)
 		}
 		if d.Machine.CoreHz == nil || c.Quality == nil || *c.Quality == 0 {
 			continue // without the core's rate, or where the machine held the clocks back

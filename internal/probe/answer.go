@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // MostValues is how many values, or pairs of them, one command may ask for.
@@ -40,6 +41,10 @@ func thread(v value, threads int) (int64, error) {
 	return v.whole, nil
 }
 
+// isShown tells characters that stand for themselves from those that steer a terminal or
+// turn the text around them.
+func isShown(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
+
 // excerpt is enough of a text to know it by, in one line that does no harm to a
 // terminal.
 func excerpt(text string) string {
@@ -49,7 +54,7 @@ func excerpt(text string) string {
 		shown = shown[:most]
 	}
 	shown = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+		if !isShown(r) {
 			return '?'
 		}
 		return r

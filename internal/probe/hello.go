@@ -121,6 +121,6 @@ func isName(s string) bool {
 
 // isText tells what can be shown.
 func isText(s string) bool {
-	hidden := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }
+	hidden := func(r rune) bool { return !isShown(r) }
 	return len(s) <= longestText && strings.IndexFunc(s, hidden) < 0
 }

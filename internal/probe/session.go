@@ -96,8 +96,7 @@ func (s *session) ask(ctx context.Context, command string, most int, limit time.
 	lost := func(answer, format string, args ...any) (string, error) {
 		return "", s.lose(ctx, command, answer, fmt.Sprintf(format, args...))
 	}
-	if n := s.out.Buffered(); n > 0 {
-		early, _ := s.out.Peek(n)
+	if early := s.unasked(); len(early) > 0 {
 		return lost(strings.TrimSpace(string(early)), "it said that before it was asked; each command gets one line, and nothing else may stand on standard output")
 	}
 	late := time.AfterFunc(limit, s.hangUp)
@@ -123,6 +122,17 @@ func (s *session) ask(ctx context.Context, command string, most int, limit time.
 		return "", ErrUnsupported
 	}
 	return line, nil
+}
+
+// unasked is what came after the last answer. Were it left there, each answer would be
+// taken for that to the next question. What the pipe still holds shows where the system
+// can tell without waiting.
+func (s *session) unasked() []byte {
+	if s.out.Buffered() == 0 && readable(s.pipe) {
+		s.out.Peek(1)
+	}
+	early, _ := s.out.Peek(s.out.Buffered())
+	return early
 }
 
 // lose ends the session over a command, and says why.

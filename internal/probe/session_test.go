@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,10 @@ func answerWrongly(wrong string) {
 		os.Exit(0)
 	case "two lines":
 		fmt.Print(strings.TrimSuffix(strings.Repeat("1 2 ", 32), " ") + "\nand another thing\n")
+	case "another line":
+		fmt.Println(strings.TrimSuffix(strings.Repeat("1 2 ", 32), " "))
+		fmt.Println()
+		os.WriteFile(os.Getenv("CHRONOSCOPE_TEST_FILE"), nil, 0o600)
 	case "leaves a child":
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), behaviour+"=no hello")
@@ -159,6 +164,31 @@ func TestWrongProbes(t *testing.T) {
 				t.Errorf("afterwards, the other timer: %v", again)
 			}
 		})
+	}
+}
+
+// A line too many is noticed before the next question, also one that came after its
+// answer was taken: each answer would be taken for that to the question after its own.
+func TestLineTooMany(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("this system can't tell what a pipe holds")
+	}
+	file := filepath.Join(t.TempDir(), "written")
+	t.Setenv("CHRONOSCOPE_TEST_FILE", file)
+	p, err := startWrong(t, "another line", patient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Silent["b"] != nil {
+		t.Fatal(p.Silent["b"])
+	}
+	for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
+		time.Sleep(time.Millisecond)
+	}
+	var e *Error
+	if _, err := p.Timers[0].Reads(t.Context(), 64); !errors.As(err, &e) || !e.Over || !strings.Contains(err.Error(), "before it was asked") {
+		t.Errorf("%v, want that there was a line too many", err)
 	}
 }
 
