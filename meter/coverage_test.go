@@ -121,6 +121,57 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// request makes four calls at once, and goes on when all of them have ended.
+func (w *world) request(m *Meter, call duration) {
+	const calls = 4
+	var starts [calls]Start
+	var ends [calls]float64
+	for i := range starts {
+		starts[i] = m.Start()
+		ends[i] = w.nowNs + call(w.rng)
+	}
+	for range calls {
+		next := 0
+		for i := range ends {
+			if ends[i] < ends[next] {
+				next = i
+			}
+		}
+		w.nowNs, ends[next] = ends[next], math.Inf(1)
+		m.Stop(starts[next])
+	}
+}
+
+// Calls that coincide see edges together, and the interval knows that too.
+func TestCallsThatCoincide(t *testing.T) {
+	const cases, tickNs, meanNs = 200, 1e6, 1e4
+	for _, edges := range []int{40, 150} {
+		var s stratum
+		for seed := range uint64(cases) {
+			w := newWorld(seed, tickNs)
+			m := New("request", w.source())
+			pause, call := exponential(4*meanNs), around(meanNs)
+			for range edges * tickNs / meanNs / 4 {
+				w.nowNs += pause(w.rng)
+				w.request(m, call)
+			}
+			s.take(m.Snapshot().Report(), meanNs)
+		}
+		t.Logf("%d edges: %v", edges, &s)
+		if s.covered < 184 || s.covered > 198 {
+			t.Errorf("%d edges: %v", edges, &s)
+		}
+	}
+}
+
+// However many edges there are, what the tick does to the calls around it is not known.
+func TestIntervalKeepsWhatTheTickMayDo(t *testing.T) {
+	p := Part{TickNs: 4e6, Calls: 1e9, Measured: 1e9, Edges: 1e7, Ticks: 1e7, Squares: 1e7}
+	if e := p.MeanNs(); e.RelativeHalfWidth() < 0.015 || e.RelativeHalfWidth() > 0.0155 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // Calls that follow one another closely on one processor see the edges more evenly
 // than by chance, and the interval knows.
 func TestCloseCallsNarrowTheInterval(t *testing.T) {

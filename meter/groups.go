@@ -1,5 +1,7 @@
 package meter
 
+import "math"
+
 // Groups are sums over groups of calls, each from one edge that calls saw to the
 // next: of its calls n, of the ticks t that these saw, and of the ticks g of the
 // clock from the one edge to the other.
@@ -44,10 +46,17 @@ func (g *Groups) variance(mean, perCall float64) float64 {
 	if g.Count < 2 {
 		return perCall
 	}
-	few := float64(g.Count) / float64(g.Count-1)
+	// Groups are held against a mean that they are part of: once more by that factor
+	// than independent values of one length are, since each is held against a ratio.
+	few := math.Pow(float64(g.Count)/float64(g.Count-1), 2)
 	whole := few * g.squares(mean)
 	spread := few * (g.TicksSquared - 2*mean*g.CallsTicksSpread + mean*mean*g.CallsSquaredSpread)
-	return min(spread, max(perCall, whole))
+	if whole <= perCall {
+		return min(spread, perCall)
+	}
+	// The lesser of two estimates is too small on average: the more groups show calls to
+	// coincide, the less single ticks count.
+	return min(whole, spread*math.Sqrt(whole/perCall))
 }
 
 // squares is the sum of (t - mean n)^2.

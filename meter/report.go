@@ -59,14 +59,24 @@ func (s Snapshot) Report() Report {
 	return r
 }
 
+// atTheTick is the share of a mean by which it may be off however many edges were seen.
+// What advances a coarse clock also wakes whoever waits for a timer, and hands the
+// processor on: at the edge itself calls are not in progress quite as often as they are
+// on average. Around an HTTP server on one processor that made up to 1.7 %.
+const atTheTick = 0.015
+
 // MeanNs is the mean duration of a call that was counted with this clock, in
-// nanoseconds, less the clock's own cost.
+// nanoseconds, less the clock's own cost. With a coarse clock the interval is never
+// narrower than what the tick itself may do to the calls around it.
 func (p Part) MeanNs() stats.Estimate {
 	e := p.ticksPerCall().Scaled(p.TickNs, "ns")
 	n := float64(p.Measured)
 	cost, costLo, costHi := p.CostNs/n, p.CostLoNs/n, p.CostHiNs/n
 	below := math.Hypot(e.Value-e.Lo, costHi-cost)
 	above := math.Hypot(e.Hi-e.Value, cost-costLo)
+	if p.Lengths == nil {
+		below, above = math.Hypot(below, atTheTick*e.Value), math.Hypot(above, atTheTick*e.Value)
+	}
 	net := e.Value - cost
 	e.Value, e.Lo, e.Hi = math.Max(0, net), math.Max(0, net-below), math.Max(0, net+above)
 	return e
@@ -122,7 +132,7 @@ func (p Part) interval(mean, variance float64) (lo, hi float64) {
 // than there were groups, and fewer where some calls saw most of the ticks.
 func (p Part) independentEdges() float64 {
 	weighted := float64(p.Ticks) / float64(p.Squares) * float64(p.Ticks)
-	return math.Max(1, min(weighted, float64(p.Groups.Count)))
+	return math.Max(1, min(weighted, float64(p.Groups.Count)-1))
 }
 
 // meanLength is the mean in ticks of calls that were timed one by one, with the

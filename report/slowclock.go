@@ -67,8 +67,8 @@ func planTable(w io.Writer, d record.SlowClock, s Style) {
 	out.Render()
 	fmt.Fprintln(w)
 	fmt.Fprintln(w, "Trials by equation (3) of Lambert and Power, as if they were independent; in a tight loop")
-	fmt.Fprintln(w, "as many ticks count as there are, and most fall into the event. Of the counting thread only")
-	fmt.Fprintln(w, "the period of its counter and the clock's edges are in the plan.")
+	fmt.Fprintln(w, "as many ticks count as there are, and most fall into the event. What a counting thread takes")
+	fmt.Fprintln(w, "follows from how wide its interval was after a first short measurement, at this load.")
 	fmt.Fprintln(w)
 }
 

@@ -14,18 +14,25 @@ func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 	lab, release := l.open()
 	defer release()
 	var all []loop
+	var p pace
 	readNs, err := lab.readNs(ctx)
 	if err == nil {
-		err = lab.loops(ctx, plan, readNs, &all)
+		p, err = lab.paceOf(ctx, readNs)
 	}
-	r := lab.classic(all, readNs)
+	if err == nil {
+		err = lab.loops(ctx, plan, p, &all)
+	}
+	r := lab.classic(all, p)
 	r.cutShort(err)
 	return r, err
 }
 
+// ticksToRead are enough to know what a reading takes: a clock's edges may be late.
+const ticksToRead = 4
+
 // readNs is what one reading takes, by how many there are to a tick.
 func (l *laboratory) readNs(ctx context.Context) (float64, error) {
-	perTick, err := l.perTick(ctx, nothing)
+	perTick, err := l.perTick(ctx, ticksToRead, nothing)
 	return l.Clock.TickNs / perTick, err
 }
 
@@ -33,123 +40,174 @@ func (l *laboratory) readNs(ctx context.Context) (float64, error) {
 type loop struct {
 	ticks, trials int64
 	// reads is how many readings there were.
-	reads int64
-	fine  int64
-	// group is how many events there were since the reading before.
-	group int64
-	// aligned says that it began at an edge that was waited for, and not where the
-	// loop before ended.
-	aligned bool
-	jumped  bool
+	reads  int64
+	fine   int64
+	jumped bool
+	// passed are ticks since the loop before ended.
+	passed int64
+}
+
+// pace is how events and readings take turns in loops.
+type pace struct {
+	// perTick is how many events there are to a tick, and group how many of them there
+	// are to a reading.
+	perTick float64
+	group   int64
+	// readNs is what a reading takes.
+	readNs float64
 }
 
 const (
 	// mostLoops is how many loops the time is divided into: their scatter makes the
 	// interval.
-	mostLoops = 12
-	// fewestTicksALoop keeps a loop long beside its end.
-	fewestTicksALoop = 2
-	// blindShare is how much of a loop is without readings. In the rest of it they take
-	// readShare of the time, where the event is short.
-	blindShare = 0.875
-	readShare  = 1.0 / 8
+	mostLoops = 24
+	// waitingTicks is how many ticks of a loop go by in waiting, on average: half of one
+	// each for the pause before it, for its first edge, for the random part of its length
+	// and for its last edge.
+	waitingTicks = 2
+	// loopsPerLook is how many loops there are to a look at whether they are enough:
+	// who looks often stops where the scatter happens to be small.
+	loopsPerLook = mostLoops / 2
+	// A step that is so many times as long as a loop ought to be is a jump of the clock:
+	// where shorter ones were left out, so were the loops that lost the CPU for long.
+	timesAJump = 20
+	// Where the clock is read for an edge, readings take readShare of the time, where the
+	// event is short.
+	readShare = 1.0 / 8
 )
 
-// loops runs loops until the plan is done, each from where the one before ended.
-func (l *laboratory) loops(ctx context.Context, plan Plan, readNs float64, all *[]loop) error {
-	perTick, err := l.perTick(ctx, l.Event)
+// paceOf watches the events of a few ticks, with a reading after each and then after
+// each group: a reading may take much longer than the event.
+func (l *laboratory) paceOf(ctx context.Context, readNs float64) (pace, error) {
+	p := pace{group: 1, readNs: readNs}
+	read := readNs / l.Clock.TickNs
+	for range 2 {
+		groups, err := l.perTick(ctx, 1, func() {
+			for range p.group {
+				l.Event()
+			}
+		})
+		if err != nil {
+			return p, err
+		}
+		p.perTick = float64(p.group) / math.Max(1/groups-read, 0.1/groups)
+		p.group = int64(math.Ceil(read / readShare * p.perTick))
+	}
+	return p, nil
+}
+
+// loops runs loops until the plan is done.
+func (l *laboratory) loops(ctx context.Context, plan Plan, p pace, all *[]loop) error {
+	err := l.calibrateDelay(ctx)
 	if err != nil {
 		return err
 	}
-	// What a trial of perTick holds beside the event is the reading that ends it.
-	perTick = 1 / math.Max(1/perTick-readNs/l.Clock.TickNs, 0.1/perTick)
-	// So many events are followed by a reading.
-	group := int64(math.Ceil(readNs / readShare / l.Clock.TickNs * perTick))
 	budget, trials := plan.ticks(l.Clock), plan.trials()
 	if budget == math.MaxInt64 {
-		budget = max(1, int64(float64(min(trials, math.MaxInt32))/perTick))
+		budget = max(1, int64(float64(min(trials, math.MaxInt32))/p.perTick))
 	}
-	length := max(fewestTicksALoop, budget/mostLoops)
-	var ticks, done, from int64
-	aligned := false
-	for ticks < budget && done < trials {
-		if !aligned {
-			if from, err = l.edge(ctx); err != nil {
-				return err
-			}
-		}
-		one, to, err := l.loop(ctx, from, length, int64(math.Max(1, perTick)), group)
-		if err != nil {
+	wanted := math.Max(0, float64(budget)/mostLoops-waitingTicks)
+	end := l.Clock.Read()
+	for ticks, done := int64(0), int64(0); ticks < budget && done < trials; {
+		var one loop
+		if one, end, err = l.loop(ctx, end, wanted, p); err != nil {
 			return err
 		}
-		one.aligned = !aligned
 		*all = append(*all, one)
-		ticks, done = ticks+max(1, one.ticks), done+one.trials
-		from, aligned = to, !one.jumped
+		ticks, done = ticks+max(1, one.passed), done+one.trials
 		l.Progress(float64(ticks)/float64(budget), string(Classic))
-		if plan.Precision > 0 && len(*all) >= mostLoops/2 && l.classic(*all, readNs).Estimate.RelativeHalfWidth() <= plan.Precision {
+		if plan.Precision > 0 && len(*all)%loopsPerLook == 0 && l.classic(*all, p).Estimate.RelativeHalfWidth() <= plan.Precision {
 			break
 		}
 	}
 	return nil
 }
 
-// loop runs the event from an edge of the clock to another, at least so many ticks
-// later: the first events without a reading, then a reading after each group.
-func (l *laboratory) loop(ctx context.Context, from, wanted, perTick, group int64) (one loop, to int64, err error) {
+// loop runs the event from the first edge after a pause of random length to the first
+// one after a random number of events, of so many ticks and up to one more. So both
+// ends fall on any place of the tick, and what one loop is off by says nothing of the
+// next.
+func (l *laboratory) loop(ctx context.Context, last int64, ticks float64, p pace) (one loop, end int64, err error) {
+	l.pause(ctx, l.Clock.TickNs)
+	r := run{laboratory: l, mostTicks: int64(timesAJump * (ticks + fewestAJump)), now: l.Clock.Read()}
+	if err := r.untilEdge(ctx, p.group); err != nil {
+		return one, r.now, err
+	}
+	begun := r
 	if l.Fine != nil {
 		one.fine = l.Fine.Start()
 	}
-	last := from
-	for now := from; ; last = now {
-		run := group
-		if one.trials == 0 {
-			run = max(int64(float64(wanted*perTick)*blindShare), group)
-		}
-		for i := range run {
-			l.Event()
-			if l.ended(ctx, (i+1)%perTick == 0) {
-				return one, now, ctx.Err()
-			}
-		}
-		one.trials += run
-		one.reads++
-		now = l.Clock.Read()
-		ticks := l.Clock.ticks(now - from)
-		if now < last || l.Clock.ticks(now-last) >= 2*wanted+fewestAJump {
-			one.jumped = true
-		}
-		if one.jumped || now != last && ticks >= wanted {
-			if one.ticks = ticks; l.Fine != nil {
-				one.fine = l.Fine.End() - one.fine
-			}
-			one.group = run
-			return one, now, nil
+	if err = r.events(ctx, max(1, int64((ticks+l.rng.Float64())*p.perTick))); err == nil {
+		err = r.untilEdge(ctx, p.group)
+	}
+	if l.Fine != nil {
+		one.fine = l.Fine.End() - one.fine
+	}
+	one.trials, one.reads, one.jumped = r.trials-begun.trials, r.reads-begun.reads, r.jumped
+	if !r.jumped {
+		one.ticks, one.passed = l.Clock.ticks(r.now-begun.now), l.Clock.ticks(r.now-last)
+	}
+	return one, r.now, err
+}
+
+// run is a number of events with readings between them.
+type run struct {
+	*laboratory
+	// now is the last reading.
+	now           int64
+	trials, reads int64
+	// A step of mostTicks is a jump, as is one back.
+	mostTicks int64
+	jumped    bool
+}
+
+// events are so many, and a reading after them.
+func (r *run) events(ctx context.Context, n int64) error {
+	for range n {
+		r.Event()
+		r.trials++
+		if r.ended(ctx, false) {
+			return ctx.Err()
 		}
 	}
+	last := r.now
+	r.now = r.Clock.Read()
+	r.reads++
+	r.jumped = r.jumped || r.now < last || r.Clock.ticks(r.now-last) >= r.mostTicks
+	if r.ended(ctx, r.now != last) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// untilEdge are groups of events until the clock ticks within one.
+func (r *run) untilEdge(ctx context.Context, group int64) error {
+	for last := r.now; r.now == last && !r.jumped; {
+		if err := r.events(ctx, group); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // classic judges loops.
-func (l *laboratory) classic(all []loop, readNs float64) Result {
+func (l *laboratory) classic(all []loop, p pace) Result {
 	r := l.newResult(Classic)
 	var kept []loop
 	jumped := 0
 	for _, one := range all {
 		r.Trials += one.trials
-		r.ElapsedNs += float64(max(0, one.ticks)) * l.Clock.TickNs
+		r.ElapsedNs += float64(one.passed) * l.Clock.TickNs
 		if one.jumped {
 			jumped++
 			continue
 		}
 		kept = append(kept, one)
 	}
-	l.meanOfLoops(&r, kept, readNs)
+	l.meanOfLoops(&r, kept, p)
 	r.Estimate.Discarded = jumped
-	switch {
-	case len(kept) == 0:
-		r.Lower(stats.Unusable, "no loop was finished: let it run for longer")
-	case len(kept) < fewestLoops:
-		r.Lower(stats.Suspect, "%d loops were finished, %d are needed for an interval: let it run for longer", len(kept), fewestLoops)
+	if len(kept) < fewestLoops {
+		r.Lower(stats.Unusable, "%d loops were finished, %d are needed for an interval: let it run for longer", len(kept), fewestLoops)
 	}
 	if jumped > 0 {
 		r.Lower(stats.Suspect, "the clock went backwards or jumped in %d loops, which are left out: it was set, it wraps, or the machine stood still; take one that nobody sets, such as a monotonic one", jumped)
@@ -160,57 +218,45 @@ func (l *laboratory) classic(all []loop, readNs float64) Result {
 // fewestLoops is how many an interval takes.
 const fewestLoops = 3
 
-// endsAlone is the share of the scatter that their ends give to loops of the same
-// length; loops that scatter less differ in nothing else, as far as can be told. Where
-// they do scatter more, all of it counts: what part of it is due to the ends is not
-// known well from a dozen loops.
-const endsAlone = 0.5
+// priorLoops is how many loops the variance weighs that their ends alone have, which no
+// loop falls below; it weighs less as they are seen to vary by more than that.
+const priorLoops = 4
 
-// meanOfLoops is the time of all loops over the number of events.
+// meanOfLoops is the time of all loops over the number of events: a ratio of sums.
 //
-// A loop ends with the event, or the group of them, within which the clock ticked, or,
-// where that is longer than a tick, ticked for the last time: what is left of it then is
-// anything up to its length, or a tick, and half of that is added. The next loop begins
-// there, so that all of them together are off by what the last one is. The interval
-// holds that, and by how much the loops scatter beyond what their ends do.
-func (l *laboratory) meanOfLoops(r *Result, loops []loop, readNs float64) {
-	if len(loops) == 0 {
-		return
-	}
+// A loop begins and ends with the group of events within which the clock ticked, so that
+// each of its ends is off by anything up to the length of a group, or by a tick where
+// that is shorter: the difference of both has the variance of a sixth of its square, and
+// a mean of 0. By how much loops scatter tells what else there is. Each is held against a
+// mean that it is part of, as in [shares.mean].
+func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	var ticks, trials, reads, fine int64
-	var left []float64
 	for _, one := range loops {
 		ticks, trials, reads, fine = ticks+one.ticks, trials+one.trials, reads+one.reads, fine+one.fine
 	}
+	if trials == 0 {
+		return
+	}
 	n, count := float64(trials), float64(len(loops))
 	perEvent := float64(ticks) / n
-	ends, uneven := 0.0, 0.0
-	for i, one := range loops {
-		left = append(left, math.Min(1, float64(one.group)*perEvent))
-		uneven += left[i] * left[i] / 6
-		if i == len(loops)-1 || loops[i+1].aligned {
-			ends += left[i]
-		}
-	}
-	mean := (float64(ticks) + ends/2) / n
-	var squares float64
-	for _, one := range loops {
-		off := float64(one.ticks) - mean*float64(one.trials)
-		squares += off * off
-	}
-	if squares < endsAlone*uneven {
-		squares = 0
-	}
 	e := unknown()
-	e.N, e.Value = int(trials), mean*l.Clock.TickNs
+	e.N, e.Value = int(trials), perEvent*l.Clock.TickNs
 	if len(loops) >= fewestLoops {
-		scatter := stats.StudentT(count-1) * math.Sqrt(squares*count/(count-1))
-		half := math.Hypot(scatter, stats.Confidence/2*ends) / n * l.Clock.TickNs
+		var squares float64
+		for _, one := range loops {
+			off := float64(one.ticks) - perEvent*float64(one.trials)
+			squares += off * off
+		}
+		group := math.Min(1, float64(p.group)*perEvent+p.readNs/l.Clock.TickNs)
+		ends := group * group / 6
+		known := priorLoops / math.Pow(math.Max(1, squares/(count-1)/ends), 2)
+		freedom := count - 1 + known
+		half := stats.StudentT(freedom) * math.Sqrt((squares+known*ends)/freedom/(count-1)) * count / n * l.Clock.TickNs
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 	}
-	overhead := readNs * float64(reads) / n
+	overhead := p.readNs * float64(reads) / n
 	// What a reading takes is known by how many there are to a tick.
-	off := overhead * (0.01 + 2*readNs/l.Clock.TickNs)
+	off := overhead * (0.01 + p.readNs/l.Clock.TickNs)
 	r.Overhead = stats.Estimate{Value: overhead, Lo: overhead - off, Hi: overhead + off, Unit: "ns", Statistic: "mean", N: int(reads)}
 	r.Estimate, r.Edges = less(e, r.Overhead), ticks
 	if l.Fine != nil {

@@ -9,14 +9,13 @@ import (
 	"chronoscope/stats"
 )
 
-// Counter times the event by a counter of unknown rate, such as [Counting] is, and
-// finds the rate between edges of the slow clock. When ctx ends, the result so far
-// comes with its error.
+// Counter times the event by a counter of unknown rate, such as [Counting] is. When ctx
+// ends, the result so far comes with its error.
 //
-// Rounds of a quiet stretch for the rate, of trials and of empty trials take turns.
-// Whoever is preempted, the rate of a round tells: rounds in which the counter did not
-// keep its usual rate are left out. What the measuring thread loses is in its event,
-// as it is for every other clock.
+// The counter tells which share of its counts fell into events, and the slow clock, from
+// edge to edge, how long all of it took: the counter's rate need not be known, and may
+// change. Where its thread is preempted it misses events and what is between them alike.
+// What the measuring thread loses is in its event, as it is for every other clock.
 func (l Lab) Counter(ctx context.Context, counter *clock.Clock, plan Plan) (Result, error) {
 	lab, release := l.open()
 	defer release()
@@ -33,32 +32,27 @@ type counting struct {
 	counter *clock.Clock
 	all     []round
 	ticks   int64 // that went by
+	// backward is how many rounds were left out, since the clock went backwards.
+	backward int
 }
 
-// round is a quiet stretch, and what followed it.
-type round struct {
-	// quiet is the counter's rate in the quiet stretch, in counts a tick.
-	quiet float64
-	// trials and empty are what was done then.
-	trials, empty stretch
-}
+// round are trials of the event, and empty ones.
+type round struct{ trials, empty stretch }
 
 // stretch is a number of trials: the counts within them, and how far the counter and
-// the clock went from the first to the last.
+// the clock went from the edge before the first to an edge after the last.
 type stretch struct {
 	trials, within, fine int64
-	counts, ticks        int64
-	backward             bool
+	counts               float64
+	ticks                int64
 }
 
-// What a round takes, in shares of its quiet stretch.
 const (
-	trialsPerQuiet = 2
-	emptyPerQuiet  = 0.5
-	roundPerQuiet  = 1 + trialsPerQuiet + emptyPerQuiet
-	// usualQuietTicks keeps a round short, so that little happens in it, and
-	// leastQuietNs long beside the reading of an edge.
-	usualQuietTicks, leastQuietNs = 8, 2e6
+	// What the stretches of a round take, in ticks, at least so many nanoseconds for one
+	// of empty trials: long beside the reading of an edge, and so short that little
+	// happens in it.
+	emptyTicks, leastEmptyNs = 4, 1e6
+	trialsPerEmpty           = 4
 	// fewestRounds is how many an interval takes, enoughRounds how many a plan has.
 	fewestRounds, enoughRounds = 3, 12
 	// trialsAStretch is how many trials there are at least.
@@ -68,29 +62,34 @@ const (
 // rounds takes them until the plan is done.
 func (c *counting) rounds(ctx context.Context, plan Plan) error {
 	budget, trials := plan.ticks(c.Clock), plan.trials()
-	quiet := math.Max(usualQuietTicks, math.Ceil(leastQuietNs/c.Clock.TickNs))
-	quiet = math.Max(1, math.Min(quiet, math.Floor(float64(budget)/enoughRounds/roundPerQuiet)))
-	done, last := int64(0), c.Clock.Read()
+	empty := math.Max(emptyTicks, math.Ceil(leastEmptyNs/c.Clock.TickNs))
+	empty = math.Max(1, math.Min(empty, math.Floor(float64(budget)/enoughRounds/(1+trialsPerEmpty))))
+	done, look, last := int64(0), enoughRounds, c.Clock.Read()
 	for c.ticks < budget && done < trials {
 		var r round
+		var steady, also bool
 		var err error
-		if r.quiet, err = c.quiet(ctx, int64(quiet)); err != nil {
+		if r.trials, steady, err = c.stretch(ctx, c.Event, int64(empty*trialsPerEmpty)); err != nil {
 			return err
 		}
-		if r.trials, err = c.stretch(ctx, c.Event, int64(quiet*trialsPerQuiet)); err != nil {
+		if r.empty, also, err = c.stretch(ctx, nothing, int64(empty)); err != nil {
 			return err
 		}
-		if r.empty, err = c.stretch(ctx, nothing, int64(math.Ceil(quiet*emptyPerQuiet))); err != nil {
-			return err
+		if steady && also {
+			c.all = append(c.all, r)
+		} else {
+			c.backward++
 		}
-		c.all = append(c.all, r)
 		now := c.Clock.Read()
-		c.ticks += max(0, c.Clock.ticks(now-last))
+		c.ticks += max(1, c.Clock.ticks(now-last))
 		last = now
 		done += r.trials.trials
 		c.Progress(float64(c.ticks)/float64(budget), string(CounterClock))
-		if n := len(c.all); plan.Precision > 0 && n >= enoughRounds && n%fewestRounds == 0 && c.result().Estimate.RelativeHalfWidth() <= plan.Precision {
-			break
+		if n := len(c.all); plan.Precision > 0 && n >= look {
+			if c.result().Estimate.RelativeHalfWidth() <= plan.Precision {
+				break
+			}
+			look = n * 5 / 4
 		}
 	}
 	return nil
@@ -141,44 +140,19 @@ func usually(apart [readingsKept]int64) int64 {
 	return max(1, apart[readingsKept*9/10])
 }
 
-// quiet is the counter's rate over so many ticks, in counts a tick; NaN where the
-// clock went backwards.
-func (c *counting) quiet(ctx context.Context, ticks int64) (float64, error) {
-	first, err := c.edge(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for now := first.reading; c.Clock.ticks(now-first.reading) < ticks-1; {
-		last := now
-		if now = c.Clock.Read(); now < last {
-			return math.NaN(), nil // it may take hours to be where it was
-		}
-		if c.ended(ctx, now != last) {
-			return 0, ctx.Err()
-		}
-	}
-	last, err := c.edge(ctx)
-	if err != nil {
-		return 0, err
-	}
-	passed := c.Clock.ticks(last.reading - first.reading)
-	if passed <= 0 {
-		return math.NaN(), nil
-	}
-	return (last.middle() - first.middle()) / float64(passed), nil
-}
-
 // apart keeps the two readings of a trial some 200 ns apart, in empty trials as well:
 // a reading takes the count from the cache of another core, and one that follows too
 // closely finds it in its own, so that it takes less than within a trial.
 const apart = 200
 
-// stretch is trials of the event for so many ticks.
-func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (stretch, error) {
-	var s stretch
-	begun, count := c.Clock.Read(), c.counter.Read()
-	last := begun
-	for s.trials < trialsAStretch || c.Clock.ticks(last-begun) < ticks {
+// stretch is trials of the event for so many ticks, from an edge to an edge. It is not
+// steady where the clock went backwards, or made as many ticks at once.
+func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s stretch, steady bool, err error) {
+	first, err := c.edge(ctx)
+	if err != nil {
+		return s, false, err
+	}
+	for last := first.reading; s.trials < trialsAStretch || c.Clock.ticks(last-first.reading) < ticks-1; {
 		start := c.counter.Start()
 		clock.Spin(apart)
 		if c.Fine == nil {
@@ -191,127 +165,99 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (stre
 		s.within += c.counter.End() - start
 		s.trials++
 		now := c.Clock.Read()
-		if now < last {
-			s.backward = true
-			break
+		if now < last || c.Clock.ticks(now-last) > timesAJump*(ticks+fewestAJump) {
+			return s, false, nil // it may take hours to be where it was
 		}
-		ticked := now != last
+		if c.ended(ctx, now != last) {
+			return s, false, ctx.Err()
+		}
 		last = now
-		if c.ended(ctx, ticked) {
-			return s, ctx.Err()
-		}
 	}
-	s.counts, s.ticks = c.counter.Read()-count, c.Clock.ticks(last-begun)
-	return s, nil
+	last, err := c.edge(ctx)
+	s.counts, s.ticks = last.middle()-first.middle(), c.Clock.ticks(last.reading-first.reading)
+	return s, s.ticks > 0, err
 }
 
-// A counter keeps its usual rate where a stretch is no slower, nor faster, than this
-// share of it.
-const usualShare = 0.9
-
-// usual is the rate that the counter has where nothing disturbs it: the upper
-// quartile of the rounds.
-func (c *counting) usual() float64 {
-	var rates []float64
-	for _, r := range c.all {
-		if r.quiet > 0 && !math.IsInf(r.quiet, 0) {
-			rates = append(rates, r.quiet)
-		}
-	}
-	slices.Sort(rates)
-	return stats.Quantile(rates, 0.75)
-}
-
-// steady reports that the counter ran at that rate throughout a round. A stretch's
-// ticks are known but for one at its ends.
-func (r round) steady(rate float64) bool {
-	for _, s := range []stretch{r.trials, r.empty} {
-		if s.backward || float64(s.counts) < usualShare*rate*float64(s.ticks-1) || float64(s.counts)*usualShare > rate*float64(s.ticks+1) {
-			return false
-		}
-	}
-	return r.quiet >= usualShare*rate && r.quiet*usualShare <= rate
-}
+// evenShare is the share of its greatest rate that a counter keeps on average where
+// nobody wants its CPU.
+const evenShare = 0.8
 
 // result judges the rounds.
 func (c *counting) result() Result {
 	r := c.newResult(CounterClock)
 	r.ElapsedNs = float64(c.ticks) * c.Clock.TickNs
-	usual := c.usual()
-	var kept []round
-	backward := 0
+	whole, empty := shares{tickNs: c.Clock.TickNs}, shares{tickNs: c.Clock.TickNs}
 	for _, one := range c.all {
-		if math.IsNaN(one.quiet) || one.trials.backward || one.empty.backward {
-			backward++
-		}
-		if one.steady(usual) {
-			kept = append(kept, one)
-		}
+		whole.add(one.trials)
+		empty.add(one.empty)
 	}
-	c.meanOfRounds(&r, kept)
-	r.Estimate.Discarded = len(c.all) - len(kept)
-	switch {
-	case len(kept) < fewestRounds:
-		r.Lower(stats.Unusable, "%d of %d rounds can be used, %d are needed: let it run for longer, or leave two CPUs alone", len(kept), len(c.all), fewestRounds)
-	case 2*len(kept) < len(c.all):
-		r.Lower(stats.Suspect, "the counting thread kept its rate in %d of %d rounds: others want its CPU; leave two CPUs alone", len(kept), len(c.all))
+	r.Trials, r.Edges = whole.sum.trials, whole.sum.ticks
+	r.Overhead = empty.mean()
+	r.Estimate = less(whole.mean(), r.Overhead)
+	r.Estimate.Discarded = c.backward
+	r.Truth = c.truth(whole.sum.fine, r.Trials)
+	if len(c.all) < fewestRounds {
+		r.Lower(stats.Unusable, "%d of %d rounds can be used, %d are needed: let it run for longer, or leave two CPUs alone", len(c.all), len(c.all)+c.backward, fewestRounds)
+	} else if math.IsNaN(r.Estimate.HalfWidth()) {
+		r.Lower(stats.Unusable, "the counting thread did not run while it was needed: leave two CPUs alone, or let it run for longer")
+	} else if kept := math.Min(whole.evenness(), empty.evenness()); !(kept >= evenShare) {
+		r.Lower(stats.Suspect, "the counting thread counted at %.0f %% of its greatest rate on average: others want its CPU; leave two CPUs alone", 100*kept)
 	}
-	if backward > 0 {
-		r.Lower(stats.Suspect, "the clock went backwards in %d rounds, which are left out: it was set, or it wraps; take one that nobody sets, such as a monotonic one", backward)
+	if c.backward > 0 {
+		r.Lower(stats.Suspect, "the clock went backwards or jumped in %d rounds, which are left out: it was set, it wraps, or the machine stood still; take one that nobody sets, such as a monotonic one", c.backward)
 	}
 	return r
 }
 
-// meanOfRounds is the counts within trials, at the rate of their round, with an
-// interval by the scatter of the rounds.
-func (c *counting) meanOfRounds(r *Result, rounds []round) {
-	var fine int64
-	whole := roundSums{tickNs: c.Clock.TickNs}
-	empty := roundSums{tickNs: c.Clock.TickNs}
-	for _, one := range rounds {
-		whole.add(one.trials, one.quiet)
-		empty.add(one.empty, one.quiet)
-		fine += one.trials.fine
-		r.Trials += one.trials.trials
-		r.Edges += one.trials.ticks
-	}
-	r.Overhead = empty.mean()
-	r.Estimate = less(whole.mean(), r.Overhead)
-	r.Truth = c.truth(fine, r.Trials)
+// shares are stretches, of which the counter tells how much of their time was within
+// trials.
+type shares struct {
+	tickNs float64
+	all    []stretch
+	sum    stretch
 }
 
-// roundSums are the durations of the trials of each round, and how many they were.
-type roundSums struct {
-	tickNs     float64
-	ns, trials []float64
+func (s *shares) add(one stretch) {
+	s.all = append(s.all, one)
+	s.sum.trials += one.trials
+	s.sum.within += one.within
+	s.sum.fine += one.fine
+	s.sum.counts += one.counts
+	s.sum.ticks += one.ticks
 }
 
-func (s *roundSums) add(one stretch, rate float64) {
-	s.ns = append(s.ns, float64(one.within)/rate*s.tickNs)
-	s.trials = append(s.trials, float64(one.trials))
-}
-
-// mean is a ratio of sums, with its interval by Student's t of the rounds' distances
-// from it (Cochran, Sampling Techniques, 3rd ed., section 6.3).
-func (s *roundSums) mean() stats.Estimate {
+// mean is the share of counts that fell into trials, times the ticks of a trial and what
+// surrounds it. The interval is by Student's t of what each stretch adds to that, to the
+// first order (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio; of two of
+// them the terms add up). Each is held against sums that it is part of itself, by the
+// share 1/n, and would be off by n/(n-1) as much from those of the others.
+func (s *shares) mean() stats.Estimate {
 	e := unknown()
-	var ns, trials, squares float64
-	for i := range s.ns {
-		ns, trials = ns+s.ns[i], trials+s.trials[i]
-	}
-	if trials == 0 {
+	n := float64(len(s.all))
+	if s.sum.trials == 0 || !(s.sum.counts > 0) {
 		return e
 	}
-	e.N, e.Value = int(trials), ns/trials
-	rounds := float64(len(s.ns))
-	if rounds < fewestRounds {
+	within, counts, ticks, trials := float64(s.sum.within), s.sum.counts, float64(s.sum.ticks), float64(s.sum.trials)
+	e.N, e.Value = int(s.sum.trials), within/counts*ticks/trials*s.tickNs
+	if n < fewestRounds {
 		return e
 	}
-	for i := range s.ns {
-		off := s.ns[i] - e.Value*s.trials[i]
+	var squares float64
+	for _, one := range s.all {
+		off := float64(one.within)/within - one.counts/counts + float64(one.ticks)/ticks - float64(one.trials)/trials
 		squares += off * off
 	}
-	half := stats.StudentT(rounds-1) * math.Sqrt(squares*rounds/(rounds-1)) / trials
+	half := e.Value * stats.StudentT(n-1) * math.Sqrt(squares) * n / (n - 1)
 	e.Lo, e.Hi = e.Value-half, e.Value+half
 	return e
+}
+
+// evenness is the counter's average rate over that of the stretch in which it was
+// greatest.
+func (s *shares) evenness() float64 {
+	greatest := 0.0
+	for _, one := range s.all {
+		greatest = math.Max(greatest, one.counts/float64(one.ticks))
+	}
+	return s.sum.counts / float64(s.sum.ticks) / greatest
 }

@@ -10,8 +10,10 @@
 //     of successes is the duration in ticks (Lambert 2008, equation 1). An event
 //     that was preempted counts one tick however many went by.
 //   - [Discrete]: the same trials, with all ticks that each of them saw.
-//   - [Classic]: many events between two edges of the clock.
-//   - [CounterClock]: a second thread counts; the slow clock's edges tell how fast.
+//   - [Classic]: many events between two edges of the clock, in loops that begin and
+//     end on any place of the tick.
+//   - [CounterClock]: a second thread counts, and which share of its counts falls into
+//     events, times what the slow clock says all of it took, is how long they are.
 //
 // All of them give the mean of the event's duration as it was met with here, with
 // what the machine took from it, and its 95 % interval. What the readings take

@@ -144,6 +144,16 @@ func TestStarvedCounter(t *testing.T) {
 	}
 }
 
+// A counter that stands still tells nothing, and says so.
+func TestStillCounter(t *testing.T) {
+	lab, m := faulty(1, clocktest.Faults{})
+	still := clock.New(clock.Clock{Name: "still", Kind: clock.KindCounter}, func() int64 { m.Run(60); return 7 })
+	r, err := lab.Counter(context.Background(), still, slowclock.Plan{Duration: 500 * time.Millisecond})
+	if err != nil || r.Verdict != stats.Unusable || !math.IsNaN(r.Estimate.Value) {
+		t.Errorf("%v: %s %v, %v", err, r.Verdict, r.Reasons, r.Estimate)
+	}
+}
+
 // An event that never meets an edge of the clock is bounded from above, and unusable.
 func TestNoEdge(t *testing.T) {
 	lab, _ := faulty(1, clocktest.Faults{})

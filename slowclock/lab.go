@@ -127,10 +127,10 @@ func (l *laboratory) passedBy(ticks int64) error {
 	return fmt.Errorf("%s made %d steps of several ticks of %g ns and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, l.Clock.TickNs)
 }
 
-// perTick is how many of them are done between two edges of the clock: the most of a
-// few ticks, since the thread may be away, and 1 at least.
-func (l *laboratory) perTick(ctx context.Context, do func()) (float64, error) {
-	const tries, mostTicks = 3, 4
+// perTick is how many of them are done in a tick, counted over some ticks from edge to
+// edge: the most of a few tries, since the thread may be away, and 1 at least.
+func (l *laboratory) perTick(ctx context.Context, over int64, do func()) (float64, error) {
+	const tries = 3
 	most := 1.0
 	for range tries {
 		begun, err := l.edge(ctx)
@@ -139,7 +139,7 @@ func (l *laboratory) perTick(ctx context.Context, do func()) (float64, error) {
 		}
 		for n := 1.0; ; n++ {
 			do()
-			if ticks := l.Clock.ticks(l.Clock.Read() - begun); ticks > 0 {
+			if ticks := l.Clock.ticks(l.Clock.Read() - begun); ticks >= over {
 				most = math.Max(most, n/float64(ticks))
 				break
 			}
@@ -157,16 +157,10 @@ func (l *laboratory) prepare(ctx context.Context, event func()) error {
 	if !l.Dither {
 		return nil
 	}
-	if l.delay == nil {
-		const rounds = 256
-		perTick, err := l.perTick(ctx, func() { clock.Spin(rounds) })
-		if err != nil {
-			return err
-		}
-		perNs := perTick * rounds / l.Clock.TickNs
-		l.delay = func(ns float64) { clock.Spin(int(ns * perNs)) }
+	if err := l.calibrateDelay(ctx); err != nil {
+		return err
 	}
-	perTick, err := l.perTick(ctx, func() { l.trial(event) })
+	perTick, err := l.perTick(ctx, 1, func() { l.trial(event) })
 	if err != nil {
 		return err
 	}
@@ -176,6 +170,27 @@ func (l *laboratory) prepare(ctx context.Context, event func()) error {
 	l.pauseEvery = max(1, int64(perTick/4))
 	l.pauseNs = math.Min(4/perTick, 1) * l.Clock.TickNs
 	return nil
+}
+
+// calibrateDelay tries a busy loop against the slow clock, where there is no other way
+// to pause.
+func (l *laboratory) calibrateDelay(ctx context.Context) error {
+	if l.delay != nil {
+		return nil
+	}
+	const rounds = 256
+	perTick, err := l.perTick(ctx, 1, func() { clock.Spin(rounds) })
+	perNs := perTick * rounds / l.Clock.TickNs
+	l.delay = func(ns float64) { clock.Spin(int(ns * perNs)) }
+	return err
+}
+
+// pause waits for a random time up to mostNs, or until ctx ends.
+func (l *laboratory) pause(ctx context.Context, mostNs float64) {
+	const atOnceNs = 100e6
+	for ns := l.rng.Float64() * mostNs; ns > 0 && ctx.Err() == nil; ns -= atOnceNs {
+		l.delay(math.Min(ns, atOnceNs))
+	}
 }
 
 // trial is one of the readings of a trial, with the same between them.
@@ -198,12 +213,13 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 		return newTally(), err
 	}
 	t := newTally()
+	t.paused = l.Dither
 	mostTicks, trials := plan.ticks(l.Clock), plan.trials()
 	asked, look := int64(0), int64(firstLook)
 	last := l.Clock.Read()
 	for t.trials+t.backward < trials && t.elapsed() < mostTicks {
 		if l.pauseEvery > 0 && t.trials%l.pauseEvery == 0 {
-			l.delay(l.rng.Float64() * l.pauseNs)
+			l.pause(ctx, l.pauseNs)
 		}
 		start, end, fineStart, fine := l.trial(event)
 		t.add(l.Clock.ticks(start-last), l.Clock.ticks(end-start), fineStart, fine)

@@ -3,6 +3,7 @@ package slowclock
 import (
 	"math"
 	"math/cmplx"
+	"slices"
 )
 
 // The methods rest on readings that fall evenly over the tick. Where a loop keeps
@@ -13,28 +14,71 @@ import (
 const longestPeriod = 4
 
 // A stretch of the series is judged by itself, since whatever interrupts the loop
-// shifts it against the clock: about longestStretch edges, and fewestInStep at least.
+// shifts it against the clock: longestStretch edges at most, and fewestInStep at least.
 const (
 	longestStretch = 256
 	fewestInStep   = 20
 )
 
-// locked reports that the trials of a tally kept step with the clock, by most of its
-// stretches.
+// locked reports that the trials of a tally kept step with the clock, by most of the
+// edges in stretches that are long enough to tell. A loop that is interrupted every few
+// edges keeps to no place for long, and needs no warning.
 func (l *laboratory) locked(t *tally) bool {
-	stretches, inStep := 0, 0
-	for edges := t.edges; len(edges) >= fewestInStep; {
-		n := len(edges)
-		if n >= 2*longestStretch {
-			n = longestStretch
+	judged, inStep := 0, 0
+	for _, edges := range stretches(t.edges) {
+		judged += len(edges)
+		if outcomesInStep(places(edges, edges[0].trial)) || l.phasesInStep(t, edges) {
+			inStep += len(edges)
 		}
-		stretches++
-		if outcomesInStep(places(edges[:n], edges[0].trial)) || l.phasesInStep(t, edges[:n]) {
-			inStep++
-		}
-		edges = edges[n:]
 	}
-	return 2*inStep > stretches
+	return 2*inStep > judged
+}
+
+// stretches are runs of edges that nothing interrupted, of fewestInStep to
+// longestStretch each.
+func stretches(edges []tick) [][]tick {
+	if len(edges) < fewestInStep {
+		return nil
+	}
+	usual := usualStep(edges)
+	var all [][]tick
+	from := 0
+	for i := 1; i <= len(edges); i++ {
+		if i < len(edges) && i-from < longestStretch && edges[i].after(edges[i-1]).like(usual) {
+			continue
+		}
+		if i-from >= fewestInStep {
+			all = append(all, edges[from:i])
+		}
+		from = i
+	}
+	return all
+}
+
+// step is how many trials and ticks there are from one edge that was seen to the next.
+type step struct{ trials, ticks int64 }
+
+func (e tick) after(last tick) step { return step{e.trial - last.trial, e.before + e.within} }
+
+// usualStep is the median of either.
+func usualStep(edges []tick) step {
+	var trials, ticks []int64
+	for i := range edges[1:] {
+		s := edges[i+1].after(edges[i])
+		trials, ticks = append(trials, s.trials), append(ticks, s.ticks)
+	}
+	slices.Sort(trials)
+	slices.Sort(ticks)
+	return step{trials[len(trials)/2], ticks[len(ticks)/2]}
+}
+
+// like reports that nothing interrupted a step: where the loop was kept from running,
+// there are fewer trials to a tick, or more ticks to a trial. A loop that does not divide
+// the tick has one trial more in some ticks than in others, and events that vary make it
+// several where there are many.
+func (s step) like(usual step) bool {
+	off := s.trials - usual.trials
+	return max(off, -off) <= 1+usual.trials/16 && s.ticks <= usual.ticks+1+usual.ticks/16
 }
 
 // places is the sequence that a loop in step repeats. Where there are several trials

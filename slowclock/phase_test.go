@@ -14,8 +14,8 @@ import (
 )
 
 // stepper is a lab whose loop takes an exact time, but for jitter, and is timed for a
-// share of it.
-func stepper(seed uint64, loopTicks, share, jitter float64, fine bool) slowclock.Lab {
+// share of it. Once in so many ticks, on average, others take the CPU.
+func stepper(seed uint64, loopTicks, share, jitter, interruptedTicks float64, fine bool) slowclock.Lab {
 	m := clocktest.NewMachine(seed)
 	r := m.Rand()
 	const tick = 1e6
@@ -34,6 +34,9 @@ func stepper(seed uint64, loopTicks, share, jitter float64, fine bool) slowclock
 	// The event ends when the timetable has it.
 	due, late := m.NowNs(), 0.0
 	lab.Event = func() {
+		if r.Float64() < loopTicks/interruptedTicks {
+			m.Idle(tick * (period/tick + 3*r.Float64()))
+		}
 		if late = m.NowNs() - due; late > period {
 			due += late
 		}
@@ -55,33 +58,36 @@ func fineOf(m *clocktest.Machine) *clock.Rated {
 	}
 }
 
-// Loops that keep step with the clock are found, and others aren't taken for them.
+// Loops that keep step with the clock are found, also where others take the CPU now and
+// then, and other loops aren't taken for them.
 func TestPhaseLock(t *testing.T) {
 	const cases = 200
 	for _, fine := range []bool{false, true} {
-		found, alarms := 0, 0
+		var found [2]int
+		alarms := 0
 		for seed := range uint64(cases) {
 			r := rand.New(rand.NewPCG(seed, 0x10c4))
 			// In step: ticks and loops as whole numbers of one another, with up to four
 			// loops to a pattern.
 			pattern := float64(1 + r.IntN(4))
 			loops := pattern*float64(1+r.IntN(40)) + float64(r.IntN(int(pattern)))
-			lab := stepper(seed, pattern/loops, 0.1+0.8*r.Float64(), 1e-3, fine)
-			if locked(t, lab) {
-				found++
-			} else if testing.Verbose() {
-				t.Logf("fine %v: missed %v loops to %v ticks", fine, loops, pattern)
+			for i, interrupted := range []float64{math.Inf(1), 100 * pattern} {
+				if locked(t, stepper(seed, pattern/loops, 0.1+0.8*r.Float64(), 1e-3, interrupted, fine), 400*pattern) {
+					found[i]++
+				} else if testing.Verbose() {
+					t.Logf("fine %v: missed %v loops to %v ticks, interrupted every %v ticks", fine, loops, pattern, interrupted)
+				}
 			}
 			free := conditions{eventFrom: 2e-3, eventTo: 3, jitter: 0.1, dither: r.IntN(2) == 0, preempted: r.IntN(2) == 0}.bench(seed)
 			if fine {
 				free.lab.Fine = fineOf(free.machine)
 			}
-			if locked(t, free.lab) {
+			if locked(t, free.lab, 400) {
 				alarms++
 			}
 		}
-		t.Logf("fine clock %v: %d of %d found, %d of %d false alarms", fine, found, cases, alarms, cases)
-		if found < cases*95/100 {
+		t.Logf("fine clock %v: %d of %d found, of interrupted ones %d, %d false alarms", fine, found[0], cases, found[1], alarms)
+		if min(found[0], found[1]) < cases*95/100 {
 			t.Errorf("fine clock %v: %d of %d loops in step were found", fine, found, cases)
 		}
 		if alarms > cases*2/100 {
@@ -90,9 +96,9 @@ func TestPhaseLock(t *testing.T) {
 	}
 }
 
-func locked(t *testing.T, lab slowclock.Lab) bool {
+func locked(t *testing.T, lab slowclock.Lab, ticks float64) bool {
 	t.Helper()
-	results, err := lab.Bernoulli(context.Background(), slowclock.Plan{Duration: time.Duration(400 * lab.Clock.TickNs)})
+	results, err := lab.Bernoulli(context.Background(), slowclock.Plan{Duration: time.Duration(ticks * lab.Clock.TickNs)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,9 +44,8 @@ type Row struct {
 	// DiscreteNs is how long it takes until as many ticks have gone by as the
 	// interval needs in a loop of such trials.
 	DiscreteNs float64
-	// CounterNs is what a counting thread takes for it, as far as the period of its
-	// counter and the edges of the clock are what limits it; NaN where no thread can
-	// count.
+	// CounterNs is what a counting thread takes for it, by what one needed for a first
+	// result; NaN where there is none.
 	CounterNs float64
 }
 
@@ -55,9 +54,10 @@ type Costs struct {
 	// OverheadNs is what a trial holds beside the event within the timed region, and
 	// BetweenNs what passes from its end to the start of the next.
 	OverheadNs, BetweenNs float64
-	// PeriodNs is the time between two counts of a counting thread, 0 where there is
-	// none, and EdgeNs how well an edge of the clock is placed.
-	PeriodNs, EdgeNs float64
+	// CounterNs is how long a counting thread took for a first result, 0 where there is
+	// none, and CounterHalfNs the half of its interval's width: what the machine takes
+	// from an event limits it, and not the period of the counter.
+	CounterNs, CounterHalfNs float64
 }
 
 // MakePlan is a plan of one to so many digits.
@@ -72,22 +72,18 @@ func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 			Digits: d, EpsilonNs: epsilon, Trials: n,
 			SourceNs: n * durationNs, BernoulliNs: n * loop,
 			DiscreteNs: tickNs * math.Max(1, TicksNeeded(share, epsilon/(durationNs+c.OverheadNs))),
-			CounterNs:  c.counterNs(durationNs, tickNs, epsilon, loop),
+			CounterNs:  c.counterNs(tickNs, epsilon),
 		})
 	}
 	return rows
 }
 
-// counterNs is how long a counting thread takes. Each trial is off by the rounding of
-// two readings, a sixth of the squared period in the mean, and the rate by the
-// clock's edges at both ends; half of the allowed variance is for each. The rate
-// takes as much time as the trials.
-func (c Costs) counterNs(durationNs, tickNs, epsilonNs, loopNs float64) float64 {
-	if !(c.PeriodNs > 0) {
+// counterNs is how long a counting thread takes: its interval narrows with the root of the
+// time, and there is none of fewer rounds than it takes.
+func (c Costs) counterNs(tickNs, epsilonNs float64) float64 {
+	if !(c.CounterNs > 0 && c.CounterHalfNs > 0) {
 		return math.NaN()
 	}
-	each := epsilonNs / z95 / math.Sqrt2
-	trials := math.Max(1, c.PeriodNs*c.PeriodNs/6/(each*each))
-	edges := durationNs * c.EdgeNs / each
-	return 2 * math.Max(tickNs, math.Max(trials*loopNs, edges))
+	const fewestTicks = enoughRounds * (1 + trialsPerEmpty)
+	return math.Max(fewestTicks*tickNs, c.CounterNs*math.Pow(c.CounterHalfNs/epsilonNs, 2))
 }

@@ -37,3 +37,13 @@ func TestTable1(t *testing.T) {
 		}
 	}
 }
+
+// An interval a tenth as wide takes a hundred times as long.
+func TestPlanOfCounter(t *testing.T) {
+	rows := slowclock.MakePlan(1e4, 1e6, 4, slowclock.Costs{CounterNs: 0.5e9, CounterHalfNs: 50})
+	for i, want := range []float64{0.06e9, 0.06e9, 0.125e9, 12.5e9} {
+		if got := rows[i].CounterNs; math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%d digits: %v ns, want %v", i+1, got, want)
+		}
+	}
+}

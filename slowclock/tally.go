@@ -17,6 +17,8 @@ type tally struct {
 	// not be complete; blockTrials is how many a complete one has.
 	blocks      []counts
 	blockTrials int64
+	// paused says that pauses of random length keep the edges' places in the loop apart.
+	paused bool
 }
 
 // counts are sums over trials.
@@ -168,6 +170,18 @@ func (t *tally) complete() []counts {
 // have the say, and so they do where they contradict it.
 const priorBlocks = 8
 
+// expectedDispersion is what is assumed before the data say more. Where there are no
+// pauses the loop may slip so slowly against the clock that neighbouring edges meet the
+// same place of it, alike of them in a row: of no more than few that were seen, each may
+// stand for so many. As they get more, the loop's own unevenness keeps them apart.
+func (t *tally) expectedDispersion() float64 {
+	const alike, few = 4, 2
+	if t.paused {
+		return 1
+	}
+	return 1 + (alike-1)*math.Min(1, math.Pow(few/math.Max(1, float64(t.within)), 2))
+}
+
 // estimate is the mean number of ticks of a trial, by the ticks that each outcome
 // counts, with its interval.
 //
@@ -190,7 +204,7 @@ func (t *tally) estimate(outcome outcome) stats.Estimate {
 	units := math.Max(1, math.Min(n, float64(t.elapsed())))
 	perUnit := sum / units
 	f := perUnit - math.Floor(perUnit)
-	s := stats.Scatter{Units: units, Dispersion: 1}
+	s := stats.Scatter{Units: units, Dispersion: t.expectedDispersion()}
 	s.Extra = math.Max(0, squares/units-perUnit*perUnit-f*(1-f))
 	t.disperse(&s, outcome, f*(1-f)+s.Extra)
 	lo, hi := stats.ScoreInterval(perUnit, s)
@@ -224,7 +238,7 @@ func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 	measured := float64(len(blocks) - 1)
 	contrast := squares / perBlock / measured
 	prior := priorBlocks * math.Pow(math.Min(contrast, 1/contrast), 2)
-	factor := (squares/perBlock + prior) / (measured + prior)
+	factor := (squares/perBlock + prior*t.expectedDispersion()) / (measured + prior)
 	if factor > 1 { // durations that vary go on doing so where the rounding vanishes
 		s.Extra += (factor - 1) * variance
 	} else {
