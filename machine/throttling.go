@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -51,6 +52,40 @@ func (t *Throttling) Throttled() bool {
 	was := t.count
 	t.count = now
 	return now > was
+}
+
+// StoppedNs is for how long the groups have been stopped so far, all together, in
+// nanoseconds of their CPUs' time; NaN where no group tells.
+func (t *Throttling) StoppedNs() float64 {
+	sum, known := 0.0, false
+	for _, name := range t.names {
+		text, err := fs.ReadFile(t.root, name)
+		if err != nil {
+			continue
+		}
+		if ns := stoppedNs(string(text)); !math.IsNaN(ns) {
+			sum, known = sum+ns, true
+		}
+	}
+	if !known {
+		return math.NaN()
+	}
+	return sum
+}
+
+// stoppedNs is throttled_time (version 1) or throttled_usec (version 2) of a cpu.stat file;
+// NaN where it has neither.
+func stoppedNs(text string) float64 {
+	units := map[string]float64{"throttled_time": 1, "throttled_usec": 1e3}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if unit, ok := units[name]; ok {
+			if n, err := strconv.ParseUint(value, 10, 53); err == nil {
+				return float64(n) * unit
+			}
+		}
+	}
+	return math.NaN()
 }
 
 // periods is in how many periods the groups were throttled so far.

@@ -36,9 +36,12 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 			return r, fmt.Errorf("waiting for process %d: waitid: %w", a.pid, err)
 		}
 	}
-	r.WallNs = time.Since(a.before).Nanoseconds()
-	r.WallErrorNs = a.after.Sub(a.before).Nanoseconds() + waited() + wakeUpNs
+	ended := time.Now()
+	r.WallNs = ended.Sub(a.before).Nanoseconds()
+	late := waited() + wakeUpNs
+	r.WallErrorNs = a.after.Sub(a.before).Nanoseconds() + late
 	if first, err := readThread(a.pid); err == nil {
+		first.LateNs = late + time.Since(ended).Nanoseconds()
 		r.Threads, r.WaitOf = []Thread{first}, FirstThread
 	}
 	var status unix.WaitStatus

@@ -111,6 +111,11 @@ type Thread struct {
 	CPUNs int64
 	// WaitNs is its run-queue wait: how long it could have run and did not.
 	WaitNs int64
+	// ReadNs is when that was read, in the time of the [Run.Events]; a thread that had ended
+	// by then had done so LateNs earlier at most. What the kernel counts of a thread goes on
+	// from the event of its exit to its very end, of which there is no event: it may have
+	// to wait for a CPU on that way, too.
+	ReadNs, LateNs int64
 }
 
 // WaitNs is the run-queue wait of all threads that are known.

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readThread reads what the kernel counted of a thread from /proc/TID/schedstat.
+// readThread reads what the kernel counted of a thread from /proc/TID/schedstat. ReadNs is
+// of the system's monotonic clock.
 func readThread(id int) (Thread, error) {
 	name := fmt.Sprintf("/proc/%d/schedstat", id)
 	text, err := readLine(name)
@@ -17,8 +18,17 @@ func readThread(id int) (Thread, error) {
 		return Thread{}, err
 	}
 	thread, err := parseThread(name, text)
-	thread.ID = id
+	thread.ID, thread.ReadNs = id, monotonicNs()
 	return thread, err
+}
+
+// monotonicNs is now, by the clock of the events.
+func monotonicNs() int64 {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return 0
+	}
+	return now.Nano()
 }
 
 // readLine reads a file of one line, with as few system calls as it takes: it is read

@@ -88,22 +88,21 @@ func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
 }
 
 // eventsOf are those of a program, in order of time: of the thread leader and of all that
-// follow from it, as seen from leader's exec. There are none where its exec was not
-// noted.
-func eventsOf(leader int, sorted []record) []Event {
+// follow from it, as seen from leader's exec, and when that was. There are none where its
+// exec was not noted.
+func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 	ours := map[int]bool{leader: true}
-	var exec int64
 	found := false
 	for _, r := range sorted {
 		if r.kind == Executed && r.tid == leader {
-			exec, found = r.atNs, true
+			execNs, found = r.atNs, true
 			break
 		}
 	}
 	if !found {
-		return nil
+		return nil, 0
 	}
-	events := make([]Event, 0, len(sorted))
+	events = make([]Event, 0, len(sorted))
 	for _, r := range sorted {
 		if r.kind == Forked && ours[r.parentTID] {
 			ours[r.tid] = true
@@ -111,9 +110,9 @@ func eventsOf(leader int, sorted []record) []Event {
 		if !ours[r.tid] {
 			continue
 		}
-		events = append(events, Event{AtNs: r.atNs - exec, Kind: r.kind, CPU: r.cpu, Thread: r.tid, Process: r.process, Parent: r.parentTID})
+		events = append(events, Event{AtNs: r.atNs - execNs, Kind: r.kind, CPU: r.cpu, Thread: r.tid, Process: r.process, Parent: r.parentTID})
 	}
-	return events
+	return events, execNs
 }
 
 // endOf is when the last thread of a process ended; 0 where that was not noted.

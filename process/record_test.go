@@ -46,7 +46,7 @@ func TestEventsOfRecords(t *testing.T) {
 	if lost != 0 {
 		t.Errorf("%d were lost", lost)
 	}
-	got := eventsOf(50, records)
+	got, execNs := eventsOf(50, records)
 	want := []Event{
 		{AtNs: -100, Kind: Forked, CPU: 0, Thread: 50, Process: 50, Parent: 10},
 		{AtNs: -50, Kind: SwitchedIn, CPU: 1, Thread: 50, Process: 50},
@@ -57,13 +57,13 @@ func TestEventsOfRecords(t *testing.T) {
 		{AtNs: 400, Kind: Exited, CPU: 0, Thread: 51, Process: 51, Parent: 50},
 		{AtNs: 500, Kind: Exited, CPU: 1, Thread: 50, Process: 50, Parent: 10},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
+	if !slices.Equal(got, want) || execNs != 1000 {
+		t.Errorf("exec at %d\ngot  %+v\nwant %+v", execNs, got, want)
 	}
 	if end := endOf(50, got); end != 500 {
 		t.Errorf("it ended at %d, not 500", end)
 	}
-	if strange := eventsOf(99, records); strange != nil {
+	if strange, _ := eventsOf(99, records); strange != nil {
 		t.Errorf("a program that was not seen has events: %+v", strange)
 	}
 }
@@ -88,7 +88,7 @@ func FuzzParseRecords(f *testing.F) {
 		if lost < 0 || len(records) > len(raw)/(headerBytes+idBytes) {
 			t.Errorf("%d records and %d lost of %d bytes", len(records), lost, len(raw))
 		}
-		if events := eventsOf(leader, records); len(events) > len(records) {
+		if events, _ := eventsOf(leader, records); len(events) > len(records) {
 			t.Errorf("%d events of %d records", len(events), len(records))
 		}
 	})

@@ -137,7 +137,11 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	if w == nil {
 		return
 	}
-	r.Events, r.LostEvents = w.take(pid)
+	var execNs int64
+	r.Events, execNs, r.LostEvents = w.take(pid)
+	for i := range r.Threads {
+		r.Threads[i].ReadNs -= execNs
+	}
 	if ended := endOf(pid, r.Events); ended > 0 {
 		r.WallNs, r.WallErrorNs = ended, 0
 	} else {

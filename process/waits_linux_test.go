@@ -2,6 +2,7 @@ package process
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"testing"
@@ -39,6 +40,16 @@ func TestTimedWaits(t *testing.T) {
 				t.Errorf("%d timed waits, want %d to %d: %+v", r.TimedWaits, c.least, c.most, r)
 			}
 		})
+	}
+}
+
+// A thread stops at the exit of a system call, too, where what the call returned stands in
+// the place of its number: one that has written as many bytes has not asked to sleep.
+func TestExitsAreNoCalls(t *testing.T) {
+	for _, number := range []int{unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_IO_URING_SETUP} {
+		if r := mustNoteWaits(t, shell(fmt.Sprintf("printf %%%ds x", number))); r.Failure() != nil || r.TimedWaits != 0 {
+			t.Errorf("%d timed waits in a program that writes %d bytes: %+v", r.TimedWaits, number, r)
+		}
 	}
 }
 

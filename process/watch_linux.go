@@ -116,14 +116,14 @@ func (w *watch) begin() {
 	w.records, w.lost = w.records[:0], 0
 }
 
-// take is what was noted of a program since begin, in order of time.
-func (w *watch) take(leader int) ([]Event, int64) {
+// take is what was noted of a program since begin, in order of time, and when its exec was.
+func (w *watch) take(leader int) (events []Event, execNs, lost int64) {
 	w.drain()
 	slices.SortStableFunc(w.records, func(a, b record) int { return cmp.Compare(a.atNs, b.atNs) })
-	events := eventsOf(leader, w.records)
-	lost := w.lost
+	events, execNs = eventsOf(leader, w.records)
+	lost = w.lost
 	w.begin()
-	return events, lost
+	return events, execNs, lost
 }
 
 // ringBuffer is what the kernel shares with this process: a page that says up to where

@@ -47,6 +47,11 @@ func TestEvents(t *testing.T) {
 			if r.ExitCode != 3 || r.WallNs < 100e6 || r.WallErrorNs != 0 {
 				t.Errorf("%s, untraced %v: exit status %d after %d ± %d ns", name, untraced, r.ExitCode, r.WallNs, r.WallErrorNs)
 			}
+			for _, thread := range r.Threads {
+				if after := thread.ReadNs > r.WallNs; after != (r.Untraced != nil) || after && thread.LateNs <= 0 {
+					t.Errorf("%s, untraced %v: it had ended %d ns after its exec, and was read as %+v", name, untraced, r.WallNs, thread)
+				}
+			}
 			if forks, exits, blocks := count(r.Events, Forked), count(r.Events, Exited), count(r.Events, Blocked); forks != 3 || exits != 3 || blocks < 4 {
 				t.Errorf("%s, untraced %v: %d forks, %d exits, %d blocks: %+v", name, untraced, forks, exits, blocks, r.Events)
 			}

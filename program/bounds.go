@@ -26,11 +26,7 @@ func (r *Run) bound(cpus int, setting Setting) {
 // byEvents bounds it by what the switches tell.
 func (r *Run) byEvents(cpus int) {
 	t := &r.traced
-	woken := t.wakeNs
-	if math.IsNaN(woken) {
-		woken = known(t.leaderWakeNs) + t.othersAtMostNs
-	}
-	r.BlockedNs = math.Max(0, t.idleNs-woken)
+	r.BlockedNs = math.Max(0, t.idleNs-t.leaderWake.ns()-t.othersWake.highNs)
 	stopped := float64(r.StoppedNs)
 	r.LowNs, r.HighNs = t.low.atNs-stopped-t.stolenNs, math.Min(t.high.atNs, t.wallNs)
 	if t.high.own {
@@ -43,8 +39,8 @@ func (r *Run) byEvents(cpus int) {
 			t.low.ranNs, t.low.preemptions = math.Max(t.low.ranNs, ranNs), max(t.low.preemptions, preemptions)
 		}
 	}
-	if wake := t.wakeNs; t.deficientNs <= littleLost*t.wallNs && !math.IsNaN(wake) {
-		atLeast(t.wallNs-t.deficientNs-wake-stopped-t.stolenNs, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
+	if t.deficientNs <= littleLost*t.wallNs && t.leaderWake.known() && t.othersKnown {
+		atLeast(t.wallNs-t.deficientNs-t.wake().highNs-stopped-t.stolenNs, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
 	}
 	if cpus > 0 {
 		atLeast((t.ranNs-t.stolenNs)/float64(cpus), t.ranNs/float64(cpus), t.preemptions/cpus)

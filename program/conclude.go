@@ -145,20 +145,25 @@ const sleptAlike = 0.9
 // for, and all of the wait comes off. It has to sleep as often as it asks to: a deadline
 // that had passed is no sleep.
 func (c *conclusion) ruleOutDeadline() {
-	var slept, kept []float64
+	var kept []float64
 	sleeps := 0
 	for _, r := range c.used {
 		t := r.traced
-		if !r.noted || t.threads != 1 || r.asked == 0 || t.sleeps < r.asked || r.late || math.IsNaN(t.wakeNs) {
+		if !r.noted || t.threads != 1 || r.asked == 0 || t.sleeps < r.asked || r.late || !t.leaderWake.known() {
 			return
 		}
-		slept, kept = append(slept, t.idleNs-t.wakeNs), append(kept, t.keptBeforeNs)
+		kept = append(kept, t.keptBeforeNs)
 		sleeps = max(sleeps, t.sleeps)
 	}
-	if c.varies || len(slept) < fewestChosen {
+	if c.varies || sleeps == 0 {
 		return
 	}
 	// Any one of the sleeps may be one to a deadline, with its part of the waits before it.
+	explains := spread(kept) / float64(sleeps)
+	slept, kept := c.sleepsWithin(alikeShare * explains)
+	if len(slept) < fewestChosen {
+		return
+	}
 	differs, explains := spread(slept), spread(kept)/float64(sleeps)
 	if explains < c.plan.Precision*stats.Median(c.low)/float64(sleeps) || differs > alikeShare*explains {
 		return
@@ -168,6 +173,18 @@ func (c *conclusion) ruleOutDeadline() {
 			c.high[i], r.slackUpNs = end, r.slackUpOfLowNs
 		}
 	}
+}
+
+// sleepsWithin is for how long the program slept in those runs of which that is known within
+// so much, which it is not where its end was seen late, and for how long it had been kept
+// waiting before.
+func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
+	for _, r := range c.used {
+		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns {
+			slept, kept = append(slept, t.idleNs-t.leaderWake.highNs), append(kept, t.keptBeforeNs)
+		}
+	}
+	return slept, kept
 }
 
 // alikeShare of what would shorten a sleep to a deadline is how much sleeps that don't

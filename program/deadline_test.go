@@ -32,7 +32,7 @@ func TestRunThatMayBeLate(t *testing.T) {
 		events := append(c.events[:len(c.events):len(c.events)], process.Event{AtNs: c.endNs, Kind: process.Exited, Thread: 1, Process: 1})
 		run := Run{RunqueueWaitNs: 5 * ms, Run: process.Run{
 			WallNs: c.endNs, Events: events, WaitOf: process.FirstThread, Untraced: errTimeout,
-			Threads: []process.Thread{{ID: 1, CPUNs: 3 * ms, WaitNs: 5 * ms}},
+			Threads: []process.Thread{{ID: 1, CPUNs: 3 * ms, WaitNs: 5 * ms, ReadNs: c.endNs}},
 		}}
 		s := series{timedWaits: c.timedWaits}
 		s.take(&run, 1, Setting{})

@@ -69,7 +69,7 @@ func (c *conclusion) judgeSources() {
 		case !r.noted:
 			unnoted, why = unnoted+1, r.Unwatched
 		}
-		if len(r.Why) > 0 && math.IsNaN(r.ThrottledNs) && !math.IsNaN(r.StealNs) {
+		if r.ThrottledNs > 0 || math.IsNaN(r.ThrottledNs) && !math.IsNaN(r.StealNs) {
 			throttled++
 		}
 	}

@@ -30,7 +30,7 @@ type FailedError struct {
 
 // Error says what failed, and what would help.
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%s: %s: %v: look at its output (--show-output), or go on with --ignore-failure", e.Name, e.What, e.Err)
+	return fmt.Sprintf("%s: %s: %v: look at its output (--program-output inherit), or go on with --ignore-failure", e.Name, e.What, e.Err)
 }
 
 // Unwrap is how it ended.
@@ -190,8 +190,8 @@ func (s *series) take(run *Run, cpus int, setting Setting) {
 	s.peak = max(s.peak, run.MaxRSSBytes)
 	s.timedWaits = max(s.timedWaits, run.TimedWaits)
 	s.several = s.several || run.traced.threads > 1
-	if w := run.traced.othersWakeNs; run.noted && run.traced.threads > 1 && !math.IsNaN(w) {
-		s.wokenNs = math.Max(s.wokenNs, w)
+	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown {
+		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)
 		s.sentinels++
 	}
 	run.bound(cpus, setting)

@@ -27,7 +27,7 @@ var short = Plan{Precision: 0.5, MinRuns: 3, MaxRuns: 6, MaxTime: time.Minute}
 // hand: 1 + 2 + 3 ms, and a start that may take as long as a CPU takes to be told.
 func TestTrajectoryOfAChild(t *testing.T) {
 	const ms = 1e6
-	r := process.Run{WallNs: 21 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 1 * ms}}, Events: []process.Event{
+	r := process.Run{WallNs: 21 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 1 * ms, ReadNs: 21 * ms}}, Events: []process.Event{
 		{AtNs: -1, Kind: process.SwitchedIn, Thread: 1, Process: 1},
 		{AtNs: 0, Kind: process.Executed, Thread: 1, Process: 1},
 		{AtNs: 1 * ms, Kind: process.Forked, Thread: 2, Process: 2, Parent: 1},
@@ -49,11 +49,35 @@ func TestTrajectoryOfAChild(t *testing.T) {
 	}
 }
 
+// A thread blocks 1 ms before its exec, works 2 ms, sleeps for 10, works 1 ms and exits. It is
+// read 4 ms later, half a millisecond after its end at most. Of the 6.4 ms that it waited for
+// a CPU, up to 4 ms were after its exit, and up to 1 ms before its exec; and 3.3 ms at least
+// after its exit, where it may have worked for 0.2 ms.
+func TestWaitAfterTheExit(t *testing.T) {
+	const ms = 1e6
+	r := process.Run{WallNs: 13 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 5 * ms, WaitNs: 6.4 * ms, ReadNs: 17 * ms, LateNs: 0.5 * ms}}, Events: []process.Event{
+		{AtNs: -3 * ms, Kind: process.Blocked, Thread: 1, Process: 1},
+		{AtNs: -2 * ms, Kind: process.SwitchedIn, Thread: 1, Process: 1},
+		{AtNs: 0, Kind: process.Executed, Thread: 1, Process: 1},
+		{AtNs: 2 * ms, Kind: process.Blocked, Thread: 1, Process: 1},
+		{AtNs: 12 * ms, Kind: process.SwitchedIn, Thread: 1, Process: 1},
+		{AtNs: 13 * ms, Kind: process.Exited, Thread: 1, Process: 1},
+	}}
+	got, ok := follow(&r, 1, 0)
+	want := wait{6.4*ms - 4*ms - 1*ms, 6.4*ms - (4-0.2-0.5)*ms}
+	if !ok || math.Abs(got.leaderWake.lowNs-want.lowNs) > 1 || math.Abs(got.leaderWake.highNs-want.highNs) > 1 {
+		t.Errorf("%+v, want %+v", got.leaderWake, want)
+	}
+	if low, high := 13*ms-want.highNs, 13*ms-want.lowNs+wakeLatencyNs; math.Abs(got.low.atNs-low) > 1 || math.Abs(got.high.atNs-high) > 1 {
+		t.Errorf("%+v, want %v to %v", got, low, high)
+	}
+}
+
 // A thread works 2 ms, is kept for 5, works 1, sleeps for 4 and works 3: the sleep may
 // have been to a deadline. By hand: 10 ms without the wait, 15 with it.
 func TestTrajectoryOfASleep(t *testing.T) {
 	const ms = 1e6
-	r := process.Run{WallNs: 15 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 6 * ms, WaitNs: 5 * ms}}, Events: []process.Event{
+	r := process.Run{WallNs: 15 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 6 * ms, WaitNs: 5 * ms, ReadNs: 15 * ms}}, Events: []process.Event{
 		{AtNs: 0, Kind: process.SwitchedIn, Thread: 1, Process: 1},
 		{AtNs: 0, Kind: process.Executed, Thread: 1, Process: 1},
 		{AtNs: 2 * ms, Kind: process.Preempted, Thread: 1, Process: 1},
@@ -73,7 +97,7 @@ func TestTrajectoryOfASleep(t *testing.T) {
 // shows, up to 4 ms are in its block, and may be taken off as well.
 func TestTrajectoryOfAHandOver(t *testing.T) {
 	const ms = 1e6
-	r := process.Run{WallNs: 11 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 3 * ms}}, Events: []process.Event{
+	r := process.Run{WallNs: 11 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 3 * ms, ReadNs: 11 * ms}}, Events: []process.Event{
 		{AtNs: 0, Kind: process.SwitchedIn, Thread: 1, Process: 1},
 		{AtNs: 0, Kind: process.Executed, Thread: 1, Process: 1},
 		{AtNs: 0, Kind: process.Forked, Thread: 2, Process: 1, Parent: 1},
@@ -244,6 +268,35 @@ func TestParseStolen(t *testing.T) {
 	for _, text := range []string{"", "cpu", "cpu 1 2 3 4 5 6 7 -8 0", "cpu 1 2 3 4 5 6 7 x 0", "intr 1 2 3 4 5 6 7 8 9"} {
 		if got := parseStolen(text); !math.IsNaN(got) {
 			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// From where on interval counting is chosen: by the source, and by what was found here at
+// the coarsest tolerance that will do.
+func TestLimitsOfMethods(t *testing.T) {
+	const second = 1e9
+	nan := math.NaN()
+	reach := func(m Method, load int, tolerance, from, to float64) Reach {
+		return Reach{Method: m, Load: load, Tolerance: tolerance, MinDurationNs: from, MaxDurationNs: to}
+	}
+	for name, c := range map[string]struct {
+		reach []Reach
+		want  float64
+	}{
+		"the source":                     {nil, second},
+		"all of it":                      {[]Reach{reach(CycleTime, 11, 0.01, 1e7, 1e9), reach(ByIntervalCounting, 11, 0.01, 1e8, 1e9)}, second},
+		"cycles up to 0.1 s":             {[]Reach{reach(CycleTime, 11, 0.01, 1e7, 1e8), reach(ByIntervalCounting, 11, 0.01, 1e7, 1e9)}, 1e8},
+		"neither from 0.1 to 0.3 s":      {[]Reach{reach(CycleTime, 4, 0.01, 1e7, 1e8), reach(ByIntervalCounting, 4, 0.01, 3e8, 1e9)}, 3e8},
+		"the worst of the loads":         {[]Reach{reach(CycleTime, 4, 0.01, 1e7, 1e9), reach(CycleTime, 11, 0.01, 1e7, 2e8)}, 2e8},
+		"counting not at all":            {[]Reach{reach(ByIntervalCounting, 11, 0.01, nan, nan)}, math.Inf(1)},
+		"counting only alone":            {[]Reach{reach(ByIntervalCounting, 1, 0.01, nan, nan)}, second},
+		"a finer tolerance is left out":  {[]Reach{reach(CycleTime, 11, 0.001, 1e7, 1e7), reach(CycleTime, 11, 0.01, 1e7, 5e8)}, 5e8},
+		"a coarser one is not good here": {[]Reach{reach(CycleTime, 11, 0.1, 1e7, 1e8)}, second},
+	} {
+		conclusion := conclusion{plan: DefaultPlan, setting: Setting{Reach: c.reach}}
+		if got := conclusion.longNs(); got != c.want {
+			t.Errorf("%s: from %g ns on, want %g", name, got, c.want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (c *conclusion) chooseMethod() {
 		c.Explanation = fmt.Sprintf("%s, blocks or has several threads, and others had the CPUs: neither CPU time nor the clock tells its time, only bounds do", lasts)
 	case never && busy >= c.longNs() && c.charges(busy):
 		c.Method = ByIntervalCounting
-		c.Explanation = fmt.Sprintf("%s without waiting for anything but a CPU: interval counting, which does not depend on the load (±%.2g %% here)", lasts, 100*c.chargeError(busy))
+		c.Explanation = fmt.Sprintf("%s without waiting for anything but a CPU: interval counting, which does not depend on the load (±%.2g %% here%s)", lasts, 100*c.chargeError(busy), c.validated())
 		c.charge()
 	case never && waited > c.plan.Precision:
 		c.Method = CycleTime
@@ -75,16 +75,26 @@ func (c *conclusion) neverBlocks() bool {
 	return !c.varies
 }
 
-// longNs is from where on interval counting will do: where cycle-grade time is known not
-// to reach that far, from there on.
+// longNs is from where on interval counting will do: the source's limit, or, where it was
+// tried on this machine, from where cycle-grade time no longer reaches, as far as interval
+// counting does.
 func (c *conclusion) longNs() float64 {
 	least := float64(longNs)
-	for _, reach := range c.setting.Reach {
-		if reach.Method == CycleTime && reach.Tolerance <= c.plan.Precision && reach.Load > 1 && reach.MaxDurationNs > 0 {
-			least = math.Min(least, reach.MaxDurationNs)
-		}
+	if _, to, ok := c.setting.reaches(CycleTime, c.plan.Precision); ok && to > 0 {
+		least = math.Min(least, to)
+	}
+	if from, _, ok := c.setting.reaches(ByIntervalCounting, c.plan.Precision); ok {
+		least = math.Max(least, from)
 	}
 	return least
+}
+
+// validated says where the limits come from, if not from the source.
+func (c *conclusion) validated() string {
+	if _, _, ok := c.setting.reaches(ByIntervalCounting, c.plan.Precision); ok {
+		return ", and good from " + duration(c.longNs()) + " on, as a validation found"
+	}
+	return ""
 }
 
 // charges tells whether what the kernel charges is fine enough.
@@ -111,7 +121,7 @@ func (c *conclusion) charge() {
 	}
 }
 
-// exitTailNs is about what the kernel charges a process for after its end was noted.
+// exitTailNs is about what the kernel charges a thread for after its exit was noted.
 const exitTailNs = 200e3
 
 // duration writes nanoseconds for people.

@@ -18,8 +18,9 @@ type Run struct {
 	// none.
 	RunqueueWaitNs float64
 	// StealNs is what a hypervisor kept back of the CPUs since the last look, in steps of
-	// 10 ms; NaN where there was none, as after short runs. ThrottledNs is 0 where no control
-	// group was throttled since then, and NaN where one was or that is not known.
+	// 10 ms; NaN where there was none, as after short runs. ThrottledNs is for how long
+	// control groups that hold this process were stopped since then, as their CPU quota was
+	// used up: 0 where none was, NaN where none was looked at or one does not tell.
 	StealNs, ThrottledNs float64
 	// InterruptsNs is what interrupts typically take of so much CPU time.
 	InterruptsNs float64

@@ -22,6 +22,7 @@ type runner struct {
 	cpus     int
 	lookedAt time.Time // when the machine was looked at
 	stolenNs float64   // by then
+	stopped  float64   // for how long control groups were, in nanoseconds, by then
 	hz       float64   // the core's rate at ratedAt
 	ratedAt  time.Time
 	found    map[string]string // where commands are
@@ -46,6 +47,7 @@ func newRunner(setting Setting) *runner {
 	}
 	r.throttle = machine.OpenThrottling(r.root)
 	r.look()
+	r.stopped = r.throttle.StoppedNs()
 	return r
 }
 
@@ -103,15 +105,15 @@ func (r *runner) find(name string) (string, error) {
 	return path, err
 }
 
-// look is what was stolen and throttled since the last look. Of throttling the kernel tells
-// that it was, not how long here.
+// look is what was stolen and throttled since the last look.
 func (r *runner) look() (stolenNs, throttledNs float64) {
 	r.lookedAt = time.Now()
 	now := stolen(r.root)
 	stolenNs = now - r.stolenNs
 	r.stolenNs = now
 	if r.throttle.Throttled() {
-		throttledNs = math.NaN()
+		stopped := r.throttle.StoppedNs()
+		throttledNs, r.stopped = stopped-r.stopped, stopped
 	}
 	return stolenNs, throttledNs
 }

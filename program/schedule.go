@@ -26,9 +26,40 @@ type span struct {
 type line struct {
 	id, process, parent int
 	spans               []span
-	// wakeNs is for how long it waited for a CPU after it was woken; NaN where that is not
-	// known.
-	wakeNs float64
+	// exitNs is when it exited, as far as that is noted; NaN where it did not.
+	exitNs float64
+	// wake is for how long it waited for a CPU after it was woken, from its exec to its exit.
+	wake wait
+}
+
+// wait is for how long threads waited for a CPU where switches don't show it: at least, and
+// at most.
+type wait struct{ lowNs, highNs float64 }
+
+// unknownWait is one of which nothing is known.
+var unknownWait = wait{0, math.Inf(1)}
+
+func (w wait) known() bool { return !math.IsInf(w.highNs, 1) }
+
+// ns is the most that is known of.
+func (w wait) ns() float64 {
+	if !w.known() {
+		return 0
+	}
+	return w.highNs
+}
+
+func (w wait) plus(v wait) wait { return wait{w.lowNs + v.lowNs, w.highNs + v.highNs} }
+
+// accounts holds what the kernel counted of the thread against its switches. What it waited
+// beyond those that show was after blocks; but some of these were before its exec, and on
+// its way from the event of its exit to its end it may have waited, too.
+func (l *line) accounts(t process.Thread) {
+	unseen := float64(t.WaitNs) - l.during(kept, math.Inf(-1), float64(t.ReadNs))
+	before := l.during(blocked, math.Inf(-1), 0)
+	after := known(math.Max(0, float64(t.ReadNs)-l.exitNs))
+	certain := math.Max(0, after-exitTailNs-float64(t.LateNs))
+	l.wake = wait{math.Max(0, unseen-before-after), math.Max(0, unseen-certain)}
 }
 
 // schedule is what all threads did, in nanoseconds from the program's exec.
@@ -54,7 +85,7 @@ func newSchedule(events []process.Event) *schedule {
 		at := float64(e.AtNs)
 		l := s.threads[e.Thread]
 		if l == nil {
-			l = &line{id: e.Thread, process: e.Process, parent: e.Parent, wakeNs: math.NaN()}
+			l = &line{id: e.Thread, process: e.Process, parent: e.Parent, exitNs: math.NaN(), wake: unknownWait}
 			s.threads[e.Thread] = l
 			s.order = append(s.order, l)
 		}
@@ -77,6 +108,7 @@ func newSchedule(events []process.Event) *schedule {
 			open[e.Thread] = span{state: blocked, from: at}
 		case process.Exited:
 			delete(open, e.Thread)
+			l.exitNs = at
 			s.exits = append(s.exits, exit{l, at})
 			if s.leader != nil && l.process == s.leader.process {
 				s.last = l
@@ -156,11 +188,8 @@ func (l *line) stateAt(atNs float64) state {
 // wakeOf is how long the thread waited for a CPU at the end of a block that took ns, at
 // least: all that it waited after blocks, less what may have been waited after the others.
 func (l *line) wakeOf(ns float64) float64 {
-	if math.IsNaN(l.wakeNs) {
-		return 0
-	}
-	others := math.Max(0, l.total(blocked)-ns)
-	return math.Min(ns, math.Max(0, l.wakeNs-others))
+	others := math.Max(0, l.during(blocked, 0, math.Inf(1))-ns)
+	return math.Min(ns, math.Max(0, l.wake.lowNs-others))
 }
 
 // ender is the thread that ended the program: the last to exit, or, where that was ended

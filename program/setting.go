@@ -2,6 +2,7 @@ package program
 
 import (
 	"io/fs"
+	"math"
 
 	"chronoscope/clock"
 	"chronoscope/machine"
@@ -21,8 +22,8 @@ type Setting struct {
 	CoreHz func() float64
 	// Counting is how the kernel accounts for CPU time.
 	Counting Counting
-	// Reach is how long a program each method may be used for on this machine, as a
-	// validation of the methods has found; none is the source's own (section 9.6).
+	// Reach is between which durations each method did on this machine, as a validation of
+	// the methods has found; without one the source's own limits are taken (section 9.6).
 	Reach []Reach
 	// Nice is the niceness of all programs that don't have one of their own, by
 	// process.Command.Nice.
@@ -31,14 +32,38 @@ type Setting struct {
 	Root fs.FS
 }
 
-// Reach is up to which duration a method kept within a tolerance, at a load.
+// Reach is between which durations a method kept within a tolerance, at a load.
 type Reach struct {
 	Method Method
 	// Load is how many threads wanted the CPU, the measured one among them.
 	Load int
 	// Tolerance is the greatest relative error.
-	Tolerance     float64
-	MaxDurationNs float64
+	Tolerance float64
+	// MinDurationNs and MaxDurationNs are NaN where no duration would do.
+	MinDurationNs, MaxDurationNs float64
+}
+
+// reaches tells the method's reach at the precision that is asked for, beside competitors,
+// by the coarsest tolerance that is no coarser; false where none was found.
+func (s Setting) reaches(m Method, precision float64) (fromNs, toNs float64, ok bool) {
+	tolerance := 0.0
+	for _, r := range s.Reach {
+		if r.Method == m && r.Load > 1 && r.Tolerance <= precision {
+			tolerance = math.Max(tolerance, r.Tolerance)
+		}
+	}
+	toNs = math.Inf(1)
+	for _, r := range s.Reach {
+		if r.Method != m || r.Load <= 1 || r.Tolerance != tolerance {
+			continue
+		}
+		ok = true
+		if math.IsNaN(r.MinDurationNs) || math.IsNaN(r.MaxDurationNs) {
+			return math.Inf(1), 0, true
+		}
+		fromNs, toNs = math.Max(fromNs, r.MinDurationNs), math.Min(toNs, r.MaxDurationNs)
+	}
+	return fromNs, toNs, ok
 }
 
 // Counting is how a kernel accounts for CPU time.

@@ -26,14 +26,11 @@ type trajectory struct {
 	low, high progress
 	// preemptions are how often others took a CPU away.
 	preemptions int
-	// leaderWakeNs is for how long the first thread waited for a CPU after it was woken;
-	// NaN where that is not known.
-	leaderWakeNs float64
-	// wakeNs is for how long woken threads waited for a CPU, which switches don't tell, and
-	// othersWakeNs that of all but the first thread; NaN where nothing does.
-	wakeNs, othersWakeNs float64
-	// othersAtMostNs is what othersWakeNs may be where it is not known.
-	othersAtMostNs float64
+	// wake is for how long woken threads waited for a CPU, which switches don't tell: the
+	// first one, and the others.
+	leaderWake, othersWake wait
+	// othersKnown says that the accounts of the others tell, and not what other runs showed.
+	othersKnown bool
 	// sleeps are how often the first thread blocked for longer than is passable, and
 	// keptBeforeNs for how long threads had been kept from CPUs when it last did.
 	sleeps       int
@@ -90,52 +87,43 @@ func follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if s.leader == nil {
 		return trajectory{}, false
 	}
-	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), othersAtMostNs: othersWakeNs}
-	t.against(s, r)
-	t.leaderWakeNs = s.leader.wakeNs
+	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order)}
+	t.against(s, r, othersWakeNs)
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)
-	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.hiddenNs()}
+	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.wake().highNs}
 	w.sweep()
 	return t, true
 }
 
 // against holds the schedule against the kernel's own accounts of the threads.
-func (t *trajectory) against(s *schedule, r *process.Run) {
-	t.wakeNs, t.othersWakeNs = math.NaN(), math.NaN()
+func (t *trajectory) against(s *schedule, r *process.Run, othersAtMostNs float64) {
+	t.leaderWake, t.othersWake = unknownWait, wait{0, othersAtMostNs}
 	if r.WaitOf == process.NoThread {
 		return
 	}
-	known, others := 0, 0.0
+	found, others := 0, wait{}
 	for _, thread := range r.Threads {
 		l := s.threads[thread.ID]
 		if l == nil {
 			continue
 		}
-		known++
-		l.wakeNs = math.Max(0, float64(thread.WaitNs)-l.total(kept))
+		found++
+		l.accounts(thread)
 		if l == s.leader {
 			t.stolenNs = math.Max(0, l.total(running)-float64(thread.CPUNs))
 		} else {
-			others += l.wakeNs
+			others = others.plus(l.wake)
 		}
 	}
-	if known == len(s.order) {
-		t.othersWakeNs, t.wakeNs = others, others+s.leader.wakeNs
+	t.leaderWake = s.leader.wake
+	if t.othersKnown = found == len(s.order); t.othersKnown {
+		t.othersWake = others
 	}
 }
 
-// hiddenNs is for how long threads waited for a CPU, in all and at most, that switches show
-// as blocked.
-func (t *trajectory) hiddenNs() float64 {
-	switch {
-	case !math.IsNaN(t.wakeNs):
-		return t.wakeNs
-	case t.threads == 1 || math.IsNaN(t.leaderWakeNs):
-		return math.Inf(1)
-	}
-	return t.leaderWakeNs + t.othersAtMostNs
-}
+// wake is that of all threads.
+func (t *trajectory) wake() wait { return t.leaderWake.plus(t.othersWake) }
 
 // way follows all threads through a run, in order of time, and keeps account of how far
 // each would have come alone: the length of the longest way there, through the threads'
@@ -279,7 +267,7 @@ func (w *way) finish(c change) {
 func (w *way) wake(l *line, p *position, ns, atNs float64) {
 	exited, exitNs := w.schedule.exitBefore(l, p.since, atNs, nil)
 	late := atNs - exitNs
-	if q := w.positions[exited]; q != nil && w.ended[exited] && late <= exitLatencyNs+known(l.wakeNs) {
+	if q := w.positions[exited]; q != nil && w.ended[exited] && late <= exitLatencyNs+l.wake.ns() {
 		p.low = p.low.later(q.low)
 		end := q.high
 		end.atNs += math.Min(late, exitLatencyNs)

@@ -36,7 +36,7 @@ func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 		}
 	}
 	e.bar.show(0, "looking at the machine")
-	setting, release, err := program.Here(ctx, program.Setting{CPUs: len(e.set.cpus), Nice: e.flags.nice})
+	setting, release, err := program.Here(ctx, program.Setting{CPUs: len(e.set.cpus), Nice: e.flags.nice, Reach: reachHere(e.header.Machine)})
 	defer release()
 	if err != nil {
 		return d, err

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"text/tabwriter"
+
+	"chronoscope/stats"
+)
+
+// appendTo appends what was found to a file, one JSON value a line.
+func appendTo(name string, found []outcome) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(f)
+	for _, o := range found {
+		err = errors.Join(err, encoder.Encode(o))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// judgeFile judges what such a file holds.
+func judgeFile(w io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var found []outcome
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var o outcome
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return fmt.Errorf("%s: line %d: %w", name, len(found)+1, err)
+		}
+		found = append(found, o)
+	}
+	judge(w, found)
+	return nil
+}
+
+// judge writes, for each subject and load, how many intervals meet that of the truth, how
+// wide they are, what was trusted, and how much of that is wrong by more than 3 %.
+func judge(w io.Writer, found []outcome) {
+	rows := map[string][]outcome{}
+	for _, o := range found {
+		for _, name := range []string{"all", fmt.Sprintf("%s, load %2d", o.Subject, o.Load), fmt.Sprintf("load %2d, %s", o.Load, o.Kind)} {
+			rows[name] = append(rows[name], o)
+		}
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "\tn\tcovered\ttrusted\tsuspect\tunusable\twrongly trusted\thalf-width\tof the truth\terror median\tworst\thyperfine off\tits user + system\t")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		row(table, name, rows[name])
+	}
+	table.Flush()
+}
+
+const wrong = 0.03
+
+func row(w io.Writer, name string, all []outcome) {
+	covered, wrongly := 0, 0
+	verdicts := map[stats.Verdict]int{}
+	var widths, truths, errs, peerWalls, peerCPUs []float64
+	for _, o := range all {
+		verdicts[o.Verdict]++
+		if o.covered() {
+			covered++
+		}
+		if o.Verdict == stats.Trusted && o.off() > wrong {
+			wrongly++
+		}
+		widths, truths = append(widths, o.Estimate.RelativeHalfWidth()), append(truths, o.Truth.RelativeHalfWidth())
+		errs = append(errs, math.Abs(o.Estimate.Value/o.Truth.Value-1))
+		if o.PeerWallNs > 0 {
+			peerWalls, peerCPUs = append(peerWalls, o.PeerWallNs/o.Truth.Value-1), append(peerCPUs, o.PeerCPUNs/o.Truth.Value-1)
+		}
+	}
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.2g %%\t%.2g %%\t%.2g %%\t%.2g %%\t%s\t%s\t\n", name, len(all), covered,
+		verdicts[stats.Trusted], verdicts[stats.Suspect], verdicts[stats.Unusable], wrongly,
+		100*stats.Median(widths), 100*stats.Median(truths), 100*stats.Median(errs), 100*slices.Max(errs), share(peerWalls), share(peerCPUs))
+}
+
+func share(all []float64) string {
+	if len(all) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.3g %%", 100*stats.Median(all))
+}

@@ -1,0 +1,45 @@
+package machine
+
+import (
+	"math"
+	"testing"
+	"testing/fstest"
+)
+
+// Figures as the kernel writes them: version 1 in nanoseconds, version 2 in microseconds
+// (Documentation/scheduler/sched-bwc.rst, Documentation/admin-guide/cgroup-v2.rst).
+func TestStoppedNs(t *testing.T) {
+	for text, want := range map[string]float64{
+		"nr_periods 9\nnr_throttled 3\nthrottled_time 123456789\n":          123456789,
+		"usage_usec 5\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1500\n": 1500e3,
+		"":                                   math.NaN(),
+		"throttled_usec\n":                   math.NaN(),
+		"throttled_usec -1\n":                math.NaN(),
+		"throttled_usec x\nthrottled_time 7": 7,
+	} {
+		if got := stoppedNs(text); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// A group that is stopped between two looks is found, by how much, in either version.
+func TestThrottlingOfAGroup(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/self/cgroup":           {Data: []byte("0::/a/b\n")},
+		"proc/self/mountinfo":        {Data: []byte("31 24 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")},
+		"sys/fs/cgroup/a/cpu.stat":   {Data: []byte("nr_throttled 0\nthrottled_usec 0\n")},
+		"sys/fs/cgroup/a/b/cpu.stat": {Data: []byte("nr_throttled 1\nthrottled_usec 10\n")},
+	}
+	watch := OpenThrottling(root)
+	if watch.Throttled() || watch.StoppedNs() != 10e3 {
+		t.Errorf("stopped for %v ns", watch.StoppedNs())
+	}
+	root["sys/fs/cgroup/a/cpu.stat"].Data = []byte("nr_throttled 2\nthrottled_usec 90000\n")
+	if !watch.Throttled() || watch.StoppedNs() != 90.01e6 {
+		t.Errorf("stopped for %v ns", watch.StoppedNs())
+	}
+	if none := OpenThrottling(fstest.MapFS{}); none.Throttled() || !math.IsNaN(none.StoppedNs()) {
+		t.Errorf("no groups: %v", none.StoppedNs())
+	}
+}
