@@ -7,7 +7,11 @@ PLATFORMS   := linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 ARM64       := $(wildcard stats machine clock kbest)
 BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
-.PHONY: test needs format vet staticcheck cross unit arm64 nested fuzz bench build
+# Systems that ready-made files are for, and where these go.
+DIST        := linux/amd64 $(PLATFORMS)
+DISTDIR     := dist
+
+.PHONY: test needs format vet staticcheck cross unit arm64 nested fuzz bench build dist manual
 
 test: needs format vet staticcheck cross unit nested arm64
 	@echo "all tests passed"
@@ -15,6 +19,23 @@ test: needs format vet staticcheck cross unit nested arm64
 build:
 	@echo "build: ./chronoscope, one static file"
 	@CGO_ENABLED=0 go build -trimpath -o chronoscope ./cmd/chronoscope
+
+dist: manual
+	@set -e; for platform in $(DIST); do \
+		name=chronoscope-$${platform%/*}-$${platform#*/}; \
+		case $$platform in windows/*) name=$$name.exe;; esac; \
+		echo "dist: $(DISTDIR)/$$name, static"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags='-s -w' -o $(DISTDIR)/$$name ./cmd/chronoscope; \
+	done
+	@cd $(DISTDIR) && sha256sum chronoscope-* >SHA256SUMS
+
+manual:
+	@echo "manual: pages and shell completions in $(DISTDIR)"
+	@mkdir -p $(DISTDIR)/completions
+	@go build -o $(DISTDIR)/this ./cmd/chronoscope
+	@$(DISTDIR)/this manual $(DISTDIR)/man1
+	@set -e; for shell in bash zsh fish powershell; do $(DISTDIR)/this completion $$shell >$(DISTDIR)/completions/chronoscope.$$shell; done
+	@rm $(DISTDIR)/this
 
 needs:
 	@echo "needs: what the tests use beside Go"

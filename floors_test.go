@@ -31,9 +31,10 @@ var floors = []struct {
 	{"3, methods", []string{
 		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "lateness",
 	}},
-	{"4, what joins methods", []string{"kbest/benchmark", "bytecode", "validate"}},
+	{"4, what joins methods", []string{"kbest/benchmark", "bytecode", "bytecode/analysis", "validate"}},
 	{"4, methods for others' systems", []string{"meter/prometheus"}},
 	{"5, records", []string{"record"}},
+	{"6, comparison", []string{"compare"}},
 	{"6, reports", []string{"report"}},
 	{"7, the command line", []string{"internal/cli"}},
 	{"7, the command", []string{"cmd/chronoscope"}},

@@ -13,10 +13,43 @@ type Validation struct {
 	Cells    []ValidationCell    `json:"cells"`
 	Reach    []validate.Reach    `json:"reach"`
 	Coverage []validate.Coverage `json:"coverage"`
+	// AddedUp is the coverage together with that of earlier validations; null where none were
+	// given.
+	AddedUp *AddedUp `json:"added_up"`
 	// Compensation is what it takes off the error of the source's K-best.
 	Compensation []validate.Compensation `json:"compensation"`
 	Timers       []validate.Timer        `json:"timers"` // gettimeofday and its kin
 	Fits         []ValidationFit         `json:"fits"`
+}
+
+// AddedUp is the coverage over several validations: cells of one are not independent of
+// one another, as they share the machine's moods.
+type AddedUp struct {
+	Runs     int                 `json:"runs"` // this one among them
+	Coverage []validate.Coverage `json:"coverage"`
+}
+
+// AddUp counts the cells of earlier validations, too.
+func (d *Validation) AddUp(earlier []Validation) {
+	if len(earlier) == 0 {
+		return
+	}
+	all := d.outcomes()
+	for _, e := range earlier {
+		all = append(all, e.outcomes()...)
+	}
+	d.AddedUp = &AddedUp{1 + len(earlier), validate.CoverageOf(all)}
+}
+
+// outcomes are what coverage is counted from.
+func (d *Validation) outcomes() []validate.Outcome {
+	var all []validate.Outcome
+	for _, c := range d.Cells {
+		o := validate.Outcome{Scheme: c.Scheme, Load: c.Load, Estimate: c.Estimate, Covered: c.Covered}
+		o.Verdict = c.Verdict
+		all = append(all, o)
+	}
+	return all
 }
 
 // ValidationFit is how long short runs of a work took at a load, T(r) = m r + b by the

@@ -1,49 +1,28 @@
 package report
 
 import (
-	"encoding/csv"
-	"os"
-	"strconv"
+	"strings"
 	"testing"
+
+	"chronoscope/machine"
+	"chronoscope/record"
 )
 
-// What is printed beside this machine is what the paper's tables say, as they stand in
-// the tests' data.
-func TestKuperbergTablesAreThePapers(t *testing.T) {
-	for i, machines := range kuperbergTables {
-		f, err := os.Open([]string{"../testdata/papers/kuperberg2011a-table1.csv", "../testdata/papers/kuperberg2011a-table2.csv"}[i])
-		if err != nil {
-			t.Fatal(err)
+// Both tables stand there with each timer, and the two slips are marked.
+func TestKuperbergClocks(t *testing.T) {
+	var b strings.Builder
+	KuperbergClocks(&b, record.Clocks{Header: record.Header{Machine: &machine.Machine{}}}, Style{})
+	for _, want := range []string{"Table 1", "Table 2", "MBP53", "MBP62", "SAMSa", "SAMSb", "54.08 %*", "41.44 %*", "30.25 %"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is missing:\n%s", want, b.String())
 		}
-		defer f.Close()
-		r := csv.NewReader(f)
-		r.Comment = '#'
-		lines, err := r.ReadAll()
-		if err != nil || len(lines) != 17 {
-			t.Fatalf("%d lines, %v", len(lines), err)
-		}
-		for n, line := range lines[1:] {
-			number := func(column int) float64 {
-				x, err := strconv.ParseFloat(line[column], 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return x
-			}
-			inNs := func(column int) float64 {
-				switch line[column+1] {
-				case "ms":
-					return number(column) * 1e6
-				case "ticks":
-					return number(column) * number(7)
-				}
-				return number(column)
-			}
-			m, timer := machines[n/8], kuperbergTimers[n%8]
-			want := published{inNs(3), inNs(5), number(8), number(9), line[10] != ""}
-			if m.name != line[0] || timer.short != line[2] || m.rows[n%8] != want {
-				t.Errorf("%s %s: %+v, want %s %s: %+v", m.name, timer.short, m.rows[n%8], line[0], line[2], want)
-			}
+	}
+	if n := strings.Count(b.String(), " %*"); n != 2 {
+		t.Errorf("%d slips are marked, want 2", n)
+	}
+	for _, timer := range record.PublishedTimers {
+		if n := strings.Count(b.String(), "\n"+timer.Short+" "); n != 3 { // a row of each table, and the legend
+			t.Errorf("%s starts %d lines", timer.Short, n)
 		}
 	}
 }

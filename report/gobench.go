@@ -26,7 +26,7 @@ func GoBench(w io.Writer, d record.Bench) error {
 			at.pkg = b.Package
 			fmt.Fprintf(out, "pkg: %s\n", b.Package)
 		}
-		if revision := or(b.Revision, "working-tree"); len(d.Pairs) > 0 && at.revision != revision {
+		if revision := or(b.Revision, workingTree); len(d.Pairs) > 0 && at.revision != revision {
 			at.revision = revision
 			fmt.Fprintf(out, "revision: %s\n", revision)
 		}
@@ -63,3 +63,6 @@ func metricAt(m record.BenchmarkMetric, ns float64, wall stats.Estimate) float64
 	}
 	return m.Value
 }
+
+// workingTree stands for the working tree in the key revision.
+const workingTree = "working-tree"

@@ -30,7 +30,11 @@ func Validation(w io.Writer, d record.Validation, s Style) {
 	compensationTable(w, d.Compensation)
 	reachTable(w, d.Reach, s)
 	caveats(w, d.Header, s)
-	coverageTable(w, d.Coverage, s)
+	coverageTable(w, "its claim held", d.Coverage, s)
+	if d.AddedUp != nil {
+		fmt.Fprintln(w)
+		coverageTable(w, fmt.Sprintf("its claim held, in %d runs", d.AddedUp.Runs), d.AddedUp.Coverage, s)
+	}
 }
 
 // timerTable is Figure 9.21 of Bryant 2003.
@@ -230,14 +234,14 @@ func reachAt(rows []validate.Reach, scheme string, load int, tolerance float64) 
 }
 
 // coverageTable writes how often each scheme's claim held, this project's own last.
-func coverageTable(w io.Writer, rows []validate.Coverage, s Style) {
+func coverageTable(w io.Writer, title string, rows []validate.Coverage, s Style) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(c validate.Coverage) bool { return !shownInText(c.Scheme) })
 	if len(rows) == 0 {
 		return
 	}
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int { return cmp.Compare(own(a.Scheme), own(b.Scheme)) })
 	out := newTable(w, 2, 3, 4, 5)
-	out.AppendHeader(table.Row{"its claim held", "load", "in", "unusable", "± typically"})
+	out.AppendHeader(table.Row{title, "load", "in", "unusable", "± typically"})
 	name := ""
 	for _, c := range rows {
 		shown := ""

@@ -50,7 +50,7 @@ than reading takes, it was inactive, and each such gap is put down to a cause:
 After Bryant, O'Hallaron: Computer Systems (2003), sections 9.1 and 9.4. No
 rights are needed. Gaps have no verdict, so --require is refused.`,
 		Example: `  chronoscope activity                          one CPU, for a second
-  chronoscope activity --cpu all --duration 10s every CPU at once
+  chronoscope activity --cpu all --duration 10s  every CPU at once
   chronoscope activity --cpu 1 --periods 20 --list
   chronoscope activity --duration 100ms --plot trace.svg --export chrome-trace:trace.json
   chronoscope activity --format json | jq '.traces[0].causes'`,
@@ -154,8 +154,9 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	if activity.Interrupted(err) {
 		bar.end()
 		header.Finish(true)
-		if err := set.write(s.Out, func(w io.Writer, style report.Style) error {
-			return writeActivity(w, set.format, record.Activity{Header: header, Traces: []record.Trace{}}, nil, t.list, style)
+		d := record.Activity{Header: header, Traces: []record.Trace{}}
+		if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
+			return writeActivity(w, set.format, d, nil, t.list, style)
 		}); err != nil {
 			return err
 		}
@@ -187,12 +188,12 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	for _, trace := range traces {
 		a := activity.Analyse(trace)
 		analyses = append(analyses, a)
-		d.Traces = append(d.Traces, record.NewTrace(trace, a, set.format != report.Text))
+		d.Traces = append(d.Traces, record.NewTrace(trace, a, true))
 	}
 	if err := t.files(traces, analyses); err != nil {
 		return err
 	}
-	if err := set.write(s.Out, func(w io.Writer, style report.Style) error {
+	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		return writeActivity(w, set.format, d, traces, t.list, style)
 	}); err != nil {
 		return err

@@ -206,7 +206,7 @@ func (t *benchFlags) write(d record.Bench, set settings, s Streams) error {
 			return err
 		}
 	}
-	return set.write(s.Out, func(w io.Writer, style report.Style) error {
+	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		switch set.format {
 		case report.JSON:
 			return report.WriteJSON(w, d)

@@ -37,7 +37,7 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 	if err == nil {
 		err = trustOf(ctx, set, s, local, &d)
 	}
-	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
+	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		if set.format == report.JSON {
 			return report.WriteJSON(w, d)
 		}
@@ -75,7 +75,8 @@ func noiseOf(ctx context.Context, set settings, s Streams, d *record.Card) error
 		return nil
 	}
 	for _, trace := range traces {
-		d.Traces = append(d.Traces, record.NewTrace(trace, activity.Analyse(trace), false))
+		periods := set.html != "" // a page draws them
+		d.Traces = append(d.Traces, record.NewTrace(trace, activity.Analyse(trace), periods))
 	}
 	d.Header.Finish(err != nil)
 	if err != nil {

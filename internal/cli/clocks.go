@@ -83,7 +83,7 @@ func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, so
 	}
 	d := record.Clocks{Header: header, Ranking: record.NewRanking(local)}
 	report.SortBy(d.Clocks, sortBy)
-	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
+	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		return writeClocks(w, set.format, d, style, choice.set)
 	}); written != nil {
 		return written

@@ -67,7 +67,7 @@ func examine(ctx context.Context, f *flags, s Streams) error {
 	}.Examine()
 	header.Finish(ctx.Err() != nil)
 	d := record.NewDoctor(header, set.cpus, watched, findings, caveats)
-	if err := set.write(s.Out, func(w io.Writer, style report.Style) error {
+	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		return writeDoctor(w, set.format, d, style)
 	}); err != nil {
 		return err

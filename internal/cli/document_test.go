@@ -167,6 +167,9 @@ var forms = map[string]object{
 	"run":       headerForm.with(programsForm),
 	"slowclock": headerForm.with(slowForm),
 	"validate":  headerForm.with(validationForm),
+	"bytecode":  headerForm.with(bytecodeForm),
+	"compare":   headerForm.with(comparisonForm),
+	"records":   headerForm.with(keptForm),
 	"":          headerForm.with(rankingForm).with(trustForm).with(cardForm),
 }
 
@@ -174,7 +177,9 @@ var forms = map[string]object{
 var parts = map[string]func(data []byte, e expectation) []string{
 	"clocks": checkPart(clocksDocument.breaches),
 	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
+	"rows":      checkPart(comparisonDocument.breaches),
 	"estimates": checkPart(slowDocument.breaches), "cells": checkPart(validationDocument.breaches),
+	"instructions": checkPart(bytecodeDocument.breaches),
 	"results": byCommand(map[string]func([]byte, expectation) []string{
 		"bench": checkPart(benchDocument.breaches), "run": checkPart(programsDocument.breaches),
 	}),

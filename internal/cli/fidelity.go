@@ -161,14 +161,14 @@ func testFidelity(ctx context.Context, f *flags, t *fidelityFlags, s Streams) er
 		return err
 	}
 	header.Finish(err != nil)
-	d := record.Fidelity{Header: header, Trust: record.NewTrust(results, findings, set.format != report.Text)}
+	d := record.Fidelity{Header: header, Trust: record.NewTrust(results, findings, true)}
 	if t.plot != "" {
 		format, _ := report.PlotFormat(t.plot)
 		if err := writeFile(t.plot, func(w io.Writer) error { return report.PlotFidelity(w, format, results) }); err != nil {
 			return err
 		}
 	}
-	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
+	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		switch set.format {
 		case report.JSON:
 			return report.WriteJSON(w, d)

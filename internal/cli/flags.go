@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"chronoscope/machine"
+	"chronoscope/record"
 	"chronoscope/report"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
@@ -26,14 +28,19 @@ type flags struct {
 	seed            uint64
 	cpus            string
 	require         string
+	html            string
+	saveIn          string // the folder of --save
 
-	set *pflag.FlagSet // where they are registered
+	set   *pflag.FlagSet // where they are registered
+	notes io.Writer      // where is said what else was written
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
 	f.set = set
+	f.registerSave()
 	set.StringVar(&f.format, "format", "text", "form of the result: text, json or csv")
 	set.StringVarP(&f.output, "output", "o", "", "write the result to this `file` instead of standard output")
+	set.StringVar(&f.html, "html", "", "write the result as a page for a browser into this `file`, too")
 	set.BoolVar(&f.quick, "quick", false, "take less time, for less precision")
 	set.BoolVar(&f.thorough, "thorough", false, "take more time, for more precision")
 	set.Uint64Var(&f.seed, "seed", 0, "`number` that fixes every random choice (default: another each time)")
@@ -45,6 +52,9 @@ func (f *flags) register(set *pflag.FlagSet) {
 type settings struct {
 	format  report.Format
 	output  string
+	html    string
+	archive *record.Archive // nil where the result is not kept
+	notes   io.Writer
 	plan    timermeter.Plan
 	seed    uint64
 	cpus    []int
@@ -54,7 +64,7 @@ type settings struct {
 // check turns flags into settings, or says which one is wrong and what is
 // allowed.
 func (f *flags) check() (settings, error) {
-	s := settings{output: f.output, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
+	s := settings{output: f.output, html: f.html, notes: f.notes, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
 	var err error
 	if s.format, err = report.ParseFormat(f.format); err != nil {
 		return s, usagef("--format: %v", err)
@@ -86,12 +96,34 @@ func (f *flags) check() (settings, error) {
 	if !f.set.Changed("seed") {
 		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
 	}
-	return s, checkPlace(s.output)
+	if err := checkPlace(s.html); err != nil {
+		return s, err
+	}
+	if err := checkPlace(s.output); err != nil {
+		return s, err
+	}
+	s.archive, err = f.archive()
+	return s, err
 }
 
-// write hands the rendered result to standard output or, whole or not at all,
-// to the file.
-func (s settings) write(stdout io.Writer, render func(io.Writer, report.Style) error) error {
+// write hands the document, rendered, to standard output or to the file, and as it is to
+// what else was asked for. What goes wrong with one of them does not keep the others
+// from a result that took long.
+func (s settings) write(stdout io.Writer, document record.Document, render func(io.Writer, report.Style) error) error {
+	return errors.Join(s.print(stdout, render), s.keep(document), s.page(document))
+}
+
+// page writes the document as a page for a browser, where that was asked for.
+func (s settings) page(document record.Document) error {
+	if s.html == "" {
+		return nil
+	}
+	return writeFile(s.html, func(w io.Writer) error { return report.Page(w, document) })
+}
+
+// print hands the rendered document to standard output or, whole or not at all, to the
+// file.
+func (s settings) print(stdout io.Writer, render func(io.Writer, report.Style) error) error {
 	if s.output == "" {
 		return render(stdout, report.Style{Color: showsColor(stdout)})
 	}
@@ -130,9 +162,9 @@ func checkPlace(output string) error {
 	}
 	directory := filepath.Dir(output)
 	if info, err := os.Stat(directory); err != nil {
-		return fmt.Errorf("-o %s: %w: make the directory first", output, err)
+		return fmt.Errorf("%s can't be written: %w: make the directory first", output, err)
 	} else if !info.IsDir() {
-		return fmt.Errorf("-o %s: %s is no directory: choose another place", output, directory)
+		return fmt.Errorf("%s can't be written: %s is no directory: choose another place", output, directory)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,11 +164,12 @@ func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
 			return err
 		}
 	}
-	return set.write(s.Out, func(w io.Writer, style report.Style) error {
+	whole := d
+	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
+	return set.write(s.Out, whole, func(w io.Writer, style report.Style) error {
 		switch {
 		case set.format == report.JSON:
-			d.Caveats = append(d.Caveats, unknowns(d)...)
-			return report.WriteJSON(w, d)
+			return report.WriteJSON(w, whole)
 		case set.format == report.CSV:
 			return report.ProgramsCSV(w, d)
 		case t.posix:

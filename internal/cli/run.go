@@ -30,7 +30,7 @@ func Run(ctx context.Context, args []string, s Streams) error {
 
 // newRoot is the command without a subcommand: the report card.
 func newRoot(s Streams) *cobra.Command {
-	f := &flags{}
+	f := &flags{notes: s.Err}
 	root := &cobra.Command{
 		Use:   "chronoscope",
 		Short: "How fast does X run on machine Y, and how far can the number be trusted?",
@@ -39,14 +39,17 @@ func newRoot(s Streams) *cobra.Command {
 Without a subcommand it prints the report card of this machine: what the
 machine is, which clocks a program can read on it and how good each is, which
 one to use for what, whether the counters can be trusted, and how noisy it is.`,
-		Example: `  chronoscope                  the report card of this machine
-  chronoscope clocks           every clock, ranked by quality
-  chronoscope fidelity         can the counters be trusted?
-  chronoscope activity         how noisy is the machine, and why?
-  chronoscope doctor           what disturbs measurements here, and what helps
-  chronoscope bench ./...      a module's Go benchmarks, with intervals that hold
-  chronoscope run -- sleep 0.1 how long a program takes, also on a busy machine
-  chronoscope validate         how far methods of measuring are off on this machine
+		Example: `  chronoscope                   the report card of this machine
+  chronoscope clocks            every clock, ranked by quality
+  chronoscope fidelity          can the counters be trusted?
+  chronoscope activity          how noisy is the machine, and why?
+  chronoscope doctor            what disturbs measurements here, and what helps
+  chronoscope bench ./...       a module's Go benchmarks, with intervals that hold
+  chronoscope run -- sleep 0.1  how long a program takes, also on a busy machine
+  chronoscope validate          how far methods of measuring are off on this machine
+  chronoscope bytecode          what each instruction of a Java virtual machine takes
+  chronoscope compare A B       two machines or runs side by side
+  chronoscope --html card.html  the report card as a page, too
   chronoscope clocks --format json | jq .best`,
 		Version:       version(),
 		SilenceErrors: true,
@@ -66,9 +69,10 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f.register(root.PersistentFlags())
-	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s), newRun(f, s), newValidate(f, s), newSlowClock(f, s))
+	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s), newRun(f, s), newValidate(f, s), newSlowClock(f, s), newBytecode(f, s), newRecords(f, s), newCompare(f, s), newReport(f, s), newManual())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	completions(root)
 	refuseAsUsage(root)
 	return root
 }
@@ -120,7 +124,9 @@ var valuesOf = map[string]string{
 func subcommands(root *cobra.Command) []string {
 	var names []string
 	for _, c := range root.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	return names
 }

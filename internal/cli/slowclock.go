@@ -49,8 +49,8 @@ The slow clock is one of this machine's, with --clock, or a fine one whose readi
 divided so that it ticks every --tick. A method ends when its interval is as narrow as
 --digits asks (3 are ± 1 %), or when --max-time is spent.
 
-With --plan nothing is measured but what readings cost here; it prints how many trials,
-and how much time, each number of digits takes.`,
+With --plan it prints how many trials, and how much time, each number of digits takes, by
+what readings cost here and by a first short measurement with a counting thread.`,
 		Example: `  chronoscope slowclock                                 10 µs by a clock of 1 ms
   chronoscope slowclock --clock monotonic-coarse --event 100us
   chronoscope slowclock --tick 16ms --event 50us --method discrete,counter
@@ -75,7 +75,7 @@ and how much time, each number of digits takes.`,
 	set.DurationVar(&t.event, "event", 10*time.Microsecond, "length of the event, 1ns to 100ms")
 	set.IntVar(&t.digits, "digits", 3, "significant digits to measure to, 1 to 9")
 	set.StringSliceVar(&t.methods, "method", nil, "`name` of a method, may be repeated (default: all)")
-	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, and measure nothing")
+	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, instead of measuring to it")
 	set.BoolVar(&t.tight, "tight", false, "no pauses of random length between trials: the loop may then keep step with the clock")
 	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long a method may take (--quick: 1s, --thorough: 3m)")
 	return cmd
@@ -145,7 +145,7 @@ func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error
 	}
 	header.Finish(interrupted)
 	d.Header = header
-	if written := set.write(s.Out, func(w io.Writer, style report.Style) error {
+	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		switch set.format {
 		case report.JSON:
 			return report.WriteJSON(w, d)
@@ -205,7 +205,7 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 		return err
 	}
 	if e.flags.plan {
-		d.Plan = record.NewPlan(slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs()))
+		d.Plan = record.NewPlan(slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs(ctx)))
 		return ctx.Err()
 	}
 	results, err := e.measure(ctx)
@@ -367,8 +367,8 @@ func (e *slowExperiment) startCounting(wanted bool) (counter *slowclock.Counting
 	return counter, err != nil
 }
 
-// costs are what readings take here, and how fast a thread counts.
-func (e *slowExperiment) costs() slowclock.Costs {
+// costs are what readings take here, and what a counting thread takes for a first result.
+func (e *slowExperiment) costs(ctx context.Context) slowclock.Costs {
 	const readings = 2000
 	start := e.fine.Start()
 	for range readings {
@@ -381,13 +381,13 @@ func (e *slowExperiment) costs() slowclock.Costs {
 		return c
 	}
 	defer counter.Stop()
-	counts := counter.Clock()
-	start, first := e.fine.Start(), counts.Read()
-	for e.fine.Ns(e.fine.Read()-start) < 20e6 {
+	const leastFirst, events = 500 * time.Millisecond, 50
+	lab := slowclock.Lab{Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Seed: e.set.seed, Progress: e.bar.show}
+	first, err := lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: max(leastFirst, events*e.flags.event)})
+	if err != nil || first.Verdict == stats.Unusable {
+		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("no first result of a counting thread, and so no plan for it: %s", strings.Join(first.Reasons, "; ")))
+		return c
 	}
-	if counted := counts.Read() - first; counted > 0 {
-		c.PeriodNs = e.fine.Ns(e.fine.End()-start) / float64(counted)
-	}
-	c.EdgeNs = read + c.PeriodNs
+	c.CounterNs, c.CounterHalfNs = first.ElapsedNs, first.Estimate.HalfWidth()
 	return c
 }

@@ -22,6 +22,8 @@ type validateFlags struct {
 	full, restart           bool
 	loads, durations, works []string
 	schemes                 []string
+	with                    []string
+	earlier                 []record.Validation // of those files
 	plot                    string
 	plan                    validate.Plan // as the flags have it, once they are found good
 }
@@ -51,6 +53,7 @@ again. What it finds of this machine is kept for other commands.`,
 		Example: `  chronoscope validate
   chronoscope validate --quick --load 1,11 --scheme source-k3,kbest
   chronoscope validate --plot validation.svg --format json -o validation.json
+  chronoscope validate --with monday.json,tuesday.json
   chronoscope validate --format json | jq '.coverage[] | select(.scheme == "kbest")'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -67,6 +70,7 @@ again. What it finds of this machine is kept for other commands.`,
 	set.StringSliceVar(&t.durations, "duration", nil, "how long the work is, a `list` such as 1ms,100ms")
 	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
 	set.StringSliceVar(&t.schemes, "scheme", nil, "methods, a `list` of names, or of beginnings such as source")
+	set.StringSliceVar(&t.with, "with", nil, "add up the coverage with that of these earlier `records` (JSON), too")
 	set.StringVar(&t.plot, "plot", "", "draw the figures into this `file`, .svg or .png")
 	return cmd
 }
@@ -91,11 +95,36 @@ func (t *validateFlags) check(f *flags, set settings) error {
 	if err := t.plan.Check(); err != nil {
 		return usagef("%v", err)
 	}
+	if err := t.readEarlier(); err != nil {
+		return err
+	}
 	if t.plot != "" {
 		if _, err := report.PlotFormat(t.plot); err != nil {
 			return usagef("--plot: %v", err)
 		}
 		return checkPlace(t.plot)
+	}
+	return nil
+}
+
+// readEarlier reads the validations whose coverage is to be added. Each counts once.
+func (t *validateFlags) readEarlier() error {
+	t.earlier = nil
+	for _, file := range t.with {
+		document, err := record.Open(file)
+		if err != nil {
+			return usagef("--with: %v", err)
+		}
+		d, ok := document.(record.Validation)
+		if !ok {
+			return usagef("--with: %s is of another command: give what chronoscope validate wrote with --format json", file)
+		}
+		for i, other := range t.earlier {
+			if other.Started.Equal(d.Started) {
+				return usagef("--with: %s and %s are the same validation: give each once", t.with[i], file)
+			}
+		}
+		t.earlier = append(t.earlier, d)
 	}
 	return nil
 }
@@ -171,6 +200,7 @@ func validateMethods(ctx context.Context, f *flags, t *validateFlags, s Streams)
 	}
 	header.Finish(stopped)
 	d := record.NewValidation(header, r)
+	d.AddUp(t.earlier)
 	if err := t.write(d, r, set, s); err != nil {
 		return err
 	}
@@ -240,7 +270,7 @@ func (t *validateFlags) write(d record.Validation, r *validate.Report, set setti
 			return err
 		}
 	}
-	return set.write(s.Out, func(w io.Writer, style report.Style) error {
+	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
 		switch set.format {
 		case report.JSON:
 			return report.WriteJSON(w, d)

@@ -11,6 +11,10 @@ import (
 
 // The documented form of a validation.
 
+var coverageForm = list(object{
+	"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "median_width": orNull(size),
+}.check)
+
 var validationForm = object{
 	"cells": list(object{
 		"scheme": text, "work": oneOf("chain", "ints", "traced"), "load": count, "duration_ns": count,
@@ -20,9 +24,7 @@ var validationForm = object{
 	"reach": list(object{
 		"scheme": text, "load": count, "tolerance": share, "min_duration_ns": orNull(size), "max_duration_ns": orNull(size),
 	}.check),
-	"coverage": list(object{
-		"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "median_width": orNull(size),
-	}.check),
+	"coverage": coverageForm, "added_up": orNull(object{"runs": count, "coverage": coverageForm}.check),
 	"compensation": list(object{
 		"duration_ns": size, "error_ns": number, "lost_ns": size, "removed_ns": size, "residual": number, "own_residual": orNull(number),
 	}.check),

@@ -1,0 +1,155 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// Outcomes of a change.
+const (
+	Faster       = "faster"
+	Slower       = "slower"
+	Better       = "better"
+	Worse        = "worse"
+	Same         = "same"
+	Changed      = "changed" // where neither is better
+	Undecided    = "undecided"
+	Incomparable = "incomparable"
+)
+
+const (
+	// sameWithin is how far from 1 a ratio may be that changes nothing.
+	sameWithin = 0.01
+	seed       = 1 // the same records have the same comparison each time
+)
+
+// samplesTested is how many samples of each of so many subjects are tested against the
+// first one's: a test takes as long as there are samples, and there are as many tests as
+// subjects.
+func samplesTested(subjects int) int { return min(500, max(20, 2000/subjects)) }
+
+// changeOf is how b does beside a, and nil where one of them is missing. The probability
+// is that of so many samples of each at most; what the outcome rests on is the interval,
+// which knows more than the samples' scatter.
+func changeOf(a, b *figure, samples int) *record.ComparisonChange {
+	if a == nil || b == nil {
+		return nil
+	}
+	c := &record.ComparisonChange{Ratio: noRatio(), Outcome: Incomparable, Reasons: []string{}}
+	switch {
+	case a.Estimate.Unit != b.Estimate.Unit:
+		c.Reasons = append(c.Reasons, fmt.Sprintf("units differ: %q and %q", a.Estimate.Unit, b.Estimate.Unit))
+		return c
+	case a.Verdict == stats.Unusable, b.Verdict == stats.Unusable:
+		c.Reasons = append(c.Reasons, unusable(a, b)...)
+		return c
+	}
+	c.Ratio = ratio(a, b)
+	if p, err := stats.PermutationTest(stats.Thinned(a.samples, samples), stats.Thinned(b.samples, samples), seed); err == nil {
+		c.PValue = stats.Finite(p)
+	}
+	c.Outcome = outcome(a, b, c.Ratio)
+	if a.standIn != "" {
+		c.Reasons = append(c.Reasons, "of wall times, which one of them has alone: what waited for a CPU is in them")
+	}
+	return c
+}
+
+// unusable says which of two is.
+func unusable(a, b *figure) (reasons []string) {
+	for _, of := range []struct {
+		which string
+		f     *figure
+	}{{"the first", a}, {"the other", b}} {
+		if of.f.Verdict == stats.Unusable {
+			reason := of.which + " is unusable"
+			if len(of.f.Reasons) > 0 {
+				reason += ": " + of.f.Reasons[0]
+			}
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons
+}
+
+func noRatio() stats.Estimate {
+	nan := math.NaN()
+	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ratio", Statistic: "ratio"}
+}
+
+// ratio is b over a. Its interval follows from those of the two, which were measured
+// independently, on the scale of logarithms: the distances from value to bound add up as
+// squares, each on its own side (Zou and Donner, "Construction of confidence limits about
+// effect measures: A general approach", Statistics in Medicine 27, 2008).
+func ratio(a, b *figure) stats.Estimate {
+	r := noRatio()
+	x, y := a.Estimate, b.Estimate
+	switch {
+	case x.Value == y.Value:
+		r.Value = 1
+	case x.Value > 0 && y.Value >= 0:
+		r.Value = y.Value / x.Value
+	default:
+		return r
+	}
+	r.N = min(x.N, y.N)
+	xlo, xhi := a.bounds()
+	ylo, yhi := b.bounds()
+	if !(xlo > 0 && ylo > 0 && x.Value > 0 && y.Value > 0) {
+		return r
+	}
+	r.Lo = r.Value * math.Exp(-math.Hypot(math.Log(xhi/x.Value), math.Log(y.Value/ylo)))
+	r.Hi = r.Value * math.Exp(math.Hypot(math.Log(x.Value/xlo), math.Log(yhi/y.Value)))
+	return r
+}
+
+// bounds are those of the interval, or of what is known of the repeatability. They enclose
+// the value.
+func (f *figure) bounds() (lo, hi float64) {
+	e := f.Estimate
+	lo, hi = e.Lo, e.Hi
+	if math.IsNaN(lo) || math.IsNaN(hi) {
+		lo, hi = e.Value-f.repeatability, e.Value+f.repeatability
+	}
+	return math.Min(lo, e.Value), math.Max(hi, e.Value)
+}
+
+// outcome judges a ratio. Without an interval only equality can be told.
+func outcome(a, b *figure, r stats.Estimate) string {
+	known := stats.Finite(r.Lo) != nil && stats.Finite(r.Hi) != nil
+	switch {
+	case a.Estimate.Value == b.Estimate.Value:
+		return Same
+	case !known:
+		return Undecided
+	case r.Lo >= 1-sameWithin && r.Hi <= 1+sameWithin:
+		return Same
+	case r.Lo > 1:
+		return direction(a, 1)
+	case r.Hi < 1:
+		return direction(a, -1)
+	}
+	if stats.Finite(a.repeatability) != nil {
+		return Same // nearer than one can tell
+	}
+	return Undecided
+}
+
+// direction says what more (1) or less (-1) of a quantity means.
+func direction(f *figure, sign int) string {
+	isTime := f.quantity == quantityTime || f.quantity == quantityWall || f.quantity == "CPU time"
+	switch {
+	case f.better == neither:
+		return Changed
+	case (f.better == higher) == (sign > 0) && isTime:
+		return Faster
+	case (f.better == higher) == (sign > 0):
+		return Better
+	case isTime:
+		return Slower
+	}
+	return Worse
+}

@@ -1,0 +1,305 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func header(command string) record.Header {
+	return record.Header{Schema: record.Schema, Command: command, Started: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Machine: &machine.Machine{}, Caveats: []string{}}
+}
+
+func estimate(value, lo, hi float64, unit string) stats.Estimate {
+	return stats.Estimate{Value: value, Lo: lo, Hi: hi, Unit: unit, Statistic: "median", N: 10}
+}
+
+// programs is a document of programs by their times, with intervals of half a percent.
+func programs(times map[string]float64) record.Programs {
+	d := record.Programs{Header: header("run")}
+	for _, name := range []string{"a", "b", "c"} {
+		if ns, ok := times[name]; ok {
+			d.Results = append(d.Results, record.Program{Command: name, Estimate: estimate(ns, ns*0.995, ns*1.005, "ns"), Wall: estimate(2*ns, 1.99*ns, 2.01*ns, "ns"), Verdict: stats.Trusted})
+		}
+	}
+	return d
+}
+
+// rowOf is the row of that name and quantity.
+func rowOf(t *testing.T, d record.Comparison, name, quantity string) record.ComparisonRow {
+	t.Helper()
+	i := slices.IndexFunc(d.Rows, func(r record.ComparisonRow) bool { return r.Name == name && r.Quantity == quantity })
+	if i < 0 {
+		t.Fatalf("there is no %s of %s", quantity, name)
+	}
+	return d.Rows[i]
+}
+
+func compared2(t *testing.T, a, b record.Document) record.Comparison {
+	t.Helper()
+	d, err := Subjects(header("compare"), []Subject{{"A", a}, {"B", b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// The interval of a ratio holds the true one in 95 of 100 cases or more, whatever the two
+// distributions are, and is not wider than it has to be: at most as wide as the two
+// intervals beside one another.
+func TestRatioCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 11))
+	const trials = 2000
+	covered := 0
+	for range trials {
+		a, b := math.Exp(rng.NormFloat64()*3), math.Exp(rng.NormFloat64())
+		x, y := drawn(rng, a, 0.02+rng.Float64()/5), drawn(rng, a*b, 0.02+rng.Float64()/5)
+		r := ratio(x, y)
+		if r.Covers(b) {
+			covered++
+		}
+		if widest := (y.Estimate.Hi / x.Estimate.Lo) / (y.Estimate.Lo / x.Estimate.Hi); r.Hi/r.Lo > widest {
+			t.Fatalf("from %g to %g, wider than from bound to bound", r.Lo, r.Hi)
+		}
+	}
+	t.Logf("covered %d of %d", covered, trials)
+	if covered < 1880 {
+		t.Errorf("covered %d of %d", covered, trials)
+	}
+	if covered > 1995 {
+		t.Errorf("covered %d of %d: the intervals are too wide", covered, trials)
+	}
+}
+
+// drawn is a figure of the median of 20 log-normal samples, whose true median is given.
+func drawn(rng *rand.Rand, median, sigma float64) *figure {
+	samples := make([]float64, 20)
+	for i := range samples {
+		samples[i] = median * math.Exp(sigma*rng.NormFloat64())
+	}
+	slices.Sort(samples)
+	e, _, err := stats.QuantileInterval(samples, 0.5, "ns")
+	if err != nil {
+		panic(err)
+	}
+	f := measured(key{topicProgram, "p", quantityTime}, lower, e, stats.Trusted, nil)
+	return &f
+}
+
+// By hand: relative bounds of 10 % and 20 % on the scale of logarithms make
+// sqrt(0.01 + 0.04), the upper bound of a ratio coming from the lower one of what it is
+// divided by.
+func TestRatioByHand(t *testing.T) {
+	of := func(value, below, above float64) *figure {
+		f := measured(key{}, lower, estimate(value, value*math.Exp(-below), value*math.Exp(above), "ns"), stats.Trusted, nil)
+		return &f
+	}
+	r := ratio(of(100, 0.1, 0.3), of(200, 0.4, 0.2))
+	for _, c := range []struct{ got, want float64 }{
+		{r.Value, 2}, {r.Lo, 2 * math.Exp(-math.Sqrt(0.09+0.16))}, {r.Hi, 2 * math.Exp(math.Sqrt(0.01+0.04))},
+	} {
+		if math.Abs(c.got/c.want-1) > 1e-12 {
+			t.Errorf("%g, want %g", c.got, c.want)
+		}
+	}
+	bare := of(100, math.NaN(), math.NaN())
+	if r := ratio(bare, of(50, 0.1, 0.1)); r.Value != 0.5 || !math.IsNaN(r.Lo) || !math.IsNaN(r.Hi) {
+		t.Errorf("without an interval: %+v", r)
+	}
+	for _, zero := range []float64{0, -1} {
+		if r := ratio(of(zero, 0, 0), of(5, 0.1, 0.1)); !math.IsNaN(r.Value) {
+			t.Errorf("over %g: %+v", zero, r)
+		}
+	}
+	if r := ratio(of(0, 0, 0), of(0, 0, 0)); r.Value != 1 {
+		t.Errorf("0 and 0: %+v", r)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		b    float64
+		want string
+	}{{90, Faster}, {100, Same}, {100.1, Same}, {100.6, Undecided}, {101, Slower}, {110, Slower}} {
+		d := compared2(t, programs(map[string]float64{"a": 100}), programs(map[string]float64{"a": c.b}))
+		r := rowOf(t, d, "a", quantityTime)
+		if r.Outcome != c.want || math.Abs(r.Change.Value-c.b/100) > 1e-12 {
+			t.Errorf("from 100 to %g: %s, %g, want %s", c.b, r.Outcome, r.Change.Value, c.want)
+		}
+	}
+}
+
+// 1,000 ns on a CPU with 1 GHz are better than 700 ns on one with 2 GHz: they are 1,000
+// and 1,400 cycles (Kuperberg 2011a, section 1).
+func TestCyclesDecideBetweenMachines(t *testing.T) {
+	of := func(accuracyNs, cyclesPerNs float64) record.Clocks {
+		cycles, cost, costCycles, spread := accuracyNs*cyclesPerNs, 50.0, 50*cyclesPerNs, 1.0
+		quality := math.Pow(cycles*costCycles, -0.1)
+		return record.Clocks{Header: header("clocks"), Ranking: record.Ranking{Clocks: []record.Clock{{
+			Name: "monotonic", Runtime: "go", Kind: clock.KindWall, Accuracy: estimate(accuracyNs, accuracyNs*0.99, accuracyNs*1.01, "ns"),
+			Cost: record.Cost{MedianNs: &cost}, Cycles: record.Cycles{Accuracy: &cycles, Cost: &costCycles}, Spread: &spread, Quality: &quality, Verdict: stats.Trusted,
+		}}}}
+	}
+	d := compared2(t, of(1000, 1), of(700, 2))
+	for quantity, want := range map[string]struct {
+		ratio   float64
+		outcome string
+	}{
+		"accuracy": {0.7, Better}, "accuracy in cycles": {1.4, Worse}, "quality": {math.Pow(1.4*2, -0.1), Worse},
+		"cost": {1, Same}, "spread": {1, Same}, "cost in cycles": {2, Undecided},
+	} {
+		r := rowOf(t, d, "monotonic", quantity)
+		if r.Outcome != want.outcome || math.Abs(r.Change.Value/want.ratio-1) > 1e-12 {
+			t.Errorf("%s: %s, %g, want %s, %g", quantity, r.Outcome, r.Change.Value, want.outcome, want.ratio)
+		}
+	}
+}
+
+// ranking is a document of clocks by their qualities.
+func ranking(qualities map[string]float64) record.Clocks {
+	d := record.Clocks{Header: header("clocks")}
+	for name, q := range qualities {
+		d.Clocks = append(d.Clocks, record.Clock{Name: name, Kind: clock.KindWall, Accuracy: estimate(math.NaN(), math.NaN(), math.NaN(), "ns"), Quality: &q, Verdict: stats.Trusted})
+	}
+	return d
+}
+
+// A rank has changed where clocks changed places by more than they stray, and not where
+// they are tied; clocks of one subject alone have none.
+func TestRanks(t *testing.T) {
+	d := compared2(t,
+		ranking(map[string]float64{"a": 0.5, "b": 0.4, "c": 0.30, "d": 0.30, "e": 0.1, "f": 0.2, "g": 0.195, "only here": 0.9}),
+		ranking(map[string]float64{"a": 0.4, "b": 0.5, "c": 0.29, "d": 0.30, "e": 0.2, "f": 0.19, "g": 0.21, "only there": 0.9}))
+	type want struct {
+		first, second float64
+		outcome       string
+		reasons       string
+	}
+	got := map[string]want{}
+	for _, r := range d.Rows {
+		if r.Quantity == "rank" {
+			got[r.Name] = want{r.Values[0].Estimate.Value, r.Values[1].Estimate.Value, r.Outcome, strings.Join(r.Changes[0].Reasons, "; ")}
+		}
+	}
+	if diff := cmp.Diff(map[string]want{
+		"a": {1, 2, Changed, "fell behind b"}, "b": {2, 1, Changed, "overtook a"},
+		"c": {3, 4, Same, ""}, "d": {3, 3, Same, ""}, "e": {7, 6, Same, ""},
+		"f": {5, 7, Same, ""}, "g": {6, 5, Same, ""}, // tied at first
+	}, got, cmp.AllowUnexported(want{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	// The order is that of quality in the first one.
+	var names []string
+	for _, r := range d.Rows {
+		if r.Quantity == "quality" && r.Values[0] != nil && r.Values[1] != nil {
+			names = append(names, r.Name)
+		}
+	}
+	if names[0] != "a" || names[1] != "b" || names[6] != "e" {
+		t.Errorf("in the order %q", names)
+	}
+}
+
+func TestIncomparable(t *testing.T) {
+	a, b := programs(map[string]float64{"a": 100, "b": 100}), programs(map[string]float64{"a": 300, "b": 300, "c": 1})
+	a.Results[0].Estimate.Unit, a.Results[0].Wall.Unit = "cycles", "cycles"
+	b.Results[1].Verdict, b.Results[1].Reasons = stats.Unusable, []string{"it failed"}
+	d := compared2(t, a, b)
+	for name, reason := range map[string]string{"a": `units differ: "cycles" and "ns"`, "b": "the other is unusable: it failed"} {
+		r := rowOf(t, d, name, quantityTime)
+		if r.Outcome != Incomparable || r.Change != nil || !slices.Contains(r.Changes[0].Reasons, reason) {
+			t.Errorf("%s: %s, %v, %q", name, r.Outcome, r.Change, r.Changes[0].Reasons)
+		}
+	}
+	if r := rowOf(t, d, "c", quantityTime); r.Values[0] != nil || r.Values[1] == nil || r.Outcome != "" || r.Changes[0] != nil {
+		t.Errorf("of one alone: %+v", r)
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	_, err := Subjects(header("compare"), []Subject{{"A", programs(map[string]float64{"a": 1})}, {"B", ranking(map[string]float64{"x": 0.5})}})
+	var mismatch *MismatchError
+	if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), "A holds figures of program and B holds figures of clock") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Subjects(header("compare"), []Subject{{"A", record.Doctor{Header: header("doctor")}}, {"B", record.Doctor{Header: header("doctor")}}}); err == nil || !strings.Contains(err.Error(), "no figures") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Where one knows wall times alone, wall times are compared, and it is said so; else the
+// times without the others.
+func TestWallTimesStandIn(t *testing.T) {
+	a, b := programs(map[string]float64{"a": 100}), programs(map[string]float64{"a": 110})
+	if d := compared2(t, a, b); len(d.Rows) != 1 || d.Rows[0].Quantity != quantityTime {
+		t.Errorf("%+v", d.Rows)
+	}
+	b.Results[0].Estimate = estimate(math.NaN(), math.NaN(), math.NaN(), "ns")
+	d := compared2(t, a, b)
+	if len(d.Rows) != 1 || d.Rows[0].Quantity != quantityWall || math.Abs(d.Rows[0].Change.Value-1.1) > 1e-12 {
+		t.Fatalf("%+v", d.Rows)
+	}
+	if reasons := d.Rows[0].Changes[0].Reasons; len(reasons) != 1 || !strings.Contains(reasons[0], "wall times") {
+		t.Errorf("%q", reasons)
+	}
+}
+
+// The probability is that of the runs: of three against three different ones 2 in 20, by
+// enumeration.
+func TestProbability(t *testing.T) {
+	withRuns := func(ns ...float64) record.Programs {
+		d := programs(map[string]float64{"a": ns[0]})
+		for _, x := range ns {
+			d.Results[0].Runs = append(d.Results[0].Runs, record.ProgramRun{WallNs: 2 * x, LowNs: &x, HighNs: &x})
+		}
+		return d
+	}
+	d := compared2(t, withRuns(1, 2, 3), withRuns(11, 12, 13))
+	if p := d.Rows[0].Changes[0].PValue; p == nil || math.Abs(*p-0.1) > 1e-12 {
+		t.Errorf("%v, want 0.1", p)
+	}
+}
+
+// Several are each held against the first; the last one's change is the row's.
+func TestSeveral(t *testing.T) {
+	var subjects []Subject
+	for i, ns := range []float64{100, 50, 200, 400} {
+		subjects = append(subjects, Subject{fmt.Sprint(i), programs(map[string]float64{"a": ns})})
+	}
+	d, err := Subjects(header("compare"), subjects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := d.Rows[0]
+	var ratios []float64
+	for _, c := range r.Changes {
+		ratios = append(ratios, c.Ratio.Value)
+	}
+	if diff := cmp.Diff([]float64{0.5, 2, 4}, ratios); diff != "" || r.Change.Value != 4 || r.Outcome != Slower {
+		t.Errorf("%s, %g, %s", diff, r.Change.Value, r.Outcome)
+	}
+}
+
+// What the documents say of themselves goes along, what several say once.
+func TestCaveats(t *testing.T) {
+	a, b := programs(map[string]float64{"a": 1}), programs(map[string]float64{"a": 1})
+	a.Caveats, b.Caveats, b.Interrupted = []string{"it rained", "it hailed"}, []string{"it rained"}, true
+	got := compared2(t, a, b).Caveats
+	for _, want := range []string{"A, B: it rained", "A: it hailed", "B was interrupted: what it lacks was not measured"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+}

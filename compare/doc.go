@@ -1,0 +1,143 @@
+// Package compare sets machines or runs side by side: documents in, rows out.
+//
+// Each document yields figures. Figures of the same topic, name and quantity stand in one
+// row, and each is held against that of the first subject. A comparison that would mean
+// nothing, of other units or with an unusable result, is marked as such and has no ratio.
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"chronoscope/record"
+)
+
+// Subject is what is compared: a document, under a name.
+type Subject struct {
+	Name     string
+	Document record.Document
+}
+
+// Subjects compares two documents or more with the first of them. The header is that of
+// the comparison, to which caveats are added.
+//
+// Documents that have no topic in common with the first give a [MismatchError].
+func Subjects(h record.Header, subjects []Subject) (record.Comparison, error) {
+	d := record.Comparison{Header: h, Subjects: []string{}, Origins: []record.Origin{}, Rows: []record.ComparisonRow{}}
+	d.Caveats = slices.Clone(h.Caveats)
+	all := make([][]figure, len(subjects))
+	for i, s := range subjects {
+		d.Subjects = append(d.Subjects, s.Name)
+		d.Origins = append(d.Origins, record.OriginOf(s.Document))
+		all[i] = figuresOf(s.Document)
+	}
+	if err := checkTopics(subjects, all); err != nil {
+		return d, err
+	}
+	for _, r := range withoutStandIns(join(all)) {
+		d.Rows = append(d.Rows, r.row())
+	}
+	d.Rows = append(d.Rows, rankRows(d.Rows)...)
+	d.Caveats = append(d.Caveats, caveatsOn(subjects, d.Rows)...)
+	return d, nil
+}
+
+// MismatchError says that two documents have nothing that could be compared.
+type MismatchError struct{ A, B Subject }
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s holds %s and %s holds %s: there is nothing in both to compare", e.A.Name, contents(e.A), e.B.Name, contents(e.B))
+}
+
+// contents says what a document holds.
+func contents(s Subject) string {
+	if topics := topicsOf(figuresOf(s.Document)); len(topics) > 0 {
+		return "figures of " + strings.Join(topics, ", ")
+	}
+	return "no figures"
+}
+
+func topicsOf(figures []figure) (topics []string) {
+	for _, f := range figures {
+		if !slices.Contains(topics, f.topic) {
+			topics = append(topics, f.topic)
+		}
+	}
+	return topics
+}
+
+// checkTopics makes sure that each document has a topic of the first one's.
+func checkTopics(subjects []Subject, all [][]figure) error {
+	first := topicsOf(all[0])
+	for i := range subjects[1:] {
+		if !slices.ContainsFunc(topicsOf(all[1+i]), func(t string) bool { return slices.Contains(first, t) }) {
+			return &MismatchError{subjects[0], subjects[1+i]}
+		}
+	}
+	return nil
+}
+
+// caveatsOn are those on the whole comparison.
+func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []string) {
+	for _, s := range subjects {
+		if h := s.Document.Head(); h.Interrupted {
+			caveats = append(caveats, s.Name+" was interrupted: what it lacks was not measured")
+		}
+	}
+	caveats = append(caveats, inherited(subjects)...)
+	if compared(rows, topicProgram, topicBenchmark) {
+		caveats = append(caveats, "measured one after the other: a core's rate, and what else runs, may differ by some percent from one time to the next; chronoscope run A B and bench --against measure in turn")
+	}
+	if clocksApart(rows) {
+		caveats = append(caveats, "no clock was measured in all: chronoscope clocks --set kuperberg2011 measures those that were published")
+	}
+	return caveats
+}
+
+// mostNamed subjects are named one by one.
+const mostNamed = 3
+
+// inherited are the caveats of the documents, each once, with the names of those that
+// have it.
+func inherited(subjects []Subject) (caveats []string) {
+	var order []string
+	names := map[string][]string{}
+	for _, s := range subjects {
+		for _, c := range s.Document.Head().Caveats {
+			if names[c] == nil {
+				order = append(order, c)
+			}
+			names[c] = append(names[c], s.Name)
+		}
+	}
+	for _, c := range order {
+		list := strings.Join(names[c][:min(len(names[c]), mostNamed)], ", ")
+		if more := len(names[c]) - mostNamed; more > 0 {
+			list += fmt.Sprintf(" and %d more", more)
+		}
+		caveats = append(caveats, list+": "+c)
+	}
+	return caveats
+}
+
+// compared reports whether a row of these topics has a ratio.
+func compared(rows []record.ComparisonRow, topics ...string) bool {
+	return slices.ContainsFunc(rows, func(r record.ComparisonRow) bool {
+		return slices.Contains(topics, r.Topic) && r.Change != nil
+	})
+}
+
+// clocksApart reports whether there are clocks, but none in all subjects.
+func clocksApart(rows []record.ComparisonRow) bool {
+	clocks := 0
+	for _, r := range rows {
+		if r.Topic == topicClock {
+			clocks++
+			if !slices.Contains(r.Values, nil) {
+				return false
+			}
+		}
+	}
+	return clocks > 0
+}

@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// joined is a row whose changes are still to be found: the figures of all subjects under
+// one key, nil where a subject has none.
+type joined struct {
+	key
+	figures []*figure
+}
+
+// join puts figures with the same key into one row, in the order of the first subject and
+// then in that of those after it.
+func join(all [][]figure) []*joined {
+	var rows []*joined
+	place := map[key]*joined{}
+	for i, figures := range all {
+		for _, f := range figures {
+			row := place[f.key]
+			if row == nil {
+				row = &joined{f.key, make([]*figure, len(all))}
+				place[f.key] = row
+				rows = append(rows, row)
+			}
+			if row.figures[i] == nil { // of those that stand twice, the first
+				row.figures[i] = &f
+			}
+		}
+	}
+	return rows
+}
+
+// count is how many subjects have the figure.
+func (j *joined) count() (n int) {
+	for _, f := range j.figures {
+		if f != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// one is the figure of the first subject that has one.
+func (j *joined) one() *figure {
+	for _, f := range j.figures {
+		if f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// withoutStandIns leaves of a quantity and its stand-in the one that more subjects have;
+// of equals the quantity itself.
+func withoutStandIns(rows []*joined) []*joined {
+	place := map[key]*joined{}
+	for _, r := range rows {
+		place[r.key] = r
+	}
+	drop := map[*joined]bool{}
+	for _, r := range rows {
+		if of := place[key{r.topic, r.name, r.one().standIn}]; of != nil {
+			if r.count() > of.count() {
+				drop[of] = true
+			} else {
+				drop[r] = true
+			}
+		}
+	}
+	var kept []*joined
+	for _, r := range rows {
+		if !drop[r] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// row holds each subject's figure against the first one's.
+func (j *joined) row() record.ComparisonRow {
+	f := j.one()
+	r := record.ComparisonRow{
+		Topic: j.topic, Name: j.name, Quantity: j.quantity, Unit: f.Estimate.Unit, Better: f.better,
+		Values: []*record.ComparisonValue{}, Changes: []*record.ComparisonChange{},
+	}
+	for i, f := range j.figures {
+		if f == nil {
+			r.Values = append(r.Values, nil)
+		} else {
+			r.Values = append(r.Values, &f.ComparisonValue)
+		}
+		if i > 0 {
+			r.Changes = append(r.Changes, changeOf(j.figures[0], f, samplesTested(len(j.figures))))
+		}
+	}
+	finish(&r)
+	return r
+}
+
+// finish notes the last change as the row's.
+func finish(r *record.ComparisonRow) {
+	if len(r.Changes) == 0 {
+		return
+	}
+	if last := r.Changes[len(r.Changes)-1]; last != nil {
+		r.Outcome = last.Outcome
+		if stats.Finite(last.Ratio.Value) != nil {
+			r.Change = &last.Ratio
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"math"
+	"strings"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// rankRows are the ranks by quality of the clocks that all subjects have. Clocks of the
+// same quality share the better rank. A rank has changed where a clock has overtaken
+// another one, or was overtaken, by more than qualities differ from one measurement to the
+// next.
+func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
+	var qualities []record.ComparisonRow
+	for _, r := range rows {
+		if r.Topic == topicClock && r.Quantity == "quality" && complete(r) {
+			qualities = append(qualities, r)
+		}
+	}
+	if len(qualities) < 2 {
+		return nil
+	}
+	for _, own := range qualities {
+		row := record.ComparisonRow{
+			Topic: topicClock, Name: own.Name, Quantity: "rank", Unit: "rank", Better: lower,
+			Changes: []*record.ComparisonChange{},
+		}
+		for i, v := range own.Values {
+			row.Values = append(row.Values, &record.ComparisonValue{Estimate: rank(qualities, own, i), Verdict: v.Verdict, Reasons: v.Reasons})
+			if i > 0 {
+				row.Changes = append(row.Changes, rankChange(qualities, own, row.Values, i))
+			}
+		}
+		finish(&row)
+		ranks = append(ranks, row)
+	}
+	return ranks
+}
+
+// complete reports whether each subject has a value.
+func complete(r record.ComparisonRow) bool {
+	for _, v := range r.Values {
+		if v == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func rank(qualities []record.ComparisonRow, own record.ComparisonRow, subject int) stats.Estimate {
+	place := 1
+	for _, other := range qualities {
+		if at(other, subject) > at(own, subject) {
+			place++
+		}
+	}
+	return stats.Estimate{Value: float64(place), Lo: math.NaN(), Hi: math.NaN(), Unit: "rank", Statistic: "rank", N: len(qualities)}
+}
+
+// at is the quality of a subject's clock.
+func at(r record.ComparisonRow, subject int) float64 { return r.Values[subject].Estimate.Value }
+
+// rankChange tells how many ranks a clock has lost.
+func rankChange(qualities []record.ComparisonRow, own record.ComparisonRow, ranks []*record.ComparisonValue, subject int) *record.ComparisonChange {
+	c := &record.ComparisonChange{Ratio: noRatio(), Outcome: Same, Reasons: []string{}}
+	c.Ratio.Value, c.Ratio.Unit, c.Ratio.Statistic = ranks[subject].Estimate.Value-ranks[0].Estimate.Value, "ranks", "difference"
+	var lost, won []string
+	for _, other := range qualities {
+		before, after := ahead(own, other, 0), ahead(own, other, subject)
+		switch {
+		case before > 0 && after < 0:
+			lost = append(lost, other.Name)
+		case before < 0 && after > 0:
+			won = append(won, other.Name)
+		}
+	}
+	if len(lost) > 0 {
+		c.Reasons = append(c.Reasons, "fell behind "+strings.Join(lost, ", "))
+	}
+	if len(won) > 0 {
+		c.Reasons = append(c.Reasons, "overtook "+strings.Join(won, ", "))
+	}
+	if len(c.Reasons) > 0 {
+		c.Outcome = Changed
+	}
+	return c
+}
+
+// ahead is 1 where a clock is better than another, -1 where it is worse, and 0 where they
+// are tied.
+func ahead(own, other record.ComparisonRow, subject int) int {
+	switch d := at(own, subject) - at(other, subject); {
+	case d > qualityRepeatability:
+		return 1
+	case d < -qualityRepeatability:
+		return -1
+	}
+	return 0
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/bytecode"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+	"chronoscope/stats"
+)
+
+// bytecodeFlags are those of the command that times a virtual machine's instructions.
+type bytecodeFlags struct {
+	instructions, estimators, outcomes []string
+	javas, modes                       []string
+	all, paired, unpaired              bool
+	pairs, restart                     bool
+	length, load                       int
+	duration                           time.Duration
+	durationGiven                      bool
+	page, plot                         string
+}
+
+// newBytecode is the command that times a virtual machine's instructions.
+func newBytecode(f *flags, s Streams) *cobra.Command {
+	t := &bytecodeFlags{}
+	cmd := &cobra.Command{
+		Use:   "bytecode",
+		Short: "What does each instruction of a Java virtual machine take?",
+		Long: `Times the 137 instructions of the imperative core of the Java virtual machine, as its
+interpreter executes them, with clocks that every Java program has:
+
+  counter    a thread that counts, at the rate that System.currentTimeMillis shows
+  discrete   how many ticks of currentTimeMillis the trials see in all
+  bernoulli  how many trials see one (0 or 1, as in the source)
+  nano       System.nanoTime
+
+and beside them, on the same executions and on separate ones, with
+
+  tsc        the processor's time stamp counter, the reference
+
+It takes five minutes (--quick: half a minute, --thorough: fifteen); the reference alone,
+with --estimator tsc, some ten seconds. An interrupted run goes on where it was when it is
+started again. Classes are made by this program: all that is needed is a Java virtual
+machine.
+
+Groups, outliers and the comparison are those of Lambert and Power, "Platform Independent
+Timing of Java Virtual Machine Bytecode Instructions" (2008).`,
+		Example: `  chronoscope bytecode --report bytecode.html
+  chronoscope bytecode --instructions iadd,ldiv,lrem --time 30s
+  chronoscope bytecode --estimator tsc --mode interpreter,c1,c2
+  chronoscope bytecode --java /usr/lib/jvm/java-17-openjdk-amd64 --java /opt/jdk-25
+  chronoscope bytecode --outcome 01,sum --load 1 --time 3m`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t.durationGiven = cmd.Flags().Changed("time")
+			return timeBytecode(cmd.Context(), f, t, s)
+		},
+	}
+	set := cmd.Flags()
+	set.StringSliceVar(&t.instructions, "instructions", nil, "time these only, a `list` such as iadd,ldiv")
+	set.BoolVar(&t.all, "all", false, "time all instructions, as is usual")
+	set.StringSliceVar(&t.estimators, "estimator", nil, "time by these, a `list` of tsc, counter, discrete, bernoulli and nano; the first one leads (default: counter,discrete,bernoulli)")
+	set.StringSliceVar(&t.outcomes, "outcome", nil, "what a trial on currentTimeMillis counts, 01 or sum, or both: bernoulli and discrete")
+	set.DurationVar(&t.duration, "time", bytecode.DefaultDuration, "how long the estimators may take, all virtual machines together")
+	set.BoolVar(&t.paired, "paired", false, "compare on the same executions only")
+	set.BoolVar(&t.unpaired, "unpaired", false, "compare on separate executions only")
+	set.StringArrayVar(&t.javas, "java", nil, "`path` of a virtual machine, may be repeated (default: that of JAVA_HOME, or java in PATH)")
+	set.StringSliceVar(&t.modes, "mode", nil, "what executes the instructions, a `list` of interpreter, c1 and c2 (default: interpreter)")
+	set.BoolVar(&t.pairs, "pairs", false, "time each instruction among others too, that feed it and take what it leaves")
+	set.IntVar(&t.length, "length", bytecode.DefaultLength, "how many instructions a sequence has")
+	set.IntVar(&t.load, "load", 0, "how many processes of nice 5 compete for the same CPU meanwhile")
+	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted run has measured")
+	set.StringVar(&t.page, "report", "", "write a page with all figures and tables of the source into this `file`")
+	set.StringVar(&t.plot, "plot", "", "draw the figures into this `file`, .svg or .png")
+	return cmd
+}
+
+// Durations of --quick and --thorough.
+const (
+	quickBytecode    = 30 * time.Second
+	thoroughBytecode = 15 * time.Minute
+)
+
+// check says which flag is wrong, and what is allowed; what is right it completes.
+func (t *bytecodeFlags) check(f *flags) error {
+	if !t.durationGiven {
+		switch {
+		case f.quick:
+			t.duration = quickBytecode
+		case f.thorough:
+			t.duration = thoroughBytecode
+		}
+	}
+	switch {
+	case t.all && len(t.instructions) > 0:
+		return usagef("--all and --instructions exclude one another: give one of them")
+	case t.duration < time.Second || t.duration > 24*time.Hour:
+		return usagef("--time: %v can't be had: give 1s to 24h, such as 5m", t.duration)
+	case t.load < 0 || t.load > mostBytecodeLoad:
+		return usagef("--load: %d can't be had: give 0 (none) to %d", t.load, mostBytecodeLoad)
+	case t.length < leastLength || t.length > mostLength:
+		return usagef("--length: %d can't be had: give %d to %d", t.length, leastLength, mostLength)
+	}
+	for _, check := range []func() error{t.checkInstructions, t.checkMethods, t.checkModes} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if t.plot != "" {
+		if _, err := report.PlotFormat(t.plot); err != nil {
+			return usagef("--plot: %v", err)
+		}
+	}
+	return errors.Join(checkPlace(t.plot), checkPlace(t.page))
+}
+
+// Bounds of what can be asked for.
+const (
+	mostBytecodeLoad = 64
+	leastLength      = 10
+	mostLength       = 2000 // the code of a method ends at 64 KB
+)
+
+func (t *bytecodeFlags) checkInstructions() error {
+	var known []string
+	for _, i := range bytecode.Catalogue() {
+		known = append(known, i.Mnemonic)
+	}
+	for _, name := range t.instructions {
+		if !slices.Contains(known, name) {
+			return usagef("--instructions: %q is none of those that can be timed: use some of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// checkMethods joins --estimator and --outcome.
+func (t *bytecodeFlags) checkMethods() error {
+	known := map[string]bytecode.Method{"01": bytecode.Bernoulli, "sum": bytecode.Discrete}
+	names := []string{}
+	for _, m := range bytecode.Methods() {
+		names = append(names, string(m))
+	}
+	for _, name := range t.estimators {
+		if !slices.Contains(names, name) {
+			return usagef("--estimator: none is called %q: use some of %s", name, strings.Join(names, ", "))
+		}
+	}
+	if len(t.outcomes) == 0 {
+		return nil
+	}
+	t.estimators = slices.DeleteFunc(t.estimators, func(name string) bool {
+		return name == string(bytecode.Bernoulli) || name == string(bytecode.Discrete)
+	})
+	for _, outcome := range t.outcomes {
+		m, ok := known[outcome]
+		if !ok {
+			return usagef("--outcome: %q is none: use 01, sum, or both", outcome)
+		}
+		if !slices.Contains(t.estimators, string(m)) {
+			t.estimators = append(t.estimators, string(m))
+		}
+	}
+	return nil
+}
+
+func (t *bytecodeFlags) checkModes() error {
+	if len(t.modes) == 0 {
+		t.modes = []string{string(bytecode.Interpreter)}
+	}
+	known := []string{string(bytecode.Interpreter), string(bytecode.C1), string(bytecode.C2)}
+	for _, mode := range t.modes {
+		if !slices.Contains(known, mode) {
+			return usagef("--mode: none is called %q: use some of %s", mode, strings.Join(known, ", "))
+		}
+	}
+	// The interpreter leads, as the others are beside it.
+	slices.SortStableFunc(t.modes, func(a, b string) int { return slices.Index(known, a) - slices.Index(known, b) })
+	t.modes = slices.Compact(t.modes)
+	return nil
+}
+
+// methods are the estimators that were asked for; none stands for the usual ones.
+func (t *bytecodeFlags) methods() []bytecode.Method {
+	var all []bytecode.Method
+	for _, name := range t.estimators {
+		all = append(all, bytecode.Method(name))
+	}
+	return all
+}
+
+// choice says what the document leads with.
+func (t *bytecodeFlags) choice() record.BytecodeChoice {
+	c := record.BytecodeChoice{Pairings: []bytecode.Pairing{bytecode.Paired, bytecode.Unpaired}}
+	c.Methods = append(t.methods(), bytecode.Counter, bytecode.Discrete, bytecode.Bernoulli, bytecode.Nano)
+	switch {
+	case t.paired && !t.unpaired:
+		c.Pairings = []bytecode.Pairing{bytecode.Paired}
+	case t.unpaired && !t.paired:
+		c.Pairings = []bytecode.Pairing{bytecode.Unpaired}
+	}
+	return c
+}
+
+// timeBytecode measures and writes.
+func timeBytecode(ctx context.Context, f *flags, t *bytecodeFlags, s Streams) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	if err := t.check(f); err != nil {
+		return err
+	}
+	header := record.NewHeader("bytecode", machine.Identify(), set.seed)
+	e := &bytecodeExperiment{flags: t, set: set, header: &header, bar: newProgress(s.Err)}
+	defer e.bar.end()
+	results, err := e.run(ctx)
+	e.bar.end()
+	interrupted := ctx.Err() != nil
+	if err != nil && !interrupted {
+		return err
+	}
+	header.Finish(interrupted)
+	d := record.NewBytecode(header, results, t.choice())
+	if err := t.write(d, set, s); err != nil {
+		return err
+	}
+	if interrupted {
+		return errInterrupted
+	}
+	return set.met(verdictsOfBytecode(d))
+}
+
+// write writes the figures, the page and the document.
+func (t *bytecodeFlags) write(d record.Bytecode, set settings, s Streams) error {
+	if t.plot != "" {
+		format, err := report.PlotFormat(t.plot)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(t.plot, func(w io.Writer) error { return report.PlotBytecode(w, format, d) }); err != nil {
+			return err
+		}
+	}
+	if t.page != "" {
+		if err := writeFile(t.page, func(w io.Writer) error { return report.BytecodePage(w, d) }); err != nil {
+			return err
+		}
+	}
+	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
+		switch set.format {
+		case report.JSON:
+			return report.WriteJSON(w, d)
+		case report.CSV:
+			return report.BytecodeCSV(w, d)
+		}
+		report.Bytecode(w, d, style)
+		return nil
+	})
+}
+
+// verdictsOfBytecode are those of the instructions of all runs.
+func verdictsOfBytecode(d record.Bytecode) map[string]stats.Verdict {
+	verdicts := map[string]stats.Verdict{}
+	for _, r := range append([]record.BytecodeRun{d.BytecodeRun}, d.Others...) {
+		for _, i := range r.Instructions {
+			verdicts[fmt.Sprintf("%s (%s) of Java %s, %s", i.Mnemonic, i.Form, r.Java.Version, r.Mode)] = i.Verdict
+		}
+	}
+	return verdicts
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"chronoscope/bytecode"
+	"chronoscope/clock"
+	"chronoscope/record"
+)
+
+// bytecodeExperiment is one call of the command.
+type bytecodeExperiment struct {
+	flags  *bytecodeFlags
+	set    settings
+	header *record.Header
+	bar    *progress
+}
+
+// run times the instructions in each virtual machine and mode. One that fails is a caveat
+// where others don't; what was measured until ctx ended comes with its error.
+func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error) {
+	plans, err := e.plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var results []*bytecode.Result
+	var failure error
+	for i, o := range plans {
+		o.Progress = func(p bytecode.Progress) {
+			share := (float64(i) + p.Done) / float64(len(plans))
+			e.bar.show(share, fmt.Sprintf("%s, %v left", p.Doing, (p.Left+expected(plans[i+1:])).Round(time.Second)))
+		}
+		r, err := e.runOne(ctx, o)
+		if r != nil {
+			results = append(results, r)
+		}
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+		if err != nil {
+			failure = err
+			e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("%s was not timed: %v", o.Java.Path, err))
+		}
+	}
+	if len(results) == 0 {
+		return nil, failure
+	}
+	return results, nil
+}
+
+// runOne times the instructions in one virtual machine and mode, and goes on with what an
+// interrupted run has measured.
+func (e *bytecodeExperiment) runOne(ctx context.Context, o bytecode.Options) (*bytecode.Result, error) {
+	store, err := openBytecodeStore(e.header.Machine, o)
+	if err != nil {
+		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("nothing is kept, so that an interrupted run begins anew: %v", err))
+	}
+	if !e.flags.restart {
+		if o.Continue = store.load(); o.Continue != nil {
+			e.header.Caveats = append(e.header.Caveats, "an earlier run was interrupted, and this one went on with it: begin anew with --restart")
+		}
+	}
+	r, err := bytecode.Run(ctx, o)
+	if ctx.Err() == nil {
+		store.forget()
+		return r, err
+	}
+	if r != nil {
+		e.keep(store, r.Series)
+	}
+	return r, err
+}
+
+// keep keeps what an interrupted run has measured, and says where.
+func (e *bytecodeExperiment) keep(store *bytecodeStore, series *bytecode.Series) {
+	if store == nil || series == nil {
+		return
+	}
+	said := "what was measured is kept in " + store.file + ": start again to go on, with --restart to begin anew"
+	if err := store.save(series); err != nil {
+		said = err.Error()
+	}
+	e.header.Caveats = append(e.header.Caveats, said)
+}
+
+// plans are the runs that were asked for: of each virtual machine its interpreter first.
+func (e *bytecodeExperiment) plans(ctx context.Context) ([]bytecode.Options, error) {
+	paths := e.flags.javas
+	if len(paths) == 0 {
+		paths = []string{""}
+	}
+	var plans []bytecode.Options
+	for _, path := range paths {
+		e.bar.show(0, "looking for Java")
+		java, err := findJava(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		for _, mode := range e.flags.modes {
+			plans = append(plans, e.plan(java, bytecode.Mode(mode), e.flags.duration/time.Duration(len(paths))))
+		}
+	}
+	return plans, nil
+}
+
+// findJava finds a virtual machine, or says what is wrong with it and what helps.
+func findJava(ctx context.Context, path string) (bytecode.Java, error) {
+	java, err := bytecode.FindJava(ctx, path)
+	var none *clock.Unavailable
+	if errors.As(err, &none) {
+		return java, fmt.Errorf("there is no Java to be timed: %s: %s", none.Detail, none.Remedy)
+	}
+	return java, err
+}
+
+// plan is that of one virtual machine in one mode, for so long. A compiler leaves too
+// little for any clock but the reference, which needs little time for all.
+func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time.Duration) bytecode.Options {
+	o := bytecode.Options{
+		Java: java, Instructions: e.flags.instructions, Methods: e.flags.methods(), Mode: mode, Pairs: e.flags.pairs,
+		Length: e.flags.length, CPUs: e.set.cpus, Load: e.flags.load, Seed: e.set.seed,
+	}
+	if mode != bytecode.Interpreter {
+		o.Methods = []bytecode.Method{bytecode.TSC}
+	}
+	o.ReferenceDuration = min(bytecode.DefaultReferenceDuration, d/3)
+	o.Duration = d - o.ReferenceDuration
+	return o
+}
+
+// expected is how long runs will take, about.
+func expected(plans []bytecode.Options) time.Duration {
+	var all time.Duration
+	for _, o := range plans {
+		all += o.ReferenceDuration
+		if len(o.Methods) != 1 || o.Methods[0] != bytecode.TSC {
+			all += o.Duration
+		}
+	}
+	return all
+}

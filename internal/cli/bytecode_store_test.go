@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"chronoscope/bytecode"
+	"chronoscope/machine"
+)
+
+// What an interrupted run has measured comes back, to runs with the same options alone,
+// until it is forgotten, a day old or broken.
+func TestBytecodeStore(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", os.Getenv("XDG_CACHE_HOME"))
+	t.Setenv("LocalAppData", os.Getenv("XDG_CACHE_HOME"))
+	m := &machine.Machine{CPU: "Test CPU"}
+	open := func(o bytecode.Options) *bytecodeStore {
+		t.Helper()
+		s, err := openBytecodeStore(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	o := bytecode.Options{Instructions: []string{"iadd"}, Seed: 1, Progress: func(bytecode.Progress) {}}
+	if open(o).load() != nil {
+		t.Error("something was kept before")
+	}
+	if err := open(o).save(&bytecode.Series{Length: 137}); err != nil {
+		t.Fatal(err)
+	}
+	o.Seed, o.Progress, o.Continue = 2, nil, &bytecode.Series{}
+	if s := open(o).load(); s == nil || s.Length != 137 {
+		t.Errorf("%+v came back", s)
+	}
+	other := o
+	other.Instructions = []string{"isub"}
+	if open(other).load() != nil {
+		t.Error("it came back to a run with other options")
+	}
+	yesterday := time.Now().Add(-keptFor - time.Minute)
+	if err := os.Chtimes(open(o).file, yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	if open(o).load() != nil {
+		t.Error("it came back after a day")
+	}
+	if err := os.WriteFile(open(o).file, []byte(`{"length": `), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if open(o).load() != nil {
+		t.Error("what is broken came back")
+	}
+	open(o).forget()
+	if _, err := os.Stat(open(o).file); err == nil {
+		t.Error("it was not forgotten")
+	}
+	// Without a cache folder nothing is kept, and nothing fails.
+	var none *bytecodeStore
+	none.forget()
+	if none.load() != nil {
+		t.Error("from nowhere something came")
+	}
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/compare"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/report"
+)
+
+// compareFlags are those of the command that sets records side by side.
+type compareFlags struct {
+	folder, regressed string
+	mostRegression    float64 // share; NaN where none is too much
+}
+
+// paperPrefix names the machines that are built in.
+const paperPrefix = "paper:"
+
+// newCompare is the command that sets machines or runs side by side.
+func newCompare(f *flags, s Streams) *cobra.Command {
+	t := &compareFlags{}
+	cmd := &cobra.Command{
+		Use:   "compare A B ...",
+		Short: "Set machines or runs side by side: what changed, by how much, and is it chance?",
+		Long: `Holds each of the others against A. What is compared may be
+
+  a file       that a command wrote with --format json, hyperfine with --export-json,
+               or go test -bench
+  a record     kept with --save: any part of its name that no other has, or "latest"
+  ` + paperPrefix + `NAME   one of the machines of Kuperberg, Krogmann, Reussner (ICPE 2011):
+               ` + strings.Join(paperNames(), ", ") + `
+
+Clocks are compared in time and in cycles of the core, and by quality and rank;
+programs and benchmarks by the ratio of their times, with its 95 % interval and, where
+the single runs are known, the probability of such a difference by chance. Other tools
+know wall times alone: beside them, wall times are compared. What is unusable, or in
+another unit, is not compared, and the reason is given.
+
+The exit status is 3 where something is slower or worse by more than --max-regression,
+beyond chance, and 1 where there is nothing to compare, or with that flag a program
+or benchmark of A can't be.`,
+		Example: `  chronoscope compare before.json after.json
+  chronoscope compare yesterday.json latest --max-regression 5%
+  chronoscope compare hyperfine.json run.json
+  chronoscope compare old.txt new.txt              lines of go test -bench
+  chronoscope compare ` + paperPrefix + `MBP53 ` + paperPrefix + `MBP62  Table 1 of the paper
+  chronoscope compare clocks.json ` + paperPrefix + `SAMSb  after clocks --set kuperberg2011
+  chronoscope compare a.json b.json c.json --format csv -o machines.csv`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("%q compares two or more, and got %d: name files, records or %sNAME", cmd.CommandPath(), len(args), paperPrefix)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return compareRecords(cmd.Context(), f, t, args, s)
+		},
+	}
+	cmd.Flags().StringVar(&t.regressed, "max-regression", "", "exit with 3 if something is slower or worse than A by more than this `share`, such as 5%")
+	cmd.Flags().StringVar(&t.folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
+	return cmd
+}
+
+func paperNames() (names []string) {
+	for _, m := range record.PublishedMachines {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// check says which flag is wrong, and what is allowed.
+func (t *compareFlags) check() error {
+	t.mostRegression = math.NaN()
+	if t.regressed == "" {
+		return nil
+	}
+	share, err := parseShare(t.regressed)
+	if err != nil || share < 0 {
+		return usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", t.regressed)
+	}
+	t.mostRegression = share
+	return nil
+}
+
+// compareRecords reads, compares, and writes.
+func compareRecords(ctx context.Context, f *flags, t *compareFlags, names []string, s Streams) error {
+	set, err := f.checkReader("compare")
+	if err != nil {
+		return err
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	header := record.NewHeader("compare", machine.Identify(), set.seed)
+	header.Caveats = []string{} // those of this machine say nothing of what is compared
+	subjects, err := t.open(ctx, names)
+	if err != nil {
+		return err
+	}
+	d, err := compare.Subjects(header, subjects)
+	if err != nil {
+		return fmt.Errorf("%w: name records of the same command", err)
+	}
+	d.Finish(false)
+	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
+		return show(w, set.format, d, style)
+	}); err != nil {
+		return err
+	}
+	return t.outcome(d)
+}
+
+// open reads what is to be compared.
+func (t *compareFlags) open(ctx context.Context, names []string) ([]compare.Subject, error) {
+	var subjects []compare.Subject
+	var labels []string
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return nil, errInterrupted
+		}
+		d, err := t.openSubject(name)
+		if err != nil {
+			return nil, err
+		}
+		label := unlike(labelOf(name, d), labels)
+		labels = append(labels, label)
+		subjects = append(subjects, compare.Subject{Name: label, Document: d})
+	}
+	return subjects, nil
+}
+
+func (t *compareFlags) openSubject(name string) (record.Document, error) {
+	if machine, isPaper := strings.CutPrefix(name, paperPrefix); isPaper {
+		d, ok := record.Published(machine)
+		if !ok {
+			return nil, usagef("%s: no machine of the paper is called %q: use one of %s", name, machine, strings.Join(paperNames(), ", "))
+		}
+		return d, nil
+	}
+	if isFile(name) {
+		return importFile(name)
+	}
+	return openRecord(t.folder, name)
+}
+
+// importFile reads a record, or what another tool wrote.
+func importFile(name string) (record.Document, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading what is to be compared: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("reading what is to be compared: %w", err)
+	}
+	d, err := report.Import(f, info.ModTime())
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// isFile reports whether there is something of that name that is no folder.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}
+
+// keptName is that of a record in an archive: time, machine, command and a random part.
+var keptName = regexp.MustCompile(`^([0-9]{8}T[0-9]{6})\.[0-9]+Z-(.*)-[a-z]+-[0-9a-f]{12}$`)
+
+// labelOf is a short name of what is compared.
+func labelOf(name string, d record.Document) string {
+	label := strings.TrimPrefix(filepath.Base(name), paperPrefix)
+	label = strings.TrimSuffix(label, filepath.Ext(label))
+	if parts := keptName.FindStringSubmatch(label); parts != nil {
+		label = parts[1] + " " + parts[2]
+	}
+	if name == record.Latest {
+		label = d.Head().Started.UTC().Format("20060102T150405")
+	}
+	return label
+}
+
+// unlike is a name that none of the others has.
+func unlike(label string, others []string) string {
+	unique := label
+	for n := 2; slices.Contains(others, unique); n++ {
+		unique = fmt.Sprintf("%s (%d)", label, n)
+	}
+	return unique
+}
+
+// outcome is the error that tells the exit status.
+func (t *compareFlags) outcome(d record.Comparison) error {
+	if math.IsNaN(t.mostRegression) {
+		return nil
+	}
+	for _, r := range d.Rows {
+		for i, c := range r.Changes {
+			if by := regression(r, c); by > t.mostRegression {
+				return &regressionError{fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%: more than --max-regression %s allows",
+					r.Quantity, r.Name, c.Outcome, d.Subjects[1+i], d.Subjects[0], 100*by, t.regressed)}
+			}
+		}
+	}
+	return t.unknown(d)
+}
+
+// regression is by which share a value is worse than the first one, beyond chance; 0 where
+// it is not.
+func regression(r record.ComparisonRow, c *record.ComparisonChange) float64 {
+	if c == nil || r.Quantity == "rank" || c.Outcome != compare.Slower && c.Outcome != compare.Worse {
+		return 0
+	}
+	if r.Better == "higher" {
+		return 1/c.Ratio.Value - 1
+	}
+	return c.Ratio.Value - 1
+}
+
+// unknown is the error where the limit can't be held against something.
+func (t *compareFlags) unknown(d record.Comparison) error {
+	judged := false
+	for _, r := range d.Rows {
+		for i, c := range r.Changes {
+			judged = judged || c != nil && c.Outcome != compare.Incomparable
+			if r.Topic != "program" && r.Topic != "benchmark" || r.Values[0] == nil {
+				continue
+			}
+			if c == nil || c.Outcome == compare.Incomparable {
+				return fmt.Errorf("--max-regression: %s of %s can't be compared in %s: %s", r.Quantity, r.Name, d.Subjects[1+i], whyNot(c))
+			}
+		}
+	}
+	if !judged {
+		return errors.New("--max-regression: nothing stands in both that could be held against it: measure the same clocks, programs or benchmarks")
+	}
+	return nil
+}
+
+func whyNot(c *record.ComparisonChange) string {
+	if c == nil {
+		return "it was not measured there"
+	}
+	return strings.Join(c.Reasons, "; ")
+}

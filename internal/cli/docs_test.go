@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// example is a line that a reader may type.
+type example struct{ where, text string }
+
+// examplesOfDocs are the lines of the pages' console blocks that start with a prompt.
+func examplesOfDocs(t *testing.T) []example {
+	t.Helper()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) < 5 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	var all []example
+	for _, page := range append(pages, "../../README.md") {
+		f, err := os.Open(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		console := false
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			line := lines.Text()
+			if strings.HasPrefix(line, "```") {
+				console = line == "```console"
+			} else if text, ok := strings.CutPrefix(line, "$ "); ok && console {
+				all = append(all, example{filepath.Base(page), text})
+			}
+		}
+	}
+	return all
+}
+
+// examplesOfHelp are the lines of the commands' own examples.
+func examplesOfHelp(cmd *cobra.Command) []example {
+	var all []example
+	for line := range strings.SplitSeq(cmd.Example, "\n") {
+		text, _, _ := strings.Cut(strings.TrimSpace(line), "  ") // what follows says what it does
+		all = append(all, example{cmd.CommandPath() + " --help", text})
+	}
+	for _, sub := range cmd.Commands() {
+		if sub.Example != "" {
+			all = append(all, examplesOfHelp(sub)...)
+		}
+	}
+	return all
+}
+
+// Every example that a page or a command gives names a command there is, with flags it has
+// and values they take. What is measured is not run: that is what the scripts do.
+func TestExamplesAreUnderstood(t *testing.T) {
+	all := append(examplesOfDocs(t), examplesOfHelp(newRoot(Streams{io.Discard, io.Discard}))...)
+	understood := 0
+	for _, e := range all {
+		for _, arguments := range ownCalls(t, e) {
+			understood++
+			if err := understand(arguments); err != nil {
+				t.Errorf("%s: %s: %v", e.where, e.text, err)
+			}
+		}
+	}
+	if understood < 40 {
+		t.Errorf("only %d examples were found", understood)
+	}
+}
+
+// ownCalls are the arguments of each call of this command in a line of a shell.
+func ownCalls(t *testing.T, e example) [][]string {
+	t.Helper()
+	line, err := syntax.NewParser().Parse(strings.NewReader(e.text), e.where)
+	if err != nil {
+		t.Errorf("%s: %s: %v", e.where, e.text, err)
+		return nil
+	}
+	var calls [][]string
+	syntax.Walk(line, func(node syntax.Node) bool {
+		call, ok := node.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		words, err := expand.Fields(nil, call.Args...)
+		if err != nil {
+			t.Errorf("%s: %s: %v", e.where, e.text, err)
+		}
+		if i := slices.Index(words, "./cmd/chronoscope"); i >= 0 {
+			calls = append(calls, words[i+1:])
+		} else if len(words) > 0 && words[0] == "chronoscope" {
+			calls = append(calls, words[1:])
+		}
+		return true
+	})
+	return calls
+}
+
+// understand parses a command line as the command does, and stops before it acts.
+func understand(arguments []string) error {
+	root := newRoot(Streams{io.Discard, io.Discard})
+	var reached *cobra.Command
+	stop(root, &reached)
+	root.SetArgs(arguments)
+	if err := root.Execute(); err != nil {
+		return err
+	}
+	if reached == nil {
+		return nil // --help, --version
+	}
+	// Flags that are the same for every command are held against what they allow.
+	f := &flags{}
+	set := pflag.NewFlagSet("shared", pflag.ContinueOnError)
+	f.register(set)
+	reached.Flags().Visit(func(given *pflag.Flag) {
+		if shared := set.Lookup(given.Name); shared != nil && given.Name != "output" && given.Name != "html" && given.Name != "save" && given.Name != "cpu" {
+			set.Set(given.Name, given.Value.String())
+		}
+	})
+	_, err := f.check()
+	return err
+}
+
+// stop makes each command note that it was reached, and do nothing.
+func stop(cmd *cobra.Command, reached **cobra.Command) {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		*reached = cmd
+		return nil
+	}
+	cmd.Run = nil
+	for _, sub := range cmd.Commands() {
+		stop(sub, reached)
+	}
+}
+
+// Every command shows how it is used.
+func TestEveryCommandHasExamples(t *testing.T) {
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" {
+			return // of the library: their text says how
+		}
+		if !strings.Contains(cmd.Example, "chronoscope") {
+			t.Errorf("%q has no example", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRoot(Streams{io.Discard, io.Discard}))
+}

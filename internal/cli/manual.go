@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newManual is the command that writes manual pages, for those who package this one.
+func newManual() *cobra.Command {
+	return &cobra.Command{
+		Use:     "manual DIRECTORY",
+		Short:   "Write manual pages, one a command, in the form of man(7)",
+		Example: "  chronoscope manual /usr/local/share/man/man1",
+		Hidden:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%q needs the directory that the pages go to, and got %q", cmd.CommandPath(), args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fmt.Errorf("making the directory of the manual pages: %w: choose another one", err)
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true // no line about what wrote the page, and when
+			header := &doc.GenManHeader{Section: "1", Source: "chronoscope", Manual: "Chronoscope"}
+			if err := doc.GenManTree(root, header, args[0]); err != nil {
+				return fmt.Errorf("writing the manual pages: %w: choose a directory that can be written", err)
+			}
+			return nil
+		},
+	}
+}

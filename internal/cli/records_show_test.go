@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"chronoscope/record"
+	"chronoscope/report"
+)
+
+// documents are those in a folder of package record's: v1 holds documents of the first
+// version of the schema.
+func documents(t testing.TB, folder string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../../record/testdata", folder, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d documents, %v", len(files), err)
+	}
+	all := map[string][]byte{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(file)] = data
+	}
+	return all
+}
+
+// Documents of the first version are shown in every form, for ever.
+func TestFirstVersionIsShown(t *testing.T) {
+	for name, data := range documents(t, "v1") {
+		d, err := record.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range []report.Format{report.Text, report.JSON, report.CSV} {
+			if _, isCard := d.(record.Card); isCard && format == report.CSV {
+				continue
+			}
+			var b bytes.Buffer
+			if err := show(&b, format, d, report.Style{}); err != nil || b.Len() < 100 {
+				t.Errorf("%s as %s: %d bytes, %v", name, format, b.Len(), err)
+			}
+		}
+	}
+}
+
+// Each command whose documents can be read has a way of showing them.
+func TestEveryDocumentIsShown(t *testing.T) {
+	for _, command := range record.Commands() {
+		if _, ok := shows[command]; !ok {
+			t.Errorf("those of %q are not", command)
+		}
+	}
+}
+
+func TestHarmless(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain\n\ttext µ":                             "plain\n\ttext µ",
+		"\x1b[1mbold\x1b[0m \x1b[38;5;9mred\x1b[0m":   "\x1b[1mbold\x1b[0m \x1b[38;5;9mred\x1b[0m",
+		"clear \x1b[2J title \x1b]0;owned\x07 \u009b": "clear \uFFFD[2J title \uFFFD]0;owned\uFFFD \uFFFD",
+		"\x1b\x1b[1m\x1b":                             "\uFFFD\x1b[1m\uFFFD",
+		"back\rwards\b \u202ereversed":                "back\uFFFDwards\uFFFD \uFFFDreversed",
+	} {
+		if got := harmless(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever can be read can be shown: nothing in a record brings the command down, or
+// reaches the terminal that could steer it.
+func FuzzShow(f *testing.F) {
+	for _, data := range documents(f, "small") {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := record.Parse(data)
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := show(&b, report.Text, d, report.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if i := strings.IndexAny(b.String(), "\x1b\x07\r\b"); i >= 0 {
+			t.Fatalf("%q", b.String()[i:min(i+20, b.Len())])
+		}
+		if _, isCard := d.(record.Card); isCard {
+			return
+		}
+		if err := show(&b, report.CSV, d, report.Style{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"chronoscope/record"
+	"chronoscope/report"
+)
+
+// newReport is the command that shows records as a page.
+func newReport(f *flags, s Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "report RECORD ...",
+		Short: "Show records as one page for a browser",
+		Long: `Turns what other commands wrote with --format json into one HTML page that needs no
+network and no other file: the report card first, then the figures, each with its data.
+Activity traces can be zoomed. Any command writes such a page of its own result with
+--html FILE.`,
+		Example: `  chronoscope --format json -o card.json
+  chronoscope activity --duration 10s --format json -o activity.json
+  chronoscope report card.json activity.json -o machine.html`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%q shows records: name one or more, as written with --format json", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return showRecords(cmd, f, s, names)
+		},
+	}
+}
+
+// showRecords reads records and writes the page.
+func showRecords(cmd *cobra.Command, f *flags, s Streams, names []string) error {
+	set, err := f.check()
+	if err != nil {
+		return err
+	}
+	for _, flag := range []string{"format", "html", "save"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("%q writes a page and nothing else: leave --%s out, and name the page's file with -o", cmd.CommandPath(), flag)
+		}
+	}
+	var documents []record.Document
+	for _, name := range names {
+		d, err := record.Open(name)
+		if err != nil {
+			return err
+		}
+		documents = append(documents, d)
+	}
+	return set.print(s.Out, func(w io.Writer, _ report.Style) error { return report.Page(w, documents...) })
+}

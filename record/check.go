@@ -1,0 +1,196 @@
+package record
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// mostText is how long a text may be: a command line fits into it.
+const mostText = 1 << 20
+
+// checkDocument says what of a document can't be, or would lead its readers astray.
+func checkDocument(d Document) error {
+	h := d.Head()
+	if h.Machine == nil {
+		return malformed("it has no machine")
+	}
+	if h.Started.IsZero() {
+		return malformed("it has no time at which it was started")
+	}
+	if err := checkValue("", reflect.ValueOf(d)); err != nil {
+		return err
+	}
+	return checkReferences(d)
+}
+
+// checkReferences looks at what names or numbers something else in the document.
+func checkReferences(d Document) error {
+	switch d := d.(type) {
+	case Card:
+		return d.Ranking.checkBest()
+	case Clocks:
+		return d.Ranking.checkBest()
+	case Programs:
+		for _, p := range d.Results {
+			for _, o := range p.Outliers {
+				if o.Run < 0 || o.Run >= len(p.Runs) {
+					return malformed("results: an outlier of %.40q is run %d, and there are %d", p.Command, o.Run, len(p.Runs))
+				}
+			}
+		}
+	case Validation:
+		for _, r := range d.Reach {
+			if (r.MinDurationNs == nil) != (r.MaxDurationNs == nil) {
+				return malformed("reach: that of %.40q at load %d has one end", r.Scheme, r.Load)
+			}
+		}
+	case Comparison:
+		return d.checkSubjects()
+	}
+	return nil
+}
+
+// checkBest makes sure that the best clocks were ranked.
+func (r Ranking) checkBest() error {
+	for _, name := range []*string{r.Best.Wall, r.Best.CPU, r.Best.Timestamp, r.Best.Counter} {
+		if name != nil && !slices.ContainsFunc(r.Clocks, func(c Clock) bool { return c.Name == *name }) {
+			return malformed("best: %.40q is not among the clocks", *name)
+		}
+	}
+	return nil
+}
+
+// signed are the whole numbers that may be negative, by their names; all others are
+// counts, or numbers of CPUs.
+var signed = []string{"exit_code", "perf_event_paranoid", "counter_ticks", "start_ticks", "duration_ticks"}
+
+// spans are the times that are lengths of something, and so can't be negative. Other times
+// are differences of two that were measured, or bounds of them.
+var spans = strings.Fields(`
+	duration_ns wall_ns user_ns system_ns unit_ns threshold_ns period_ns
+	total_ns tick_ns elapsed_ns length_ns from_ns to_ns watched_ns requested_ns event_ns epsilon_ns tsc_hz core_hz`)
+
+// shares lie between 0 and 1.
+var shares = []string{"spread", "quality", "active_ratio", "probability", "unpreempted_probability", "p_value"}
+
+// checkValue looks at a value and at all that is in it. name is that of its field.
+func checkValue(name string, v reflect.Value) error {
+	if checked, err := checkTyped(v); checked {
+		return err
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return checkValue(name, v.Elem())
+		}
+	case reflect.Struct:
+		return checkFields(v)
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if err := checkValue(name, v.Index(i)); err != nil {
+				return within(fmt.Sprintf("[%d]", i), err)
+			}
+		}
+	case reflect.Map:
+		for key, value := range v.Seq2() {
+			if err := checkValue(name, value); err != nil {
+				return within(fmt.Sprintf(".%.40s", key), err)
+			}
+		}
+	case reflect.String:
+		if v.Len() > mostText {
+			return malformed("a text of %d bytes, as no record has", v.Len())
+		}
+	default:
+		return checkNumber(name, v)
+	}
+	return nil
+}
+
+// within says where an error is, from the inside out.
+func within(place string, err error) error {
+	if bad, ok := err.(*MalformedError); ok {
+		bad.Where = place + bad.Where
+	}
+	return err
+}
+
+// checkTyped looks at values that are known by their type. checked says that there is
+// nothing else to look at.
+func checkTyped(v reflect.Value) (checked bool, err error) {
+	switch x := v.Interface().(type) {
+	case stats.Estimate:
+		return true, checkEstimate(x)
+	case stats.Verdict:
+		return true, checkWord(x, stats.Trusted, stats.Suspect, stats.Unusable)
+	case clock.Kind:
+		return true, checkWord(x, clock.KindWall, clock.KindCPU, clock.KindCounter)
+	case machine.Severity:
+		return true, checkWord(x, machine.OK, machine.Note, machine.Warning)
+	case BytecodeSummary: // what a compiler leaves of a time may come out below zero
+		return true, nil
+	case time.Time:
+		return true, nil
+	}
+	return false, nil
+}
+
+func checkEstimate(e stats.Estimate) error {
+	switch {
+	case e.Lo > e.Hi:
+		return malformed("an interval from %g to %g", e.Lo, e.Hi)
+	case e.N < 0 || e.Discarded < 0:
+		return malformed("an estimate from %d samples, with %d left out", e.N, e.Discarded)
+	}
+	return nil
+}
+
+func checkWord[T ~string](x T, allowed ...T) error {
+	if !slices.Contains(allowed, x) {
+		return malformed("%.40q is none of %q", string(x), allowed)
+	}
+	return nil
+}
+
+// checkFields looks at the fields that are written.
+func checkFields(v reflect.Value) error {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" || !field.IsExported() {
+			continue
+		}
+		if err := checkValue(name, v.Field(i)); err != nil {
+			if name != "" { // an embedded part has no name of its own
+				err = within("."+name, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNumber holds a number against the range that its name implies.
+func checkNumber(name string, v reflect.Value) error {
+	switch {
+	case v.CanInt():
+		if v.Int() < 0 && !slices.Contains(signed, name) {
+			return malformed("%d is negative", v.Int())
+		}
+	case v.CanFloat():
+		switch x := v.Float(); {
+		case x < 0 && slices.Contains(spans, name):
+			return malformed("%g is negative", x)
+		case (x < 0 || x > 1) && slices.Contains(shares, name):
+			return malformed("%g is no share from 0 to 1", x)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Comparison is the document that sets machines or runs side by side.
+type Comparison struct {
+	Header
+	// Subjects are the names of what is compared. The first is what the others are held
+	// against.
+	Subjects []string        `json:"subjects"`
+	Origins  []Origin        `json:"origins"` // of the subjects, in their order
+	Rows     []ComparisonRow `json:"rows"`
+}
+
+// Origin is where a subject of a comparison comes from.
+type Origin struct {
+	Command string           `json:"command"`
+	Started time.Time        `json:"started"`
+	Machine *machine.Machine `json:"machine"`
+}
+
+// OriginOf is that of a document.
+func OriginOf(d Document) Origin {
+	h := d.Head()
+	return Origin{Command: h.Command, Started: h.Started, Machine: h.Machine}
+}
+
+// ComparisonRow is one figure of each subject.
+type ComparisonRow struct {
+	Topic    string `json:"topic"`    // "clock", "best", "noise", "program", "benchmark" ...
+	Name     string `json:"name"`     // of the clock, the program ...
+	Quantity string `json:"quantity"` // "quality", "time" ...
+	Unit     string `json:"unit"`
+	// Better says which values are: "lower", "higher", or "" where neither is.
+	Better string `json:"better"`
+	// Values are those of the subjects, in their order; null where one has none.
+	Values []*ComparisonValue `json:"values"`
+	// Changes are those of the subjects after the first, beside the first; null where
+	// there is nothing to set beside one another.
+	Changes []*ComparisonChange `json:"changes"`
+	// Change is the last of Changes as a ratio, and Outcome the last one's; of two
+	// subjects, the only one's. Empty where there is none.
+	Change  *stats.Estimate `json:"change"`
+	Outcome string          `json:"outcome"`
+}
+
+// ComparisonValue is a figure of one subject.
+type ComparisonValue struct {
+	Estimate stats.Estimate `json:"estimate"`
+	Of       string         `json:"of"` // which clock it is, where the row names a purpose
+	Verdict  stats.Verdict  `json:"verdict"`
+	Reasons  []string       `json:"reasons"`
+}
+
+// ComparisonChange is a figure beside that of the first subject.
+type ComparisonChange struct {
+	// Ratio is the figure over the first one's, or for ranks the difference.
+	Ratio  stats.Estimate `json:"ratio"`
+	PValue *float64       `json:"p_value"` // null where the samples are not known
+	// Outcome is "faster", "slower", "better", "worse", "same", "undecided",
+	// "changed" or "incomparable".
+	Outcome string   `json:"outcome"`
+	Reasons []string `json:"reasons"`
+}
+
+// checkSubjects makes sure that each row has a place for each subject, and each subject an
+// origin.
+func (d Comparison) checkSubjects() error {
+	if len(d.Origins) != len(d.Subjects) {
+		return malformed("origins: there are %d of %d subjects", len(d.Origins), len(d.Subjects))
+	}
+	for _, o := range d.Origins {
+		if o.Machine == nil {
+			return malformed("origins: one has no machine")
+		}
+	}
+	for _, r := range d.Rows {
+		if len(r.Values) != len(d.Subjects) || len(r.Changes) != max(0, len(d.Subjects)-1) {
+			return malformed("rows: %.40q has %d values and %d changes for %d subjects", r.Name, len(r.Values), len(r.Changes), len(d.Subjects))
+		}
+	}
+	return nil
+}

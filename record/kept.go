@@ -1,0 +1,43 @@
+package record
+
+import "time"
+
+// Kept is the document that lists the records of an archive.
+type Kept struct {
+	Header
+	Folder  string       `json:"folder"`
+	Records []KeptRecord `json:"records"` // the oldest first
+}
+
+// KeptRecord is one record. What is not known of one that can't be read is null, for the
+// reason that stands in Error.
+type KeptRecord struct {
+	Name        string     `json:"name"` // of the file
+	Command     *string    `json:"command"`
+	Started     *time.Time `json:"started"`
+	DurationNs  *int64     `json:"duration_ns"`
+	Interrupted *bool      `json:"interrupted"`
+	CPU         *string    `json:"cpu"`
+	Error       *string    `json:"error"`
+}
+
+// NewKept lists the entries of an archive.
+func NewKept(h Header, folder string, entries []Entry) Kept {
+	d := Kept{Header: h, Folder: folder, Records: []KeptRecord{}}
+	for _, e := range entries {
+		d.Records = append(d.Records, newKeptRecord(e))
+	}
+	return d
+}
+
+func newKeptRecord(e Entry) KeptRecord {
+	r := KeptRecord{Name: e.Name}
+	if e.Err != nil {
+		r.Error = known(e.Err.Error())
+		return r
+	}
+	h := e.Header
+	r.Command, r.Started, r.DurationNs, r.Interrupted = &h.Command, &h.Started, &h.DurationNs, &h.Interrupted
+	r.CPU = known(string(h.Machine.CPU))
+	return r
+}

@@ -1,0 +1,146 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// A document may hold this much. A trace with 100,000 periods takes some 20 MB.
+const (
+	mostBytes    = 128 << 20
+	mostElements = 1 << 20 // of one list
+	mostDepth    = 32
+)
+
+// MalformedError says that something is no document of this program, or one that can't be
+// relied on.
+type MalformedError struct {
+	Where string // it is wrong, such as ".clocks[3].spread"; empty where it is the whole
+	What  string // is wrong
+	Err   error  // of the JSON decoder; nil where the JSON is sound
+}
+
+func (e *MalformedError) Error() string {
+	text := e.What
+	if e.Where != "" {
+		text = strings.TrimPrefix(e.Where, ".") + ": " + text
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *MalformedError) Unwrap() error { return e.Err }
+
+func malformed(format string, args ...any) error {
+	return &MalformedError{What: fmt.Sprintf(format, args...)}
+}
+
+// Open reads a document from a file. See [Read] for its errors, to which it adds the name.
+func Open(file string) (Document, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a record: %w", err)
+	}
+	defer f.Close()
+	d, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading the record %s: %w", file, err)
+	}
+	return d, nil
+}
+
+// Read reads what a command wrote with --format json. What it returns is one of the
+// documents of this package, as a value.
+//
+// Fields that are not known are passed over, since later versions may add some. What is
+// known has to be of its type and in its range: a document that is cut short, of another
+// schema, of an unknown command, too large, or that holds a negative duration, a share
+// beyond 1 or an unknown verdict gives a [MalformedError].
+func Read(r io.Reader) (Document, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data)
+}
+
+// Parse is [Read] of what is in memory already.
+func Parse(data []byte) (Document, error) {
+	if len(data) > mostBytes {
+		return nil, malformed("it is larger than %d MiB, as no record is", mostBytes>>20)
+	}
+	if err := checkExtent(data); err != nil {
+		return nil, err
+	}
+	form, err := formOf(data)
+	if err != nil {
+		return nil, err
+	}
+	d, err := form(data)
+	if err != nil {
+		return nil, &MalformedError{What: "a value is not what it has to be", Err: err}
+	}
+	return d, checkDocument(d)
+}
+
+// formOf is that of the document's command.
+func formOf(data []byte) (func([]byte) (Document, error), error) {
+	var h struct{ Schema, Command *string }
+	if err := json.Unmarshal(data, &h); err != nil {
+		return nil, &MalformedError{What: "it is no JSON document, or is cut short", Err: err}
+	}
+	switch {
+	case h.Schema == nil || h.Command == nil:
+		return nil, malformed("it is JSON, but has no schema and command: give what a command wrote with --format json or --save")
+	case *h.Schema != Schema && strings.HasPrefix(*h.Schema, "chronoscope/"):
+		return nil, malformed("its schema is %.40q, and this version reads %q: use the version that wrote it, or a later one", *h.Schema, Schema)
+	case *h.Schema != Schema:
+		return nil, malformed("its schema is %.40q, which is not of this program", *h.Schema)
+	}
+	form, known := forms[*h.Command]
+	if !known {
+		return nil, malformed("it is of the command %.40q, which this version does not know: use the version that wrote it, or a later one", *h.Command)
+	}
+	return form, nil
+}
+
+// checkExtent refuses nesting and lists beyond what any document has, before memory is
+// taken for them: an element that takes 5 bytes here may take 500 there.
+func checkExtent(data []byte) error {
+	var elements []int // so far, in each list or object that is open
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			i = endOfString(data, i)
+		case '[', '{':
+			elements = append(elements, 1)
+			if len(elements) > mostDepth {
+				return malformed("it nests deeper than %d levels, as no record does", mostDepth)
+			}
+		case ']', '}':
+			elements = elements[:max(0, len(elements)-1)]
+		case ',':
+			if n := len(elements) - 1; n >= 0 {
+				if elements[n]++; elements[n] > mostElements {
+					return malformed("it has a list of more than %d elements, as no record has", mostElements)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// endOfString is where the string that starts at i ends.
+func endOfString(data []byte, i int) int {
+	for i++; i < len(data) && data[i] != '"'; i++ {
+		if data[i] == '\\' {
+			i++ // what is escaped
+		}
+	}
+	return i
+}
