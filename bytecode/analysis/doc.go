@@ -1,0 +1,25 @@
+// Package analysis says what the times of a virtual machine's instructions have in
+// common: their distribution and outliers ([Summarize]), groups of instructions that
+// take about the same ([Cluster]), how well two ways of timing them agree ([Compare]),
+// and how long a method should take that is made of them ([Predict]).
+//
+// These are sections 4 and 5 of Lambert and Power, "Platform Independent Timing of Java
+// Virtual Machine Bytecode Instructions", 2008, and the use of their table that section
+// 6 plans. It knows nothing of how times were had, so that the source's own can be
+// analysed as well ([Lambert]).
+package analysis
+
+// Timing is the time of one instruction.
+type Timing struct {
+	Name string
+	Ns   float64
+}
+
+// nsOf are the times alone.
+func nsOf(timings []Timing) []float64 {
+	all := make([]float64, len(timings))
+	for i, t := range timings {
+		all[i] = t.Ns
+	}
+	return all
+}

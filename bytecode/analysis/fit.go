@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"chronoscope/stats"
+)
+
+// Pair is an instruction that was timed in two ways.
+type Pair struct {
+	Name            string
+	Ns, ReferenceNs float64
+}
+
+// error is how far the time is off, as a share of the reference; NaN where that is no
+// time.
+func (p Pair) error() float64 {
+	if !(p.ReferenceNs > 0) {
+		return math.NaN()
+	}
+	return math.Abs(p.Ns-p.ReferenceNs) / p.ReferenceNs
+}
+
+// Fit says how well two ways of timing agree.
+type Fit struct {
+	// PearsonR is the coefficient of linear correlation, equation (5) of Lambert 2008;
+	// NaN where either way gives the same time for all.
+	PearsonR float64
+	// Line is the least squares line of the reference over the other way, equation (6)
+	// there: a slope above 1 says that the other way reports too little.
+	Line stats.Line
+	// ResidualsNs are how far the reference lies above the line, pair by pair.
+	ResidualsNs []float64
+	// MedianError and MaxError are of the times' relative distances from the reference,
+	// without the line; NaN where no reference is above zero.
+	MedianError, MaxError float64
+}
+
+// Compare fits a line through the pairs. It needs three of them, that differ.
+func Compare(pairs []Pair) (Fit, error) {
+	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
+	var errors []float64
+	for i, p := range pairs {
+		x[i], y[i] = p.Ns, p.ReferenceNs
+		if e := p.error(); !math.IsNaN(e) {
+			errors = append(errors, e)
+		}
+	}
+	line, err := stats.LeastSquares(x, y)
+	if err != nil {
+		return Fit{}, fmt.Errorf("comparing two ways of timing: %w", err)
+	}
+	slices.Sort(errors)
+	f := Fit{
+		PearsonR: stat.Correlation(x, y, nil), Line: line,
+		MedianError: stats.Quantile(errors, 0.5), MaxError: stats.Quantile(errors, 1),
+	}
+	for i := range pairs {
+		f.ResidualsNs = append(f.ResidualsNs, y[i]-line.At(x[i]))
+	}
+	return f, nil
+}
+
+// Strays are the pairs whose reference is longer than so much, and that are off by more
+// than a share of it; the farthest first.
+func Strays(pairs []Pair, aboveNs, share float64) []Pair {
+	strays := slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.ReferenceNs <= aboveNs || !(p.error() > share) })
+	slices.SortStableFunc(strays, func(a, b Pair) int { return cmp.Compare(b.error(), a.error()) })
+	return strays
+}

@@ -1,0 +1,35 @@
+package analysis
+
+// Published is an analysis as it was published.
+type Published struct {
+	Instructions  int
+	Summary       Summary
+	Outliers      []Timing // the slowest first
+	Granularities []Granularity
+	// Groups are how many instructions each group of the median's granularity has, from
+	// the fastest to the slowest.
+	Groups                       []int
+	PearsonR, Slope, InterceptNs float64
+}
+
+// Lambert is what Lambert and Power found in 2008 of a virtual machine of their time:
+// Figure 2, Tables 3, 4 and 6, and sections 5.1 and 5.2. The mean is that of Table 4,
+// since Figure 2 has it ten times too small: the outliers alone make it greater.
+var Lambert = Published{
+	Instructions: 137,
+	Summary: Summary{
+		MinNs: 1.093, Q1Ns: 3.583, MedianNs: 4.527, Q3Ns: 8.072, MaxNs: 118.0681, MeanNs: 10.61,
+		LowerNs: 1.093, UpperNs: 12.99,
+	},
+	Outliers: []Timing{
+		{"lrem", 118.0681}, {"ldiv", 113.2759}, {"d2i", 89.7643}, {"d2l", 87.95759}, {"f2l", 82.67345},
+		{"f2i", 80.28337}, {"drem", 50.49472}, {"frem", 41.91904}, {"idiv", 34.49739}, {"l2d", 33.2196},
+		{"irem", 31.79264}, {"i2d", 26.35641}, {"l2f", 22.05176},
+	},
+	Granularities: []Granularity{
+		{"minimum", 1.093, 24}, {"first quartile", 3.584, 14}, {"median", 4.527, 11},
+		{"third quartile", 8.072, 9}, {"mean", 10.61, 7}, {"maximum", 118.1, 1},
+	},
+	Groups:   []int{74, 36, 14, 2, 3, 1, 1, 2, 2, 1, 1},
+	PearsonR: 0.9887898, Slope: 1.232, InterceptNs: 0.9344,
+}

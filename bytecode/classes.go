@@ -1,0 +1,254 @@
+package bytecode
+
+import (
+	"fmt"
+	"strings"
+
+	"chronoscope/internal/classfile"
+)
+
+// The names of the generated classes and of what they share.
+const (
+	harnessClass  = "chronoscope/Harness"
+	countClass    = "chronoscope/Count"
+	cycleClass    = "chronoscope/Cycles"
+	edgesName     = "chronoscope/Edges"
+	cycleMethod   = "read"
+	objectClass   = "java/lang/Object"
+	threadClass   = "java/lang/Thread"
+	runnableClass = "java/lang/Runnable"
+	constructor   = "<init>"
+)
+
+var (
+	outField     = classfile.Member{Class: harnessClass, Name: "out", Descriptor: "[J"}
+	blockField   = classfile.Member{Class: harnessClass, Name: "block", Descriptor: "I"}
+	barrierField = classfile.Member{Class: harnessClass, Name: "barrier", Descriptor: "I"}
+	countField   = classfile.Member{Class: countClass, Name: "now", Descriptor: "J"}
+)
+
+// className is that of a sequence's class.
+func className(sequence string) string {
+	return "chronoscope/T_" + strings.NewReplacer("/", "_", "-", "_").Replace(sequence)
+}
+
+// newClass is a public class with a constructor that calls that of its super class.
+func newClass(name, super string, interfaces ...string) *classfile.Class {
+	var code classfile.Code
+	code.Do(classfile.Aload0)
+	code.Refer(classfile.Invokespecial, classfile.Member{Class: super, Name: constructor, Descriptor: "()V"})
+	code.Do(classfile.Return)
+	return &classfile.Class{
+		Access: classfile.Public | classfile.Super, Name: name, Super: super, Interfaces: interfaces,
+		Methods: []classfile.Method{{Access: classfile.Public, Name: constructor, Descriptor: "()V", Code: code}},
+	}
+}
+
+func addMethod(c *classfile.Class, access classfile.Access, name, descriptor string, code classfile.Code) {
+	c.Methods = append(c.Methods, classfile.Method{Access: access | classfile.Public, Name: name, Descriptor: descriptor, Code: code})
+}
+
+// cyclesClass declares the native method that reads the time stamp counter.
+func cyclesClass() *classfile.Class {
+	c := newClass(cycleClass, objectClass)
+	addMethod(c, classfile.Static|classfile.Native, cycleMethod, "()J", nil)
+	return c
+}
+
+// countsClass is the thread that counts. Other fields keep its count on cache lines of
+// its own.
+func countsClass() *classfile.Class {
+	c := newClass(countClass, threadClass)
+	const padding = 16
+	for i := range 2*padding + 1 {
+		name := fmt.Sprintf("padding%d", i)
+		if i == padding {
+			name = countField.Name
+		}
+		c.Fields = append(c.Fields, classfile.Field{Access: classfile.Public | classfile.Static, Name: name, Descriptor: "J"})
+	}
+	var code classfile.Code
+	code.Long(0)
+	code.Do(classfile.Lstore1)
+	loop := code.Here()
+	code.Do(classfile.Lload1)
+	code.Long(1)
+	code.Do(classfile.Ladd)
+	code.Do(classfile.Dup2)
+	code.Do(classfile.Lstore1)
+	code.Refer(classfile.Putstatic, countField)
+	code.Do(classfile.Goto, loop)
+	addMethod(c, 0, "run", "()V", code)
+	return c
+}
+
+// edgesClass waits for edges of currentTimeMillis. A row is the milliseconds from one to
+// the next.
+func edgesClass() *classfile.Class {
+	const out, index, last, now = 1, 2, 3, 5
+	var code classfile.Code
+	code.Refer(classfile.Getstatic, outField)
+	code.Do(classfile.Astore, out)
+	code.Int(headerLongs)
+	code.Do(classfile.Istore, index)
+	milliTimer.read(&code)
+	code.Do(classfile.Lstore, last)
+	row := code.Here()
+	milliTimer.read(&code)
+	code.Do(classfile.Dup2)
+	code.Do(classfile.Lstore, now)
+	code.Do(classfile.Lload, last)
+	code.Do(classfile.Lcmp)
+	code.Do(classfile.Ifeq, row)
+	code.Do(classfile.Lload, now)
+	code.Do(classfile.Lload, last)
+	code.Do(classfile.Lsub)
+	code.Do(classfile.Lload, now)
+	code.Do(classfile.Lstore, last)
+	code.Do(classfile.Lstore, now)
+	appendColumn(&code, out, index, now)
+	untilFull(&code, out, index, row)
+	code.Do(classfile.Return)
+	c := newClass(edgesName, objectClass, runnableClass)
+	addMethod(c, 0, "run", "()V", code)
+	return c
+}
+
+// appendColumn stores a long variable as the next number of out.
+func appendColumn(code *classfile.Code, out, index, variable int) {
+	code.Do(classfile.Aload, out)
+	code.Do(classfile.Iload, index)
+	code.Do(classfile.Lload, variable)
+	code.Do(classfile.Lastore)
+	*code = append(*code, classfile.Instruction{Op: classfile.Iinc, Arg: index, Increment: 1})
+}
+
+// untilFull goes back to an instruction as long as out has room.
+func untilFull(code *classfile.Code, out, index, to int) {
+	code.Do(classfile.Iload, index)
+	code.Do(classfile.Aload, out)
+	code.Do(classfile.Arraylength)
+	done := code.Jump(classfile.IfIcmpge)
+	code.Do(classfile.GotoW, to)
+	code.Land(done)
+}
+
+// The local variables of a sequence's method. Those below are the sequence's own.
+const (
+	localOut    = 8
+	localBlock  = 9
+	localTrials = 10
+	localIndex  = 11
+	localTimers = 12 // six for each timer, and two more for its ones
+)
+
+// timerLocals are the variables of a timer, each two slots.
+type timerLocals struct{ start, end, sum, ones int }
+
+func localsOf(i int) timerLocals {
+	first := localTimers + 8*i
+	return timerLocals{first, first + 2, first + 4, first + 6}
+}
+
+// sequenceClass runs the sequence, block by block: each trial feeds it, reads the timers
+// around it, and drops what it leaves. A row is the sums over a block.
+func sequenceClass(s *sequence, timers []timer) *classfile.Class {
+	var code classfile.Code
+	code.Do(classfile.Aload0)
+	code.Do(classfile.Astore, localOut)
+	code.Do(classfile.Iload1)
+	code.Do(classfile.Istore, localBlock)
+	code.Int(headerLongs)
+	code.Do(classfile.Istore, localIndex)
+	s.initialise(&code)
+	row := code.Here()
+	clearSums(&code, timers)
+	code.Do(classfile.Iload, localBlock)
+	code.Do(classfile.Istore, localTrials)
+	trial := code.Here()
+	appendTrial(&code, s, timers)
+	appendSums(&code, timers)
+	code = append(code, classfile.Instruction{Op: classfile.Iinc, Arg: localTrials, Increment: -1})
+	code.Do(classfile.Iload, localTrials)
+	done := code.Jump(classfile.Ifle)
+	code.Do(classfile.GotoW, trial)
+	code.Land(done)
+	appendRow(&code, timers)
+	untilFull(&code, localOut, localIndex, row)
+	code.Do(classfile.Return)
+
+	name := className(s.name)
+	const method, descriptor = "measure", "([JI)V"
+	var run classfile.Code
+	run.Refer(classfile.Getstatic, outField)
+	run.Refer(classfile.Getstatic, blockField)
+	run.Refer(classfile.Invokestatic, classfile.Member{Class: name, Name: method, Descriptor: descriptor})
+	run.Do(classfile.Return)
+
+	c := newClass(name, objectClass, runnableClass)
+	addMethod(c, 0, "run", "()V", run)
+	addMethod(c, classfile.Static, method, descriptor, code)
+	return c
+}
+
+func clearSums(code *classfile.Code, timers []timer) {
+	for i, t := range timers {
+		code.Long(0)
+		code.Do(classfile.Lstore, localsOf(i).sum)
+		if t.ones {
+			code.Long(0)
+			code.Do(classfile.Lstore, localsOf(i).ones)
+		}
+	}
+}
+
+// appendTrial is one trial. The first timer is read first and last.
+func appendTrial(code *classfile.Code, s *sequence, timers []timer) {
+	s.pushAll(code)
+	for i, t := range timers {
+		t.read(code)
+		code.Do(classfile.Lstore, localsOf(i).start)
+		for range t.apart {
+			code.Do(classfile.Nop)
+		}
+	}
+	s.body(code)
+	for i := len(timers) - 1; i >= 0; i-- {
+		timers[i].read(code)
+		code.Do(classfile.Lstore, localsOf(i).end)
+	}
+	s.popAll(code)
+}
+
+// appendSums adds the trial's differences to the sums.
+func appendSums(code *classfile.Code, timers []timer) {
+	for i, t := range timers {
+		at := localsOf(i)
+		code.Do(classfile.Lload, at.sum)
+		code.Do(classfile.Lload, at.end)
+		code.Do(classfile.Lload, at.start)
+		code.Do(classfile.Lsub)
+		code.Do(classfile.Ladd)
+		code.Do(classfile.Lstore, at.sum)
+		if t.ones {
+			code.Do(classfile.Lload, at.ones)
+			code.Do(classfile.Lload, at.end)
+			code.Do(classfile.Lload, at.start)
+			code.Do(classfile.Lcmp)
+			code.Do(classfile.I2l)
+			code.Do(classfile.Ladd)
+			code.Do(classfile.Lstore, at.ones)
+		}
+	}
+}
+
+func appendRow(code *classfile.Code, timers []timer) {
+	for i, t := range timers {
+		at := localsOf(i)
+		appendColumn(code, localOut, localIndex, at.sum)
+		appendColumn(code, localOut, localIndex, at.end)
+		if t.ones {
+			appendColumn(code, localOut, localIndex, at.ones)
+		}
+	}
+}

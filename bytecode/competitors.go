@@ -1,0 +1,31 @@
+package bytecode
+
+import (
+	"context"
+	"runtime"
+
+	"chronoscope/internal/load"
+)
+
+// startNice starts competitors of nice 5 on the CPU.
+func startNice(ctx context.Context, n int, cpus []int) (*load.Load, error) {
+	type outcome struct {
+		load *load.Load
+		err  error
+	}
+	started := make(chan outcome)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with its niceness
+		if err := niceThread(competitorNice); err != nil {
+			started <- outcome{nil, err}
+			return
+		}
+		l, err := load.Start(ctx, n, load.Registers, cpus)
+		started <- outcome{l, err}
+	}()
+	o := <-started
+	return o.load, o.err
+}
+
+// competitorNice is the niceness of competitors.
+const competitorNice = 5

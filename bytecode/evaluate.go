@@ -1,0 +1,177 @@
+package bytecode
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// Result makes estimates of what was measured.
+func (s *Series) Result() *Result {
+	e := newEvaluation(s)
+	r := &Result{
+		Java: s.Java, Mode: s.Mode, Length: s.Length, TickNs: s.TickNs, TSCHz: s.TSCHz, CountNs: e.countNs(),
+		Overhead: map[Method]stats.Estimate{}, Starts: len(s.Starts), Slow: e.slow,
+		Elapsed: time.Duration(s.ElapsedNs), Unused: s.Unused, Series: s, Judgement: stats.NewJudgement(),
+	}
+	for i := range s.Starts {
+		r.Stretches += len(s.Starts[i].Stretches)
+	}
+	for _, m := range Methods() {
+		if e.measures(m) {
+			r.Overhead[m] = e.trial(emptyName, e.sourceOf(m))
+		}
+	}
+	for _, mnemonic := range s.Instructions {
+		in, err := Lookup(mnemonic)
+		if err != nil {
+			continue // of a series that was not written here
+		}
+		for _, f := range in.forms(s.Pairs) {
+			r.Timings = append(r.Timings, e.timing(in, f))
+		}
+	}
+	r.judge()
+	return r
+}
+
+// countNs is the counter's usual period; 0 where there was none.
+func (e *evaluation) countNs() float64 {
+	var periods []float64
+	for i := range e.Starts {
+		for j := range e.Starts[i].Stretches {
+			if rate := e.Starts[i].Stretches[j].CountsAMilli; rate > 0 {
+				periods = append(periods, millisecondNs/rate)
+			}
+		}
+	}
+	if len(periods) == 0 {
+		return 0
+	}
+	return stats.Median(periods)
+}
+
+// measures reports that a method has a part in the series.
+func (e *evaluation) measures(m Method) bool {
+	return slices.ContainsFunc(e.Starts, func(s Start) bool { return slices.Contains(s.Methods, m) })
+}
+
+// timing is all that was found of an instruction in a form.
+func (e *evaluation) timing(in *Instruction, f Form) Timing {
+	t := Timing{Instruction: in, Form: f, Balance: newSequence(in, f, 1).balance, Judgement: stats.NewJudgement()}
+	for _, m := range Methods() {
+		if e.measures(m) {
+			if found := e.measured(in, f, m); known(found.Time) {
+				t.Measured = append(t.Measured, found)
+			}
+		}
+	}
+	if len(t.Measured) > 0 {
+		t.Join(t.Measured[0].Judgement)
+	}
+	for _, failure := range e.Failures {
+		if failure.Sequence != sequenceName(in, f) {
+			continue
+		}
+		t.Failure = failure.Problem
+		if failure.Dropped {
+			t.Lower(stats.Suspect, "it was given up, since virtual machines were lost over it: %s", failure.Problem)
+		}
+	}
+	if len(t.Measured) == 0 {
+		t.Lower(stats.Unusable, "there is no measurement of it: let the run take longer, or leave the machine alone")
+	}
+	return t
+}
+
+// measured is what a method found of it.
+func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
+	found := Measured{Method: m, Judgement: stats.NewJudgement()}
+	found.Time, found.Same = e.times(in, f, m)
+	alone := e.sourceOf(m).alone
+	all, usable := 0, 0
+	for i := range e.Starts {
+		if e.Starts[i].Alone != alone {
+			continue
+		}
+		for _, x := range e.stretches[i][sequenceName(in, f)] {
+			usable++
+			found.Trials += x.All.Trials
+			found.Elapsed += time.Duration(x.ElapsedNs)
+		}
+		for j := range e.Starts[i].Stretches {
+			if e.Starts[i].Stretches[j].Sequence == sequenceName(in, f) {
+				all++
+			}
+		}
+	}
+	found.judge(usable, all-usable)
+	if balance := newSequence(in, f, 1).balance; len(balance) > 0 && found.Time.Value < enoughNs && e.Mode == Interpreter {
+		found.Lower(stats.Suspect, "the sequence takes no longer than what balances it (%v) does by itself: instructions of two kinds may follow one another faster than those of one", balance)
+	}
+	return found
+}
+
+// An interval is wide beyond so much of the value, and useless beyond the value itself;
+// but where it is within a hundredth of a nanosecond, nothing more can be asked.
+const (
+	wide     = 0.1
+	enoughNs = 0.01
+)
+
+func (found *Measured) judge(usable, slow int) {
+	half := found.Time.HalfWidth()
+	share := half / math.Abs(found.Time.Value)
+	switch {
+	case math.IsNaN(half):
+		found.Lower(stats.Suspect, "it was measured once, so that nothing tells how well: let the run take longer")
+	case half <= enoughNs:
+	case share > 1:
+		found.Lower(stats.Unusable, "it is known to ± %.3f ns, which is more than it takes: let the run take longer", half)
+	case share > wide:
+		found.Lower(stats.Suspect, "it is known to ± %.0f %%: let the run take longer, or leave the machine alone", 100*share)
+	}
+	if slow > usable {
+		found.Lower(stats.Suspect, "the machine was slow in %d of %d stretches, which are left out: leave it alone", slow, slow+usable)
+	}
+}
+
+// judge says what speaks against the run as a whole.
+func (r *Result) judge() {
+	if 4*r.Slow > r.Stretches {
+		r.Lower(stats.Suspect, "the machine was slow in %d of %d stretches, which are left out: leave it alone", r.Slow, r.Stretches)
+	}
+	for _, m := range Methods() {
+		found := 0
+		for i := range r.Timings {
+			if _, ok := r.Timings[i].By(m); ok {
+				found++
+			}
+		}
+		if _, used := r.Overhead[m]; used && found < len(r.Timings) {
+			r.Lower(stats.Suspect, "by %s there are times of %d of %d instructions and forms: let the run take longer, and leave the machine alone", m, found, len(r.Timings))
+		}
+	}
+	if n := len(r.Series.Failures); n > 0 {
+		r.Lower(stats.Suspect, "%d virtual machines were lost, over %s", n, r.failed())
+	}
+	if r.Starts == 0 {
+		r.Lower(stats.Unusable, "nothing was measured")
+	}
+}
+
+func (r *Result) failed() string {
+	var names []string
+	for i := range r.Timings {
+		if t := &r.Timings[i]; t.Failure != "" {
+			names = append(names, fmt.Sprintf("%s (%s)", t.Instruction.Mnemonic, t.Form))
+		}
+	}
+	if len(names) == 0 {
+		return "sequences that nobody asked for"
+	}
+	return fmt.Sprint(names)
+}

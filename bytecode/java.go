@@ -1,0 +1,129 @@
+package bytecode
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"chronoscope/clock"
+)
+
+// Java is a Java virtual machine that was found.
+type Java struct {
+	Path    string // of its launcher
+	Version string // as it reports it, such as "17.0.15"
+	Name    string // as it reports it, such as "OpenJDK 64-Bit Server VM"
+}
+
+// oldestJava is the first that loads classes of the version that is written.
+const oldestJava = 5
+
+// FindJava finds a launcher: at path if it is not empty, which may also be the home of a
+// JDK, else by JAVA_HOME, else in PATH. The error is a [*clock.Unavailable], and names the
+// package that brings one where there is none.
+func FindJava(ctx context.Context, path string) (Java, error) {
+	launcher, err := findLauncher(path)
+	if err != nil {
+		return Java{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	command := exec.CommandContext(ctx, launcher, "-version")
+	command.WaitDelay = time.Second
+	said, err := command.CombinedOutput()
+	if err != nil {
+		return Java{}, noJava(fmt.Sprintf("%s -version: %v; it said %q", launcher, err, excerpt(said)), "name another with its path")
+	}
+	j := Java{Path: launcher}
+	j.Version, j.Name = parseVersion(said)
+	if major := j.Major(); major < oldestJava {
+		return j, noJava(fmt.Sprintf("%s is of version %q, and Java %d is the oldest that will do", launcher, j.Version, oldestJava), javaRemedy)
+	}
+	return j, nil
+}
+
+const javaRemedy = "install a Java runtime, such as the package default-jre-headless of Debian and its kin"
+
+func noJava(detail, remedy string) *clock.Unavailable {
+	return &clock.Unavailable{Name: "java", Reason: clock.NotSupportedHere, Detail: detail, Remedy: remedy}
+}
+
+// findLauncher is the path of a program that can be run.
+func findLauncher(path string) (string, error) {
+	name := "java"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	inHome := func(home string) string { return filepath.Join(home, "bin", name) }
+	if path != "" {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			path = inHome(path)
+		}
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return "", noJava(fmt.Sprintf("%s: %v", path, err), "name the launcher, or the folder of a JDK")
+		}
+		return found, nil
+	}
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		if found, err := exec.LookPath(inHome(home)); err == nil {
+			return found, nil
+		}
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", noJava("there is no program java in JAVA_HOME or PATH", javaRemedy)
+	}
+	return found, nil
+}
+
+// parseVersion takes the version and the name out of what java -version says: a quoted
+// version in its first line that has one, and the name in the last line, before "(build".
+func parseVersion(said []byte) (version, name string) {
+	lines := bufio.NewScanner(bytes.NewReader(said))
+	for lines.Scan() {
+		line := lines.Text()
+		if _, rest, ok := strings.Cut(line, ` version "`); ok && version == "" {
+			version, _, _ = strings.Cut(rest, `"`)
+		}
+		if before, _, ok := strings.Cut(line, " (build "); ok {
+			name = before
+		}
+	}
+	return excerpt([]byte(version)), excerpt([]byte(name))
+}
+
+// Major is the number that a version is known by: 8 for 1.8.0_402, 17 for 17.0.15; 0
+// where it is none.
+func (j Java) Major() int {
+	parts := strings.FieldsFunc(j.Version, func(r rune) bool { return r < '0' || r > '9' })
+	if len(parts) > 1 && parts[0] == "1" {
+		parts = parts[1:]
+	}
+	if len(parts) == 0 {
+		return 0
+	}
+	major, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return 0
+	}
+	return major
+}
+
+// excerpt is the beginning of what a program said, on one line.
+func excerpt(said []byte) string {
+	const most = 300
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(said), "?")), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " ..."
+	}
+	return text
+}

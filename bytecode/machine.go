@@ -1,0 +1,214 @@
+package bytecode
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"chronoscope/machine"
+)
+
+// virtualMachine is one that runs the harness.
+type virtualMachine struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	pipe    io.ReadCloser
+	out     *bufio.Reader
+	said    *said
+
+	mutex  sync.Mutex
+	hungUp bool
+	late   bool
+}
+
+// lostMachine says that a virtual machine no longer answers.
+type lostMachine struct {
+	asked   string
+	problem string
+}
+
+func (l *lostMachine) Error() string {
+	return fmt.Sprintf("the virtual machine was asked to run %s: %s", l.asked, l.problem)
+}
+
+// startMachine starts the launcher in a process group of its own, on the CPUs given.
+func startMachine(java Java, arguments []string, cpus []int) (*virtualMachine, error) {
+	m := &virtualMachine{command: exec.Command(java.Path, arguments...), said: &said{}}
+	m.command.Stderr = m.said
+	m.command.WaitDelay = time.Second
+	ownGroup(m.command)
+	var err error
+	if m.in, err = m.command.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("a pipe to the virtual machine: %w", err)
+	}
+	if m.pipe, err = m.command.StdoutPipe(); err != nil {
+		return nil, fmt.Errorf("a pipe from the virtual machine: %w", err)
+	}
+	m.out = bufio.NewReaderSize(m.pipe, 1<<16)
+	if err := startOn(m.command, cpus); err != nil {
+		return nil, fmt.Errorf("starting %s: %w: name a launcher that can be run, and CPUs that this process may use", java.Path, err)
+	}
+	return m, nil
+}
+
+// startOn starts a program on CPUs, which it inherits from the thread that starts it.
+func startOn(c *exec.Cmd, cpus []int) error {
+	if len(cpus) == 0 {
+		return c.Start()
+	}
+	restore, err := machine.Pin(cpus)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	return c.Start()
+}
+
+// mostLongs is how many numbers one answer may have: 8 MB.
+const mostLongs = 1 << 20
+
+// run lets the machine run a class that fills so many numbers, by blocks of so many
+// trials. The error is a *lostMachine or ctx's; the machine is gone after both.
+func (m *virtualMachine) run(ctx context.Context, class string, longs, block int, limit time.Duration) ([]int64, error) {
+	if longs < 1 || longs > mostLongs-headerLongs {
+		return nil, fmt.Errorf("%s is to fill %d numbers, and 1 to %d are possible", class, longs, mostLongs-headerLongs)
+	}
+	late := time.AfterFunc(limit, func() { m.hangUp(true) })
+	defer late.Stop()
+	defer context.AfterFunc(ctx, func() { m.hangUp(false) })()
+	answer, err := m.ask(class, longs+headerLongs, block)
+	if err == nil {
+		return answer, nil
+	}
+	ended := m.stop()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if m.late {
+		ended = fmt.Sprintf("it gave no answer within %v, and was ended", limit.Round(time.Millisecond))
+	}
+	problem := fmt.Sprintf("%v (%s)", err, ended)
+	if text := m.said.text(); text != "" {
+		problem += "; it said: " + text
+	}
+	return nil, &lostMachine{class, problem}
+}
+
+// ask sends the command and reads the answer, without what it begins with.
+func (m *virtualMachine) ask(class string, longs, block int) ([]int64, error) {
+	name := strings.ReplaceAll(class, "/", ".")
+	question := binary.BigEndian.AppendUint16(nil, uint16(len(name)))
+	question = append(question, name...)
+	question = binary.BigEndian.AppendUint32(question, uint32(longs))
+	question = binary.BigEndian.AppendUint32(question, uint32(block))
+	if _, err := m.in.Write(question); err != nil {
+		return nil, fmt.Errorf("it no longer reads commands: %w", err)
+	}
+	return readAnswer(m.out, longs)
+}
+
+// readAnswer reads an answer of so many numbers.
+func readAnswer(r io.Reader, longs int) ([]int64, error) {
+	var head [headerLongs]int64
+	if err := binary.Read(r, binary.BigEndian, head[:]); err != nil {
+		return nil, fmt.Errorf("it ended before it had answered: %w", err)
+	}
+	if head[0] != magicLong || head[1] != int64(longs) {
+		return nil, fmt.Errorf("its answer begins with %#x, %d, and not with %#x, %d: something else was written to its standard output", head[0], head[1], int64(magicLong), longs)
+	}
+	answer := make([]int64, longs-headerLongs)
+	if err := binary.Read(r, binary.BigEndian, answer); err != nil {
+		return nil, fmt.Errorf("it ended within its answer: %w", err)
+	}
+	return answer, nil
+}
+
+// hangUp ends the machine's whole process group, and the wait for its answer. As long as
+// it is not reaped its number is nobody else's.
+func (m *virtualMachine) hangUp(late bool) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if !m.hungUp {
+		m.hungUp, m.late = true, late
+		endGroup(m.command)
+		m.pipe.Close()
+	}
+}
+
+// stop ends the machine, reaps it, and says how it ended. One that has crashed closes its
+// pipe by itself.
+func (m *virtualMachine) stop() string {
+	m.in.Close()
+	grace := time.AfterFunc(50*time.Millisecond, func() { m.hangUp(false) })
+	io.Copy(io.Discard, io.LimitReader(m.out, 1<<20))
+	grace.Stop()
+	m.hangUp(false)
+	if err := m.command.Wait(); err != nil && m.command.ProcessState == nil {
+		return err.Error()
+	}
+	return m.command.ProcessState.String()
+}
+
+// said keeps the beginning of what the machine writes to its standard error, where it
+// names an exception.
+type said struct {
+	mutex sync.Mutex
+	bytes []byte
+}
+
+func (s *said) Write(piece []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	const most = 4096
+	s.bytes = append(s.bytes, piece[:min(len(piece), most-len(s.bytes))]...)
+	return len(piece), nil
+}
+
+func (s *said) text() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return excerpt(s.bytes)
+}
+
+// arguments are those of the launcher for a mode.
+func arguments(java Java, mode Mode, folder, library string, count bool) []string {
+	counting := ""
+	if count {
+		counting = "count"
+	}
+	list := []string{
+		"-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DisplayVMOutputToStderr",
+		"-XX:-UsePerfData", "-XX:+UseSerialGC", "-XX:-CreateCoredumpOnCrash",
+		"-XX:ErrorFile=" + filepath.Join(folder, "crash.log"),
+		"-Xms64m", "-Xmx256m", "-Xss16m",
+	}
+	if java.Major() >= nativeAccess {
+		list = append(list, "--enable-native-access=ALL-UNNAMED")
+	}
+	list = append(list, modeArguments[mode]...)
+	return append(list, "-cp", folder, strings.ReplaceAll(harnessClass, "/", "."), library, counting)
+}
+
+// nativeAccess is the first Java that warns of native methods that it was not told of (JEP
+// 454, 472).
+const nativeAccess = 22
+
+// modeArguments choose what executes the sequences. The interpreter is not to rewrite
+// pairs of instructions into one: it would do so while it runs. The compilers are to take
+// long methods too, soon, and in the foreground.
+var modeArguments = map[Mode][]string{
+	Interpreter: {"-Xint", "-XX:-RewriteFrequentPairs"},
+	C1:          append([]string{"-XX:TieredStopAtLevel=1"}, compilerArguments...),
+	C2:          append([]string{"-XX:-TieredCompilation"}, compilerArguments...),
+}
+
+var compilerArguments = []string{
+	"-Xbatch", "-XX:-DontCompileHugeMethods", "-XX:CompileThresholdScaling=0.005",
+}

@@ -1,0 +1,91 @@
+package bytecode
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// plannedStart is a start that is to come.
+type plannedStart struct {
+	alone    bool
+	methods  []Method
+	duration time.Duration
+}
+
+// How many virtual machines are started: each lays its code out anew, and intervals rest
+// on the scatter between them.
+const (
+	referenceStarts         = 5
+	compiledStarts          = 2 // each of which compiles everything
+	jointStartTime          = 25 * time.Second
+	leastJoints, mostJoints = 4, 24
+)
+
+// How long a sequence is timed at once, and how many stretches make a group, which has
+// others beside them: the empty sequence, in the time of so many, and the sentinels.
+const (
+	usualStretch    = 40 * time.Millisecond
+	leastStretch    = 4 * time.Millisecond
+	sequencesAGroup = 10
+	emptyStretches  = 2
+	groupOverhead   = 1.4
+)
+
+// blockTime is how long a block of trials takes, so that few are interrupted.
+const blockTime = 50 * time.Microsecond
+
+// A sequence that has lost so many machines is given up, and so is a run when so many of
+// its starts came to nothing.
+const mostLosses, mostFalseRuns = 2, 3
+
+// plan lists the starts, those of the reference spread over the others.
+func (r *running) plan() []plannedStart {
+	var starts []plannedStart
+	if len(r.joint) > 0 {
+		n := max(leastJoints, min(mostJoints, int(r.Duration/jointStartTime)))
+		methods := slices.Clone(r.joint)
+		if r.library != "" {
+			methods = append(methods, TSC)
+		}
+		for range n {
+			starts = append(starts, plannedStart{false, methods, r.Duration / time.Duration(n)})
+		}
+	}
+	if r.library == "" {
+		return starts
+	}
+	n := referenceStarts
+	if r.Mode != Interpreter {
+		n = compiledStarts
+	}
+	for i := range n {
+		at := i * (len(starts) + 1) / n
+		starts = slices.Insert(starts, at, plannedStart{true, []Method{TSC}, r.ReferenceDuration / time.Duration(n)})
+	}
+	return starts
+}
+
+// passes is what a start has to do: all sequences in a random order, again and again.
+type passes struct {
+	order   []*sequence
+	next    int
+	stretch time.Duration
+}
+
+func (r *running) passes(d time.Duration) passes {
+	others := slices.DeleteFunc(slices.Clone(r.all), func(s *sequence) bool {
+		return s.name == emptyName || s.name == fastSentinel || s.name == slowSentinel
+	})
+	count := groupOverhead * float64(len(others)+1)
+	n := max(1, int(math.Round(float64(d)/count/float64(usualStretch))))
+	p := passes{stretch: max(leastStretch, time.Duration(float64(d)/count/float64(n)))}
+	for range n {
+		r.random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+		p.order = append(p.order, others...)
+	}
+	if len(others) == 0 { // nothing but sentinels
+		p.order = make([]*sequence, n)
+	}
+	return p
+}

@@ -1,0 +1,181 @@
+package bytecode
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// allStarts goes through the plan, without what an earlier run has done of it.
+func (r *running) allStarts(ctx context.Context) error {
+	defer func() { r.series.ElapsedNs = float64(r.before + time.Since(r.begun)) }()
+	if r.Load > 0 {
+		competitors, err := startNice(ctx, r.Load, r.CPUs)
+		if err != nil {
+			return err
+		}
+		defer competitors.Stop()
+	}
+	if err := r.tryReference(ctx); err != nil {
+		return err
+	}
+	plan := r.plan()
+	done := map[bool]int{}
+	for _, s := range r.series.Starts {
+		if s.Complete {
+			done[s.Alone]++
+		}
+	}
+	plan = slices.DeleteFunc(plan, func(p plannedStart) bool { done[p.alone]--; return done[p.alone] >= 0 })
+	falseRuns := 0
+	for i, p := range plan {
+		before := len(r.series.Starts)
+		err := r.start(ctx, p, func(share float64, doing string) { r.tell(plan, i, share, doing) })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && len(r.series.Starts) == before {
+			if falseRuns++; falseRuns >= mostFalseRuns || before == 0 {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell reports progress.
+func (r *running) tell(plan []plannedStart, i int, share float64, doing string) {
+	var all, done time.Duration
+	for j, p := range plan {
+		all += p.duration
+		if j < i {
+			done += p.duration
+		}
+	}
+	done += time.Duration(share * float64(plan[i].duration))
+	r.Progress(Progress{Done: float64(done) / float64(all), Left: all - done, Doing: doing})
+}
+
+// classes writes the classes for a start's timers, once.
+func (r *running) classes(methods []Method) (string, error) {
+	name := "for"
+	for _, m := range methods {
+		name += "-" + string(m)
+	}
+	folder := filepath.Join(r.folder, name)
+	if _, err := os.Stat(filepath.Join(folder, "chronoscope")); err == nil {
+		return folder, nil
+	}
+	return folder, writeClasses(folder, r.all, timersOf(methods))
+}
+
+// start lets one virtual machine measure, or another where that is lost. The error says
+// that none could.
+func (r *running) start(ctx context.Context, p plannedStart, tell func(float64, string)) error {
+	folder, err := r.classes(p.methods)
+	if err != nil {
+		return err
+	}
+	todo := r.passes(p.duration)
+	for idle := 0; len(todo.order) > todo.next; {
+		before := todo.next
+		s, err := r.onMachine(ctx, p, folder, &todo, tell)
+		if len(s.Stretches) > 0 {
+			r.series.Starts = append(r.series.Starts, s)
+		}
+		var lost *lostMachine
+		if err == nil || !errors.As(err, &lost) {
+			return err
+		}
+		r.mark(lost)
+		if todo.next == before {
+			idle++
+		}
+		if idle >= mostLosses {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark enters the loss of a virtual machine, and drops a sequence that has lost several.
+func (r *running) mark(l *lostMachine) {
+	name := l.asked
+	for _, s := range r.all {
+		if className(s.name) == l.asked {
+			name = s.name
+		}
+	}
+	r.lost[name]++
+	r.series.Failures = append(r.series.Failures, Failure{Sequence: name, Problem: l.problem, Dropped: r.gaveUp(name)})
+}
+
+// gaveUp reports that a sequence has lost so many machines that it is not tried again.
+func (r *running) gaveUp(name string) bool { return r.lost[name] >= mostLosses }
+
+// onMachine goes on with the passes on a new virtual machine, group by group.
+func (r *running) onMachine(ctx context.Context, p plannedStart, folder string, todo *passes, tell func(float64, string)) (Start, error) {
+	s := Start{Methods: p.methods, Alone: p.alone}
+	counting := slices.Contains(p.methods, Counter)
+	vm, err := startMachine(r.Java, arguments(r.Java, r.Mode, folder, r.libraryFor(p), counting), r.CPUs)
+	if err != nil {
+		return s, err
+	}
+	defer vm.stop()
+	w := &worker{running: r, vm: vm, start: &s, warmed: map[string]bool{}}
+	if err := w.begin(ctx); err != nil {
+		return s, err
+	}
+	if counting {
+		placeThreads(vm.command.Process.Pid, r.CPUs)
+	}
+	for todo.next < len(todo.order) {
+		if err := w.group(ctx, todo, tell); err != nil {
+			return s, err
+		}
+	}
+	if err := w.sentinels(ctx, todo.stretch); err != nil {
+		return s, err
+	}
+	s.Complete = true
+	return s, nil
+}
+
+func (r *running) libraryFor(p plannedStart) string {
+	if slices.Contains(p.methods, TSC) {
+		return r.library
+	}
+	return ""
+}
+
+// tryReference lets a virtual machine load the library that reads the time stamp counter,
+// and does without it where that fails, as it does where programs may not be in the folder
+// for temporary files.
+func (r *running) tryReference(ctx context.Context) error {
+	if r.library == "" {
+		return nil
+	}
+	methods := []Method{TSC}
+	folder, err := r.classes(methods)
+	if err != nil {
+		return err
+	}
+	vm, err := startMachine(r.Java, arguments(r.Java, r.Mode, folder, r.library, false), r.CPUs)
+	if err != nil {
+		return err
+	}
+	defer vm.stop()
+	_, err = vm.run(ctx, className(emptyName), rowWidth(timersOf(methods)), 1, startLimit)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(r.joint) == 0 {
+		return err
+	}
+	r.library = ""
+	r.series.Unused[TSC] = err.Error()
+	return nil
+}

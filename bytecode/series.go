@@ -1,0 +1,283 @@
+package bytecode
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Series is what a run has measured, in a form that can be kept as JSON.
+type Series struct {
+	Java   Java `json:"java"`
+	Mode   Mode `json:"mode"`
+	Length int  `json:"length"`
+	// Pairs and Load are as in the options.
+	Pairs bool `json:"pairs"`
+	Load  int  `json:"load"`
+	// Instructions are the mnemonics that were asked for.
+	Instructions []string `json:"instructions"`
+	// TickNs is the tick of System.currentTimeMillis.
+	TickNs float64 `json:"tick_ns"`
+	// TSCHz is the rate of the time stamp counter; 0 where it was not read.
+	TSCHz float64 `json:"tsc_hz"`
+	// ElapsedNs is how long all of it took.
+	ElapsedNs float64           `json:"elapsed_ns"`
+	Unused    map[Method]string `json:"unused,omitempty"`
+	Starts    []Start           `json:"starts"`
+	Failures  []Failure         `json:"failures,omitempty"`
+}
+
+// Start is what one virtual machine has measured.
+type Start struct {
+	// Methods are those whose timers were read, all around the same sequences.
+	Methods []Method `json:"methods"`
+	// Alone tells that it is one of those of the reference alone.
+	Alone bool `json:"alone"`
+	// Complete tells that it did all that it was started for.
+	Complete  bool      `json:"complete"`
+	Stretches []Stretch `json:"stretches"`
+}
+
+// Stretch is a number of trials of one sequence, in a row.
+type Stretch struct {
+	Sequence string `json:"sequence"`
+	// Group counts from 0 within the start. The sequences of a group were timed one soon
+	// after another, among them the empty one and the sentinels.
+	Group int `json:"group"`
+	// All are the sums over all trials, and Kept over those that a fine method makes use
+	// of.
+	All  Sums            `json:"all"`
+	Kept map[Method]Sums `json:"kept,omitempty"`
+	// Blocks is how many there were.
+	Blocks int `json:"blocks"`
+	// Passed is how far the timers went in all from the first to the last block, between
+	// trials as well as within them.
+	Passed Sums `json:"passed"`
+	// CountsAMilli is the counter's rate, by the edges of currentTimeMillis between which
+	// it was the usual one; 0 where it is not known.
+	CountsAMilli float64 `json:"counts_a_milli,omitempty"`
+	// ElapsedNs is how long it took by this program's clock.
+	ElapsedNs float64 `json:"elapsed_ns"`
+}
+
+// Sums are over trials: how many there were, and the differences of each timer in its
+// own unit. Ones is how many trials saw currentTimeMillis advance.
+type Sums struct {
+	Trials int64 `json:"trials"`
+	Millis int64 `json:"millis,omitempty"`
+	Ones   int64 `json:"ones,omitempty"`
+	Nano   int64 `json:"nano,omitempty"`
+	Counts int64 `json:"counts,omitempty"`
+	Cycles int64 `json:"cycles,omitempty"`
+}
+
+// Failure is a virtual machine that was lost while it ran a sequence.
+type Failure struct {
+	Sequence string `json:"sequence"`
+	Problem  string `json:"problem"`
+	// Dropped tells that the sequence was not tried again.
+	Dropped bool `json:"dropped"`
+}
+
+func (s Sums) plus(o Sums) Sums {
+	return Sums{s.Trials + o.Trials, s.Millis + o.Millis, s.Ones + o.Ones, s.Nano + o.Nano, s.Counts + o.Counts, s.Cycles + o.Cycles}
+}
+
+// fine are the methods whose timers tell something of a single block.
+var fine = []Method{TSC, Counter, Nano}
+
+// of is the sum of a method's timer, in its own unit.
+func (s Sums) of(m Method) float64 {
+	switch m {
+	case TSC:
+		return float64(s.Cycles)
+	case Counter:
+		return float64(s.Counts)
+	case Nano:
+		return float64(s.Nano)
+	case Bernoulli:
+		return float64(s.Ones)
+	}
+	return float64(s.Millis)
+}
+
+// perTrial is the mean of a method's timer over the trials.
+func (s Sums) perTrial(m Method) float64 { return s.of(m) / float64(s.Trials) }
+
+// block is a row as the virtual machine fills it.
+type block struct {
+	Sums
+	// last are the last readings of the timers.
+	last Sums
+}
+
+// readBlocks takes an answer apart.
+func readBlocks(answer []int64, methods []Method, trials int) ([]block, error) {
+	width := rowWidth(timersOf(methods))
+	if width == 0 || len(answer)%width != 0 {
+		return nil, fmt.Errorf("%d numbers are no rows of %d", len(answer), width)
+	}
+	uses := func(m Method) bool { return slices.Contains(methods, m) }
+	var blocks []block
+	for row := range slices.Chunk(answer, width) {
+		b := block{Sums: Sums{Trials: int64(trials)}}
+		next := func() int64 { v := row[0]; row = row[1:]; return v }
+		if uses(Bernoulli) || uses(Discrete) {
+			b.Millis, b.last.Millis, b.Ones = next(), next(), next()
+		}
+		if uses(Nano) {
+			b.Nano, b.last.Nano = next(), next()
+		}
+		if uses(Counter) {
+			b.Counts, b.last.Counts = next(), next()
+		}
+		if uses(TSC) {
+			b.Cycles, b.last.Cycles = next(), next()
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
+}
+
+var errBackward = errors.New("a timer went backwards")
+
+// newStretch sums the blocks up; the first of them is only there to warm up.
+func newStretch(sequence string, group int, blocks []block, methods []Method) (Stretch, error) {
+	s := Stretch{Sequence: sequence, Group: group, Blocks: len(blocks) - 1, Kept: map[Method]Sums{}}
+	if s.Blocks < 1 {
+		return s, errors.New("there are no blocks but the first, which does not count")
+	}
+	for i, b := range blocks[1:] {
+		passed := b.last.minus(blocks[i].last)
+		if b.Sums.negative() || passed.minus(b.Sums).withoutCounts().negative() {
+			return s, errBackward
+		}
+		s.All = s.All.plus(b.Sums)
+		s.Passed = s.Passed.plus(passed)
+	}
+	for _, m := range fine {
+		if !slices.Contains(methods, m) {
+			continue
+		}
+		if m == Counter {
+			s.Kept[m], s.CountsAMilli = steady(blocks)
+		} else {
+			s.Kept[m] = keep(blocks, m)
+		}
+	}
+	return s, nil
+}
+
+func (s Sums) minus(o Sums) Sums {
+	return Sums{s.Trials - o.Trials, s.Millis - o.Millis, s.Ones - o.Ones, s.Nano - o.Nano, s.Counts - o.Counts, s.Cycles - o.Cycles}
+}
+
+// withoutCounts leaves out what can't be compared: trials and ones are not passed by.
+func (s Sums) withoutCounts() Sums { s.Trials, s.Ones = 0, 0; return s }
+
+func (s Sums) negative() bool { return min(s.Millis, s.Nano, s.Counts, s.Cycles) < 0 }
+
+// A block is kept where the share of time that its trials were timed for is usual: what
+// they took is no farther from that share of what passed than so many times the usual
+// distance, or than a share of it. In others something came between.
+const (
+	usualDistances = 6
+	closeShare     = 0.003
+)
+
+// keep sums those of the blocks up that a timer of steady rate saw nothing strange in.
+func keep(blocks []block, m Method) Sums {
+	var within, passed, shares []float64
+	for i, b := range blocks[1:] {
+		within = append(within, b.of(m))
+		passed = append(passed, b.last.of(m)-blocks[i].last.of(m))
+		if passed[i] > 0 {
+			shares = append(shares, within[i]/passed[i])
+		}
+	}
+	share := stats.Median(shares)
+	var off []float64
+	for i := range within {
+		off = append(off, within[i]-share*passed[i])
+	}
+	middle := stats.Median(off)
+	reach := math.Max(usualDistances*stats.MAD(off), closeShare*stats.Median(within))
+	var kept Sums
+	for i, b := range blocks[1:] {
+		if math.Abs(off[i]-middle) <= reach {
+			kept = kept.plus(b.Sums)
+		}
+	}
+	return kept
+}
+
+// What passes from one edge of currentTimeMillis to the next counts where the counter's
+// rate is no farther than this share from the upper quartile of the stretch: something may
+// slow it down, and nothing can hasten it. An edge is known to half a block, a few
+// hundredths of the distance. Neither does it count where a block took so many times as
+// long as usual: the measuring thread was away. As much of the stretch as leastSteady has
+// to be left.
+const (
+	usualRate   = 0.15
+	longAway    = 3
+	leastSteady = 0.3
+)
+
+// steady sums up what the blocks show while both threads ran as usual, and the rate that
+// the counter had then, in counts a millisecond. A thread that lost its CPU for a while, or
+// that runs at another pace, shows between two edges. Of what is left no single block is
+// left out: short interrupts of either thread are in the rate as they are in the trials, and
+// a choice by one would put the other off.
+func steady(blocks []block) (kept Sums, rate float64) {
+	edges := edges(blocks)
+	if len(edges) < 2 {
+		return Sums{}, 0
+	}
+	var rates, passed []float64
+	for k, e := range edges[1:] {
+		rates = append(rates, (e.counts-edges[k].counts)/float64(e.millis-edges[k].millis))
+	}
+	for i := range blocks[1:] {
+		passed = append(passed, float64(blocks[i+1].last.Counts-blocks[i].last.Counts))
+	}
+	usual := stats.Quantile(slices.Sorted(slices.Values(rates)), 0.75)
+	away := longAway * stats.Median(passed)
+	var counts, millis float64
+	for k, e := range edges[1:] {
+		from := edges[k]
+		if math.Abs(rates[k]-usual) > usualRate*usual || slices.Max(passed[from.block-1:e.block]) > away {
+			continue
+		}
+		counts += e.counts - from.counts
+		millis += float64(e.millis - from.millis)
+		for _, b := range blocks[from.block+1 : e.block+1] {
+			kept = kept.plus(b.Sums)
+		}
+	}
+	if counts == 0 || millis < leastSteady*float64(edges[len(edges)-1].millis-edges[0].millis) {
+		return Sums{}, 0
+	}
+	return kept, counts / millis
+}
+
+// edge is where currentTimeMillis went on to a reading: the block within which it did,
+// and the count in the middle of that.
+type edge struct {
+	block  int
+	millis int64
+	counts float64
+}
+
+func edges(blocks []block) []edge {
+	var found []edge
+	for i := 1; i < len(blocks); i++ {
+		before, now := blocks[i-1].last, blocks[i].last
+		if now.Millis > before.Millis {
+			found = append(found, edge{i, now.Millis, float64(before.Counts)/2 + float64(now.Counts)/2})
+		}
+	}
+	return found
+}

@@ -1,0 +1,83 @@
+package bytecode
+
+import (
+	"slices"
+
+	"chronoscope/internal/classfile"
+)
+
+// timer is one that is read before and after a sequence.
+type timer struct {
+	read func(*classfile.Code)
+	// apart is how many instructions stand between its first reading and what follows.
+	apart int
+	// ones tells that trials are counted in which it advanced.
+	ones bool
+}
+
+// columns are how many numbers of a row it fills: the sum of its differences, its last
+// reading, and where they are counted the ones.
+func (t timer) columns() int {
+	if t.ones {
+		return 3
+	}
+	return 2
+}
+
+// spinNops keep the two readings of the counter some 200 ns apart, whatever stands
+// between them. A reading takes the count from the cache of another core; one that
+// follows too closely would find it in its own, and take less. None stand before the
+// second reading: after a sequence they take longer than after none.
+const spinNops = 300
+
+var (
+	milliTimer   = timer{read: callsSystem("currentTimeMillis"), ones: true}
+	nanoTimer    = timer{read: callsSystem("nanoTime")}
+	counterTimer = timer{read: readsCount, apart: spinNops}
+	tscTimer     = timer{read: func(c *classfile.Code) {
+		c.Refer(classfile.Invokestatic, classfile.Member{Class: cycleClass, Name: cycleMethod, Descriptor: "()J"})
+	}}
+)
+
+func callsSystem(name string) func(*classfile.Code) {
+	return func(c *classfile.Code) {
+		c.Refer(classfile.Invokestatic, classfile.Member{Class: "java/lang/System", Name: name, Descriptor: "()J"})
+	}
+}
+
+// readsCount reads the counter. The volatile store before it keeps the processor from
+// reading ahead of what comes first: it has to be done before any later reading.
+func readsCount(c *classfile.Code) {
+	c.Do(classfile.Iconst0)
+	c.Refer(classfile.Putstatic, barrierField)
+	c.Refer(classfile.Getstatic, countField)
+}
+
+// timersOf are those that the methods need, the outermost first: the costlier it is to
+// read one, the further out it stands.
+func timersOf(methods []Method) []timer {
+	var timers []timer
+	uses := func(m Method) bool { return slices.Contains(methods, m) }
+	if uses(Bernoulli) || uses(Discrete) {
+		timers = append(timers, milliTimer)
+	}
+	if uses(Nano) {
+		timers = append(timers, nanoTimer)
+	}
+	if uses(Counter) {
+		timers = append(timers, counterTimer)
+	}
+	if uses(TSC) {
+		timers = append(timers, tscTimer)
+	}
+	return timers
+}
+
+// rowWidth is how many numbers a row has.
+func rowWidth(timers []timer) int {
+	n := 0
+	for _, t := range timers {
+		n += t.columns()
+	}
+	return n
+}

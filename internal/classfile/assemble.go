@@ -1,0 +1,71 @@
+package classfile
+
+// Code is a method's code that is being put together.
+type Code []Instruction
+
+// Do adds instructions that nothing follows, or whose operands need no more than a
+// number: a local variable or an immediate value.
+func (c *Code) Do(op Op, arg ...int) {
+	in := Instruction{Op: op}
+	if len(arg) > 0 {
+		in.Arg = arg[0]
+	}
+	*c = append(*c, in)
+}
+
+// Refer adds an instruction that refers to a Member, a ClassRef or a constant.
+func (c *Code) Refer(op Op, ref any) { *c = append(*c, Instruction{Op: op, Ref: ref}) }
+
+// Here is the index of the instruction that comes next.
+func (c *Code) Here() int { return len(*c) }
+
+// Jump adds a branch whose target is to be set by Land, and returns its place.
+func (c *Code) Jump(op Op) (at int) {
+	c.Do(op)
+	return c.Here() - 1
+}
+
+// Land makes the instruction that comes next the target of the branch at a place.
+func (c *Code) Land(at int) { (*c)[at].Arg = c.Here() }
+
+// Int adds the shortest instruction that pushes an int.
+func (c *Code) Int(v int32) {
+	switch {
+	case v >= -1 && v <= 5:
+		c.Do(Iconst0 + Op(v))
+	case int32(int8(v)) == v:
+		c.Do(Bipush, int(v))
+	case int32(int16(v)) == v:
+		c.Do(Sipush, int(v))
+	default:
+		c.Refer(LdcW, v)
+	}
+}
+
+// Long adds the shortest instruction that pushes a long.
+func (c *Code) Long(v int64) {
+	if v == 0 || v == 1 {
+		c.Do(Lconst0 + Op(v))
+		return
+	}
+	c.Refer(Ldc2W, v)
+}
+
+// Float adds the shortest instruction that pushes a float.
+func (c *Code) Float(v float32) {
+	switch v {
+	case 1, 2: // 0 has a sign, which the instruction leaves out
+		c.Do(Fconst0 + Op(v))
+	default:
+		c.Refer(LdcW, v)
+	}
+}
+
+// Double adds the shortest instruction that pushes a double.
+func (c *Code) Double(v float64) {
+	if v == 1 {
+		c.Do(Dconst1)
+		return
+	}
+	c.Refer(Ldc2W, v)
+}

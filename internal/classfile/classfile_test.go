@@ -1,0 +1,324 @@
+package classfile
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// small is a class that was put together by hand from the JVM specification, chapter 4:
+// a static method that returns the sum of its two parameters.
+const small = "cafebabe 0000 0031" + // version 49.0
+	"0008" + // constants up to 7
+	"01 0001 41" + // 1: A
+	"07 0001" + // 2: class A
+	"01 0010 6a6176612f6c616e672f4f626a656374" + // 3: java/lang/Object
+	"07 0003" + // 4: class java/lang/Object
+	"01 0003 737568" + // 5: a name
+	"01 0005 284949 2949" + // 6: (II)I
+	"01 0004 436f6465" + // 7: Code
+	"0021 0002 0004 0000 0000" + // public, super; this, super; no interfaces, no fields
+	"0001 0009 0005 0006 0001" + // one method, public static, one attribute
+	"0007 00000010 0002 0002 00000004 1a 1b 60 ac 0000 0000" + // stack 2, locals 2
+	"0000"
+
+func smallClass() *Class {
+	return &Class{
+		Access: Public | Super, Name: "A", Super: "java/lang/Object",
+		Methods: []Method{{
+			Access: Public | Static, Name: "suh", Descriptor: "(II)I",
+			Code: []Instruction{{Op: Iload0}, {Op: Iload1}, {Op: Iadd}, {Op: Ireturn}},
+		}},
+	}
+}
+
+func unhex(t testing.TB, text string) []byte {
+	t.Helper()
+	data, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestByHand(t *testing.T) {
+	want := unhex(t, small)
+	got, err := smallClass().Encode()
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("written %x, %v\nby hand %x", got, err, want)
+	}
+	c, err := Parse(want)
+	if diff := cmp.Diff(smallClass(), c); err != nil || diff != "" {
+		t.Errorf("read: %v %s", err, diff)
+	}
+}
+
+// Opcodes at the ends of the specification's table (section 7).
+func TestOpcodes(t *testing.T) {
+	for mnemonic, code := range map[string]Op{
+		"nop": 0, "lconst_0": 9, "ldc2_w": 20, "aload": 25, "aload_3": 45, "saload": 53, "astore_3": 78, "sastore": 86,
+		"swap": 95, "iadd": 96, "lxor": 131, "iinc": 132, "i2s": 147, "lcmp": 148, "ifeq": 153, "if_acmpne": 166,
+		"goto": 167, "return": 177, "invokeinterface": 185, "new": 187, "monitorexit": 195, "ifnonnull": 199, "goto_w": 200,
+	} {
+		if op, ok := OpOf(mnemonic); !ok || op != code || op.String() != mnemonic {
+			t.Errorf("%s is %d, %v, want %d", mnemonic, op, op, code)
+		}
+	}
+	if len(shapes) != 202 {
+		t.Errorf("%d opcodes", len(shapes))
+	}
+	if _, ok := OpOf("iad"); ok {
+		t.Error("iad is an opcode")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	long := make([]Instruction, 70_000)
+	far := append([]Instruction{{Op: Goto, Arg: 40_001}}, make([]Instruction, 40_000)...)
+	far = append(far, Instruction{Op: Return})
+	for name, c := range map[string]struct {
+		code []Instruction
+		want string
+	}{
+		"falls off the end":    {[]Instruction{{Op: Nop}}, "goes on at instruction 1 of 1"},
+		"takes from nothing":   {[]Instruction{{Op: Pop}, {Op: Return}}, "takes 1 slots, and the stack has 0"},
+		"two depths":           {[]Instruction{{Op: Iconst0}, {Op: Ifeq, Arg: 3}, {Op: Iconst0}, {Op: Return}}, "reached with a stack of"},
+		"jumps out":            {[]Instruction{{Op: Goto, Arg: 7}}, "goes on at instruction 7"},
+		"a byte too large":     {[]Instruction{{Op: Bipush, Arg: 128}, {Op: Return}}, "128 is not from -128 to 127"},
+		"a far variable":       {[]Instruction{{Op: Iinc, Arg: 256}, {Op: Return}}, "256 is not from 0 to 255"},
+		"a long by ldc":        {[]Instruction{{Op: Ldc, Ref: int64(7)}, {Op: Return}}, "can't refer to a int64"},
+		"an int by ldc2_w":     {[]Instruction{{Op: Ldc2W, Ref: int32(7)}, {Op: Return}}, "can't refer to a int32"},
+		"a call of nothing":    {[]Instruction{{Op: Invokestatic}, {Op: Return}}, "needs a Member"},
+		"a bad descriptor":     {[]Instruction{{Op: Invokestatic, Ref: Member{"A", "b", "(Q)V"}}, {Op: Return}}, "is none"},
+		"a switch":             {[]Instruction{{Op: Iconst0}, {Op: Tableswitch}}, "not supported"},
+		"an undefined opcode":  {[]Instruction{{Op: 250}}, "not supported"},
+		"too much code":        {append(long, Instruction{Op: Return}), "65535 are possible"},
+		"a branch too far":     {far, "is not from -32768 to 32767"},
+		"no code in a method":  {nil, "have no code, and all others have"},
+		"code that is nothing": {[]Instruction{}, "goes on at instruction 0 of 0"},
+	} {
+		class := smallClass()
+		class.Methods[0].Code = c.code
+		if _, err := class.Encode(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for _, name := range []string{"", "a.b", "a\x00", "\xff", "😀"} {
+		class := smallClass()
+		class.Name = name
+		if _, err := class.Encode(); err == nil {
+			t.Errorf("a class may be called %q", name)
+		}
+	}
+}
+
+// Each byte of the file that is changed or missing gives an error or another class, and
+// never what the whole file gives.
+func TestDamage(t *testing.T) {
+	whole := unhex(t, small)
+	for i := range whole {
+		if _, err := Parse(whole[:i]); err == nil {
+			t.Errorf("the first %d bytes are a class", i)
+		}
+		for _, bit := range []byte{1, 0x80} {
+			damaged := bytes.Clone(whole)
+			damaged[i] ^= bit
+			if c, err := Parse(damaged); err == nil && cmp.Equal(c, smallClass()) && !harmless(i) {
+				t.Errorf("byte %d may be %#x", i, damaged[i])
+			}
+		}
+	}
+	if _, err := Parse(append(whole, 0)); err == nil {
+		t.Error("a byte may follow")
+	}
+}
+
+// harmless are bytes that declare how large the stack and the variables may be: more is
+// no error.
+func harmless(i int) bool {
+	at := strings.Index(strings.ReplaceAll(small, " ", ""), "00020002000000041a") / 2
+	return i >= at && i < at+4
+}
+
+// generated draws a class whose code keeps a valid stack, and how deep that gets.
+func generated(t *rapid.T) (*Class, Limits) {
+	var code Code
+	depth, most, locals := 0, 0, 3
+	depths := []int{}
+	add := func(in Instruction, takes, leaves int) {
+		depths = append(depths, depth)
+		code = append(code, in)
+		depth += leaves - takes
+		most = max(most, depth)
+	}
+	variable := func(v, slots int) int { locals = max(locals, v+slots); return v }
+	for range rapid.IntRange(0, 60).Draw(t, "length") {
+		v := rapid.IntRange(0, 255).Draw(t, "variable")
+		switch rapid.IntRange(0, 12).Draw(t, "kind") {
+		case 0:
+			add(Instruction{Op: Bipush, Arg: rapid.IntRange(-128, 127).Draw(t, "byte")}, 0, 1)
+		case 1:
+			add(Instruction{Op: LdcW, Ref: rapid.OneOf(
+				rapid.Map(rapid.Int32(), func(v int32) any { return v }),
+				rapid.Map(rapid.Float32(), func(v float32) any { return v }),
+				rapid.Map(rapid.StringMatching(`[a-zäж ]{0,5}`), func(v string) any { return v }),
+				rapid.Just(any(ClassRef("[[J"))),
+			).Draw(t, "constant")}, 0, 1)
+		case 2:
+			add(Instruction{Op: Ldc2W, Ref: rapid.Int64().Draw(t, "long")}, 0, 2)
+		case 3:
+			add(Instruction{Op: Lload, Arg: variable(v, 2)}, 0, 2)
+		case 4:
+			add(Instruction{Op: Iinc, Arg: variable(v, 1), Increment: rapid.IntRange(-128, 127).Draw(t, "increment")}, 0, 0)
+		case 5:
+			add(Instruction{Op: Getstatic, Ref: Member{"a/B", "c", "D"}}, 0, 2)
+		case 6:
+			add(Instruction{Op: Invokestatic, Ref: Member{"a/B", "d", "()[[Ljava/lang/String;"}}, 0, 1)
+		case 7:
+			if depth >= 2 {
+				add(Instruction{Op: Invokeinterface, Ref: Member{"a/C", "e", "(F)J"}}, 2, 2)
+			}
+		case 8:
+			if depth >= 4 {
+				add(Instruction{Op: Dup2X2}, 4, 6)
+			}
+		case 9:
+			if depth >= 1 {
+				add(Instruction{Op: Newarray, Arg: rapid.IntRange(4, 11).Draw(t, "type")}, 1, 1)
+			}
+		case 10:
+			if depth >= 1 {
+				add(Instruction{Op: Astore0 + 3}, 1, 0)
+				locals = max(locals, 4)
+			}
+		case 11: // back to where the stack was as deep
+			if at := rapid.IntRange(0, max(0, len(code)-1)).Draw(t, "target"); depth >= 1 && len(code) > 0 && depths[at] == depth-1 {
+				add(Instruction{Op: Ifnull, Arg: at}, 1, 0)
+			}
+		case 12:
+			if depth >= 1 { // forward, to what comes next
+				add(Instruction{Op: Ifeq, Arg: len(code) + 1}, 1, 0)
+			}
+		}
+	}
+	add(Instruction{Op: Return}, 0, 0)
+	return &Class{
+		Access: Public, Name: "a/Ä", Super: "b/C", Interfaces: []string{"java/lang/Runnable"},
+		Fields: []Field{{Static | Volatile, "x", "[J"}},
+		Methods: []Method{
+			{Public | Static, "run", "(IJ)V", code},
+			{Public | Native, "read", "()J", nil},
+		},
+	}, Limits{most, locals}
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		class, want := generated(t)
+		if got, err := class.Methods[0].Limits(); err != nil || got != want {
+			t.Fatalf("limits %+v, %v, want %+v", got, err, want)
+		}
+		data, err := class.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(class, back); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestAssembler(t *testing.T) {
+	var c Code
+	for _, v := range []int32{-2, -1, 5, 6, 127, 128, 32767, 32768} {
+		c.Int(v)
+	}
+	c.Long(1)
+	c.Long(2)
+	c.Float(2)
+	c.Float(3)
+	c.Float(float32(math.Copysign(0, -1)))
+	c.Double(1)
+	c.Double(2)
+	at := c.Jump(Goto)
+	c.Do(Nop)
+	c.Land(at)
+	c.Do(Return)
+	var got strings.Builder
+	for _, in := range c {
+		fmt.Fprintf(&got, "%v %d %v; ", in.Op, in.Arg, in.Ref)
+	}
+	want := "bipush -2 <nil>; iconst_m1 0 <nil>; iconst_5 0 <nil>; bipush 6 <nil>; bipush 127 <nil>; sipush 128 <nil>; sipush 32767 <nil>; ldc_w 0 32768; " +
+		"lconst_1 0 <nil>; ldc2_w 0 2; fconst_2 0 <nil>; ldc_w 0 3; ldc_w 0 -0; dconst_1 0 <nil>; ldc2_w 0 2; goto 17 <nil>; nop 0 <nil>; return 0 <nil>; "
+	if got.String() != want {
+		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+}
+
+// What can be read can be written, and is then read as the same, but where the index of
+// a constant no longer fits into a byte.
+func FuzzParse(f *testing.F) {
+	f.Add(unhex(f, small))
+	for i := range 20 {
+		class := rapid.Custom(func(t *rapid.T) *Class { c, _ := generated(t); return c }).Example(i)
+		data, err := class.Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		class, err := Parse(data)
+		if err != nil {
+			return
+		}
+		again, err := class.Encode()
+		if err != nil {
+			if strings.Contains(err.Error(), "ldc: ") {
+				return
+			}
+			t.Fatalf("read, and can't be written: %v", err)
+		}
+		back, err := Parse(again)
+		if err != nil {
+			t.Fatalf("written, and can't be read: %v", err)
+		}
+		twice, err := back.Encode()
+		if err != nil || !bytes.Equal(again, twice) {
+			t.Fatalf("written twice, it differs: %v", err)
+		}
+	})
+}
+
+// What follows the index of an interface's method says how many slots its arguments have,
+// and then nothing (JVM specification, section 6.5, invokeinterface).
+func TestInterfaceCall(t *testing.T) {
+	class := smallClass()
+	class.Methods[0].Descriptor = "(Ljava/lang/Runnable;)V"
+	class.Methods[0].Code = []Instruction{{Op: Aload0}, {Op: Invokeinterface, Ref: Member{"java/lang/Runnable", "run", "()V"}}, {Op: Return}}
+	data, err := class.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(data, []byte{byte(Aload0), byte(Invokeinterface)})
+	if call := data[at+1 : at+7]; call[3] != 1 || call[4] != 0 || call[5] != byte(Return) {
+		t.Fatalf("the call is %x", call)
+	}
+	for _, i := range []int{4, 5} {
+		damaged := bytes.Clone(data)
+		damaged[at+i]++
+		if _, err := Parse(damaged); err == nil {
+			t.Errorf("byte %d of the call may be anything", i-1)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package classfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// mostDimensions is how many an array may have.
+const mostDimensions = 255
+
+// slots is how many slots of the operand stack a value of the type has that a descriptor
+// begins with, and what follows that type.
+func slots(descriptor string) (n int, rest string, err error) {
+	bad := fmt.Errorf("the descriptor %q is none", descriptor)
+	rest = strings.TrimLeft(descriptor, "[")
+	dimensions := len(descriptor) - len(rest)
+	if rest == "" || dimensions > mostDimensions {
+		return 0, "", bad
+	}
+	n = 1
+	switch rest[0] {
+	case 'B', 'C', 'F', 'I', 'S', 'Z':
+		rest = rest[1:]
+	case 'J', 'D':
+		n, rest = 2, rest[1:]
+	case 'L':
+		end := strings.IndexByte(rest, ';')
+		if end < 2 || checkName(rest[1:end]) != nil {
+			return 0, "", bad
+		}
+		rest = rest[end+1:]
+	default:
+		return 0, "", bad
+	}
+	if dimensions > 0 {
+		n = 1
+	}
+	return n, rest, nil
+}
+
+// fieldSlots is how many slots a field has.
+func fieldSlots(descriptor string) (int, error) {
+	n, rest, err := slots(descriptor)
+	if err == nil && rest != "" {
+		err = fmt.Errorf("the descriptor %q ends with %q, which is none of it", descriptor, rest)
+	}
+	return n, err
+}
+
+// methodSlots is how many slots a method's parameters and its result have.
+func methodSlots(descriptor string) (parameters, result int, err error) {
+	rest, ok := strings.CutPrefix(descriptor, "(")
+	if !ok {
+		return 0, 0, fmt.Errorf("the method descriptor %q doesn't begin with parameters", descriptor)
+	}
+	for !strings.HasPrefix(rest, ")") {
+		var n int
+		if n, rest, err = slots(rest); err != nil {
+			return 0, 0, fmt.Errorf("the method descriptor %q: %w", descriptor, err)
+		}
+		parameters += n
+	}
+	if parameters > 255 {
+		return 0, 0, fmt.Errorf("the method descriptor %q has more than 255 slots of parameters", descriptor)
+	}
+	if rest == ")V" {
+		return parameters, 0, nil
+	}
+	result, err = fieldSlots(rest[1:])
+	return parameters, result, err
+}
+
+// checkName refuses what is no name of a class, with slashes.
+func checkName(name string) error {
+	if err := checkText(name); err != nil {
+		return err
+	}
+	if name == "" || strings.ContainsAny(name, ".;[") {
+		return fmt.Errorf("%q is no internal name of a class", name)
+	}
+	return nil
+}
+
+// checkMember refuses what is no name of a field or method.
+func checkMember(name string) error {
+	if err := checkText(name); err != nil {
+		return err
+	}
+	if name == "" || strings.ContainsAny(name, ".;[/") {
+		return fmt.Errorf("%q is no name of a field or method", name)
+	}
+	return nil
+}
