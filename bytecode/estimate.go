@@ -55,8 +55,8 @@ func (s *Series) unitNs(m Method, x *Stretch) float64 {
 	switch {
 	case m == TSC && s.TSCHz > 0:
 		return 1e9 / s.TSCHz
-	case m == Counter && x.CountsAMilli > 0:
-		return millisecondNs / x.CountsAMilli
+	case m == Counter && x.rate > 0:
+		return millisecondNs / x.rate
 	case m == Nano:
 		return 1
 	}
@@ -94,6 +94,7 @@ type evaluation struct {
 
 func newEvaluation(s *Series) *evaluation {
 	e := &evaluation{Series: s}
+	s.correctRates()
 	slow := s.slowGroups()
 	for i := range s.Starts {
 		start := &s.Starts[i]
@@ -172,7 +173,7 @@ func (e *evaluation) overheadBeside(start int, x *Stretch, from source) float64 
 	for distance := range nearGroups + 1 {
 		for _, group := range []int{x.Group - distance, x.Group + distance} {
 			empty := e.empty[start][group]
-			if empty == nil || from.counts && math.Abs(empty.CountsAMilli-x.CountsAMilli) > similarRate*x.CountsAMilli {
+			if empty == nil || from.counts && math.Abs(empty.rate-x.rate) > similarRate*x.rate {
 				continue
 			}
 			if ns := from.perTrial(e.Series, empty); !math.IsNaN(ns) {

@@ -225,6 +225,7 @@ func TestSlowGroups(t *testing.T) {
 			x.Kept[Counter] = kept
 		}
 	}
+	s.correctRates()
 	slow := s.slowGroups()
 	if len(slow[0]) != 0 || !slow[1][5] || !slow[1][4] || len(slow[1]) != 2 {
 		t.Errorf("slow are %v", slow)
@@ -360,5 +361,35 @@ func TestOverheadBeside(t *testing.T) {
 	}
 	if ns := e.overheadBeside(0, far, e.sourceOf(TSC)); !math.IsNaN(ns) {
 		t.Errorf("far from any empty sequence the overhead is %v", ns)
+	}
+}
+
+// What a reading costs the counter comes off: counts of a trial are a rate times what the
+// trial takes, less a constant.
+func TestLostCounts(t *testing.T) {
+	const rate, lost = 2e5, 30.0
+	start := Start{Methods: []Method{Counter}}
+	add := func(name string, group int, trialMs float64) {
+		counts := rate*trialMs - lost
+		start.Stretches = append(start.Stretches, Stretch{
+			Sequence: name, Group: group, CountsAMilli: counts / trialMs, SteadyMillis: 1000 * trialMs,
+			Kept: map[Method]Sums{Counter: {Trials: 1000, Counts: 1000}},
+		})
+	}
+	for g := range fewestGroups {
+		add(emptyName, g, 0.0006)
+		add(slowSentinel, g, 0.005)
+		add("iadd", g, 0.0021)
+	}
+	s := &Series{Starts: []Start{start}}
+	s.correctRates()
+	for _, x := range s.Starts[0].Stretches {
+		if math.Abs(x.rate-rate) > 1e-6*rate {
+			t.Errorf("%s: the rate is %v", x.Sequence, x.rate)
+		}
+	}
+	s.Starts[0].Stretches = s.Starts[0].Stretches[:3]
+	if s.correctRates(); s.Starts[0].Stretches[0].rate != s.Starts[0].Stretches[0].CountsAMilli {
+		t.Error("one group tells what a reading costs")
 	}
 }

@@ -59,6 +59,11 @@ type Stretch struct {
 	// CountsAMilli is the counter's rate, by the edges of currentTimeMillis between which
 	// it was the usual one; 0 where it is not known.
 	CountsAMilli float64 `json:"counts_a_milli,omitempty"`
+	// SteadyMillis are the milliseconds that this rate is of.
+	SteadyMillis float64 `json:"steady_millis,omitempty"`
+
+	// rate is what CountsAMilli would be if the counter were not read; see correctRates.
+	rate float64
 	// ElapsedNs is how long it took by this program's clock.
 	ElapsedNs float64 `json:"elapsed_ns"`
 }
@@ -163,7 +168,7 @@ func newStretch(sequence string, group int, blocks []block, methods []Method) (S
 			continue
 		}
 		if m == Counter {
-			s.Kept[m], s.CountsAMilli = steady(blocks)
+			s.Kept[m], s.CountsAMilli, s.SteadyMillis = steady(blocks)
 		} else {
 			s.Kept[m] = keep(blocks, m)
 		}
@@ -226,15 +231,15 @@ const (
 	leastSteady = 0.3
 )
 
-// steady sums up what the blocks show while both threads ran as usual, and the rate that
-// the counter had then, in counts a millisecond. A thread that lost its CPU for a while, or
+// steady sums up what the blocks show while both threads ran as usual, the rate that the
+// counter had then, in counts a millisecond, and how many milliseconds that were. A thread that lost its CPU for a while, or
 // that runs at another pace, shows between two edges. Of what is left no single block is
 // left out: short interrupts of either thread are in the rate as they are in the trials, and
 // a choice by one would put the other off.
-func steady(blocks []block) (kept Sums, rate float64) {
+func steady(blocks []block) (kept Sums, rate, millis float64) {
 	edges := edges(blocks)
 	if len(edges) < 2 {
-		return Sums{}, 0
+		return Sums{}, 0, 0
 	}
 	var rates, passed []float64
 	for k, e := range edges[1:] {
@@ -245,7 +250,7 @@ func steady(blocks []block) (kept Sums, rate float64) {
 	}
 	usual := stats.Quantile(slices.Sorted(slices.Values(rates)), 0.75)
 	away := longAway * stats.Median(passed)
-	var counts, millis float64
+	var counts float64
 	for k, e := range edges[1:] {
 		from := edges[k]
 		if math.Abs(rates[k]-usual) > usualRate*usual || slices.Max(passed[from.block-1:e.block]) > away {
@@ -258,9 +263,9 @@ func steady(blocks []block) (kept Sums, rate float64) {
 		}
 	}
 	if counts == 0 || millis < leastSteady*float64(edges[len(edges)-1].millis-edges[0].millis) {
-		return Sums{}, 0
+		return Sums{}, 0, 0
 	}
-	return kept, counts / millis
+	return kept, counts / millis, millis
 }
 
 // edge is where currentTimeMillis went on to a reading: the block within which it did,
