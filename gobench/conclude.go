@@ -39,7 +39,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	}
 	if len(s.Repetitions) == 0 {
 		if s.Failure == nil {
-			r.Lower(stats.Unusable, "it was not measured: its first runs took all its time, or something ended the measurement: allow more with --max-time")
+			r.Lower(stats.Unusable, "it was not measured: the measurement ended before its first repetition")
 		}
 		return r
 	}

@@ -177,6 +177,17 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// Where the search for the iterations takes all the time, one repetition is made.
+func TestOneRepetitionInAnyCase(t *testing.T) {
+	s, noise := newShared(1, 1, 2e9)
+	plan := DefaultPlan
+	plan.MaxTime = time.Millisecond
+	r := measureOne(s, noise, plan)
+	if len(r.Repetitions) != 1 || r.Verdict == stats.Trusted || !r.Estimate.Covers(2e9) {
+		t.Errorf("%d repetitions, %+v", len(r.Repetitions), r)
+	}
+}
+
 // A benchmark whose single operation takes long is given up at twice the time.
 func TestTooSlow(t *testing.T) {
 	s, noise := newShared(1, 1, 2e9)

@@ -125,12 +125,13 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 
 // enough reports whether the series may end. It is looked at ever more rarely, since
 // an interval that may end the measurement whenever it happens to be narrow covers
-// less often than it says.
+// less often than it says. One repetition is made in any case: bounds from it are more than
+// nothing, and the search for the iterations may have taken all the time.
 func (m *measurement) enough(s *Series) bool {
 	n := len(s.Repetitions)
 	switch {
 	case n < m.plan.LeastRepetitions:
-		return s.spent > 2*m.plan.MaxTime
+		return n > 0 && s.spent > 2*m.plan.MaxTime
 	case n >= m.plan.MostRepetitions || s.spent > m.plan.MaxTime:
 		return true
 	case !worthALook(n, m.plan.LeastRepetitions):

@@ -13,7 +13,7 @@ type Plan struct {
 	// a share of its value.
 	Precision float64
 	// MaxTime is how long the processes of a benchmark may take in all, by the clock. The
-	// fewest repetitions may take as long again.
+	// fewest repetitions may take as long again, and the first is made in any case.
 	MaxTime time.Duration
 	// Repetitions are made at least, and at most.
 	LeastRepetitions, MostRepetitions int
