@@ -53,7 +53,7 @@ func changeOf(a, b *figure, samples int) *record.ComparisonChange {
 	}
 	c.Outcome = outcome(a, b, c.Ratio)
 	if a.standIn != "" {
-		c.Reasons = append(c.Reasons, "of wall times, which one of them has alone: what waited for a CPU is in them")
+		c.Reasons = append(c.Reasons, "of wall times, since others are not known of all: what waited for a CPU is in them")
 	}
 	return c
 }
@@ -140,7 +140,7 @@ func outcome(a, b *figure, r stats.Estimate) string {
 
 // direction says what more (1) or less (-1) of a quantity means.
 func direction(f *figure, sign int) string {
-	isTime := f.quantity == quantityTime || f.quantity == quantityWall || f.quantity == "CPU time"
+	isTime := f.quantity == quantityTime || f.quantity == quantityWall || f.quantity == quantityCPU
 	switch {
 	case f.better == neither:
 		return Changed

@@ -256,6 +256,48 @@ func TestWallTimesStandIn(t *testing.T) {
 	}
 }
 
+// A quantity without a name is no other's stand-in.
+func TestNamelessMetrics(t *testing.T) {
+	b := record.Bench{Header: header("bench"), Results: []record.Benchmark{{
+		Name: "BenchmarkX", Estimate: estimate(5, 4, 6, "ns"), Metrics: []record.BenchmarkMetric{{Unit: "", Value: 1}}, Verdict: stats.Trusted,
+	}}}
+	if d := compared2(t, b, b); len(d.Rows) != 2 {
+		t.Errorf("%+v", d.Rows)
+	}
+}
+
+// What ran with one processor and with eight is held against the same of the other, and
+// not the first of one against the first of the other.
+func TestBenchmarksOnSeveralProcs(t *testing.T) {
+	of := func(ns map[int]float64, order ...int) record.Bench {
+		d := record.Bench{Header: header("bench")}
+		for _, procs := range order {
+			d.Results = append(d.Results, record.Benchmark{Name: "BenchmarkX", Procs: procs, Estimate: estimate(ns[procs], ns[procs]*0.99, ns[procs]*1.01, "ns"), Verdict: stats.Trusted})
+		}
+		return d
+	}
+	d := compared2(t, of(map[int]float64{1: 80, 8: 10}, 1, 8), of(map[int]float64{1: 160, 8: 10}, 8, 1))
+	for name, want := range map[string]float64{"X-1": 2, "X-8": 1} {
+		if r := rowOf(t, d, name, quantityTime); r.Change == nil || r.Change.Value != want {
+			t.Errorf("%s: %+v, want %g", name, r.Change, want)
+		}
+	}
+	d = compared2(t, of(map[int]float64{4: 10}, 4), of(map[int]float64{8: 20}, 8))
+	if r := rowOf(t, d, "X", quantityTime); r.Change == nil || r.Change.Value != 2 {
+		t.Errorf("of two machines: %+v", r.Change)
+	}
+}
+
+// Of a trace that does not tell how much was lost, it is not said that nothing was.
+func TestNoiseThatIsNotKnown(t *testing.T) {
+	half := 0.5
+	known, unknown := record.Trace{DurationNs: 1e9, ActiveRatio: &half}, record.Trace{DurationNs: 1e9}
+	d := compared2(t, record.Activity{Header: header("activity"), Traces: []record.Trace{known}}, record.Activity{Header: header("activity"), Traces: []record.Trace{unknown, known}})
+	if r := rowOf(t, d, "all", "time lost"); r.Values[1].Estimate.Value != 0.5 {
+		t.Errorf("%+v", r.Values[1])
+	}
+}
+
 // The probability is that of the runs: of three against three different ones 2 in 20, by
 // enumeration.
 func TestProbability(t *testing.T) {
@@ -295,7 +337,7 @@ func TestSeveral(t *testing.T) {
 // What the documents say of themselves goes along, what several say once.
 func TestCaveats(t *testing.T) {
 	a, b := programs(map[string]float64{"a": 1}), programs(map[string]float64{"a": 1})
-	a.Caveats, b.Caveats, b.Interrupted = []string{"it rained", "it hailed"}, []string{"it rained"}, true
+	a.Caveats, b.Caveats, b.Interrupted = []string{"it rained", "it hailed", "it hailed"}, []string{"it rained"}, true
 	got := compared2(t, a, b).Caveats
 	for _, want := range []string{"A, B: it rained", "A: it hailed", "B was interrupted: what it lacks was not measured"} {
 		if !slices.Contains(got, want) {

@@ -108,7 +108,9 @@ func inherited(subjects []Subject) (caveats []string) {
 			if names[c] == nil {
 				order = append(order, c)
 			}
-			names[c] = append(names[c], s.Name)
+			if !slices.Contains(names[c], s.Name) {
+				names[c] = append(names[c], s.Name)
+			}
 		}
 	}
 	for _, c := range order {

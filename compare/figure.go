@@ -173,13 +173,14 @@ func noiseFigures(traces []record.Trace) (all []figure) {
 	lost, watchedNs := map[string]float64{}, 0.0
 	var tick *record.Interrupts
 	for _, t := range traces {
+		if t.ActiveRatio == nil {
+			continue
+		}
 		watchedNs += t.DurationNs
 		for cause, total := range t.Causes {
 			lost[cause] += total.TotalNs
 		}
-		if t.ActiveRatio != nil {
-			lost["all"] += (1 - *t.ActiveRatio) * t.DurationNs
-		}
+		lost["all"] += (1 - *t.ActiveRatio) * t.DurationNs
 		if tick == nil {
 			tick = t.Interrupts
 		}
@@ -208,6 +209,7 @@ func noiseFigures(traces []record.Trace) (all []figure) {
 const (
 	quantityTime = "time"
 	quantityWall = "wall time"
+	quantityCPU  = "CPU time"
 )
 
 // timing adds an estimate with its samples, where there is one.
@@ -235,7 +237,7 @@ func programFigures(results []record.Program) (all []figure) {
 		name := programName(p)
 		all = timing(all, key{topicProgram, name, quantityTime}, p.Estimate, p.Verdict, p.Reasons, alone)
 		all = timing(all, key{topicProgram, name, quantityWall}, p.Wall, p.Verdict, p.Reasons, wall)
-		all = timing(all, key{topicProgram, name, "CPU time"}, p.CPU, p.Verdict, p.Reasons, nil)
+		all = timing(all, key{topicProgram, name, quantityCPU}, p.CPU, p.Verdict, p.Reasons, nil)
 	}
 	return all
 }
@@ -253,6 +255,7 @@ func programName(p record.Program) string {
 }
 
 func benchFigures(results []record.Benchmark) (all []figure) {
+	several := onSeveralProcs(results)
 	for _, b := range results {
 		var times, walls []float64
 		for _, r := range b.Repetitions {
@@ -264,6 +267,9 @@ func benchFigures(results []record.Benchmark) (all []figure) {
 			}
 		}
 		name := benchmarkName(b)
+		if several[name] {
+			name += fmt.Sprintf("-%d", b.Procs)
+		}
 		all = timing(all, key{topicBenchmark, name, quantityTime}, b.Estimate, b.Verdict, b.Reasons, times)
 		all = timing(all, key{topicBenchmark, name, quantityWall}, b.Wall, b.Verdict, b.Reasons, walls)
 		for _, m := range b.Metrics {
@@ -275,6 +281,21 @@ func benchFigures(results []record.Benchmark) (all []figure) {
 		}
 	}
 	return all
+}
+
+// onSeveralProcs are the names of benchmarks that ran with several numbers of processors
+// (go test -cpu): these are not the same benchmark. Elsewhere that number is no part of the
+// name, since machines differ in it.
+func onSeveralProcs(results []record.Benchmark) map[string]bool {
+	procs, several := map[string]int{}, map[string]bool{}
+	for _, b := range results {
+		name := benchmarkName(b)
+		if other, known := procs[name]; known && other != b.Procs {
+			several[name] = true
+		}
+		procs[name] = b.Procs
+	}
+	return several
 }
 
 func benchmarkName(b record.Benchmark) string {

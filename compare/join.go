@@ -62,7 +62,8 @@ func withoutStandIns(rows []*joined) []*joined {
 	}
 	drop := map[*joined]bool{}
 	for _, r := range rows {
-		if of := place[key{r.topic, r.name, r.one().standIn}]; of != nil {
+		standIn := r.one().standIn
+		if of := place[key{r.topic, r.name, standIn}]; standIn != "" && of != nil {
 			if r.count() > of.count() {
 				drop[of] = true
 			} else {

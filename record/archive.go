@@ -73,9 +73,10 @@ func (a Archive) Prepare() error {
 	return nil
 }
 
-// Keep writes a document into a file of its own, and says which. When it returns, the
-// record is on the disk: neither a crash nor a power cut takes it away. Another writer may
-// be at work in the same folder.
+// Keep writes a document into a file of its own, and says which. When it returns no error,
+// the record is on the disk: neither a crash nor a power cut takes it away. With an error
+// the file's name is empty, unless the file is there and only that can't be promised.
+// Another writer may be at work in the same folder.
 //
 // A document that could not be read again is not kept, and gives a [MalformedError].
 func (a Archive) Keep(d Document) (file string, err error) {
@@ -83,10 +84,13 @@ func (a Archive) Keep(d Document) (file string, err error) {
 	if err == nil {
 		file, err = a.keep(d.Head(), text)
 	}
-	if err != nil {
-		return "", fmt.Errorf("keeping the record in %s: %w: nothing was kept; choose another folder, or write the result to a file with -o", a.Folder, err)
+	switch {
+	case err == nil:
+		return file, nil
+	case file != "":
+		return file, fmt.Errorf("the record is kept as %s, but a power cut may take it away: %w: choose a folder that can be read and synchronised", file, err)
 	}
-	return file, nil
+	return "", fmt.Errorf("keeping the record in %s: %w: nothing was kept; choose another folder, or write the result to a file with -o", a.Folder, err)
 }
 
 // encode writes a document, and makes sure that it can be read.
@@ -108,6 +112,7 @@ const unfinished = ".unfinished-"
 
 // keep puts a finished file in place at once, and then makes sure that its name is on the
 // disk too: renaming is atomic, but lasts only when the folder was synchronised (fsync(2)).
+// Where that fails alone, there are both a file and an error.
 func (a Archive) keep(h Header, text []byte) (string, error) {
 	if err := makeFolder(a.Folder); err != nil {
 		return "", err
@@ -166,10 +171,13 @@ const left = 24 * time.Hour
 
 // sweep removes what writers left that were killed.
 func (a Archive) sweep() {
-	files, _ := filepath.Glob(filepath.Join(a.Folder, unfinished+"*"))
-	for _, file := range files {
-		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > left {
-			os.Remove(file)
+	files, _ := os.ReadDir(a.Folder) // not a pattern: the folder's name may hold brackets
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), unfinished) {
+			continue
+		}
+		if info, err := f.Info(); err == nil && time.Since(info.ModTime()) > left {
+			os.Remove(filepath.Join(a.Folder, f.Name()))
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,5 +51,55 @@ func keepWithoutRoom(t *testing.T, a Archive) {
 	unix.Setrlimit(unix.RLIMIT_FSIZE, &old) // the test's own report takes room, too
 	if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "nothing was kept") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A pipe or a device in the folder is listed as what can't be read, and not waited for.
+func TestListReadsNoDevices(t *testing.T) {
+	a := ArchiveIn(t.TempDir())
+	if err := os.Symlink(os.DevNull, filepath.Join(a.Folder, "device.json")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := a.List()
+	if err != nil || len(entries) != 1 || entries[0].Err == nil || !strings.Contains(entries[0].Err.Error(), "no regular file") {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// In a folder that may be written and not read, a record is kept, but its name can't be put
+// on the disk: it is not said that nothing was kept.
+func TestKeptWithoutSynchronising(t *testing.T) {
+	folder := t.TempDir()
+	for name, mode := range map[string]os.FileMode{filepath.Dir(folder): 0o755, folder: 0o333} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Chmod(folder, 0o755)
+	var file string
+	var err error
+	suits := false
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread that is nobody ends with the goroutine
+		const nobody = 65534
+		unix.Setfsuid(nobody) // permissions don't hold for root
+		_, unread := os.ReadDir(folder)
+		suits = unread != nil && os.WriteFile(filepath.Join(folder, "new"), nil, 0o644) == nil
+		file, err = ArchiveIn(folder).Keep(sample("doctor", someDay))
+	}()
+	<-done
+	if !suits {
+		t.Skip("there is no folder here that can be written and not read")
+	}
+	if err == nil || strings.Contains(err.Error(), "nothing was kept") || !strings.Contains(err.Error(), file) {
+		t.Errorf("%q, %v", file, err)
+	}
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); err != nil {
+		t.Errorf("it is not there: %v", err)
 	}
 }

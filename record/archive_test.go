@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -169,8 +170,11 @@ func TestListTellsWhatIsBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	many := bytes.Replace(text, []byte(`"caveats": [`), []byte(`"caveats": [`+strings.Repeat(`"",`, mostElements)+`""`), 1)
 	for name, data := range map[string][]byte{
 		"0-cut.json": text[:len(text)/2], "1-empty.json": nil, "2-other.json": []byte(`{"a": 1}`),
+		"3-no-start.json": bytes.Replace(text, []byte(`"started"`), []byte(`"begun"`), 1),
+		"4-negative.json": bytes.Replace(text, []byte(`"duration_ns": `), []byte(`"duration_ns": -1`), 1), "5-huge.json": many,
 		"notes.txt": []byte("no record"), unfinished + "3.json": text[:10],
 	} {
 		if err := os.WriteFile(filepath.Join(a.Folder, name), data, 0o644); err != nil {
@@ -185,7 +189,10 @@ func TestListTellsWhatIsBroken(t *testing.T) {
 	for _, e := range entries {
 		got[e.Name] = e.Err == nil
 	}
-	want := map[string]bool{"0-cut.json": false, "1-empty.json": false, "2-other.json": false, filepath.Base(good): true}
+	want := map[string]bool{
+		"0-cut.json": false, "1-empty.json": false, "2-other.json": false, "3-no-start.json": false, "4-negative.json": false, "5-huge.json": false,
+		filepath.Base(good): true,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -223,7 +230,10 @@ func TestFind(t *testing.T) {
 
 // What writers left that were killed long ago is removed, and nothing else.
 func TestSweep(t *testing.T) {
-	a := ArchiveIn(t.TempDir())
+	a := ArchiveIn(filepath.Join(t.TempDir(), "a[b]")) // as a pattern it would match "ab"
+	if err := a.Prepare(); err != nil {
+		t.Fatal(err)
+	}
 	old, young, record := filepath.Join(a.Folder, unfinished+"1"), filepath.Join(a.Folder, unfinished+"2"), filepath.Join(a.Folder, "3.json")
 	longAgo := time.Now().Add(-48 * time.Hour)
 	for _, file := range []string{old, young, record} {

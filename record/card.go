@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 // Card is the report card of a machine: the document of the command without a
@@ -43,8 +44,12 @@ func NewCard(h Header, r Ranking) Card {
 			continue
 		}
 		for _, clock := range r.Clocks {
-			if clock.Name == *best.name {
-				c.Advice = append(c.Advice, adviceFor(best.purpose, clock))
+			if clock.Name != *best.name {
+				continue
+			}
+			// Of an accuracy without an upper bound nothing can be promised.
+			if a := adviceFor(best.purpose, clock); stats.Finite(a.FromNs) != nil {
+				c.Advice = append(c.Advice, a)
 			}
 		}
 	}

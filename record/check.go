@@ -17,17 +17,24 @@ const mostText = 1 << 20
 
 // checkDocument says what of a document can't be, or would lead its readers astray.
 func checkDocument(d Document) error {
-	h := d.Head()
+	if err := d.Head().check(); err != nil {
+		return err
+	}
+	if err := checkValue("", reflect.ValueOf(d)); err != nil {
+		return err
+	}
+	return checkReferences(d)
+}
+
+// check is [checkDocument] of the head alone.
+func (h Header) check() error {
 	if h.Machine == nil {
 		return malformed("it has no machine")
 	}
 	if h.Started.IsZero() {
 		return malformed("it has no time at which it was started")
 	}
-	if err := checkValue("", reflect.ValueOf(d)); err != nil {
-		return err
-	}
-	return checkReferences(d)
+	return checkValue("", reflect.ValueOf(h))
 }
 
 // checkReferences looks at what names or numbers something else in the document.

@@ -53,18 +53,25 @@ func (a Archive) names() ([]string, error) {
 	return names, nil
 }
 
-// readHeader reads no more of a document than its head.
+// readHeader decodes no more of a document than its head. A pipe or a device, from which
+// reading may never end, is no record.
 func readHeader(file string) (Header, error) {
 	var h Header
 	info, err := os.Stat(file)
 	if err != nil {
 		return h, err
 	}
-	if info.Size() > mostBytes {
-		return h, malformed("it is larger than %d MiB, as no record is", mostBytes>>20)
+	if !info.Mode().IsRegular() {
+		return h, malformed("it is no regular file")
+	}
+	if info.Size() > MostBytes {
+		return h, malformed("it is larger than %d MiB, as no record is", MostBytes>>20)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
+		return h, err
+	}
+	if err := CheckExtent(data); err != nil {
 		return h, err
 	}
 	if _, err := formOf(data); err != nil {
@@ -73,10 +80,7 @@ func readHeader(file string) (Header, error) {
 	if err := json.Unmarshal(data, &h); err != nil {
 		return h, &MalformedError{What: "a value is not what it has to be", Err: err}
 	}
-	if h.Machine == nil {
-		return h, malformed("it has no machine")
-	}
-	return h, nil
+	return h, h.check()
 }
 
 // Latest asks [Archive.Find] for the record that was started last.

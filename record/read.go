@@ -10,8 +10,8 @@ import (
 
 // A document may hold this much. A trace with 100,000 periods takes some 20 MB.
 const (
-	mostBytes    = 128 << 20
-	mostElements = 1 << 20 // of one list
+	MostBytes    = 128 << 20
+	mostElements = 1 << 20 // of all lists together, or fields of one object
 	mostDepth    = 32
 )
 
@@ -62,7 +62,7 @@ func Open(file string) (Document, error) {
 // schema, of an unknown command, too large, or that holds a negative duration, a share
 // beyond 1 or an unknown verdict gives a [MalformedError].
 func Read(r io.Reader) (Document, error) {
-	data, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1))
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +71,7 @@ func Read(r io.Reader) (Document, error) {
 
 // Parse is [Read] of what is in memory already.
 func Parse(data []byte) (Document, error) {
-	if len(data) > mostBytes {
-		return nil, malformed("it is larger than %d MiB, as no record is", mostBytes>>20)
-	}
-	if err := checkExtent(data); err != nil {
+	if err := CheckExtent(data); err != nil {
 		return nil, err
 	}
 	form, err := formOf(data)
@@ -109,27 +106,46 @@ func formOf(data []byte) (func([]byte) (Document, error), error) {
 	return form, nil
 }
 
-// checkExtent refuses nesting and lists beyond what any document has, before memory is
-// taken for them: an element that takes 5 bytes here may take 500 there.
-func checkExtent(data []byte) error {
-	var elements []int // so far, in each list or object that is open
+// CheckExtent refuses size, nesting and lists beyond what any document has, before memory
+// is taken for them: an element that takes 5 bytes of JSON may take 500 once it is decoded.
+// Its error is a [MalformedError].
+func CheckExtent(data []byte) error {
+	if len(data) > MostBytes {
+		return malformed("it is larger than %d MiB, as no record is", MostBytes>>20)
+	}
+	type level struct {
+		list     bool
+		elements int
+	}
+	var open []level
+	listed := 0 // elements of all lists
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '"':
 			i = endOfString(data, i)
+			continue
 		case '[', '{':
-			elements = append(elements, 1)
-			if len(elements) > mostDepth {
+			open = append(open, level{list: data[i] == '['})
+			if len(open) > mostDepth {
 				return malformed("it nests deeper than %d levels, as no record does", mostDepth)
 			}
 		case ']', '}':
-			elements = elements[:max(0, len(elements)-1)]
+			open = open[:max(0, len(open)-1)]
+			continue
 		case ',':
-			if n := len(elements) - 1; n >= 0 {
-				if elements[n]++; elements[n] > mostElements {
-					return malformed("it has a list of more than %d elements, as no record has", mostElements)
-				}
-			}
+		default:
+			continue
+		}
+		if len(open) == 0 {
+			continue
+		}
+		innermost := &open[len(open)-1]
+		innermost.elements++
+		if innermost.list {
+			listed++
+		}
+		if max(listed, innermost.elements) > mostElements {
+			return malformed("it has lists of more than %d elements, as no record has", mostElements)
 		}
 	}
 	return nil

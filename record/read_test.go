@@ -143,6 +143,7 @@ func TestReadRefusesWhatIsCutShort(t *testing.T) {
 func TestReadRefusesHugeDocuments(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"list":  []byte(`{"schema":"chronoscope/v1","command":"run","results":[` + strings.Repeat("null,", mostElements+1) + `null]}`),
+		"lists": []byte(`{"schema":"chronoscope/v1","command":"run","results":[` + strings.Repeat(`{"runs":[`+strings.Repeat("null,", 999)+`null]},`, mostElements/1000) + `null]}`),
 		"depth": []byte(strings.Repeat("[", 100_000)),
 	} {
 		if _, err := Parse(data); err == nil || !strings.Contains(err.Error(), "as no record") {
@@ -173,7 +174,7 @@ func TestExtentOfTexts(t *testing.T) {
 		`["never closed`:  true, // the decoder says so
 		`["never closed\`: true,
 	} {
-		if err := checkExtent([]byte(text)); (err == nil) != want {
+		if err := CheckExtent([]byte(text)); (err == nil) != want {
 			t.Errorf("%.20s...: %v", text, err)
 		}
 	}

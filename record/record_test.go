@@ -7,6 +7,7 @@ import (
 
 	"chronoscope/activity"
 	"chronoscope/clock"
+	"chronoscope/machine"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
 )
@@ -88,6 +89,24 @@ func TestAdvice(t *testing.T) {
 	a := adviceFor("wall", Clock{Name: "monotonic", Accuracy: stats.Estimate{Value: 10, Hi: 10}, Cost: Cost{MinNs: &min, P95Ns: &p95}})
 	if a.FromNs != 2000 || a.ExpectedError != 0.01 || a.ToNs != nil {
 		t.Errorf("%+v", a)
+	}
+}
+
+// An accuracy whose interval is open leaves a report card that can be written, without
+// advice on that clock.
+func TestAdviceNeedsABound(t *testing.T) {
+	for _, hi := range []float64{math.NaN(), math.Inf(1)} {
+		r := NewRanking(&timermeter.Local{Ratings: []timermeter.Rating{rated("monotonic", clock.KindWall, 0.5, func(r *timermeter.Rating) {
+			r.Clock.Runtime = "go"
+			r.Accuracy = stats.Estimate{Value: 10, Lo: 5, Hi: hi}
+		})}})
+		c := NewCard(NewHeader("", &machine.Machine{}, 1), r)
+		if *c.Best.Wall != "monotonic" || len(c.Advice) != 0 {
+			t.Errorf("up to %g: %+v", hi, c.Advice)
+		}
+		if _, err := json.Marshal(c); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -23,7 +22,7 @@ const fewSubjects = 6
 func Comparison(w io.Writer, d record.Comparison, s Style) {
 	subjectLines(w, d, s)
 	var alone []string
-	for _, topic := range topicsOf(d) {
+	for _, topic := range distinct(d.Rows, func(r record.ComparisonRow) string { return r.Topic }) {
 		switch {
 		case !shared(d, topic):
 			alone = append(alone, topic)
@@ -68,16 +67,6 @@ func machineOf(o record.Origin) string {
 
 // clockTopic is that of the rows that clockTables writes.
 const clockTopic = "clock"
-
-// topicsOf are those of the rows.
-func topicsOf(d record.Comparison) (topics []string) {
-	for _, r := range d.Rows {
-		if !slices.Contains(topics, r.Topic) {
-			topics = append(topics, r.Topic)
-		}
-	}
-	return topics
-}
 
 // shared reports whether two subjects or more have something under a topic.
 func shared(d record.Comparison, topic string) bool {
@@ -240,7 +229,7 @@ func qualityTable(w io.Writer, d record.Comparison, clocks []clockRows, s Style)
 			}
 			row = append(row, text)
 		}
-		out.AppendRow(append(row, quality.Outcome, rankWords(c)))
+		out.AppendRow(append(row, printable(quality.Outcome), rankWords(c)))
 	}
 	out.Render()
 	fmt.Fprintln(w)
@@ -297,7 +286,7 @@ func cellBeside(v *record.ComparisonValue, r record.ComparisonRow, i, subjects i
 		text = printable(v.Of) + " " + text
 	}
 	if subjects > 2 && i > 0 && r.Changes[i-1] != nil && stats.Finite(r.Changes[i-1].Ratio.Value) != nil {
-		text += fmt.Sprintf(" (x%.3f %s)", r.Changes[i-1].Ratio.Value, r.Changes[i-1].Outcome)
+		text += fmt.Sprintf(" (x%.3f %s)", r.Changes[i-1].Ratio.Value, printable(r.Changes[i-1].Outcome))
 	}
 	return text
 }
@@ -467,9 +456,5 @@ func changeFields(r record.ComparisonRow, subject int) []string {
 		return make([]string, 5)
 	}
 	c := r.Changes[subject-1]
-	p := ""
-	if c.PValue != nil {
-		p = strconv.FormatFloat(*c.PValue, 'g', -1, 64)
-	}
-	return []string{number(stats.Finite(c.Ratio.Value)), number(stats.Finite(c.Ratio.Lo)), number(stats.Finite(c.Ratio.Hi)), p, c.Outcome}
+	return []string{number(stats.Finite(c.Ratio.Value)), number(stats.Finite(c.Ratio.Lo)), number(stats.Finite(c.Ratio.Hi)), number(c.PValue), c.Outcome}
 }

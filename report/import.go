@@ -23,7 +23,7 @@ const mostImported = 64 << 20
 //
 // The errors of documents are those of [record.Parse]; others say what was tried.
 func Import(r io.Reader, written time.Time) (record.Document, error) {
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(io.LimitReader(r, record.MostBytes+1)) // whatever is larger is refused below
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,14 @@ func importGoBench(data []byte, written time.Time) (record.Document, error) {
 	m := &machine.Machine{}
 	h := importedHeader("bench", written, m, "Go benchmark lines, by another tool")
 	var found importedBenchmarks
+	broken := 0
 	lines := benchfmt.NewReader(bytes.NewReader(data), "line")
 	for lines.Scan() {
 		switch r := lines.Result().(type) {
 		case *benchfmt.SyntaxError:
-			h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %v", r))
+			if broken++; broken <= mostListed {
+				h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %v", r))
+			}
 		case *benchfmt.Result:
 			if err := found.add(r); err != nil {
 				return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
@@ -38,6 +41,9 @@ func importGoBench(data []byte, written time.Time) (record.Document, error) {
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
+	}
+	if broken > mostListed {
+		h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %d more broken lines", broken-mostListed))
 	}
 	if len(found.order) == 0 {
 		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote with --format json, hyperfine with --export-json, or go test -bench")
@@ -75,7 +81,7 @@ func (all *importedBenchmarks) add(r *benchfmt.Result) error {
 		if v.OrigUnit != "" { // as it stood there: ns/op, not sec/op
 			value, unit = v.OrigValue, v.OrigUnit
 		}
-		if math.IsNaN(value) || math.IsInf(value, 0) || value < 0 {
+		if total := value * float64(r.Iters); !(value >= 0) || math.IsNaN(total) || math.IsInf(total, 0) {
 			_, line := r.Pos()
 			return fmt.Errorf("line %d: %g %s is no measurement", line, value, unit)
 		}

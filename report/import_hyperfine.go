@@ -1,14 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"time"
 
 	"chronoscope/machine"
-	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -19,10 +18,15 @@ func importHyperfine(data []byte, written time.Time) (record.Document, error) {
 	if err := tooLarge(data); err != nil {
 		return nil, fmt.Errorf("reading hyperfine's JSON: %w", err)
 	}
+	if err := record.CheckExtent(data); err != nil {
+		return nil, fmt.Errorf("reading hyperfine's JSON: %w", err)
+	}
 	var file struct {
 		Results []importedCommand `json:"results"`
 	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // a parameter of 1000000 is not 1e+06
+	if err := decoder.Decode(&file); err != nil {
 		return nil, fmt.Errorf("reading hyperfine's JSON: %w: give what hyperfine --export-json wrote", err)
 	}
 	d := record.Programs{
@@ -57,13 +61,13 @@ const mostSeconds = 10 * 366 * 86400
 func (c importedCommand) program() (record.Program, error) {
 	p := record.Program{
 		Command: c.Command, Parameters: map[string]string{}, Estimate: notMeasured(), CPU: notMeasured(),
-		Method: program.Method(""), Runs: []record.ProgramRun{}, Outliers: []record.Outlier{},
+		Runs: []record.ProgramRun{}, Outliers: []record.Outlier{},
 	}
 	if c.Command == "" {
 		return p, fmt.Errorf("it names no command")
 	}
-	for name := range maps.Keys(c.Parameters) {
-		p.Parameters[name] = fmt.Sprint(c.Parameters[name])
+	for name, value := range c.Parameters {
+		p.Parameters[name] = fmt.Sprint(value)
 	}
 	var times []float64
 	for _, seconds := range c.Times {

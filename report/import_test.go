@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -87,6 +88,39 @@ func TestImportReadsWhatIsExported(t *testing.T) {
 	}
 }
 
+// Parameters are as they were given, whichever version wrote them.
+func TestImportHyperfineParameters(t *testing.T) {
+	for _, written := range []string{`1000000`, `"1000000"`} {
+		d, err := Import(strings.NewReader(`{"results": [{"command": "x", "times": [1], "parameters": {"n": `+written+`}}]}`), someDay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := d.(record.Programs).Results[0].Parameters["n"]; n != "1000000" {
+			t.Errorf("%s: %s", written, n)
+		}
+	}
+}
+
+// What never ends is refused once it is larger than any file that is read.
+func TestImportOfNoEnd(t *testing.T) {
+	const most = 2 * record.MostBytes
+	r := &io.LimitedReader{R: endless{}, N: most}
+	if _, err := Import(r, someDay); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Error(err)
+	}
+	if read := most - r.N; read > record.MostBytes+1 {
+		t.Errorf("%d bytes were read", read)
+	}
+}
+
+// endless is a reader of zeros.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 const benchLines = `goos: linux
 goarch: amd64
 cpu: Some CPU
@@ -139,6 +173,17 @@ func TestImportGoBench(t *testing.T) {
 	}
 }
 
+// Of many broken lines some are told, and how many more there are.
+func TestImportGoBenchOfBrokenLines(t *testing.T) {
+	d, err := Import(strings.NewReader("BenchmarkX 1 5 ns/op\n"+strings.Repeat("BenchmarkBroken-8 what\n", mostListed+90)), someDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := d.Head().Caveats; len(c) != mostListed+2 || c[mostListed+1] != "passed over: 90 more broken lines" {
+		t.Errorf("%q", c)
+	}
+}
+
 // What go test -bench -count 7 printed: each benchmark seven times.
 func TestImportGoBenchOfARealRun(t *testing.T) {
 	d := imported(t, "go1.26-bench.txt").(record.Bench)
@@ -166,6 +211,8 @@ func TestImportRefuses(t *testing.T) {
 		{"no times", `{"results": [{"command": "x", "times": []}]}`, "neither times nor a median"},
 		{"a negative benchmark", "BenchmarkX 1 -5 ns/op\n", "line 1"},
 		{"an infinite benchmark", "BenchmarkX 1 +Inf ns/op\n", "line 1"},
+		{"a benchmark that took for ever", "BenchmarkX 10 1e308 ns/op\n", "line 1"},
+		{"more times than any file has", `{"results": [{"command": "x", "times": [` + strings.Repeat("0,", 1<<20) + `0]}]}`, "as no record"},
 		{"a later version", `{"schema": "chronoscope/v9", "command": "clocks"}`, "use the version that wrote it"},
 	} {
 		_, err := Import(strings.NewReader(c.text), someDay)

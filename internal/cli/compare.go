@@ -23,6 +23,7 @@ import (
 // compareFlags are those of the command that sets records side by side.
 type compareFlags struct {
 	folder, regressed string
+	limited           bool    // --max-regression was given
 	mostRegression    float64 // share; NaN where none is too much
 }
 
@@ -66,6 +67,7 @@ or benchmark of A can't be.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			t.limited = cmd.Flags().Changed("max-regression")
 			return compareRecords(cmd.Context(), f, t, args, s)
 		},
 	}
@@ -84,7 +86,7 @@ func paperNames() (names []string) {
 // check says which flag is wrong, and what is allowed.
 func (t *compareFlags) check() error {
 	t.mostRegression = math.NaN()
-	if t.regressed == "" {
+	if !t.limited {
 		return nil
 	}
 	share, err := parseShare(t.regressed)
@@ -112,7 +114,7 @@ func compareRecords(ctx context.Context, f *flags, t *compareFlags, names []stri
 	}
 	d, err := compare.Subjects(header, subjects)
 	if err != nil {
-		return fmt.Errorf("%w: name records of the same command", err)
+		return fmt.Errorf("%w: name records of one command, with figures", err)
 	}
 	d.Finish(false)
 	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
@@ -181,19 +183,18 @@ func isFile(name string) bool {
 }
 
 // keptName is that of a record in an archive: time, machine, command and a random part.
-var keptName = regexp.MustCompile(`^([0-9]{8}T[0-9]{6})\.[0-9]+Z-(.*)-[a-z]+-[0-9a-f]{12}$`)
+var keptName = regexp.MustCompile(`^([0-9]{8}T[0-9]{6})\.[0-9]+Z-(.*)-[a-z]+-[0-9a-f]{12}(\.json)?$`)
 
 // labelOf is a short name of what is compared.
 func labelOf(name string, d record.Document) string {
-	label := strings.TrimPrefix(filepath.Base(name), paperPrefix)
-	label = strings.TrimSuffix(label, filepath.Ext(label))
-	if parts := keptName.FindStringSubmatch(label); parts != nil {
-		label = parts[1] + " " + parts[2]
-	}
 	if name == record.Latest {
-		label = d.Head().Started.UTC().Format("20060102T150405")
+		return d.Head().Started.UTC().Format("20060102T150405")
 	}
-	return label
+	label := strings.TrimPrefix(filepath.Base(name), paperPrefix)
+	if parts := keptName.FindStringSubmatch(label); parts != nil {
+		return parts[1] + " " + parts[2]
+	}
+	return strings.TrimSuffix(label, filepath.Ext(label))
 }
 
 // unlike is a name that none of the others has.
@@ -239,7 +240,7 @@ func (t *compareFlags) unknown(d record.Comparison) error {
 	for _, r := range d.Rows {
 		for i, c := range r.Changes {
 			judged = judged || c != nil && c.Outcome != compare.Incomparable
-			if r.Topic != "program" && r.Topic != "benchmark" || r.Values[0] == nil {
+			if !isTimeOfWork(r) || r.Values[0] == nil {
 				continue
 			}
 			if c == nil || c.Outcome == compare.Incomparable {
@@ -251,6 +252,12 @@ func (t *compareFlags) unknown(d record.Comparison) error {
 		return errors.New("--max-regression: nothing stands in both that could be held against it: measure the same clocks, programs or benchmarks")
 	}
 	return nil
+}
+
+// isTimeOfWork tells the rows that have to be comparable: of a program or benchmark, what
+// it takes. CPU time and metrics beside it are known to some tools alone.
+func isTimeOfWork(r record.ComparisonRow) bool {
+	return (r.Topic == "program" || r.Topic == "benchmark") && (r.Quantity == "time" || r.Quantity == "wall time")
 }
 
 func whyNot(c *record.ComparisonChange) string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -53,7 +52,7 @@ that wrote it would. A record is named by any part of its name that no other has
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showRecord(cmd.Context(), f, folder, args[0], s)
+			return showRecord(f, folder, args[0], s)
 		},
 	})
 	return cmd
@@ -88,6 +87,9 @@ func listRecords(f *flags, folder string, s Streams) error {
 	if err != nil {
 		return err
 	}
+	if set.html != "" {
+		return usagef(`--html: "records" lists, and only a single record has a page: give it to "records show"`)
+	}
 	a, err := archiveIn(folder)
 	if err != nil {
 		return err
@@ -105,7 +107,7 @@ func listRecords(f *flags, folder string, s Streams) error {
 }
 
 // showRecord writes a record in the form of the command that made it.
-func showRecord(_ context.Context, f *flags, folder, name string, s Streams) error {
+func showRecord(f *flags, folder, name string, s Streams) error {
 	set, err := f.checkReader("records show")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"chronoscope/record"
 	"chronoscope/report"
@@ -54,6 +55,20 @@ func TestEveryDocumentIsShown(t *testing.T) {
 	for _, command := range record.Commands() {
 		if _, ok := shows[command]; !ok {
 			t.Errorf("those of %q are not", command)
+		}
+	}
+}
+
+// Two machines' records are told apart, by whichever of its names a record was called.
+func TestLabels(t *testing.T) {
+	const kept = "20261121T041236.467507470Z-ada-doctor-0123456789ab"
+	d := record.Doctor{Header: record.Header{Started: time.Date(2026, 11, 21, 4, 12, 36, 0, time.UTC)}}
+	for name, want := range map[string]string{
+		kept: "20261121T041236 ada", kept + ".json": "20261121T041236 ada", "results/" + kept + ".json": "20261121T041236 ada",
+		"latest": "20261121T041236", "old/before.json": "before", "paper:MBP53": "MBP53",
+	} {
+		if got := labelOf(filepath.FromSlash(name), d); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }
