@@ -33,7 +33,7 @@ manual:
 	@echo "manual: pages and shell completions in $(DISTDIR)"
 	@mkdir -p $(DISTDIR)/completions
 	@go build -o $(DISTDIR)/this ./cmd/chronoscope
-	@$(DISTDIR)/this manual $(DISTDIR)/man1
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(DISTDIR)/this manual $(DISTDIR)/man1
 	@set -e; for shell in bash zsh fish powershell; do $(DISTDIR)/this completion $$shell >$(DISTDIR)/completions/chronoscope.$$shell; done
 	@rm $(DISTDIR)/this
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"chronoscope/record"
@@ -50,8 +51,17 @@ func caveats(w io.Writer, h record.Header, s Style) {
 		return
 	}
 	fmt.Fprintln(w, s.bold("Caveats"))
+	var unknown []string
 	for _, c := range h.Caveats {
+		topic, _, named := strings.Cut(c, ":")
+		if named && h.Command != "doctor" && h.Machine != nil && slices.Contains(h.Machine.Caveats, c) {
+			unknown = append(unknown, topic)
+			continue
+		}
 		fmt.Fprintf(w, "  %s\n", c)
+	}
+	if len(unknown) > 0 {
+		fmt.Fprintf(w, "  not known of this machine, or in part: %s; chronoscope doctor says why\n", strings.Join(unknown, ", "))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"chronoscope/activity"
 	"chronoscope/record"
@@ -210,6 +209,13 @@ type pictureData struct {
 // mostGaps of a page are shown: some 13 bytes each.
 const mostGaps = 100_000
 
+// mostLanes of a picture are drawn. All causes there are fit; of a record that names more
+// the others share the last one.
+const (
+	mostLanes   = 16
+	otherCauses = "other"
+)
+
 // pictureSection shows the traces whose periods are known.
 func pictureSection(traces []record.Trace) section {
 	s := section{
@@ -258,13 +264,13 @@ func longest(periods []record.Period, most int) []record.Period {
 
 // packed takes the gaps of a trace, the longest if there are too many.
 func packed(t record.Trace, most int) pictureData {
-	d := pictureData{Name: strings.ToUpper(place(t)[:1]) + place(t)[1:], EndNs: int64(math.Round(t.DurationNs)), Gaps: []int64{}}
+	d := pictureData{Name: capitalized(place(t)), EndNs: int64(math.Round(t.DurationNs)), Causes: []string{}, Gaps: []int64{}}
 	if t.Dropped > 0 {
 		last := t.Periods[len(t.Periods)-1]
 		d.EndNs = int64(math.Round(last.StartNs + last.DurationNs))
 	}
 	threshold := thresholdFor(t.Periods, most)
-	numbers := map[string]int64{}
+	numbers := map[string]int64{} // of lanes, by cause
 	for _, c := range activity.Causes() {
 		if _, seen := t.Causes[c.String()]; seen {
 			numbers[c.String()] = int64(len(d.Causes))
@@ -276,19 +282,24 @@ func packed(t record.Trace, most int) pictureData {
 		if p.State != "inactive" {
 			continue
 		}
-		start, end := int64(math.Round(p.StartNs)), int64(math.Round(p.StartNs+p.DurationNs))
+		start := max(int64(math.Round(p.StartNs)), before)
+		end := max(int64(math.Round(p.StartNs+p.DurationNs)), start)
 		if p.DurationNs < threshold {
 			d.Hidden++
 			d.HiddenNs = max(d.HiddenNs, end-start)
 			continue
 		}
-		cause, known := numbers[word(p.Cause)]
+		name := word(p.Cause)
+		if _, known := numbers[name]; !known && len(d.Causes) >= mostLanes-1 {
+			name = otherCauses
+		}
+		cause, known := numbers[name]
 		if !known {
 			cause = int64(len(d.Causes))
-			numbers[word(p.Cause)] = cause
-			d.Causes = append(d.Causes, word(p.Cause))
+			numbers[name] = cause
+			d.Causes = append(d.Causes, name)
 		}
-		d.Gaps = append(d.Gaps, max(start-before, 0), end-start, cause)
+		d.Gaps = append(d.Gaps, start-before, end-start, cause)
 		before = end
 	}
 	return d

@@ -71,8 +71,9 @@ func comparisonSection(d record.Comparison, topic string) section {
 		}
 		table.row(append(cells, r.Outcome, strings.Join(reasons, "; "))...)
 	}
-	s := section{Title: strings.ToUpper(topic[:min(1, len(topic))]) + topic[min(1, len(topic)):], Table: table}
+	s := section{Title: capitalized(topic), Table: table}
 	if len(chart.rows) > 0 {
+		s.Lead = "A mark is a figure over that of " + first(d.Subjects) + ", and the line its 95 % interval, where it is known."
 		chart.x = logarithmic(values, tickNumber)
 		s.Panels = []panel{{Chart: chart.chart()}}
 		for i, name := range d.Subjects[min(1, len(d.Subjects)):] {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"chronoscope/machine"
-	"chronoscope/record"
 	"chronoscope/stats"
 )
 
@@ -41,10 +40,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []record.Document{
-		record.Card{}, record.Clocks{}, record.Fidelity{}, record.Activity{}, record.Doctor{}, record.Programs{}, record.Bench{},
-		record.SlowClock{}, record.Validation{}, record.Comparison{},
-	} {
+	for _, d := range emptyDocuments() {
 		names := map[string]bool{}
 		fieldsOf(reflect.TypeOf(d), names, map[reflect.Type]bool{})
 		if len(names) < 10 {

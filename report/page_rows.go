@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -111,6 +112,15 @@ func thinned(points []rowPoint, x scale) []rowPoint {
 // scattered raises the points of a row by a few pixels, in turn, so that those of about
 // the same value are seen apart.
 func scattered(i int) float64 { return float64((i*5)%9-4) * 1.1 }
+
+// capitalized is a text as a title begins.
+func capitalized(t string) string {
+	first, size := utf8.DecodeRuneInString(t)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + t[size:]
+}
 
 // shortened cuts a text that is too long for its place.
 func shortened(t string, most int) string {

@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -215,22 +217,20 @@ func TestPackedGaps(t *testing.T) {
 	}
 }
 
-// A trace of 100,000 periods, as of ten seconds, makes a page of less than 2 MB, and
-// what it takes is near what is on it.
+// A trace of 100,000 periods, as of ten seconds, makes a page of less than 2 MB, and takes
+// less than 100 MiB on the way.
 func TestPageOfLongTraceIsSmall(t *testing.T) {
 	document := record.Activity{Traces: []record.Trace{aTrace(50_000)}}
 	if n := len(pageOf(t, document)); n > 2e6 {
 		t.Errorf("%d bytes", n)
 	}
-	measured := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			if err := Page(io.Discard, document); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	if n := measured.AllocedBytesPerOp(); n > 100<<20 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := Page(io.Discard, document); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 {
 		t.Errorf("%d bytes of memory a page", n)
 	}
 }
@@ -301,6 +301,130 @@ func TestWritePage(t *testing.T) {
 	if file := os.Getenv("CHRONOSCOPE_PAGE"); file != "" {
 		if err := os.WriteFile(file, []byte(pageOf(t, documentsOfEachKind(t)...)), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// fill gives every field that there is in a value a text or a number, at all depths.
+func fill(v reflect.Value, text string, number func() float64) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(number())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(3)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(3)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), text, number)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), text, number)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, text, number)
+		fill(value, text, number)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), text, number)
+			}
+		}
+	}
+}
+
+// filledDocuments are all kinds of documents, with a text and odd numbers in every field.
+func filledDocuments(text string, number func() float64) []record.Document {
+	var all []record.Document
+	for _, empty := range emptyDocuments() {
+		d := reflect.New(reflect.TypeOf(empty)).Elem()
+		fill(d, text, number)
+		all = append(all, d.Interface().(record.Document))
+	}
+	return all
+}
+
+// No field of any kind of document is markup on the page, and none breaks it, whatever it
+// holds.
+func TestPageOfAnyField(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	odd := []float64{0, -1, 1e-300, 1e300, math.NaN(), math.Inf(1), math.Inf(-1), 5, 1, 0.5}
+	for range 30 {
+		for _, d := range filledDocuments(hostile, func() float64 { return odd[random.IntN(len(odd))] }) {
+			text := pageOf(t, d)
+			for _, bad := range []string{"<script>window", "<img", "onerror=window.harm=1>", "%!", "ZgotmplZ"} {
+				if strings.Contains(text, bad) {
+					t.Fatalf("%T: %q stands on the page", d, bad)
+				}
+			}
+			if !strings.Contains(text, "window.harm") {
+				t.Fatalf("%T: its texts are not on the page", d)
+			}
+		}
+	}
+}
+
+// emptyDocuments are of all kinds that a page shows.
+func emptyDocuments() []record.Document {
+	return []record.Document{
+		record.Card{}, record.Clocks{}, record.Fidelity{}, record.Activity{}, record.Doctor{}, record.Programs{}, record.Bench{},
+		record.SlowClock{}, record.Validation{}, record.Bytecode{}, record.Comparison{},
+	}
+}
+
+// Every kind of document that can be read has its place on a page, also when it is empty.
+func TestPageOfEveryReadableKind(t *testing.T) {
+	if n := len(record.Commands()); n != len(emptyDocuments()) {
+		t.Errorf("%d kinds can be read, and %d are tested", n, len(emptyDocuments()))
+	}
+	for _, command := range record.Commands() {
+		if !slices.Contains(pageOrder, command) {
+			t.Errorf("documents of %q have no place on a page", command)
+		}
+	}
+	pageOf(t, emptyDocuments()...)
+}
+
+// Causes that are not known, however many, make no lane each, and gaps that lie over one
+// another move no other.
+func TestPackedGapsOfUnsoundTrace(t *testing.T) {
+	trace := record.Trace{DurationNs: 1e6}
+	for i := range 1000 {
+		cause := fmt.Sprintf("cause %d", i)
+		trace.Periods = append(trace.Periods, record.Period{State: "inactive", StartNs: float64(100 * i), DurationNs: 250, Cause: &cause})
+	}
+	trace.Periods = append(trace.Periods, record.Period{State: "inactive", StartNs: 9e5, DurationNs: 50})
+	d := packed(trace, mostGaps)
+	if len(d.Causes) > mostLanes || d.Causes[mostLanes-1] != otherCauses {
+		t.Errorf("%d lanes, the last is %q", len(d.Causes), d.Causes[len(d.Causes)-1])
+	}
+	at := int64(0)
+	for i := 0; i < len(d.Gaps); i += 3 {
+		if d.Gaps[i] < 0 || d.Gaps[i+1] < 0 || d.Gaps[i+2] >= int64(len(d.Causes)) {
+			t.Fatalf("gap %d: %v", i/3, d.Gaps[i:i+3])
+		}
+		at += d.Gaps[i] + d.Gaps[i+1]
+	}
+	if at != 900_050 {
+		t.Errorf("the last gap ends at %d, want 900050", at)
+	}
+}
+
+func TestCapitalized(t *testing.T) {
+	for text, want := range map[string]string{"": "", "clock, quality": "Clock, quality", "öffnen": "Öffnen", "CPU 1": "CPU 1"} {
+		if got := capitalized(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -75,7 +76,7 @@ func errorChart(cells []record.ValidationCell, scheme string, loads []int) *char
 						fmt.Sprintf("%s at load %d: %s of %s, %s", scheme, load, perOperation(c.Expected), work, signedPercent(*c.Error))})
 				}
 			}
-			slices.SortFunc(one.points, func(a, b seriesPoint) int { return int(math.Copysign(1, a.x-b.x)) })
+			slices.SortFunc(one.points, func(a, b seriesPoint) int { return cmp.Compare(a.x, b.x) })
 			chart.series = append(chart.series, one)
 		}
 	}
@@ -118,11 +119,7 @@ func coverageSection(rows []validate.Coverage) section {
 		if !shownInText(c.Scheme) {
 			continue
 		}
-		width := "?"
-		if c.MedianWidth != nil {
-			width = relative(*c.MedianWidth)
-		}
-		table.row(c.Scheme, fmt.Sprint(c.Load), fmt.Sprint(c.Covered), fmt.Sprint(c.Cells), fmt.Sprint(c.Unusable), width)
+		table.row(c.Scheme, fmt.Sprint(c.Load), fmt.Sprint(c.Covered), fmt.Sprint(c.Cells), fmt.Sprint(c.Unusable), relativeOf(c.MedianWidth))
 	}
 	return section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: table}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"chronoscope/activity"
@@ -13,6 +14,7 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/report"
+	"chronoscope/stats"
 	"chronoscope/timermeter"
 )
 
@@ -49,7 +51,14 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 	if err != nil {
 		return err
 	}
-	return set.met(verdicts(d.Clocks))
+	return set.met(cardVerdicts(d))
+}
+
+// cardVerdicts are those of the clocks and of what was asked of them.
+func cardVerdicts(d record.Card) map[string]stats.Verdict {
+	all := verdicts(d.Clocks)
+	maps.Copy(all, trustVerdicts(d.Trust))
+	return all
 }
 
 // cardTrace is how long the report card watches a CPU: long enough for the slowest

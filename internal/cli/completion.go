@@ -20,7 +20,7 @@ func completions(root *cobra.Command) {
 	}
 	for _, cmd := range append(root.Commands(), root) {
 		for flag, values := range words {
-			// Its error says that the command has no such flag.
+			// Its error says that the command has no such flag, or shares it.
 			cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 		if cmd.Name() == "clocks" {

@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +18,11 @@ import (
 // example is a line that a reader may type.
 type example struct{ where, text string }
 
-// examplesOfDocs are the lines of the pages' console blocks that start with a prompt.
+// quoted is a command that a sentence gives, possibly over the end of a line.
+var quoted = regexp.MustCompile("`((?:go run ./cmd/)?chronoscope\\s[^`]+)`")
+
+// examplesOfDocs are the lines of the pages' console blocks that start with a prompt, and
+// the commands that stand in sentences.
 func examplesOfDocs(t *testing.T) []example {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -27,22 +31,40 @@ func examplesOfDocs(t *testing.T) []example {
 	}
 	var all []example
 	for _, page := range append(pages, "../../README.md") {
-		f, err := os.Open(page)
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		console := false
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			line := lines.Text()
-			if strings.HasPrefix(line, "```") {
-				console = line == "```console"
-			} else if text, ok := strings.CutPrefix(line, "$ "); ok && console {
-				all = append(all, example{filepath.Base(page), text})
+		name, fence := filepath.Base(page), ""
+		var sentences strings.Builder
+		for line := range strings.SplitSeq(string(text), "\n") {
+			command, prompted := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+			switch {
+			case strings.HasPrefix(line, "```"):
+				fence = toggled(fence, line)
+			case prompted && (fence == "" || fence == "```console"):
+				all = append(all, example{name, command})
+			case fence == "":
+				sentences.WriteString(line + "\n")
 			}
+		}
+		for _, found := range quoted.FindAllStringSubmatch(sentences.String(), -1) {
+			words := strings.Fields(found[1])
+			if len(words) == 2 && words[0] == "chronoscope" {
+				words = []string{"chronoscope", "help", words[1]} // it is called by its name: is there such a command?
+			}
+			all = append(all, example{name, strings.Join(words, " ")})
 		}
 	}
 	return all
+}
+
+// toggled is the block that a fence begins, empty where it ends one.
+func toggled(open, fence string) string {
+	if open == "" {
+		return fence
+	}
+	return ""
 }
 
 // examplesOfHelp are the lines of the commands' own examples.

@@ -96,6 +96,9 @@ func (f *flags) check() (settings, error) {
 	if !f.set.Changed("seed") {
 		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
 	}
+	if s.html != "" && s.output != "" && filepath.Clean(s.html) == filepath.Clean(s.output) {
+		return s, usagef("--html and -o both name %s: give each a file of its own", s.html)
+	}
 	if err := checkPlace(s.html); err != nil {
 		return s, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -27,6 +28,7 @@ func newManual() *cobra.Command {
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true // no line about what wrote the page, and when
+			setTables(root)
 			header := &doc.GenManHeader{Section: "1", Source: "chronoscope", Manual: "Chronoscope"}
 			if err := doc.GenManTree(root, header, args[0]); err != nil {
 				return fmt.Errorf("writing the manual pages: %w: choose a directory that can be written", err)
@@ -34,4 +36,31 @@ func newManual() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// setTables marks the tables of all commands' texts as such in Markdown, which the pages
+// are made from and which would fill their lines as those of a paragraph.
+func setTables(cmd *cobra.Command) {
+	cmd.Long = withTables(cmd.Long)
+	for _, sub := range cmd.Commands() {
+		setTables(sub)
+	}
+}
+
+// withTables makes a code block of the lines that are indented by two spaces.
+func withTables(text string) string {
+	var all []string
+	before := false
+	for line := range strings.SplitSeq(text, "\n") {
+		table := strings.HasPrefix(line, "  ")
+		if table != before {
+			all = append(all, "")
+		}
+		if table {
+			line = "  " + line
+		}
+		all = append(all, line)
+		before = table
+	}
+	return strings.Join(all, "\n")
 }

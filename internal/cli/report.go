@@ -16,37 +16,38 @@ func newReport(f *flags, s Streams) *cobra.Command {
 		Short: "Show records as one page for a browser",
 		Long: `Turns what other commands wrote with --format json into one HTML page that needs no
 network and no other file: the report card first, then the figures, each with its data.
-Activity traces can be zoomed. Any command writes such a page of its own result with
---html FILE.`,
+Activity traces can be zoomed. What --save has kept is named by any part of its name that
+no other has, or by "latest". A command that measures writes such a page of its own result
+with --html FILE.`,
 		Example: `  chronoscope --format json -o card.json
   chronoscope activity --duration 10s --format json -o activity.json
   chronoscope report card.json activity.json -o machine.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("%q shows records: name one or more, as written with --format json", cmd.CommandPath())
+				return usagef("%q shows records: name one or more, as written with --format json or --save", cmd.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return showRecords(cmd, f, s, names)
+			return writePage(f, s, names)
 		},
 	}
 }
 
-// showRecords reads records and writes the page.
-func showRecords(cmd *cobra.Command, f *flags, s Streams, names []string) error {
-	set, err := f.check()
+// writePage reads records and writes the page.
+func writePage(f *flags, s Streams, names []string) error {
+	set, err := f.checkReader("report")
 	if err != nil {
 		return err
 	}
-	for _, flag := range []string{"format", "html", "save"} {
-		if cmd.Flags().Changed(flag) {
-			return usagef("%q writes a page and nothing else: leave --%s out, and name the page's file with -o", cmd.CommandPath(), flag)
+	for _, flag := range []string{"format", "html"} {
+		if f.set.Changed(flag) {
+			return usagef("\"report\" writes a page and nothing else: leave --%s out, and name the page's file with -o", flag)
 		}
 	}
 	var documents []record.Document
 	for _, name := range names {
-		d, err := record.Open(name)
+		d, err := openRecord("", name)
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@
     step *= times;
     const all = [];
     for (let i = Math.ceil(view.from / step); i * step <= view.to; i++) all.push(i * step);
-    return { all, step };
+    return all;
   }
 
   function picture(root) {
@@ -153,9 +153,8 @@
     }
 
     function axis(g, color, height) {
-      const { all } = ticks(view, Math.max(2, Math.floor(width / 75)));
       g.textAlign = "center";
-      for (const at of all) {
+      for (const at of ticks(view, Math.max(2, Math.floor(width / 75)))) {
         const x = (at - view.from) / (view.to - view.from) * width;
         g.fillStyle = color("rule");
         g.fillRect(Math.round(x), 0, 1, height - AXIS + 4);

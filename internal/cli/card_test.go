@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"testing"
+
+	"chronoscope/clock/check"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// What is required of the report card is required of all that it judges: a card whose
+// clocks were fine passed, though the counter could not be trusted.
+func TestCardIsAsGoodAsItsWorst(t *testing.T) {
+	trusted := []record.Clock{{Name: "tsc", Verdict: stats.Trusted}}
+	for _, c := range []struct {
+		name string
+		card record.Card
+		want int
+	}{
+		{"fine", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []record.Sandwich{{Counter: "tsc", Workload: "sleep", Verdict: stats.Trusted}}}}, 0},
+		{"clock", record.Card{Ranking: record.Ranking{Clocks: []record.Clock{{Name: "tsc", Verdict: stats.Unusable}}}}, 1},
+		{"counter", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []record.Sandwich{{Counter: "tsc", Workload: "sleep", Verdict: stats.Unusable}}}}, 1},
+		{"check", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Checks: []check.Finding{{Clock: "tsc", Check: "order", Judgement: stats.Judgement{Verdict: stats.Unusable}}}}}, 1},
+	} {
+		if got := ExitStatus(settings{require: stats.Suspect}.met(cardVerdicts(c.card))); got != c.want {
+			t.Errorf("%s: exit status %d, want %d", c.name, got, c.want)
+		}
+	}
+}
