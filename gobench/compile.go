@@ -58,7 +58,7 @@ type listed struct {
 func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
 	output, err := tool(ctx, dir, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "--"}, patterns...)...)
 	if err != nil {
-		return nil, fmt.Errorf("finding the packages %s: %w", strings.Join(patterns, " "), err)
+		return nil, fmt.Errorf("finding the packages %s: %w: ask for packages of the module that you are in, or go to theirs first", strings.Join(patterns, " "), err)
 	}
 	var all []listed
 	for decoder := json.NewDecoder(strings.NewReader(output)); ; {

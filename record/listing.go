@@ -83,11 +83,14 @@ func readHeader(file string) (Header, error) {
 	return h, h.check()
 }
 
-// Latest asks [Archive.Find] for the record that was started last.
-const Latest = "latest"
+// What asks [Archive.Find] for the record that was started last, and for the one before it.
+const (
+	Latest   = "latest"
+	Previous = "previous"
+)
 
 // Find is the file of the record that a name means: its whole name, any part of the name
-// that no other has, or [Latest]. The error is [fs.ErrNotExist] where there is none.
+// that no other has, [Latest] or [Previous]. The error is [fs.ErrNotExist] where there is none.
 func (a Archive) Find(name string) (string, error) {
 	names, err := a.names()
 	if err != nil {
@@ -99,6 +102,8 @@ func (a Archive) Find(name string) (string, error) {
 		found = []string{name}
 	case name == Latest && len(names) > 0:
 		found = names[len(names)-1:]
+	case name == Previous && len(names) > 1:
+		found = names[len(names)-2 : len(names)-1]
 	case name != "":
 		for _, n := range names {
 			if strings.Contains(n, name) {

@@ -75,8 +75,8 @@ func winners(w io.Writer, r record.Ranking, s Style) {
 			continue
 		}
 		c := find(r.Clocks, *p.name)
-		fmt.Fprintf(w, "  %-15s %s %9s, %7s a call   %s\n", p.purpose, s.bold(fmt.Sprintf("%-18s", c.Name)),
-			accuracy(c.Accuracy), ns(c.Cost.MedianNs), s.dim(c.API))
+		fmt.Fprintf(w, "  %-15s %s %9s, %7s a call, %s   %s\n", p.purpose, s.bold(fmt.Sprintf("%-18s", c.Name)),
+			accuracy(c.Accuracy), ns(c.Cost.MedianNs), s.verdict(c.Verdict), s.dim(c.API))
 	}
 	fmt.Fprintln(w)
 }

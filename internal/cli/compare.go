@@ -40,7 +40,8 @@ func newCompare(f *flags, s Streams) *cobra.Command {
 
   a file       that a command wrote with --format json, hyperfine with --export-json,
                or go test -bench
-  a record     kept with --save: any part of its name that no other has, or "latest"
+  a record     kept with --save: any part of its name that no other has, "latest" or
+               "previous"
   ` + paperPrefix + `NAME   one of the machines of Kuperberg, Krogmann, Reussner (ICPE 2011):
                ` + strings.Join(paperNames(), ", ") + `
 
@@ -54,6 +55,7 @@ The exit status is 3 where something is slower or worse by more than --max-regre
 beyond chance, and 1 where there is nothing to compare, or with that flag a program
 or benchmark of A can't be.`,
 		Example: `  chronoscope compare before.json after.json
+  chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
   chronoscope compare hyperfine.json run.json
   chronoscope compare old.txt new.txt              lines of go test -bench
