@@ -263,6 +263,11 @@ func meanATrial(all []counted) stats.Estimate {
 // of one another, as long as the data don't contradict it.
 const priorStretches = 8
 
+// wholeTicks is the variance of what a stretch sees more or less than it would if ticks
+// could be divided. Few stretches that happen to see the same number don't agree any better
+// than to that.
+const wholeTicks = 1.0 / 12
+
 // ticksATrial is the mean number of ticks that a trial sees, with its interval. What is
 // independent is the tick, which falls into a timed region or not (or the trial, where
 // trials are longer than ticks): there are as many chances as there are of the fewer. By
@@ -288,7 +293,7 @@ func ticksATrial(all []counted) stats.Estimate {
 		for _, c := range all {
 			chances := c.passed * units / sum.passed
 			if chances > 0 {
-				squares += (c.sum - perUnit*chances) * (c.sum - perUnit*chances) / (chances * variance)
+				squares += ((c.sum-perUnit*chances)*(c.sum-perUnit*chances) + wholeTicks) / (chances * variance)
 			}
 		}
 		contrast := squares / (n - 1)

@@ -78,13 +78,24 @@ func (e *evaluation) timing(in *Instruction, f Form) Timing {
 		}
 		t.Failure = failure.Problem
 		if failure.Dropped {
-			t.Lower(stats.Suspect, "it was given up, since virtual machines were lost over it: %s", failure.Problem)
+			t.giveUp(failure.Problem)
 		}
 	}
 	if len(t.Measured) == 0 {
 		t.Lower(stats.Unusable, "there is no measurement of it: let the run take longer, or leave the machine alone")
 	}
 	return t
+}
+
+// giveUp says so wherever a time of it stands.
+func (t *Timing) giveUp(problem string) {
+	all := []*stats.Judgement{&t.Judgement}
+	for i := range t.Measured {
+		all = append(all, &t.Measured[i].Judgement)
+	}
+	for _, j := range all {
+		j.Lower(stats.Suspect, "it was given up, since virtual machines were lost over it: %s", problem)
+	}
 }
 
 // measured is what a method found of it.
@@ -109,6 +120,10 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 		}
 	}
 	found.judge(usable, all-usable)
+	if m == Bernoulli || m == Discrete {
+		ticks, ones := e.balanced(in, f, tickSource(Discrete)), e.balanced(in, f, tickSource(Bernoulli))
+		found.judgeTicks(ticks.Value - ones.Value)
+	}
 	if balance := newSequence(in, f, 1).balance; len(balance) > 0 && found.Time.Value < enoughNs && e.Mode == Interpreter {
 		found.Lower(stats.Suspect, "the sequence takes no longer than what balances it (%v) does by itself: instructions of two kinds may follow one another faster than those of one", balance)
 	}
@@ -136,6 +151,21 @@ func (found *Measured) judge(usable, slow int) {
 	}
 	if slow > usable {
 		found.Lower(stats.Suspect, "the machine was slow in %d of %d stretches, which are left out: leave it alone", slow, slow+usable)
+	}
+}
+
+// unsettled is the share of half an interval from which on it matters whether all ticks are
+// counted or the trials that saw any.
+const unsettled = 0.1
+
+// judgeTicks says that the two differ, by so much an instruction. A trial is far shorter
+// than a tick: one that saw several was kept from running.
+func (found *Measured) judgeTicks(differenceNs float64) {
+	switch matters := math.Abs(differenceNs) > unsettled*found.Time.HalfWidth(); {
+	case matters && found.Method == Bernoulli:
+		found.Lower(stats.Suspect, "trials were kept from running, saw several ticks and count one: count all (%s), or leave the machine alone", Discrete)
+	case matters:
+		found.Lower(stats.Suspect, "trials were kept from running and saw several ticks, and the wait is in the time: leave the machine alone")
 	}
 }
 

@@ -16,9 +16,10 @@ const (
 )
 
 // harnessMain reads commands from standard input until it ends: the name of a class, how
-// many numbers it is to fill, and how many trials make a row. It runs the class and writes the numbers to standard output, in binary.
-// Its arguments are the path of the library that reads the time stamp counter, and
-// whatever starts the counting thread; empty where that is not wanted.
+// many numbers it is to fill, and how many trials make a row. It runs the class and writes
+// the numbers to standard output, in binary. Its arguments are the path of the library that
+// reads the time stamp counter, and whatever starts the counting thread; empty where that
+// is not wanted.
 func harnessMain() *classfile.Class {
 	const arguments, in, out, length, name, buffer = 0, 1, 2, 3, 4, 5
 	var code classfile.Code

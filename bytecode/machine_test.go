@@ -69,8 +69,7 @@ func TestAllVerifyAndRun(t *testing.T) {
 		}
 		for _, b := range blocks {
 			if s.name != emptyName && b.Nano <= 0 || library != "" && b.Cycles <= 0 || b.Ones > 2 || b.Ones > b.Millis ||
-				b.Millis*1e6 < b.Nano-2e6 || b.Millis*1e6 > b.Nano+1e9 { // a millisecond a trial, and a second between two timers
-
+				b.Millis*1e6 < b.Nano-2e6 || b.Millis > time.Hour.Milliseconds() { // a millisecond a trial; and a sum is no reading
 				t.Errorf("%s: %+v", s.name, b)
 			}
 		}
@@ -149,7 +148,15 @@ func TestTalkativeMachine(t *testing.T) {
 	}
 }
 
-// A short run ends with estimates for all that was asked for, and may be continued; a
+// has reports that a sequence was timed by a method. Whether a time comes of that is the
+// machine's affair: stretches beside slow sentinels are left out.
+func (s *Series) has(sequence string, m Method) bool {
+	return slices.ContainsFunc(s.Starts, func(start Start) bool {
+		return slices.ContainsFunc(start.Stretches, func(x Stretch) bool { return x.Sequence == sequence && x.Kept[m].Trials > 0 })
+	})
+}
+
+// A short run ends with trials of all that was asked for, and may be continued; a
 // sequence that loses machines is marked, and the others go on.
 func TestRun(t *testing.T) {
 	j := java(t)
@@ -166,8 +173,8 @@ func TestRun(t *testing.T) {
 	var names []string
 	for _, timing := range r.Timings {
 		names = append(names, sequenceName(timing.Instruction, timing.Form))
-		if _, ok := timing.By(Nano); !ok {
-			t.Errorf("%s: there is no time by %s: %+v", timing.Instruction.Mnemonic, Nano, timing)
+		if name := names[len(names)-1]; !r.Series.has(name, Nano) {
+			t.Errorf("%s: there are no trials by %s: %+v", name, Nano, timing)
 		}
 	}
 	if want := "[iadd iadd/pair ldiv ldiv/pair i2l i2l/pair ifeq/taken ifeq/not-taken]"; "["+strings.Join(names, " ")+"]" != want {
@@ -213,7 +220,7 @@ func TestRunOverLosses(t *testing.T) {
 	result := r.series.Result()
 	sound, _ := result.Timing("iadd", Homogeneous)
 	lost, _ := result.Timing("isub", Homogeneous)
-	if len(sound.Measured) != 1 || sound.Failure != "" {
+	if !r.series.has("iadd", Nano) || sound.Failure != "" {
 		t.Errorf("iadd: %+v", sound)
 	}
 	if len(lost.Measured) != 0 || !strings.Contains(lost.Failure, "ClassFormatError") || lost.Verdict != "unusable" {
@@ -267,8 +274,7 @@ func TestRunWithoutLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := r.series.Result()
-	timing, _ := result.Timing("iadd", Homogeneous)
-	if _, ok := timing.By(Nano); !ok || !strings.Contains(result.Unused[TSC], "UnsatisfiedLinkError") {
-		t.Errorf("%+v, unused %v", timing, result.Unused)
+	if !r.series.has("iadd", Nano) || !strings.Contains(result.Unused[TSC], "UnsatisfiedLinkError") {
+		t.Errorf("%+v, unused %v", result.Timings, result.Unused)
 	}
 }

@@ -66,11 +66,39 @@ func (r *running) plan() []plannedStart {
 	return starts
 }
 
+// leastOfPlan is the share of its time that a start keeps, however late the run is.
+const leastOfPlan = 0.5
+
+// shortened is how long the first of the starts that are left may take, where so much time
+// is left for all of them: those before it took longer than planned, as they do beside
+// other programs.
+func shortened(starts []plannedStart, left time.Duration) time.Duration {
+	var planned time.Duration
+	for _, p := range starts {
+		planned += p.duration
+	}
+	share := float64(left) / float64(planned)
+	return time.Duration(float64(starts[0].duration) * min(1, max(leastOfPlan, share)))
+}
+
 // passes is what a start has to do: all sequences in a random order, again and again.
 type passes struct {
 	order   []*sequence
 	next    int
 	stretch time.Duration
+	// end is when it should be done, with some allowance for what is done once, such as
+	// loading classes.
+	end time.Time
+}
+
+// allowance is how much longer than planned a start may take before its stretches get
+// shorter.
+const allowance = 1.1
+
+// inTime is how long each stretch may be, where so much time is left for those to come.
+func (p *passes) inTime(left time.Duration) time.Duration {
+	stretches := groupOverhead * float64(len(p.order)-p.next+1)
+	return max(leastStretch, min(p.stretch, time.Duration(float64(left)/stretches)))
 }
 
 func (r *running) passes(d time.Duration) passes {

@@ -30,8 +30,12 @@ func (r *running) allStarts(ctx context.Context) error {
 		}
 	}
 	plan = slices.DeleteFunc(plan, func(p plannedStart) bool { done[p.alone]--; return done[p.alone] >= 0 })
-	falseRuns := 0
+	falseRuns, end := 0, time.Now()
+	for _, p := range plan {
+		end = end.Add(p.duration)
+	}
 	for i, p := range plan {
+		p.duration = shortened(plan[i:], time.Until(end))
 		before := len(r.series.Starts)
 		err := r.start(ctx, p, func(share float64, doing string) { r.tell(plan, i, share, doing) })
 		if ctx.Err() != nil {
@@ -132,12 +136,15 @@ func (r *running) onMachine(ctx context.Context, p plannedStart, folder string, 
 	if counting {
 		placeThreads(vm.command.Process.Pid, r.CPUs)
 	}
+	if todo.end.IsZero() {
+		todo.end = time.Now().Add(time.Duration(allowance * float64(p.duration)))
+	}
 	for todo.next < len(todo.order) {
 		if err := w.group(ctx, todo, tell); err != nil {
 			return s, err
 		}
 	}
-	if err := w.sentinels(ctx, todo.stretch); err != nil {
+	if err := w.sentinels(ctx, todo.inTime(time.Until(todo.end))); err != nil {
 		return s, err
 	}
 	s.Complete = true

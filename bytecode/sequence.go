@@ -12,8 +12,8 @@ import (
 type sequence struct {
 	name string // as it's called in a series
 	unit []*Instruction
-	// repeats is how many units there are, and timed how many of the unit's instructions
-	// are what is being timed; the others balance it.
+	// repeats is how many units there are, and balance names those of the unit's
+	// instructions that are not what is being timed.
 	repeats int
 	balance []string
 	feed    []typed // onto the stack before it, the bottom first

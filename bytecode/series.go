@@ -232,10 +232,10 @@ const (
 )
 
 // steady sums up what the blocks show while both threads ran as usual, the rate that the
-// counter had then, in counts a millisecond, and how many milliseconds that were. A thread that lost its CPU for a while, or
-// that runs at another pace, shows between two edges. Of what is left no single block is
-// left out: short interrupts of either thread are in the rate as they are in the trials, and
-// a choice by one would put the other off.
+// counter had then, in counts a millisecond, and how many milliseconds that were. A thread
+// that lost its CPU for a while, or that runs at another pace, shows between two edges. Of
+// what is left no single block is left out: short interrupts of either thread are in the
+// rate as they are in the trials, and a choice by one would put the other off.
 func steady(blocks []block) (kept Sums, rate, millis float64) {
 	edges := edges(blocks)
 	if len(edges) < 2 {

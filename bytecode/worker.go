@@ -48,11 +48,12 @@ func (w *worker) begin(ctx context.Context) error {
 
 // group times what is common to all groups, and the sequences that come next.
 func (w *worker) group(ctx context.Context, todo *passes, tell func(float64, string)) error {
-	if err := w.sentinels(ctx, todo.stretch); err != nil {
+	stretch := todo.inTime(time.Until(todo.end))
+	if err := w.sentinels(ctx, stretch); err != nil {
 		return err
 	}
 	group := w.next - 1
-	if err := w.stretch(ctx, w.named(emptyName), group, emptyStretches*todo.stretch); err != nil {
+	if err := w.stretch(ctx, w.named(emptyName), group, emptyStretches*stretch); err != nil {
 		return err
 	}
 	for n := 0; n < sequencesAGroup && todo.next < len(todo.order); n++ {
@@ -62,7 +63,7 @@ func (w *worker) group(ctx context.Context, todo *passes, tell func(float64, str
 			continue
 		}
 		tell(float64(todo.next-1)/float64(len(todo.order)), s.name)
-		if err := w.stretch(ctx, s, group, todo.stretch); err != nil {
+		if err := w.stretch(ctx, s, group, stretch); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func TestEvents(t *testing.T) {
 					t.Errorf("%s, untraced %v: it had ended %d ns after its exec, and was read as %+v", name, untraced, r.WallNs, thread)
 				}
 			}
-			if forks, exits, blocks := count(r.Events, Forked), count(r.Events, Exited), count(r.Events, Blocked); forks != 3 || exits != 3 || blocks < 4 {
+			if forks, exits, blocks := count(r.Events, Forked), count(r.Events, Exited), count(r.Events, Blocked); forks != 3 || exits != 3 || blocks < 2 { // a shell that was kept from its CPU finds a child that has ended
 				t.Errorf("%s, untraced %v: %d forks, %d exits, %d blocks: %+v", name, untraced, forks, exits, blocks, r.Events)
 			}
 			for i := 1; i < len(r.Events); i++ {

@@ -13,6 +13,19 @@ const switchNs, coldNs, usualColdNs = 3e3, 25e3, 8e3
 // noiseError is how far what a CPU loses to interrupts may differ from the trace.
 const noiseError = 0.3
 
+// shareError is how far the share that a CPU loses may be off: what was seen one time in the
+// trace may as well not have been, or twice.
+func (s Setting) shareError() float64 {
+	known := noiseError * math.Min(mostLost, s.Noise.ShareLost())
+	if s.Noise.Known() {
+		known = math.Max(known, math.Min(mostLost, s.Noise.IrregularWorstNs/s.Noise.WatchedNs))
+	}
+	return known
+}
+
+// mostLost is the largest share that interrupts are believed to take.
+const mostLost = 0.5
+
 // bound bounds the time that the run would have taken alone. cpus is how many it may use.
 func (r *Run) bound(cpus int, setting Setting) {
 	if r.noted {
@@ -27,8 +40,11 @@ func (r *Run) bound(cpus int, setting Setting) {
 func (r *Run) byEvents(cpus int) {
 	t := &r.traced
 	r.BlockedNs = math.Max(0, t.idleNs-t.leaderWake.ns()-t.othersWake.highNs)
-	stopped := float64(r.StoppedNs)
-	r.LowNs, r.HighNs = t.low.atNs-stopped-t.stolenNs, math.Min(t.high.atNs, t.wallNs)
+	stopped, stolen := float64(r.StoppedNs), t.stolenNs
+	if t.threads > 1 { // of whom the process's account alone tells, and not when it was
+		stolen = math.Max(stolen, t.ranNs-float64(r.CPUNs()))
+	}
+	r.LowNs, r.HighNs = t.low.atNs-stopped-stolen, math.Min(t.high.atNs, t.wallNs)
 	if t.high.own {
 		r.HighNs -= t.stolenNs
 	}
@@ -40,10 +56,10 @@ func (r *Run) byEvents(cpus int) {
 		}
 	}
 	if t.deficientNs <= littleLost*t.wallNs && t.leaderWake.known() && t.othersKnown {
-		atLeast(t.wallNs-t.deficientNs-t.wake().highNs-stopped-t.stolenNs, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
+		atLeast(t.wallNs-t.deficientNs-t.wake().highNs-stopped-stolen, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
 	}
 	if cpus > 0 {
-		atLeast((t.ranNs-t.stolenNs)/float64(cpus), t.ranNs/float64(cpus), t.preemptions/cpus)
+		atLeast((t.ranNs-stolen)/float64(cpus), t.ranNs/float64(cpus), t.preemptions/cpus)
 	}
 	r.LowNs = math.Min(r.LowNs, r.HighNs)
 }
@@ -96,7 +112,7 @@ func (r *Run) takeOffDisturbance(setting Setting) {
 	if r.noted {
 		low, high = r.traced.low, r.traced.high
 	}
-	share := math.Min(0.5, setting.Noise.ShareLost())
+	share, unsure := math.Min(mostLost, setting.Noise.ShareLost()), setting.shareError()
 	r.InterruptsNs = low.ranNs * share
 	each := switchNs/2 + usualColdNs // the kernel's note of a switch lies in the middle of it
 	if ns := setting.Noise.SwitchNs; ns > 0 {
@@ -105,7 +121,7 @@ func (r *Run) takeOffDisturbance(setting Setting) {
 	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
 	r.LowNs = math.Max(0, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-off(high))
-	up := func(p progress) float64 { return noiseError*p.ranNs*share + float64(p.preemptions)*each }
-	r.slackNs = noiseError*low.ranNs*share + float64(low.preemptions)*(coldNs-usualColdNs)
+	up := func(p progress) float64 { return unsure*p.ranNs + float64(p.preemptions)*each }
+	r.slackNs = unsure*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 }

@@ -143,7 +143,10 @@ const sleptAlike = 0.9
 // much shorter as the program was kept from its CPU before it. Sleeps that last the same in
 // all runs, however much they differ in that, do not depend on it: then nothing was made up
 // for, and all of the wait comes off. It has to sleep as often as it asks to: a deadline
-// that had passed is no sleep.
+// that had passed is no sleep. Two things keep the bounds apart: a run whose end was seen
+// late may have waited there, and not when it was woken; and the CPU of a program that is
+// alone is idle while it sleeps, and then takes a while to be told, which no run beside
+// others shows.
 func (c *conclusion) ruleOutDeadline() {
 	var kept []float64
 	sleeps := 0
@@ -169,8 +172,10 @@ func (c *conclusion) ruleOutDeadline() {
 		return
 	}
 	for i, r := range c.used {
-		if end := c.low[i] + differs; end < c.high[i] {
-			c.high[i], r.slackUpNs = end, r.slackUpOfLowNs
+		t := r.traced
+		unsure := math.Max(0, t.leaderWake.highNs-t.leaderWake.lowNs-exitTailNs-wakeLatencyNs)
+		if end := c.low[i] + differs + unsure; end < c.high[i] {
+			c.high[i], r.slackUpNs = end, r.slackUpOfLowNs+wakeLatencyNs*float64(t.sleeps)
 		}
 	}
 }
@@ -233,14 +238,6 @@ func (c *conclusion) tightest() []int {
 	if stats.Median(c.widths) <= c.plan.Precision || several {
 		return order
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case c.widths[a] < c.widths[b]:
-			return -1
-		case c.widths[a] > c.widths[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.widths[a], c.widths[b]) })
 	return order[:min(len(order), max(fewestChosen, len(order)/4))]
 }

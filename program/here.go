@@ -5,12 +5,10 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"chronoscope/clock"
 	"chronoscope/machine"
-	"chronoscope/stats"
 )
 
 // How long Here looks at things.
@@ -59,8 +57,8 @@ func Here(ctx context.Context, given Setting) (setting Setting, release func(), 
 	if better, ok := <-finer; ok {
 		rate = better
 	}
-	if setting.Clock.Clock == nil {
-		setting.Clock = rated(counter, rate)
+	if setting.CounterHz == 0 {
+		setting.CounterHz = rate.Hz.Value
 	}
 	if setting.CoreHz == nil {
 		setting.CoreHz = coreHz(counter, rate)
@@ -82,22 +80,6 @@ func openCounter(ctx context.Context) (*clock.Clock, clock.Rate) {
 		c.Close()
 	}
 	return nil, clock.Rate{}
-}
-
-// rated is the counter with what a few readings show of it.
-func rated(c *clock.Clock, rate clock.Rate) clock.Rated {
-	hz := rate.Hz
-	r := clock.Rated{Clock: c, TickNs: stats.Estimate{Value: 1e9 / hz.Value, Lo: 1e9 / hz.Hi, Hi: 1e9 / hz.Lo, Unit: "ns", Statistic: hz.Statistic, N: hz.N}}
-	ticks := make([]int64, 1000)
-	c.Chain(0, ticks)
-	var steps []float64
-	for i := 1; i < len(ticks); i++ {
-		steps = append(steps, r.Ns(ticks[i]-ticks[i-1]))
-	}
-	slices.Sort(steps)
-	r.MinCostNs, r.MedianCostNs, r.P95CostNs = steps[0], stats.Quantile(steps, 0.5), stats.Quantile(steps, 0.95)
-	r.AccuracyNs = math.Max(r.MedianCostNs, r.TickNs.Value)
-	return r
 }
 
 // Rounds of the chain by which the core's rate is followed, and how often it is tried.
@@ -137,19 +119,22 @@ func watch(ctx context.Context, c *clock.Clock, rate clock.Rate) machine.Noise {
 	perNs := rate.Hz.Value / 1e9
 	gaps := make([]clock.Gap, 1024)
 	n := machine.Noise{SliceNs: math.NaN(), SwitchNs: math.NaN()}
-	var lost, count, ranTicks float64
+	var lost, count, ranTicks, unchargedNs float64
 	before, err := thread.Look()
+	lookedAt := c.Read()
 	for begun := time.Now(); err == nil && time.Since(begun) < watching && ctx.Err() == nil; {
 		from := c.Read()
 		found, to := c.Gaps(from, clock.Watch{Threshold: int64(200 * perNs), Long: math.MaxInt64, Until: from + int64(float64(glance)*perNs)}, gaps)
 		var after machine.ThreadUse
 		after, err = thread.Look()
-		use := after.Since(before)
-		before = after
+		now := c.Read()
+		use, passed := after.Since(before), now-lookedAt
+		before, lookedAt = after, now
 		if use.WaitNs > 0 || use.VoluntarySwitches+use.InvoluntarySwitches+use.MinorFaults > 0 {
 			continue
 		}
 		ranTicks += float64(to - from)
+		unchargedNs += float64(passed)/perNs - float64(use.CPUNs)
 		for _, g := range gaps[:found] {
 			ns := float64(g.Ticks()) / perNs
 			lost += ns
@@ -158,8 +143,19 @@ func watch(ctx context.Context, c *clock.Clock, rate clock.Rate) machine.Noise {
 		}
 	}
 	n.WatchedNs = ranTicks / perNs
+	return gapsOf(n, lost, count, unchargedNs)
+}
+
+// gapsOf is the noise of a thread that was watched, of so many gaps that took lostNs in all.
+// Of that the kernel did not charge it for unchargedNs: steal, and on some kernels
+// interrupts, which come off a run's time by its own account.
+func gapsOf(n machine.Noise, lostNs, count, unchargedNs float64) machine.Noise {
+	unchargedNs = math.Min(math.Max(0, unchargedNs), lostNs)
+	lostNs -= unchargedNs
+	n.WatchedNs -= unchargedNs
+	n.IrregularWorstNs = math.Min(n.IrregularWorstNs, lostNs)
 	if n.WatchedNs > 0 {
-		n.IrregularShare, n.IrregularPerSecond = lost/n.WatchedNs, 1e9*count/n.WatchedNs
+		n.IrregularShare, n.IrregularPerSecond = lostNs/n.WatchedNs, 1e9*count/n.WatchedNs
 	}
 	return n
 }

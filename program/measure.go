@@ -79,9 +79,10 @@ type series struct {
 	warm   int
 	probed bool
 	peak   int64
-	// timedWaits are how often it asked to wait until some time, as that run has shown; 0
-	// where it is not known.
-	timedWaits int
+	// timedWaits are how often it asked to wait until some time, as far as that run has
+	// shown; someUnnoted says that it may have done so more often.
+	timedWaits  int
+	someUnnoted bool
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool
@@ -186,7 +187,9 @@ func (s *series) take(run *Run, cpus int, setting Setting) {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
 	}
-	s.probed = true
+	if !s.probed {
+		s.probed, s.someUnnoted = true, run.Unnoted != nil
+	}
 	s.peak = max(s.peak, run.MaxRSSBytes)
 	s.timedWaits = max(s.timedWaits, run.TimedWaits)
 	s.several = s.several || run.traced.threads > 1
@@ -196,7 +199,9 @@ func (s *series) take(run *Run, cpus int, setting Setting) {
 	}
 	run.bound(cpus, setting)
 	run.allowForDeadline(s.timedWaits, blocked)
-	run.asked = s.timedWaits
+	if !s.someUnnoted {
+		run.asked = s.timedWaits
+	}
 }
 
 // sentinelMargin is by how much more threads may have waited in a run than in those in

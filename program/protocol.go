@@ -109,14 +109,14 @@ func (c *conclusion) chargeError(ns float64) float64 {
 }
 
 // charge takes the runs' bounds from interval counting. What the process did before its
-// exec is charged to it, too.
+// exec is charged to it, too; what a hypervisor took is not, and does not come off again.
 func (c *conclusion) charge() {
 	for i, r := range c.used {
 		low, high := IntervalCounting(r.Run, c.setting.Counting)
 		before := r.traced.startNs
 		off := (r.HighNs + r.LowNs) / 2
-		raw := r.traced.high.atNs
-		taken := math.Max(0, raw-off) // interrupts and preemptions
+		charged := r.traced.high.atNs - r.traced.stolenNs
+		taken := math.Max(0, charged-off) // interrupts and preemptions
 		c.low[i], c.high[i] = low-before-exitTailNs-taken, high-before-taken
 	}
 }

@@ -4,15 +4,13 @@ import (
 	"io/fs"
 	"math"
 
-	"chronoscope/clock"
 	"chronoscope/machine"
 )
 
 // Setting is what is known beforehand of the machine. [Here] fills in what is not given.
 type Setting struct {
-	// Clock is what wall time is read from where the kernel does not note exec and exit;
-	// where it holds none, that is Go's.
-	Clock clock.Rated
+	// CounterHz is the rate of the processor's counter, in Hz; 0 is not known.
+	CounterHz float64
 	// Noise of the CPUs, as a trace of activity shows it.
 	Noise machine.Noise
 	// CPUs is how many the programs may use; 0 is not known.

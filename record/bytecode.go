@@ -287,6 +287,11 @@ func newBytecodeInstruction(t *bytecode.Timing, method bytecode.Method) Bytecode
 		Time: noTime(), TSC: noTime(), Methods: []BytecodeMeasured{},
 		Verdict: t.Verdict, Reasons: t.Reasons,
 	}
+	if _, ok := t.By(method); !ok && len(t.Measured) > 0 { // what else was found of it says nothing of this
+		j := stats.NewJudgement()
+		j.Lower(stats.Unusable, "by %s there is no time of it: let the run take longer, or leave the machine alone", method)
+		i.Verdict, i.Reasons = j.Verdict, j.Reasons
+	}
 	for _, m := range t.Measured {
 		found := BytecodeMeasured{
 			Method: string(m.Method), Time: m.Time, TSC: m.Same, Trials: m.Trials, ElapsedNs: float64(m.Elapsed),

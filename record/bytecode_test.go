@@ -118,6 +118,19 @@ func TestBytecodeLeavesOutWhatIsUnusable(t *testing.T) {
 	}
 }
 
+// A time that the leading method lacks is not trusted because another method has one.
+func TestBytecodeWithoutALeadingTimeIsUnusable(t *testing.T) {
+	r := usual()
+	r.Timings[1] = timed("i1", bytecode.Homogeneous, map[bytecode.Method]float64{bytecode.TSC: 1.1})
+	i, _ := documentOf(r).Instruction("i1", "homogeneous")
+	if stats.Finite(i.Time.Value) != nil || i.Verdict != stats.Unusable || len(i.Reasons) != 1 || !strings.Contains(i.Reasons[0], "by counter") {
+		t.Errorf("%+v", i)
+	}
+	if len(i.Methods) != 1 || i.Methods[0].Verdict != stats.Trusted || i.Cluster != nil {
+		t.Errorf("%+v", i)
+	}
+}
+
 // i0 takes 0.5 ns beside i1 and i2, which take 2.3: together 2.8, and by the sum of their
 // times 3.3.
 func TestBytecodePredictions(t *testing.T) {

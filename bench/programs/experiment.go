@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -35,16 +36,18 @@ type experiment struct {
 
 // open looks at the machine, and at how fast the chain is, without competitors.
 func (e *experiment) open(ctx context.Context) (release func(), err error) {
-	if e.folder, err = os.MkdirTemp("", "programs"); err != nil {
-		return nil, err
-	}
 	restore, err := machine.Pin([]int{e.cpu})
 	if err != nil {
 		return nil, err
 	}
 	setting, close, err := program.Here(ctx, program.Setting{CPUs: 1})
-	if back := restore(); back != nil {
-		return nil, back
+	if err = errors.Join(err, restore()); err != nil {
+		close()
+		return nil, err
+	}
+	if e.folder, err = os.MkdirTemp("", "programs"); err != nil {
+		close()
+		return nil, err
 	}
 	e.setting, e.launcher = setting, process.NewLauncher()
 	release = func() {
@@ -52,10 +55,7 @@ func (e *experiment) open(ctx context.Context) (release func(), err error) {
 		e.launcher.Close()
 		os.RemoveAll(e.folder)
 	}
-	if err == nil {
-		e.program, err = compile(ctx, e.folder)
-	}
-	if err == nil {
+	if e.program, err = compile(ctx, e.folder); err == nil {
 		err = e.calibrate(ctx)
 	}
 	if err != nil {
@@ -276,8 +276,11 @@ func (e *experiment) byHyperfine(ctx context.Context, s subject, c program.Comma
 	var told struct {
 		Results []struct{ Mean, User, System float64 }
 	}
-	if err := json.Unmarshal(text, &told); err != nil || len(told.Results) != 1 {
-		return fmt.Errorf("what hyperfine wrote can't be read: %w", err)
+	if err := json.Unmarshal(text, &told); err != nil {
+		return fmt.Errorf("what hyperfine wrote of %s can't be read: %w", s.name, err)
+	}
+	if len(told.Results) != 1 {
+		return fmt.Errorf("hyperfine wrote %d results of %s, not one", len(told.Results), s.name)
 	}
 	r := told.Results[0]
 	o.PeerWallNs, o.PeerCPUNs = 1e9*r.Mean, 1e9*(r.User+r.System)

@@ -36,12 +36,16 @@ func judgeFile(w io.Writer, name string) error {
 	}
 	defer f.Close()
 	var found []outcome
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
 		var o outcome
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return fmt.Errorf("%s: line %d: %w", name, len(found)+1, err)
 		}
 		found = append(found, o)
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s: line %d: %w", name, len(found)+1, err)
 	}
 	judge(w, found)
 	return nil

@@ -54,6 +54,20 @@ func TestKeepAndJudge(t *testing.T) {
 	}
 }
 
+// A file that can't be read to its end is not judged by its start.
+func TestJudgeOfALineTooLong(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "found.jsonl")
+	o := outcomeOf(99, 101, 98, 100, 102, stats.Trusted)
+	o.Reasons = []string{strings.Repeat("x", 1<<17)}
+	if err := appendTo(name, []outcome{o}); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := judgeFile(&out, name); err == nil || out.Len() > 0 {
+		t.Errorf("%v:\n%s", err, &out)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"-load", "0"}, {"-repetitions", "0"}, {"-runs", "-1"}, {"-judge", filepath.Join(t.TempDir(), "none")}} {
 		if err := run(t.Context(), args, nil); err == nil {

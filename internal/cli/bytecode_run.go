@@ -42,7 +42,11 @@ func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error
 		}
 		if err != nil {
 			failure = err
-			e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("%s was not timed: %v", o.Java.Path, err))
+			came := "was not timed"
+			if r != nil {
+				came = "was timed in part"
+			}
+			e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("%s %s: %v", o.Java.Path, came, err))
 		}
 	}
 	if len(results) == 0 {
@@ -51,8 +55,8 @@ func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error
 	return results, nil
 }
 
-// runOne times the instructions in one virtual machine and mode, and goes on with what an
-// interrupted run has measured.
+// runOne times the instructions in one virtual machine and mode, and goes on with what a
+// run has measured that did not come to its end.
 func (e *bytecodeExperiment) runOne(ctx context.Context, o bytecode.Options) (*bytecode.Result, error) {
 	store, err := openBytecodeStore(e.header.Machine, o)
 	if err != nil {
@@ -60,21 +64,19 @@ func (e *bytecodeExperiment) runOne(ctx context.Context, o bytecode.Options) (*b
 	}
 	if !e.flags.restart {
 		if o.Continue = store.load(); o.Continue != nil {
-			e.header.Caveats = append(e.header.Caveats, "an earlier run was interrupted, and this one went on with it: begin anew with --restart")
+			e.header.Caveats = append(e.header.Caveats, "an earlier run did not come to its end, and this one went on with it: begin anew with --restart")
 		}
 	}
 	r, err := bytecode.Run(ctx, o)
-	if ctx.Err() == nil {
+	if err == nil && ctx.Err() == nil {
 		store.forget()
-		return r, err
-	}
-	if r != nil {
+	} else if r != nil {
 		e.keep(store, r.Series)
 	}
 	return r, err
 }
 
-// keep keeps what an interrupted run has measured, and says where.
+// keep keeps what an unfinished run has measured, and says where.
 func (e *bytecodeExperiment) keep(store *bytecodeStore, series *bytecode.Series) {
 	if store == nil || series == nil {
 		return

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"chronoscope/bytecode"
 	"chronoscope/machine"
+	"chronoscope/record"
 )
 
 // What an interrupted run has measured comes back, to runs with the same options alone,
@@ -62,5 +64,31 @@ func TestBytecodeStore(t *testing.T) {
 	none.forget()
 	if none.load() != nil {
 		t.Error("from nowhere something came")
+	}
+}
+
+// A run that fails goes on where it was, once what it failed of is mended.
+func TestFailedBytecodeIsKept(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", os.Getenv("XDG_CACHE_HOME"))
+	t.Setenv("LocalAppData", os.Getenv("XDG_CACHE_HOME"))
+	o := bytecode.Options{
+		Java: bytecode.Java{Path: filepath.Join(t.TempDir(), "java")}, Mode: bytecode.Interpreter, Instructions: []string{"iadd"},
+		Methods: []bytecode.Method{bytecode.Nano}, NoReference: true, Length: 10,
+	}
+	e := &bytecodeExperiment{flags: &bytecodeFlags{}, header: &record.Header{Machine: &machine.Machine{CPU: "Test CPU"}}}
+	store, err := openBytecodeStore(e.header.Machine, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := &bytecode.Series{Java: o.Java, Mode: o.Mode, Length: o.Length, Instructions: o.Instructions, Starts: []bytecode.Start{{Complete: true}}}
+	if err := store.save(before); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.runOne(t.Context(), o); err == nil || r == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if kept := store.load(); kept == nil || len(kept.Starts) != 1 {
+		t.Errorf("%+v is kept", kept)
 	}
 }

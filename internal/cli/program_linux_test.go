@@ -6,27 +6,33 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// running reports whether a process has that command line.
-func running(t *testing.T, words ...string) bool {
+// remains reports whether a process has that command line, and goes on to: one that was
+// killed has it until it gets a CPU to end on.
+func remains(t *testing.T, words ...string) bool {
 	t.Helper()
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil || len(lines) == 0 {
-		t.Skip("no /proc here")
-	}
 	want := []byte(strings.Join(words, "\x00") + "\x00")
-	for _, name := range lines {
-		if line, err := os.ReadFile(name); err == nil && bytes.Equal(line, want) {
-			return true
+	for begun := time.Now(); time.Since(begun) < hung; time.Sleep(10 * time.Millisecond) {
+		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil || len(lines) == 0 {
+			t.Skip("no /proc here")
+		}
+		if !slices.ContainsFunc(lines, func(name string) bool {
+			line, err := os.ReadFile(name)
+			return err == nil && bytes.Equal(line, want)
+		}) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // An interrupted measurement ends what it runs, and keeps what it has.
@@ -56,7 +62,7 @@ func TestInterruptedRuns(t *testing.T) {
 			if c.runs != strings.Contains(end.out.String(), `"wall_ns"`) {
 				t.Errorf("runs in the document: %v, want %v:\n%s", !c.runs, c.runs, &end.out)
 			}
-			if running(t, c.left...) {
+			if remains(t, c.left...) {
 				t.Errorf("%q still runs", c.left)
 			}
 		})

@@ -151,8 +151,8 @@ func (e *programExperiment) noteCore(setting program.Setting) {
 	if setting.CoreHz != nil {
 		e.header.Machine.CoreHz = stats.Finite(setting.CoreHz())
 	}
-	if setting.Clock.Clock != nil {
-		e.header.Machine.TSCHz = stats.Finite(1e9 / setting.Clock.TickNs.Value)
+	if setting.CounterHz > 0 {
+		e.header.Machine.TSCHz = &setting.CounterHz
 	}
 }
 

@@ -14,7 +14,9 @@ func (t *programFlags) outcome(d record.Programs, set settings) error {
 	verdicts := map[string]stats.Verdict{}
 	var failed []record.Program
 	for _, p := range d.Results {
-		verdicts[p.Command] = p.Verdict
+		if before, twice := verdicts[p.Command]; !twice || p.Verdict.WorseThan(before) {
+			verdicts[p.Command] = p.Verdict
+		}
 		if p.Failure != nil {
 			failed = append(failed, p)
 		}

@@ -150,3 +150,29 @@ func TestProgramOutcome(t *testing.T) {
 		}
 	}
 }
+
+// Of two commands that are the same, the worse one counts.
+func TestOutcomeOfTheSameCommandTwice(t *testing.T) {
+	for _, verdicts := range [][2]stats.Verdict{{stats.Suspect, stats.Trusted}, {stats.Trusted, stats.Suspect}} {
+		flags := &programFlags{mostRegression: math.NaN()}
+		d := record.Programs{Results: []record.Program{{Command: "true", Verdict: verdicts[0]}, {Command: "true", Verdict: verdicts[1]}}}
+		if got := ExitStatus(flags.outcome(d, settings{require: stats.Trusted})); got != 1 {
+			t.Errorf("%v: exit status %d", verdicts, got)
+		}
+	}
+}
+
+// What is null in the runs of the empty shell alone is explained, too.
+func TestUnknownsOfTheShell(t *testing.T) {
+	known := 1.0
+	run := record.ProgramRun{RunqueueWaitNs: &known, BlockedNs: &known, StealNs: &known, ThrottledNs: &known, InterruptsNs: &known, CoreHz: &known, LowNs: &known, HighNs: &known, MaxRSSBytes: new(int64)}
+	d := record.Programs{Results: []record.Program{{Runs: []record.ProgramRun{run}}}}
+	if found := unknowns(d); len(found) != 0 {
+		t.Errorf("%q", found)
+	}
+	run.StealNs = nil
+	d.Shell = &record.Program{Runs: []record.ProgramRun{run}}
+	if found := unknowns(d); len(found) != 1 || !strings.Contains(found[0], "steal_ns") {
+		t.Errorf("%q", found)
+	}
+}

@@ -23,8 +23,12 @@ var unknownOfRuns = []struct {
 
 // unknowns are the caveats on what is null in the runs of a document.
 func unknowns(d record.Programs) (caveats []string) {
+	results := slices.Clone(d.Results)
+	if d.Shell != nil {
+		results = append(results, *d.Shell)
+	}
 	for _, field := range unknownOfRuns {
-		for _, p := range d.Results {
+		for _, p := range results {
 			if slices.ContainsFunc(p.Runs, field.is) {
 				caveats = append(caveats, field.why)
 				break

@@ -1,0 +1,83 @@
+package bytecode
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"chronoscope/stats"
+)
+
+// Whoever was kept from running during trials is not to trust what currentTimeMillis says
+// of them, by either outcome; undisturbed trials say nothing of the kind.
+func TestPreemptedTrialsAreSuspect(t *testing.T) {
+	for _, preempted := range []bool{false, true} {
+		w := newWorld(5)
+		if preempted {
+			w.interruptNs, w.everyNs = 4e6, 40e6
+		}
+		r := w.series(t, 8, 2, 300, 2).Result()
+		timing, _ := r.Timing("iadd", Homogeneous)
+		for _, m := range []Method{Discrete, Bernoulli} {
+			found, ok := timing.By(m)
+			said := slices.ContainsFunc(found.Reasons, func(why string) bool { return strings.Contains(why, "kept from running") })
+			if !ok || said != preempted || preempted && found.Verdict == stats.Trusted {
+				t.Errorf("preempted %v, by %s: %s, %q", preempted, m, found.Verdict, found.Reasons)
+			}
+		}
+		if found, _ := timing.By(TSC); strings.Contains(strings.Join(found.Reasons, " "), "kept from running") {
+			t.Errorf("the reference is judged by ticks: %q", found.Reasons)
+		}
+	}
+}
+
+// An instruction that was given up is marked wherever a time of it stands.
+func TestGivenUpIsMarked(t *testing.T) {
+	s := newWorld(6).series(t, 4, 2, 100, 1)
+	s.Failures = []Failure{{Sequence: "iadd", Problem: "it crashed", Dropped: true}}
+	timing, _ := s.Result().Timing("iadd", Homogeneous)
+	judgements := []stats.Judgement{timing.Judgement}
+	for _, found := range timing.Measured {
+		judgements = append(judgements, found.Judgement)
+	}
+	for _, j := range judgements {
+		if j.Verdict == stats.Trusted || strings.Count(strings.Join(j.Reasons, " "), "it crashed") != 1 {
+			t.Errorf("%s, %q", j.Verdict, j.Reasons)
+		}
+	}
+	if len(judgements) != 1+len(simulatedMethods) {
+		t.Errorf("%d judgements", len(judgements))
+	}
+}
+
+// Few short stretches that happen to see as many ticks know the time no better for that:
+// 940 of 1,000 intervals hold it, and none is a point.
+func TestTicksOfFewStretches(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, stretches := range []int{2, 3, 4} {
+		hits := 0
+		for range 1000 {
+			p := 0.3 + 0.3*random.Float64()
+			all := make([]counted, stretches)
+			for i := range all {
+				all[i] = counted{passed: 10, trials: 1000}
+				for range 10 {
+					if random.Float64() < p {
+						all[i].sum++
+					}
+				}
+			}
+			e := ticksATrial(all)
+			if e.Covers(p * 10 / 1000) {
+				hits++
+			}
+			if e.HalfWidth() <= 0 {
+				t.Fatalf("%+v of %+v", e, all)
+			}
+		}
+		if hits < 940 {
+			t.Errorf("%d stretches: %d of 1000 intervals hold the truth", stretches, hits)
+		}
+	}
+}

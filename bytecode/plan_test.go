@@ -1,0 +1,52 @@
+package bytecode
+
+import (
+	"testing"
+	"time"
+)
+
+// A run that is late shortens what is to come, and one in time leaves it as planned.
+func TestLateRunsAreShortened(t *testing.T) {
+	starts := []plannedStart{{duration: 20 * time.Second}, {duration: 20 * time.Second}}
+	for left, want := range map[time.Duration]time.Duration{
+		60 * time.Second: 20 * time.Second, 40 * time.Second: 20 * time.Second, 30 * time.Second: 15 * time.Second,
+		10 * time.Second: 10 * time.Second, -time.Second: 10 * time.Second,
+	} {
+		if got := shortened(starts, left); got != want {
+			t.Errorf("%v left: %v, want %v", left, got, want)
+		}
+	}
+}
+
+// Nine stretches are to come, and one for the sentinels at the end: with what is common to
+// groups, as many as 14, so that 280 ms are 20 ms for each.
+func TestLateStartsShortenStretches(t *testing.T) {
+	p := passes{order: make([]*sequence, 11), next: 2, stretch: 40 * time.Millisecond}
+	for left, want := range map[time.Duration]time.Duration{
+		time.Second: 40 * time.Millisecond, 280 * time.Millisecond: 20 * time.Millisecond, 0: leastStretch, -time.Second: leastStretch,
+	} {
+		if got := p.inTime(left); got < want-time.Microsecond || got > want+time.Microsecond {
+			t.Errorf("%v left: %v, want %v", left, got, want)
+		}
+	}
+}
+
+// A start that keeps to its plan gets no shorter stretches on its way.
+func TestStretchesInTimeStay(t *testing.T) {
+	all, err := sequences(Catalogue()[:40], false, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{all: all}
+	r.random = newWorld(1).random
+	for _, d := range []time.Duration{2 * time.Second, 25 * time.Second} {
+		p := r.passes(d)
+		left := time.Duration(allowance * float64(d))
+		for ; p.next < len(p.order); p.next++ {
+			if got := p.inTime(left); got != p.stretch {
+				t.Fatalf("%v: after %d of %d stretches they take %v instead of %v", d, p.next, len(p.order), got, p.stretch)
+			}
+			left -= time.Duration(groupOverhead * float64(p.stretch))
+		}
+	}
+}

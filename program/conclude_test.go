@@ -1,0 +1,173 @@
+package program
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"chronoscope/machine"
+	"chronoscope/process"
+)
+
+const ms = 1e6
+
+// quiet is a machine that nothing interrupts.
+var quiet = Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN()}}
+
+// concluded is what such runs show, the first of which counts as well.
+func concluded(timedWaits int, runs ...Run) *Result {
+	s := &series{probed: true, timedWaits: timedWaits}
+	for i := range runs {
+		runs[i].CoreHz, runs[i].StealNs, runs[i].ThrottledNs = math.NaN(), math.NaN(), math.NaN()
+		runs[i].Untraced = errTimeout
+		s.take(&runs[i], 1, quiet)
+		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
+	}
+	return conclude(s, DefaultPlan, quiet)
+}
+
+// A program computes for 2 s by the kernel's notes, and is charged for 1.8: the rest was
+// stolen. It comes off one time, whichever method is taken.
+func TestStealComesOffOnce(t *testing.T) {
+	for method, ns := range map[Method]float64{ByIntervalCounting: 2000 * ms, CycleTime: 200 * ms} {
+		var runs []Run
+		for range 10 {
+			charged := int64(0.9 * ns)
+			runs = append(runs, Run{Run: process.Run{
+				WallNs: int64(ns), UserNs: charged, WaitOf: process.FirstThread,
+				Threads: []process.Thread{{ID: 1, CPUNs: charged, ReadNs: int64(ns)}},
+				Events: []process.Event{
+					{Kind: process.Executed, Thread: 1, Process: 1}, {Kind: process.SwitchedIn, Thread: 1, Process: 1},
+					{AtNs: int64(ns), Kind: process.Exited, Thread: 1, Process: 1},
+				},
+			}})
+		}
+		r := concluded(0, runs...)
+		if r.Method != method || math.Abs(r.Estimate.Value/(0.9*ns)-1) > 1e-3 {
+			t.Errorf("%g ns charged: %+v by %s", 0.9*ns, r.Estimate, r.Method)
+		}
+	}
+}
+
+// alternating works 2 ms, is kept waiting, works 3 and sleeps 5, so many times, and works 1
+// more. It was read when afterNs had gone by, by one who may have been as late as that.
+func alternating(times int, keptNs, afterNs int64) Run {
+	at := int64(0)
+	r := process.Run{WaitOf: process.FirstThread, Events: []process.Event{
+		{Kind: process.Executed, Thread: 1, Process: 1}, {Kind: process.SwitchedIn, Thread: 1, Process: 1},
+	}}
+	add := func(ns int64, kind process.EventKind) {
+		at += ns
+		r.Events = append(r.Events, process.Event{AtNs: at, Kind: kind, Thread: 1, Process: 1})
+	}
+	for range times {
+		add(2*ms, process.Preempted)
+		add(keptNs, process.SwitchedIn)
+		add(3*ms, process.Blocked)
+		add(5*ms, process.SwitchedIn)
+	}
+	add(1*ms, process.Exited)
+	r.WallNs, r.UserNs = at, int64(5*times+1)*ms
+	r.Threads = []process.Thread{{ID: 1, CPUNs: r.UserNs, WaitNs: int64(times) * keptNs, ReadNs: at + afterNs, LateNs: afterNs}}
+	return Run{Run: r, RunqueueWaitNs: float64(r.WaitNs())}
+}
+
+// Alone, the CPU on which a program sleeps is idle, and takes a while to be told that it is
+// over. Beside others none of that shows: it was taken for nothing, and a program that
+// sleeps ten times in 100 ms was trusted to be as fast alone.
+func TestIdleCPUsTakeAWhile(t *testing.T) {
+	const times, wakeNs = 10, 0.15 * ms
+	var runs []Run
+	for i := range 20 {
+		runs = append(runs, alternating(times, int64(1+i%5)*ms, 0.05*ms))
+	}
+	r := concluded(times, runs...)
+	busy := float64(times*10+1) * ms
+	if !r.Estimate.Covers(busy) || !r.Estimate.Covers(busy+times*wakeNs) {
+		t.Errorf("%g ns, and up to %g on an idle CPU, measured as %+v, %s", busy, busy+times*wakeNs, r.Estimate, r.Verdict)
+	}
+	if r.Estimate.Hi > 1.03*busy {
+		t.Errorf("sleeps that last the same are taken for such to a deadline: %+v", r.Estimate)
+	}
+}
+
+// Some runs tell that there is no deadline. In the others the program waited 0.9 ms, when it
+// was woken or on the way from its exit to its end: those, too, hold their truth.
+func TestUncertainWaitsStayUncertain(t *testing.T) {
+	const times = 2
+	var runs []Run
+	for i := range 30 {
+		kept := int64(1+i%5) * ms
+		if i < fewestChosen {
+			runs = append(runs, alternating(times, kept, 0.05*ms))
+			continue
+		}
+		r := alternating(times, kept, 0.9*ms)
+		r.Threads[0].WaitNs += 0.9 * ms
+		runs = append(runs, r)
+	}
+	if r := concluded(times, runs...); !r.Estimate.Covers(21 * ms) {
+		t.Errorf("21 ms are measured as %+v, %s", r.Estimate, r.Verdict)
+	}
+}
+
+// That a program slept as often as it was seen to ask shows nothing where it may have asked
+// more often.
+func TestSomeWaitsAreNotNoted(t *testing.T) {
+	for _, unnoted := range []error{nil, errors.New("too many calls")} {
+		var s series
+		run := alternating(1, 1*ms, 0)
+		run.TimedWaits, run.Unnoted = 1, unnoted
+		s.take(&run, 1, quiet)
+		later := alternating(1, 1*ms, 0)
+		s.take(&later, 1, quiet)
+		if known := later.asked == 1; known != (unnoted == nil) {
+			t.Errorf("%v: it asks %d times", unnoted, later.asked)
+		}
+	}
+}
+
+// Of threads that are not the first only the process's account tells that time was stolen
+// from them: a child works 10 ms by the kernel's notes, and is charged for 8.
+func TestStealFromAChild(t *testing.T) {
+	run := Run{Run: process.Run{
+		WallNs: 11 * ms, UserNs: 9 * ms, WaitOf: process.FirstThread, Untraced: errTimeout,
+		Threads: []process.Thread{{ID: 1, CPUNs: 1 * ms, ReadNs: 11 * ms}},
+		Events: []process.Event{
+			{Kind: process.Executed, Thread: 1, Process: 1}, {Kind: process.SwitchedIn, Thread: 1, Process: 1},
+			{AtNs: 1 * ms, Kind: process.Forked, Thread: 2, Process: 2, Parent: 1}, {AtNs: 1 * ms, Kind: process.SwitchedIn, Thread: 2, Process: 2},
+			{AtNs: 1 * ms, Kind: process.Blocked, Thread: 1, Process: 1},
+			{AtNs: 11 * ms, Kind: process.Exited, Thread: 2, Process: 2, Parent: 1}, {AtNs: 11 * ms, Kind: process.SwitchedIn, Thread: 1, Process: 1},
+			{AtNs: 11 * ms, Kind: process.Exited, Thread: 1, Process: 1},
+		},
+	}}
+	s := series{probed: true, sentinels: 1}
+	s.take(&run, 1, quiet)
+	if run.LowNs > 9*ms || run.HighNs < 11*ms {
+		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)
+	}
+}
+
+// What a thread was not charged for is no part of what interrupts take from its charge.
+func TestGapsWithoutSteal(t *testing.T) {
+	watched := machine.Noise{WatchedNs: 50 * ms, IrregularWorstNs: 5 * ms}
+	for _, c := range []struct{ lost, uncharged, share, worst float64 }{
+		{5.5 * ms, 5 * ms, 0.5 / 45, 0.5 * ms}, // steal
+		{5.5 * ms, -0.01 * ms, 0.11, 5 * ms},   // it is not known of, and the looks jitter
+		{0.5 * ms, 5 * ms, 0, 0},
+	} {
+		got := gapsOf(watched, c.lost, 10, c.uncharged)
+		if math.Abs(got.IrregularShare-c.share) > 1e-9 || math.Abs(got.IrregularWorstNs-c.worst) > 1 {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// One long gap in a short trace says little of how often there is one.
+func TestRareGapsAreUncertain(t *testing.T) {
+	often := Setting{Noise: machine.Noise{WatchedNs: 50 * ms, IrregularShare: 0.02, IrregularWorstNs: 0.01 * ms}}
+	once := Setting{Noise: machine.Noise{WatchedNs: 50 * ms, IrregularShare: 0.02, IrregularWorstNs: 0.9 * ms}}
+	if often.shareError() != noiseError*0.02 || once.shareError() < 0.018 || (Setting{}).shareError() != 0 {
+		t.Errorf("%v, and %v of one gap", often.shareError(), once.shareError())
+	}
+}
