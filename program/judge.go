@@ -43,7 +43,7 @@ func (c *conclusion) judge() {
 	case !(width <= uselessShare) || !(c.Estimate.Value > 0):
 		c.Lower(stats.Unusable, "its runs differ too much: from %s to %s: see whether its input or caches change between runs (--warmup, --prepare)", duration(c.Estimate.Lo), duration(c.Estimate.Hi))
 	case width > c.plan.Precision:
-		c.Lower(stats.Suspect, "it is known to ±%.2g %% instead of ±%.2g %%: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
 	}
 }
 
