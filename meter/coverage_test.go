@@ -172,6 +172,24 @@ func TestIntervalKeepsWhatTheTickMayDo(t *testing.T) {
 	}
 }
 
+// It is the same for all machines, so that a fleet of many different ticks and samples
+// does not average it out, and counts once.
+func TestFleetKeepsWhatTheTickMayDo(t *testing.T) {
+	var fleet Snapshot
+	for i := range 20 {
+		fleet.Parts = append(fleet.Parts, Part{TickNs: 4e6, OneIn: uint64(1 + i), Calls: 1e9, Measured: 1e9, Edges: 1e7, Ticks: 1e7, Squares: 1e7})
+	}
+	timed := Part{TickNs: 1, Calls: 20e9, Measured: 20e9, Ticks: 20e9 * 40_000, Lengths: []uint64{}}
+	if e := fleet.Report().Mean; e.RelativeHalfWidth() < 0.015 || e.RelativeHalfWidth() > 0.0155 {
+		t.Errorf("%+v", e)
+	}
+	// Where half of the calls are timed one by one, half of the mean is known without it.
+	fleet.Parts = append(fleet.Parts, timed)
+	if e := fleet.Report().Mean; e.RelativeHalfWidth() < 0.0075 || e.RelativeHalfWidth() > 0.0078 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // Calls that follow one another closely on one processor see the edges more evenly
 // than by chance, and the interval knows.
 func TestCloseCallsNarrowTheInterval(t *testing.T) {

@@ -24,6 +24,11 @@ func (g *Groups) add(calls, ticks uint64, elapsed float64) {
 	g.merge(Groups{1, n * n, n * t, t * t, n * n / elapsed, n * t / elapsed})
 }
 
+// possible reports that no sum is negative, as none of what is counted is.
+func (g *Groups) possible() bool {
+	return min(g.CallsSquared, g.CallsTicks, g.TicksSquared, g.CallsSquaredSpread, g.CallsTicksSpread) >= 0
+}
+
 func (g *Groups) merge(other Groups) {
 	g.Count += other.Count
 	g.CallsSquared += other.CallsSquared

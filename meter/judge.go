@@ -43,7 +43,7 @@ func (p Part) judgeEdges(j *stats.Judgement) {
 	switch {
 	case p.Measured == 0:
 	case p.Edges < fewEdges:
-		j.Lower(stats.Suspect, "%d of %d calls saw an edge of %s: that bounds the mean, but hardly tells it; wait for %d and more (1,000 for some 6 %%, 10,000 for 2 %%)",
+		j.Lower(stats.Suspect, "%d of %d calls saw an edge of %s: that bounds the mean, but hardly tells it; wait for %d and more (1,000 for some 6 %%, 10,000 for 2.5 %%)",
 			p.Edges, p.Measured, p.Clock, fewEdges)
 	case p.Groups.Count < fewEdges:
 		j.Lower(stats.Suspect, "the %d calls that saw an edge of %s saw %d different ones: calls that see an edge together count for one, and the interval may be too narrow; wait for %d and more",
@@ -78,7 +78,7 @@ func (p Part) judgeFaults(j *stats.Judgement) {
 
 // coarseCaveats are those of the method (Falco 2009).
 func (p Part) coarseCaveats() []string {
-	caveats := []string{fmt.Sprintf("%s ticks every %g ns: mean and total are all that it can tell", p.Clock, p.TickNs)}
+	caveats := []string{fmt.Sprintf("%s ticks every %g ns: mean and total are all that it can tell, within %g %% at best, since the tick itself moves the calls around it", p.Clock, p.TickNs, 100*atTheTick)}
 	if p.Phases.Count < fewestPhases {
 		caveats = append(caveats, fmt.Sprintf("too few calls for a look at phase lock: %d ticks with a look, %d needed", p.Phases.Count, fewestPhases))
 	}

@@ -124,8 +124,8 @@ func (p *Part) countLengths() {
 // of the sums that are no whole numbers. Parts that differ stay side by side, since
 // ticks of different lengths have no common sum and a measured call stands for as many
 // as its meter left out, and meet in the report: so a fleet of machines whose kernels
-// tick differently has one mean, with the precision of all its edges. The order of
-// merging does not matter.
+// tick differently has one mean, with the precision of all its edges, down to what the tick
+// does to the calls around it. The order of merging does not matter.
 //
 // Different names are refused: their mean would mean nothing.
 func Merge(a, b Snapshot) (Snapshot, error) {
@@ -196,6 +196,14 @@ func sumOf(a, b []uint64) []uint64 {
 	return sum
 }
 
+// total is the sum of counts.
+func total(counts []uint64) (sum uint64) {
+	for _, n := range counts {
+		sum = saturating(sum, n)
+	}
+	return sum
+}
+
 // saturating stays at the greatest number, where a sum that wrapped would look like
 // a good one.
 func saturating(a, b uint64) uint64 {
@@ -249,6 +257,10 @@ func (p Part) impossible() string {
 		return fmt.Sprintf("%d bins of phases instead of %d", len(p.Phases.Bins), phaseBins)
 	case len(p.Lengths) > buckets:
 		return fmt.Sprintf("%d lengths of calls, of %d at most", len(p.Lengths), buckets)
+	case !p.Groups.possible() || !p.Batches.possible():
+		return "a sum of squares below 0"
+	case p.Lengths != nil && p.Measured != total(p.Lengths):
+		return fmt.Sprintf("the lengths of %d calls, of %d that were timed", total(p.Lengths), p.Measured)
 	case p.Lengths == nil && (p.Edges > p.Measured || p.Edges > p.Ticks || p.Squares < p.Ticks):
 		return fmt.Sprintf("%d edges, %d ticks, %d squares in %d calls", p.Edges, p.Ticks, p.Squares, p.Measured)
 	}

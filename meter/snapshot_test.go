@@ -112,6 +112,9 @@ func TestSnapshotsFromElsewhere(t *testing.T) {
 		"more than all":    `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"calls":1,"measured":2}]}`,
 		"few bins":         `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"phases":{"bins":[1,2]}}]}`,
 		"impossible sums":  `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"calls":9,"measured":9,"edges":3,"ticks":2,"squares":2}]}`,
+		"negative squares": `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"groups":{"count":40,"ticks_squared":-1}}]}`,
+		"negative batches": `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"batches":{"count":40,"calls_squared":-1}}]}`,
+		"other lengths":    `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"calls":9,"measured":9,"lengths":[1,2,3]}]}`,
 		"negative numbers": `{"schema":"chronoscope/meter/v1","parts":[{"tick_ns":1,"calls":-1}]}`,
 	} {
 		var s Snapshot

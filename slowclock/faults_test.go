@@ -212,8 +212,14 @@ func TestSetBackByHours(t *testing.T) {
 	for at := 80.0; at < 115; at += 3 {
 		lab, m := faulty(1, clocktest.Faults{JumpAtNs: at * ms, JumpNs: -3600e9})
 		count := &counter{machine: m, periodNs: 10, costNs: 60}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		r, err := lab.Counter(ctx, count.clock(), slowclock.Plan{Duration: 600 * time.Millisecond})
+		ctx, cancel := context.WithCancel(context.Background())
+		limited := clock.New(clock.Clock{Name: "counter", Kind: clock.KindCounter}, func() int64 {
+			if m.NowNs() > 20e9 { // by the simulated machine's time, however long that takes here
+				cancel()
+			}
+			return count.read()
+		})
+		r, err := lab.Counter(ctx, limited, slowclock.Plan{Duration: 600 * time.Millisecond})
 		cancel()
 		if err != nil {
 			t.Fatalf("at %v ms: %v", at, err)
@@ -224,15 +230,20 @@ func TestSetBackByHours(t *testing.T) {
 
 // A clock whose tick is over before it can be read again has no edges to wait for.
 func TestNoSlowClock(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var now int64
-	fast, err := slowclock.NewClock(clock.New(clock.Clock{Name: "fast", UnitNs: 1}, func() int64 { now += 20; return now }), 1)
+	fast, err := slowclock.NewClock(clock.New(clock.Clock{Name: "fast", UnitNs: 1}, func() int64 {
+		if now += 20; now > 1e9 {
+			cancel()
+		}
+		return now
+	}), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lab := slowclock.Lab{Clock: fast, Event: func() { now += 1000 }, Dither: true}
 	plan := slowclock.Plan{Duration: time.Millisecond}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
 	_, trials := lab.Bernoulli(ctx, plan)
 	_, loops := lab.Classic(ctx, plan)
 	_, counted := lab.Counter(ctx, fast.Clock, plan)

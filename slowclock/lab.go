@@ -215,7 +215,7 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 	t := newTally()
 	t.paused = l.Dither
 	mostTicks, trials := plan.ticks(l.Clock), plan.trials()
-	asked, look := int64(0), int64(firstLook)
+	asked, look, ask := int64(0), int64(firstLook), int64(firstAsk)
 	last := l.Clock.Read()
 	for t.trials+t.backward < trials && t.elapsed() < mostTicks {
 		if l.pauseEvery > 0 && t.trials%l.pauseEvery == 0 {
@@ -231,17 +231,25 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 		if elapsed := t.elapsed(); elapsed != asked && elapsed >= look {
 			asked, look = elapsed, max(elapsed+firstLook, elapsed*5/4)
 			l.Progress(math.Max(float64(elapsed)/float64(mostTicks), float64(t.trials)/float64(trials)), doing)
-			if enough != nil && enough(t) {
-				break
+			if enough != nil && elapsed >= ask {
+				if enough(t) {
+					break
+				}
+				ask = 2 * elapsed
 			}
 		}
 	}
 	return t, nil
 }
 
-// firstLook is how many ticks have to be seen before it is asked whether they are
-// enough.
-const firstLook = 16
+// firstLook is how many ticks there are to the first word of progress, and firstAsk how
+// many have to be seen before it is asked whether they are enough. It is asked again when
+// they are twice as many: who asks often, or early, stops where the scatter happens to be
+// small.
+const (
+	firstLook = 16
+	firstAsk  = 200
+)
 
 // ticks is how many ticks of the clock the plan may take.
 func (p Plan) ticks(c Clock) int64 {

@@ -13,15 +13,14 @@ func Epsilon(durationNs float64, digits int) float64 {
 
 // Trials is how many Bernoulli trials it takes to know a duration within ± epsilon
 // with a clock of that tick, at 95 %, if trials were independent of one another:
-// equation (3) of Lambert 2008, which is good for durations below a tick. Of a longer
-// one the part counts that is beyond whole ticks. All are in nanoseconds; it is NaN for
-// what is no duration.
+// equation (3) of Lambert 2008. All are in nanoseconds. It is NaN for what is no duration,
+// and for one of a tick or more: every trial sees such a one, and no number of them tells
+// how long it is.
 func Trials(durationNs, tickNs, epsilonNs float64) float64 {
-	if !(durationNs > 0 && tickNs > 0 && epsilonNs > 0) {
+	if !(0 < durationNs && durationNs < tickNs && epsilonNs > 0) {
 		return math.NaN()
 	}
-	ticks := durationNs / tickNs
-	p := ticks - math.Floor(ticks)
+	p := durationNs / tickNs
 	return z95 * z95 * tickNs * tickNs * p * (1 - p) / (epsilonNs * epsilonNs)
 }
 

@@ -38,6 +38,19 @@ func TestTable1(t *testing.T) {
 	}
 }
 
+// An event of a tick or more is seen by every trial, so that there is no plan.
+func TestNoTrialsOfLongEvents(t *testing.T) {
+	for _, durationNs := range []float64{1e6, 1.5e6, 3e6, 0, -1, math.NaN()} {
+		if n := slowclock.Trials(durationNs, 1e6, 1e3); !math.IsNaN(n) {
+			t.Errorf("%v ns: %v trials", durationNs, n)
+		}
+	}
+	row := slowclock.MakePlan(2e6, 1e6, 1, slowclock.Costs{})[0]
+	if !math.IsNaN(row.BernoulliNs) || !math.IsNaN(row.SourceNs) || math.IsNaN(row.DiscreteNs) {
+		t.Errorf("%+v", row)
+	}
+}
+
 // An interval a tenth as wide takes a hundred times as long.
 func TestPlanOfCounter(t *testing.T) {
 	rows := slowclock.MakePlan(1e4, 1e6, 4, slowclock.Costs{CounterNs: 0.5e9, CounterHalfNs: 50})

@@ -150,11 +150,40 @@ func TestCoverageOfTrials(t *testing.T) {
 			}
 			bernoulli.hold(t, slowclock.Bernoulli, c.few)
 			discrete.hold(t, slowclock.Discrete, c.few)
+			if c.eventTo < 0.1 && !c.few && bernoulli.unusable > cases/50 {
+				t.Errorf("bernoulli: %v", bernoulli)
+			}
 			if discrete.unusable > cases/50 && !c.few {
 				t.Errorf("discrete: %v", discrete)
 			}
 		})
 	}
+}
+
+// Who stops when an interval is narrow enough stops where it happens to be narrow, and it
+// has to hold the truth all the same.
+func TestCoverageUntilPrecise(t *testing.T) {
+	const cases = 400
+	c := conditions{eventFrom: 0.03, eventTo: 3, jitter: 0.3, dither: true, edges: [2]float64{800, 4000}}
+	var discrete, classic coverage
+	for seed := range uint64(cases) {
+		b := c.bench(seed)
+		plan := b.plan(c)
+		plan.Precision = 0.1
+		results, err := b.lab.Bernoulli(context.Background(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		discrete.add(results[1], b.truthNs)
+		b = c.bench(seed)
+		r, err := b.lab.Classic(context.Background(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		classic.add(r, b.truthNs)
+	}
+	discrete.hold(t, slowclock.Discrete, false)
+	classic.hold(t, slowclock.Classic, false)
 }
 
 func TestCoverageOfLoops(t *testing.T) {

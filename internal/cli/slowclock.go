@@ -205,6 +205,9 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 		return err
 	}
 	if e.flags.plan {
+		if d.EventNs >= e.slow.TickNs {
+			e.header.Caveats = append(e.header.Caveats, "no plan for Bernoulli trials: an event of a tick or more is seen by every one of them; count all ticks (discrete), or name a longer tick")
+		}
 		d.Plan = record.NewPlan(slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs(ctx)))
 		return ctx.Err()
 	}
