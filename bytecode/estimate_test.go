@@ -393,3 +393,20 @@ func TestLostCounts(t *testing.T) {
 		t.Error("one group tells what a reading costs")
 	}
 }
+
+// The counter's rate is found between edges of currentTimeMillis: that is read wherever
+// the counter is, also where nothing else asks for it.
+func TestCounterAloneHasItsMilliseconds(t *testing.T) {
+	var answer []int64
+	for i := range int64(200) { // blocks of 0.1 ms, 5 counts a trial, 10,000 a millisecond
+		answer = append(answer, 0, i/10, 0, 50, 1000*i)
+	}
+	blocks, err := readBlocks(answer, []Method{Counter}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newStretch("iadd", 0, blocks, []Method{Counter})
+	if err != nil || math.Abs(s.CountsAMilli-10_000) > 1 || s.SteadyMillis < 15 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -130,7 +130,7 @@ func readBlocks(answer []int64, methods []Method, trials int) ([]block, error) {
 	for row := range slices.Chunk(answer, width) {
 		b := block{Sums: Sums{Trials: int64(trials)}}
 		next := func() int64 { v := row[0]; row = row[1:]; return v }
-		if uses(Bernoulli) || uses(Discrete) {
+		if readsMillis(methods) {
 			b.Millis, b.last.Millis, b.Ones = next(), next(), next()
 		}
 		if uses(Nano) {

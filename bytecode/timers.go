@@ -58,7 +58,7 @@ func readsCount(c *classfile.Code) {
 func timersOf(methods []Method) []timer {
 	var timers []timer
 	uses := func(m Method) bool { return slices.Contains(methods, m) }
-	if uses(Bernoulli) || uses(Discrete) {
+	if readsMillis(methods) {
 		timers = append(timers, milliTimer)
 	}
 	if uses(Nano) {
@@ -71,6 +71,12 @@ func timersOf(methods []Method) []timer {
 		timers = append(timers, tscTimer)
 	}
 	return timers
+}
+
+// readsMillis tells whether currentTimeMillis is among the timers: trials are counted by
+// it, and the counter's rate is found between its edges.
+func readsMillis(methods []Method) bool {
+	return slices.ContainsFunc(methods, func(m Method) bool { return m == Bernoulli || m == Discrete || m == Counter })
 }
 
 // rowWidth is how many numbers a row has.
