@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"mvdan.cc/sh/v3/expand"
@@ -180,4 +182,20 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		}
 	}
 	look(newRoot(Streams{io.Discard, io.Discard}))
+}
+
+// The probe that the scripts run is the example that the page of the protocol shows.
+func TestExampleProbeIsTheOneThatRuns(t *testing.T) {
+	script, err := txtar.ParseFile("testdata/script/runtimes.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile("../../examples/probes/probe.pl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(script.Files, func(f txtar.File) bool { return f.Name == "probe.pl" })
+	if i < 0 || !bytes.Equal(script.Files[i].Data, example) {
+		t.Error("testdata/script/runtimes.txtar does not run examples/probes/probe.pl")
+	}
 }
