@@ -19,6 +19,8 @@ func Attach(ctx context.Context, pid int, span time.Duration, setting Setting) (
 	if span <= 0 {
 		return nil, fmt.Errorf("program: a span of %v: choose one above 0", span)
 	}
+	w := newWeather(setting)
+	w.look(ctx, nil)
 	before, err := process.Look(pid)
 	if err != nil {
 		return nil, err
@@ -41,9 +43,9 @@ func Attach(ctx context.Context, pid int, span time.Duration, setting Setting) (
 	run.Run = after.Since(before)
 	run.WallNs = time.Since(begun).Nanoseconds()
 	run.RunqueueWaitNs = float64(run.WaitNs())
-	run.bound(setting.CPUs, setting)
+	run.bound(setting.CPUs)
 	s := &series{command: Command{Name: fmt.Sprintf("process %d", pid)}, runs: []Run{run}, rounds: []int{0}, peak: after.MaxRSSBytes}
-	r := conclude(s, Plan{Precision: 1, MinRuns: 1, MaxRuns: 1, MaxTime: span}, setting)
+	r := conclude(s, Plan{Precision: 1, MinRuns: 1, MaxRuns: 1, MaxTime: span}, setting, w)
 	r.Lower(stats.Suspect, "it was watched for one span of %v, without its switches", span)
 	return r, ctx.Err()
 }

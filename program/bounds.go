@@ -3,6 +3,7 @@ package program
 import (
 	"math"
 
+	"chronoscope/machine"
 	"chronoscope/process"
 )
 
@@ -13,27 +14,18 @@ const switchNs, coldNs, usualColdNs = 3e3, 25e3, 8e3
 // noiseError is how far what a CPU loses to interrupts may differ from the trace.
 const noiseError = 0.3
 
-// shareError is how far the share that a CPU loses may be off: what was seen one time in the
-// trace may as well not have been, or twice.
-func (s Setting) shareError() float64 {
-	known := noiseError * math.Min(mostLost, s.Noise.ShareLost())
-	if s.Noise.Known() {
-		known = math.Max(known, math.Min(mostLost, s.Noise.IrregularWorstNs/s.Noise.WatchedNs))
-	}
-	return known
-}
-
 // mostLost is the largest share that interrupts are believed to take.
 const mostLost = 0.5
 
-// bound bounds the time that the run would have taken alone. cpus is how many it may use.
-func (r *Run) bound(cpus int, setting Setting) {
+// bound bounds the time that the run would have taken without competitors, interrupts and
+// preemptions still in it. cpus is how many it may use.
+func (r *Run) bound(cpus int) {
 	if r.noted {
 		r.byEvents(cpus)
 	} else {
 		r.byAccounts(cpus)
 	}
-	r.takeOffDisturbance(setting)
+	r.grossLowNs, r.grossHighNs = r.LowNs, r.HighNs
 }
 
 // byEvents bounds it by what the switches tell.
@@ -105,23 +97,25 @@ func (r *Run) byAccounts(cpus int) {
 const aloneNs, aloneShare = 0.3e6, 0.01
 
 // takeOffDisturbance takes off what interrupts and preemptions took of the time on the
-// CPU: typically, and within what is known of them.
-func (r *Run) takeOffDisturbance(setting Setting) {
+// CPU: typically, and within what is known of them by now.
+func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
+	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
 	high := low
 	if r.noted {
 		low, high = r.traced.low, r.traced.high
 	}
-	share, unsure := math.Min(mostLost, setting.Noise.ShareLost()), setting.shareError()
+	share := math.Min(mostLost, noise.ShareLost())
 	r.InterruptsNs = low.ranNs * share
 	each := switchNs/2 + usualColdNs // the kernel's note of a switch lies in the middle of it
-	if ns := setting.Noise.SwitchNs; ns > 0 {
+	if ns := noise.SwitchNs; ns > 0 {
 		each = ns/2 + usualColdNs
 	}
 	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
 	r.LowNs = math.Max(0, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-off(high))
-	up := func(p progress) float64 { return unsure*p.ranNs + float64(p.preemptions)*each }
-	r.slackNs = unsure*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
+	up := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*each }
+	r.slackNs = shareError*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
+	r.HighNs = math.Max(r.HighNs, r.unsleptNs)
 }

@@ -15,10 +15,14 @@ func unknown() stats.Estimate {
 }
 
 // conclude says what the runs of a command show.
-func conclude(s *series, plan Plan, setting Setting) *Result {
+func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
+	noise, shareError := w.noise()
+	for i := range s.runs {
+		s.runs[i].takeOffDisturbance(noise, shareError)
+	}
 	r := &Result{
 		Command: s.command, Runs: s.runs, MaxRSSBytes: s.peak, Failure: s.failure, Judgement: stats.NewJudgement(),
-		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), rounds: s.rounds,
+		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), Noise: noise, rounds: s.rounds,
 	}
 	c := conclusion{Result: r, plan: plan, setting: setting}
 	c.use()

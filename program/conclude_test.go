@@ -20,10 +20,10 @@ func concluded(timedWaits int, runs ...Run) *Result {
 	for i := range runs {
 		runs[i].CoreHz, runs[i].StealNs, runs[i].ThrottledNs = math.NaN(), math.NaN(), math.NaN()
 		runs[i].Untraced = errTimeout
-		s.take(&runs[i], 1, quiet)
+		s.take(&runs[i], 1)
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, quiet)
+	return conclude(s, DefaultPlan, quiet, newWeather(quiet))
 }
 
 // A program computes for 2 s by the kernel's notes, and is charged for 1.8: the rest was
@@ -118,9 +118,9 @@ func TestSomeWaitsAreNotNoted(t *testing.T) {
 		var s series
 		run := alternating(1, 1*ms, 0)
 		run.TimedWaits, run.Unnoted = 1, unnoted
-		s.take(&run, 1, quiet)
+		s.take(&run, 1)
 		later := alternating(1, 1*ms, 0)
-		s.take(&later, 1, quiet)
+		s.take(&later, 1)
 		if known := later.asked == 1; known != (unnoted == nil) {
 			t.Errorf("%v: it asks %d times", unnoted, later.asked)
 		}
@@ -142,7 +142,8 @@ func TestStealFromAChild(t *testing.T) {
 		},
 	}}
 	s := series{probed: true, sentinels: 1}
-	s.take(&run, 1, quiet)
+	s.take(&run, 1)
+	run.takeOffDisturbance(quiet.Noise, 0)
 	if run.LowNs > 9*ms || run.HighNs < 11*ms {
 		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)
 	}
@@ -160,14 +161,5 @@ func TestGapsWithoutSteal(t *testing.T) {
 		if math.Abs(got.IrregularShare-c.share) > 1e-9 || math.Abs(got.IrregularWorstNs-c.worst) > 1 {
 			t.Errorf("%+v: %+v", c, got)
 		}
-	}
-}
-
-// One long gap in a short trace says little of how often there is one.
-func TestRareGapsAreUncertain(t *testing.T) {
-	often := Setting{Noise: machine.Noise{WatchedNs: 50 * ms, IrregularShare: 0.02, IrregularWorstNs: 0.01 * ms}}
-	once := Setting{Noise: machine.Noise{WatchedNs: 50 * ms, IrregularShare: 0.02, IrregularWorstNs: 0.9 * ms}}
-	if often.shareError() != noiseError*0.02 || once.shareError() < 0.018 || (Setting{}).shareError() != 0 {
-		t.Errorf("%v, and %v of one gap", often.shareError(), once.shareError())
 	}
 }

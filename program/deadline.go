@@ -32,7 +32,7 @@ func (r *Run) allowForDeadline(timedWaits, blocks int) {
 	waited := t.deficientNs
 	if alone { // threads also wait for one another's CPUs
 		waited = math.Max(waited, known(r.RunqueueWaitNs))
-		r.HighNs = math.Max(r.HighNs, t.wallNs)
+		r.unsleptNs = t.wallNs
 	}
 	r.late = waited > passable
 }

@@ -3,6 +3,7 @@ package program
 import (
 	"testing"
 
+	"chronoscope/machine"
 	"chronoscope/process"
 )
 
@@ -35,7 +36,8 @@ func TestRunThatMayBeLate(t *testing.T) {
 			Threads: []process.Thread{{ID: 1, CPUNs: 3 * ms, WaitNs: 5 * ms, ReadNs: c.endNs}},
 		}}
 		s := series{timedWaits: c.timedWaits}
-		s.take(&run, 1, Setting{})
+		s.take(&run, 1)
+		run.takeOffDisturbance(machine.Noise{}, 0)
 		if run.late != c.late || c.late && run.HighNs != float64(c.endNs) {
 			t.Errorf("%s: late %v, at most %v ns, want %v, and %v ns where it is late", c.name, run.late, run.HighNs, c.late, c.endNs)
 		}

@@ -14,7 +14,6 @@ import (
 // How long Here looks at things.
 const (
 	calibration = 20 * time.Millisecond
-	watching    = 50 * time.Millisecond
 	// roughly is how long the counter is calibrated to begin with, to some parts in 10,000:
 	// enough to watch by, while it is calibrated well.
 	roughly = time.Millisecond
@@ -22,9 +21,9 @@ const (
 	glance = 500 * time.Microsecond
 )
 
-// Here fills in what the setting does not say, within some 60 ms: it calibrates the
-// processor's counter, watches what interrupts a CPU, and finds how the kernel counts CPU
-// time. What can't be had stays empty. release gives back what was opened. The error is
+// Here fills in what the setting does not say, within some 40 ms: it calibrates the
+// processor's counter, by which it lets interrupts be watched, and finds how the kernel counts
+// CPU time. What can't be had stays empty. release gives back what was opened. The error is
 // that of ctx.
 func Here(ctx context.Context, given Setting) (setting Setting, release func(), err error) {
 	setting, release = given, func() {}
@@ -51,9 +50,6 @@ func Here(ctx context.Context, given Setting) (setting Setting, release func(), 
 		}
 		close(finer)
 	}()
-	if !setting.Noise.Known() {
-		setting.Noise = watch(ctx, counter, rate)
-	}
 	if better, ok := <-finer; ok {
 		rate = better
 	}
@@ -62,6 +58,9 @@ func Here(ctx context.Context, given Setting) (setting Setting, release func(), 
 	}
 	if setting.CoreHz == nil {
 		setting.CoreHz = coreHz(counter, rate)
+	}
+	if setting.Watch == nil {
+		setting.Watch = func(ctx context.Context, span time.Duration) machine.Noise { return watch(ctx, counter, rate, span) }
 	}
 	return setting, release, ctx.Err()
 }
@@ -110,7 +109,7 @@ func coreHz(c *clock.Clock, rate clock.Rate) func() float64 {
 
 // watch watches what takes the CPU away from this thread, other threads apart. Gaps during
 // which the kernel counted a wait or a switch are those of others.
-func watch(ctx context.Context, c *clock.Clock, rate clock.Rate) machine.Noise {
+func watch(ctx context.Context, c *clock.Clock, rate clock.Rate, span time.Duration) machine.Noise {
 	thread, err := machine.OpenThread()
 	if err != nil {
 		return machine.Noise{}
@@ -122,7 +121,7 @@ func watch(ctx context.Context, c *clock.Clock, rate clock.Rate) machine.Noise {
 	var lost, count, ranTicks, unchargedNs float64
 	before, err := thread.Look()
 	lookedAt := c.Read()
-	for begun := time.Now(); err == nil && time.Since(begun) < watching && ctx.Err() == nil; {
+	for begun := time.Now(); err == nil && time.Since(begun) < span && ctx.Err() == nil; {
 		from := c.Read()
 		found, to := c.Gaps(from, clock.Watch{Threshold: int64(200 * perNs), Long: math.MaxInt64, Until: from + int64(float64(glance)*perNs)}, gaps)
 		var after machine.ThreadUse

@@ -8,8 +8,9 @@ import (
 	"chronoscope/stats"
 )
 
-// uselessShare is half the width of an interval that says nothing.
-const uselessShare = 0.25
+// Half the width of an interval from where on it is suspect, unless a wider one was asked
+// for, and from where on it says nothing.
+const wideShare, uselessShare = 0.05, 0.25
 
 // judge says how far the figure can be trusted.
 func (c *conclusion) judge() {
@@ -42,8 +43,10 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Suspect, "whether others delayed its end while it waited is not known: the interval goes from all of that taken off to none of it; %s narrows it", c.remedy())
 	case !(width <= uselessShare) || !(c.Estimate.Value > 0):
 		c.Lower(stats.Unusable, "its runs differ too much: from %s to %s: see whether its input or caches change between runs (--warmup, --prepare)", duration(c.Estimate.Lo), duration(c.Estimate.Hi))
-	case width > c.plan.Precision:
+	case width > math.Max(wideShare, c.plan.Precision):
 		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+	case width > c.plan.Precision: // less than what was asked for, and no less true
+		c.Explanation += fmt.Sprintf("; half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
 	}
 }
 
@@ -57,7 +60,7 @@ func (c *conclusion) remedy() string {
 
 // judgeSources says what could not be known.
 func (c *conclusion) judgeSources() {
-	if !c.setting.Noise.Known() {
+	if !c.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}
 	unnoted, lost, throttled := 0, 0, 0

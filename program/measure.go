@@ -53,7 +53,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r := newRunner(setting)
 	defer r.close()
 	m := measurement{cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
-	m.run = r.run
+	m.run, m.weather = r.run, newWeather(setting)
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
 	}
@@ -61,7 +61,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r.launcher.On(func() { err = m.measure(ctx) })
 	results := make([]*Result, len(m.all))
 	for i, s := range m.all {
-		results[i] = conclude(s, plan, setting)
+		results[i] = conclude(s, plan, setting, m.weather)
 	}
 	return results, err
 }
@@ -95,6 +95,7 @@ type series struct {
 type measurement struct {
 	plan     Plan
 	setting  Setting
+	weather  *weather
 	progress func(Progress)
 	rng      *rand.Rand
 	all      []*series
@@ -120,6 +121,7 @@ func (m *measurement) measure(ctx context.Context) error {
 		}
 		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
 		for _, i := range busy {
+			m.weather.look(ctx, m.all[i].command.CPUs)
 			if err := m.repeat(ctx, m.all[i]); err != nil {
 				return err
 			}
@@ -144,7 +146,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 		return err
 	}
 	if run.WallNs > 0 {
-		s.take(&run, cpusOf(s.command, m.cpus), m.setting)
+		s.take(&run, cpusOf(s.command, m.cpus))
 	}
 	var failed *FailedError
 	switch {
@@ -175,7 +177,7 @@ func cpusOf(c Command, cpus int) int {
 
 // take bounds a run by what it and the runs before tell, and notes what it tells of those
 // to come.
-func (s *series) take(run *Run, cpus int, setting Setting) {
+func (s *series) take(run *Run, cpus int) {
 	others := math.Inf(1)
 	if s.sentinels > 0 {
 		others = sentinelMargin * s.wokenNs
@@ -197,7 +199,7 @@ func (s *series) take(run *Run, cpus int, setting Setting) {
 		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)
 		s.sentinels++
 	}
-	run.bound(cpus, setting)
+	run.bound(cpus)
 	run.allowForDeadline(s.timedWaits, blocked)
 	if !s.someUnnoted {
 		run.asked = s.timedWaits
@@ -279,7 +281,7 @@ func (m *measurement) enough(s *series) bool {
 	case s.spentNs > limit:
 		s.done = true
 	case worthALook(n, m.plan.MinRuns):
-		r := conclude(s, m.plan, m.setting)
+		r := conclude(s, m.plan, m.setting, m.weather)
 		s.soFar = r.Estimate
 		s.done = r.Estimate.RelativeHalfWidth() <= m.plan.Precision
 	}

@@ -1,6 +1,9 @@
 package program
 
-import "chronoscope/stats"
+import (
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
 
 // Method is how a program's time was found.
 type Method string
@@ -32,6 +35,8 @@ type Result struct {
 	// Explanation says in one line why this method (Bryant 2003, section 9.6).
 	Explanation string
 	Runs        []Run
+	// Noise is what interrupts took of the CPUs beside the runs.
+	Noise machine.Noise
 	// Outliers are runs that took much longer than the others, or much less.
 	Outliers []Outlier
 	// Failure is how the command failed; nil where it did not.

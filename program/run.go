@@ -34,6 +34,8 @@ type Run struct {
 	Rejected bool
 	Why      []string
 
+	// grossLowNs and grossHighNs are those bounds with interrupts and preemptions in them.
+	grossLowNs, grossHighNs float64
 	// slackNs is by how much less the bounds may be, and slackUpNs by how much more, since
 	// what disturbed the run is only known on average.
 	// slackUpOfLowNs is what slackUpNs would be if the lower bound were the upper one.
@@ -42,8 +44,10 @@ type Run struct {
 	// traced is what the kernel noted of it, where noted.
 	traced trajectory
 	noted  bool
-	// late says that it may have passed a deadline that it would have slept to alone.
-	late bool
+	// unsleptNs is what it may have taken at least had it slept to a deadline that it may
+	// have passed; 0 where it passed none. late says that it did so for what it waited.
+	unsleptNs float64
+	late      bool
 	// asked is how often the program asks to wait until some time; 0 where it is not known.
 	asked int
 }

@@ -1,8 +1,10 @@
 package program
 
 import (
+	"context"
 	"io/fs"
 	"math"
+	"time"
 
 	"chronoscope/machine"
 )
@@ -11,8 +13,10 @@ import (
 type Setting struct {
 	// CounterHz is the rate of the processor's counter, in Hz; 0 is not known.
 	CounterHz float64
-	// Noise of the CPUs, as a trace of activity shows it.
+	// Noise of the CPUs, as far as it is known beforehand, and Watch sees more of it: for so
+	// long, on the CPU of the caller; nil where that can't be.
 	Noise machine.Noise
+	Watch func(context.Context, time.Duration) machine.Noise
 	// CPUs is how many the programs may use; 0 is not known.
 	CPUs int
 	// CoreHz is the rate of the core now, in Hz, on which the caller runs; nil where it

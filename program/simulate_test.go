@@ -26,6 +26,7 @@ type simulatedCase struct {
 	crowd   clocktest.Crowd
 	script  func(factor float64) []clocktest.Step
 	spread  float64 // of the program's own time
+	weather float64 // the spread of what interrupts take
 }
 
 var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
@@ -138,7 +139,7 @@ func logUniform(rng *rand.Rand, lo, hi float64) float64 {
 
 func randomCase(seed uint64, pattern string, load int) simulatedCase {
 	rng := rand.New(rand.NewPCG(seed, 0x906))
-	c := simulatedCase{seed: seed, pattern: pattern, load: load, spread: logUniform(rng, 1e-4, 1e-2)}
+	c := simulatedCase{seed: seed, pattern: pattern, load: load, spread: logUniform(rng, 1e-4, 1e-2), weather: 0.8 * rng.Float64()}
 	c.script = patterns[pattern](rng, load)
 	c.crowd = clocktest.Crowd{
 		CPUs: 1 + rng.IntN(2), Load: load, SliceNs: logUniform(rng, 2.5e6, 4.5e6), SliceJitter: 0.3 * rng.Float64(), EagerWakes: rng.Float64(),
@@ -214,7 +215,9 @@ func (c simulatedCase) aside(rng *rand.Rand, first *process.Thread, r *process.R
 
 // run is a run as package process tells of it.
 func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
-	out := c.crowd.Run(rng, c.script(math.Exp(c.spread*rng.NormFloat64())))
+	crowd := c.crowd
+	crowd.InterruptShare *= c.nextShare(rng)
+	out := crowd.Run(rng, c.script(math.Exp(c.spread*rng.NormFloat64())))
 	r := process.Run{WallNs: int64(out.WallNs), WaitOf: process.FirstThread, Unwatched: nil, Untraced: fmt.Errorf("not asked for")}
 	r.Events = append(r.Events,
 		process.Event{AtNs: -beforeExecNs, Kind: process.Forked, Thread: simulatedTID + 1, Process: simulatedTID + 1, Parent: 1},
@@ -244,26 +247,37 @@ func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
 	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs())}
 }
 
-// measure measures the simulated program, on a machine whose noise is known to a tenth or
-// two.
+// nextShare is by how much more interrupts take now than on average.
+func (c simulatedCase) nextShare(rng *rand.Rand) float64 {
+	return math.Exp(c.weather*rng.NormFloat64() - c.weather*c.weather/2)
+}
+
+// lookEveryRuns is how often the simulated machine is watched.
+const lookEveryRuns = 4
+
+// measure measures the simulated program, on a machine whose interrupts take now more and
+// now less, and that is watched beside the runs.
 func (c simulatedCase) measure(plan Plan) *Result {
 	rng := rand.New(rand.NewPCG(c.seed, 2))
-	lost := c.crowd.InterruptShare * math.Exp(0.1*rng.NormFloat64())
-	setting := Setting{CPUs: c.crowd.CPUs, Noise: machine.Noise{WatchedNs: 1e9, IrregularShare: lost, IrregularPerSecond: 1e3, SwitchNs: math.NaN()}}
+	setting := Setting{CPUs: c.crowd.CPUs}
 	m := measurement{
-		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}},
-		run: func(_ context.Context, command Command, traced bool) (Run, error) {
-			r := c.run(rng, traced)
-			if command.NoteWaits {
-				r.TimedWaits, r.Unnoted = timedWaits(c.script(1)), nil
-			}
-			return r, nil
-		},
+		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}}, weather: newWeather(setting),
+	}
+	runs := 0
+	m.run = func(_ context.Context, command Command, traced bool) (Run, error) {
+		if runs++; runs%lookEveryRuns == 1 {
+			m.weather.add(machine.Noise{WatchedNs: 25e6, IrregularShare: c.crowd.InterruptShare * c.nextShare(rng), IrregularPerSecond: 1e3, SwitchNs: math.NaN()})
+		}
+		r := c.run(rng, traced)
+		if command.NoteWaits {
+			r.TimedWaits, r.Unnoted = timedWaits(c.script(1)), nil
+		}
+		return r, nil
 	}
 	if err := m.measure(context.Background()); err != nil {
 		panic(err)
 	}
-	return conclude(m.all[0], plan, setting)
+	return conclude(m.all[0], plan, setting, m.weather)
 }
 
 // tally counts the cases of one stratum.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -71,7 +70,7 @@ func (e *experiment) calibrate(ctx context.Context) error {
 	c := process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(many)}, CPUs: []int{e.cpu}}
 	least := math.Inf(1)
 	for range 5 {
-		run, err := e.alone(ctx, c)
+		run, err := e.noted(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -81,9 +80,13 @@ func (e *experiment) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// alone makes one run that the kernel notes.
-func (e *experiment) alone(ctx context.Context, c process.Command) (process.Run, error) {
+// noted makes one run that the kernel notes. Root's has a niceness that leaves strangers
+// little.
+func (e *experiment) noted(ctx context.Context, c process.Command) (process.Run, error) {
 	c.Untraced, c.Events = true, true
+	if os.Geteuid() == 0 {
+		c.Nice = -20
+	}
 	run, err := e.launcher.Run(ctx, c)
 	if err == nil {
 		err = run.Failure()
@@ -158,34 +161,17 @@ func (e *experiment) all(ctx context.Context, names, kinds []string, repetitions
 	return found, nil
 }
 
-// measure lets package program measure a subject beside competitors, and takes its truth
-// before and after without them.
+// measure lets package program measure a subject beside competitors. Between its runs the
+// competitors stand still, and the subject tells its truth.
 func (e *experiment) measure(ctx context.Context, s subject, kind load.Kind) (outcome, error) {
 	o := outcome{Subject: s.name, Load: e.load, Kind: kind}
 	c, err := e.command(s)
 	if err != nil {
 		return o, err
 	}
-	before, err := e.truth(ctx, s, c)
-	if err != nil {
-		return o, err
-	}
-	if err := e.beside(ctx, s, kind, c, &o); err != nil {
-		return o, err
-	}
-	after, err := e.truth(ctx, s, c)
-	o.Truth = stats.Estimate{
-		Value: (before.Value + after.Value) / 2, Lo: math.Min(before.Lo, after.Lo), Hi: math.Max(before.Hi, after.Hi),
-		Unit: "ns", Statistic: "median", N: before.N + after.N,
-	}
-	return o, err
-}
-
-// beside measures while the competitors run.
-func (e *experiment) beside(ctx context.Context, s subject, kind load.Kind, c program.Command, o *outcome) error {
 	rivals, err := load.Start(ctx, e.load-1, kind, []int{e.cpu})
 	if err != nil {
-		return err
+		return o, err
 	}
 	defer rivals.Stop()
 	plan := program.DefaultPlan
@@ -193,59 +179,51 @@ func (e *experiment) beside(ctx context.Context, s subject, kind load.Kind, c pr
 	if e.runs > 0 {
 		plan.MinRuns, plan.MaxRuns = e.runs, e.runs
 	}
-	results, err := program.Measure(ctx, []program.Command{c}, plan, e.setting, nil)
-	if err != nil {
-		return err
+	truth := truth{cpu: e.cpu, watch: e.setting.Watch}
+	var refused error
+	results, err := program.Measure(ctx, []program.Command{c}, plan, e.setting, func(program.Progress) {
+		refused = errors.Join(refused, e.alone(ctx, c.Command, rivals, &truth))
+	})
+	if err = errors.Join(err, refused); err != nil {
+		return o, err
+	}
+	for tries := 0; len(truth.lows) < fewestTruths && tries < 2*fewestTruths; tries++ {
+		if err := e.alone(ctx, c.Command, rivals, &truth); err != nil {
+			return o, err
+		}
 	}
 	r := results[0]
 	if r.Failure != nil {
-		return r.Failure
+		return o, r.Failure
+	}
+	if o.Truth, err = truth.estimate(); err != nil {
+		return o, fmt.Errorf("%s: %w: strangers want the CPU", s.name, err)
 	}
 	o.Estimate, o.WallNs, o.Method, o.Verdict, o.Reasons = r.Estimate, r.Wall.Value, r.Method, r.Verdict, r.Reasons
 	if e.hyperfine {
-		err = e.byHyperfine(ctx, s, c, o)
+		err = e.byHyperfine(ctx, s, c, &o)
 	}
 	if n := rivals.Lost(); err == nil && n > 0 {
 		err = fmt.Errorf("%d competitors were lost", n)
 	}
-	return err
+	return o, err
 }
 
-// Runs that tell the truth take so long together, and are so many.
-const truthTime, fewestTruths, mostTruths = 600 * time.Millisecond, 6, 40
-
-// noiseError is how far what interrupts take may differ from what the trace shows.
-const noiseError = 0.3
-
-// undisturbed is the share of its time that a program which is alone waits for a CPU at most.
-const undisturbed = 0.01
-
-// truth is what the program takes alone: the median run, by the kernel's own notes of its
-// exec and exit, less what interrupts take of its time on the CPU. Runs that strangers kept
-// waiting are none that were alone, and are made again, for up to twice as long; root's have
-// a niceness that leaves strangers little.
-func (e *experiment) truth(ctx context.Context, s subject, c program.Command) (stats.Estimate, error) {
-	var walls, cpus []float64
-	if os.Geteuid() == 0 {
-		c.Nice = -20
+// alone lets the competitors stand still, and makes one run that tells the truth.
+func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
+	if err := rivals.Pause(); err != nil {
+		return err
 	}
-	wanted := min(mostTruths, max(fewestTruths, int(truthTime/s.wall)))
-	for tries := 0; len(walls) < wanted && (tries < 2*wanted || len(walls) < fewestTruths); tries++ {
-		run, err := e.alone(ctx, c.Command)
-		if err != nil {
-			return stats.Estimate{}, err
-		}
-		if float64(run.WaitNs()) > undisturbed*float64(run.WallNs) && tries < 2*wanted {
-			continue
-		}
-		walls, cpus = append(walls, float64(run.WallNs)), append(cpus, float64(run.CPUNs()))
+	time.Sleep(settle)
+	run, err := e.noted(ctx, c)
+	if err == nil {
+		to.add(ctx, run)
 	}
-	slices.Sort(walls)
-	wall, _, err := stats.QuantileInterval(walls, 0.5, "ns")
-	lost := stats.Median(cpus) * e.setting.Noise.ShareLost()
-	wall.Value, wall.Lo, wall.Hi = wall.Value-lost, wall.Lo-(1+noiseError)*lost, wall.Hi-(1-noiseError)*lost
-	return wall, err
+	return errors.Join(err, rivals.Resume())
 }
+
+// settle is how long competitors take at most to stand still.
+const settle = 2 * time.Millisecond
 
 // byHyperfine lets hyperfine measure the same.
 func (e *experiment) byHyperfine(ctx context.Context, s subject, c program.Command, o *outcome) error {

@@ -1,6 +1,7 @@
 // Command programs holds what package program says of real programs beside their truth:
-// what they take on the same CPU without competitors, before and after. Competitors of
-// several kinds want that CPU, and hyperfine, where it is installed, measures the same.
+// what they take on the same CPU while the competitors stand still, between its runs.
+// Competitors of several kinds want that CPU, and hyperfine, where it is installed, measures
+// the same.
 //
 //	cd bench && go run ./programs -subject chain-10ms,sleep -load 11 -kind registers,memory
 //	cd bench && go run ./programs -load 4 -repetitions 3 -keep found.jsonl

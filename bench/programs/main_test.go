@@ -1,6 +1,12 @@
 package main
 
 import (
+	"context"
+	"math"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/process"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,5 +82,39 @@ func TestUsage(t *testing.T) {
 	}
 	if _, err := subjectOf("none"); err == nil {
 		t.Error("a subject that is not there is found")
+	}
+}
+
+// What was stolen and what interrupts take comes off the truth, and runs that were kept
+// waiting don't count.
+func TestTruth(t *testing.T) {
+	const ms = 1e6
+	run := func(wallMs, chargedMs, waitedMs int64) process.Run {
+		return process.Run{
+			WallNs: wallMs * ms, UserNs: chargedMs * ms, WaitOf: process.FirstThread,
+			Threads: []process.Thread{{ID: 1, CPUNs: chargedMs * ms, WaitNs: waitedMs * ms}},
+			Events: []process.Event{
+				{Kind: process.Executed, Thread: 1}, {Kind: process.SwitchedIn, Thread: 1},
+				{AtNs: wallMs * ms, Kind: process.Exited, Thread: 1},
+			},
+		}
+	}
+	watched := machine.Noise{WatchedNs: 25 * ms, IrregularShare: 0.01}
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	alone := truth{cpu: cpus[0], watch: func(context.Context, time.Duration) machine.Noise { return watched }}
+	for range 7 {
+		alone.add(t.Context(), run(100, 100, 0))
+		alone.add(t.Context(), run(150, 100, 0)) // 50 were stolen
+		alone.add(t.Context(), run(200, 100, 100))
+	}
+	got, err := alone.estimate()
+	if err != nil || got.N != 14 || math.Abs(got.Value-99*ms) > 1 || !(got.Lo < 98.8*ms && got.Hi > 99.2*ms) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := (&truth{}).estimate(); err == nil {
+		t.Error("no runs tell a truth")
 	}
 }

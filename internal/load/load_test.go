@@ -175,3 +175,35 @@ func TestRefuses(t *testing.T) {
 	}
 	none.Stop()
 }
+
+// Paused competitors stand still, and go on afterwards.
+func TestPause(t *testing.T) {
+	l, err := load.Start(t.Context(), 2, load.Registers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Stop()
+	all := func(state string) func() bool {
+		return func() bool {
+			for _, id := range children(t, os.Getpid()) {
+				stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+				if _, after, _ := strings.Cut(string(stat), ") "); (after != "" && after[0] == 'T') != (state == "stopped") {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	for _, c := range []struct {
+		state string
+		do    func() error
+	}{{"stopped", l.Pause}, {"running", l.Resume}} {
+		if err := c.do(); err != nil {
+			t.Skip(err)
+		}
+		await(t, c.state, all(c.state))
+	}
+	if l.Lost() != 0 {
+		t.Errorf("%d lost", l.Lost())
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// truth is what a program takes alone: its runs by the kernel's own notes of exec and exit,
+// less what interrupts and a hypervisor took of its time on the CPU.
+type truth struct {
+	cpu   int
+	watch func(context.Context, time.Duration) machine.Noise
+
+	// lows and highs bound the runs, without what was stolen; cpus are their CPU times.
+	lows, highs, cpus []float64
+	// lostNs and watchedNs are what interrupts took of the CPU, of how long.
+	lostNs, watchedNs float64
+	watchedAt         time.Time
+}
+
+const (
+	// fewestTruths runs bound a median.
+	fewestTruths = 6
+	// undisturbed is the share of its time that a program which is alone waits for a CPU at
+	// most, beside startNs for its first one, before the exec.
+	undisturbed, startNs = 0.01, 0.3e6
+	// The CPU is watched for so long, so often.
+	watching, watchAfter = 25 * time.Millisecond, 250 * time.Millisecond
+	// noiseError is how far what interrupts take may differ from what was watched.
+	noiseError = 0.3
+)
+
+// add takes a run, unless strangers kept it waiting.
+func (t *truth) add(ctx context.Context, run process.Run) {
+	ran := walk(run.Events)
+	most := undisturbed*float64(run.WallNs) + startNs
+	if float64(ran.keptNs) <= most && float64(run.WaitNs()) <= most {
+		// What it was charged for before its exec makes this less, and never more.
+		high := run.WallNs - max(0, ran.ns-run.CPUNs())
+		low := high - ran.keptNs
+		if !ran.blocked { // nor does a sleep make up for a wait
+			high = low
+		}
+		t.lows, t.highs = append(t.lows, float64(low)), append(t.highs, float64(high))
+		t.cpus = append(t.cpus, float64(run.CPUNs()))
+	}
+	if t.watch == nil || time.Since(t.watchedAt) < watchAfter {
+		return
+	}
+	restore, err := machine.Pin([]int{t.cpu})
+	if err != nil {
+		return
+	}
+	noise := t.watch(ctx, watching)
+	_ = restore()
+	t.lostNs, t.watchedNs = t.lostNs+noise.ShareLost()*noise.WatchedNs, t.watchedNs+noise.WatchedNs
+	t.watchedAt = time.Now()
+}
+
+// ran is for how long a program had its CPU, for how long it was kept from it, and whether it
+// ever gave it up.
+type ran struct {
+	ns, keptNs int64
+	blocked    bool
+}
+
+func walk(events []process.Event) (r ran) {
+	var since int64
+	running, preempted := false, false
+	for _, e := range events {
+		at := max(0, e.AtNs)
+		switch e.Kind {
+		case process.SwitchedIn:
+			if preempted {
+				r.keptNs += at - since
+			}
+			running, preempted, since = true, false, at
+		case process.Preempted, process.Blocked, process.Exited:
+			if running {
+				r.ns += at - since
+			}
+			r.blocked = r.blocked || e.Kind == process.Blocked && e.AtNs > 0
+			running, preempted, since = false, e.Kind == process.Preempted, at
+		}
+	}
+	return r
+}
+
+// estimate is the median run.
+func (t *truth) estimate() (stats.Estimate, error) {
+	if len(t.lows) < fewestTruths {
+		return stats.Estimate{}, errors.New("too few runs were alone")
+	}
+	slices.Sort(t.lows)
+	slices.Sort(t.highs)
+	low, _, err := stats.QuantileInterval(t.lows, 0.5, "ns")
+	high, _, errHigh := stats.QuantileInterval(t.highs, 0.5, "ns")
+	lost := 0.0
+	if t.watchedNs > 0 {
+		lost = stats.Median(t.cpus) * t.lostNs / t.watchedNs
+	}
+	e := low
+	e.Value, e.Lo, e.Hi = (low.Value+high.Value)/2-lost, low.Lo-(1+noiseError)*lost, high.Hi-(1-noiseError)*lost
+	return e, errors.Join(err, errHigh)
+}

@@ -1,0 +1,96 @@
+package program
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"chronoscope/machine"
+)
+
+// weather is what interrupts took of the CPUs while the programs were measured: what one
+// look before them shows may be another thing a second later.
+type weather struct {
+	// watch looks for so long, from the CPU on which it is called; nil where nothing can.
+	watch func(context.Context, time.Duration) machine.Noise
+	looks []machine.Noise
+	at    time.Time // of the last look
+}
+
+// How long is looked, first and then once in a while: a twentieth of the time.
+const firstLook, nextLook, lookAfter = 50 * time.Millisecond, 25 * time.Millisecond, 500 * time.Millisecond
+
+// newWeather begins with what is known beforehand.
+func newWeather(setting Setting) *weather {
+	w := &weather{watch: setting.Watch}
+	w.add(setting.Noise)
+	return w
+}
+
+func (w *weather) add(n machine.Noise) {
+	if n.Known() {
+		w.looks = append(w.looks, n)
+	}
+}
+
+// look looks at one of these CPUs where it is time to, and tells whether it did; no CPUs are
+// the one that the caller is on.
+func (w *weather) look(ctx context.Context, cpus []int) bool {
+	if w.watch == nil || !w.at.IsZero() && time.Since(w.at) < lookAfter {
+		return false
+	}
+	span := nextLook
+	if w.at.IsZero() {
+		span = firstLook
+	}
+	defer func() { w.at = time.Now() }()
+	if len(cpus) > 0 {
+		restore, err := machine.Pin(cpus)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = restore() }()
+	}
+	w.add(w.watch(ctx, span))
+	return true
+}
+
+// noise joins the looks, and shareError is how far the share that it tells may be off.
+func (w *weather) noise() (all machine.Noise, shareError float64) {
+	var lostNs, perSecond float64
+	all.SliceNs, all.SwitchNs = math.NaN(), math.NaN()
+	for _, n := range w.looks {
+		all.WatchedNs += n.WatchedNs
+		lostNs += n.WatchedNs * n.ShareLost()
+		perSecond += n.WatchedNs * n.IrregularPerSecond
+		all.IrregularWorstNs = math.Max(all.IrregularWorstNs, n.IrregularWorstNs)
+		if math.IsNaN(all.SwitchNs) {
+			all.SwitchNs = n.SwitchNs
+		}
+	}
+	if !all.Known() {
+		return all, 0
+	}
+	all.IrregularShare, all.IrregularPerSecond = lostNs/all.WatchedNs, perSecond/all.WatchedNs
+	// What was seen one time may as well not have been, or twice.
+	shareError = math.Max(noiseError*math.Min(mostLost, all.IrregularShare), math.Min(mostLost, all.IrregularWorstNs/all.WatchedNs))
+	return all, math.Max(shareError, shareErrors*w.standardError(all))
+}
+
+// shareErrors is how many standard errors the share may be off: more than the usual two,
+// since most looks see little and few see much.
+const shareErrors = 3
+
+// standardError is that of the mean share, from how the looks differ; 0 of a single one.
+func (w *weather) standardError(all machine.Noise) float64 {
+	n := float64(len(w.looks))
+	if n < 2 {
+		return 0
+	}
+	var squares float64
+	for _, look := range w.looks {
+		off := (look.ShareLost() - all.IrregularShare) * look.WatchedNs / all.WatchedNs
+		squares += off * off
+	}
+	return math.Sqrt(squares * n / (n - 1))
+}

@@ -1,0 +1,73 @@
+package program
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"chronoscope/machine"
+)
+
+func look(watchedNs, share, worstNs float64) machine.Noise {
+	return machine.Noise{WatchedNs: watchedNs, IrregularShare: share, IrregularWorstNs: worstNs, SwitchNs: math.NaN()}
+}
+
+// One long gap in a short trace says little of how often there is one.
+func TestRareGapsAreUncertain(t *testing.T) {
+	errorOf := func(n machine.Noise) float64 {
+		_, off := newWeather(Setting{Noise: n}).noise()
+		return off
+	}
+	often, once, never := errorOf(look(50*ms, 0.02, 0.01*ms)), errorOf(look(50*ms, 0.02, 0.9*ms)), errorOf(machine.Noise{})
+	if often != noiseError*0.02 || once < 0.018 || never != 0 {
+		t.Errorf("%v, %v of one gap, and %v where nothing is known", often, once, never)
+	}
+}
+
+// Interrupts that take 0.1 % most of the time and 20 % in one look of ten: what is told of
+// their share holds its mean, however few looks saw much.
+func TestSharesDifferFromLookToLook(t *testing.T) {
+	const cases, n = 1000, 40
+	rng := rand.New(rand.NewPCG(1, 2))
+	held := 0
+	for range cases {
+		var w weather
+		for range n {
+			share := 0.001
+			if rng.IntN(10) == 0 {
+				share = 0.2
+			}
+			w.add(look(25*ms, share, 0.02*ms))
+		}
+		noise, off := w.noise()
+		if mean := 0.9*0.001 + 0.1*0.2; math.Abs(noise.ShareLost()-mean) <= off {
+			held++
+		}
+	}
+	if held < 910 {
+		t.Errorf("%d of %d hold the mean", held, cases)
+	}
+}
+
+// It is looked before the first run, and not before every run after that, on the CPU that
+// the program gets; where that can't be had the runs go on without.
+func TestLooksOnceInAWhile(t *testing.T) {
+	var spans []time.Duration
+	w := newWeather(Setting{Watch: func(_ context.Context, span time.Duration) machine.Noise {
+		spans = append(spans, span)
+		return look(25*ms, 0.01, 0)
+	}})
+	first, second := w.look(background, nil), w.look(background, nil)
+	if !first || second || len(spans) != 1 || spans[0] != firstLook || len(w.looks) != 1 {
+		t.Errorf("looked %v and %v, for %v", first, second, spans)
+	}
+	w.at = w.at.Add(-lookAfter)
+	if w.look(background, []int{1 << 20}) || len(spans) != 1 {
+		t.Error("it looked at a CPU that is not there")
+	}
+	if newWeather(Setting{}).look(background, nil) {
+		t.Error("nothing can look, and it did")
+	}
+}
