@@ -52,10 +52,14 @@ func (c *conclusion) judge() {
 
 // remedy is what keeps others from delaying the program.
 func (c *conclusion) remedy() string {
+	remedy := "a calmer machine, a CPU of its own (--cpu), or for root a niceness of -20"
 	if c.niceness() < 0 {
-		return "a calmer machine, or a CPU of its own (--cpu),"
+		remedy = "a calmer machine, or a CPU of its own (--cpu),"
 	}
-	return "a calmer machine, a CPU of its own (--cpu), or for root a niceness of -20"
+	if by := interpreter(c.Command.Path); by != "" {
+		return fmt.Sprintf("to name the program that it starts, since it is a script for %s, or %s", by, remedy)
+	}
+	return remedy
 }
 
 // judgeSources says what could not be known.

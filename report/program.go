@@ -41,19 +41,20 @@ func known(e stats.Estimate) string {
 	return value
 }
 
-// WithError writes an estimate and how far it may be off, in a few words.
+// WithError writes an estimate and half the width of its interval, in a few words.
 func WithError(e stats.Estimate) string {
 	value, off := withError(e)
 	return strings.TrimSpace(value + " " + off)
 }
 
-// withError writes an estimate, and how far it may be off, in one unit. Two digits of
-// the error are shown, and as many places of the value.
+// withError writes an estimate, and half the width of its interval, in one unit: as
+// verdicts and asked precisions count it. Two digits of it are shown, and as many places of
+// the value.
 func withError(e stats.Estimate) (value, off string) {
 	if stats.Finite(e.Value) == nil {
 		return "?", ""
 	}
-	width := math.Max(e.Hi-e.Value, e.Value-e.Lo)
+	width := e.HalfWidth()
 	if stats.Finite(width) == nil || width <= 0 || e.Value <= 0 {
 		return durationTo(e.Value, 4), ""
 	}
@@ -159,7 +160,8 @@ type usage struct {
 	user, system, voluntary, involuntary, minor, major *float64
 }
 
-// usageOf are medians over the runs that count.
+// usageOf are medians over the runs that count; user and system time are parts of the CPU
+// time.
 func usageOf(p record.Program) usage {
 	runs := p.Counted()
 	median := func(of func(record.ProgramRun) float64) *float64 {
@@ -169,9 +171,15 @@ func usageOf(p record.Program) usage {
 		}
 		return stats.Finite(stats.Median(all))
 	}
+	// The kernel divides the CPU time by what its ticks hit: over all runs, since a short one
+	// is hit once or never.
+	var user, system float64
+	for _, r := range runs {
+		user, system = user+r.UserNs, system+r.SystemNs
+	}
 	return usage{
-		user:        median(func(r record.ProgramRun) float64 { return r.UserNs }),
-		system:      median(func(r record.ProgramRun) float64 { return r.SystemNs }),
+		user:        stats.Finite(p.CPU.Value * user / (user + system)),
+		system:      stats.Finite(p.CPU.Value * system / (user + system)),
 		voluntary:   median(func(r record.ProgramRun) float64 { return float64(r.VoluntarySwitches) }),
 		involuntary: median(func(r record.ProgramRun) float64 { return float64(r.InvoluntarySwitches) }),
 		minor:       median(func(r record.ProgramRun) float64 { return float64(r.MinorFaults) }),
@@ -290,7 +298,7 @@ func programTable(w io.Writer, all []record.Program, s Style) {
 		name := strings.Join(wrap(p.Command, 28), "\n")
 		value := known(p.Estimate)
 		out.AppendRow(table.Row{
-			name, s.bold(value), interval(p.Estimate), ns(stats.Finite(p.Wall.Value)), ns(stats.Finite(p.CPU.Value)),
+			name, s.bold(value), halfInterval(p.Estimate), ns(stats.Finite(p.Wall.Value)), ns(stats.Finite(p.CPU.Value)),
 			ns(p.RunqueueWaitNs), bytesOf(p.MaxRSSBytes), len(p.Counted()), s.verdict(p.Verdict),
 		})
 	}
