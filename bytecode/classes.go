@@ -205,14 +205,13 @@ func clearSums(code *classfile.Code, timers []timer) {
 // appendTrial is one trial. The first timer is read first and last.
 func appendTrial(code *classfile.Code, s *sequence, timers []timer) {
 	s.pushAll(code)
+	settle(code)
 	for i, t := range timers {
 		t.read(code)
 		code.Do(classfile.Lstore, localsOf(i).start)
-		for range t.apart {
-			code.Do(classfile.Nop)
-		}
 	}
 	s.body(code)
+	settle(code)
 	for i := len(timers) - 1; i >= 0; i-- {
 		timers[i].read(code)
 		code.Do(classfile.Lstore, localsOf(i).end)

@@ -259,10 +259,6 @@ func meanATrial(all []counted) stats.Estimate {
 	return e
 }
 
-// priorStretches is how many stretches the assumption weighs that ticks are independent
-// of one another, as long as the data don't contradict it.
-const priorStretches = 8
-
 // wholeTicks is the variance of what a stretch sees more or less than it would if ticks
 // could be divided. Few stretches that happen to see the same number don't agree any better
 // than to that.
@@ -296,15 +292,7 @@ func ticksATrial(all []counted) stats.Estimate {
 				squares += ((c.sum-perUnit*chances)*(c.sum-perUnit*chances) + wholeTicks) / (chances * variance)
 			}
 		}
-		contrast := squares / (n - 1)
-		prior := priorStretches * math.Pow(math.Min(contrast, 1/contrast), 2)
-		factor := (squares + prior) / (n - 1 + prior)
-		if factor > 1 {
-			s.Extra = (factor - 1) * variance
-		} else {
-			s.Dispersion = factor
-		}
-		s.Freedom = n - 1 + prior
+		s.Observe(squares, n-1, variance)
 	}
 	lo, hi := stats.ScoreInterval(perUnit, s)
 	e.Value, e.Lo, e.Hi = sum.sum/sum.trials, lo*units/sum.trials, hi*units/sum.trials

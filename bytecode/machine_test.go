@@ -180,11 +180,11 @@ func TestRun(t *testing.T) {
 	if want := "[iadd iadd/pair ldiv ldiv/pair i2l i2l/pair ifeq/taken ifeq/not-taken]"; "["+strings.Join(names, " ")+"]" != want {
 		t.Errorf("%v, want %s", names, want)
 	}
-	if r.Starts != leastJoints || last.Done <= 0 || last.Done > 1 || last.Doing == "" || r.Java != j {
+	if r.Starts != fewestStarts || last.Done <= 0 || last.Done > 1 || last.Doing == "" || r.Java != j {
 		t.Errorf("%d starts, progress %+v, %+v", r.Starts, last, r.Java)
 	}
 	o.Continue = r.Series
-	if again, err := Run(t.Context(), o); err != nil || again.Starts != leastJoints {
+	if again, err := Run(t.Context(), o); err != nil || again.Starts != fewestStarts {
 		t.Errorf("what is complete is done again: %v", err)
 	}
 	o.Length = 50

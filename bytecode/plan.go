@@ -20,16 +20,25 @@ const (
 	compiledStarts          = 2 // each of which compiles everything
 	jointStartTime          = 25 * time.Second
 	leastJoints, mostJoints = 4, 24
+	// Where time is short there are fewer, so that each has that long; most of less would
+	// go into starting it. Intervals from fewer than fewestStarts tell nothing.
+	shortestStart = time.Second
+	fewestStarts  = 3
 )
 
-// How long a sequence is timed at once, and how many stretches make a group, which has
-// others beside them: the empty sequence, in the time of so many, and the sentinels.
+// fitting is how many starts there are of those that are usual, in so much time.
+func fitting(usual int, d time.Duration) int {
+	return min(usual, max(fewestStarts, int(d/shortestStart)))
+}
+
+// How long a sequence is timed at once, and how many sequences make a group at most, which
+// has others beside them: the empty sequence, in the time of so many, and two sentinels.
 const (
 	usualStretch    = 40 * time.Millisecond
 	leastStretch    = 4 * time.Millisecond
 	sequencesAGroup = 10
 	emptyStretches  = 2
-	groupOverhead   = 1.4
+	besideAGroup    = emptyStretches + 2
 )
 
 // blockTime is how long a block of trials takes, so that few are interrupted.
@@ -43,7 +52,7 @@ const mostLosses, mostFalseRuns = 2, 3
 func (r *running) plan() []plannedStart {
 	var starts []plannedStart
 	if len(r.joint) > 0 {
-		n := max(leastJoints, min(mostJoints, int(r.Duration/jointStartTime)))
+		n := fitting(max(leastJoints, min(mostJoints, int(r.Duration/jointStartTime))), r.Duration)
 		methods := slices.Clone(r.joint)
 		if r.library != "" {
 			methods = append(methods, TSC)
@@ -55,7 +64,7 @@ func (r *running) plan() []plannedStart {
 	if r.library == "" {
 		return starts
 	}
-	n := referenceStarts
+	n := fitting(referenceStarts, r.ReferenceDuration)
 	if r.Mode != Interpreter {
 		n = compiledStarts
 	}
@@ -85,6 +94,7 @@ func shortened(starts []plannedStart, left time.Duration) time.Duration {
 type passes struct {
 	order   []*sequence
 	next    int
+	group   int // how many of them are timed with one empty sequence and the sentinels
 	stretch time.Duration
 	// end is when it should be done, with some allowance for what is done once, such as
 	// loading classes.
@@ -97,17 +107,24 @@ const allowance = 1.1
 
 // inTime is how long each stretch may be, where so much time is left for those to come.
 func (p *passes) inTime(left time.Duration) time.Duration {
-	stretches := groupOverhead * float64(len(p.order)-p.next+1)
-	return max(leastStretch, min(p.stretch, time.Duration(float64(left)/stretches)))
+	return max(leastStretch, min(p.stretch, time.Duration(float64(left)/p.stretches(len(p.order)-p.next+1))))
 }
 
+// stretches are as many as so many sequences take with what is timed beside them.
+func (p *passes) stretches(sequences int) float64 {
+	return float64(sequences) * (1 + besideAGroup/float64(p.group))
+}
+
+// passes are as many as fit into the time. A group holds no sequence twice: each time of
+// one has an overhead and sentinels of its own.
 func (r *running) passes(d time.Duration) passes {
 	others := slices.DeleteFunc(slices.Clone(r.all), func(s *sequence) bool {
 		return s.name == emptyName || s.name == fastSentinel || s.name == slowSentinel
 	})
-	count := groupOverhead * float64(len(others)+1)
+	p := passes{group: max(1, min(sequencesAGroup, len(others))), end: time.Now().Add(time.Duration(allowance * float64(d)))}
+	count := p.stretches(len(others) + 1) // the sentinels come once more at the end
 	n := max(1, int(math.Round(float64(d)/count/float64(usualStretch))))
-	p := passes{stretch: max(leastStretch, time.Duration(float64(d)/count/float64(n)))}
+	p.stretch = max(leastStretch, time.Duration(float64(d)/count/float64(n)))
 	for range n {
 		r.random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 		p.order = append(p.order, others...)

@@ -21,7 +21,7 @@ func TestLateRunsAreShortened(t *testing.T) {
 // Nine stretches are to come, and one for the sentinels at the end: with what is common to
 // groups, as many as 14, so that 280 ms are 20 ms for each.
 func TestLateStartsShortenStretches(t *testing.T) {
-	p := passes{order: make([]*sequence, 11), next: 2, stretch: 40 * time.Millisecond}
+	p := passes{order: make([]*sequence, 11), next: 2, group: 10, stretch: 40 * time.Millisecond}
 	for left, want := range map[time.Duration]time.Duration{
 		time.Second: 40 * time.Millisecond, 280 * time.Millisecond: 20 * time.Millisecond, 0: leastStretch, -time.Second: leastStretch,
 	} {
@@ -46,7 +46,46 @@ func TestStretchesInTimeStay(t *testing.T) {
 			if got := p.inTime(left); got != p.stretch {
 				t.Fatalf("%v: after %d of %d stretches they take %v instead of %v", d, p.next, len(p.order), got, p.stretch)
 			}
-			left -= time.Duration(groupOverhead * float64(p.stretch))
+			left -= time.Duration(p.stretches(1) * float64(p.stretch))
+		}
+	}
+}
+
+// Where time is short fewer virtual machines are started, and never too few for an interval;
+// each is done in its time, what it takes to start it included.
+func TestShortRunsStartFewerMachines(t *testing.T) {
+	for d, want := range map[time.Duration]int{
+		time.Millisecond: fewestStarts, 3500 * time.Millisecond: 3, 4 * time.Second: 4, 5 * time.Second: 5, time.Hour: 5,
+	} {
+		if got := fitting(5, d); got != want {
+			t.Errorf("%v: %d starts, want %d", d, got, want)
+		}
+	}
+	if got := fitting(2, time.Millisecond); got != 2 {
+		t.Errorf("%d starts of 2", got)
+	}
+	r := &running{Options: Options{Mode: Interpreter, Duration: time.Second, ReferenceDuration: 100 * time.Second}, joint: []Method{Counter}, library: "x"}
+	if got := len(r.plan()); got != fewestStarts+referenceStarts {
+		t.Errorf("%d starts are planned", got)
+	}
+}
+
+// A group holds each sequence once at most, and ten of many: one sequence has four stretches
+// beside each of its own, and each of forty has four tenths.
+func TestPassesOfFewSequences(t *testing.T) {
+	for chosen, want := range map[int]struct{ group, order int }{
+		1:  {1, 10}, // 4 s: 100 stretches, 5 for each of the pass's sequence and the end's sentinels
+		40: {10, 80},
+	} {
+		all, err := sequences(Catalogue()[1:][:chosen], false, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &running{all: all}
+		r.random = newWorld(1).random
+		p := r.passes(4 * time.Second)
+		if p.group != want.group || len(p.order) != want.order {
+			t.Errorf("%d sequences: groups of %d, %d in all, want %+v", chosen, p.group, len(p.order), want)
 		}
 	}
 }

@@ -69,8 +69,8 @@ type Result struct {
 	Timings []Timing
 	// Overhead is what two readings of a method's timer take, in ns, with no sequence
 	// between them (Lambert 2008, section 4.1); by method. The readings of finer timers
-	// lie between those of coarser ones, and so do the instructions that keep two
-	// readings of the counter apart.
+	// lie between those of coarser ones, and between all of them the nops that stand
+	// before those that end a trial.
 	Overhead map[Method]stats.Estimate
 	// Starts is how many virtual machines have measured, Stretches how many sequences
 	// were timed, and Slow how many of these were left out, since the sentinels

@@ -136,9 +136,6 @@ func (r *running) onMachine(ctx context.Context, p plannedStart, folder string, 
 	if counting {
 		placeThreads(vm.command.Process.Pid, r.CPUs)
 	}
-	if todo.end.IsZero() {
-		todo.end = time.Now().Add(time.Duration(allowance * float64(p.duration)))
-	}
 	for todo.next < len(todo.order) {
 		if err := w.group(ctx, todo, tell); err != nil {
 			return s, err

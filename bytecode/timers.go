@@ -9,8 +9,6 @@ import (
 // timer is one that is read before and after a sequence.
 type timer struct {
 	read func(*classfile.Code)
-	// apart is how many instructions stand between its first reading and what follows.
-	apart int
 	// ones tells that trials are counted in which it advanced.
 	ones bool
 }
@@ -24,16 +22,30 @@ func (t timer) columns() int {
 	return 2
 }
 
-// spinNops keep the two readings of the counter some 200 ns apart, whatever stands
-// between them. A reading takes the count from the cache of another core; one that
-// follows too closely would find it in its own, and take less. None stand before the
-// second reading: after a sequence they take longer than after none.
-const spinNops = 300
+// settlingNops stand before the readings that begin a trial and before those that end it,
+// whatever the sequence is. A processor predicts a jump by the jumps before it, and the
+// interpreter jumps at each instruction: after a long sequence it mispredicts what reads
+// the timers, and after none it doesn't. The second reading of the outer of two timers then
+// comes some 10 ns later, which the empty sequence does not show. After nops, as many as a
+// predictor looks back on (it forgets between 100 and 200 jumps on a Zen 5), all readings
+// find the same.
+//
+// They also keep the two readings of the counter some 200 ns apart. A reading takes the
+// count from the cache of another core; one that follows too closely would find it in its
+// own, and take less.
+const settlingNops = 300
+
+// settle lets the processor forget what it has executed.
+func settle(c *classfile.Code) {
+	for range settlingNops {
+		c.Do(classfile.Nop)
+	}
+}
 
 var (
 	milliTimer   = timer{read: callsSystem("currentTimeMillis"), ones: true}
 	nanoTimer    = timer{read: callsSystem("nanoTime")}
-	counterTimer = timer{read: readsCount, apart: spinNops}
+	counterTimer = timer{read: readsCount}
 	tscTimer     = timer{read: func(c *classfile.Code) {
 		c.Refer(classfile.Invokestatic, classfile.Member{Class: cycleClass, Name: cycleMethod, Descriptor: "()J"})
 	}}

@@ -56,7 +56,7 @@ func (w *worker) group(ctx context.Context, todo *passes, tell func(float64, str
 	if err := w.stretch(ctx, w.named(emptyName), group, emptyStretches*stretch); err != nil {
 		return err
 	}
-	for n := 0; n < sequencesAGroup && todo.next < len(todo.order); n++ {
+	for n := 0; n < todo.group && todo.next < len(todo.order); n++ {
 		s := todo.order[todo.next]
 		todo.next++
 		if s == nil || w.gaveUp(s.name) {

@@ -45,7 +45,7 @@ func runFacts(r record.BytecodeRun) []string {
 		fmt.Sprintf("%d timed and %d of them left out as slow", r.Stretches, r.Slow), "in " + duration(r.ElapsedNs),
 	}
 	if stats.Finite(r.Overhead.Value) != nil {
-		facts = append(facts, fmt.Sprintf("two readings of %s take %s", r.Method, WithError(r.Overhead)))
+		facts = append(facts, fmt.Sprintf("an empty trial by %s takes %s", r.Method, WithError(r.Overhead)))
 	}
 	return facts
 }
@@ -53,14 +53,25 @@ func runFacts(r record.BytecodeRun) []string {
 // instructionTable has a row for each instruction and form, and a column for each further
 // run.
 func instructionTable(w io.Writer, d record.Bytecode, s Style) {
-	header, numbers := table.Row{"instruction", "", "by " + d.Method, "±", "by tsc", "off"}, []int{3, 4, 5, 6}
-	for i, other := range d.Others {
-		header, numbers = append(header, columnName(d.BytecodeRun, other)), append(numbers, 7+i)
+	header := table.Row{"instruction", "", "by " + d.Method, "±"}
+	beside := d.Method != string(bytecode.TSC) // which is not beside itself
+	if beside {
+		header = append(header, "by tsc", "off")
+	}
+	for _, other := range d.Others {
+		header = append(header, columnName(d.BytecodeRun, other))
+	}
+	var numbers []int
+	for column := 3; column <= len(header); column++ {
+		numbers = append(numbers, column)
 	}
 	out := newTable(w, numbers...)
 	out.AppendHeader(append(header, "group", "verdict"))
 	for _, i := range d.Instructions {
-		row := table.Row{s.bold(i.Mnemonic), formName(i.Form), perOperation(i.Time), uncertainty(i.Time), perOperation(i.TSC), offReference(i)}
+		row := table.Row{s.bold(i.Mnemonic), formName(i.Form), perOperation(i.Time), uncertainty(i.Time)}
+		if beside {
+			row = append(row, perOperation(i.TSC), offReference(i))
+		}
 		for _, other := range d.Others {
 			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok {
 				row = append(row, besideTime(j.Time))

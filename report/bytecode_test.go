@@ -77,7 +77,7 @@ func TestBytecodeText(t *testing.T) {
 	var b bytes.Buffer
 	report.Bytecode(&b, aBytecode(), report.Style{})
 	for _, want := range []string{
-		"Java 17.0.1, interpreter: Test VM, sequences of 1000, 3 virtual machines, 120 timed and 7 of them left out as slow, in 3.00 s, two readings of counter take 55.0",
+		"Java 17.0.1, interpreter: Test VM, sequences of 1000, 3 virtual machines, 120 timed and 7 of them left out as slow, in 3.00 s, an empty trial by counter takes 55.0",
 		"instruction by counter ± by tsc off c2 Java 25<b>, interpreter group verdict",
 		"nop 0.9900 ns 1.0 % 1.000 ns -1.00 % 0.990 ns a suspect",
 		"ldiv 13.56 ns 1.0 % 13.70 ns -1.00 % 4.950 ns c (outlier) trusted",
@@ -94,6 +94,18 @@ func TestBytecodeText(t *testing.T) {
 		if !strings.Contains(squeezed(b.String()), squeezed(want)) {
 			t.Errorf("%q is missing in\n%s", want, &b)
 		}
+	}
+}
+
+// The reference is not shown beside itself.
+func TestBytecodeLedByTheReference(t *testing.T) {
+	h := record.NewHeader("bytecode", &machine.Machine{}, 1)
+	r := &bytecode.Result{Mode: bytecode.Interpreter, Timings: someTimings(), Judgement: stats.NewJudgement()}
+	d := record.NewBytecode(h, []*bytecode.Result{r}, record.BytecodeChoice{Methods: []bytecode.Method{bytecode.TSC}})
+	var b bytes.Buffer
+	report.Bytecode(&b, d, report.Style{})
+	if text := squeezed(b.String()); !strings.Contains(text, "instruction by tsc ± group verdict") || !strings.Contains(text, "nop 1.020 ns 1.00 % a") {
+		t.Errorf("the columns are others:\n%s", &b)
 	}
 }
 

@@ -164,12 +164,6 @@ func (t *tally) complete() []counts {
 	return t.blocks
 }
 
-// A series that was cut short, or is short, has few ticks in a block, and so its
-// dispersion is not known well. priorBlocks is how many blocks the assumption weighs
-// that edges are independent of one another; with more blocks than that the data
-// have the say, and so they do where they contradict it.
-const priorBlocks = 8
-
 // expectedDispersion is what is assumed before the data say more. Where there are no
 // pauses the loop may slip so slowly against the clock that neighbouring edges meet the
 // same place of it, alike of them in a row: of no more than few that were seen, each may
@@ -235,16 +229,7 @@ func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 		sums = append(sums, sum)
 	}
 	_, squares := meanAndSquares(sums)
-	measured := float64(len(blocks) - 1)
-	contrast := squares / perBlock / measured
-	prior := priorBlocks * math.Pow(math.Min(contrast, 1/contrast), 2)
-	factor := (squares/perBlock + prior*t.expectedDispersion()) / (measured + prior)
-	if factor > 1 { // durations that vary go on doing so where the rounding vanishes
-		s.Extra += (factor - 1) * variance
-	} else {
-		s.Dispersion, s.Extra = factor, factor*s.Extra
-	}
-	s.Freedom = measured + prior
+	s.Observe(squares/perBlock, float64(len(blocks)-1), variance)
 }
 
 // meanAndSquares are the mean of values and the sum of the squares of their
