@@ -43,6 +43,9 @@ func changeOf(a, b *figure, samples int) *record.ComparisonChange {
 	case a.Estimate.Unit != b.Estimate.Unit:
 		c.Reasons = append(c.Reasons, fmt.Sprintf("units differ: %q and %q", a.Estimate.Unit, b.Estimate.Unit))
 		return c
+	case a.work != b.work:
+		c.Reasons = append(c.Reasons, fmt.Sprintf("what was timed is not the same: %s and %s", a.work, b.work))
+		return c
 	case a.Verdict == stats.Unusable, b.Verdict == stats.Unusable:
 		c.Reasons = append(c.Reasons, unusable(a, b)...)
 		return c

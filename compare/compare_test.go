@@ -228,6 +228,28 @@ func TestIncomparable(t *testing.T) {
 	}
 }
 
+// Events of other lengths are not the same work, whatever their times.
+func TestEventsOfOtherLengths(t *testing.T) {
+	event := func(asked, took float64) record.SlowClock {
+		return record.SlowClock{Header: header("slowclock"), EventNs: asked, Estimates: []record.SlowEstimate{
+			{Method: "counter", Clock: "tick", Estimate: estimate(took, took*0.99, took*1.01, "ns"), Verdict: stats.Trusted},
+		}}
+	}
+	for _, c := range []struct {
+		b       record.SlowClock
+		outcome string
+		reasons []string
+	}{
+		{event(10e3, 20e3), Slower, []string{}},
+		{event(20e3, 10e3), Incomparable, []string{"what was timed is not the same: an event of 10µs and an event of 20µs"}},
+	} {
+		change := rowOf(t, compared2(t, event(10e3, 10e3), c.b), "counter with tick", quantityTime).Changes[0]
+		if change.Outcome != c.outcome || !slices.Equal(change.Reasons, c.reasons) {
+			t.Errorf("%+v, want %s for %q", change, c.outcome, c.reasons)
+		}
+	}
+}
+
 func TestMismatch(t *testing.T) {
 	_, err := Subjects(header("compare"), []Subject{{"A", programs(map[string]float64{"a": 1})}, {"B", ranking(map[string]float64{"x": 0.5})}})
 	var mismatch *MismatchError

@@ -89,6 +89,9 @@ func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []strin
 	if compared(rows, topicProgram, topicBenchmark) {
 		caveats = append(caveats, "measured one after the other: a core's rate, and what else runs, may differ by some percent from one time to the next; chronoscope run A B and bench --against measure in turn")
 	}
+	if compared(rows, topicEvent) {
+		caveats = append(caveats, "an event is made anew each time, to about the length that was asked for: what the fine clock says of each tells how far they differ")
+	}
 	if clocksApart(rows) {
 		caveats = append(caveats, "no clock was measured in all: chronoscope clocks --set kuperberg2011 measures those that were published")
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -44,6 +45,9 @@ type figure struct {
 	// repeatability is how far the value strays from one measurement to the next, in its
 	// unit, where it has no interval that says so; NaN where that is not known.
 	repeatability float64
+	// work is what was done, where values of other work under the same name have nothing in
+	// common; empty where the name says it.
+	work string
 	// standIn is for another quantity of the same name: the figure is of use only where
 	// that one can't be had of all subjects.
 	standIn string
@@ -65,7 +69,7 @@ func figuresOf(d record.Document) []figure {
 	case record.Bench:
 		return benchFigures(d.Results)
 	case record.SlowClock:
-		return eventFigures(d.Estimates)
+		return eventFigures(d)
 	case record.Bytecode:
 		return instructionFigures(d.Instructions)
 	case record.Validation:
@@ -309,9 +313,14 @@ func benchmarkName(b record.Benchmark) string {
 	return name
 }
 
-func eventFigures(estimates []record.SlowEstimate) (all []figure) {
-	for _, e := range estimates {
+// eventFigures are what each method made of the event. Events of other lengths are not the
+// same work.
+func eventFigures(d record.SlowClock) (all []figure) {
+	for _, e := range d.Estimates {
 		all = timing(all, key{topicEvent, e.Method + " with " + e.Clock, quantityTime}, e.Estimate, e.Verdict, e.Reasons, nil)
+	}
+	for i := range all {
+		all[i].work = fmt.Sprintf("an event of %v", time.Duration(d.EventNs))
 	}
 	return all
 }

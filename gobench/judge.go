@@ -1,7 +1,10 @@
 package gobench
 
 import (
+	"fmt"
 	"math"
+	"strings"
+	"time"
 
 	"chronoscope/stats"
 )
@@ -20,16 +23,41 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}
 	if n := len(c.used); n < c.plan.LeastRepetitions {
-		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: allow more with --max-time", n, c.plan.LeastRepetitions)
+		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: %s", n, c.plan.LeastRepetitions, c.remedy())
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case seen && c.Basis == Bounds && !(width <= uselessShare):
-		c.Lower(stats.Unusable, "from %.4g to %.4g ns is all that can be said: measure it on a calmer machine, or on one CPU with --cpu", c.Estimate.Lo, c.Estimate.Hi)
+		c.Lower(stats.Unusable, "from %.4g to %.4g ns is all that can be said: %s", c.Estimate.Lo, c.Estimate.Hi, c.remedy())
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
 		c.Lower(stats.Unusable, "the repetitions contradict one another: from %.4g to %.4g ns", c.Estimate.Lo, c.Estimate.Hi)
 	case width > c.plan.Precision && c.Basis != Bounds:
-		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: %s", 100*width, 100*c.plan.Precision, c.remedy())
 	}
+}
+
+// busyShare of its time is what a benchmark waits for CPUs on a busy machine.
+const busyShare = 0.01
+
+// remedy is what narrows the interval. Several CPUs that others have, too, are several
+// waits to know of; who has given it one CPU already is not told to.
+func (c *conclusion) remedy() string {
+	switch busy := c.WaitShare > busyShare; {
+	case busy && c.setting.CPUs > 1:
+		return fmt.Sprintf("give it one CPU and more time, with --cpu 1 --max-time %s", brief(4*c.plan.MaxTime))
+	case c.Basis == Bounds:
+		return "measure it on a calmer machine, since more time does not narrow bounds"
+	default:
+		return fmt.Sprintf("more time narrows it, such as --max-time %s, or a calmer machine", brief(4*c.plan.MaxTime))
+	}
+}
+
+// brief is a duration without the minutes and seconds that are none.
+func brief(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
 }
 
 // judgeBasis says what the figure's basis does not tell.

@@ -211,12 +211,22 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 		took := math.Max(1, dedicatedNs(o))
 		s.shy = float64(o.Signals) > muchSignals*o.WallNs/1e9
 		if took >= goal/ratio || n >= mostN {
-			s.many = int(math.Min(mostN, math.Max(fewestMany, goal/took*float64(n)*ratio/(ratio-1))))
+			many := goal / took * float64(n) * ratio / (ratio - 1)
+			s.many = int(math.Min(mostN, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n)))))
 			s.few = max(fewestFew, s.many/ratio)
 			return nil
 		}
 		n = int(math.Min(mostN, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/took*float64(n)))))
 	}
+}
+
+// affordable is how many iterations of so many the longer run may have, so that the least
+// number of repetitions fits into the time that is left: on a busy machine a run takes
+// several times as long as on one of its own, and an interval from few repetitions is none.
+func (m *measurement) affordable(s *Series, many, wallNs float64) float64 {
+	left := math.Max(float64(m.plan.MaxTime-s.spent), float64(m.plan.MaxTime)/2)
+	all := float64(m.plan.LeastRepetitions) * many * (1 + 1./ratio) * wallNs
+	return many * math.Min(1, left/math.Max(all, 1))
 }
 
 // dedicatedNs is roughly what the timed part of a run would take on a machine of its

@@ -74,6 +74,10 @@ type Comb struct {
 	MedianCostNs *float64 `json:"median_cost_ns"`
 	MaxCostNs    *float64 `json:"max_cost_ns"`
 	Source       string   `json:"source"`
+	// Attributed is how many of the gaps are put down to the source: of the others the
+	// kernel knows something else that befell the thread then. Null in records of before
+	// this was told.
+	Attributed *int `json:"attributed"`
 }
 
 // Total is what a cause took.
@@ -110,7 +114,7 @@ func NewTrace(t *activity.Trace, a *activity.Analysis, periods bool) Trace {
 		d.Combs = append(d.Combs, Comb{
 			PeriodNs: c.PeriodNs.Value, PhaseNs: c.PhaseNs, Count: len(c.Gaps),
 			MinCostNs: stats.Finite(c.LeastNs), MedianCostNs: stats.Finite(c.MedianNs), MaxCostNs: stats.Finite(c.WorstNs),
-			Source: c.Source.String(),
+			Source: c.Source.String(), Attributed: attributed(t, c),
 		})
 	}
 	if a.Tick != nil {
@@ -137,6 +141,17 @@ func NewTrace(t *activity.Trace, a *activity.Analysis, periods bool) Trace {
 		d.Periods = periodsOf(t)
 	}
 	return d
+}
+
+// attributed is how many of a comb's gaps are put down to its source.
+func attributed(t *activity.Trace, c activity.Comb) *int {
+	n := 0
+	for _, i := range c.Gaps {
+		if t.Gaps[i].Cause == c.Source {
+			n++
+		}
+	}
+	return &n
 }
 
 func periodsOf(t *activity.Trace) []Period {

@@ -19,6 +19,8 @@ type KeptRecord struct {
 	Interrupted *bool      `json:"interrupted"`
 	CPU         *string    `json:"cpu"`
 	Error       *string    `json:"error"`
+	// Subjects are what it is of, such as programs; empty where the command says it.
+	Subjects []string `json:"subjects"`
 }
 
 // NewKept lists the entries of an archive.
@@ -31,7 +33,7 @@ func NewKept(h Header, folder string, entries []Entry) Kept {
 }
 
 func newKeptRecord(e Entry) KeptRecord {
-	r := KeptRecord{Name: e.Name}
+	r := KeptRecord{Name: e.Name, Subjects: append([]string{}, e.Subjects...)}
 	if e.Err != nil {
 		r.Error = known(e.Err.Error())
 		return r

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,10 @@ import (
 type Entry struct {
 	Name   string // of the file
 	Header Header
-	Err    error // why the header can't be read; nil where it can
+	// Subjects are what the record is of: programs, benchmarks, clocks, instructions,
+	// what is compared. Empty where the command says it.
+	Subjects []string
+	Err      error // why the header can't be read; nil where it can
 }
 
 // List is what the archive holds, in the order of the names, the oldest first. An archive
@@ -28,7 +32,7 @@ func (a Archive) List() ([]Entry, error) {
 	entries := make([]Entry, 0, len(names))
 	for _, name := range names {
 		e := Entry{Name: name}
-		e.Header, e.Err = readHeader(filepath.Join(a.Folder, name))
+		e.Header, e.Subjects, e.Err = readHead(filepath.Join(a.Folder, name))
 		entries = append(entries, e)
 	}
 	return entries, nil
@@ -53,34 +57,76 @@ func (a Archive) names() ([]string, error) {
 	return names, nil
 }
 
-// readHeader decodes no more of a document than its head. A pipe or a device, from which
-// reading may never end, is no record.
-func readHeader(file string) (Header, error) {
-	var h Header
+// readHead decodes no more of a document than its head, and the names of what it is of. A
+// pipe or a device, from which reading may never end, is no record.
+func readHead(file string) (Header, []string, error) {
+	data, err := readRecord(file)
+	if err != nil {
+		return Header{}, nil, err
+	}
+	var d struct {
+		Header
+		subjectLists
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		return Header{}, nil, &MalformedError{What: "a value is not what it has to be", Err: err}
+	}
+	return d.Header, d.names(), d.Header.check()
+}
+
+// readRecord is the content of a file that may be a record.
+func readRecord(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return h, err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return h, malformed("it is no regular file")
+		return nil, malformed("it is no regular file")
 	}
 	if info.Size() > MostBytes {
-		return h, malformed("it is larger than %d MiB, as no record is", MostBytes>>20)
+		return nil, malformed("it is larger than %d MiB, as no record is", MostBytes>>20)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return h, err
+		return nil, err
 	}
 	if err := CheckExtent(data); err != nil {
-		return h, err
+		return nil, err
 	}
-	if _, err := formOf(data); err != nil {
-		return h, err
+	_, err = formOf(data)
+	return data, err
+}
+
+// subjectLists are the parts of documents that name what they are of, still to be read.
+type subjectLists struct {
+	Results      json.RawMessage `json:"results"`
+	Clocks       json.RawMessage `json:"clocks"`
+	Instructions json.RawMessage `json:"instructions"`
+	Compared     json.RawMessage `json:"subjects"`
+}
+
+// names are those of the subjects, each once. A list that holds something else than it
+// should has none: who opens the record is told.
+func (l subjectLists) names() (names []string) {
+	for _, list := range []json.RawMessage{l.Results, l.Clocks, l.Instructions} {
+		var named []struct{ Command, Name, Mnemonic string }
+		if json.Unmarshal(list, &named) == nil {
+			for _, n := range named {
+				names = append(names, cmp.Or(n.Command, strings.TrimPrefix(n.Name, "Benchmark"), n.Mnemonic))
+			}
+		}
 	}
-	if err := json.Unmarshal(data, &h); err != nil {
-		return h, &MalformedError{What: "a value is not what it has to be", Err: err}
+	var compared []string
+	if json.Unmarshal(l.Compared, &compared) == nil {
+		names = append(names, compared...)
 	}
-	return h, h.check()
+	var each []string
+	for _, name := range names {
+		if name != "" && !slices.Contains(each, name) {
+			each = append(each, name)
+		}
+	}
+	return each
 }
 
 // What asks [Archive.Find] for the record that was started last, and for the one before it.

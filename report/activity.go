@@ -96,6 +96,9 @@ func combLines(w io.Writer, t record.Trace) {
 		fmt.Fprintf(w, "every %s%s a %s gap: %d of them, least %s, median %s, worst %s\n",
 			durationTo(c.PeriodNs, 5), off(t, c), c.Source, c.Count, ns(c.MinCostNs), ns(c.MedianCostNs), ns(c.MaxCostNs))
 	}
+	for _, note := range combShares(t) {
+		fmt.Fprintln(w, note)
+	}
 	if i := t.Interrupts; i != nil {
 		if i.Hidden > 0 {
 			fmt.Fprintf(w, "%d more timer interrupts fell into gaps that had begun before\n", i.Hidden)
@@ -108,6 +111,32 @@ func combLines(w io.Writer, t record.Trace) {
 	if len(t.Combs) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// combShares say why the gaps of a cause and those of its combs are not as many.
+func combShares(t record.Trace) (notes []string) {
+	for _, cause := range activity.Causes() {
+		teeth, own := 0, 0
+		for _, c := range t.Combs {
+			if c.Source == cause.String() && c.Attributed != nil {
+				teeth += c.Count
+				own += *c.Attributed
+			}
+		}
+		irregular := t.Causes[cause.String()].Count - own
+		if teeth == 0 || teeth == own && irregular <= 0 {
+			continue
+		}
+		note := fmt.Sprintf("of %d regular %s gaps %d are counted under that cause", teeth, cause, own)
+		if elsewhere := teeth - own; elsewhere > 0 {
+			note += fmt.Sprintf(", and %d under what else befell the thread then", elsewhere)
+		}
+		if irregular > 0 {
+			note += fmt.Sprintf("; %d more there come at no regular time", irregular)
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // off is the interval of the tick's period, in the time of the clock that it was

@@ -79,7 +79,7 @@ func uncertainty(e stats.Estimate) string {
 	if !(e.Value > 0) {
 		return "?"
 	}
-	return interval(e)
+	return halfInterval(e)
 }
 
 func otherMetrics(b record.Benchmark) string {

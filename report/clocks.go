@@ -22,6 +22,7 @@ import (
 func Clocks(w io.Writer, d record.Clocks, s Style) {
 	machineLines(w, d.Header, s)
 	if len(d.Clocks) > 0 {
+		trustInClocks(w, d.Ranking, s)
 		winners(w, d.Ranking, s)
 		rankingTable(w, d.Ranking, s)
 		reasons(w, d.Ranking, s)
@@ -61,6 +62,35 @@ func purposes(b record.Best) []struct {
 		{"timestamps", b.Timestamp},
 		{"finest counter", b.Counter},
 	}
+}
+
+// trustInClocks says in a line whether the clocks to use can be trusted.
+func trustInClocks(w io.Writer, r record.Ranking, s Style) {
+	j, worst, trusted := stats.NewJudgement(), "", 0
+	chosen := false
+	for _, p := range purposes(r.Best) {
+		if p.name == nil {
+			continue
+		}
+		chosen = true
+		if c := find(r.Clocks, *p.name); c.Verdict.WorseThan(j.Verdict) {
+			j.Verdict, worst = c.Verdict, c.Name
+		}
+	}
+	for _, c := range r.Clocks {
+		if c.Verdict == stats.Trusted {
+			trusted++
+		}
+	}
+	answer := "yes, those to use are " + s.verdict(stats.Trusted)
+	switch {
+	case !chosen:
+		answer = "no, none of those measured is fit to use"
+	case worst != "":
+		answer = fmt.Sprintf("with care, %s is %s for the reason below", worst, s.verdict(j.Verdict))
+	}
+	fmt.Fprintf(w, "%s %s (%d of %s); chronoscope fidelity holds the counter against another clock\n\n",
+		s.bold("Can I trust them?"), answer, trusted, numbered(len(r.Clocks), "clock"))
 }
 
 // winners writes the clock to use for each purpose.
@@ -139,7 +169,8 @@ func accuracy(e stats.Estimate) string {
 	return durationTo(e.Value, 4)
 }
 
-// interval is how far the value may be off, as a share of it.
+// interval is how far the value may be off, as a share of it: the farther end of its
+// interval. Where the verdict is on half the interval, [halfInterval] is.
 func interval(e stats.Estimate) string {
 	off := math.Max(e.Hi-e.Value, e.Value-e.Lo) / e.Value
 	switch {
@@ -149,6 +180,19 @@ func interval(e stats.Estimate) string {
 		return "exact"
 	}
 	return relative(off)
+}
+
+// halfInterval is half the width of the interval, as a share of the value: what a precision
+// is asked for in, and what verdicts on it name.
+func halfInterval(e stats.Estimate) string {
+	switch half := e.RelativeHalfWidth(); {
+	case math.IsNaN(half):
+		return "?"
+	case half == 0:
+		return "exact"
+	default:
+		return relative(half)
+	}
 }
 
 func cycles(c record.Cycles) string {

@@ -19,11 +19,11 @@ func Kept(w io.Writer, d record.Kept, s Style) {
 		fmt.Fprintf(w, "No records are kept in %s: give --save to a command that measures.\n", d.Folder)
 		return
 	}
-	out := newTable(w, 3)
-	out.AppendHeader(table.Row{"started", "command", "took", "machine", "record"})
+	out := newTable(w, 4)
+	out.AppendHeader(table.Row{"started", "command", "of", "took", "machine", "record"})
 	for _, r := range d.Records {
 		if r.Error != nil {
-			out.AppendRow(table.Row{"?", "?", "?", "can't be read", printable(r.Name)})
+			out.AppendRow(table.Row{"?", "?", "", "?", "can't be read", printable(r.Name)})
 			continue
 		}
 		took := duration(float64(*r.DurationNs))
@@ -31,7 +31,7 @@ func Kept(w io.Writer, d record.Kept, s Style) {
 			took += ", interrupted"
 		}
 		out.AppendRow(table.Row{
-			r.Started.Local().Format(time.DateTime), commandName(*r.Command), took, printable(or(word(r.CPU), "unknown CPU")), strings.TrimSuffix(printable(r.Name), ".json"),
+			r.Started.Local().Format(time.DateTime), commandName(*r.Command), subjectsOf(r), took, printable(or(word(r.CPU), "unknown CPU")), strings.TrimSuffix(printable(r.Name), ".json"),
 		})
 	}
 	out.Render()
@@ -43,15 +43,29 @@ func Kept(w io.Writer, d record.Kept, s Style) {
 	fmt.Fprintf(w, "\n%s\n", s.dim("in "+d.Folder))
 }
 
+// mostSubject is how many letters of what a record is of are shown.
+const mostSubject = 40
+
+// subjectsOf names what a record is of, as far as there is room.
+func subjectsOf(r record.KeptRecord) string {
+	if n := len(r.Subjects); n > mostSubjects {
+		return fmt.Sprintf("%s and %d more", shortened(printable(r.Subjects[0]), mostSubject), n-1)
+	}
+	return shortened(printable(strings.Join(r.Subjects, ", ")), mostSubject)
+}
+
+// mostSubjects of a record are named one by one.
+const mostSubjects = 3
+
 // commandName is what a command is called in a table: the report card's has no name.
 func commandName(command string) string { return or(printable(command), "report card") }
 
 // KeptCSV writes one row a record; columns are named as the JSON fields.
 func KeptCSV(w io.Writer, d record.Kept) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"name", "command", "started", "duration_ns", "interrupted", "cpu", "error"})
+	out.Write([]string{"name", "command", "started", "duration_ns", "interrupted", "cpu", "error", "subjects"})
 	for _, r := range d.Records {
-		row := []string{r.Name, word(r.Command), "", whole(r.DurationNs), "", word(r.CPU), word(r.Error)}
+		row := []string{r.Name, word(r.Command), "", whole(r.DurationNs), "", word(r.CPU), word(r.Error), strings.Join(r.Subjects, "; ")}
 		if r.Started != nil {
 			row[2] = r.Started.Format(time.RFC3339Nano)
 		}

@@ -100,6 +100,9 @@ func traceNotes(t record.Trace) []string {
 		notes = append(notes, fmt.Sprintf("Every %s a %s gap: %d of them, least %s, median %s, worst %s.",
 			durationTo(c.PeriodNs, 5), c.Source, c.Count, ns(c.MinCostNs), ns(c.MedianCostNs), ns(c.MaxCostNs)))
 	}
+	for _, note := range combShares(t) {
+		notes = append(notes, capitalized(note)+".")
+	}
 	if a := t.Accounting; a != nil {
 		notes = append(notes, fmt.Sprintf("Counted by ticks the thread used %s (%s, which stand for %s to %s); it used %s.",
 			durationTo(a.ChargedNs, 4), numbered(a.Ticks, "tick"), durationTo(a.AboveNs, 4), durationTo(a.BelowNs, 4), durationTo(a.UsedNs, 4)))

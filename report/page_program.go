@@ -14,7 +14,7 @@ const mostTiles = 6
 
 // programsSheet shows how long programs take.
 func programsSheet(d record.Programs) *sheet {
-	s := sheetOf("Programs", d.Header)
+	s := sheetOf(programsTitle(d.Results), d.Header)
 	for _, p := range d.Results[:min(len(d.Results), mostTiles)] {
 		s.Tiles = append(s.Tiles, programTile(p))
 	}
@@ -23,6 +23,19 @@ func programsSheet(d record.Programs) *sheet {
 		s.Caveats = append(s.Caveats, fmt.Sprintf("The shell itself takes %s of each time.", known(d.Shell.Estimate)))
 	}
 	return s
+}
+
+// programsTitle names what was timed, as far as a title has room.
+func programsTitle(all []record.Program) string {
+	switch len(all) {
+	case 0:
+		return "Programs"
+	case 1:
+		return "Program " + shortened(all[0].Command, mostName)
+	case 2:
+		return "Programs " + shortened(all[0].Command, mostName) + " and " + shortened(all[1].Command, mostName)
+	}
+	return fmt.Sprintf("Programs %s and %d more", shortened(all[0].Command, mostName), len(all)-1)
 }
 
 func programTile(p record.Program) tile {
@@ -82,19 +95,27 @@ func logNote(x scale) string {
 	return ""
 }
 
+// crowd is how many runs still stand apart; more are drawn through one another.
+const crowd = 60
+
 func programRow(p record.Program) chartRow {
 	row := chartRow{name: p.Command, figure: WithError(p.Estimate)}
-	row.spans, row.points = estimateMark(p.Estimate)
+	spans, estimate := estimateMark(p.Estimate)
+	usual := "s0"
+	if len(p.Runs) > crowd {
+		usual += " crowd"
+	}
 	for i, r := range p.Runs {
-		mark, class, title := "ring", "s0", fmt.Sprintf("run %d: %s by the clock", i+1, durationTo(r.WallNs, 5))
+		mark, class, title := "ring", usual, fmt.Sprintf("run %d: %s by the clock", i+1, durationTo(r.WallNs, 5))
 		if r.Rejected {
 			mark, class = "cross", "faint"
 		}
 		if r.Why != nil {
 			title += ", " + *r.Why
 		}
-		row.points = append(row.points, rowPoint{at: r.WallNs, mark: mark, class: class, title: title, rise: 2 + math.Abs(scattered(i))})
+		row.points = append(row.points, rowPoint{at: r.WallNs, mark: mark, class: class, title: title, rise: 4 + math.Abs(scattered(i))})
 	}
+	row.spans, row.points = spans, append(row.points, estimate...) // above the runs, which may be many
 	return row
 }
 

@@ -1,6 +1,10 @@
 package report
 
-import "chronoscope/stats"
+import (
+	"unicode/utf8"
+
+	"chronoscope/stats"
+)
 
 // dataTable holds what a figure shows, or stands for itself.
 type dataTable struct {
@@ -17,6 +21,21 @@ type dataCell struct {
 	Text    string
 	Number  bool
 	Verdict stats.Verdict // that the cell gives
+}
+
+// longText is how many letters are a text to read rather than a name.
+const longText = 30
+
+// Class is how the cell is set: numbers flush right, and texts to read in lines of some
+// words, however narrow the screen.
+func (c dataCell) Class() string {
+	switch {
+	case c.Number:
+		return "number"
+	case utf8.RuneCountInString(c.Text) > longText:
+		return "long"
+	}
+	return ""
 }
 
 // words and figuresOf are columns of text and of numbers.

@@ -20,7 +20,11 @@ func validationSheet(d record.Validation) *sheet {
 			s.Tiles = append(s.Tiles, t)
 		}
 	}
-	s.add(errorSection(d.Cells), reachSection(d.Reach), coverageSection(d.Coverage), timersSection(d.Timers))
+	s.add(errorSection(d.Cells), reachSection(d.Reach), coverageSection(d.Coverage))
+	if len(d.Compensation) > 0 {
+		s.add(compensationSection(d.Compensation))
+	}
+	s.add(timersSection(d.Timers))
 	return s
 }
 
@@ -122,6 +126,18 @@ func coverageSection(rows []validate.Coverage) section {
 		table.row(c.Scheme, fmt.Sprint(c.Load), fmt.Sprint(c.Covered), fmt.Sprint(c.Cells), fmt.Sprint(c.Unusable), relativeOf(c.MedianWidth))
 	}
 	return section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: table}
+}
+
+// compensationSection says what compensation for interrupts takes off.
+func compensationSection(rows []validate.Compensation) section {
+	table := tableOf(figuresOf("length", "error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest+"'s"))
+	for _, c := range rows {
+		table.row(compensationCells(c)...)
+	}
+	return section{
+		Title: "What interrupts take, and compensation takes off", Table: table,
+		Lead: "The source's K-best (K = 3) without competitors, beside what a trace of that same run saw go (after Bryant and O'Hallaron 2003, Figure 9.16).",
+	}
 }
 
 func timersSection(timers []validate.Timer) section {

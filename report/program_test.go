@@ -21,11 +21,11 @@ func TestWithError(t *testing.T) {
 		value, lo, hi float64
 		want          string
 	}{
-		{51.3549e6, 51.303e6, 51.406e6, "51.355 ms ± 0.052 ms"},
+		{51.3549e6, 51.303e6, 51.407e6, "51.355 ms ± 0.052 ms"},
 		{985e6, 984e6, 986e6, "985.0 ms ± 1.0 ms"},
-		{1.5e9, 1.4e9, 1.55e9, "1.50 s ± 0.10 s"},
-		{452e3, 400e3, 470e3, "452 µs ± 52 µs"},
-		{100, 0, 300, "100 ns ± 200 ns"},
+		{1.5e9, 1.4e9, 1.55e9, "1.500 s ± 0.075 s"}, // half of an interval that is wider to one side
+		{452e3, 400e3, 470e3, "452 µs ± 35 µs"},
+		{100, 0, 300, "100 ns ± 150 ns"},
 		{2e6, 2e6, 2e6, "2.000 ms"},
 		{2e6, nan, nan, "2.000 ms"},
 		{nan, nan, nan, "?"},

@@ -32,7 +32,7 @@ func slowEstimates(w io.Writer, d record.SlowClock, s Style) {
 	out.AppendHeader(table.Row{"method", "estimate", "95 % interval", "±", "fine clock", "trials", "ticks", "time", "verdict"})
 	for _, e := range d.Estimates {
 		out.AppendRow(table.Row{
-			e.Method, perOperation(e.Estimate), span95(e.Estimate), interval(e.Estimate), perOperation(e.Truth),
+			e.Method, perOperation(e.Estimate), span95(e.Estimate), halfInterval(e.Estimate), perOperation(e.Truth),
 			e.Trials, e.Edges, duration(e.ElapsedNs), s.verdict(e.Verdict),
 		})
 	}

@@ -29,6 +29,7 @@ func Validation(w io.Writer, d record.Validation, s Style) {
 	validationReasons(w, d.Cells, s)
 	compensationTable(w, d.Compensation)
 	reachTable(w, d.Reach, s)
+	truthLine(w, d.Cells)
 	caveats(w, d.Header, s)
 	coverageTable(w, "its claim held", d.Coverage, s)
 	if d.AddedUp != nil {
@@ -174,18 +175,23 @@ func compensationTable(w io.Writer, rows []validate.Compensation) {
 	out := newTable(w, 2, 3, 4, 5, 6, 7)
 	out.AppendHeader(table.Row{"compensation, alone", "error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest + "'s"})
 	for _, c := range rows {
-		share := "?"
-		if c.LostNs > 0 {
-			share = fmt.Sprintf("%.0f %%", 100*c.RemovedNs/c.LostNs)
-		}
-		own := "-"
-		if c.OwnResidual != nil {
-			own = signedPercent(*c.OwnResidual)
-		}
-		out.AppendRow(table.Row{duration(c.DurationNs), duration(c.ErrorNs), duration(c.LostNs), duration(c.RemovedNs), share, signedPercent(c.Residual), own})
+		out.AppendRow(compensationCells(c))
 	}
 	out.Render()
 	fmt.Fprintln(w)
+}
+
+// compensationCells are duration, error, what was seen to go, what is taken off, which share
+// of what was seen that is, the residual, and that of this project's K-best.
+func compensationCells(c validate.Compensation) []any {
+	share, own := "?", "-"
+	if c.LostNs > 0 {
+		share = fmt.Sprintf("%.0f %%", 100*c.RemovedNs/c.LostNs)
+	}
+	if c.OwnResidual != nil {
+		own = signedPercent(*c.OwnResidual)
+	}
+	return []any{duration(c.DurationNs), duration(c.ErrorNs), duration(c.LostNs), duration(c.RemovedNs), share, signedPercent(c.Residual), own}
 }
 
 // reachTable writes up to which duration each scheme can be relied on.
@@ -231,6 +237,21 @@ func reachAt(rows []validate.Reach, scheme string, load int, tolerance float64) 
 		}
 	}
 	return ""
+}
+
+// truthLine says how well the truth was known: a claim that holds meets its interval, so that
+// the wider that is, the less it says.
+func truthLine(w io.Writer, cells []record.ValidationCell) {
+	var widths []float64
+	for _, c := range cells {
+		if width := c.Expected.RelativeHalfWidth(); !math.IsNaN(width) {
+			widths = append(widths, width)
+		}
+	}
+	if len(widths) > 0 {
+		slices.Sort(widths)
+		fmt.Fprintf(w, "The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that meets it.\n\n", relative(stats.Median(widths)), relative(widths[len(widths)-1]))
+	}
 }
 
 // coverageTable writes how often each scheme's claim held, this project's own last.

@@ -49,6 +49,11 @@ func aValidation() *validate.Report {
 	bad.Judgement = stats.NewJudgement()
 	bad.Lower(stats.Unusable, "nothing could be used")
 	r.Outcomes = append(r.Outcomes, bad)
+	own := -0.0031
+	r.Compensation = []validate.Compensation{
+		{DurationNs: 1e7, ErrorNs: 1.1e5, LostNs: 1e5, RemovedNs: 9e4, Residual: 0.002, OwnResidual: &own},
+		{DurationNs: 3e7, ErrorNs: -2e3, RemovedNs: 1e3, Residual: -0.0001},
+	}
 	r.Reach, r.Coverage = validate.ReachOf(r.Outcomes), validate.CoverageOf(r.Outcomes)
 	return r
 }
@@ -71,6 +76,9 @@ func TestValidationText(t *testing.T) {
 		"error of ints  load  1.00 ms",
 		"unusable kbest, ints 1.00 ms at load 1: nothing could be used",
 		"source-k3            0.10 %",
+		"The truth was known to ±0.100 %, typically, and to ±0.100 % at worst",
+		"10.0 ms 110 µs 100 µs 90.0 µs 90 % +0.20 % -0.31 %",
+		"30.0 ms -2.00 µs 0 ns 1.00 µs ? -0.01 % -",
 		"one is from an earlier start",
 		"source-k3          1  0 of 3 cells         0      10 %",
 		"kbest              1  3 of 3 cells         1      10 %",
@@ -82,6 +90,21 @@ func TestValidationText(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if last := squeezed(lines[len(lines)-1]); last != "11 3 of 3 cells 0 10 %" || !strings.HasPrefix(lines[len(lines)-2], "kbest") {
 		t.Errorf("the last line is %q", last)
+	}
+}
+
+// The page shows what compensation takes off, where there is anything to show.
+func TestValidationPage(t *testing.T) {
+	d := aValidationDocument()
+	for _, shown := range []bool{true, false} {
+		var b bytes.Buffer
+		if err := report.Page(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "compensation takes off") && strings.Contains(b.String(), "90 %"); got != shown {
+			t.Errorf("compensation is shown: %v, not %v", got, shown)
+		}
+		d.Compensation = nil
 	}
 }
 

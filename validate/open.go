@@ -26,7 +26,8 @@ func openLab(ctx context.Context, o opening) (l *lab, release func(), err error)
 		return nil, nil, err
 	}
 	l = &lab{station: station, references: map[Work]*reference{}, seed: o.Seed}
-	l.watch(ctx, o)
+	l.look = l.lookAt(o)
+	l.watch(ctx)
 	tickNs := 1e9 / o.TickHz
 	l.gettimeofday = openAccount("gettimeofday", 0)
 	l.times = openAccount("times", tickNs)
@@ -59,23 +60,24 @@ func openAccount(name string, tickNs float64) account {
 	return account{read: c.Read, unitNs: c.UnitNs, tickNs: max(c.UnitNs, tickNs)}
 }
 
-// watch traces the noise of the CPU. Where that can't be done the station knows of none,
-// and says so in its verdicts.
-func (l *lab) watch(ctx context.Context, o opening) {
-	t, err := activity.Record(ctx, l.station.Clock.Clock, l.station.Clock.TickNs.Value, activity.Options{
-		CPU: o.CPU, Root: os.DirFS("/"), Duration: max(watchedAtLeast, watched*time.Duration(o.Load)), TickHz: o.TickHz, Virtual: o.Virtual,
-	})
-	if err != nil {
-		return
+// watch looks at the noise of the CPU. Where that can't be done the station knows of what
+// it knew before, or of none, and says so in its verdicts.
+func (l *lab) watch(ctx context.Context) {
+	if noise, losses, err := l.look(ctx); err == nil {
+		l.station.Noise, l.losses = noise, losses
 	}
-	l.station.Noise = t.Noise(activity.Analyse(t))
-	l.combs = combsOf(l.station.Noise)
 }
 
-func combsOf(n machine.Noise) []Comb {
-	var all []Comb
-	for _, r := range n.Regular {
-		all = append(all, Comb{PeriodNs: r.PeriodNs, LeastNs: r.LeastNs, Missing: r.Missing, Kernel: r.Kernel})
+// lookAt is how the lab's CPU is looked at.
+func (l *lab) lookAt(o opening) func(context.Context) (machine.Noise, Losses, error) {
+	options := activity.Options{
+		CPU: o.CPU, Root: os.DirFS("/"), Duration: watching(o.Load), TickHz: o.TickHz, Virtual: o.Virtual,
 	}
-	return all
+	return func(ctx context.Context) (machine.Noise, Losses, error) {
+		t, err := activity.Record(ctx, l.station.Clock.Clock, l.station.Clock.TickNs.Value, options)
+		if err != nil {
+			return machine.Noise{}, Losses{}, err
+		}
+		return t.Noise(activity.Analyse(t)), lossesOf(t), nil
+	}
 }

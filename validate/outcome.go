@@ -115,11 +115,18 @@ type Reach struct {
 func ReachOf(all []Outcome) []Reach {
 	var rows []Reach
 	for _, group := range groups(all) {
-		for _, tolerance := range Tolerances {
-			r := Reach{Scheme: group[0].Scheme, Load: group[0].Load, Tolerance: tolerance}
-			r.MinDurationNs, r.MaxDurationNs = longestStretch(worstErrors(group), tolerance)
-			rows = append(rows, r)
-		}
+		rows = append(rows, reachOf(group)...)
+	}
+	return rows
+}
+
+// reachOf is that of one scheme at one load.
+func reachOf(group []Outcome) []Reach {
+	var rows []Reach
+	for _, tolerance := range Tolerances {
+		r := Reach{Scheme: group[0].Scheme, Load: group[0].Load, Tolerance: tolerance}
+		r.MinDurationNs, r.MaxDurationNs = longestStretch(worstErrors(group), tolerance)
+		rows = append(rows, r)
 	}
 	return rows
 }

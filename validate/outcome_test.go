@@ -133,8 +133,37 @@ func TestKBestByHand(t *testing.T) {
 	if a := kBest(1, byGettimeofday, false)(s); a.Verdict != stats.Unusable {
 		t.Errorf("no gettimeofday: %+v", a)
 	}
-	s.Combs = []Comb{{PeriodNs: 300, LeastNs: 7}, {PeriodNs: 400, LeastNs: 1, Missing: 0.5}}
-	if got := s.interruptsNs(1000); got != 3*7+1 {
-		t.Errorf("%v ns of interrupts in 1,000", got)
+}
+
+// By hand: next to the least sample a round took 10 ns, so that 100 of them and the start
+// are 1,050, whatever the others say.
+func TestCompensationByHand(t *testing.T) {
+	lost := []float64{300, 80, 500}
+	s := &Stream{Cell: Cell{Work: Traced, Load: 1, Duration: 1000}, Rounds: 100, Fit: Fit{StartNs: 50}, Expected: stats.Estimate{Value: 1300}}
+	for i, wall := range []float64{1600, 1150, 1700} {
+		s.Samples = append(s.Samples, Sample{WallNs: wall, LostNs: &lost[i], BeforeNs: 13, AfterNs: 13})
+	}
+	s.Samples[1].BeforeNs, s.Samples[1].AfterNs = 9, 11
+	s.KBest.Estimate.Value = 1365
+	s.Losses = Losses{WatchedNs: 1e6}
+	for i := range 1000 { // each microsecond 60 ns are lost
+		s.Losses.All = append(s.Losses.All, Loss{1e3*float64(i) + 500, 60 * float64(i+1)})
+	}
+	all := CompensationOf([]*Stream{s})
+	if len(all) != 1 {
+		t.Fatalf("%+v", all)
+	}
+	own := 0.05
+	want := Compensation{DurationNs: 1000, ErrorNs: 100, LostNs: 80, RemovedNs: 60, Residual: 40.0 / 1050}
+	got := all[0]
+	if math.Abs(*got.OwnResidual-own) > 1e-12 {
+		t.Errorf("kbest is off by %v", *got.OwnResidual)
+	}
+	if got.OwnResidual = nil; got != want {
+		t.Errorf("%+v", got)
+	}
+	s.Load = 2
+	if all := CompensationOf([]*Stream{s}); len(all) > 0 {
+		t.Errorf("beside a competitor: %+v", all)
 	}
 }

@@ -19,8 +19,8 @@ type Plan struct {
 	// and MaxTrials at most.
 	RunTime              time.Duration
 	MinTrials, MaxTrials int
-	// LongestCell is the wall time beyond which a cell of the first work is left out,
-	// LongestOther that of other works and of whole programs.
+	// LongestCell is the wall time beyond which a cell of the first work, or of any without
+	// competitors, is left out; LongestOther that of other works and of whole programs.
 	LongestCell, LongestOther time.Duration
 	Seed                      uint64
 }
@@ -41,7 +41,7 @@ var (
 	}
 	QuickPlan = Plan{
 		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works,
-		RunTime: 100 * time.Millisecond, MinTrials: 5, MaxTrials: 64, LongestCell: 8 * time.Second, LongestOther: 3 * time.Second,
+		RunTime: 80 * time.Millisecond, MinTrials: 5, MaxTrials: 64, LongestCell: 8 * time.Second, LongestOther: 2 * time.Second,
 	}
 	FullPlan = Plan{
 		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000), Works: Works,
@@ -67,6 +67,15 @@ func (p Plan) Check() error {
 			return fmt.Errorf("validate: a duration of %v: choose %v to %v", d, shortestWork, longestDuration)
 		}
 	}
+	if load, twice := repeated(p.Loads); twice {
+		return fmt.Errorf("validate: load %d is given twice: its cells would count twice", load)
+	}
+	if d, twice := repeated(p.Durations); twice {
+		return fmt.Errorf("validate: the duration %v is given twice: its cells would count twice", d)
+	}
+	if w, twice := repeated(p.Works); twice {
+		return fmt.Errorf("validate: the work %s is given twice: its cells would count twice", w)
+	}
 	if len(p.Loads)*len(p.Durations)*len(p.Works) == 0 {
 		return fmt.Errorf("validate: there is nothing to do: give at least one load, duration and work")
 	}
@@ -78,6 +87,16 @@ func (p Plan) Check() error {
 	}
 	_, err := Choose(p.Schemes)
 	return err
+}
+
+// repeated is the first that stands among some twice.
+func repeated[T comparable](all []T) (found T, twice bool) {
+	for i, x := range all {
+		if slices.Contains(all[:i], x) {
+			return x, true
+		}
+	}
+	return found, false
 }
 
 // traces says whether any cell can be one of traced work.
@@ -119,7 +138,7 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 					continue
 				}
 				most := p.LongestOther
-				if i == 0 {
+				if i == 0 || load == 1 {
 					most = p.LongestCell
 				}
 				c := Cell{Work: w, Load: load, Duration: d, Trials: p.trials(d)}
@@ -145,7 +164,14 @@ func (p Plan) trials(d time.Duration) int {
 const aroundNs = 300e3
 
 // costNs is about how long the cell takes, of wall time: each of the competitors has the
-// CPU as long as this one. One more trial warms up.
+// CPU as long as this one. One more trial warms up. Around traced work the CPU is looked at.
 func (c Cell) costNs() float64 {
-	return float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + aroundNs)
+	cost := float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + aroundNs)
+	if c.Work == Traced {
+		cost += 2 * float64(watching(c.Load))
+	}
+	return cost
 }
+
+// watching is how long the noise of a CPU is looked at, under a load.
+func watching(load int) time.Duration { return max(watchedAtLeast, watched*time.Duration(load)) }

@@ -11,8 +11,8 @@ import (
 
 func format(v any) string { return fmt.Sprint(v) }
 
-// The plans keep to the time that they promise, with a tenth to spare for what is not in
-// the estimate.
+// The plans keep to the time that they promise, with two fifths to spare for what is not in
+// the estimate, and for what else runs on the machine.
 func TestPlansFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan Plan
@@ -26,8 +26,11 @@ func TestPlansFit(t *testing.T) {
 		for _, task := range tasks {
 			sum += task.costNs
 		}
+		for _, load := range c.plan.Loads { // the CPU is looked at, and a line fitted for each work
+			sum += float64(watching(load)) + float64(load)*float64(len(c.plan.Works))*fitted*fitRepeats*batchNs
+		}
 		t.Logf("%s: %d tasks, %v", name, len(tasks), time.Duration(sum))
-		if sum > float64(c.most)/1.1 {
+		if sum > float64(c.most)/1.4 {
 			t.Errorf("%s takes %v", name, time.Duration(sum))
 		}
 		for _, load := range c.plan.Loads {
@@ -70,14 +73,17 @@ func TestTasks(t *testing.T) {
 
 func TestPlanCheck(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
-		"load":     func(p *Plan) { p.Loads = []int{0} },
-		"a load":   func(p *Plan) { p.Loads = []int{1000} },
-		"nothing":  func(p *Plan) { p.Works = nil },
-		"traced":   func(p *Plan) { p.Works, p.Loads = []Work{Traced}, []int{2, 11} },
-		"short":    func(p *Plan) { p.Works, p.Durations = []Work{Traced}, milliseconds(1, 3) },
-		"duration": func(p *Plan) { p.Durations = []time.Duration{time.Hour} },
-		"trials":   func(p *Plan) { p.MinTrials = 0 },
-		"scheme":   func(p *Plan) { p.Schemes = []string{"sourc"} },
+		"load":             func(p *Plan) { p.Loads = []int{0} },
+		"a load":           func(p *Plan) { p.Loads = []int{1000} },
+		"a load twice":     func(p *Plan) { p.Loads = []int{1, 11, 1} },
+		"a duration twice": func(p *Plan) { p.Durations = milliseconds(1, 1) },
+		"a work twice":     func(p *Plan) { p.Works = []Work{Ints, Ints} },
+		"nothing":          func(p *Plan) { p.Works = nil },
+		"traced":           func(p *Plan) { p.Works, p.Loads = []Work{Traced}, []int{2, 11} },
+		"short":            func(p *Plan) { p.Works, p.Durations = []Work{Traced}, milliseconds(1, 3) },
+		"duration":         func(p *Plan) { p.Durations = []time.Duration{time.Hour} },
+		"trials":           func(p *Plan) { p.MinTrials = 0 },
+		"scheme":           func(p *Plan) { p.Schemes = []string{"sourc"} },
 	} {
 		p := DefaultPlan
 		change(&p)

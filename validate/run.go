@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os/exec"
@@ -51,7 +52,7 @@ func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progr
 	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int { return v.rank(a) - v.rank(b) })
 	r.Reach, r.Coverage, r.Compensation = ReachOf(r.Outcomes), CoverageOf(r.Outcomes), CompensationOf(r.Streams)
 	if err == nil {
-		err = v.conclude()
+		v.conclude()
 	}
 	return r, err
 }
@@ -84,6 +85,7 @@ type validation struct {
 	allNs, doneNs float64
 	resumed       int
 	earliest      time.Time
+	finished      []string // cells of the store
 }
 
 // rank is the place of an outcome's scheme, and within that its load.
@@ -96,6 +98,9 @@ func (v *validation) run(ctx context.Context) error {
 	tasks, left := v.plan.tasks(v.schemes)
 	v.sayLeft(left)
 	tasks = slices.DeleteFunc(tasks, v.restore)
+	if v.resumed > 0 {
+		v.caveat("%d cells are from an earlier start, that of %s", v.resumed, v.earliest.Format(time.DateTime))
+	}
 	for _, t := range tasks {
 		v.allNs += t.costNs
 	}
@@ -110,11 +115,27 @@ func (v *validation) run(ctx context.Context) error {
 		v.programs = p
 	}
 	for _, load := range v.plan.Loads {
-		if err := v.under(ctx, load, tasks); err != nil {
+		if err := v.under(ctx, load, tasks); err != nil && !v.passOver(ctx, load, err) {
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// crowdError is that of a load that could not be brought about.
+type crowdError struct{ error }
+
+func (e crowdError) Unwrap() error { return e.error }
+
+// passOver leaves a load out that this machine can't bear, if there is anything else to
+// tell of.
+func (v *validation) passOver(ctx context.Context, load int, err error) bool {
+	var unbearable crowdError
+	if ctx.Err() != nil || !errors.As(err, &unbearable) || len(v.report.Outcomes) == 0 {
+		return false
+	}
+	v.caveat("load %d is left out: %v", load, err)
+	return true
 }
 
 func (v *validation) sayLeft(left []task) {
@@ -135,24 +156,32 @@ func (v *validation) caveat(format string, args ...any) {
 // be what it was.
 const stale = 24 * time.Hour
 
+// fresh says whether what was taken then still counts. A clock that was set back makes no
+// cell younger.
+func fresh(taken time.Time) bool {
+	age := time.Since(taken)
+	return age >= 0 && age < stale
+}
+
 // restore takes a task from the store, if it was finished before.
 func (v *validation) restore(t task) bool {
 	var taken time.Time
 	if t.program != "" {
 		var w Whole
-		if v.store.read(t.cellName(v.plan.CPU), &w) != nil || time.Since(w.Taken) > stale {
+		if v.store.read(t.cellName(v.plan.CPU), &w) != nil || !fresh(w.Taken) || w.Cell != t.Cell || w.Scheme != t.program {
 			return false
 		}
 		taken = w.Taken
 		v.addWhole(&w)
 	} else {
 		var s Stream
-		if v.store.read(t.cellName(v.plan.CPU), &s) != nil || time.Since(s.Taken) > stale {
+		if v.store.read(t.cellName(v.plan.CPU), &s) != nil || !fresh(s.Taken) || s.Cell != t.Cell || len(s.Samples) == 0 {
 			return false
 		}
 		taken = s.Taken
 		v.addStream(&s)
 	}
+	v.finished = append(v.finished, t.cellName(v.plan.CPU))
 	if v.resumed++; v.earliest.IsZero() || taken.Before(v.earliest) {
 		v.earliest = taken
 	}
@@ -178,7 +207,7 @@ func (v *validation) under(ctx context.Context, n int, tasks []task) error {
 	v.tell(fmt.Sprintf("load %d: starting", n))
 	crowd := &competition{n: n - 1, cpu: v.plan.CPU}
 	if err := crowd.renew(ctx); err != nil {
-		return err
+		return crowdError{err}
 	}
 	defer crowd.stop()
 	lab, err := openSession(ctx, v.plan.CPU, v.opening(n))
@@ -241,7 +270,8 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 		}
 		w.value.Marks = append(w.value.Marks, w.marks...)
 		v.addWhole(w.value)
-		return v.store.write(t.cellName(v.plan.CPU), w.value)
+		v.keep(t, w.value)
+		return nil
 	}
 	s, err := retried(ctx, crowd, func() (*Stream, []string, error) {
 		s, err := lab.stream(ctx, t.Cell)
@@ -255,19 +285,26 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 	}
 	s.value.Marks = append(s.value.Marks, s.marks...)
 	v.addStream(s.value)
-	return v.store.write(t.cellName(v.plan.CPU), s.value)
+	v.keep(t, s.value)
+	return nil
 }
 
-// conclude keeps the reach, and forgets the cells, since all are reported now.
-func (v *validation) conclude() error {
-	if v.resumed > 0 {
-		v.caveat("%d cells are from an earlier start, that of %s", v.resumed, v.earliest.Format(time.DateTime))
+// keep keeps a finished cell. Where that can't be done any more the result is none the worse.
+func (v *validation) keep(t task, cell any) {
+	if err := v.store.write(t.cellName(v.plan.CPU), cell); err != nil {
+		v.caveat("no more cells are kept, so that an interrupted validation begins anew: %v", err)
+		v.store = nil
+		return
 	}
-	if err := v.store.saveReach(v.report.Reach); err != nil {
+	v.finished = append(v.finished, t.cellName(v.plan.CPU))
+}
+
+// conclude keeps the reach, and forgets its cells, since all are reported now.
+func (v *validation) conclude() {
+	if err := v.store.saveReach(keptOf(v.report.Outcomes)); err != nil {
 		v.caveat("the reach is not kept for later: %v", err)
 	}
-	return v.store.forget()
+	if err := v.store.forget(v.finished); err != nil {
+		v.caveat("cells that are reported are kept still, which --restart mends: %v", err)
+	}
 }
-
-// Restart forgets what an interrupted validation has finished.
-func (s *Store) Restart() error { return s.forget() }

@@ -63,7 +63,7 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 	if len(r.Outcomes) != 4*3 || len(r.Reach) != 3*2*len(Tolerances) {
 		t.Errorf("%d outcomes, %d rows of reach", len(r.Outcomes), len(r.Reach))
 	}
-	if left, _ := filepath.Glob(filepath.Join(store.Folder(), "cells", "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(store.Folder(), "cells*", "*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	if _, err := os.Stat(filepath.Join(store.Folder(), "reach.json")); err != nil {

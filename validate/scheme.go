@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -32,8 +31,7 @@ const (
 	Getrusage    = "getrusage"
 	SourceK3     = "source-k3"
 	Gettimeofday = "gettimeofday-k3"
-	// Compensated is what follows a scheme's name where the least that timer interrupts
-	// take was taken off.
+	// Compensated is what follows a scheme's name where what interrupts take was taken off.
 	Compensated = "-compensated"
 )
 
@@ -62,7 +60,7 @@ func Schemes() []Scheme {
 			about := fmt.Sprintf("K-best as in the source, by %s, K = %d", clock.about, k)
 			all = append(all,
 				Scheme{name, about, true, kBest(k, clock.read, false)},
-				Scheme{name + Compensated, about + ", less the least that timer interrupts take", true, kBest(k, clock.read, true)})
+				Scheme{name + Compensated, about + ", less what interrupts take", true, kBest(k, clock.read, true)})
 		}
 	}
 	return append(all,
@@ -161,7 +159,7 @@ func byGettimeofday(s *Stream, x Sample) *float64 {
 
 // kBest is the source's scheme (Bryant 2003, section 9.4.3): samples are added until the
 // K least agree within epsilon, or M were made. Its claim is (v_K - v_1)/v_1. With
-// compensation the least cost of each timer's interrupts is taken off.
+// compensation what interrupts take of so long a run is taken off: see [Losses].
 func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	return func(s *Stream) Answer {
 		best, made := kbest.NewBest(k), 0
@@ -171,7 +169,7 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 				return missing("the clock can't be read here")
 			}
 			if compensate {
-				*v -= s.interruptsNs(*v)
+				*v -= s.Losses.leastOf(k, *v)
 			}
 			best.Add(*v)
 			if made++; best.Converged(epsilon) || made == mostRuns {
@@ -182,8 +180,8 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 		switch {
 		case len(values) < k:
 			return missing("%d samples are fewer than K = %d", len(values), k)
-		case compensate && len(s.Combs) == 0:
-			return missing("no timer interrupts were found in the trace of this CPU: there is nothing to compensate")
+		case compensate && s.Losses.WatchedNs == 0:
+			return missing("what interrupts take of this CPU could not be traced, so that nothing can be taken off")
 		}
 		a := Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
 			Value: values[0], Lo: 2*values[0] - values[k-1], Hi: values[k-1], Unit: "ns", Statistic: kbest.MinK, N: k, Discarded: made - k,
@@ -193,16 +191,6 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 		}
 		return a
 	}
-}
-
-// interruptsNs is the least that the timers took in so much time: whole periods only, so
-// that it is never too much.
-func (s *Stream) interruptsNs(wallNs float64) float64 {
-	var sum float64
-	for _, c := range s.Combs {
-		sum += c.LeastNs * math.Max(0, math.Floor((1-c.Missing)*wallNs/c.PeriodNs))
-	}
-	return sum
 }
 
 // aSecond is how long testing.B runs.

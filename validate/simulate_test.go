@@ -1,11 +1,17 @@
 package validate
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/clock/clocktest"
 	"chronoscope/internal/load"
@@ -41,6 +47,28 @@ func ticking(leastNs, hostLeastNs float64) clocktest.Sharing {
 		{PeriodNs: tickNs, PhaseNs: 0.3e6, Cost: clocktest.Above(leastNs, 0.05*leastNs, 0.3), Kernel: true},
 		{PeriodNs: 1e6, PhaseNs: 0.1e6, Cost: clocktest.Above(hostLeastNs, 0.05*hostLeastNs, 0.3)},
 	}}
+}
+
+// skewed is one whose interrupts mostly take little more than the least and sometimes
+// several times that, whose host ticks seldom, and whose core's rate wanders by a percent:
+// what is seen of a virtual machine on a busy host.
+func skewed() clocktest.Sharing {
+	return clocktest.Sharing{LookNs: 1000, Speeds: []float64{1, 0.99, 0.995, 1.005, 1.01}, SpeedDwellNs: 50e6, Timers: []clocktest.Timer{
+		{PeriodNs: tickNs, PhaseNs: 0.3e6, Cost: clocktest.Above(14e3, 4e3, 0.9), Kernel: true},
+		{PeriodNs: 9.9998e6, PhaseNs: 0.1e6, Cost: clocktest.Above(13e3, 12e3, 1)},
+	}}
+}
+
+// traceOf is what a trace of a second shows of such timers.
+func traceOf(timers []clocktest.Timer, rng *rand.Rand) *activity.Trace {
+	t := &activity.Trace{TickNs: 1, Length: 1e9}
+	for _, timer := range timers {
+		for at := timer.PhaseNs; at < 1e9; at += timer.PeriodNs {
+			t.Gaps = append(t.Gaps, activity.Gap{Start: int64(at), Ticks: int64(timer.Cost(rng))})
+		}
+	}
+	slices.SortFunc(t.Gaps, func(a, b activity.Gap) int { return cmp.Compare(a.Start, b.Start) })
+	return t
 }
 
 // crowded is that with competitors.
@@ -90,7 +118,10 @@ func newSimulated(t *testing.T, seed uint64, given clocktest.Sharing) *simulated
 		}
 		station.Noise.Regular = append(station.Noise.Regular, machine.Interruption{PeriodNs: timer.PeriodNs, LeastNs: least, MedianNs: mean, MeanNs: mean, Kernel: timer.Kernel})
 	}
-	s.combs = combsOf(station.Noise)
+	s.look = func(context.Context) (machine.Noise, Losses, error) {
+		return station.Noise, lossesOf(traceOf(given.Timers, m.Rand())), nil
+	}
+	s.watch(t.Context())
 	s.gettimeofday = account{read: func() int64 { m.Run(25); return int64(m.NowNs() / 1e3) }, unitNs: 1e3, tickNs: 1e3}
 	s.times = account{read: func() int64 { m.Run(500); return int64(found) }, unitNs: tickNs, tickNs: tickNs}
 	s.getrusage = account{read: func() int64 { use, _ := s.scheduler.Use(); return use.CPUNs / 1e3 }, unitNs: 1e3, tickNs: 1e3}
@@ -172,18 +203,67 @@ func TestSourceFailsBeyondTheSlice(t *testing.T) {
 	}
 }
 
-// Compensation takes off the share of both timers, their own's and their host's, and
-// never too much (Figure 9.16).
+// Compensation takes off the share of both timers, their own's and their host's, and no
+// more than a fraction of one interrupt too much (Figure 9.16).
 func TestCompensation(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSimulated(t, seed, ticking(20e3, 8e3)).take(t, 1, time.Duration(1e7*math.Pow(30, float64(seed)/20)), 20)
 		without, with := errorOf(t, SourceK3, s), errorOf(t, SourceK3+Compensated, s)
-		if without < 0.01 || with > 0.2*without || with < -1e-4 {
+		if without < 0.01 || with > 0.2*without || with < -0.05*without {
 			t.Errorf("seed %d, %v: off by %.4g, and %.4g with compensation", seed, s.Duration, without, with)
 		}
-		s.Combs = s.Combs[:1]
-		if one := errorOf(t, SourceK3+Compensated, s); one < 0.4*without {
-			t.Errorf("seed %d: %.4g of %.4g are left without the host's timer", seed, one, without)
+	}
+}
+
+// What traces a CPU can't always be had: then nothing is said to be compensated.
+func TestNoTraceNoCompensation(t *testing.T) {
+	sim := newSimulated(t, 1, ticking(20e3, 8e3))
+	sim.losses = Losses{}
+	sim.look = func(context.Context) (machine.Noise, Losses, error) {
+		return machine.Noise{}, Losses{}, errors.New("forbidden")
+	}
+	s := sim.takeOf(t, Traced, 1, 10*time.Millisecond, 6)
+	if a := scheme(t, SourceK3+Compensated).answer(s); a.Verdict != stats.Unusable || !strings.Contains(a.Reasons[0], "traced") {
+		t.Errorf("%+v", a)
+	}
+	if c := CompensationOf([]*Stream{s}); len(c) != 1 || c[0].RemovedNs != 0 || c[0].LostNs == 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What a sample waited for others is no interrupt's doing.
+func TestCompensationWithoutWaits(t *testing.T) {
+	s := newSimulated(t, 1, ticking(20e3, 8e3)).takeOf(t, Traced, 1, 10*time.Millisecond, 6)
+	before := CompensationOf([]*Stream{s})[0]
+	for i := range s.Samples {
+		s.Samples[i].WaitNs = 1000
+	}
+	if after := CompensationOf([]*Stream{s})[0]; math.Abs(before.LostNs-1000-after.LostNs) > 1e-6 || after.ErrorNs != before.ErrorNs {
+		t.Errorf("%+v, before %+v", after, before)
+	}
+	for i := range s.Samples {
+		s.Samples[i].WaitNs = 1e9
+	}
+	if after := CompensationOf([]*Stream{s})[0]; after.LostNs != 0 {
+		t.Errorf("%+v", after)
+	}
+}
+
+// Of interrupts whose costs are skewed the least for each would be half of what they take
+// at most. What is taken off is typically most of it, and not too much.
+func TestSkewedCompensation(t *testing.T) {
+	for _, d := range milliseconds(10, 30, 100, 300, 1000) {
+		var shares []float64
+		for seed := range uint64(max(5, min(15, 1500*ms/d))) {
+			sim := newSimulated(t, seed, skewed())
+			s := sim.takeOf(t, Traced, 1, d, max(4, int(400*ms/d)))
+			c := CompensationOf([]*Stream{s})[0]
+			shares = append(shares, c.RemovedNs/c.LostNs)
+		}
+		slices.Sort(shares)
+		t.Logf("%v: %.2f", d, shares)
+		if typical := stats.Quantile(shares, 0.5); typical < 0.8 || typical > 1.1 {
+			t.Errorf("%v: %.2f of what was lost is taken off", d, typical)
 		}
 	}
 }
@@ -205,7 +285,7 @@ func TestTracedCompensation(t *testing.T) {
 		if len(all) != 1 {
 			t.Fatalf("%+v", all)
 		}
-		if c := all[0]; math.Abs(c.ErrorNs-c.LostNs) > 0.05*c.LostNs || c.RemovedNs < 0.8*c.LostNs || c.RemovedNs > c.LostNs || math.Abs(c.Residual) > 0.005 {
+		if c := all[0]; math.Abs(c.ErrorNs-c.LostNs) > 0.05*c.LostNs || c.RemovedNs < 0.8*c.LostNs || c.RemovedNs > 1.05*c.LostNs || math.Abs(c.Residual) > 0.005 {
 			t.Errorf("seed %d: %+v", seed, c)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Store keeps what was found of one machine, in the user's cache folder: finished cells
-// of a validation that was interrupted, and the reach that the last one found. Each is
+// of a validation that was interrupted, and the reach that others found. Each is
 // plain JSON. A nil Store keeps nothing.
 type Store struct{ folder string }
 
@@ -55,44 +55,8 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 // Folder is where it is.
 func (s *Store) Folder() string { return s.folder }
 
-// LoadReach is what the last validation on this machine found. None was made where there
-// is an error that is [fs.ErrNotExist].
-func LoadReach(m *machine.Machine) ([]Reach, error) {
-	s, err := OpenStore(m)
-	if err != nil {
-		return nil, err
-	}
-	var all []Reach
-	return all, s.read("reach.json", &all)
-}
-
-// saveReach keeps what a validation found. Rows of schemes and loads that it did not try
-// stay.
-func (s *Store) saveReach(found []Reach) error {
-	if s == nil {
-		return nil
-	}
-	var all []Reach
-	_ = s.read("reach.json", &all) // what can't be read is written anew
-	kept := append([]Reach{}, found...)
-	for _, old := range all {
-		if !tried(found, old) {
-			kept = append(kept, old)
-		}
-	}
-	return s.write("reach.json", kept)
-}
-
-func tried(found []Reach, old Reach) bool {
-	for _, r := range found {
-		if r.Scheme == old.Scheme && r.Load == old.Load {
-			return true
-		}
-	}
-	return false
-}
-
-const cellsFolder = "cells"
+// cellsFolder names the form of what is in it: cells of another one are none.
+const cellsFolder = "cells-2"
 
 // cellName is that of a finished task.
 func (t task) cellName(cpu int) string {
@@ -103,12 +67,37 @@ func (t task) cellName(cpu int) string {
 	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-load%d-trials%d-cpu%d.json", kind, t.Duration, t.Load, t.Trials, cpu))
 }
 
-// forget removes the finished cells.
-func (s *Store) forget() error {
+// forget removes cells that are reported now, and those that nobody will go on with. Others
+// may be of another plan that was interrupted.
+func (s *Store) forget(reported []string) error {
 	if s == nil {
 		return nil
 	}
-	return os.RemoveAll(filepath.Join(s.folder, cellsFolder))
+	var err error
+	for _, name := range reported {
+		if failed := os.Remove(filepath.Join(s.folder, name)); !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
+		}
+	}
+	all, _ := filepath.Glob(filepath.Join(s.folder, "cells*", "*"))
+	for _, file := range all {
+		if about, failed := os.Stat(file); failed == nil && !fresh(about.ModTime()) {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	return err
+}
+
+// Restart forgets what interrupted validations have finished.
+func (s *Store) Restart() error {
+	if s == nil {
+		return nil
+	}
+	folders, err := filepath.Glob(filepath.Join(s.folder, "cells*"))
+	for _, folder := range folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
 }
 
 // read reads a file; into stays as it is where that can't be done.

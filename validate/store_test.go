@@ -1,22 +1,95 @@
 package validate
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"chronoscope/machine"
 )
 
-func reach(scheme string, load int, ns float64) Reach {
-	return Reach{Scheme: scheme, Load: load, Tolerance: 0.01, MinDurationNs: &ns, MaxDurationNs: &ns}
+// found is what a validation says that tried 1 to 100 ns, and found all good up to toNs.
+func found(scheme string, load int, toNs float64) keptReach {
+	least := 1.0
+	return keptReach{Reach{Scheme: scheme, Load: load, Tolerance: 0.01, MinDurationNs: &least, MaxDurationNs: &toNs}, 1, 100}
 }
 
 // What was found stays until it is found anew, for this machine only.
 func TestReachIsKept(t *testing.T) {
+	s, here := keptHere(t)
+	for _, all := range [][]keptReach{{found("a", 1, 10), found("b", 1, 20)}, {found("a", 1, 30), found("a", 2, 40)}} {
+		if err := s.saveReach(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := LoadReach(here)
+	if want := []Reach{found("b", 1, 20).Reach, found("a", 1, 30).Reach, found("a", 2, 40).Reach}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v %v", got, err)
+	}
+	updated := *here
+	updated.Kernel = "6.2"
+	if got, err := LoadReach(&updated); !errors.Is(err, fs.ErrNotExist) || len(got) > 0 {
+		t.Errorf("another kernel: %+v %v", got, err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Folder(), reachName), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadReach(here); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a broken file: %v", err)
+	}
+	if err := s.saveReach([]keptReach{found("a", 1, 50)}); err != nil {
+		t.Errorf("a broken file is not replaced: %v", err)
+	}
+}
+
+// A look at few durations takes nothing from what a look at many found, and that all which
+// were tried are good is no limit.
+func TestReachBeyondWhatWasTried(t *testing.T) {
+	s, here := keptHere(t)
+	none := found("b", 1, 1)
+	none.MinDurationNs, none.MaxDurationNs = nil, nil
+	shorter, longer := found("a", 1, 10), found("a", 1, 100)
+	shorter.LongestTriedNs = 10
+	longer.ShortestTriedNs = 10 // the short ones are not tried again
+	for _, all := range [][]keptReach{{found("a", 1, 30), none, found("c", 1, 100)}, {shorter}, {longer}} {
+		if err := s.saveReach(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := LoadReach(here)
+	if err != nil || len(got) != 3 || *got[0].MaxDurationNs != 30 || got[1].MaxDurationNs != nil || !math.IsInf(*got[2].MaxDurationNs, 1) {
+		t.Errorf("%+v %v", got, err)
+	}
+	// Files from before know nothing of what was tried.
+	old := found("a", 1, 30)
+	if !found("a", 1, 10).replaces(keptReach{Reach: old.Reach}) {
+		t.Error("a row from before stays")
+	}
+}
+
+func TestKeptOf(t *testing.T) {
+	var all []Outcome
+	for i, ns := range []time.Duration{100, 1, 10} {
+		all = append(all, Outcome{Scheme: "a", Load: 2, Duration: ns, Error: []float64{0.5, 0.001, 0.005}[i]})
+	}
+	for i, want := range []float64{1, 10, 10} {
+		if got := keptOf(all)[i]; *got.MinDurationNs != 1 || *got.MaxDurationNs != want || got.ShortestTriedNs != 1 || got.LongestTriedNs != 100 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// keptHere is a store of its own, and its machine.
+func keptHere(t *testing.T) (*Store, *machine.Machine) {
+	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("LocalAppData", t.TempDir())
@@ -28,35 +101,131 @@ func TestReachIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range [][]Reach{{reach("a", 1, 10), reach("b", 1, 20)}, {reach("a", 1, 30), reach("a", 2, 40)}} {
-		if err := s.saveReach(found); err != nil {
+	return s, here
+}
+
+// Only what is of this very cell, fresh, and whole is taken from the store: anything may
+// stand in a file.
+func TestRestore(t *testing.T) {
+	s, here := keptHere(t)
+	cell := Cell{Work: Chain, Load: 1, Duration: ms, Trials: 5}
+	schemes, err := Choose([]string{OwnKBest, OwnProgram})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := Stream{Cell: cell, Taken: time.Now(), Samples: make([]Sample, 5)}
+	whole := Whole{Cell: cell, Taken: time.Now(), Scheme: OwnProgram}
+	old, ahead, other, empty := stream, stream, stream, stream
+	old.Taken, ahead.Taken, other.Load, empty.Samples = time.Now().Add(-stale-time.Minute), time.Now().Add(time.Hour), 2, nil
+	oldWhole, strange := whole, whole
+	oldWhole.Taken, strange.Scheme = old.Taken, "sundial"
+	for name, c := range map[string]struct {
+		task task
+		kept any
+		want bool
+	}{
+		"stream": {task{Cell: cell}, stream, true}, "program": {task{Cell: cell, program: OwnProgram}, whole, true},
+		"old": {task{Cell: cell}, old, false}, "of tomorrow": {task{Cell: cell}, ahead, false}, "of another load": {task{Cell: cell}, other, false},
+		"empty": {task{Cell: cell}, empty, false}, "old program": {task{Cell: cell, program: OwnProgram}, oldWhole, false},
+		"unknown scheme": {task{Cell: cell, program: OwnProgram}, strange, false}, "text": {task{Cell: cell}, "no cell", false},
+	} {
+		v := &validation{plan: DefaultPlan, machine: here, store: s, schemes: schemes, report: &Report{}}
+		if err := s.write(c.task.cellName(v.plan.CPU), c.kept); err != nil {
+			t.Fatal(err)
+		}
+		if got := v.restore(c.task); got != c.want || (len(v.report.Outcomes) > 0) != c.want {
+			t.Errorf("%s: %v, with %d outcomes", name, got, len(v.report.Outcomes))
+		}
+	}
+}
+
+// Whatever stands in a cell's file, no scheme falls over it.
+func FuzzKeptCell(f *testing.F) {
+	f.Add(`{}`)
+	f.Add(`{"samples":[{"wall_ns":1e7,"lost_ns":5e4},{"wall_ns":-1}],"losses":{"watched_ns":1e9,"all":[{"at_ns":5,"sum_ns":7},{"at_ns":3,"sum_ns":-7}]}}`)
+	f.Add(`{"samples":[{"wall_ns":1,"times_ns":null},{"wall_ns":1e300},{"wall_ns":1}],"losses":{"watched_ns":1e-300},"kbest":{"estimate":{"value":null}},"expected":{"value":0}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s := Stream{}
+		if json.Unmarshal([]byte(text), &s) != nil {
+			return
+		}
+		s.Load = 1
+		all := outcomes(Schemes(), &s)
+		ReachOf(all)
+		CoverageOf(all)
+		CompensationOf([]*Stream{&s})
+	})
+}
+
+// A validation forgets its own cells and stale ones, not those of another that was
+// interrupted; to restart is to forget all.
+func TestForget(t *testing.T) {
+	s, _ := keptHere(t)
+	cell := func(trials int) string {
+		return task{Cell: Cell{Work: Chain, Load: 1, Duration: ms, Trials: trials}}.cellName(0)
+	}
+	for trials := range 3 {
+		if err := s.write(cell(trials), 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := LoadReach(here)
-	if want := []Reach{reach("a", 1, 30), reach("a", 2, 40), reach("b", 1, 20)}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v %v", got, err)
-	}
-	updated := *here
-	updated.Kernel = "6.2"
-	if got, err := LoadReach(&updated); !errors.Is(err, fs.ErrNotExist) || len(got) > 0 {
-		t.Errorf("another kernel: %+v %v", got, err)
-	}
-	if err := os.WriteFile(filepath.Join(s.Folder(), "reach.json"), []byte("{"), 0o600); err != nil {
+	longAgo := time.Now().Add(-2 * stale)
+	if err := os.Chtimes(filepath.Join(s.Folder(), cell(2)), longAgo, longAgo); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadReach(here); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a broken file: %v", err)
+	if err := s.forget([]string{cell(0), cell(7)}); err != nil { // somebody else took one away
+		t.Fatal(err)
 	}
-	if err := s.saveReach([]Reach{reach("a", 1, 50)}); err != nil {
-		t.Errorf("a broken file is not replaced: %v", err)
+	left := func() []string {
+		all, _ := filepath.Glob(filepath.Join(s.Folder(), "cells*", "*"))
+		return all
+	}
+	if got := left(); len(got) != 1 || got[0] != filepath.Join(s.Folder(), cell(1)) {
+		t.Errorf("left: %q", got)
+	}
+	if err := s.Restart(); err != nil || len(left()) > 0 {
+		t.Errorf("after a restart: %q %v", left(), err)
+	}
+}
+
+// A full disk takes nothing from the result.
+func TestKeepFails(t *testing.T) {
+	s, _ := keptHere(t)
+	if err := os.WriteFile(filepath.Join(s.Folder(), cellsFolder), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := &validation{plan: DefaultPlan, store: s, report: &Report{}}
+	for range 2 {
+		v.keep(task{Cell: Cell{Work: Chain}}, 1)
+	}
+	if len(v.report.Caveats) != 1 || !strings.Contains(v.report.Caveats[0], "no more cells are kept") {
+		t.Errorf("%q", v.report.Caveats)
+	}
+	v.conclude()
+}
+
+// A load that the machine can't bear is left out, and told, where there are others.
+func TestUnbearableLoad(t *testing.T) {
+	v := &validation{report: &Report{}}
+	unbearable := crowdError{errors.New("3 of 200 competitors were started")}
+	if v.passOver(t.Context(), 200, unbearable) {
+		t.Error("passed over, though there is nothing else")
+	}
+	v.report.Outcomes = make([]Outcome, 1)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if v.passOver(ended, 200, unbearable) || v.passOver(t.Context(), 200, errors.New("the lab ended")) || len(v.report.Caveats) > 0 {
+		t.Errorf("passed over: %q", v.report.Caveats)
+	}
+	if !v.passOver(t.Context(), 200, unbearable) || len(v.report.Caveats) != 1 || v.report.Caveats[0] != "load 200 is left out: 3 of 200 competitors were started" {
+		t.Errorf("%q", v.report.Caveats)
 	}
 }
 
 // Without a place to keep things, all goes on.
 func TestNoStore(t *testing.T) {
 	var none *Store
-	if err := errors.Join(none.write("x", 1), none.forget(), none.saveReach(nil)); err != nil {
+	if err := errors.Join(none.write("x", 1), none.forget([]string{"x"}), none.Restart(), none.saveReach(nil)); err != nil {
 		t.Error(err)
 	}
 	if err := none.read("x", nil); !errors.Is(err, fs.ErrNotExist) {

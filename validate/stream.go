@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"chronoscope/kbest"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -29,10 +30,12 @@ type Stream struct {
 	KBest Answer `json:"kbest"`
 	// Empty is what an empty frame reads, to be taken off.
 	Empty Frame `json:"empty"`
-	// TickNs are the steps of the accounts, Combs the timers that take the CPU.
+	// TickNs are the steps of the accounts.
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
-	Combs           []Comb  `json:"combs"`
+	// Losses are what interrupts took of the CPU shortly before, and of traced work
+	// shortly after it, too.
+	Losses Losses `json:"losses"`
 	// Marks say what was wrong with the cell.
 	Marks []string `json:"marks"`
 }
@@ -64,14 +67,6 @@ type Frame struct {
 	GetrusageNs    float64 `json:"getrusage_ns"`
 }
 
-// Comb is a timer that takes the CPU at a fixed period.
-type Comb struct {
-	PeriodNs float64 `json:"period_ns"`
-	LeastNs  float64 `json:"least_ns"`
-	Missing  float64 `json:"missing"` // share of its times at which it did not come
-	Kernel   bool    `json:"kernel"`  // this kernel's own
-}
-
 // Answer is what a scheme says of a cell.
 type Answer struct {
 	Estimate stats.Estimate `json:"estimate"`
@@ -84,8 +79,10 @@ type lab struct {
 	station                        *kbest.Station
 	references                     map[Work]*reference
 	gettimeofday, times, getrusage account
-	combs                          []Comb
-	seed                           uint64
+	// look traces the CPU's noise.
+	look   func(context.Context) (machine.Noise, Losses, error)
+	losses Losses
+	seed   uint64
 }
 
 // account is a clock of the system; read is nil where there is none.
@@ -172,14 +169,20 @@ func (r *recorder) empty(n int) {
 }
 
 // stream takes a cell's samples. Where ctx ends there is none.
+//
+// What interrupts take changes from second to second. For traced work, which is there to show
+// how well it is known, it is looked at on both sides.
 func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
+	if c.Work == Traced {
+		l.watch(ctx)
+	}
 	ref := l.references[c.Work]
 	ns := float64(c.Duration)
 	rounds := max(1, int((ns-ref.fit.StartNs)/ref.fit.RoundNs))
 	batches := min(mostBatches, max(fewestBatches, int(batchShare*ns/batchNs)))
 	r := &recorder{lab: l, reference: ref, rounds: rounds, batches: make([]float64, batches), all: make([]raw, 0, c.Trials+warmUps)}
 	s := &Stream{
-		Cell: c, Taken: time.Now(), Rounds: rounds, Fit: ref.fit, Empty: l.frame(r), Combs: l.combs, Marks: []string{},
+		Cell: c, Taken: time.Now(), Rounds: rounds, Fit: ref.fit, Empty: l.frame(r), Losses: l.losses, Marks: []string{},
 		TimesTickNs: l.times.tickNs, GetrusageTickNs: l.getrusage.tickNs,
 	}
 	station := *l.station
@@ -194,6 +197,10 @@ func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
 		return nil, err
 	}
 	s.take(results[0], r)
+	if c.Work == Traced {
+		l.watch(ctx)
+		s.Losses = s.Losses.then(l.losses)
+	}
 	return s, nil
 }
 

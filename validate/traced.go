@@ -68,11 +68,12 @@ func (t *traced) run(rounds int) {
 // the one that K-best with K = 3 gives; all times are nanoseconds.
 type Compensation struct {
 	DurationNs float64 `json:"duration_ns"` // that was aimed at
-	// ErrorNs is by how much the sample is off, and LostNs what the trace of that same
-	// sample saw go.
+	// ErrorNs is by how much the sample is off what short runs just before and just after
+	// it say, and LostNs what the trace of that same sample saw go while it had its CPU:
+	// what it waited for others, as the kernel counted, is left out.
 	ErrorNs float64 `json:"error_ns"`
 	LostNs  float64 `json:"lost_ns"`
-	// RemovedNs is what compensation takes off: the least that timer interrupts take.
+	// RemovedNs is what compensation takes off, by traces from shortly before and after.
 	RemovedNs float64 `json:"removed_ns"`
 	// Residual is how far off the sample is after that, as a share of the truth.
 	Residual float64 `json:"residual"`
@@ -81,17 +82,21 @@ type Compensation struct {
 	OwnResidual *float64 `json:"own_residual"`
 }
 
+// sourceK is the source's own K.
+const sourceK = 3
+
 // CompensationOf finds it in the traced cells without competitors.
 func CompensationOf(streams []*Stream) []Compensation {
 	all := []Compensation{}
 	for _, s := range streams {
-		value := kBest(3, byCounter, false)(s).Estimate.Value
-		lostNs := s.lostNs(value)
-		if s.Load != 1 || lostNs == nil {
+		value := kBest(sourceK, byCounter, false)(s).Estimate.Value
+		x := s.sampleOf(value)
+		if s.Load != 1 || x == nil || x.LostNs == nil {
 			continue
 		}
-		c := Compensation{DurationNs: float64(s.Duration), ErrorNs: value - s.Expected.Value, LostNs: *lostNs, RemovedNs: s.interruptsNs(value)}
-		c.Residual = (c.ErrorNs - c.RemovedNs) / s.Expected.Value
+		truth := s.near(*x)
+		c := Compensation{DurationNs: float64(s.Duration), ErrorNs: value - truth, LostNs: math.Max(0, *x.LostNs-x.WaitNs), RemovedNs: s.Losses.leastOf(sourceK, value)}
+		c.Residual = (c.ErrorNs - c.RemovedNs) / truth
 		c.OwnResidual = stats.Finite(s.KBest.Estimate.Value/s.Expected.Value - 1)
 		all = append(all, c)
 	}
@@ -99,12 +104,18 @@ func CompensationOf(streams []*Stream) []Compensation {
 	return all
 }
 
-// lostNs is what the trace of the sample of that value saw go; nil where there is none.
-func (s *Stream) lostNs(value float64) *float64 {
-	for _, x := range s.Samples {
+// sampleOf is the one of that value; nil where there is none.
+func (s *Stream) sampleOf(value float64) *Sample {
+	for i, x := range s.Samples {
 		if ns := byCounter(s, x); ns != nil && *ns == value {
-			return x.LostNs
+			return &s.Samples[i]
 		}
 	}
 	return nil
+}
+
+// near is how long the rounds take by the batches next to a sample. The least sample is
+// one for which the core was fast, so that against all of the cell it would be too short.
+func (s *Stream) near(x Sample) float64 {
+	return s.Fit.StartNs + float64(s.Rounds)*(x.BeforeNs+x.AfterNs)/2
 }

@@ -136,6 +136,21 @@ func (t *traceFlags) files(traces []*activity.Trace, analyses []*activity.Analys
 	return nil
 }
 
+// form is how the traces are written: the list of their periods first, where that is asked
+// for.
+func (t *traceFlags) form(traces []*activity.Trace) form {
+	if !t.list {
+		return show
+	}
+	return formOf(func(w io.Writer, d record.Activity, style report.Style) {
+		for _, trace := range traces {
+			activity.WriteList(w, trace) // into memory, which takes it
+		}
+		fmt.Fprintln(w)
+		report.Activity(w, d, style)
+	}, report.ActivityCSV)
+}
+
 // traceActivity records, analyses and writes.
 func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) error {
 	set, err := f.check()
@@ -155,9 +170,7 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 		bar.end()
 		header.Finish(true)
 		d := record.Activity{Header: header, Traces: []record.Trace{}}
-		if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-			return writeActivity(w, set.format, d, nil, t.list, style)
-		}); err != nil {
+		if err := set.show(s.Out, d); err != nil {
 			return err
 		}
 		return errInterrupted
@@ -193,9 +206,7 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 	if err := t.files(traces, analyses); err != nil {
 		return err
 	}
-	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		return writeActivity(w, set.format, d, traces, t.list, style)
-	}); err != nil {
+	if err := set.showAs(s.Out, d, t.form(traces)); err != nil {
 		return err
 	}
 	if d.Interrupted {
@@ -284,23 +295,4 @@ func traceClock(ctx context.Context, header *record.Header) (*clock.Clock, float
 		return nil, 0, err
 	}
 	return c, c.UnitNs, nil
-}
-
-func writeActivity(w io.Writer, format report.Format, d record.Activity, traces []*activity.Trace, list bool, style report.Style) error {
-	switch format {
-	case report.JSON:
-		return report.WriteJSON(w, d)
-	case report.CSV:
-		return report.ActivityCSV(w, d)
-	}
-	if list {
-		for _, t := range traces {
-			if err := activity.WriteList(w, t); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintln(w)
-	}
-	report.Activity(w, d, style)
-	return nil
 }

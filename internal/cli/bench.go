@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ import (
 // benchFlags are those of the command that measures Go benchmarks.
 type benchFlags struct {
 	bench, precision   string
+	directory          string // of the module
 	maxTime, timeout   time.Duration
 	against, regressed string
 	export             string
@@ -35,7 +37,7 @@ func newBench(f *flags, s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [PACKAGES]",
 		Short: "Measure a module's Go benchmarks, with intervals that hold under load",
-		Long: `Compiles the tests of the packages (default: the one in this directory), runs each
+		Long: `Compiles the tests of the packages (default: the one in this directory, or in -C), runs each
 benchmark many times, all in turn, with few and with many iterations, and takes
 the differences: what the start of a process costs cancels. Beside the benchmark's
 own time stand the CPU time of its process and how long its threads waited for a
@@ -49,6 +51,9 @@ CPU, so that other processes don't make it look slow:
 Interrupts, as a trace of the machine shows them, are taken off. A benchmark is done
 when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
 
+On a busy machine give the benchmarks one CPU and more time, as in --cpu 1 --max-time 2m:
+who may use several CPUs waits for each of them.
+
 With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
 The result says how the working tree does beside the revision.
@@ -57,6 +62,7 @@ The exit status is 3 where a benchmark is slower than the other revision's by mo
 than --max-regression, beyond chance, and 1 where one fails or, with that flag, the
 two can't be compared.`,
 		Example: `  chronoscope bench
+  chronoscope bench -C ../mymodule ./... --cpu 1 --max-time 2m   on a busy machine
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
@@ -69,6 +75,7 @@ two can't be compared.`,
 		},
 	}
 	set := cmd.Flags()
+	set.StringVarP(&t.directory, "directory", "C", ".", "measure the module in this `folder`, as go test -C does")
 	set.StringVar(&t.bench, "bench", ".", "`regexp` that the benchmarks' names match, as go test -bench takes it")
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, such as `0.5%` (--quick: 3%, --thorough: 0.5%)")
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
@@ -98,6 +105,9 @@ func (t *benchFlags) check(cmd *cobra.Command, f *flags, set settings) error {
 			return usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", t.precision)
 		}
 		t.plan.Precision = share
+	}
+	if info, err := os.Stat(t.directory); err != nil || !info.IsDir() {
+		return usagef("-C: %q is no folder: give that of the module", t.directory)
 	}
 	if t.maxTime <= 0 {
 		return usagef("--max-time: %v is too little: give more than 0, such as 30s", t.maxTime)
@@ -206,16 +216,7 @@ func (t *benchFlags) write(d record.Bench, set settings, s Streams) error {
 			return err
 		}
 	}
-	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		switch set.format {
-		case report.JSON:
-			return report.WriteJSON(w, d)
-		case report.CSV:
-			return report.BenchCSV(w, d)
-		}
-		report.Bench(w, d, style)
-		return nil
-	})
+	return set.show(s.Out, d)
 }
 
 // outcome is the error that tells the exit status of a finished measurement.

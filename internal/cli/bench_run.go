@@ -85,13 +85,13 @@ func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting 
 // benchmarks compiles and finds them: each in a group of its own, with that of the other
 // revision before it.
 func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p gobench.Processes) (groups [][]gobench.Benchmark, failed []*gobench.FailedError, err error) {
-	now, failed, err := e.find(ctx, p, ".", filepath.Join(directory, "now"), "")
+	now, failed, err := e.find(ctx, p, e.flags.directory, filepath.Join(directory, "now"), "")
 	if err != nil {
 		return nil, failed, err
 	}
 	then := map[string]gobench.Benchmark{}
 	if e.flags.against != "" {
-		revision, err := gobench.CheckOut(ctx, ".", e.flags.against, filepath.Join(directory, "tree"))
+		revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, "tree"))
 		if err != nil {
 			return nil, failed, fmt.Errorf("--against: %w", err)
 		}

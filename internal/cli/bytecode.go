@@ -262,16 +262,7 @@ func (t *bytecodeFlags) write(d record.Bytecode, set settings, s Streams) error 
 			return err
 		}
 	}
-	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		switch set.format {
-		case report.JSON:
-			return report.WriteJSON(w, d)
-		case report.CSV:
-			return report.BytecodeCSV(w, d)
-		}
-		report.Bytecode(w, d, style)
-		return nil
-	})
+	return set.show(s.Out, d)
 }
 
 // verdictsOfBytecode are those of the instructions of all runs.

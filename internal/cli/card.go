@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"chronoscope/fidelity"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
 )
@@ -24,8 +22,8 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 	if err != nil {
 		return err
 	}
-	if set.format == report.CSV {
-		return usagef("--format: the report card is no table: use text or json, or csv with a subcommand")
+	if err := checkForm("", set.format); err != nil {
+		return err
 	}
 	header := record.NewHeader("", machine.Identify(), set.seed)
 	local, err := measureClocks(ctx, set, s, &header, nil)
@@ -39,13 +37,7 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 	if err == nil {
 		err = trustOf(ctx, set, s, local, &d)
 	}
-	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		if set.format == report.JSON {
-			return report.WriteJSON(w, d)
-		}
-		report.Card(w, d, style)
-		return nil
-	}); written != nil {
+	if written := set.show(s.Out, d); written != nil {
 		return written
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -83,30 +82,17 @@ func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, so
 	}
 	d := record.Clocks{Header: header, Ranking: record.NewRanking(local)}
 	report.SortBy(d.Clocks, sortBy)
-	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		return writeClocks(w, set.format, d, style, choice.set)
-	}); written != nil {
+	write := form(show)
+	if choice.set == report.Kuperberg2011 {
+		write = formOf(report.KuperbergClocks, report.ClocksCSV)
+	}
+	if written := set.showAs(s.Out, d, write); written != nil {
 		return written
 	}
 	if err != nil {
 		return err
 	}
 	return set.met(verdicts(d.Clocks))
-}
-
-func writeClocks(w io.Writer, format report.Format, d record.Clocks, style report.Style, published string) error {
-	switch format {
-	case report.JSON:
-		return report.WriteJSON(w, d)
-	case report.CSV:
-		return report.ClocksCSV(w, d)
-	}
-	if published == report.Kuperberg2011 {
-		report.KuperbergClocks(w, d, style)
-		return nil
-	}
-	report.Clocks(w, d, style)
-	return nil
 }
 
 // measureClocks ranks this program's clocks and completes the header. With

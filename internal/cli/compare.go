@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -73,6 +72,7 @@ or benchmark of A can't be.`,
 			return compareRecords(cmd.Context(), f, t, args, s)
 		},
 	}
+	f.measuresNothing(cmd)
 	cmd.Flags().StringVar(&t.regressed, "max-regression", "", "exit with 3 if something is slower or worse than A by more than this `share`, such as 5%")
 	cmd.Flags().StringVar(&t.folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
 	return cmd
@@ -101,7 +101,7 @@ func (t *compareFlags) check() error {
 
 // compareRecords reads, compares, and writes.
 func compareRecords(ctx context.Context, f *flags, t *compareFlags, names []string, s Streams) error {
-	set, err := f.checkReader("compare")
+	set, err := f.check()
 	if err != nil {
 		return err
 	}
@@ -119,9 +119,7 @@ func compareRecords(ctx context.Context, f *flags, t *compareFlags, names []stri
 		return fmt.Errorf("%w: name records of one command, with figures", err)
 	}
 	d.Finish(false)
-	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		return show(w, set.format, d, style)
-	}); err != nil {
+	if err := set.show(s.Out, d); err != nil {
 		return err
 	}
 	return t.outcome(d)

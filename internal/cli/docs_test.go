@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -164,6 +165,37 @@ func stop(cmd *cobra.Command, reached **cobra.Command) {
 	cmd.Run = nil
 	for _, sub := range cmd.Commands() {
 		stop(sub, reached)
+	}
+}
+
+// programsOfDocs are the whole programs among the blocks of Go on a page.
+var programsOfDocs = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```$")
+
+// What the pages show of the library compiles.
+func TestProgramsOfDocsCompile(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := 0
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, program := range programsOfDocs.FindAllSubmatch(text, -1) {
+			compiled++
+			file := filepath.Join(t.TempDir(), "main.go")
+			if err := os.WriteFile(file, program[1], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if said, err := exec.Command("go", "build", "-o", os.DevNull, file).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", page, err, said)
+			}
+		}
+	}
+	if compiled == 0 {
+		t.Error("no page shows a program")
 	}
 }
 

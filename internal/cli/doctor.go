@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 )
 
 // newDoctor is the command that says what disturbs measurements.
@@ -67,25 +65,12 @@ func examine(ctx context.Context, f *flags, s Streams) error {
 	}.Examine()
 	header.Finish(ctx.Err() != nil)
 	d := record.NewDoctor(header, set.cpus, watched, findings, caveats)
-	if err := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		return writeDoctor(w, set.format, d, style)
-	}); err != nil {
+	if err := set.show(s.Out, d); err != nil {
 		return err
 	}
 	if d.Interrupted {
 		return errInterrupted
 	}
-	return nil
-}
-
-func writeDoctor(w io.Writer, format report.Format, d record.Doctor, style report.Style) error {
-	switch format {
-	case report.JSON:
-		return report.WriteJSON(w, d)
-	case report.CSV:
-		return report.DoctorCSV(w, d)
-	}
-	report.Doctor(w, d, style)
 	return nil
 }
 

@@ -168,16 +168,7 @@ func testFidelity(ctx context.Context, f *flags, t *fidelityFlags, s Streams) er
 			return err
 		}
 	}
-	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		switch set.format {
-		case report.JSON:
-			return report.WriteJSON(w, d)
-		case report.CSV:
-			return report.FidelityCSV(w, d)
-		}
-		report.Fidelity(w, d, style)
-		return nil
-	}); written != nil {
+	if written := set.show(s.Out, d); written != nil {
 		return written
 	}
 	if err != nil {

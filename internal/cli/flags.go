@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
@@ -47,6 +48,37 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.cpus, "cpu", "", "keep the measuring thread to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&f.require, "require", "", "exit with 1 if a result's verdict is worse than `verdict`: trusted or suspect")
 }
+
+// measuring are the flags that mean nothing to a command that measures nothing.
+var measuring = []string{"save", "require", "cpu", "quick", "thorough"}
+
+// refuse hides flags that mean nothing to a command and its subcommands from their help,
+// and says why where one of them is given all the same.
+func (f *flags) refuse(cmd *cobra.Command, why string, names ...string) {
+	for _, name := range names {
+		cmd.PersistentFlags().AddFlag(&pflag.Flag{
+			Name: name, Hidden: true, Value: refusal{cmd, name, why},
+			NoOptDefVal: f.set.Lookup(name).NoOptDefVal,
+		})
+	}
+}
+
+// measuresNothing refuses what says how to measure. A seed is taken, as it does no harm.
+func (f *flags) measuresNothing(cmd *cobra.Command) {
+	f.refuse(cmd, "measures nothing: give it to a command that does", measuring...)
+	cmd.PersistentFlags().Uint64Var(&f.seed, "seed", 0, "")
+	cmd.PersistentFlags().Lookup("seed").Hidden = true
+}
+
+// refusal is the value of a flag that a command does not take.
+type refusal struct {
+	cmd       *cobra.Command
+	name, why string
+}
+
+func (r refusal) String() string   { return "" }
+func (r refusal) Type() string     { return "" }
+func (r refusal) Set(string) error { return usagef("--%s: %q %s", r.name, r.cmd.Name(), r.why) }
 
 // settings are flags that were found good.
 type settings struct {

@@ -166,16 +166,20 @@ func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
 	}
 	whole := d
 	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
-	return set.write(s.Out, whole, func(w io.Writer, style report.Style) error {
-		switch {
-		case set.format == report.JSON:
+	return set.showAs(s.Out, whole, t.form(d))
+}
+
+// form is how the programs are written: as POSIX has it, where that is asked for. What is
+// unknown of single fields is said where these fields stand, in JSON alone.
+func (t *programFlags) form(d record.Programs) form {
+	text := report.Programs
+	if t.posix {
+		text = func(w io.Writer, d record.Programs, _ report.Style) { report.ProgramsPOSIX(w, d) } // into memory, which takes it
+	}
+	return func(w io.Writer, format report.Format, whole record.Document, style report.Style) error {
+		if format == report.JSON {
 			return report.WriteJSON(w, whole)
-		case set.format == report.CSV:
-			return report.ProgramsCSV(w, d)
-		case t.posix:
-			return report.ProgramsPOSIX(w, d)
 		}
-		report.Programs(w, d, style)
-		return nil
-	})
+		return formOf(text, report.ProgramsCSV)(w, format, d, style)
+	}
 }

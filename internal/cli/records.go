@@ -1,18 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"regexp"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 )
 
 // newRecords is the command that lists and shows what was kept.
@@ -33,6 +27,7 @@ that wrote it would. A record is named by any part of its name that no other has
 		Args: takesOnly("list and show"),
 		RunE: list,
 	}
+	f.measuresNothing(cmd)
 	cmd.PersistentFlags().StringVar(&folder, "folder", "", "look in this `folder` (default: in the one of --save)")
 	cmd.AddCommand(&cobra.Command{
 		Use:     "list",
@@ -71,19 +66,9 @@ func takesOnly(subcommands string) cobra.PositionalArgs {
 	}
 }
 
-// checkReader is [flags.check] for commands that measure nothing.
-func (f *flags) checkReader(command string) (settings, error) {
-	for _, name := range []string{"save", "require", "cpu", "quick", "thorough"} {
-		if f.set.Changed(name) {
-			return settings{}, usagef("--%s: %q measures nothing: give it to a command that does", name, command)
-		}
-	}
-	return f.check()
-}
-
 // listRecords writes what an archive holds.
 func listRecords(f *flags, folder string, s Streams) error {
-	set, err := f.checkReader("records")
+	set, err := f.check()
 	if err != nil {
 		return err
 	}
@@ -101,14 +86,12 @@ func listRecords(f *flags, folder string, s Streams) error {
 	header := record.NewHeader("records", machine.Identify(), set.seed)
 	header.Finish(false)
 	d := record.NewKept(header, a.Folder, entries)
-	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		return form(report.Kept, report.KeptCSV)(w, set.format, d, style)
-	})
+	return set.show(s.Out, d)
 }
 
 // showRecord writes a record in the form of the command that made it.
 func showRecord(f *flags, folder, name string, s Streams) error {
-	set, err := f.checkReader("records show")
+	set, err := f.check()
 	if err != nil {
 		return err
 	}
@@ -116,12 +99,10 @@ func showRecord(f *flags, folder, name string, s Streams) error {
 	if err != nil {
 		return err
 	}
-	if _, isCard := d.(record.Card); isCard && set.format == report.CSV {
-		return usagef("--format: the report card is no table: use text or json")
+	if err := checkForm(d.Head().Command, set.format); err != nil {
+		return err
 	}
-	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		return show(w, set.format, d, style)
-	})
+	return set.show(s.Out, d)
 }
 
 // openRecord opens the file of that name, or else the record in the archive.
@@ -138,77 +119,4 @@ func openRecord(folder, name string) (record.Document, error) {
 		return nil, fmt.Errorf("%w; nor is there a file of that name: list the records with chronoscope records", err)
 	}
 	return record.Open(file)
-}
-
-// shows are the forms of the documents, each with its reader's type.
-var shows = map[string]func(io.Writer, report.Format, record.Document, report.Style) error{
-	"":          form(report.Card, nil),
-	"clocks":    form(report.Clocks, report.ClocksCSV),
-	"fidelity":  form(report.Fidelity, report.FidelityCSV),
-	"activity":  form(report.Activity, report.ActivityCSV),
-	"doctor":    form(report.Doctor, report.DoctorCSV),
-	"bench":     form(report.Bench, report.BenchCSV),
-	"run":       form(report.Programs, report.ProgramsCSV),
-	"slowclock": form(report.SlowClock, report.SlowClockCSV),
-	"validate":  form(report.Validation, report.ValidationCSV),
-	"bytecode":  form(report.Bytecode, report.BytecodeCSV),
-	"compare":   form(report.Comparison, report.ComparisonCSV),
-}
-
-// form joins the ways in which a document of one type is written.
-func form[D record.Document](text func(io.Writer, D, report.Style), csv func(io.Writer, D) error) func(io.Writer, report.Format, record.Document, report.Style) error {
-	return func(w io.Writer, format report.Format, document record.Document, style report.Style) error {
-		d := document.(D)
-		switch format {
-		case report.JSON:
-			return report.WriteJSON(w, d)
-		case report.CSV:
-			return csv(w, d)
-		}
-		text(w, d, style)
-		return nil
-	}
-}
-
-// show writes a document that came from outside: nothing in its texts may steer the
-// terminal.
-func show(w io.Writer, format report.Format, d record.Document, style report.Style) error {
-	write, ok := shows[d.Head().Command]
-	if !ok {
-		return fmt.Errorf("records of %q can't be shown as %s: use --format json, or chronoscope report", d.Head().Command, format)
-	}
-	if format != report.Text {
-		return write(w, format, d, style)
-	}
-	var b bytes.Buffer
-	if err := write(&b, format, d, style); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, harmless(b.String()))
-	return err
-}
-
-// colours are the sequences with which reports set colours (ECMA-48, select graphic
-// rendition).
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// harmless is a text in which nothing but colours steers a terminal.
-func harmless(text string) string {
-	var b strings.Builder
-	end := 0
-	for _, at := range colours.FindAllStringIndex(text, -1) {
-		b.WriteString(withoutControls(text[end:at[0]]))
-		b.WriteString(text[at[0]:at[1]])
-		end = at[1]
-	}
-	return b.String() + withoutControls(text[end:])
-}
-
-func withoutControls(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }

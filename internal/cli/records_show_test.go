@@ -53,7 +53,7 @@ func TestFirstVersionIsShown(t *testing.T) {
 // Each command whose documents can be read has a way of showing them.
 func TestEveryDocumentIsShown(t *testing.T) {
 	for _, command := range record.Commands() {
-		if _, ok := shows[command]; !ok {
+		if _, ok := forms[command]; !ok {
 			t.Errorf("those of %q are not", command)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // newReport is the command that shows records as a page.
 func newReport(f *flags, s Streams) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "report RECORD ...",
 		Short: "Show records as one page for a browser",
 		Long: `Turns what other commands wrote with --format json into one HTML page that needs no
@@ -32,18 +32,16 @@ with --html FILE.`,
 			return writePage(f, s, names)
 		},
 	}
+	f.measuresNothing(cmd)
+	f.refuse(cmd, "writes a page and nothing else: name the page's file with -o", "format", "html")
+	return cmd
 }
 
 // writePage reads records and writes the page.
 func writePage(f *flags, s Streams, names []string) error {
-	set, err := f.checkReader("report")
+	set, err := f.check()
 	if err != nil {
 		return err
-	}
-	for _, flag := range []string{"format", "html"} {
-		if f.set.Changed(flag) {
-			return usagef("\"report\" writes a page and nothing else: leave --%s out, and name the page's file with -o", flag)
-		}
 	}
 	var documents []record.Document
 	for _, name := range names {

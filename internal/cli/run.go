@@ -104,6 +104,10 @@ func refuseAsUsage(root *cobra.Command) {
 
 // flagError says which flags there are, or which values a flag takes.
 func flagError(cmd *cobra.Command, err error) error {
+	var refused *usageError
+	if errors.As(err, &refused) {
+		return refused
+	}
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
 		flag := bad.GetFlag()
@@ -133,7 +137,11 @@ func subcommands(root *cobra.Command) []string {
 
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
 	return names
 }
 

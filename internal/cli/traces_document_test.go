@@ -22,7 +22,7 @@ var traceForm = object{
 	}.check),
 	"combs": list(object{
 		"period_ns": size, "phase_ns": size, "count": count,
-		"min_cost_ns": orNull(size), "median_cost_ns": orNull(size), "source": oneOf(causes...),
+		"min_cost_ns": orNull(size), "median_cost_ns": orNull(size), "source": oneOf(causes...), "attributed": count,
 	}.check),
 	"causes": causeTotals, "caveats": list(text),
 }

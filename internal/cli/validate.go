@@ -41,7 +41,7 @@ how often its own claim held, and up to which duration it can be relied on:
   times, getrusage             interval counting
   source-k1 to -k5             K-best as in the source, by the processor's counter
   gettimeofday-k1 to -k5       the same by gettimeofday
-    ...-compensated            less the least that timer interrupts take
+    ...-compensated            less what interrupts take of so long a run
   testing-b                    the mean over a second
   kbest                        this project's K-best
   program, hyperfine           whole programs of 10 ms, 100 ms and 1 s
@@ -49,7 +49,8 @@ how often its own claim held, and up to which duration it can be relied on:
 After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
 9.19, 9.21 and 9.22. It takes less than ten minutes (--quick: less than one). What is
 finished is kept: an interrupted validation goes on where it was when it is started
-again. What it finds of this machine is kept for other commands.`,
+again. What it finds of this machine is kept for other commands; a look at fewer
+durations does not replace one at more.`,
 		Example: `  chronoscope validate
   chronoscope validate --quick --load 1,11 --scheme source-k3,kbest
   chronoscope validate --plot validation.svg --format json -o validation.json
@@ -129,6 +130,18 @@ func (t *validateFlags) readEarlier() error {
 	return nil
 }
 
+// strangers say which of the earlier validations are of another machine: methods may do
+// better there, or worse.
+func (t *validateFlags) strangers(here *machine.Machine) []string {
+	var all []string
+	for i, e := range t.earlier {
+		if there := e.Machine; there == nil || there.CPU != here.CPU || there.Hypervisor != here.Hypervisor || there.Kernel != here.Kernel {
+			all = append(all, t.with[i]+" is of another machine or kernel than this one: what is added up holds for neither")
+		}
+	}
+	return all
+}
+
 func (t *validateFlags) parseLoads() error {
 	if len(t.loads) > 0 {
 		t.plan.Loads = nil
@@ -198,6 +211,7 @@ func validateMethods(ctx context.Context, f *flags, t *validateFlags, s Streams)
 	if stopped && store != nil {
 		header.Caveats = append(header.Caveats, "what is finished is kept in "+store.Folder()+": start again to go on, with --restart to begin anew")
 	}
+	header.Caveats = append(header.Caveats, t.strangers(header.Machine)...)
 	header.Finish(stopped)
 	d := record.NewValidation(header, r)
 	d.AddUp(t.earlier)
@@ -270,14 +284,5 @@ func (t *validateFlags) write(d record.Validation, r *validate.Report, set setti
 			return err
 		}
 	}
-	return set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		switch set.format {
-		case report.JSON:
-			return report.WriteJSON(w, d)
-		case report.CSV:
-			return report.ValidationCSV(w, d)
-		}
-		report.Validation(w, d, style)
-		return nil
-	})
+	return set.show(s.Out, d)
 }

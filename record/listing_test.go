@@ -1,0 +1,38 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A list of records names what each is of, without reading the rest of it.
+func TestSubjects(t *testing.T) {
+	const head = `{"schema": "chronoscope/v1", "started": "2026-11-21T04:12:36Z", "duration_ns": 1, "interrupted": false, "caveats": [], "machine": {"cpus": 1}, "command": `
+	for name, c := range map[string]struct {
+		rest string
+		want []string
+	}{
+		"programs":           {`"run", "results": [{"command": "sleep 0.1", "runs": [{"wall_ns": 1}]}, {"command": "true"}, {"command": "true"}]}`, []string{"sleep 0.1", "true"}},
+		"benchmarks":         {`"bench", "results": [{"name": "BenchmarkSort", "package": "x"}]}`, []string{"Sort"}},
+		"clocks":             {`"clocks", "clocks": [{"name": "tsc"}, {"name": "tai"}]}`, []string{"tsc", "tai"}},
+		"instructions":       {`"bytecode", "instructions": [{"mnemonic": "iadd"}]}`, []string{"iadd"}},
+		"what is compared":   {`"compare", "subjects": ["a", "b"]}`, []string{"a", "b"}},
+		"none":               {`"doctor", "findings": []}`, nil},
+		"not what it should": {`"run", "results": {"command": 7}, "clocks": null, "subjects": [1]}`, nil},
+	} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "x.json"), []byte(head+c.rest), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := ArchiveIn(folder).List()
+		if err != nil || len(entries) != 1 || entries[0].Err != nil {
+			t.Fatalf("%s: %v, %+v", name, err, entries)
+		}
+		if diff := cmp.Diff(c.want, entries[0].Subjects); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}

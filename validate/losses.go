@@ -1,0 +1,104 @@
+package validate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"chronoscope/activity"
+	"chronoscope/stats"
+)
+
+// Losses are what a trace of the CPU saw interrupts take from a thread, this kernel's and
+// those of its host. The time in which others had the CPU is left out. All times are
+// nanoseconds.
+type Losses struct {
+	WatchedNs float64 `json:"watched_ns"`
+	All       []Loss  `json:"all"` // in their order
+}
+
+// Loss is one of them: with it the thread had lost SumNs in all.
+type Loss struct {
+	AtNs  float64 `json:"at_ns"`
+	SumNs float64 `json:"sum_ns"`
+}
+
+// shortestInterruptNs is less than any interrupt takes. Shorter gaps are stalls of the core,
+// which short batches and long runs suffer alike.
+const shortestInterruptNs = 1e3
+
+// lossesOf are those of a trace that was analysed. What the recording itself took is none.
+func lossesOf(t *activity.Trace) Losses {
+	l := Losses{WatchedNs: t.Ns(t.Length)}
+	var awayNs, sumNs float64
+	for _, g := range t.Gaps {
+		ns := t.Ns(g.Ticks)
+		switch {
+		case waited(g.Cause):
+			awayNs += ns
+		case !g.Own && ns >= shortestInterruptNs:
+			sumNs += ns
+			l.All = append(l.All, Loss{t.Ns(g.Start) - awayNs, sumNs})
+		}
+	}
+	l.WatchedNs -= awayNs
+	return l
+}
+
+// then are those of two traces, one after the other.
+func (l Losses) then(next Losses) Losses {
+	joined := Losses{l.WatchedNs + next.WatchedNs, slices.Clone(l.All)}
+	sumNs := l.until(l.WatchedNs)
+	for _, x := range next.All {
+		joined.All = append(joined.All, Loss{l.WatchedNs + x.AtNs, sumNs + x.SumNs})
+	}
+	return joined
+}
+
+// waited says whether the thread was off its CPU in such a gap.
+func waited(c activity.Cause) bool {
+	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
+}
+
+// How many stretches are looked at, and how many at least are to fit into the trace.
+const (
+	stretches       = 256
+	fewestStretches = 8
+)
+
+// golden spreads the beginnings of stretches evenly, in step with no timer.
+const golden = 0.6180339887498949
+
+// leastOf is what interrupts took of a run of that length that is the least of k: the share
+// 1/(k+1) of all stretches lost no more, as the least of k loses on average. A stretch of
+// which the trace holds too few is put together from shorter ones, as if they were
+// independent.
+//
+// The source takes off the least that one interrupt takes, for each (Bryant 2003, section
+// 9.4.3). Where their costs are skewed, as on a virtual machine, that is a third of what a
+// long run loses, since no run meets the least alone.
+func (l Losses) leastOf(k int, lengthNs float64) float64 {
+	if !(lengthNs > 0) || !(l.WatchedNs > 0) {
+		return 0
+	}
+	pieces := math.Ceil(lengthNs * fewestStretches / l.WatchedNs)
+	piece := lengthNs / pieces
+	lost := make([]float64, stretches)
+	for i := range lost {
+		_, share := math.Modf(golden * float64(i))
+		from := share * (l.WatchedNs - piece)
+		lost[i] = l.until(from+piece) - l.until(from)
+	}
+	slices.Sort(lost)
+	middle := stats.Quantile(lost, 0.5) // a mean would hold what bursts of something else took
+	return pieces*middle + math.Sqrt(pieces)*(stats.Quantile(lost, 1/float64(k+1))-middle)
+}
+
+// until is what was lost before that time.
+func (l Losses) until(ns float64) float64 {
+	i, _ := slices.BinarySearchFunc(l.All, ns, func(x Loss, ns float64) int { return cmp.Compare(x.AtNs, ns) })
+	if i == 0 {
+		return 0
+	}
+	return l.All[i-1].SumNs
+}

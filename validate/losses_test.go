@@ -1,0 +1,52 @@
+package validate
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"chronoscope/activity"
+)
+
+// By hand: the recording's own gap and the short one are none; after the 50 in which
+// another had the CPU all times are earlier by these, and so is the end.
+func TestLossesOf(t *testing.T) {
+	l := lossesOf(&activity.Trace{TickNs: 1e3, Length: 1000, Gaps: []activity.Gap{
+		{Start: 100, Ticks: 7},
+		{Start: 200, Ticks: 9, Own: true},
+		{Start: 300, Ticks: 50, Cause: activity.Preempted},
+		{Start: 400, Ticks: 0},
+		{Start: 500, Ticks: 2, Cause: activity.Hypervisor},
+	}})
+	if l.WatchedNs != 950e3 || !slices.Equal(l.All, []Loss{{100e3, 7e3}, {450e3, 9e3}}) {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Of an interrupt of 10 µs each millisecond a stretch of 10.5 ms holds ten or eleven, as
+// often as one another, and one of a second, put together from eight, a thousand. In a
+// stretch of 0.8 ms there is one four times of five, in one of 0.1 ms mostly none.
+func TestLeastOf(t *testing.T) {
+	var l Losses
+	for i := range 1000 {
+		l.All = append(l.All, Loss{1e6*float64(i) + 3e5, 1e4 * float64(i+1)})
+	}
+	l.WatchedNs = 1e9
+	for _, c := range []struct {
+		k        int
+		ns, want float64
+	}{{2, 10.5e6, 1e5}, {3, 10.5e6, 1e5}, {3, 1e9, 1e7}, {1, 1e9, 1e7}, {3, 0.8e6, 1e4}, {1, 1e5, 0}, {3, 0, 0}, {3, -5, 0}, {3, math.NaN(), 0}} {
+		if got := l.leastOf(c.k, c.ns); got != c.want {
+			t.Errorf("least of %d, %v ns: %v, not %v", c.k, c.ns, got, c.want)
+		}
+	}
+	if got := l.then(l).leastOf(3, 10.5e6); got != 1e5 {
+		t.Errorf("%v of two traces", got)
+	}
+	if two := l.then(l); two.WatchedNs != 2e9 || len(two.All) != 2000 || two.All[1000].AtNs != 1e9+3e5 || two.All[1999].SumNs != 2e7 || two.until(1e9) != 1e7 {
+		t.Errorf("joined: %v ns, %d times", two.WatchedNs, len(two.All))
+	}
+	if got := (Losses{}).leastOf(3, 1e7); got != 0 {
+		t.Errorf("%v without a trace", got)
+	}
+}
