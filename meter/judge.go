@@ -33,6 +33,9 @@ func (r *Report) judge(parts []Part) {
 		}
 		p.judgeFaults(&r.Judgement)
 	}
+	if r.TickBias.Hi > r.Mean.HalfWidth() {
+		r.Caveats = append(r.Caveats, fmt.Sprintf("so many edges were seen that the interval of the mean is narrower than what the tick itself may do to it: take it for known within +-%.3g %%, or time calls with a fine clock (meter.Counter)", 50*(r.MeanWithBias().Hi-r.MeanWithBias().Lo)/r.Mean.Value))
+	}
 	if r.Measured < r.Calls {
 		r.Caveats = append(r.Caveats, fmt.Sprintf("%d of %d calls were measured, and stand for all", r.Measured, r.Calls))
 	}
@@ -78,7 +81,7 @@ func (p Part) judgeFaults(j *stats.Judgement) {
 
 // coarseCaveats are those of the method (Falco 2009).
 func (p Part) coarseCaveats() []string {
-	caveats := []string{fmt.Sprintf("%s ticks every %g ns: mean and total are all that it can tell, within %g %% at best, since the tick itself moves the calls around it", p.Clock, p.TickNs, 100*atTheTick)}
+	caveats := []string{fmt.Sprintf("%s ticks every %g ns: mean and total are all that it can tell, and the tick itself, which sets work off, may move the mean by %g %% beside its interval", p.Clock, p.TickNs, 100*atTheTick)}
 	if p.Phases.Count < fewestPhases {
 		caveats = append(caveats, fmt.Sprintf("too few calls for a look at phase lock: %d ticks with a look, %d needed", p.Phases.Count, fewestPhases))
 	}

@@ -125,10 +125,10 @@ func (m *Meter) moved(shard *shard, start, now int64) (ticks uint64, counts bool
 }
 
 // lookedAt chooses the calls at which the finer clock is read: all of a shard's
-// first 32, ever fewer as they get more, and one in 256 in the end. What chooses
-// them has to know nothing of the clock.
+// first 32, ever fewer as they get more, and one in 1,024 in the end: all processors
+// take what is noted from one another. What chooses them has to know nothing of the clock.
 func lookedAt(n uint64) bool {
-	return scramble(n)>>(64-min(bits.Len64(n>>5), 8)) == 0
+	return scramble(n)>>(64-min(bits.Len64(n>>5), 10)) == 0
 }
 
 // scramble turns consecutive numbers into unrelated ones (the multipliers are those

@@ -110,31 +110,33 @@ func TestCostIsPositive(t *testing.T) {
 	}
 }
 
-// Goroutines that are there at once are told apart by their stacks, once these are as
-// large as a clock makes them.
+// Goroutines that are there at once are told apart by their stacks, as small as these are
+// at first, or as large as a clock of the kernel makes them.
 func TestShards(t *testing.T) {
 	source := kernelSource(t)
-	s := newShards(false)
-	const goroutines = 100
-	shards := make(chan *shard, goroutines)
-	var all, asked sync.WaitGroup
-	asked.Add(goroutines)
-	for range goroutines {
-		all.Go(func() {
-			source.clock.Read()
-			shards <- s.mine()
-			asked.Done()
-			asked.Wait() // a stack that is let go is another goroutine's
-		})
-	}
-	all.Wait()
-	close(shards)
-	seen := map[*shard]bool{}
-	for shard := range shards {
-		seen[shard] = true
-	}
-	// Chance alone would leave a hundred with some 50 of 64, or more of more.
-	if len(seen) < 25 || len(s.all)&(len(s.all)-1) != 0 {
-		t.Errorf("%d shards used of %d", len(seen), len(s.all))
+	for name, before := range map[string]func(){"small": func() {}, "grown": func() { source.clock.Read() }} {
+		s := newShards(false)
+		const goroutines = 100
+		shards := make(chan *shard, goroutines)
+		var all, asked sync.WaitGroup
+		asked.Add(goroutines)
+		for range goroutines {
+			all.Go(func() {
+				before()
+				shards <- s.mine()
+				asked.Done()
+				asked.Wait() // a stack that is let go is another goroutine's
+			})
+		}
+		all.Wait()
+		close(shards)
+		seen := map[*shard]bool{}
+		for shard := range shards {
+			seen[shard] = true
+		}
+		// Chance alone would leave a hundred with some 50 of 64, or more of more.
+		if len(seen) < 25 || len(s.all)&(len(s.all)-1) != 0 {
+			t.Errorf("%s stacks: %d shards used of %d", name, len(seen), len(s.all))
+		}
 	}
 }

@@ -20,9 +20,15 @@ type Report struct {
 	Measured uint64 `json:"measured"`
 	Edges    uint64 `json:"edges"`
 	// Mean is the mean duration of a call, Total what all calls took, those too that
-	// sampling left out. Both are in nanoseconds.
+	// sampling left out. Both are in nanoseconds. Their intervals hold the scatter of the
+	// edges and what is not known of the clock's own cost, and narrow as edges are seen.
 	Mean  stats.Estimate `json:"mean"`
 	Total stats.Estimate `json:"total"`
+	// TickBias is by how much the mean may be off besides, in nanoseconds, since the tick
+	// itself sets work off: 0 from Lo to Hi. It is no scatter, so that it neither narrows
+	// as edges are seen nor averages out over meters, and stands beside the interval of the
+	// mean; [Report.MeanWithBias] has both in one.
+	TickBias stats.Estimate `json:"tick_bias"`
 	stats.Judgement
 	// Caveats are to be kept in mind, whatever the verdict.
 	Caveats []string `json:"caveats"`
@@ -33,8 +39,8 @@ type Report struct {
 // Means of several parts are weighted by their calls, and so are the distances of
 // their bounds, squared (Zou and Donner, "Construction of confidence limits about
 // effect measures: a general approach", Statistics in Medicine 27, 2008). What the tick
-// does to the calls around it is the same everywhere, and does not average out: it counts
-// once for all parts together.
+// does to the calls around it is the same everywhere, and does not average out: that of
+// all parts adds up.
 func (s Snapshot) Report() Report {
 	r := Report{Name: s.Name, Judgement: stats.NewJudgement(), Caveats: []string{}}
 	mean := stats.Estimate{Unit: "ns", Statistic: "mean"}
@@ -46,21 +52,30 @@ func (s Snapshot) Report() Report {
 		if p.Measured == 0 {
 			continue
 		}
-		own, n := p.meanNs(0), float64(p.Calls)
+		own, n := p.MeanNs(), float64(p.Calls)
 		calls += n
 		mean.Value += n * own.Value
 		below = math.Hypot(below, n*(own.Value-own.Lo))
 		above = math.Hypot(above, n*(own.Hi-own.Value))
 		atTicks += n * p.atTheTickNs()
 	}
-	below, above = math.Hypot(below, atTicks), math.Hypot(above, atTicks)
 	mean.N = saturatedInt(r.Measured)
 	mean.Lo, mean.Hi = math.Max(0, mean.Value-below), mean.Value+above
 	r.Mean = mean.Scaled(1/calls, "ns") // no number where none was measured
 	r.Total = r.Mean.Scaled(float64(r.Calls), "ns")
 	r.Total.Statistic = "total"
+	r.TickBias = stats.Estimate{Lo: -atTicks, Hi: atTicks, Unit: "ns", Statistic: "bias", N: mean.N}.Scaled(1/calls, "ns")
 	r.judge(s.Parts)
 	return r
+}
+
+// MeanWithBias is the mean, in an interval that holds [Report.TickBias] as well. The two
+// are added as squares: they have nothing to do with one another.
+func (r Report) MeanWithBias() stats.Estimate {
+	e := r.Mean
+	e.Lo = math.Max(0, e.Value-math.Hypot(e.Value-e.Lo, r.TickBias.Lo))
+	e.Hi = e.Value + math.Hypot(e.Hi-e.Value, r.TickBias.Hi)
+	return e
 }
 
 // atTheTick is the share of a mean by which it may be off however many edges were seen,
@@ -69,11 +84,6 @@ func (s Snapshot) Report() Report {
 // often when it moves as they are on average. Around an HTTP server on one processor that
 // made up to 1.7 %, with the scatter of the edges.
 const atTheTick = 0.015
-
-// MeanNs is the mean duration of a call that was counted with this clock, in
-// nanoseconds, less the clock's own cost. With a coarse clock the interval is never
-// narrower than what the tick itself may do to the calls around it.
-func (p Part) MeanNs() stats.Estimate { return p.meanNs(p.atTheTickNs()) }
 
 // atTheTickNs is what the tick may do to the mean, in nanoseconds. Where each call is
 // timed it does nothing.
@@ -84,14 +94,14 @@ func (p Part) atTheTickNs() float64 {
 	return atTheTick * float64(p.Ticks) / float64(p.Measured) * p.TickNs
 }
 
-// meanNs has an interval of scatter, of the clock's cost and of what else the mean may be
-// off by, to either side.
-func (p Part) meanNs(off float64) stats.Estimate {
+// MeanNs is the mean duration of a call that was counted with this clock, in
+// nanoseconds, less the clock's own cost. The interval holds scatter and the cost's
+// bounds; what the tick may do besides stands in [Report.TickBias].
+func (p Part) MeanNs() stats.Estimate {
 	e := p.ticksPerCall().Scaled(p.TickNs, "ns")
 	n := float64(p.Measured)
 	cost, costLo, costHi := p.CostNs/n, p.CostLoNs/n, p.CostHiNs/n
-	below := math.Hypot(math.Hypot(e.Value-e.Lo, costHi-cost), off)
-	above := math.Hypot(math.Hypot(e.Hi-e.Value, cost-costLo), off)
+	below, above := math.Hypot(e.Value-e.Lo, costHi-cost), math.Hypot(e.Hi-e.Value, cost-costLo)
 	net := e.Value - cost
 	e.Value, e.Lo, e.Hi = math.Max(0, net), math.Max(0, net-below), math.Max(0, net+above)
 	return e

@@ -63,14 +63,11 @@ type shards struct {
 	shift uint // what is left of a scrambled address is an index
 }
 
-// newShards makes so many shards, for the processors that Go may use, that
-// goroutines which run at once rarely share one; fewer where each holds a
-// distribution, of 5 kB.
+// newShards makes so many shards, for the processors that Go may use, that goroutines
+// which run at once rarely share one: each costs 128 bytes, and 5 kB where it holds a
+// distribution.
 func newShards(distributed bool) shards {
 	number := max(64, 8*runtime.GOMAXPROCS(0))
-	if distributed {
-		number = 8 * runtime.GOMAXPROCS(0)
-	}
 	width := bits.Len(uint(number - 1))
 	all := make([]shard, 1<<width)
 	for i := range all {
@@ -82,9 +79,10 @@ func newShards(distributed bool) shards {
 	return shards{all: all, shift: uint(64 - width)}
 }
 
-// stackGrain is the least size of a stack that has called a clock of the kernel
-// (its frame alone takes half of that): two goroutines' stacks lie that far apart.
-const stackGrain = 13
+// stackGrain is the least size of a stack, as a power of two: two goroutines' stacks lie
+// that far apart. One that has called a clock of the kernel is four times as large, but a
+// processor's counter needs no more than this.
+const stackGrain = 11
 
 // mine is the shard of the goroutine that asks, found by where its stack lies. No
 // cheaper property tells goroutines apart. One whose stack moves changes its shard,

@@ -133,6 +133,7 @@ func TestMeterIsAnExpvar(t *testing.T) {
 	var v expvar.Var = m
 	var read struct {
 		Mean     stats.Estimate
+		TickBias stats.Estimate `json:"tick_bias"`
 		Verdict  stats.Verdict
 		Caveats  []string
 		Snapshot Snapshot
@@ -140,7 +141,7 @@ func TestMeterIsAnExpvar(t *testing.T) {
 	if err := json.Unmarshal([]byte(v.String()), &read); err != nil {
 		t.Fatalf("%v: %s", err, v)
 	}
-	if read.Mean.Value != 1e6 || read.Snapshot.Parts[0].Ticks != 50 || !strings.Contains(strings.Join(read.Caveats, " "), "the test moves it") {
+	if read.Mean.Value != 1e6 || read.TickBias.Hi != 15e3 || read.Snapshot.Parts[0].Ticks != 50 || !strings.Contains(strings.Join(read.Caveats, " "), "the test moves it") {
 		t.Errorf("%+v", read)
 	}
 	if !json.Valid([]byte(c.meter(t).String())) {

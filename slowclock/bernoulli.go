@@ -17,14 +17,11 @@ const overheadShare = 0.2
 func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
 	lab, release := l.open()
 	defer release()
+	begun := lab.Clock.Read()
 	empty, err := lab.empty(ctx, plan)
 	loaded := newTally()
 	if err == nil {
-		rest := plan
-		if plan.Duration > 0 {
-			rest.Duration = max(1, plan.Duration-lab.lasted(empty))
-		}
-		loaded, err = lab.series(ctx, l.Event, rest, string(Discrete), func(t *tally) bool {
+		loaded, err = lab.series(ctx, l.Event, lab.left(plan, begun), string(Discrete), func(t *tally) bool {
 			return plan.Precision > 0 && lab.result(Discrete, t, empty, allTicks).Estimate.RelativeHalfWidth() <= plan.Precision
 		})
 	}

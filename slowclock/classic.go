@@ -15,12 +15,16 @@ func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 	defer release()
 	var all []loop
 	var p pace
+	begun := lab.Clock.Read()
 	readNs, err := lab.readNs(ctx)
 	if err == nil {
 		p, err = lab.paceOf(ctx, readNs)
 	}
 	if err == nil {
-		err = lab.loops(ctx, plan, p, &all)
+		err = lab.calibrateDelay(ctx)
+	}
+	if err == nil {
+		err = lab.loops(ctx, lab.left(plan, begun), p, &all)
 	}
 	r := lab.classic(all, p)
 	r.cutShort(err)
@@ -97,11 +101,7 @@ func (l *laboratory) paceOf(ctx context.Context, readNs float64) (pace, error) {
 }
 
 // loops runs loops until the plan is done.
-func (l *laboratory) loops(ctx context.Context, plan Plan, p pace, all *[]loop) error {
-	err := l.calibrateDelay(ctx)
-	if err != nil {
-		return err
-	}
+func (l *laboratory) loops(ctx context.Context, plan Plan, p pace, all *[]loop) (err error) {
 	budget, trials := plan.ticks(l.Clock), plan.trials()
 	if budget == math.MaxInt64 {
 		budget = max(1, int64(float64(min(trials, math.MaxInt32))/p.perTick))
@@ -228,7 +228,9 @@ const priorLoops = 4
 // each of its ends is off by anything up to the length of a group, or by a tick where
 // that is shorter: the difference of both has the variance of a sixth of its square, and
 // a mean of 0. By how much loops scatter tells what else there is. Each is held against a
-// mean that it is part of, as in [shares.mean].
+// mean that it is part of, as in [shares.mean]. Readings stand after groups of events only
+// where an edge is waited for, so that loops differ by their share of them: what they take
+// comes off each loop first, or it would be taken for scatter.
 func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	var ticks, trials, reads, fine int64
 	for _, one := range loops {
@@ -238,25 +240,29 @@ func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 		return
 	}
 	n, count := float64(trials), float64(len(loops))
-	perEvent := float64(ticks) / n
+	read := p.readNs / l.Clock.TickNs
+	perEvent := (float64(ticks) - read*float64(reads)) / n
 	e := unknown()
-	e.N, e.Value = int(trials), perEvent*l.Clock.TickNs
+	e.N, e.Value = int(trials), float64(ticks)/n*l.Clock.TickNs
 	if len(loops) >= fewestLoops {
 		var squares float64
 		for _, one := range loops {
-			off := float64(one.ticks) - perEvent*float64(one.trials)
+			off := float64(one.ticks) - read*float64(one.reads) - perEvent*float64(one.trials)
 			squares += off * off
 		}
-		group := math.Min(1, float64(p.group)*perEvent+p.readNs/l.Clock.TickNs)
-		ends := group * group / 6
-		known := priorLoops / math.Pow(math.Max(1, squares/(count-1)/ends), 2)
-		freedom := count - 1 + known
-		half := stats.StudentT(freedom) * math.Sqrt((squares+known*ends)/freedom/(count-1)) * count / n * l.Clock.TickNs
+		group := math.Min(1, float64(p.group)*perEvent+read)
+		ends, measured := group*group/6, count-1
+		squares *= count / measured
+		known := priorLoops / math.Pow(math.Max(1, squares/measured/ends), 2)
+		variance := (squares + known*ends) / (measured + known)
+		// What is known does not scatter (Satterthwaite, "An Approximate Distribution of
+		// Estimates of Variance Components", Biometrics Bulletin 2, 1946).
+		half := stats.StudentT((measured+known)*(measured+known)/measured) * math.Sqrt(count*variance) / n * l.Clock.TickNs
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 	}
-	overhead := p.readNs * float64(reads) / n
 	// What a reading takes is known by how many there are to a tick.
-	off := overhead * (0.01 + p.readNs/l.Clock.TickNs)
+	overhead := p.readNs * float64(reads) / n
+	off := overhead * (0.01 + read)
 	r.Overhead = stats.Estimate{Value: overhead, Lo: overhead - off, Hi: overhead + off, Unit: "ns", Statistic: "mean", N: int(reads)}
 	r.Estimate, r.Edges = less(e, r.Overhead), ticks
 	if l.Fine != nil {

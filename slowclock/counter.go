@@ -34,6 +34,10 @@ type counting struct {
 	ticks   int64 // that went by
 	// backward is how many rounds were left out, since the clock went backwards.
 	backward int
+	// apart are how far the counts of the last readings for an edge lay apart, of which
+	// there were looks in all.
+	apart [readingsKept]int64
+	looks int
 }
 
 // round are trials of the event, and empty ones.
@@ -114,13 +118,15 @@ const (
 
 // edge waits for an edge that is well placed.
 func (c *counting) edge(ctx context.Context) (edge, error) {
-	var apart [readingsKept]int64
 	last, before := c.Clock.Read(), c.counter.Read()
-	for n := 0; ; n++ {
+	for {
 		now, count := c.Clock.Read(), c.counter.Read()
-		apart[n%readingsKept] = count - before
+		if count != before { // else the counter stands still, and says nothing of how fast it goes
+			c.apart[c.looks%readingsKept] = count - before
+			c.looks++
+		}
 		ticks := c.Clock.ticks(now - last)
-		if ticks == 1 && n >= readingsKept && count-before <= wellPlaced*usually(apart) {
+		if ticks == 1 && (count == before || c.looks >= readingsKept && count-before <= wellPlaced*usually(c.apart)) {
 			c.skips = 0
 			return edge{now, before, count}, nil
 		}
@@ -152,7 +158,8 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 	if err != nil {
 		return s, false, err
 	}
-	for last := first.reading; s.trials < trialsAStretch || c.Clock.ticks(last-first.reading) < ticks-1; {
+	way, near := approach{mostTicks: 2 * ticks}, false
+	for last := first.reading; s.trials < trialsAStretch || c.Clock.ticks(last-first.reading) < ticks-1 || !near; {
 		start := c.counter.Start()
 		clock.Spin(apart)
 		if c.Fine == nil {
@@ -171,11 +178,31 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 		if c.ended(ctx, now != last) {
 			return s, false, ctx.Err()
 		}
+		near = way.look(s.trials, c.Clock.ticks(now-first.reading))
 		last = now
 	}
 	last, err := c.edge(ctx)
 	s.counts, s.ticks = last.middle()-first.middle(), c.Clock.ticks(last.reading-first.reading)
 	return s, s.ticks > 0, err
+}
+
+// approach tells when the clock is about to tick, by how many trials there are to a tick:
+// the wait for the last edge is to be short, since the counter may stand still in it, and
+// then trials seem to have had a larger share of the time than they had. The counter itself
+// is not asked, or the wait would begin where it does not stand still.
+type approach struct {
+	ticks, trials int64 // that there had been when the clock was last seen to tick
+	// After mostTicks any place is near enough.
+	mostTicks int64
+}
+
+// look notes how many trials and ticks there have been, and reports that there may be no
+// room for two trials more before the next tick.
+func (a *approach) look(trials, ticks int64) (near bool) {
+	if ticks != a.ticks {
+		a.ticks, a.trials = ticks, trials
+	}
+	return ticks >= a.mostTicks || (trials-a.trials+2)*a.ticks >= a.trials
 }
 
 // evenShare is the share of its greatest rate that a counter keeps on average where
@@ -217,7 +244,11 @@ type shares struct {
 	sum    stretch
 }
 
+// add enters a stretch in which the counter ran: of another nothing is known.
 func (s *shares) add(one stretch) {
+	if !(one.counts > 0) {
+		return
+	}
 	s.all = append(s.all, one)
 	s.sum.trials += one.trials
 	s.sum.within += one.within
@@ -226,25 +257,33 @@ func (s *shares) add(one stretch) {
 	s.sum.ticks += one.ticks
 }
 
-// mean is the share of counts that fell into trials, times the ticks of a trial and what
-// surrounds it. The interval is by Student's t of what each stretch adds to that, to the
-// first order (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio; of two of
-// them the terms add up). Each is held against sums that it is part of itself, by the
-// share 1/n, and would be off by n/(n-1) as much from those of the others.
+// inTrials is how many ticks of the stretch were within trials, by their share of its
+// counts. It is held against the counts of the stretch and of no other: one that was
+// starved would weigh less than its time, and whoever takes the counter's CPU at one time
+// may take the trials' at another.
+func (s stretch) inTrials() float64 { return float64(s.within) / s.counts * float64(s.ticks) }
+
+// mean is how long trials took, by the sum of what they took in each stretch. The interval
+// is by Student's t of how far that of each is from the mean (Cochran, Sampling Techniques,
+// 3rd ed., section 6.3, for a ratio). Each is held against sums that it is part of itself,
+// by the share 1/n, and would be off by n/(n-1) as much from those of the others.
 func (s *shares) mean() stats.Estimate {
 	e := unknown()
-	n := float64(len(s.all))
-	if s.sum.trials == 0 || !(s.sum.counts > 0) {
+	n, trials := float64(len(s.all)), float64(s.sum.trials)
+	if n == 0 {
 		return e
 	}
-	within, counts, ticks, trials := float64(s.sum.within), s.sum.counts, float64(s.sum.ticks), float64(s.sum.trials)
-	e.N, e.Value = int(s.sum.trials), within/counts*ticks/trials*s.tickNs
+	var ticks float64
+	for _, one := range s.all {
+		ticks += one.inTrials()
+	}
+	e.N, e.Value = int(s.sum.trials), ticks/trials*s.tickNs
 	if n < fewestRounds {
 		return e
 	}
 	var squares float64
 	for _, one := range s.all {
-		off := float64(one.within)/within - one.counts/counts + float64(one.ticks)/ticks - float64(one.trials)/trials
+		off := one.inTrials()/ticks - float64(one.trials)/trials
 		squares += off * off
 	}
 	half := e.Value * stats.StudentT(n-1) * math.Sqrt(squares) * n / (n - 1)

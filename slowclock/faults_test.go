@@ -27,7 +27,7 @@ func faulty(seed uint64, faults clocktest.Faults) (slowclock.Lab, *clocktest.Mac
 // each runs every method on a lab with that fault, and calls check with the result.
 func each(t *testing.T, faults clocktest.Faults, plan slowclock.Plan, check func(*testing.T, slowclock.Result)) {
 	t.Helper()
-	for seed := range uint64(10) {
+	for seed := range uint64(5) {
 		lab, _ := faulty(seed, faults)
 		two, err := lab.Bernoulli(context.Background(), plan)
 		if err != nil {
@@ -250,6 +250,27 @@ func TestNoSlowClock(t *testing.T) {
 	for _, err := range []error{trials, loops, counted} {
 		if err == nil || !strings.Contains(err.Error(), "no slow clock") {
 			t.Errorf("%v", err)
+		}
+	}
+}
+
+// A plan's time holds what prepares the trials: with a long tick that is most of it.
+func TestPlanHoldsItsPreparation(t *testing.T) {
+	const ticks, overrun = 100, 7 // a loop, or a pause
+	plan := slowclock.Plan{Duration: ticks * time.Millisecond}
+	for seed := range uint64(10) {
+		lab, m := faulty(seed, clocktest.Faults{})
+		if _, err := lab.Bernoulli(context.Background(), plan); err != nil || m.NowNs() > (ticks+overrun)*ms {
+			t.Errorf("trials: %v, after %v ms", err, m.NowNs()/ms)
+		}
+		lab, m = faulty(seed, clocktest.Faults{})
+		if _, err := lab.Classic(context.Background(), plan); err != nil || m.NowNs() > (ticks+overrun)*ms {
+			t.Errorf("loops: %v, after %v ms", err, m.NowNs()/ms)
+		}
+		lab, m = faulty(seed, clocktest.Faults{})
+		count := &counter{machine: m, periodNs: 10, costNs: 60}
+		if _, err := lab.Counter(context.Background(), count.clock(), plan); err != nil || m.NowNs() > (ticks+2*overrun)*ms {
+			t.Errorf("counter: %v, after %v ms", err, m.NowNs()/ms)
 		}
 	}
 }

@@ -35,8 +35,8 @@ type Lab struct {
 
 // Plan says when a measurement ends: with whichever comes first.
 type Plan struct {
-	// Duration is how long the trials may take by the slow clock, 0 for no limit.
-	// What prepares them takes some ticks more.
+	// Duration is how long the trials may take by the slow clock, with what prepares them
+	// and is never cut short: up to some forty ticks. 0 is no limit.
 	Duration time.Duration
 	// Trials is how many are enough, 0 for no limit.
 	Trials int64
@@ -164,12 +164,17 @@ func (l *laboratory) prepare(ctx context.Context, event func()) error {
 	if err != nil {
 		return err
 	}
-	// Four pauses a tick, each of up to four trials, leave nothing of the place that
-	// an edge had in the loop when the next one comes; where a tick has fewer trials
-	// each starts anywhere in it.
-	l.pauseEvery = max(1, int64(perTick/4))
-	l.pauseNs = math.Min(4/perTick, 1) * l.Clock.TickNs
+	every, most := pauses(perTick)
+	l.pauseEvery, l.pauseNs = every, most*l.Clock.TickNs
 	return nil
+}
+
+// pauses are how many trials there are to a pause, and how many ticks that takes at most,
+// where there are so many trials to a tick. Four pauses a tick, each of up to four trials,
+// leave nothing of the place that an edge had in the loop when the next one comes; where a
+// tick has fewer trials each starts anywhere in it.
+func pauses(perTick float64) (every int64, mostTicks float64) {
+	return max(1, int64(perTick/4)), math.Min(4/perTick, 1)
 }
 
 // calibrateDelay tries a busy loop against the slow clock, where there is no other way
@@ -209,9 +214,11 @@ func (l *laboratory) trial(event func()) (start, end, fineStart, fine int64) {
 // series runs trials until the plan is done, or ctx; enough is asked now and then
 // whether what was seen will do.
 func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing string, enough func(*tally) bool) (*tally, error) {
+	begun := l.Clock.Read()
 	if err := l.prepare(ctx, event); err != nil {
 		return newTally(), err
 	}
+	plan = l.left(plan, begun)
 	t := newTally()
 	t.paused = l.Dither
 	mostTicks, trials := plan.ticks(l.Clock), plan.trials()
@@ -250,6 +257,15 @@ const (
 	firstLook = 16
 	firstAsk  = 200
 )
+
+// left is the plan without the time that has passed since begun.
+func (l *laboratory) left(plan Plan, begun int64) Plan {
+	if plan.Duration > 0 {
+		passed := time.Duration(float64(l.Clock.ticks(l.Clock.Read()-begun)) * l.Clock.TickNs)
+		plan.Duration = max(1, plan.Duration-max(0, passed))
+	}
+	return plan
+}
 
 // ticks is how many ticks of the clock the plan may take.
 func (p Plan) ticks(c Clock) int64 {

@@ -40,8 +40,10 @@ type Row struct {
 	// SourceNs is what they take if a trial is the event and nothing else, as the
 	// source has it; BernoulliNs what they take here, with what surrounds the event.
 	SourceNs, BernoulliNs float64
-	// DiscreteNs is how long it takes until as many ticks have gone by as the
-	// interval needs in a loop of such trials.
+	// DiscreteNs is how long it takes until as many ticks have gone by as the interval
+	// needs, in trials and in the empty ones that tell the overhead. Without pauses
+	// neighbouring edges depend on one another, and it takes half as long again; who ends
+	// by [Plan.Precision] looks again when ticks have doubled, and may take twice as long.
 	DiscreteNs float64
 	// CounterNs is what a counting thread takes for it, by what one needed for a first
 	// result; NaN where there is none.
@@ -53,6 +55,8 @@ type Costs struct {
 	// OverheadNs is what a trial holds beside the event within the timed region, and
 	// BetweenNs what passes from its end to the start of the next.
 	OverheadNs, BetweenNs float64
+	// Dither says that there are pauses, as [Lab.Dither] asks for.
+	Dither bool
 	// CounterNs is how long a counting thread took for a first result, 0 where there is
 	// none, and CounterHalfNs the half of its interval's width: what the machine takes
 	// from an event limits it, and not the period of the counter.
@@ -62,19 +66,42 @@ type Costs struct {
 // MakePlan is a plan of one to so many digits.
 func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 	rows := make([]Row, 0, max(0, digits))
-	loop := durationNs + c.OverheadNs + c.BetweenNs
-	share := (durationNs + c.OverheadNs) / loop
+	loop := c.loopNs(durationNs, tickNs)
 	for d := 1; d <= digits; d++ {
 		epsilon := Epsilon(durationNs, d)
 		n := Trials(durationNs, tickNs, epsilon)
 		rows = append(rows, Row{
 			Digits: d, EpsilonNs: epsilon, Trials: n,
 			SourceNs: n * durationNs, BernoulliNs: n * loop,
-			DiscreteNs: tickNs * math.Max(1, TicksNeeded(share, epsilon/(durationNs+c.OverheadNs))),
+			DiscreteNs: c.discreteNs(durationNs, tickNs, epsilon),
 			CounterNs:  c.counterNs(tickNs, epsilon),
 		})
 	}
 	return rows
+}
+
+// loopNs is how long it is from one trial of so long an event to the next, with the
+// pauses' share.
+func (c Costs) loopNs(eventNs, tickNs float64) float64 {
+	loop := eventNs + c.OverheadNs + c.BetweenNs
+	if c.Dither {
+		every, most := pauses(tickNs / loop)
+		loop += most * tickNs / 2 / float64(every)
+	}
+	return loop
+}
+
+// discreteNs is how long discrete trials take. What trials and empty trials are off by adds
+// up as squares, and either share of the ticks is the fewer the more the other takes.
+func (c Costs) discreteNs(eventNs, tickNs, epsilonNs float64) float64 {
+	ticks := func(event, share float64) float64 {
+		timed := event + c.OverheadNs
+		if timed <= 0 {
+			return 0
+		}
+		return TicksNeeded(math.Min(1, timed/c.loopNs(event, tickNs)), epsilonNs/timed) / share
+	}
+	return tickNs * math.Max(1, ticks(eventNs, 1-overheadShare)+ticks(0, overheadShare))
 }
 
 // counterNs is how long a counting thread takes: its interval narrows with the root of the

@@ -1,10 +1,13 @@
 package slowclock_test
 
 import (
+	"context"
 	"math"
 	"testing"
+	"time"
 
 	"chronoscope/slowclock"
+	"chronoscope/stats"
 )
 
 // Lambert 2008, table 1: a duration of 10 µs by a clock of 1 ms. Trials are printed with
@@ -58,5 +61,29 @@ func TestPlanOfCounter(t *testing.T) {
 		if got := rows[i].CounterNs; math.Abs(got/want-1) > 1e-9 {
 			t.Errorf("%d digits: %v ns, want %v", i+1, got, want)
 		}
+	}
+}
+
+// What the plan gives discrete trials makes their interval as narrow as it says.
+func TestPlanOfDiscreteTrials(t *testing.T) {
+	const digits = 2
+	var ratios []float64
+	for seed := range uint64(60) {
+		c := conditions{eventFrom: 0.01, eventTo: 0.2, jitter: 0.1, dither: true}
+		b := c.bench(seed)
+		tick := b.lab.Clock.TickNs
+		costs := slowclock.Costs{OverheadNs: b.costNs, BetweenNs: b.costNs, Dither: true}
+		row := slowclock.MakePlan(b.truthNs, tick, digits, costs)[digits-1]
+		const preparation = 15 // ticks
+		results, err := b.lab.Bernoulli(context.Background(), slowclock.Plan{Duration: time.Duration(row.DiscreteNs + preparation*tick)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratios = append(ratios, results[1].Estimate.HalfWidth()/row.EpsilonNs)
+	}
+	if middle := stats.Median(ratios); middle < 0.9 || middle > 1.1 {
+		t.Errorf("the interval is %.2f times as wide as planned", middle)
+	} else {
+		t.Logf("%.2f times as wide as planned", middle)
 	}
 }

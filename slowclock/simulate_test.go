@@ -78,12 +78,23 @@ func (c conditions) bench(seed uint64) *bench {
 	return b
 }
 
-// plan is as long as it takes to see that many edges.
-func (b *bench) plan(c conditions) slowclock.Plan {
+// plan is as long as it takes to see that many edges, after so many ticks of preparation
+// and events.
+func (b *bench) plan(c conditions, ticks, events float64) slowclock.Plan {
 	edges := logUniform(b.machine.Rand(), c.edges[0], c.edges[1])
 	share := (b.truthNs + b.costNs) / (b.truthNs + 2*b.costNs)
-	return slowclock.Plan{Duration: time.Duration(1.25 * edges / share * b.lab.Clock.TickNs)}
+	return slowclock.Plan{Duration: time.Duration((1.25*edges/share+ticks)*b.lab.Clock.TickNs + events*b.truthNs)}
 }
+
+// planOfTrials and planOfLoops know what the methods prepare.
+func (b *bench) planOfTrials(c conditions) slowclock.Plan {
+	if !c.dither {
+		return b.plan(c, 0, 0)
+	}
+	return b.plan(c, 9, 3)
+}
+
+func (b *bench) planOfLoops(c conditions) slowclock.Plan { return b.plan(c, 24, 6) }
 
 // coverage counts how often intervals hold the truth.
 type coverage struct{ cases, covered, unusable int }
@@ -134,14 +145,14 @@ func (c coverage) hold(t *testing.T, m slowclock.Method, few bool) {
 }
 
 func TestCoverageOfTrials(t *testing.T) {
-	const cases = 400
+	const cases = 200
 	for _, c := range strata {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var bernoulli, discrete coverage
 			for seed := range uint64(cases) {
 				b := c.bench(seed)
-				results, err := b.lab.Bernoulli(context.Background(), b.plan(c))
+				results, err := b.lab.Bernoulli(context.Background(), b.planOfTrials(c))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,12 +174,12 @@ func TestCoverageOfTrials(t *testing.T) {
 // Who stops when an interval is narrow enough stops where it happens to be narrow, and it
 // has to hold the truth all the same.
 func TestCoverageUntilPrecise(t *testing.T) {
-	const cases = 400
+	const cases = 200
 	c := conditions{eventFrom: 0.03, eventTo: 3, jitter: 0.3, dither: true, edges: [2]float64{800, 4000}}
 	var discrete, classic coverage
 	for seed := range uint64(cases) {
 		b := c.bench(seed)
-		plan := b.plan(c)
+		plan := b.planOfTrials(c)
 		plan.Precision = 0.1
 		results, err := b.lab.Bernoulli(context.Background(), plan)
 		if err != nil {
@@ -194,7 +205,7 @@ func TestCoverageOfLoops(t *testing.T) {
 			var classic coverage
 			for seed := range uint64(cases) {
 				b := c.bench(seed)
-				r, err := b.lab.Classic(context.Background(), b.plan(c))
+				r, err := b.lab.Classic(context.Background(), b.planOfLoops(c))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -237,52 +248,57 @@ func (c *counter) clock() *clock.Clock {
 	return clock.New(clock.Clock{Name: "counter", Kind: clock.KindCounter}, c.read)
 }
 
-// stall is how long the counting thread is kept from running, and every how long.
-type stall struct{ everyNs, forNs float64 }
+// stall is how long the counting thread is kept from running, and every how long, in
+// ticks.
+type stall struct{ every, lasts float64 }
+
+// counted is a bench with a thread that counts beside it: some 5 to 15 counts to a reading
+// of them, and readings that take a thousandth to a hundredth of a tick.
+func (c conditions) counted(seed uint64, off stall) (*bench, *counter) {
+	b := c.bench(seed)
+	r, tick := b.machine.Rand(), b.lab.Clock.TickNs
+	cost := tick * logUniform(r, 5e-4, 5e-3)
+	return b, &counter{
+		machine: b.machine, periodNs: cost / (5 + 10*r.Float64()), costNs: cost,
+		everyNs: off.every * tick, off: off.lasts * tick,
+	}
+}
 
 // The counter's interval holds, whichever of the two threads is preempted, and whether
-// that is for a moment or for much longer than the event.
+// that is for a moment or for much longer than the event, wherever the event's length lies
+// beside the tick.
 func TestCoverageOfCounter(t *testing.T) {
 	const cases = 100
 	for name, c := range map[string]struct {
+		conditions
 		stall
-		preempted *clocktest.Preemption
-		jitter    float64
-		lastsNs   time.Duration
+		ticks     float64
 		precision float64
 	}{
-		"alone":                      {jitter: 0.1, lastsNs: 150e6},
-		"events that vary widely":    {jitter: 1, lastsNs: 150e6},
-		"until it is precise":        {jitter: 0.3, lastsNs: 300e6, precision: 0.01},
-		"measuring thread preempted": {jitter: 0.1, lastsNs: 300e6, preempted: &clocktest.Preemption{EveryNs: 5e6, ForNs: 2e6}},
-		"counting thread preempted":  {jitter: 0.1, lastsNs: 200e6, stall: stall{40e6, 4e6}},
-		"counting thread held up":    {jitter: 0.1, lastsNs: 150e6, stall: stall{2e6, 0.02e6}},
-		"both threads preempted":     {jitter: 0.1, lastsNs: 300e6, stall: stall{40e6, 4e6}, preempted: &clocktest.Preemption{EveryNs: 5e6, ForNs: 2e6}},
+		"short events":               {conditions: conditions{eventFrom: 1e-4, eventTo: 1e-2, jitter: 0.1}, ticks: 300},
+		"short events, all alike":    {conditions: conditions{eventFrom: 1e-4, eventTo: 1e-2}, ticks: 300},
+		"longer events":              {conditions: conditions{eventFrom: 1e-2, eventTo: 0.2, jitter: 0.1}, ticks: 300},
+		"events of ticks":            {conditions: conditions{eventFrom: 0.2, eventTo: 3, jitter: 0.3}, ticks: 400},
+		"events that vary widely":    {conditions: conditions{eventFrom: 1e-3, eventTo: 0.1, jitter: 1}, ticks: 300},
+		"late ticks":                 {conditions: conditions{eventFrom: 1e-3, eventTo: 0.3, jitter: 0.1, edgeJitter: 0.1}, ticks: 300},
+		"until it is precise":        {conditions: conditions{eventFrom: 1e-2, eventTo: 0.3, jitter: 0.3}, ticks: 600, precision: 0.01},
+		"measuring thread preempted": {conditions: conditions{eventFrom: 1e-2, eventTo: 3, jitter: 0.1, preempted: true}, ticks: 600},
+		"counting thread preempted":  {conditions: conditions{eventFrom: 1e-3, eventTo: 3, jitter: 0.1}, stall: stall{40, 4}, ticks: 400},
+		"counting thread held up":    {conditions: conditions{eventFrom: 1e-3, eventTo: 3, jitter: 0.1}, stall: stall{2, 0.02}, ticks: 300},
+		"both threads preempted":     {conditions: conditions{eventFrom: 1e-2, eventTo: 3, jitter: 0.1, preempted: true}, stall: stall{40, 4}, ticks: 600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var all coverage
 			for seed := range uint64(cases) {
-				m := clocktest.NewMachine(seed)
-				r := m.Rand()
-				tick := logUniform(r, 1e5, 1e6)
-				event := logUniform(r, 2e4, 1e5)
-				length := clocktest.Jittered(event, c.jitter)
-				truth := event * math.Exp(c.jitter*c.jitter/2)
-				if p := c.preempted; p != nil {
-					m.Preemption = &clocktest.Preemption{EveryNs: p.EveryNs, ForNs: p.ForNs}
-					truth *= 1 + p.ForNs/p.EveryNs
-				}
-				count := &counter{machine: m, periodNs: 5 + 10*r.Float64(), costNs: 60, everyNs: c.everyNs, off: c.forNs}
-				lab := slowclock.Lab{
-					Clock: slow(&clocktest.Clock{Machine: m, QuantumNs: tick, UnitNs: tick, Cost: clocktest.Constant(500)}),
-					Event: func() { m.Run(length(r)) }, Seed: seed,
-				}
-				result, err := lab.Counter(context.Background(), count.clock(), slowclock.Plan{Duration: c.lastsNs, Precision: c.precision})
+				b, count := c.counted(seed, c.stall)
+				result, err := b.lab.Counter(context.Background(), count.clock(), slowclock.Plan{
+					Duration: time.Duration(c.ticks * b.lab.Clock.TickNs), Precision: c.precision,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				all.add(result, truth)
+				all.add(result, b.truthNs)
 			}
 			all.hold(t, slowclock.CounterClock, false)
 			if all.unusable > cases/20 {

@@ -3,15 +3,9 @@ package slowclock
 import (
 	"math"
 	"slices"
-	"time"
 
 	"chronoscope/stats"
 )
-
-// lasted is how long trials took by the slow clock.
-func (l *laboratory) lasted(t *tally) time.Duration {
-	return time.Duration(float64(t.elapsed()) * l.Clock.TickNs)
-}
 
 // truth is the mean of n executions that the finer clock watched one by one, with that
 // sum of ticks, without what its own readings take. The interval is not one of what

@@ -188,7 +188,7 @@ func (c counts) print(stdout io.Writer) error {
 	fmt.Fprintf(stdout, "time.Now  %10.3f µs (its own cost of %.0f ns is in the meter's interval, and added here)\n", truth/1000, cost)
 	fmt.Fprintf(stdout, "meter     %10.3f µs, %.3f to %.3f, which %s the truth; off by %+.2f %%\n",
 		r.Mean.Value/1000, r.Mean.Lo/1000, r.Mean.Hi/1000, covers, 100*(r.Mean.Value/truth-1))
-	fmt.Fprintf(stdout, "%s %q\n", r.Verdict, r.Reasons)
+	fmt.Fprintf(stdout, "the tick itself may move it by %.3f µs besides; %s %q\n", r.TickBias.Hi/1000, r.Verdict, r.Reasons)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 	"chronoscope/slowclock"
 	"chronoscope/stats"
 )
@@ -77,7 +75,7 @@ what readings cost here and by a first short measurement with a counting thread.
 	set.StringSliceVar(&t.methods, "method", nil, "`name` of a method, may be repeated (default: all)")
 	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, instead of measuring to it")
 	set.BoolVar(&t.tight, "tight", false, "no pauses of random length between trials: the loop may then keep step with the clock")
-	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long a method may take (--quick: 1s, --thorough: 3m)")
+	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long a method may take with what prepares it, or a tenth more (--quick: 1s, --thorough: 3m)")
 	return cmd
 }
 
@@ -145,16 +143,7 @@ func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error
 	}
 	header.Finish(interrupted)
 	d.Header = header
-	if written := set.write(s.Out, d, func(w io.Writer, style report.Style) error {
-		switch set.format {
-		case report.JSON:
-			return report.WriteJSON(w, d)
-		case report.CSV:
-			return report.SlowClockCSV(w, d)
-		}
-		report.SlowClock(w, d, style)
-		return nil
-	}); written != nil {
+	if written := set.show(s.Out, d); written != nil {
 		return written
 	}
 	if interrupted {
@@ -225,11 +214,7 @@ func (e *slowExperiment) seat() {
 		e.measuring = e.set.cpus
 		return
 	}
-	e.measuring = e.set.cpus
-	if len(e.measuring) == 0 && len(allowed) > 1 {
-		e.measuring = allowed[:len(allowed)-1]
-	}
-	e.counting = slices.DeleteFunc(allowed, func(cpu int) bool { return slices.Contains(e.measuring, cpu) })
+	e.measuring, e.counting = seats(allowed, e.set.cpus)
 	if len(e.counting) == 0 || len(e.measuring) == 0 {
 		e.none = &clock.Unavailable{
 			Name: string(slowclock.CounterClock), Reason: clock.NotSupportedHere,
@@ -237,6 +222,21 @@ func (e *slowExperiment) seat() {
 			Remedy: "allow it two CPUs, or leave one with --cpu",
 		}
 	}
+}
+
+// seats are CPUs for the measuring thread and others for the counting one, of those that
+// are allowed: those that were asked for and the rest, or all but the last, and that one.
+func seats(allowed, asked []int) (measuring, counting []int) {
+	measuring = slices.Clone(asked)
+	if len(measuring) == 0 && len(allowed) > 1 {
+		measuring = slices.Clone(allowed[:len(allowed)-1])
+	}
+	for _, cpu := range allowed {
+		if !slices.Contains(measuring, cpu) {
+			counting = append(counting, cpu)
+		}
+	}
+	return measuring, counting
 }
 
 // open opens the fine clock and the slow one.
@@ -263,7 +263,7 @@ func (e *slowExperiment) open(ctx context.Context) error {
 		}
 		return nil
 	}
-	watching, cancel := context.WithTimeout(ctx, slowTime)
+	watching, cancel := context.WithTimeout(ctx, min(slowTime, e.flags.maxTime))
 	defer cancel()
 	if e.slow, err = slowclock.FindTick(watching, source.Clock); ctx.Err() != nil {
 		return ctx.Err()
@@ -329,13 +329,19 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 	if counter != nil {
 		defer counter.Stop()
 		var r slowclock.Result
-		r, err = lab.Counter(ctx, counter.Clock(), plan)
+		err = e.bounded(ctx, func(ctx context.Context) (err error) {
+			r, err = lab.Counter(ctx, counter.Clock(), plan)
+			return err
+		})
 		counter.Stop()
 		all = append(all, r)
 	}
 	if err == nil && (wants(slowclock.Bernoulli) || wants(slowclock.Discrete) || fallBack) {
 		var both [2]slowclock.Result
-		both, err = lab.Bernoulli(ctx, plan)
+		err = e.bounded(ctx, func(ctx context.Context) (err error) {
+			both, err = lab.Bernoulli(ctx, plan)
+			return err
+		})
 		for _, r := range both {
 			if wants(r.Method) || fallBack && r.Method == slowclock.Discrete {
 				all = append(all, r)
@@ -344,7 +350,10 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 	}
 	if err == nil && wants(slowclock.Classic) {
 		var r slowclock.Result
-		r, err = lab.Classic(ctx, plan)
+		err = e.bounded(ctx, func(ctx context.Context) (err error) {
+			r, err = lab.Classic(ctx, plan)
+			return err
+		})
 		all = append(all, r)
 	}
 	order := slowclock.Methods()
@@ -352,6 +361,18 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 		return slices.Index(order, a.Method) - slices.Index(order, b.Method)
 	})
 	return all, err
+}
+
+// bounded calls a method that may take a tenth more than its time: a plan ends with the
+// round that it is in, and what prepares it is never cut short, however long a tick is. A
+// result that was cut short says so itself, and is no error.
+func (e *slowExperiment) bounded(ctx context.Context, method func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, e.flags.maxTime+e.flags.maxTime/10)
+	defer cancel()
+	if err := method(within); within.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // startCounting starts the counting thread where it is wanted. Where none can count,
@@ -378,7 +399,7 @@ func (e *slowExperiment) costs(ctx context.Context) slowclock.Costs {
 		e.slow.Read()
 	}
 	read := e.fine.Ns(e.fine.End()-start) / readings
-	c := slowclock.Costs{OverheadNs: read, BetweenNs: read}
+	c := slowclock.Costs{OverheadNs: read, BetweenNs: read, Dither: !e.flags.tight}
 	counter, _ := e.startCounting(true)
 	if counter == nil {
 		return c
@@ -386,7 +407,11 @@ func (e *slowExperiment) costs(ctx context.Context) slowclock.Costs {
 	defer counter.Stop()
 	const leastFirst, events = 500 * time.Millisecond, 50
 	lab := slowclock.Lab{Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Seed: e.set.seed, Progress: e.bar.show}
-	first, err := lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: max(leastFirst, events*e.flags.event)})
+	var first slowclock.Result
+	err := e.bounded(ctx, func(ctx context.Context) (err error) {
+		first, err = lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: min(max(leastFirst, events*e.flags.event), e.flags.maxTime)})
+		return err
+	})
 	if err != nil || first.Verdict == stats.Unusable {
 		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("no first result of a counting thread, and so no plan for it: %s", strings.Join(first.Reasons, "; ")))
 		return c

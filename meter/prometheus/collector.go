@@ -10,7 +10,9 @@
 //	/ rate(chronoscope_meter_measured_calls_total[1h])
 //
 // with a 95 % interval of about 2 / sqrt(edges), as a share of it, where calls are
-// short beside the tick. Of meters that measure different shares of their calls, take
+// short beside the tick. What the tick itself may do to a mean is not in the interval, and
+// does not shrink with edges or meters: chronoscope_meter_mean_tick_bias_seconds, either
+// way. Of meters that measure different shares of their calls, take
 // the mean of each, and weigh it by chronoscope_meter_calls_total. The gauges of the mean are since the process began.
 package prometheus
 
@@ -57,6 +59,8 @@ var metrics = []metric{
 		func(_ meter.Part, r meter.Report) float64 { return r.Mean.Lo / 1e9 }},
 	{client.GaugeValue, describe("mean_upper_seconds", "Upper bound of the mean's 95 % interval, in seconds."),
 		func(_ meter.Part, r meter.Report) float64 { return r.Mean.Hi / 1e9 }},
+	{client.GaugeValue, describe("mean_tick_bias_seconds", "By how much the mean may be off either way beside its interval, in seconds, since the clock's tick itself sets work off."),
+		func(_ meter.Part, r meter.Report) float64 { return r.TickBias.Hi / 1e9 }},
 }
 
 var (

@@ -84,6 +84,7 @@ func TestPrometheusScrapesAMeter(t *testing.T) {
 		`chronoscope_meter_faults_total{kind="foreign"}`:                        1,
 		`chronoscope_meter_mean_lower_seconds < chronoscope_meter_mean_seconds`: report.Mean.Lo / 1e9,
 		`chronoscope_meter_mean_upper_seconds > chronoscope_meter_mean_seconds`: report.Mean.Hi / 1e9,
+		`chronoscope_meter_mean_tick_bias_seconds`:                              0.015 * 1e-4,
 		`sum(chronoscope_meter_verdict)`:                                        1,
 		`(chronoscope_meter_seconds_total - chronoscope_meter_clock_cost_seconds_total) / chronoscope_meter_measured_calls_total`: (0.1 - p.CostNs/1e9) / 1000,
 	} {

@@ -1,0 +1,39 @@
+package slowclock
+
+import (
+	"math"
+	"testing"
+)
+
+// A stretch in which the counter was starved weighs by its time, as any other: 8 of 10 ticks
+// were within 80 trials, and then, at a tenth of the rate, 5 of 10 within 50.
+func TestStarvedStretchesWeighByTheirTime(t *testing.T) {
+	s := shares{tickNs: 1e6}
+	s.add(stretch{trials: 80, within: 800, counts: 1000, ticks: 10})
+	s.add(stretch{trials: 50, within: 50, counts: 100, ticks: 10})
+	s.add(stretch{trials: 70, ticks: 10}) // the counter stood still: nothing is known of it
+	if e := s.mean(); math.Abs(e.Value-1e5) > 1e-6 || e.N != 130 {
+		t.Errorf("%v ns of %d trials, want 100,000 of 130", e.Value, e.N)
+	}
+	if e := (&shares{tickNs: 1e6}).mean(); !math.IsNaN(e.Value) {
+		t.Errorf("nothing came to %v", e.Value)
+	}
+}
+
+// Trials go on until there may be no room for two more before the next tick, and for twice
+// the ticks at most.
+func TestApproach(t *testing.T) {
+	for trial, want := range map[int64]bool{31: false, 37: false, 38: true, 39: true} { // 10 to a tick
+		a := approach{mostTicks: 6, ticks: 3, trials: 30}
+		if near := a.look(trial, 3); near != want {
+			t.Errorf("after trial %d, with a tick at each tenth: %v", trial, near)
+		}
+	}
+	a := approach{mostTicks: 6}
+	if near := a.look(31, 3); near || a.trials != 31 || a.ticks != 3 {
+		t.Errorf("just after a tick the next one is near: %v, %+v", near, a)
+	}
+	if !a.look(60, 6) {
+		t.Error("it goes on for more than twice the ticks")
+	}
+}
