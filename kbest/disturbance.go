@@ -15,8 +15,8 @@ type disturbances struct {
 	// switches is what each involuntary switch adds.
 	switches switchCost
 	// held is how likely CPU time holds the kernel's interrupts, and now by what
-	// factor more is lost than the profile says: see [weather].
-	held, now float64
+	// factor more is lost than the profile says, within spread: see [weather].
+	held, now, spread float64
 }
 
 // source is one cause of interruptions.
@@ -52,7 +52,7 @@ const mostSigma = 2.5
 
 // newDisturbances is the model of a profile.
 func newDisturbances(n machine.Noise) disturbances {
-	d := disturbances{watchedNs: n.WatchedNs, held: 1, now: 1}
+	d := disturbances{watchedNs: n.WatchedNs, held: 1, now: 1, spread: inf}
 	for _, r := range n.Regular {
 		if r.PeriodNs > 0 && r.MeanNs > 0 && r.MeanNs < r.PeriodNs {
 			d.sources = append(d.sources, source{periodNs: r.PeriodNs, length: regularLength(r), seen: n.WatchedNs / r.PeriodNs, kernel: r.Kernel})
@@ -147,6 +147,9 @@ func (d disturbances) draw(rng *rand.Rand, w *world) {
 	w.switchNs = d.switches.draw(rng)
 	w.leftOut = rng.Float64() >= d.held
 	w.factor = math.Pow(d.now, 1.2*rng.Float64())
+	if d.now != 1 && !math.IsInf(d.spread, 1) {
+		w.factor = d.now * math.Exp(d.spread*rng.NormFloat64()-d.spread*d.spread/2)
+	}
 }
 
 // vary moves a source within the error of its profile.

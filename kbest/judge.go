@@ -85,7 +85,7 @@ func (c *conclusion) judgeSamples() {
 		c.Lower(stats.Suspect, "later samples take %+.2g %% more than earlier ones: the work, or what slows it, changes as time goes by", 100*by)
 	}
 	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {
-		c.Lower(stats.Suspect, "the CPU lost %.2g %% of its time right before, which is %.2g times what its profile says: record its activity again", 100*lost.lostNs/lost.ranNs, c.contradicts)
+		c.Lower(stats.Suspect, "the CPU lost %.2g %% of its time beside the samples, which is %.2g times what its profile says: record its activity again", 100*lost.lostNs/lost.ranNs, c.contradicts)
 	}
 	rejected := len(c.Samples) - len(c.full) - len(c.half)
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {

@@ -50,6 +50,9 @@ type measurement struct {
 	series   []*series
 	loops    map[*series]stats.Estimate
 	weather  weather
+	// contradicted says that the first look and the profile don't agree: more looks,
+	// between the samples, tell whether that lasts.
+	contradicted bool
 }
 
 func (m *measurement) warmUp(ctx context.Context) {
@@ -62,7 +65,10 @@ func (m *measurement) warmUp(ctx context.Context) {
 	m.loops = m.emptyLoops(ctx)
 	m.weather = unknownHeld
 	if m.station.Noise.Known() && ctx.Err() == nil && slices.ContainsFunc(m.series, func(s *series) bool { return s.tookNs > weatherFromNs && !s.done }) {
-		m.weather = m.station.watchWeather(m.overhead)
+		m.station.watchWeather(m.overhead, &m.weather)
+		model := newDisturbances(m.station.Noise)
+		model.switches = newSwitchCost(m.station.Noise, nil, coreSpeed{})
+		m.contradicted = m.weather.contradicts(model, m.rng()) != 1
 	}
 }
 
@@ -97,6 +103,9 @@ func (m *measurement) run(ctx context.Context) {
 			}
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
+				if m.contradicted && s.tookNs > weatherFromNs && m.weather.due(s.ranNs) {
+					m.station.watchWeather(m.overhead, &m.weather)
+				}
 				s.done = s.spent() || s.due() && m.suffices(s)
 				busy = true
 			}

@@ -180,6 +180,7 @@ func (c *conclusion) inference(rng *rand.Rand) inference {
 	model := newDisturbances(c.noise())
 	model.switches = newSwitchCost(c.noise(), c.full, c.speed)
 	model.held, model.now = c.m.weather.held, c.m.weather.contradicts(model, c.m.rng())
+	model.spread = c.m.weather.spread()
 	c.contradicts = model.now
 	return newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, rng)
 }

@@ -8,13 +8,18 @@ import (
 	"chronoscope/stats"
 )
 
-// weather is what a short watch right before the samples says of the machine: a
-// profile may be of another day, and kernels differ in what they charge a thread
-// with.
+// weather is what short looks before and between the samples say of the machine: a
+// profile may be of another day, one look may see a burst, and kernels differ in what
+// they charge a thread with.
 type weather struct {
 	// ranNs was watched, of which lostNs were lost to interruptions; 0 where nothing
 	// was watched.
 	ranNs, lostNs float64
+	// looks are both of each look, awayNs what CPU time lacks of all of them, of
+	// windows in number.
+	looks   [][2]float64
+	awayNs  float64
+	windows int
 	// shared says that others had the CPU meanwhile. Stretches in which they took it
 	// are left out, and with them the tick that gave it to them: then too little is
 	// seen lost.
@@ -25,9 +30,12 @@ type weather struct {
 	held float64
 }
 
-// Sizes of the watch.
+// Sizes of the looks.
 const (
-	weatherNs     = 20e6
+	weatherNs = 20e6
+	// weatherShare is how much of the samples' time is looked at in all, but for the first
+	// look.
+	weatherShare  = 0.04
 	weatherWindow = 48  // chains between two looks
 	mostWindows   = 256 // whatever becomes of them
 	// weatherFromNs is the sample from which on it is worth while.
@@ -38,16 +46,14 @@ const (
 var unknownHeld = weather{held: 0.5}
 
 // watchWeather runs short chains for a while: what one takes beyond the typical
-// was taken from it.
-func (s *Station) watchWeather(o overhead) weather {
+// was taken from it. It adds to what earlier looks saw.
+func (s *Station) watchWeather(o overhead, w *weather) {
 	if s.Spin == nil || s.Use == nil {
-		return unknownHeld
+		return
 	}
-	var w weather
-	var awayNs float64
-	windows := 0
+	var ranNs, lostNs float64
 	chains, kept := make([]float64, weatherWindow), make([]float64, 0, weatherWindow)
-	for try := 0; try < mostWindows && w.ranNs < weatherNs; try++ {
+	for try := 0; try < mostWindows && ranNs < weatherNs; try++ {
 		before := s.look()
 		first := s.Clock.Start()
 		last := first
@@ -76,17 +82,40 @@ func (s *Station) watchWeather(o overhead) weather {
 			continue // stolen, most likely
 		}
 		wall := s.Clock.Ns(last - first)
-		awayNs += wall - (float64(use.CPUNs) - o.lookNs)
-		w.lostNs += lost
-		w.ranNs += wall
-		windows++
+		w.awayNs += wall - (float64(use.CPUNs) - o.lookNs)
+		lostNs += lost
+		ranNs += wall
+		w.windows++
 	}
-	if w.ranNs == 0 {
-		return unknownHeld
+	if ranNs == 0 {
+		return
 	}
-	w.held = heldBy(awayNs, w.lostNs, o.lookSpreadNs*math.Sqrt(float64(windows)))
-	return w
+	w.ranNs, w.lostNs, w.looks = w.ranNs+ranNs, w.lostNs+lostNs, append(w.looks, [2]float64{ranNs, lostNs})
+	w.held = heldBy(w.awayNs, w.lostNs, o.lookSpreadNs*math.Sqrt(float64(w.windows)))
 }
+
+// due reports that so much time of samples deserves another look.
+func (w *weather) due(samplesNs float64) bool {
+	return w.ranNs > 0 && float64(len(w.looks))*weatherNs < weatherShare*samplesNs
+}
+
+// spread is the relative standard error of what the looks saw lost, from how they differ;
+// infinite where they are too few to tell.
+func (w weather) spread() float64 {
+	n := float64(len(w.looks))
+	if n < fewestLooks || w.lostNs <= 0 {
+		return inf
+	}
+	var squares float64
+	for _, look := range w.looks {
+		off := look[1] - look[0]*w.lostNs/w.ranNs
+		squares += off * off
+	}
+	return math.Sqrt(squares*n/(n-1)) / w.lostNs
+}
+
+// fewestLooks tell how much looks differ.
+const fewestLooks = 4
 
 // heldBy asks how much of what was lost CPU time lacks. Host ticks are never taken
 // off it, so that what lacks may be a part.

@@ -37,7 +37,7 @@ func milliseconds(ms ...float64) []time.Duration {
 var (
 	DefaultPlan = Plan{
 		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works,
-		RunTime: 500 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 85 * time.Second, LongestOther: 25 * time.Second,
+		RunTime: 350 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 85 * time.Second, LongestOther: 20 * time.Second,
 	}
 	QuickPlan = Plan{
 		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works,

@@ -119,10 +119,16 @@ func (r *reference) level(times []float64) level {
 	return level{perRound(0.25), perRound(0.5), perRound(0.75)}
 }
 
+// undisturbedLevels is the share of levels that nothing outside has slowed, however busy
+// what shares the core is.
+const undisturbedLevels = 0.1
+
 // expected is how long so many rounds take, by the levels around the samples: the median
 // of their middles. The interval is that of this median, whatever the distribution is, and
 // reaches from the typical lower quartile to the typical upper one, wider by how far short
-// runs lie from their line.
+// runs lie from their line. It reaches down to where one level in ten lies: what comes and
+// goes while a work is measured, such as a hyperthread sibling, is not there on a machine of
+// its own.
 func expected(levels []level, rounds int, f Fit) stats.Estimate {
 	of := func(part func(level) float64) []float64 {
 		var all []float64
@@ -138,6 +144,9 @@ func expected(levels []level, rounds int, f Fit) stats.Estimate {
 		e.Lo, e.Hi = middles[0], middles[len(middles)-1]
 	}
 	e.Lo = math.Min(e.Lo, stats.Quantile(of(func(l level) float64 { return l.low }), 0.5))
+	if len(middles) > 0 {
+		e.Lo = math.Min(e.Lo, stats.Quantile(middles, undisturbedLevels))
+	}
 	e.Hi = math.Max(e.Hi, stats.Quantile(of(func(l level) float64 { return l.high }), 0.5))
 	e = e.Scaled(float64(rounds), "ns")
 	e.Value += f.StartNs

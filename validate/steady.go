@@ -11,8 +11,11 @@ import (
 const unsteadyShare = 0.05
 
 // unsteady says whether the reference runs of the earlier half and of the later one
-// differ by too much: then there is no one truth.
+// differ by too much, or runs throughout: then there is no one truth.
 func (s *Stream) unsteady() []string {
+	if off := s.Expected.RelativeHalfWidth(); off > unsteadyShare {
+		return []string{fmt.Sprintf("short runs tell the truth within %.2g %% only: something outside slows them now and then, such as a hyperthread sibling", 100*off)}
+	}
 	var early, late []float64
 	for i, x := range s.Samples {
 		if i < len(s.Samples)/2 {
