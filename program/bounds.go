@@ -7,9 +7,9 @@ import (
 	"chronoscope/process"
 )
 
-// What a preemption takes where the trace does not tell, and what others may leave of the
-// caches, and usually leave.
-const switchNs, coldNs, usualColdNs = 3e3, 25e3, 8e3
+// What a preemption takes where the trace does not tell, with the timer interrupt that led to
+// it, and what others may leave of the caches, and usually leave.
+const switchNs, coldNs, usualColdNs = 10e3, 25e3, 8e3
 
 // noiseError is how far what a CPU loses to interrupts may differ from the trace.
 const noiseError = 0.3
@@ -107,14 +107,16 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	}
 	share := math.Min(mostLost, noise.ShareLost())
 	r.InterruptsNs = low.ranNs * share
-	each := switchNs/2 + usualColdNs // the kernel's note of a switch lies in the middle of it
+	// The kernel notes that a thread lost its CPU after the interrupt that took it away, and
+	// that it has it again before it goes on.
+	each, least := switchNs+usualColdNs, 0.0
 	if ns := noise.SwitchNs; ns > 0 {
-		each = ns/2 + usualColdNs
+		each, least = ns+usualColdNs, ns/2
 	}
 	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
 	r.LowNs = math.Max(0, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-off(high))
-	up := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*each }
+	up := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*(each-least) }
 	r.slackNs = shareError*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	r.HighNs = math.Max(r.HighNs, r.unsleptNs)

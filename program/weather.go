@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 // weather is what interrupts took of the CPUs while the programs were measured: what one
@@ -17,8 +18,12 @@ type weather struct {
 	at    time.Time // of the last look
 }
 
-// How long is looked, first and then once in a while: a twentieth of the time.
-const firstLook, nextLook, lookAfter = 50 * time.Millisecond, 25 * time.Millisecond, 500 * time.Millisecond
+// How long is looked, first and then once in a while: a twentieth of the time, a sixth where
+// others want the CPU.
+const (
+	firstLook, nextLook, crowdedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
+	lookAfter                        = 500 * time.Millisecond
+)
 
 // newWeather begins with what is known beforehand.
 func newWeather(setting Setting) *weather {
@@ -39,10 +44,7 @@ func (w *weather) look(ctx context.Context, cpus []int) bool {
 	if w.watch == nil || !w.at.IsZero() && time.Since(w.at) < lookAfter {
 		return false
 	}
-	span := nextLook
-	if w.at.IsZero() {
-		span = firstLook
-	}
+	span := w.span()
 	defer func() { w.at = time.Now() }()
 	if len(cpus) > 0 {
 		restore, err := machine.Pin(cpus)
@@ -55,19 +57,31 @@ func (w *weather) look(ctx context.Context, cpus []int) bool {
 	return true
 }
 
+// span is how long the next look is to be: beside competitors most of it is theirs.
+func (w *weather) span() time.Duration {
+	switch n := len(w.looks); {
+	case w.at.IsZero():
+		return firstLook
+	case n > 0 && w.looks[n-1].WatchedNs < float64(nextLook)/2:
+		return crowdedLook
+	}
+	return nextLook
+}
+
 // noise joins the looks, and shareError is how far the share that it tells may be off.
 func (w *weather) noise() (all machine.Noise, shareError float64) {
 	var lostNs, perSecond float64
-	all.SliceNs, all.SwitchNs = math.NaN(), math.NaN()
+	var switches []float64
 	for _, n := range w.looks {
 		all.WatchedNs += n.WatchedNs
 		lostNs += n.WatchedNs * n.ShareLost()
 		perSecond += n.WatchedNs * n.IrregularPerSecond
 		all.IrregularWorstNs = math.Max(all.IrregularWorstNs, n.IrregularWorstNs)
-		if math.IsNaN(all.SwitchNs) {
-			all.SwitchNs = n.SwitchNs
+		if n.SwitchNs > 0 {
+			switches = append(switches, n.SwitchNs)
 		}
 	}
+	all.SliceNs, all.SwitchNs = math.NaN(), stats.Median(switches)
 	if !all.Known() {
 		return all, 0
 	}
