@@ -66,9 +66,7 @@ func (m *measurement) warmUp(ctx context.Context) {
 	m.weather = unknownHeld
 	if m.station.Noise.Known() && ctx.Err() == nil && slices.ContainsFunc(m.series, func(s *series) bool { return s.tookNs > weatherFromNs && !s.done }) {
 		m.station.watchWeather(m.overhead, &m.weather)
-		model := newDisturbances(m.station.Noise)
-		model.switches = newSwitchCost(m.station.Noise, nil, coreSpeed{})
-		m.contradicted = m.weather.contradicts(model, m.rng()) != 1
+		m.contradicted = m.weather.contradicts(newDisturbances(m.station.Noise), m.rng()) != 1
 	}
 }
 

@@ -86,8 +86,11 @@ func kernelTickNs(noise machine.Noise) float64 {
 	return 0
 }
 
-// draw is a possible cost.
+// draw is a possible cost; 0 where no samples were looked at.
 func (c switchCost) draw(rng *rand.Rand) float64 {
+	if len(c.ns) == 0 {
+		return 0
+	}
 	i, _ := slices.BinarySearch(c.chance, rng.Float64())
 	return c.ns[min(i, len(c.ns)-1)]
 }

@@ -5,12 +5,10 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"chronoscope/clock"
 	"chronoscope/machine"
-	"chronoscope/stats"
 )
 
 // How long Here looks at things.
@@ -109,11 +107,7 @@ func coreHz(c *clock.Clock, rate clock.Rate) func() float64 {
 	return func() float64 { return hz.Value * fast / chain() }
 }
 
-// watch watches what takes the CPU away from this thread. Of gaps during which the kernel
-// counted a wait for others that wait comes off: what is left is what a preemption takes, with
-// the timer interrupt that led to it. A kernel likes to preempt where a thread looks at its
-// counters, once these are read, so that the next look counts the wait: a stretch before such
-// a look does not count either.
+// watch watches for so long what takes the CPU away from this thread.
 func watch(ctx context.Context, c *clock.Clock, rate clock.Rate, span time.Duration) machine.Noise {
 	thread, err := machine.OpenThread()
 	if err != nil {
@@ -121,11 +115,8 @@ func watch(ctx context.Context, c *clock.Clock, rate clock.Rate, span time.Durat
 	}
 	defer thread.Close()
 	perNs := rate.Hz.Value / 1e9
-	gaps := make([]clock.Gap, 1024)
-	n := machine.Noise{SliceNs: math.NaN(), SwitchNs: math.NaN()}
-	var sum watched
-	var switches []float64
-	var last watched // counts once the look after it has seen no wait that began in its own
+	gaps, lengths := make([]clock.Gap, 1024), make([]float64, 0, 1024)
+	var seen watched
 	before, err := thread.Look()
 	lookedAt := c.Read()
 	for begun := time.Now(); err == nil && time.Since(begun) < span && ctx.Err() == nil; {
@@ -134,62 +125,12 @@ func watch(ctx context.Context, c *clock.Clock, rate clock.Rate, span time.Durat
 		var after machine.ThreadUse
 		after, err = thread.Look()
 		now := c.Read()
-		use, passed := after.Since(before), now-lookedAt
-		before, lookedAt = after, now
-		if use.WaitNs > 0 || use.VoluntarySwitches+use.InvoluntarySwitches+use.MinorFaults > 0 {
-			last = watched{}
-			if use.InvoluntarySwitches == 1 && use.VoluntarySwitches+use.MinorFaults == 0 {
-				switches = append(switches, lengthOf(gaps[:found], perNs)-float64(use.WaitNs))
-			}
-			continue
-		}
-		sum.add(last)
-		last = watched{ranNs: float64(to-from) / perNs, unchargedNs: float64(passed)/perNs - float64(use.CPUNs), gaps: float64(found)}
+		lengths = lengths[:0]
 		for _, g := range gaps[:found] {
-			ns := float64(g.Ticks()) / perNs
-			last.lostNs, last.worstNs = last.lostNs+ns, math.Max(last.worstNs, ns)
+			lengths = append(lengths, float64(g.Ticks())/perNs)
 		}
+		seen.take(stretch{use: after.Since(before), ranNs: float64(to-from) / perNs, passedNs: float64(now-lookedAt) / perNs, gapsNs: lengths})
+		before, lookedAt = after, now
 	}
-	n.WatchedNs, n.IrregularWorstNs, n.SwitchNs = sum.ranNs, sum.worstNs, switchOf(switches)
-	return gapsOf(n, sum.lostNs, sum.gaps, sum.unchargedNs)
-}
-
-// watched is what a thread saw of its CPU in some stretches: for how long it ran, the gaps in
-// that and what they took, and what it was not charged for.
-type watched struct{ ranNs, unchargedNs, gaps, lostNs, worstNs float64 }
-
-func (w *watched) add(more watched) {
-	w.ranNs, w.unchargedNs = w.ranNs+more.ranNs, w.unchargedNs+more.unchargedNs
-	w.gaps, w.lostNs, w.worstNs = w.gaps+more.gaps, w.lostNs+more.lostNs, math.Max(w.worstNs, more.worstNs)
-}
-
-// lengthOf is that of gaps together, in nanoseconds.
-func lengthOf(gaps []clock.Gap, perNs float64) (ns float64) {
-	for _, g := range gaps {
-		ns += float64(g.Ticks()) / perNs
-	}
-	return ns
-}
-
-// mostSwitchNs is more than a preemption takes: a wait that began after the last gap, or a
-// hypervisor's doing.
-const mostSwitchNs = 1e6
-
-// switchOf is what one of these preemptions takes, typically; NaN where there is none.
-func switchOf(ns []float64) float64 {
-	return stats.Median(slices.DeleteFunc(ns, func(ns float64) bool { return !(ns > 0 && ns < mostSwitchNs) }))
-}
-
-// gapsOf is the noise of a thread that was watched, of so many gaps that took lostNs in all.
-// Of that the kernel did not charge it for unchargedNs: steal, and on some kernels
-// interrupts, which come off a run's time by its own account.
-func gapsOf(n machine.Noise, lostNs, count, unchargedNs float64) machine.Noise {
-	unchargedNs = math.Min(math.Max(0, unchargedNs), lostNs)
-	lostNs -= unchargedNs
-	n.WatchedNs -= unchargedNs
-	n.IrregularWorstNs = math.Min(n.IrregularWorstNs, lostNs)
-	if n.WatchedNs > 0 {
-		n.IrregularShare, n.IrregularPerSecond = lostNs/n.WatchedNs, 1e9*count/n.WatchedNs
-	}
-	return n
+	return seen.noise()
 }

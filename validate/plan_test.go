@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"chronoscope/stats"
 )
 
 func format(v any) string { return fmt.Sprint(v) }
@@ -117,6 +119,10 @@ func TestUnsteady(t *testing.T) {
 		s.Samples[i].BeforeNs, s.Samples[i].AfterNs = 11, 11
 	}
 	if marks := s.unsteady(); len(marks) != 1 || !strings.Contains(marks[0], "changed its speed") {
+		t.Errorf("%q", marks)
+	}
+	s.Expected = stats.Estimate{Value: 100, Lo: 88, Hi: 100}
+	if marks := s.unsteady(); len(marks) != 1 || !strings.Contains(marks[0], "within 6 %") {
 		t.Errorf("%q", marks)
 	}
 }

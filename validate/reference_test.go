@@ -24,6 +24,26 @@ func TestExpected(t *testing.T) {
 	if e := expected(levels, 100, Fit{}); e.Value != 1000 || e.Lo != 900 || e.Hi != 1200 {
 		t.Errorf("%+v", e)
 	}
+	// Something slows nine in ten: the others are a machine of its own. One in a hundred is
+	// chance.
+	levels = nil
+	for i := range 100 {
+		middle := 12.0
+		if i < 11 {
+			middle = 10
+		}
+		levels = append(levels, level{middle, middle, middle})
+	}
+	if e := expected(levels, 100, Fit{}); e.Value != 1200 || e.Lo != 1000 || e.Hi != 1200 {
+		t.Errorf("%+v", e)
+	}
+	for i := range levels[:11] {
+		levels[i] = level{12, 12, 12}
+	}
+	levels[0] = level{10, 10, 10}
+	if e := expected(levels, 100, Fit{}); e.Lo != 1200 {
+		t.Errorf("%+v", e)
+	}
 	// Too few for an interval: all of them.
 	if e := expected([]level{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}}, 10, Fit{}); e.Value != 20 || e.Lo != 10 || e.Hi != 40 {
 		t.Errorf("%+v", e)

@@ -1,0 +1,49 @@
+package program
+
+import (
+	"math"
+	"testing"
+
+	"chronoscope/machine"
+)
+
+// Half a millisecond each, of which interrupts take 5 µs. Now and then the thread is preempted:
+// while it watches, which takes 20 µs beyond the wait, or at the end of a look, so that the
+// wait is counted one stretch later. What interrupts take is 1 % in all cases.
+func TestWatched(t *testing.T) {
+	const waitNs = 12 * ms
+	quiet := stretch{use: machine.ThreadUse{CPUNs: 0.5 * ms}, ranNs: 0.5 * ms, passedNs: 0.5 * ms, gapsNs: []float64{2e3, 3e3}}
+	whole := quiet
+	whole.use.WaitNs, whole.use.InvoluntarySwitches = waitNs, 1
+	whole.passedNs, whole.gapsNs = 0.5*ms+waitNs, []float64{waitNs + 20e3}
+	early := quiet // the look that ends it is when it loses its CPU
+	early.passedNs += waitNs
+	late := quiet // and this one's counters say so
+	late.use.WaitNs, late.use.InvoluntarySwitches = waitNs, 1
+	for name, c := range map[string]struct {
+		preempted []stretch
+		switchNs  float64
+	}{
+		"never":                {nil, math.NaN()},
+		"while it watches":     {[]stretch{whole}, 20e3},
+		"at the end of a look": {[]stretch{early, late}, math.NaN()},
+		"both":                 {[]stretch{early, late, whole}, 20e3},
+	} {
+		var w watched
+		for range 20 {
+			for range 5 {
+				w.take(quiet)
+			}
+			for _, s := range c.preempted {
+				w.take(s)
+			}
+		}
+		n := w.noise()
+		if math.Abs(n.IrregularShare-0.01) > 1e-9 || n.IrregularWorstNs != 3e3 || !(n.WatchedNs >= 20*4*0.5*ms-1*ms) {
+			t.Errorf("preempted %s: %+v", name, n)
+		}
+		if n.SwitchNs != c.switchNs && !(math.IsNaN(n.SwitchNs) && math.IsNaN(c.switchNs)) {
+			t.Errorf("preempted %s: %v ns, want %v", name, n.SwitchNs, c.switchNs)
+		}
+	}
+}
