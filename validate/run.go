@@ -112,7 +112,9 @@ func (v *validation) run(ctx context.Context) error {
 			return err
 		}
 		defer release()
-		v.programs = p
+		if v.programs = p; p.why != nil {
+			v.caveat("whole programs are this one once more, with the start and the threads of its runtime: %v", p.why)
+		}
 	}
 	for _, load := range v.plan.Loads {
 		if err := v.under(ctx, load, tasks); err != nil && !v.passOver(ctx, load, err) {

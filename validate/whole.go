@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -18,8 +20,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Whole is what a scheme said of a whole program: this one once more, which does so many
-// rounds of the chain and ends.
+// Whole is what a scheme said of a whole program that does so many rounds of the chain and
+// ends.
 type Whole struct {
 	Cell
 	Taken    time.Time      `json:"taken"`
@@ -31,7 +33,11 @@ type Whole struct {
 
 // programs measures whole programs.
 type programs struct {
-	self    string
+	// folder holds straight programs. Where these don't run, why says so, and this program
+	// once more does the rounds, with the start and the threads of its runtime.
+	folder string
+	why    error
+
 	cpu     int
 	setting program.Setting
 	seed    uint64
@@ -46,37 +52,70 @@ const startRuns = 20
 // newPrograms looks at the machine, and at the start. No competitor runs yet.
 func newPrograms(ctx context.Context, cpu int, seed uint64) (p *programs, release func(), err error) {
 	p = &programs{cpu: cpu, seed: seed}
-	if p.self, err = os.Executable(); err != nil {
-		return nil, nil, err
+	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
+		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w", err)
 	}
-	if p.setting, release, err = program.Here(ctx, program.Setting{CPUs: 1}); err != nil {
+	setting, releaseSetting, err := program.Here(ctx, program.Setting{CPUs: 1})
+	p.setting = setting
+	release = func() {
+		releaseSetting()
+		_ = os.RemoveAll(p.folder)
+	}
+	if err == nil {
+		if p.why = p.findStart(ctx); p.why != nil {
+			err = p.findStart(ctx)
+		}
+	}
+	if err != nil {
 		release()
 		return nil, nil, err
 	}
+	return p, release, nil
+}
+
+// findStart runs programs that do nothing.
+func (p *programs) findStart(ctx context.Context) error {
 	var times []float64
 	for range startRuns {
-		run, err := program.Once(ctx, p.command(0, 1), p.setting)
+		command, err := p.command(0, 1)
 		if err != nil {
-			release()
-			return nil, nil, fmt.Errorf("validate: a program that does nothing: %w", err)
+			return err
+		}
+		run, err := program.Once(ctx, command, p.setting)
+		if err != nil {
+			return fmt.Errorf("validate: a program that does nothing: %w", err)
 		}
 		times = append(times, run.TimeNs())
 	}
 	slices.Sort(times)
 	p.start = stats.Estimate{Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.75), Unit: "ns", Statistic: "quartile", N: len(times)}
-	return p, release, nil
+	return nil
 }
 
 // command is the program of so many rounds.
-func (p *programs) command(rounds int, load int) program.Command {
-	return program.Command{
-		Name: fmt.Sprintf("%d rounds", rounds), Timeout: time.Minute * time.Duration(load),
-		Command: process.Command{Path: p.self, Env: environment(rounds), CPUs: []int{p.cpu}},
+func (p *programs) command(rounds, load int) (program.Command, error) {
+	c := program.Command{Name: fmt.Sprintf("%d rounds", rounds), Timeout: time.Minute * time.Duration(load), Command: process.Command{CPUs: []int{p.cpu}}}
+	var err error
+	if p.why != nil {
+		c.Path, err = os.Executable()
+		c.Env = append(os.Environ(), marker+"="+strconv.Itoa(rounds))
+		return c, err
 	}
+	c.Path, err = p.straight(rounds)
+	return c, err
 }
 
-func environment(rounds int) []string {
-	return append(os.Environ(), marker+"="+strconv.Itoa(rounds))
+// straight writes the straight program of so many rounds.
+func (p *programs) straight(rounds int) (path string, err error) {
+	data, err := straight(runtime.GOARCH, rounds)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(p.folder, "rounds-"+strconv.Itoa(rounds))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, os.WriteFile(path, data, 0o700)
 }
 
 // measure lets a scheme measure a program of the cell's length, whose truth the session
@@ -87,13 +126,16 @@ func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, err
 	if err != nil {
 		return nil, err
 	}
-	w := &Whole{Cell: t.Cell, Taken: time.Now(), Scheme: t.program, Marks: []string{}}
-	if t.program == Hyperfine {
-		w.Answer, err = p.byHyperfine(ctx, rounds, t)
-	} else {
-		w.Answer, err = p.byProgram(ctx, rounds, t)
-	}
+	command, err := p.command(rounds, t.Load)
 	if err != nil {
+		return nil, err
+	}
+	w := &Whole{Cell: t.Cell, Taken: time.Now(), Scheme: t.program, Marks: []string{}}
+	measure := p.byProgram
+	if t.program == Hyperfine {
+		measure = p.byHyperfine
+	}
+	if w.Answer, err = measure(ctx, command, t); err != nil {
 		return nil, err
 	}
 	after, err := s.levels(ctx, rounds)
@@ -108,11 +150,11 @@ func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, err
 	return w, nil
 }
 
-func (p *programs) byProgram(ctx context.Context, rounds int, t task) (Answer, error) {
+func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (Answer, error) {
 	plan := program.DefaultPlan
 	plan.MinRuns, plan.MaxRuns, plan.Seed = t.Trials, t.Trials, p.seed
 	plan.MaxTime = time.Duration(2*t.costNs) + time.Minute
-	results, err := program.Measure(ctx, []program.Command{p.command(rounds, t.Load)}, plan, p.setting, nil)
+	results, err := program.Measure(ctx, []program.Command{c}, plan, p.setting, nil)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -132,9 +174,9 @@ type hyperfineResult struct {
 
 // byHyperfine runs it, on the same CPU as the program. It says mean and standard
 // deviation, which is taken for its claim.
-func (p *programs) byHyperfine(ctx context.Context, rounds int, t task) (Answer, error) {
-	c := exec.CommandContext(ctx, "hyperfine", "--shell=none", "--style=none", "--warmup=1", "--runs="+strconv.Itoa(t.Trials), "--export-json=/dev/stdout", p.self)
-	c.Env = environment(rounds)
+func (p *programs) byHyperfine(ctx context.Context, of program.Command, t task) (Answer, error) {
+	c := exec.CommandContext(ctx, "hyperfine", "--shell=none", "--style=none", "--warmup=1", "--runs="+strconv.Itoa(t.Trials), "--export-json=/dev/stdout", of.Path)
+	c.Env = of.Env
 	var problems, out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
 	restore, err := machine.Pin([]int{p.cpu})

@@ -56,15 +56,21 @@ func ParseWork(name string) (Work, error) {
 	return "", fmt.Errorf("no work is called %q: choose from %s", name, strings.Join(names, ", "))
 }
 
+// The chain multiplies by the factor, from the start on.
+const (
+	chainStart  = 3
+	chainFactor = 6364136223846793005
+)
+
 // link is where the chain stands: each call goes on from the one before, so that a
 // processor can't work on two at once.
-var link uint64 = 3
+var link uint64 = chainStart
 
 //go:noinline
 func multiply(rounds int) {
 	x := link
 	for range rounds {
-		x *= 6364136223846793005
+		x *= chainFactor
 	}
 	link = x
 }
