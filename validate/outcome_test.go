@@ -149,12 +149,17 @@ func TestCompensationByHand(t *testing.T) {
 	for i := range 1000 { // each microsecond 60 ns are lost
 		s.Losses.All = append(s.Losses.All, Loss{1e3*float64(i) + 500, 60 * float64(i+1)})
 	}
+	around := Losses{WatchedNs: 1e6} // and just before and after the least sample, 70
+	for i := range 1000 {
+		around.All = append(around.All, Loss{1e3*float64(i) + 500, 70 * float64(i+1)})
+	}
+	s.Samples[1].Around = &around
 	all := CompensationOf([]*Stream{s})
 	if len(all) != 1 {
 		t.Fatalf("%+v", all)
 	}
 	own := 0.05
-	want := Compensation{DurationNs: 1000, ErrorNs: 100, LostNs: 80, RemovedNs: 60, Residual: 40.0 / 1050}
+	want := Compensation{DurationNs: 1000, ErrorNs: 100, LostNs: 80, RemovedNs: 70, Residual: 30.0 / 1050}
 	got := all[0]
 	if math.Abs(*got.OwnResidual-own) > 1e-12 {
 		t.Errorf("kbest is off by %v", *got.OwnResidual)

@@ -160,15 +160,15 @@ func (p Plan) trials(d time.Duration) int {
 	return min(p.MaxTrials, max(p.MinTrials, int(p.RunTime/d)))
 }
 
-// aroundNs is about what is done around each trial, of running time.
-const aroundNs = 300e3
+// besidesNs is about what is done around each trial, of running time.
+const besidesNs = 300e3
 
 // costNs is about how long the cell takes, of wall time: each of the competitors has the
-// CPU as long as this one. One more trial warms up. Around traced work the CPU is looked at.
+// CPU as long as this one. One more trial warms up. Around each trial of traced work the CPU is looked at.
 func (c Cell) costNs() float64 {
-	cost := float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + aroundNs)
+	cost := float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)
 	if c.Work == Traced {
-		cost += 2 * float64(watching(c.Load))
+		cost += float64(c.Load) * float64(c.Trials+2) * aroundNs(float64(c.Duration))
 	}
 	return cost
 }

@@ -49,7 +49,7 @@ func TestPlansFit(t *testing.T) {
 func TestTasks(t *testing.T) {
 	p := DefaultPlan
 	p.Loads, p.Durations, p.Works = []int{1, 10}, []time.Duration{10 * ms, time.Second}, Works
-	p.LongestCell, p.LongestOther = 10*time.Second, 9*time.Second
+	p.LongestCell, p.LongestOther = 12*time.Second, 9*time.Second
 	all := Schemes()
 	tasks, left := p.tasks(all)
 	names := func(tasks []task) string {

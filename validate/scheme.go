@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,37 +158,63 @@ func byGettimeofday(s *Stream, x Sample) *float64 {
 	return stats.Finite(*x.GettimeofdayNs - s.Empty.GettimeofdayNs)
 }
 
-// kBest is the source's scheme (Bryant 2003, section 9.4.3): samples are added until the
-// K least agree within epsilon, or M were made. Its claim is (v_K - v_1)/v_1. With
-// compensation what interrupts take of so long a run is taken off: see [Losses].
+// timed is a sample, and how long it took by some clock.
+type timed struct {
+	Sample
+	ns float64
+}
+
+// made are the samples of the source's scheme in order of their times (Bryant 2003, section
+// 9.4.3): some are added until the K least agree within epsilon, or M were made. It is nil
+// where the clock can't be read.
+func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
+	best := kbest.NewBest(k)
+	all = []timed{}
+	for _, x := range s.usual() {
+		v := read(s, x)
+		if v == nil {
+			return nil, false
+		}
+		best.Add(*v)
+		all = append(all, timed{x, *v})
+		if best.Converged(epsilon) || len(all) == mostRuns {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(a.ns, b.ns) })
+	return all, best.Converged(epsilon)
+}
+
+// kBest is the source's scheme. Its claim is (v_K - v_1)/v_1. With compensation what
+// interrupts take of so long a run, that is the least of those made, is taken off: see
+// [Losses].
 func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	return func(s *Stream) Answer {
-		best, made := kbest.NewBest(k), 0
-		for _, x := range s.usual() {
-			v := read(s, x)
-			if v == nil {
-				return missing("the clock can't be read here")
-			}
-			if compensate {
-				*v -= s.Losses.leastOf(k, *v)
-			}
-			best.Add(*v)
-			if made++; best.Converged(epsilon) || made == mostRuns {
-				break
-			}
-		}
-		values := best.Values()
+		made, converged := s.made(k, read)
 		switch {
-		case len(values) < k:
-			return missing("%d samples are fewer than K = %d", len(values), k)
-		case compensate && s.Losses.WatchedNs == 0:
-			return missing("what interrupts take of this CPU could not be traced, so that nothing can be taken off")
+		case made == nil:
+			return missing("the clock can't be read here")
+		case len(made) < k:
+			return missing("%d samples are fewer than K = %d", len(made), k)
 		}
+		var values []float64
+		for _, x := range made[:k] {
+			losses := s.around(x.Sample)
+			switch {
+			case !compensate:
+				values = append(values, x.ns)
+			case losses.WatchedNs == 0:
+				return missing("what interrupts take of this CPU could not be traced, so that nothing can be taken off")
+			default:
+				values = append(values, x.ns-losses.leastOf(len(made), x.ns))
+			}
+		}
+		slices.Sort(values)
 		a := Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
-			Value: values[0], Lo: 2*values[0] - values[k-1], Hi: values[k-1], Unit: "ns", Statistic: kbest.MinK, N: k, Discarded: made - k,
+			Value: values[0], Lo: 2*values[0] - values[k-1], Hi: values[k-1], Unit: "ns", Statistic: kbest.MinK, N: k, Discarded: len(made) - k,
 		}}
-		if !best.Converged(epsilon) {
-			a.Lower(stats.Suspect, "it did not converge in %d samples", made)
+		if !converged {
+			a.Lower(stats.Suspect, "it did not converge in %d samples", len(made))
 		}
 		return a
 	}

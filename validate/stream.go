@@ -33,8 +33,7 @@ type Stream struct {
 	// TickNs are the steps of the accounts.
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
-	// Losses are what interrupts took of the CPU shortly before, and of traced work
-	// shortly after it, too.
+	// Losses are what interrupts took of the CPU before the load's first stream.
 	Losses Losses `json:"losses"`
 	// Marks say what was wrong with the cell.
 	Marks []string `json:"marks"`
@@ -52,6 +51,8 @@ type Sample struct {
 	Switches       int64    `json:"switches"`
 	// LostNs is what a trace of this same run saw go; nil for work that is not traced.
 	LostNs *float64 `json:"lost_ns"`
+	// Around are the losses just before and just after; nil for work that is not traced.
+	Around *Losses `json:"around,omitempty"`
 	// BeforeNs and AfterNs are what a round took just before and just after.
 	BeforeNs float64 `json:"before_ns"`
 	AfterNs  float64 `json:"after_ns"`
@@ -112,6 +113,7 @@ type raw struct {
 	before, after                                            level
 	dayStart, dayEnd, timesStart, timesEnd, useStart, useEnd int64
 	lostNs                                                   float64 // NaN for work that is not traced
+	around                                                   *Losses // nil for that
 	long                                                     bool
 }
 
@@ -124,6 +126,8 @@ type recorder struct {
 	now       raw
 	all       []raw
 	long      bool
+	aroundNs  float64
+	watched   Losses // last, of traced work
 }
 
 // Batches on each side of a sample: some hundredths of what a long one takes.
@@ -136,6 +140,9 @@ const (
 func (r *recorder) before() {
 	r.now = raw{before: r.reference.level(r.batches), long: r.long, lostNs: nan}
 	if t := r.reference.traced; t != nil {
+		if r.watched.WatchedNs == 0 {
+			r.watched = t.watch(r.aroundNs)
+		}
 		t.lostNs = 0
 	}
 	r.now.useStart, r.now.timesStart = r.lab.getrusage.now(), r.lab.times.now()
@@ -147,6 +154,12 @@ func (r *recorder) after() {
 		r.now.lostNs = t.lostNs
 	}
 	r.now.after = r.reference.level(r.batches)
+	if t := r.reference.traced; t != nil {
+		before := r.watched
+		r.watched = t.watch(r.aroundNs)
+		around := before.then(r.watched)
+		r.now.around = &around
+	}
 	if len(r.all) < cap(r.all) {
 		r.all = append(r.all, r.now)
 	}
@@ -169,18 +182,12 @@ func (r *recorder) empty(n int) {
 }
 
 // stream takes a cell's samples. Where ctx ends there is none.
-//
-// What interrupts take changes from second to second. For traced work, which is there to show
-// how well it is known, it is looked at on both sides.
 func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
-	if c.Work == Traced {
-		l.watch(ctx)
-	}
 	ref := l.references[c.Work]
 	ns := float64(c.Duration)
 	rounds := max(1, int((ns-ref.fit.StartNs)/ref.fit.RoundNs))
 	batches := min(mostBatches, max(fewestBatches, int(batchShare*ns/batchNs)))
-	r := &recorder{lab: l, reference: ref, rounds: rounds, batches: make([]float64, batches), all: make([]raw, 0, c.Trials+warmUps)}
+	r := &recorder{lab: l, reference: ref, rounds: rounds, batches: make([]float64, batches), all: make([]raw, 0, c.Trials+warmUps), aroundNs: aroundNs(ns)}
 	s := &Stream{
 		Cell: c, Taken: time.Now(), Rounds: rounds, Fit: ref.fit, Empty: l.frame(r), Losses: l.losses, Marks: []string{},
 		TimesTickNs: l.times.tickNs, GetrusageTickNs: l.getrusage.tickNs,
@@ -197,10 +204,6 @@ func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
 		return nil, err
 	}
 	s.take(results[0], r)
-	if c.Work == Traced {
-		l.watch(ctx)
-		s.Losses = s.Losses.then(l.losses)
-	}
 	return s, nil
 }
 
@@ -225,12 +228,21 @@ func (s *Stream) take(result *kbest.Result, r *recorder) {
 			GettimeofdayNs: r.lab.gettimeofday.since(k.dayStart, k.dayEnd),
 			TimesNs:        r.lab.times.since(k.timesStart, k.timesEnd),
 			GetrusageNs:    r.lab.getrusage.since(k.useStart, k.useEnd),
-			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long, LostNs: stats.Finite(k.lostNs),
+			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long, LostNs: stats.Finite(k.lostNs), Around: k.around,
 		})
 		levels = append(levels, k.before, k.after)
 	}
 	s.Expected = expected(levels, s.Rounds, s.Fit)
 	s.KBest = Answer{Estimate: result.Estimate, Judgement: result.Judgement}
+}
+
+// around are the losses that are known next to a sample. What interrupts take changes from
+// second to second.
+func (s *Stream) around(x Sample) Losses {
+	if x.Around != nil {
+		return *x.Around
+	}
+	return s.Losses
 }
 
 // emptyFrames are looked at.

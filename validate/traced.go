@@ -63,6 +63,35 @@ func (t *traced) run(rounds int) {
 	t.do(rounds)
 }
 
+// Traced work is looked at before and after each run of it: for half as long as it takes,
+// within limits.
+const (
+	aroundShare                = 0.5
+	shortestAround, mostAround = 50e6, 500e6
+)
+
+// aroundNs is how long.
+func aroundNs(durationNs float64) float64 {
+	return math.Max(shortestAround, math.Min(mostAround, aroundShare*durationNs))
+}
+
+// watch goes on with the work for so long, and notes what was taken away from it.
+func (t *traced) watch(ns float64) (l Losses) {
+	begin := t.clock.Read()
+	last := begin
+	for sumNs := 0.; l.WatchedNs < ns; {
+		t.do(t.rounds)
+		now := t.clock.Read()
+		l.WatchedNs = t.clock.Ns(now - begin)
+		if step := t.clock.Ns(now - last); step > t.leastNs {
+			sumNs += step - t.usualNs
+			l.All = append(l.All, Loss{l.WatchedNs, sumNs})
+		}
+		last = now
+	}
+	return l
+}
+
 // Compensation is how much of its error the source's K-best loses by compensation for
 // timer interrupts, in a cell without competitors (Bryant 2003, Figure 9.16). The sample is
 // the one that K-best with K = 3 gives; all times are nanoseconds.
@@ -73,7 +102,7 @@ type Compensation struct {
 	// what it waited for others, as the kernel counted, is left out.
 	ErrorNs float64 `json:"error_ns"`
 	LostNs  float64 `json:"lost_ns"`
-	// RemovedNs is what compensation takes off, by traces from shortly before and after.
+	// RemovedNs is what compensation takes off, by traces from just before and just after.
 	RemovedNs float64 `json:"removed_ns"`
 	// Residual is how far off the sample is after that, as a share of the truth.
 	Residual float64 `json:"residual"`
@@ -89,29 +118,22 @@ const sourceK = 3
 func CompensationOf(streams []*Stream) []Compensation {
 	all := []Compensation{}
 	for _, s := range streams {
-		value := kBest(sourceK, byCounter, false)(s).Estimate.Value
-		x := s.sampleOf(value)
-		if s.Load != 1 || x == nil || x.LostNs == nil {
+		made, _ := s.made(sourceK, byCounter)
+		if s.Load != 1 || len(made) < sourceK || made[0].LostNs == nil {
 			continue
 		}
-		truth := s.near(*x)
-		c := Compensation{DurationNs: float64(s.Duration), ErrorNs: value - truth, LostNs: math.Max(0, *x.LostNs-x.WaitNs), RemovedNs: s.Losses.leastOf(sourceK, value)}
+		x := made[0]
+		truth := s.near(x.Sample)
+		c := Compensation{
+			DurationNs: float64(s.Duration), ErrorNs: x.ns - truth,
+			LostNs: math.Max(0, *x.LostNs-x.WaitNs), RemovedNs: s.around(x.Sample).leastOf(len(made), x.ns),
+		}
 		c.Residual = (c.ErrorNs - c.RemovedNs) / truth
 		c.OwnResidual = stats.Finite(s.KBest.Estimate.Value/s.Expected.Value - 1)
 		all = append(all, c)
 	}
 	slices.SortStableFunc(all, func(a, b Compensation) int { return cmp.Compare(a.DurationNs, b.DurationNs) })
 	return all
-}
-
-// sampleOf is the one of that value; nil where there is none.
-func (s *Stream) sampleOf(value float64) *Sample {
-	for i, x := range s.Samples {
-		if ns := byCounter(s, x); ns != nil && *ns == value {
-			return &s.Samples[i]
-		}
-	}
-	return nil
 }
 
 // near is how long the rounds take by the batches next to a sample. The least sample is
