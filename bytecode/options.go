@@ -37,6 +37,11 @@ type Options struct {
 	Progress func(Progress)
 }
 
+// ReferenceAlone reports that nothing else is asked for.
+func (o Options) ReferenceAlone() bool {
+	return len(o.Methods) == 1 && o.Methods[0] == TSC
+}
+
 // Progress is how far a run is.
 type Progress struct {
 	Done  float64       // share, 0 to 1

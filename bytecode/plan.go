@@ -16,15 +16,21 @@ type plannedStart struct {
 // How many virtual machines are started: each lays its code out anew, and intervals rest
 // on the scatter between them.
 const (
-	referenceStarts         = 5
-	compiledStarts          = 2 // each of which compiles everything
-	jointStartTime          = 25 * time.Second
-	leastJoints, mostJoints = 4, 24
+	referenceStartTime              = 2500 * time.Millisecond
+	leastReferences, mostReferences = 5, 24
+	compiledStarts                  = 2 // each of which compiles everything
+	jointStartTime                  = 25 * time.Second
+	leastJoints, mostJoints         = 4, 24
 	// Where time is short there are fewer, so that each has that long; most of less would
 	// go into starting it. Intervals from fewer than fewestStarts tell nothing.
 	shortestStart = time.Second
 	fewestStarts  = 3
 )
+
+// usual is how many starts there are in so much time, of so long each.
+func usual(each time.Duration, least, most int, d time.Duration) int {
+	return max(least, min(most, int(d/each)))
+}
 
 // fitting is how many starts there are of those that are usual, in so much time.
 func fitting(usual int, d time.Duration) int {
@@ -52,7 +58,7 @@ const mostLosses, mostFalseRuns = 2, 3
 func (r *running) plan() []plannedStart {
 	var starts []plannedStart
 	if len(r.joint) > 0 {
-		n := fitting(max(leastJoints, min(mostJoints, int(r.Duration/jointStartTime))), r.Duration)
+		n := fitting(usual(jointStartTime, leastJoints, mostJoints, r.Duration), r.Duration)
 		methods := slices.Clone(r.joint)
 		if r.library != "" {
 			methods = append(methods, TSC)
@@ -64,7 +70,7 @@ func (r *running) plan() []plannedStart {
 	if r.library == "" {
 		return starts
 	}
-	n := fitting(referenceStarts, r.ReferenceDuration)
+	n := fitting(usual(referenceStartTime, leastReferences, mostReferences, r.ReferenceDuration), r.ReferenceDuration)
 	if r.Mode != Interpreter {
 		n = compiledStarts
 	}

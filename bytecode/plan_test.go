@@ -65,8 +65,13 @@ func TestShortRunsStartFewerMachines(t *testing.T) {
 		t.Errorf("%d starts of 2", got)
 	}
 	r := &running{Options: Options{Mode: Interpreter, Duration: time.Second, ReferenceDuration: 100 * time.Second}, joint: []Method{Counter}, library: "x"}
-	if got := len(r.plan()); got != fewestStarts+referenceStarts {
-		t.Errorf("%d starts are planned", got)
+	for reference, want := range map[time.Duration]int{
+		DefaultReferenceDuration: 5, 25 * time.Second: 10, time.Hour: 24, // one start tells less than many short ones
+	} {
+		r.ReferenceDuration = reference
+		if got := len(r.plan()); got != fewestStarts+want {
+			t.Errorf("a reference of %v: %d starts are planned", reference, got)
+		}
 	}
 }
 

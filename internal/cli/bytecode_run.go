@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"chronoscope/bytecode"
@@ -118,6 +119,11 @@ func findJava(ctx context.Context, path string) (bytecode.Java, error) {
 	return java, err
 }
 
+// referenceShare of the time is the reference's, where others are compared with it on
+// separate executions: how often a figure can be had again shows no better than the
+// reference can.
+const referenceShare = 1. / 6
+
 // plan is that of one virtual machine in one mode, for so long. A compiler leaves too
 // little for any clock but the reference, which needs little time for all.
 func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time.Duration) bytecode.Options {
@@ -129,6 +135,9 @@ func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time
 		o.Methods = []bytecode.Method{bytecode.TSC}
 	}
 	o.ReferenceDuration = min(bytecode.DefaultReferenceDuration, d/3)
+	if !o.ReferenceAlone() && slices.Contains(e.flags.choice().Pairings, bytecode.Unpaired) {
+		o.ReferenceDuration = max(o.ReferenceDuration, time.Duration(referenceShare*float64(d)))
+	}
 	o.Duration = d - o.ReferenceDuration
 	return o
 }
@@ -138,7 +147,7 @@ func expected(plans []bytecode.Options) time.Duration {
 	var all time.Duration
 	for _, o := range plans {
 		all += o.ReferenceDuration
-		if len(o.Methods) != 1 || o.Methods[0] != bytecode.TSC {
+		if !o.ReferenceAlone() {
 			all += o.Duration
 		}
 	}
