@@ -58,13 +58,17 @@ const mostLosses, mostFalseRuns = 2, 3
 func (r *running) plan() []plannedStart {
 	var starts []plannedStart
 	if len(r.joint) > 0 {
-		n := fitting(usual(jointStartTime, leastJoints, mostJoints, r.Duration), r.Duration)
+		all := r.Duration
+		if r.library == "" && !r.NoReference {
+			all += r.ReferenceDuration // which nobody else needs
+		}
+		n := fitting(usual(jointStartTime, leastJoints, mostJoints, all), all)
 		methods := slices.Clone(r.joint)
 		if r.library != "" {
 			methods = append(methods, TSC)
 		}
 		for range n {
-			starts = append(starts, plannedStart{false, methods, r.Duration / time.Duration(n)})
+			starts = append(starts, plannedStart{false, methods, all / time.Duration(n)})
 		}
 	}
 	if r.library == "" {
@@ -74,8 +78,9 @@ func (r *running) plan() []plannedStart {
 	if r.Mode != Interpreter {
 		n = compiledStarts
 	}
+	joints := len(starts)
 	for i := range n {
-		at := i * (len(starts) + 1) / n
+		at := i + i*joints/n // those of the reference before it, and its part of the others
 		starts = slices.Insert(starts, at, plannedStart{true, []Method{TSC}, r.ReferenceDuration / time.Duration(n)})
 	}
 	return starts

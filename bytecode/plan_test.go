@@ -75,6 +75,43 @@ func TestShortRunsStartFewerMachines(t *testing.T) {
 	}
 }
 
+// The machine drifts while a run goes on: those of the reference are spread over all of it.
+func TestReferencesAreSpread(t *testing.T) {
+	for _, c := range []struct{ reference, joint time.Duration }{
+		{50 * time.Second, 250 * time.Second}, {150 * time.Second, 750 * time.Second}, {9 * time.Second, 300 * time.Second}, {25 * time.Second, 5 * time.Second},
+	} {
+		r := &running{Options: Options{Mode: Interpreter, Duration: c.joint, ReferenceDuration: c.reference}, joint: []Method{Counter}, library: "x"}
+		all := r.plan()
+		alone := 0
+		for _, s := range all {
+			if s.alone {
+				alone++
+			}
+		}
+		inARow, most := 0, (alone+len(all)-alone-1)/(len(all)-alone)+1
+		for _, s := range all {
+			if inARow++; !s.alone {
+				inARow = 0
+			}
+			if inARow > most {
+				t.Fatalf("%+v: %d starts of the reference in a row, of %d beside %d others", c, inARow, alone, len(all)-alone)
+			}
+		}
+	}
+}
+
+// Where nothing can read the counter the others have all of the time.
+func TestTimeOfNoReference(t *testing.T) {
+	r := &running{Options: Options{Mode: Interpreter, Duration: 250 * time.Second, ReferenceDuration: 50 * time.Second}, joint: []Method{Counter}}
+	var all time.Duration
+	for _, s := range r.plan() {
+		all += s.duration
+	}
+	if all != 300*time.Second {
+		t.Errorf("%v in all", all)
+	}
+}
+
 // A group holds each sequence once at most, and ten of many: one sequence has four stretches
 // beside each of its own, and each of forty has four tenths.
 func TestPassesOfFewSequences(t *testing.T) {

@@ -69,15 +69,16 @@ const (
 // golden spreads the beginnings of stretches evenly, in step with no timer.
 const golden = 0.6180339887498949
 
-// leastOf is what interrupts took of a run of that length that is the least of n: the share
-// 1/(n+1) of all stretches lost no more, as the least of n loses on average. A stretch of
+// leastOf is what interrupts took of a run of that length that comes first, second and so
+// on, by its rank, of the least of n: the share rank/(n+1) of all stretches lost no more, as
+// that one of n loses on average. A stretch of
 // which the trace holds too few is put together from shorter ones, as if they were
 // independent.
 //
 // The source takes off the least that one interrupt takes, for each (Bryant 2003, section
 // 9.4.3). Where their costs are skewed, as on a virtual machine, that is a third of what a
 // long run loses, since no run meets the least alone.
-func (l Losses) leastOf(n int, lengthNs float64) float64 {
+func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 	if !(lengthNs > 0) || !(l.WatchedNs > 0) {
 		return 0
 	}
@@ -91,7 +92,20 @@ func (l Losses) leastOf(n int, lengthNs float64) float64 {
 	}
 	slices.Sort(lost)
 	middle := stats.Quantile(lost, 0.5) // a mean would hold what bursts of something else took
-	return pieces*middle + math.Sqrt(pieces)*(stats.Quantile(lost, 1/float64(n+1))-middle)
+	return pieces*middle + math.Sqrt(pieces)*(stats.Quantile(lost, float64(rank)/float64(n+1))-middle)
+}
+
+// without leaves out so much, of which it is not known when it was.
+func (l Losses) without(ns float64) Losses {
+	sumNs := l.until(math.Inf(1))
+	if !(ns > 0) || !(sumNs > 0) {
+		return l
+	}
+	all := slices.Clone(l.All)
+	for i := range all {
+		all[i].SumNs *= math.Max(0, 1-ns/sumNs)
+	}
+	return Losses{l.WatchedNs, all}
 }
 
 // until is what was lost before that time.

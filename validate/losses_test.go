@@ -36,17 +36,24 @@ func TestLeastOf(t *testing.T) {
 		k        int
 		ns, want float64
 	}{{2, 10.5e6, 1e5}, {3, 10.5e6, 1e5}, {3, 1e9, 1e7}, {1, 1e9, 1e7}, {3, 0.8e6, 1e4}, {1, 1e5, 0}, {3, 0, 0}, {3, -5, 0}, {3, math.NaN(), 0}} {
-		if got := l.leastOf(c.k, c.ns); got != c.want {
+		if got := l.leastOf(1, c.k, c.ns); got != c.want {
 			t.Errorf("least of %d, %v ns: %v, not %v", c.k, c.ns, got, c.want)
 		}
 	}
-	if got := l.then(l).leastOf(3, 10.5e6); got != 1e5 {
+	// Three of ten stretches of 0.3 ms hold one: of nine the least none, the most mostly one.
+	if first, last := l.leastOf(1, 9, 0.3e6), l.leastOf(9, 9, 0.3e6); first != 0 || last != 1e4 {
+		t.Errorf("of nine stretches of 0.3 ms: %v and %v", first, last)
+	}
+	if got := l.then(l).leastOf(1, 3, 10.5e6); got != 1e5 {
 		t.Errorf("%v of two traces", got)
 	}
 	if two := l.then(l); two.WatchedNs != 2e9 || len(two.All) != 2000 || two.All[1000].AtNs != 1e9+3e5 || two.All[1999].SumNs != 2e7 || two.until(1e9) != 1e7 {
 		t.Errorf("joined: %v ns, %d times", two.WatchedNs, len(two.All))
 	}
-	if got := (Losses{}).leastOf(3, 1e7); got != 0 {
+	if half := l.without(5e6); half.until(1e9) != 5e6 || half.WatchedNs != l.WatchedNs || l.until(1e9) != 1e7 || l.without(2e7).until(1e9) != 0 {
+		t.Errorf("without half of it: %v", half.until(1e9))
+	}
+	if got := (Losses{}).leastOf(1, 3, 1e7); got != 0 {
 		t.Errorf("%v without a trace", got)
 	}
 }

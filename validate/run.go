@@ -107,14 +107,12 @@ func (v *validation) run(ctx context.Context) error {
 	v.report.Timers = Timers()
 	if slices.ContainsFunc(tasks, func(t task) bool { return t.program != "" }) {
 		v.tell("how long a program's start takes")
-		p, release, err := newPrograms(ctx, v.plan.CPU, v.plan.Seed)
+		p, release, err := newPrograms(ctx, v.plan.CPU, v.plan.Seed, v.schemes)
 		if err != nil {
 			return err
 		}
 		defer release()
-		if v.programs = p; p.why != nil {
-			v.caveat("whole programs are this one once more, with the start and the threads of its runtime: %v", p.why)
-		}
+		v.programs = p
 	}
 	for _, load := range v.plan.Loads {
 		if err := v.under(ctx, load, tasks); err != nil && !v.passOver(ctx, load, err) {
@@ -196,6 +194,9 @@ func (v *validation) addStream(s *Stream) {
 }
 
 func (v *validation) addWhole(w *Whole) {
+	if text := "whole programs are this one once more, with the start and the threads of its runtime: " + w.Why; w.Why != "" && !slices.Contains(v.report.Caveats, text) {
+		v.report.Caveats = append(v.report.Caveats, text)
+	}
 	i := slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == w.Scheme })
 	v.report.Outcomes = append(v.report.Outcomes, newOutcome(v.schemes[i], w.Cell, w.Expected, w.Answer, w.Marks))
 }

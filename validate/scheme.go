@@ -68,7 +68,7 @@ func Schemes() []Scheme {
 		Scheme{TestingB, "the mean over a second, as testing.B has it", false, meanOfASecond},
 		Scheme{OwnKBest, "package kbest", true, func(s *Stream) Answer { return s.KBest }},
 		Scheme{OwnProgram, "package program, whole programs", true, nil},
-		Scheme{Hyperfine, "hyperfine's mean and standard deviation, whole programs", true, nil})
+		Scheme{Hyperfine, "hyperfine's mean of wall times, whole programs", false, nil})
 }
 
 // Choose are the schemes of those names, or families: "source" is all that begin with
@@ -185,9 +185,9 @@ func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
 	return all, best.Converged(epsilon)
 }
 
-// kBest is the source's scheme. Its claim is (v_K - v_1)/v_1. With compensation what
-// interrupts take of so long a run, that is the least of those made, is taken off: see
-// [Losses].
+// kBest is the source's scheme. Its value is that of the least run, its claim (v_K - v_1)/v_1.
+// With compensation what interrupts take of so long a run, that is the first, second and so
+// on of those made, is taken off: see [Losses].
 func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	return func(s *Stream) Answer {
 		made, converged := s.made(k, read)
@@ -198,7 +198,7 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 			return missing("%d samples are fewer than K = %d", len(made), k)
 		}
 		var values []float64
-		for _, x := range made[:k] {
+		for i, x := range made[:k] {
 			losses := s.around(x.Sample)
 			switch {
 			case !compensate:
@@ -206,12 +206,14 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 			case losses.WatchedNs == 0:
 				return missing("what interrupts take of this CPU could not be traced, so that nothing can be taken off")
 			default:
-				values = append(values, x.ns-losses.leastOf(len(made), x.ns))
+				values = append(values, x.ns-losses.leastOf(i+1, len(made), x.ns))
 			}
 		}
+		value := values[0]
 		slices.Sort(values)
+		spread := values[k-1] - values[0]
 		a := Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
-			Value: values[0], Lo: 2*values[0] - values[k-1], Hi: values[k-1], Unit: "ns", Statistic: kbest.MinK, N: k, Discarded: len(made) - k,
+			Value: value, Lo: value - spread, Hi: value + spread, Unit: "ns", Statistic: kbest.MinK, N: k, Discarded: len(made) - k,
 		}}
 		if !converged {
 			a.Lower(stats.Suspect, "it did not converge in %d samples", len(made))

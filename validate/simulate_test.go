@@ -231,6 +231,33 @@ func TestNoTraceNoCompensation(t *testing.T) {
 	}
 }
 
+// A core that has become slower since takes nothing away, and what it loses to interrupts is
+// seen as before. A loss stands where it began, so that two traces can be joined.
+func TestTraceOfASlowerCore(t *testing.T) {
+	for _, slower := range []float64{1, 1.3, 3} {
+		for _, given := range []bool{false, true} {
+			timers := ticking(20e3, 8e3)
+			if !given {
+				timers.Timers = nil
+			}
+			sim := newSimulated(t, 3, timers)
+			traced := sim.references[Traced].traced
+			do := traced.do
+			traced.do = func(rounds int) { do(int(slower * float64(rounds))) }
+			s := sim.takeOf(t, Traced, 1, 100*time.Millisecond, 6)
+			for i, x := range s.Samples {
+				end := x.Around.until(math.Inf(1)) / x.Around.WatchedNs
+				if share := *x.LostNs / x.WallNs; !given && (share != 0 || end != 0) || given && (share == 0 || end == 0 || math.Abs(share/end-1) > 0.3) {
+					t.Errorf("%v times as slow, sample %d: lost %v, and %v around it", slower, i, share, end)
+				}
+				if n := len(x.Around.All); n > 0 && x.Around.All[n-1].AtNs >= x.Around.WatchedNs {
+					t.Errorf("a loss at %v of %v ns", x.Around.All[n-1].AtNs, x.Around.WatchedNs)
+				}
+			}
+		}
+	}
+}
+
 // What a sample waited for others is no interrupt's doing.
 func TestCompensationWithoutWaits(t *testing.T) {
 	s := newSimulated(t, 1, ticking(20e3, 8e3)).takeOf(t, Traced, 1, 10*time.Millisecond, 6)

@@ -56,7 +56,7 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 func (s *Store) Folder() string { return s.folder }
 
 // cellsFolder names the form of what is in it: cells of another one are none.
-const cellsFolder = "cells-2"
+const cellsFolder = "cells-3"
 
 // cellName is that of a finished task.
 func (t task) cellName(cpu int) string {

@@ -140,8 +140,9 @@ const (
 func (r *recorder) before() {
 	r.now = raw{before: r.reference.level(r.batches), long: r.long, lostNs: nan}
 	if t := r.reference.traced; t != nil {
+		t.follow(r.now.before)
 		if r.watched.WatchedNs == 0 {
-			r.watched = t.watch(r.aroundNs)
+			r.watched = r.watch(t)
 		}
 		t.lostNs = 0
 	}
@@ -155,14 +156,30 @@ func (r *recorder) after() {
 	}
 	r.now.after = r.reference.level(r.batches)
 	if t := r.reference.traced; t != nil {
+		t.follow(r.now.after)
 		before := r.watched
-		r.watched = t.watch(r.aroundNs)
+		r.watched = r.watch(t)
 		around := before.then(r.watched)
 		r.now.around = &around
 	}
 	if len(r.all) < cap(r.all) {
 		r.all = append(r.all, r.now)
 	}
+}
+
+// watch looks at what interrupts take now, without what was waited for others meanwhile.
+func (r *recorder) watch(t *traced) Losses {
+	waitedNs := func() (ns float64) {
+		if r.lab.station.Use != nil {
+			if use, err := r.lab.station.Use(); err == nil {
+				ns = float64(use.WaitNs)
+			}
+		}
+		return ns
+	}
+	before := waitedNs()
+	losses := t.watch(r.aroundNs)
+	return losses.without(waitedNs() - before)
 }
 
 func (r *recorder) run(n int) {

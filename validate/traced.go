@@ -44,9 +44,15 @@ func newTraced(plain *reference) *traced {
 		last = now
 	}
 	slices.Sort(times)
-	t.usualNs = stats.Quantile(times, escaped)
-	t.leastNs = (1+interruptedShare)*t.usualNs + 2*t.clock.AccuracyNs
+	t.follow(level{middle: stats.Quantile(times, escaped) / float64(t.rounds)})
 	return t
+}
+
+// follow takes over how long a step takes now: a core that has become slower takes nothing
+// away.
+func (t *traced) follow(l level) {
+	t.usualNs = l.middle * float64(t.rounds)
+	t.leastNs = (1+interruptedShare)*t.usualNs + 2*t.clock.AccuracyNs
 }
 
 // run does so many rounds. The last step is a short one, or none.
@@ -85,7 +91,7 @@ func (t *traced) watch(ns float64) (l Losses) {
 		l.WatchedNs = t.clock.Ns(now - begin)
 		if step := t.clock.Ns(now - last); step > t.leastNs {
 			sumNs += step - t.usualNs
-			l.All = append(l.All, Loss{l.WatchedNs, sumNs})
+			l.All = append(l.All, Loss{t.clock.Ns(last - begin), sumNs})
 		}
 		last = now
 	}
@@ -126,7 +132,7 @@ func CompensationOf(streams []*Stream) []Compensation {
 		truth := s.near(x.Sample)
 		c := Compensation{
 			DurationNs: float64(s.Duration), ErrorNs: x.ns - truth,
-			LostNs: math.Max(0, *x.LostNs-x.WaitNs), RemovedNs: s.around(x.Sample).leastOf(len(made), x.ns),
+			LostNs: math.Max(0, *x.LostNs-x.WaitNs), RemovedNs: s.around(x.Sample).leastOf(1, len(made), x.ns),
 		}
 		c.Residual = (c.ErrorNs - c.RemovedNs) / truth
 		c.OwnResidual = stats.Finite(s.KBest.Estimate.Value/s.Expected.Value - 1)

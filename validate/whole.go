@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"chronoscope/machine"
@@ -29,6 +30,8 @@ type Whole struct {
 	Expected stats.Estimate `json:"expected"`
 	Answer   Answer         `json:"answer"`
 	Marks    []string       `json:"marks"`
+	// Why it is no straight program.
+	Why string `json:"why,omitempty"`
 }
 
 // programs measures whole programs.
@@ -41,17 +44,19 @@ type programs struct {
 	cpu     int
 	setting program.Setting
 	seed    uint64
-	// start is how long the program takes with nothing to do, from the least run to the
-	// typical one, alone on the CPU.
-	start stats.Estimate
+	// starts are how long the program takes with nothing to do, alone on the CPU, as a scheme
+	// understands it: from exec to exit, from the least run to the typical one; and of
+	// hyperfine, which times the fork and the wait too, up to what it says itself.
+	starts map[string]stats.Estimate
 }
 
 // startRuns find how long the program's start takes.
 const startRuns = 20
 
-// newPrograms looks at the machine, and at the start. No competitor runs yet.
-func newPrograms(ctx context.Context, cpu int, seed uint64) (p *programs, release func(), err error) {
-	p = &programs{cpu: cpu, seed: seed}
+// newPrograms looks at the machine, and at the start, as the schemes see it. No competitor
+// runs yet.
+func newPrograms(ctx context.Context, cpu int, seed uint64, schemes []Scheme) (p *programs, release func(), err error) {
+	p = &programs{cpu: cpu, seed: seed, starts: map[string]stats.Estimate{}}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
 		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w", err)
 	}
@@ -65,6 +70,9 @@ func newPrograms(ctx context.Context, cpu int, seed uint64) (p *programs, releas
 		if p.why = p.findStart(ctx); p.why != nil {
 			err = p.findStart(ctx)
 		}
+	}
+	if err == nil && slices.ContainsFunc(schemes, func(s Scheme) bool { return s.Name == Hyperfine }) {
+		err = p.findHyperfineStart(ctx)
 	}
 	if err != nil {
 		release()
@@ -81,14 +89,35 @@ func (p *programs) findStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// A tracer stops it after its exec and before its exit, which no run meets that counts.
+		command.Untraced = p.why == nil
 		run, err := program.Once(ctx, command, p.setting)
 		if err != nil {
-			return fmt.Errorf("validate: a program that does nothing: %w", err)
+			return fmt.Errorf("validate: a program that does nothing, in %s (TMPDIR chooses another folder): %w", p.folder, err)
 		}
 		times = append(times, run.TimeNs())
 	}
 	slices.Sort(times)
-	p.start = stats.Estimate{Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.75), Unit: "ns", Statistic: "quartile", N: len(times)}
+	p.starts[OwnProgram] = stats.Estimate{Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.75), Unit: "ns", Statistic: "quartile", N: len(times)}
+	return nil
+}
+
+// findHyperfineStart lets hyperfine run the same programs. One that does not do is told of
+// where it is used.
+func (p *programs) findHyperfineStart(ctx context.Context) error {
+	command, err := p.command(0, 1)
+	if err != nil {
+		return err
+	}
+	answer, err := p.byHyperfine(ctx, command, startRuns)
+	if err != nil {
+		return err
+	}
+	start := p.starts[OwnProgram]
+	if own := answer.Estimate; own.Value > start.Lo {
+		start.Value, start.Hi = own.Value, math.Max(own.Hi, start.Hi)
+	}
+	p.starts[Hyperfine] = start
 	return nil
 }
 
@@ -121,7 +150,8 @@ func (p *programs) straight(rounds int) (path string, err error) {
 // measure lets a scheme measure a program of the cell's length, whose truth the session
 // tells before and after.
 func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, error) {
-	rounds := max(1, int((float64(t.Duration)-p.start.Value)/s.roundNs))
+	start := p.starts[t.program]
+	rounds := max(1, int((float64(t.Duration)-start.Value)/s.roundNs))
 	before, err := s.levels(ctx, rounds)
 	if err != nil {
 		return nil, err
@@ -131,11 +161,15 @@ func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, err
 		return nil, err
 	}
 	w := &Whole{Cell: t.Cell, Taken: time.Now(), Scheme: t.program, Marks: []string{}}
-	measure := p.byProgram
-	if t.program == Hyperfine {
-		measure = p.byHyperfine
+	if p.why != nil {
+		w.Why = p.why.Error()
 	}
-	if w.Answer, err = measure(ctx, command, t); err != nil {
+	if t.program == Hyperfine {
+		w.Answer, err = p.byHyperfine(ctx, command, t.Trials)
+	} else {
+		w.Answer, err = p.byProgram(ctx, command, t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	after, err := s.levels(ctx, rounds)
@@ -143,8 +177,8 @@ func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, err
 		return nil, err
 	}
 	w.Expected = stats.Estimate{
-		Value: (before.Value+after.Value)/2 + p.start.Value,
-		Lo:    math.Min(before.Lo, after.Lo) + p.start.Lo, Hi: math.Max(before.Hi, after.Hi) + p.start.Hi,
+		Value: (before.Value+after.Value)/2 + start.Value,
+		Lo:    math.Min(before.Lo, after.Lo) + start.Lo, Hi: math.Max(before.Hi, after.Hi) + start.Hi,
 		Unit: "ns", Statistic: "reference", N: before.N + after.N,
 	}
 	return w, nil
@@ -172,10 +206,10 @@ type hyperfineResult struct {
 	}
 }
 
-// byHyperfine runs it, on the same CPU as the program. It says mean and standard
-// deviation, which is taken for its claim.
-func (p *programs) byHyperfine(ctx context.Context, of program.Command, t task) (Answer, error) {
-	c := exec.CommandContext(ctx, "hyperfine", "--shell=none", "--style=none", "--warmup=1", "--runs="+strconv.Itoa(t.Trials), "--export-json=/dev/stdout", of.Path)
+// byHyperfine runs it, on the same CPU as the program. It says the mean and the standard
+// deviation of the runs, which is no claim of how far the mean may be off.
+func (p *programs) byHyperfine(ctx context.Context, of program.Command, runs int) (Answer, error) {
+	c := exec.CommandContext(ctx, "hyperfine", "--shell=none", "--style=none", "--warmup=1", "--runs="+strconv.Itoa(runs), "--export-json=/dev/stdout", quoted(of.Path))
 	c.Env = of.Env
 	var problems, out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
@@ -198,6 +232,9 @@ func (p *programs) byHyperfine(ctx context.Context, of program.Command, t task) 
 	}
 	return readHyperfine(out.Bytes()), nil
 }
+
+// quoted is a word as hyperfine reads it, which splits commands without a shell, too.
+func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 func readHyperfine(text []byte) Answer {
 	var found hyperfineResult
