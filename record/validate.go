@@ -45,7 +45,7 @@ func (d *Validation) AddUp(earlier []Validation) {
 func (d *Validation) outcomes() []validate.Outcome {
 	var all []validate.Outcome
 	for _, c := range d.Cells {
-		o := validate.Outcome{Scheme: c.Scheme, Load: c.Load, Estimate: c.Estimate, Covered: c.Covered}
+		o := validate.Outcome{Scheme: c.Scheme, Load: c.Load, Estimate: c.Estimate, Covered: c.Covered, NoTruth: c.NoTruth}
 		o.Verdict = c.Verdict
 		all = append(all, o)
 	}
@@ -70,8 +70,11 @@ type ValidationCell struct {
 	Estimate   stats.Estimate `json:"estimate"`
 	// Error is a share of the truth; null where there is no estimate.
 	Error *float64 `json:"error"`
+	// NoTruth says that something was wrong with the cell, as the reasons tell, so that it is
+	// not judged.
+	NoTruth bool `json:"no_truth"`
 	// Covered says whether the scheme's interval met that of the truth; null where it
-	// claims none, or gives no estimate.
+	// claims none, gives no estimate, or there is no truth.
 	Covered *bool         `json:"covered"`
 	Verdict stats.Verdict `json:"verdict"`
 	Reasons []string      `json:"reasons"`
@@ -92,7 +95,7 @@ func NewValidation(h Header, r *validate.Report) Validation {
 	for _, o := range r.Outcomes {
 		d.Cells = append(d.Cells, ValidationCell{
 			Scheme: o.Scheme, Work: string(o.Work), Load: o.Load, DurationNs: o.Duration.Nanoseconds(),
-			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered,
+			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered, NoTruth: o.NoTruth,
 			Verdict: o.Verdict, Reasons: o.Reasons,
 		})
 	}

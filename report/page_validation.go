@@ -118,12 +118,12 @@ func reachSection(rows []validate.Reach) section {
 
 // coverageSection says how often each claim held.
 func coverageSection(rows []validate.Coverage) section {
-	table := tableOf(words("method"), figuresOf("load", "held", "of", "unusable", "± typically"))
+	table := tableOf(words("method"), figuresOf("load", "held", "of", "unusable", "no truth", "± typically"))
 	for _, c := range rows {
 		if !shownInText(c.Scheme) {
 			continue
 		}
-		table.row(c.Scheme, fmt.Sprint(c.Load), fmt.Sprint(c.Covered), fmt.Sprint(c.Cells), fmt.Sprint(c.Unusable), relativeOf(c.MedianWidth))
+		table.row(c.Scheme, fmt.Sprint(c.Load), fmt.Sprint(c.Covered), fmt.Sprint(c.Cells), fmt.Sprint(c.Unusable), fmt.Sprint(c.Unjudged), relativeOf(c.MedianWidth))
 	}
 	return section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: table}
 }

@@ -261,8 +261,8 @@ func coverageTable(w io.Writer, title string, rows []validate.Coverage, s Style)
 		return
 	}
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int { return cmp.Compare(own(a.Scheme), own(b.Scheme)) })
-	out := newTable(w, 2, 3, 4, 5)
-	out.AppendHeader(table.Row{title, "load", "in", "unusable", "± typically"})
+	out := newTable(w, 2, 3, 4, 5, 6)
+	out.AppendHeader(table.Row{title, "load", "in", "unusable", "no truth", "± typically"})
 	name := ""
 	for _, c := range rows {
 		shown := ""
@@ -273,7 +273,7 @@ func coverageTable(w io.Writer, title string, rows []validate.Coverage, s Style)
 		if c.MedianWidth != nil {
 			width = relative(*c.MedianWidth)
 		}
-		out.AppendRow(table.Row{shown, c.Load, fmt.Sprintf("%d of %d cells", c.Covered, c.Cells), c.Unusable, width})
+		out.AppendRow(table.Row{shown, c.Load, fmt.Sprintf("%d of %d cells", c.Covered, c.Cells), c.Unusable, c.Unjudged, width})
 	}
 	out.Render()
 }
@@ -291,7 +291,7 @@ func ValidationCSV(w io.Writer, d record.Validation) error {
 			header = append(header, e+"."+field)
 		}
 	}
-	out.Write(append(header, "error", "covered", "verdict", "reasons"))
+	out.Write(append(header, "error", "no_truth", "covered", "verdict", "reasons"))
 	for _, c := range d.Cells {
 		row := []string{c.Scheme, c.Work, strconv.Itoa(c.Load), strconv.FormatInt(c.DurationNs, 10)}
 		for _, e := range []stats.Estimate{c.Expected, c.Estimate} {
@@ -302,7 +302,7 @@ func ValidationCSV(w io.Writer, d record.Validation) error {
 		if c.Covered != nil {
 			covered = strconv.FormatBool(*c.Covered)
 		}
-		out.Write(append(row, number(c.Error), covered, string(c.Verdict), strings.Join(c.Reasons, "; ")))
+		out.Write(append(row, number(c.Error), strconv.FormatBool(c.NoTruth), covered, string(c.Verdict), strings.Join(c.Reasons, "; ")))
 	}
 	out.Flush()
 	return out.Error()

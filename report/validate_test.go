@@ -80,15 +80,15 @@ func TestValidationText(t *testing.T) {
 		"10.0 ms 110 µs 100 µs 90.0 µs 90 % +0.20 % -0.31 %",
 		"30.0 ms -2.00 µs 0 ns 1.00 µs ? -0.01 % -",
 		"one is from an earlier start",
-		"source-k3          1  0 of 3 cells         0      10 %",
-		"kbest              1  3 of 3 cells         1      10 %",
+		"source-k3          1  0 of 3 cells         0  0    10 %",
+		"kbest              1  3 of 3 cells         1  0    10 %",
 	} {
 		if !strings.Contains(squeezed(b.String()), squeezed(want)) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if last := squeezed(lines[len(lines)-1]); last != "11 3 of 3 cells 0 10 %" || !strings.HasPrefix(lines[len(lines)-2], "kbest") {
+	if last := squeezed(lines[len(lines)-1]); last != "11 3 of 3 cells 0 0 10 %" || !strings.HasPrefix(lines[len(lines)-2], "kbest") {
 		t.Errorf("the last line is %q", last)
 	}
 }

@@ -95,17 +95,31 @@ func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 	return pieces*middle + math.Sqrt(pieces)*(stats.Quantile(lost, float64(rank)/float64(n+1))-middle)
 }
 
-// without leaves out so much, of which it is not known when it was.
+// without leaves out so much that was waited for others: of the longest losses, since an
+// interrupt takes less than a turn.
 func (l Losses) without(ns float64) Losses {
-	sumNs := l.until(math.Inf(1))
-	if !(ns > 0) || !(sumNs > 0) {
+	if !(ns > 0) {
 		return l
 	}
-	all := slices.Clone(l.All)
-	for i := range all {
-		all[i].SumNs *= math.Max(0, 1-ns/sumNs)
+	each := make([]float64, len(l.All))
+	order := make([]int, len(l.All))
+	before := 0.0
+	for i, x := range l.All {
+		each[i], order[i] = x.SumNs-before, i
+		before = x.SumNs
 	}
-	return Losses{l.WatchedNs, all}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(each[b], each[a]) })
+	for _, i := range order {
+		off := math.Min(ns, each[i])
+		each[i] -= off
+		ns -= off
+	}
+	rest, sumNs := Losses{WatchedNs: l.WatchedNs}, 0.0
+	for i, x := range l.All {
+		sumNs += each[i]
+		rest.All = append(rest.All, Loss{x.AtNs, sumNs})
+	}
+	return rest
 }
 
 // until is what was lost before that time.

@@ -50,8 +50,12 @@ func TestLeastOf(t *testing.T) {
 	if two := l.then(l); two.WatchedNs != 2e9 || len(two.All) != 2000 || two.All[1000].AtNs != 1e9+3e5 || two.All[1999].SumNs != 2e7 || two.until(1e9) != 1e7 {
 		t.Errorf("joined: %v ns, %d times", two.WatchedNs, len(two.All))
 	}
-	if half := l.without(5e6); half.until(1e9) != 5e6 || half.WatchedNs != l.WatchedNs || l.until(1e9) != 1e7 || l.without(2e7).until(1e9) != 0 {
-		t.Errorf("without half of it: %v", half.until(1e9))
+	turn := Losses{1e9, []Loss{{1e8, 1e4}, {2e8, 3e6 + 1e4}, {3e8, 3e6 + 2e4}}}
+	if rest := turn.without(2.9e6); !slices.Equal(rest.All, []Loss{{1e8, 1e4}, {2e8, 1.1e5}, {3e8, 1.2e5}}) || rest.WatchedNs != 1e9 || turn.until(1e9) != 3.02e6 {
+		t.Errorf("without a turn of another's: %+v", rest)
+	}
+	if rest := turn.without(9e6); rest.until(1e9) != 0 {
+		t.Errorf("without more than all: %+v", rest)
 	}
 	if got := (Losses{}).leastOf(1, 3, 1e7); got != 0 {
 		t.Errorf("%v without a trace", got)

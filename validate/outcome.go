@@ -18,8 +18,11 @@ type Outcome struct {
 	Expected, Estimate stats.Estimate
 	// Error is (Tm - Tc)/Tc, as the source has it; NaN where there is no estimate.
 	Error float64
+	// NoTruth says that something was wrong with the cell, so that nobody knows the truth:
+	// it is told, and no scheme is judged by it.
+	NoTruth bool
 	// Covered says whether the scheme's interval met that of the truth; nil where it
-	// claims none, or gives no estimate.
+	// claims none, gives no estimate, or there is no truth.
 	Covered *bool
 	stats.Judgement
 }
@@ -29,12 +32,13 @@ func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string
 	o := Outcome{
 		Scheme: s.Name, Work: c.Work, Load: c.Load, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
 		Error: (a.Estimate.Value - truth.Value) / truth.Value, Judgement: stats.NewJudgement(),
+		NoTruth: len(marks) > 0,
 	}
 	o.Join(a.Judgement)
 	for _, mark := range marks {
 		o.Lower(stats.Suspect, "the cell: %s", mark)
 	}
-	if s.Claims && !math.IsNaN(a.Estimate.Lo) && !math.IsNaN(a.Estimate.Hi) {
+	if s.Claims && !o.NoTruth && !math.IsNaN(a.Estimate.Lo) && !math.IsNaN(a.Estimate.Hi) {
 		covered := a.Estimate.Lo <= truth.Hi && truth.Lo <= a.Estimate.Hi
 		o.Covered = &covered
 	}
@@ -61,6 +65,8 @@ type Coverage struct {
 	Cells    int `json:"cells"`
 	Covered  int `json:"covered"`
 	Unusable int `json:"unusable"`
+	// Unjudged are those of whose work nobody knows the truth.
+	Unjudged int `json:"unjudged"`
 	// MedianWidth is half the interval's width as a share of the value.
 	MedianWidth *float64 `json:"median_width"`
 }
@@ -71,7 +77,7 @@ func CoverageOf(all []Outcome) []Coverage {
 	var rows []Coverage
 	widths := map[int][]float64{}
 	for _, o := range all {
-		if o.Covered == nil && o.Verdict != stats.Unusable {
+		if o.Covered == nil && o.Verdict != stats.Unusable && !(o.NoTruth && o.claims()) {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(c Coverage) bool { return c.Scheme == o.Scheme && c.Load == o.Load })
@@ -79,8 +85,12 @@ func CoverageOf(all []Outcome) []Coverage {
 			i = len(rows)
 			rows = append(rows, Coverage{Scheme: o.Scheme, Load: o.Load})
 		}
-		if o.Verdict == stats.Unusable {
+		switch {
+		case o.Verdict == stats.Unusable:
 			rows[i].Unusable++
+			continue
+		case o.NoTruth:
+			rows[i].Unjudged++
 			continue
 		}
 		rows[i].Cells++
@@ -94,6 +104,9 @@ func CoverageOf(all []Outcome) []Coverage {
 	}
 	return rows
 }
+
+// claims says whether its scheme claims an interval.
+func (o Outcome) claims() bool { return !math.IsNaN(o.Estimate.Lo) && !math.IsNaN(o.Estimate.Hi) }
 
 // Tolerances are the relative errors for which the reach is found.
 var Tolerances = []float64{0.001, 0.01, 0.1}
@@ -131,10 +144,14 @@ func reachOf(group []Outcome) []Reach {
 	return rows
 }
 
-// groups are the outcomes of each scheme at each load, in the order of their first.
+// groups are the outcomes of each scheme at each load, in the order of their first, without
+// those of which there is no truth.
 func groups(all []Outcome) [][]Outcome {
 	var groups [][]Outcome
 	for _, o := range all {
+		if o.NoTruth {
+			continue
+		}
 		i := slices.IndexFunc(groups, func(g []Outcome) bool { return g[0].Scheme == o.Scheme && g[0].Load == o.Load })
 		if i < 0 {
 			groups = append(groups, []Outcome{o})

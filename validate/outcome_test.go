@@ -29,13 +29,16 @@ func unusable(scheme string, load int, d time.Duration) Outcome {
 func TestCoverage(t *testing.T) {
 	silent := made(TestingB, 1, ms, 0.2, false)
 	silent.Covered = nil
+	silent.Estimate.Lo, silent.Estimate.Hi, silent.NoTruth = nan, nan, true
+	nobodyKnows := made("a", 1, 5*ms, 3, false)
+	nobodyKnows.Covered, nobodyKnows.NoTruth = nil, true
 	got := CoverageOf([]Outcome{
 		made("a", 1, ms, 0, true), made("a", 2, ms, 0, true), made("b", 1, ms, 0, false),
-		made("a", 1, 2*ms, 0, false), unusable("a", 1, 3*ms), made("a", 1, 4*ms, 0, true), silent, unusable("c", 1, ms),
+		made("a", 1, 2*ms, 0, false), unusable("a", 1, 3*ms), made("a", 1, 4*ms, 0, true), silent, nobodyKnows, unusable("c", 1, ms),
 	})
 	tenth, fifth := 0.1, 0.2
 	want := []Coverage{
-		{"a", 1, 3, 2, 1, &tenth}, {"a", 2, 1, 1, 0, &fifth}, {"b", 1, 1, 0, 0, &tenth}, {"c", 1, 0, 0, 1, nil},
+		{"a", 1, 3, 2, 1, 1, &tenth}, {"a", 2, 1, 1, 0, 0, &fifth}, {"b", 1, 1, 0, 0, 0, &tenth}, {"c", 1, 0, 0, 1, 0, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
@@ -43,12 +46,14 @@ func TestCoverage(t *testing.T) {
 }
 
 func TestReach(t *testing.T) {
+	nobodyKnows := made("times", 1, 100*ms, 5, false)
+	nobodyKnows.NoTruth = true
 	all := []Outcome{
 		// As interval counting: too coarse at first.
 		made("times", 1, 1*ms, -1, true), made("times", 1, 10*ms, 0.2, true), made("times", 1, 100*ms, -0.09, true), made("times", 1, 1000*ms, 0.004, true),
 		// As the source's K-best: not beyond a slice. Cells come in any order, and the worst work counts.
 		made("k", 11, 30*ms, 9, false), made("k", 11, 1*ms, 0.0005, true), made("k", 11, 1*ms, 0.02, true), made("k", 11, 3*ms, 0.0009, true),
-		made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
+		nobodyKnows, made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
 		// Two runs as long as one another.
 		made("twice", 1, 1*ms, 0.01, true), made("twice", 1, 2*ms, 0.3, true), made("twice", 1, 3*ms, -0.01, true),
 	}
@@ -105,7 +110,7 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%+v: %+v, covered %v", c.answer.Estimate, o, covered)
 		}
 	}
-	if o := newOutcome(claims, Cell{}, truth, claim(100, 99, 101), []string{"a competitor ended"}); o.Verdict != stats.Suspect || !strings.Contains(o.Reasons[0], "a competitor ended") {
+	if o := newOutcome(claims, Cell{}, truth, claim(100, 99, 101), []string{"a competitor ended"}); o.Verdict != stats.Suspect || !strings.Contains(o.Reasons[0], "a competitor ended") || o.Covered != nil || !o.NoTruth {
 		t.Errorf("a marked cell: %+v", o.Judgement)
 	}
 	if o := newOutcome(claims, Cell{}, truth, missing("no clock"), nil); o.Verdict != stats.Unusable || !math.IsNaN(o.Error) || o.Covered != nil {

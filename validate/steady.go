@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"chronoscope/stats"
 )
@@ -10,13 +11,20 @@ import (
 // unsteadyShare is how far the machine's speed may change within a cell.
 const unsteadyShare = 0.05
 
+// undisturbedRuns is how many reference runs have to be fast for that to be no accident.
+const undisturbedRuns = 3
+
 // unsteady says whether the reference runs of the earlier half and of the later one
-// differ by too much, or runs throughout: then there is no one truth.
+// differ by too much, or runs throughout, or whether few of them were much faster than most:
+// then there is no one truth.
 func (s *Stream) unsteady() []string {
 	if off := s.Expected.RelativeHalfWidth(); off > unsteadyShare {
 		return []string{fmt.Sprintf("short runs tell the truth within %.2g %% only: something outside slows them now and then, such as a hyperthread sibling", 100*off)}
 	}
-	var early, late []float64
+	var early, late, all []float64
+	for _, x := range s.Samples {
+		all = append(all, x.BeforeNs, x.AfterNs)
+	}
 	for i, x := range s.Samples {
 		if i < len(s.Samples)/2 {
 			early = append(early, x.BeforeNs, x.AfterNs)
@@ -26,6 +34,12 @@ func (s *Stream) unsteady() []string {
 	}
 	if change := stats.Median(late)/stats.Median(early) - 1; math.Abs(change) > unsteadyShare {
 		return []string{fmt.Sprintf("short runs took %+.1f %% more in the later half than in the earlier: the machine changed its speed", 100*change)}
+	}
+	slices.Sort(all)
+	if len(all) >= undisturbedRuns {
+		if faster := 1 - all[undisturbedRuns-1]/stats.Median(all); faster > unsteadyShare {
+			return []string{fmt.Sprintf("short runs were faster by %.2g %% now and then: something outside slows them mostly, such as a hyperthread sibling, and how long they take without it is not known", 100*faster)}
+		}
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (p *programs) findHyperfineStart(ctx context.Context) error {
 	}
 	start := p.starts[OwnProgram]
 	if own := answer.Estimate; own.Value > start.Lo {
-		start.Value, start.Hi = own.Value, math.Max(own.Hi, start.Hi)
+		start.Value, start.Hi = own.Value, math.Max(own.Value, start.Hi)
 	}
 	p.starts[Hyperfine] = start
 	return nil
@@ -201,13 +201,13 @@ func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (An
 // hyperfineResult is what is read of its JSON; seconds.
 type hyperfineResult struct {
 	Results []struct {
-		Mean, Stddev float64
-		Times        []float64
+		Mean  float64
+		Times []float64
 	}
 }
 
-// byHyperfine runs it, on the same CPU as the program. It says the mean and the standard
-// deviation of the runs, which is no claim of how far the mean may be off.
+// byHyperfine runs it, on the same CPU as the program. It says the mean, and the
+// standard deviation of the runs, which is no claim of how far the mean may be off.
 func (p *programs) byHyperfine(ctx context.Context, of program.Command, runs int) (Answer, error) {
 	c := exec.CommandContext(ctx, "hyperfine", "--shell=none", "--style=none", "--warmup=1", "--runs="+strconv.Itoa(runs), "--export-json=/dev/stdout", quoted(of.Path))
 	c.Env = of.Env
@@ -243,6 +243,6 @@ func readHyperfine(text []byte) Answer {
 	}
 	r := found.Results[0]
 	return Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
-		Value: 1e9 * r.Mean, Lo: 1e9 * (r.Mean - r.Stddev), Hi: 1e9 * (r.Mean + r.Stddev), Unit: "ns", Statistic: "mean", N: len(r.Times),
+		Value: 1e9 * r.Mean, Lo: nan, Hi: nan, Unit: "ns", Statistic: "mean", N: len(r.Times),
 	}}
 }
