@@ -211,6 +211,25 @@ func TestSwitchesCountedTwice(t *testing.T) {
 	}
 }
 
+// Nor is one that counts more of it twice, where that is little beside the work; where it is
+// much, the sample tells nothing.
+func TestSwitchesCountedTwiceForLonger(t *testing.T) {
+	for twiceNs, want := range map[int64]bool{18e3: true, 400e3: false} {
+		s := newSimulated(16, clocktest.Sharing{Load: 2, SliceNs: 9e6, SliceJitter: 0.2, LookNs: 1000, SwitchNs: clocktest.Constant(3e3)}, 1, 10)
+		s.station.Noise = s.watch(rand.New(rand.NewPCG(16, 1)), 2e8)
+		use := s.station.Use
+		s.station.Use = func() (machine.ThreadUse, error) {
+			u, err := use()
+			u.WaitNs += twiceNs * u.InvoluntarySwitches
+			return u, err
+		}
+		r := measureOne(t, s, s.work(10e6))
+		if used := r.Rejected[Unclear] == 0; used != want || used && !r.Estimate.Covers(10e6) {
+			t.Errorf("%d ns: %+v %v rejected %v", twiceNs, r.Estimate, r.Judgement, r.Rejected)
+		}
+	}
+}
+
 // An interrupt that takes longer than its period is no interrupt.
 func TestImpossibleProfile(t *testing.T) {
 	d := newDisturbances(machine.Noise{WatchedNs: 3e8, Regular: []machine.Interruption{{PeriodNs: 4e6, LeastNs: math.NaN(), MedianNs: math.NaN(), MeanNs: 4e7, Kernel: true}}})

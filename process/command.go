@@ -81,13 +81,17 @@ type Run struct {
 	Signals  int
 	// StoppedNs is for how long threads stood still for the tracer, as far as it knows:
 	// from when it was told of each stop to when it let the thread go on, and while it
-	// waited for a CPU itself.
+	// waited for a CPU itself. Stops are how often they did: each is a [Blocked] event.
 	StoppedNs int64
+	Stops     int
 	// TimedWaits are the system calls that could wait until some time: to sleep, to wait for
-	// something with a time limit, to set a timer. Unnoted says why they are not known, or
-	// not all of them; nil where they are.
-	TimedWaits int
-	Unnoted    error
+	// something with a time limit, to set a timer; one that repeats counts as very many.
+	// TimedSwitches are how often threads gave up their CPUs in these calls, which is less
+	// often where the time had passed. Unnoted says why they are not known, or not all of
+	// them; nil where they are.
+	TimedWaits    int
+	TimedSwitches int64
+	Unnoted       error
 	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
 	// being stopped; InvoluntarySwitches those that it lost it.
 	VoluntarySwitches, InvoluntarySwitches int64
@@ -143,7 +147,8 @@ func (r Run) Failure() error {
 // Run starts the program and waits for its end. It is a process group of its own,
 // which gets no Ctrl-C from the terminal. When ctx ends, the program is killed, and
 // ctx's error comes with what was counted until then. Whatever of the program's
-// processes is still there when it ends is killed, too.
+// processes is still there when it ends is killed, too: all of them where it was traced, or
+// where all of its Events were kept; otherwise those that are still in its process group.
 //
 // The other errors are a *[StartError], a *[PriorityError], and that of a Writer.
 func (c Command) Run(ctx context.Context) (Run, error) {

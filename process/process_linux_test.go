@@ -43,6 +43,25 @@ var programs = map[string]func(){
 		all.Wait()
 	},
 	"niceness": func() { fmt.Print(niceness()) },
+	"spins": func() {
+		runtime.LockOSThread()
+		spin(20 * time.Millisecond)
+	},
+	// another thread than the first becomes "spins".
+	"becomes another": func() {
+		runtime.LockOSThread() // to the first thread, or another will do
+		become := func() {
+			runtime.LockOSThread()
+			os.Setenv("PROCESS_TEST_PROGRAM", "spins")
+			fmt.Fprintln(os.Stderr, syscall.Exec(os.Args[0], os.Args[:1], os.Environ()))
+			os.Exit(1)
+		}
+		if syscall.Gettid() != os.Getpid() {
+			become()
+		}
+		go become()
+		select {}
+	},
 	"memory": func() {
 		block := make([]byte, 64<<20)
 		for i := 0; i < len(block); i += 512 {
@@ -174,6 +193,19 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// A thread that executes a program gets the number of the first one, which ends: what it does
+// from then on was not counted.
+func TestExecByAnotherThread(t *testing.T) {
+	r := mustTrace(t, program("becomes another"))
+	var sum int64
+	for _, thread := range r.Threads {
+		sum += thread.CPUNs
+	}
+	if off := r.CPUNs() - sum; r.Failure() != nil || sum < 20e6 || off > 9e6 {
+		t.Errorf("the threads ran for %d ns, the process for %d: %+v", sum, r.CPUNs(), r)
+	}
+}
+
 // Processes of the program count, too.
 func TestDescendants(t *testing.T) {
 	c := program("threads")
@@ -242,13 +274,26 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// Whatever it does, the program ends when the context does, with what was counted.
+// firstWord calls once when something is written.
+type firstWord struct {
+	once sync.Once
+	call func()
+}
+
+func (w *firstWord) Write(text []byte) (int, error) {
+	w.once.Do(w.call)
+	return len(text), nil
+}
+
+// Whatever it does, the program ends when the context does, with what was counted. A busy
+// machine may not let it begin for long.
 func TestInterrupted(t *testing.T) {
 	for _, script := range []string{"exec sleep 1000", "sleep 1000 & sleep 1000", "trap '' TERM INT; while :; do :; done", "yes", "kill -STOP $$"} {
 		for _, untraced := range []bool{false, true} {
-			ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
-			c := shell(script)
-			c.Stdout, c.Untraced = io.Discard, untraced
+			ctx, cancel := context.WithCancel(background)
+			c := shell("echo; " + script)
+			c.Stdout = &firstWord{call: func() { time.AfterFunc(100*time.Millisecond, cancel) }}
+			c.Untraced = untraced
 			ended := make(chan struct{})
 			var r Run
 			var err error
@@ -263,7 +308,7 @@ func TestInterrupted(t *testing.T) {
 			}
 			cancel()
 			stopped := script == "kill -STOP $$" && !untraced // a tracer does not let it stop
-			if !stopped && (!errors.Is(err, context.DeadlineExceeded) || r.Signal != syscall.SIGKILL || r.WallNs <= 0) {
+			if !stopped && (!errors.Is(err, context.Canceled) || r.Signal != syscall.SIGKILL || r.WallNs <= 0) {
 				t.Errorf("%q, untraced %v: %+v, %v", script, untraced, r, err)
 			}
 		}

@@ -126,6 +126,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	}
 	a := awaited{pid: pid, pidfd: pidfd, watch: w, own: with.own, before: before, after: time.Now()}
 	r, err = a.await(ctx)
+	w.killLeft(pid)
 	r.Untraced, r.Unnoted = refused, refused
 	r.watched(pid, w, unwatched)
 	return r, err
@@ -142,16 +143,26 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	for i := range r.Threads {
 		r.Threads[i].ReadNs -= execNs
 	}
-	if ended := endOf(pid, r.Events); ended > 0 {
+	if ended := endOf(pid, r.Events); ended > 0 && r.lasted(ended) {
 		r.WallNs, r.WallErrorNs = ended, 0
 	} else {
 		r.Events, r.Unwatched = nil, errUnseen
 	}
 }
 
+// lateEndNs is how much later than the exit the end of a program may be seen.
+const lateEndNs = 20e6
+
+// lasted says whether the program may have lasted no longer than the kernel noted: where an
+// exec gives it other rights, or its file may not be read, the kernel stops noting there, and
+// calls that its exit.
+func (r *Run) lasted(ns int64) bool {
+	return 2*ns >= r.WallNs-r.WallErrorNs-r.WaitNs()-lateEndNs
+}
+
 var (
 	errUnasked = errors.New("that was not asked for")
-	errUnseen  = errors.New("the kernel noted no exec and exit of the program")
+	errUnseen  = errors.New("the kernel noted no exec and exit of the program, as where it has rights of its own, or may not be read")
 )
 
 // traceRefused tells a system that forbids tracing from a program that can't be
@@ -220,6 +231,6 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 func (r *Run) noted(w *waits) {
 	r.Unnoted = errUnasked
 	if w != nil {
-		r.TimedWaits, r.Unnoted = w.count, w.why
+		r.TimedWaits, r.TimedSwitches, r.Unnoted = w.count, w.switches, w.why
 	}
 }

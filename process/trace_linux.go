@@ -49,7 +49,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
 	}
 	t.known, t.read = map[int]bool{t.leader: true}, map[int]bool{}
-	t.run.WaitOf = AllThreads
+	t.run.WaitOf, t.run.Stops = AllThreads, 1
 	if own, err := machine.OpenThread(); err == nil {
 		defer own.Close()
 		t.own = own
@@ -77,6 +77,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		woken, late := time.Now(), t.late()
 		switch {
 		case status.Stopped():
+			t.run.Stops++
 			if id == t.leader && event(status) == unix.PTRACE_EVENT_EXIT {
 				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
 			}
@@ -137,6 +138,9 @@ const cldExited, cldDumped = 1, 3
 func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	signal := status.StopSignal()
 	switch {
+	case event(status) == unix.PTRACE_EVENT_EXEC: // a thread may have got the number of the first, which has exited
+		signal = 0
+		delete(t.read, id)
 	case event(status) != 0:
 		signal = 0
 	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
@@ -176,6 +180,9 @@ func (t *tracer) lookAtCalls() bool {
 // exits reads what the kernel counted of a thread that is about to exit.
 func (t *tracer) exits(id int) {
 	t.read[id] = true
+	if t.waits != nil {
+		t.waits.leave(id)
+	}
 	if id == t.leader {
 		t.run.MaxRSSBytes = peakResident(id)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +13,11 @@ import (
 // waits counts the system calls of a traced program that can wait until some time.
 type waits struct {
 	count int
-	why   error // they are not all counted
+	// switches are how often threads gave up their CPUs in these calls. before is how often
+	// those that are in one had done so by its beginning.
+	switches int64
+	before   map[int]int64
+	why      error // they are not all counted
 }
 
 // mostStoppedNs is for how long, in all, a program may stand still for its system calls to
@@ -52,14 +57,45 @@ func (w *waits) note(thread int) {
 	case errno != 0:
 		w.why = fmt.Errorf("looking at system calls: ptrace(PTRACE_GET_SYSCALL_INFO): %w: Linux 5.3 and later tell of them", errno)
 	case info.op != syscallEntry:
+		w.leave(thread)
 	case info.machine != thisMachine:
 		w.why = errOtherMachine
-	case info.waits(func(at uint64, into []byte) bool {
-		n, err := unix.PtracePeekData(thread, uintptr(at), into)
-		return err == nil && n == len(into)
-	}):
-		w.count++
+	default:
+		w.enter(thread, info.waits(func(at uint64, into []byte) bool {
+			n, err := unix.PtracePeekData(thread, uintptr(at), into)
+			return err == nil && n == len(into)
+		}))
 	}
+}
+
+// enter is a thread that begins a system call with so many timed waits.
+func (w *waits) enter(thread, timed int) {
+	if timed == 0 {
+		return
+	}
+	w.count += timed
+	if w.before == nil {
+		w.before = map[int]int64{}
+	}
+	w.before[thread] = voluntarySwitches(thread)
+}
+
+// leave is a thread that ends a system call, or itself. To stop for that is a switch, too.
+func (w *waits) leave(thread int) {
+	if before, timed := w.before[thread]; timed && before > 0 {
+		w.switches += max(0, voluntarySwitches(thread)-before-1)
+	}
+	delete(w.before, thread)
+}
+
+// voluntarySwitches are how often a thread gave up its CPU, by /proc/TID/status
+// (proc_pid_status(5)); 0 where it is not there.
+func voluntarySwitches(thread int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
+	if err != nil {
+		return 0
+	}
+	return parseCount(text, "voluntary_ctxt_switches:")
 }
 
 // timedCall says how a system call is given the time until which it waits at most.
@@ -81,6 +117,7 @@ const (
 	millisecond                 // a C int, below 0 for ever
 	pointer                     // to two words, null for ever
 	timer                       // a pointer to an interval and a time, each of two words
+	realTimer                   // as timer; the first argument is 0 where it is no CPU time
 	selected                    // as pointer; the first argument is how many files are waited for
 	futex                       // as pointer, where the operation waits
 )
@@ -101,7 +138,7 @@ var timedCalls = func() map[uint64]timedCall {
 		unix.SYS_FUTEX_WAIT:      {form: pointer, arg: 4},
 		unix.SYS_TIMERFD_SETTIME: {form: timer, arg: 2},
 		unix.SYS_TIMER_SETTIME:   {form: timer, arg: 2},
-		unix.SYS_SETITIMER:       {form: timer, arg: 1},
+		unix.SYS_SETITIMER:       {form: realTimer, arg: 1},
 		unix.SYS_RT_SIGTIMEDWAIT: {form: pointer, arg: 2},
 		unix.SYS_MQ_TIMEDSEND:    {form: pointer, arg: 4},
 		unix.SYS_MQ_TIMEDRECEIVE: {form: pointer, arg: 4},
@@ -115,14 +152,26 @@ var timedCalls = func() map[uint64]timedCall {
 	return all
 }()
 
-// waits tells whether the call can wait until some time. Programs that are late may ask for
-// no time at all, where they sleep; where they wait for files, that is just a look. read
-// reads the program's memory.
-func (i *syscallInfo) waits(read func(at uint64, into []byte) bool) bool {
-	call, ok := timedCalls[i.number]
-	if !ok {
-		return false
+// repeating is for how many waits a timer counts that goes off again and again: for more than
+// a program is seen to make.
+const repeating = 1 << 20
+
+// waits tells how often a thread can wait until some time by the call. read reads the
+// program's memory.
+func (i *syscallInfo) waits(read func(at uint64, into []byte) bool) int {
+	call, timed := timedCalls[i.number]
+	switch {
+	case !timed || !i.timed(call, read):
+		return 0
+	case (call.form == timer || call.form == realTimer) && !zero(i.args[call.arg], read):
+		return repeating
 	}
+	return 1
+}
+
+// timed tells whether the call is given a time. Programs that are late may ask for no time at
+// all, where they sleep; where they wait for files, that is just a look.
+func (i *syscallInfo) timed(call timedCall, read func(at uint64, into []byte) bool) bool {
 	given := i.args[call.arg]
 	none := (call.files > 0 || call.form == selected) && i.args[call.files] == 0
 	switch call.form {
@@ -132,8 +181,9 @@ func (i *syscallInfo) waits(read func(at uint64, into []byte) bool) bool {
 		return uint32(given) != 0
 	case millisecond:
 		return int32(given) > 0 || int32(given) == 0 && none
-	case timer:
-		return given != 0 && !zero(given+2*wordBytes, read)
+	case timer, realTimer:
+		cpuTime := call.form == realTimer && uint32(i.args[0]) != 0 // ITIMER_VIRTUAL, ITIMER_PROF
+		return given != 0 && !cpuTime && !zero(given+2*wordBytes, read)
 	case futex:
 		return given != 0 && futexWaits(uint32(i.args[1]))
 	}

@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os/exec"
 	"runtime"
 	"testing"
@@ -53,6 +54,43 @@ func TestExitsAreNoCalls(t *testing.T) {
 	}
 }
 
+// Of the blocks that are noted of a program, its stops and those in timed calls are known.
+// What is left are those for something else: none where it only sleeps, and where it waits for
+// another some in each run. What the kernel itself waits for at times is in none of five runs.
+func TestSwitchesInTimedWaits(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		command  Command
+		switches int64
+		others   bool
+	}{
+		{"sleeps", Command{Path: "sleep", Args: []string{"0.1"}}, 1, false},
+		{"waits for one that sleeps", shell("sleep 0.1 | cat"), 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			least := math.MaxInt
+			for range 5 {
+				c.command.Events = true
+				r := mustNoteWaits(t, c.command)
+				r = mustWatch(t, r, nil)
+				blocks := 0
+				for _, e := range r.Events {
+					if e.Kind == Blocked && e.AtNs > 0 {
+						blocks++
+					}
+				}
+				if r.TimedWaits != 1 || r.TimedSwitches != c.switches {
+					t.Errorf("%d switches in %d timed waits, want %d in one", r.TimedSwitches, r.TimedWaits, c.switches)
+				}
+				least = min(least, blocks-r.Stops-int(r.TimedSwitches))
+			}
+			if least < 0 || (least > 0) != c.others {
+				t.Errorf("%d blocks for something else", least)
+			}
+		})
+	}
+}
+
 // Signals and exit statuses arrive as ever.
 func TestTimedWaitsDisturbNothing(t *testing.T) {
 	r := mustNoteWaits(t, shell("trap 'exit 6' USR1; kill -USR1 $$; exit 7"))
@@ -88,8 +126,11 @@ func TestCallsThatWait(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("its calls are not known")
 	}
-	const nothing, soon, armed, unreadable = 0x1000, 0x2000, 0x3000, 0x4000
-	memory := map[uint64][]uint64{nothing: {0, 0}, soon: {0, 1000}, nothing + 16: {0, 0}, armed + 16: {1, 0}}
+	const nothing, soon, armed, unreadable, periodic, stopped = 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000
+	memory := map[uint64][]uint64{
+		nothing: {0, 0}, soon: {0, 1000}, nothing + 16: {0, 0}, armed: {0, 0}, armed + 16: {1, 0},
+		periodic: {0, 1000}, periodic + 16: {1, 0}, stopped: {0, 1000}, stopped + 16: {0, 0},
+	}
 	read := func(at uint64, into []byte) bool {
 		for i, word := range memory[at] {
 			binary.NativeEndian.PutUint64(into[8*i:], word)
@@ -101,33 +142,39 @@ func TestCallsThatWait(t *testing.T) {
 		name   string
 		number uint64
 		args   [6]uint64
-		want   bool
+		want   int
 	}{
-		{"nanosleep", unix.SYS_NANOSLEEP, [6]uint64{soon}, true},
-		{"clock_nanosleep to a time", unix.SYS_CLOCK_NANOSLEEP, [6]uint64{1, 1, soon}, true},
-		{"read", unix.SYS_READ, [6]uint64{soon, soon, soon, soon, soon, soon}, false},
-		{"ppoll for ever", unix.SYS_PPOLL, [6]uint64{1, 1, 0}, false},
-		{"ppoll, a look", unix.SYS_PPOLL, [6]uint64{1, 1, nothing}, false},
-		{"ppoll, a sleep of no time", unix.SYS_PPOLL, [6]uint64{0, 0, nothing}, true},
-		{"ppoll", unix.SYS_PPOLL, [6]uint64{1, 1, soon}, true},
-		{"ppoll, unreadable", unix.SYS_PPOLL, [6]uint64{1, 1, unreadable}, true},
-		{"pselect6, a look", unix.SYS_PSELECT6, [6]uint64{3, 1, 0, 0, nothing}, false},
-		{"pselect6, a sleep of no time", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, nothing}, true},
-		{"pselect6 for ever", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, 0}, false},
-		{"epoll_pwait for ever", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, forever}, false},
-		{"epoll_pwait, a look", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 0}, false},
-		{"epoll_pwait", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 10}, true},
-		{"futex for ever", unix.SYS_FUTEX, [6]uint64{1, 128, 2, 0}, false},
-		{"futex", unix.SYS_FUTEX, [6]uint64{1, 128, 2, soon}, true},
-		{"futex, bits", unix.SYS_FUTEX, [6]uint64{1, 9 | 128 | 256, 2, soon}, true},
-		{"futex, wakes", unix.SYS_FUTEX, [6]uint64{1, 1 | 128, 2, soon}, false},
-		{"futex, requeues so many", unix.SYS_FUTEX, [6]uint64{1, 3, 2, 1}, false},
-		{"a timer set", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, armed}, true},
-		{"a timer stopped", unix.SYS_SETITIMER, [6]uint64{0, nothing}, false},
+		{"nanosleep", unix.SYS_NANOSLEEP, [6]uint64{soon}, 1},
+		{"clock_nanosleep to a time", unix.SYS_CLOCK_NANOSLEEP, [6]uint64{1, 1, soon}, 1},
+		{"read", unix.SYS_READ, [6]uint64{soon, soon, soon, soon, soon, soon}, 0},
+		{"ppoll for ever", unix.SYS_PPOLL, [6]uint64{1, 1, 0}, 0},
+		{"ppoll, a look", unix.SYS_PPOLL, [6]uint64{1, 1, nothing}, 0},
+		{"ppoll, a sleep of no time", unix.SYS_PPOLL, [6]uint64{0, 0, nothing}, 1},
+		{"ppoll", unix.SYS_PPOLL, [6]uint64{1, 1, soon}, 1},
+		{"ppoll, unreadable", unix.SYS_PPOLL, [6]uint64{1, 1, unreadable}, 1},
+		{"pselect6, a look", unix.SYS_PSELECT6, [6]uint64{3, 1, 0, 0, nothing}, 0},
+		{"pselect6, a sleep of no time", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, nothing}, 1},
+		{"pselect6 for ever", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, 0}, 0},
+		{"epoll_pwait for ever", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, forever}, 0},
+		{"epoll_pwait, a look", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 0}, 0},
+		{"epoll_pwait", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 10}, 1},
+		{"futex for ever", unix.SYS_FUTEX, [6]uint64{1, 128, 2, 0}, 0},
+		{"futex", unix.SYS_FUTEX, [6]uint64{1, 128, 2, soon}, 1},
+		{"futex, bits", unix.SYS_FUTEX, [6]uint64{1, 9 | 128 | 256, 2, soon}, 1},
+		{"futex, wakes", unix.SYS_FUTEX, [6]uint64{1, 1 | 128, 2, soon}, 0},
+		{"futex, requeues so many", unix.SYS_FUTEX, [6]uint64{1, 3, 2, 1}, 0},
+		{"a timer set", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, armed}, 1},
+		{"a timer stopped", unix.SYS_SETITIMER, [6]uint64{0, nothing}, 0},
+		{"a timer stopped that was to repeat", unix.SYS_SETITIMER, [6]uint64{0, stopped}, 0},
+		{"a timer that repeats", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, periodic}, repeating},
+		{"a timer of the process that repeats", unix.SYS_TIMER_SETTIME, [6]uint64{3, 0, periodic}, repeating},
+		{"a timer of real time that repeats", unix.SYS_SETITIMER, [6]uint64{0, periodic}, repeating},
+		{"a timer of user time", unix.SYS_SETITIMER, [6]uint64{1, armed}, 0},
+		{"a profiler's timer", unix.SYS_SETITIMER, [6]uint64{2, periodic}, 0},
 	} {
 		i := syscallInfo{number: c.number, args: c.args}
 		if got := i.waits(read); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
 }

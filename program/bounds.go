@@ -37,7 +37,7 @@ func (r *Run) byEvents(cpus int) {
 		stolen = math.Max(stolen, t.ranNs-float64(r.CPUNs()))
 	}
 	r.LowNs, r.HighNs = t.low.atNs-stopped-stolen, math.Min(t.high.atNs, t.wallNs)
-	if t.high.own {
+	if t.high.own && t.threads == 1 { // else it may have been stolen from a thread that the end did not wait for
 		r.HighNs -= t.stolenNs
 	}
 	// What else bounds it from below holds the interrupts and preemptions of all threads.
@@ -119,5 +119,25 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	up := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*(each-least) }
 	r.slackNs = shareError*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
+	// The share is a mean, and the estimate a median: that of a Poisson distribution lies
+	// less than ln 2 below its mean, and less than 1/3 above.
+	if n := interruptsPerSecond(noise); n > 0 {
+		each := 1e9 * share / n
+		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
+		r.slackNs += each / 3
+		r.slackUpNs += fewer(high)
+		r.slackUpOfLowNs += fewer(low)
+	}
 	r.HighNs = math.Max(r.HighNs, r.unsleptNs)
+}
+
+// interruptsPerSecond of running time.
+func interruptsPerSecond(noise machine.Noise) float64 {
+	n := noise.IrregularPerSecond
+	for _, timer := range noise.Regular {
+		if timer.PeriodNs > 0 {
+			n += 1e9 / timer.PeriodNs * (1 - timer.Missing)
+		}
+	}
+	return n
 }

@@ -26,6 +26,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 	}
 	c := conclusion{Result: r, plan: plan, setting: setting}
 	c.use()
+	c.allowForWaits(s.wokenNs)
 	if len(c.used) > 0 {
 		c.Wall = median(c.each(func(r *Run) float64 { return float64(r.WallNs) }))
 		c.CPU = median(c.each((*Run).ownCPUNs))
@@ -36,6 +37,9 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		c.chooseMethod()
 		if nice := c.niceness(); nice != 0 {
 			c.Explanation += fmt.Sprintf("; it ran with a niceness of %d", nice)
+		}
+		if s.untraceable {
+			c.Explanation += "; it fails where it is traced, so that its memory is not known, nor whether it asks to wait until some time"
 		}
 		c.estimate()
 		c.Outliers = c.outliers()
@@ -75,6 +79,15 @@ func (c *conclusion) use() {
 	}
 	for _, r := range c.used {
 		c.low, c.high = append(c.low, r.LowNs), append(c.high, r.HighNs)
+	}
+}
+
+// allowForWaits takes runs whose bounds allow for less than threads were found to wait for a
+// CPU when they were woken, in a run in which that is known: others may have begun to compete
+// with the program in between.
+func (c *conclusion) allowForWaits(wokenNs float64) {
+	for i, r := range c.used {
+		c.low[i] = math.Max(0, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
 	}
 }
 
@@ -146,7 +159,7 @@ const sleptAlike = 0.9
 // ruleOutDeadline takes a program of one thread that sleeps. A sleep to a deadline is as
 // much shorter as the program was kept from its CPU before it. Sleeps that last the same in
 // all runs, however much they differ in that, do not depend on it: then nothing was made up
-// for, and all of the wait comes off. It has to sleep as often as it asks to: a deadline
+// for, and all of the wait comes off. It has to sleep as often as it is known to wait: a deadline
 // that had passed is no sleep. Two things keep the bounds apart: a run whose end was seen
 // late may have waited there, and not when it was woken; and the CPU of a program that is
 // alone is idle while it sleeps, and then takes a while to be told, which no run beside
@@ -156,7 +169,7 @@ func (c *conclusion) ruleOutDeadline() {
 	sleeps := 0
 	for _, r := range c.used {
 		t := r.traced
-		if !r.noted || t.threads != 1 || r.asked == 0 || t.sleeps < r.asked || r.late || !t.leaderWake.known() {
+		if !r.noted || t.threads != 1 || r.waits == 0 || t.sleeps < r.waits || r.late || !t.leaderWake.known() {
 			return
 		}
 		kept = append(kept, t.keptBeforeNs)

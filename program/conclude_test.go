@@ -117,12 +117,12 @@ func TestSomeWaitsAreNotNoted(t *testing.T) {
 	for _, unnoted := range []error{nil, errors.New("too many calls")} {
 		var s series
 		run := alternating(1, 1*ms, 0)
-		run.TimedWaits, run.Unnoted = 1, unnoted
+		run.TimedWaits, run.TimedSwitches, run.Unnoted = 1, 1, unnoted
 		s.take(&run, 1)
 		later := alternating(1, 1*ms, 0)
 		s.take(&later, 1)
-		if known := later.asked == 1; known != (unnoted == nil) {
-			t.Errorf("%v: it asks %d times", unnoted, later.asked)
+		if known := later.waits == 1; known != (unnoted == nil) {
+			t.Errorf("%v: it waits %d times", unnoted, later.waits)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package program
 
 import (
 	"math"
+	"slices"
 
 	"chronoscope/process"
 )
@@ -16,22 +17,58 @@ func blocks(events []process.Event) (n int) {
 	return n
 }
 
-// allowForDeadline takes a program that is known to ask for so many waits that may end at a
-// time, and that blocked less often in this run, or for no time worth the name. Then one
-// of them may have been over before it began, or nearly, for what disturbed the run: alone
-// the program would have slept. It would have come to each deadline earlier, so that the
-// run as it was bounds its time. Programs of several threads often ask for waits that
-// never last, and have bounds that are wide as it is: for them the verdict says it.
-func (r *Run) allowForDeadline(timedWaits, blocks int) {
+// threaded tells whether a process of the program has several threads.
+func threaded(events []process.Event) bool {
+	return slices.ContainsFunc(events, func(e process.Event) bool { return e.Kind == process.Forked && e.Thread != e.Process })
+}
+
+// mostProbes are the runs at most whose system calls are looked at.
+const mostProbes = 2
+
+// probe takes what such a run tells: how often the program asks to wait until some time, and
+// how often it blocked for something else. Where it did both there is another one, and the
+// fewer blocks count: what is read from a disk is waited for the first time only.
+func (s *series) probe(run *Run, blocks int) {
+	s.probes++
+	s.timedWaits = max(s.timedWaits, run.TimedWaits)
+	if run.Unnoted != nil || !run.noted {
+		s.someUnnoted, s.probed = true, true
+		return
+	}
+	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
+	if s.probes == 1 || others < s.otherWaits {
+		s.otherWaits = others
+	}
+	s.probed = s.probes == mostProbes || s.timedWaits == 0 || others == 0
+}
+
+// waits are how often the program blocks, where it asks to wait until some time; 0 where it
+// does not.
+func (s *series) waits() int {
+	if s.timedWaits == 0 {
+		return 0
+	}
+	return s.timedWaits + s.otherWaits
+}
+
+// allowForDeadline takes a program that is known to wait so often, until some time or for
+// something else, and that blocked less often in this run, or for no time worth the name.
+// Then a wait until some time may have been over before it began, or nearly, for what
+// disturbed the run: alone the program would have slept. It would have come to each deadline
+// earlier, so that the run as it was bounds its time. Programs with several threads in a
+// process often ask for waits that never last, and have bounds that are wide as it is: for
+// them the verdict says it.
+func (r *Run) allowForDeadline(waits, blocks int, threaded bool) {
 	t := r.traced
 	passable := math.Max(passableNs, passableShare*t.wallNs)
-	alone := t.threads == 1
-	if !r.noted || timedWaits == 0 || r.BlockedNs > passable && (!alone || blocks >= timedWaits) {
+	if !r.noted || waits == 0 || r.BlockedNs > passable && blocks >= waits {
 		return
 	}
 	waited := t.deficientNs
-	if alone { // threads also wait for one another's CPUs
+	if t.threads == 1 { // threads also wait for one another's CPUs
 		waited = math.Max(waited, known(r.RunqueueWaitNs))
+	}
+	if !threaded {
 		r.unsleptNs = t.wallNs
 	}
 	r.late = waited > passable

@@ -37,6 +37,17 @@
 // no sleep at all; nor is anything known of this where tracing is forbidden, or where a
 // program makes so many system calls that they are not all looked at.
 //
+// [Here] says what has to be known of this machine, and [Measure] measures one program or
+// several in turn:
+//
+//	setting, release, err := program.Here(ctx, program.Setting{})
+//	defer release()
+//	commands := []program.Command{{Name: "sort", Command: process.Command{Path: "sort", Args: []string{"words"}}}}
+//	results, err := program.Measure(ctx, commands, program.DefaultPlan, setting, nil)
+//
+// [Compare] says which is faster, [Once] makes a single run, and [Attach] watches a process
+// that runs already.
+//
 // The experimental protocol of Bryant 2003 (section 9.6) chooses between interval
 // counting ([IntervalCounting]) and cycle-grade time.
 package program

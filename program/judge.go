@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -25,7 +26,7 @@ func (c *conclusion) judge() {
 	}
 	c.judgeSources()
 	if n := len(c.used); n < fewestChosen {
-		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: allow more with --min-runs or --max-time", n, fewestChosen)
+		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: %s", n, fewestChosen, c.moreRuns())
 	}
 	failed := 0
 	for _, r := range c.used {
@@ -48,6 +49,22 @@ func (c *conclusion) judge() {
 	case width > c.plan.Precision: // less than what was asked for, and no less true
 		c.Explanation += fmt.Sprintf("; half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
 	}
+}
+
+// moreRuns is how to get enough of them: the first one is traced, and does not count.
+func (c *conclusion) moreRuns() string {
+	if c.plan.MaxRuns < fewestChosen {
+		return "allow more with --max-runs"
+	}
+	var spentNs float64
+	for _, r := range c.Runs {
+		spentNs += float64(r.WallNs) / float64(len(c.Runs))
+	}
+	needed := time.Duration(math.Ceil(float64(fewestChosen+1)*spentNs/float64(time.Minute))) * time.Minute
+	if time.Duration(float64(fewestChosen+1)*spentNs) <= c.plan.MaxTime {
+		return "allow more with --max-time" // its runs were rejected, or it was interrupted
+	}
+	return fmt.Sprintf("give them their time, --max-time %v", needed)
 }
 
 // remedy is what keeps others from delaying the program.
@@ -89,6 +106,9 @@ func (c *conclusion) judgeSources() {
 	if throttled > 0 {
 		c.Lower(stats.Suspect, "its CPU quota was used up in %d of %d runs, which stopped it: raise the limit of its control group (cpu.max)", throttled, len(c.used))
 	}
+	if n := c.mayHaveSpun(); n > len(c.used)/2 {
+		c.Lower(stats.Suspect, "its threads ran while others of them were kept from a CPU in %d of %d runs: where they spin when they wait for those, that is in its time: %s tells", n, len(c.used), c.remedy())
+	}
 	if c.mostlyLate() {
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
@@ -96,6 +116,20 @@ func (c *conclusion) judgeSources() {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
 }
+
+// mayHaveSpun is in how many runs threads ran for long while others of their process were kept
+// from a CPU.
+func (c *conclusion) mayHaveSpun() (n int) {
+	for _, r := range c.used {
+		if r.noted && r.traced.spunNs > math.Max(passableNs, spunShare*r.traced.ranNs) {
+			n++
+		}
+	}
+	return n
+}
+
+// spunShare of the time on CPUs may have been spent on spinning.
+const spunShare = 0.01
 
 func reason(err error) string {
 	if err == nil {

@@ -24,9 +24,12 @@ type Progress struct {
 // FailedError says that a command, or what prepares or concludes it, did not end well.
 type FailedError struct {
 	Name string // of the command
-	What string // "the command", "its preparation" ...
+	What string // theCommand, "its preparation" ...
 	Err  error
 }
+
+// theCommand is what failed where nothing beside it did.
+const theCommand = "the command"
 
 // Error says what failed, and what would help.
 func (e *FailedError) Error() string {
@@ -74,21 +77,27 @@ type series struct {
 	failure error
 	spentNs float64
 	done    bool
-	// warm counts runs that don't count. probe is the first of all, which is traced: it
-	// tells of memory and threads.
-	warm   int
-	probed bool
-	peak   int64
-	// timedWaits are how often it asked to wait until some time, as far as that run has
-	// shown; someUnnoted says that it may have done so more often.
-	timedWaits  int
-	someUnnoted bool
+	// warm counts runs that don't count. The first runs of all are probes, which are traced:
+	// they tell of memory, threads and waits. untraceable says that it failed where it was
+	// traced, and not where it was not.
+	warm        int
+	probes      int
+	probed      bool
+	untraceable bool
+	peak        int64
+	// timedWaits are how often it asked to wait until some time, as far as probes have
+	// shown, and otherWaits how often it blocked for something else; someUnnoted says that it
+	// may have done so more often.
+	timedWaits, otherWaits int
+	someUnnoted            bool
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool
 	sentinels int
 	wokenNs   float64
-	soFar     stats.Estimate
+	// closed says that the last run of all was made, once it is done.
+	closed bool
+	soFar  stats.Estimate
 }
 
 // measurement is a measurement under way.
@@ -136,11 +145,10 @@ const sentinelEvery = 8
 // repeat makes one more run.
 func (m *measurement) repeat(ctx context.Context, s *series) error {
 	warming := s.warm < m.plan.Warmup
-	traced := !s.probed || s.several && (len(s.runs)+s.warm)%sentinelEvery == 0
+	traced := !s.untraceable && (!s.probed || s.several && (s.done || (len(s.runs)+s.warm)%sentinelEvery == 0))
+	s.closed = s.done
 	began := time.Now()
-	command := s.command
-	command.NoteWaits = !s.probed
-	run, err := m.once(ctx, command, traced)
+	run, err := m.onceOrUntraced(ctx, s, traced)
 	s.spentNs += float64(time.Since(began).Nanoseconds())
 	if err := ctx.Err(); err != nil {
 		return err
@@ -155,7 +163,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	case errors.As(err, &failed):
 		run.Why = append(run.Why, failed.Err.Error())
 	case err != nil:
-		s.failure = &FailedError{Name: s.command.Name, What: "the command", Err: err}
+		s.failure = &FailedError{Name: s.command.Name, What: theCommand, Err: err}
 	}
 	if warming && s.failure == nil {
 		s.warm++
@@ -165,6 +173,25 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)
 	}
 	return nil
+}
+
+// onceOrUntraced makes one run. Some programs fail where they are traced, as sudo(8), debuggers
+// and those with a leak sanitizer do: a first run that fails so is made again.
+func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool) (Run, error) {
+	command := s.command
+	command.NoteWaits = !s.probed
+	run, err := m.once(ctx, command, traced)
+	var failed *FailedError
+	if !traced || s.probed || run.Untraced != nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.What != theCommand {
+		return run, err
+	}
+	untraced := s.command
+	untraced.Stderr = nil // why it fails is said already
+	if again, err := m.once(ctx, untraced, false); err == nil {
+		s.untraceable = true
+		return again, nil
+	}
+	return run, err
 }
 
 // cpusOf is how many CPUs a command may use, of so many.
@@ -183,26 +210,29 @@ func (s *series) take(run *Run, cpus int) {
 		others = sentinelMargin * s.wokenNs
 	}
 	run.traced, run.noted = follow(&run.Run, cpus, others)
-	blocked := blocks(run.Events)
+	run.wokenAtMostNs = others
+	if !run.noted || run.traced.othersKnown {
+		run.wokenAtMostNs = math.Inf(1)
+	}
+	blocked, threaded := blocks(run.Events), threaded(run.Events)
 	run.Events = nil // what they told is kept
 	if run.Untraced == nil && (run.noted || !s.probed) {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
 	}
 	if !s.probed {
-		s.probed, s.someUnnoted = true, run.Unnoted != nil
+		s.probe(run, blocked)
 	}
 	s.peak = max(s.peak, run.MaxRSSBytes)
-	s.timedWaits = max(s.timedWaits, run.TimedWaits)
 	s.several = s.several || run.traced.threads > 1
 	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown {
 		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)
 		s.sentinels++
 	}
 	run.bound(cpus)
-	run.allowForDeadline(s.timedWaits, blocked)
+	run.allowForDeadline(s.waits(), blocked, threaded)
 	if !s.someUnnoted {
-		run.asked = s.timedWaits
+		run.waits = s.waits()
 	}
 }
 
@@ -236,9 +266,9 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 	cancel()
 	switch {
 	case ended != nil && ctx.Err() == nil:
-		err = &FailedError{Name: c.Name, What: "the command", Err: ended}
+		err = &FailedError{Name: c.Name, What: theCommand, Err: ended}
 	case err == nil && run.Failure() != nil:
-		err = &FailedError{Name: c.Name, What: "the command", Err: run.Failure()}
+		err = &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
 	}
 	if c.Conclude != nil && ctx.Err() == nil {
 		if after := beside(ctx, *c.Conclude); after != nil && err == nil {
@@ -266,26 +296,32 @@ func (m *measurement) tell(i int) {
 	m.progress(Progress{Share: sum / float64(len(m.all)), Command: i, Runs: len(s.runs), Estimate: s.soFar})
 }
 
-// enough reports whether the series may end. It is looked at ever more rarely, since an
-// interval that may end the measurement whenever it happens to be narrow covers less often
-// than it says.
+// enough reports whether the series may end. One of several threads ends with a run that is
+// traced: without it, nothing tells of how they waited since the last one.
 func (m *measurement) enough(s *series) bool {
+	s.done = s.done || m.knows(s)
+	return s.done && (s.closed || s.sentinels == 0 || s.failure != nil)
+}
+
+// knows reports whether a series is known as well as it is to be. It is looked at ever more
+// rarely, since an interval that may end the measurement whenever it happens to be narrow
+// covers less often than it says.
+func (m *measurement) knows(s *series) bool {
 	n := s.counted()
 	limit := float64(m.plan.MaxTime.Nanoseconds())
 	switch {
-	case s.done:
 	case s.failure != nil, n >= m.plan.MaxRuns:
-		s.done = true
+		return true
 	case n < m.plan.MinRuns:
-		s.done = len(s.runs) > 0 && s.spentNs > 2*limit || len(s.runs) > 2*m.plan.MaxRuns
+		return len(s.runs) > 0 && s.spentNs > 2*limit || len(s.runs) > 2*m.plan.MaxRuns
 	case s.spentNs > limit:
-		s.done = true
+		return true
 	case worthALook(n, m.plan.MinRuns):
 		r := conclude(s, m.plan, m.setting, m.weather)
 		s.soFar = r.Estimate
-		s.done = r.Estimate.RelativeHalfWidth() <= m.plan.Precision
+		return r.Estimate.RelativeHalfWidth() <= m.plan.Precision
 	}
-	return s.done
+	return false
 }
 
 // worthALook is true for the least number, and for every number half as large again.

@@ -48,8 +48,12 @@ type Run struct {
 	// have passed; 0 where it passed none. late says that it did so for what it waited.
 	unsleptNs float64
 	late      bool
-	// asked is how often the program asks to wait until some time; 0 where it is not known.
-	asked int
+	// waits is how often the program waits, until some time or for something else; 0 where it
+	// waits until no time, or that is not known.
+	waits int
+	// wokenAtMostNs is for how long threads of which that is not known were allowed to have
+	// waited for a CPU when they were woken; without limit where it is known of all.
+	wokenAtMostNs float64
 }
 
 // TimeNs is the middle of the run's bounds.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -20,11 +21,15 @@ const (
 type span struct {
 	state    state
 	from, to float64
+	// cpu is the one that the thread had, lost or gave up, next the one on which the
+	// stretch ended.
+	cpu, next int
 }
 
 // line is the life of one thread.
 type line struct {
 	id, process, parent int
+	starter             *line // that started it; nil for none that is known
 	spans               []span
 	// exitNs is when it exited, as far as that is noted; NaN where it did not.
 	exitNs float64
@@ -53,12 +58,16 @@ func (w wait) plus(v wait) wait { return wait{w.lowNs + v.lowNs, w.highNs + v.hi
 
 // accounts holds what the kernel counted of the thread against its switches. What it waited
 // beyond those that show was after blocks; but some of these were before its exec, and on
-// its way from the event of its exit to its end it may have waited, too.
-func (l *line) accounts(t process.Thread) {
+// its way from the event of its exit to its end it may have waited, too. Where the thread was
+// the last to exit, it is known for how long its end was seen later than that.
+func (l *line) accounts(t process.Thread, lastToExit bool) {
 	unseen := float64(t.WaitNs) - l.during(kept, math.Inf(-1), float64(t.ReadNs))
 	before := l.during(blocked, math.Inf(-1), 0)
 	after := known(math.Max(0, float64(t.ReadNs)-l.exitNs))
-	certain := math.Max(0, after-exitTailNs-float64(t.LateNs))
+	certain := 0.0
+	if lastToExit {
+		certain = math.Max(0, after-exitTailNs-float64(t.LateNs))
+	}
 	l.wake = wait{math.Max(0, unseen-before-after), math.Max(0, unseen-certain)}
 }
 
@@ -84,28 +93,31 @@ func newSchedule(events []process.Event) *schedule {
 	for _, e := range events {
 		at := float64(e.AtNs)
 		l := s.threads[e.Thread]
-		if l == nil {
-			l = &line{id: e.Thread, process: e.Process, parent: e.Parent, exitNs: math.NaN(), wake: unknownWait}
+		if l == nil || e.Kind == process.Forked && l.exited() { // whose number is given anew
+			l = &line{id: e.Thread, process: e.Process, parent: e.Parent, starter: s.threads[e.Parent], exitNs: math.NaN(), wake: unknownWait}
 			s.threads[e.Thread] = l
 			s.order = append(s.order, l)
 		}
 		if e.Kind == process.Executed {
-			if e.AtNs == 0 && s.leader == nil {
+			switch {
+			case e.AtNs == 0 && s.leader == nil:
 				s.leader = l
+			case l.exited():
+				s.takeOver(l, open)
 			}
 			continue
 		}
 		if before, ok := open[e.Thread]; ok && at > before.from {
-			before.to = at
+			before.to, before.next = at, e.CPU
 			l.spans = append(l.spans, before)
 		}
 		switch e.Kind {
 		case process.SwitchedIn:
-			open[e.Thread] = span{state: running, from: at}
+			open[e.Thread] = span{state: running, from: at, cpu: e.CPU}
 		case process.Preempted, process.Forked:
-			open[e.Thread] = span{state: kept, from: at}
+			open[e.Thread] = span{state: kept, from: at, cpu: e.CPU}
 		case process.Blocked:
-			open[e.Thread] = span{state: blocked, from: at}
+			open[e.Thread] = span{state: blocked, from: at, cpu: e.CPU}
 		case process.Exited:
 			delete(open, e.Thread)
 			l.exitNs = at
@@ -119,6 +131,53 @@ func newSchedule(events []process.Event) *schedule {
 		s.leader = nil
 	}
 	return s
+}
+
+// missed says whether the kernel charged for much more time on CPUs than it noted: it stops
+// noting a program at its exec where that gives it other rights, or may not be read, and
+// notes nothing of a CPU that came up since.
+func (s *schedule) missed(r *process.Run) bool {
+	more := func(chargedNs, notedNs float64, threads int) bool {
+		return chargedNs-notedNs > missedNs*float64(threads)+missedShare*chargedNs
+	}
+	var notedNs float64
+	for _, l := range s.order {
+		notedNs += l.total(running)
+	}
+	for _, t := range r.Threads {
+		if l := s.threads[t.ID]; l != nil && more(float64(t.CPUNs), l.total(running), 1) {
+			return true
+		}
+	}
+	return more(float64(r.CPUNs()), notedNs, len(s.order))
+}
+
+var errMissed = errors.New("it was charged for more time than the kernel noted, as where it has rights of its own, or may not be read")
+
+// What a program is charged for may be so much more than was noted, since each thread goes on
+// after the note of its exit: on a busy host that was seen to take 1 ms.
+const missedNs, missedShare = 3e6, 0.05
+
+// exited says whether it has.
+func (l *line) exited() bool { return !math.IsNaN(l.exitNs) }
+
+// takeOver gives the number of a process's first thread, which has exited, to the one that
+// called exec: it is the only one left (execve(2)).
+func (s *schedule) takeOver(first *line, open map[int]span) {
+	for _, l := range s.order {
+		if l.process != first.process || l.exited() {
+			continue
+		}
+		if now, ok := open[l.id]; ok {
+			delete(open, l.id)
+			open[first.id] = now
+		}
+		s.threads[first.id] = l
+		if s.leader == first {
+			s.leader = l
+		}
+		return
+	}
 }
 
 // exitBefore is the last exit, while a thread was blocked, that it can have waited for: of
@@ -151,8 +210,7 @@ func (s *schedule) exitAfter(l *line, atNs float64, but map[*line]bool) *line {
 
 // startedBy tells whether a thread of that process started the thread's process.
 func (s *schedule) startedBy(l *line, of int) bool {
-	parent := s.threads[l.parent]
-	return l.parent == of || parent != nil && parent.process == of
+	return l.parent == of || l.starter != nil && l.starter.process == of
 }
 
 // total is for how long the thread was in a state.

@@ -124,6 +124,13 @@ var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
 			return append(all, clocktest.Step{WorkNs: f * mine})
 		}
 	},
+	"works until some time, and asks": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		work := logUniform(rng, 1e6, 5e7)
+		until, answer, after := work*(1.05+float64(load-1)*rng.Float64()), logUniform(rng, 1e6, 1e7), work*rng.Float64()
+		return func(f float64) []clocktest.Step {
+			return []clocktest.Step{{WorkNs: f * work}, {UntilNs: until}, {WorkNs: 1 + f*after}, {SleepNs: answer}, {WorkNs: 1e5}}
+		}
+	},
 	"a thread that sleeps beside": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
 		work := logUniform(rng, 5e6, 1e8)
 		until := work * (0.3 + 2*rng.Float64())
@@ -132,6 +139,10 @@ var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
 		}
 	},
 }
+
+// answers are how many of a pattern's sleeps no system call asks for: what they wait for is
+// another's doing.
+var answers = map[string]int{"works until some time, and asks": 1}
 
 func logUniform(rng *rand.Rand, lo, hi float64) float64 {
 	return lo * math.Exp(rng.Float64()*math.Log(hi/lo))
@@ -270,7 +281,9 @@ func (c simulatedCase) measure(plan Plan) *Result {
 		}
 		r := c.run(rng, traced)
 		if command.NoteWaits {
-			r.TimedWaits, r.Unnoted = timedWaits(c.script(1)), nil
+			others := answers[c.pattern]
+			r.TimedWaits, r.Unnoted = timedWaits(c.script(1))-others, nil
+			r.TimedSwitches = int64(min(r.TimedWaits, blocks(r.Events)-others))
 		}
 		return r, nil
 	}

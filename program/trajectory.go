@@ -39,6 +39,9 @@ type trajectory struct {
 	startNs float64
 	// stolenNs is what a hypervisor took while the first thread had a CPU.
 	stolenNs float64
+	// spunNs is for how long threads ran while others of their process were kept from CPUs
+	// that somebody else had: some may have spun, waiting for those.
+	spunNs float64
 }
 
 // progress is how far a thread would have come, alone on the machine, by the time that it
@@ -87,6 +90,10 @@ func follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if s.leader == nil {
 		return trajectory{}, false
 	}
+	if s.missed(r) {
+		r.Unwatched = errMissed
+		return trajectory{}, false
+	}
 	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order)}
 	t.against(s, r, othersWakeNs)
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
@@ -109,7 +116,7 @@ func (t *trajectory) against(s *schedule, r *process.Run, othersAtMostNs float64
 			continue
 		}
 		found++
-		l.accounts(thread)
+		l.accounts(thread, l == s.last)
 		if l == s.leader {
 			t.stolenNs = math.Max(0, l.total(running)-float64(thread.CPUNs))
 		} else {
@@ -137,10 +144,21 @@ type way struct {
 
 	atNs       float64
 	ran, could int
+	// has is how many threads have a CPU, ownNs for how long each was theirs.
+	has   map[int]int
+	ownNs map[int]float64
+	// crews are the processes' threads now.
+	crews map[int]crew
+	mixed int // crews of whom some run and others are kept from it
 	sums
 	positions map[*line]*position
 	ended     map[*line]bool
 }
+
+// crew is how many threads of a process run, and how many could.
+type crew struct{ ran, could int }
+
+func (c crew) mixed() bool { return c.ran > 0 && c.could > 0 }
 
 // sums are of the program as a whole, up to a moment.
 type sums struct {
@@ -155,17 +173,20 @@ type position struct {
 	low, high progress
 	since     float64 // in its present state
 	before    sums    // by then
+	ownNs     float64 // by then, of the CPU that it had, and of the one that it got next
+	nextOwnNs float64
 }
 
 // sweep goes through all changes of state in order of time.
 func (w *way) sweep() {
 	w.positions, w.ended = map[*line]*position{}, map[*line]bool{}
+	w.has, w.ownNs, w.crews = map[int]int{}, map[int]float64{}, map[int]crew{}
 	for _, c := range w.schedule.changes() {
 		if c.atNs > w.wallNs {
 			break
 		}
 		w.pass(c.atNs)
-		w.ran, w.could = w.ran+c.running, w.could+c.kept
+		w.count(c)
 		if c.begins {
 			w.begin(c)
 		} else {
@@ -177,6 +198,23 @@ func (w *way) sweep() {
 		w.low, w.high = p.low, p.high
 	} else {
 		w.high = progress{atNs: w.wallNs}
+	}
+}
+
+// count brings the numbers of threads up to date.
+func (w *way) count(c change) {
+	w.ran, w.could = w.ran+c.running, w.could+c.kept
+	if w.has[c.cpu] += c.running; w.has[c.cpu] <= 0 {
+		delete(w.has, c.cpu)
+	}
+	before := w.crews[c.process]
+	after := crew{before.ran + c.running, before.could + c.kept}
+	w.crews[c.process] = after
+	if before.mixed() {
+		w.mixed--
+	}
+	if after.mixed() {
+		w.mixed++
 	}
 }
 
@@ -202,7 +240,24 @@ func (w *way) pass(atNs float64) {
 	}
 	if w.cpus > 0 && w.could > w.cpus-w.ran {
 		w.contendedNs += ns
+		return
 	}
+	if w.mixed > 0 {
+		w.spunNs += ns
+	}
+	for cpu := range w.has {
+		w.ownNs[cpu] += ns
+	}
+}
+
+// own is for how long the program's own threads had the CPU that one was kept from: whether
+// it would have got another alone is not known, as it may be bound to that one.
+func (w *way) own(c change, p *position) float64 {
+	own := w.ownNs[c.next] - p.nextOwnNs
+	if c.state == kept && !c.first {
+		own = math.Max(own, w.ownNs[c.cpu]-p.ownNs)
+	}
+	return own + w.contendedNs - p.before.contendedNs
 }
 
 // begin is a thread that enters a state.
@@ -212,6 +267,7 @@ func (w *way) begin(c change) {
 		p = w.start(c.line)
 	}
 	p.since, p.before = math.Max(0, c.atNs), w.sums
+	p.ownNs, p.nextOwnNs = w.ownNs[c.cpu], w.ownNs[c.next]
 	if c.state == kept && !c.first && c.atNs >= 0 {
 		w.preemptions++
 		w.lost++
@@ -223,12 +279,10 @@ func (w *way) begin(c change) {
 // start is a thread that is born: where the one is that starts it.
 func (w *way) start(l *line) *position {
 	p := &position{low: progress{own: true}, high: progress{own: true}}
-	if parent := w.schedule.threads[l.parent]; parent != nil && l != w.schedule.leader {
-		if q := w.positions[parent]; q != nil {
-			p.low, p.high = q.low, q.high
-			if ns := math.Max(0, w.atNs-q.since); parent.stateAt(w.atNs) == running {
-				p.low, p.high = p.low.ran(ns), p.high.ran(ns)
-			}
+	if q := w.positions[l.starter]; q != nil {
+		p.low, p.high = q.low, q.high
+		if ns := math.Max(0, w.atNs-q.since); l.starter.stateAt(w.atNs) == running {
+			p.low, p.high = p.low.ran(ns), p.high.ran(ns)
 		}
 	}
 	w.positions[l] = p
@@ -252,19 +306,21 @@ func (w *way) finish(c change) {
 			w.ended[c.line] = true
 		}
 	case kept:
-		p.high.atNs += w.contendedNs - p.before.contendedNs
+		own := w.own(c, p)
 		if c.first {
-			p.high.atNs += math.Min(ns, wakeLatencyNs)
+			own = math.Min(ns, own+wakeLatencyNs)
 		}
+		p.high.atNs += own
 	case blocked:
 		if c.atNs > 0 {
-			w.wake(c.line, p, ns, c.atNs)
+			w.wake(c, p, ns)
 		}
 	}
 }
 
 // wake is a thread that comes back from a block.
-func (w *way) wake(l *line, p *position, ns, atNs float64) {
+func (w *way) wake(c change, p *position, ns float64) {
+	l, atNs := c.line, c.atNs
 	exited, exitNs := w.schedule.exitBefore(l, p.since, atNs, nil)
 	late := atNs - exitNs
 	if q := w.positions[exited]; q != nil && w.ended[exited] && late <= exitLatencyNs+l.wake.ns() {
@@ -285,7 +341,7 @@ func (w *way) wake(l *line, p *position, ns, atNs float64) {
 		w.keptBeforeNs = p.before.keptNs
 	}
 	// It may have slept to a time that did not depend on when it began to.
-	p.high = progress{atNs: atNs - math.Max(0, l.wakeOf(ns)-wakeLatencyNs)}
+	p.high = progress{atNs: atNs - math.Max(0, l.wakeOf(ns)-w.own(c, p)-wakeLatencyNs)}
 }
 
 // sinceBlocked adds a block to the earliest end. The thread may have waited for another of
@@ -316,6 +372,7 @@ type change struct {
 	begins        bool
 	first, last   bool // span of the thread
 	running, kept int  // by how much their numbers change
+	cpu, next     int  // of the span
 }
 
 // changes are those of all threads, in order of time. What ends comes before what begins,
@@ -324,7 +381,7 @@ func (s *schedule) changes() []change {
 	var all []change
 	for _, l := range s.order {
 		for i, x := range l.spans {
-			c := change{line: l, state: x.state, first: i == 0, last: i == len(l.spans)-1}
+			c := change{line: l, state: x.state, first: i == 0, last: i == len(l.spans)-1, cpu: x.cpu, next: x.next}
 			switch x.state {
 			case running:
 				c.running = 1
