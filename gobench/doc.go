@@ -19,6 +19,10 @@
 //   - where it blocks, or runs several threads, and others had the CPUs, only bounds:
 //     the wait may have been on the way or beside it.
 //
+// [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them,
+// [Measure] repeats these in turn, [Conclude] makes a [Result] of what was measured of one, and
+// [Compare] says how two that were measured in one group relate.
+//
 // A difference says how long an iteration takes only if each takes as long, whatever
 // their number. A third run, of hardly any iterations, shows whether that holds: setup in
 // the timed part, and a cost that grows with b.N, are said. A repetition in which the

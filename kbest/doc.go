@@ -20,8 +20,21 @@
 // names; how far the rate wandered is in their intervals. Cycles, and ratios of subjects
 // that were measured in turn, hold for any.
 //
-// [Measure] is the plain way. A [Station] with [Station.Measure] measures several
-// subjects in turn, so that drift hits all alike.
+// [Measure] is the plain way:
+//
+//	r, err := kbest.Measure(func() { kbest.Keep(sum(data)) })
+//
+// [Keep] takes a result that nobody needs, as the compiler may leave out work whose result
+// is not used. [Before] prepares each call, untimed, where the work needs its input anew, and
+// [WithPlan] asks for more precision, or allows more time, than [DefaultPlan]:
+//
+//	plan := kbest.DefaultPlan
+//	plan.MaxTime = 5 * time.Second
+//	r, err := kbest.Measure(func() { slices.Sort(work) },
+//		kbest.Before(func() { copy(work, unsorted) }), kbest.WithPlan(plan))
+//
+// A [Station] with [Station.Measure] measures several subjects in turn, so that drift hits
+// all alike, and [Compare] says which is faster.
 package kbest
 
 import "math"

@@ -21,6 +21,26 @@ func ExampleBefore() {
 	// Output: 1 call a trial
 }
 
+// The sum of some numbers, which nobody needs, known better than usual.
+func ExampleKeep() {
+	numbers := make([]int, 1000)
+	sum := func() (total int) {
+		for _, n := range numbers {
+			total += n
+		}
+		return total
+	}
+	plan := kbest.DefaultPlan
+	plan.Precision = 0.001
+	result, err := kbest.Measure(func() { kbest.Keep(sum()) }, kbest.WithPlan(plan))
+	if err != nil {
+		return // no clock here
+	}
+	e := result.Estimate
+	fmt.Fprintln(os.Stderr, e.Value, e.Lo, e.Hi, e.Unit, result.Verdict, result.Reasons)
+	// Output:
+}
+
 // How long does it take to find something in a table that has not been used for a
 // while?
 func ExampleCold() {

@@ -51,6 +51,7 @@ var questions = []question{
 	{"huge-pages", once(judgeHugePages)},
 	{"timer-slack", once(judgeTimerSlack)},
 	{"mitigations", once(judgeMitigations)},
+	{"perf-events", once(judgePerfEvents)},
 }
 
 // once is a question to which one look is enough.

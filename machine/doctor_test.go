@@ -133,6 +133,8 @@ var quiet = content{
 	"proc/1/comm":     "systemd\n",
 	"proc/config.gz":  zipped("CONFIG_HZ=250\n# CONFIG_KASAN is not set\n"),
 
+	"proc/self/status":                                                    "Name:\tx\nCapEff:\t0000000000000000\n",
+	"proc/sys/kernel/perf_event_paranoid":                                 "2\n",
 	"proc/self/timerslack_ns":                                             "50000\n",
 	"sys/devices/system/cpu/online":                                       "0-3\n",
 	"sys/devices/system/cpu/isolated":                                     "2-3\n",

@@ -232,3 +232,26 @@ func TestMitigations(t *testing.T) {
 		{name: "missing", caveat: "/sys/devices/system/cpu/vulnerabilities: "},
 	})
 }
+
+// Who lacks the right needs a kernel that asks for none.
+func TestPerfEvents(t *testing.T) {
+	files := func(capabilities, level string) content {
+		return content{"proc/self/status": "Name:\tx\nCapPrm:\t000001ffffffffff\nCapEff:\t" + capabilities + "\nSeccomp:\t0\n", "proc/sys/kernel/perf_event_paranoid": level}
+	}
+	const none, root, perfmon, other = "0000000000000000", "000001ffffffffff", "0000004000000000", "0000000000002400"
+	diagnose(t, "perf-events", []sickness{
+		{name: "Debian", before: files(none, "3\n"), severity: Note, says: "sudo sysctl kernel.perf_event_paranoid=2"},
+		{name: "Ubuntu", before: files(none, "4\n"), severity: Note, says: "kernel.perf_event_paranoid is 4"},
+		{name: "what it means", before: files(none, "4\n"), severity: Note, says: "run can't see when a program had a CPU"},
+		{name: "the kernel's own", before: files(none, "2\n"), severity: OK, says: "is 2"},
+		{name: "less", before: files(none, "-1\n"), severity: OK, says: "is -1"},
+		{name: "other capabilities", before: files(other, "3\n"), severity: Note},
+		{name: "root", before: files(root, "4\n")},
+		{name: "CAP_PERFMON", before: files(perfmon, "4\n")},
+		{name: "capabilities malformed", before: files("all", "2\n"), caveat: "no set of capabilities"},
+		{name: "no capabilities", before: content{"proc/self/status": "Name:\tx\n"}, caveat: "no line CapEff"},
+		{name: "level malformed", before: files(none, "high\n"), caveat: "not a whole number"},
+		{name: "no perf events", before: content{"proc/self/status": "CapEff:\t0\n"}, caveat: "/proc/sys/kernel/perf_event_paranoid: "},
+		{name: "missing", caveat: "/proc/self/status: "},
+	})
+}

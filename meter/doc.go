@@ -2,10 +2,12 @@
 // that nobody notices, with a clock far too coarse for a single call: the
 // discrete method of Falco 2009.
 //
+//	source, err := meter.KernelTick() // err says what this system lacks
 //	m := meter.New("encode", source)
 //	start := m.Start()
 //	encode(message)
 //	m.Stop(start)
+//	fmt.Println(m.Snapshot().Report().Mean) // with its interval
 //
 // Most calls see no edge of the clock and count as zero ticks; one in a thousand
 // sees one and counts as a whole tick. Where calls fall evenly over the tick, the

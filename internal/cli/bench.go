@@ -58,9 +58,10 @@ With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
 The result says how the working tree does beside the revision.
 
-The exit status is 3 where a benchmark is slower than the other revision's by more
-than --max-regression, beyond chance, and 1 where one fails or, with that flag, the
-two can't be compared.`,
+The exit status is 1 where a benchmark fails. With --max-regression it is 3 where one
+is slower beyond chance, and its ratio is above the limit. It is 1 where that can't be
+told: the ratio's interval reaches above the limit, no benchmark is in both revisions,
+or a package does not compile.`,
 		Example: `  chronoscope bench
   chronoscope bench -C ../mymodule ./... --cpu 1 --max-time 2m   on a busy machine
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
@@ -155,11 +156,6 @@ func parseShare(text string) (float64, error) {
 	return share, err
 }
 
-// regressionError says that something became slower than it may: exit status 3.
-type regressionError struct{ text string }
-
-func (e *regressionError) Error() string { return e.text }
-
 // measureBenchmarks compiles, measures, and writes.
 func measureBenchmarks(cmd *cobra.Command, f *flags, t *benchFlags, s Streams, patterns []string) error {
 	set, err := f.check()
@@ -190,7 +186,7 @@ func measureBenchmarks(cmd *cobra.Command, f *flags, t *benchFlags, s Streams, p
 	if stopped {
 		return errInterrupted
 	}
-	return t.outcome(d, set)
+	return t.outcome(d, e.broken, set)
 }
 
 // bindable finds out before a long measurement that the CPUs can't be had.
@@ -219,8 +215,9 @@ func (t *benchFlags) write(d record.Bench, set settings, s Streams) error {
 	return set.show(s.Out, d)
 }
 
-// outcome is the error that tells the exit status of a finished measurement.
-func (t *benchFlags) outcome(d record.Bench, set settings) error {
+// outcome is the error that tells the exit status of a finished measurement, in which the
+// benchmarks of broken packages are missing.
+func (t *benchFlags) outcome(d record.Bench, broken []error, set settings) error {
 	verdicts := map[string]stats.Verdict{}
 	failed := 0
 	for _, b := range d.Results {
@@ -232,16 +229,12 @@ func (t *benchFlags) outcome(d record.Bench, set settings) error {
 	if failed > 0 {
 		return fmt.Errorf("%d of %d benchmarks could not be measured: the reasons stand beside them", failed, len(d.Results))
 	}
-	for _, p := range d.Pairs {
-		if p.Outcome == string(gobench.Slower) && p.Ratio.Value > 1+t.mostRegression {
-			return &regressionError{fmt.Sprintf("%s takes %.4g times as long as %s (95 %% interval %.4g to %.4g): more than --max-regression %s allows",
-				p.B, p.Ratio.Value, p.A, p.Ratio.Lo, p.Ratio.Hi, t.regressed)}
-		}
+	var unknown []rival
+	for _, why := range broken {
+		unknown = append(unknown, unanswered("a package's benchmarks are slower", why.Error()))
 	}
-	for _, p := range d.Pairs {
-		if !math.IsNaN(t.mostRegression) && math.IsNaN(p.Ratio.Value) {
-			return fmt.Errorf("--max-regression: %s could not be compared with %s: the reasons stand beside them; measure on a calmer machine, or on one CPU with --cpu", p.B, p.A)
-		}
+	if err := gate(append(unknown, rivalsOf(d.Pairs)...), t.mostRegression, t.regressed); err != nil {
+		return err
 	}
 	return set.met(verdicts)
 }

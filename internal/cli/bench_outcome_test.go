@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -12,29 +13,36 @@ import (
 // A regression beyond what is allowed ends with 3, what can't be told with 1 where it
 // was asked for; chance and what is allowed end well.
 func TestRegressionEndsWithThree(t *testing.T) {
+	nan := math.NaN()
+	pair := func(outcome gobench.Outcome, value, lo, hi float64) record.Pair {
+		return record.Pair{A: "old", B: "new", Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Outcome: string(outcome)}
+	}
+	slower, faster := pair(gobench.Slower, 1.6, 1.5, 1.7), pair(gobench.Faster, 0.5, 0.4, 0.6)
+	undecided, unknown := pair(gobench.Undecided, 1.02, 0.9, 1.2), pair(gobench.Undecided, nan, nan, nan)
+	broken := []error{errors.New("it does not compile")}
 	for _, c := range []struct {
-		outcome gobench.Outcome
-		ratio   float64
+		pairs   []record.Pair
+		broken  []error
 		allowed float64
 		want    int
 	}{
-		{gobench.Slower, 1.6, 0.5, 3},
-		{gobench.Slower, 1.4, 0.5, 0},
-		{gobench.Undecided, 1.1, 0.5, 0},
-		{gobench.Undecided, math.NaN(), 0.5, 1}, // a gate that can't know doesn't open
-		{gobench.Undecided, math.NaN(), math.NaN(), 0},
-		{gobench.Faster, 0.5, 0, 0},
+		{[]record.Pair{slower}, nil, 0.5, 3},
+		{[]record.Pair{slower}, nil, 2, 0},
+		{[]record.Pair{undecided}, nil, 0.5, 0},
+		{[]record.Pair{undecided}, nil, 0.05, 1}, // a gate that can't know doesn't open
+		{[]record.Pair{unknown}, nil, 0.5, 1},
+		{[]record.Pair{unknown}, nil, nan, 0},
+		{[]record.Pair{faster}, nil, 0, 0},
+		{nil, nil, 0.5, 1},
+		{nil, nil, nan, 0},
+		{[]record.Pair{faster}, broken, 0.5, 1},
+		{[]record.Pair{faster}, broken, nan, 0},
+		{[]record.Pair{unknown, slower}, nil, 0.5, 3}, // what can't be told hides no regression
+		{[]record.Pair{slower}, broken, 0.5, 3},
 	} {
-		d := record.Bench{Pairs: []record.Pair{{A: "old", B: "new", Ratio: stats.Estimate{Value: c.ratio}, Outcome: string(c.outcome)}}}
 		flags := &benchFlags{regressed: "some", mostRegression: c.allowed}
-		if got := ExitStatus(flags.outcome(d, settings{})); got != c.want {
-			t.Errorf("%s by %v, %v allowed: exit status %d, want %d", c.outcome, c.ratio, c.allowed, got, c.want)
+		if got := ExitStatus(flags.outcome(record.Bench{Pairs: c.pairs}, c.broken, settings{})); got != c.want {
+			t.Errorf("%+v, broken: %v, %v allowed: exit status %d, want %d", c.pairs, c.broken, c.allowed, got, c.want)
 		}
-	}
-	unknown := record.Pair{A: "old", B: "busy", Ratio: stats.Estimate{Value: math.NaN()}, Outcome: string(gobench.Undecided)}
-	slower := record.Pair{A: "old", B: "new", Ratio: stats.Estimate{Value: 2}, Outcome: string(gobench.Slower)}
-	flags := &benchFlags{regressed: "some", mostRegression: 0.5}
-	if got := ExitStatus(flags.outcome(record.Bench{Pairs: []record.Pair{unknown, slower}}, settings{})); got != 3 {
-		t.Errorf("exit status %d: a pair that can't be told hides a regression", got)
 	}
 }

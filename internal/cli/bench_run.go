@@ -21,7 +21,7 @@ type benchExperiment struct {
 	bar      *progress
 	header   *record.Header
 
-	broken []error      // packages whose benchmarks could not be found
+	broken []error      // why packages' benchmarks could not be found
 	undo   func() error // takes the other revision away
 }
 
@@ -130,11 +130,13 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, broken := range build.Failed {
-		e.caveat("%v", broken)
+	var broken []error
+	breaks := func(err error) {
+		e.caveat("%v", err)
+		broken, e.broken = append(broken, err), append(e.broken, err)
 	}
-	if len(build.Tests) == 0 && len(build.Failed) > 0 {
-		return nil, nil, build.Failed[0]
+	for _, err := range build.Failed {
+		breaks(err)
 	}
 	for _, test := range build.Tests {
 		e.bar.show(0, "looking for benchmarks in "+test.Package)
@@ -145,16 +147,15 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 			return all, failed, ctx.Err()
 		}
 		if err != nil {
-			e.caveat("%v", err)
-			e.broken = append(e.broken, err)
+			breaks(err)
 		}
 		if len(found.Skipped) > 0 {
 			e.caveat("%s: skip themselves: %s", test.Package, strings.Join(found.Skipped, ", "))
 		}
 		all = append(all, found.Benchmarks...)
 	}
-	if len(all)+len(failed) == 0 && len(e.broken) > 0 {
-		return nil, nil, e.broken[0]
+	if len(all)+len(failed) == 0 && len(broken) > 0 {
+		return nil, nil, broken[0]
 	}
 	return all, failed, nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -50,9 +49,10 @@ the single runs are known, the probability of such a difference by chance. Other
 know wall times alone: beside them, wall times are compared. What is unusable, or in
 another unit, is not compared, and the reason is given.
 
-The exit status is 3 where something is slower or worse by more than --max-regression,
-beyond chance, and 1 where there is nothing to compare, or with that flag a program
-or benchmark of A can't be.`,
+The exit status is 1 where there is nothing to compare. With --max-regression it is 3
+where one is slower beyond chance, and its ratio is above the limit; of figures that are
+no times, where one is worse. It is 1 where that can't be told of a program or benchmark
+of A: it is missing or unusable, or the ratio's interval reaches above the limit.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
@@ -208,54 +208,41 @@ func unlike(label string, others []string) string {
 
 // outcome is the error that tells the exit status.
 func (t *compareFlags) outcome(d record.Comparison) error {
-	if math.IsNaN(t.mostRegression) {
-		return nil
-	}
+	var all []rival
 	for _, r := range d.Rows {
 		for i, c := range r.Changes {
-			if by := regression(r, c); by > t.mostRegression {
-				return &regressionError{fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%: more than --max-regression %s allows",
-					r.Quantity, r.Name, c.Outcome, d.Subjects[1+i], d.Subjects[0], 100*by, t.regressed)}
+			if one, ok := rivalIn(r, c, d.Subjects[0], d.Subjects[1+i]); ok {
+				all = append(all, one)
 			}
 		}
 	}
-	return t.unknown(d)
+	return gate(all, t.mostRegression, t.regressed)
 }
 
-// regression is by which share a value is worse than the first one, beyond chance; 0 where
-// it is not.
-func regression(r record.ComparisonRow, c *record.ComparisonChange) float64 {
-	if c == nil || r.Quantity == "rank" || c.Outcome != compare.Slower && c.Outcome != compare.Worse {
-		return 0
+// rivalIn is a value beside that of the first subject; false where there is nothing that
+// could be held against a limit. What has to be told is the time of work that the first
+// subject has: other figures are known to some tools alone, and many have no interval.
+func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string) (rival, bool) {
+	needed := isTimeOfWork(r) && r.Values[0] != nil
+	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
+	if c == nil || c.Outcome == compare.Incomparable {
+		return unanswered(question, whyNot(c)), needed
 	}
+	ratio := c.Ratio
 	if r.Better == "higher" {
-		return 1/c.Ratio.Value - 1
+		ratio.Value, ratio.Lo, ratio.Hi = 1/c.Ratio.Value, 1/c.Ratio.Hi, 1/c.Ratio.Lo
 	}
-	return c.Ratio.Value - 1
-}
-
-// unknown is the error where the limit can't be held against something.
-func (t *compareFlags) unknown(d record.Comparison) error {
-	judged := false
-	for _, r := range d.Rows {
-		for i, c := range r.Changes {
-			judged = judged || c != nil && c.Outcome != compare.Incomparable
-			if !isTimeOfWork(r) || r.Values[0] == nil {
-				continue
-			}
-			if c == nil || c.Outcome == compare.Incomparable {
-				return fmt.Errorf("--max-regression: %s of %s can't be compared in %s: %s", r.Quantity, r.Name, d.Subjects[1+i], whyNot(c))
-			}
-		}
-	}
-	if !judged {
-		return errors.New("--max-regression: nothing stands in both that could be held against it: measure the same clocks, programs or benchmarks")
-	}
-	return nil
+	return rival{
+		ratio:     ratio,
+		slower:    r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse),
+		undecided: needed && c.Outcome == compare.Undecided,
+		finding:   fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
+		question:  question,
+	}, true
 }
 
 // isTimeOfWork tells the rows that have to be comparable: of a program or benchmark, what
-// it takes. CPU time and metrics beside it are known to some tools alone.
+// it takes.
 func isTimeOfWork(r record.ComparisonRow) bool {
 	return (r.Topic == "program" || r.Topic == "benchmark") && (r.Quantity == "time" || r.Quantity == "wall time")
 }

@@ -67,9 +67,9 @@ The times in --export hyperfine:FILE are wall times, as in hyperfine's own files
 time on a machine of its own stands in the JSON document, and beside hyperfine's columns
 in --export markdown:FILE.
 
-The exit status is 1 where a command fails, unless --ignore-failure, and 3 where one
-is slower than the first by more than --max-regression, beyond chance. Where that
-can't be told, it is 1.`,
+The exit status is 1 where a command fails, unless --ignore-failure. With
+--max-regression it is 3 where one is slower beyond chance, and its ratio is above the
+limit. It is 1 where that can't be told: the ratio's interval reaches above the limit.`,
 		Example: `  chronoscope run -- sleep 0.1
   chronoscope run 'grep -r foo .' 'rg foo' --warmup 3
   chronoscope run --param n=1..8 'make -j {n}' --prepare 'make clean'

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"chronoscope/gobench"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// regressionError says that something became slower than it may: exit status 3.
+type regressionError struct{ text string }
+
+func (e *regressionError) Error() string { return e.text }
+
+// A rival is what may not be slower, or worse, than something else by more than a share.
+type rival struct {
+	// ratio is what it takes over what the other takes: above 1 it is slower.
+	ratio stats.Estimate
+	// slower is beyond chance, undecided what can't be told.
+	slower, undecided bool
+	// finding says how much slower it is, question asks whether it is, and why says why
+	// nothing tells.
+	finding, question, why string
+}
+
+// unanswered is a rival of which nothing is known.
+func unanswered(question, why string) rival {
+	return rival{ratio: stats.Estimate{Hi: math.NaN()}, undecided: true, question: question, why: why}
+}
+
+// rivalsOf are those of pairs that were measured together.
+func rivalsOf(pairs []record.Pair) (all []rival) {
+	for _, p := range pairs {
+		all = append(all, rival{
+			ratio: p.Ratio, slower: p.Outcome == string(gobench.Slower), undecided: p.Outcome == string(gobench.Undecided),
+			finding:  fmt.Sprintf("%s takes %.4g times as long as %s (95 %% interval %.4g to %.4g)", p.B, p.Ratio.Value, p.A, p.Ratio.Lo, p.Ratio.Hi),
+			question: fmt.Sprintf("%s is slower than %s", p.B, p.A),
+		})
+	}
+	return all
+}
+
+// gate is what --max-regression, which allows this share, makes of a comparison. One that
+// is slower beyond chance, and whose ratio is above the limit, is a regression. A gate that
+// can't know doesn't open: it is an error that one is undecided, unless even the worst end
+// of its interval is allowed, and that nothing was compared. NaN allows everything.
+func gate(all []rival, allowed float64, given string) error {
+	if math.IsNaN(allowed) {
+		return nil
+	}
+	if len(all) == 0 {
+		return errors.New("--max-regression: nothing stands in both that could be held against it: measure the same on both sides")
+	}
+	limit := 1 + allowed
+	var unknown error
+	for _, r := range all {
+		switch {
+		case r.slower && r.ratio.Value > limit:
+			return &regressionError{fmt.Sprintf("%s: more than --max-regression %s allows", r.finding, given)}
+		case r.undecided && !(r.ratio.Hi <= limit) && unknown == nil:
+			unknown = fmt.Errorf("--max-regression: whether %s can't be told: %s", r.question, r.unknown())
+		}
+	}
+	return unknown
+}
+
+// unknown says why it can't be told.
+func (r rival) unknown() string {
+	switch {
+	case r.why != "":
+		return r.why
+	case math.IsNaN(r.ratio.Hi):
+		return "the ratio has no interval, as the runs of one or both are too few or unusable: see their reasons"
+	}
+	return fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure for longer (--max-time), or on a calmer machine", r.ratio.Lo, r.ratio.Hi)
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"math"
+	"testing"
+
+	"chronoscope/compare"
+	"chronoscope/gobench"
+	"chronoscope/program"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// The same two times, measured by run, by bench, or compared from records, end with the
+// same status under the same limit.
+func TestOneRuleForRegressions(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		outcome       string
+		value, lo, hi float64
+		allowed       float64
+		want          int
+	}{
+		{"slower", 1.6, 1.5, 1.7, 0.5, 3},
+		{"slower", 1.04, 1.01, 1.07, 0.05, 0}, // by no more than is allowed, as far as is known
+		{"slower", 1.04, 1.01, 1.07, 0, 3},
+		{"undecided", 1.02, 0.9, 1.2, 0.05, 1},
+		{"undecided", 0.95, 0.8, 1.06, 0.05, 1},
+		{"undecided", 1.02, 0.99, 1.05, 0.05, 0},
+		{"undecided", 1.02, nan, nan, 0.05, 1},
+		{"undecided", nan, nan, nan, 0.05, 1},
+		{"undecided", nan, nan, nan, nan, 0},
+		{"same", 1, 0.99, 1.01, 0, 0},
+		{"faster", 0.5, 0.4, 0.6, 0, 0},
+	} {
+		ratio := stats.Estimate{Value: c.value, Lo: c.lo, Hi: c.hi}
+		pairs := []record.Pair{{A: "old", B: "new", Ratio: ratio, Outcome: c.outcome}}
+		change := &record.ComparisonChange{Ratio: ratio, Outcome: c.outcome}
+		row := record.ComparisonRow{Topic: "program", Name: "p", Quantity: "time", Better: "lower", Values: []*record.ComparisonValue{{}, {}}, Changes: []*record.ComparisonChange{change}}
+		for command, err := range map[string]error{
+			"run":     (&programFlags{mostRegression: c.allowed}).outcome(record.Programs{Pairs: pairs}, settings{}),
+			"bench":   (&benchFlags{mostRegression: c.allowed}).outcome(record.Bench{Pairs: pairs}, nil, settings{}),
+			"compare": (&compareFlags{mostRegression: c.allowed}).outcome(record.Comparison{Subjects: []string{"old", "new"}, Rows: []record.ComparisonRow{row}}),
+		} {
+			if got := ExitStatus(err); got != c.want {
+				t.Errorf("%s: %+v: exit status %d, want %d: %v", command, c, got, c.want, err)
+			}
+		}
+	}
+	for _, word := range []string{string(gobench.Slower), string(program.Slower), compare.Slower} {
+		if word != "slower" {
+			t.Errorf("one of the commands calls it %q", word)
+		}
+	}
+	for _, word := range []string{string(gobench.Undecided), string(program.Undecided), compare.Undecided} {
+		if word != "undecided" {
+			t.Errorf("one of the commands calls it %q", word)
+		}
+	}
+}
+
+// What is held against the limit in records is what got worse; what has to be told is the
+// time of what the first subject has.
+func TestRegressionInRecords(t *testing.T) {
+	nan := math.NaN()
+	row := func(topic, quantity, better string, first, other *record.ComparisonValue, c *record.ComparisonChange) record.ComparisonRow {
+		return record.ComparisonRow{Topic: topic, Name: "x", Quantity: quantity, Better: better, Values: []*record.ComparisonValue{first, other}, Changes: []*record.ComparisonChange{c}}
+	}
+	change := func(outcome string, value, lo, hi float64) *record.ComparisonChange {
+		return &record.ComparisonChange{Outcome: outcome, Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Reasons: []string{"so"}}
+	}
+	known := &record.ComparisonValue{}
+	same := row("program", "time", "lower", known, known, change("same", 1, 1, 1))
+	for name, c := range map[string]struct {
+		rows []record.ComparisonRow
+		want int
+	}{
+		"more is better, and it became less": {[]record.ComparisonRow{row("clock", "quality", "higher", known, known, change("worse", 0.8, 0.7, 0.9))}, 3},
+		"more is better, and it became more": {[]record.ComparisonRow{row("clock", "quality", "higher", known, known, change("better", 1.8, 1.7, 1.9))}, 0},
+		"a worse rank":                       {[]record.ComparisonRow{row("clock", "rank", "lower", known, known, change("worse", 3, nan, nan))}, 0},
+		"more CPU time":                      {[]record.ComparisonRow{same, row("program", "CPU time", "lower", known, known, change("slower", 1.3, 1.2, 1.4))}, 3},
+		"CPU time that can't be told":        {[]record.ComparisonRow{same, row("program", "CPU time", "lower", known, known, change("undecided", 1, 0.5, 2))}, 0},
+		"a cost without an interval":         {[]record.ComparisonRow{row("clock", "cost", "lower", known, known, change("undecided", 2, nan, nan))}, 0},
+		"a program that is missing":          {[]record.ComparisonRow{same, row("program", "time", "lower", known, nil, nil)}, 1},
+		"a program that is new":              {[]record.ComparisonRow{same, row("program", "time", "lower", nil, known, nil)}, 0},
+		"an unusable program":                {[]record.ComparisonRow{same, row("program", "time", "lower", known, known, change("incomparable", nan, nan, nan))}, 1},
+		"beside a regression":                {[]record.ComparisonRow{row("program", "time", "lower", known, nil, nil), row("benchmark", "time", "lower", known, known, change("slower", 1.3, 1.2, 1.4))}, 3},
+		"nothing in both":                    {[]record.ComparisonRow{row("clock", "cost", "lower", known, nil, nil)}, 1},
+	} {
+		d := record.Comparison{Subjects: []string{"old", "new"}, Rows: c.rows}
+		if got := ExitStatus((&compareFlags{mostRegression: 0.05}).outcome(d)); got != c.want {
+			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
+		}
+		if err := (&compareFlags{mostRegression: nan}).outcome(d); err != nil {
+			t.Errorf("%s, without a limit: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package machine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// mostParanoid is the highest kernel.perf_event_paranoid at which everybody may let the
+// kernel note when their programs run (Documentation/admin-guide/sysctl/kernel.rst).
+// Higher values are an addition of Debian's, Ubuntu's and Android's kernels, which refuse
+// all perf events then.
+const mostParanoid = 2
+
+// Capabilities that lift the restrictions of perf events (capabilities(7)).
+const capSysAdmin, capPerfmon = 21, 38
+
+// judgePerfEvents looks whether the kernel notes for this user when programs have a CPU.
+// Whom nothing is refused, such as root, it does not concern.
+func judgePerfEvents(d *Doctor) (*Finding, error) {
+	capabilities, err := d.capabilities()
+	if err != nil || capabilities&(1<<capSysAdmin|1<<capPerfmon) != 0 {
+		return nil, err
+	}
+	level, err := d.files().integer("proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		return nil, err
+	}
+	seen := fmt.Sprintf("kernel.perf_event_paranoid is %d", level)
+	if level <= mostParanoid {
+		return fine(seen + ", at which every user may see when programs of theirs had a CPU"), nil
+	}
+	return worthNoting(seen+", at which Debian's and Ubuntu's kernels refuse perf events to all but root",
+		"run can't see when a program had a CPU and when others had it: only the kernel's accounts are left, and its verdict is suspect",
+		fmt.Sprintf("sudo sysctl kernel.perf_event_paranoid=%d, or run as root", mostParanoid)), nil
+}
+
+// capabilities are the effective ones of this process (proc_pid_status(5)).
+func (d *Doctor) capabilities() (uint64, error) {
+	const name = "proc/self/status"
+	text, err := d.files().text(name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			set, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+			if err != nil {
+				return 0, fmt.Errorf("/%s holds %q, no set of capabilities", name, strings.TrimSpace(hex))
+			}
+			return set, nil
+		}
+	}
+	return 0, fmt.Errorf("/%s has no line CapEff", name)
+}
