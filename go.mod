@@ -2,6 +2,8 @@ module chronoscope
 
 go 1.26.0
 
+tool golang.org/x/perf/cmd/benchstat
+
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0

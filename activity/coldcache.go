@@ -247,9 +247,7 @@ func (c *cell) result(tickNs float64) ColdCache {
 		for i, r := range c.repetitions {
 			ns[i] = float64(ticks(r)) * tickNs
 		}
-		slices.Sort(ns)
-		e, _, _ := stats.QuantileInterval(ns, 0.5, "ns")
-		return e
+		return stats.MedianInterval(ns, "ns")
 	}
 	return ColdCache{
 		Bytes: c.set.bytes(), Pattern: c.set.pattern,

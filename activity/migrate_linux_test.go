@@ -19,13 +19,16 @@ func TestMovedThreadHasMigrated(t *testing.T) {
 		t.Skipf("there are no two CPUs to move a thread between: %v, %v", cpus, err)
 	}
 	const enough = 20
-	var thread, moves atomic.Int64
+	var thread, moves, seen atomic.Int64
 	over := make(chan struct{})
 	moved := make(chan error, 1)
-	go func() { moved <- move(&thread, &moves, cpus, over) }()
+	go func() { moved <- move(&thread, &moves, &seen, cpus, over) }()
+	before := int64(0)
 	trace := recordWith(t, -1, func() bool {
 		thread.Store(int64(unix.Gettid()))
-		return moves.Load() >= enough
+		seen.Store(before) // a whole spell, and a look, have followed these moves
+		before = moves.Load()
+		return before >= enough
 	})
 	close(over)
 	if err := <-moved; err != nil {
@@ -57,15 +60,16 @@ func TestMovedThreadHasMigrated(t *testing.T) {
 	}
 }
 
-// move gives the thread one CPU after the other until it's over, and then all.
-func move(thread, moves *atomic.Int64, cpus []int, over <-chan struct{}) error {
+// move gives the thread one CPU after the other, each once the thread has run where
+// it was moved to, until it's over, and then all.
+func move(thread, moves, seen *atomic.Int64, cpus []int, over <-chan struct{}) error {
 	bind := func(cpus ...int) error {
 		var set unix.CPUSet
 		for _, cpu := range cpus {
 			set.Set(cpu)
 		}
 		if id := thread.Load(); id != 0 {
-			moves.Add(1)
+			defer moves.Add(1)
 			return unix.SchedSetaffinity(int(id), &set)
 		}
 		return nil
@@ -74,10 +78,12 @@ func move(thread, moves *atomic.Int64, cpus []int, over <-chan struct{}) error {
 		if err := bind(cpus[n%len(cpus)]); err != nil {
 			return err
 		}
-		select {
-		case <-over:
-			return bind(cpus...)
-		case <-time.After(10 * time.Millisecond):
+		for settled := false; !settled; settled = seen.Load() == moves.Load() {
+			select {
+			case <-over:
+				return bind(cpus...)
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
 	}
 }

@@ -53,13 +53,12 @@ func TestLiveTraceAddsUp(t *testing.T) {
 
 // It ends with its context, and after as many gaps as asked.
 func TestRecordEndsEarly(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	trace, err := Record(ctx, finest(t), 0.5, Options{Duration: LongestDuration, CPU: -1, Root: os.DirFS("/")})
-	if !Interrupted(err) || trace == nil || trace.Length == 0 {
-		t.Errorf("%v, %+v; want what there is, interrupted", err, trace)
+	spells := 0
+	trace := recordWith(t, -1, func() bool { spells++; return spells > 20 })
+	if trace.Length == 0 {
+		t.Errorf("nothing was recorded in %d spells", spells)
 	}
-	trace, err = Record(t.Context(), finest(t), 0.5, Options{Duration: LongestDuration, MostGaps: 3, CPU: -1, Root: os.DirFS("/")})
+	trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: LongestDuration, MostGaps: 3, CPU: -1, Root: os.DirFS("/")})
 	if err != nil || len(trace.Gaps) != 3 {
 		t.Errorf("%d gaps, %v; want 3", len(trace.Gaps), err)
 	}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		end()
 	}()
-	trace, err := Record(ctx, childClock(), 1, Options{Duration: time.Minute, CPU: -1, Root: &begins{FS: os.DirFS("/")}})
+	trace, err := Record(ctx, childClock(), 1, Options{Duration: LongestDuration, CPU: -1, Root: &begins{FS: os.DirFS("/")}})
 	if !errors.Is(err, context.Canceled) {
 		os.Exit(1)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"chronoscope/internal/group"
 	"chronoscope/machine"
 )
 
@@ -43,7 +44,7 @@ func startMachine(java Java, arguments []string, cpus []int) (*virtualMachine, e
 	m := &virtualMachine{command: exec.Command(java.Path, arguments...), said: &said{}}
 	m.command.Stderr = m.said
 	m.command.WaitDelay = time.Second
-	ownGroup(m.command)
+	group.Own(m.command)
 	var err error
 	if m.in, err = m.command.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("a pipe to the virtual machine: %w", err)
@@ -137,7 +138,7 @@ func (m *virtualMachine) hangUp(late bool) {
 	defer m.mutex.Unlock()
 	if !m.hungUp {
 		m.hungUp, m.late = true, late
-		endGroup(m.command)
+		group.End(m.command)
 		m.pipe.Close()
 	}
 }

@@ -124,18 +124,9 @@ func (c *conclusion) each(of func(Repetition) float64) []float64 {
 // distribution; where there are too few for one it is their range, which holds less
 // often.
 func median(values []float64, unit string) stats.Estimate {
-	e := boundedMedian(values, unit)
+	e := stats.MedianInterval(values, unit)
 	if math.IsNaN(e.Lo) && len(values) > 0 {
 		e.Lo, e.Hi = slices.Min(values), slices.Max(values)
-	}
-	return e
-}
-
-// boundedMedian has bounds of NaN where there are too few values for an interval.
-func boundedMedian(values []float64, unit string) stats.Estimate {
-	e, _, err := stats.QuantileInterval(slices.Sorted(slices.Values(values)), 0.5, unit)
-	if err != nil {
-		e = stats.Estimate{Value: stats.Median(values), Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: "median", N: len(values)}
 	}
 	return e
 }

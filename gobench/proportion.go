@@ -117,5 +117,5 @@ func beyondChance(values []float64) stats.Estimate {
 			known = append(known, v)
 		}
 	}
-	return boundedMedian(known, "")
+	return stats.MedianInterval(known, "")
 }

@@ -3,7 +3,6 @@ package kbest
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"chronoscope/clock"
@@ -117,15 +116,8 @@ func (c *EvictionCheck) conclude(x walks) {
 	}
 }
 
-// medianOf is the median with its interval; unknown for no samples.
-func medianOf(values []float64) stats.Estimate {
-	if len(values) == 0 {
-		return unknown("ns", "median")
-	}
-	e, _, _ := stats.QuantileInterval(slices.Sorted(slices.Values(values)), 0.5, "ns")
-	e.Statistic = "median"
-	return e
-}
+// medianOf is the median of nanoseconds.
+func medianOf(ns []float64) stats.Estimate { return stats.MedianInterval(ns, "ns") }
 
 // ring is memory that is walked along one ring through lines of it.
 type ring struct {

@@ -10,15 +10,15 @@ import (
 	"chronoscope/clock"
 )
 
-// The rates are those of a processor, or the error says why there are none.
+// The rates are those of a processor, where it has a counter.
 func TestMHz(t *testing.T) {
 	r, err := MHz(background, fstest.MapFS{}, 20*time.Millisecond)
 	var unavailable *clock.Unavailable
+	if errors.As(err, &unavailable) {
+		t.Skip(err)
+	}
 	if err != nil {
-		if !errors.As(err, &unavailable) {
-			t.Log(err)
-		}
-		return
+		t.Fatal(err)
 	}
 	if !(r.CounterHz.Value > 1e5) || r.Reference == "" || r.Counter == "" {
 		t.Errorf("%+v", r)

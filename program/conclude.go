@@ -107,13 +107,12 @@ func (c *conclusion) typical(of func(*Run) float64) float64 {
 // median is that of values in any order, with an interval that holds for any distribution;
 // where there are too few for one it is their range, which holds less often.
 func median(values []float64) stats.Estimate {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
+	if len(values) == 0 {
 		return unknown()
 	}
-	e, _, err := stats.QuantileInterval(sorted, 0.5, "ns")
-	if err != nil {
-		e = stats.Estimate{Value: stats.Quantile(sorted, 0.5), Lo: sorted[0], Hi: sorted[len(sorted)-1], Unit: "ns", Statistic: "median", N: len(sorted)}
+	e := stats.MedianInterval(values, "ns")
+	if math.IsNaN(e.Lo) {
+		e.Lo, e.Hi = slices.Min(values), slices.Max(values)
 	}
 	return e
 }

@@ -29,9 +29,10 @@
 //
 // A program that would have slept to a deadline, and finds it passed in each of its runs,
 // shows the switches of one that never sleeps. In the first run, which is traced, it is
-// therefore noted whether it asks to wait until some time ([process.Run.TimedWaits]). A
-// program that does, had to wait for a CPU, and slept less often than it asked for or not
-// at all, may have been late: then the time that the run took is the only upper bound, and
+// therefore noted whether it asks to wait until some time ([process.Run.TimedWaits]), and how
+// often it blocked for something else, so that an answer that it waited for is not taken for
+// that sleep. A program that does, had to wait for a CPU, and blocked less often than that or
+// not at all, may have been late: then the time that the run took is the only upper bound, and
 // the verdict says why. On a calmer machine, or with such a niceness, its sleep shows.
 // Not seen are programs that look at the clock themselves and, when they are late, ask for
 // no sleep at all; nor is anything known of this where tracing is forbidden, or where a

@@ -24,10 +24,10 @@ func Trials(durationNs, tickNs, epsilonNs float64) float64 {
 	return z95 * z95 * tickNs * tickNs * p * (1 - p) / (epsilonNs * epsilonNs)
 }
 
-// TicksNeeded is how many ticks of the clock have to go by until a mean is known
+// ticksNeeded is how many ticks of the clock have to go by until a mean is known
 // within ± precision, a share of it, in a loop that is timed for that share of its
 // time: a tick falls into a timed region or not, and tells nothing else.
-func TicksNeeded(share, precision float64) float64 {
+func ticksNeeded(share, precision float64) float64 {
 	return z95 * z95 * (1 - share) / (share * precision * precision)
 }
 
@@ -99,7 +99,7 @@ func (c Costs) discreteNs(eventNs, tickNs, epsilonNs float64) float64 {
 		if timed <= 0 {
 			return 0
 		}
-		return TicksNeeded(math.Min(1, timed/c.loopNs(event, tickNs)), epsilonNs/timed) / share
+		return ticksNeeded(math.Min(1, timed/c.loopNs(event, tickNs)), epsilonNs/timed) / share
 	}
 	return tickNs * math.Max(1, ticks(eventNs, 1-overheadShare)+ticks(0, overheadShare))
 }

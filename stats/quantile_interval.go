@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -39,6 +40,17 @@ func QuantileInterval(sorted []float64, p float64, unit string) (e Estimate, ach
 	}
 	e.Lo, e.Hi = sorted[lo-1], sorted[hi-1]
 	return e, achieved, nil
+}
+
+// MedianInterval is the median of samples in any order, with the interval of
+// [QuantileInterval]. Its bounds are NaN where the samples are too few for one, or not
+// all finite.
+func MedianInterval(samples []float64, unit string) Estimate {
+	e, _, err := QuantileInterval(slices.Sorted(slices.Values(samples)), 0.5, unit)
+	if err != nil {
+		e = Estimate{Value: Median(samples), Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: quantileName(0.5), N: len(samples)}
+	}
+	return e
 }
 
 // quantileName is "median", or "p" with the percentage: "p99", "p99.9".

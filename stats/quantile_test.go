@@ -170,6 +170,35 @@ func TestQuantileIntervalAtTheEdgeOfEnough(t *testing.T) {
 	}
 }
 
+// Nine samples bound the median by the second and the eighth: fewer than two lie below it
+// with a chance of (1 + 9) / 2^9, and fewer than three with one of (1 + 9 + 36) / 2^9, more
+// than 1/40.
+func TestMedianInterval(t *testing.T) {
+	nine := []float64{4, 9, 1, 7, 2, 8, 5, 3, 6}
+	before := slices.Clone(nine)
+	want := stats.Estimate{Value: 5, Lo: 2, Hi: 8, Unit: "ns", Statistic: "median", N: 9}
+	if e := stats.MedianInterval(nine, "ns"); e != want || !slices.Equal(nine, before) {
+		t.Errorf("%+v of %v, want %+v of %v", e, nine, want, before)
+	}
+	for name, c := range map[string]struct {
+		samples []float64
+		value   float64
+	}{
+		"too few":    {[]float64{3, 1, 5, 4, 2}, 3},
+		"one":        {[]float64{7}, 7},
+		"none":       {nil, math.NaN()},
+		"not finite": {[]float64{math.Inf(1), 1, 2, 3, 4, 5, 6}, 4},
+	} {
+		e := stats.MedianInterval(c.samples, "ticks")
+		if e.Value != c.value && !(math.IsNaN(c.value) && math.IsNaN(e.Value)) || !math.IsNaN(e.Lo) || !math.IsNaN(e.Hi) {
+			t.Errorf("%s: %+v, want %v without bounds", name, e, c.value)
+		}
+		if e.Unit != "ticks" || e.Statistic != "median" || e.N != len(c.samples) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
 func TestQuantileIntervalRefuses(t *testing.T) {
 	for _, p := range []float64{0, 1, -1, 2, math.NaN()} {
 		if _, _, err := stats.QuantileInterval(oneTo(100), p, "ns"); err == nil {

@@ -34,7 +34,9 @@ type game struct {
 type boundCrew struct {
 	workers []*worker
 	nowNs   func() float64
-	losses  []string
+	// answer is how long a thread may take to answer, beyond the game's own limit.
+	answer time.Duration
+	losses []string
 }
 
 // worker is a thread on a CPU. idle holds a token while it has nothing to do; who
@@ -46,20 +48,16 @@ type worker struct {
 	err  error // why it can't be used any more; read with the token in hand
 }
 
-// answerTime is how long a thread may take to answer, beyond the game's own
-// limit: time for a busy scheduler, not for a thread that never gets to run.
-const answerTime = 200 * time.Millisecond
-
 // newBoundCrew binds a thread to each of the CPUs. Those that can't be had are
 // lost, and the rest goes on.
-func newBoundCrew(cpus []int, nowNs func() float64) *boundCrew {
-	c := &boundCrew{nowNs: nowNs}
+func newBoundCrew(cpus []int, nowNs func() float64, answer time.Duration) *boundCrew {
+	c := &boundCrew{nowNs: nowNs, answer: answer}
 	for _, cpu := range cpus {
 		w := &worker{cpu: cpu, jobs: make(chan func(), 1), idle: make(chan struct{}, 1)}
 		c.workers = append(c.workers, w)
 		go w.work()
 	}
-	for w := range c.settle(c.workers, answerTime) {
+	for w := range c.settle(c.workers, c.answer) {
 		w.idle <- struct{}{}
 	}
 	return c
@@ -170,7 +168,7 @@ func (c *boundCrew) playAtOnce(ctx context.Context, pairs [][2]int, read func() 
 		b.jobs <- func() { p.turns.take(1) }
 		begun, busy = append(begun, p), append(busy, a, b)
 	}
-	done := c.settle(busy, limit+answerTime)
+	done := c.settle(busy, limit+c.answer)
 	var games []game
 	for i, p := range begun {
 		a, b := busy[2*i], busy[2*i+1]

@@ -49,7 +49,7 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 		cpus, _ = machine.Affinity() // where it can't be had, nothing is handed over
 	}
 	if len(cpus) > 1 {
-		crew := newBoundCrew(cpus, b.nowNs)
+		crew := newBoundCrew(cpus, b.nowNs, answerTime)
 		defer crew.close()
 		b.crew = crew
 	}
@@ -59,6 +59,10 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 	}
 	return run(ctx, subjects, q.Plan, b), ctx.Err()
 }
+
+// answerTime is time enough for a busy scheduler, not for a thread that never gets
+// to run.
+const answerTime = 200 * time.Millisecond
 
 // wait rests for a while, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {

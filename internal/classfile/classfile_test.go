@@ -53,7 +53,7 @@ func TestByHand(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("written %x, %v\nby hand %x", got, err, want)
 	}
-	c, err := Parse(want)
+	c, err := parse(want)
 	if diff := cmp.Diff(smallClass(), c); err != nil || diff != "" {
 		t.Errorf("read: %v %s", err, diff)
 	}
@@ -123,18 +123,18 @@ func TestRefusals(t *testing.T) {
 func TestDamage(t *testing.T) {
 	whole := unhex(t, small)
 	for i := range whole {
-		if _, err := Parse(whole[:i]); err == nil {
+		if _, err := parse(whole[:i]); err == nil {
 			t.Errorf("the first %d bytes are a class", i)
 		}
 		for _, bit := range []byte{1, 0x80} {
 			damaged := bytes.Clone(whole)
 			damaged[i] ^= bit
-			if c, err := Parse(damaged); err == nil && cmp.Equal(c, smallClass()) && !harmless(i) {
+			if c, err := parse(damaged); err == nil && cmp.Equal(c, smallClass()) && !harmless(i) {
 				t.Errorf("byte %d may be %#x", i, damaged[i])
 			}
 		}
 	}
-	if _, err := Parse(append(whole, 0)); err == nil {
+	if _, err := parse(append(whole, 0)); err == nil {
 		t.Error("a byte may follow")
 	}
 }
@@ -228,7 +228,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Parse(data)
+		back, err := parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestAssembler(t *testing.T) {
 
 // What can be read can be written, and is then read as the same, but where the index of
 // a constant no longer fits into a byte.
-func FuzzParse(f *testing.F) {
+func FuzzEncode(f *testing.F) {
 	f.Add(unhex(f, small))
 	for i := range 20 {
 		class := rapid.Custom(func(t *rapid.T) *Class { c, _ := generated(t); return c }).Example(i)
@@ -278,7 +278,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		class, err := Parse(data)
+		class, err := parse(data)
 		if err != nil {
 			return
 		}
@@ -289,7 +289,7 @@ func FuzzParse(f *testing.F) {
 			}
 			t.Fatalf("read, and can't be written: %v", err)
 		}
-		back, err := Parse(again)
+		back, err := parse(again)
 		if err != nil {
 			t.Fatalf("written, and can't be read: %v", err)
 		}
@@ -317,7 +317,7 @@ func TestInterfaceCall(t *testing.T) {
 	for _, i := range []int{4, 5} {
 		damaged := bytes.Clone(data)
 		damaged[at+i]++
-		if _, err := Parse(damaged); err == nil {
+		if _, err := parse(damaged); err == nil {
 			t.Errorf("byte %d of the call may be anything", i-1)
 		}
 	}

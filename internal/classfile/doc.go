@@ -1,10 +1,10 @@
-// Package classfile writes and reads Java class files (Java Virtual Machine
-// Specification, chapter 4), as far as generated programs need it: classes of version
-// 49, the last that are verified without stack maps, with fields and methods. Limits of
-// operand stack and local variables are computed from the instructions.
+// Package classfile writes Java class files (Java Virtual Machine Specification, chapter
+// 4), as far as generated programs need it: classes of version 49, the last that are
+// verified without stack maps, with fields and methods. Limits of operand stack and local
+// variables are computed from the instructions.
 //
-// Not written, and refused when read, are exception handlers, switches, subroutines, wide
-// local variables and what came with later versions.
+// Not written are exception handlers, switches, subroutines, wide local variables and what
+// came with later versions.
 package classfile
 
 // Version is the major version of the class files that this package writes, Java 5's.

@@ -227,7 +227,7 @@ const (
 	interfaceMethod        // the same of an interface, the count of arguments, and 0
 	class                  // the index of a class
 	arrayType              // the code of a primitive type
-	refused                // this package neither writes nor reads it
+	refused                // this package doesn't write it
 )
 
 // length is how many bytes an instruction of the format has.

@@ -113,12 +113,3 @@ func (p *pool) constant(value any) uint16 {
 	p.fail("a %T is no constant that can be loaded", value)
 	return 0
 }
-
-// isWide reports that a constant takes two slots.
-func isWide(value any) bool {
-	switch value.(type) {
-	case int64, float64:
-		return true
-	}
-	return false
-}

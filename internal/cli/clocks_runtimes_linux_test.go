@@ -58,6 +58,10 @@ func TestSimulatedProbe(t *testing.T) {
 		if off := c.Accuracy.Value/s.quantumNs - 1; math.Abs(off) > 0.01 {
 			t.Errorf("%s: accuracy %g ns, want %g", s.name, c.Accuracy.Value, s.quantumNs)
 		}
+		if c.Cost.MedianNs == nil {
+			t.Errorf("%s: no cost: %q", s.name, c.Reasons)
+			continue
+		}
 		if off := *c.Cost.MedianNs/s.costNs - 1; math.Abs(off) > 0.01 {
 			t.Errorf("%s: cost %g ns, want %g", s.name, *c.Cost.MedianNs, s.costNs)
 		}

@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"chronoscope/machine"
 )
 
 // The tests here run the command as users do: one static file, in a process of
@@ -25,7 +28,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(withCommand{m}, sandboxes)
 }
 
-// withCommand builds the command before the tests and removes it afterwards.
+// withCommand builds the command, and benchstat, which reads what it exports, before the
+// tests and removes them afterwards.
 type withCommand struct{ tests *testing.M }
 
 func (w withCommand) Run() int {
@@ -49,7 +53,7 @@ func build(directory string) error {
 	if runtime.GOOS == "windows" {
 		chronoscope += ".exe"
 	}
-	compile := exec.Command("go", "build", "-o", chronoscope, "chronoscope/cmd/chronoscope")
+	compile := exec.Command("go", "build", "-o", directory, "chronoscope/cmd/chronoscope", "golang.org/x/perf/cmd/benchstat")
 	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := compile.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, output)
@@ -65,21 +69,23 @@ func TestScripts(t *testing.T) {
 			"status":   status,
 			"document": document,
 		},
-		Setup:               shareBuildCache,
+		Setup:               setUp,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
 }
 
-// shareBuildCache saves scripts that compile from compiling the standard library, and
-// from fetching modules.
-func shareBuildCache(e *testscript.Env) error {
-	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
-		value, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			return err
-		}
-		e.Setenv(name, strings.TrimSpace(string(value)))
+// setUp saves scripts that compile from compiling the standard library, and tells all of
+// a CPU that they may use.
+func setUp(e *testscript.Env) error {
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return err
+	}
+	e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	e.Setenv("CPU", "0") // where the system does not tell
+	if cpus, err := machine.Affinity(); err == nil {
+		e.Setenv("CPU", strconv.Itoa(slices.Min(cpus)))
 	}
 	return nil
 }

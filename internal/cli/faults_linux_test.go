@@ -99,7 +99,7 @@ func after(shown string, doing []string) bool {
 
 // disturbed runs the command, and disturbs it as soon as its progress bar has shown
 // what it was doing, until it has ended or the disturbance has. It has to end well.
-func disturbed(t *testing.T, doing []string, disturb func(ended context.Context, pid int), args ...string) (output []byte) {
+func disturbed(t *testing.T, doing []string, disturb func(ended context.Context, command *os.Process), args ...string) (output []byte) {
 	t.Helper()
 	screen, terminal := openTerminal(t)
 	var out bytes.Buffer
@@ -115,7 +115,7 @@ func disturbed(t *testing.T, doing []string, disturb func(ended context.Context,
 	shown := watch(screen, func(soFar string) {
 		if !begun && after(soFar, doing) {
 			begun = true
-			disturbance.Go(func() { disturb(ended, command.Process.Pid) })
+			disturbance.Go(func() { disturb(ended, command.Process) })
 		}
 	})
 	err := command.Wait()
@@ -134,10 +134,17 @@ var checking = []string{"handing readings from CPU to CPU", "watching the clocks
 const stopLength = 1500 * time.Millisecond
 
 // stop stops a process for a while.
-func stop(_ context.Context, pid int) {
-	unix.Kill(pid, unix.SIGSTOP)
+func stop(_ context.Context, command *os.Process) {
+	command.Signal(unix.SIGSTOP)
 	time.Sleep(stopLength)
-	unix.Kill(pid, unix.SIGCONT)
+	command.Signal(unix.SIGCONT)
+}
+
+// noticed reports that a check noticed the stop.
+func noticed(checks []check.Finding) bool {
+	return slices.ContainsFunc(checks, func(f check.Finding) bool {
+		return f.Check == check.Pause && f.WorstNs != nil && *f.WorstNs >= 0.9*float64(stopLength) && strings.Contains(strings.Join(f.Notes, ""), "nothing ran for ")
+	})
 }
 
 func decoded[T any](t *testing.T, output []byte) (document T) {
@@ -160,13 +167,12 @@ func TestStopInTheMiddle(t *testing.T) {
 	})
 	t.Run("fidelity, checks", func(t *testing.T) {
 		t.Parallel()
-		d := decoded[record.Fidelity](t, disturbed(t, checking, stop, fidelity...))
-		noted := slices.ContainsFunc(d.Checks, func(f check.Finding) bool {
-			return f.Check == check.Pause && *f.WorstNs >= 0.9*float64(stopLength) && strings.Contains(strings.Join(f.Notes, ""), "nothing ran for 1.")
-		})
-		if !noted {
-			t.Errorf("nobody noticed a stop of %v among %d checks", stopLength, len(d.Checks))
+		for range tries { // on a busy machine the stop may come after the checks
+			if noticed(decoded[record.Fidelity](t, disturbed(t, checking, stop, fidelity...)).Checks) {
+				return
+			}
 		}
+		t.Errorf("no check noticed any of %d stops of %v", tries, stopLength)
 	})
 	t.Run("clocks", func(t *testing.T) {
 		t.Parallel()
@@ -189,21 +195,25 @@ func TestCPUsAreTakenAway(t *testing.T) {
 	if err != nil || len(cpus) < 2 {
 		t.Skipf("needs two CPUs and the right to choose: %v, %v", cpus, err)
 	}
-	takeAway := func(ended context.Context, pid int) {
+	takeAway := func(ended context.Context, command *os.Process) {
 		for ended.Err() == nil {
-			bindAll(pid, cpus[0])
+			bindAll(command.Pid, cpus[0])
 			time.Sleep(2 * time.Millisecond)
 		}
 	}
-	output := disturbed(t, checking, takeAway, "fidelity", "--quick", "--format", "json", "--workload", "fibonacci,migration")
-	d := decoded[record.Fidelity](t, output)
-	all := strings.Join(d.Caveats, "\n")
-	if want := fmt.Sprintf("could not be asked: its thread was moved to CPUs %d meanwhile", cpus[0]); !strings.Contains(all, want) {
-		t.Errorf("no caveat says that a CPU %s:\n%s", want, all)
+	want := fmt.Sprintf("could not be asked: its thread was moved to CPUs %d meanwhile", cpus[0])
+	var caveats string
+	for range tries { // on a busy machine they may be gone only after the checks
+		output := disturbed(t, checking, takeAway, "fidelity", "--quick", "--format", "json", "--workload", "fibonacci,migration")
+		d := decoded[record.Fidelity](t, output)
+		if len(d.Sandwiches) != 2 || len(d.Checks) == 0 {
+			t.Errorf("%d sandwiches, %d checks", len(d.Sandwiches), len(d.Checks))
+		}
+		if caveats = strings.Join(d.Caveats, "\n"); strings.Contains(caveats, want) {
+			return
+		}
 	}
-	if len(d.Sandwiches) != 2 || len(d.Checks) == 0 {
-		t.Errorf("%d sandwiches, %d checks", len(d.Sandwiches), len(d.Checks))
-	}
+	t.Errorf("no caveat says that a CPU %s:\n%s", want, caveats)
 }
 
 // bindAll binds all threads of a process to a CPU, as far as they are still there.

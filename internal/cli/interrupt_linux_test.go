@@ -12,8 +12,8 @@ import (
 )
 
 // hung is when an interrupted command is given up. It is promised to end within
-// one second; a busy machine may take longer, and no test should wait for ever.
-const hung = 5 * time.Second
+// one second; on a busy machine that may be any time, and no test should wait for ever.
+const hung = time.Minute
 
 // interrupted is how a command ended after SIGINT.
 type interrupted struct {
@@ -128,7 +128,7 @@ func TestInterruptedText(t *testing.T) {
 // Interrupted while the clock of a trace was calibrated, the command once ended
 // with 1 and without a document.
 func TestInterruptedBeforeTheTrace(t *testing.T) {
-	end := interrupt(t, "calibrating", "activity", "--format", "json")
+	end := interrupt(t, "calibrating", "activity", "--duration", "10m", "--format", "json")
 	if end.status.ExitStatus() != 130 || !strings.Contains(end.out.String(), `"interrupted": true`) {
 		t.Errorf("exit status %d, want 130, with\n%s", end.status.ExitStatus(), &end.out)
 	}

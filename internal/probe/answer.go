@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// MostValues is how many values, or pairs of them, one command may ask for.
-const MostValues = 100_000
+// mostValues is how many values, or pairs of them, one command may ask for.
+const mostValues = 100_000
 
 // parseAnswer reads so many words, each of perWord values with commas between them,
 // into one list.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"chronoscope/internal/group"
 )
 
 // Limits are how long a probe may take.
@@ -49,8 +51,8 @@ const (
 	unsupported = "unsupported"
 )
 
-// ErrUnsupported says that the probe leaves this question out.
-var ErrUnsupported = errors.New("the probe does not support it")
+// errUnsupported says that the probe leaves this question out.
+var errUnsupported = errors.New("the probe does not support it")
 
 // session is a running probe.
 type session struct {
@@ -72,7 +74,7 @@ func start(args []string, limits Limits) (*session, error) {
 	s := &session{name: strings.Join(args, " "), command: exec.Command(args[0], args[1:]...), errors: &tail{}, limits: limits}
 	s.command.Stderr = s.errors
 	s.command.WaitDelay = limits.Quit // for what it left behind with an end of its pipes
-	ownGroup(s.command)
+	group.Own(s.command)
 	var err error
 	if s.in, err = s.command.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("a pipe to the probe %q: %w", s.name, err)
@@ -119,7 +121,7 @@ func (s *session) ask(ctx context.Context, command string, most int, limit time.
 		return "", &Error{Probe: s.name, Asked: command, Problem: "it could not: " + excerpt(reason)}
 	}
 	if line == unsupported {
-		return "", ErrUnsupported
+		return "", errUnsupported
 	}
 	return line, nil
 }
@@ -182,7 +184,7 @@ func (s *session) hangUp() {
 	defer s.mutex.Unlock()
 	if !s.hungUp {
 		s.hungUp = true
-		endGroup(s.command)
+		group.End(s.command)
 		s.pipe.Close()
 	}
 }

@@ -22,8 +22,9 @@ type Probe struct {
 // Timer is one timer of a probe. Its readings are whole ticks, each TickNs long,
 // counted from about its first reading.
 //
-// An error is an [*Error], [ErrUnsupported], or ctx's. After ctx's the probe is
-// gone, since an answer that comes late would be taken for the next one.
+// An error is an [*Error], says that the probe leaves the question out, or is ctx's.
+// After ctx's the probe is gone, since an answer that comes late would be taken for the
+// next one.
 type Timer struct {
 	Description
 	// TickNs is the unit of the readings, or a thousandth of a nanosecond and less
@@ -187,8 +188,8 @@ func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, a
 
 // values puts a question whose answer has n words.
 func (t *Timer) values(ctx context.Context, n, perWord int, format string, args ...any) ([]value, error) {
-	if n < 1 || n > MostValues {
-		return nil, fmt.Errorf("%d values of %s were to be asked for: from 1 to %d can be", n, t.Name, MostValues)
+	if n < 1 || n > mostValues {
+		return nil, fmt.Errorf("%d values of %s were to be asked for: from 1 to %d can be", n, t.Name, mostValues)
 	}
 	session, command := t.probe.session, fmt.Sprintf(format, args...)
 	answer, err := session.ask(ctx, command, n*perWord*(longestValue+1), session.limits.Answer)

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Parse reads a class file of those that this package writes, and says where it is
+// parse reads a class file of those that this package writes, and says where it is
 // anything else. Attributes of no concern here are skipped.
-func Parse(data []byte) (*Class, error) {
+func parse(data []byte) (*Class, error) {
 	r := &reader{rest: data}
 	c, err := r.class()
 	if err != nil {
@@ -268,6 +268,15 @@ func (r *reader) readPool() error {
 		}
 	}
 	return r.err
+}
+
+// isWide reports that a constant takes two slots.
+func isWide(value any) bool {
+	switch value.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
 }
 
 func (r *reader) entry() entry {
