@@ -12,13 +12,13 @@ import (
 // The documented form of a validation.
 
 var coverageForm = list(object{
-	"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "median_width": orNull(size),
+	"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "unjudged": count, "median_width": orNull(size),
 }.check)
 
 var validationForm = object{
 	"cells": list(object{
 		"scheme": text, "work": oneOf("chain", "ints", "traced"), "load": count, "duration_ns": count,
-		"expected": estimateForm.check, "estimate": estimateForm.check, "error": orNull(number), "covered": orNull(boolean),
+		"expected": estimateForm.check, "estimate": estimateForm.check, "error": orNull(number), "no_truth": boolean, "covered": orNull(boolean),
 		"verdict": verdict, "reasons": list(text),
 	}.check),
 	"reach": list(object{
@@ -39,9 +39,9 @@ type validationDocument struct {
 	Cells    []validationCell
 	Reach    []reachRow
 	Coverage []struct {
-		Scheme                   string
-		Load                     int
-		Cells, Covered, Unusable int
+		Scheme                             string
+		Load                               int
+		Cells, Covered, Unusable, Unjudged int
 	}
 }
 
@@ -51,6 +51,7 @@ type validationCell struct {
 	DurationNs         float64 `json:"duration_ns"`
 	Expected, Estimate struct{ Value, Lo, Hi *float64 }
 	Error              *float64
+	NoTruth            bool `json:"no_truth"`
 	Covered            *bool
 	Verdict            string
 	Reasons            []string
@@ -109,6 +110,9 @@ func (c validationCell) breaches() []string {
 	if want := *c.Estimate.Value / *c.Expected.Value - 1; math.Abs(want-*c.Error) > 1e-9*(1+math.Abs(want)) {
 		say("its error is %g instead of %g", *c.Error, want)
 	}
+	if c.NoTruth && (c.Covered != nil || c.Verdict == "trusted") {
+		say("nobody knows its truth, and it is judged")
+	}
 	if c.Covered != nil {
 		if c.Estimate.Lo == nil || c.Estimate.Hi == nil {
 			say("nothing is claimed that could be covered")
@@ -123,7 +127,7 @@ func (c validationCell) breaches() []string {
 func (r reachRow) breaches(cells []validationCell) []string {
 	worst := map[float64]float64{}
 	for _, c := range cells {
-		if c.Scheme == r.Scheme && c.Load == r.Load {
+		if c.Scheme == r.Scheme && c.Load == r.Load && !c.NoTruth {
 			worst[c.DurationNs] = math.Max(worst[c.DurationNs], math.Abs(orElse(c.Error, math.Inf(1))))
 		}
 	}
@@ -154,12 +158,14 @@ func (d validationDocument) miscounted() []string {
 	var all []string
 	counted := 0
 	for _, row := range d.Coverage {
-		cells, covered, unusable := 0, 0, 0
+		cells, covered, unusable, unjudged := 0, 0, 0, 0
 		for _, c := range d.Cells {
 			switch {
 			case c.Scheme != row.Scheme || c.Load != row.Load:
 			case c.Verdict == "unusable":
 				unusable++
+			case c.NoTruth:
+				unjudged++
 			case c.Covered != nil:
 				cells++
 				if *c.Covered {
@@ -168,9 +174,9 @@ func (d validationDocument) miscounted() []string {
 			}
 		}
 		counted += cells
-		if cells != row.Cells || covered != row.Covered || unusable != row.Unusable {
+		if cells != row.Cells || covered != row.Covered || unusable != row.Unusable || unjudged != row.Unjudged {
 			all = append(all, broken(fmt.Sprintf("coverage of %s at load %d", row.Scheme, row.Load),
-				"%d of %d and %d unusable instead of %d of %d and %d", row.Covered, row.Cells, row.Unusable, covered, cells, unusable)...)
+				"%d of %d, %d unusable and %d unjudged instead of %d of %d, %d and %d", row.Covered, row.Cells, row.Unusable, row.Unjudged, covered, cells, unusable, unjudged)...)
 		}
 	}
 	for _, c := range d.Cells {
@@ -202,6 +208,8 @@ func TestPlantedValidationBreaches(t *testing.T) {
 		{"cells.0.error", 0.5, "its error is 0.5 instead of 0.01"},
 		{"cells.0.covered", false, "covered is false"},
 		{"cells.0.covered", "yes", "covered"},
+		{"cells.0.no_truth", true, "nobody knows its truth, and it is judged"},
+		{"coverage.0.unjudged", 1, "2 of 2, 0 unusable and 1 unjudged instead of 2 of 2, 0 and 0"},
 		{"cells.0.covered", nil, "coverage of kbest at load 1: 2 of 2"},
 		{"cells.2.covered", true, "covered is true"},
 		{"cells.4.verdict", "suspect", "it has no estimate, and is suspect"},
@@ -211,7 +219,7 @@ func TestPlantedValidationBreaches(t *testing.T) {
 		{"reach.1.min_duration_ns", 1e6, "reach of kbest at load 1 within 0.001"},
 		{"reach.2.max_duration_ns", nil, "reach of source-k3 at load 11"},
 		{"reach.0.tolerance", 10.0, "tolerance"},
-		{"coverage.0.covered", 1, "coverage of kbest at load 1: 1 of 2 and 0 unusable instead of 2 of 2 and 0"},
+		{"coverage.0.covered", 1, "coverage of kbest at load 1: 1 of 2, 0 unusable and 0 unjudged instead of 2 of 2, 0 and 0"},
 		{"coverage.1.unusable", 0, "coverage of source-k3 at load 11"},
 		{"coverage", []any{}, "coverage: 4 cells are not counted"},
 		{"coverage.0.median_width", "wide", "median_width"},
