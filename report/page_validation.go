@@ -30,16 +30,16 @@ func validationSheet(d record.Validation) *sheet {
 
 // coverageTile says how often the claims of a scheme held, at all loads together.
 func coverageTile(scheme string, rows []validate.Coverage) (tile, bool) {
-	cells, covered, unusable := 0, 0, 0
+	cells, covered, unusable, unjudged := 0, 0, 0, 0
 	for _, c := range rows {
 		if c.Scheme == scheme {
-			cells, covered, unusable = cells+c.Cells, covered+c.Covered, unusable+c.Unusable
+			cells, covered, unusable, unjudged = cells+c.Cells, covered+c.Covered, unusable+c.Unusable, unjudged+c.Unjudged
 		}
 	}
 	return tile{
 		Topic: "Claims of " + scheme, Figure: fmt.Sprintf("%d of %d held", covered, cells),
-		Sentence: fmt.Sprintf("Its 95 %% interval met the truth in %d of %d cells; in %d others it said itself that it has no usable figure.", covered, cells, unusable),
-	}, cells+unusable > 0
+		Sentence: fmt.Sprintf("Its 95 %% interval met the truth in %d of %d cells; in %d others it said itself that it has no usable figure, and of %d nobody knows the truth.", covered, cells, unusable, unjudged),
+	}, cells+unusable+unjudged > 0
 }
 
 // errorSection has a chart for each scheme: its error over the length of the work.
@@ -75,7 +75,7 @@ func errorChart(cells []record.ValidationCell, scheme string, loads []int) *char
 		for _, work := range worksOf(cells) {
 			one := series{look: i, joined: work == string(validate.Chain)}
 			for _, c := range cells {
-				if c.Scheme == scheme && c.Load == load && c.Work == work && c.Error != nil {
+				if c.Scheme == scheme && c.Load == load && c.Work == work && c.Error != nil && !c.NoTruth {
 					one.points = append(one.points, seriesPoint{c.Expected.Value, math.Max(math.Abs(*c.Error), leastError),
 						fmt.Sprintf("%s at load %d: %s of %s, %s", scheme, load, perOperation(c.Expected), work, signedPercent(*c.Error))})
 				}
@@ -91,7 +91,7 @@ func errorData(cells []record.ValidationCell) *dataTable {
 	table := tableOf(words("method", "work"), figuresOf("load", "length", "truth", "estimate", "error"), words("held", "verdict", "reasons"))
 	for _, c := range cells {
 		off, held := "?", ""
-		if c.Error != nil {
+		if c.Error != nil && !c.NoTruth {
 			off = signedPercent(*c.Error)
 		}
 		if c.Covered != nil {

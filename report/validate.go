@@ -122,8 +122,11 @@ func errorAt(cells []record.ValidationCell, load int, ns int64) string {
 	if i < 0 {
 		return ""
 	}
-	if cells[i].Error == nil {
+	switch {
+	case cells[i].Error == nil:
 		return "-"
+	case cells[i].NoTruth:
+		return "?"
 	}
 	return signedPercent(*cells[i].Error)
 }
@@ -244,13 +247,13 @@ func reachAt(rows []validate.Reach, scheme string, load int, tolerance float64) 
 func truthLine(w io.Writer, cells []record.ValidationCell) {
 	var widths []float64
 	for _, c := range cells {
-		if width := c.Expected.RelativeHalfWidth(); !math.IsNaN(width) {
+		if width := c.Expected.RelativeHalfWidth(); !c.NoTruth && !math.IsNaN(width) {
 			widths = append(widths, width)
 		}
 	}
 	if len(widths) > 0 {
 		slices.Sort(widths)
-		fmt.Fprintf(w, "The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that meets it.\n\n", relative(stats.Median(widths)), relative(widths[len(widths)-1]))
+		fmt.Fprintf(w, "The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that meets it. Where it is not known no method is judged (?).\n\n", relative(stats.Median(widths)), relative(widths[len(widths)-1]))
 	}
 }
 

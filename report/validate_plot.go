@@ -183,7 +183,7 @@ func (v validationPage) compared(load int) (*plot.Plot, bool) {
 func (v validationPage) addErrors(p *plot.Plot, name string, style int, scheme string, load int) bool {
 	joined, single := plotter.XYs{}, plotter.XYs{}
 	for _, o := range v.report.Outcomes {
-		if o.Scheme != scheme || o.Load != load || math.IsNaN(o.Error) {
+		if o.Scheme != scheme || o.Load != load || o.NoTruth || math.IsNaN(o.Error) {
 			continue
 		}
 		at := plotter.XY{X: o.Expected.Value / 1e6, Y: errorHeight(o.Error)}

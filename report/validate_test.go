@@ -62,6 +62,19 @@ func aValidationDocument() record.Validation {
 	return record.NewValidation(record.NewHeader("validate", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1), aValidation())
 }
 
+// Of a cell of which nobody knows the truth no error is shown.
+func TestNoTruthNoError(t *testing.T) {
+	d := aValidationDocument()
+	for i := range d.Cells {
+		d.Cells[i].NoTruth = d.Cells[i].Scheme == "source-k3" && d.Cells[i].Load == 11
+	}
+	var b bytes.Buffer
+	report.Validation(&b, d, report.Style{})
+	if text := squeezed(b.String()); strings.Contains(text, "+1000 %") || !strings.Contains(text, "11 ? ? ?") {
+		t.Errorf("%s", b.String())
+	}
+}
+
 func TestValidationText(t *testing.T) {
 	var b bytes.Buffer
 	report.Validation(&b, aValidationDocument(), report.Style{})
