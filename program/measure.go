@@ -231,8 +231,8 @@ func (s *series) take(run *Run, cpus int) {
 	}
 	run.bound(cpus)
 	run.allowForDeadline(s.waits(), blocked, threaded)
-	if !s.someUnnoted {
-		run.waits = s.waits()
+	if run.blocks = blocked; !s.someUnnoted {
+		run.asked, run.waits = s.timedWaits, s.waits()
 	}
 }
 

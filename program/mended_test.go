@@ -174,3 +174,28 @@ func TestLongPrograms(t *testing.T) {
 		t.Errorf("%q", r.Reasons)
 	}
 }
+
+// A program that sleeps, and that also blocks for a moment, blocks as often as it is known to:
+// what it was kept waiting before it slept the same 50 ms is no part of its time.
+func TestShortBlocksBesideASleep(t *testing.T) {
+	for blocks, want := range map[bool]stats.Verdict{true: stats.Trusted, false: stats.Unusable} {
+		s := &series{probed: true, timedWaits: 1, otherWaits: 1}
+		for i := range 20 {
+			events, at := begun(), 2.
+			if blocks {
+				events = events.at(at, process.Blocked, 1, 1, 0).at(at+0.1, process.SwitchedIn, 1, 1, 0)
+			}
+			at += 10 * float64(1+i)
+			events = events.at(2.2, process.Preempted, 1, 1, 0).at(at, process.SwitchedIn, 1, 1, 0).
+				at(at+3, process.Blocked, 1, 1, 0).at(at+53, process.SwitchedIn, 1, 1, 0).at(at+54, process.Exited, 1, 1, 0)
+			run := events.run(at+54, 6.2, process.Thread{ID: 1, CPUNs: 6.2 * ms, WaitNs: int64((at - 2.2) * ms), ReadNs: int64((at + 54) * ms)})
+			run.CoreHz, run.StealNs, run.ThrottledNs = math.NaN(), math.NaN(), math.NaN()
+			s.take(&run, 1)
+			s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
+		}
+		r := conclude(s, DefaultPlan, quiet, newWeather(quiet))
+		if r.Verdict != want || r.Estimate.Lo > 56.3*ms || want == stats.Trusted && r.Estimate.Hi < 56.1*ms {
+			t.Errorf("blocks %v: %s, %+v, %q", blocks, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}

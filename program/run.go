@@ -48,9 +48,10 @@ type Run struct {
 	// have passed; 0 where it passed none. late says that it did so for what it waited.
 	unsleptNs float64
 	late      bool
-	// waits is how often the program waits, until some time or for something else; 0 where it
-	// waits until no time, or that is not known.
-	waits int
+	// asked is how often the program asks to wait until some time, and waits how often it
+	// waits for that or for something else; 0 where it asks for no time, or that is not known.
+	// blocks is how often it did, for however short a time.
+	asked, waits, blocks int
 	// wokenAtMostNs is for how long threads of which that is not known were allowed to have
 	// waited for a CPU when they were woken; without limit where it is known of all.
 	wokenAtMostNs float64
