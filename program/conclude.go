@@ -58,6 +58,7 @@ type conclusion struct {
 	low    []float64
 	high   []float64
 	widths []float64
+	reads  float64 // how often a run waits for a disk, usually
 	// varies says that in some runs the program blocked for much longer than in others.
 	varies bool
 }
@@ -80,6 +81,7 @@ func (c *conclusion) use() {
 	for _, r := range c.used {
 		c.low, c.high = append(c.low, r.LowNs), append(c.high, r.HighNs)
 	}
+	c.reads = c.typical(func(r *Run) float64 { return float64(r.MajorFaults) })
 }
 
 // allowForWaits takes runs whose bounds allow for less than threads were found to wait for a
@@ -123,7 +125,7 @@ func median(values []float64) stats.Estimate {
 func (c *conclusion) allowForDeadlines() {
 	var slept, ends []float64
 	for _, r := range c.used {
-		if !math.IsNaN(r.BlockedNs) {
+		if !math.IsNaN(r.BlockedNs) && !c.readMore(r) {
 			slept = append(slept, r.BlockedNs)
 		}
 	}
@@ -148,6 +150,9 @@ func (c *conclusion) allowForDeadlines() {
 	c.varies = float64(shorter) > strayShare*float64(len(c.used))
 }
 
+// readMore says that a run waited for a disk more often than is usual, which is no sleep.
+func (c *conclusion) readMore(r *Run) bool { return float64(r.MajorFaults) > c.reads }
+
 // strayShare of the runs may be out of the common, which moves no median by much: a wait
 // before the exec, which the kernel counts as the program's, makes a sleep look shorter.
 const strayShare = 0.1
@@ -168,6 +173,9 @@ func (c *conclusion) ruleOutDeadline() {
 	sleeps := 0
 	for _, r := range c.used {
 		t := r.traced
+		if c.readMore(r) {
+			continue
+		}
 		if !r.noted || t.threads != 1 || r.asked == 0 || t.sleeps < r.asked || r.blocks < r.waits || r.late || !t.leaderWake.known() {
 			return
 		}
@@ -189,6 +197,9 @@ func (c *conclusion) ruleOutDeadline() {
 	}
 	for i, r := range c.used {
 		t := r.traced
+		if c.readMore(r) {
+			continue
+		}
 		unsure := math.Max(0, t.leaderWake.highNs-t.leaderWake.lowNs-exitTailNs-wakeLatencyNs)
 		if end := c.low[i] + differs + unsure; end < c.high[i] {
 			c.high[i], r.slackUpNs = end, r.slackUpOfLowNs+wakeLatencyNs*float64(t.sleeps)
@@ -201,7 +212,7 @@ func (c *conclusion) ruleOutDeadline() {
 // waiting before.
 func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	for _, r := range c.used {
-		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns {
+		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns && !c.readMore(r) {
 			slept, kept = append(slept, t.idleNs-t.leaderWake.highNs), append(kept, t.keptBeforeNs)
 		}
 	}

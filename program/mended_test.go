@@ -97,6 +97,15 @@ func TestMissedNotes(t *testing.T) {
 	}
 }
 
+// Of a traced run, which stops at each system call, more is charged than noted.
+func TestTracedRunsAreNoted(t *testing.T) {
+	run := begun().at(14, process.Exited, 1, 1, 0).run(14, 30, process.Thread{ID: 1, CPUNs: 30 * ms, ReadNs: 14 * ms})
+	run.Untraced = nil
+	if got, ok := follow(&run.Run, 1, 0); !ok || run.Unwatched != nil {
+		t.Errorf("%+v, %v", got, run.Unwatched)
+	}
+}
+
 // The first thread leaves early: for how long its end was seen late says nothing of where it
 // waited. It sleeps 5 ms, waits 15 for a CPU, starts another that works 100, and leaves.
 func TestFirstThreadLeaves(t *testing.T) {
@@ -197,5 +206,31 @@ func TestShortBlocksBesideASleep(t *testing.T) {
 		if r.Verdict != want || r.Estimate.Lo > 56.3*ms || want == stats.Trusted && r.Estimate.Hi < 56.1*ms {
 			t.Errorf("blocks %v: %s, %+v, %q", blocks, r.Verdict, r.Estimate, r.Reasons)
 		}
+	}
+}
+
+// A few runs had to read from a disk first: that is no sleep that the others made up for.
+func TestReadsAreNoSleeps(t *testing.T) {
+	s := &series{probed: true, timedWaits: 1}
+	for i := range 20 {
+		events, at := begun(), 0.
+		if i%7 == 3 {
+			for range 7 {
+				events, at = events.at(at+0.1, process.Blocked, 1, 1, 0).at(at+2, process.SwitchedIn, 1, 1, 0), at+2
+			}
+		}
+		kept := at + 2 + 10*float64(1+i)
+		events = events.at(at+2, process.Preempted, 1, 1, 0).at(kept, process.SwitchedIn, 1, 1, 0).
+			at(kept+3, process.Blocked, 1, 1, 0).at(kept+53, process.SwitchedIn, 1, 1, 0).at(kept+54, process.Exited, 1, 1, 0)
+		run := events.run(kept+54, 6, process.Thread{ID: 1, CPUNs: 6 * ms, WaitNs: int64((kept - at - 2) * ms), ReadNs: int64((kept + 54) * ms)})
+		run.CoreHz, run.StealNs, run.ThrottledNs = math.NaN(), math.NaN(), math.NaN()
+		if at > 0 {
+			run.MajorFaults = 7
+		}
+		s.take(&run, 1)
+		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
+	}
+	if r := conclude(s, DefaultPlan, quiet, newWeather(quiet)); r.Verdict != stats.Trusted || r.Estimate.Lo > 56.1*ms || r.Estimate.Hi < 55.9*ms {
+		t.Errorf("56 ms: %s, %+v, %q", r.Verdict, r.Estimate, r.Reasons)
 	}
 }
