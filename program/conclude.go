@@ -163,11 +163,11 @@ const sleptAlike = 0.9
 // ruleOutDeadline takes a program of one thread that sleeps. A sleep to a deadline is as
 // much shorter as the program was kept from its CPU before it. Sleeps that last the same in
 // all runs, however much they differ in that, do not depend on it: then nothing was made up
-// for, and all of the wait comes off. It has to sleep as often as it asks to, and to block as often
-// as it is known to: a deadline that had passed is neither. Two things keep the bounds apart: a run whose end was seen
-// late may have waited there, and not when it was woken; and the CPU of a program that is
-// alone is idle while it sleeps, and then takes a while to be told, which no run beside
-// others shows.
+// for, and all of the wait comes off. It has to sleep as often as it asks to, and to block as
+// often as it is known to: a deadline that had passed is neither. Two things keep the bounds
+// apart: a run whose end was seen late may have waited there, and not when it was woken; and
+// the CPU of a program that is alone is idle while it sleeps, and then takes a while to be
+// told, which no run beside others shows. A run that had to read from a disk keeps its bounds.
 func (c *conclusion) ruleOutDeadline() {
 	var kept []float64
 	sleeps := 0

@@ -28,7 +28,7 @@
 // it, leaves little to be taken off in the first place.
 //
 // A program that would have slept to a deadline, and finds it passed in each of its runs,
-// shows the switches of one that never sleeps. In the first run, which is traced, it is
+// shows the switches of one that never sleeps. In the first run or two, which are traced, it is
 // therefore noted whether it asks to wait until some time ([process.Run.TimedWaits]), and how
 // often it blocked for something else, so that an answer that it waited for is not taken for
 // that sleep. A program that does, had to wait for a CPU, and blocked less often than that or

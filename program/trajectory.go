@@ -88,7 +88,8 @@ func follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if s.leader == nil {
 		return trajectory{}, false
 	}
-	if r.Untraced != nil && s.missed(r) { // what a tracer's stops take is charged, and no exec gives a traced program other rights
+	// What a tracer's stops take is charged, and no exec gives a traced program other rights.
+	if r.Untraced != nil && s.missed(r) {
 		r.Unwatched = errMissed
 		return trajectory{}, false
 	}
