@@ -92,6 +92,23 @@ type Run struct {
 	TimedWaits    int
 	TimedSwitches int64
 	Unnoted       error
+	// Yields are the calls of sched_yield(2) in a run that was traced with NoteWaits. Where
+	// Unnoted is not nil there may have been more.
+	Yields int
+	// ClockReads are how often the program looked at a clock, with or without a system call, in
+	// a run that was traced with NoteWaits. ClockSpanNs is how much CPU time it and its children
+	// used between the first look and the last. Looks are counted up to a bound; where there
+	// were more, the span goes on to the program's end. Unclocked says why looks are not
+	// known, or not all of them; nil where they are. Instructions that read a counter of the
+	// processor (rdtsc, cntvct_el0) are not seen.
+	ClockReads  int
+	ClockSpanNs int64
+	Unclocked   error
+	// OtherPolicy is true where a thread asked for a scheduling policy other than the normal
+	// ones (sched(7): SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen: in a
+	// run that was traced with NoteWaits, of every thread; otherwise of the first one alone, by
+	// the policy that it has at its end.
+	OtherPolicy bool
 	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
 	// being stopped; InvoluntarySwitches those that it lost it.
 	VoluntarySwitches, InvoluntarySwitches int64
