@@ -5,51 +5,57 @@ import (
 	"slices"
 )
 
-// change is a thread that begins, or ends, a span.
+// change is the begin or the end of one span of a thread.
 type change struct {
 	*line
-	state
-	atNs          float64
-	begins        bool
-	first, last   bool // span of the thread
-	running, kept int  // by how much their numbers change
-	cpu, next     int  // of the span
+	atNs   float64
+	span   int // its index
+	begins bool
 }
+
+// of is the span that begins or ends.
+func (c change) of() *span { return &c.spans[c.span] }
+
+// first and last say which span of its thread it is.
+func (c change) first() bool { return c.span == 0 }
+func (c change) last() bool  { return c.span == len(c.spans)-1 }
 
 // changes are those of all threads, in order of time. What ends comes before what begins,
 // so that what waits for it finds it.
 func (s *schedule) changes() []change {
-	var all []change
+	n := 0
+	for _, l := range s.order {
+		n += 2 * len(l.spans)
+	}
+	all := make([]change, 0, n)
 	for _, l := range s.order {
 		for i, x := range l.spans {
-			c := change{line: l, state: x.state, first: i == 0, last: i == len(l.spans)-1, cpu: x.cpu, next: x.next}
-			switch x.state {
-			case running:
-				c.running = 1
-			case kept:
-				c.kept = 1
-			}
-			begin, end := c, c
-			begin.atNs, begin.begins = x.from, true
-			end.atNs, end.running, end.kept = x.to, -c.running, -c.kept
-			all = append(all, begin, end)
+			all = append(all, change{l, x.from, i, true}, change{l, x.to, i, false})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b change) int {
-		if n := cmp.Compare(a.atNs, b.atNs); n != 0 || a.begins == b.begins {
-			return cmp.Or(n, cmp.Compare(a.rank(), b.rank()))
-		}
-		if a.begins {
-			return 1
-		}
-		return -1
-	})
+	slices.SortFunc(all, compareChanges)
 	return all
 }
 
-// rank puts the ends of runs before those of blocks.
+// compareChanges orders changes by time; at one time by rank, by thread and by span, so that
+// the order does not depend on the way of sorting.
+func compareChanges(a, b change) int {
+	switch {
+	case a.atNs < b.atNs:
+		return -1
+	case a.atNs > b.atNs:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.order, b.order), cmp.Compare(a.span, b.span))
+}
+
+// rank orders the changes of one moment: first what ends, and the ends of blocks after those
+// of runs, then what begins.
 func (c change) rank() int {
-	if !c.begins && c.state == blocked {
+	switch {
+	case c.begins:
+		return 2
+	case c.of().state == blocked:
 		return 1
 	}
 	return 0

@@ -31,10 +31,17 @@ type line struct {
 	id, process, parent int
 	starter             *line // that started it; nil for none that is known
 	spans               []span
+	order               int   // its place among the threads, by their starts
+	crew                *crew // the threads of its process
 	// exitNs is when it exited, as far as that is noted; NaN where it did not.
 	exitNs float64
+	// blockedNs is for how long it was blocked after the program's exec, all together.
+	blockedNs float64
 	// wake is for how long it waited for a CPU after it was woken, from its exec to its exit.
 	wake wait
+	// visited is how many spans and exits were looked at on its behalf: a test holds that this
+	// grows no faster than the number of events.
+	visited int
 }
 
 // wait is for how long threads waited for a CPU where switches don't show it: at least, and
@@ -61,6 +68,7 @@ func (w wait) plus(v wait) wait { return wait{w.lowNs + v.lowNs, w.highNs + v.hi
 // its way from the event of its exit to its end it may have waited, too. Where the thread was
 // the last to exit, it is known for how long its end was seen later than that.
 func (l *line) accounts(t process.Thread, lastToExit bool) {
+	l.blockedNs = l.during(blocked, 0, math.Inf(1))
 	unseen := float64(t.WaitNs) - l.during(kept, math.Inf(-1), float64(t.ReadNs))
 	before := l.during(blocked, math.Inf(-1), 0)
 	after := known(math.Max(0, float64(t.ReadNs)-l.exitNs))
@@ -77,7 +85,10 @@ type schedule struct {
 	order   []*line // by their starts
 	leader  *line   // that became the program
 	last    *line   // of its process to exit
-	exits   []exit
+	// awaited are, by process, the exits that a thread of it can have waited for: of its own
+	// threads, and of processes that they started.
+	awaited map[int][]exit
+	crews   map[int]*crew // the processes' threads
 }
 
 type exit struct {
@@ -85,18 +96,52 @@ type exit struct {
 	atNs float64
 }
 
+// crew is how many threads of a process run, and how many are kept from a CPU.
+type crew struct{ ran, could int }
+
+func (c crew) mixed() bool { return c.ran > 0 && c.could > 0 }
+
+// add enters a thread that is seen for the first time.
+func (s *schedule) add(e process.Event) *line {
+	l := &line{
+		id: e.Thread, process: e.Process, parent: e.Parent, starter: s.threads[e.Parent],
+		order: len(s.order), crew: s.crews[e.Process], exitNs: math.NaN(), wake: unknownWait,
+	}
+	if l.crew == nil {
+		l.crew = &crew{}
+		s.crews[e.Process] = l.crew
+	}
+	s.threads[e.Thread] = l
+	s.order = append(s.order, l)
+	return l
+}
+
+// exit enters the end of a thread.
+func (s *schedule) exit(l *line, atNs float64) {
+	l.exitNs = atNs
+	x := exit{l, atNs}
+	s.awaited[l.process] = append(s.awaited[l.process], x)
+	if l.parent != l.process {
+		s.awaited[l.parent] = append(s.awaited[l.parent], x)
+	}
+	if by := l.starter; by != nil && by.process != l.parent && by.process != l.process {
+		s.awaited[by.process] = append(s.awaited[by.process], x)
+	}
+	if s.leader != nil && l.process == s.leader.process {
+		s.last = l
+	}
+}
+
 // newSchedule reads the kernel's notes. They come from outside: what does not fit is
 // passed over.
 func newSchedule(events []process.Event) *schedule {
-	s := &schedule{threads: map[int]*line{}}
+	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}, crews: map[int]*crew{}}
 	open := map[int]span{}
 	for _, e := range events {
 		at := float64(e.AtNs)
 		l := s.threads[e.Thread]
 		if l == nil || e.Kind == process.Forked && l.exited() { // whose number is given anew
-			l = &line{id: e.Thread, process: e.Process, parent: e.Parent, starter: s.threads[e.Parent], exitNs: math.NaN(), wake: unknownWait}
-			s.threads[e.Thread] = l
-			s.order = append(s.order, l)
+			l = s.add(e)
 		}
 		if e.Kind == process.Executed {
 			switch {
@@ -120,11 +165,7 @@ func newSchedule(events []process.Event) *schedule {
 			open[e.Thread] = span{state: blocked, from: at, cpu: e.CPU}
 		case process.Exited:
 			delete(open, e.Thread)
-			l.exitNs = at
-			s.exits = append(s.exits, exit{l, at})
-			if s.leader != nil && l.process == s.leader.process {
-				s.last = l
-			}
+			s.exit(l, at)
 		}
 	}
 	if s.last == nil {
@@ -180,18 +221,16 @@ func (s *schedule) takeOver(first *line, open map[int]span) {
 	}
 }
 
-// exitBefore is the last exit, while a thread was blocked, that it can have waited for: of
-// a process that its own started, or of a thread of its own process.
+// exitBefore is the last exit, while a thread was blocked, that it can have waited for.
 func (s *schedule) exitBefore(l *line, began, woken float64, but map[*line]bool) (*line, float64) {
-	for _, e := range slices.Backward(s.exits) {
-		// A thread wakes the one that joins it a little before its exit is noted.
+	// A thread wakes the one that joins it a little before its exit is noted.
+	exits := s.awaited[l.process]
+	for _, e := range slices.Backward(exits[:after(exits, woken+wakeLatencyNs)]) {
+		l.visited++
 		if e.atNs < began {
 			break
 		}
-		if e.atNs > woken+wakeLatencyNs || e.line == l || but[e.line] {
-			continue
-		}
-		if e.process == l.process || s.startedBy(e.line, l.process) {
+		if e.line != l && !but[e.line] {
 			return e.line, math.Min(e.atNs, woken)
 		}
 	}
@@ -200,21 +239,30 @@ func (s *schedule) exitBefore(l *line, began, woken float64, but map[*line]bool)
 
 // exitAfter is the first exit of a thread of the same process after a time.
 func (s *schedule) exitAfter(l *line, atNs float64, but map[*line]bool) *line {
-	for _, e := range s.exits {
-		if e.atNs > atNs && e.process == l.process && !but[e.line] {
+	exits := s.awaited[l.process]
+	for _, e := range exits[after(exits, atNs):] {
+		l.visited++
+		if e.process == l.process && !but[e.line] {
 			return e.line
 		}
 	}
 	return nil
 }
 
-// startedBy tells whether a thread of that process started the thread's process.
-func (s *schedule) startedBy(l *line, of int) bool {
-	return l.parent == of || l.starter != nil && l.starter.process == of
+// after is the index of the first exit after a time.
+func after(exits []exit, ns float64) int {
+	i, _ := slices.BinarySearchFunc(exits, ns, func(e exit, ns float64) int {
+		if e.atNs <= ns {
+			return -1
+		}
+		return 1
+	})
+	return i
 }
 
 // total is for how long the thread was in a state.
 func (l *line) total(in state) (ns float64) {
+	l.visited += len(l.spans)
 	for _, x := range l.spans {
 		if x.state == in {
 			ns += x.to - x.from
@@ -225,6 +273,7 @@ func (l *line) total(in state) (ns float64) {
 
 // during is for how long the thread was in a state, between two times.
 func (l *line) during(in state, from, to float64) (ns float64) {
+	l.visited += len(l.spans)
 	for _, x := range l.spans {
 		if x.state == in {
 			ns += math.Max(0, math.Min(x.to, to)-math.Max(x.from, from))
@@ -233,20 +282,10 @@ func (l *line) during(in state, from, to float64) (ns float64) {
 	return ns
 }
 
-// stateAt is what the thread does at a time; blocked where that was not noted.
-func (l *line) stateAt(atNs float64) state {
-	for _, x := range slices.Backward(l.spans) {
-		if x.from <= atNs && atNs <= x.to {
-			return x.state
-		}
-	}
-	return blocked
-}
-
 // wakeOf is how long the thread waited for a CPU at the end of a block that took ns, at
 // least: all that it waited after blocks, less what may have been waited after the others.
 func (l *line) wakeOf(ns float64) float64 {
-	others := math.Max(0, l.during(blocked, 0, math.Inf(1))-ns)
+	others := math.Max(0, l.blockedNs-ns)
 	return math.Min(ns, math.Max(0, l.wake.lowNs-others))
 }
 

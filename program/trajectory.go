@@ -84,7 +84,11 @@ func follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
 		return trajectory{}, false
 	}
-	s := newSchedule(r.Events)
+	return newSchedule(r.Events).follow(r, cpus, othersWakeNs)
+}
+
+// follow finds the trajectory that the schedule of a run shows.
+func (s *schedule) follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if s.leader == nil {
 		return trajectory{}, false
 	}
@@ -146,18 +150,11 @@ type way struct {
 	// has is how many threads have a CPU, ownNs for how long each was theirs.
 	has   map[int]int
 	ownNs map[int]float64
-	// crews are the processes' threads now.
-	crews map[int]crew
-	mixed int // crews of whom some run and others are kept from it
+	mixed int // processes of which some threads run and others are kept from it
 	sums
 	positions map[*line]*position
 	ended     map[*line]bool
 }
-
-// crew is how many threads of a process run, and how many could.
-type crew struct{ ran, could int }
-
-func (c crew) mixed() bool { return c.ran > 0 && c.could > 0 }
 
 // sums are of the program as a whole, up to a moment.
 type sums struct {
@@ -170,6 +167,7 @@ type sums struct {
 // position is where a thread is.
 type position struct {
 	low, high progress
+	running   bool
 	since     float64 // in its present state
 	before    sums    // by then
 	ownNs     float64 // by then, of the CPU that it had, and of the one that it got next
@@ -179,7 +177,7 @@ type position struct {
 // sweep goes through all changes of state in order of time.
 func (w *way) sweep() {
 	w.positions, w.ended = map[*line]*position{}, map[*line]bool{}
-	w.has, w.ownNs, w.crews = map[int]int{}, map[int]float64{}, map[int]crew{}
+	w.has, w.ownNs = map[int]int{}, map[int]float64{}
 	for _, c := range w.schedule.changes() {
 		if c.atNs > w.wallNs {
 			break
@@ -202,18 +200,25 @@ func (w *way) sweep() {
 
 // count brings the numbers of threads up to date.
 func (w *way) count(c change) {
-	w.ran, w.could = w.ran+c.running, w.could+c.kept
-	if w.has[c.cpu] += c.running; w.has[c.cpu] <= 0 {
-		delete(w.has, c.cpu)
+	by := 1
+	if !c.begins {
+		by = -1
 	}
-	before := w.crews[c.process]
-	after := crew{before.ran + c.running, before.could + c.kept}
-	w.crews[c.process] = after
-	if before.mixed() {
-		w.mixed--
+	before, crew := c.crew.mixed(), c.crew
+	switch x := c.of(); x.state {
+	case running:
+		w.ran, crew.ran = w.ran+by, crew.ran+by
+		if w.has[x.cpu] += by; w.has[x.cpu] <= 0 {
+			delete(w.has, x.cpu)
+		}
+	case kept:
+		w.could, crew.could = w.could+by, crew.could+by
 	}
-	if after.mixed() {
+	switch after := crew.mixed(); {
+	case after && !before:
 		w.mixed++
+	case before && !after:
+		w.mixed--
 	}
 }
 
@@ -252,9 +257,10 @@ func (w *way) pass(atNs float64) {
 // own is for how long the program's own threads had the CPU that one was kept from: whether
 // it would have got another alone is not known, as it may be bound to that one.
 func (w *way) own(c change, p *position) float64 {
-	own := w.ownNs[c.next] - p.nextOwnNs
-	if c.state == kept && !c.first {
-		own = math.Max(own, w.ownNs[c.cpu]-p.ownNs)
+	x := c.of()
+	own := w.ownNs[x.next] - p.nextOwnNs
+	if x.state == kept && !c.first() {
+		own = math.Max(own, w.ownNs[x.cpu]-p.ownNs)
 	}
 	return own + w.contendedNs - p.before.contendedNs
 }
@@ -265,9 +271,11 @@ func (w *way) begin(c change) {
 	if p == nil {
 		p = w.start(c.line)
 	}
+	x := c.of()
+	p.running = x.state == running
 	p.since, p.before = math.Max(0, c.atNs), w.sums
-	p.ownNs, p.nextOwnNs = w.ownNs[c.cpu], w.ownNs[c.next]
-	if c.state == kept && !c.first && c.atNs >= 0 {
+	p.ownNs, p.nextOwnNs = w.ownNs[x.cpu], w.ownNs[x.next]
+	if x.state == kept && !c.first() && c.atNs >= 0 {
 		w.preemptions++
 		w.lost++
 		p.low.preemptions++
@@ -280,7 +288,8 @@ func (w *way) start(l *line) *position {
 	p := &position{low: progress{own: true}, high: progress{own: true}}
 	if q := w.positions[l.starter]; q != nil {
 		p.low, p.high = q.low, q.high
-		if ns := math.Max(0, w.atNs-q.since); l.starter.stateAt(w.atNs) == running {
+		if q.running {
+			ns := math.Max(0, w.atNs-q.since)
 			p.low, p.high = p.low.ran(ns), p.high.ran(ns)
 		}
 	}
@@ -298,15 +307,16 @@ func (p progress) ran(ns float64) progress {
 func (w *way) finish(c change) {
 	p := w.positions[c.line]
 	ns := math.Max(0, c.atNs-p.since)
-	switch c.state {
+	p.running = false
+	switch c.of().state {
 	case running:
 		p.low, p.high = p.low.ran(ns), p.high.ran(ns)
-		if c.last {
+		if c.last() {
 			w.ended[c.line] = true
 		}
 	case kept:
 		own := w.own(c, p)
-		if c.first {
+		if c.first() {
 			own = math.Min(ns, own+wakeLatencyNs)
 		}
 		p.high.atNs += own
