@@ -149,13 +149,13 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	s.closed = s.done
 	began := time.Now()
 	run, err := m.onceOrUntraced(ctx, s, traced)
-	s.spentNs += float64(time.Since(began).Nanoseconds())
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if run.WallNs > 0 {
 		s.take(&run, cpusOf(s.command, m.cpus))
 	}
+	s.spentNs += float64(time.Since(began).Nanoseconds())
 	var failed *FailedError
 	switch {
 	case errors.As(err, &failed) && (!m.plan.IgnoreFailure || run.WallNs == 0):
