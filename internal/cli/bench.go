@@ -119,19 +119,12 @@ func (t *benchFlags) check(cmd *cobra.Command, f *flags, set settings) error {
 	if t.timeout <= 0 {
 		return usagef("--timeout: %v is too little: give more than 0, such as 5m", t.timeout)
 	}
-	t.mostRegression = math.NaN()
-	if t.regressed != "" {
-		share, err := parseShare(t.regressed)
-		switch {
-		case err != nil || share < 0:
-			return usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", t.regressed)
-		case t.against == "":
-			return usagef("--max-regression: there is nothing to compare with: give --against REVISION too")
-		}
-		t.mostRegression = share
+	var err error
+	if t.mostRegression, err = allowedRegression(cmd, t.regressed); err != nil {
+		return err
 	}
-	if cmd.Flags().Changed("against") && t.against == "" {
-		return usagef("--against: give a commit, branch or tag")
+	if cmd.Flags().Changed("max-regression") && !cmd.Flags().Changed("against") {
+		return usagef("--max-regression: there is nothing to compare with: give --against REVISION too")
 	}
 	if t.export != "" {
 		file, ok := strings.CutPrefix(t.export, "gobench:")

@@ -17,6 +17,7 @@ func TestCardIsAsGoodAsItsWorst(t *testing.T) {
 		card record.Card
 		want int
 	}{
+		{"nothing", record.Card{}, 1},
 		{"fine", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []record.Sandwich{{Counter: "tsc", Workload: "sleep", Verdict: stats.Trusted}}}}, 0},
 		{"clock", record.Card{Ranking: record.Ranking{Clocks: []record.Clock{{Name: "tsc", Verdict: stats.Unusable}}}}, 1},
 		{"counter", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []record.Sandwich{{Counter: "tsc", Workload: "sleep", Verdict: stats.Unusable}}}}, 1},

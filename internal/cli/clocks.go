@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,21 @@ func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, so
 	if err != nil {
 		return err
 	}
-	return set.met(verdicts(d.Clocks))
+	if len(d.Clocks) == 0 && choice.set == "" {
+		return errors.New("no clock could be measured: the reasons stand in the result")
+	}
+	return set.met(choice.verdicts(d.Ranking))
+}
+
+// verdicts are those of the clocks, and of what was named and could not be measured.
+func (c clockChoice) verdicts(r record.Ranking) map[string]stats.Verdict {
+	all := verdicts(r.Clocks)
+	for _, u := range r.Unavailable {
+		if slices.Contains(c.names, u.Name) || slices.Contains(c.probes, u.Name) {
+			all[u.Name] = stats.Unusable
+		}
+	}
+	return all
 }
 
 // measureClocks ranks this program's clocks and completes the header. With

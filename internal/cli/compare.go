@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +20,6 @@ import (
 // compareFlags are those of the command that sets records side by side.
 type compareFlags struct {
 	folder, regressed string
-	limited           bool    // --max-regression was given
 	mostRegression    float64 // share; NaN where none is too much
 }
 
@@ -51,8 +49,9 @@ another unit, is not compared, and the reason is given.
 
 The exit status is 1 where there is nothing to compare. With --max-regression it is 3
 where one is slower beyond chance, and its ratio is above the limit; of figures that are
-no times, where one is worse. It is 1 where that can't be told of a program or benchmark
-of A: it is missing or unusable, or the ratio's interval reaches above the limit.`,
+no times, where one is worse. It is 1 where that can't be told of a time or a clock of A:
+it is missing or unusable, or the ratio's interval reaches above the limit; and where
+nothing else can be told.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
@@ -68,8 +67,7 @@ of A: it is missing or unusable, or the ratio's interval reaches above the limit
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t.limited = cmd.Flags().Changed("max-regression")
-			return compareRecords(cmd.Context(), f, t, args, s)
+			return compareRecords(cmd, f, t, args, s)
 		},
 	}
 	f.measuresNothing(cmd)
@@ -85,32 +83,18 @@ func paperNames() (names []string) {
 	return names
 }
 
-// check says which flag is wrong, and what is allowed.
-func (t *compareFlags) check() error {
-	t.mostRegression = math.NaN()
-	if !t.limited {
-		return nil
-	}
-	share, err := parseShare(t.regressed)
-	if err != nil || share < 0 {
-		return usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", t.regressed)
-	}
-	t.mostRegression = share
-	return nil
-}
-
 // compareRecords reads, compares, and writes.
-func compareRecords(ctx context.Context, f *flags, t *compareFlags, names []string, s Streams) error {
+func compareRecords(cmd *cobra.Command, f *flags, t *compareFlags, names []string, s Streams) error {
 	set, err := f.check()
 	if err != nil {
 		return err
 	}
-	if err := t.check(); err != nil {
+	if t.mostRegression, err = allowedRegression(cmd, t.regressed); err != nil {
 		return err
 	}
 	header := record.NewHeader("compare", machine.Identify(), set.seed)
 	header.Caveats = []string{} // those of this machine say nothing of what is compared
-	subjects, err := t.open(ctx, names)
+	subjects, err := t.open(cmd.Context(), names)
 	if err != nil {
 		return err
 	}
@@ -209,21 +193,29 @@ func unlike(label string, others []string) string {
 // outcome is the error that tells the exit status.
 func (t *compareFlags) outcome(d record.Comparison) error {
 	var all []rival
+	isComparable := false
 	for _, r := range d.Rows {
 		for i, c := range r.Changes {
+			isComparable = isComparable || c != nil && c.Outcome != compare.Incomparable
 			if one, ok := rivalIn(r, c, d.Subjects[0], d.Subjects[1+i]); ok {
 				all = append(all, one)
 			}
 		}
 	}
-	return gate(all, t.mostRegression, t.regressed)
+	if err := gate(all, t.mostRegression, t.regressed); err != nil {
+		return err
+	}
+	if !isComparable {
+		return fmt.Errorf("nothing that %s holds could be compared: the others lack it, or it is unusable: name records of the same programs, benchmarks or clocks", d.Subjects[0])
+	}
+	return nil
 }
 
 // rivalIn is a value beside that of the first subject; false where there is nothing that
-// could be held against a limit. What has to be told is the time of work that the first
-// subject has: other figures are known to some tools alone, and many have no interval.
+// could be held against a limit. What has to be told are the times and the clocks that the
+// first subject has: other figures are known to some tools alone, and many have no interval.
 func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string) (rival, bool) {
-	needed := isTimeOfWork(r) && r.Values[0] != nil
+	needed := hasToBeTold(r) && r.Values[0] != nil
 	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
 	if c == nil || c.Outcome == compare.Incomparable {
 		return unanswered(question, whyNot(c)), needed
@@ -235,16 +227,23 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 	return rival{
 		ratio:     ratio,
 		slower:    r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse),
-		undecided: needed && c.Outcome == compare.Undecided,
+		undecided: c.Outcome == compare.Undecided,
+		optional:  !needed,
 		finding:   fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
 		question:  question,
 	}, true
 }
 
-// isTimeOfWork tells the rows that have to be comparable: of a program or benchmark, what
-// it takes.
-func isTimeOfWork(r record.ComparisonRow) bool {
-	return (r.Topic == "program" || r.Topic == "benchmark") && (r.Quantity == "time" || r.Quantity == "wall time")
+// hasToBeTold tells the rows that a limit is given for: what work takes, and what clocks are
+// worth. What stands beside them follows from these, or has no interval.
+func hasToBeTold(r record.ComparisonRow) bool {
+	switch r.Quantity {
+	case "time", "wall time":
+		return true
+	case "quality", "accuracy", "cost":
+		return r.Topic == "clock"
+	}
+	return false
 }
 
 func whyNot(c *record.ComparisonChange) string {

@@ -215,10 +215,13 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// met reports an error where a verdict is worse than what is required.
+// met reports an error where a verdict is worse than what is required, or where there is none.
 func (s settings) met(verdicts map[string]stats.Verdict) error {
 	if s.require == "" {
 		return nil
+	}
+	if len(verdicts) == 0 {
+		return fmt.Errorf("--require %s: nothing was measured that could be judged: the reasons stand in the result", s.require)
 	}
 	worse := 0
 	var one string

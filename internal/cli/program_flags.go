@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -26,9 +25,6 @@ func (t *programFlags) check(cmd *cobra.Command, f *flags, set settings, args []
 // checkSubject finds out what is to be measured.
 func (t *programFlags) checkSubject(cmd *cobra.Command, args []string) (err error) {
 	changed := cmd.Flags().Changed
-	if t.shell == "" && changed("shell") {
-		return usagef("--shell: no name is given: leave out the = for %s", usualShell)
-	}
 	if t.commands, err = templates(args, cmd.ArgsLenAtDash(), t.shell); err != nil {
 		return usagef("%v", err)
 	}
@@ -104,19 +100,13 @@ func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
 // mostRuns keeps what is noted of them in memory.
 const mostRuns = 1_000_000
 
-func (t *programFlags) checkRegression(*cobra.Command, []string) error {
-	t.mostRegression = math.NaN()
-	if t.regressed == "" {
-		return nil
+func (t *programFlags) checkRegression(cmd *cobra.Command, _ []string) (err error) {
+	if t.mostRegression, err = allowedRegression(cmd, t.regressed); err != nil {
+		return err
 	}
-	share, err := parseShare(t.regressed)
-	switch {
-	case err != nil || share < 0:
-		return usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", t.regressed)
-	case len(t.commands) < 2 && len(t.given) == 0:
+	if cmd.Flags().Changed("max-regression") && len(t.commands) < 2 && len(t.given) == 0 {
 		return usagef("--max-regression: there is nothing to compare: give two commands, of which the first is the one that sets the limit")
 	}
-	t.mostRegression = share
 	return nil
 }
 

@@ -140,8 +140,8 @@ func TestProgramOutcome(t *testing.T) {
 		"too bad a verdict":         {"", nil, nil, stats.Trusted, 1},
 		"good enough":               {"", nil, nil, stats.Suspect, 0},
 	} {
-		flags := &programFlags{regressed: c.limit, commands: make([]template, 2)}
-		if err := flags.checkRegression(nil, nil); err != nil {
+		flags := &programFlags{commands: make([]template, 2)}
+		if err := flags.checkRegression(withLimit(&flags.regressed, c.limit), nil); err != nil {
 			t.Fatal(err)
 		}
 		d := record.Programs{Pairs: c.pairs, Results: []record.Program{{Command: "new", Failure: c.failure, Verdict: stats.Suspect}}}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"chronoscope/gobench"
 	"chronoscope/record"
@@ -15,12 +18,29 @@ type regressionError struct{ text string }
 
 func (e *regressionError) Error() string { return e.text }
 
+// allowedRegression is the share that --max-regression allows, of 0 or more; NaN where the flag
+// is not given. A number such as 5 without a percent sign is a mistake, and no limit of 500 %.
+func allowedRegression(cmd *cobra.Command, text string) (float64, error) {
+	if !cmd.Flags().Changed("max-regression") {
+		return math.NaN(), nil
+	}
+	share, err := parseShare(text)
+	switch {
+	case err != nil || share < 0:
+		return 0, usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", text)
+	case share >= 1 && !strings.Contains(text, "%"):
+		return 0, usagef("--max-regression: %s is %g %%: write %[1]s%% for %[1]s percent, or %g%%", strings.TrimSpace(text), 100*share, 100*share)
+	}
+	return share, nil
+}
+
 // A rival is what may not be slower, or worse, than something else by more than a share.
 type rival struct {
 	// ratio is what it takes over what the other takes: above 1 it is slower.
 	ratio stats.Estimate
-	// slower is beyond chance, undecided what can't be told.
-	slower, undecided bool
+	// slower is beyond chance, undecided what can't be told, and optional what need not be
+	// told as long as something else is.
+	slower, undecided, optional bool
 	// finding says how much slower it is, question asks whether it is, and why says why
 	// nothing tells.
 	finding, question, why string
@@ -46,7 +66,8 @@ func rivalsOf(pairs []record.Pair) (all []rival) {
 // gate is what --max-regression, which allows this share, makes of a comparison. One that
 // is slower beyond chance, and whose ratio is above the limit, is a regression. A gate that
 // can't know doesn't open: it is an error that one is undecided, unless even the worst end
-// of its interval is allowed, and that nothing was compared. NaN allows everything.
+// of its interval is allowed, that all optional ones are, and that nothing was compared. NaN
+// allows everything.
 func gate(all []rival, allowed float64, given string) error {
 	if math.IsNaN(allowed) {
 		return nil
@@ -56,13 +77,21 @@ func gate(all []rival, allowed float64, given string) error {
 	}
 	limit := 1 + allowed
 	var unknown error
+	told := 0
 	for _, r := range all {
+		isOpen := r.undecided && !(r.ratio.Hi <= limit)
+		if !isOpen {
+			told++
+		}
 		switch {
 		case r.slower && r.ratio.Value > limit:
 			return &regressionError{fmt.Sprintf("%s: more than --max-regression %s allows", r.finding, given)}
-		case r.undecided && !(r.ratio.Hi <= limit) && unknown == nil:
+		case isOpen && !r.optional && unknown == nil:
 			unknown = fmt.Errorf("--max-regression: whether %s can't be told: %s", r.question, r.unknown())
 		}
+	}
+	if unknown == nil && told == 0 {
+		return fmt.Errorf("--max-regression: none of %d figures in both can be told from chance, and so nothing was held against the limit", len(all))
 	}
 	return unknown
 }

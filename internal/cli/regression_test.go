@@ -2,7 +2,10 @@ package cli
 
 import (
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"chronoscope/compare"
 	"chronoscope/gobench"
@@ -59,6 +62,34 @@ func TestOneRuleForRegressions(t *testing.T) {
 	}
 }
 
+// withLimit is a command whose --max-regression was given, unless limit is empty.
+func withLimit(regressed *string, limit string) *cobra.Command {
+	cmd := &cobra.Command{}
+	cmd.Flags().StringVar(regressed, "max-regression", "", "")
+	if limit != "" {
+		cmd.Flags().Set("max-regression", limit)
+	}
+	return cmd
+}
+
+// A limit of 5 was one of 500 %.
+func TestLimitThatIsNoLimit(t *testing.T) {
+	for text, want := range map[string]string{
+		" ": "none: give a share", "1": "100 %: write 1%", "5": "500 %: write 5%", "2.5": "250 %: write 2.5%",
+		"-5%": "none: give a share", "5%%": "none: give a share", "NaN": "none: give a share", "+Inf": "none: give a share", "five": "none: give a share",
+		"0": "", "5%": "", "0.05": "", "500%": "", " 5 % ": "",
+	} {
+		regressed := ""
+		_, err := allowedRegression(withLimit(&regressed, text), text)
+		if want == "" && err == nil {
+			continue
+		}
+		if want == "" || ExitStatus(err) != 2 || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // What is held against the limit in records is what got worse; what has to be told is the
 // time of what the first subject has.
 func TestRegressionInRecords(t *testing.T) {
@@ -80,7 +111,9 @@ func TestRegressionInRecords(t *testing.T) {
 		"a worse rank":                       {[]record.ComparisonRow{row("clock", "rank", "lower", known, known, change("worse", 3, nan, nan))}, 0},
 		"more CPU time":                      {[]record.ComparisonRow{same, row("program", "CPU time", "lower", known, known, change("slower", 1.3, 1.2, 1.4))}, 3},
 		"CPU time that can't be told":        {[]record.ComparisonRow{same, row("program", "CPU time", "lower", known, known, change("undecided", 1, 0.5, 2))}, 0},
-		"a cost without an interval":         {[]record.ComparisonRow{row("clock", "cost", "lower", known, known, change("undecided", 2, nan, nan))}, 0},
+		"a cost without an interval":         {[]record.ComparisonRow{row("clock", "cost", "lower", known, known, change("undecided", 2, nan, nan))}, 1},
+		"noise that can't be told":           {[]record.ComparisonRow{row("noise", "time lost", "lower", known, known, change("undecided", 2, nan, nan))}, 1},
+		"noise that can, beside some":        {[]record.ComparisonRow{row("noise", "time lost", "lower", known, known, change("same", 1, nan, nan)), row("noise", "time lost", "lower", known, known, change("undecided", 2, nan, nan))}, 0},
 		"a program that is missing":          {[]record.ComparisonRow{same, row("program", "time", "lower", known, nil, nil)}, 1},
 		"a program that is new":              {[]record.ComparisonRow{same, row("program", "time", "lower", nil, known, nil)}, 0},
 		"an unusable program":                {[]record.ComparisonRow{same, row("program", "time", "lower", known, known, change("incomparable", nan, nan, nan))}, 1},
@@ -91,7 +124,8 @@ func TestRegressionInRecords(t *testing.T) {
 		if got := ExitStatus((&compareFlags{mostRegression: 0.05}).outcome(d)); got != c.want {
 			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
 		}
-		if err := (&compareFlags{mostRegression: nan}).outcome(d); err != nil {
+		err, wantAnError := (&compareFlags{mostRegression: nan}).outcome(d), name == "nothing in both"
+		if (err != nil) != wantAnError {
 			t.Errorf("%s, without a limit: %v", name, err)
 		}
 	}

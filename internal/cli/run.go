@@ -9,6 +9,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,9 +52,10 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
   chronoscope compare A B       two machines or runs side by side
   chronoscope --html card.html  the report card as a page, too
   chronoscope clocks --format json | jq .best`,
-		Version:       version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: refuseEmpty,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return reportCard(cmd.Context(), f, s)
 		},
@@ -100,6 +102,23 @@ func refuseAsUsage(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// refuseEmpty refuses flags whose value is an empty text, as an unset variable of a shell
+// leaves it: taken for a flag that is not given, --require "$WANTED" would let all pass.
+func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		isEmpty := f.Value.Type() == "string" && f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			all := list.GetSlice()
+			isEmpty = len(all) == 0 || slices.Contains(all, "")
+		}
+		if isEmpty && err == nil {
+			_, usage := pflag.UnquoteUsage(f)
+			err = usagef("--%s: its value is empty (is a variable of the shell unset?): %s", f.Name, usage)
+		}
+	})
+	return err
 }
 
 // flagError says which flags there are, or which values a flag takes.

@@ -21,9 +21,6 @@ func (f *flags) archive() (*record.Archive, error) {
 	if !f.set.Changed("save") {
 		return nil, nil
 	}
-	if f.saveIn == "" {
-		return nil, usagef("--save: give a folder, as --save=FOLDER, or --save alone for %s", defaultSave)
-	}
 	a, err := archiveIn(f.saveIn)
 	if err == nil {
 		err = a.Prepare()

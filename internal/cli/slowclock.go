@@ -27,6 +27,7 @@ type slowFlags struct {
 	plan, tight   bool
 	maxTime       time.Duration
 	durationGiven bool
+	tickGiven     bool
 }
 
 // newSlowClock is the command that times an event with a clock that is too slow for it.
@@ -60,6 +61,7 @@ what readings cost here and by a first short measurement with a counting thread.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			t.tickGiven = cmd.Flags().Changed("tick")
 			t.durationGiven = cmd.Flags().Changed("max-time")
 			if t.plan && !cmd.Flags().Changed("digits") {
 				t.digits = 6
@@ -86,7 +88,7 @@ func (t *slowFlags) check(f *flags) error {
 	switch {
 	case t.clock != "" && !slices.Contains(clock.Names(), t.clock):
 		return usagef("--clock: no clock is called %q: use one of %s", t.clock, strings.Join(clock.Names(), ", "))
-	case t.tick < 0 || t.tick > time.Minute:
+	case t.tick < 0 || t.tick == 0 && t.tickGiven || t.tick > time.Minute:
 		return usagef("--tick: %v is none: give 1ns to 1m, such as 1ms", t.tick)
 	case t.event < 1 || t.event > 100*time.Millisecond:
 		return usagef("--event: %v can't be made: give 1ns to 100ms, such as 10us", t.event)
