@@ -1,4 +1,5 @@
-# make test runs every test, make fuzz the long ones; see CONTRIBUTING.md.
+# make check is for every few minutes, make test is what CI runs, make test-long takes an
+# hour; see CONTRIBUTING.md.
 
 FUZZTIME    ?= 1m
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -11,10 +12,16 @@ BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 DIST        := linux/amd64 $(PLATFORMS)
 DISTDIR     := dist
 
-.PHONY: test needs format vet staticcheck cross unit arm64 nested fuzz bench build dist manual
+.PHONY: check test test-long needs format vet short staticcheck cross unit arm64 arm64-long nested fuzz bench build dist manual
+
+check: format vet short
+	@echo "short tests passed"
 
 test: needs format vet staticcheck cross unit nested arm64
 	@echo "all tests passed"
+
+test-long: test arm64-long fuzz
+	@echo "all tests, emulation and fuzzing passed"
 
 build:
 	@echo "build: ./chronoscope, one static file"
@@ -41,11 +48,11 @@ needs:
 	@echo "needs: what the tests use beside Go"
 	@.ci/needs
 
-format: needs
+format:
 	@echo "format: gofmt finds nothing to change"
 	@files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "run gofmt -w on:"; echo "$$files"; exit 1; fi
 
-vet: needs
+vet:
 	@echo "vet: go vet"
 	@go vet ./...
 
@@ -60,6 +67,10 @@ cross: needs
 		go vet ./...; go build ./...; \
 	done
 
+short:
+	@echo "short: go test without what takes seconds"
+	@go test -short ./...
+
 unit: needs
 	@echo "unit: go test"
 	@go test -count=1 ./...
@@ -70,9 +81,14 @@ nested: needs
 		(cd $$module; go vet ./...; go test -count=1 ./...); \
 	done
 
+# Simulations compute the same on every architecture: under emulation the short tests do.
 arm64: needs
-	@echo "arm64: tests of $(ARM64) under emulation"
-	@CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go test -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...)
+	@echo "arm64: short tests of $(ARM64) under emulation"
+	@CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go test -short -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...)
+
+arm64-long: needs
+	@echo "arm64: all tests of $(ARM64) under emulation"
+	@CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go test -timeout 60m -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...)
 
 fuzz:
 	@set -e; for package in $$(go list ./...); do \

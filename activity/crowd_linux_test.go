@@ -62,6 +62,9 @@ func compete(t *testing.T, cpu, n int) {
 // it calls preempted, or under a quota throttled, hold the run-queue wait that the
 // kernel counted of the thread from the trace's beginning to its end.
 func TestOneCPUSharedByEleven(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	cpu := someCPU(t)
 	compete(t, cpu, 10)
 	runtime.LockOSThread()

@@ -23,6 +23,9 @@ func crowdedTrace(gaps int) (world, simulated) {
 // A trace of 10 s on a noisy machine, with a million gaps, shows its combs, and
 // fits into 100 MB with all that its analysis allocates.
 func TestAnalysisOfAMillionGaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	w, trace := crowdedTrace(1_000_000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

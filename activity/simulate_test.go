@@ -322,6 +322,9 @@ var worlds = map[string]struct {
 // as long, or a stranger stands in the place of a missing tooth and is just a
 // little cheaper.
 func TestSimulatedTraces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	traces, poor, lost, least := 0, 0, 0, 0
 	for _, name := range slices.Sorted(maps.Keys(worlds)) {
 		kind := worlds[name]
@@ -378,6 +381,9 @@ func (o *outcome) add(other outcome) {
 // Gaps at random have no comb, however many there are and whatever tick is
 // expected; nor do gaps that come in bursts.
 func TestNoiseHasNoCombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for seed := range 10 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		n := math.Pow(10, 3+3*float64(seed)/9)

@@ -138,6 +138,9 @@ func covered(t *testing.T, runs int, m Method, prepare func(*world)) (hits int, 
 // Intervals hold the truth 95 times in 100: 91 are passed by a perfect method nearly
 // always.
 func TestIntervals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, c := range []struct {
 		name    string
 		m       Method

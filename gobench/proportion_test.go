@@ -37,6 +37,9 @@ func planted(seed uint64, plant func(s *simulated, rng *rand.Rand)) *Result {
 
 // Benchmarks whose cost is not in proportion to b.N are found, at any load.
 func TestDisproportion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for name, c := range map[string]struct {
 		says  string
 		plant func(s *simulated, rng *rand.Rand)

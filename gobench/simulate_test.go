@@ -248,6 +248,9 @@ func quantile(values []float64, p float64) float64 {
 // truth in every stratum, is narrow, and trusted; what go test prints is off by the
 // load.
 func TestRandomMachines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const n = 1000
 	results := make([]*Result, n)
 	parallel(n, func(i int) {

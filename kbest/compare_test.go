@@ -48,6 +48,9 @@ func compareRandom(seed uint64) compared {
 // The ratio's interval covers, at loads from 1 to 11, and equal subjects are seldom
 // called different.
 func TestRatiosOnRandomMachines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const n = 600
 	all := make([]compared, n)
 	parallel(n, func(i int) { all[i] = compareRandom(uint64(i)) })

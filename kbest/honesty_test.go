@@ -52,6 +52,9 @@ func TestInterruptsApart(t *testing.T) {
 
 // A profile of another day does not make a trusted figure of a wrong one.
 func TestOutdatedProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, factor := range []float64{1.0 / 3, 3} {
 		wrong := 0
 		for seed := range uint64(200) {

@@ -353,6 +353,9 @@ func atLeast(n int) int {
 // beyond a time slice is off by the load while it claims a tenth of a percent
 // (Bryant 2003, section 9.4.3, "wildly optimistic").
 func TestRandomMachines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const n = 2000
 	all := make([]measured, n)
 	parallel(n, func(i int) { all[i] = randomCase(uint64(i)).measure() })

@@ -262,6 +262,9 @@ const writerFolder = "CHRONOSCOPE_TEST_WRITER"
 // A writer is killed at random, two hundred times: whatever it had reported as kept is
 // there and readable, and nothing in the archive is half a record.
 func TestKilledWriterLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	if folder := os.Getenv(writerFolder); folder != "" {
 		writeForEver(ArchiveIn(folder))
 	}

@@ -61,6 +61,9 @@ func fineOf(m *clocktest.Machine) *clock.Rated {
 // Loops that keep step with the clock are found, also where others take the CPU now and
 // then, and other loops aren't taken for them.
 func TestPhaseLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const cases = 200
 	for _, fine := range []bool{false, true} {
 		var found [2]int

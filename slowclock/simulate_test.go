@@ -174,6 +174,9 @@ func TestCoverageOfTrials(t *testing.T) {
 // Who stops when an interval is narrow enough stops where it happens to be narrow, and it
 // has to hold the truth all the same.
 func TestCoverageUntilPrecise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const cases = 200
 	c := conditions{eventFrom: 0.03, eventTo: 3, jitter: 0.3, dither: true, edges: [2]float64{800, 4000}}
 	var discrete, classic coverage

@@ -159,6 +159,9 @@ func TestLeastSquaresCoversTheIntercept(t *testing.T) {
 
 // 600 points have more pairs than TheilSen looks at.
 func TestTheilSenOfAChoiceOfPairs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	random := rand.New(rand.NewPCG(1968, 3))
 	covered := coverage(100, func() bool {
 		line, err := stats.TheilSen(noisyLine(600, random.NormFloat64))

@@ -109,6 +109,9 @@ func TestTicksKeepTheirDigits(t *testing.T) {
 
 // Intervals hold for independent calls of whatever durations, at few ticks too.
 func TestTicksCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const cases = 20_000
 	for name, draw := range map[string]func(*rand.Rand) (mean float64, one func() float64){
 		"constant, few ticks": func(r *rand.Rand) (float64, func() float64) {

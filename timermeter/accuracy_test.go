@@ -85,6 +85,9 @@ func (c *tally) add(t trial) {
 // Two thousand clocks: within 1 % in 99 of 100, covered in every stratum, none
 // wrongly trusted.
 func TestAccuracyOfRandomClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const n = 2000
 	trials := make([]trial, n)
 	parallel(n, func(i int) {
@@ -150,6 +153,9 @@ func wholeStratum(t trial) string {
 // A processor's other tenants, and values that are off now and then, move no
 // quantum.
 func TestAccuracyUnderDisturbance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	disturb := map[string]func(*clocktest.Clock){
 		"preempted three quarters of the time": func(c *clocktest.Clock) {
 			c.Machine.Preemption = &clocktest.Preemption{EveryNs: 1e6, ForNs: 3e6}
@@ -218,6 +224,9 @@ func TestAccuracyOfKnownQuanta(t *testing.T) {
 // The RDTSC of some processors adds one where it would repeat itself: a tenth
 // of the readings then lie beside the lattice (seen on a Zen 5 core).
 func TestAccuracyOfCounterThatNeverRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for seed := range uint64(50) {
 		m := clocktest.NewMachine(seed)
 		c := &clocktest.Clock{
@@ -234,6 +243,9 @@ func TestAccuracyOfCounterThatNeverRepeats(t *testing.T) {
 // an interval must say how sure that is. Between one and two units a spacing
 // can't always be told from its mirror, and then the verdict says so.
 func TestAccuracyNearTheUnit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const n = 300
 	trials := make([]trial, n)
 	parallel(n, func(i int) {
@@ -269,6 +281,9 @@ func TestAccuracyNearTheUnit(t *testing.T) {
 // A counter much finer than the unit of its readings, as the nanoseconds over a
 // time stamp counter are: the unit is the accuracy, and nothing speaks against it.
 func TestAccuracyOfAFineCounterInCoarseUnits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, c := range []struct {
 		name                string
 		quantum, unit, cost float64
@@ -298,6 +313,9 @@ func TestAccuracyOfAFineCounterInCoarseUnits(t *testing.T) {
 // Spacings of n/m units leave only m rests after rounding, and are told from
 // their mirrors by that, or called suspect (5/3: a 600 MHz counter in ns).
 func TestAccuracyOfRationalQuanta(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, units := range []float64{4.0 / 3, 1.5, 5.0 / 3, 1.7, 1.75, 1.8, 1.9, 2, 2.1, 2.25, 7.0 / 3, 2.5, 3, 3.5} {
 		covered := 0
 		for seed := range uint64(40) {
@@ -322,6 +340,9 @@ func TestAccuracyOfRationalQuanta(t *testing.T) {
 // Time slices of nearly constant length lay a comb over a coarse clock's
 // updates; it's not taken for the clock's quantum.
 func TestAccuracyUnderRegularTimeSlices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const n = 200
 	wrong := make([]bool, n)
 	parallel(n, func(i int) {
@@ -376,6 +397,9 @@ func TestAccuracyThatCannotBeTold(t *testing.T) {
 // milliseconds or so (Linux's getrusage of a thread) is worth the milliseconds:
 // also where most updates are regular, and a fraction of them would fit them all.
 func TestAccuracyOfIrregularUpdates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for name, next := range map[string]func(*rand.Rand) float64{
 		"within a tenth of 4 ms": func(r *rand.Rand) float64 { return 4e6 * (0.9 + 0.2*r.Float64()) },
 		"a few at random": func(r *rand.Rand) float64 {

@@ -134,6 +134,9 @@ func rankedRemote(plan Plan, seed uint64, remotes ...*remote) ([]Rating, error) 
 // its accuracy and its quality, whether it's coarser than its cost or finer, and however
 // long answers take.
 func TestForeignTimersOfAnyQuantumAndCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, wayNs := range []float64{20e3, 300e3} {
 		for _, costNs := range []float64{6, 40, 3000} {
 			for _, quantumNs := range []float64{0.4, 10, 41.667, 1e3, 4e6} {
@@ -184,6 +187,9 @@ func randomRemotes(seed uint64) (fine, tested *remote, costNs float64) {
 // themselves: accuracy, cost and quality are within 1 % of their truth. So many rounds
 // leave little of what is chance.
 func TestForeignTimersAtRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const cases = 24
 	plan := DefaultPlan
 	plan.Rounds = 200

@@ -57,6 +57,9 @@ func strays(share float64) changing {
 // or it is suspect: never trusted with a spacing that is none of its own, such as a
 // fraction that happens to fit both before and after.
 func TestLatticeThatChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for name, c := range map[string]struct {
 		clock changing
 		want  []float64 // spacings that it may be trusted with
@@ -121,6 +124,9 @@ func watchChanging(c changing, seed uint64) Accuracy {
 // Time that stands still between stretches of readings may go on anywhere on its lattice:
 // each stretch shows it, and all together don't. Time that runs on has strayed from it.
 func TestLatticeOfTimeThatStandsStill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const quantum, trials, enough = 10.0149, 40, 34 // a 95 % interval holds 38 of 40
 	held := 0
 	for seed := range uint64(trials) {

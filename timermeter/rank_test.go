@@ -74,6 +74,9 @@ func nanosecondClock(seed uint64) *clocktest.Clock {
 
 // Each planted fault gets its verdict, and a good clock is trusted.
 func TestRankFindsPlantedFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, c := range []struct {
 		name   string
 		spoil  func(*clocktest.Clock)
@@ -188,6 +191,9 @@ func TestRankedQualityIsThatOfTheTruth(t *testing.T) {
 
 // Ten rankings of the same three clocks agree in order and nearly in quality.
 func TestRankIsRepeatable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	type clockOf struct {
 		name          string
 		quantum, unit float64

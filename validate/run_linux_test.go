@@ -31,6 +31,9 @@ func tiny(t *testing.T) Plan {
 // What was finished before an interruption is not measured again; in the end nothing is
 // left but the reach.
 func TestGoesOnAfterAnInterruption(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	p := tiny(t)
 	m := machine.Identify()
 	store, err := storeIn(t.TempDir(), m)
@@ -133,6 +136,9 @@ func TestNoSuchCPU(t *testing.T) {
 
 // A whole program's truth is its start and its rounds.
 func TestWholeProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	p := tiny(t)
 	p.Loads, p.Durations, p.Schemes = []int{1}, []time.Duration{10 * ms}, []string{OwnProgram}
 	r, err := Run(t.Context(), p, machine.Identify(), nil, nil)

@@ -279,6 +279,9 @@ func TestCompensationWithoutWaits(t *testing.T) {
 // Of interrupts whose costs are skewed the least for each would be half of what they take
 // at most. What is taken off is typically most of it, and not too much.
 func TestSkewedCompensation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, d := range milliseconds(10, 30, 100, 300, 1000) {
 		var shares []float64
 		for seed := range uint64(max(5, min(15, 1500*ms/d))) {

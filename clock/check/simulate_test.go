@@ -142,6 +142,9 @@ func texts(findings []Finding) string {
 // Sound clocks of any quantum, cost and jitter, on machines of several CPUs that
 // preempt or don't, get no fault, and the interval of their drift holds the truth.
 func TestSoundClocksGetNoFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	told := 0
 	for seed := range uint64(200) {
 		s := newSimulation(seed)
@@ -499,6 +502,9 @@ func TestReorderingIsNoWarp(t *testing.T) {
 // On machines of 2 to 256 CPUs, every pair gets an interval in the time there is,
 // each holds the truth, and those that are off are named.
 func TestOffsetsOfManyCPUs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, cpus := range []int{2, 3, 5, 16, 17, 64, 256} {
 		for seed := range uint64(max(2, min(40, 1000/(cpus*cpus)))) {
 			s := newSimulation(seed)

@@ -23,6 +23,9 @@ type simulatedTimer struct {
 // truth: those that are finer than their cost, which time themselves, and those that are
 // coarser, which another one times; in whole units and in fractions of one.
 func TestSimulatedProbe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip(err)

@@ -157,6 +157,9 @@ func decoded[T any](t *testing.T, output []byte) (document T) {
 
 // A command that is stopped and continued ends as if it had not been.
 func TestStopInTheMiddle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	fidelity := []string{"fidelity", "--quick", "--format", "json", "--workload", "fibonacci"}
 	t.Run("fidelity, a sandwich", func(t *testing.T) {
 		t.Parallel()

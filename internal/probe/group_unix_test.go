@@ -13,6 +13,9 @@ import (
 
 // What a probe has started ends with it, also where the probe itself is gone.
 func TestNothingIsLeftBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	file := filepath.Join(t.TempDir(), "pid")
 	t.Setenv("CHRONOSCOPE_TEST_FILE", file)
 	// The child holds the pipe, so that the end of the probe does not show.

@@ -61,6 +61,9 @@ var expected = map[string][]string{
 // readings don't step back, calls take some time, each thread gets its turn, and around
 // a sleep both timers show it.
 func TestProbesAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	everyKit(t, func(t *testing.T, p *Probe) {
 		for name, err := range p.Silent {
 			t.Errorf("%s: %v", name, err)
@@ -118,6 +121,9 @@ func answers(ctx context.Context, timer *Timer, reference string) error {
 
 // A sleep can't be shorter than it was asked to be, whatever the load.
 func TestProbesSleep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	everyKit(t, func(t *testing.T, p *Probe) {
 		timer := p.Timers[0]
 		took, err := timer.Sandwiches(t.Context(), timer.Name, "sleep", 20, 2)
@@ -139,6 +145,9 @@ var steady = []string{"clock_gettime(CLOCK_MONOTONIC)", "System.nanoTime", "Stop
 // does: more than from the end of the first answer to the begin of the second question,
 // and less than from begin to end. These bounds are hard, on any machine.
 func TestProbesAgreeWithMonotonic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	everyKit(t, func(t *testing.T, p *Probe) {
 		for _, timer := range p.Timers {
 			if !slices.Contains(steady, timer.Name) {
@@ -232,6 +241,9 @@ func TestRuntimeThatIsMissing(t *testing.T) {
 // The compiled probes are what their sources make: compiled anew, they offer the same
 // timers and answer everything.
 func TestCompiledProbesAreTheirSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	folder := t.TempDir()
 	for _, c := range []struct {
 		kit     string
