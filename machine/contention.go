@@ -8,46 +8,65 @@ import (
 	"strconv"
 )
 
-// Contention is how far programs competed for the machine's CPUs between two looks.
+// Contention is how far programs competed for the machine's CPUs in stretches of time. The zero
+// value is of none: nothing is known.
 type Contention struct {
+	// Stretches is how many there were.
+	Stretches int
 	// OthersNs is the CPU time that others than this process and the children that it has
-	// waited for used; NaN where that is not known. It is off by up to OthersErrorNs.
+	// waited for used; NaN where that is not known. /proc/stat rounds, so that it may be below
+	// 0, and off by what OthersAtMostNs allows for.
 	OthersNs float64
 	// WaitedNs is for how long some thread of the machine waited for a CPU, this process's and
 	// its children's among them: the mean over the CPUs, weighted by how long each was in use.
 	// NaN where the kernel does not tell.
 	WaitedNs float64
-	// Runnable is how many threads ran or waited for a CPU at the second look, the one that
-	// looked among them; NaN where that is not known.
-	Runnable float64
 }
 
-// OthersErrorNs is how far [Contention.OthersNs] may be off: /proc/stat rounds each of five
-// figures down to 10 ms.
-const OthersErrorNs = 2 * statTickNs
+// Plus is that of both.
+func (c Contention) Plus(d Contention) Contention {
+	return Contention{c.Stretches + d.Stretches, c.OthersNs + d.OthersNs, c.WaitedNs + d.WaitedNs}
+}
 
-// unknownContention is that of a machine that tells nothing.
-var unknownContention = Contention{math.NaN(), math.NaN(), math.NaN()}
+// othersErrorNs is about twice the standard deviation of what rounding down each of five
+// figures of /proc/stat does to the difference of two looks.
+const othersErrorNs = 2 * statTickNs
 
-// ContentionWatch looks at who uses the machine's CPUs. A look takes some 30 µs, and needs no
+// OthersAtMostNs is an upper bound of OthersNs, NaN where nothing is known: also where
+// /proc/stat does not hold this process, as in some containers.
+func (c Contention) OthersAtMostNs() float64 {
+	most := c.OthersNs + othersErrorNs*math.Sqrt(float64(c.Stretches))
+	if c.Stretches == 0 || most < 0 {
+		return math.NaN()
+	}
+	return most
+}
+
+// WaitedAtMostNs is for how long threads waited on one of so many CPUs, at most; NaN where
+// that is not known.
+func (c Contention) WaitedAtMostNs(cpus int) float64 {
+	if c.Stretches == 0 {
+		return math.NaN()
+	}
+	return c.WaitedNs * float64(max(1, cpus))
+}
+
+// ContentionWatch looks at who uses the machine's CPUs. A look takes some 20 µs, and needs no
 // rights.
 type ContentionWatch struct {
-	pressure, stat, load kernelFile
-	ownNs                func() float64
-	before               contentionCounts
+	pressure, stat kernelFile
+	ownNs          func() float64
+	before         contentionCounts
 }
 
 // contentionCounts are what the files hold at a look. NaN is not known.
-type contentionCounts struct{ busyNs, ownNs, waitedNs, runnable float64 }
+type contentionCounts struct{ busyNs, ownNs, waitedNs float64 }
 
 // OpenContention opens the files below root. What is not there is not known.
 func OpenContention(root fs.FS) *ContentionWatch { return openContention(root, ownCPUNs) }
 
 func openContention(root fs.FS, ownNs func() float64) *ContentionWatch {
-	w := &ContentionWatch{
-		pressure: openKernelFile(root, "proc/pressure/cpu"), stat: openKernelFile(root, "proc/stat"),
-		load: openKernelFile(root, "proc/loadavg"), ownNs: ownNs,
-	}
+	w := &ContentionWatch{pressure: openKernelFile(root, "proc/pressure/cpu"), stat: openKernelFile(root, "proc/stat"), ownNs: ownNs}
 	w.before = w.counts()
 	return w
 }
@@ -56,21 +75,14 @@ func openContention(root fs.FS, ownNs func() float64) *ContentionWatch {
 func (w *ContentionWatch) Close() {
 	w.pressure.close()
 	w.stat.close()
-	w.load.close()
 }
 
 // Look is the contention since the look before, or since the watch was opened.
 func (w *ContentionWatch) Look() Contention {
 	before, now := w.before, w.counts()
 	w.before = now
-	c := Contention{OthersNs: since(now.busyNs, before.busyNs) - since(now.ownNs, before.ownNs), WaitedNs: since(now.waitedNs, before.waitedNs), Runnable: now.runnable}
-	switch {
-	case c.OthersNs < -OthersErrorNs: // a /proc/stat that does not hold this process, as in some containers
-		c.OthersNs = math.NaN()
-	case c.OthersNs < 0:
-		c.OthersNs = 0
-	}
-	return c
+	others := since(now.busyNs, before.busyNs) - since(now.ownNs, before.ownNs)
+	return Contention{Stretches: 1, OthersNs: others, WaitedNs: since(now.waitedNs, before.waitedNs)}
 }
 
 // since is by how much a counter rose; NaN where it fell, which is no count.
@@ -82,7 +94,7 @@ func since(now, before float64) float64 {
 }
 
 func (w *ContentionWatch) counts() contentionCounts {
-	return contentionCounts{busyNs: busyNs(w.stat.read()), ownNs: w.ownNs(), waitedNs: pressureNs(w.pressure.read()), runnable: runnable(w.load.read())}
+	return contentionCounts{busyNs: busyNs(w.stat.read()), ownNs: w.ownNs(), waitedNs: pressureNs(w.pressure.read())}
 }
 
 // busyNs reads for how long all CPUs ran programs or interrupts from the first line of
@@ -114,20 +126,6 @@ func pressureNs(text []byte) float64 {
 		}
 	}
 	return math.NaN()
-}
-
-// runnable reads how many threads run or could from /proc/loadavg (proc_loadavg(5)), which
-// takes less time than procs_running of /proc/stat.
-func runnable(text []byte) float64 {
-	fields := bytes.Fields(text)
-	if len(fields) < 4 {
-		return math.NaN()
-	}
-	n, _, found := bytes.Cut(fields[3], []byte("/"))
-	if !found {
-		return math.NaN()
-	}
-	return counted(n)
 }
 
 // counted is a whole number that a float64 holds; NaN where the text is none.

@@ -11,15 +11,14 @@ import (
 const (
 	statBegin     = "cpu  100 10 50 5000 300 3 7 20 0 0\ncpu0 50 5 25 2500 150 1 3 10 0 0\nctxt 5\nprocs_running 1\n"
 	pressureBegin = "some avg10=14.68 avg60=6.97 avg300=13.97 total=1000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=999999\n"
-	loadBegin     = "0.20 0.18 0.12 1/80 11206\n"
 )
 
 // contentionBetween is the contention between two states of the files; an empty text is a file that
 // is not there.
-func contentionBetween(stat, pressure, load string, ownNs float64) Contention {
+func contentionBetween(stat, pressure string, ownNs float64) Contention {
 	files := fstest.MapFS{}
 	for name, text := range map[string][2]string{
-		"proc/stat": {statBegin, stat}, "proc/pressure/cpu": {pressureBegin, pressure}, "proc/loadavg": {loadBegin, load},
+		"proc/stat": {statBegin, stat}, "proc/pressure/cpu": {pressureBegin, pressure},
 	} {
 		if text[1] != "" {
 			files[name] = &fstest.MapFile{Data: []byte(text[0])}
@@ -29,7 +28,7 @@ func contentionBetween(stat, pressure, load string, ownNs float64) Contention {
 	w := openContention(files, func() float64 { return own })
 	defer w.Close()
 	own = ownNs
-	for name, text := range map[string]string{"proc/stat": stat, "proc/pressure/cpu": pressure, "proc/loadavg": load} {
+	for name, text := range map[string]string{"proc/stat": stat, "proc/pressure/cpu": pressure} {
 		if f := files[name]; f != nil {
 			f.Data = []byte(text)
 		}
@@ -42,28 +41,26 @@ func TestContention(t *testing.T) {
 	nan := math.NaN()
 	stat := "cpu  130 20 60 9000 900 4 9 99 0 0\n"                                                                     // 30 + 10 + 10 + 1 + 2 ticks of 10 ms
 	pressure := "some avg10=0.00 avg60=0.00 avg300=0.00 total=26000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n" // 25 ms
-	load := "0.20 0.18 0.12 3/80 11207\n"
 	long := strings.Repeat("9", 600)
 	for _, c := range []struct {
-		name                 string
-		stat, pressure, load string
-		ownNs                float64
-		want                 Contention
+		name           string
+		stat, pressure string
+		ownNs          float64
+		want           Contention
 	}{
-		{"two programs", stat, pressure, load, 400 * ms, Contention{130 * ms, 25 * ms, 3}},
-		{"only this one, within the grain", stat, pressure, load, 540 * ms, Contention{0, 25 * ms, 3}},
-		{"a /proc/stat without this process", statBegin, pressure, load, 540 * ms, Contention{nan, 25 * ms, 3}},
-		{"no own account", stat, pressure, load, nan, Contention{nan, 25 * ms, 3}},
-		{"no files", "", "", "", 0, unknownContention},
-		{"counters that fall", "cpu  1 1 1 1 1 1 1 1 0 0\n", "some total=1\n", load, 0, Contention{nan, nan, 3}},
-		{"other first lines", "cpu0 130 20 60 9000 900 4 9 99 0 0\n", "full avg10=0.00 total=26000\n", "0.20\n", 0, unknownContention},
-		{"no numbers", "cpu  x 20 60 9000 900 4 9 99 0 0\n", "some total=-5\n", "0 0 0 x/80 1\n", 0, unknownContention},
-		{"numbers beyond a float64", "cpu  " + long + " 20 60 9000 900 4 9 99 0 0\n", "some total=" + long + "\n", "0 0 0 " + long + "/1 1\n", 0, unknownContention},
-		{"cut short", "cpu  130 20 60", "some avg10=0.00", "0.20 0.18 0.12 3", 0, unknownContention},
-		{"no text at all", "\x00\xff", "\n\n", " ", 0, unknownContention},
+		{"two programs", stat, pressure, 400 * ms, Contention{1, 130 * ms, 25 * ms}},
+		{"only this one, within the grain", stat, pressure, 540 * ms, Contention{1, -10 * ms, 25 * ms}},
+		{"no own account", stat, pressure, nan, Contention{1, nan, 25 * ms}},
+		{"no files", "", "", 0, Contention{1, nan, nan}},
+		{"counters that fall", "cpu  1 1 1 1 1 1 1 1 0 0\n", "some total=1\n", 0, Contention{1, nan, nan}},
+		{"other first lines", "cpu0 130 20 60 9000 900 4 9 99 0 0\n", "full avg10=0.00 total=26000\n", 0, Contention{1, nan, nan}},
+		{"no numbers", "cpu  x 20 60 9000 900 4 9 99 0 0\n", "some total=-5\n", 0, Contention{1, nan, nan}},
+		{"numbers beyond a float64", "cpu  " + long + " 20 60 9000 900 4 9 99 0 0\n", "some total=" + long + "\n", 0, Contention{1, nan, nan}},
+		{"cut short", "cpu  130 20 60", "some avg10=0.00", 0, Contention{1, nan, nan}},
+		{"no text at all", "\x00\xff", "\n\n", 0, Contention{1, nan, nan}},
 	} {
-		got := contentionBetween(c.stat, c.pressure, c.load, c.ownNs)
-		if !alike(got.OthersNs, c.want.OthersNs) || !alike(got.WaitedNs, c.want.WaitedNs) || !alike(got.Runnable, c.want.Runnable) {
+		got := contentionBetween(c.stat, c.pressure, c.ownNs)
+		if got.Stretches != 1 || !alike(got.OthersNs, c.want.OthersNs) || !alike(got.WaitedNs, c.want.WaitedNs) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -89,8 +86,33 @@ func TestContentionHere(t *testing.T) {
 	w := OpenContention(os.DirFS("/"))
 	defer w.Close()
 	for range 3 {
-		if c := w.Look(); c.OthersNs < 0 || c.WaitedNs < 0 || c.Runnable < 0 {
+		if c := w.Look(); c.OthersAtMostNs() < 0 || c.WaitedNs < 0 {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Stretches add up; what is not known of one is not known of all. No stretch is no knowledge.
+func TestContentionAddsUp(t *testing.T) {
+	const ms = 1e6
+	nan := math.NaN()
+	for _, c := range []struct {
+		name           string
+		all            []Contention
+		others, waited float64 // at most, on two CPUs
+	}{
+		{"none", nil, nan, nan},
+		{"one", []Contention{{1, 100 * ms, 3 * ms}}, 120 * ms, 6 * ms},
+		{"four, of which rounding makes two less than nothing", []Contention{{1, 10 * ms, 3 * ms}, {1, -10 * ms, 0}, {1, -10 * ms, 0}, {1, 20 * ms, 0}}, 50 * ms, 6 * ms},
+		{"one is not known", []Contention{{1, nan, 3 * ms}, {1, 100 * ms, nan}}, nan, nan},
+		{"a /proc/stat without this process", []Contention{{1, -500 * ms, 0}}, nan, 0},
+	} {
+		var sum Contention
+		for _, more := range c.all {
+			sum = sum.Plus(more)
+		}
+		if others, waited := sum.OthersAtMostNs(), sum.WaitedAtMostNs(2); !alike(others, c.others) || !alike(waited, c.waited) {
+			t.Errorf("%s: others used %v and some waited for %v, want %v and %v", c.name, others, waited, c.others, c.waited)
 		}
 	}
 }
