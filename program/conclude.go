@@ -24,7 +24,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		Command: s.command, Runs: s.runs, MaxRSSBytes: s.peak, Failure: s.failure, Judgement: stats.NewJudgement(),
 		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), Noise: noise, rounds: s.rounds,
 	}
-	c := conclusion{Result: r, plan: plan, setting: setting}
+	c := conclusion{Result: r, plan: plan, setting: setting, someUnnoted: s.someUnnoted, looksAtClock: s.looksAtClock, otherPolicy: s.otherPolicy}
 	c.use()
 	c.allowForWaits(s.wokenNs)
 	if len(c.used) > 0 {
@@ -61,6 +61,8 @@ type conclusion struct {
 	reads  float64 // how often a run waits for a disk, usually
 	// varies says that in some runs the program blocked for much longer than in others.
 	varies bool
+	// These are the series'.
+	someUnnoted, looksAtClock, otherPolicy bool
 }
 
 // niceness is what the program was given; 0 where it was none.

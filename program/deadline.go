@@ -30,7 +30,8 @@ const mostProbes = 2
 // fewer blocks count: what is read from a disk is waited for the first time only.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
-	s.timedWaits = max(s.timedWaits, run.TimedWaits)
+	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.TimedSwitches))
+	s.looksAtClock = s.looksAtClock || run.ClockReads > 1 && float64(run.ClockSpanNs) > passable(float64(run.CPUNs()))
 	if run.Unnoted != nil || !run.noted {
 		s.someUnnoted, s.probed = true, true
 		return
@@ -59,28 +60,43 @@ func (s *series) waits() int {
 // process often ask for waits that never last, and have bounds that are wide as it is: for
 // them the verdict says it.
 func (r *Run) allowForDeadline(waits, blocks int, threaded bool) {
-	t := r.traced
-	passable := math.Max(passableNs, passableShare*t.wallNs)
-	if !r.noted || waits == 0 || r.BlockedNs > passable && blocks >= waits {
+	if !r.noted || waits == 0 || r.BlockedNs > passable(r.traced.wallNs) && blocks >= waits {
 		return
 	}
-	waited := t.deficientNs
-	if t.threads == 1 { // threads also wait for one another's CPUs
-		waited = math.Max(waited, known(r.RunqueueWaitNs))
-	}
 	if !threaded {
-		r.unsleptNs = t.wallNs
+		r.unsleptNs = r.traced.wallNs
 	}
-	r.late = waited > passable
+	r.late = r.waited()
 }
 
+// passable is how much of so long a time is too short to have absorbed anything.
+func passable(ns float64) float64 { return math.Max(passableNs, passableShare*ns) }
+
+// waitedNs is for how long others kept the program from CPUs.
+func (r *Run) waitedNs() float64 {
+	waited := r.traced.deficientNs
+	if r.traced.threads <= 1 { // threads also wait for one another's CPUs
+		waited = math.Max(waited, known(r.RunqueueWaitNs))
+	}
+	return waited
+}
+
+// waited tells whether that was long enough to have absorbed something.
+func (r *Run) waited() bool { return r.waitedNs() > passable(float64(r.WallNs)) }
+
+// mostlyWaited tells whether most runs that count had to wait.
+func (c *conclusion) mostlyWaited() bool { return c.most((*Run).waited) }
+
 // mostlyLate tells whether most runs that count may have passed a deadline.
-func (c *conclusion) mostlyLate() bool {
-	late := 0
+func (c *conclusion) mostlyLate() bool { return c.most(func(r *Run) bool { return r.late }) }
+
+// most tells whether something is true of most runs that count.
+func (c *conclusion) most(is func(*Run) bool) bool {
+	n := 0
 	for _, r := range c.used {
-		if r.late {
-			late++
+		if is(r) {
+			n++
 		}
 	}
-	return 2*late > len(c.used)
+	return 2*n > len(c.used)
 }

@@ -25,6 +25,8 @@ func (c *conclusion) judge() {
 		return
 	}
 	c.judgeSources()
+	c.judgeWaits()
+	c.judgeOutside()
 	if n := len(c.used); n < fewestChosen {
 		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: %s", n, fewestChosen, c.moreRuns())
 	}
@@ -109,12 +111,40 @@ func (c *conclusion) judgeSources() {
 	if n := c.mayHaveSpun(); n > len(c.used)/2 {
 		c.Lower(stats.Suspect, "its threads ran while others of them were kept from a CPU in %d of %d runs: where they spin when they wait for those, that is in its time: %s tells", n, len(c.used), c.remedy())
 	}
+}
+
+// judgeWaits lowers the verdict where waiting for a CPU may have changed what the program did:
+// alone it would have slept, or computed for longer.
+func (c *conclusion) judgeWaits() {
 	if c.mostlyLate() {
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
 	if c.varies {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
+	if c.otherPolicy {
+		c.Lower(stats.Suspect, "a thread of it has a scheduling policy of its own, under which the kernel may stop it while nobody else wants the CPU: that is taken for the doing of others")
+	}
+	switch {
+	case !c.mostlyWaited():
+	case c.someUnnoted:
+		c.Lower(stats.Suspect, "it had to wait for a CPU, and whether it asks to sleep until some time is not known: a deadline may have passed that it would have slept to alone: %s tells", c.remedy())
+	case c.looksAtClock:
+		c.Lower(stats.Suspect, "it had to wait for a CPU, and looks at a clock while it works: it may do less where it is late: %s tells", c.remedy())
+	case c.worksLessWhereItWaits():
+		c.Lower(stats.Suspect, "it uses less CPU time the longer it waits for a CPU, as programs do that look at a clock: alone it may take longer: %s tells", c.remedy())
+	}
+}
+
+// clearlyLess is how much less CPU time for each nanosecond of waiting is no accident.
+const clearlyLess = 0.1
+
+// worksLessWhereItWaits tells whether CPU time falls where waiting rises, by so much that it
+// matters for a program that does not wait.
+func (c *conclusion) worksLessWhereItWaits() bool {
+	waits := c.each((*Run).waitedNs)
+	line, err := stats.TheilSen(waits, c.each((*Run).ownCPUNs))
+	return err == nil && line.Slope.Hi < -clearlyLess && -line.Slope.Value*stats.Median(waits) > c.plan.Precision*c.Estimate.Value
 }
 
 // mayHaveSpun is in how many runs threads ran for long while others of their process were kept

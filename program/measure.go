@@ -90,6 +90,11 @@ type series struct {
 	// may have done so more often.
 	timedWaits, otherWaits int
 	someUnnoted            bool
+	// sleeps are how often it gave up its CPU for a timed wait, as far as is known.
+	sleeps int
+	// looksAtClock says that it looked at a clock before and after work, otherPolicy that a
+	// thread of it asked for a scheduling policy other than the normal ones.
+	looksAtClock, otherPolicy bool
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool
@@ -214,7 +219,8 @@ func (s *series) take(run *Run, cpus int) {
 	if !run.noted || run.traced.othersKnown {
 		run.wokenAtMostNs = math.Inf(1)
 	}
-	blocked, threaded := blocks(run.Events), threaded(run.Events)
+	events := run.Events
+	blocked, threaded := blocks(events), threaded(events)
 	run.Events = nil // what they told is kept
 	if run.Untraced == nil && (run.noted || !s.probed) {
 		run.Rejected = true
@@ -223,6 +229,10 @@ func (s *series) take(run *Run, cpus int) {
 	if !s.probed {
 		s.probe(run, blocked)
 	}
+	if run.outsideNs = math.NaN(); run.noted {
+		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), run.traced.wallNs)
+	}
+	s.otherPolicy = s.otherPolicy || run.OtherPolicy
 	s.peak = max(s.peak, run.MaxRSSBytes)
 	s.several = s.several || run.traced.threads > 1
 	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown {

@@ -188,7 +188,7 @@ func TestLongPrograms(t *testing.T) {
 // what it was kept waiting before it slept the same 50 ms is no part of its time.
 func TestShortBlocksBesideASleep(t *testing.T) {
 	for blocks, want := range map[bool]stats.Verdict{true: stats.Trusted, false: stats.Unusable} {
-		s := &series{probed: true, timedWaits: 1, otherWaits: 1}
+		s := &series{probed: true, timedWaits: 1, sleeps: 1, otherWaits: 1}
 		for i := range 20 {
 			events, at := begun(), 2.
 			if blocks {
@@ -211,7 +211,7 @@ func TestShortBlocksBesideASleep(t *testing.T) {
 
 // A few runs had to read from a disk first: that is no sleep that the others made up for.
 func TestReadsAreNoSleeps(t *testing.T) {
-	s := &series{probed: true, timedWaits: 1}
+	s := &series{probed: true, timedWaits: 1, sleeps: 1}
 	for i := range 20 {
 		events, at := begun(), 0.
 		if i%7 == 3 {

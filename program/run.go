@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/process"
 )
 
@@ -22,6 +23,9 @@ type Run struct {
 	// control groups that hold this process were stopped since then, as their CPU quota was
 	// used up: 0 where none was, NaN where none was looked at or one does not tell.
 	StealNs, ThrottledNs float64
+	// Contention is how far programs competed for the machine's CPUs since the last look; of no
+	// stretch where there was none, as after short runs.
+	Contention machine.Contention
 	// InterruptsNs is what interrupts typically take of so much CPU time.
 	InterruptsNs float64
 	// CoreHz is the core's rate by the mean of before and after; NaN where not known.
@@ -52,6 +56,9 @@ type Run struct {
 	// waits for that or for something else; 0 where it asks for no time, or that is not known.
 	// blocks is how often it did, for however short a time.
 	asked, waits, blocks int
+	// outsideNs is for how long threads waited for what is no part of the program, at most; NaN
+	// where their blocks were not noted.
+	outsideNs float64
 	// wokenAtMostNs is for how long threads of which that is not known were allowed to have
 	// waited for a CPU when they were woken; without limit where it is known of all.
 	wokenAtMostNs float64

@@ -18,6 +18,7 @@ type runner struct {
 	setting  Setting
 	launcher *process.Launcher
 	throttle *machine.Throttling
+	others   *machine.ContentionWatch
 	root     fs.FS
 	cpus     int
 	lookedAt time.Time // when the machine was looked at
@@ -28,8 +29,8 @@ type runner struct {
 	found    map[string]string // where commands are
 }
 
-// lookEvery is how long runs may take together before steal and throttling are looked at
-// again: those are files of the kernel, which take long to read beside a short program.
+// lookEvery is how long runs may take together before steal, throttling and contention are looked
+// at again: those are files of the kernel, which take long to read beside a short program.
 const lookEvery = 20 * time.Millisecond
 
 // rateEvery is how long the core's rate is good for.
@@ -45,13 +46,16 @@ func newRunner(setting Setting) *runner {
 			r.cpus = len(cpus)
 		}
 	}
-	r.throttle = machine.OpenThrottling(r.root)
+	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
 	r.look()
 	r.stopped = r.throttle.StoppedNs()
 	return r
 }
 
-func (r *runner) close() { r.launcher.Close() }
+func (r *runner) close() {
+	r.launcher.Close()
+	r.others.Close()
+}
 
 // run makes one run.
 func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
@@ -62,6 +66,9 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		command.Path = path
 	}
 	before := r.coreHz()
+	if time.Since(r.lookedAt) > lookEvery { // what came between the runs is not theirs
+		r.look()
+	}
 	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
@@ -74,7 +81,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		run.RunqueueWaitNs = float64(run.WaitNs())
 	}
 	if now := time.Now(); now.Sub(r.lookedAt) > lookEvery {
-		run.StealNs, run.ThrottledNs = r.look()
+		run.StealNs, run.ThrottledNs, run.Contention = r.look()
 	}
 	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
@@ -105,8 +112,8 @@ func (r *runner) find(name string) (string, error) {
 	return path, err
 }
 
-// look is what was stolen and throttled since the last look.
-func (r *runner) look() (stolenNs, throttledNs float64) {
+// look is what was stolen and throttled since the last look, and who wanted the CPUs.
+func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contention) {
 	r.lookedAt = time.Now()
 	now := stolen(r.root)
 	stolenNs = now - r.stolenNs
@@ -115,7 +122,7 @@ func (r *runner) look() (stolenNs, throttledNs float64) {
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped
 	}
-	return stolenNs, throttledNs
+	return stolenNs, throttledNs, r.others.Look()
 }
 
 // beside runs what is not timed.

@@ -255,7 +255,7 @@ func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
 	}
 	r.InvoluntarySwitches = int64(out.Preemptions)
 	nan := math.NaN()
-	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs())}
+	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Contention: c.contention(out)}
 }
 
 // nextShare is by how much more interrupts take now than on average.

@@ -1,0 +1,126 @@
+package program
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/machine"
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// judgeOutside lowers the verdict of a program that waits for what is no part of it, such as a
+// server on the same machine, while others compete with that for the CPUs.
+func (c *conclusion) judgeOutside() {
+	outside := c.typical(func(r *Run) float64 { return r.outsideNs })
+	most := c.delayedNs()
+	if delay := math.Min(outside, most); !(delay > math.Min(c.plan.Precision, wideShare)*c.Estimate.Value) {
+		return
+	}
+	seen := "and whether others competed with that for the CPUs is not known"
+	if !math.IsInf(most, 1) {
+		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", duration(math.Min(outside, most)))
+	}
+	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", duration(outside), seen, c.remedy())
+}
+
+// delayedNs is by how much competition for CPUs may have delayed what is no part of the program,
+// in each run: a server on the same machine waits for a CPU no longer than threads are seen to,
+// and no longer than others run. It is infinite where neither is known.
+func (c *conclusion) delayedNs() float64 {
+	var all machine.Contention
+	for i := range c.Runs {
+		all = all.Plus(c.Runs[i].Contention)
+	}
+	most := math.Inf(1)
+	for _, ns := range []float64{all.WaitedAtMostNs(c.setting.CPUs), all.OthersAtMostNs()} {
+		if !math.IsNaN(ns) {
+			most = math.Min(most, ns/float64(len(c.Runs)))
+		}
+	}
+	return most
+}
+
+// outsideNs is for how long threads had given up their CPUs for something other than a sleep, a
+// page fault with input, or the exit of another thread or process of the program: at most, in so
+// many sleeps and faults. Blocks too short to matter are left out.
+func outsideNs(events []process.Event, sleepsAndFaults int, wallNs float64) (ns float64) {
+	blocks := unjoined(events)
+	slices.Sort(blocks)
+	short := 0
+	for sum := 0.0; short < len(blocks); short++ {
+		if sum += blocks[short]; sum > passableShare*wallNs {
+			break
+		}
+	}
+	blocks = blocks[short:]
+	for i := sleepsAndFaults; i < len(blocks); i++ { // which of them were the sleeps is not known
+		ns += blocks[i]
+	}
+	return ns
+}
+
+// unjoined are how long the blocks of a run lasted that did not end with an exit of the same
+// process, or with an exit or exec of one that it has started.
+func unjoined(events []process.Event) (lengths []float64) {
+	ends := endsOf(events)
+	began := map[int]float64{}
+	for _, e := range events {
+		from, blocked := began[e.Thread]
+		delete(began, e.Thread)
+		switch at := float64(e.AtNs); {
+		case e.Kind == process.Blocked:
+			began[e.Thread] = at
+		case blocked && at > 0 && e.Kind == process.SwitchedIn && !ends.within(e, from):
+			lengths = append(lengths, at-math.Max(0, from))
+		}
+	}
+	return lengths
+}
+
+// ends are what threads of a program can wait for within it.
+type ends struct {
+	// awaited are when threads exited or became other programs, by the processes that can
+	// wait for that, in order of time; exits are those of each thread, by its number.
+	awaited map[int][]float64
+	exits   map[int]float64
+}
+
+func endsOf(events []process.Event) ends {
+	s := ends{map[int][]float64{}, map[int]float64{}}
+	of, starter := map[int]int{}, map[int]int{}
+	for _, e := range events {
+		of[e.Thread] = e.Process
+		at := float64(e.AtNs)
+		switch p, known := of[e.Parent]; e.Kind {
+		case process.Forked:
+			if known {
+				starter[e.Process] = p
+			}
+		case process.Exited:
+			s.exits[e.Thread] = at
+			s.awaited[e.Process] = append(s.awaited[e.Process], at)
+			fallthrough
+		case process.Executed:
+			if p, known := starter[e.Process]; known && p != e.Process {
+				s.awaited[p] = append(s.awaited[p], at)
+			}
+		}
+	}
+	return s
+}
+
+// within tells whether a block that began at from and ended with the switch e may have waited for
+// one of them. A thread wakes the one that joins it a little before its exit is noted, and so does
+// the end of what it writes; but where the thread itself exits
+// then, the others may do so because of it.
+func (s ends) within(e process.Event, from float64) bool {
+	to := float64(e.AtNs)
+	if !(s.exits[e.Thread]-to <= wakeLatencyNs) {
+		to += wakeLatencyNs
+	}
+	awaited := s.awaited[e.Process]
+	i, _ := slices.BinarySearch(awaited, from)
+	return i < len(awaited) && awaited[i] <= to
+}

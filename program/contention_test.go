@@ -1,0 +1,93 @@
+package program
+
+import (
+	"math"
+	"testing"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// contention is what the simulated machine tells of a run: each CPU has Load-1 competitors.
+func (c simulatedCase) contention(out clocktest.CrowdRun) machine.Contention {
+	seen := machine.Contention{Stretches: 1}
+	if c.load == 1 {
+		return seen
+	}
+	seen.OthersNs, seen.WaitedNs = out.WallNs*float64(c.crowd.CPUs), out.WallNs
+	for _, ns := range out.CPUNs {
+		seen.OthersNs -= ns
+	}
+	return seen
+}
+
+// outsideCase is a program of one thread that works 1 ms, waits, and works 1 more, on a machine
+// with such contention in each of its runs.
+func outsideCase(waitMs float64, sleeps int, c machine.Contention) *Result {
+	s := &series{probed: true, sentinels: 1, timedWaits: sleeps, sleeps: sleeps}
+	for i := range 40 {
+		end := 2 + waitMs
+		events := begun().at(1, process.Blocked, 1, 1, 0).at(1+waitMs, process.SwitchedIn, 1, 1, 0).at(end, process.Exited, 1, 1, 0)
+		run := events.run(end, 2, process.Thread{ID: 1, CPUNs: 2 * ms, ReadNs: int64(end * ms)})
+		run.CoreHz, run.StealNs, run.ThrottledNs, run.Contention = math.NaN(), math.NaN(), math.NaN(), c
+		s.take(&run, 2)
+		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
+	}
+	return conclude(s, DefaultPlan, Setting{CPUs: 2, Noise: quiet.Noise}, newWeather(quiet))
+}
+
+// A server that is no descendant shares its CPU with a loop: 200 ms of its work took 400, and
+// that was trusted. What is waited for outside of the program may be delayed by as much as some
+// thread waited for a CPU, and others ran; sleeps and children's ends are not.
+func TestServerThatHadToWait(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name       string
+		sleeps     int
+		contention machine.Contention
+		want       stats.Verdict
+	}{
+		{"a loop on the server's CPU", 0, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 200 * ms}, stats.Suspect},
+		{"so little pressure that it does not matter", 0, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 1 * ms}, stats.Trusted},
+		{"nobody but the program's own threads waited", 0, machine.Contention{Stretches: 1, OthersNs: 0, WaitedNs: 200 * ms}, stats.Trusted},
+		{"no pressure known, and others ran", 0, machine.Contention{Stretches: 1, OthersNs: 200 * ms, WaitedNs: nan}, stats.Suspect},
+		{"nothing known", 0, machine.Contention{}, stats.Suspect},
+		{"a sleep", 1, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 200 * ms}, stats.Trusted},
+	} {
+		if r := outsideCase(400, c.sleeps, c.contention); r.Verdict != c.want {
+			t.Errorf("%s: %s, want %s: %q", c.name, r.Verdict, c.want, r.Reasons)
+		}
+	}
+}
+
+// How long threads waited for what is no part of the program follows by hand from its blocks.
+func TestOutside(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		events noted
+		sleeps int
+		wantMs float64
+	}{
+		{"an answer", begun().at(1, process.Blocked, 1, 1, 0).at(11, process.SwitchedIn, 1, 1, 0).at(20, process.Exited, 1, 1, 0), 0, 10},
+		{"an answer just before the end", begun().at(1, process.Blocked, 1, 1, 0).at(19.95, process.SwitchedIn, 1, 1, 0).at(20, process.Exited, 1, 1, 0), 0, 18.95},
+		{"the program's end ends another thread, too", begun().at(0, process.Forked, 2, 1, 1).at(0, process.Blocked, 2, 1, 1).
+			at(1, process.Blocked, 1, 1, 0).at(19.95, process.SwitchedIn, 1, 1, 0).at(19.98, process.SwitchedIn, 2, 1, 1).at(19.99, process.Exited, 2, 1, 1).at(20, process.Exited, 1, 1, 0), 1, 19.98},
+		{"a sleep", begun().at(1, process.Blocked, 1, 1, 0).at(11, process.SwitchedIn, 1, 1, 0).at(20, process.Exited, 1, 1, 0), 1, 0},
+		{"a sleep, and two answers", begun().at(1, process.Blocked, 1, 1, 0).at(11, process.SwitchedIn, 1, 1, 0).
+			at(12, process.Blocked, 1, 1, 0).at(15, process.SwitchedIn, 1, 1, 0).at(16, process.Blocked, 1, 1, 0).at(18, process.SwitchedIn, 1, 1, 0).at(20, process.Exited, 1, 1, 0), 1, 13},
+		{"a thread that wakes the one that joins it before its exit is noted", begun().at(0, process.Forked, 2, 1, 1).at(0, process.SwitchedIn, 2, 1, 1).
+			at(1, process.Blocked, 1, 1, 0).at(11, process.SwitchedIn, 1, 1, 0).at(11.05, process.Exited, 2, 1, 1).at(20, process.Exited, 1, 1, 0), 0, 0},
+		{"a child of a child", begun().at(0, process.Forked, 2, 2, 1).at(0, process.SwitchedIn, 2, 2, 1).
+			at(0, process.Forked, 3, 3, 1).at(1, process.Blocked, 1, 1, 0).at(11, process.SwitchedIn, 1, 1, 0).at(11, process.Exited, 3, 3, 1).
+			at(20, process.Exited, 1, 1, 0), 0, 0},
+		{"an exec that vfork waits for", begun().at(0, process.Forked, 2, 2, 1).at(0, process.SwitchedIn, 2, 2, 1).
+			at(1, process.Blocked, 1, 1, 0).at(11, process.Executed, 2, 2, 1).at(11, process.SwitchedIn, 1, 1, 0).at(20, process.Exited, 1, 1, 0), 0, 0},
+		{"moments", begun().at(1, process.Blocked, 1, 1, 0).at(1.05, process.SwitchedIn, 1, 1, 0).at(20, process.Exited, 1, 1, 0), 0, 0},
+	} {
+		if got := outsideNs(c.events, c.sleeps, 20*ms); math.Abs(got-c.wantMs*ms) > 1 {
+			t.Errorf("%s: %v ns, want %v ms", c.name, got, c.wantMs)
+		}
+	}
+}
