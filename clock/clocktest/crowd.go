@@ -17,6 +17,8 @@ type Crowd struct {
 	// CPUs are how many there are; Load is how many threads want each, one of the program
 	// among them. 0 is taken for 1.
 	CPUs, Load int
+	// Loads, where it is not nil, is the Load of each CPU.
+	Loads []int
 	// SliceNs is how long a thread runs before the next one's turn, within a share of
 	// SliceJitter.
 	SliceNs, SliceJitter float64
@@ -39,6 +41,10 @@ type Step struct {
 	Process bool
 	// Join waits until all that the thread has started have ended.
 	Join bool
+	// Bind binds the thread to a CPU from then on; numbers begin with 1.
+	Bind int
+	// Yield gives the CPU to the next in the queue, if there is one (sched_yield(2)).
+	Yield bool
 	// Post adds one to the semaphore of that number, Wait waits for one and takes it: by
 	// these threads hand over to one another. Numbers begin with 1.
 	Post, Wait int
@@ -78,7 +84,7 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	r := &crowdRun{given: c, rng: rng, posts: map[int]int{}, out: CrowdRun{CPUNs: map[int]float64{}, WaitNs: map[int]float64{}}}
 	r.cpus = make([]crowdCPU, max(1, c.CPUs))
 	for i := range r.cpus {
-		for range max(1, c.Load) - 1 {
+		for range c.load(i) - 1 {
 			r.cpus[i].queue = append(r.cpus[i].queue, &crowdThread{left: math.Inf(1)})
 		}
 	}
@@ -98,8 +104,17 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	return r.out
 }
 
+// load is how many threads want a CPU, one of the program among them.
+func (c Crowd) load(cpu int) int {
+	if cpu < len(c.Loads) {
+		return max(1, c.Loads[cpu])
+	}
+	return max(1, c.Load)
+}
+
 type crowdThread struct {
 	id, process int
+	bound       int // to this CPU, counted from 1; 0 is none
 	script      []Step
 	left        float64 // work of the present step; infinite for a competitor
 	parent      *crowdThread
@@ -162,10 +177,16 @@ func (r *crowdRun) fork(parent *crowdThread, script []Step, process bool) *crowd
 	return t
 }
 
+// may says whether a thread may use a CPU.
+func (t *crowdThread) may(cpu int) bool { return t.bound == 0 || t.bound == cpu+1 }
+
 // enqueue puts a thread where the fewest wait.
 func (r *crowdRun) enqueue(t *crowdThread, eager bool) {
 	best, least := 0, math.MaxInt
 	for i := range r.cpus {
+		if !t.may(i) {
+			continue
+		}
 		n := len(r.cpus[i].queue)
 		if r.cpus[i].running != nil {
 			n++
@@ -206,7 +227,7 @@ func (r *crowdRun) next(i int) {
 
 func (r *crowdRun) steal(i int) {
 	for j := range r.cpus {
-		at := slices.IndexFunc(r.cpus[j].queue, func(t *crowdThread) bool { return t.id != 0 })
+		at := slices.IndexFunc(r.cpus[j].queue, func(t *crowdThread) bool { return t.id != 0 && t.may(i) })
 		if j != i && at >= 0 {
 			r.cpus[i].queue = append(r.cpus[i].queue, r.cpus[j].queue[at])
 			r.cpus[j].queue = slices.Delete(r.cpus[j].queue, at, at+1)
@@ -280,15 +301,20 @@ func (r *crowdRun) turn(i int) {
 		cpu.sliceEnd = r.now + r.slice()
 		return
 	}
+	t.preempted = t.id != 0
+	r.displace(i, t)
+	cpu.queue = append(cpu.queue, t)
+	r.next(i)
+}
+
+// displace takes the CPU from a thread that could go on.
+func (r *crowdRun) displace(i int, t *crowdThread) {
 	if t.id != 0 {
 		r.out.Preemptions++
 		r.note(t, CrowdPreempted)
-		t.preempted = true
 	}
 	t.queuedAt = r.now
-	cpu.queue = append(cpu.queue, t)
-	cpu.running = nil
-	r.next(i)
+	r.cpus[i].running = nil
 }
 
 // proceed lets a running thread begin its next steps, up to one that takes time.
@@ -305,6 +331,19 @@ func (r *crowdRun) proceed(i int, t *crowdThread) {
 			t.left = s.WorkNs / (1 - r.given.InterruptShare)
 		case s.Start != nil:
 			r.fork(t, s.Start, s.Process)
+		case s.Bind > 0 && i != s.Bind-1:
+			t.bound = s.Bind
+			r.displace(i, t)
+			r.enqueue(t, false)
+			r.next(i)
+			return
+		case s.Bind > 0:
+			t.bound = s.Bind
+		case s.Yield && len(r.cpus[i].queue) > 0:
+			r.displace(i, t)
+			r.cpus[i].queue = append(r.cpus[i].queue, t)
+			r.next(i)
+			return
 		case s.Post > 0:
 			r.post(s.Post)
 		case s.Wait > 0 && r.posts[s.Wait] > 0:

@@ -26,6 +26,12 @@ func TestCrowd(t *testing.T) {
 		{"two threads on one", Crowd{SliceNs: ms}, []Step{{Start: work(4 * ms)}, {WorkNs: 3 * ms}, {Join: true}}, 7 * ms, 1},
 		{"two threads that hand over", Crowd{CPUs: 2}, []Step{{Start: []Step{{Wait: 1}, {WorkNs: 2 * ms}, {Post: 2}}}, {WorkNs: ms}, {Post: 1}, {Wait: 2}, {WorkNs: ms}}, 4 * ms, 1},
 		{"what was posted before", Crowd{CPUs: 2}, []Step{{Start: []Step{{Post: 1}}}, {WorkNs: ms}, {Wait: 1}, {WorkNs: ms}}, 2 * ms, 1},
+		// The child works 3 of the 6 ms that its parent has, and has ended when it is waited for.
+		{"a child that ends before it is waited for", Crowd{CPUs: 2, Loads: []int{1, 2}, SliceNs: ms},
+			[]Step{{Start: work(3 * ms), Process: true}, {Bind: 2}, {WorkNs: 3 * ms}, {Join: true}}, 6 * ms, 1.1 * ms},
+		{"bound to the CPU of another", Crowd{CPUs: 2, SliceNs: ms}, []Step{{Start: []Step{{Bind: 1}, {WorkNs: 2 * ms}}}, {Bind: 1}, {WorkNs: 2 * ms}, {Join: true}}, 4 * ms, 1},
+		{"yields to nobody", Crowd{SliceNs: ms}, []Step{{WorkNs: ms}, {Yield: true}, {WorkNs: ms}}, 2 * ms, 1},
+		{"yields", Crowd{Load: 2, SliceNs: ms}, []Step{{WorkNs: 1e5}, {Yield: true}, {WorkNs: 1e5}, {Yield: true}, {WorkNs: 1e5}}, 2.3 * ms, 1},
 		{"interrupts", Crowd{InterruptShare: 0.2}, work(4 * ms), 5 * ms, 1},
 		// 10 ms of work in slices of 1 ms, each but the last followed by ten others'.
 		{"ten competitors", Crowd{Load: 11, SliceNs: ms}, work(10 * ms), 10*ms + 9*10*ms, 11 * ms},
