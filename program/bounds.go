@@ -11,6 +11,11 @@ import (
 // it, and what others may leave of the caches, and usually leave.
 const switchNs, coldNs, usualColdNs = 10e3, 25e3, 8e3
 
+// leastSliceNs is how long a thread has its CPU before others take it away, at the least and on
+// average. A thread that lost it more often gave it away itself (sched_yield(2)), which takes
+// anything between nothing and a preemption's cost from its time.
+const leastSliceNs = 1.5e6
+
 // noiseError is how far what a CPU loses to interrupts may differ from the trace.
 const noiseError = 0.3
 
@@ -53,7 +58,30 @@ func (r *Run) byEvents(cpus int) {
 	if cpus > 0 {
 		atLeast((t.ranNs-stolen)/float64(cpus), t.ranNs/float64(cpus), t.preemptions/cpus)
 	}
-	r.LowNs = math.Min(r.LowNs, r.HighNs)
+	r.settle()
+}
+
+// settle puts the bounds in order. A lower bound above the upper one is a contradiction:
+// something happened to the run that is not known, so that all of its time is possible.
+func (r *Run) settle() {
+	if r.LowNs <= r.HighNs {
+		return
+	}
+	r.LowNs, r.HighNs = r.HighNs, r.LowNs
+	if wall := float64(r.WallNs); r.HighNs-r.LowNs > math.Max(passableNs, passableShare*wall) {
+		r.contradicts = true
+		r.HighNs = math.Max(r.HighNs, wall)
+	}
+}
+
+// contradicting is how many runs that count contradict themselves.
+func (c *conclusion) contradicting() (n int) {
+	for _, r := range c.used {
+		if r.contradicts {
+			n++
+		}
+	}
+	return n
 }
 
 // littleLost is which share of the time threads may be kept from running before the order
@@ -90,7 +118,7 @@ func (r *Run) byAccounts(cpus int) {
 	case r.WaitOf == process.FirstThread: // others may have waited while it was blocked
 		r.LowNs = math.Max(0, math.Min(wall, cpu/float64(max(1, cpus)))-start)
 	}
-	r.LowNs = math.Min(r.LowNs, r.HighNs)
+	r.settle()
 }
 
 // A program whose first thread had all but so much of its CPU time had no other.
@@ -113,10 +141,10 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	if ns := noise.SwitchNs; ns > 0 {
 		each, least = ns+usualColdNs, ns/2
 	}
-	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
-	r.LowNs = math.Max(0, r.LowNs-off(low))
-	r.HighNs = math.Max(r.LowNs, r.HighNs-off(high))
-	up := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*(each-least) }
+	certain := func(p progress) float64 { return math.Min(float64(p.preemptions), p.ranNs/leastSliceNs+1) }
+	r.LowNs = math.Max(0, r.LowNs-low.ranNs*share-float64(low.preemptions)*each)
+	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
+	up := func(p progress) float64 { return shareError*p.ranNs + certain(p)*(each-least) }
 	r.slackNs = shareError*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The share is a mean, and the estimate a median: that of a Poisson distribution lies

@@ -108,6 +108,9 @@ func (c *conclusion) judgeSources() {
 	if throttled > 0 {
 		c.Lower(stats.Suspect, "its CPU quota was used up in %d of %d runs, which stopped it: raise the limit of its control group (cpu.max)", throttled, len(c.used))
 	}
+	if n := c.contradicting(); float64(n) > strayShare*float64(len(c.used)) {
+		c.Lower(stats.Suspect, "in %d of %d runs it took less than its CPU time allows: something of it was not seen", n, len(c.used))
+	}
 	if n := c.mayHaveSpun(); n > len(c.used)/2 {
 		c.Lower(stats.Suspect, "its threads ran while others of them were kept from a CPU in %d of %d runs: where they spin when they wait for those, that is in its time: %s tells", n, len(c.used), c.remedy())
 	}

@@ -45,6 +45,9 @@ type Run struct {
 	// slackUpOfLowNs is what slackUpNs would be if the lower bound were the upper one.
 	slackNs, slackUpNs, slackUpOfLowNs float64
 
+	// contradicts says that the lower bound came out above the upper one.
+	contradicts bool
+
 	// traced is what the kernel noted of it, where noted.
 	traced trajectory
 	noted  bool

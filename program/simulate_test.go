@@ -149,6 +149,10 @@ func logUniform(rng *rand.Rand, lo, hi float64) float64 {
 }
 
 func randomCase(seed uint64, pattern string, load int) simulatedCase {
+	return randomCaseOf(patterns, seed, pattern, load)
+}
+
+func randomCaseOf(patterns map[string]func(*rand.Rand, int) func(float64) []clocktest.Step, seed uint64, pattern string, load int) simulatedCase {
 	rng := rand.New(rand.NewPCG(seed, 0x906))
 	c := simulatedCase{seed: seed, pattern: pattern, load: load, spread: logUniform(rng, 1e-4, 1e-2), weather: 0.8 * rng.Float64()}
 	c.script = patterns[pattern](rng, load)

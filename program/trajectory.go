@@ -2,6 +2,7 @@ package program
 
 import (
 	"math"
+	"slices"
 
 	"chronoscope/process"
 )
@@ -154,6 +155,10 @@ type way struct {
 	sums
 	positions map[*line]*position
 	ended     map[*line]bool
+	// front is how far the thread that came furthest would have come alone, at the latest, by
+	// its last change; onCPU are the threads that have a CPU now.
+	front progress
+	onCPU []*position
 }
 
 // sums are of the program as a whole, up to a moment.
@@ -272,7 +277,9 @@ func (w *way) begin(c change) {
 		p = w.start(c.line)
 	}
 	x := c.of()
-	p.running = x.state == running
+	if p.running = x.state == running; p.running {
+		w.onCPU = append(w.onCPU, p)
+	}
 	p.since, p.before = math.Max(0, c.atNs), w.sums
 	p.ownNs, p.nextOwnNs = w.ownNs[x.cpu], w.ownNs[x.next]
 	if x.state == kept && !c.first() && c.atNs >= 0 {
@@ -303,11 +310,27 @@ func (p progress) ran(ns float64) progress {
 	return p
 }
 
-// finish is a thread that leaves a state.
+// furthest is how far the thread that came furthest would have come alone by now, at the latest.
+func (w *way) furthest() progress {
+	best := w.front
+	for _, p := range w.onCPU {
+		best = best.later(p.high.ran(math.Max(0, w.atNs-p.since)))
+	}
+	return best
+}
+
+// finish closes the span that a thread leaves. While a thread was kept from a CPU or blocked,
+// the others may have made something that it would have had to wait for alone: a child that has
+// exited by the time it is waited for, or what is in a pipe when it is read, shows in no switch.
+// At the latest, it would therefore have come here when the furthest of them had.
 func (w *way) finish(c change) {
 	p := w.positions[c.line]
 	ns := math.Max(0, c.atNs-p.since)
-	p.running = false
+	if p.running {
+		p.running = false
+		w.onCPU = slices.DeleteFunc(w.onCPU, func(q *position) bool { return q == p })
+	}
+	defer func() { w.front = w.front.later(p.high) }()
 	switch c.of().state {
 	case running:
 		p.low, p.high = p.low.ran(ns), p.high.ran(ns)
@@ -320,9 +343,11 @@ func (w *way) finish(c change) {
 			own = math.Min(ns, own+wakeLatencyNs)
 		}
 		p.high.atNs += own
+		p.high = p.high.later(w.furthest())
 	case blocked:
 		if c.atNs > 0 {
 			w.wake(c, p, ns)
+			p.high = p.high.later(w.furthest())
 		}
 	}
 }
@@ -354,10 +379,11 @@ func (w *way) wake(c change, p *position, ns float64) {
 }
 
 // sinceBlocked adds a block to the earliest end. The thread may have waited for another of
-// the program: whatever kept one of them from a CPU meanwhile may have made it longer, and
-// so may waits that nothing shows.
+// the program: whatever kept one of them from a CPU may have made it longer, while it was
+// blocked or before, and so may waits that nothing shows.
 func (w *way) sinceBlocked(p *position, ns float64) {
-	ns = math.Max(0, ns-(w.keptNs-p.before.keptNs))
+	ns = math.Min(ns-(w.keptNs-p.before.keptNs), w.atNs-w.deficientNs-p.low.atNs)
+	ns = math.Max(0, ns)
 	hidden := math.Min(ns, math.Max(0, w.hiddenNs-p.low.hiddenNs))
 	p.low.hiddenNs += hidden
 	p.low.atNs += ns - hidden

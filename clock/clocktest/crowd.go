@@ -269,7 +269,9 @@ func (r *crowdRun) step() {
 	ns := at - r.now
 	for i := range r.cpus {
 		if t := r.cpus[i].running; t != nil {
-			t.left -= ns
+			if t.left -= ns; at+t.left == at { // less than a float64 tells apart from now
+				t.left = 0
+			}
 			if t.id != 0 {
 				r.out.CPUNs[t.id] += ns
 			}
