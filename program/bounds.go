@@ -56,7 +56,8 @@ func (r *Run) byEvents(cpus int) {
 		atLeast(t.wallNs-t.deficientNs-t.wake().highNs-stopped-stolen, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
 	}
 	if cpus > 0 {
-		atLeast((t.ranNs-stolen)/float64(cpus), t.ranNs/float64(cpus), t.preemptions/cpus)
+		r.least = progress{atNs: (t.ranNs - stolen) / float64(cpus), ranNs: t.ranNs / float64(cpus), preemptions: t.preemptions / cpus}
+		atLeast(r.least.atNs, r.least.ranNs, r.least.preemptions)
 	}
 	r.settle()
 }
@@ -94,11 +95,12 @@ func (r *Run) byAccounts(cpus int) {
 	wall, start := float64(r.WallNs), float64(r.WallErrorNs)
 	cpu := float64(r.CPUNs())
 	r.BlockedNs = math.NaN()
+	if cpus > 0 {
+		each := math.Min(wall, cpu/float64(cpus))
+		r.least = progress{atNs: each - start, ranNs: each, preemptions: int(r.InvoluntarySwitches) / cpus}
+	}
 	if r.WaitOf == process.NoThread {
-		r.LowNs, r.HighNs = 0, wall
-		if cpus > 0 {
-			r.LowNs = math.Max(0, math.Min(wall, cpu/float64(cpus))-start)
-		}
+		r.LowNs, r.HighNs = math.Max(0, r.least.atNs), wall
 		return
 	}
 	wait := float64(r.WaitNs())
@@ -142,10 +144,13 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 		each, least = ns+usualColdNs, ns/2
 	}
 	certain := func(p progress) float64 { return math.Min(float64(p.preemptions), p.ranNs/leastSliceNs+1) }
-	r.LowNs = math.Max(0, r.LowNs-low.ranNs*share-float64(low.preemptions)*each)
+	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
+	r.leastNs = math.Max(0, r.least.atNs-off(r.least))
+	r.LowNs = math.Max(r.leastNs, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
 	up := func(p progress) float64 { return shareError*p.ranNs + certain(p)*(each-least) }
-	r.slackNs = shareError*low.ranNs + float64(low.preemptions)*(coldNs-usualColdNs)
+	down := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*(coldNs-usualColdNs) }
+	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The share is a mean, and the estimate a median: that of a Poisson distribution lies
 	// less than ln 2 below its mean, and less than 1/3 above.
@@ -153,6 +158,7 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
 		r.slackNs += each / 3
+		r.surelyNs -= each / 3
 		r.slackUpNs += fewer(high)
 		r.slackUpOfLowNs += fewer(low)
 	}

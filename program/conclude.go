@@ -63,6 +63,8 @@ type conclusion struct {
 	varies bool
 	// These are the series'.
 	someUnnoted, looksAtClock, otherPolicy bool
+	// aboveClock says that the runs chosen first lay above what the program took by the clock.
+	aboveClock bool
 }
 
 // niceness is what the program was given; 0 where it was none.
@@ -91,7 +93,7 @@ func (c *conclusion) use() {
 // with the program in between.
 func (c *conclusion) allowForWaits(wokenNs float64) {
 	for i, r := range c.used {
-		c.low[i] = math.Max(0, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
+		c.low[i] = math.Max(r.leastNs, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
 	}
 }
 
@@ -235,8 +237,10 @@ func spread(values []float64) float64 {
 // estimate joins the runs' bounds: whatever the runs' own times are, their median lies
 // between that of the lower bounds and that of the upper ones. Where these lie apart,
 // those runs count whose own bounds are the tightest: they had to wait least.
-func (c *conclusion) estimate() {
-	chosen := c.tightest()
+func (c *conclusion) estimate() { c.Estimate = c.hold(c.join(c.tightest())) }
+
+// join is the estimate from these runs.
+func (c *conclusion) join(chosen []int) stats.Estimate {
 	var low, high, middle, slack, slackUp []float64
 	for _, i := range chosen {
 		low, high = append(low, c.low[i]), append(high, c.high[i])
@@ -247,7 +251,7 @@ func (c *conclusion) estimate() {
 	e.Lo = math.Max(0, median(low).Lo-stats.Median(slack))
 	e.Hi = median(high).Hi + stats.Median(slackUp)
 	e.Discarded = len(c.Runs) - len(chosen)
-	c.Estimate = e
+	return e
 }
 
 // fewestChosen runs bound a median.

@@ -108,6 +108,9 @@ func (c *conclusion) judgeSources() {
 	if throttled > 0 {
 		c.Lower(stats.Suspect, "its CPU quota was used up in %d of %d runs, which stopped it: raise the limit of its control group (cpu.max)", throttled, len(c.used))
 	}
+	if c.aboveClock {
+		c.Lower(stats.Suspect, "the runs in which it waited least for a CPU took longer than others did by the clock, so that all count: it waits for something that takes longer in some of them")
+	}
 	if n := c.contradicting(); float64(n) > strayShare*float64(len(c.used)) {
 		c.Lower(stats.Suspect, "in %d of %d runs it took less than its CPU time allows: something of it was not seen", n, len(c.used))
 	}

@@ -45,6 +45,10 @@ type Run struct {
 	// slackUpOfLowNs is what slackUpNs would be if the lower bound were the upper one.
 	slackNs, slackUpNs, slackUpOfLowNs float64
 
+	// least is the CPU time over the CPUs, with interrupts and preemptions in it, leastNs without
+	// those, and surelyNs with all that these may have taken taken off.
+	least             progress
+	leastNs, surelyNs float64
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 

@@ -142,7 +142,7 @@ func TestDelayOfTheOneThatIsWaitedFor(t *testing.T) {
 	events = events.at(124, process.Blocked, 2, 2, 1).at(124, process.SwitchedIn, 1, 1, 0).
 		at(125, process.Blocked, 1, 1, 0).at(125, process.SwitchedIn, 2, 2, 1).
 		at(125, process.Exited, 2, 2, 1).at(125, process.SwitchedIn, 1, 1, 0).at(125, process.Exited, 1, 1, 0)
-	run := events.run(125, 157)
+	run := events.run(125, 157, process.Thread{ID: 1, CPUNs: 93 * ms, ReadNs: 125 * ms})
 	got, ok := follow(&run.Run, 2, 0)
 	if !ok || got.low.atNs > 93.1*ms || got.high.atNs < 92.9*ms {
 		t.Errorf("93 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
@@ -171,5 +171,70 @@ func TestContradictionsAreNotTrusted(t *testing.T) {
 	}
 	if r := conclude(s, DefaultPlan, quiet, newWeather(quiet)); r.Verdict == stats.Trusted {
 		t.Errorf("%+v by %s: trusted", r.Estimate, r.Method)
+	}
+}
+
+// What holds of every program on every machine: no run takes longer alone than by the clock,
+// and none takes less than its CPU time over the CPUs that it may use.
+func TestLimitsHold(t *testing.T) {
+	const each = 10
+	var cases []simulatedCase
+	for _, load := range []int{1, 2, 4, 11} {
+		for seed := range uint64(each) {
+			for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+				cases = append(cases, randomCase(seed, pattern, load))
+			}
+			for _, pattern := range slices.Sorted(maps.Keys(togetherPatterns)) {
+				cases = append(cases, unevenCase(seed, pattern, load))
+			}
+		}
+	}
+	results := make([]*Result, len(cases))
+	parallel(len(cases), func(i int) { results[i] = cases[i].measure(simulatedPlan) })
+	for i, r := range results {
+		c := cases[i]
+		name := fmt.Sprintf("seed %d, %s at load %d", c.seed, c.pattern, c.load)
+		var least []float64
+		for _, run := range r.Runs {
+			if !(0 <= run.LowNs && run.LowNs <= run.HighNs && run.HighNs <= float64(run.WallNs)) {
+				t.Errorf("%s: %g to %g ns, in %d", name, run.LowNs, run.HighNs, run.WallNs)
+			}
+			// Interrupts take 5 % at most, and a preemption what it is taken for at most.
+			if own := 0.95*float64(run.CPUNs()-2*beforeExecNs) - float64(run.InvoluntarySwitches)*(switchNs+coldNs); !run.Rejected {
+				least = append(least, math.Max(0, own)/float64(c.crowd.CPUs))
+			}
+		}
+		if stats.Median(least) > r.Estimate.Lo {
+			t.Errorf("%s: %d to %d ns, of CPU time alone %g", name, int(r.Estimate.Lo), int(r.Estimate.Hi), stats.Median(least))
+		}
+		if r.Estimate.Hi > r.Wall.Hi || r.Estimate.Value > r.Wall.Hi {
+			t.Errorf("%s: %+v, by the clock %+v", name, r.Estimate, r.Wall)
+		}
+	}
+}
+
+// A program waits for an answer, as from a server on the same machine: 6 ms, and 20 in one run
+// of four. In the others it is kept from its CPU for a while, so that the long ones are known
+// best, and were chosen: 23 ms were said of a program that took 9 to 11 by the clock.
+func TestRunsThatAreKnownBestTookLonger(t *testing.T) {
+	var runs []Run
+	for i := range 40 {
+		at, kept, answer := 2., 1+float64(i%5)/5, 6.
+		if i%4 == 3 {
+			kept, answer = 0, 20
+		}
+		events := begun()
+		if kept > 0 {
+			events = events.at(at, process.Preempted, 1, 1, 0).at(at+kept, process.SwitchedIn, 1, 1, 0)
+		}
+		at += kept + 0.5
+		events = events.at(at, process.Blocked, 1, 1, 0).at(at+answer, process.SwitchedIn, 1, 1, 0)
+		at += answer + 0.5
+		runs = append(runs, events.at(at, process.Exited, 1, 1, 0).
+			run(at, 3, process.Thread{ID: 1, CPUNs: 3 * ms, WaitNs: int64(kept * ms), ReadNs: int64(at * ms)}))
+	}
+	r := concluded(0, runs...)
+	if r.Estimate.Lo > r.Wall.Hi || r.Estimate.Hi > r.Wall.Hi || r.Verdict == stats.Trusted {
+		t.Errorf("%+v, %s, by the clock %+v", r.Estimate, r.Verdict, r.Wall)
 	}
 }

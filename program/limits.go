@@ -1,0 +1,60 @@
+package program
+
+import (
+	"math"
+
+	"chronoscope/stats"
+)
+
+// undisturbed says that nothing of the program had to wait for a CPU in this run, but for
+// moments: alone it takes no longer than it took here.
+func (r *Run) undisturbed() bool {
+	t := r.traced
+	passable := math.Max(passableNs, passableShare*t.wallNs)
+	return r.noted && t.leaderWake.known() && (t.othersKnown || t.threads == 1) && t.deficientNs+t.wake().highNs <= passable
+}
+
+// mostNs is what the program takes alone at most, by the clock: no run takes longer alone than
+// it took, and those that were undisturbed show what a usual one takes.
+func (c *conclusion) mostNs() float64 {
+	most := c.Wall.Hi
+	var walls []float64
+	for _, r := range c.used {
+		if r.undisturbed() {
+			walls = append(walls, float64(r.WallNs))
+		}
+	}
+	if len(walls) > 0 {
+		most = math.Min(most, median(walls).Hi)
+	}
+	return most
+}
+
+// leastNs is what the program takes alone at least: its CPU time over its CPUs.
+func (c *conclusion) leastNs() float64 {
+	return median(c.each(func(r *Run) float64 { return r.surelyNs })).Lo
+}
+
+// hold keeps an estimate from the chosen runs within what is certain of all. Runs that are
+// chosen for their narrow bounds may be those that waited for something, and so lie above what
+// the others took by the clock: then all count, and the verdict says it.
+func (c *conclusion) hold(e stats.Estimate) stats.Estimate {
+	most := c.mostNs()
+	if c.aboveClock = e.Lo > most; c.aboveClock {
+		e = c.join(c.allUsed())
+		e.Lo = math.Min(e.Lo, most)
+	}
+	e.Hi = math.Max(e.Lo, math.Min(e.Hi, c.Wall.Hi))
+	e.Lo = math.Min(e.Hi, math.Max(e.Lo, c.leastNs()))
+	e.Value = math.Max(e.Lo, math.Min(e.Value, e.Hi))
+	return e
+}
+
+// allUsed are the runs that count.
+func (c *conclusion) allUsed() []int {
+	all := make([]int, len(c.used))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
