@@ -16,6 +16,9 @@ type Foreign struct {
 	Name   string      // what its own process calls it
 	TickNs float64     // nanoseconds per tick of a reading
 	Ask    Questions
+	// CPUTime is what the kernel has counted of the process that reads the timer, in
+	// nanoseconds, and how many threads it has. Nil where nothing tells.
+	CPUTime func() (ns float64, threads int, err error)
 }
 
 // Questions are what another process has to answer of a timer. Readings are in ticks
@@ -158,6 +161,7 @@ func (a *asked) candidate(s Surroundings, reference *asked, r Reference) Candida
 		Clock:   a.Clock,
 		Subject: a.subject(),
 		Err:     func() error { return a.err },
+		Witness: a.witness(s.Time),
 	}
 	if !countsEvents(&a.Clock) {
 		c.Pair = a.pairs(s.Time)
@@ -192,4 +196,33 @@ func (a *asked) pairs(ref Timekeeper) func() Pair {
 		a.reads(tick[:])
 		return Pair{BeforeNs: before, AfterNs: ref.nowNs(since), Ticks: tick[0]}
 	}
+}
+
+// witness holds the timer against time, as this process tells it, or CPU time against what
+// the kernel has counted of the process that reads it.
+func (a *asked) witness(ref Timekeeper) *Witness {
+	switch {
+	case countsEvents(&a.Clock):
+		return &Witness{Pair: func() (Pair, error) { return Pair{}, errors.New("it counts events of a thread") }}
+	case a.Clock.Kind != clock.KindCPU:
+		pair := a.pairs(ref)
+		return &Witness{Sharers: 1, Pair: func() (Pair, error) { return pair(), a.err }}
+	case a.CPUTime == nil:
+		return &Witness{Pair: func() (Pair, error) { return Pair{}, errors.New("the CPU time of its process is not known") }}
+	}
+	w := &Witness{Sharers: 1}
+	w.Pair = func() (Pair, error) {
+		before, threads, err := a.CPUTime()
+		if err != nil {
+			return Pair{}, err
+		}
+		if a.Clock.Scope == clock.ScopeThread {
+			w.Sharers = max(w.Sharers, threads)
+		}
+		var tick [1]int64
+		a.reads(tick[:])
+		after, _, err := a.CPUTime()
+		return Pair{BeforeNs: before, AfterNs: after, Ticks: tick[0]}, err
+	}
+	return w
 }

@@ -120,6 +120,7 @@ func rankedRemote(plan Plan, seed uint64, remotes ...*remote) ([]Rating, error) 
 		a := newAsked(background, Foreign{
 			Clock: clock.Clock{Name: "remote/" + r.name, Kind: cmp.Or(r.kind, clock.KindWall), Scope: clock.ScopeMachine},
 			Name:  r.name, TickNs: r.UnitNs, Ask: r,
+			CPUTime: func() (float64, int, error) { return m.NowNs(), 1, nil },
 		}, m.NowNs, pause)
 		if reference == nil {
 			reference = a
@@ -234,6 +235,80 @@ func TestForeignFaults(t *testing.T) {
 	}
 }
 
+// liarsAnswers are those of a program whose timer moves by step units at each reading, and
+// shows no time.
+type liarsAnswers struct {
+	Questions
+	shown, step int64
+}
+
+func (l *liarsAnswers) read(n int) []int64 {
+	ticks := make([]int64, n)
+	for i := range ticks {
+		l.shown += max(1, l.step)
+		ticks[i] = l.shown
+	}
+	return ticks
+}
+
+func (l *liarsAnswers) Reads(ctx context.Context, n int) ([]int64, error) {
+	_, err := l.Questions.Reads(ctx, n)
+	return l.read(n), err
+}
+
+func (l *liarsAnswers) Pairs(ctx context.Context, work, n int) ([]int64, error) {
+	_, err := l.Questions.Pairs(ctx, work, n)
+	return l.read(2 * n), err
+}
+
+// A timer of another program that adds a nanosecond at each reading was the best of all, and
+// trusted. What it claims is held against time, and CPU time against what the kernel has
+// counted; where nothing tells, it is not trusted.
+func TestTimerThatShowsNoTime(t *testing.T) {
+	unknown := func() (float64, int, error) { return 0, 0, errBroken }
+	for name, c := range map[string]struct {
+		kind    clock.Kind
+		scope   clock.Scope
+		lies    bool
+		step    int64
+		cpuTime func() (float64, int, error)
+		want    stats.Verdict
+	}{
+		"wall, right":                 {clock.KindWall, clock.ScopeMachine, false, 0, nil, stats.Trusted},
+		"wall, too slow":              {clock.KindWall, clock.ScopeMachine, true, 1, nil, stats.Unusable},
+		"wall, too fast":              {clock.KindWall, clock.ScopeMachine, true, 1e6, nil, stats.Unusable},
+		"CPU time, right":             {clock.KindCPU, clock.ScopeProcess, false, 0, nil, stats.Trusted},
+		"CPU time, too slow":          {clock.KindCPU, clock.ScopeProcess, true, 1, nil, stats.Unusable},
+		"CPU time, too fast":          {clock.KindCPU, clock.ScopeProcess, true, 1e6, nil, stats.Unusable},
+		"a thread's, right":           {clock.KindCPU, clock.ScopeThread, false, 0, nil, stats.Trusted},
+		"a thread's, too slow":        {clock.KindCPU, clock.ScopeThread, true, 1, nil, stats.Unusable},
+		"CPU time that nothing tells": {clock.KindCPU, clock.ScopeProcess, false, 0, unknown, stats.Suspect},
+		"a counter of events":         {clock.KindCounter, clock.ScopeThread, false, 0, nil, stats.Suspect},
+	} {
+		sim := nanosecondClock(1)
+		m := sim.Machine
+		timer := counter(m)
+		s := Surroundings{Time: Timekeeper{clock.New(clock.Clock{Name: "reference"}, timer.Read), timer.UnitNs}}
+		b := bench(m, timer, 1)
+		var ask Questions = &remote{Clock: sim, wayNs: 1e4}
+		if c.lies {
+			ask = &liarsAnswers{Questions: ask, step: c.step}
+		}
+		if c.cpuTime == nil {
+			c.cpuTime = func() (float64, int, error) { return m.NowNs(), 3, nil }
+		}
+		pause := func(upToNs float64) { m.Idle(b.Rand.Float64() * upToNs) }
+		a := newAsked(background, Foreign{Clock: clock.Clock{Name: "timer", Kind: c.kind, Scope: c.scope}, Name: "timer", TickNs: 1, Ask: ask, CPUTime: c.cpuTime}, m.NowNs, pause)
+		ratings, err := Rank(background, []Candidate{a.candidate(s, a, Reference{UnitNs: 1, AccuracyNs: 10})}, onTheWay(QuickPlan), b)
+		if err != nil || len(ratings) != 1 {
+			t.Fatalf("%s: %d ratings, %v", name, len(ratings), err)
+		}
+		if r := ratings[0]; r.Verdict != c.want || c.lies != (r.Quality == 0) {
+			t.Errorf("%s: %s with quality %.3g, want %s: %q", name, r.Verdict, r.Quality, c.want, r.Reasons)
+		}
+	}
+}
+
 // A timer that fails in the middle has no rating, and the others have theirs.
 func TestForeignTimerThatFails(t *testing.T) {
 	for _, after := range []int{1, 20, 100, 450} {
@@ -307,17 +382,21 @@ func TestFinestTimer(t *testing.T) {
 		return newAsked(background, Foreign{Clock: description, TickNs: quantumNs, Ask: &remote{Clock: c, wayNs: 1e4}}, m.NowNs, func(float64) {})
 	}
 	l := &local{rng: m.Rand(), started: time.Now()}
+	reference := Timekeeper{clock.New(clock.Clock{Name: "reference"}, counter(m).Read), counter(m).UnitNs}
+	liar := timer(1, clock.Clock{Name: "counts its readings", Kind: clock.KindWall})
+	liar.Ask = &liarsAnswers{Questions: liar.Ask}
 	best, r := l.finest(background, []*asked{
+		liar,
 		timer(1, clock.Clock{Name: "CPU time", Kind: clock.KindCPU}),
 		timer(1, clock.Clock{Name: "events", Kind: clock.KindCounter, Scope: clock.ScopeThread}),
 		timer(1, clock.Clock{Name: "steps back", Kind: clock.KindWall}),
 		timer(1000, clock.Clock{Name: "coarse", Kind: clock.KindWall}),
 		timer(50, clock.Clock{Name: "right", Kind: clock.KindWall}),
-	})
+	}, reference)
 	if best == nil || best.Clock.Name != "right" || math.Abs(r.AccuracyNs-50) > 0.5 {
 		t.Errorf("%+v, %+v", best, r)
 	}
-	if best, _ := l.finest(background, []*asked{timer(1, clock.Clock{Kind: clock.KindCPU})}); best != nil {
+	if best, _ := l.finest(background, []*asked{timer(1, clock.Clock{Kind: clock.KindCPU})}, reference); best != nil {
 		t.Error("CPU time times the others")
 	}
 }

@@ -92,7 +92,7 @@ func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings,
 		all = append(all, newAsked(ctx, f, l.nowNs, l.pause))
 	}
 	b.Progress(0, "finding its finest timer")
-	reference, r := l.finest(ctx, all)
+	reference, r := l.finest(ctx, all, s.Time)
 	var candidates []Candidate
 	for _, a := range all {
 		if company.Ranks == nil || company.Ranks(a.Foreign) {
@@ -120,8 +120,8 @@ func onTheWay(p Plan) Plan {
 
 // finest is the timer that times calls of the others: the one with the least sum of
 // accuracy and cost. It is no CPU time, which leaves out what it waits for, counts no
-// events, and does not step back. Nil where there is none.
-func (l *local) finest(ctx context.Context, all []*asked) (best *asked, r Reference) {
+// events, does not step back, and does not contradict time. Nil where there is none.
+func (l *local) finest(ctx context.Context, all []*asked, time Timekeeper) (best *asked, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {
 		if a.Clock.Kind == clock.KindCPU || countsEvents(&a.Clock) {
@@ -129,9 +129,16 @@ func (l *local) finest(ctx context.Context, all []*asked) (best *asked, r Refere
 		}
 		subject := a.subject()
 		sampler := NewSampler(subject, l.nowNs, onTheWay(QuickPlan).Patience, l.rng)
+		var held testimony
+		witness := a.witness(time)
+		held.ask(witness)
 		sampler.Sample(ctx)
+		held.ask(witness)
 		found := sampler.Accuracy()
 		accuracy := found.Units.Value * a.TickNs
+		if held.contradicts(witness, a.TickNs, accuracy) {
+			continue
+		}
 		sum := accuracy + costByItself(subject)
 		if a.err == nil && found.Verdict != stats.Unusable && sum < least {
 			best, least, r = a, sum, Reference{UnitNs: a.TickNs, AccuracyNs: accuracy}

@@ -21,6 +21,9 @@ type Candidate struct {
 	// Pair reads the clock and a time reference together. Nil where the
 	// readings are no time.
 	Pair func() Pair
+	// Witness holds a clock of another program against what it has to agree with. Nil for
+	// the clocks that this process reads itself.
+	Witness *Witness
 	// HandOver lets threads on different CPUs read the clock in turn, n times
 	// altogether or somewhat more. Nil where that can't be had.
 	HandOver func(ctx context.Context, n int) ([]check.Handed, error)
@@ -127,7 +130,7 @@ func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Ra
 	for _, c := range candidates {
 		r.subjects = append(r.subjects, newSubject(c, plan, b))
 	}
-	for _, step := range []func(context.Context){r.accuracies, r.rounds, r.handovers, r.watch} {
+	for _, step := range []func(context.Context){r.witness, r.accuracies, r.rounds, r.witness, r.handovers, r.watch} {
 		step(ctx)
 		if ctx.Err() != nil {
 			break
@@ -174,6 +177,8 @@ type subject struct {
 	order    check.BackSteps // among all readings of the measuring thread
 	last     []int64         // the last of them, empty before the first
 	threads  check.BackSteps // among readings that threads handed over
+
+	testimony testimony
 }
 
 // failed tells that the clock could not be read to the end.
@@ -210,6 +215,16 @@ const (
 	shareRounds     = 0.7
 	shareHandovers  = 0.8
 )
+
+// witness asks the witnesses of all clocks. It is done before and after what a program's
+// usual thread takes part in: threads that hand readings over have CPU time of their own.
+func (r *ranking) witness(context.Context) {
+	for _, s := range r.subjects {
+		if s.testimony.ask(s.Witness); s.testimony.pairs > 0 && !s.failed() {
+			s.note([]int64{s.testimony.last.Ticks})
+		}
+	}
+}
 
 // accuracies samples every clock for its accuracy.
 func (r *ranking) accuracies(ctx context.Context) {

@@ -33,6 +33,7 @@ func (s *subject) rating(coreHz float64) Rating {
 	r.judgeOrder(s)
 	r.judgeThreads(s)
 	r.judgeRate(s)
+	r.judgeWitness(s)
 	r.Quality = r.quality()
 	return r
 }

@@ -168,7 +168,7 @@ func (g *guests) company(p *probe.Probe) *timermeter.Company {
 				Name: called(t.Name), Runtime: runtime, API: t.API, Kind: t.Kind, Scope: t.Scope, UnitNs: t.UnitNs,
 				Calendar: t.Calendar, Settable: t.Settable, CountsSleep: clock.Unknown, CountsSuspend: clock.Unknown,
 			},
-			Name: t.Name, TickNs: t.TickNs, Ask: t,
+			Name: t.Name, TickNs: t.TickNs, Ask: t, CPUTime: p.CPUTime,
 		})
 	}
 	for _, d := range p.Hello.Timers {

@@ -1,0 +1,96 @@
+package timermeter
+
+import (
+	"math"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// A Witness tells what a clock has to agree with that another program reads: what such a
+// program says of its clock may be wrong, in whatever way.
+type Witness struct {
+	// Pair reads the clock between two readings of what it is held against: time, or the
+	// CPU time that the kernel has counted of the program.
+	Pair func() (Pair, error)
+	// Sharers is how many threads shared the CPU time, of which the clock shows one thread's;
+	// 1 for all other clocks.
+	Sharers int
+}
+
+// testimony are the first and the last pair of a witness.
+type testimony struct {
+	first, last Pair
+	pairs       int
+	err         error
+}
+
+// ask takes one more pair.
+func (t *testimony) ask(w *Witness) {
+	if w == nil || t.err != nil {
+		return
+	}
+	p, err := w.Pair()
+	if err != nil {
+		t.err = err
+		return
+	}
+	if t.pairs == 0 {
+		t.first = p
+	}
+	t.last = p
+	t.pairs++
+}
+
+// shown is what the clock says has passed between the two pairs.
+func (t *testimony) shown(unitNs float64) float64 {
+	return float64(t.last.Ticks-t.first.Ticks) * unitNs
+}
+
+// bounds are the least and the most that the clock may have shown between the two pairs.
+// What the clock is read to, and the rate that a system may slew its own by, stay possible.
+func (t *testimony) bounds(w *Witness, accuracyNs float64) (least, most float64) {
+	least = (t.last.BeforeNs - t.first.AfterNs) / float64(max(1, w.Sharers))
+	most = t.last.AfterNs - t.first.BeforeNs
+	return least*(1-driftLimit) - 2*accuracyNs, most*(1+driftLimit) + 2*accuracyNs
+}
+
+// judgeWitness lowers the verdict on a clock of another program that contradicts its
+// witness, or that nothing could be held against.
+func (r *Rating) judgeWitness(s *subject) {
+	if s.Witness == nil {
+		return
+	}
+	t := &s.testimony
+	if t.err != nil {
+		r.Lower(stats.Suspect, "nothing here tells whether it shows the time that it claims to: %v", t.err)
+	}
+	if t.pairs < 2 {
+		return // interrupted, or nothing tells
+	}
+	least, most := t.bounds(s.Witness, r.Accuracy.Value)
+	switch {
+	case t.contradicts(s.Witness, s.Subject.UnitNs, r.Accuracy.Value):
+		r.Stable = answer(false)
+		r.Lower(stats.Unusable, "it shows that %s passed, while %s to %s of %s did", duration(t.shown(s.Subject.UnitNs)), duration(math.Max(0, least)), duration(most), held(&s.Clock))
+	case !(least > 0):
+		r.Lower(stats.Suspect, "too little %s passed to tell whether it shows that: 0 to %s; a longer measurement may tell", held(&s.Clock), duration(most))
+	}
+}
+
+// held is what a clock is held against.
+func held(c *clock.Clock) string {
+	if c.Kind == clock.KindCPU {
+		return "its process's CPU time"
+	}
+	return "time"
+}
+
+// contradicts tells that the clock contradicts its witness, as far as is known by now.
+func (t *testimony) contradicts(w *Witness, unitNs, accuracyNs float64) bool {
+	if t.pairs < 2 {
+		return false
+	}
+	least, most := t.bounds(w, accuracyNs)
+	return t.shown(unitNs) < least || t.shown(unitNs) > most
+}
