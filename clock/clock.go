@@ -52,7 +52,8 @@ type Clock struct {
 	// the unit of the interface, not the resolution. 0 means that only
 	// calibration can tell, or that the ticks are no time at all.
 	UnitNs float64
-	// Calendar reports that the readings tell the date.
+	// Calendar reports that the readings tell the date and the time of day, in UTC: atomic
+	// time (TAI) is 37 seconds ahead of it.
 	Calendar bool
 	// Settable reports that the clock can be stepped while the machine runs.
 	Settable bool

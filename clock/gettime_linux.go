@@ -28,7 +28,7 @@ var posixClocks = map[string]posixClock{
 	"monotonic-coarse": {unix.CLOCK_MONOTONIC_COARSE, "CLOCK_MONOTONIC_COARSE", Clock{CountsSuspend: No}},
 	"boottime":         {unix.CLOCK_BOOTTIME, "CLOCK_BOOTTIME", Clock{CountsSuspend: Yes}},
 	"tai": {unix.CLOCK_TAI, "CLOCK_TAI", Clock{
-		Calendar: true, Settable: true, CountsSuspend: Yes}},
+		Settable: true, CountsSuspend: Yes}},
 }
 
 // cpuClocks are the clock IDs that count time on a CPU. The vDSO passes them

@@ -49,6 +49,7 @@ type Clock struct {
 	Suspended clock.Answer `json:"counts_suspend"`
 
 	calendar, settable bool
+	scope              clock.Scope
 }
 
 // Cost is what one call of a clock takes.
@@ -69,10 +70,10 @@ type Cycles struct {
 
 // Best names the clock to use for each purpose; null where none is fit.
 type Best struct {
-	Wall      *string `json:"wall"`
-	CPU       *string `json:"cpu"`
-	Timestamp *string `json:"timestamp"`
-	Counter   *string `json:"counter"`
+	Wall      *string `json:"wall"`      // for intervals: nobody sets it
+	CPU       *string `json:"cpu"`       // of the thread that reads it
+	Timestamp *string `json:"timestamp"` // in UTC
+	Counter   *string `json:"counter"`   // of time, and of no events
 }
 
 // Unavailable is a clock that can't be read here.
@@ -137,7 +138,7 @@ func newClock(r timermeter.Rating) Clock {
 		Monotonic: r.Monotonic, ThreadSafe: r.ThreadSafe, Stable: r.Stable,
 		Verdict: r.Verdict, Reasons: r.Reasons,
 		Sleeping: r.Clock.CountsSleep, Suspended: r.Clock.CountsSuspend,
-		calendar: r.Clock.Calendar, settable: r.Clock.Settable,
+		calendar: r.Clock.Calendar, settable: r.Clock.Settable, scope: r.Clock.Scope,
 	}
 }
 
@@ -160,14 +161,15 @@ func known(text string) *string {
 // tied clocks differ in quality by about their repeatability.
 const tied = 0.015
 
-// bestOf chooses one clock for each purpose: the best in quality of those that
-// are fit for it. Among clocks that are tied with the best, the most usual one
-// is taken, the first in [clock.Names], so that the advice does not change
-// with the weather.
+// bestOf chooses one clock for each purpose. What it has to mean comes first, so that the
+// advice means the same each time: a wall clock that nobody sets and that stands still while
+// the machine is suspended, the CPU time of the thread that reads it, a timestamp of UTC, and
+// a counter of time. Of those that are fit the best in quality is taken, and among clocks
+// that are tied with it the most usual one, the first in [clock.Names], so that the advice does
+// not change with the weather.
 //
-// Wall intervals want a clock that nobody sets. Other runtimes' clocks are looked at
-// only where none of this program's was ranked: a program can't read those of another
-// runtime.
+// Other runtimes' clocks are looked at only where none of this program's was ranked: a
+// program can't read those of another runtime.
 func bestOf(clocks []Clock) Best {
 	own := slices.ContainsFunc(clocks, isOwn)
 	choose := func(fit func(Clock) bool) *string {
@@ -177,10 +179,10 @@ func bestOf(clocks []Clock) Best {
 		return mostUsual(fits)
 	}
 	return Best{
-		Wall:      choose(func(c Clock) bool { return c.Kind == clock.KindWall && !c.settable }),
-		CPU:       choose(func(c Clock) bool { return c.Kind == clock.KindCPU }),
+		Wall:      choose(func(c Clock) bool { return c.Kind == clock.KindWall && !c.settable && c.Suspended != clock.Yes }),
+		CPU:       choose(func(c Clock) bool { return c.Kind == clock.KindCPU && c.scope == clock.ScopeThread }),
 		Timestamp: choose(func(c Clock) bool { return c.calendar }),
-		Counter:   choose(func(c Clock) bool { return c.Kind == clock.KindCounter }),
+		Counter:   choose(func(c Clock) bool { return c.Kind == clock.KindCounter && c.scope != clock.ScopeThread }),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // Of several runtimes this program's own clocks are recommended, and another's only
@@ -26,4 +27,48 @@ func TestBestOfRuntimes(t *testing.T) {
 			t.Errorf("%v, want %s", got, c.want)
 		}
 	}
+}
+
+// Six quick rankings recommended the process's CPU time three times and the thread's three
+// times, and for timestamps three times atomic time, which is 37 s ahead of UTC: whichever had
+// the better quality then. What is recommended has one meaning, whatever the quality.
+func TestBestHasOneMeaning(t *testing.T) {
+	all := timermeter.Local{}
+	add := func(c clock.Clock, quality float64, v stats.Verdict) {
+		c.Runtime = "go"
+		all.Ratings = append(all.Ratings, timermeter.Rating{Clock: c, Quality: quality, Judgement: stats.Judgement{Verdict: v}})
+	}
+	wall := func(name string, suspend clock.Answer, settable bool) clock.Clock {
+		return clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine, CountsSuspend: suspend, Settable: settable}
+	}
+	add(wall("boottime", clock.Yes, false), 0.6, stats.Trusted)
+	add(wall("monotonic-raw", clock.No, false), 0.5, stats.Suspect)
+	add(wall("monotonic", clock.No, false), 0.4, stats.Trusted)
+	add(wall("tai", clock.Yes, true), 0.6, stats.Trusted)
+	utc := wall("realtime", clock.Yes, true)
+	utc.Calendar = true
+	add(utc, 0.4, stats.Trusted)
+	add(clock.Clock{Name: "clock", Kind: clock.KindCPU, Scope: clock.ScopeProcess}, 0.6, stats.Trusted)
+	add(clock.Clock{Name: "thread-cputime", Kind: clock.KindCPU, Scope: clock.ScopeThread}, 0.3, stats.Trusted)
+	add(clock.Clock{Name: "perf-instructions", Kind: clock.KindCounter, Scope: clock.ScopeThread}, 0.6, stats.Trusted)
+	add(clock.Clock{Name: "tsc", Kind: clock.KindCounter, Scope: clock.ScopeMachine}, 0.3, stats.Trusted)
+	best := NewRanking(&all).Best
+	for name, got := range map[string]*string{"monotonic": best.Wall, "thread-cputime": best.CPU, "realtime": best.Timestamp, "tsc": best.Counter} {
+		if got == nil || *got != name {
+			t.Errorf("%v is recommended, want %s", or(got), name)
+		}
+	}
+	if tai, err := clock.Open("tai"); err == nil {
+		defer tai.Close()
+		if tai.Calendar {
+			t.Error("TAI passes for a calendar of UTC")
+		}
+	}
+}
+
+func or(name *string) string {
+	if name == nil {
+		return "nothing"
+	}
+	return *name
 }

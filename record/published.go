@@ -21,13 +21,14 @@ type PublishedTimer struct {
 	kind  clock.Kind
 	// A clock that others may set is no clock for intervals; see [Best].
 	settable, calendar bool
+	ofThread           bool // CPU time of the thread that reads it
 }
 
 // PublishedTimers are all of them, in the order of the tables.
 var PublishedTimers = []PublishedTimer{
-	{Short: "CTCT", Clock: "java/ThreadMXBean.getCurrentThreadCpuTime", kind: clock.KindCPU},
+	{Short: "CTCT", Clock: "java/ThreadMXBean.getCurrentThreadCpuTime", kind: clock.KindCPU, ofThread: true},
 	{Short: "CTM", Clock: "java/System.currentTimeMillis", kind: clock.KindWall, settable: true, calendar: true},
-	{Short: "CTUT", Clock: "java/ThreadMXBean.getCurrentThreadUserTime", kind: clock.KindCPU},
+	{Short: "CTUT", Clock: "java/ThreadMXBean.getCurrentThreadUserTime", kind: clock.KindCPU, ofThread: true},
 	{Short: "HRC", Clock: "java/Perf.highResCounter", kind: clock.KindWall},
 	{Short: "NANO", Clock: "java/System.nanoTime", kind: clock.KindWall},
 	{Short: "PCT", Clock: "java/OperatingSystemMXBean.getProcessCpuTime", kind: clock.KindCPU},
@@ -120,8 +121,13 @@ func (m PublishedMachine) clock(t PublishedTimer, r PublishedRow) Clock {
 	if r.Implied != 0 {
 		judgement.Lower(stats.Suspect, "the printed quality of %.2f %% does not follow from the row's own figures, which give %.2f %%", r.Quality, r.Implied)
 	}
+	scope := clock.ScopeMachine
+	if t.ofThread {
+		scope = clock.ScopeThread
+	}
 	return Clock{
-		Name: t.Clock, Runtime: runtime, API: t.Short, Kind: t.kind,
+		scope: scope,
+		Name:  t.Clock, Runtime: runtime, API: t.Short, Kind: t.kind,
 		Accuracy: stats.Estimate{Value: r.AccuracyNs, Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "printed"},
 		Cost:     Cost{MedianNs: &r.CostNs}, Spread: &r.Spread, Quality: &quality,
 		Cycles:  Cycles{Accuracy: cycles(r.AccuracyNs), Cost: cycles(r.CostNs)},
