@@ -65,7 +65,6 @@ type conclusion struct {
 	used    []Repetition // whose times count
 	untimed float64      // share of time outside of the benchmark's timer
 	blocks  bool         // at times no thread could run
-	alone   bool         // one thread at a time could run, all the time
 	missing float64      // share of the CPU time that passed beside it, without a thread that could run
 }
 
@@ -134,11 +133,22 @@ func median(values []float64, unit string) stats.Estimate {
 // estimate bounds the time of each repetition from below and above, and takes the
 // medians.
 func (c *conclusion) estimate() {
+	c.Basis = c.basis()
 	var lower, upper []float64
 	for _, rep := range c.used {
-		lo, hi := c.bounds(rep)
-		lower, upper = append(lower, lo), append(upper, hi)
-		c.Times = append(c.Times, c.undisturbedNs((lo+hi)/2, rep))
+		own := c.boundsOn(c.Basis, rep)
+		lower, upper = append(lower, own.lo), append(upper, own.hi)
+		c.Times = append(c.Times, c.undisturbedNs((own.lo+own.hi)/2, rep))
+		if c.Basis == Bounds || !c.undelayed && c.waitedNs(rep) > 0 {
+			c.Corrected++
+		}
+	}
+	c.comparable = map[Basis][]bounds{}
+	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
+		for _, rep := range c.used {
+			on := c.boundsOn(basis, rep)
+			c.comparable[basis] = append(c.comparable[basis], bounds{c.undisturbedNs(on.lo, rep), c.undisturbedNs(on.hi, rep)})
+		}
 	}
 	low, high := median(lower, "ns"), median(upper, "ns")
 	rounding := c.typical(Repetition.roundingNs)
@@ -164,42 +174,51 @@ func (c *conclusion) estimate() {
 
 func middleOf(low, high stats.Estimate) float64 { return (low.Value + high.Value) / 2 }
 
-// bounds are those between which a repetition's time of an iteration lies, on a machine
-// of its own, interrupts included.
-func (c *conclusion) bounds(rep Repetition) (lo, hi float64) {
-	timed, cpu := rep.perIteration(timedNs), c.timedCPUNs(rep)
-	wait := rep.perIteration(waitNs)
-	if !rep.Traced || math.IsNaN(wait) {
-		wait = c.WaitShare * timed
-	}
-	wait = math.Max(0, wait)
+// basis is what the figure rests on.
+func (c *conclusion) basis() Basis {
+	c.undelayed = c.WaitShare <= calmShare
 	switch {
-	case c.alone && c.WaitShare <= calmShare && c.missing <= nothingMissing:
-		c.Basis = Timer
-		return timed - wait, timed - wait
-	case c.alone && c.missing > nothingMissing: // it slept, or a hypervisor had the CPU
-		c.Basis = CPUTime
-		return cpu, cpu * (1 + c.missing)
-	case c.WaitShare <= calmShare:
-		c.Basis = Timer
-		return timed - wait, timed
-	case c.alone:
-		c.Basis = CPUTime
-		if wait > 0 {
-			c.Corrected++
-		}
-		return cpu, cpu
+	case c.alone && (!c.undelayed || c.missing > nothingMissing): // it waited, slept, or a hypervisor had the CPU
+		return CPUTime
+	case c.undelayed:
+		return Timer
 	}
-	c.Basis = Bounds
-	c.Corrected++
-	if math.IsNaN(wait) {
-		return math.Min(timed, cpu/float64(max(1, c.setting.CPUs))), timed
+	return Bounds
+}
+
+// bounds are those between which the time of an iteration lies, on a machine of its own.
+type bounds struct{ lo, hi float64 }
+
+// boundsOn are those of a repetition, interrupts included, by what it may rest on.
+func (c *conclusion) boundsOn(basis Basis, rep Repetition) bounds {
+	timed, wait, cpu := rep.perIteration(timedNs), c.waitedNs(rep), c.timedCPUNs(rep)
+	switch {
+	case basis == CPUTime && c.missing > nothingMissing:
+		return bounds{cpu, cpu * (1 + c.missing)}
+	case basis == CPUTime:
+		return bounds{cpu, cpu}
+	case basis == Timer && c.alone && c.missing <= nothingMissing:
+		return bounds{timed - wait, timed - wait}
+	case basis == Timer:
+		return bounds{timed - wait, timed}
+	case math.IsNaN(wait):
+		return bounds{math.Min(timed, cpu/float64(max(1, c.setting.CPUs))), timed}
 	}
-	lo, hi = math.Max(timed-wait, cpu/float64(max(1, c.setting.CPUs))), timed
+	lo, hi := math.Max(timed-wait, cpu/float64(max(1, c.setting.CPUs))), timed
 	if c.setting.CPUs == 1 && !c.blocks {
 		hi = math.Min(timed, cpu)
 	}
-	return math.Min(lo, hi), hi
+	return bounds{math.Min(lo, hi), hi}
+}
+
+// waitedNs is for how long an iteration waited for a CPU: where that is not known of the
+// repetition, as long as it usually did; NaN where that isn't known either.
+func (c *conclusion) waitedNs(rep Repetition) float64 {
+	wait := rep.perIteration(waitNs)
+	if !rep.Traced || math.IsNaN(wait) {
+		wait = c.WaitShare * rep.perIteration(timedNs)
+	}
+	return math.Max(0, wait)
 }
 
 // timedCPUNs is the CPU time of the part of an iteration that is timed. Where the timer

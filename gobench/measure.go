@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"chronoscope/stats"
 )
 
 // Progress is told what is done, and how much of all that is to be done.
@@ -51,6 +53,7 @@ type measurement struct {
 }
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
+	m.plan = m.plan.forPairs(all)
 	for i, group := range all {
 		for _, s := range group {
 			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)
@@ -58,10 +61,7 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 				return err
 			}
 		}
-		shy := slices.ContainsFunc(group, func(s *Series) bool { return s.shy })
-		for _, s := range group { // what is compared is measured alike
-			s.shy = shy
-		}
+		alike(group)
 	}
 	for {
 		busy := m.unfinished(all)
@@ -80,6 +80,47 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 		}
 	}
 }
+
+// forPairs is the plan with as many repetitions as it takes to tell the benchmarks of groups
+// apart.
+func (p Plan) forPairs(all [][]*Series) Plan {
+	pairs := 0
+	for _, group := range all {
+		if len(group) > 1 {
+			pairs++
+		}
+	}
+	if pairs > 0 {
+		p.LeastRepetitions = max(p.LeastRepetitions, stats.PairsForJoint(pairs))
+		p.MostRepetitions = max(p.MostRepetitions, p.LeastRepetitions)
+	}
+	return p
+}
+
+// alikeWithin is by which factor the iterations that were chosen for benchmarks of a group
+// may differ by chance: how long one takes is estimated from a single run.
+const alikeWithin = 20
+
+// alike has what is compared measured alike: where one of two has more iterations than the
+// other, a cost that is not in proportion to them looks like a difference.
+func alike(group []*Series) {
+	shy, fewest := false, int(mostN)
+	for _, s := range group {
+		shy = shy || s.shy
+		if s.many > 0 {
+			fewest = min(fewest, s.many)
+		}
+	}
+	for _, s := range group {
+		s.shy = shy
+		if s.many <= alikeWithin*fewest {
+			s.choose(fewest)
+		}
+	}
+}
+
+// choose sets the iterations of both runs.
+func (s *Series) choose(many int) { s.few, s.many = max(fewestFew, many/ratio), many }
 
 func (m *measurement) tell(share float64, doing string) {
 	if m.progress != nil {
@@ -212,8 +253,7 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 		s.shy = float64(o.Signals) > muchSignals*o.WallNs/1e9
 		if took >= goal/ratio || n >= mostN {
 			many := goal / took * float64(n) * ratio / (ratio - 1)
-			s.many = int(math.Min(mostN, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n)))))
-			s.few = max(fewestFew, s.many/ratio)
+			s.choose(int(math.Min(mostN, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))
 			return nil
 		}
 		n = int(math.Min(mostN, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/took*float64(n)))))

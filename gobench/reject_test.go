@@ -117,8 +117,15 @@ func TestRejectionsAreSaid(t *testing.T) {
 
 // Pairs stay pairs where one of two is left out.
 func TestPairsOfWhatIsLeft(t *testing.T) {
-	a := &Result{Times: []float64{10, 20, 40}, at: []int{0, 1, 3}}
-	b := &Result{Times: []float64{20, 60, 80}, at: []int{0, 2, 3}}
+	known := func(times ...float64) map[Basis][]bounds {
+		var all []bounds
+		for _, ns := range times {
+			all = append(all, bounds{ns, ns})
+		}
+		return map[Basis][]bounds{Timer: all}
+	}
+	a := &Result{Basis: Timer, comparable: known(10, 20, 40), at: []int{0, 1, 3}}
+	b := &Result{Basis: Timer, comparable: known(20, 60, 80), at: []int{0, 2, 3}}
 	if c := Compare(a, b, 0.01, 1); c.Ratio.N != 2 || math.Abs(c.Ratio.Value-2) > 1e-12 {
 		t.Errorf("%+v", c.Ratio)
 	}

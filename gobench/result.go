@@ -51,4 +51,8 @@ type Result struct {
 
 	at            []int   // the repetition of each of Times
 	roundingShare float64 // by which all times may be off as they were printed rounded
+
+	undelayed  bool               // nothing waited for a CPU
+	alone      bool               // one thread at a time could run, all the time
+	comparable map[Basis][]bounds // of each of Times, by what it may rest on
 }

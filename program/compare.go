@@ -26,6 +26,8 @@ type Comparison struct {
 	// runs ([stats.PermutationTest]); NaN where there are none.
 	P       float64
 	Outcome Outcome
+
+	low, high []float64 // ratio of each pair of runs: its bounds
 }
 
 // significant is a P value below this.
@@ -43,12 +45,12 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	if a.Failure != nil || b.Failure != nil {
 		return c
 	}
-	var low, middle, high, first, second []float64
+	var middle, first, second []float64
 	for _, p := range pairs(a, b) {
 		if p.a.LowNs <= 0 || p.b.LowNs <= 0 {
 			continue
 		}
-		low, high = append(low, p.b.LowNs/p.a.HighNs), append(high, p.b.HighNs/p.a.LowNs)
+		c.low, c.high = append(c.low, p.b.LowNs/p.a.HighNs), append(c.high, p.b.HighNs/p.a.LowNs)
 		middle = append(middle, p.b.TimeNs()/p.a.TimeNs())
 		first, second = append(first, p.a.TimeNs()), append(second, p.b.TimeNs())
 	}
@@ -57,7 +59,7 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	}
 	c.Ratio = median(middle)
 	c.Ratio.Unit = "ratio"
-	c.Ratio.Lo, c.Ratio.Hi = median(low).Lo, median(high).Hi
+	c.Ratio.Lo, c.Ratio.Hi = median(c.low).Lo, median(c.high).Hi
 	if a.Method == Bounds || b.Method == Bounds {
 		c.Ratio.Lo = math.Min(c.Ratio.Lo, b.Estimate.Lo/a.Estimate.Hi)
 		c.Ratio.Hi = math.Max(c.Ratio.Hi, b.Estimate.Hi/a.Estimate.Lo)
@@ -75,6 +77,20 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 		c.Outcome = Slower
 	}
 	return c
+}
+
+// Joint bounds the ratio so that it holds together with those of all comparisons of a
+// measurement; the bounds are NaN where the pairs are too few ([stats.PairsForJoint]), or
+// nothing can be compared.
+func (c *Comparison) Joint(comparisons int) stats.Joint {
+	if c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable || len(c.low) < fewestChosen {
+		return stats.JointBounds(nil, nil, comparisons)
+	}
+	j := stats.JointBounds(c.low, c.high, comparisons)
+	if c.A.Method == Bounds || c.B.Method == Bounds { // as the interval of Ratio does
+		j.Lo, j.Hi = math.Min(j.Lo, c.Ratio.Lo), math.Max(j.Hi, c.Ratio.Hi)
+	}
+	return j
 }
 
 // pair is two runs of one round.

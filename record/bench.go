@@ -69,6 +69,22 @@ type Pair struct {
 	Ratio   stats.Estimate `json:"ratio"`
 	PValue  *float64       `json:"p_value"`
 	Outcome string         `json:"outcome"` // "faster", "slower", "same", "undecided": of B
+	// Joint bounds the ratio together with those of all pairs; nil in documents that are
+	// older than it.
+	Joint *PairJoint `json:"joint,omitempty"`
+}
+
+// PairJoint bounds a ratio so that those of all pairs hold at once: each end is wrong in any
+// of them with a chance of FalseAlarms at most.
+type PairJoint struct {
+	Lo          *float64 `json:"lo"` // null where the repetitions are too few
+	Hi          *float64 `json:"hi"`
+	FalseAlarms float64  `json:"false_alarms"`
+	Comparisons int      `json:"comparisons"`
+}
+
+func newPairJoint(j stats.Joint) *PairJoint {
+	return &PairJoint{stats.Finite(j.Lo), stats.Finite(j.Hi), j.FalseAlarms, j.Comparisons}
 }
 
 // NewBenchmark puts a result into the form of a document.
@@ -101,11 +117,11 @@ func NewBenchmark(r *gobench.Result) Benchmark {
 	return b
 }
 
-// NewPair puts a comparison into the form of a document.
-func NewPair(c gobench.Comparison) Pair {
+// NewPair puts one of so many comparisons into the form of a document.
+func NewPair(c gobench.Comparison, comparisons int) Pair {
 	return Pair{
 		A: label(c.A.Benchmark), B: label(c.B.Benchmark), Ratio: c.Ratio,
-		PValue: stats.Finite(c.P), Outcome: string(c.Outcome),
+		PValue: stats.Finite(c.P), Outcome: string(c.Outcome), Joint: newPairJoint(c.Joint(comparisons)),
 	}
 }
 

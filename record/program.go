@@ -141,10 +141,10 @@ func positive(n int64) *int64 {
 	return &n
 }
 
-// NewProgramPair puts a comparison into the form of a document.
-func NewProgramPair(c program.Comparison) Pair {
+// NewProgramPair puts one of so many comparisons into the form of a document.
+func NewProgramPair(c program.Comparison, comparisons int) Pair {
 	return Pair{
 		A: c.A.Command.Name, B: c.B.Command.Name, Ratio: c.Ratio,
-		PValue: stats.Finite(c.P), Outcome: string(c.Outcome),
+		PValue: stats.Finite(c.P), Outcome: string(c.Outcome), Joint: newPairJoint(c.Joint(comparisons)),
 	}
 }

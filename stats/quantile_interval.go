@@ -53,6 +53,36 @@ func MedianInterval(samples []float64, unit string) Estimate {
 	return e
 }
 
+// MedianBounds are two of the samples, in any order, of which the median lies below lo with
+// at most that chance, and above hi with at most that chance, whatever the distribution
+// (David and Nagaraja, as [QuantileInterval]). Where the samples are too few they are NaN:
+// [SamplesForMedian] says how many it takes.
+func MedianBounds(samples []float64, chance float64) (lo, hi float64) {
+	rank := lowestRank(len(samples), chance)
+	if rank < 1 {
+		return math.NaN(), math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(samples))
+	return sorted[rank-1], sorted[len(sorted)-rank]
+}
+
+// SamplesForMedian is how many samples [MedianBounds] takes at that chance, so that its
+// bounds leave strays samples to either side.
+func SamplesForMedian(chance float64, strays int) int {
+	n := 1
+	for lowestRank(n, chance) <= strays {
+		n++
+	}
+	return n
+}
+
+// lowestRank is the rank, counted from 1, of the greatest of n samples that lies above the
+// median with at most that chance; 0 where there is none.
+func lowestRank(n int, chance float64) int {
+	below := distuv.Binomial{N: float64(n), P: 0.5}
+	return sort.Search(n, func(k int) bool { return below.CDF(float64(k)) > chance })
+}
+
 // quantileName is "median", or "p" with the percentage: "p99", "p99.9".
 func quantileName(p float64) string {
 	if p == 0.5 {

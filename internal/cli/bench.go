@@ -59,9 +59,10 @@ checkout (in a temporary worktree), and the two are measured next to one another
 The result says how the working tree does beside the revision.
 
 The exit status is 1 where a benchmark fails. With --max-regression it is 3 where one
-is slower beyond chance, and its ratio is above the limit. It is 1 where that can't be
-told: the ratio's interval reaches above the limit, no benchmark is in both revisions,
-or a package does not compile.`,
+is slower by more than the limit: the lower end of its ratio is above it. That end holds
+for all benchmarks at once, so that a suite that did not change fails one time in 100
+at most. It is 1 where that can't be told: the ratio's interval reaches above the limit,
+no benchmark is in both revisions, or a package does not compile.`,
 		Example: `  chronoscope bench
   chronoscope bench -C ../mymodule ./... --cpu 1 --max-time 2m   on a busy machine
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%

@@ -7,7 +7,6 @@ import (
 
 	"chronoscope/gobench"
 	"chronoscope/record"
-	"chronoscope/stats"
 )
 
 // A regression beyond what is allowed ends with 3, what can't be told with 1 where it
@@ -15,7 +14,7 @@ import (
 func TestRegressionEndsWithThree(t *testing.T) {
 	nan := math.NaN()
 	pair := func(outcome gobench.Outcome, value, lo, hi float64) record.Pair {
-		return record.Pair{A: "old", B: "new", Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Outcome: string(outcome)}
+		return pairOf(string(outcome), value, lo, hi)
 	}
 	slower, faster := pair(gobench.Slower, 1.6, 1.5, 1.7), pair(gobench.Faster, 0.5, 0.4, 0.6)
 	undecided, unknown := pair(gobench.Undecided, 1.02, 0.9, 1.2), pair(gobench.Undecided, nan, nan, nan)
@@ -26,7 +25,8 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		allowed float64
 		want    int
 	}{
-		{[]record.Pair{slower}, nil, 0.5, 3},
+		{[]record.Pair{slower}, nil, 0.4, 3},
+		{[]record.Pair{slower}, nil, 0.55, 1}, // slower, and by how much can't be told
 		{[]record.Pair{slower}, nil, 2, 0},
 		{[]record.Pair{undecided}, nil, 0.5, 0},
 		{[]record.Pair{undecided}, nil, 0.05, 1}, // a gate that can't know doesn't open
@@ -37,8 +37,8 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		{nil, nil, nan, 0},
 		{[]record.Pair{faster}, broken, 0.5, 1},
 		{[]record.Pair{faster}, broken, nan, 0},
-		{[]record.Pair{unknown, slower}, nil, 0.5, 3}, // what can't be told hides no regression
-		{[]record.Pair{slower}, broken, 0.5, 3},
+		{[]record.Pair{unknown, slower}, nil, 0.4, 3}, // what can't be told hides no regression
+		{[]record.Pair{slower}, broken, 0.4, 3},
 	} {
 		flags := &benchFlags{regressed: "some", mostRegression: c.allowed}
 		if got := ExitStatus(flags.outcome(record.Bench{Pairs: c.pairs}, c.broken, settings{})); got != c.want {

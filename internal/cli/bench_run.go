@@ -56,8 +56,14 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
 	here.lookAgain()
 	e.header.Machine.CoreHz = stats.Finite(here.setting.CoreHz.Value)
+	var comparisons []gobench.Comparison
 	for _, group := range all {
-		e.add(&d, group, here.setting)
+		if results := e.add(&d, group, here.setting); len(results) == 2 {
+			comparisons = append(comparisons, gobench.Compare(results[0], results[1], 2*e.flags.plan.Precision, e.set.seed))
+		}
+	}
+	for _, c := range comparisons {
+		d.Pairs = append(d.Pairs, record.NewPair(c, len(comparisons)))
 	}
 	if len(d.Results) > 0 {
 		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")
@@ -66,8 +72,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 }
 
 // add enters what was measured of a benchmark, in each revision.
-func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting gobench.Setting) {
-	var results []*gobench.Result
+func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting gobench.Setting) (results []*gobench.Result) {
 	for _, s := range group {
 		r := gobench.Conclude(s, e.flags.plan, setting)
 		results = append(results, r)
@@ -76,10 +81,7 @@ func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting 
 		}
 		d.Results = append(d.Results, record.NewBenchmark(r))
 	}
-	if len(results) == 2 {
-		c := gobench.Compare(results[0], results[1], 2*e.flags.plan.Precision, e.set.seed)
-		d.Pairs = append(d.Pairs, record.NewPair(c))
-	}
+	return results
 }
 
 // benchmarks compiles and finds them: each in a group of its own, with that of the other

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/report"
+	"chronoscope/stats"
 )
 
 // compareFlags are those of the command that sets records side by side.
@@ -48,10 +50,10 @@ know wall times alone: beside them, wall times are compared. What is unusable, o
 another unit, is not compared, and the reason is given.
 
 The exit status is 1 where there is nothing to compare. With --max-regression it is 3
-where one is slower beyond chance, and its ratio is above the limit; of figures that are
-no times, where one is worse. It is 1 where that can't be told of a time or a clock of A:
-it is missing or unusable, or the ratio's interval reaches above the limit; and where
-nothing else can be told.`,
+where one is slower by more than the limit: the lower end of its ratio is above it, for
+all rows at once with a chance of 99 %; of figures that are no times, where one is worse.
+It is 1 where that can't be told of a time or a clock of A: it is missing or unusable, or
+the ratio's interval reaches above the limit; and where nothing else can be told.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
@@ -192,12 +194,20 @@ func unlike(label string, others []string) string {
 
 // outcome is the error that tells the exit status.
 func (t *compareFlags) outcome(d record.Comparison) error {
+	comparisons := 0
+	for _, r := range d.Rows {
+		for _, c := range r.Changes {
+			if c != nil && canBeWorse(r, c) {
+				comparisons++
+			}
+		}
+	}
 	var all []rival
 	isComparable := false
 	for _, r := range d.Rows {
 		for i, c := range r.Changes {
 			isComparable = isComparable || c != nil && c.Outcome != compare.Incomparable
-			if one, ok := rivalIn(r, c, d.Subjects[0], d.Subjects[1+i]); ok {
+			if one, ok := rivalIn(r, c, d.Subjects[0], d.Subjects[1+i], comparisons); ok {
 				all = append(all, one)
 			}
 		}
@@ -211,10 +221,17 @@ func (t *compareFlags) outcome(d record.Comparison) error {
 	return nil
 }
 
-// rivalIn is a value beside that of the first subject; false where there is nothing that
-// could be held against a limit. What has to be told are the times and the clocks that the
-// first subject has: other figures are known to some tools alone, and many have no interval.
-func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string) (rival, bool) {
+// canBeWorse tells the changes that a limit holds for: those of what is better when it is
+// more, or less. Ranks follow from the qualities.
+func canBeWorse(r record.ComparisonRow, c *record.ComparisonChange) bool {
+	return r.Better != "" && r.Quantity != "rank" && c.Outcome != compare.Incomparable
+}
+
+// rivalIn is a value beside that of the first subject, one of comparisons; false where there
+// is nothing that could be held against a limit. What has to be told are the times and the
+// clocks that the first subject has: other figures are known to some tools alone, and many
+// have no interval.
+func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string, comparisons int) (rival, bool) {
 	needed := hasToBeTold(r) && r.Values[0] != nil
 	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
 	if c == nil || c.Outcome == compare.Incomparable {
@@ -224,11 +241,14 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 	if r.Better == "higher" {
 		ratio.Value, ratio.Lo, ratio.Hi = 1/c.Ratio.Value, 1/c.Ratio.Hi, 1/c.Ratio.Lo
 	}
+	joint := stats.Joint{Lo: math.NaN()}
+	if canBeWorse(r, c) && c.Outcome != compare.Same {
+		joint = stats.JointOf(ratio, comparisons)
+	}
 	return rival{
-		ratio:     ratio,
+		ratio: ratio, joint: joint, optional: !needed,
 		slower:    r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse),
 		undecided: c.Outcome == compare.Undecided,
-		optional:  !needed,
 		finding:   fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
 		question:  question,
 	}, true

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chronoscope/program"
+	"chronoscope/stats"
 )
 
 // check says which flag or argument is wrong, and what is allowed.
@@ -56,21 +58,26 @@ func (t *programFlags) checkSubject(cmd *cobra.Command, args []string) (err erro
 // checkParameters looks for parameters that change nothing, and for too many values.
 func (t *programFlags) checkParameters() error {
 	var all strings.Builder
-	total := 0
 	for _, c := range t.commands {
-		text := c.text() + t.prepare + t.conclude
-		all.WriteString(text)
-		total += count(named(t.given, text))
+		all.WriteString(c.text() + t.prepare + t.conclude)
 	}
 	for _, p := range t.given {
 		if !strings.Contains(all.String(), "{"+p.name+"}") {
 			return usagef("--param: %s stands in no command: write {%[1]s} where its values belong", p.name)
 		}
 	}
-	if total > mostCommands {
+	if t.combinations() > mostCommands {
 		return usagef("--param: more than %d commands would be measured: give fewer values", mostCommands)
 	}
 	return nil
+}
+
+// combinations is how many commands the parameters make of those that are given.
+func (t *programFlags) combinations() (total int) {
+	for _, c := range t.commands {
+		total += count(named(t.given, c.text()+t.prepare+t.conclude))
+	}
+	return total
 }
 
 func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
@@ -152,6 +159,9 @@ func (t *programFlags) choosePlan(cmd *cobra.Command, f *flags, set settings) er
 			return usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", t.precision)
 		}
 		t.plan.Precision = share
+	}
+	if !math.IsNaN(t.mostRegression) { // fewer pairs of runs show no regression
+		t.plan.MinRuns = max(t.plan.MinRuns, stats.PairsForJoint(t.combinations()-1))
 	}
 	if changed("min-runs") {
 		t.plan.MinRuns = t.minRuns

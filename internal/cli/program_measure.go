@@ -113,8 +113,10 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 		d.Shell = &d.Results[last]
 		d.Results, results = d.Results[:last], results[:last]
 	}
-	for _, pair := range e.flags.pairs(results) {
-		d.Pairs = append(d.Pairs, record.NewProgramPair(program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.set.seed)))
+	pairs := e.flags.pairs(results)
+	for _, pair := range pairs {
+		c := program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.set.seed)
+		d.Pairs = append(d.Pairs, record.NewProgramPair(c, len(pairs)))
 	}
 	return d, err
 }

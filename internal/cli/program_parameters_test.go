@@ -116,7 +116,7 @@ func TestPairs(t *testing.T) {
 func TestProgramOutcome(t *testing.T) {
 	failure := "exit status 7"
 	ratio := func(outcome program.Outcome, value, lo, hi float64) record.Pair {
-		return record.Pair{A: "old", B: "new", Outcome: string(outcome), Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}}
+		return pairOf(string(outcome), value, lo, hi)
 	}
 	unknown := ratio(program.Undecided, math.NaN(), math.NaN(), math.NaN())
 	for name, c := range map[string]struct {

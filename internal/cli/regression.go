@@ -38,8 +38,11 @@ func allowedRegression(cmd *cobra.Command, text string) (float64, error) {
 type rival struct {
 	// ratio is what it takes over what the other takes: above 1 it is slower.
 	ratio stats.Estimate
-	// slower is beyond chance, undecided what can't be told, and optional what need not be
-	// told as long as something else is.
+	// joint bounds the ratio together with those of all rivals; its lower end is NaN where
+	// nothing can be slower.
+	joint stats.Joint
+	// slower is beyond chance as far as this one alone is looked at, undecided what can't be
+	// told, and optional what need not be told as long as something else is.
 	slower, undecided, optional bool
 	// finding says how much slower it is, question asks whether it is, and why says why
 	// nothing tells.
@@ -48,26 +51,40 @@ type rival struct {
 
 // unanswered is a rival of which nothing is known.
 func unanswered(question, why string) rival {
-	return rival{ratio: stats.Estimate{Hi: math.NaN()}, undecided: true, question: question, why: why}
+	return rival{ratio: stats.Estimate{Hi: math.NaN()}, joint: stats.Joint{Lo: math.NaN()}, undecided: true, question: question, why: why}
 }
 
 // rivalsOf are those of pairs that were measured together.
 func rivalsOf(pairs []record.Pair) (all []rival) {
 	for _, p := range pairs {
 		all = append(all, rival{
-			ratio: p.Ratio, slower: p.Outcome == string(gobench.Slower), undecided: p.Outcome == string(gobench.Undecided),
-			finding:  fmt.Sprintf("%s takes %.4g times as long as %s (95 %% interval %.4g to %.4g)", p.B, p.Ratio.Value, p.A, p.Ratio.Lo, p.Ratio.Hi),
+			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == string(gobench.Slower), undecided: p.Outcome == string(gobench.Undecided),
+			finding:  fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
 			question: fmt.Sprintf("%s is slower than %s", p.B, p.A),
 		})
 	}
 	return all
 }
 
-// gate is what --max-regression, which allows this share, makes of a comparison. One that
-// is slower beyond chance, and whose ratio is above the limit, is a regression. A gate that
-// can't know doesn't open: it is an error that one is undecided, unless even the worst end
-// of its interval is allowed, that all optional ones are, and that nothing was compared. NaN
-// allows everything.
+// jointOf is what bounds the ratio of a pair together with those of all pairs.
+func jointOf(p record.Pair) stats.Joint {
+	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN()}
+	if p.Joint == nil {
+		return j
+	}
+	j.FalseAlarms, j.Comparisons = p.Joint.FalseAlarms, p.Joint.Comparisons
+	if p.Joint.Lo != nil {
+		j.Lo = *p.Joint.Lo
+	}
+	return j
+}
+
+// gate is what --max-regression, which allows this share, makes of a comparison. A regression
+// is what is above the limit with all of its joint interval: among comparisons of what is
+// equal, however many, any is called one with a chance of [stats.FalseAlarms] at most. A gate
+// that can't know doesn't open: it is an error that one is undecided, or slower than allowed
+// if looked at alone, unless even the upper end of its own interval is allowed, that all
+// optional ones are, and that nothing was compared. NaN allows everything.
 func gate(all []rival, allowed float64, given string) error {
 	if math.IsNaN(allowed) {
 		return nil
@@ -76,24 +93,41 @@ func gate(all []rival, allowed float64, given string) error {
 		return errors.New("--max-regression: nothing stands in both that could be held against it: measure the same on both sides")
 	}
 	limit := 1 + allowed
+	var slower []rival
 	var unknown error
 	told := 0
 	for _, r := range all {
-		isOpen := r.undecided && !(r.ratio.Hi <= limit)
+		isOpen := (r.undecided || r.slower && r.ratio.Value > limit) && !(r.ratio.Hi <= limit)
 		if !isOpen {
 			told++
 		}
 		switch {
-		case r.slower && r.ratio.Value > limit:
-			return &regressionError{fmt.Sprintf("%s: more than --max-regression %s allows", r.finding, given)}
+		case r.joint.Lo > limit:
+			slower = append(slower, r)
 		case isOpen && !r.optional && unknown == nil:
-			unknown = fmt.Errorf("--max-regression: whether %s can't be told: %s", r.question, r.unknown())
+			unknown = fmt.Errorf("--max-regression: whether %s by more than %s can't be told: %s", r.question, given, r.unknown())
 		}
 	}
-	if unknown == nil && told == 0 {
+	switch {
+	case len(slower) > 0:
+		return &regressionError{fmt.Sprintf("%s: more than --max-regression %s allows", findings(slower), given)}
+	case unknown == nil && told == 0:
 		return fmt.Errorf("--max-regression: none of %d figures in both can be told from chance, and so nothing was held against the limit", len(all))
 	}
 	return unknown
+}
+
+// findings are how much slower things are, with their lower ends.
+func findings(slower []rival) string {
+	var all []string
+	for _, r := range slower {
+		bound := fmt.Sprintf("%s (at least %.4g times", r.finding, r.joint.Lo)
+		if r.joint.Comparisons > 1 {
+			bound += fmt.Sprintf(": the lower ends of all %d comparisons hold at once at %.3g %%", r.joint.Comparisons, 100*(1-r.joint.FalseAlarms))
+		}
+		all = append(all, bound+")")
+	}
+	return strings.Join(all, "; ")
 }
 
 // unknown says why it can't be told.

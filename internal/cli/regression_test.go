@@ -14,6 +14,42 @@ import (
 	"chronoscope/stats"
 )
 
+// pairOf is a pair that was compared with no other, whose joint interval is its own.
+func pairOf(outcome string, value, lo, hi float64) record.Pair {
+	joint := &record.PairJoint{Lo: stats.Finite(lo), Hi: stats.Finite(hi), FalseAlarms: stats.FalseAlarms, Comparisons: 1}
+	return record.Pair{A: "old", B: "new", Outcome: outcome, Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Joint: joint}
+}
+
+// A pair of which no joint interval is known, since its repetitions are too few, is no
+// regression, however far its own is above the limit.
+func TestFewPairsAreNoRegression(t *testing.T) {
+	p := pairOf("slower", 1.184, 1.087, 1.311)
+	p.Joint.Lo = nil
+	if got := ExitStatus(gate(rivalsOf([]record.Pair{p}), 0.03, "3%")); got != 1 {
+		t.Errorf("exit status %d, want 1", got)
+	}
+}
+
+// How many records' rows are compared counts: by itself this one is above the limit, and
+// among forty it may be so by chance.
+func TestManyRowsAreLookedAtTogether(t *testing.T) {
+	known := &record.ComparisonValue{}
+	row := func(outcome string, value, lo, hi float64) record.ComparisonRow {
+		c := &record.ComparisonChange{Outcome: outcome, Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi, N: 20}}
+		return record.ComparisonRow{Topic: "benchmark", Name: "x", Quantity: "time", Better: "lower", Values: []*record.ComparisonValue{known, known}, Changes: []*record.ComparisonChange{c}}
+	}
+	rows := []record.ComparisonRow{row("slower", 1.1, 1.05, 1.15)}
+	for others, want := range map[int]int{0: 3, 39: 1} {
+		d := record.Comparison{Subjects: []string{"old", "new"}, Rows: rows}
+		for range others {
+			d.Rows = append(d.Rows, row("same", 1, 0.99, 1.01))
+		}
+		if got := ExitStatus((&compareFlags{mostRegression: 0.03}).outcome(d)); got != want {
+			t.Errorf("beside %d others: exit status %d, want %d", others, got, want)
+		}
+	}
+}
+
 // The same two times, measured by run, by bench, or compared from records, end with the
 // same status under the same limit.
 func TestOneRuleForRegressions(t *testing.T) {
@@ -24,9 +60,10 @@ func TestOneRuleForRegressions(t *testing.T) {
 		allowed       float64
 		want          int
 	}{
-		{"slower", 1.6, 1.5, 1.7, 0.5, 3},
-		{"slower", 1.04, 1.01, 1.07, 0.05, 0}, // by no more than is allowed, as far as is known
-		{"slower", 1.04, 1.01, 1.07, 0, 3},
+		{"slower", 1.6, 1.5, 1.7, 0.4, 3},
+		{"slower", 1.184, 1.087, 1.311, 0.1, 1}, // its lower end is below the limit: it was 3
+		{"slower", 1.04, 1.01, 1.07, 0.05, 0},   // by no more than is allowed, as far as is known
+		{"slower", 1.04, 1.015, 1.07, 0, 3},
 		{"undecided", 1.02, 0.9, 1.2, 0.05, 1},
 		{"undecided", 0.95, 0.8, 1.06, 0.05, 1},
 		{"undecided", 1.02, 0.99, 1.05, 0.05, 0},
@@ -37,7 +74,7 @@ func TestOneRuleForRegressions(t *testing.T) {
 		{"faster", 0.5, 0.4, 0.6, 0, 0},
 	} {
 		ratio := stats.Estimate{Value: c.value, Lo: c.lo, Hi: c.hi}
-		pairs := []record.Pair{{A: "old", B: "new", Ratio: ratio, Outcome: c.outcome}}
+		pairs := []record.Pair{pairOf(c.outcome, c.value, c.lo, c.hi)}
 		change := &record.ComparisonChange{Ratio: ratio, Outcome: c.outcome}
 		row := record.ComparisonRow{Topic: "program", Name: "p", Quantity: "time", Better: "lower", Values: []*record.ComparisonValue{{}, {}}, Changes: []*record.ComparisonChange{change}}
 		for command, err := range map[string]error{
