@@ -6,12 +6,14 @@ import (
 	"chronoscope/stats"
 )
 
-// undisturbed says that nothing of the program had to wait for a CPU in this run, but for
-// moments: alone it takes no longer than it took here.
-func (r *Run) undisturbed() bool {
+// undisturbed says that in this run, on so many CPUs, nothing of the program had to wait for one,
+// or no thread of the whole machine had to, but for moments: alone it takes no longer than it
+// took here.
+func (r *Run) undisturbed(cpus int) bool {
 	t := r.traced
-	passable := math.Max(passableNs, passableShare*t.wallNs)
-	return r.noted && t.leaderWake.known() && (t.othersKnown || t.threads == 1) && t.deficientNs+t.wake().highNs <= passable
+	passable := math.Max(passableNs, passableShare*float64(r.WallNs))
+	known := r.noted && t.leaderWake.known() && (t.othersKnown || t.threads == 1)
+	return known && t.deficientNs+t.wake().highNs <= passable || r.Contention.WaitedAtMostNs(cpus) <= passable
 }
 
 // mostNs is what the program takes alone at most, by the clock: no run takes longer alone than
@@ -20,7 +22,7 @@ func (c *conclusion) mostNs() float64 {
 	most := c.Wall.Hi
 	var walls []float64
 	for _, r := range c.used {
-		if r.undisturbed() {
+		if r.undisturbed(c.setting.CPUs) {
 			walls = append(walls, float64(r.WallNs))
 		}
 	}
