@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"chronoscope/machine"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const workers = 5
+const workers, yields = 5, 100
 
 var programs = map[string]func(){
 	// threads come and go, each with work of its own.
@@ -61,6 +62,29 @@ var programs = map[string]func(){
 		}
 		go become()
 		select {}
+	},
+	"sleeps for no time": func() {
+		var none syscall.Timespec
+		for {
+			syscall.Syscall6(syscall.SYS_CLOCK_NANOSLEEP, 0, 0, uintptr(unsafe.Pointer(&none)), 0, 0, 0)
+		}
+	},
+	"yields": func() {
+		for range yields {
+			syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+		}
+	},
+	// asks for a real-time policy of that priority.
+	"real time": func() {
+		priority, _ := strconv.Atoi(os.Args[1])
+		asked := int32(priority)
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, 1, uintptr(unsafe.Pointer(&asked))); errno != 0 {
+			os.Exit(1)
+		}
+	},
+	"notes": func() {
+		r, err := Command{Path: "sleep", Args: []string{"0.01"}, Env: []string{"PATH=" + os.Getenv("PATH")}, NoteWaits: true}.Run(background)
+		fmt.Println(r.TimedWaits, "timed waits,", errors.Join(err, r.Untraced, r.Unnoted))
 	},
 	"memory": func() {
 		block := make([]byte, 64<<20)

@@ -232,5 +232,6 @@ func (r *Run) noted(w *waits) {
 	r.Unnoted = errUnasked
 	if w != nil {
 		r.TimedWaits, r.TimedSwitches, r.Unnoted = w.count, w.switches, w.why
+		r.Yields, r.OtherPolicy = w.yields, w.otherPolicy
 	}
 }

@@ -25,6 +25,8 @@ type tracer struct {
 	// own is what the kernel counts of the tracer's thread: how late it comes.
 	own       *machine.Thread
 	ownWaitNs int64
+	// gaveUp says why the program was ended; nil where it was not. It is a *NotingError.
+	gaveUp error
 }
 
 const traced = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
@@ -43,7 +45,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	}
 	options := traced
 	if t.waits != nil {
-		options |= unix.PTRACE_O_TRACESYSGOOD
+		options |= unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACESECCOMP
 	}
 	if err := unix.PtraceSetOptions(t.leader, options); err != nil {
 		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
@@ -56,6 +58,12 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { killGroup(t.leader) })
 	defer stop()
+	if t.waits != nil {
+		var stops int
+		stops, t.waits.why = filterCalls(t.leader)
+		t.run.Stops += stops
+		t.waits.filtered = t.waits.why == nil
+	}
 	t.late()
 	t.started = time.Now()
 	t.goOn(t.leader, 0)
@@ -83,12 +91,13 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 			}
 			t.stopped(id, status)
 			t.run.StoppedNs += late + time.Since(woken).Nanoseconds()
+			t.limit()
 		case id == t.leader:
 			if t.run.WallNs == 0 { // its stop was cut short
 				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
 			}
 			t.run.ended(status, &usage)
-			return t.run, nil
+			return t.run, t.gaveUp
 		default:
 			delete(t.known, id)
 			delete(t.read, id)
@@ -141,15 +150,16 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case event(status) == unix.PTRACE_EVENT_EXEC: // a thread may have got the number of the first, which has exited
 		signal = 0
 		delete(t.read, id)
+	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
+		signal = 0
+		t.waits.note(id)
 	case event(status) != 0:
 		signal = 0
 	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
 		signal = 0
-	case signal == syscallStop:
+	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
-		if t.lookAtCalls() {
-			t.waits.note(id)
-		}
+		t.waits.leave(id)
 	default:
 		t.run.Signals++
 	}
@@ -157,31 +167,36 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	t.goOn(id, int(signal))
 }
 
-// goOn lets a thread go on, to its next system call where that is to be looked at.
+// goOn lets a thread go on, to the end of its system call where that is to be seen.
 func (t *tracer) goOn(id, signal int) {
-	if t.lookAtCalls() {
+	if t.waits.ends(id) {
 		unix.PtraceSyscall(id, signal)
 	} else {
 		unix.PtraceCont(id, signal)
 	}
 }
 
-// lookAtCalls tells whether threads are to stop at system calls.
-func (t *tracer) lookAtCalls() bool {
-	if t.waits == nil || t.waits.why != nil {
-		return false
+// limit ends a program whose system calls can't be noted, or cost more than all the rest of its
+// run: the filter, once it is there, can't be taken off it.
+func (t *tracer) limit() {
+	if t.waits == nil || !t.waits.filtered || t.gaveUp != nil {
+		return
 	}
-	if t.run.StoppedNs > mostStoppedNs {
+	if t.waits.why == nil && tooMany(t.waits.stops, t.run.StoppedNs, time.Since(t.started)) {
 		t.waits.why = errManyCalls
 	}
-	return t.waits.why == nil
+	if t.waits.why != nil {
+		t.gaveUp = &NotingError{Why: t.waits.why}
+		unix.Kill(t.leader, unix.SIGKILL)
+		killGroup(t.leader)
+	}
 }
 
 // exits reads what the kernel counted of a thread that is about to exit.
 func (t *tracer) exits(id int) {
 	t.read[id] = true
 	if t.waits != nil {
-		t.waits.leave(id)
+		t.waits.exit(id)
 	}
 	if id == t.leader {
 		t.run.MaxRSSBytes = peakResident(id)

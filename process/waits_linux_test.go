@@ -1,12 +1,16 @@
 package process
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"runtime"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -110,11 +114,135 @@ func TestTimedWaitsUnknown(t *testing.T) {
 	})
 }
 
-// A program that makes system calls all the time is let go.
+// A program that made 200,000 cheap system calls stood still at each of them, twice, and took
+// sixty times as long as without its tracer.
+func TestOtherCallsGoOn(t *testing.T) {
+	r := mustNoteWaits(t, shell("i=0; while [ $i -lt 500 ]; do : >/dev/null; i=$((i+1)); done"))
+	if r.Failure() != nil || r.Stops > 50 {
+		t.Errorf("%d stops in some 2,500 system calls, none of which waits: %+v", r.Stops, r)
+	}
+}
+
+// One that makes very many noted calls is ended, and nothing else is left of it.
 func TestTooManyCalls(t *testing.T) {
-	w := &tracer{waits: &waits{}, run: Run{StoppedNs: mostStoppedNs + 1}}
-	if w.lookAtCalls() || w.waits.why != errManyCalls {
-		t.Errorf("%+v", w.waits)
+	for _, c := range []struct {
+		stops   int
+		stopped int64
+		ran     time.Duration
+		ends    bool
+	}{
+		{0, mostNotingNs, 0, false},
+		{0, 2 * mostNotingNs, time.Second, false}, // less than the rest of its run
+		{0, 2 * mostNotingNs, 700 * time.Millisecond, true},
+		{2 * mostNotingNs / stopNs, 0, time.Second, false},
+		{2 * mostNotingNs / stopNs, 0, 700 * time.Millisecond, true},
+	} {
+		if got := tooMany(c.stops, c.stopped, c.ran); got != c.ends {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	mustNoteWaits(t, shell("exit 0"))
+	c := program("sleeps for no time")
+	c.NoteWaits = true
+	r, err := c.Run(background)
+	var noting *NotingError
+	if !errors.As(err, &noting) || !errors.Is(err, errManyCalls) || r.Unnoted == nil || r.TimedWaits < 1000 || r.Signal != unix.SIGKILL {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
+// Whatever rights the program has, its calls are noted, or that they are not is said.
+func TestNoRights(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the other tests show it")
+	}
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip(err)
+	}
+	mustNoteWaits(t, shell("exit 0"))
+	var out bytes.Buffer
+	c := Command{Path: "setpriv", Args: []string{"--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", os.Args[0]}, Stdout: &out, Stderr: &out, Untraced: true}
+	c.Env = append(os.Environ(), "PROCESS_TEST_PROGRAM=notes")
+	r, err := c.Run(background)
+	if err != nil || r.Failure() != nil || out.String() != "1 timed waits, <nil>\n" {
+		t.Errorf("%+v, %v: %s", r, err, &out)
+	}
+}
+
+func TestYields(t *testing.T) {
+	if r := mustNoteWaits(t, program("yields")); r.Yields < yields || r.Yields > 2*yields {
+		t.Errorf("%d yields, want %d", r.Yields, yields)
+	}
+	if r := mustNoteWaits(t, shell("exit 0")); r.Yields != 0 || r.OtherPolicy {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A policy that was refused is none.
+func TestOtherPolicy(t *testing.T) {
+	for priority, want := range map[string]bool{"0": false, "100": false, "1": true} {
+		c := program("real time")
+		c.Args = []string{priority}
+		if r := mustNoteWaits(t, c); r.OtherPolicy != (want && r.ExitCode == 0) || !want && r.ExitCode == 0 {
+			t.Errorf("%q: %+v", priority, r)
+		}
+	}
+}
+
+// run runs a filter on a call, as net/core/filter.c does it.
+func (program instructions) run(t *testing.T, number, machine uint32, args [6]uint64) (action uint32) {
+	t.Helper()
+	var accumulator uint32
+	for at := 0; at < len(program); at++ {
+		i := program[at]
+		passed := false
+		switch i.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			words := []uint32{number, machine, 0, 0}
+			for _, arg := range args {
+				words = append(words, uint32(arg), uint32(arg>>32))
+			}
+			accumulator = words[i.K/4]
+			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			accumulator &= i.K
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return i.K
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			passed = accumulator == i.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			passed = accumulator >= i.K
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			passed = accumulator&i.K != 0
+		default:
+			t.Fatalf("instruction %d is %+v", at, i)
+		}
+		if passed {
+			at += int(i.Jt)
+		} else {
+			at += int(i.Jf)
+		}
+	}
+	t.Fatal("the filter has no end")
+	return 0
+}
+
+func TestFilterOfOtherMachines(t *testing.T) {
+	f := callFilter()
+	for _, c := range []struct {
+		number, machine uint32
+		stops           bool
+	}{
+		{unix.SYS_READ, thisMachine, false}, {unix.SYS_NANOSLEEP, thisMachine, true},
+		{unix.SYS_READ, thisMachine ^ 1, true}, {otherNumbers | unix.SYS_READ, thisMachine, true},
+	} {
+		if stops := f.run(t, c.number, c.machine, [6]uint64{}) == unix.SECCOMP_RET_TRACE; stops != c.stops {
+			t.Errorf("%+v: stops %v", c, stops)
+		}
+	}
+	if len(f)*8 > scratchBytes-16 {
+		t.Errorf("%d instructions have no room", len(f))
 	}
 }
 
@@ -126,8 +254,9 @@ func TestCallsThatWait(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("its calls are not known")
 	}
-	const nothing, soon, armed, unreadable, periodic, stopped = 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000
+	const nothing, soon, armed, unreadable, periodic, stopped, deadline, usual = 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000, 0x7000, 0x8000
 	memory := map[uint64][]uint64{
+		deadline: {6<<32 | 48}, usual: {48},
 		nothing: {0, 0}, soon: {0, 1000}, nothing + 16: {0, 0}, armed: {0, 0}, armed + 16: {1, 0},
 		periodic: {0, 1000}, periodic + 16: {1, 0}, stopped: {0, 1000}, stopped + 16: {0, 0},
 	}
@@ -143,37 +272,55 @@ func TestCallsThatWait(t *testing.T) {
 		number uint64
 		args   [6]uint64
 		want   int
+		passes bool // the filter tells that it asks for nothing
 	}{
-		{"nanosleep", unix.SYS_NANOSLEEP, [6]uint64{soon}, 1},
-		{"clock_nanosleep to a time", unix.SYS_CLOCK_NANOSLEEP, [6]uint64{1, 1, soon}, 1},
-		{"read", unix.SYS_READ, [6]uint64{soon, soon, soon, soon, soon, soon}, 0},
-		{"ppoll for ever", unix.SYS_PPOLL, [6]uint64{1, 1, 0}, 0},
-		{"ppoll, a look", unix.SYS_PPOLL, [6]uint64{1, 1, nothing}, 0},
-		{"ppoll, a sleep of no time", unix.SYS_PPOLL, [6]uint64{0, 0, nothing}, 1},
-		{"ppoll", unix.SYS_PPOLL, [6]uint64{1, 1, soon}, 1},
-		{"ppoll, unreadable", unix.SYS_PPOLL, [6]uint64{1, 1, unreadable}, 1},
-		{"pselect6, a look", unix.SYS_PSELECT6, [6]uint64{3, 1, 0, 0, nothing}, 0},
-		{"pselect6, a sleep of no time", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, nothing}, 1},
-		{"pselect6 for ever", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, 0}, 0},
-		{"epoll_pwait for ever", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, forever}, 0},
-		{"epoll_pwait, a look", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 0}, 0},
-		{"epoll_pwait", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 10}, 1},
-		{"futex for ever", unix.SYS_FUTEX, [6]uint64{1, 128, 2, 0}, 0},
-		{"futex", unix.SYS_FUTEX, [6]uint64{1, 128, 2, soon}, 1},
-		{"futex, bits", unix.SYS_FUTEX, [6]uint64{1, 9 | 128 | 256, 2, soon}, 1},
-		{"futex, wakes", unix.SYS_FUTEX, [6]uint64{1, 1 | 128, 2, soon}, 0},
-		{"futex, requeues so many", unix.SYS_FUTEX, [6]uint64{1, 3, 2, 1}, 0},
-		{"a timer set", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, armed}, 1},
-		{"a timer stopped", unix.SYS_SETITIMER, [6]uint64{0, nothing}, 0},
-		{"a timer stopped that was to repeat", unix.SYS_SETITIMER, [6]uint64{0, stopped}, 0},
-		{"a timer that repeats", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, periodic}, repeating},
-		{"a timer of the process that repeats", unix.SYS_TIMER_SETTIME, [6]uint64{3, 0, periodic}, repeating},
-		{"a timer of real time that repeats", unix.SYS_SETITIMER, [6]uint64{0, periodic}, repeating},
-		{"a timer of user time", unix.SYS_SETITIMER, [6]uint64{1, armed}, 0},
-		{"a profiler's timer", unix.SYS_SETITIMER, [6]uint64{2, periodic}, 0},
+		{"nanosleep", unix.SYS_NANOSLEEP, [6]uint64{soon}, 1, false},
+		{"clock_nanosleep to a time", unix.SYS_CLOCK_NANOSLEEP, [6]uint64{1, 1, soon}, 1, false},
+		{"read", unix.SYS_READ, [6]uint64{soon, soon, soon, soon, soon, soon}, 0, true},
+		{"ppoll for ever", unix.SYS_PPOLL, [6]uint64{1, 1, 0}, 0, true},
+		{"ppoll, a look", unix.SYS_PPOLL, [6]uint64{1, 1, nothing}, 0, false},
+		{"ppoll, a sleep of no time", unix.SYS_PPOLL, [6]uint64{0, 0, nothing}, 1, false},
+		{"ppoll", unix.SYS_PPOLL, [6]uint64{1, 1, soon}, 1, false},
+		{"ppoll, unreadable", unix.SYS_PPOLL, [6]uint64{1, 1, unreadable}, 1, false},
+		{"pselect6, a look", unix.SYS_PSELECT6, [6]uint64{3, 1, 0, 0, nothing}, 0, false},
+		{"pselect6, a sleep of no time", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, nothing}, 1, false},
+		{"pselect6 for ever", unix.SYS_PSELECT6, [6]uint64{0, 0, 0, 0, 0}, 0, true},
+		{"epoll_pwait for ever", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, forever}, 0, true},
+		{"epoll_pwait, a look", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 0}, 0, true},
+		{"epoll_pwait", unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 10}, 1, false},
+		{"futex for ever", unix.SYS_FUTEX, [6]uint64{1, 128, 2, 0}, 0, true},
+		{"futex", unix.SYS_FUTEX, [6]uint64{1, 128, 2, soon}, 1, false},
+		{"futex, bits", unix.SYS_FUTEX, [6]uint64{1, 9 | 128 | 256, 2, soon}, 1, false},
+		{"futex, wakes", unix.SYS_FUTEX, [6]uint64{1, 1 | 128, 2, soon}, 0, true},
+		{"futex, requeues so many", unix.SYS_FUTEX, [6]uint64{1, 3, 2, 1}, 0, true},
+		{"a timer set", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, armed}, 1, false},
+		{"a timer stopped", unix.SYS_SETITIMER, [6]uint64{0, nothing}, 0, false},
+		{"a timer stopped that was to repeat", unix.SYS_SETITIMER, [6]uint64{0, stopped}, 0, false},
+		{"a timer that repeats", unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, periodic}, repeating, false},
+		{"a timer of the process that repeats", unix.SYS_TIMER_SETTIME, [6]uint64{3, 0, periodic}, repeating, false},
+		{"a timer of real time that repeats", unix.SYS_SETITIMER, [6]uint64{0, periodic}, repeating, false},
+		{"a timer of user time", unix.SYS_SETITIMER, [6]uint64{1, armed}, 0, true},
+		{"a yield", unix.SYS_SCHED_YIELD, [6]uint64{}, 1, false},
+		{"batch policy", unix.SYS_SCHED_SETSCHEDULER, [6]uint64{0, 3 | resetOnFork, 1}, 0, true},
+		{"real-time policy", unix.SYS_SCHED_SETSCHEDULER, [6]uint64{0, 1, 1}, 1, false},
+		{"deadline policy", unix.SYS_SCHED_SETATTR, [6]uint64{0, deadline}, 1, false},
+		{"usual policy", unix.SYS_SCHED_SETATTR, [6]uint64{0, usual}, 0, false},
+		{"the monotonic clock", unix.SYS_CLOCK_GETTIME, [6]uint64{1, 1}, 1, false},
+		{"CPU time", unix.SYS_CLOCK_GETTIME, [6]uint64{2, 1}, 0, true},
+		{"CPU time of another", unix.SYS_CLOCK_GETTIME, [6]uint64{0xffffffe6, 1}, 0, true},
+		{"time of day", unix.SYS_GETTIMEOFDAY, [6]uint64{1}, 1, false},
+		{"a socket's time limit", unix.SYS_SETSOCKOPT, [6]uint64{3, 1, 20, 1, 16}, repeating, false},
+		{"a socket's buffer", unix.SYS_SETSOCKOPT, [6]uint64{3, 1, 8, 1, 4}, 0, true},
+		{"a protocol's option", unix.SYS_SETSOCKOPT, [6]uint64{3, 6, 20, 1, 4}, 0, true},
+		{"a profiler's timer", unix.SYS_SETITIMER, [6]uint64{2, periodic}, 0, true},
 	} {
+		// The filter reads no memory: it may stop for calls that turn out to ask for nothing.
+		action := callFilter().run(t, uint32(c.number), thisMachine, c.args)
+		if stops := action == unix.SECCOMP_RET_TRACE; c.want > 0 && !stops || stops && c.passes || !stops && action != unix.SECCOMP_RET_ALLOW {
+			t.Errorf("%s: the filter answers %#x", c.name, action)
+		}
 		i := syscallInfo{number: c.number, args: c.args}
-		if got := i.waits(read); got != c.want {
+		if got := i.noted(read); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -70,15 +70,11 @@ type conclusion struct {
 // niceness is what the program was given; 0 where it was none.
 func (c *conclusion) niceness() int { return cmp.Or(c.Command.Nice, c.setting.Nice) }
 
-// use finds the runs that count: all, where none would be left.
+// use finds the runs that count. The others give no figure, also where none is left: to be
+// traced takes a program time.
 func (c *conclusion) use() {
 	for i := range c.Runs {
 		if !c.Runs[i].Rejected {
-			c.used = append(c.used, &c.Runs[i])
-		}
-	}
-	if len(c.used) == 0 {
-		for i := range c.Runs {
 			c.used = append(c.used, &c.Runs[i])
 		}
 	}

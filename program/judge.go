@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"chronoscope/process"
@@ -19,7 +20,11 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Unusable, "%v", c.Failure)
 	}
 	if len(c.used) == 0 {
-		if c.Failure == nil {
+		switch {
+		case c.Failure != nil:
+		case len(c.Runs) > 0:
+			c.Lower(stats.Unusable, "none of its %d runs counts (%s): give it more time", len(c.Runs), strings.Join(c.Runs[0].Why, "; "))
+		default:
 			c.Lower(stats.Unusable, "it was not run")
 		}
 		return
@@ -36,7 +41,7 @@ func (c *conclusion) judge() {
 			failed++
 		}
 	}
-	if failed > 0 {
+	if failed > 0 && c.Failure == nil {
 		c.Lower(stats.Suspect, "%d of %d runs failed, which was to be ignored", failed, len(c.used))
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {

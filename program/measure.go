@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"chronoscope/process"
 	"chronoscope/stats"
 )
 
@@ -183,9 +184,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 // onceOrUntraced makes one run. Some programs fail where they are traced, as sudo(8), debuggers
 // and those with a leak sanitizer do: a first run that fails so is made again.
 func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool) (Run, error) {
-	command := s.command
-	command.NoteWaits = !s.probed
-	run, err := m.once(ctx, command, traced)
+	run, err := m.onceNoted(ctx, s, traced)
 	var failed *FailedError
 	if !traced || s.probed || run.Untraced != nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.What != theCommand {
 		return run, err
@@ -196,6 +195,25 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 		s.untraceable = true
 		return again, nil
 	}
+	return run, err
+}
+
+// onceNoted makes one run, in which system calls are noted where that is still to be done. One
+// that was ended because of that is made again without it, and keeps what the first one told.
+func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
+	command := s.command
+	command.NoteWaits = !s.probed
+	run, err := m.once(ctx, command, traced)
+	var noting *process.NotingError
+	if !errors.As(err, &noting) {
+		return run, err
+	}
+	noted := run
+	command.NoteWaits = false
+	run, err = m.once(ctx, command, traced)
+	run.Unnoted, run.Unclocked = noting.Why, noting.Why
+	run.TimedWaits, run.Yields, run.OtherPolicy = noted.TimedWaits, noted.Yields, noted.OtherPolicy
+	run.ClockReads, run.ClockSpanNs = noted.ClockReads, noted.ClockSpanNs
 	return run, err
 }
 
@@ -323,7 +341,7 @@ func (m *measurement) knows(s *series) bool {
 	case s.failure != nil, n >= m.plan.MaxRuns:
 		return true
 	case n < m.plan.MinRuns:
-		return len(s.runs) > 0 && s.spentNs > 2*limit || len(s.runs) > 2*m.plan.MaxRuns
+		return n > 0 && s.spentNs > 2*limit || len(s.runs) > 2*m.plan.MaxRuns
 	case s.spentNs > limit:
 		return true
 	case worthALook(n, m.plan.MinRuns):

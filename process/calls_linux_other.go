@@ -4,6 +4,6 @@ package process
 
 // Programs of this architecture are taken for those of another: how its system calls are
 // numbered is not known here.
-const thisMachine = 0
+const thisMachine, otherNumbers = 0, 0
 
-var ownTimedCalls map[uint64]timedCall
+var ownNotedCalls map[uint64]notedCall

@@ -1,0 +1,168 @@
+package process
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// notedCall says what a system call is noted for, and when: how it is given the time until
+// which it waits at most, or what else it is about.
+type notedCall struct {
+	what callKind
+	form callForm
+	// arg is the argument that holds it.
+	arg int
+	// files is the argument that holds how many files are waited for; 0 where there is
+	// none, or where it is the first and form says so.
+	files int
+}
+
+// callKind is what a call is noted for.
+type callKind uint8
+
+const (
+	timedWait callKind = iota // it can wait until some time
+	yield
+	policyChange // it asks for a scheduling policy other than the normal ones
+	clockRead    // of a clock that goes on while the program does not run
+)
+
+// callForm is how a call tells whether it is one to be noted.
+type callForm uint8
+
+const (
+	always      callForm = iota // that is what the call is for
+	nonzero                     // a number
+	millisecond                 // a C int, below 0 for ever
+	pointer                     // to two words, null for ever
+	timer                       // a pointer to an interval and a time, each of two words
+	realTimer                   // as timer; the first argument is 0 where it is no CPU time
+	selected                    // as pointer; the first argument is how many files are waited for
+	futex                       // as pointer, where the operation waits
+	policy                      // a scheduling policy, with flags
+	attributes                  // a pointer to struct sched_attr, whose second word is the policy
+	clockID                     // of a clock, also of those of CPU time
+	socketTime                  // an option of a socket
+)
+
+// notedCalls are the system calls that are noted, by their numbers: those of every
+// architecture, and this one's own. The filter and the count both follow from it.
+var notedCalls = func() map[uint64]notedCall {
+	all := map[uint64]notedCall{
+		unix.SYS_NANOSLEEP:          {form: always},
+		unix.SYS_CLOCK_NANOSLEEP:    {form: always},
+		unix.SYS_IO_URING_SETUP:     {form: always}, // what is asked of it then needs no call
+		unix.SYS_PSELECT6:           {form: selected, arg: 4},
+		unix.SYS_PPOLL:              {form: pointer, arg: 2, files: 1},
+		unix.SYS_EPOLL_PWAIT:        {form: millisecond, arg: 3},
+		unix.SYS_EPOLL_PWAIT2:       {form: pointer, arg: 3},
+		unix.SYS_FUTEX:              {form: futex, arg: 3},
+		unix.SYS_FUTEX_WAITV:        {form: pointer, arg: 3},
+		unix.SYS_FUTEX_WAIT:         {form: pointer, arg: 4},
+		unix.SYS_TIMERFD_SETTIME:    {form: timer, arg: 2},
+		unix.SYS_TIMER_SETTIME:      {form: timer, arg: 2},
+		unix.SYS_SETITIMER:          {form: realTimer, arg: 1},
+		unix.SYS_RT_SIGTIMEDWAIT:    {form: pointer, arg: 2},
+		unix.SYS_MQ_TIMEDSEND:       {form: pointer, arg: 4},
+		unix.SYS_MQ_TIMEDRECEIVE:    {form: pointer, arg: 4},
+		unix.SYS_RECVMMSG:           {form: pointer, arg: 4},
+		unix.SYS_IO_GETEVENTS:       {form: pointer, arg: 4},
+		unix.SYS_IO_PGETEVENTS:      {form: pointer, arg: 4},
+		unix.SYS_SETSOCKOPT:         {form: socketTime, arg: 2},
+		unix.SYS_SCHED_YIELD:        {what: yield},
+		unix.SYS_SCHED_SETSCHEDULER: {what: policyChange, form: policy, arg: 1},
+		unix.SYS_SCHED_SETATTR:      {what: policyChange, form: attributes, arg: 1},
+		unix.SYS_CLOCK_GETTIME:      {what: clockRead, form: clockID},
+		unix.SYS_GETTIMEOFDAY:       {what: clockRead},
+	}
+	for number, call := range ownNotedCalls {
+		all[number] = call
+	}
+	return all
+}()
+
+// repeating is for how many waits a timer counts that goes off again and again, and a time limit
+// that holds for each later wait: for more than a program is seen to make.
+const repeating = 1 << 20
+
+// readMemory reads the program's memory; false where it can't be read.
+type readMemory func(at uint64, into []byte) bool
+
+// noted tells how often the call is to be counted: how often a thread can wait until some time
+// by it, or once. 0 is a call that is not noted.
+func (i *syscallInfo) noted(read readMemory) int {
+	call, known := notedCalls[i.number]
+	switch {
+	case !known || !i.asks(call, read):
+		return 0
+	case (call.form == timer || call.form == realTimer) && !zero(i.args[call.arg], read), call.form == socketTime:
+		return repeating
+	}
+	return 1
+}
+
+// asks tells whether the call asks for what it is noted for. Programs that are late may ask for
+// no time at all, where they sleep; where they wait for files, that is just a look.
+func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
+	given := i.args[call.arg]
+	none := (call.files > 0 || call.form == selected) && i.args[call.files] == 0
+	switch call.form {
+	case always:
+		return true
+	case nonzero:
+		return uint32(given) != 0
+	case millisecond:
+		return int32(given) > 0 || int32(given) == 0 && none
+	case timer, realTimer:
+		cpuTime := call.form == realTimer && uint32(i.args[0]) != 0 // ITIMER_VIRTUAL, ITIMER_PROF
+		return given != 0 && !cpuTime && !zero(given+2*wordBytes, read)
+	case futex:
+		return given != 0 && futexWaits(uint32(i.args[1]))
+	case policy:
+		return !normalPolicy(uint32(given))
+	case attributes:
+		var words [wordBytes]byte // size and policy (sched_setattr(2))
+		return !read(given, words[:]) || !normalPolicy(binary.NativeEndian.Uint32(words[4:]))
+	case clockID:
+		return !clockOfCPUTime(uint32(given))
+	case socketTime:
+		return uint32(i.args[1]) == unix.SOL_SOCKET && slices.Contains(socketTimes, uint32(given))
+	}
+	return given != 0 && (none || !zero(given, read))
+}
+
+const wordBytes = 8
+
+// zero tells whether two words of the program's memory are; what can't be read is not.
+func zero(at uint64, read readMemory) bool {
+	var words [2 * wordBytes]byte
+	return read(at, words[:]) && binary.NativeEndian.Uint64(words[:]) == 0 && binary.NativeEndian.Uint64(words[wordBytes:]) == 0
+}
+
+// futexFlags are FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
+const futexFlags = 128 | 256
+
+// timedFutexes are the operations of futex(2) whose fourth argument is a time: WAIT, LOCK_PI,
+// WAIT_BITSET, WAIT_REQUEUE_PI and LOCK_PI2.
+var timedFutexes = []uint32{0, 6, 9, 11, 13}
+
+func futexWaits(operation uint32) bool { return slices.Contains(timedFutexes, operation&^futexFlags) }
+
+// resetOnFork is the flag SCHED_RESET_ON_FORK.
+const resetOnFork = 0x40000000
+
+// normalPolicies are SCHED_OTHER, SCHED_BATCH and SCHED_IDLE (sched(7)).
+var normalPolicies = []uint32{0, 3, 5}
+
+func normalPolicy(policy uint32) bool { return slices.Contains(normalPolicies, policy&^resetOnFork) }
+
+// cpuClocks are CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID; those of other processes
+// and threads are below 0 (clock_getcpuclockid(3)).
+var cpuClocks = []uint32{2, 3}
+
+func clockOfCPUTime(id uint32) bool { return int32(id) < 0 || slices.Contains(cpuClocks, id) }
+
+// socketTimes are SO_RCVTIMEO and SO_SNDTIMEO (socket(7)), each in its old and its new form.
+var socketTimes = []uint32{20, 21, 66, 67}
