@@ -4,11 +4,13 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"chronoscope/process"
+	"chronoscope/stats"
 )
 
 // measured is a command of which such runs are made, and what they show.
@@ -109,5 +111,52 @@ func TestLastRunIsTraced(t *testing.T) {
 	})
 	if traces != 1 {
 		t.Errorf("%d runs of one thread were traced", traces)
+	}
+}
+
+// A first run that took seconds, since it was traced, was the only one, and its time was the
+// result.
+func TestTracedRunIsNoFigure(t *testing.T) {
+	var s series
+	traced := alternating(2, 1*ms, 0)
+	traced.ExitCode = 1
+	s.take(&traced, 1)
+	s.runs = append(s.runs, traced)
+	for _, failure := range []error{nil, &FailedError{Name: "fake", What: theCommand, Err: errTimeout}} {
+		s.failure = failure
+		r := conclude(&s, Plan{Precision: 0.01, MaxRuns: 6}, quiet, newWeather(quiet))
+		if !math.IsNaN(r.Estimate.Value) || !math.IsNaN(r.Wall.Value) || r.Verdict != stats.Unusable || len(r.Reasons) != 1 {
+			t.Errorf("%+v, %+v, %s: %q", r.Estimate, r.Wall, r.Verdict, r.Reasons)
+		}
+		if strings.Contains(r.Reasons[0], "ignored") {
+			t.Errorf("nobody asked to ignore failures: %q", r.Reasons)
+		}
+	}
+	m := measurement{plan: Plan{MinRuns: 6, MaxRuns: 6, MaxTime: time.Second}}
+	if s = (series{runs: []Run{traced}, spentNs: 10e9}); m.knows(&s) {
+		t.Error("it is not run untraced")
+	}
+	if s.runs = append(s.runs, alternating(2, 1*ms, 0)); !m.knows(&s) {
+		t.Error("it takes longer than it may")
+	}
+}
+
+// A program whose system calls are too many to note is run again without that, and what was
+// seen of it counts.
+func TestNotingIsGivenUp(t *testing.T) {
+	s := &series{command: Command{Name: "fake"}}
+	var noted []bool
+	m := measurement{run: func(_ context.Context, c Command, traced bool) (Run, error) {
+		noted = append(noted, c.NoteWaits)
+		run := alternating(2, 1*ms, 0)
+		if c.NoteWaits {
+			run.Yields, run.TimedWaits, run.WallNs = 3, 4, 1
+			return run, &process.NotingError{Why: errTimeout}
+		}
+		return run, nil
+	}}
+	run, err := m.onceOrUntraced(background, s, true)
+	if err != nil || !slices.Equal(noted, []bool{true, false}) || run.Unnoted != errTimeout || run.Yields != 3 || run.TimedWaits != 4 || run.WallNs == 1 || s.untraceable {
+		t.Errorf("%v, noted %v: %+v", err, noted, run)
 	}
 }
