@@ -86,6 +86,14 @@ var programs = map[string]func(){
 		r, err := Command{Path: "sleep", Args: []string{"0.01"}, Env: []string{"PATH=" + os.Getenv("PATH")}, NoteWaits: true}.Run(background)
 		fmt.Println(r.TimedWaits, "timed waits,", errors.Join(err, r.Untraced, r.Unnoted))
 	},
+	"watches": func() {
+		r, err := Command{Path: os.Args[1], Args: os.Args[2:], Env: []string{"PATH=" + os.Getenv("PATH")}, Events: true, Untraced: true}.Run(background)
+		if err != nil || r.WallNs < 10e6 {
+			fmt.Println(r, err)
+			return
+		}
+		fmt.Println("10 ms or more,", len(r.Events), "events")
+	},
 	"memory": func() {
 		block := make([]byte, 64<<20)
 		for i := 0; i < len(block); i += 512 {

@@ -143,19 +143,55 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	for i := range r.Threads {
 		r.Threads[i].ReadNs -= execNs
 	}
-	if ended := endOf(pid, r.Events); ended > 0 && r.lasted(ended) {
+	if ended := endOf(pid, r.Events); ended > 0 && r.lasted(ended) && r.accountedFor() {
 		r.WallNs, r.WallErrorNs = ended, 0
 	} else {
 		r.Events, r.Unwatched = nil, errUnseen
 	}
 }
 
+// Where an exec gives a process other rights, or the file may not be read, the kernel stops
+// noting at that exec, and calls it the process's exit. It does so within 3 to 15 µs. The least
+// program, which is one system call long, takes 28 µs from its exec to its exit.
+const leastProgramNs = 20e3
+
+// What a process uses after its exit was noted, usually, and which share of all CPU time may
+// not be noted.
+const exitNs, unnotedShare = 400e3, 0.1
+
+// accountedFor says whether the events may hold all that the program did: none of its processes
+// ends at its exec, and they ran for as long as the kernel charged them with.
+func (r *Run) accountedFor() bool {
+	if r.LostEvents > 0 {
+		return true // that is said, and the events don't tell
+	}
+	began, ran, executed := map[int]int64{}, map[int]int64{}, map[int]bool{}
+	var total, exits int64
+	for _, e := range r.Events {
+		if from, on := began[e.Thread]; on && e.Kind != Forked { // which its parent notes
+			ran[e.Thread] += e.AtNs - from
+			total += e.AtNs - from
+			delete(began, e.Thread)
+		}
+		switch e.Kind {
+		case SwitchedIn:
+			began[e.Thread] = e.AtNs
+		case Executed:
+			began[e.Thread], ran[e.Thread], executed[e.Thread] = e.AtNs, 0, true
+		case Exited:
+			exits++
+			if executed[e.Thread] && ran[e.Thread] < leastProgramNs {
+				return false
+			}
+		}
+	}
+	return float64(r.CPUNs()-total) <= exitNs*float64(exits)+unnotedShare*float64(r.CPUNs())
+}
+
 // lateEndNs is how much later than the exit the end of a program may be seen.
 const lateEndNs = 20e6
 
-// lasted says whether the program may have lasted no longer than the kernel noted: where an
-// exec gives it other rights, or its file may not be read, the kernel stops noting there, and
-// calls that its exit.
+// lasted says whether the program may have lasted no longer than the kernel noted.
 func (r *Run) lasted(ns int64) bool {
 	return 2*ns >= r.WallNs-r.WallErrorNs-r.WaitNs()-lateEndNs
 }

@@ -182,7 +182,7 @@ func (t *tracer) limit() {
 	if t.waits == nil || !t.waits.filtered || t.gaveUp != nil {
 		return
 	}
-	if t.waits.why == nil && tooMany(t.waits.stops, t.run.StoppedNs, time.Since(t.started)) {
+	if t.waits.why == nil && tooMany(t.waits.stops, time.Since(t.started)) {
 		t.waits.why = errManyCalls
 	}
 	if t.waits.why != nil {

@@ -49,19 +49,16 @@ var (
 	errOtherMachine = errors.New("a program of another architecture: its system calls are not known here")
 )
 
-// A program that makes very many noted calls is ended: its calls may cost mostNotingNs in any
-// case, and beyond that as much as the rest of the run takes.
-const mostNotingNs = 200e6
+// A program that makes very many noted calls is ended. It may stop manyStops times for them in
+// any case, mostStops times in none, and in between as long as that takes a quarter of its time
+// at most, where a stop costs stopNs: two switches from one thread to another, and the way of a
+// signal to a CPU that may be idle. How long the stops took is not asked: on a busy machine the
+// tracer, too, has to wait for a CPU.
+const manyStops, mostStops, stopNs = 10_000, 200_000, 20e3
 
-// stopNs is what a stop costs at least: two switches from one thread to another, and the way
-// of a signal to a CPU that may be idle.
-const stopNs = 10e3
-
-// tooMany tells whether the stops so far, for which the program stood still for stoppedNs,
-// cost more than the rest of its run.
-func tooMany(stops int, stoppedNs int64, sinceStart time.Duration) bool {
-	cost := max(stoppedNs, int64(stops)*stopNs)
-	return cost > mostNotingNs && cost > sinceStart.Nanoseconds()/2
+// tooMany tells whether so many stops cost more than they tell.
+func tooMany(stops int, sinceStart time.Duration) bool {
+	return stops > mostStops || stops > manyStops && int64(stops)*stopNs > sinceStart.Nanoseconds()/4
 }
 
 // syscallStop is the signal that stands for a stop at the exit of a system call

@@ -127,17 +127,16 @@ func TestOtherCallsGoOn(t *testing.T) {
 func TestTooManyCalls(t *testing.T) {
 	for _, c := range []struct {
 		stops   int
-		stopped int64
 		ran     time.Duration
-		ends    bool
+		tooMany bool
 	}{
-		{0, mostNotingNs, 0, false},
-		{0, 2 * mostNotingNs, time.Second, false}, // less than the rest of its run
-		{0, 2 * mostNotingNs, 700 * time.Millisecond, true},
-		{2 * mostNotingNs / stopNs, 0, time.Second, false},
-		{2 * mostNotingNs / stopNs, 0, 700 * time.Millisecond, true},
+		{manyStops, 0, false},
+		{manyStops + 1, 700 * time.Millisecond, true},
+		{manyStops + 1, time.Second, false}, // 200 ms are less than a quarter of its time
+		{mostStops, time.Hour, false},
+		{mostStops + 1, time.Hour, true},
 	} {
-		if got := tooMany(c.stops, c.stopped, c.ran); got != c.ends {
+		if got := tooMany(c.stops, c.ran); got != c.tooMany {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -131,5 +134,42 @@ func TestLook(t *testing.T) {
 		if (err == nil) != want || want && (user != 90e6 || system != 100e6 || minor != 7 || major != 8) {
 			t.Errorf("%q: %d, %d, %d, %d, %v", text, user, system, minor, major, err)
 		}
+	}
+}
+
+// A program that an ordinary user may not read was said to have ended at its exec, where it
+// lasted for less than 20 ms.
+func TestUnreadablePrograms(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root to make such a file, and to start it as another")
+	}
+	setpriv, err1 := exec.LookPath("setpriv")
+	sleep, err2 := exec.LookPath("sleep")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Skip(err)
+	}
+	text, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("", "") // those of the test are root's alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	unreadable := filepath.Join(folder, "sleep")
+	if err := os.WriteFile(unreadable, text, 0o111); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := Command{
+		Path: setpriv, Args: []string{"--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", os.Args[0], unreadable, "0.01"},
+		Env: append(os.Environ(), "PROCESS_TEST_PROGRAM=watches"), Stdout: &out, Stderr: &out, Untraced: true,
+	}
+	if r, err := c.Run(background); err != nil || r.Failure() != nil || out.String() != "10 ms or more, 0 events\n" {
+		t.Errorf("%+v, %v: %s", r, err, &out)
 	}
 }

@@ -76,14 +76,10 @@ type Outlier struct {
 	Causes []string `json:"causes"` // empty where none is known
 }
 
-// Counted are the runs that count; all, where none does. A run that was traced for its
-// memory and threads took longer for it, and is one that doesn't.
+// Counted are the runs that count. A run that was traced for its memory and threads took longer
+// for it, and is one that doesn't.
 func (p Program) Counted() []ProgramRun {
-	counted := slices.DeleteFunc(slices.Clone(p.Runs), func(r ProgramRun) bool { return r.Rejected })
-	if len(counted) == 0 {
-		return p.Runs
-	}
-	return counted
+	return slices.DeleteFunc(slices.Clone(p.Runs), func(r ProgramRun) bool { return r.Rejected })
 }
 
 // NewProgram puts a result into the form of a document.

@@ -15,14 +15,14 @@ import (
 // times, as in its own files. Wall times are what a busy machine makes of a command: the
 // time without the others stands in the document's own form alone.
 //
-// Runs that don't count are left out, as are commands that never ran. A run that a signal
+// Runs that don't count are left out, as are commands of which none counts. A run that a signal
 // ended has no exit code.
 func Hyperfine(w io.Writer, d record.Programs) error {
 	whole := struct {
 		Results []hyperfineResult `json:"results"`
 	}{[]hyperfineResult{}}
 	for _, p := range d.Results {
-		if len(p.Runs) > 0 {
+		if len(p.Counted()) > 0 {
 			whole.Results = append(whole.Results, newHyperfineResult(p))
 		}
 	}

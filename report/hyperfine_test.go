@@ -158,7 +158,9 @@ func cellsOf(table string) (rows [][]string) {
 // Runs that don't count, such as one that was traced, are in nobody's times.
 func TestExportsLeaveOutWhatDoesNotCount(t *testing.T) {
 	d := programs()
-	d.Results = append(d.Results, record.Program{Command: "never", Verdict: stats.Unusable})
+	d.Results = append(d.Results,
+		record.Program{Command: "never", Verdict: stats.Unusable},
+		record.Program{Command: "never counted", Verdict: stats.Unusable, Runs: []record.ProgramRun{{WallNs: 1e9, Rejected: true}}})
 	var out bytes.Buffer
 	if err := Hyperfine(&out, d); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func Markdown(w io.Writer, d record.Programs) error {
 	out := bufio.NewWriter(w)
 	var rows []record.Program
 	for _, p := range d.Results {
-		if len(p.Runs) > 0 {
+		if len(p.Counted()) > 0 {
 			rows = append(rows, p)
 		}
 	}
