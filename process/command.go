@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -219,7 +222,31 @@ type StartError struct {
 
 // Error says what was tried, and what would help.
 func (e *StartError) Error() string {
-	return fmt.Sprintf("starting %s: %v: check that it is there, may be executed, and was built for this machine", e.Path, e.Err)
+	return fmt.Sprintf("starting %s: %v: %s", e.Path, e.Err, e.remedy())
+}
+
+// remedy is what would help, by what the system answered.
+func (e *StartError) remedy() string {
+	is := func(all ...syscall.Errno) bool {
+		return slices.ContainsFunc(all, func(errno syscall.Errno) bool { return errors.Is(e.Err, errno) })
+	}
+	switch {
+	case errors.Is(e.Err, exec.ErrNotFound), errors.Is(e.Err, fs.ErrNotExist):
+		return "check that it is there, with the interpreter that it names, and that the folder to run it in is"
+	case is(syscall.EMFILE, syscall.ENFILE):
+		return "close files, or allow more of them (ulimit -n)"
+	case is(syscall.EAGAIN, syscall.ENOMEM):
+		return "end other processes, or allow more of them, or more memory (ulimit -u, ulimit -v)"
+	case is(syscall.E2BIG):
+		return "give it fewer arguments, or a smaller environment"
+	case is(syscall.ETXTBSY):
+		return "check that nobody writes to it"
+	case is(syscall.ENOEXEC):
+		return "check that it was built for this machine, or that a script begins with #! and its interpreter"
+	case errors.Is(e.Err, fs.ErrPermission), is(syscall.EISDIR, syscall.ENOTDIR):
+		return "check that it is a file that may be executed, in a folder that may be entered"
+	}
+	return "check that it is there, may be executed, and was built for this machine"
 }
 
 // Unwrap is what the system answered.

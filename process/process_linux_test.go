@@ -376,13 +376,23 @@ func TestCantStart(t *testing.T) {
 	os.WriteFile(plain, []byte("text"), 0o644)
 	script := t.TempDir() + "/script"
 	os.WriteFile(script, []byte("no program"), 0o755)
-	for name, c := range map[string]Command{
-		"missing": {Path: "/no/such/program"}, "no name": {}, "not executable": {Path: plain}, "no program": {Path: script},
-		"no directory": {Path: "/bin/sh", Dir: "/no/such/directory"}, "a directory": {Path: "/"},
+	for name, c := range map[string]struct {
+		command Command
+		remedy  string
+	}{
+		"missing": {Command{Path: "/no/such/program"}, "it is there"}, "no name": {Command{}, "it is there"},
+		"not executable": {Command{Path: plain}, "may be executed"}, "no program": {Command{Path: script}, "built for this machine"},
+		"no directory": {Command{Path: "/bin/sh", Dir: "/no/such/directory"}, "folder to run it in"}, "a directory": {Command{Path: "/"}, "a file that may be executed"},
 	} {
 		var start *StartError
-		if _, err := c.Run(background); !errors.As(err, &start) || !strings.Contains(err.Error(), "check that") {
+		if _, err := c.command.Run(background); !errors.As(err, &start) || !strings.Contains(err.Error(), c.remedy) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Too many open files were answered with a machine that it was not built for.
+	for errno, remedy := range map[syscall.Errno]string{syscall.EMFILE: "ulimit -n", syscall.EAGAIN: "ulimit -u", syscall.E2BIG: "fewer arguments", syscall.EIO: "check that it is there"} {
+		if err := (&StartError{Path: "/bin/sh", Err: &os.PathError{Op: "fork/exec", Path: "/bin/sh", Err: errno}}); !strings.Contains(err.Error(), remedy) {
+			t.Errorf("%v", err)
 		}
 	}
 	var unbound *machine.AffinityError

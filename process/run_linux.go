@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -102,6 +103,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if !c.Untraced {
 		pid, _, err := c.fork(files, true)
 		if err == nil {
+			c.standAside()
 			t := &tracer{leader: pid, watch: w}
 			if c.NoteWaits {
 				t.waits = &waits{}
@@ -130,6 +132,19 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	r.Untraced, r.Unnoted = refused, refused
 	r.watched(pid, w, unwatched)
 	return r, err
+}
+
+// standAside has the calling thread, which traces the program and ends with it, leave the CPUs of
+// the program to it where there are others.
+func (c Command) standAside() {
+	ours, err := machine.Affinity()
+	if err != nil || len(c.CPUs) == 0 {
+		return
+	}
+	others := slices.DeleteFunc(ours, func(cpu int) bool { return slices.Contains(c.CPUs, cpu) })
+	if len(others) > 0 {
+		machine.SetAffinity(others) // where that is refused, it shares them
+	}
 }
 
 // watched takes what was noted of a program that has ended.
