@@ -38,9 +38,13 @@ type Command struct {
 	// Events has the kernel note when which thread ran, by perf_event_open(2): see
 	// [Run.Events]. It costs some 2 µs at each context switch.
 	Events bool
-	// NoteWaits has the tracer stop the program at each of its system calls, to count those
-	// that can wait until some time: see [Run.TimedWaits]. That slows the program down.
+	// NoteWaits has the tracer stop the program at the system calls that can wait until some
+	// time, and at some others, to count them: see [Run.TimedWaits]. Where that is not worth its
+	// price the program is ended, and the error is a *[NotingError].
 	NoteWaits bool
+	// NoteClocks has it look at clocks by system calls, where NoteWaits is set, so that these
+	// are counted, too: see [Run.ClockReads].
+	NoteClocks bool
 	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
 	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
 	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
@@ -98,12 +102,11 @@ type Run struct {
 	// Yields are the calls of sched_yield(2) in a run that was traced with NoteWaits. Where
 	// Unnoted is not nil there may have been more.
 	Yields int
-	// ClockReads are how often the program looked at a clock, with or without a system call, in
-	// a run that was traced with NoteWaits. ClockSpanNs is how much CPU time it and its children
-	// used between the first look and the last. Looks are counted up to a bound; where there
-	// were more, the span goes on to the program's end. Unclocked says why looks are not
-	// known, or not all of them; nil where they are. Instructions that read a counter of the
-	// processor (rdtsc, cntvct_el0) are not seen.
+	// ClockReads are how often the program looked at a clock, in a run that was traced with
+	// NoteWaits and NoteClocks. ClockSpanNs is how much CPU time its threads used between their
+	// first looks and their last, added up. Unclocked says why looks are not known, or not all of
+	// them; nil where they are. Instructions that read a counter of the processor (rdtsc,
+	// cntvct_el0) are not seen.
 	ClockReads  int
 	ClockSpanNs int64
 	Unclocked   error

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const workers, yields = 5, 100
+const workers, yields, looks = 5, 100, 100
 
 var programs = map[string]func(){
 	// threads come and go, each with work of its own.
@@ -85,6 +85,14 @@ var programs = map[string]func(){
 	"notes": func() {
 		r, err := Command{Path: "sleep", Args: []string{"0.01"}, Env: []string{"PATH=" + os.Getenv("PATH")}, NoteWaits: true}.Run(background)
 		fmt.Println(r.TimedWaits, "timed waits,", errors.Join(err, r.Untraced, r.Unnoted))
+	},
+	"looks at the clock": func() {
+		runtime.LockOSThread()
+		for range looks {
+			time.Now()
+		}
+		spin(20 * time.Millisecond)
+		time.Now()
 	},
 	"watches": func() {
 		r, err := Command{Path: os.Args[1], Args: os.Args[2:], Env: []string{"PATH=" + os.Getenv("PATH")}, Events: true, Untraced: true}.Run(background)

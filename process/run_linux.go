@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -107,6 +108,9 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 			t := &tracer{leader: pid, watch: w}
 			if c.NoteWaits {
 				t.waits = &waits{}
+				if !c.NoteClocks {
+					t.waits.unclocked = errUnasked
+				}
 			}
 			r, err = t.trace(ctx)
 			r.noted(t.waits)
@@ -129,7 +133,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	a := awaited{pid: pid, pidfd: pidfd, watch: w, own: with.own, before: before, after: time.Now()}
 	r, err = a.await(ctx)
 	w.killLeft(pid)
-	r.Untraced, r.Unnoted = refused, refused
+	r.Untraced, r.Unnoted, r.Unclocked = refused, refused, refused
 	r.watched(pid, w, unwatched)
 	return r, err
 }
@@ -280,9 +284,10 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 // noted takes what was counted of a traced program's waits; w is nil where that was not
 // asked for.
 func (r *Run) noted(w *waits) {
-	r.Unnoted = errUnasked
+	r.Unnoted, r.Unclocked = errUnasked, errUnasked
 	if w != nil {
 		r.TimedWaits, r.TimedSwitches, r.Unnoted = w.count, w.switches, w.why
 		r.Yields, r.OtherPolicy = w.yields, w.otherPolicy
+		r.ClockReads, r.ClockSpanNs, r.Unclocked = w.looks, w.spanNs(), cmp.Or(w.why, w.unclocked)
 	}
 }

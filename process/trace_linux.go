@@ -63,6 +63,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		stops, t.waits.why = filterCalls(t.leader)
 		t.run.Stops += stops
 		t.waits.filtered = t.waits.why == nil
+		t.hideClocks(t.leader)
 	}
 	t.late()
 	t.started = time.Now()
@@ -150,6 +151,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case event(status) == unix.PTRACE_EVENT_EXEC: // a thread may have got the number of the first, which has exited
 		signal = 0
 		delete(t.read, id)
+		t.hideClocks(id)
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
 		t.waits.note(id)
@@ -176,6 +178,16 @@ func (t *tracer) goOn(id, signal int) {
 	}
 }
 
+// hideClocks has a new program look at clocks by system calls.
+func (t *tracer) hideClocks(id int) {
+	if t.waits == nil || t.waits.unclocked != nil {
+		return
+	}
+	if t.waits.unclocked = t.waits.why; t.waits.why == nil {
+		t.waits.unclocked = hideVDSO(id)
+	}
+}
+
 // limit ends a program whose system calls can't be noted, or cost more than all the rest of its
 // run: the filter, once it is there, can't be taken off it.
 func (t *tracer) limit() {
@@ -186,7 +198,7 @@ func (t *tracer) limit() {
 		t.waits.why = errManyCalls
 	}
 	if t.waits.why != nil {
-		t.gaveUp = &NotingError{Why: t.waits.why}
+		t.gaveUp = &NotingError{Why: t.waits.why, Clocks: 2*t.waits.looks > t.waits.stops}
 		unix.Kill(t.leader, unix.SIGKILL)
 		killGroup(t.leader)
 	}

@@ -22,6 +22,10 @@ type waits struct {
 	// within are the threads that are in a noted call whose end is to be seen, too.
 	within map[int]within
 	why    error // they are not all counted
+	// unclocked says why looks at clocks are not all counted; span is the CPU time of each
+	// thread at its first look and at its last.
+	unclocked error
+	span      map[int][2]int64
 }
 
 // within is what was known of a thread at the beginning of a system call.
@@ -34,6 +38,8 @@ type within struct {
 // price that is worth it. Without [Command.NoteWaits] it runs.
 type NotingError struct {
 	Why error // what made it so
+	// Clocks is true where most of these calls were looks at clocks.
+	Clocks bool
 }
 
 // Error says what was done, and what would help.
@@ -128,8 +134,34 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 	case yield:
 		w.yields++
 	case clockRead:
-		w.looks++
+		w.look(thread)
 	}
+}
+
+// look is a look of a thread at a clock.
+func (w *waits) look(thread int) {
+	w.looks++
+	counted, err := readThread(thread)
+	if err != nil { // it was killed meanwhile
+		return
+	}
+	now := counted.CPUNs
+	if w.span == nil {
+		w.span = map[int][2]int64{}
+	}
+	if span, known := w.span[thread]; known {
+		w.span[thread] = [2]int64{span[0], now}
+	} else {
+		w.span[thread] = [2]int64{now, now}
+	}
+}
+
+// spanNs is the CPU time between the first looks and the last, of all threads.
+func (w *waits) spanNs() (ns int64) {
+	for _, span := range w.span {
+		ns += max(0, span[1]-span[0])
+	}
+	return ns
 }
 
 // leave is a thread that ends a system call. To stop for that is a switch, too.

@@ -177,6 +177,40 @@ func TestYields(t *testing.T) {
 	}
 }
 
+// Most programs look at clocks without a system call. Those of CPU time are none of them.
+func TestClockReads(t *testing.T) {
+	c := program("looks at the clock")
+	c.NoteClocks = true
+	if r := mustNoteWaits(t, c); r.Unclocked != nil || r.ClockReads < 2*looks || r.ClockReads > 4*looks || r.ClockSpanNs < 20e6 || r.Failure() != nil {
+		t.Errorf("%+v", r) // Go's time.Now looks at two
+	}
+	c = shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done")
+	c.NoteClocks = true
+	if r := mustNoteWaits(t, c); r.Unclocked != nil || r.ClockReads != 0 || r.ClockSpanNs != 0 || r.Failure() != nil {
+		t.Errorf("%+v", r)
+	}
+	if r := mustNoteWaits(t, shell("exit 0")); r.Unclocked == nil {
+		t.Errorf("nobody asked: %+v", r)
+	}
+}
+
+func TestVDSOEntry(t *testing.T) {
+	for _, c := range []struct {
+		stack []uint64
+		at    int
+		err   error
+	}{
+		{[]uint64{1, 0xa, 0, 0xe, 0xf, 0, 6, 4096, 33, 0x7000, 0, 0}, 8, nil},
+		{[]uint64{0, 0, 0, 33, 0x7000, 0, 0}, 3, nil},
+		{[]uint64{1, 33, 0, 33, 0, 6, 33, 0, 0}, -1, nil}, // an argument and a value are no entries
+		{nil, 0, errStack}, {[]uint64{1 << 63, 0, 0}, 0, errStack}, {[]uint64{1, 2}, 0, errStack}, {[]uint64{1, 2, 0, 3, 3, 3}, 0, errStack}, {[]uint64{0, 0, 0, 6}, 0, errStack},
+	} {
+		if at, err := vdsoEntry(c.stack); at != c.at || err != c.err {
+			t.Errorf("%x: %d, %v", c.stack, at, err)
+		}
+	}
+}
+
 // A policy that was refused is none.
 func TestOtherPolicy(t *testing.T) {
 	for priority, want := range map[string]bool{"0": false, "100": false, "1": true} {

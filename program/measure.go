@@ -199,21 +199,26 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 }
 
 // onceNoted makes one run, in which system calls are noted where that is still to be done. One
-// that was ended because of that is made again without it, and keeps what the first one told.
+// that was ended because of that is made again: without looks at clocks, where those are too
+// many, and else without noting. It keeps what was seen before.
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
 	command := s.command
 	command.NoteWaits = !s.probed
+	command.NoteClocks = !s.probed
 	run, err := m.once(ctx, command, traced)
 	var noting *process.NotingError
-	if !errors.As(err, &noting) {
-		return run, err
+	for errors.As(err, &noting) {
+		seen, why := run, noting.Why
+		clocks := noting.Clocks && command.NoteClocks
+		command.NoteWaits, command.NoteClocks = clocks, false
+		run, err = m.once(ctx, command, traced)
+		run.Unclocked = why
+		run.ClockReads, run.ClockSpanNs = max(run.ClockReads, seen.ClockReads), max(run.ClockSpanNs, seen.ClockSpanNs)
+		if !clocks {
+			run.Unnoted = why
+			run.TimedWaits, run.Yields, run.OtherPolicy = seen.TimedWaits, seen.Yields, seen.OtherPolicy
+		}
 	}
-	noted := run
-	command.NoteWaits = false
-	run, err = m.once(ctx, command, traced)
-	run.Unnoted, run.Unclocked = noting.Why, noting.Why
-	run.TimedWaits, run.Yields, run.OtherPolicy = noted.TimedWaits, noted.Yields, noted.OtherPolicy
-	run.ClockReads, run.ClockSpanNs = noted.ClockReads, noted.ClockSpanNs
 	return run, err
 }
 
