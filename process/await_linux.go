@@ -44,6 +44,9 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 		first.LateNs = late + time.Since(ended).Nanoseconds()
 		r.Threads, r.WaitOf = []Thread{first}, FirstThread
 	}
+	if attr, err := unix.SchedGetAttr(a.pid, 0); err == nil {
+		r.OtherPolicy = !normalPolicy(attr.Policy)
+	}
 	var status unix.WaitStatus
 	var usage unix.Rusage
 	if _, err := wait(a.pid, &status, &usage); err != nil {

@@ -219,6 +219,10 @@ func TestOtherPolicy(t *testing.T) {
 		if r := mustNoteWaits(t, c); r.OtherPolicy != (want && r.ExitCode == 0) || !want && r.ExitCode == 0 {
 			t.Errorf("%q: %+v", priority, r)
 		}
+		c.Untraced = true
+		if r, err := c.Run(background); err != nil || r.OtherPolicy != (want && r.ExitCode == 0) {
+			t.Errorf("%q, untraced: %+v, %v", priority, r, err)
+		}
 	}
 }
 
