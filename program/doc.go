@@ -34,9 +34,9 @@
 // that sleep. A program that does, had to wait for a CPU, and blocked less often than that or
 // not at all, may have been late: then the time that the run took is the only upper bound, and
 // the verdict says why. On a calmer machine, or with such a niceness, its sleep shows.
-// Not seen are programs that look at the clock themselves and, when they are late, ask for
-// no sleep at all; nor is anything known of this where tracing is forbidden, or where a
-// program makes so many system calls that they are not all looked at.
+// Programs that look at the clock themselves and, when they are late, ask for no sleep at all
+// show that in the same run ([process.Run.ClockReads]). Nothing is known of this where tracing is
+// forbidden, or where a program makes more such calls than are worth a stop each.
 //
 // [Here] says what has to be known of this machine, and [Measure] measures one program or
 // several in turn:
