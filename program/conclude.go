@@ -33,6 +33,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		c.RunqueueWaitNs = c.typical(func(r *Run) float64 { return r.RunqueueWaitNs })
 		c.BlockedNs = c.typical(func(r *Run) float64 { return r.BlockedNs })
 		c.allowForDeadlines()
+		c.allowForClocks()
 		c.ruleOutDeadline()
 		c.chooseMethod()
 		if nice := c.niceness(); nice != 0 {
@@ -150,6 +151,17 @@ func (c *conclusion) allowForDeadlines() {
 	c.varies = float64(shorter) > strayShare*float64(len(c.used))
 }
 
+// allowForClocks takes a program that looks at a clock while it works: it may work until some
+// time, and then interrupts don't make it longer.
+func (c *conclusion) allowForClocks() {
+	if !c.looksAtClock {
+		return
+	}
+	for i, r := range c.used {
+		c.high[i] = math.Max(c.high[i], r.grossHighNs)
+	}
+}
+
 // readMore says that a run waited for a disk more often than is usual, which is no sleep.
 func (c *conclusion) readMore(r *Run) bool { return float64(r.MajorFaults) > c.reads }
 
@@ -253,9 +265,10 @@ func (c *conclusion) join(chosen []int) stats.Estimate {
 // fewestChosen runs bound a median.
 const fewestChosen = 6
 
-// tightest are the runs that count for the estimate: all where most are known as well as
-// asked for, else the tightest quarter. With several threads bounds may be tight by chance,
-// in a run that went another way: there, too, all count.
+// tightest are the runs that count for the estimate: all where most are known as well as asked
+// for, else the quarter that had to wait least, where the others may have taken as long. To choose
+// by the bounds themselves would choose one mode of a program that has several. With several
+// threads bounds may be tight by chance, in a run that went another way: there, too, all count.
 func (c *conclusion) tightest() []int {
 	order := make([]int, len(c.used))
 	c.widths = make([]float64, len(c.used))
@@ -264,9 +277,40 @@ func (c *conclusion) tightest() []int {
 		c.widths[i] = (c.high[i] - c.low[i]) / math.Max(1, c.high[i])
 	}
 	several := slices.ContainsFunc(c.used, func(r *Run) bool { return r.traced.threads > 1 })
-	if stats.Median(c.widths) <= c.plan.Precision || several {
+	if stats.Median(c.widths) <= c.plan.Precision || several || !c.mostlyWaited() {
 		return order
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.widths[a], c.widths[b]) })
-	return order[:min(len(order), max(fewestChosen, len(order)/4))]
+	all := slices.Clone(order)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.used[a].waitedNs(), c.used[b].waitedNs()) })
+	n := min(len(order), max(fewestChosen, len(order)/4))
+	if !c.agree(order[:n], order[n:]) {
+		return all
+	}
+	return order[:n]
+}
+
+// agreeShare is how far runs of the same program may lie apart that differ in how long they waited.
+const agreeShare = 0.1
+
+// agree tells whether nearly all of the other runs may have taken as long as the chosen ones, and
+// used as much CPU time.
+func (c *conclusion) agree(chosen, others []int) bool {
+	least, most := math.Inf(1), 0.0
+	leastCPU, mostCPU := math.Inf(1), 0.0
+	for _, i := range chosen {
+		least, most = math.Min(least, c.low[i]), math.Max(most, c.high[i])
+		cpu := c.used[i].ownCPUNs()
+		leastCPU, mostCPU = math.Min(leastCPU, cpu), math.Max(mostCPU, cpu)
+	}
+	apart := func(low, high, least, most float64) bool {
+		return high < (1-agreeShare)*least-passableNs || low > (1+agreeShare)*most+passableNs
+	}
+	differ := 0
+	for _, i := range others {
+		cpu := c.used[i].ownCPUNs()
+		if apart(c.low[i], c.high[i], least, most) || apart(cpu, cpu, leastCPU, mostCPU) {
+			differ++
+		}
+	}
+	return float64(differ) <= strayShare*float64(len(others))
 }

@@ -45,17 +45,31 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Suspect, "%d of %d runs failed, which was to be ignored", failed, len(c.used))
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
+	case c.RefuseZero():
 	case c.Method == Bounds && !(width <= uselessShare):
 		c.Lower(stats.Unusable, "from %s to %s is all that can be said: %s narrows it", duration(c.Estimate.Lo), duration(c.Estimate.Hi), c.remedy())
 	case c.Method == Bounds:
 		c.Lower(stats.Suspect, "whether others delayed its end while it waited is not known: the interval goes from all of that taken off to none of it; %s narrows it", c.remedy())
-	case !(width <= uselessShare) || !(c.Estimate.Value > 0):
+	case !(width <= uselessShare):
 		c.Lower(stats.Unusable, "its runs differ too much: from %s to %s: see whether its input or caches change between runs (--warmup, --prepare)", duration(c.Estimate.Lo), duration(c.Estimate.Hi))
 	case width > math.Max(wideShare, c.plan.Precision):
 		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
 	case width > c.plan.Precision: // less than what was asked for, and no less true
 		c.Explanation += fmt.Sprintf("; half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
 	}
+}
+
+// RefuseZero takes back an estimate of no time, and tells whether it did. Every program takes some
+// time: where all of it may have been waits for others, it is not known.
+func (r *Result) RefuseZero() bool {
+	if !(r.Estimate.Value <= 0) {
+		return false
+	}
+	r.Lower(stats.Unusable, "how long it takes alone is not known: it took %s by the clock, and all of that may have been waits for others", duration(r.Wall.Value))
+	refused := unknown()
+	refused.Statistic, refused.N, refused.Discarded = r.Estimate.Statistic, r.Estimate.N, r.Estimate.Discarded
+	r.Estimate = refused
+	return true
 }
 
 // moreRuns is how to get enough of them: the first one is traced, and does not count.
@@ -120,7 +134,7 @@ func (c *conclusion) judgeSources() {
 		c.Lower(stats.Suspect, "in %d of %d runs it took less than its CPU time allows: something of it was not seen", n, len(c.used))
 	}
 	if n := c.mayHaveSpun(); n > len(c.used)/2 {
-		c.Lower(stats.Suspect, "its threads ran while others of them were kept from a CPU in %d of %d runs: where they spin when they wait for those, that is in its time: %s tells", n, len(c.used), c.remedy())
+		c.Lower(stats.Suspect, "threads or processes of it ran while others of them were kept from a CPU in %d of %d runs: where they spin when they wait for those, that is in its time: %s tells", n, len(c.used), c.remedy())
 	}
 }
 
@@ -158,8 +172,8 @@ func (c *conclusion) worksLessWhereItWaits() bool {
 	return err == nil && line.Slope.Hi < -clearlyLess && -line.Slope.Value*stats.Median(waits) > c.plan.Precision*c.Estimate.Value
 }
 
-// mayHaveSpun is in how many runs threads ran for long while others of their process were kept
-// from a CPU.
+// mayHaveSpun is in how many runs threads ran for long while others of the program were kept from
+// a CPU.
 func (c *conclusion) mayHaveSpun() (n int) {
 	for _, r := range c.used {
 		if r.noted && r.traced.spunNs > math.Max(passableNs, spunShare*r.traced.ranNs) {

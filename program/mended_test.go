@@ -135,14 +135,21 @@ func TestStealBesideTheWay(t *testing.T) {
 }
 
 // A thread is kept from its CPU for half the time, and the other one runs: whether that works
-// or waits nobody tells.
+// or waits nobody tells. Processes that share memory were trusted to work.
 func TestMayHaveSpun(t *testing.T) {
+	for _, other := range []int{1, 2} {
+		mayHaveSpun(t, other)
+	}
+}
+
+// mayHaveSpun is of a thread of the program's process, 1, or of another.
+func mayHaveSpun(t *testing.T, of int) {
 	var runs []Run
 	for range 10 {
 		runs = append(runs, begun().
-			at(0, process.Forked, 2, 1, 1).at(0, process.SwitchedIn, 2, 1, 1).
-			at(50, process.Preempted, 2, 1, 1).at(150, process.SwitchedIn, 2, 1, 1).
-			at(200, process.Exited, 2, 1, 1).at(200, process.Exited, 1, 1, 0).
+			at(0, process.Forked, 2, of, 1).at(0, process.SwitchedIn, 2, of, 1).
+			at(50, process.Preempted, 2, of, 1).at(150, process.SwitchedIn, 2, of, 1).
+			at(200, process.Exited, 2, of, 1).at(200, process.Exited, 1, 1, 0).
 			run(200, 300, process.Thread{ID: 1, CPUNs: 200 * ms, ReadNs: 200 * ms}))
 	}
 	s := &series{probed: true, sentinels: 1}
@@ -152,7 +159,7 @@ func TestMayHaveSpun(t *testing.T) {
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
 	if r := conclude(s, DefaultPlan, quiet, newWeather(quiet)); r.Verdict == stats.Trusted {
-		t.Errorf("%+v by %s: trusted", r.Estimate, r.Method)
+		t.Errorf("a thread of process %d: %+v by %s: trusted", of, r.Estimate, r.Method)
 	}
 }
 

@@ -31,8 +31,7 @@ type line struct {
 	id, process, parent int
 	starter             *line // that started it; nil for none that is known
 	spans               []span
-	order               int   // its place among the threads, by their starts
-	crew                *crew // the threads of its process
+	order               int // its place among the threads, by their starts
 	// exitNs is when it exited, as far as that is noted; NaN where it did not.
 	exitNs float64
 	// blockedNs is for how long it was blocked after the program's exec, all together.
@@ -88,7 +87,6 @@ type schedule struct {
 	// awaited are, by process, the exits that a thread of it can have waited for: of its own
 	// threads, and of processes that they started.
 	awaited map[int][]exit
-	crews   map[int]*crew // the processes' threads
 }
 
 type exit struct {
@@ -96,20 +94,11 @@ type exit struct {
 	atNs float64
 }
 
-// crew is how many threads of a process run, and how many are kept from a CPU.
-type crew struct{ ran, could int }
-
-func (c crew) mixed() bool { return c.ran > 0 && c.could > 0 }
-
 // add enters a thread that is seen for the first time.
 func (s *schedule) add(e process.Event) *line {
 	l := &line{
 		id: e.Thread, process: e.Process, parent: e.Parent, starter: s.threads[e.Parent],
-		order: len(s.order), crew: s.crews[e.Process], exitNs: math.NaN(), wake: unknownWait,
-	}
-	if l.crew == nil {
-		l.crew = &crew{}
-		s.crews[e.Process] = l.crew
+		order: len(s.order), exitNs: math.NaN(), wake: unknownWait,
 	}
 	s.threads[e.Thread] = l
 	s.order = append(s.order, l)
@@ -135,7 +124,7 @@ func (s *schedule) exit(l *line, atNs float64) {
 // newSchedule reads the kernel's notes. They come from outside: what does not fit is
 // passed over.
 func newSchedule(events []process.Event) *schedule {
-	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}, crews: map[int]*crew{}}
+	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}}
 	open := map[int]span{}
 	for _, e := range events {
 		at := float64(e.AtNs)

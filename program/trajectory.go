@@ -38,8 +38,8 @@ type trajectory struct {
 	startNs float64
 	// stolenNs is what a hypervisor took while the first thread had a CPU.
 	stolenNs float64
-	// spunNs is for how long threads ran while others of their process were kept from CPUs
-	// that somebody else had: some may have spun, waiting for those.
+	// spunNs is for how long threads ran while others of the program were kept from CPUs that
+	// somebody else had: some may have spun, waiting for those. Processes share memory, too.
 	spunNs float64
 }
 
@@ -151,7 +151,6 @@ type way struct {
 	// has is how many threads have a CPU, ownNs for how long each was theirs.
 	has   map[int]int
 	ownNs map[int]float64
-	mixed int // processes of which some threads run and others are kept from it
 	sums
 	positions map[*line]*position
 	ended     map[*line]bool
@@ -209,21 +208,14 @@ func (w *way) count(c change) {
 	if !c.begins {
 		by = -1
 	}
-	before, crew := c.crew.mixed(), c.crew
 	switch x := c.of(); x.state {
 	case running:
-		w.ran, crew.ran = w.ran+by, crew.ran+by
+		w.ran += by
 		if w.has[x.cpu] += by; w.has[x.cpu] <= 0 {
 			delete(w.has, x.cpu)
 		}
 	case kept:
-		w.could, crew.could = w.could+by, crew.could+by
-	}
-	switch after := crew.mixed(); {
-	case after && !before:
-		w.mixed++
-	case before && !after:
-		w.mixed--
+		w.could += by
 	}
 }
 
@@ -251,7 +243,7 @@ func (w *way) pass(atNs float64) {
 		w.contendedNs += ns
 		return
 	}
-	if w.mixed > 0 {
+	if w.ran > 0 && w.could > 0 {
 		w.spunNs += ns
 	}
 	for cpu := range w.has {

@@ -1,0 +1,151 @@
+package program
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// keptFor is a program of one thread that works so long, and is kept from its CPU once in between.
+func keptFor(workMs, keptMs float64) Run {
+	end := workMs + keptMs
+	events := begun().at(workMs/2, process.Preempted, 1, 1, 0).at(workMs/2+keptMs, process.SwitchedIn, 1, 1, 0).at(end, process.Exited, 1, 1, 0)
+	run := events.run(end, workMs, process.Thread{ID: 1, CPUNs: int64(workMs * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
+	run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
+	run.Contention.Stretches = 1
+	return run
+}
+
+// series of runs, on one CPU that nothing interrupts.
+func (s *series) concluded(n int, run func(i int) Run) *Result {
+	for i := range n {
+		r := run(i)
+		s.take(&r, 1)
+		s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
+	}
+	return conclude(s, DefaultPlan, quiet, newWeather(quiet))
+}
+
+// What a program does when it is late can't be seen in these: where it had to wait, it may have
+// taken longer alone. They were trusted.
+func TestLateUnseen(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		of    series
+		probe func(*Run)
+	}{
+		{"its system calls are not known", series{probed: true, someUnnoted: true}, nil},
+		{"it makes too many to be noted", series{}, func(r *Run) { r.Untraced, r.Unnoted = nil, errors.New("too many") }},
+		{"it looks at a clock while it works", series{}, func(r *Run) { r.Untraced, r.ClockReads, r.ClockSpanNs = nil, 9, 60*ms }},
+		{"a scheduling policy that stops it", series{}, func(r *Run) { r.OtherPolicy = true }},
+	} {
+		for keptMs, want := range map[float64]stats.Verdict{0.1: stats.Trusted, 60: stats.Suspect} {
+			if c.name == "a scheduling policy that stops it" {
+				want = stats.Suspect
+			}
+			s := c.of
+			r := s.concluded(20, func(i int) Run {
+				run := keptFor(66, keptMs)
+				if c.probe != nil && i == 0 {
+					c.probe(&run)
+				}
+				return run
+			})
+			if r.Verdict != want {
+				t.Errorf("%s, kept for %v ms: %s, want %s: %+v %q", c.name, keptMs, r.Verdict, want, r.Estimate, r.Reasons)
+			}
+		}
+	}
+}
+
+// A look at the clock when it begins is nothing that a program works by.
+func TestLooksAtClockOnce(t *testing.T) {
+	s := series{}
+	r := s.concluded(20, func(i int) Run {
+		run := keptFor(66, 60)
+		run.Untraced, run.ClockReads, run.ClockSpanNs = nil, 2, 0.2*ms
+		if i > 0 {
+			run.Untraced = errTimeout
+		}
+		return run
+	})
+	if r.Verdict != stats.Trusted {
+		t.Errorf("%s: %q", r.Verdict, r.Reasons)
+	}
+}
+
+// A program spins until 50 ms have passed: of what it waits, it works that much less. A clock of
+// the processor shows in no system call; its CPU time does. One that computes works as much.
+func TestWorksLessWhereItWaits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, falls := range []bool{true, false} {
+		s := series{probed: true}
+		r := s.concluded(20, func(int) Run {
+			kept := 23 + 4*rng.Float64()
+			work := 25 * (1 + 0.004*rng.NormFloat64())
+			if falls {
+				work = 50 - kept
+			}
+			return keptFor(work, kept)
+		})
+		if falls != (r.Verdict != stats.Trusted) {
+			t.Errorf("falls %v: %s, %+v, %q", falls, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
+// On an idle machine a program that works until 50 ms have passed takes that, whatever interrupts
+// take of it: 3 % of it were taken off.
+func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
+	noisy := quiet
+	noisy.Noise.IrregularShare, noisy.Noise.IrregularPerSecond = 0.03, 1000
+	for _, looks := range []bool{true, false} {
+		s := series{probed: true, looksAtClock: looks}
+		for i := range 20 {
+			r := keptFor(50, 0.001)
+			s.take(&r, 1)
+			s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
+		}
+		if e := conclude(&s, DefaultPlan, noisy, newWeather(noisy)).Estimate; !e.Covers(48.5*ms) || e.Covers(50*ms) != looks {
+			t.Errorf("looks at a clock %v: %+v", looks, e)
+		}
+	}
+}
+
+// Three runs in ten find their answer ready and sleep until 70 ms; the others compute for 25, and
+// sleep until 100. Nobody disturbs them; and where somebody does, it is the others that wait.
+func TestTwoModes(t *testing.T) {
+	for _, keptMs := range []float64{0, 30} {
+		s := series{probed: true, timedWaits: 1, sleeps: 1}
+		r := s.concluded(30, func(i int) Run {
+			work, until, kept := 25., 100., keptMs
+			if i%10 < 3 {
+				work, until, kept = 0.2, 70, 0
+			}
+			events := begun().at(work/2, process.Preempted, 1, 1, 0).at(work/2+kept, process.SwitchedIn, 1, 1, 0).
+				at(work+kept, process.Blocked, 1, 1, 0).at(until, process.SwitchedIn, 1, 1, 0).at(until+0.1, process.Exited, 1, 1, 0)
+			run := events.run(until+0.1, work+0.1, process.Thread{ID: 1, CPUNs: int64((work + 0.1) * ms), WaitNs: int64(kept * ms), ReadNs: int64((until + 0.1) * ms)})
+			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), kept*ms
+			return run
+		})
+		if r.Verdict == stats.Trusted && !r.Estimate.Covers(100.1*ms) {
+			t.Errorf("kept for %v ms: 100 ms are measured as %+v, %s by %s", keptMs, r.Estimate, r.Verdict, r.Method)
+		}
+	}
+}
+
+// Nothing is no time that a program takes, and not the headline of a result.
+func TestNoTime(t *testing.T) {
+	r := &Result{Estimate: stats.Estimate{Value: 0, Lo: 0, Hi: 479 * ms, N: 5}, Wall: stats.Estimate{Value: 200 * ms}, Judgement: stats.NewJudgement()}
+	if !r.RefuseZero() || !math.IsNaN(r.Estimate.Value+r.Estimate.Lo+r.Estimate.Hi) || r.Estimate.N != 5 || r.Verdict != stats.Unusable {
+		t.Errorf("%+v, %s", r.Estimate, r.Verdict)
+	}
+	r = &Result{Estimate: stats.Estimate{Value: 1}, Judgement: stats.NewJudgement()}
+	if r.RefuseZero() || r.Verdict != stats.Trusted {
+		t.Errorf("%+v, %s", r.Estimate, r.Verdict)
+	}
+}
