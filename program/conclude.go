@@ -244,8 +244,8 @@ func spread(values []float64) float64 {
 
 // estimate joins the runs' bounds: whatever the runs' own times are, their median lies
 // between that of the lower bounds and that of the upper ones. Where these lie apart,
-// those runs count whose own bounds are the tightest: they had to wait least.
-func (c *conclusion) estimate() { c.Estimate = c.hold(c.join(c.tightest())) }
+// those runs count that had to wait least.
+func (c *conclusion) estimate() { c.Estimate = c.hold(c.join(c.chosen())) }
 
 // join is the estimate from these runs.
 func (c *conclusion) join(chosen []int) stats.Estimate {
@@ -265,11 +265,11 @@ func (c *conclusion) join(chosen []int) stats.Estimate {
 // fewestChosen runs bound a median.
 const fewestChosen = 6
 
-// tightest are the runs that count for the estimate: all where most are known as well as asked
+// chosen are the runs that count for the estimate: all where most are known as well as asked
 // for, else the quarter that had to wait least, where the others may have taken as long. To choose
 // by the bounds themselves would choose one mode of a program that has several. With several
 // threads bounds may be tight by chance, in a run that went another way: there, too, all count.
-func (c *conclusion) tightest() []int {
+func (c *conclusion) chosen() []int {
 	order := make([]int, len(c.used))
 	c.widths = make([]float64, len(c.used))
 	for i := range order {

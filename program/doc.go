@@ -19,7 +19,7 @@
 // A thread that never blocks has both bounds in one place, its time on the CPU. Where
 // processes are started and waited for, the way from the end back to the start leads
 // through them. What others than the program do for it, such as servers and disks, is
-// taken as it was.
+// taken as it was; where programs competed for the CPUs meanwhile, the result is suspect.
 //
 // Among threads that wait for one another, switches don't tell who woke whom. At the least,
 // a thread's blocks are therefore without all time in which some thread of the program was
@@ -34,9 +34,11 @@
 // that sleep. A program that does, had to wait for a CPU, and blocked less often than that or
 // not at all, may have been late: then the time that the run took is the only upper bound, and
 // the verdict says why. On a calmer machine, or with such a niceness, its sleep shows.
-// Programs that look at the clock themselves and, when they are late, ask for no sleep at all
-// show that in the same run ([process.Run.ClockReads]). Nothing is known of this where tracing is
-// forbidden, or where a program makes more such calls than are worth a stop each.
+// Programs may also look at a clock themselves and, when they are late, ask for no sleep at
+// all; that they look shows in the same run ([process.Run.ClockReads]). Where one had to wait that
+// does, or whose CPU time falls where its waiting rises, the result is suspect; and so it is where
+// nothing is known of this, since tracing is forbidden, or since a program makes more such calls
+// than are worth a stop each.
 //
 // [Here] says what has to be known of this machine, and [Measure] measures one program or
 // several in turn:

@@ -19,7 +19,7 @@ func (c *conclusion) chooseMethod() {
 	waited := c.waitShare()
 	never := c.neverBlocks()
 	lasts := fmt.Sprintf("it runs for %s", duration(busy))
-	chosen := c.tightest()
+	chosen := c.chosen()
 	var widths []float64
 	for _, i := range chosen {
 		widths = append(widths, c.widths[i])
