@@ -165,10 +165,11 @@ func (c *conclusion) judgeWaits() {
 const clearlyLess = 0.1
 
 // worksLessWhereItWaits tells whether CPU time falls where waiting rises, by so much that it
-// matters for a program that does not wait.
+// matters for a program that does not wait: by the kernel's notes, since its accounts also hold
+// what was before the exec and after the exit.
 func (c *conclusion) worksLessWhereItWaits() bool {
-	waits := c.each((*Run).waitedNs)
-	line, err := stats.TheilSen(waits, c.each((*Run).ownCPUNs))
+	waits := c.each(func(r *Run) float64 { return r.traced.deficientNs })
+	line, err := stats.TheilSen(waits, c.each(func(r *Run) float64 { return r.traced.ranNs }))
 	return err == nil && line.Slope.Hi < -clearlyLess && -line.Slope.Value*stats.Median(waits) > c.plan.Precision*c.Estimate.Value
 }
 
