@@ -153,7 +153,7 @@ func (p pair) ratio() stats.Estimate {
 	if !p.a.sufficient() || !p.b.sufficient() {
 		return unknown("", "ratio")
 	}
-	if p.rounds == 0 || p.a.blocks || p.b.blocks {
+	if p.rounds == 0 || p.a.blocks || p.b.blocks || p.a.Estimate.Statistic == Mean || p.b.Estimate.Statistic == Mean {
 		return quotient(p.b.Estimate, p.a.Estimate)
 	}
 	return p.paired()

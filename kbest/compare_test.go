@@ -34,7 +34,7 @@ func compareRandom(seed uint64) compared {
 		x.ratio = logUniform(rng, 0.1, 10)
 	}
 	plan := DefaultPlan
-	plan.Seed, plan.MaxTime = seed, 200*time.Millisecond
+	plan.Seed, plan.MaxTime, plan.MaxTrials = seed, 200*time.Millisecond, 256
 	results, err := s.station.Measure(background, plan, s.work(x.a), s.work(x.a*x.ratio))
 	if err != nil {
 		panic(err)

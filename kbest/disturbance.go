@@ -183,6 +183,24 @@ func (w *world) interrupted(rng *rand.Rand, runNs float64, byCPUTime bool) float
 	return w.factor * sum
 }
 
+// interruptedInAll draws what falls into many samples together, which begin at random
+// places: those that were timed by the clock and those by CPU time.
+func (w *world) interruptedInAll(rng *rand.Rand, byClockNs, byCPUNs float64) float64 {
+	var sum float64
+	for i := range w.sources {
+		s := w.sources[i]
+		ns := byClockNs
+		if !(w.leftOut && s.kernel) {
+			ns += byCPUNs
+		}
+		if s.periodNs > 0 {
+			s.perNs, s.periodNs = 1/s.periodNs, 0
+		}
+		sum += s.add(rng, ns)
+	}
+	return w.factor * sum
+}
+
 // explicit is up to how many lengths are drawn one by one; more of them are
 // near enough to normal in sum.
 const explicit = 12

@@ -13,8 +13,16 @@
 //
 // What slows the subject from beginning to end, and neither stops the thread nor
 // slows a chain of multiplications, is part of the figure and of no interval: a busy
-// hyperthread sibling, neighbours in a shared cache or on the memory bus. So is a
-// slow way that the work itself takes in every sample.
+// hyperthread sibling, neighbours in a shared cache or on the memory bus.
+//
+// Where calls differ by more than what disturbs them explains, the figure is their mean,
+// [Mean], and not the least: a writer that flushes at each 64th call costs what it costs on
+// the whole. Where the mean is known to no better than a quarter the least stands, is
+// suspect, and says so; the mean is in [Result.Mean]. A slow way that fewer than one call in
+// some hundred takes may not be among the samples: there are [FewestTrials] or more where
+// the plan's time allows, each of [Result.Calls] calls, and what one call in 100,000 does
+// nobody can see in them. What the garbage collector takes for what a call allocates is not
+// in the figure, which is suspect where that can matter.
 //
 // Times are those at the rate that the core had most of the time, which the result
 // names; how far the rate wandered is in their intervals. Cycles, and ratios of subjects

@@ -109,6 +109,9 @@ func (v inference) estimate() stats.Estimate {
 		e.Hi = math.Min(e.Hi, bound)
 	}
 	e.Lo = math.Min(e.Lo, e.Value)
+	if v.statistic == MinK { // no number of samples tells one to better than the clock does
+		e.Lo, e.Hi = e.Lo-v.accuracy, e.Hi+v.accuracy
+	}
 	return e.Scaled(1/float64(v.n), "ns")
 }
 

@@ -211,6 +211,7 @@ const mostGarbage = 128 << 20
 // trial does not allocate more than the machine may have.
 func (s *Station) holdCollector() (restore func()) {
 	seen := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	read := func(i int) uint64 {
 		metrics.Read(seen)
 		if seen[i].Value.Kind() != metrics.KindUint64 {
@@ -222,6 +223,13 @@ func (s *Station) holdCollector() (restore func()) {
 	atFirst := read(1)
 	restore = machine.HoldCollector(int64(atFirst) + 8*mostGarbage)
 	s.Collections = func() int64 { return int64(read(0)) }
+	s.Allocated = func() int64 {
+		metrics.Read(allocated)
+		if allocated[0].Value.Kind() != metrics.KindUint64 {
+			return 0
+		}
+		return int64(allocated[0].Value.Uint64())
+	}
 	s.Settle = func() {
 		if read(1) > atFirst+mostGarbage {
 			runtime.GC()

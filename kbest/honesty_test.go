@@ -76,26 +76,6 @@ func TestOutdatedProfile(t *testing.T) {
 	}
 }
 
-// The K least samples bound the result, however the others lie.
-func TestUpperBound(t *testing.T) {
-	const truth = 3e6
-	for seed := range uint64(20) {
-		s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Timers: []clocktest.Timer{{PeriodNs: 1e6, Cost: clocktest.Above(3e3, 500, 0.3)}}}, 1, 10)
-		s.station.Noise = s.watch(rand.New(rand.NewPCG(seed, 1)), 2e8)
-		calls := 0
-		r := measureOne(t, s, Subject{Run: func(n int) {
-			calls++
-			s.machine.Run(truth * float64(n))
-			if calls%4 != 0 {
-				s.machine.Run(0.1 * truth * float64(n))
-			}
-		}})
-		if r.Estimate.Statistic != Typical || r.Estimate.Hi > 1.005*truth || r.Estimate.Value > r.Estimate.Hi || !r.Estimate.Covers(truth) {
-			t.Errorf("seed %d: %+v of %v", seed, r.Estimate, truth)
-		}
-	}
-}
-
 // Wider caches than a core's own make switches dear; the samples tell.
 func TestDearSwitches(t *testing.T) {
 	usable, _, covered := covering(t, 200, func(seed uint64) measured {

@@ -31,6 +31,7 @@ func (c *conclusion) judge() {
 	c.judgeWork()
 	c.judgeLoop()
 	c.judgeSamples()
+	c.judgeWhole()
 	c.judgeSpeed()
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
@@ -81,7 +82,11 @@ func (c *conclusion) judgeSamples() {
 	if !c.noise().Known() && typical > escapeNs && !c.blocks {
 		c.Lower(stats.Suspect, "what interrupts this CPU is not known, and samples of %v are long enough for it: record its activity first", time.Duration(typical))
 	}
-	if by := c.drift(); math.Abs(by) > math.Max(leastDrift, 3*c.meanwhile) {
+	clear := math.Max(leastDrift, 3*c.meanwhile)
+	if c.Mean.Value > 0 { // its width says how the calls differ, in any order
+		clear = leastDrift
+	}
+	if by := c.drift(); math.Abs(by) > clear {
 		c.Lower(stats.Suspect, "later samples take %+.2g %% more than earlier ones: the work, or what slows it, changes as time goes by", 100*by)
 	}
 	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {

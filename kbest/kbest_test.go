@@ -71,7 +71,7 @@ func TestPlansOutOfRange(t *testing.T) {
 		"choose 1 or more":       func(p *Plan) { p.K = 0 },
 		"choose a share":         func(p *Plan) { p.Epsilon = -0.1 },
 		"choose 40 to":           func(p *Plan) { p.K, p.MaxTrials = 40, 30 },
-		"choose 0 to 256":        func(p *Plan) { p.MinTrials = 1000 },
+		"choose 0 to 2048":       func(p *Plan) { p.MinTrials = 10000 },
 		"a precision of NaN":     func(p *Plan) { p.Precision = math.NaN() },
 		"choose more than 0 and": func(p *Plan) { p.MaxTime = 0 },
 		"a call: choose":         func(p *Plan) { p.CallLimit = -1 },

@@ -64,7 +64,7 @@ func (m *measurement) warmUp(ctx context.Context) {
 	}
 	m.loops = m.emptyLoops(ctx)
 	m.weather = unknownHeld
-	if m.station.Noise.Known() && ctx.Err() == nil && slices.ContainsFunc(m.series, func(s *series) bool { return s.tookNs > weatherFromNs && !s.done }) {
+	if ctx.Err() == nil && slices.ContainsFunc(m.series, func(s *series) bool { return !s.done }) {
 		m.station.watchWeather(m.overhead, &m.weather)
 		m.contradicted = m.weather.contradicts(newDisturbances(m.station.Noise), m.rng()) != 1
 	}
@@ -101,7 +101,7 @@ func (m *measurement) run(ctx context.Context) {
 			}
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
-				if m.contradicted && s.tookNs > weatherFromNs && m.weather.due(s.ranNs) {
+				if (m.contradicted || s.tookNs <= weatherFromNs) && m.weather.due(s.ranNs, s.tookNs) {
 					m.station.watchWeather(m.overhead, &m.weather)
 				}
 				s.done = s.spent() || s.due() && m.suffices(s)

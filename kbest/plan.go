@@ -24,7 +24,7 @@ type Plan struct {
 	// before the call returns: what never returns is never measured, and belongs
 	// into a process of its own.
 	CallLimit time.Duration
-	// Precision ends the measurement of a subject early: half the width of the interval,
+	// Precision ends the measurement of a subject early, after [FewestTrials]: half the width of the interval,
 	// as a share of the value, without the part that no trial narrows, the core's rate at
 	// another time ([Result.Wander]).
 	Precision float64
@@ -33,11 +33,16 @@ type Plan struct {
 }
 
 // DefaultPlan has the source's K and epsilon. Its M is greater than the source's
-// 30, since trials are short.
+// 30, since trials are short and calls that are slow now and then have to be among them.
 var DefaultPlan = Plan{
-	K: 3, Epsilon: 0.001, MaxTrials: 256, MinTrials: 8,
+	K: 3, Epsilon: 0.001, MaxTrials: 2048, MinTrials: 8,
 	MaxTime: 500 * time.Millisecond, CallLimit: 10 * time.Second, Precision: 0.0025,
 }
+
+// FewestTrials are made before a measurement may end early, unless its time is over: a way
+// that one call in a hundred takes is seen in 512 nearly always. What is rarer than one in
+// some hundred calls may not be seen at all.
+const FewestTrials = 512
 
 // Most of what a plan may ask for.
 const (

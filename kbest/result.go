@@ -16,6 +16,10 @@ type Result struct {
 	// rate that the core has here: the value is at CoreHz, and the interval holds what a
 	// core that wanders as this one did makes of it.
 	Estimate stats.Estimate
+	// Mean is what a call costs on the whole, where calls differ by more than what disturbs
+	// them explains; NaN where they don't. Where it is known well enough it is the Estimate,
+	// which is else the time of a fast call, and suspect.
+	Mean stats.Estimate
 	// Cycles is the same in cycles of the core. Its bounds and value are NaN where
 	// the core's rate is not known.
 	Cycles stats.Estimate
@@ -67,6 +71,7 @@ func (m *measurement) conclude(s *series) *Result {
 		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples,
 		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement(),
 		Estimate: unknown("ns", MinK), Cycles: unknown("cycles", MinK), CPU: unknown("ns", MinK), Wall: unknown("ns", MinK),
+		Mean:  unknown("ns", Mean),
 		Ticks: unknown("ticks", MinK), Counted: unknown("cycles", MinK),
 		WallClaim: inf,
 	}
@@ -170,6 +175,12 @@ func (c *conclusion) infer() {
 	}
 	v := c.inference(c.m.rng())
 	c.Estimate = v.estimate()
+	if mean, varies := c.onTheWhole(v, c.Estimate); varies {
+		c.Mean = mean
+		if mean.RelativeHalfWidth() <= uselessShare {
+			c.Estimate = mean
+		}
+	}
 	c.Estimate.Discarded = len(c.Samples) - c.Estimate.N
 	c.keepBest(v.runNs)
 	c.widen(v.typicalRunNs())

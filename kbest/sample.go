@@ -22,6 +22,8 @@ type Sample struct {
 	CoreHzBefore, CoreHzAfter float64
 	// Collections of garbage began or ended meanwhile.
 	Collections int64
+	// Allocated are the bytes that were allocated meanwhile.
+	Allocated int64
 	// Migrated says that it ended on another CPU.
 	Migrated bool
 
@@ -80,7 +82,7 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 	}
 	x.N = n
 	x.CoreHzBefore = s.coreHz()
-	collections := s.collections()
+	collections, allocated := s.collections(), s.allocated()
 	before := s.look()
 	counted := s.counted()
 	start := s.Clock.Start()
@@ -88,7 +90,7 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 	end := s.Clock.End()
 	x.Counted = s.counted() - counted
 	after := s.look()
-	x.Collections = s.collections() - collections
+	x.Collections, x.Allocated = s.collections()-collections, s.allocated()-allocated
 	x.CoreHzAfter = s.coreHz()
 	x.WallNs = s.Clock.Ns(end - start)
 	x.Use = after.Since(before)

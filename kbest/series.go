@@ -28,8 +28,6 @@ const (
 	mostCalls = 1 << 30
 	// halfEvery so many trials has half the calls, to see that time grows with them.
 	halfEvery = 4
-	// firstLook at whether the interval is narrow enough; each takes lookNs at most.
-	firstLook, lookNs = 8, 5e6
 	// keptAtFirst are samples for which there is room from the start.
 	keptAtFirst = 4096
 )
@@ -107,11 +105,5 @@ func (s *series) spent() bool {
 	return s.trials >= s.plan.MaxTrials || s.trials >= max(s.plan.MinTrials, s.plan.K) && s.ranNs >= float64(s.plan.MaxTime)
 }
 
-// due reports that it is time to look whether the samples suffice: at powers of two,
-// and half-way between them where a trial takes longer than a look.
-func (s *series) due() bool {
-	half := s.tookNs > lookNs && s.trials%3 == 0 && powerOfTwo(s.trials/3)
-	return s.trials >= firstLook && (half || powerOfTwo(s.trials))
-}
-
-func powerOfTwo(n int) bool { return n&(n-1) == 0 }
+// due reports that it is time to look whether the samples suffice: at powers of two.
+func (s *series) due() bool { return s.trials >= FewestTrials && s.trials&(s.trials-1) == 0 }

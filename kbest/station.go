@@ -34,6 +34,9 @@ type Station struct {
 	// Collections counts the process's garbage collections so far. Nil where there
 	// are none.
 	Collections func() int64
+	// Allocated counts the bytes that the process has allocated so far. Nil where nobody
+	// counts them.
+	Allocated func() int64
 	// Settle is called before each trial, outside of all that is timed. Nil where
 	// nothing is to be done.
 	Settle func()
@@ -80,4 +83,11 @@ func (s *Station) collections() int64 {
 		return 0
 	}
 	return s.Collections()
+}
+
+func (s *Station) allocated() int64 {
+	if s.Allocated == nil {
+		return 0
+	}
+	return s.Allocated()
 }

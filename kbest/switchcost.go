@@ -18,6 +18,41 @@ import (
 type switchCost struct {
 	ns     []float64 // possible costs
 	chance []float64 // that it is one of those up to here, 1 for the last
+	mostNs float64   // bounds what is drawn, where it is not 0
+}
+
+// bounded is the cost where it is no more than a few times what switches add to the fastest
+// tenth of the samples that had some, beside those that had none: long calls have more switches, so that
+// a subject whose own time varies would pass for switches that take long.
+func (c switchCost) bounded(samples []*Sample) switchCost {
+	var kept, added []float64
+	for _, x := range samples {
+		if x.switches() == 0 {
+			kept = append(kept, x.RunNs)
+		}
+	}
+	if len(kept) < fewestSamples {
+		return c
+	}
+	calm := stats.Median(kept)
+	for _, x := range samples {
+		if n := x.switches(); n > 0 {
+			added = append(added, (x.RunNs-calm)/float64(n))
+		}
+	}
+	c.mostNs = usualSwitchNs
+	if len(added) >= fewestSamples {
+		c.mostNs = math.Max(c.mostNs, boundTimes*quantileOf(added, 0.1))
+	}
+	return c
+}
+
+// boundTimes what switches add to the fastest is the most that they do on average.
+const boundTimes = 3
+
+func quantileOf(values []float64, p float64) float64 {
+	slices.Sort(values)
+	return stats.Quantile(values, p)
 }
 
 // Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and
@@ -92,5 +127,9 @@ func (c switchCost) draw(rng *rand.Rand) float64 {
 		return 0
 	}
 	i, _ := slices.BinarySearch(c.chance, rng.Float64())
-	return c.ns[min(i, len(c.ns)-1)]
+	ns := c.ns[min(i, len(c.ns)-1)]
+	if c.mostNs > 0 {
+		ns = math.Min(ns, c.mostNs)
+	}
+	return ns
 }

@@ -15,6 +15,9 @@ type weather struct {
 	// ranNs was watched, of which lostNs were lost to interruptions; 0 where nothing
 	// was watched.
 	ranNs, lostNs float64
+	// gaps is the number of interruptions, worstNs the longest. Windows in number of stolen,
+	// which are not in these, lost stolenNs together to what CPU time holds.
+	gaps, worstNs, stolen, stolenNs float64
 	// looks are both of each look, awayNs what CPU time lacks of all of them, of
 	// windows in number.
 	looks   [][2]float64
@@ -35,10 +38,13 @@ const (
 	weatherNs = 20e6
 	// weatherShare is how much of the samples' time is looked at in all, but for the first
 	// look.
-	weatherShare  = 0.04
-	weatherWindow = 48  // chains between two looks
-	mostWindows   = 256 // whatever becomes of them
-	// weatherFromNs is the sample from which on it is worth while.
+	weatherShare = 0.04
+	// shortWeatherShare is the same for samples that few interruptions hit, so that these say
+	// little themselves of what interruptions take.
+	shortWeatherShare = 1
+	weatherWindow     = 48  // chains between two looks
+	mostWindows       = 256 // whatever becomes of them
+	// weatherFromNs is the sample from which on interruptions hit most.
 	weatherFromNs = escapeNs
 )
 
@@ -72,17 +78,25 @@ func (s *Station) watchWeather(o overhead, w *weather) {
 		kept = append(kept[:0], chains...)
 		slices.Sort(kept)
 		typical := stats.Quantile(kept, 0.25)
-		var lost float64
+		var lost, gaps float64
 		for _, ns := range chains {
 			if ns-typical > math.Max(200, 0.02*typical) {
 				lost += ns - typical
+				gaps++
 			}
 		}
-		if kept[len(kept)-1]-typical > mostMissed {
-			continue // stolen, most likely
-		}
 		wall := s.Clock.Ns(last - first)
-		w.awayNs += wall - (float64(use.CPUNs) - o.lookNs)
+		away := wall - (float64(use.CPUNs) - o.lookNs)
+		worst := kept[len(kept)-1] - typical
+		if worst > mostMissed { // stolen, most likely
+			if away < lost/2 {
+				w.stolen++
+				w.stolenNs += lost
+			}
+			continue
+		}
+		w.awayNs += away
+		w.gaps, w.worstNs = w.gaps+gaps, math.Max(w.worstNs, worst)
 		lostNs += lost
 		ranNs += wall
 		w.windows++
@@ -94,9 +108,13 @@ func (s *Station) watchWeather(o overhead, w *weather) {
 	w.held = heldBy(w.awayNs, w.lostNs, o.lookSpreadNs*math.Sqrt(float64(w.windows)))
 }
 
-// due reports that so much time of samples deserves another look.
-func (w *weather) due(samplesNs float64) bool {
-	return w.ranNs > 0 && float64(len(w.looks))*weatherNs < weatherShare*samplesNs
+// due reports that so much time of samples, each of tookNs, deserves another look.
+func (w *weather) due(samplesNs, tookNs float64) bool {
+	share := weatherShare
+	if tookNs <= weatherFromNs {
+		share = shortWeatherShare
+	}
+	return w.ranNs > 0 && float64(len(w.looks))*weatherNs < share*samplesNs
 }
 
 // spread is the relative standard error of what the looks saw lost, from how they differ;

@@ -1,0 +1,276 @@
+package kbest
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Mean is the statistic of a subject whose own time varies: the mean of all calls,
+// less what disturbances took on average. The K least samples would be the time of
+// its fast calls only.
+const Mean = "mean"
+
+const (
+	// unexplainedShare of the least is how much more the mean may be without a cause
+	// that is known: a mean that is closer changes nothing.
+	unexplainedShare = 0.005
+	// fewerWorlds are drawn to see what disturbances explain at most.
+	fewerWorlds = 64
+	// collectorNs is what the garbage collector takes at most for each byte that is
+	// allocated: some 0.1 to 0.5 ns beside a small live heap, and about 1 ns where each
+	// collection has to mark as much as was allocated since the last. From collectorShare of
+	// a call on it matters.
+	collectorNs, collectorShare = 1, 0.01
+	// sharedTimes is more than what shares a core, its caches or memory makes work last: a
+	// busy hyperthread sibling up to twice as long.
+	sharedTimes = 2.5
+	// leftOutShare is how far the samples that were left out may move the mean.
+	leftOutShare = 0.02
+	// blockOf consecutive samples are taken together to see how uncertain a mean is of
+	// which neighbours resemble each other, where there are at least blocksFrom samples.
+	blockOf, blocksFrom = 8, 64
+)
+
+// whole is what all calls of some samples took together.
+type whole struct {
+	calls float64
+	// totalNs is their time at the reference rate, without the clock's cost. It is the
+	// sum of byClockNs, of samples that kept their CPU, and byCPUNs, of the others.
+	totalNs, byClockNs, byCPUNs float64
+	switches                    float64
+}
+
+// wholeOf adds the samples up.
+func wholeOf(samples []*Sample, v inference) whole {
+	var w whole
+	for _, x := range samples {
+		run := v.callsNs(x)
+		w.calls += float64(x.N)
+		w.totalNs += run
+		w.switches += float64(x.switches())
+		if x.Corrected == "" {
+			w.byClockNs += run
+		} else {
+			w.byCPUNs += run
+		}
+	}
+	return w
+}
+
+// callsNs is what the calls of a sample took, at the reference rate.
+func (v inference) callsNs(x *Sample) float64 {
+	return v.speed.atReference(x, v.scaling) - v.overhead.clockNs
+}
+
+// disturbed draws what disturbances add to all of it, sorted.
+func (w whole) disturbed(v inference, model disturbances) []float64 {
+	var drawn []float64
+	var one world
+	for range worlds {
+		model.draw(v.rng, &one)
+		drawn = append(drawn, one.switchNs*w.switches+one.interruptedInAll(v.rng, w.byClockNs, w.byCPUNs))
+	}
+	slices.Sort(drawn)
+	return drawn
+}
+
+// parts of the samples, from the least on, whose means are held against what disturbances
+// make of them. Rare long interruptions are in the last parts only, and what is in many
+// samples shows best in those without them.
+var parts = [8]float64{0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 1}
+
+// partMeans are the means of the parts of sorted values.
+func partMeans(sorted []float64) (means [len(parts)]float64) {
+	var sum float64
+	taken := 0
+	for i, part := range parts {
+		for to := max(1, int(part*float64(len(sorted)))); taken < to; taken++ {
+			sum += sorted[taken]
+		}
+		means[i] = sum / float64(taken)
+	}
+	return means
+}
+
+// varies reports that some part of the samples took longer than the estimate of an
+// undisturbed call and the disturbances explain: then the subject's own time varies, or
+// something slows it that neither the kernel's counts nor the profile knows.
+func (v inference) varies(least stats.Estimate) bool {
+	var w world
+	var most [len(parts)][]float64
+	drawn := make([]float64, len(v.used))
+	for range fewerWorlds {
+		v.model.draw(v.rng, &w)
+		v.excessIn(&w, drawn)
+		for i, mean := range partMeans(drawn) {
+			most[i] = append(most[i], mean)
+		}
+	}
+	known := float64(v.n)*math.Max(least.Hi, (1+unexplainedShare)*least.Value) + v.overhead.clockNs
+	for i, mean := range partMeans(v.runNs) {
+		if mean-known > slices.Max(most[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// of is the inference from other samples.
+func (v inference) of(samples []*Sample) inference {
+	v.used, v.runNs = slices.Clone(samples), nil
+	for _, x := range samples {
+		v.runNs = append(v.runNs, v.speed.atReference(x, v.scaling))
+	}
+	slices.Sort(v.runNs)
+	v.from, v.to = 0, len(samples)
+	return v
+}
+
+// taking is the model of what disturbances take of all samples. Where the CPU's profile
+// is not known, what was seen beside the samples stands for it.
+func (c *conclusion) taking(model disturbances) disturbances {
+	if c.noise().Known() || c.m.weather.ranNs == 0 {
+		return model
+	}
+	w := c.m.weather
+	seen := newDisturbances(machine.Noise{
+		WatchedNs: w.ranNs, IrregularShare: w.lostNs / w.ranNs, IrregularPerSecond: w.gaps / w.ranNs * 1e9, IrregularWorstNs: w.worstNs,
+	})
+	if w.stolen > 0 {
+		mean := w.stolenNs / w.stolen
+		seen.sources = append(seen.sources, source{perNs: w.stolen / w.ranNs, length: newLength(0, math.Log(mean)-0.5, 1), seen: w.stolen})
+	}
+	seen.switches, seen.held = model.switches, model.held
+	return seen
+}
+
+// onTheWhole says what a call costs on the whole, where that is more than the time of
+// an undisturbed call: ok is false where the two agree.
+func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.Estimate, ok bool) {
+	v.model = c.taking(v.model)
+	v.model.switches = v.model.switches.bounded(c.full)
+	if !v.varies(least) && (len(v.used) == len(c.full) || !v.of(c.full).varies(least)) {
+		return mean, false
+	}
+	all := c.accepted()
+	w := wholeOf(all, v)
+	taken := w.disturbed(v, v.model)
+	mean = stats.Estimate{Unit: "ns", Statistic: Mean, N: len(all)}
+	of := func(p float64) float64 { return (w.totalNs - stats.Quantile(taken, p)) / w.calls }
+	mean.Value = math.Max(least.Value, of(0.5))
+	below, above := v.meanError(all, mean.Value, mean.Value-least.Value)
+	mean.Lo, mean.Hi = math.Max(least.Lo, of(0.99)-below), of(0.01)+above
+	mean.Lo, mean.Hi = math.Min(mean.Lo, mean.Value), math.Max(mean.Hi, mean.Value)
+	return mean, true
+}
+
+// meanError is how far the mean of the samples may be off, below and above, as so many
+// samples differ by so much. slowNs is the mean's part that slow calls add. Where that
+// rests on few of them, their number is taken for Poisson distributed: as many as k were
+// seen where up to k + 2 + 1.96 sqrt(k+1) are to be expected.
+func (v inference) meanError(samples []*Sample, meanNs, slowNs float64) (below, above float64) {
+	standardError := standardErrorOf(samples, func(x *Sample) float64 { return v.callsNs(x) - float64(x.N)*meanNs })
+	few := 1 + 1.5/float64(len(samples)-1) // Student's t beside the normal distribution
+	below = 1.96 * few * standardError
+	k := math.Pow(slowNs/math.Max(standardError, 1e-9), 2)
+	return below, below*math.Sqrt(1+1/k) + 2*standardError/math.Sqrt(k)
+}
+
+// standardErrorOf is that of the mean a call, by how the samples depart from it, one by one
+// and in blocks. They are in the order in which they were taken.
+func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64 {
+	blocked := func(size int) float64 {
+		var squares, calls float64
+		for block := range slices.Chunk(ordered, size) {
+			var sum float64
+			for _, x := range block {
+				sum += departure(x)
+				calls += float64(x.N)
+			}
+			squares += sum * sum
+		}
+		n := float64(len(ordered)) / float64(size)
+		return math.Sqrt(squares*n/(n-1)) / calls
+	}
+	if len(ordered) < blocksFrom {
+		return blocked(1)
+	}
+	return math.Max(blocked(1), blocked(blockOf))
+}
+
+// accepted are the samples of all the calls and of half of them, in their order.
+func (c *conclusion) accepted() []*Sample {
+	var accepted []*Sample
+	for i := range c.Samples {
+		if c.Samples[i].Rejected == "" {
+			accepted = append(accepted, &c.Samples[i])
+		}
+	}
+	return accepted
+}
+
+// judgeWhole says where the value is not, or may not be, what a call costs on the whole.
+func (c *conclusion) judgeWhole() {
+	if c.blocks {
+		return
+	}
+	if m := c.Mean; m.Value > 0 && c.Estimate.Statistic != Mean {
+		c.Lower(stats.Suspect, "calls differ by more than what disturbs them explains: this is the time of a fast one, and on the whole a call takes %.4g ns (%.4g to %.4g), or something slows some of them: more time narrows it", m.Value, m.Lo, m.Hi)
+	}
+	if slow := c.slowTimes(); c.Estimate.Statistic == Mean && slow < sharedTimes {
+		c.Lower(stats.Suspect, "samples take up to %.2g times as long as the fastest, and nothing tells whether the work itself varies or what shares its core, caches or memory slows it: the figure is the mean of all", slow)
+	}
+	if bytes := c.allocatedBytes(); bytes*collectorNs > collectorShare*c.Estimate.Value {
+		c.Lower(stats.Suspect, "each call allocates %.4g bytes, and what the garbage collector takes for them is not in the figure: collections are kept out of the samples; a benchmark that runs for long holds them", bytes)
+	}
+	if by := c.leftOutMoves(); math.Abs(by) > leftOutShare {
+		c.Lower(stats.Suspect, "with the samples that were left out a call takes %+.2g %% more on the whole: they may be the slow ones", 100*by)
+	}
+}
+
+// slowTimes is how many times as long as the fastest samples the slow ones take.
+func (c *conclusion) slowTimes() float64 {
+	var perCall []float64
+	for _, x := range c.full {
+		perCall = append(perCall, c.perCall(x))
+	}
+	slices.Sort(perCall)
+	return stats.Quantile(perCall, 0.99) / perCall[0]
+}
+
+// leftOutMoves is by what share the mean is greater with the samples that were left out
+// for what happened to them while they ran, by their CPU time at the reference rate: long
+// calls are more often preempted and moved than short ones, and the core's rate changes in
+// more of them.
+func (c *conclusion) leftOutMoves() float64 {
+	var kept, all, keptCalls, allCalls float64
+	for i := range c.Samples {
+		x := &c.Samples[i]
+		ns, calls := float64(x.Use.CPUNs)-c.m.overhead.lookNs-c.m.overhead.clockNs, float64(x.N)
+		switch x.Rejected {
+		case "":
+			kept, keptCalls = kept+ns, keptCalls+calls
+			all, allCalls = all+ns, allCalls+calls
+		case CoreSpeed:
+			all, allCalls = all+ns*math.Exp(c.speed.departure(x)), allCalls+calls
+		case Migrated, Unclear, MajorFault:
+			all, allCalls = all+ns, allCalls+calls
+		}
+	}
+	if !(kept > 0) {
+		return 0
+	}
+	return all/allCalls/(kept/keptCalls) - 1
+}
+
+// allocatedBytes is what a call allocates.
+func (c *conclusion) allocatedBytes() float64 {
+	var bytes, calls float64
+	for i := range c.Samples {
+		bytes, calls = bytes+float64(c.Samples[i].Allocated), calls+float64(c.Samples[i].N)
+	}
+	return bytes / calls
+}
