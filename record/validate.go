@@ -70,12 +70,15 @@ type ValidationCell struct {
 	Estimate   stats.Estimate `json:"estimate"`
 	// Error is a share of the truth; null where there is no estimate.
 	Error *float64 `json:"error"`
-	// NoTruth says that something was wrong with the cell, as the reasons tell, so that it is
+	// NoTruth says that something was wrong with the cell, as the marks tell, so that it is
 	// not judged.
-	NoTruth bool `json:"no_truth"`
-	// Covered says whether the scheme's interval met that of the truth; null where it
-	// claims none, gives no estimate, or there is no truth.
-	Covered *bool         `json:"covered"`
+	NoTruth bool     `json:"no_truth"`
+	Marks   []string `json:"marks,omitempty"`
+	// Covered says whether the scheme's interval holds the truth's value, within the truth's
+	// half-width of at most 1 %; null where it claims none, gives no estimate, or there is no
+	// truth.
+	Covered *bool `json:"covered"`
+	// Verdict and Reasons are the scheme's own.
 	Verdict stats.Verdict `json:"verdict"`
 	Reasons []string      `json:"reasons"`
 }
@@ -95,7 +98,7 @@ func NewValidation(h Header, r *validate.Report) Validation {
 	for _, o := range r.Outcomes {
 		d.Cells = append(d.Cells, ValidationCell{
 			Scheme: o.Scheme, Work: string(o.Work), Load: o.Load, DurationNs: o.Duration.Nanoseconds(),
-			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered, NoTruth: o.NoTruth,
+			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered, NoTruth: o.NoTruth, Marks: o.Marks,
 			Verdict: o.Verdict, Reasons: o.Reasons,
 		})
 	}

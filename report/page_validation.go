@@ -36,9 +36,10 @@ func coverageTile(scheme string, rows []validate.Coverage) (tile, bool) {
 			cells, covered, unusable, unjudged = cells+c.Cells, covered+c.Covered, unusable+c.Unusable, unjudged+c.Unjudged
 		}
 	}
+	share := leftOut(validate.Coverage{Cells: cells, Unusable: unusable, Unjudged: unjudged})
 	return tile{
-		Topic: "Claims of " + scheme, Figure: fmt.Sprintf("%d of %d held", covered, cells),
-		Sentence: fmt.Sprintf("Its 95 %% interval met the truth in %d of %d cells; in %d others it said itself that it has no usable figure, and of %d nobody knows the truth.", covered, cells, unusable, unjudged),
+		Topic: "Claims of " + scheme, Figure: fmt.Sprintf("%d of %d held, %.0f %% left out", covered, cells, 100*share),
+		Sentence: fmt.Sprintf("Its 95 %% interval held the truth in %d of %d cells; in %d others it said itself that it has no usable figure, and of %d nobody knows the truth.", covered, cells, unusable, unjudged),
 	}, cells+unusable+unjudged > 0
 }
 

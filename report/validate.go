@@ -125,8 +125,8 @@ func errorAt(cells []record.ValidationCell, load int, ns int64) string {
 	switch {
 	case cells[i].Error == nil:
 		return "-"
-	case cells[i].NoTruth:
-		return "?"
+	case cells[i].NoTruth: // with the verdict, as nothing else says that it was wrong
+		return fmt.Sprintf("(%s %s)", signedPercent(*cells[i].Error), cells[i].Verdict)
 	}
 	return signedPercent(*cells[i].Error)
 }
@@ -151,7 +151,11 @@ func validationReasons(w io.Writer, cells []record.ValidationCell, s Style) {
 		if c.Scheme != validate.OwnKBest && c.Scheme != validate.OwnProgram {
 			continue
 		}
-		for _, reason := range c.Reasons {
+		reasons := c.Reasons
+		for _, mark := range c.Marks {
+			reasons = append(slices.Clip(reasons), "left out of the counts: "+mark)
+		}
+		for _, reason := range reasons {
 			key := string(c.Verdict) + " " + c.Scheme + "|" + reason
 			if places[key] == nil {
 				order = append(order, key)
@@ -253,7 +257,7 @@ func truthLine(w io.Writer, cells []record.ValidationCell) {
 	}
 	if len(widths) > 0 {
 		slices.Sort(widths)
-		fmt.Fprintf(w, "The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that meets it. Where it is not known no method is judged (?).\n\n", relative(stats.Median(widths)), relative(widths[len(widths)-1]))
+		fmt.Fprintf(w, "The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that holds its value, within that and 1 %%. In brackets are cells that are left out of the counts, as the truth is not known there: with the error against it, and the method's own verdict.\n\n", relative(stats.Median(widths)), relative(widths[len(widths)-1]))
 	}
 }
 
@@ -276,9 +280,19 @@ func coverageTable(w io.Writer, title string, rows []validate.Coverage, s Style)
 		if c.MedianWidth != nil {
 			width = relative(*c.MedianWidth)
 		}
-		out.AppendRow(table.Row{shown, c.Load, fmt.Sprintf("%d of %d cells", c.Covered, c.Cells), c.Unusable, c.Unjudged, width})
+		out.AppendRow(table.Row{shown, c.Load, claimsHeld(c), c.Unusable, c.Unjudged, width})
 	}
 	out.Render()
+}
+
+// claimsHeld is how often a claim held, never without the share of the cells that were left out.
+func claimsHeld(c validate.Coverage) string {
+	return fmt.Sprintf("%d of %d cells, %.0f %% left out", c.Covered, c.Cells, 100*leftOut(c))
+}
+
+// leftOut is the share of the cells that were not judged for want of a truth.
+func leftOut(c validate.Coverage) float64 {
+	return float64(c.Unjudged) / math.Max(1, float64(c.Cells+c.Unusable+c.Unjudged))
 }
 
 func own(scheme string) int {
@@ -294,7 +308,7 @@ func ValidationCSV(w io.Writer, d record.Validation) error {
 			header = append(header, e+"."+field)
 		}
 	}
-	out.Write(append(header, "error", "no_truth", "covered", "verdict", "reasons"))
+	out.Write(append(header, "error", "no_truth", "marks", "covered", "verdict", "reasons"))
 	for _, c := range d.Cells {
 		row := []string{c.Scheme, c.Work, strconv.Itoa(c.Load), strconv.FormatInt(c.DurationNs, 10)}
 		for _, e := range []stats.Estimate{c.Expected, c.Estimate} {
@@ -305,7 +319,7 @@ func ValidationCSV(w io.Writer, d record.Validation) error {
 		if c.Covered != nil {
 			covered = strconv.FormatBool(*c.Covered)
 		}
-		out.Write(append(row, number(c.Error), strconv.FormatBool(c.NoTruth), covered, string(c.Verdict), strings.Join(c.Reasons, "; ")))
+		out.Write(append(row, number(c.Error), strconv.FormatBool(c.NoTruth), strings.Join(c.Marks, "; "), covered, string(c.Verdict), strings.Join(c.Reasons, "; ")))
 	}
 	out.Flush()
 	return out.Error()

@@ -18,28 +18,40 @@ type Outcome struct {
 	Expected, Estimate stats.Estimate
 	// Error is (Tm - Tc)/Tc, as the source has it; NaN where there is no estimate.
 	Error float64
-	// NoTruth says that something was wrong with the cell, so that nobody knows the truth:
-	// it is told, and no scheme is judged by it.
+	// Marks are what was wrong with the cell, so that nobody knows the truth and no scheme is
+	// judged by it; NoTruth says that there are any.
+	Marks   []string
 	NoTruth bool
-	// Covered says whether the scheme's interval met that of the truth; nil where it
-	// claims none, gives no estimate, or there is no truth.
+	// Covered says whether the scheme's interval holds the truth's value, within the truth's
+	// half-width of at most truthSlack; nil where it claims none, gives no estimate, or there
+	// is no truth.
 	Covered *bool
+	// Judgement is the scheme's own.
 	stats.Judgement
 }
 
-// newOutcome holds an answer against the truth. Marks are what was wrong with the cell.
+// truthSlack is the share of the truth's value beyond which its own uncertainty is no excuse
+// for an interval that does not hold it.
+const truthSlack = 0.01
+
+// holds says whether an interval holds the truth's value, within the truth's own half-width
+// of at most truthSlack.
+func holds(claim, truth stats.Estimate) bool {
+	slack := math.Min(truth.HalfWidth(), truthSlack*truth.Value)
+	return claim.Lo <= truth.Value+slack && truth.Value-slack <= claim.Hi
+}
+
+// newOutcome holds an answer against the truth. Marks are what was wrong with the cell; the
+// scheme's own verdict stays as it is, so that a wrong trusted shows.
 func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string) Outcome {
 	o := Outcome{
 		Scheme: s.Name, Work: c.Work, Load: c.Load, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
 		Error: (a.Estimate.Value - truth.Value) / truth.Value, Judgement: stats.NewJudgement(),
-		NoTruth: len(marks) > 0,
+		Marks: marks, NoTruth: len(marks) > 0,
 	}
 	o.Join(a.Judgement)
-	for _, mark := range marks {
-		o.Lower(stats.Suspect, "the cell: %s", mark)
-	}
 	if s.Claims && !o.NoTruth && !math.IsNaN(a.Estimate.Lo) && !math.IsNaN(a.Estimate.Hi) {
-		covered := a.Estimate.Lo <= truth.Hi && truth.Lo <= a.Estimate.Hi
+		covered := holds(a.Estimate, truth)
 		o.Covered = &covered
 	}
 	return o
@@ -60,7 +72,7 @@ func outcomes(schemes []Scheme, s *Stream) []Outcome {
 type Coverage struct {
 	Scheme string `json:"scheme"`
 	Load   int    `json:"load"`
-	// Cells were judged, in Covered of them the interval met that of the truth. In
+	// Cells were judged, in Covered of them the interval held the truth. In
 	// Unusable others the scheme itself said that it has no usable figure.
 	Cells    int `json:"cells"`
 	Covered  int `json:"covered"`
@@ -124,7 +136,8 @@ type Reach struct {
 }
 
 // ReachOf finds it for each scheme, load and tolerance. A duration keeps within the
-// tolerance where all works do; without an estimate it does not.
+// tolerance where all works do; without an estimate, or a truth to hold it against, it does
+// not. A scheme of which no cell has a truth has no reach.
 func ReachOf(all []Outcome) []Reach {
 	var rows []Reach
 	for _, group := range groups(all) {
@@ -144,14 +157,11 @@ func reachOf(group []Outcome) []Reach {
 	return rows
 }
 
-// groups are the outcomes of each scheme at each load, in the order of their first, without
-// those of which there is no truth.
+// groups are the outcomes of each scheme at each load, in the order of their first, if there
+// is a truth in any.
 func groups(all []Outcome) [][]Outcome {
 	var groups [][]Outcome
 	for _, o := range all {
-		if o.NoTruth {
-			continue
-		}
 		i := slices.IndexFunc(groups, func(g []Outcome) bool { return g[0].Scheme == o.Scheme && g[0].Load == o.Load })
 		if i < 0 {
 			groups = append(groups, []Outcome{o})
@@ -159,17 +169,19 @@ func groups(all []Outcome) [][]Outcome {
 			groups[i] = append(groups[i], o)
 		}
 	}
-	return groups
+	return slices.DeleteFunc(groups, func(g []Outcome) bool {
+		return !slices.ContainsFunc(g, func(o Outcome) bool { return !o.NoTruth })
+	})
 }
 
-// durationError is the worst error at a duration.
+// durationError is the worst error at a duration, infinite where one is not known.
 type durationError struct{ ns, worst float64 }
 
 func worstErrors(group []Outcome) []durationError {
 	var all []durationError
 	for _, o := range group {
 		worst := math.Abs(o.Error)
-		if math.IsNaN(worst) {
+		if math.IsNaN(worst) || o.NoTruth {
 			worst = math.Inf(1)
 		}
 		i := slices.IndexFunc(all, func(d durationError) bool { return d.ns == float64(o.Duration) })

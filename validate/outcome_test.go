@@ -3,6 +3,7 @@ package validate
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,19 +47,21 @@ func TestCoverage(t *testing.T) {
 }
 
 func TestReach(t *testing.T) {
-	nobodyKnows := made("times", 1, 100*ms, 5, false)
+	nobodyKnows := made("times", 1, 100*ms, 0, false) // which was bridged: 10 ms to 1 s
 	nobodyKnows.NoTruth = true
+	unknown := made("left out", 1, ms, 0, false)
+	unknown.NoTruth = true
 	all := []Outcome{
 		// As interval counting: too coarse at first.
-		made("times", 1, 1*ms, -1, true), made("times", 1, 10*ms, 0.2, true), made("times", 1, 100*ms, -0.09, true), made("times", 1, 1000*ms, 0.004, true),
+		made("times", 1, 1*ms, -1, true), made("times", 1, 10*ms, 0.2, true), made("times", 1, 50*ms, -0.09, true), made("times", 1, 1000*ms, 0.004, true),
 		// As the source's K-best: not beyond a slice. Cells come in any order, and the worst work counts.
 		made("k", 11, 30*ms, 9, false), made("k", 11, 1*ms, 0.0005, true), made("k", 11, 1*ms, 0.02, true), made("k", 11, 3*ms, 0.0009, true),
-		nobodyKnows, made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
+		nobodyKnows, unknown, made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
 		// Two runs as long as one another.
 		made("twice", 1, 1*ms, 0.01, true), made("twice", 1, 2*ms, 0.3, true), made("twice", 1, 3*ms, -0.01, true),
 	}
 	want := map[string][2]float64{
-		"times 1 0.1": {100, 1000}, "times 1 0.01": {1000, 1000}, "times 1 0.001": {0, 0},
+		"times 1 0.1": {1000, 1000}, "times 1 0.01": {1000, 1000}, "times 1 0.001": {0, 0},
 		"k 11 0.1": {1, 3}, "k 11 0.01": {3, 3}, "k 11 0.001": {3, 3},
 		"none 1 0.1": {0, 0}, "none 1 0.01": {0, 0}, "none 1 0.001": {0, 0},
 		"twice 1 0.1": {3, 3}, "twice 1 0.01": {3, 3}, "twice 1 0.001": {0, 0},
@@ -98,6 +101,7 @@ func TestOutcome(t *testing.T) {
 		{claims, claim(102, 101.1, 103), 0.02, false},
 		{claims, claim(90, 80, 98.9), -0.1, false},
 		{claims, claim(90, 80, 99), -0.1, true},
+		{claims, claim(98, 97, 98.9), -0.02, false},
 		{silent, claim(90, 80, 99), -0.1, nil},
 		{claims, claim(90, nan, nan), -0.1, nil},
 	} {
@@ -110,8 +114,12 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%+v: %+v, covered %v", c.answer.Estimate, o, covered)
 		}
 	}
-	if o := newOutcome(claims, Cell{}, truth, claim(100, 99, 101), []string{"a competitor ended"}); o.Verdict != stats.Suspect || !strings.Contains(o.Reasons[0], "a competitor ended") || o.Covered != nil || !o.NoTruth {
+	if o := newOutcome(claims, Cell{}, truth, claim(100, 99, 101), []string{"a competitor ended"}); o.Verdict != stats.Trusted || !slices.Equal(o.Marks, []string{"a competitor ended"}) || o.Covered != nil || !o.NoTruth {
 		t.Errorf("a marked cell: %+v", o.Judgement)
+	}
+	// The wider the truth, the more met it: a truth of 5 % hid an error of 4 %.
+	if o := newOutcome(claims, Cell{}, stats.Estimate{Value: 100, Lo: 95, Hi: 105}, claim(104, 103, 105), nil); *o.Covered {
+		t.Errorf("103 to 105 holds 100: %+v", o)
 	}
 	if o := newOutcome(claims, Cell{}, truth, missing("no clock"), nil); o.Verdict != stats.Unusable || !math.IsNaN(o.Error) || o.Covered != nil {
 		t.Errorf("no answer: %+v", o)
