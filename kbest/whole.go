@@ -27,8 +27,12 @@ const (
 	// sharedTimes is more than what shares a core, its caches or memory makes work last: a
 	// busy hyperthread sibling up to twice as long.
 	sharedTimes = 2.5
+	// slowRank of the samples tells how slow calls are: longer ones may have been interrupted.
+	slowRank = 0.95
 	// leftOutShare is how far the samples that were left out may move the mean.
 	leftOutShare = 0.02
+	// leastSeen is the fewest slow calls that a mean is taken to rest on.
+	leastSeen = 0.25
 	// blockOf consecutive samples are taken together to see how uncertain a mean is of
 	// which neighbours resemble each other, where there are at least blocksFrom samples.
 	blockOf, blocksFrom = 8, 64
@@ -175,7 +179,7 @@ func (v inference) meanError(samples []*Sample, meanNs, slowNs float64) (below, 
 	standardError := standardErrorOf(samples, func(x *Sample) float64 { return v.callsNs(x) - float64(x.N)*meanNs })
 	few := 1 + 1.5/float64(len(samples)-1) // Student's t beside the normal distribution
 	below = 1.96 * few * standardError
-	k := math.Pow(slowNs/math.Max(standardError, 1e-9), 2)
+	k := math.Max(leastSeen, math.Pow(slowNs/math.Max(standardError, 1e-9), 2))
 	return below, below*math.Sqrt(1+1/k) + 2*standardError/math.Sqrt(k)
 }
 
@@ -238,7 +242,7 @@ func (c *conclusion) slowTimes() float64 {
 		perCall = append(perCall, c.perCall(x))
 	}
 	slices.Sort(perCall)
-	return stats.Quantile(perCall, 0.99) / perCall[0]
+	return stats.Quantile(perCall, slowRank) / perCall[0]
 }
 
 // leftOutMoves is by what share the mean is greater with the samples that were left out
