@@ -60,6 +60,14 @@ func (p Part) judgeEdges(j *stats.Judgement) {
 		j.Lower(stats.Suspect, "phase lock: the calls keep to %d place(s) in the tick of %s, so that the mean may be off by %.0f %%, and by many times that where calls are short beside the tick, whatever its interval says; let calls start at random times, or time them with a fine clock (meter.Counter)",
 			found.places, p.Clock, 100*found.bias)
 	}
+	if edges := p.MeanNs(); p.Timed.contradicts(edges) {
+		mean, standardError := p.Timed.mean()
+		j.Lower(stats.Unusable, "%d calls that Go's monotonic clock timed took %.4g +- %.2g ns on average, and the edges of %s say %.4g to %.4g ns: its edges avoid these calls, as those of a kernel do that stops its tick while idle; time calls with a fine clock (meter.Counter)",
+			p.Timed.Count, mean, 1.96*standardError, p.Clock, edges.Lo, edges.Hi)
+	}
+	if p.Timed.ticksUnevenly() {
+		j.Lower(stats.Unusable, "%s does not tick evenly: at the end of %d of %d calls it was behind by an unusual time, as that of a kernel is which stops its tick while idle; time calls with a fine clock (meter.Counter)", p.Clock, p.Timed.Uneven, p.Timed.Count)
+	}
 	if rate := p.ElapsedTicks * p.TickNs / p.ElapsedNs; p.ElapsedNs > rateTicks*p.TickNs && math.Abs(rate-1) > rateError {
 		j.Lower(stats.Suspect, "%s ran at %.3f of its rate beside Go's monotonic clock: it was set, its tick is another, or whoever advances it does not come to it", p.Clock, rate)
 	}

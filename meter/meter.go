@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"chronoscope/stats"
@@ -21,9 +20,11 @@ type Meter struct {
 	ledger ledger
 	phases phases
 	// begun is where both clocks stood when the meter was made.
-	begun   moment
-	costNs  stats.Estimate
-	foreign atomic.Uint64 // stops of what this meter did not start
+	begun  moment
+	costNs stats.Estimate
+	// timedCostNs is the most that the clocks themselves take of a timed call.
+	timedCostNs float64
+	foreign     atomic.Uint64 // stops of what this meter did not start
 }
 
 // Start is what [Meter.Start] gives to [Meter.Stop]. The zero value is that of a
@@ -31,6 +32,9 @@ type Meter struct {
 type Start struct {
 	meter   *Meter
 	reading int64
+	// weight is how many calls this one stands for, and fineNs when it began by the finer
+	// clock. Both are 0 for calls that the finer clock does not time.
+	weight, fineNs int64
 }
 
 // passedOver marks calls that sampling leaves out.
@@ -53,6 +57,7 @@ func New(name string, source Source, options ...Option) *Meter {
 	m.chosen = ^uint64(0) / m.oneIn
 	m.shards = newShards(source.eachCall)
 	m.costNs = costOf(source)
+	m.timedCostNs = timedCostOf(source)
 	m.begun = m.now()
 	m.ledger.open(m.begun)
 	return m
@@ -64,10 +69,18 @@ func (m *Meter) Name() string { return m.name }
 // Start begins a call. A start that is never stopped counts for nothing, but that
 // a sampling meter has counted the call.
 func (m *Meter) Start() Start {
-	if m.oneIn > 1 && m.shards.mine().passesOver(m.chosen) {
+	shard := m.shards.mine()
+	if m.oneIn > 1 && shard.passesOver(m.chosen) {
 		return Start{meter: &passedOver}
 	}
-	return Start{meter: m, reading: m.source.clock.Read()}
+	start := Start{meter: m}
+	if shard.distribution == nil {
+		if start.weight = weightOf(shard.measured.Load() + 1); start.weight > 0 {
+			start.fineNs = m.source.fine() // before the other, whose interval it would lengthen
+		}
+	}
+	start.reading = m.source.clock.Read()
+	return start
 }
 
 // Stop ends a call. To stop the same start twice makes two calls of it, with a
@@ -81,6 +94,10 @@ func (m *Meter) Stop(start Start) {
 
 func (m *Meter) stop(start Start) {
 	now := m.source.clock.Read()
+	var fineNs int64
+	if start.weight > 0 {
+		fineNs = m.source.fine()
+	}
 	if start.meter != m {
 		m.foreign.Add(1)
 		return
@@ -97,12 +114,12 @@ func (m *Meter) stop(start Start) {
 			return
 		}
 	}
-	n := shard.measured.Add(1)
+	shard.measured.Add(1)
 	if ticks > 0 {
 		shard.book(ticks)
 	}
-	if lookedAt(n) {
-		m.phases.look(m, now)
+	if start.weight > 0 {
+		m.phases.look(m, start, moment{now, fineNs})
 	}
 }
 
@@ -122,13 +139,6 @@ func (m *Meter) moved(shard *shard, start, now int64) (ticks uint64, counts bool
 		shard.between.Add(1)
 	}
 	return uint64(whole), true
-}
-
-// lookedAt chooses the calls at which the finer clock is read: all of a shard's
-// first 32, ever fewer as they get more, and one in 1,024 in the end: all processors
-// take what is noted from one another. What chooses them has to know nothing of the clock.
-func lookedAt(n uint64) bool {
-	return scramble(n)>>(64-min(bits.Len64(n>>5), 10)) == 0
 }
 
 // scramble turns consecutive numbers into unrelated ones (the multipliers are those

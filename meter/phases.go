@@ -17,32 +17,37 @@ type phases struct {
 	tick   int64  // whose looks are in present
 	looks  uint64 // in that tick
 	closed PhaseGroups
+	timed  Timed
+	lags   lags
 }
 
-// look notes a call that ended when the clock showed a reading. It leaves the call
-// out where somebody else notes one just now.
-func (p *phases) look(m *Meter, reading int64) {
-	fine := m.source.fine()
+// look notes a call that the finer clock timed. It leaves the call out where somebody else
+// notes one at that moment.
+func (p *phases) look(m *Meter, start Start, end moment) {
 	if !p.mutex.TryLock() {
 		return
 	}
 	defer p.mutex.Unlock()
-	if reading != p.tick {
+	if end.reading != p.tick {
 		p.closed.add(p.looks)
-		p.tick, p.looks = reading, 0
+		p.tick, p.looks = end.reading, 0
 	}
 	p.looks++
-	p.bins[m.phaseBin(reading, fine)]++
+	lag := m.lagTicks(end)
+	p.bins[min(int((lag-math.Floor(lag))*phaseBins), phaseBins-1)]++
+	if m.source.sameTime {
+		p.lags.add(lag)
+	}
+	p.timed.add(float64(start.weight), float64(end.fineNs-start.fineNs)-m.timedCostNs)
 }
 
-// phaseBin is how far the finer clock is past the coarse one's reading, as a share
-// of the tick. The origin means nothing.
-func (m *Meter) phaseBin(reading, fineNs int64) int {
-	ticks := float64(fineNs-m.begun.fineNs)/m.source.tickNs - m.ticksBetween(m.begun.reading, reading)
-	return min(int((ticks-math.Floor(ticks))*phaseBins), phaseBins-1)
+// lagTicks is how far the coarse clock is behind the finer one, in ticks, from where it was
+// when the meter was made.
+func (m *Meter) lagTicks(at moment) float64 {
+	return float64(at.fineNs-m.begun.fineNs)/m.source.tickNs - m.ticksBetween(m.begun.reading, at.reading)
 }
 
-func (p *phases) snapshot() Phases {
+func (p *phases) snapshot() (Phases, Timed) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	closed := p.closed
@@ -51,7 +56,9 @@ func (p *phases) snapshot() Phases {
 	if closed.Count > 0 {
 		s.Bins = append(s.Bins, p.bins[:]...)
 	}
-	return s
+	timed := p.timed
+	timed.Uneven = p.lags.uneven()
+	return s, timed
 }
 
 // PhaseGroups count the looks by the tick that they fell into: those of one tick

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -108,15 +109,19 @@ func (w *world) keepBursting(m *Meter, n int, lengthNs float64) {
 	}
 }
 
-// The finer clock is read at few calls.
-func TestFewCallsAreLookedAt(t *testing.T) {
-	looks := 0
+// The finer clock is read at few calls, and the weights of these add up to all.
+func TestFewCallsAreTimed(t *testing.T) {
+	timed, weights := 0, 0.0
 	for n := range uint64(1 << 20) {
-		if lookedAt(n) {
-			looks++
+		if w := weightOf(n); w > 0 {
+			timed++
+			weights += float64(w)
 		}
 	}
-	if looks < 1050 || looks > 1320 { // 1008, and the 176 before the 16,384th call
-		t.Errorf("%d of %d", looks, 1<<20)
+	if timed < 3400 || timed > 3770 { // 512, 256 for each of 9 doublings up to 262,144, and one in 1,024 of the rest: 3,584
+		t.Errorf("%d of %d", timed, 1<<20)
+	}
+	if math.Abs(weights/(1<<20)-1) > 0.05 {
+		t.Errorf("weights of %g for %d calls", weights, 1<<20)
 	}
 }

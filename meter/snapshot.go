@@ -51,6 +51,7 @@ type Part struct {
 	Groups  Groups `json:"groups"`
 	Batches Groups `json:"batches"`
 	Phases  Phases `json:"phases"`
+	Timed   Timed  `json:"timed"`
 	// Lengths count the calls by their length, where each of them was timed: the
 	// buckets are those of [Part.Quantile].
 	Lengths []uint64 `json:"lengths,omitzero"`
@@ -85,10 +86,11 @@ func (m *Meter) Snapshot() Snapshot {
 	now := m.now()
 	c := m.shards.sum()
 	groups, batches, steps := m.ledger.snapshot(m, c, now)
+	phases, timed := m.phases.snapshot()
 	p := Part{
 		Clock: m.source.clock.Name, TickNs: m.source.tickNs, Vouched: m.source.vouched,
 		OneIn: m.oneIn, Calls: c.measured, Measured: c.measured, Edges: c.edges, Ticks: c.ticks, Squares: c.squares,
-		Groups: groups, Batches: batches, Phases: m.phases.snapshot(), Lengths: m.shards.lengths(),
+		Groups: groups, Batches: batches, Phases: phases, Timed: timed, Lengths: m.shards.lengths(),
 		Faults: Faults{m.foreign.Load(), c.backward, steps, c.stepped, c.between},
 	}
 	if p.Lengths != nil {
@@ -166,6 +168,7 @@ func (p Part) plus(other Part) Part {
 	p.Groups.merge(other.Groups)
 	p.Batches.merge(other.Batches)
 	p.Phases = p.Phases.plus(other.Phases)
+	p.Timed.merge(other.Timed)
 	p.Lengths = sumOf(p.Lengths, other.Lengths)
 	p.ElapsedTicks += other.ElapsedTicks
 	p.ElapsedNs += other.ElapsedNs

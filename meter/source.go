@@ -29,6 +29,9 @@ type Source struct {
 	// fine is a finer clock, in nanoseconds, which is read at rare calls to see
 	// where in the tick they fall, and whether the coarse one keeps time.
 	fine func() int64
+	// sameTime says that both clocks show the same time but for the ticks, so that they
+	// don't drift apart.
+	sameTime bool
 }
 
 // epoch is the zero of the finer clock.

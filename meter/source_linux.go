@@ -25,5 +25,5 @@ func kernelTick() (Source, error) {
 		}
 	}
 	tick := resolution.Nano()
-	return Source{clock: c, tickNs: float64(tick), perTick: tick, fine: goMonotonic}, nil
+	return Source{clock: c, tickNs: float64(tick), perTick: tick, fine: goMonotonic, sameTime: true}, nil
 }
