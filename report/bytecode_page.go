@@ -25,6 +25,7 @@ var bytecodePageTemplate = template.Must(template.New("bytecode").Funcs(template
 // BytecodePage writes all figures and tables of a document as one HTML page that needs
 // nothing else: no network, no other file, no script.
 func BytecodePage(w io.Writer, d record.Bytecode) error {
+	d = Shown(d)
 	p := bytecodePage{Bytecode: d, Lambert: analysis.Lambert}
 	for _, f := range BytecodeFigures(d) {
 		svg, err := inlineSVG(f)

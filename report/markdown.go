@@ -16,6 +16,7 @@ import (
 // CPU time, the wait for a CPU, and the verdict. All are in the unit that suits the first
 // command.
 func Markdown(w io.Writer, d record.Programs) error {
+	d = Shown(d)
 	out := bufio.NewWriter(w)
 	var rows []record.Program
 	for _, p := range d.Results {

@@ -25,7 +25,7 @@ var pageTemplate = template.Must(template.New("page.html").ParseFS(pageAssets, "
 // file. Documents are those of package record, of several machines if need be; the
 // report card comes first, then the others in the usual order.
 //
-// What a document holds is shown as text, never taken for markup, and the page's policy
+// What a document holds is shown as text, as [Harmless] has it, never taken for markup, and the page's policy
 // lets no script run but its own (Content Security Policy Level 3, section 6.1).
 func Page(w io.Writer, documents ...record.Document) error {
 	p := page{
@@ -35,7 +35,7 @@ func Page(w io.Writer, documents ...record.Document) error {
 	}
 	p.ScriptHash = scriptHash(string(p.Script))
 	for _, d := range inPageOrder(documents) {
-		s, err := newSheet(d)
+		s, err := newSheet(Shown(d))
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -24,8 +23,5 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	err := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr})
 	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "chronoscope:", err)
-	}
 	os.Exit(cli.ExitStatus(err))
 }

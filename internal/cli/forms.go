@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
-	"strings"
-	"unicode"
 
 	"chronoscope/record"
 	"chronoscope/report"
@@ -45,8 +42,8 @@ func formOf[D record.Document](text func(io.Writer, D, report.Style), csv func(i
 			return csv(w, d)
 		}
 		var b bytes.Buffer
-		text(&b, d, style)
-		_, err := io.WriteString(w, harmless(b.String()))
+		text(&b, report.Shown(d), style)
+		_, err := w.Write(b.Bytes())
 		return err
 	}
 }
@@ -76,30 +73,4 @@ func (s settings) show(stdout io.Writer, d record.Document) error { return s.sho
 // showAs is show in a form of the caller's.
 func (s settings) showAs(stdout io.Writer, d record.Document, write form) error {
 	return s.write(stdout, d, func(w io.Writer, style report.Style) error { return write(w, s.format, d, style) })
-}
-
-// colours are the sequences with which reports set colours (ECMA-48, select graphic
-// rendition).
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// harmless is a text in which nothing but colours steers a terminal: names of programs, and
-// records that others wrote, may hold anything.
-func harmless(text string) string {
-	var b strings.Builder
-	end := 0
-	for _, at := range colours.FindAllStringIndex(text, -1) {
-		b.WriteString(withoutControls(text[end:at[0]]))
-		b.WriteString(text[at[0]:at[1]])
-		end = at[1]
-	}
-	return b.String() + withoutControls(text[end:])
-}
-
-func withoutControls(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }

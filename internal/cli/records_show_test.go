@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/report"
+	"chronoscope/stats"
 )
 
 // documents are those in a folder of package record's: v1 holds documents of the first
@@ -73,17 +75,28 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-func TestHarmless(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain\n\ttext µ":                             "plain\n\ttext µ",
-		"\x1b[1mbold\x1b[0m \x1b[38;5;9mred\x1b[0m":   "\x1b[1mbold\x1b[0m \x1b[38;5;9mred\x1b[0m",
-		"clear \x1b[2J title \x1b]0;owned\x07 \u009b": "clear \uFFFD[2J title \uFFFD]0;owned\uFFFD \uFFFD",
-		"\x1b\x1b[1m\x1b":                             "\uFFFD\x1b[1m\uFFFD",
-		"back\rwards\b \u202ereversed":                "back\uFFFDwards\uFFFD \uFFFDreversed",
-	} {
-		if got := harmless(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+// Colours came through in errors, where these repeat a name, and a command with colours and
+// an end of a line in its name forged a row of the table.
+func TestNothingFromOutsideSteersTheTerminal(t *testing.T) {
+	var out, err bytes.Buffer
+	name := "no\x1b[8msuch\u202efile\x9b"
+	if e := Run(t.Context(), []string{"records", "show", "--folder", t.TempDir(), name}, Streams{&out, &err}); ExitStatus(e) != 1 {
+		t.Errorf("it ended with %v", e)
+	}
+	if e := Run(t.Context(), []string{"compare", name, name}, Streams{&out, &err}); ExitStatus(e) != 1 {
+		t.Errorf("it ended with %v", e)
+	}
+	forged := "true\x1b[8m\n \x1b[32mtrusted"
+	d := record.Programs{Header: record.Header{Command: "run", Machine: &machine.Machine{}}, Results: []record.Program{{Command: forged, Reasons: []string{forged}, Verdict: stats.Suspect}}}
+	if e := show(&out, report.Text, d, report.Style{Color: true}); e != nil {
+		t.Fatal(e)
+	}
+	shown := out.String() + err.String()
+	if strings.ContainsAny(shown, "\u202e\u009b") || strings.Contains(shown, "\x1b[8m") || strings.Contains(shown, "\x1b[32mtrusted") || strings.Contains(shown, "\n trusted") {
+		t.Errorf("%q", shown)
+	}
+	if !strings.Contains(shown, "true\uFFFD[8m␤ \uFFFD[32mtrusted") {
+		t.Errorf("the name is not shown: %q", shown)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"chronoscope/record"
+	"chronoscope/report"
 )
 
 // defaultSave is what --save means without a folder. It stands in the help text, too.
@@ -49,6 +50,6 @@ func (s settings) keep(d record.Document) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.notes, "chronoscope: kept as %s\n", file)
+	fmt.Fprintf(s.notes, "chronoscope: kept as %s\n", report.OneLine(file))
 	return nil
 }
