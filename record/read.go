@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -42,7 +41,7 @@ func malformed(format string, args ...any) error {
 
 // Open reads a document from a file. See [Read] for its errors, to which it adds the name.
 func Open(file string) (Document, error) {
-	f, err := os.Open(file)
+	f, err := OpenRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading a record: %w", err)
 	}

@@ -202,9 +202,8 @@ func bindable(cpus []int, m *machine.Machine) error {
 // write writes the export and the document.
 func (t *benchFlags) write(d record.Bench, set settings, s Streams) error {
 	if file, ok := strings.CutPrefix(t.export, "gobench:"); ok {
-		if err := writeFile(file, func(w io.Writer) error { return report.GoBench(w, d) }); err != nil {
-			return err
-		}
+		err := writeFile(file, func(w io.Writer) error { return report.GoBench(w, d) })
+		return errors.Join(err, set.show(s.Out, d))
 	}
 	return set.show(s.Out, d)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -97,6 +98,9 @@ type settings struct {
 // allowed.
 func (f *flags) check() (settings, error) {
 	s := settings{output: f.output, html: f.html, notes: f.notes, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
+	if s.output == standardOutput {
+		s.output = ""
+	}
 	var err error
 	if s.format, err = report.ParseFormat(f.format); err != nil {
 		return s, usagef("--format: %v", err)
@@ -157,13 +161,21 @@ func (s settings) page(document record.Document) error {
 }
 
 // print hands the rendered document to standard output or, whole or not at all, to the
-// file.
+// file; to standard output too where the file can't be written.
 func (s settings) print(stdout io.Writer, render func(io.Writer, report.Style) error) error {
+	toStdout := func() error { return render(stdout, report.Style{Color: showsColor(stdout)}) }
 	if s.output == "" {
-		return render(stdout, report.Style{Color: showsColor(stdout)})
+		return toStdout()
 	}
-	return writeFile(s.output, func(w io.Writer) error { return render(w, report.Style{}) })
+	err := writeFile(s.output, func(w io.Writer) error { return render(w, report.Style{}) })
+	if err != nil {
+		return errors.Join(err, toStdout()) // what took long to measure is not lost
+	}
+	return nil
 }
+
+// standardOutput is what -o takes for standard output, as many commands do.
+const standardOutput = "-"
 
 // writeFile renders into a file.
 func writeFile(name string, render func(io.Writer) error) error {
@@ -178,10 +190,16 @@ func writeFile(name string, render func(io.Writer) error) error {
 }
 
 // save writes a file whole or not at all. What is no file, such as a pipe or
-// /dev/null, is written to and not replaced, and a link stays a link.
+// /dev/null, is written to and not replaced, and a link stays a link. A pipe that nobody
+// reads is an error, and no wait for a reader (open(2), ENXIO).
 func save(name string, data []byte) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(name, data, 0o644)
+		f, err := os.OpenFile(name, os.O_WRONLY|withoutWaiting, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
 	}
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -192,14 +210,36 @@ func save(name string, data []byte) error {
 // checkPlace finds out before a long measurement that its result could not be
 // written.
 func checkPlace(output string) error {
-	if output == "" {
+	switch output {
+	case "":
 		return nil
+	case standardOutput:
+		return usagef("%q: only -o writes to standard output by that name: give a file, or ./%[1]s for one that is called so", output)
+	}
+	switch info, err := os.Stat(output); {
+	case err != nil || info.Mode().IsRegular():
+	case info.IsDir():
+		return fmt.Errorf("%s can't be written: it is a folder: name a file in it", output)
+	case info.Mode()&fs.ModeSocket != 0, info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0:
+		return fmt.Errorf("%s can't be written: it is a socket or a disk: choose another place", output)
+	default:
+		return nil // a pipe or a device, which is not replaced
+	}
+	if target, err := filepath.EvalSymlinks(output); err == nil {
+		output = target
 	}
 	directory := filepath.Dir(output)
 	if info, err := os.Stat(directory); err != nil {
 		return fmt.Errorf("%s can't be written: %w: make the directory first", output, err)
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s can't be written: %s is no directory: choose another place", output, directory)
+	}
+	f, err := os.CreateTemp(directory, ".chronoscope-")
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("%s can't be written: %w: choose another place", output, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -158,15 +159,14 @@ var programExports = map[string]func(io.Writer, record.Programs) error{
 
 // write writes the exports and the document.
 func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
+	var failed error
 	for _, export := range t.exports {
 		format, file, _ := strings.Cut(export, ":")
-		if err := writeFile(file, func(w io.Writer) error { return programExports[format](w, d) }); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, writeFile(file, func(w io.Writer) error { return programExports[format](w, d) }))
 	}
 	whole := d
 	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
-	return set.showAs(s.Out, whole, t.form(d))
+	return errors.Join(failed, set.showAs(s.Out, whole, t.form(d)))
 }
 
 // form is how the programs are written: as POSIX has it, where that is asked for. What is

@@ -253,7 +253,11 @@ func (c *connections) input(name string, once bool) (*os.File, error) {
 		}
 		return os.Stdin, nil
 	}
-	f, err := os.Open(name)
+	open := record.OpenRegular // from a pipe, each run would read something else, or wait
+	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		open = os.Open
+	}
+	f, err := open(name)
 	if err != nil {
 		return nil, fmt.Errorf("--input: %w: choose a file that can be read", err)
 	}
@@ -275,6 +279,13 @@ func (c *connections) output(where string) (io.Writer, error) {
 		return nil, nil
 	case "pipe":
 		return io.Discard, nil
+	}
+	if info, err := os.Stat(where); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		held, err := os.OpenFile(where, os.O_WRONLY|withoutWaiting, 0) // fails where nobody reads
+		if err != nil {
+			return nil, fmt.Errorf("--program-output: %w: start a reader of the pipe first", err)
+		}
+		defer held.Close()
 	}
 	f, err := os.OpenFile(where, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {

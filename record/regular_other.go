@@ -1,0 +1,5 @@
+//go:build !unix
+
+package record
+
+const withoutWaiting = 0
