@@ -11,3 +11,8 @@ func Own(c *exec.Cmd) { own(c) }
 // End kills a program that was given its own group, and what it has started. It must not
 // be reaped yet: until then its number is nobody else's.
 func End(c *exec.Cmd) { end(c) }
+
+// Hold takes hold of all that a running program has started, also of what has left its group,
+// and returns what ends that. What it starts afterwards, or what has lost its parent before,
+// is not among it.
+func Hold(c *exec.Cmd) (end func()) { return hold(c.Process.Pid) }

@@ -5,6 +5,7 @@ package probe
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -27,6 +28,30 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if p.Silent["b"] == nil {
 		t.Fatal("the probe did not end")
 	}
+	checkEnded(t, file)
+}
+
+// A child of a probe that was in a process group of its own outlived the probe, whether that
+// quit or was ended.
+func TestChildInItsOwnGroupEnds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what has left its group is looked for on Linux alone")
+	}
+	for _, end := range []func(p *Probe){(*Probe).Close, func(p *Probe) { p.session.hangUp(); p.Close() }} {
+		file := filepath.Join(t.TempDir(), "pid")
+		t.Setenv("CHRONOSCOPE_TEST_FILE", file)
+		p, err := startWrong(t, "child in a group of its own", patient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(p)
+		checkEnded(t, file)
+	}
+}
+
+// checkEnded waits for the process whose number a file holds to end.
+func checkEnded(t *testing.T, file string) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -184,7 +184,9 @@ func (s *session) hangUp() {
 	defer s.mutex.Unlock()
 	if !s.hungUp {
 		s.hungUp = true
+		endRest := group.Hold(s.command)
 		group.End(s.command)
+		endRest()
 		s.pipe.Close()
 	}
 }
@@ -203,6 +205,7 @@ func (s *session) quit() {
 		return
 	}
 	s.over = &Error{Probe: s.name, Problem: "it was told to quit", Over: true}
+	defer group.Hold(s.command)()
 	late := time.AfterFunc(s.limits.Quit, s.hangUp)
 	defer late.Stop()
 	io.WriteString(s.in, "quit\n")

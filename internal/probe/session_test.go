@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"chronoscope/internal/group"
 )
 
 // The test program is the probes, too: what one does wrong stands in its environment.
@@ -35,6 +37,13 @@ func misbehave(wrong string) {
 		words := strings.Fields(in.Text())
 		switch {
 		case words[0] == "hello":
+			if wrong == "child in a group of its own" {
+				c := exec.Command("sleep", "60")
+				group.Own(c)
+				if err := c.Start(); err == nil {
+					os.WriteFile(os.Getenv("CHRONOSCOPE_TEST_FILE"), fmt.Append(nil, c.Process.Pid), 0o600)
+				}
+			}
 			fmt.Println(goodHello)
 		case words[0] == "quit" && wrong == "ignores quit":
 			time.Sleep(time.Minute)
