@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,17 +77,12 @@ func readHead(file string) (Header, []string, error) {
 
 // readRecord is the content of a file that may be a record.
 func readRecord(file string) ([]byte, error) {
-	info, err := os.Stat(file)
+	f, err := OpenRegular(file)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, malformed("it is no regular file")
-	}
-	if info.Size() > MostBytes {
-		return nil, malformed("it is larger than %d MiB, as no record is", MostBytes>>20)
-	}
-	data, err := os.ReadFile(file)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MostBytes+1)) // whatever is larger is refused
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +125,34 @@ func (l subjectLists) names() (names []string) {
 	return each
 }
 
-// What asks [Archive.Find] for the record that was started last, and for the one before it.
+// What asks [Archive.Find] for the record that was started last, and for the one before
+// it that is of the same command.
 const (
 	Latest   = "latest"
 	Previous = "previous"
 )
+
+// before is the name of the record before the last one that is of the same command; none where
+// there is none. A record of another command could not be compared with the last one.
+func before(names []string) []string {
+	last := len(names) - 1
+	for i := last - 1; i >= 0; i-- {
+		if commandIn(names[i]) == commandIn(names[last]) {
+			return names[i : i+1]
+		}
+	}
+	return nil
+}
+
+// commandIn is the command in a name that [Archive.Keep] has given: the last but one of the
+// parts between dashes. Other names have none.
+func commandIn(name string) string {
+	parts := strings.Split(name, "-")
+	if len(parts) < 4 {
+		return ""
+	}
+	return parts[len(parts)-2]
+}
 
 // Find is the file of the record that a name means: its whole name, any part of the name
 // that no other has, [Latest] or [Previous]. The error is [fs.ErrNotExist] where there is none.
@@ -148,8 +167,8 @@ func (a Archive) Find(name string) (string, error) {
 		found = []string{name}
 	case name == Latest && len(names) > 0:
 		found = names[len(names)-1:]
-	case name == Previous && len(names) > 1:
-		found = names[len(names)-2 : len(names)-1]
+	case name == Previous && len(names) > 0:
+		found = before(names)
 	case name != "":
 		for _, n := range names {
 			if strings.Contains(n, name) {

@@ -36,3 +36,25 @@ func TestSubjects(t *testing.T) {
 		}
 	}
 }
+
+// The record before the last one was that of another command, with which nothing of the last
+// one could be compared.
+func TestPreviousIsOfTheSameCommand(t *testing.T) {
+	folder := t.TempDir()
+	keep := func(names ...string) {
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(folder, name), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const clocks = "20261121T041236.467507470Z-my-host-clocks-0123456789ab.json"
+	keep(clocks, "20261121T041237.467507470Z-my-host-doctor-0123456789ab.json", "20261121T041238.467507470Z-my-host-run-0123456789ab.json")
+	if file, err := ArchiveIn(folder).Find(Previous); err == nil {
+		t.Errorf("before the only run was %s", file)
+	}
+	keep("20261121T041239.467507470Z-other-clocks-0123456789ab.json")
+	if file, err := ArchiveIn(folder).Find(Previous); err != nil || filepath.Base(file) != clocks {
+		t.Errorf("%s, %v, want %s", file, err, clocks)
+	}
+}

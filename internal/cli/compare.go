@@ -39,11 +39,12 @@ func newCompare(f *flags, s Streams) *cobra.Command {
   a file       that a command wrote with --format json, hyperfine with --export-json,
                or go test -bench
   a record     kept with --save: any part of its name that no other has, "latest" or
-               "previous"
+               "previous", the one of the same command before the latest
   ` + paperPrefix + `NAME   one of the machines of Kuperberg, Krogmann, Reussner (ICPE 2011):
                ` + strings.Join(paperNames(), ", ") + `
 
-Clocks are compared in time and in cycles of the core, and by quality and rank;
+Clocks are compared in time and in cycles of the core, and by quality and rank, and
+are undecided where they differ: one ranking tells nothing of how far the next may be off;
 programs and benchmarks by the ratio of their times, with its 95 % interval and, where
 the single runs are known, the probability of such a difference by chance. Other tools
 know wall times alone: beside them, wall times are compared. What is unusable, or in
@@ -146,7 +147,7 @@ func (t *compareFlags) openSubject(name string) (record.Document, error) {
 
 // importFile reads a record, or what another tool wrote.
 func importFile(name string) (record.Document, error) {
-	f, err := os.Open(name)
+	f, err := record.OpenRegular(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading what is to be compared: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // newDoctor is the command that says what disturbs measurements.
 func newDoctor(f *flags, s Streams) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what about this machine will disturb measurements, and what to do about it",
 		Long: `Looks at what is known to disturb measurements: load, CPU limits, the clock that
@@ -30,8 +30,8 @@ The kernel's counters are watched for 200 ms (--quick 100 ms, --thorough 1 s).
 With --cpu it looks at the CPUs that measurements are to run on. What can't be
 read is not warned about: it stands among the caveats. No rights are needed.
 
-The exit status does not depend on what was found. Findings have no verdict, so
---require is refused.`,
+The exit status does not depend on what was found. Findings have no verdict
+that could be required.`,
 		Example: `  chronoscope doctor
   chronoscope doctor --cpu 3 --thorough
   chronoscope doctor --format json | jq -r '.findings[] | select(.severity == "warning") | .fix'`,
@@ -43,6 +43,8 @@ The exit status does not depend on what was found. Findings have no verdict, so
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), f, s) },
 	}
+	f.refuse(cmd, "gives findings, and findings have no verdict that could be required: look at severity with --format json or csv", "require")
+	return cmd
 }
 
 // examine looks at the machine, and writes what it found.
@@ -50,9 +52,6 @@ func examine(ctx context.Context, f *flags, s Streams) error {
 	set, err := f.check()
 	if err != nil {
 		return err
-	}
-	if set.require != "" {
-		return usagef("--require: findings have no verdict that could be required: look at severity with --format json or csv")
 	}
 	header := record.NewHeader("doctor", machine.Identify(), set.seed)
 	if set.cpus, err = examinedCPUs(set.cpus, header.Machine); err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"chronoscope/report"
 )
 
 // Streams are where the command reads and writes.
@@ -22,11 +24,34 @@ type Streams struct {
 }
 
 // Run runs the command with its arguments, without the program's name. Its
-// error tells the exit status: see [ExitStatus].
+// error has been shown, and tells the exit status: see [ExitStatus].
 func Run(ctx context.Context, args []string, s Streams) error {
 	root := newRoot(s)
+	help := &watched{Writer: s.Out}
+	root.SetOut(help)
 	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
+	err := root.ExecuteContext(ctx)
+	if err == nil && help.failed != nil {
+		err = fmt.Errorf("writing to standard output: %w", help.failed)
+	}
+	if err != nil {
+		fmt.Fprintln(s.Err, "chronoscope:", report.Harmless(err.Error()))
+	}
+	return err
+}
+
+// watched is where help, versions and completions are written, whose errors cobra drops.
+type watched struct {
+	io.Writer
+	failed error // the first
+}
+
+func (w *watched) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	if err != nil && w.failed == nil {
+		w.failed = err
+	}
+	return n, err
 }
 
 // newRoot is the command without a subcommand: the report card.
@@ -62,11 +87,10 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
 	}
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("there is no command %q: use one of %s", args[0], strings.Join(subcommands(root), ", "))
+			return usagef("there is no command %q: %suse one of %s", args[0], didYouMean(args[0], subcommands(root)), strings.Join(subcommands(root), ", "))
 		}
 		return nil
 	}
-	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
@@ -132,7 +156,25 @@ func flagError(cmd *cobra.Command, err error) error {
 		flag := bad.GetFlag()
 		return usagef("--%s: %q is not %s", flag.Name, bad.GetValue(), valuesOf[flag.Value.Type()])
 	}
-	return usagef("%v: the flags of %q are %s", err, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
+	guess := ""
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		guess = didYouMean("--"+unknown.GetSpecifiedName(), flagNames(cmd))
+	}
+	return usagef("%v: %sthe flags of %q are %s", err, guess, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
+}
+
+// didYouMean asks for the names that are nearest to one that there isn't, as cobra finds
+// them; empty where none is near.
+func didYouMean(name string, known []string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, k := range known {
+		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	if near := all.SuggestionsFor(name); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "? "
+	}
+	return ""
 }
 
 // valuesOf says what the flags of a type take; those of text are checked
