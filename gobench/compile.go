@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -57,6 +58,9 @@ type listed struct {
 
 func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
 	output, err := tool(ctx, dir, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "--"}, patterns...)...)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("finding the packages %s: %w: install Go, or put the folder of its go command into PATH", strings.Join(patterns, " "), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the packages %s: %w: ask for packages of the module that you are in, or go to theirs first", strings.Join(patterns, " "), err)
 	}

@@ -61,7 +61,8 @@ is done when its 95 % interval is as narrow as --precision asks, or --max-time i
 With --param n=1,10,100 each command in which {n} stands is measured with each of the
 values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply.
 
---once runs a command one time, and shows what it writes: a better time(1). --pid
+--once runs a command one time, and shows what it writes: a better time(1). Its own text
+goes to standard error, as there, or to -o FILE. --pid
 watches a process that runs already.
 
 The times in --export hyperfine:FILE are wall times, as in hyperfine's own files; the
@@ -166,7 +167,11 @@ func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
 	}
 	whole := d
 	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
-	return errors.Join(failed, set.showAs(s.Out, whole, t.form(d)))
+	out := s.Out
+	if t.once && set.format == report.Text {
+		out = s.Err // as time(1): standard output is the program's
+	}
+	return errors.Join(failed, set.showAs(out, whole, t.form(d)))
 }
 
 // form is how the programs are written: as POSIX has it, where that is asked for. What is

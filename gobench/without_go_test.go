@@ -1,0 +1,15 @@
+package gobench
+
+import (
+	"strings"
+	"testing"
+)
+
+// Without a go command in PATH the advice was to ask for packages of the module.
+func TestWithoutGo(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := Compile(t.Context(), ".", t.TempDir(), []string{"."})
+	if err == nil || !strings.Contains(err.Error(), "install Go") || strings.Contains(err.Error(), "packages of the module") {
+		t.Errorf("%v", err)
+	}
+}
