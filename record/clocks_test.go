@@ -34,24 +34,23 @@ func TestBestOfRuntimes(t *testing.T) {
 // the better quality then. What is recommended has one meaning, whatever the quality.
 func TestBestHasOneMeaning(t *testing.T) {
 	all := timermeter.Local{}
-	add := func(c clock.Clock, quality float64, v stats.Verdict) {
+	add := func(c clock.Clock, quality float64) {
 		c.Runtime = "go"
-		all.Ratings = append(all.Ratings, timermeter.Rating{Clock: c, Quality: quality, Judgement: stats.Judgement{Verdict: v}})
+		all.Ratings = append(all.Ratings, timermeter.Rating{Clock: c, Quality: quality, Judgement: stats.NewJudgement()})
 	}
 	wall := func(name string, suspend clock.Answer, settable bool) clock.Clock {
 		return clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine, CountsSuspend: suspend, Settable: settable}
 	}
-	add(wall("boottime", clock.Yes, false), 0.6, stats.Trusted)
-	add(wall("monotonic-raw", clock.No, false), 0.5, stats.Suspect)
-	add(wall("monotonic", clock.No, false), 0.4, stats.Trusted)
-	add(wall("tai", clock.Yes, true), 0.6, stats.Trusted)
+	add(wall("boottime", clock.Yes, false), 0.6)
+	add(wall("monotonic", clock.No, false), 0.4)
+	add(wall("tai", clock.Yes, true), 0.6)
 	utc := wall("realtime", clock.Yes, true)
 	utc.Calendar = true
-	add(utc, 0.4, stats.Trusted)
-	add(clock.Clock{Name: "clock", Kind: clock.KindCPU, Scope: clock.ScopeProcess}, 0.6, stats.Trusted)
-	add(clock.Clock{Name: "thread-cputime", Kind: clock.KindCPU, Scope: clock.ScopeThread}, 0.3, stats.Trusted)
-	add(clock.Clock{Name: "perf-instructions", Kind: clock.KindCounter, Scope: clock.ScopeThread}, 0.6, stats.Trusted)
-	add(clock.Clock{Name: "tsc", Kind: clock.KindCounter, Scope: clock.ScopeMachine}, 0.3, stats.Trusted)
+	add(utc, 0.4)
+	add(clock.Clock{Name: "clock", Kind: clock.KindCPU, Scope: clock.ScopeProcess}, 0.6)
+	add(clock.Clock{Name: "thread-cputime", Kind: clock.KindCPU, Scope: clock.ScopeThread}, 0.3)
+	add(clock.Clock{Name: "perf-instructions", Kind: clock.KindCounter, Scope: clock.ScopeThread}, 0.6)
+	add(clock.Clock{Name: "tsc", Kind: clock.KindCounter, Scope: clock.ScopeMachine}, 0.3)
 	best := NewRanking(&all).Best
 	for name, got := range map[string]*string{"monotonic": best.Wall, "thread-cputime": best.CPU, "realtime": best.Timestamp, "tsc": best.Counter} {
 		if got == nil || *got != name {
