@@ -164,7 +164,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	s.spentNs += float64(time.Since(began).Nanoseconds())
 	var failed *FailedError
 	switch {
-	case errors.As(err, &failed) && (!m.plan.IgnoreFailure || run.WallNs == 0):
+	case errors.As(err, &failed) && !m.plan.ignores(run):
 		s.failure = failed
 	case errors.As(err, &failed):
 		run.Why = append(run.Why, failed.Err.Error())

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,8 +18,10 @@ type Plan struct {
 	MaxTime time.Duration
 	// Seed fixes every random choice.
 	Seed uint64
-	// IgnoreFailure goes on with a command that failed.
+	// IgnoreFailure goes on with a command that failed, IgnoredCodes with one that ended
+	// with one of these exit statuses.
 	IgnoreFailure bool
+	IgnoredCodes  []int
 }
 
 // The plans. Six runs are the least that bound a median at 95 %.
@@ -30,6 +33,11 @@ var (
 
 // mostRuns keeps what is noted of them within a gigabyte.
 const mostRuns = 1e6
+
+// ignores reports whether a run that failed is no reason to end.
+func (p Plan) ignores(run Run) bool {
+	return run.WallNs > 0 && (p.IgnoreFailure || slices.Contains(p.IgnoredCodes, run.ExitCode))
+}
 
 // Check says which field is not allowed, and what is.
 func (p Plan) Check() error {

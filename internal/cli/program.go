@@ -21,11 +21,11 @@ type programFlags struct {
 	minRuns, maxRuns, warmup int
 	nice                     int
 	maxTime, timeout         time.Duration
-	prepare, conclude        string
+	prepare, conclude        []string // for all commands, or one for each
 	parameters, env          []string
 	dir, input, output       string
 	shell                    string
-	ignoreFailure            bool
+	ignored                  ignoredFailures
 	once, posix              bool
 	pid                      int
 	duration                 time.Duration
@@ -59,7 +59,8 @@ Several commands are run in turn, in random order, and set beside the first. A c
 is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
 
 With --param n=1,10,100 each command in which {n} stands is measured with each of the
-values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply.
+values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply. --prepare is
+given one time, or one time for each command.
 
 --once runs a command one time, and shows what it writes: a better time(1). Its own text
 goes to standard error, as there, or to -o FILE. --pid
@@ -96,12 +97,12 @@ func (t *programFlags) register(cmd *cobra.Command, f *flags) {
 	set.SortFlags = false
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, a `share` such as 0.5% (--quick: 3%, --thorough: 0.5%)")
 	set.IntVar(&t.minRuns, "min-runs", program.DefaultPlan.MinRuns, "fewest runs of a command (--quick: 6, --thorough: 20)")
-	set.IntVar(&t.maxRuns, "max-runs", program.DefaultPlan.MaxRuns, "most runs of a command (--quick: 100, --thorough: 10000)")
+	set.IntVar(&t.maxRuns, "max-runs", program.DefaultPlan.MaxRuns, "most runs of a command, after a first one that is traced and does not count (--quick: 100, --thorough: 10000)")
 	set.DurationVar(&t.maxTime, "max-time", program.DefaultPlan.MaxTime, "how long the runs of a command may take in all (--quick: 3s, --thorough: 1m)")
 	set.IntVar(&t.warmup, "warmup", 0, "runs of each command before those that count")
-	set.StringVar(&t.prepare, "prepare", "", "run this `command` before each run, untimed")
-	set.StringVar(&t.conclude, "conclude", "", "run this `command` after each run, untimed")
-	set.StringArrayVar(&t.parameters, "param", nil, "`name=values` of a parameter: n=1,10,100 or n=1..8, where {n} stands in a command")
+	set.StringArrayVar(&t.prepare, "prepare", nil, "run this `command` before each run, untimed; given once for each command, before the runs of that one")
+	set.StringArrayVar(&t.conclude, "conclude", nil, "run this `command` after each run, untimed; or once for each command")
+	set.StringArrayVar(&t.parameters, "param", nil, "`name=values` of a parameter: n=1,10,100, n=1..8 or t=0.3..0.5..0.05, where {n} stands in a command")
 	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
 	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit)")
@@ -111,7 +112,8 @@ func (t *programFlags) register(cmd *cobra.Command, f *flags) {
 	set.Lookup("shell").NoOptDefVal = usualShell
 	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness; -20, for root, keeps others from delaying them")
 	set.DurationVar(&t.timeout, "timeout", 0, "end a run that takes longer, with all of its processes (default: never)")
-	set.BoolVar(&t.ignoreFailure, "ignore-failure", false, "go on with a command that fails")
+	set.Var(&t.ignored, "ignore-failure", "go on with a command that fails: with whatever exit status, or with those of a `list` alone, as in --ignore-failure=1,2")
+	set.Lookup("ignore-failure").NoOptDefVal = allFailures
 	set.BoolVar(&t.once, "once", false, "run one command one time, and show what it writes")
 	set.BoolVarP(&t.posix, "posix", "p", false, "with --once: write real, user and sys in seconds, as time -p does")
 	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")

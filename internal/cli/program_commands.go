@@ -87,10 +87,13 @@ func environment(set []string) []string {
 
 // programs are the commands with all values of their parameters, each as it is started.
 func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
-	for _, c := range t.commands {
-		for _, v := range combinations(named(t.given, c.text()+t.prepare+t.conclude)) {
+	for i, c := range t.commands {
+		for _, v := range combinations(named(t.given, c.text()+t.besides(i))) {
 			p, err := t.program(c, v, cpus)
 			if err != nil {
+				return nil, err
+			}
+			if err := t.surround(&p, i, v); err != nil {
 				return nil, err
 			}
 			all = append(all, p)
@@ -107,24 +110,45 @@ func (t *programFlags) program(c template, v values, cpus []int) (p program.Comm
 		return p, fmt.Errorf("%w%s", err, t.hint(c))
 	}
 	p.CPUs = cpus
+	return p, nil
+}
+
+// ofCommand is what is given for all commands, or for each of them, for one of these.
+func ofCommand(given []string, i int) string {
+	switch {
+	case len(given) == 0:
+		return ""
+	case len(given) == 1:
+		return given[0]
+	}
+	return given[i]
+}
+
+// besides is what runs before and after a command, in which parameters are looked for.
+func (t *programFlags) besides(i int) string {
+	return ofCommand(t.prepare, i) + "\n" + ofCommand(t.conclude, i)
+}
+
+// surround sets what runs before and after a command.
+func (t *programFlags) surround(p *program.Command, i int, v values) error {
 	for _, beside := range []struct {
 		flag, line string
 		command    **process.Command
-	}{{"--prepare", t.prepare, &p.Prepare}, {"--conclude", t.conclude, &p.Conclude}} {
+	}{{"--prepare", ofCommand(t.prepare, i), &p.Prepare}, {"--conclude", ofCommand(t.conclude, i), &p.Conclude}} {
 		if beside.line == "" {
 			continue
 		}
 		c, err := newTemplate(beside.line, t.shell)
 		if err != nil {
-			return p, usagef("%s: %v", beside.flag, err)
+			return usagef("%s: %v", beside.flag, err)
 		}
 		command, err := t.process(c.with(v).words)
 		if err != nil {
-			return p, fmt.Errorf("%s: %w", beside.flag, err)
+			return fmt.Errorf("%s: %w", beside.flag, err)
 		}
 		*beside.command = &command
 	}
-	return p, nil
+	return nil
 }
 
 // process is what the words start. That the program is not there is found out before

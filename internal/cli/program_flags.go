@@ -21,6 +21,9 @@ func (t *programFlags) check(cmd *cobra.Command, f *flags, set settings, args []
 			return err
 		}
 	}
+	if slices.Contains([]string{"null", "pipe", "inherit"}, f.output) {
+		return usagef("--output: it is the file of this report: --program-output %s says where the program's output goes (for a file called %[1]s, give ./%[1]s)", f.output)
+	}
 	return t.choosePlan(cmd, f, set)
 }
 
@@ -52,14 +55,19 @@ func (t *programFlags) checkSubject(cmd *cobra.Command, args []string) (err erro
 	case t.posix && !t.once:
 		return usagef("-p: it is the form of --once: give that too")
 	}
+	for flag, given := range map[string][]string{"--prepare": t.prepare, "--conclude": t.conclude} {
+		if n := len(given); n > 1 && n != len(t.commands) {
+			return usagef("%s: it is given %d times for %d commands: give it once for all of them, or once for each, in their order", flag, n, len(t.commands))
+		}
+	}
 	return t.checkParameters()
 }
 
 // checkParameters looks for parameters that change nothing, and for too many values.
 func (t *programFlags) checkParameters() error {
 	var all strings.Builder
-	for _, c := range t.commands {
-		all.WriteString(c.text() + t.prepare + t.conclude)
+	for i, c := range t.commands {
+		all.WriteString(c.text() + t.besides(i))
 	}
 	for _, p := range t.given {
 		if !strings.Contains(all.String(), "{"+p.name+"}") {
@@ -74,8 +82,8 @@ func (t *programFlags) checkParameters() error {
 
 // combinations is how many commands the parameters make of those that are given.
 func (t *programFlags) combinations() (total int) {
-	for _, c := range t.commands {
-		total += count(named(t.given, c.text()+t.prepare+t.conclude))
+	for i, c := range t.commands {
+		total += count(named(t.given, c.text()+t.besides(i)))
 	}
 	return total
 }
@@ -92,6 +100,8 @@ func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
 	}
 	changed := cmd.Flags().Changed
 	switch {
+	case t.maxRuns == 1:
+		return usagef("--max-runs: a run that is traced comes before those that count, so that the command would run twice: give --once to run it one time, or 2 runs or more")
 	case changed("min-runs") && changed("max-runs") && t.minRuns > t.maxRuns:
 		return usagef("--max-runs: %d is less than --min-runs: give %d or more", t.maxRuns, t.minRuns)
 	case t.maxTime <= 0:
@@ -174,6 +184,7 @@ func (t *programFlags) choosePlan(cmd *cobra.Command, f *flags, set settings) er
 	if changed("max-time") {
 		t.plan.MaxTime = t.maxTime
 	}
-	t.plan.Warmup, t.plan.Seed, t.plan.IgnoreFailure = t.warmup, set.seed, t.ignoreFailure
+	t.plan.Warmup, t.plan.Seed = t.warmup, set.seed
+	t.plan.IgnoreFailure, t.plan.IgnoredCodes = t.ignored.any, t.ignored.codes
 	return nil
 }

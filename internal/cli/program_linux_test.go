@@ -136,7 +136,7 @@ func TestExportOnAFullDisk(t *testing.T) {
 // Output of any length goes through, and is kept by nobody.
 func TestEndlessOutput(t *testing.T) {
 	const mostBytes = 256 << 20
-	command := exec.Command(chronoscope, "run", "--max-runs", "1", "--format", "json", "--", "sh", "-c", "head -c 400000000 /dev/zero >&2; exit 1")
+	command := exec.Command(chronoscope, "run", "--max-runs", "2", "--format", "json", "--", "sh", "-c", "head -c 400000000 /dev/zero >&2; exit 1")
 	output, _ := command.Output()
 	if usage := command.ProcessState.SysUsage().(*syscall.Rusage); usage.Maxrss<<10 > mostBytes {
 		t.Errorf("400 MB of output took %d MB of memory", usage.Maxrss>>10)

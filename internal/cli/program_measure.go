@@ -79,7 +79,7 @@ func (e *programExperiment) once(ctx context.Context, d record.Programs, c progr
 		err = errInterrupted
 	case err != nil && !errors.As(err, &failed):
 		return d, err
-	case e.flags.ignoreFailure && run.WallNs > 0:
+	case run.WallNs > 0 && e.flags.ignored.has(run.ExitCode):
 		err = nil
 	}
 	d.Results = append(d.Results, resultOf(single(c, run, err), endings[0]))

@@ -23,7 +23,7 @@ type values map[string]string
 var parameterForm = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$`)
 
 // parseParameter reads NAME=VALUE,... where a value may also be a range of whole
-// numbers, FIRST..LAST or FIRST..LAST..STEP.
+// or decimal numbers, FIRST..LAST or FIRST..LAST..STEP.
 func parseParameter(text string) (parameter, error) {
 	parts := parameterForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -43,7 +43,11 @@ func parseParameter(text string) (parameter, error) {
 	return p, nil
 }
 
-var rangeForm = regexp.MustCompile(`^(-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.([0-9]+))?$`)
+// rangeForm is a range of decimal numbers, almostRange what is taken for one by who writes it.
+var (
+	rangeForm   = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)\.\.(-?[0-9]+(?:\.[0-9]+)?)(?:\.\.([0-9]+(?:\.[0-9]+)?))?$`)
+	almostRange = regexp.MustCompile(`^[-+]?\.?[0-9][-+.0-9]*\.\.[-+.0-9]*$`)
+)
 
 // valuesOfElement are the numbers of a range, or the element itself.
 func valuesOfElement(element string) ([]string, error) {
@@ -51,34 +55,66 @@ func valuesOfElement(element string) ([]string, error) {
 		return nil, fmt.Errorf("a value is empty: leave out the comma")
 	}
 	parts := rangeForm.FindStringSubmatch(element)
-	if parts == nil {
+	switch {
+	case parts == nil && almostRange.MatchString(element):
+		return nil, fmt.Errorf("%s is no range: write FIRST..LAST or FIRST..LAST..STEP, such as 1..8, 0..100..20 or 0.3..0.5..0.05", element)
+	case parts == nil:
 		return []string{element}, nil
+	}
+	decimals := 0
+	for _, digits := range parts[1:] {
+		if _, fraction, isDecimal := strings.Cut(digits, "."); isDecimal {
+			decimals = max(decimals, len(fraction))
+		}
+	}
+	if decimals > 0 && parts[3] == "" {
+		return nil, fmt.Errorf("the range %s has no step: write FIRST..LAST..STEP, such as 0.3..0.5..0.05", element)
 	}
 	bounds := [3]int{2: 1}
 	for i, digits := range parts[1:] {
 		if digits == "" {
 			continue
 		}
-		n, err := strconv.ParseInt(digits, 10, 32)
+		n, err := scaled(digits, decimals)
 		if err != nil {
-			return nil, fmt.Errorf("%s is too large a number for a range", digits)
+			return nil, fmt.Errorf("%s is too large a number for a range, or has too many decimals", digits)
 		}
-		bounds[i] = int(n)
+		bounds[i] = n
 	}
 	first, last, step := bounds[0], bounds[1], bounds[2]
 	if step == 0 {
-		return nil, fmt.Errorf("the range %s stands still: give a step of 1 or more", element)
+		return nil, fmt.Errorf("the range %s stands still: give a step above 0", element)
 	}
 	if first > last {
 		step = -step
 	}
 	var all []string
 	for n := first; (n <= last) == (step > 0) || n == last; n += step {
-		if all = append(all, strconv.Itoa(n)); len(all) > mostCommands {
+		if all = append(all, unscaled(n, decimals)); len(all) > mostCommands {
 			break
 		}
 	}
 	return all, nil
+}
+
+// scaled is a decimal number in units of its last place of that many decimals.
+func scaled(number string, decimals int) (int, error) {
+	whole, fraction, _ := strings.Cut(number, ".")
+	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 32)
+	return int(n), err
+}
+
+// unscaled writes such a number with all of its decimals.
+func unscaled(n, decimals int) string {
+	if decimals == 0 {
+		return strconv.Itoa(n)
+	}
+	sign := ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	digits := fmt.Sprintf("%0*d", decimals+1, n)
+	return sign + digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
 }
 
 // parseParameters reads all of them, each name once.

@@ -41,7 +41,7 @@ func soleCall(file *syntax.File) (*syntax.CallExpr, error) {
 	call, ok := statement.Cmd.(*syntax.CallExpr)
 	switch {
 	case len(file.Stmts) > 1, !ok, statement.Negated, statement.Background, len(statement.Redirs) > 0:
-		return nil, errors.New("more than one command, or where its input and output go, takes a shell: give --shell, or --input and --output for files")
+		return nil, errors.New("more than one command, or where its input and output go, takes a shell: give --shell, or --input and --program-output for files")
 	case len(call.Assigns) > 0:
 		return nil, errors.New("a variable before a command takes a shell: give --env NAME=VALUE, or --shell")
 	}

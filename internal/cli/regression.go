@@ -105,7 +105,7 @@ func gate(all []rival, allowed float64, given string) error {
 		case r.joint.Lo > limit:
 			slower = append(slower, r)
 		case isOpen && !r.optional && unknown == nil:
-			unknown = fmt.Errorf("--max-regression: whether %s by more than %s can't be told: %s", r.question, given, r.unknown())
+			unknown = fmt.Errorf("--max-regression: whether %s can't be told: %s", r.question, r.unknown())
 		}
 	}
 	switch {
