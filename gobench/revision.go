@@ -52,6 +52,14 @@ func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error
 	return r, nil
 }
 
+// RemoveTree removes a checkout that a process left behind, with what git knows of it. One
+// that is not there, or not whole, is no error.
+func RemoveTree(ctx context.Context, tree string) {
+	if _, err := os.Stat(filepath.Join(tree, ".git")); err == nil {
+		tool(ctx, tree, "git", "worktree", "remove", "--force", "--force", tree)
+	}
+}
+
 // Remove takes the checkout away, also after an interruption.
 func (r *Revision) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)

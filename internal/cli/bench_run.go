@@ -28,10 +28,11 @@ type benchExperiment struct {
 // run measures. Where ctx ends, what was measured so far comes with its error.
 func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	d = record.Bench{Results: []record.Benchmark{}, Pairs: []record.Pair{}}
-	directory, err := os.MkdirTemp("", "chronoscope-bench-")
+	directory, owner, err := newScratch(ctx)
 	if err != nil {
-		return d, fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
+		return d, err
 	}
+	defer owner.Close()
 	e.undo = func() error { return nil }
 	defer func() {
 		for _, left := range []error{e.undo(), os.RemoveAll(directory)} {
@@ -93,7 +94,7 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	}
 	then := map[string]gobench.Benchmark{}
 	if e.flags.against != "" {
-		revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, "tree"))
+		revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, scratchTree))
 		if err != nil {
 			return nil, failed, fmt.Errorf("--against: %w", err)
 		}
