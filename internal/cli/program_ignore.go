@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +25,7 @@ func (i *ignoredFailures) Set(text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		code, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || code < 1 || code > 255 {
-			return fmt.Errorf("%q is no exit status of a failure: give some of 1 to 255, as in --ignore-failure=1,2, or --ignore-failure alone for all", word)
+			return usagef("--ignore-failure: %q is no exit status of a failure: give some of 1 to 255, as in --ignore-failure=1,2, or --ignore-failure alone for all", word)
 		}
 		i.codes = append(i.codes, code)
 	}

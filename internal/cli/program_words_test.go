@@ -39,7 +39,7 @@ func TestSplitWordsRefuses(t *testing.T) {
 		"a &":           "--shell",
 		"! a":           "--shell",
 		"(a)":           "--shell",
-		"a > b":         "--output",
+		"a > b":         "--program-output",
 		"N=1 a":         "--env",
 		"a $HOME":       "starts with $",
 		`a "b${x}"`:     "starts with $",
