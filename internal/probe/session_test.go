@@ -38,7 +38,7 @@ func misbehave(wrong string) {
 		switch {
 		case words[0] == "hello":
 			if wrong == "child in a group of its own" {
-				c := exec.Command("sleep", "60")
+				c := exec.Command("sleep", "600")
 				group.Own(c)
 				if err := c.Start(); err == nil {
 					os.WriteFile(os.Getenv("CHRONOSCOPE_TEST_FILE"), fmt.Append(nil, c.Process.Pid), 0o600)
@@ -49,7 +49,7 @@ func misbehave(wrong string) {
 			time.Sleep(time.Minute)
 		case words[0] == "quit":
 			return
-		case len(words) == 3 && words[0] == "reads" && (words[1] == "a" || wrong == "" || wrong == "hangs" || wrong == "ignores quit"):
+		case len(words) == 3 && words[0] == "reads" && (words[1] == "a" || wrong == "" || wrong == "child in a group of its own" || wrong == "hangs" || wrong == "ignores quit"):
 			fmt.Println(strings.TrimSuffix(strings.Repeat("1 2 ", 32), " "))
 		case words[0] == "reads" && wrong != "hangs":
 			answerWrongly(wrong)
