@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -35,6 +36,8 @@ type Analysis struct {
 	// Timer sets the interrupts of this CPU's timer against those found in the
 	// trace, nil where the kernel does not tell.
 	Timer *TimerCount
+	// Own are the other interrupts, nil where the kernel does not tell.
+	Own *OwnInterrupts
 }
 
 // TimerCount is how many interrupts of its timer the kernel counted on the
@@ -73,7 +76,8 @@ type Undisturbed struct {
 func Analyse(t *Trace) *Analysis {
 	for i := range t.Gaps {
 		t.Gaps[i].Cause = Unexplained
-		if t.Gaps[i].Own {
+		// A long one may be another thread's, where the kernel does not tell.
+		if t.Gaps[i].Own && !(t.Unwatched && t.Ns(t.Gaps[i].Ticks) > joinNs) {
 			t.Gaps[i].Cause = Runtime
 		}
 	}
@@ -194,8 +198,10 @@ func (t *Trace) blameCombs(a *Analysis) {
 		switch {
 		case c == a.Tick:
 			c.Source = TimerTick
-		case t.Kernel.Virtual:
+		case t.mayBlameHost():
 			c.Source = Hypervisor
+		case t.Kernel.Virtual || t.Unwatched:
+			c.Source = Unexplained // the host's, or another thread's
 		default:
 			c.Source = Interrupt // a device's, or a firmware's
 		}
@@ -241,47 +247,82 @@ func (t *Trace) isTick(c Comb) bool {
 	return !t.Kernel.Known || float64(t.counted(t.Kernel.TimerInterrupts)) > 0.8*float64(len(c.Gaps))
 }
 
-// blameRest settles what no switch and no comb explains. As many of the gaps as
-// the kernel counted other interrupts, and timers of sleepers, are put down to
-// these, the longest first, as an interrupt takes longer than whatever else a
-// core does; on a virtual machine the others of an interrupt's length are the
-// hypervisor's.
+// OwnInterrupts is how many of the gaps that nothing else explains were interrupts of this
+// kernel by its own count, and between what bounds their time lies. The count says how many
+// they were, not which.
+type OwnInterrupts struct {
+	// Counted is how many there may have been at most, by the kernel's count. FewestCounted is
+	// how many there were at least: others may have fallen into gaps of other causes.
+	Counted, FewestCounted int
+	// Gaps there were, and what as many of them as were counted took at least and at most.
+	Gaps            int
+	LeastNs, MostNs float64
+	// Open gaps stay unexplained.
+	Open int
+}
+
+// blameRest settles what no switch and no comb explains, as far as the kernel's count of its
+// own interrupts allows. The count says how many of these gaps were interrupts, and not which:
+// they may have been the shortest or the longest. Where both would give a gap the same cause
+// it gets that cause, and else none. So the time of a cause lies between what is put down to
+// it and that plus what is unexplained.
 func (t *Trace) blameRest(a *Analysis) {
-	others, sleepers := t.counted(t.Kernel.OtherInterrupts), 0
-	if t.Kernel.Known {
-		a.Timer = t.countTimer(a.Tick)
-		sleepers = max(0, a.Timer.Counted-a.Timer.Teeth-a.Timer.Hidden)
+	if !t.Kernel.Known {
+		return
 	}
-	rest := make([]int64, 0, len(t.Gaps))
+	a.Timer = t.countTimer(a.Tick)
+	sleepers := max(0, a.Timer.Counted-a.Timer.Teeth-a.Timer.Hidden)
+	rest := make([]int32, 0, len(t.Gaps)) // of the gaps' numbers
+	var lost float64
+	wakers := 0 // interrupts that may have begun or ended the turns of other threads
 	for i, g := range t.Gaps {
+		lost += float64(g.Ticks)
+		if keptFromCPU(g.Cause) {
+			wakers += 2
+		}
 		if t.isRest(i) {
-			rest = append(rest, g.Ticks)
+			rest = append(rest, int32(i))
 		}
 	}
-	slices.Sort(rest)
-	left := min(others+sleepers, len(rest))
-	if a.Timer != nil {
-		a.Timer.Sleepers = min(sleepers, left)
-	}
-	shortest := int64(math.MaxInt64)
-	ties := 0 // gaps of just that length that are interrupts
-	if left > 0 {
-		shortest = rest[len(rest)-left]
-		above, _ := slices.BinarySearch(rest, shortest+1)
-		ties = left - (len(rest) - above)
-	}
-	for i, g := range t.Gaps {
+	slices.SortStableFunc(rest, func(i, j int32) int { return cmp.Compare(t.Gaps[i].Ticks, t.Gaps[j].Ticks) })
+	most := t.counted(t.Kernel.OtherInterrupts) + sleepers
+	n := len(rest)
+	fewest := min(seenOf(most-wakers, lost/float64(max(t.seen(), 1))), n)
+	most = min(most, n)
+	a.Timer.Sleepers = min(sleepers, most)
+	own := &OwnInterrupts{Counted: most, FewestCounted: fewest, Gaps: n}
+	for k, i := range rest {
+		ns := t.Ns(t.Gaps[i].Ticks)
+		if k < fewest {
+			own.LeastNs += ns
+		}
+		if k >= n-most {
+			own.MostNs += ns
+		}
 		switch {
-		case !t.isRest(i):
-		case g.Ticks > shortest:
+		case k >= n-fewest && k < fewest:
 			t.Gaps[i].Cause = Interrupt
-		case g.Ticks == shortest && ties > 0:
-			t.Gaps[i].Cause = Interrupt
-			ties--
-		case t.Kernel.Virtual:
+		case k >= most && k < n-most && t.mayBlameHost():
 			t.Gaps[i].Cause = Hypervisor
+		default:
+			own.Open++
 		}
 	}
+	a.Own = own
+}
+
+// seenOf is how many of n interrupts at least began a gap of their own, where others fall into
+// the share of the time that is lost anyway: three standard deviations below what is expected.
+func seenOf(n int, lost float64) int {
+	n = max(n, 0)
+	hidden := float64(n) * lost
+	return max(0, int(float64(n)-hidden-3*math.Sqrt(hidden)-1))
+}
+
+// mayBlameHost reports that the hypervisor may be what is left when everything else is ruled
+// out: there is one, and what the kernel counts of interrupts and of the thread is known.
+func (t *Trace) mayBlameHost() bool {
+	return t.Kernel.Virtual && t.Kernel.Known && !t.Unwatched
 }
 
 // isRest reports that a gap may be an interrupt, and nothing has explained it.
@@ -322,7 +363,7 @@ func (a *Analysis) sum(t *Trace) {
 		a.WaitNs += float64(j.Use.WaitNs)
 	}
 	any := t.roomFor(undisturbedNs, func(c Cause) bool { return c != Runtime })
-	kept := t.roomFor(undisturbedNs, keptFromCPU)
+	kept := t.roomFor(undisturbedNs, t.mayKeepFromCPU)
 	for i, length := range undisturbedNs {
 		u := Undisturbed{LengthNs: length}
 		u.Probability, u.Trials = any.trials(i)
@@ -347,6 +388,12 @@ var undisturbedNs = []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6}
 // keptFromCPU are the causes by which the thread loses its CPU to another.
 func keptFromCPU(c Cause) bool {
 	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
+}
+
+// mayKeepFromCPU are these causes, and what is unexplained where nobody knows whether
+// another thread had the CPU.
+func (t *Trace) mayKeepFromCPU(c Cause) bool {
+	return keptFromCPU(c) || t.Unwatched && c == Unexplained
 }
 
 // activeStretches yields the times, in nanoseconds, between gaps of the causes

@@ -9,7 +9,11 @@ import (
 // Noise is what the trace's CPU takes away from a thread while it runs there, for
 // methods that correct for it: preemptions, stops and steal that the kernel counts
 // are no part of it, nor of the time that it is a share of. a is what [Analyse] said of the trace.
+// Where the kernel did not tell what the thread waited for, the noise is not known.
 func (t *Trace) Noise(a *Analysis) machine.Noise {
+	if t.Unwatched {
+		return machine.Noise{}
+	}
 	n := machine.Noise{WatchedNs: t.Ns(t.seen()), SliceNs: a.SliceNs, SwitchNs: a.SwitchNs}
 	regular, unseen := make([]bool, len(t.Gaps)), make([]bool, len(t.Gaps))
 	stolen := t.stolen()

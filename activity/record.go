@@ -158,11 +158,12 @@ func (r *recorder) leastThreshold() int64 {
 func (r *recorder) prepare() error {
 	var err error
 	if r.thread, err = machine.OpenThread(); err != nil {
-		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("gaps are not told apart by switches: %v", err))
+		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("whether other threads had the CPU is not known, and neither is what the host took: %v; mount it (mount -t proc proc /proc), or allow it to be read", err))
+		r.trace.Unwatched = true
 	}
 	r.group = machine.OpenThrottling(r.options.Root)
 	if r.before, err = machine.ReadInterrupts(r.options.Root); err != nil { // read anew when the trace begins
-		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("timer ticks are not counted: %v", err))
+		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("interrupts are not counted, so that gaps are not told from those of the host: %v", err))
 	}
 	if r.thread != nil {
 		if r.looked, err = r.thread.Look(); err != nil {

@@ -34,6 +34,9 @@ type Trace struct {
 	DroppedTicks int64
 	// Kernel is what the kernel counted while the trace was recorded.
 	Kernel Kernel
+	// Unwatched is true where the kernel did not tell what the thread waited for, so that a
+	// gap may be another thread's.
+	Unwatched bool
 	// Accounts are what the kernel charged meanwhile to the thread, its process and
 	// its CPU.
 	Accounts Accounts

@@ -29,10 +29,13 @@ type Trace struct {
 	Accounting  *Accounting      `json:"accounting"` // null where no tick was found
 	Combs       []Comb           `json:"combs"`
 	Causes      map[string]Total `json:"causes"`
-	Undisturbed []Undisturbed    `json:"undisturbed"`
-	SliceNs     *float64         `json:"slice_ns"`  // typical run between two preemptions
-	SwitchNs    *float64         `json:"switch_ns"` // of a preemption, beyond the wait
-	WaitNs      float64          `json:"runqueue_wait_ns"`
+	// OwnInterrupts are the kernel's interrupts beside its tick's; null where it does not
+	// tell, and in records of before this was told.
+	OwnInterrupts *OwnInterrupts `json:"own_interrupts,omitempty"`
+	Undisturbed   []Undisturbed  `json:"undisturbed"`
+	SliceNs       *float64       `json:"slice_ns"`  // typical run between two preemptions
+	SwitchNs      *float64       `json:"switch_ns"` // of a preemption, beyond the wait
+	WaitNs        float64        `json:"runqueue_wait_ns"`
 	// ClockHz is the rate of the clock that the kernel's tick implies.
 	ClockHz *float64 `json:"clock_hz"`
 	Caveats []string `json:"caveats"`
@@ -63,6 +66,17 @@ type Interrupts struct {
 	// the kernel does not tell.
 	Counted  *int `json:"counted"`
 	Sleepers *int `json:"sleepers"`
+}
+
+// OwnInterrupts bound the time of this kernel's interrupts beside its tick's: it counts how
+// many of the gaps were its own, and not which.
+type OwnInterrupts struct {
+	Counted int     `json:"counted"` // at most, of the gaps
+	Fewest  int     `json:"fewest"`  // at least
+	Gaps    int     `json:"gaps"`    // of an interrupt's length that nothing else explains
+	LeastNs float64 `json:"least_ns"`
+	MostNs  float64 `json:"most_ns"`
+	Open    int     `json:"open"` // gaps that stay unexplained
 }
 
 // Comb is a regular source of gaps.
@@ -127,6 +141,12 @@ func NewTrace(t *activity.Trace, a *activity.Analysis, periods bool) Trace {
 		}
 		if n := a.Timer; n != nil {
 			d.Interrupts.Counted, d.Interrupts.Sleepers = &n.Counted, &n.Sleepers
+		}
+	}
+	if own := a.Own; own != nil {
+		d.OwnInterrupts = &OwnInterrupts{own.Counted, own.FewestCounted, own.Gaps, own.LeastNs, own.MostNs, own.Open}
+		if own.Open > 0 {
+			d.Caveats = append(d.Caveats, fmt.Sprintf("the kernel counted %d to %d interrupts of its own among %d gaps, and not which these were: they took %.3g to %.3g ms together, and %d gaps stay unexplained", own.FewestCounted, own.Counted, own.Gaps, own.LeastNs/1e6, own.MostNs/1e6, own.Open))
 		}
 	}
 	for cause, total := range a.Causes {

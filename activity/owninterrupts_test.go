@@ -1,0 +1,91 @@
+package activity
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/machine"
+)
+
+// The kernel counts how many gaps were its own interrupts, not which: 500 of 2 µs and 100
+// gaps of the host of 100 µs were 11.1 and 0.16 ms. What either took lies between what is put
+// down to it and that plus what is unexplained.
+func TestHostsGapsAreNotTheKernelsInterrupts(t *testing.T) {
+	lengths := []float64{600, 2e3, 10e3, 100e3}
+	counts := []int{0, 5, 100, 500}
+	for seed, own := range lengths {
+		for _, host := range lengths {
+			for _, owns := range counts {
+				for _, hosts := range counts {
+					rng := rand.New(rand.NewPCG(uint64(seed), 12))
+					w := world{lengthNs: 1e9, hz: 250, virtual: true, others: []source{
+						{cause: Interrupt, perSecond: float64(owns), leastNs: own, spreadNs: own / 4},
+						{cause: Hypervisor, perSecond: float64(hosts), leastNs: host, spreadNs: host / 4}}}
+					trace := w.simulate(rng)
+					trace.Joins = nil // the kernel saw none of it
+					truth := map[Cause]float64{}
+					for i, c := range trace.truth {
+						truth[c] += trace.Ns(trace.Gaps[i].Ticks)
+					}
+					a := Analyse(trace.Trace)
+					name := fmt.Sprintf("%d own of %.4g ns, %d of the host of %.4g ns", owns, own, hosts, host)
+					for _, c := range []Cause{Interrupt, Hypervisor} {
+						least := a.Causes[c].TotalNs
+						if most := least + a.Causes[Unexplained].TotalNs; truth[c] < 0.999*least || truth[c] > 1.001*most {
+							t.Errorf("%s: %s took %.4g ms, said to be %.4g to %.4g", name, c, truth[c]/1e6, least/1e6, most/1e6)
+						}
+					}
+					if hosts == 0 && owns >= 100 && float64(a.Causes[Interrupt].Count) < 0.8*float64(len(trace.Gaps)) {
+						t.Errorf("%s: %d of %d gaps are the kernel's", name, a.Causes[Interrupt].Count, len(trace.Gaps))
+					}
+				}
+			}
+		}
+	}
+}
+
+// Interrupts that wake other threads fall into these threads' turns, and are no reason to
+// call as many of the other gaps interrupts.
+func TestInterruptsThatWakeOthersAreNotCountedTwice(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: 0, Length: 100e6, Kernel: Kernel{Known: true, OtherInterrupts: 20, Virtual: true}}
+	for i := range 20 {
+		gap := Gap{Start: int64(i)*4_000_000 + int64(i*i*i*7919%3_000_000), Ticks: 5000}
+		if i%2 == 0 {
+			gap.Ticks = 50_000
+			trace.Joins = append(trace.Joins, Join{From: i, Gap: i, Ticks: 100_000, Use: machine.ThreadUse{WaitNs: 49_000, CPUNs: 51_000, InvoluntarySwitches: 1}})
+		}
+		trace.Gaps = append(trace.Gaps, gap)
+	}
+	if a := Analyse(trace); a.Causes[Preempted].Count != 10 || a.Causes[Interrupt].Count != 0 || a.Causes[Unexplained].Count != 10 {
+		t.Errorf("%+v", a.Causes)
+	}
+}
+
+// Without /proc the load of others was called the hypervisor's, and the thread was said to
+// keep its CPU.
+func TestWithoutProcNothingIsTheHypervisors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 11))
+	w := world{lengthNs: 2e9, hz: 250, tick: someTick(rng, 250), virtual: true, others: []source{
+		{cause: Preempted, periodNs: 16e6, phaseNs: 1e6, leastNs: 12e6, spreadNs: 5e3}}}
+	trace := w.simulate(rng)
+	trace.Joins, trace.Unwatched = nil, true
+	trace.Kernel.Known = false
+	a := Analyse(trace.Trace)
+	for _, c := range []Cause{Hypervisor, Interrupt, Preempted} {
+		if a.Causes[c].Count > 0 {
+			t.Errorf("%+v are put down to %s", a.Causes[c], c)
+		}
+	}
+	if a.Causes[Unexplained].TotalNs < 0.5*w.lengthNs {
+		t.Errorf("unexplained: %+v", a.Causes[Unexplained])
+	}
+	for _, u := range a.Undisturbed {
+		if u.LengthNs >= 10e6 && u.Unpreempted > 0.1 {
+			t.Errorf("work of %v ns keeps its CPU with a probability of %v", u.LengthNs, u.Unpreempted)
+		}
+	}
+	if trace.Noise(a).Known() {
+		t.Error("the noise of a trace that nobody watched is known")
+	}
+}
