@@ -27,6 +27,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 	c := conclusion{Result: r, plan: plan, setting: setting, someUnnoted: s.someUnnoted, looksAtClock: s.looksAtClock, otherPolicy: s.otherPolicy}
 	c.use()
 	c.allowForWaits(s.wokenNs)
+	c.Estimate.Discarded = len(c.Runs)
 	if len(c.used) > 0 {
 		c.Wall = median(c.each(func(r *Run) float64 { return float64(r.WallNs) }))
 		c.CPU = median(c.each((*Run).ownCPUNs))

@@ -122,8 +122,8 @@ func (r programResult) breaches() []string {
 	if r.Estimate.Value == nil && r.Verdict != "unusable" {
 		say("nothing is known of it, and it is %s", r.Verdict)
 	}
-	if (r.Method == "") != (len(r.Runs) == 0) {
-		say("%d runs by the method %q", len(r.Runs), r.Method)
+	if (r.Method == "") != (r.Estimate.N == 0) {
+		say("%d runs count by the method %q", r.Estimate.N, r.Method)
 	}
 	if !ascending(r.Estimate.Lo, r.Estimate.Value, r.Estimate.Hi) || !ascending(r.Wall.Lo, r.Wall.Value, r.Wall.Hi) || !ascending(r.CPU.Lo, r.CPU.Value, r.CPU.Hi) {
 		say("a time lies outside of its interval")
@@ -222,7 +222,7 @@ func TestPlantedProgramBreaches(t *testing.T) {
 		{"results.0.estimate.value", nil, "work 1: nothing is known of it, and it is trusted"},
 		{"results.0.estimate.n", 1, "work 1: 1 runs count and 0 don't, and 2 stand there"},
 		{"results.0.method", "guess", "method"},
-		{"results.0.method", "", `work 1: 2 runs by the method ""`},
+		{"results.0.method", "", `work 1: 2 runs count by the method ""`},
 		{"results.0.parameters.n", 1, "parameters.n: 1 is no text"},
 		{"results.0.runs.0.wall_ns", -1, "wall_ns: -1"},
 		{"results.0.runs.0.low_ns", 1e9, "work 1, run 1: its bounds"},
