@@ -60,9 +60,9 @@ func (f finding) of(workload int, all []observed) (Fault, bool) {
 // lostOrGained says what a sample was off by.
 func lostOrGained(o observed) string {
 	if o.offNs > 0 {
-		return fmt.Sprintf("it gained %s in %s", duration(o.offNs), duration(o.ReferenceNs))
+		return fmt.Sprintf("it gained %s in %s", stats.Duration(o.offNs, 3), stats.Duration(o.ReferenceNs, 3))
 	}
-	return fmt.Sprintf("it lost %s of %s", duration(-o.offNs), duration(o.ReferenceNs))
+	return fmt.Sprintf("it lost %s of %s", stats.Duration(-o.offNs, 3), stats.Duration(o.ReferenceNs, 3))
 }
 
 // idleFault is that of a counter which loses a share of the time that the thread
@@ -115,7 +115,7 @@ func offsetFault(between string, ns float64) func(observed) Fault {
 	return func(observed) Fault {
 		return Fault{
 			Kind: CPUOffset, Size: math.Abs(ns), Unit: "ns", Verdict: stats.Suspect,
-			Says: fmt.Sprintf("it has an offset of %s %s", duration(math.Abs(ns)), between),
+			Says: fmt.Sprintf("it has an offset of %s %s", stats.Duration(math.Abs(ns), 3), between),
 		}
 	}
 }
@@ -129,9 +129,9 @@ func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 			how, by = "back", -by
 		}
 		f := Fault{Kind: Jumped, Size: by, Unit: "ns", Verdict: stats.Unusable}
-		f.Says = fmt.Sprintf("it jumped once, %s by %s", how, duration(by))
+		f.Says = fmt.Sprintf("it jumped once, %s by %s", how, stats.Duration(by, 3))
 		if times > 1 {
-			f.Says = fmt.Sprintf("it jumped %d times, by up to %s %s", times, duration(by), how)
+			f.Says = fmt.Sprintf("it jumped %d times, by up to %s %s", times, stats.Duration(by, 3), how)
 		}
 		if reference.Settable {
 			f.Verdict = stats.Suspect
@@ -173,17 +173,4 @@ func partsPerMillion(ppm float64) string {
 		return fmt.Sprintf("%.3g ppm", ppm)
 	}
 	return fmt.Sprintf("%.3g %%", ppm/1e4)
-}
-
-// duration writes nanoseconds with a unit that suits them.
-func duration(ns float64) string {
-	for _, u := range []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if math.Abs(ns) >= 0.9995*u.ns { // else three digits would round up to 1e+03
-			return fmt.Sprintf("%.3g %s", ns/u.ns, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3g ns", ns)
 }

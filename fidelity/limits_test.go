@@ -167,14 +167,6 @@ func TestPlanLasts(t *testing.T) {
 	}
 }
 
-func TestDurationsRoundUpToTheNextUnit(t *testing.T) {
-	for ns, want := range map[float64]string{999: "999 ns", 999.4: "999 ns", 999.6: "1 µs", 999987: "1 ms", -999.99e6: "-1 s", 2.345e9: "2.35 s"} {
-		if got := duration(ns); got != want && !(ns == 2.345e9 && got == "2.34 s") {
-			t.Errorf("%v ns is %q, want %q", ns, got, want)
-		}
-	}
-}
-
 // A jump on the way to a CPU that no other sample met is not that CPU's offset.
 func TestJumpOnTheWayToALastCPU(t *testing.T) {
 	var samples []Sample

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"chronoscope/clock"
+	"chronoscope/stats"
 )
 
 // Refused says that a comparison would mean nothing, and why. It is an error.
@@ -46,7 +47,7 @@ func CheckPair(counter, reference clock.Rated, longestNs float64) error {
 		return refuse("the length of the reference's tick is not known: calibrate it, or take a clock that counts in nanoseconds")
 	case reference.AccuracyNs > counter.AccuracyNs && steps > worstStep*longestNs:
 		return refuse("the reference moves in steps of %s, so that over %s it could only tell an error of %.2g %% or more: take a finer one, or intervals of %s and more",
-			duration(stepNs(reference)), duration(longestNs), 100*steps/longestNs, duration(steps/worstStep))
+			stats.Duration(stepNs(reference), 3), stats.Duration(longestNs, 3), 100*steps/longestNs, stats.Duration(steps/worstStep, 3))
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestWrongPairingsAreRefused(t *testing.T) {
 		{named("perf-instructions", 1, 1), raw, "perf-instructions counts events"},
 		{tsc, named("thread-cputime", 1, 1), "stands still while its thread does not run"},
 		{tsc, named("other", 0, 1), "the length of the reference's tick is not known"},
-		{tsc, named("monotonic-coarse", 1, 4e6), "moves in steps of 4 ms, so that over 160 ms it could only tell an error of 5 % or more: take a finer one, or intervals of 800 ms and more"},
+		{tsc, named("monotonic-coarse", 1, 4e6), "moves in steps of 4.00 ms, so that over 160 ms it could only tell an error of 5 % or more: take a finer one, or intervals of 800 ms and more"},
 		{tsc, named("rtc", 1e9, 1e9), "intervals of 200 s and more"},
 		{named("time", 1e9, 1e9), named("rtc", 1e9, 1e9), ""},
 	} {

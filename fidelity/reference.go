@@ -160,7 +160,7 @@ func (d discipline) useful() error {
 	case !d.synchronised:
 		return fmt.Errorf("the kernel says that it is not synchronised (adjtimex, STA_UNSYNC)")
 	case !(d.maxErrorNs < worst):
-		return fmt.Errorf("it may be off by %s (adjtimex, maxerror)", duration(d.maxErrorNs))
+		return fmt.Errorf("it may be off by %s (adjtimex, maxerror)", stats.Duration(d.maxErrorNs, 3))
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (r *Result) judge(d *diagnosis, workload int) {
 		r.Lower(stats.Suspect, "%d of %d samples can be judged, %d are needed: let it run longer, on a quieter machine", judged, len(r.Samples), fewestSamples)
 	}
 	if longest := longestNs(r.Samples); 2*stepNs(d.counter) >= longest && longest > 0 {
-		r.Lower(stats.Suspect, "it moves in steps of up to %s, so that nothing can be told from intervals of %s: take longer ones", duration(stepNs(d.counter)), duration(longest))
+		r.Lower(stats.Suspect, "it moves in steps of up to %s, so that nothing can be told from intervals of %s: take longer ones", stats.Duration(stepNs(d.counter), 3), stats.Duration(longest, 3))
 	}
 	for _, f := range d.findings {
 		if fault, ok := f.of(workload, d.all); ok {

@@ -27,9 +27,9 @@ func (c *conclusion) judge() {
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case seen && c.Basis == Bounds && !(width <= uselessShare):
-		c.Lower(stats.Unusable, "from %.4g to %.4g ns is all that can be said: %s", c.Estimate.Lo, c.Estimate.Hi, c.remedy())
+		c.Lower(stats.Unusable, "from %s is all that can be said: %s", c.Estimate.Range(), c.remedy())
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
-		c.Lower(stats.Unusable, "the repetitions contradict one another: from %.4g to %.4g ns", c.Estimate.Lo, c.Estimate.Hi)
+		c.Lower(stats.Unusable, "the repetitions contradict one another: from %s", c.Estimate.Range())
 	case width > c.plan.Precision && c.Basis != Bounds:
 		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: %s", 100*width, 100*c.plan.Precision, c.remedy())
 	}

@@ -1,7 +1,6 @@
 package kbest
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -35,16 +34,12 @@ func (c *conclusion) judge() {
 	c.judgeSpeed()
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
-		c.Lower(stats.Unusable, "the interval is as wide as %s: the samples contradict one another, or the clock is too coarse", c.width())
+		c.Lower(stats.Unusable, "the interval is as wide as %s: the samples contradict one another, or the clock is too coarse", stats.Duration(2*c.Estimate.HalfWidth(), 3))
 	case width > wideShare && c.meanwhile <= wideShare:
 		c.Lower(stats.Suspect, "the core's rate wandered by %.2g %%, up and down: fix its frequency", 100*c.speed.spread)
 	case width > wideShare:
-		c.Lower(stats.Suspect, "the interval is %s wide: more trials, or a calmer machine, narrow it", c.width())
+		c.Lower(stats.Suspect, "the interval is %s wide: more trials, or a calmer machine, narrow it", stats.Duration(2*c.Estimate.HalfWidth(), 3))
 	}
-}
-
-func (c *conclusion) width() string {
-	return fmt.Sprintf("%.3g ns", c.Estimate.Hi-c.Estimate.Lo)
 }
 
 // judgeWork looks for work that is not there.

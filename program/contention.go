@@ -20,9 +20,9 @@ func (c *conclusion) judgeOutside() {
 	}
 	seen := "and whether others competed with that for the CPUs is not known"
 	if !math.IsInf(most, 1) {
-		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", duration(math.Min(outside, most)))
+		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", stats.Duration(math.Min(outside, most), 3))
 	}
-	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", duration(outside), seen, c.remedy())
+	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(outside, 3), seen, c.remedy())
 }
 
 // delayedNs is by how much competition for CPUs may have delayed what is no part of the program,

@@ -47,11 +47,11 @@ func (c *conclusion) judge() {
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case c.RefuseZero():
 	case c.Method == Bounds && !(width <= uselessShare):
-		c.Lower(stats.Unusable, "from %s to %s is all that can be said: %s narrows it", duration(c.Estimate.Lo), duration(c.Estimate.Hi), c.remedy())
+		c.Lower(stats.Unusable, "from %s is all that can be said: %s narrows it", c.Estimate.Range(), c.remedy())
 	case c.Method == Bounds:
 		c.Lower(stats.Suspect, "whether others delayed its end while it waited is not known: the interval goes from all of that taken off to none of it; %s narrows it", c.remedy())
 	case !(width <= uselessShare):
-		c.Lower(stats.Unusable, "its runs differ too much: from %s to %s: see whether its input or caches change between runs (--warmup, --prepare)", duration(c.Estimate.Lo), duration(c.Estimate.Hi))
+		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (--warmup, --prepare)", c.Estimate.Range())
 	case width > math.Max(wideShare, c.plan.Precision):
 		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
 	case width > c.plan.Precision: // less than what was asked for, and no less true
@@ -65,7 +65,7 @@ func (r *Result) RefuseZero() bool {
 	if !(r.Estimate.Value <= 0) {
 		return false
 	}
-	r.Lower(stats.Unusable, "how long it takes alone is not known: it took %s by the clock, and all of that may have been waits for others", duration(r.Wall.Value))
+	r.Lower(stats.Unusable, "how long it takes alone is not known: it took %s by the clock, and all of that may have been waits for others", stats.Duration(r.Wall.Value, 3))
 	refused := unknown()
 	refused.Statistic, refused.N, refused.Discarded = r.Estimate.Statistic, r.Estimate.N, r.Estimate.Discarded
 	r.Estimate = refused

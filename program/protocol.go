@@ -18,7 +18,7 @@ func (c *conclusion) chooseMethod() {
 	busy := stats.Median(c.low)
 	waited := c.waitShare()
 	never := c.neverBlocks()
-	lasts := fmt.Sprintf("it runs for %s", duration(busy))
+	lasts := fmt.Sprintf("it runs for %s", stats.Duration(busy, 3))
 	chosen := c.chosen()
 	var widths []float64
 	for _, i := range chosen {
@@ -44,7 +44,7 @@ func (c *conclusion) chooseMethod() {
 		c.Explanation = fmt.Sprintf("%s, so short that cycle-grade time is right at any load, in most runs", lasts)
 	default:
 		c.Method = CycleTime
-		c.Explanation = fmt.Sprintf("%s, and others took %.2g %% of the %s that passed: cycle-grade time", lasts, 100*waited, duration(wall))
+		c.Explanation = fmt.Sprintf("%s, and others took %.2g %% of the %s that passed: cycle-grade time", lasts, 100*waited, stats.Duration(wall, 3))
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *conclusion) longNs() float64 {
 // validated says where the limits come from, if not from the source.
 func (c *conclusion) validated() string {
 	if _, _, ok := c.setting.reaches(ByIntervalCounting, c.plan.Precision); ok {
-		return ", and good from " + duration(c.longNs()) + " on, as a validation found"
+		return ", and good from " + stats.Duration(c.longNs(), 3) + " on, as a validation found"
 	}
 	return ""
 }
@@ -123,16 +123,3 @@ func (c *conclusion) charge() {
 
 // exitTailNs is about what the kernel charges a thread for after its exit was noted.
 const exitTailNs = 200e3
-
-// duration writes nanoseconds for people.
-func duration(ns float64) string {
-	for _, u := range []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if ns >= u.ns {
-			return fmt.Sprintf("%.3g %s", ns/u.ns, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3g ns", ns)
-}

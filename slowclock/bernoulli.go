@@ -68,9 +68,9 @@ func (r *Result) judgeOnes(t *tally) {
 	case t.ones == t.trials && t.trials > 0:
 		r.Lower(stats.Unusable, "every trial saw the clock tick: the event is longer than a tick, and an outcome of 0 or 1 has no more to say; count all ticks (discrete)")
 	case lost > half/4:
-		r.Lower(stats.Unusable, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", span(lost))
+		r.Lower(stats.Unusable, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", stats.Duration(lost, 3))
 	case lost > half/10:
-		r.Lower(stats.Suspect, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", span(lost))
+		r.Lower(stats.Suspect, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", stats.Duration(lost, 3))
 	}
 }
 

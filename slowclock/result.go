@@ -1,7 +1,6 @@
 package slowclock
 
 import (
-	"fmt"
 	"math"
 
 	"chronoscope/stats"
@@ -87,7 +86,7 @@ func (r *Result) judgeClock(backward, jumped int64) {
 		r.Lower(stats.Suspect, "the clock went backwards within or before %d trials, which are left out: it was set, or it wraps; take one that nobody sets, such as a monotonic one", backward)
 	}
 	if jumped > 0 {
-		r.Lower(stats.Suspect, "a single jump of %s was most of what the clock showed, and is left out: it was set, or the machine stood still; measure again", span(float64(jumped)*r.TickNs))
+		r.Lower(stats.Suspect, "a single jump of %s was most of what the clock showed, and is left out: it was set, or the machine stood still; measure again", stats.Duration(float64(jumped)*r.TickNs, 3))
 	}
 }
 
@@ -102,17 +101,4 @@ func (r *Result) judgeLock(locked, dithered bool) {
 		help = "the event itself waits for the clock; no pause between trials helps, take another clock"
 	}
 	r.Lower(stats.Unusable, "trials keep step with the clock, so that its ticks always fall on the same places of the loop and tell nothing of the event's length: %s", help)
-}
-
-// span writes a duration with the unit that suits it.
-func span(ns float64) string {
-	switch {
-	case math.Abs(ns) >= 1e9:
-		return fmt.Sprintf("%.3g s", ns/1e9)
-	case math.Abs(ns) >= 1e6:
-		return fmt.Sprintf("%.3g ms", ns/1e6)
-	case math.Abs(ns) >= 1e3:
-		return fmt.Sprintf("%.3g µs", ns/1e3)
-	}
-	return fmt.Sprintf("%.3g ns", ns)
 }

@@ -238,7 +238,7 @@ func accuracyOf(s sample, unitNs float64) Accuracy {
 }
 
 // time writes a number of units as a time.
-func (a *Accuracy) time(units float64) string { return duration(units * a.unitNs) }
+func (a *Accuracy) time(units float64) string { return stats.Duration(units*a.unitNs, 4) }
 
 // count writes how often something was seen.
 func count(n int) string {

@@ -92,7 +92,7 @@ func TestRankFindsPlantedFaults(t *testing.T) {
 		{"offset between threads", func(c *clocktest.Clock) { c.Faults.ThreadOffsetNs = []float64{0, -400} }, stats.Unusable, "from one thread", true},
 		{"offset the other way", func(c *clocktest.Clock) { c.Faults.ThreadOffsetNs = []float64{0, 400} }, stats.Unusable, "from one thread", true},
 		{"drift", func(c *clocktest.Clock) { c.Faults.DriftPPMPerSecond = 50e3 }, stats.Unusable, "rate changed", true},
-		{"jump", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 20e6, 30e6 }, stats.Unusable, "stepped by 30 ms", true},
+		{"jump", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 20e6, 30e6 }, stats.Unusable, "stepped by 30.00 ms", true},
 		{"one step back of 20 µs", func(c *clocktest.Clock) { c.Faults.JumpAtNs, c.Faults.JumpNs = 60e6, -20e3 }, stats.Unusable, "stepped by -", true},
 		{"stuck for a while", func(c *clocktest.Clock) { c.Faults.StuckFromNs, c.Faults.StuckToNs = 12e6, 30e6 }, stats.Unusable, "rate changed", true},
 		{"wrong rate", func(c *clocktest.Clock) { c.Faults.RatePPM = 20e3 }, stats.Suspect, "times the rate", false},

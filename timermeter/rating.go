@@ -2,7 +2,6 @@ package timermeter
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 
 	"chronoscope/clock"
@@ -61,7 +60,7 @@ func (r *Rating) judgeOrder(s *subject) {
 	r.Monotonic = answer(s.order.Count == 0)
 	if s.order.Count > 0 && check.Order(s.sampler.taken).Count == 0 {
 		r.Lower(stats.Unusable, "%d of %d readings step back, by up to %s",
-			s.order.Count, s.order.Readings, duration(float64(s.order.Worst)*s.Subject.UnitNs))
+			s.order.Count, s.order.Readings, stats.Duration(float64(s.order.Worst)*s.Subject.UnitNs, 4))
 	}
 }
 
@@ -77,7 +76,7 @@ func (r *Rating) judgeThreads(s *subject) {
 			between = "within a thread, while others read"
 		}
 		r.Lower(stats.Unusable, "%d of %d readings step back %s, by up to %s",
-			s.threads.Count, s.threads.Readings, between, duration(float64(s.threads.Worst)*s.Subject.UnitNs))
+			s.threads.Count, s.threads.Readings, between, stats.Duration(float64(s.threads.Worst)*s.Subject.UnitNs, 4))
 	}
 }
 
@@ -106,7 +105,7 @@ func (r *Rating) judgeRate(s *subject) {
 	r.Stable = answer(rate.WorstDeviation <= tolerance && steps == 0)
 	switch {
 	case steps > 0 && steps <= fewSteps:
-		r.Lower(stats.Unusable, "it stepped by %s or more while it was watched", duration(worst))
+		r.Lower(stats.Unusable, "it stepped by %s or more while it was watched", stats.Duration(worst, 4))
 	case !*r.Stable:
 		r.Lower(stats.Unusable, "its rate changed by %.3g %% while it was watched", 100*rate.WorstDeviation)
 	}
@@ -139,17 +138,4 @@ func orLeast(quality float64) float64 {
 		return -1
 	}
 	return quality
-}
-
-// duration writes nanoseconds with a unit that suits them.
-func duration(ns float64) string {
-	switch abs := math.Abs(ns); {
-	case abs < 1e3:
-		return fmt.Sprintf("%.4g ns", ns)
-	case abs < 1e6:
-		return fmt.Sprintf("%.4g µs", ns/1e3)
-	case abs < 1e9:
-		return fmt.Sprintf("%.4g ms", ns/1e6)
-	}
-	return fmt.Sprintf("%.4g s", ns/1e9)
 }

@@ -72,9 +72,9 @@ func (r *Rating) judgeWitness(s *subject) {
 	switch {
 	case t.contradicts(s.Witness, s.Subject.UnitNs, r.Accuracy.Value):
 		r.Stable = answer(false)
-		r.Lower(stats.Unusable, "it shows that %s passed, while %s to %s of %s did", duration(t.shown(s.Subject.UnitNs)), duration(math.Max(0, least)), duration(most), held(&s.Clock))
+		r.Lower(stats.Unusable, "it shows that %s passed, while %s to %s of %s did", stats.Duration(t.shown(s.Subject.UnitNs), 4), stats.Duration(math.Max(0, least), 4), stats.Duration(most, 4), held(&s.Clock))
 	case !(least > 0):
-		r.Lower(stats.Suspect, "too little %s passed to tell whether it shows that: 0 to %s; a longer measurement may tell", held(&s.Clock), duration(most))
+		r.Lower(stats.Suspect, "too little %s passed to tell whether it shows that: 0 to %s; a longer measurement may tell", held(&s.Clock), stats.Duration(most, 4))
 	}
 }
 

@@ -134,7 +134,7 @@ func (r *Report) judgeOffsets(s *subject, cpus []int) {
 		return
 	}
 	r.judgePairs(o, CPUOffset, o.Offset, s.accuracyNs(), 1, func(e stats.Estimate) string {
-		return fmt.Sprintf("is %s %s", length(math.Abs(e.Value)), either(e.Value > 0, "ahead of", "behind"))
+		return fmt.Sprintf("is %s %s", stats.Duration(math.Abs(e.Value), 4), either(e.Value > 0, "ahead of", "behind"))
 	})
 	r.judgePairs(o, CPUSkew, o.Skew, 0, o.spanNs*1e-6, func(e stats.Estimate) string {
 		return fmt.Sprintf("runs %.4g ppm %s than", math.Abs(e.Value), either(e.Value > 0, "faster", "slower"))

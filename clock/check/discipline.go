@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"chronoscope/clock"
+	"chronoscope/stats"
 )
 
 // discipline is how the kernel says that it keeps its clocks in step with the
@@ -67,7 +68,7 @@ func (k kept) explanation(lo, hi float64) string {
 	case b.following || a.following:
 		bent, why = slewLimit*1e6, "the system is slewing its clocks to keep them in step with the time of day (adjtimex: PLL, FLL or PPS)"
 	case b.offsetNs != 0 || a.offsetNs != 0:
-		bent, why = slewLimit*1e6, fmt.Sprintf("the system is slewing its clocks to make up for %s (adjtimex)", length(math.Max(math.Abs(b.offsetNs), math.Abs(a.offsetNs))))
+		bent, why = slewLimit*1e6, fmt.Sprintf("the system is slewing its clocks to make up for %s (adjtimex)", stats.Duration(math.Max(math.Abs(b.offsetNs), math.Abs(a.offsetNs)), 4))
 	case least != most:
 		why = fmt.Sprintf("the system changed the rate of its clocks from %+.4g to %+.4g ppm meanwhile (adjtimex)", b.ratePPM, a.ratePPM)
 	case a.ratePPM == 0:

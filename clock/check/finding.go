@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"chronoscope/stats"
@@ -97,21 +96,4 @@ func (r *Report) skip(q Question, clock, format string, args ...any) {
 		}
 	}
 	r.Skipped = append(r.Skipped, Skipped{Check: q, Clocks: []string{clock}, Reason: reason})
-}
-
-// length writes nanoseconds with a unit that suits them.
-func length(ns float64) string {
-	switch abs := math.Abs(ns); {
-	case abs < 1e3:
-		return fmt.Sprintf("%.4g ns", ns)
-	case abs < 1e6:
-		return fmt.Sprintf("%.4g µs", ns/1e3)
-	case abs < 1e9:
-		return fmt.Sprintf("%.4g ms", ns/1e6)
-	case abs < 1e5*1e9:
-		return fmt.Sprintf("%.4g s", ns/1e9)
-	case abs < 1000*day:
-		return fmt.Sprintf("%.3g days", ns/day)
-	}
-	return fmt.Sprintf("%.3g years", ns/(365.25*day))
 }

@@ -51,12 +51,12 @@ func (r *Report) judgeWrap(s *subject) (width int) {
 	case width > 0:
 		every := math.Ldexp(1, width) * s.tickNs()
 		f.worst(every)
-		f.Lower(stats.Suspect, "the counter has %d bits and starts over every %s: add that to a difference that is negative, and time nothing that is longer", width, length(every))
+		f.Lower(stats.Suspect, "the counter has %d bits and starts over every %s: add that to a difference that is negative, and time nothing that is longer", width, stats.Duration(every, 4))
 	case left < day:
 		f.worst(turnNs)
-		f.Lower(stats.Suspect, "the counter has %d bits: it will start over in %s, and then every %s", s.bits, length(left), length(turnNs))
+		f.Lower(stats.Suspect, "the counter has %d bits: it will start over in %s, and then every %s", s.bits, stats.Duration(left, 4), stats.Duration(turnNs, 4))
 	default:
-		f.note("with %d bits it will start over in %s", s.bits, length(left))
+		f.note("with %d bits it will start over in %s", s.bits, stats.Duration(left, 4))
 	}
 	r.add(f)
 	return width
@@ -111,7 +111,7 @@ func (r *Report) judgeStanding(s *subject, pairs []Pair) (stood bool) {
 	f := newFinding(s.Name, Stuck)
 	f.worst(still)
 	if stood {
-		f.Lower(stats.Unusable, "it stood still for %s or more of the %s that it was watched", length(still), length(s.rate.spanNs()))
+		f.Lower(stats.Unusable, "it stood still for %s or more of the %s that it was watched", stats.Duration(still, 4), stats.Duration(s.rate.spanNs(), 4))
 	}
 	r.add(f)
 	return stood
@@ -156,7 +156,7 @@ func stepVerdict(q Question) stats.Verdict {
 }
 
 func stepText(q Question, j jump, s *subject, k kept) string {
-	size, reference := length(math.Abs(j.sizeNs)), s.steps.reference.Name
+	size, reference := stats.Duration(math.Abs(j.sizeNs), 4), s.steps.reference.Name
 	switch {
 	case q == Suspended && j.sizeNs > 0:
 		return "the machine was suspended for " + size + ": it ran on, and " + reference + " stood still"
@@ -291,7 +291,7 @@ func (r *Report) judgePause(w *watch, every float64) {
 	f := newFinding(w.reference.Name, Pause)
 	f.worst(longest)
 	if longest > every+longAwayNs {
-		f.note("nothing ran for %s between two looks: this process was stopped, its CPU was taken, or the whole machine was paused", length(longest))
+		f.note("nothing ran for %s between two looks: this process was stopped, its CPU was taken, or the whole machine was paused", stats.Duration(longest, 4))
 	}
 	r.add(f)
 }

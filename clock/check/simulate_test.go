@@ -418,7 +418,7 @@ func TestSlewingIsNoFault(t *testing.T) {
 		"rate set":   {120, discipline{ratePPM: 120}, nil, "told to let its clocks run +120 ppm faster"},
 		"rate lower": {-90, discipline{ratePPM: -90}, nil, "told to let its clocks run -90 ppm faster"},
 		"daemon":     {400, discipline{following: true}, nil, "PLL"},
-		"offset":     {-500, discipline{offsetNs: -3e6}, nil, "make up for 3 ms"},
+		"offset":     {-500, discipline{offsetNs: -3e6}, nil, "make up for 3.000 ms"},
 		"not known":  {-500, discipline{}, fs.ErrPermission, "permission denied"},
 	} {
 		for seed := range uint64(40) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"chronoscope/clock"
+	"chronoscope/stats"
 )
 
 const (
@@ -90,7 +91,7 @@ func accuracyNs(c clock.Rated) float64 {
 // length writes a number of ticks.
 func (s *subject) length(ticks int64) string {
 	if ns := float64(ticks) * s.tickNs(); !math.IsNaN(ns) {
-		return length(ns)
+		return stats.Duration(ns, 4)
 	}
 	return fmt.Sprintf("%d ticks", ticks)
 }

@@ -1,0 +1,66 @@
+package stats
+
+import (
+	"math"
+	"testing"
+)
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		ns     float64
+		digits int
+		want   string
+	}{
+		{0, 3, "0 ns"}, {1.5, 3, "1.50 ns"}, {999.4, 3, "999 ns"}, {999.6, 3, "1.00 µs"}, {-2500, 3, "-2.50 µs"},
+		{1.23456e6, 4, "1.235 ms"}, {999987, 3, "1.00 ms"}, {-999.99e6, 3, "-1.00 s"}, {42e9, 3, "42.0 s"}, {7199e9, 3, "7199 s"}, {3 * 3600e9, 2, "3.0 hours"},
+		{49 * 3600e9, 2, "2.0 days"}, {225 * 365.25 * 86400e9, 3, "225 years"}, {math.NaN(), 3, "?"}, {math.Inf(1), 3, "?"},
+	} {
+		if got := Duration(c.ns, c.digits); got != c.want {
+			t.Errorf("%v with %d digits: %q, want %q", c.ns, c.digits, got, c.want)
+		}
+	}
+}
+
+func TestShareAndPercent(t *testing.T) {
+	for share, want := range map[float64][2]string{
+		0: {"0", "0.0 %"}, 1: {"100 %", "100.0 %"}, 0.0123: {"1.2 %", "1.2 %"}, 0.00005: {"50 ppm", "0.0 %"},
+		8.996: {"900 %", "900 %"}, -0.00005: {"-50 ppm", "-0.0 %"}, math.NaN(): {"?", "?"},
+	} {
+		if got := [2]string{Share(share), Percent(share)}; got != want {
+			t.Errorf("%v: %q, want %q", share, got, want)
+		}
+	}
+}
+
+// A value and its interval are written in one unit, with two digits of the uncertainty: they
+// once were "(0 to 36013349)" beside milliseconds, and "1.23 ms (991.02 to 1481.0)".
+func TestValueAndIntervalInOneUnit(t *testing.T) {
+	for _, c := range []struct {
+		lo, value, hi    float64
+		error, writtenAs string
+	}{
+		{10.746e6, 10.79e6, 11.167e6, "10.79 ms ± 0.21 ms", "10.75 to 11.17 ms"},
+		{0, 20e6, 36013349, "20 ms ± 18 ms", "0.00 to 36.01 ms"},
+		{991020, 1.23e6, 1481000, "1.23 ms ± 0.24 ms", "0.991 to 1.481 ms"},
+		{6.13e5, 8.5e5, 1.104e6, "850 µs ± 246 µs", "613.0 to 1104.0 µs"},
+		{98.4491e6, 98.4512e6, 98.4533e6, "98.4512 ms ± 0.0021 ms", "98.4491 to 98.4533 ms"},
+		{5, 5, 5, "5.000 ns", "5.000 to 5.000 ns"},
+		{math.NaN(), 5, math.NaN(), "5.000 ns", "?"},
+		{math.NaN(), math.NaN(), math.NaN(), "?", "?"},
+		{-1, 0, 2000, "0 ns", "-0.001 to 2.000 µs"},
+	} {
+		e := Estimate{Lo: c.lo, Value: c.value, Hi: c.hi}
+		if got := e.TimeWithError(); got != c.error {
+			t.Errorf("%v: %q, want %q", e, got, c.error)
+		}
+		if got := e.Range(); got != c.writtenAs {
+			t.Errorf("%v: %q, want %q", e, got, c.writtenAs)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	if got := Count(1, "run") + ", " + Count(0, "run"); got != "1 run, 0 runs" {
+		t.Error(got)
+	}
+}
