@@ -64,3 +64,25 @@ func TestCount(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestTimeWithError(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		value, lo, hi float64
+		want          string
+	}{
+		{51.3549e6, 51.303e6, 51.407e6, "51.355 ms ± 0.052 ms"},
+		{985e6, 984e6, 986e6, "985.0 ms ± 1.0 ms"},
+		{1.5e9, 1.4e9, 1.55e9, "1.500 s ± 0.075 s"}, // half of an interval that is wider to one side
+		{452e3, 400e3, 470e3, "452 µs ± 35 µs"},
+		{100, 0, 300, "100 ns ± 150 ns"},
+		{2e6, 2e6, 2e6, "2.000 ms"},
+		{2e6, nan, nan, "2.000 ms"},
+		{nan, nan, nan, "?"},
+		{123456789.4, 123456789.3, 123456789.5, "123.4568 ms ± 0.0000 ms"}, // seven digits at most
+	} {
+		if got := (Estimate{Value: c.value, Lo: c.lo, Hi: c.hi}).TimeWithError(); got != c.want {
+			t.Errorf("%v from %v to %v: %q, want %q", c.value, c.lo, c.hi, got, c.want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -26,7 +26,6 @@ type traceFlags struct {
 	threshold time.Duration
 	gaps      int
 	list      bool
-	plot      string
 	export    string
 }
 
@@ -71,7 +70,6 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
 	cmd.Flags().DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
 	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
 	cmd.Flags().BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
-	cmd.Flags().StringVar(&t.plot, "plot", "", "draw the traces into this `file`, .svg or .png")
 	cmd.Flags().StringVar(&t.export, "export", "", "write chrome-trace:`FILE`, which Perfetto opens")
 	return cmd
 }
@@ -99,14 +97,6 @@ func (t *traceFlags) check(set settings) error {
 	case t.gaps < 0:
 		return usagef("--periods: %d can't be recorded: give 1 or more", t.gaps)
 	}
-	if t.plot != "" {
-		if _, err := report.PlotFormat(t.plot); err != nil {
-			return usagef("--plot: %v", err)
-		}
-		if err := checkPlace(t.plot); err != nil {
-			return err
-		}
-	}
 	if t.export != "" {
 		file, ok := strings.CutPrefix(t.export, "chrome-trace:")
 		if !ok || file == "" {
@@ -117,38 +107,17 @@ func (t *traceFlags) check(set settings) error {
 	return nil
 }
 
-// files writes the figure and the export that are asked for.
-func (t *traceFlags) files(traces []*activity.Trace, analyses []*activity.Analysis) error {
-	if t.plot != "" {
-		format, err := report.PlotFormat(t.plot)
-		if err != nil {
-			return err
+// text lists the periods first, where that is asked for.
+func (t *traceFlags) text(d record.Activity, traces []*activity.Trace) func(io.Writer, render.Style) error {
+	return func(w io.Writer, style render.Style) error {
+		if t.list {
+			for _, trace := range traces {
+				activity.WriteList(w, trace) // into memory, which takes it
+			}
+			fmt.Fprintln(w)
 		}
-		if err := writeFile(t.plot, func(w io.Writer) error {
-			return report.PlotActivity(w, format, traces, analyses)
-		}); err != nil {
-			return err
-		}
+		return render.Write(w, render.TextFormat, d, style)
 	}
-	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
-		return writeFile(file, func(w io.Writer) error { return report.ChromeTrace(w, traces, analyses...) })
-	}
-	return nil
-}
-
-// form is how the traces are written: the list of their periods first, where that is asked
-// for.
-func (t *traceFlags) form(traces []*activity.Trace) form {
-	if !t.list {
-		return show
-	}
-	return formOf(func(w io.Writer, d record.Activity, style report.Style) {
-		for _, trace := range traces {
-			activity.WriteList(w, trace) // into memory, which takes it
-		}
-		fmt.Fprintln(w)
-		report.Activity(w, d, style)
-	}, report.ActivityCSV)
 }
 
 // traceActivity records, analyses and writes.
@@ -203,10 +172,12 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 		analyses = append(analyses, a)
 		d.Traces = append(d.Traces, record.NewTrace(trace, a, true))
 	}
-	if err := t.files(traces, analyses); err != nil {
-		return err
+	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
+		if err := writeFile(file, func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) }); err != nil {
+			return err
+		}
 	}
-	if err := set.showAs(s.Out, d, t.form(traces)); err != nil {
+	if err := set.showWith(s.Out, d, t.text(d, traces)); err != nil {
 		return err
 	}
 	if d.Interrupted {

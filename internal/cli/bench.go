@@ -16,7 +16,7 @@ import (
 	"chronoscope/gobench"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -202,7 +202,7 @@ func bindable(cpus []int, m *machine.Machine) error {
 // write writes the export and the document.
 func (t *benchFlags) write(d record.Bench, set settings, s Streams) error {
 	if file, ok := strings.CutPrefix(t.export, "gobench:"); ok {
-		err := writeFile(file, func(w io.Writer) error { return report.GoBench(w, d) })
+		err := writeFile(file, func(w io.Writer) error { return render.GoBench(w, d) })
 		return errors.Join(err, set.show(s.Out, d))
 	}
 	return set.show(s.Out, d)

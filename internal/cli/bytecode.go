@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	"chronoscope/bytecode"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -27,7 +26,7 @@ type bytecodeFlags struct {
 	length, load                       int
 	duration                           time.Duration
 	durationGiven                      bool
-	page, plot                         string
+	page                               string
 }
 
 // newBytecode is the command that times a virtual machine's instructions.
@@ -86,7 +85,6 @@ Timing of Java Virtual Machine Bytecode Instructions" (2008).`,
 	set.IntVar(&t.load, "load", 0, "how many processes of nice 5 compete for the same CPU meanwhile")
 	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted run has measured")
 	set.StringVar(&t.page, "report", "", "write a page with all figures and tables of the source into this `file`")
-	set.StringVar(&t.plot, "plot", "", "draw the figures into this `file`, .svg or .png")
 	return cmd
 }
 
@@ -121,12 +119,7 @@ func (t *bytecodeFlags) check(f *flags) error {
 			return err
 		}
 	}
-	if t.plot != "" {
-		if _, err := report.PlotFormat(t.plot); err != nil {
-			return usagef("--plot: %v", err)
-		}
-	}
-	return errors.Join(checkPlace(t.plot), checkPlace(t.page))
+	return checkPlace(t.page)
 }
 
 // Bounds of what can be asked for.
@@ -246,19 +239,10 @@ func timeBytecode(ctx context.Context, f *flags, t *bytecodeFlags, s Streams) er
 	return set.met(verdictsOfBytecode(d))
 }
 
-// write writes the figures, the page and the document.
+// write writes the page and the document.
 func (t *bytecodeFlags) write(d record.Bytecode, set settings, s Streams) error {
-	if t.plot != "" {
-		format, err := report.PlotFormat(t.plot)
-		if err != nil {
-			return err
-		}
-		if err := writeFile(t.plot, func(w io.Writer) error { return report.PlotBytecode(w, format, d) }); err != nil {
-			return err
-		}
-	}
 	if t.page != "" {
-		if err := writeFile(t.page, func(w io.Writer) error { return report.BytecodePage(w, d) }); err != nil {
+		if err := writeFile(t.page, func(w io.Writer) error { return render.Page(w, d) }); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -14,9 +15,10 @@ import (
 	"chronoscope/internal/probe"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
+	"chronoscope/view"
 )
 
 // newClocks is the command that ranks clocks.
@@ -55,7 +57,7 @@ docs/probe-protocol.md can be given with --probe.`,
 	}
 	cmd.Flags().StringSliceVar(&choice.runtimes, "runtime", nil, "whose clocks, a `list`: all, "+strings.Join(append([]string{ownRuntime}, probe.Runtimes()...), ", ")+" (default "+ownRuntime+")")
 	cmd.Flags().StringArrayVar(&choice.probes, "probe", nil, "rank the timers of this `program` too; see docs/probe-protocol.md (may be repeated)")
-	cmd.Flags().StringVar(&choice.set, "set", "", "rank a published `set` of timers: "+report.Kuperberg2011)
+	cmd.Flags().StringVar(&choice.set, "set", "", "rank a published `set` of timers: "+view.Kuperberg2011)
 	cmd.Flags().StringVar(&sortBy, "sort", sortBy, "order: quality, accuracy or cost")
 	return cmd
 }
@@ -73,7 +75,7 @@ func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, so
 	if err != nil {
 		return err
 	}
-	if err := report.SortBy(nil, sortBy); err != nil {
+	if err := view.SortClocks(nil, sortBy); err != nil {
 		return usagef("--sort: %v", err)
 	}
 	header := record.NewHeader("clocks", machine.Identify(), set.seed)
@@ -82,12 +84,14 @@ func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, so
 		return err
 	}
 	d := record.Clocks{Header: header, Ranking: record.NewRanking(local)}
-	report.SortBy(d.Clocks, sortBy)
-	write := form(show)
-	if choice.set == report.Kuperberg2011 {
-		write = formOf(report.KuperbergClocks, report.ClocksCSV)
+	view.SortClocks(d.Clocks, sortBy)
+	show := set.show
+	if choice.set == view.Kuperberg2011 {
+		show = func(stdout io.Writer, _ record.Document) error {
+			return set.showWith(stdout, d, func(w io.Writer, style render.Style) error { return render.Text(w, view.KuperbergClocks(d), style) })
+		}
 	}
-	if written := set.showAs(s.Out, d, write); written != nil {
+	if written := show(s.Out, d); written != nil {
 		return written
 	}
 	if err != nil {

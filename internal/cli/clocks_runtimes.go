@@ -8,8 +8,8 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/internal/probe"
-	"chronoscope/report"
 	"chronoscope/timermeter"
+	"chronoscope/view"
 )
 
 // clockChoice says which clocks are ranked, of which runtimes.
@@ -33,13 +33,13 @@ func (c clockChoice) check() (clockChoice, error) {
 	known := append([]string{ownRuntime}, probe.Runtimes()...)
 	switch c.set {
 	case "":
-	case report.Kuperberg2011:
+	case view.Kuperberg2011:
 		if len(c.names)+len(c.runtimes)+len(c.probes) > 0 {
 			return c, usagef("--set %s chooses its own timers: leave out names, --runtime and --probe", c.set)
 		}
-		c.names = report.KuperbergTimers()
+		c.names = view.KuperbergTimers()
 	default:
-		return c, usagef("--set: there is no set %q: use %s", c.set, report.Kuperberg2011)
+		return c, usagef("--set: there is no set %q: use %s", c.set, view.Kuperberg2011)
 	}
 	for _, r := range c.runtimes {
 		if r != allRuntimes && !slices.Contains(known, r) {

@@ -15,7 +15,6 @@ import (
 	"chronoscope/compare"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 	"chronoscope/stats"
 )
 
@@ -156,7 +155,7 @@ func importFile(name string) (record.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading what is to be compared: %w", err)
 	}
-	d, err := report.Import(f, info.ModTime())
+	d, err := record.Import(f, info.ModTime())
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}

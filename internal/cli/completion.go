@@ -5,18 +5,19 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/internal/probe"
-	"chronoscope/report"
+	"chronoscope/render"
+	"chronoscope/view"
 )
 
 // completions tells a shell what may follow the flags and commands that take one of a
 // few words. Files are what it offers by itself.
 func completions(root *cobra.Command) {
 	words := map[string][]string{
-		"format":  report.Formats(),
+		"format":  render.Formats(),
 		"require": {"trusted", "suspect"},
 		"sort":    {"quality", "accuracy", "cost"},
 		"runtime": append([]string{"all", ownRuntime}, probe.Runtimes()...),
-		"set":     {report.Kuperberg2011},
+		"set":     {view.Kuperberg2011},
 	}
 	for _, cmd := range append(root.Commands(), root) {
 		for flag, values := range words {

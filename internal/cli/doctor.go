@@ -44,6 +44,7 @@ that could be required.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), f, s) },
 	}
 	f.refuse(cmd, "gives findings, and findings have no verdict that could be required: look at severity with --format json or csv", "require")
+	f.refuse(cmd, "has no charts", "plot")
 	return cmd
 }
 

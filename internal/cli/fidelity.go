@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -18,7 +17,6 @@ import (
 	"chronoscope/fidelity"
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
 )
@@ -27,7 +25,6 @@ import (
 type fidelityFlags struct {
 	counter, reference string
 	workloads          []string
-	plot               string
 	child              bool
 }
 
@@ -70,7 +67,6 @@ the counter is read faithfully, and nothing of its rate; the output says so.`,
 	cmd.Flags().StringVar(&t.counter, "counter", "", "`clock` to test (default: the processor's counter)")
 	cmd.Flags().StringVar(&t.reference, "reference", "", "`clock` to test it by (default: an independent one, or else monotonic-raw)")
 	cmd.Flags().StringSliceVar(&t.workloads, "workload", nil, "`name` of a workload, may be repeated (default: all)")
-	cmd.Flags().StringVar(&t.plot, "plot", "", "draw the samples into this `file`, .svg or .png")
 	cmd.Flags().BoolVar(&t.child, "child", false, "")
 	cmd.Flags().MarkHidden("child")
 	return cmd
@@ -111,14 +107,6 @@ func (t *fidelityFlags) check() ([]fidelity.Workload, error) {
 	} {
 		if named.name != "" && !slices.Contains(named.known, named.name) {
 			return nil, usagef("%s: no clock is called %q: use one of %s", named.flag, named.name, strings.Join(named.known, ", "))
-		}
-	}
-	if t.plot != "" {
-		if _, err := report.PlotFormat(t.plot); err != nil {
-			return nil, usagef("--plot: %v", err)
-		}
-		if err := checkPlace(t.plot); err != nil {
-			return nil, err
 		}
 	}
 	workloads, err := fidelity.Select(fidelity.Workloads(child), t.workloads)
@@ -162,12 +150,6 @@ func testFidelity(ctx context.Context, f *flags, t *fidelityFlags, s Streams) er
 	}
 	header.Finish(err != nil)
 	d := record.Fidelity{Header: header, Trust: record.NewTrust(results, findings, true)}
-	if t.plot != "" {
-		format, _ := report.PlotFormat(t.plot)
-		if err := writeFile(t.plot, func(w io.Writer) error { return report.PlotFidelity(w, format, results) }); err != nil {
-			return err
-		}
-	}
 	if written := set.show(s.Out, d); written != nil {
 		return written
 	}

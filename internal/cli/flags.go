@@ -17,7 +17,7 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
 )
@@ -30,7 +30,7 @@ type flags struct {
 	seed            uint64
 	cpus            string
 	require         string
-	html            string
+	html, plot      string
 	saveIn          string // the folder of --save
 
 	set   *pflag.FlagSet // where they are registered
@@ -42,6 +42,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	f.registerSave()
 	set.StringVar(&f.format, "format", "text", "form of the result: text, json or csv")
 	set.StringVarP(&f.output, "output", "o", "", "write the result to this `file` instead of standard output")
+	set.StringVar(&f.plot, "plot", "", "draw the result's charts into this `file`, .svg or .png, too")
 	set.StringVar(&f.html, "html", "", "write the result as a page for a browser into this `file`, too")
 	set.BoolVar(&f.quick, "quick", false, "take less time, for less precision")
 	set.BoolVar(&f.thorough, "thorough", false, "take more time, for more precision")
@@ -83,9 +84,10 @@ func (r refusal) Set(string) error { return usagef("--%s: %q %s", r.name, r.cmd.
 
 // settings are flags that were found good.
 type settings struct {
-	format  report.Format
+	format  render.Format
 	output  string
 	html    string
+	plot    string
 	archive *record.Archive // nil where the result is not kept
 	notes   io.Writer
 	plan    timermeter.Plan
@@ -97,12 +99,12 @@ type settings struct {
 // check turns flags into settings, or says which one is wrong and what is
 // allowed.
 func (f *flags) check() (settings, error) {
-	s := settings{output: f.output, html: f.html, notes: f.notes, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
+	s := settings{output: f.output, html: f.html, plot: f.plot, notes: f.notes, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
 	if s.output == standardOutput {
 		s.output = ""
 	}
 	var err error
-	if s.format, err = report.ParseFormat(f.format); err != nil {
+	if s.format, err = render.ParseFormat(f.format); err != nil {
 		return s, usagef("--format: %v", err)
 	}
 	switch {
@@ -132,24 +134,42 @@ func (f *flags) check() (settings, error) {
 	if !f.set.Changed("seed") {
 		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
 	}
-	if s.html != "" && s.output != "" && filepath.Clean(s.html) == filepath.Clean(s.output) {
-		return s, usagef("--html and -o both name %s: give each a file of its own", s.html)
-	}
-	if err := checkPlace(s.html); err != nil {
-		return s, err
-	}
-	if err := checkPlace(s.output); err != nil {
+	if err := s.checkPlaces(); err != nil {
 		return s, err
 	}
 	s.archive, err = f.archive()
 	return s, err
 }
 
+// checkPlaces makes sure that each file can be written, and that no two are the same.
+func (s settings) checkPlaces() error {
+	if s.plot != "" {
+		if _, err := render.FigureFormat(s.plot); err != nil {
+			return usagef("--plot: %v", err)
+		}
+	}
+	files := map[string]string{}
+	for _, place := range []struct{ flag, file string }{{"-o", s.output}, {"--html", s.html}, {"--plot", s.plot}} {
+		if place.file == "" {
+			continue
+		}
+		name := filepath.Clean(place.file)
+		if other, taken := files[name]; taken {
+			return usagef("%s and %s both name %s: give each a file of its own", place.flag, other, place.file)
+		}
+		files[name] = place.flag
+		if err := checkPlace(place.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write hands the document, rendered, to standard output or to the file, and as it is to
 // what else was asked for. What goes wrong with one of them does not keep the others
 // from a result that took long.
-func (s settings) write(stdout io.Writer, document record.Document, render func(io.Writer, report.Style) error) error {
-	return errors.Join(s.print(stdout, render), s.keep(document), s.page(document))
+func (s settings) write(stdout io.Writer, document record.Document, text func(io.Writer, render.Style) error) error {
+	return errors.Join(s.print(stdout, text), s.keep(document), s.page(document), s.figure(document))
 }
 
 // page writes the document as a page for a browser, where that was asked for.
@@ -157,17 +177,29 @@ func (s settings) page(document record.Document) error {
 	if s.html == "" {
 		return nil
 	}
-	return writeFile(s.html, func(w io.Writer) error { return report.Page(w, document) })
+	return writeFile(s.html, func(w io.Writer) error { return render.Page(w, document) })
+}
+
+// figure draws the document's charts, where that was asked for.
+func (s settings) figure(document record.Document) error {
+	if s.plot == "" {
+		return nil
+	}
+	format, err := render.FigureFormat(s.plot)
+	if err != nil {
+		return err
+	}
+	return writeFile(s.plot, func(w io.Writer) error { return render.Figure(w, format, document) })
 }
 
 // print hands the rendered document to standard output or, whole or not at all, to the
 // file; to standard output too where the file can't be written.
-func (s settings) print(stdout io.Writer, render func(io.Writer, report.Style) error) error {
-	toStdout := func() error { return render(stdout, report.Style{Color: showsColor(stdout)}) }
+func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) error) error {
+	toStdout := func() error { return text(stdout, render.Style{Color: showsColor(stdout), Width: widthOf(stdout)}) }
 	if s.output == "" {
 		return toStdout()
 	}
-	err := writeFile(s.output, func(w io.Writer) error { return render(w, report.Style{}) })
+	err := writeFile(s.output, func(w io.Writer) error { return text(w, render.Style{}) })
 	if err != nil {
 		return errors.Join(err, toStdout()) // what took long to measure is not lost
 	}
@@ -248,6 +280,16 @@ func checkPlace(output string) error {
 // (no-color.org).
 func showsColor(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// widthOf is how many letters a terminal has on a line; 0 for what is none.
+func widthOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
 }
 
 func isTerminal(w io.Writer) bool {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 )
 
 // output is what the command prints. It has to succeed.
@@ -43,7 +43,7 @@ func TestThreeFormsOfOneDocument(t *testing.T) {
 // checkText looks for every clock in the text, and for all that is said of it.
 func checkText(t *testing.T, d record.Clocks) {
 	var b bytes.Buffer
-	report.Clocks(&b, d, report.Style{})
+	render.Write(&b, render.TextFormat, d, render.Style{})
 	shown := b.String()
 	want := slices.Clone(d.Caveats)
 	for _, c := range d.Clocks {
@@ -68,7 +68,7 @@ func checkText(t *testing.T, d record.Clocks) {
 // checkTable holds every cell against the field that its column names.
 func checkTable(t *testing.T, d record.Clocks, printed []byte) {
 	var b bytes.Buffer
-	if err := report.ClocksCSV(&b, d); err != nil {
+	if err := render.CSV(&b, d); err != nil {
 		t.Fatal(err)
 	}
 	table, err := csv.NewReader(&b).ReadAll()

@@ -12,7 +12,8 @@ import (
 	"chronoscope/machine"
 	"chronoscope/program"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
+	"chronoscope/view"
 )
 
 // programFlags are those of the command that measures programs.
@@ -157,7 +158,7 @@ func measurePrograms(cmd *cobra.Command, f *flags, t *programFlags, s Streams, a
 
 // programExports are the forms of other tools.
 var programExports = map[string]func(io.Writer, record.Programs) error{
-	"hyperfine": report.Hyperfine, "markdown": report.Markdown, "gobench": report.GoBenchPrograms,
+	"hyperfine": render.Hyperfine, "markdown": render.Markdown, "gobench": render.GoBenchPrograms,
 }
 
 // write writes the exports and the document.
@@ -170,23 +171,14 @@ func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
 	whole := d
 	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
 	out := s.Out
-	if t.once && set.format == report.Text {
+	if t.once && set.format == render.TextFormat {
 		out = s.Err // as time(1): standard output is the program's
 	}
-	return errors.Join(failed, set.showAs(out, whole, t.form(d)))
-}
-
-// form is how the programs are written: as POSIX has it, where that is asked for. What is
-// unknown of single fields is said where these fields stand, in JSON alone.
-func (t *programFlags) form(d record.Programs) form {
-	text := report.Programs
-	if t.posix {
-		text = func(w io.Writer, d record.Programs, _ report.Style) { report.ProgramsPOSIX(w, d) } // into memory, which takes it
-	}
-	return func(w io.Writer, format report.Format, whole record.Document, style report.Style) error {
-		if format == report.JSON {
-			return report.WriteJSON(w, whole)
+	return errors.Join(failed, set.showWith(out, whole, func(w io.Writer, style render.Style) error {
+		if t.posix {
+			_, err := io.WriteString(w, view.ProgramsPOSIX(d))
+			return err
 		}
-		return formOf(text, report.ProgramsCSV)(w, format, d, style)
-	}
+		return render.Write(w, render.TextFormat, d, style) // what is unknown of single fields is said beside them, in JSON alone
+	}))
 }

@@ -12,7 +12,6 @@ import (
 	"chronoscope/process"
 	"chronoscope/program"
 	"chronoscope/record"
-	"chronoscope/report"
 	"chronoscope/stats"
 )
 
@@ -193,7 +192,7 @@ func soFar(name string, p program.Progress) string {
 	if stats.Finite(p.Estimate.Value) == nil {
 		return fmt.Sprintf("%s: run %d", shortened(name), p.Runs)
 	}
-	return fmt.Sprintf("%s: %s, run %d", shortened(name), report.WithError(p.Estimate), p.Runs)
+	return fmt.Sprintf("%s: %s, run %d", shortened(name), p.Estimate.TimeWithError(), p.Runs)
 }
 
 // connections are the open files of commands.

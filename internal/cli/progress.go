@@ -5,7 +5,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"chronoscope/report"
+	"chronoscope/view"
 )
 
 // progress shows on a terminal how far a measurement is. It draws only when it
@@ -34,7 +34,7 @@ func newProgress(w io.Writer) *progress {
 // show draws the bar anew.
 func (p *progress) show(share float64, doing string) {
 	if p.bar != nil {
-		p.bar.Describe(report.OneLine(doing))
+		p.bar.Describe(view.OneLine(doing))
 		p.bar.Set(int(share * progressSteps))
 	}
 }

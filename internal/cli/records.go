@@ -72,8 +72,8 @@ func listRecords(f *flags, folder string, s Streams) error {
 	if err != nil {
 		return err
 	}
-	if set.html != "" {
-		return usagef(`--html: "records" lists, and only a single record has a page: give it to "records show"`)
+	if set.html != "" || set.plot != "" {
+		return usagef(`--html, --plot: "records" lists, and only a single record has a page and charts: give them to "records show"`)
 	}
 	a, err := archiveIn(folder)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // documents are those in a folder of package record's: v1 holds documents of the first
@@ -40,12 +41,12 @@ func TestFirstVersionIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, format := range []report.Format{report.Text, report.JSON, report.CSV} {
-			if _, isCard := d.(record.Card); isCard && format == report.CSV {
+		for _, format := range []render.Format{render.TextFormat, render.JSONFormat, render.CSVFormat} {
+			if _, isCard := d.(record.Card); isCard && format == render.CSVFormat {
 				continue
 			}
 			var b bytes.Buffer
-			if err := show(&b, format, d, report.Style{}); err != nil || b.Len() < 100 {
+			if err := render.Write(&b, format, d, render.Style{}); err != nil || b.Len() < 100 {
 				t.Errorf("%s as %s: %d bytes, %v", name, format, b.Len(), err)
 			}
 		}
@@ -55,7 +56,7 @@ func TestFirstVersionIsShown(t *testing.T) {
 // Each command whose documents can be read has a way of showing them.
 func TestEveryDocumentIsShown(t *testing.T) {
 	for _, command := range record.Commands() {
-		if _, ok := forms[command]; !ok {
+		if !view.Tabular(command) && command != "" {
 			t.Errorf("those of %q are not", command)
 		}
 	}
@@ -88,7 +89,7 @@ func TestNothingFromOutsideSteersTheTerminal(t *testing.T) {
 	}
 	forged := "true\x1b[8m\n \x1b[32mtrusted"
 	d := record.Programs{Header: record.Header{Command: "run", Machine: &machine.Machine{}}, Results: []record.Program{{Command: forged, Reasons: []string{forged}, Verdict: stats.Suspect}}}
-	if e := show(&out, report.Text, d, report.Style{Color: true}); e != nil {
+	if e := render.Write(&out, render.TextFormat, d, render.Style{Color: true}); e != nil {
 		t.Fatal(e)
 	}
 	shown := out.String() + err.String()
@@ -112,7 +113,7 @@ func FuzzShow(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := show(&b, report.Text, d, report.Style{}); err != nil {
+		if err := render.Write(&b, render.TextFormat, d, render.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		if i := strings.IndexAny(b.String(), "\x1b\x07\r\b"); i >= 0 {
@@ -121,7 +122,7 @@ func FuzzShow(f *testing.F) {
 		if _, isCard := d.(record.Card); isCard {
 			return
 		}
-		if err := show(&b, report.CSV, d, report.Style{}); err != nil {
+		if err := render.Write(&b, render.CSVFormat, d, render.Style{}); err != nil {
 			t.Fatal(err)
 		}
 	})

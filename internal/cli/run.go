@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"chronoscope/report"
+	"chronoscope/view"
 )
 
 // Streams are where the command reads and writes.
@@ -35,7 +35,7 @@ func Run(ctx context.Context, args []string, s Streams) error {
 		err = fmt.Errorf("writing to standard output: %w", help.failed)
 	}
 	if err != nil {
-		fmt.Fprintln(s.Err, "chronoscope:", report.Harmless(err.Error()))
+		fmt.Fprintln(s.Err, "chronoscope:", view.Harmless(err.Error()))
 	}
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/view"
 )
 
 // defaultSave is what --save means without a folder. It stands in the help text, too.
@@ -50,6 +50,6 @@ func (s settings) keep(d record.Document) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.notes, "chronoscope: kept as %s\n", report.OneLine(file))
+	fmt.Fprintf(s.notes, "chronoscope: kept as %s\n", view.OneLine(file))
 	return nil
 }

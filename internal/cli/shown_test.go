@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"chronoscope/record"
-	"chronoscope/report"
+	"chronoscope/render"
 )
 
 var updateShown = flag.Bool("update-shown", false, "write what is shown of each document to testdata/shown")
@@ -65,12 +65,12 @@ func exportsOf(document record.Document) map[string]func(io.Writer) error {
 	switch d := document.(type) {
 	case record.Programs:
 		return map[string]func(io.Writer) error{
-			"hyperfine": func(w io.Writer) error { return report.Hyperfine(w, d) },
-			"markdown":  func(w io.Writer) error { return report.Markdown(w, d) },
-			"gobench":   func(w io.Writer) error { return report.GoBenchPrograms(w, d) },
+			"hyperfine": func(w io.Writer) error { return render.Hyperfine(w, d) },
+			"markdown":  func(w io.Writer) error { return render.Markdown(w, d) },
+			"gobench":   func(w io.Writer) error { return render.GoBenchPrograms(w, d) },
 		}
 	case record.Bench:
-		return map[string]func(io.Writer) error{"gobench": func(w io.Writer) error { return report.GoBench(w, d) }}
+		return map[string]func(io.Writer) error{"gobench": func(w io.Writer) error { return render.GoBench(w, d) }}
 	}
 	return nil
 }

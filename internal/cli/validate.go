@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/report"
 	"chronoscope/stats"
 	"chronoscope/validate"
 )
@@ -24,8 +22,7 @@ type validateFlags struct {
 	schemes                 []string
 	with                    []string
 	earlier                 []record.Validation // of those files
-	plot                    string
-	plan                    validate.Plan // as the flags have it, once they are found good
+	plan                    validate.Plan       // as the flags have it, once they are found good
 }
 
 // newValidate is the command that says how good methods are on this machine.
@@ -72,7 +69,6 @@ durations does not replace one at more.`,
 	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
 	set.StringSliceVar(&t.schemes, "scheme", nil, "methods, a `list` of names, or of beginnings such as source")
 	set.StringSliceVar(&t.with, "with", nil, "add up the coverage with that of these earlier `records` (JSON), too")
-	set.StringVar(&t.plot, "plot", "", "draw the figures into this `file`, .svg or .png")
 	return cmd
 }
 
@@ -98,12 +94,6 @@ func (t *validateFlags) check(f *flags, set settings) error {
 	}
 	if err := t.readEarlier(); err != nil {
 		return err
-	}
-	if t.plot != "" {
-		if _, err := report.PlotFormat(t.plot); err != nil {
-			return usagef("--plot: %v", err)
-		}
-		return checkPlace(t.plot)
 	}
 	return nil
 }
@@ -215,7 +205,7 @@ func validateMethods(ctx context.Context, f *flags, t *validateFlags, s Streams)
 	header.Finish(stopped)
 	d := record.NewValidation(header, r)
 	d.AddUp(t.earlier)
-	if err := t.write(d, r, set, s); err != nil {
+	if err := set.show(s.Out, d); err != nil {
 		return err
 	}
 	if stopped {
@@ -271,18 +261,4 @@ func ownVerdicts(d record.Validation) map[string]stats.Verdict {
 		}
 	}
 	return verdicts
-}
-
-// write writes the figures and the document.
-func (t *validateFlags) write(d record.Validation, r *validate.Report, set settings, s Streams) error {
-	if t.plot != "" {
-		format, err := report.PlotFormat(t.plot)
-		if err != nil {
-			return err
-		}
-		if err := writeFile(t.plot, func(w io.Writer) error { return report.PlotValidation(w, format, r) }); err != nil {
-			return err
-		}
-	}
-	return set.show(s.Out, d)
 }

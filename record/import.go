@@ -1,0 +1,68 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// mostImported is how large another tool's file may be.
+const mostImported = 64 << 20
+
+// Import reads a document of this program, or what another tool wrote: the JSON of
+// hyperfine --export-json, or lines of the Go benchmark format. written is when, which
+// these don't tell.
+//
+// The errors of documents are those of [Parse]; others say what was tried.
+func Import(r io.Reader, written time.Time) (Document, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1)) // whatever is larger is refused below
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return importGoBench(data, written)
+	}
+	var form struct {
+		Schema  json.RawMessage `json:"schema"`
+		Results json.RawMessage `json:"results"`
+	}
+	if json.Unmarshal(data, &form) == nil && form.Schema == nil && form.Results != nil {
+		return importHyperfine(data, written)
+	}
+	return Parse(data)
+}
+
+// importedHeader is that of a document that another tool wrote on a machine that is not
+// known.
+func importedHeader(command string, written time.Time, m *machine.Machine, caveat string) Header {
+	return Header{Schema: Schema, Command: command, Started: written, Machine: m, Caveats: []string{caveat}}
+}
+
+// tooLarge refuses a file that no other tool writes.
+func tooLarge(data []byte) error {
+	if len(data) > mostImported {
+		return fmt.Errorf("it is larger than %d MiB: give fewer results", mostImported>>20)
+	}
+	return nil
+}
+
+// wallMedian is the median of wall times in nanoseconds, with an interval that holds
+// whatever their distribution is, and what is to be said of it.
+func wallMedian(times []float64) (stats.Estimate, stats.Judgement) {
+	j := stats.NewJudgement()
+	j.Lower(stats.Suspect, "of wall times: what waited for a CPU is in them, and nothing says how much that was")
+	sorted := slices.Sorted(slices.Values(times))
+	e, _, err := stats.QuantileInterval(sorted, 0.5, "ns")
+	var few *stats.TooFewError
+	if errors.As(err, &few) {
+		j.Lower(stats.Suspect, "there is no interval: %v", few)
+	}
+	return e, j
+}

@@ -1,0 +1,153 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// mostBroken lines are named one by one.
+const mostBroken = 4
+
+// importGoBench reads lines of the Go benchmark format
+// (golang.org/design/14313-benchmark-format), in which ns/op is wall time. Lines that are
+// none are passed over; a line that is a broken one leaves a caveat.
+func importGoBench(data []byte, written time.Time) (Document, error) {
+	if err := tooLarge(data); err != nil {
+		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
+	}
+	m := &machine.Machine{}
+	h := importedHeader("bench", written, m, "Go benchmark lines, by another tool")
+	var found importedBenchmarks
+	broken := 0
+	lines := benchfmt.NewReader(bytes.NewReader(data), "line")
+	for lines.Scan() {
+		switch r := lines.Result().(type) {
+		case *benchfmt.SyntaxError:
+			if broken++; broken <= mostBroken {
+				h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %v", r))
+			}
+		case *benchfmt.Result:
+			if err := found.add(r); err != nil {
+				return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
+			}
+			m.CPU, m.OS, m.Arch = machine.Text(r.GetConfig("cpu")), machine.Text(r.GetConfig("goos")), machine.Text(r.GetConfig("goarch"))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
+	}
+	if broken > mostBroken {
+		h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %d more broken lines", broken-mostBroken))
+	}
+	if len(found.order) == 0 {
+		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote with --format json, hyperfine with --export-json, or go test -bench")
+	}
+	return Bench{Header: h, Results: found.results(), Pairs: []Pair{}}, nil
+}
+
+// importedBenchmarks are the lines of each benchmark, in the order of the first ones.
+type importedBenchmarks struct {
+	order []*importedBenchmark
+	place map[string]*importedBenchmark
+}
+
+type importedBenchmark struct {
+	Benchmark
+	timesNs []float64
+	metrics map[string][]float64
+	units   []string // of the metrics, in their order
+}
+
+// add takes one line.
+func (all *importedBenchmarks) add(r *benchfmt.Result) error {
+	if all.place == nil {
+		all.place = map[string]*importedBenchmark{}
+	}
+	where := r.GetConfig("pkg") + "\x00" + r.GetConfig("revision") + "\x00" + r.Name.String()
+	b := all.place[where]
+	if b == nil {
+		b = newImportedBenchmark(r)
+		all.place[where] = b
+		all.order = append(all.order, b)
+	}
+	for _, v := range r.Values {
+		value, unit := v.Value, v.Unit
+		if v.OrigUnit != "" { // as it stood there: ns/op, not sec/op
+			value, unit = v.OrigValue, v.OrigUnit
+		}
+		if total := value * float64(r.Iters); !(value >= 0) || math.IsNaN(total) || math.IsInf(total, 0) {
+			_, line := r.Pos()
+			return fmt.Errorf("line %d: %g %s is no measurement", line, value, unit)
+		}
+		b.take(r.Iters, value, unit)
+	}
+	return nil
+}
+
+// newImportedBenchmark splits a name: BenchmarkEncode/size=1-8 ran with 8 processors.
+func newImportedBenchmark(r *benchfmt.Result) *importedBenchmark {
+	name, procs := r.Name.String(), 1
+	if _, parts := r.Name.Parts(); len(parts) > 0 {
+		if last := parts[len(parts)-1]; last[0] == '-' {
+			if n, err := strconv.Atoi(string(last[1:])); err == nil {
+				name, procs = name[:len(name)-len(last)], n
+			}
+		}
+	}
+	return &importedBenchmark{
+		Benchmark: Benchmark{
+			Name: "Benchmark" + name, Package: r.GetConfig("pkg"), Revision: importedRevision(r.GetConfig("revision")), Procs: procs,
+			Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(),
+			Metrics: []BenchmarkMetric{}, Repetitions: []BenchmarkRepetition{}, Runs: []BenchmarkRun{},
+		},
+		metrics: map[string][]float64{},
+	}
+}
+
+// WorkingTree stands for the working tree where another tool's form has revisions.
+const WorkingTree = "working-tree"
+
+// importedRevision undoes what an export writes of the working tree.
+func importedRevision(key string) string {
+	if key == WorkingTree {
+		return ""
+	}
+	return key
+}
+
+// take adds one measurement of a line.
+func (b *importedBenchmark) take(iterations int, value float64, unit string) {
+	if unit == "ns/op" {
+		b.timesNs = append(b.timesNs, value)
+		b.Iterations = max(b.Iterations, iterations)
+		b.Runs = append(b.Runs, BenchmarkRun{Iterations: iterations, TimedNs: value * float64(iterations)})
+		return
+	}
+	if b.metrics[unit] == nil {
+		b.units = append(b.units, unit)
+	}
+	b.metrics[unit] = append(b.metrics[unit], value)
+}
+
+// results sum up the lines of each benchmark.
+func (all *importedBenchmarks) results() []Benchmark {
+	results := []Benchmark{}
+	for _, b := range all.order {
+		var judgement stats.Judgement
+		b.Wall, judgement = wallMedian(b.timesNs)
+		b.Verdict, b.Reasons = judgement.Verdict, judgement.Reasons
+		for _, unit := range b.units {
+			b.Metrics = append(b.Metrics, BenchmarkMetric{Unit: unit, Value: stats.Median(b.metrics[unit])})
+		}
+		results = append(results, b.Benchmark)
+	}
+	return results
+}

@@ -1,0 +1,95 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// importHyperfine reads the JSON of hyperfine. Its times are wall times in seconds; those
+// of a command that has no list of them are known by their median alone.
+func importHyperfine(data []byte, written time.Time) (Document, error) {
+	if err := tooLarge(data); err != nil {
+		return nil, fmt.Errorf("reading hyperfine's JSON: %w", err)
+	}
+	if err := CheckExtent(data); err != nil {
+		return nil, fmt.Errorf("reading hyperfine's JSON: %w", err)
+	}
+	var file struct {
+		Results []importedCommand `json:"results"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // a parameter of 1000000 is not 1e+06
+	if err := decoder.Decode(&file); err != nil {
+		return nil, fmt.Errorf("reading hyperfine's JSON: %w: give what hyperfine --export-json wrote", err)
+	}
+	d := Programs{
+		Header:  importedHeader("run", written, &machine.Machine{}, "by hyperfine, which does not say on what machine"),
+		Results: []Program{}, Pairs: []Pair{},
+	}
+	for i, c := range file.Results {
+		p, err := c.program()
+		if err != nil {
+			return nil, fmt.Errorf("reading hyperfine's JSON: results[%d]: %w: give what hyperfine --export-json wrote", i, err)
+		}
+		d.Results = append(d.Results, p)
+	}
+	if len(d.Results) == 0 {
+		return nil, fmt.Errorf("reading hyperfine's JSON: it has no results: give what hyperfine --export-json wrote")
+	}
+	return d, nil
+}
+
+// importedCommand is what is read of a command.
+type importedCommand struct {
+	Command    string         `json:"command"`
+	Median     float64        `json:"median"`
+	Times      []float64      `json:"times"`
+	Parameters map[string]any `json:"parameters"` // text, or a number in older versions
+}
+
+// mostSeconds is how long a run may have taken: ten years.
+const mostSeconds = 10 * 366 * 86400
+
+// program puts a command into the form of a document.
+func (c importedCommand) program() (Program, error) {
+	p := Program{
+		Command: c.Command, Parameters: map[string]string{}, Estimate: notMeasured(), CPU: notMeasured(),
+		Runs: []ProgramRun{}, Outliers: []Outlier{},
+	}
+	if c.Command == "" {
+		return p, fmt.Errorf("it names no command")
+	}
+	for name, value := range c.Parameters {
+		p.Parameters[name] = fmt.Sprint(value)
+	}
+	var times []float64
+	for _, seconds := range c.Times {
+		if !(seconds >= 0 && seconds < mostSeconds) {
+			return p, fmt.Errorf("%q took %g s, as no run does", c.Command, seconds)
+		}
+		times = append(times, seconds*1e9)
+		p.Runs = append(p.Runs, ProgramRun{WallNs: seconds * 1e9})
+	}
+	if len(times) == 0 {
+		if !(c.Median > 0 && c.Median < mostSeconds) {
+			return p, fmt.Errorf("%q has neither times nor a median", c.Command)
+		}
+		times = []float64{c.Median * 1e9}
+	}
+	var judgement stats.Judgement
+	p.Wall, judgement = wallMedian(times)
+	p.Verdict, p.Reasons = judgement.Verdict, judgement.Reasons
+	return p, nil
+}
+
+// notMeasured is the estimate of what another tool does not tell.
+func notMeasured() stats.Estimate {
+	nan := math.NaN()
+	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
+}

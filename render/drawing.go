@@ -1,0 +1,291 @@
+package render
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"chronoscope/view"
+)
+
+// drawing is a chart as it is drawn. Horizontal places are shares of its width and vertical
+// ones are pixels, so that it fills whatever width there is, on paper or on a phone, while
+// its text and marks keep their size.
+type drawing struct {
+	Label  string // what it shows, for readers who can't see it
+	Height int
+	Framed bool       // labels stand on the left
+	Grid   []drawLine // behind all else
+	Bars   []drawBar
+	Lines  []drawLine
+	Points []drawPoint
+	Texts  []drawText
+}
+
+type drawBar struct {
+	X, Width  part
+	Y, Height float64
+	Class     string
+	Title     string // shown when pointed at
+}
+
+type drawLine struct {
+	X1, X2 part
+	Y1, Y2 float64
+	Class  string
+	Title  string
+}
+
+// drawPoint is one of the marks.
+type drawPoint struct {
+	X     part
+	Y     float64
+	Mark  string
+	Class string
+	Title string
+}
+
+type drawText struct {
+	X      part
+	Y      float64
+	DX     int
+	Anchor string // start, middle or end
+	Class  string
+	Text   string
+}
+
+// part is a share of the width.
+type part float64
+
+// String writes it in percent.
+func (p part) String() string { return strconv.FormatFloat(100*float64(p), 'f', 3, 64) + "%" }
+
+// Heights, in pixels.
+const (
+	rowHeight   = 42
+	rowName     = 13 // the base of its name
+	rowMiddle   = 28
+	barHeight   = 10
+	axisHeight  = 40
+	frameTop    = 22
+	frameHeight = 210
+)
+
+const (
+	mostName    = 38   // letters of a row's name
+	mostBeside  = 36   // letters of a name and its figure that stand side by side on a phone
+	pointsPlace = 1000 // places in which points of a row are told apart
+)
+
+// draw is the drawing of a chart; lanes are drawn by [drawLanes].
+func draw(c view.Chart) *drawing {
+	if c.Lanes != nil {
+		return drawLanes(c)
+	}
+	if len(c.Rows) > 0 {
+		return drawRows(c)
+	}
+	return drawSeries(c)
+}
+
+// drawRows has a row for each of some things, with its name above its marks, so that long
+// names take no room from the marks.
+func drawRows(c view.Chart) *drawing {
+	d := &drawing{Label: c.Label, Height: len(c.Rows)*rowHeight + axisHeight}
+	bottom := float64(len(c.Rows) * rowHeight)
+	x := scale{c.X}
+	d.axis(x, 0, bottom)
+	d.marker(c, x, bottom)
+	for i, row := range c.Rows {
+		d.row(x, row, float64(i*rowHeight))
+	}
+	for _, l := range c.Links {
+		at := func(row float64) float64 { return row*rowHeight + rowMiddle }
+		d.Lines = append(d.Lines, drawLine{X1: x.at(l.X1), X2: x.at(l.X2), Y1: at(l.Row1), Y2: at(l.Row2), Class: "thin"})
+	}
+	return d
+}
+
+// marker draws the vertical line at the value that the chart marks.
+func (d *drawing) marker(c view.Chart, x scale, bottom float64) {
+	if c.Marker != nil {
+		at := x.at(*c.Marker)
+		d.Lines = append(d.Lines, drawLine{X1: at, X2: at, Y1: 0, Y2: bottom, Class: "zero"})
+	}
+}
+
+func (d *drawing) row(x scale, row view.Row, top float64) {
+	name, class := shortened(row.Name, mostName), "figure"
+	if utf8.RuneCountInString(name+row.Figure) > mostBeside {
+		class += " long"
+	}
+	d.Texts = append(d.Texts,
+		drawText{X: 0, Y: top + rowName, Anchor: "start", Class: "name", Text: name},
+		drawText{X: 1, Y: top + rowName, Anchor: "end", Class: class, Text: row.Figure})
+	middle := top + rowMiddle
+	for _, b := range row.Bars {
+		from, to := x.at(b.From), x.at(b.To)
+		d.Bars = append(d.Bars, drawBar{X: from, Width: max(to-from, 0), Y: middle - barHeight/2, Height: barHeight, Class: b.Look, Title: b.Title})
+	}
+	for _, s := range row.Spans {
+		d.Lines = append(d.Lines, drawLine{X1: x.at(s.From), X2: x.at(s.To), Y1: middle, Y2: middle, Class: s.Look, Title: s.Title})
+	}
+	for _, p := range thinned(row.Points, x) {
+		d.Points = append(d.Points, drawPoint{X: x.at(p.At), Y: middle - p.Rise, Mark: p.Mark, Class: p.Look, Title: p.Title})
+	}
+}
+
+// thinned leaves out points that would lie on others and those that are nowhere.
+func thinned(points []view.Point, x scale) (shown []view.Point) {
+	type place struct {
+		at         int
+		rise       float64
+		mark, look string
+	}
+	taken := map[place]bool{}
+	for _, p := range points {
+		here := place{int(x.at(p.At) * pointsPlace), p.Rise, p.Mark, p.Look}
+		if math.Abs(p.At) <= beyond && !taken[here] {
+			taken[here] = true
+			shown = append(shown, p)
+		}
+	}
+	return shown
+}
+
+// shortened cuts a text that is too long for its place.
+func shortened(t string, most int) string {
+	if utf8.RuneCountInString(t) <= most {
+		return t
+	}
+	return string([]rune(t)[:most-1]) + "…"
+}
+
+// drawSeries shows values over values, some series in one frame.
+func drawSeries(c view.Chart) *drawing {
+	d := &drawing{Label: c.Label, Height: frameTop + frameHeight + axisHeight, Framed: true}
+	bottom := float64(frameTop + frameHeight)
+	x, y := scale{c.X}, scale{c.Y}
+	d.axis(x, frameTop, bottom)
+	d.marker(c, x, bottom)
+	d.Texts = append(d.Texts, drawText{X: 0, Y: 11, DX: -52, Anchor: "start", Class: "unit", Text: c.Y.Title})
+	for _, v := range y.ticks() {
+		at := y.height(v)
+		d.Grid = append(d.Grid, drawLine{X1: 0, X2: 1, Y1: at, Y2: at, Class: "grid"})
+		d.Texts = append(d.Texts, drawText{X: 0, Y: at + 4, DX: -7, Anchor: "end", Class: "tick", Text: y.label(v)})
+	}
+	for _, one := range c.Series {
+		d.series(x, y, one)
+	}
+	return d
+}
+
+// height is where a value stands in a frame, in pixels from the top.
+func (s scale) height(v float64) float64 {
+	return frameTop + frameHeight*(1-float64(s.at(v)))
+}
+
+func (d *drawing) series(x, y scale, one view.Series) {
+	class := view.SeriesLook(one.Look)
+	var before *drawPoint
+	for _, p := range one.Points {
+		if math.IsNaN(p.X) || math.IsNaN(p.Y) {
+			before = nil
+			continue
+		}
+		point := drawPoint{X: x.at(p.X), Y: y.height(p.Y), Mark: view.SeriesMark(one.Look), Class: class, Title: p.Title}
+		if one.Joined && before != nil {
+			d.Lines = append(d.Lines, drawLine{X1: before.X, Y1: before.Y, X2: point.X, Y2: point.Y, Class: "series " + class})
+		}
+		if !one.Plain {
+			d.Points = append(d.Points, point)
+		}
+		before = &point
+	}
+}
+
+// axis draws the horizontal axis at a height, with lines up to the top.
+func (d *drawing) axis(s scale, top, bottom float64) {
+	d.Grid = append(d.Grid, drawLine{X1: 0, X2: 1, Y1: bottom, Y2: bottom, Class: "axis"})
+	for _, v := range s.ticks() {
+		at := s.at(v)
+		d.Grid = append(d.Grid, drawLine{X1: at, X2: at, Y1: top, Y2: bottom, Class: "grid"})
+		d.Texts = append(d.Texts, drawText{X: at, Y: bottom + 15, Anchor: anchorAt(at), Class: "tick", Text: s.label(v)})
+	}
+	d.Texts = append(d.Texts, drawText{X: 1, Y: bottom + 32, Anchor: "end", Class: "unit", Text: s.Title})
+}
+
+// anchorAt keeps a label within the chart.
+func anchorAt(at part) string {
+	switch {
+	case at < 0.06:
+		return "start"
+	case at > 0.94:
+		return "end"
+	}
+	return "middle"
+}
+
+// Lanes are as high in a figure as on a page, where a script draws them.
+const (
+	laneHeight  = 34
+	laneName    = 24
+	laneColumns = 660  // of a lane
+	leastShare  = 1e-4 // at the foot of a lane
+	leastLoss   = 2    // pixels that any loss is high
+)
+
+// drawLanes has a lane for each cause of a trace. A column is as high as the share of its
+// time that was lost, on a logarithmic scale: a long gap fills the lane, a short one stays
+// visible, and gaps too many to be told apart still show what they took.
+func drawLanes(c view.Chart) *drawing {
+	l := c.Lanes
+	end := math.Max(float64(l.EndNs), 1)
+	d := &drawing{Label: c.Label, Height: len(l.Causes)*(laneHeight+laneName) + axisHeight}
+	bottom := float64(d.Height - axisHeight)
+	d.axis(scale{view.Axis{Title: "time", Unit: view.Time, Hi: end}}, 0, bottom)
+	lost, gaps, totals := make([][laneColumns]float64, len(l.Causes)), make([]int, len(l.Causes)), make([]float64, len(l.Causes))
+	column := end / laneColumns
+	for g := range l.Each {
+		if g.Cause < 0 || g.Cause >= len(l.Causes) {
+			continue
+		}
+		gaps[g.Cause]++
+		totals[g.Cause] += float64(g.EndNs - g.StartNs)
+		from, to := math.Max(float64(g.StartNs), 0)/column, math.Min(float64(g.EndNs), end)/column
+		for x := int(from); float64(x) < to && x < laneColumns; x++ {
+			lost[g.Cause][x] += math.Min(to, float64(x+1)) - math.Max(from, float64(x))
+		}
+	}
+	for i, cause := range l.Causes {
+		top := float64(i * (laneHeight + laneName))
+		d.Texts = append(d.Texts,
+			drawText{X: 0, Y: top + laneName - 6, Anchor: "start", Class: "name", Text: shortened(cause, mostName)},
+			drawText{X: 1, Y: top + laneName - 6, Anchor: "end", Class: "figure", Text: laneFigure(gaps[i], totals[i]/end)})
+		foot := top + laneName + laneHeight
+		d.Grid = append(d.Grid, drawLine{X1: 0, X2: 1, Y1: foot, Y2: foot, Class: "grid"})
+		d.lane(lost[i][:], foot, "cause "+cause)
+	}
+	return d
+}
+
+// lane draws the columns of a lane, those of one height as one bar.
+func (d *drawing) lane(lost []float64, foot float64, class string) {
+	height := func(share float64) float64 {
+		if share <= 0 {
+			return 0
+		}
+		part := 1 - math.Log10(math.Min(share, 1))/math.Log10(leastShare)
+		return math.Max(leastLoss, math.Round((laneHeight-4)*math.Max(part, 0)))
+	}
+	for from := 0; from < len(lost); {
+		to := from + 1
+		for to < len(lost) && height(lost[to]) == height(lost[from]) {
+			to++
+		}
+		if high := height(lost[from]); high > 0 {
+			d.Bars = append(d.Bars, drawBar{X: part(from) / laneColumns, Width: part(to-from) / laneColumns, Y: foot - high, Height: high, Class: class})
+		}
+		from = to
+	}
+}

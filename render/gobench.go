@@ -1,0 +1,69 @@
+package render
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// GoBench writes benchmarks in the Go benchmark format, as benchstat reads it
+// (golang.org/design/14313-benchmark-format): one line a repetition, with the corrected
+// time as ns/op and what else the benchmark reports. Results of two revisions differ in
+// the key revision: benchstat -col revision sets them side by side.
+//
+// A difference of two runs that is no time, 0 or less, is left out: its benchmark is
+// unusable. Rates that the benchmark reports of its own timer, as MB/s, are put right in
+// proportion to the time.
+func GoBench(w io.Writer, d record.Bench) error {
+	out := bufio.NewWriter(w)
+	goBenchHeader(out, d.Header)
+	var at struct{ pkg, revision string }
+	for i, b := range d.Results {
+		if i == 0 || at.pkg != b.Package {
+			at.pkg = b.Package
+			fmt.Fprintf(out, "pkg: %s\n", b.Package)
+		}
+		if revision := cmp.Or(b.Revision, workingTree); len(d.Pairs) > 0 && at.revision != revision {
+			at.revision = revision
+			fmt.Fprintf(out, "revision: %s\n", revision)
+		}
+		name := b.Name
+		if b.Procs > 1 {
+			name = fmt.Sprintf("%s-%d", name, b.Procs)
+		}
+		for _, rep := range b.Repetitions {
+			if !(rep.TimeNs > 0) {
+				continue
+			}
+			fmt.Fprintf(out, "%s\t%d\t%s ns/op", name, b.Iterations, stats.Significant(rep.TimeNs, 6))
+			for _, m := range b.Metrics {
+				fmt.Fprintf(out, "\t%s %s", stats.Significant(metricAt(m, rep.TimeNs, b.Wall), 6), m.Unit)
+			}
+			fmt.Fprintln(out)
+		}
+	}
+	return out.Flush()
+}
+
+// goBenchHeader writes the keys that every result shares.
+func goBenchHeader(w io.Writer, h record.Header) {
+	fmt.Fprintf(w, "goos: %s\ngoarch: %s\n", h.Machine.OS, h.Machine.Arch)
+	if h.Machine.CPU != "" {
+		fmt.Fprintf(w, "cpu: %s\n", h.Machine.CPU)
+	}
+}
+
+// metricAt is a metric where an operation takes ns nanoseconds.
+func metricAt(m record.BenchmarkMetric, ns float64, wall stats.Estimate) float64 {
+	if m.Unit == "MB/s" && ns > 0 && wall.Value > 0 {
+		return m.Value * wall.Value / ns
+	}
+	return m.Value
+}
+
+// workingTree stands for the working tree in the key revision; an import undoes it.
+const workingTree = record.WorkingTree

@@ -1,0 +1,66 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// GoBenchPrograms writes programs in the Go benchmark format, as benchstat reads it: one
+// line a run that counts, with the time on a machine of its own as ns/op, and beside it
+// what the run took as it was. The command stands in the name, as do its parameters, so
+// that benchstat -col /n sets the values of a parameter n side by side.
+func GoBenchPrograms(w io.Writer, d record.Programs) error {
+	out := bufio.NewWriter(w)
+	goBenchHeader(out, d.Header)
+	seen := map[string]int{}
+	for _, p := range d.Results {
+		name := benchmarkName(p)
+		seen[name]++
+		if n := seen[name]; n > 1 { // as package testing has it
+			name = fmt.Sprintf("%s#%02d", name, n-1)
+		}
+		for _, r := range p.Runs {
+			if r.Rejected || r.LowNs == nil || r.HighNs == nil {
+				continue
+			}
+			fmt.Fprintf(out, "%s\t1\t%s ns/op\t%s wall-ns/op\t%s cpu-ns/op", name,
+				stats.Significant((*r.LowNs+*r.HighNs)/2, 6), stats.Significant(r.WallNs, 6), stats.Significant(r.UserNs+r.SystemNs, 6))
+			if r.RunqueueWaitNs != nil {
+				fmt.Fprintf(out, "\t%s wait-ns/op", stats.Significant(*r.RunqueueWaitNs, 6))
+			}
+			if r.MaxRSSBytes != nil {
+				fmt.Fprintf(out, "\t%d peak-RSS-bytes", *r.MaxRSSBytes)
+			}
+			fmt.Fprintln(out)
+		}
+	}
+	return out.Flush()
+}
+
+// benchmarkName is a command in the form of a benchmark's name: one word, of which a
+// slash sets parts apart.
+func benchmarkName(p record.Program) string {
+	name := "BenchmarkRun/command=" + oneWord(p.Command)
+	for _, parameter := range slices.Sorted(maps.Keys(p.Parameters)) {
+		name += "/" + parameter + "=" + oneWord(p.Parameters[parameter])
+	}
+	return name
+}
+
+// oneWord puts an underscore in the place of what would end a word or a part of a name.
+func oneWord(t string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, t)
+}

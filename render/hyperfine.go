@@ -1,0 +1,77 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// Hyperfine writes what hyperfine --export-json writes, with its keys and no others, in
+// seconds, so that scripts that read its files read these. The times in it are wall
+// times, as in its own files. Wall times are what a busy machine makes of a command: the
+// time without the others stands in the document's own form alone.
+//
+// Runs that don't count are left out, as are commands of which none counts. A run that a signal
+// ended has no exit code.
+func Hyperfine(w io.Writer, d record.Programs) error {
+	whole := struct {
+		Results []hyperfineResult `json:"results"`
+	}{[]hyperfineResult{}}
+	for _, p := range d.Results {
+		if len(p.Counted()) > 0 {
+			whole.Results = append(whole.Results, newHyperfineResult(p))
+		}
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(whole)
+}
+
+// hyperfineResult is a command in hyperfine's form. Its fields are those of the struct
+// BenchmarkResult of hyperfine 1.15, in their order.
+type hyperfineResult struct {
+	Command    string            `json:"command"`
+	Mean       float64           `json:"mean"`
+	StdDev     *float64          `json:"stddev"` // null for one run
+	Median     float64           `json:"median"`
+	User       float64           `json:"user"`   // mean
+	System     float64           `json:"system"` // mean
+	Min        float64           `json:"min"`
+	Max        float64           `json:"max"`
+	Times      []float64         `json:"times"`
+	ExitCodes  []*int            `json:"exit_codes"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+func newHyperfineResult(p record.Program) hyperfineResult {
+	r := hyperfineResult{Command: p.Command, Parameters: p.Parameters}
+	var user, system []float64
+	for _, run := range p.Counted() {
+		r.Times = append(r.Times, run.WallNs/1e9)
+		r.ExitCodes = append(r.ExitCodes, run.ExitCode)
+		user, system = append(user, run.UserNs/1e9), append(system, run.SystemNs/1e9)
+	}
+	r.Mean, r.StdDev = meanAndSD(r.Times)
+	r.User, _ = meanAndSD(user)
+	r.System, _ = meanAndSD(system)
+	r.Median, r.Min, r.Max = stats.Median(r.Times), slices.Min(r.Times), slices.Max(r.Times)
+	return r
+}
+
+// meanAndSD are the mean and the sample's standard deviation, which one value has none
+// of.
+func meanAndSD(values []float64) (mean float64, sd *float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	var squares float64
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, stats.Finite(math.Sqrt(squares / float64(len(values)-1)))
+}

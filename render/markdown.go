@@ -1,0 +1,109 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// Markdown writes programs as the table of hyperfine --export-markdown, whose columns are
+// of wall times, and beside it what stands in the document: the time without the others,
+// CPU time, the wait for a CPU, and the verdict. All are in the unit that suits the first
+// command.
+func Markdown(w io.Writer, d record.Programs) error {
+	d = view.Shown(d)
+	out := bufio.NewWriter(w)
+	var rows []record.Program
+	for _, p := range d.Results {
+		if len(p.Counted()) > 0 {
+			rows = append(rows, p)
+		}
+	}
+	unit := markdownUnit{"ms", 1e6, 1}
+	if len(rows) > 0 && newHyperfineResult(rows[0]).Mean >= 1 {
+		unit = markdownUnit{"s", 1e9, 3}
+	}
+	fmt.Fprintf(out, "| Command | Mean [%[1]s] | Min [%[1]s] | Max [%[1]s] | Relative | Alone [%[1]s] | CPU [%[1]s] | Waited [%[1]s] | Verdict |\n", unit.name)
+	fmt.Fprintln(out, "|:---|---:|---:|---:|---:|---:|---:|---:|:---|")
+	fastest := fastestOf(rows)
+	for i, p := range rows {
+		r, waited := newHyperfineResult(p), math.NaN()
+		if p.RunqueueWaitNs != nil {
+			waited = *p.RunqueueWaitNs
+		}
+		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.ReplaceAll(p.Command, "|", `\|`),
+			plusMinus(r.Mean*1e9, inNs(r.StdDev), unit), unit.of(r.Min*1e9), unit.of(r.Max*1e9), relativeTo(r, fastest, i == fastest.place),
+			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(waited), p.Verdict)
+	}
+	return out.Flush()
+}
+
+// markdownUnit is what a table's times are in.
+type markdownUnit struct {
+	name   string
+	ns     float64
+	places int
+}
+
+// of writes a time without its unit.
+func (u markdownUnit) of(ns float64) string {
+	if stats.Finite(ns) == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%.*f", u.places, ns/u.ns)
+}
+
+// plusMinus writes a value and its deviation, where that is known.
+func plusMinus(ns float64, deviationNs *float64, unit markdownUnit) string {
+	if deviationNs == nil {
+		return unit.of(ns)
+	}
+	return unit.of(ns) + " ± " + unit.of(*deviationNs)
+}
+
+// inNs are seconds, which may not be known.
+func inNs(seconds *float64) *float64 {
+	if seconds == nil {
+		return nil
+	}
+	ns := *seconds * 1e9
+	return &ns
+}
+
+// alone writes an estimate and half the width of its interval.
+func alone(e stats.Estimate, unit markdownUnit) string {
+	fine := unit
+	fine.places += 2 // the interval is often narrower than a tenth of a millisecond
+	return plusMinus(e.Value, stats.Finite(e.HalfWidth()), fine)
+}
+
+// fastest is the command with the least mean.
+type fastest struct {
+	place  int
+	result hyperfineResult
+}
+
+func fastestOf(rows []record.Program) (f fastest) {
+	for i, p := range rows {
+		if r := newHyperfineResult(p); i == 0 || r.Mean < f.result.Mean {
+			f = fastest{i, r}
+		}
+	}
+	return f
+}
+
+// relativeTo is how many times as long as the fastest a command takes. The deviation is
+// that of a quotient of independent values, to first order.
+func relativeTo(r hyperfineResult, f fastest, itself bool) string {
+	ratio := r.Mean / f.result.Mean
+	if itself || r.StdDev == nil || f.result.StdDev == nil {
+		return fmt.Sprintf("%.2f", ratio)
+	}
+	return fmt.Sprintf("%.2f ± %.2f", ratio, ratio*math.Hypot(*r.StdDev/r.Mean, *f.result.StdDev/f.result.Mean))
+}

@@ -1,0 +1,236 @@
+package render
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+//go:embed page
+var assets embed.FS
+
+var templates = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"pageLines": pageLines, "marks": func() []mark { return marks },
+}).ParseFS(assets, "page/*.html", "page/figure.svg"))
+
+// Page writes documents as one HTML page that needs nothing else: no network, no other
+// file. Documents are those of package record, of several machines if need be; the
+// report card comes first, then the others in the usual order.
+//
+// What a document holds is shown as text, never taken for markup, and the page's policy
+// lets no script run but its own (Content Security Policy Level 3, section 6.1).
+func Page(w io.Writer, documents ...record.Document) error {
+	p := page{
+		Style:   template.CSS(asset("page.css") + asset("chart.css")),
+		Script:  template.JS(asset("page.js")),
+		Version: record.Schema,
+	}
+	p.ScriptHash = scriptHash(string(p.Script))
+	for _, d := range view.InOrder(documents) {
+		s, err := view.Of(d)
+		if err != nil {
+			return err
+		}
+		p.Sheets = append(p.Sheets, newPageSheet(fmt.Sprintf("record-%d", len(p.Sheets)+1), s))
+	}
+	return templates.Execute(w, p)
+}
+
+// page is what the template shows.
+type page struct {
+	Style      template.CSS
+	Script     template.JS
+	ScriptHash string
+	Version    string
+	Sheets     []pageSheet
+}
+
+// Title is the page's name in a browser's tab.
+func (p page) Title() string {
+	if len(p.Sheets) == 1 {
+		return p.Sheets[0].Title + ", " + p.Sheets[0].Machine()
+	}
+	return fmt.Sprintf("%d records", len(p.Sheets))
+}
+
+// pageSheet is a sheet whose parts have names of their own on the page.
+type pageSheet struct {
+	*view.Sheet
+	ID    string
+	Parts []pageSection
+}
+
+func newPageSheet(id string, s *view.Sheet) pageSheet {
+	p := pageSheet{Sheet: s, ID: id}
+	for _, section := range s.Sections {
+		if section.In == view.InText {
+			continue
+		}
+		part := pageSection{Section: section, ID: fmt.Sprintf("%s-%d", id, len(p.Parts)+1)}
+		for _, c := range section.Charts {
+			if c.Lanes != nil {
+				part.Pictures = append(part.Pictures, picture{fmt.Sprintf("%s-picture-%d", part.ID, len(part.Pictures)+1), c.Lanes.Name, c.Lanes})
+			} else {
+				part.Panels = append(part.Panels, panel{c.Title, draw(c)})
+			}
+		}
+		if section.Table != nil && section.Table.In != view.InText {
+			part.Data = newDataTable(section.Table)
+		}
+		if part.shows() {
+			p.Parts = append(p.Parts, part)
+		}
+	}
+	return p
+}
+
+// Machine is the first fact.
+func (s pageSheet) Machine() string {
+	if len(s.Facts) == 0 {
+		return ""
+	}
+	return s.Facts[0]
+}
+
+// AllFacts are those of the machine and of its system.
+func (s pageSheet) AllFacts() []string {
+	if s.WithoutHead {
+		return s.Facts
+	}
+	return append(slices.Clone(s.Facts), s.SystemFacts()...)
+}
+
+// Started is empty where that is not known, or means nothing.
+func (s pageSheet) Started() string {
+	if s.Header.Started.IsZero() || s.WithoutHead {
+		return ""
+	}
+	return s.Header.Started.Format("2 January 2006, 15:04 MST")
+}
+
+// Took is how long the command took.
+func (s pageSheet) Took() string { return stats.Duration(float64(s.Header.DurationNs), 3) }
+
+// pageSection is a section with its drawings and its table.
+type pageSection struct {
+	view.Section
+	ID       string
+	Panels   []panel
+	Pictures []picture
+	Data     *dataTable
+}
+
+// panel is one of the charts of a section.
+type panel struct {
+	Title   string
+	Drawing *drawing
+}
+
+// picture is a trace that can be zoomed.
+type picture struct {
+	ID, Name string
+	Data     *view.Lanes
+}
+
+// shows reports whether the page has anything of the section.
+func (s pageSection) shows() bool {
+	return len(s.Charts) > 0 || s.Data != nil || len(s.Disturbing()) > 0 || len(pageLines(s.Lines)) > 0 || len(pageLines(s.Notes)) > 0
+}
+
+// Disturbing are the findings that are not as they should be.
+func (s pageSection) Disturbing() []machine.Finding {
+	return slices.DeleteFunc(slices.Clone(s.Findings), func(f machine.Finding) bool { return f.Severity == machine.OK })
+}
+
+// pageLines are those that are shown on a page.
+func pageLines(all []view.Line) []view.Line {
+	return slices.DeleteFunc(slices.Clone(all), func(l view.Line) bool { return l.In == view.InText })
+}
+
+// mostOpenRows of a table are shown unasked.
+const mostOpenRows = 12
+
+// Folded reports that the table opens at a click.
+func (s pageSection) Folded() bool {
+	return len(s.Charts) > 0 || len(s.Findings) > 0 || len(s.Data.Rows) > mostOpenRows
+}
+
+// Fold is what to click at.
+func (s pageSection) Fold() string {
+	switch {
+	case len(s.Charts) > 0:
+		return "Data"
+	case len(s.Findings) > 0:
+		return "What is as it should be"
+	}
+	return "All " + stats.Count(len(s.Data.Rows), "row")
+}
+
+// dataTable is a table without the columns that text alone shows.
+type dataTable struct {
+	Columns []view.Column
+	Rows    [][]dataCell
+}
+
+type dataCell struct {
+	view.Cell
+	Class string
+}
+
+// longText is how many letters are a text to read rather than a name.
+const longText = 30
+
+func newDataTable(t *view.Table) *dataTable {
+	d := &dataTable{}
+	for _, c := range t.Columns {
+		if c.In != view.InText {
+			d.Columns = append(d.Columns, c)
+		}
+	}
+	for _, row := range t.Rows {
+		var cells []dataCell
+		for i, c := range row {
+			if t.Columns[i].In != view.InText {
+				cells = append(cells, dataCell{c, classOf(t.Columns[i], c)})
+			}
+		}
+		d.Rows = append(d.Rows, cells)
+	}
+	return d
+}
+
+// classOf is how a cell is set: numbers flush right, and texts to read in lines of some
+// words, however narrow the screen.
+func classOf(column view.Column, c view.Cell) string {
+	switch {
+	case column.Number:
+		return "number"
+	case utf8.RuneCountInString(c.Text) > longText:
+		return "long"
+	}
+	return ""
+}
+
+func asset(name string) string {
+	text, err := assets.ReadFile("page/" + name)
+	if err != nil {
+		panic(err) // it is part of this program
+	}
+	return string(text)
+}
+
+// scriptHash names a script in a page's policy.
+func scriptHash(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

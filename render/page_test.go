@@ -1,0 +1,371 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/activity"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// documentsOfEachKind are what the commands write, as kept for the command's own tests.
+func documentsOfEachKind(t testing.TB) []record.Document {
+	t.Helper()
+	files, err := filepath.Glob("../internal/cli/testdata/documents/*.json")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d documents: %v", len(files), err)
+	}
+	var all []record.Document
+	for _, file := range files {
+		if d, err := record.Open(file); err == nil {
+			all = append(all, d)
+		} else {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	return all
+}
+
+func pageOf(t testing.TB, documents ...record.Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Page(&b, documents...); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Each kind of document has a sheet, with the report card in front and names of its own
+// for all of its parts.
+func TestPageOfEachKind(t *testing.T) {
+	text := pageOf(t, documentsOfEachKind(t)...)
+	kinds := regexp.MustCompile(`<h1>([^<]*)</h1>`).FindAllStringSubmatch(text, -1)
+	if len(kinds) < 7 || kinds[0][1] != "Report card" {
+		t.Errorf("sheets: %q", kinds)
+	}
+	seen := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if seen[id[1]] {
+			t.Errorf("two parts are called %q", id[1])
+		}
+		seen[id[1]] = true
+	}
+	for _, bad := range []string{"NaN", "Inf", "%!", "ZgotmplZ", "&lt;nil&gt;"} {
+		if i := strings.Index(text, bad); i >= 0 {
+			t.Errorf("%q in %q", bad, text[max(0, i-100):min(len(text), i+100)])
+		}
+	}
+}
+
+// A page asks for nothing from outside: it would not be there when the page is read.
+func TestPageNeedsNothingElse(t *testing.T) {
+	text := pageOf(t, documentsOfEachKind(t)...)
+	for _, attribute := range regexp.MustCompile(`(?:href|src|srcset|action|data)="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(attribute[1], "#") && attribute[1] != "data:," {
+			t.Errorf("the page refers to %q", attribute[1])
+		}
+	}
+	if regexp.MustCompile(`@import|url\([^#]|https?://`).MatchString(text) {
+		t.Error("the page names something outside of it")
+	}
+}
+
+// hostile would do harm if it were markup, in each place where it may stand.
+const hostile = `"><script>window.harm=1</script></script></title></style><img src=x onerror=window.harm=1>'` + "`${window.harm=1}`"
+
+// hostileDocuments hold it wherever a document holds text.
+func hostileDocuments() []record.Document {
+	h := record.Header{Machine: &machine.Machine{CPU: hostile, Kernel: hostile, OS: hostile, Clocksource: hostile, Hypervisor: hostile, CPUs: 1}, Caveats: []string{hostile}}
+	ns, text := 10.0, hostile
+	estimate := stats.Estimate{Value: 10, Lo: 9, Hi: 11, Unit: hostile, Statistic: hostile, N: 3}
+	pair := record.Pair{A: hostile, B: hostile, Ratio: stats.Estimate{Value: 2, Lo: 1, Hi: 3}, Outcome: hostile}
+	clock := record.Clock{
+		Name: hostile, API: hostile, Kind: hostile, Runtime: hostile, Accuracy: estimate, Quality: &ns, Verdict: hostile, Reasons: []string{hostile},
+		Cost: record.Cost{MinNs: &ns, MedianNs: &ns, P95Ns: &ns, P99Ns: &ns, MaxNs: &ns, Family: &text},
+	}
+	return []record.Document{
+		record.Card{Header: h, Ranking: record.Ranking{Clocks: []record.Clock{clock}, Best: record.Best{Wall: &text}, Unavailable: []record.Unavailable{{Name: hostile, Reason: hostile, Remedy: &text}}},
+			Findings: []machine.Finding{{Topic: hostile, Severity: machine.Warning, Seen: hostile, Effect: hostile, Fix: hostile}},
+			Advice:   []record.Advice{{Purpose: "wall", FromNs: 10, Method: hostile, Clock: hostile}}},
+		record.Activity{Header: h, Traces: []record.Trace{{
+			Clock: hostile, DurationNs: 1000, Caveats: []string{hostile}, ActiveRatio: &ns,
+			Combs:   []record.Comb{{PeriodNs: 10, Source: hostile}},
+			Periods: []record.Period{{Label: hostile, State: "inactive", StartNs: 10, DurationNs: 10, Cause: &text}},
+		}}},
+		record.Programs{Header: h, Results: []record.Program{{
+			Command: hostile, Estimate: estimate, Wall: estimate, Verdict: stats.Suspect, Reasons: []string{hostile},
+			Runs: []record.ProgramRun{{WallNs: 10, Why: &text}, {WallNs: 12, Rejected: true}}, Failure: &text,
+		}}, Pairs: []record.Pair{pair}},
+		record.Bench{Header: h, Results: []record.Benchmark{{
+			Name: hostile, Package: hostile, Estimate: estimate, Reasons: []string{hostile}, Repetitions: []record.BenchmarkRepetition{{TimeNs: 10}},
+			Metrics: []record.BenchmarkMetric{{Unit: hostile, Value: 1}},
+		}}, Pairs: []record.Pair{pair}},
+		record.Fidelity{Header: h, Trust: record.Trust{Sandwiches: []record.Sandwich{{
+			Counter: hostile, Reference: hostile, Workload: hostile, VerdictMeans: hostile, Rate: estimate, MaxErrorNs: &ns, PermittedNs: &ns,
+			Samples: []record.Paired{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: &ns}},
+		}}}},
+	}
+}
+
+// No text of a document is markup on the page, wherever it stands. That a browser agrees
+// is tested in a browser.
+func TestPageEscapesHostileText(t *testing.T) {
+	text := pageOf(t, hostileDocuments()...)
+	for _, bad := range []string{"<script>window", "<img", "onerror=window.harm=1>"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q stands on the page", bad)
+		}
+	}
+	if n := strings.Count(text, "window.harm"); n < 50 {
+		t.Errorf("only %d of the texts are on the page", n)
+	}
+	if got, want := strings.Count(text, "</script>"), 2; got != want {
+		t.Errorf("%d scripts end, want %d: the trace's data and the page's own", got, want)
+	}
+}
+
+// Numbers that a document can't vouch for do not break a page.
+func TestPageOfOddNumbers(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	odd := []float64{0, -1, 1e-300, 1e300, math.MaxFloat64, math.NaN(), math.Inf(1), math.Inf(-1), 5}
+	pick := func() float64 { return odd[random.IntN(len(odd))] }
+	estimate := func() stats.Estimate { return stats.Estimate{Value: pick(), Lo: pick(), Hi: pick()} }
+	for range 300 {
+		ratio, length := pick(), pick()
+		clock := record.Clock{Name: "tsc", Accuracy: estimate(), Quality: stats.Finite(pick()), Cost: record.Cost{MinNs: stats.Finite(pick()), P99Ns: stats.Finite(pick()), MaxNs: stats.Finite(pick())}}
+		pageOf(t,
+			record.Clocks{Ranking: record.Ranking{Clocks: []record.Clock{clock}}},
+			record.Fidelity{Trust: record.Trust{Sandwiches: []record.Sandwich{{Rate: estimate(), PermittedNs: stats.Finite(pick()), Samples: []record.Paired{{RequestedNs: pick(), ReferenceNs: pick(), CounterTicks: 7}}}}}},
+			record.Activity{Traces: []record.Trace{{
+				DurationNs: length, ActiveRatio: stats.Finite(ratio), Causes: map[string]record.Total{"interrupt": {Count: 1, TotalNs: pick(), MaxNs: pick()}},
+				Periods: []record.Period{{State: "inactive", StartNs: pick(), DurationNs: pick()}}, Undisturbed: []record.Undisturbed{{LengthNs: pick(), Probability: pick()}},
+			}}},
+			record.Programs{Results: []record.Program{{Estimate: estimate(), Wall: estimate(), Runs: []record.ProgramRun{{WallNs: pick()}}}}, Pairs: []record.Pair{{Ratio: estimate()}}},
+			record.Bench{Results: []record.Benchmark{{Estimate: estimate(), Repetitions: []record.BenchmarkRepetition{{TimeNs: pick()}}}}},
+			record.SlowClock{EventNs: pick(), Estimates: []record.SlowEstimate{{Estimate: estimate(), Truth: estimate()}}},
+			record.Validation{Cells: []record.ValidationCell{{Scheme: "kbest", Expected: estimate(), Estimate: estimate(), Error: stats.Finite(pick()), DurationNs: int64(random.IntN(3))}}},
+		)
+	}
+}
+
+// aTrace has gaps at random places, in order and apart.
+func aTrace(gaps int) record.Trace {
+	random := rand.New(rand.NewPCG(3, uint64(gaps)))
+	cpu := 1
+	t := record.Trace{CPU: &cpu, Clock: "tsc", ThresholdNs: 40, Causes: map[string]record.Total{}}
+	causes := activity.Causes()
+	for i := range gaps {
+		active := record.Period{Label: fmt.Sprintf("A%d", i), State: "active", StartNs: t.DurationNs, DurationNs: 50 + 4e5*random.Float64()}
+		cause := causes[random.IntN(len(causes))].String()
+		inactive := record.Period{Label: fmt.Sprintf("I%d", i), State: "inactive", StartNs: active.StartNs + active.DurationNs, DurationNs: 40 + 1e4*random.Float64(), Cause: &cause}
+		t.Periods = append(t.Periods, active, inactive)
+		t.DurationNs = inactive.StartNs + inactive.DurationNs
+		total := t.Causes[cause]
+		t.Causes[cause] = record.Total{Count: total.Count + 1, TotalNs: total.TotalNs + inactive.DurationNs, MaxNs: max(total.MaxNs, inactive.DurationNs)}
+	}
+	ratio := 0.9
+	t.ActiveRatio = &ratio
+	return t
+}
+
+// A trace of 100,000 periods, as of ten seconds, makes a page of less than 2 MB, and takes
+// less than 100 MiB on the way.
+func TestPageOfLongTraceIsSmall(t *testing.T) {
+	document := record.Activity{Traces: []record.Trace{aTrace(50_000)}}
+	if n := len(pageOf(t, document)); n > 2e6 {
+		t.Errorf("%d bytes", n)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := Page(io.Discard, document); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 {
+		t.Errorf("%d bytes of memory a page", n)
+	}
+}
+
+func BenchmarkPageOfRecord(b *testing.B) {
+	text, err := json.Marshal(record.Activity{Header: record.Header{Schema: record.Schema, Command: "activity", Started: time.Unix(1, 0), Machine: &machine.Machine{CPUs: 1}}, Traces: []record.Trace{aTrace(50_000)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		d, err := record.Parse(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := Page(io.Discard, d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The marks of an axis are round, within it, in order, and no more than fit.
+func TestTicks(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		lo := math.Exp(40*random.Float64() - 20)
+		s := scale{view.Axis{Lo: lo, Hi: lo * math.Exp(0.01+25*random.Float64()), Log: random.IntN(2) == 0}}
+		if !s.Log && random.IntN(3) == 0 {
+			s.Lo = -s.Lo
+		}
+		ticks := s.ticks()
+		if len(ticks) == 0 || len(ticks) > usualLabels+1 || !slices.IsSorted(ticks) {
+			t.Fatalf("%+v: %v", s, ticks)
+		}
+		for _, v := range ticks {
+			if v < s.Lo*(1-1e-9)-1e-300 && s.Lo > 0 || v > s.Hi*(1+1e-9) {
+				t.Fatalf("%+v: %v lies beyond", s, v)
+			}
+		}
+		round := ticks // of a logarithmic axis the values are round, of a linear one the steps
+		if !s.Log || s.Hi < 10*s.Lo {
+			round = []float64{}
+			for i, v := range ticks[1:] {
+				round = append(round, v-ticks[i])
+			}
+		}
+		for _, v := range round {
+			digit := v / math.Pow(10, math.Floor(math.Log10(v)+1e-6))
+			if math.Abs(digit-math.Round(digit)) > 1e-6 || !slices.Contains([]float64{1, 2, 3, 5}, math.Round(digit)) {
+				t.Fatalf("%+v: %v is not round", s, ticks)
+			}
+		}
+	}
+}
+
+func TestTickDuration(t *testing.T) {
+	for ns, want := range map[float64]string{
+		0: "0", 1: "1 ns", 0.5: "0.5 ns", 1000: "1 µs", 1e6: "1 ms", 2.5e6: "2.5 ms", 1e9: "1 s", 3e10: "30 s", -50: "−50 ns", 999.9999999999: "1 µs",
+	} {
+		if got := tickDuration(ns); got != want {
+			t.Errorf("%v: %q, want %q", ns, got, want)
+		}
+	}
+}
+
+// The page that is looked at in a browser, for who wants to look too.
+func TestWritePage(t *testing.T) {
+	if file := os.Getenv("CHRONOSCOPE_PAGE"); file != "" {
+		if err := os.WriteFile(file, []byte(pageOf(t, documentsOfEachKind(t)...)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fill gives every field that there is in a value a text or a number, at all depths.
+func fill(v reflect.Value, text string, number func() float64) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(number())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(3)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(3)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), text, number)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), text, number)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, text, number)
+		fill(value, text, number)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), text, number)
+			}
+		}
+	}
+}
+
+// filledDocuments are all kinds of documents, with a text and odd numbers in every field.
+func filledDocuments(text string, number func() float64) []record.Document {
+	var all []record.Document
+	for _, empty := range emptyDocuments() {
+		d := reflect.New(reflect.TypeOf(empty)).Elem()
+		fill(d, text, number)
+		all = append(all, d.Interface().(record.Document))
+	}
+	return all
+}
+
+// No field of any kind of document is markup on the page, and none breaks it, whatever it
+// holds.
+func TestPageOfAnyField(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	odd := []float64{0, -1, 1e-300, 1e300, math.NaN(), math.Inf(1), math.Inf(-1), 5, 1, 0.5}
+	for range 30 {
+		for _, d := range filledDocuments(hostile, func() float64 { return odd[random.IntN(len(odd))] }) {
+			text := pageOf(t, d)
+			for _, bad := range []string{"<script>window", "<img", "onerror=window.harm=1>", "%!", "ZgotmplZ"} {
+				if strings.Contains(text, bad) {
+					t.Fatalf("%T: %q stands on the page", d, bad)
+				}
+			}
+			if !strings.Contains(text, "window.harm") {
+				t.Fatalf("%T: its texts are not on the page", d)
+			}
+		}
+	}
+}
+
+// emptyDocuments are of all kinds that a page shows.
+func emptyDocuments() []record.Document {
+	return []record.Document{
+		record.Card{}, record.Clocks{}, record.Fidelity{}, record.Activity{}, record.Doctor{}, record.Programs{}, record.Bench{},
+		record.SlowClock{}, record.Validation{}, record.Bytecode{}, record.Comparison{},
+	}
+}
+
+// Every kind of document that can be read has its place on a page, also when it is empty.
+func TestPageOfEveryReadableKind(t *testing.T) {
+	if n := len(record.Commands()); n != len(emptyDocuments()) {
+		t.Errorf("%d kinds can be read, and %d are tested", n, len(emptyDocuments()))
+	}
+	pageOf(t, emptyDocuments()...)
+}
+
+// A page shows no text that turns around what stands beside it.
+func TestPageWithoutBidi(t *testing.T) {
+	d := record.Programs{Results: []record.Program{{Command: "run \u202exe.fdp"}}}
+	var b strings.Builder
+	if err := Page(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "run \uFFFDxe.fdp") || strings.Contains(b.String(), "\u202e") {
+		t.Error("the page holds the name as it was")
+	}
+}

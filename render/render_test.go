@@ -1,0 +1,14 @@
+package render
+
+import (
+	"io"
+
+	"chronoscope/record"
+)
+
+// showText writes a document as text, which every kind has.
+func showText(w io.Writer, d record.Document, s Style) {
+	if err := Write(w, TextFormat, d, s); err != nil {
+		panic(err)
+	}
+}

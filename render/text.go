@@ -1,0 +1,308 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// Style is how text is set.
+type Style struct {
+	Color bool // the reader is a terminal that shows colours
+	Width int  // of the terminal, in letters; 0 where there is none
+}
+
+// blockWidth is that of lines beside labels where no terminal is narrower: as many letters
+// are easy to read. Other lines are broken for a terminal alone, since programs that read the
+// text look for whole lines.
+const blockWidth, leastWidth, endless = 96, 40, 1 << 20
+
+// width is how long lines may be.
+func (s Style) width(labelled bool) int {
+	switch {
+	case labelled && (s.Width <= 0 || s.Width > blockWidth):
+		return blockWidth
+	case s.Width <= 0:
+		return endless
+	}
+	return max(s.Width, leastWidth)
+}
+
+func (s Style) paint(c text.Colors, t string) string {
+	if !s.Color || t == "" {
+		return t
+	}
+	return c.Sprint(t)
+}
+
+func (s Style) bold(t string) string { return s.paint(text.Colors{text.Bold}, t) }
+func (s Style) dim(t string) string  { return s.paint(text.Colors{text.Faint}, t) }
+
+var verdictColors = map[stats.Verdict]text.Colors{
+	stats.Trusted: {text.FgGreen}, stats.Suspect: {text.FgYellow}, stats.Unusable: {text.FgRed},
+}
+
+var severityColors = map[machine.Severity]text.Colors{
+	machine.OK: {text.FgGreen}, machine.Note: {text.FgYellow}, machine.Warning: {text.FgRed},
+}
+
+// Text writes a sheet for people: the machine, then a block for each part of each section,
+// with empty lines between, and last the caveats.
+func Text(w io.Writer, sheet *view.Sheet, s Style) error {
+	var blocks []string
+	if !sheet.WithoutHead {
+		blocks = append(blocks, s.bold(strings.Join(sheet.Facts, ", "))+"\n"+s.dim(strings.Join(sheet.SystemFacts(), ", "))+"\n")
+	}
+	for _, section := range sheet.Sections {
+		if section.In != view.OnPage {
+			blocks = append(blocks, s.section(section)...)
+		}
+	}
+	blocks = append(blocks, s.caveats(sheet))
+	blocks = slices.DeleteFunc(blocks, func(b string) bool { return b == "" })
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	return err
+}
+
+// section are the blocks of a section; its heading stands above the first.
+func (s Style) section(section view.Section) (blocks []string) {
+	blocks = append(blocks, s.lines(section.Lines), s.findings(section.Findings))
+	if section.Table != nil && section.Table.In != view.OnPage {
+		blocks = append(blocks, s.table(section.Table))
+	}
+	blocks = append(blocks, s.lines(section.Notes))
+	blocks = slices.DeleteFunc(blocks, func(b string) bool { return b == "" })
+	if section.Heading != "" && len(blocks) > 0 {
+		blocks[0] = s.bold(section.Heading) + "\n" + blocks[0]
+	}
+	return blocks
+}
+
+// leastLabel is the width of the column of labels, which are set in by two blanks.
+const leastLabel = 10
+
+// lines are set in the width; where one has a label, all stand beside a column of labels.
+func (s Style) lines(all []view.Line) string {
+	all = slices.DeleteFunc(slices.Clone(all), func(l view.Line) bool { return l.In == view.OnPage })
+	column := 0
+	for _, l := range all {
+		if l.Label != "" {
+			column = max(column, leastLabel, utf8.RuneCountInString(l.Label)+2)
+		}
+	}
+	var b strings.Builder
+	before := ""
+	for _, l := range all {
+		first, rest := "", "  "
+		if column > 0 {
+			label := l.Label
+			if label == before {
+				label = ""
+			}
+			before = l.Label
+			first, rest = fmt.Sprintf("  %-*s", column, label), strings.Repeat(" ", column+2)
+		}
+		if text := strings.TrimLeft(l.Text, " "); l.Strong == "" && l.Verdict == "" {
+			indent := l.Text[:len(l.Text)-len(text)]
+			first, rest, l.Text = first+indent, rest+indent, text
+		}
+		for i, part := range wrap(s.line(l), s.width(column > 0)-utf8.RuneCountInString(rest)) {
+			lead := rest
+			if i == 0 {
+				lead = first
+			}
+			b.WriteString(strings.TrimRight(lead+part, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// line is a line with its colours, without its label.
+func (s Style) line(l view.Line) string {
+	painted := l
+	painted.Strong = s.bold(l.Strong)
+	plain := painted.String()
+	if l.Verdict == "" {
+		return plain
+	}
+	return s.paint(verdictColors[l.Verdict], string(l.Verdict)) + strings.TrimPrefix(plain, string(l.Verdict))
+}
+
+// wrap breaks a text between words. What has lines of its own keeps them.
+func wrap(t string, width int) []string {
+	var lines []string
+	for part := range strings.SplitSeq(t, "\n") {
+		for wrapped := range strings.SplitSeq(text.WrapSoft(part, width), "\n") {
+			lines = append(lines, strings.TrimRight(wrapped, " "))
+		}
+	}
+	return lines
+}
+
+// findings are what disturbs measurements, each with its effect and what helps; what is as
+// it should be is named in one line.
+func (s Style) findings(all []machine.Finding) string {
+	var blocks, fine []string
+	for _, f := range all {
+		if f.Severity == machine.OK {
+			fine = append(fine, f.Topic)
+			continue
+		}
+		block := ""
+		for i, line := range []string{fmt.Sprintf("%s %s: %s", s.paint(severityColors[f.Severity], string(f.Severity)), s.bold(f.Topic), f.Seen), "effect: " + f.Effect, "fix: " + f.Fix} {
+			for j, part := range wrap(line, s.width(false)-4) {
+				block += strings.Repeat("  ", min(i, 1)+min(j, 1)) + part + "\n"
+			}
+		}
+		blocks = append(blocks, block)
+	}
+	if len(fine) > 0 {
+		blocks = append(blocks, s.paint(severityColors[machine.OK], string(machine.OK))+" "+strings.Join(fine, ", ")+"\n")
+	}
+	return strings.Join(blocks, "\n")
+}
+
+// plain sets columns apart by blanks alone, which suits any terminal and any program that
+// reads words.
+var plain = func() table.Style {
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatDefault
+	return style
+}()
+
+// table is a table, whose texts are broken where it is wider than the terminal.
+func (s Style) table(t *view.Table) string {
+	shown := textColumns(t)
+	out := table.NewWriter()
+	out.SetStyle(plain)
+	var header table.Row
+	for _, i := range shown {
+		header = append(header, t.Columns[i].Name)
+	}
+	out.AppendHeader(header)
+	out.SetColumnConfigs(s.columnConfigs(t, shown))
+	group := ""
+	for _, row := range t.Rows {
+		indent := ""
+		if t.Grouped {
+			indent = "  "
+			if row[0].Text != group {
+				group = row[0].Text
+				out.AppendRow(table.Row{s.bold(group)})
+			}
+		}
+		var cells table.Row
+		for _, i := range shown {
+			cells = append(cells, indent+s.cell(row[i]))
+			indent = ""
+		}
+		out.AppendRow(cells)
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(out.Render(), "\n") {
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// textColumns are the places of the columns that text shows.
+func textColumns(t *view.Table) (shown []int) {
+	for i, c := range t.Columns {
+		if c.In != view.OnPage && !(t.Grouped && i == 0) {
+			shown = append(shown, i)
+		}
+	}
+	return shown
+}
+
+func (s Style) cell(c view.Cell) string {
+	switch {
+	case c.Verdict != "":
+		return s.paint(verdictColors[c.Verdict], string(c.Verdict))
+	case c.Strong:
+		return s.bold(c.Text)
+	}
+	return c.Text
+}
+
+// leastColumn is how narrow a column of words may become.
+const leastColumn = 16
+
+// columnConfigs set numbers flush right, and make the widest columns of words narrower until
+// the table fits.
+func (s Style) columnConfigs(t *view.Table, shown []int) []table.ColumnConfig {
+	widths, all := make([]int, len(shown)), 0
+	for n, i := range shown {
+		widths[n] = utf8.RuneCountInString(t.Columns[i].Name)
+		for _, row := range t.Rows {
+			widths[n] = max(widths[n], utf8.RuneCountInString(row[i].Text), len(row[i].Verdict))
+		}
+		all += widths[n] + 2
+	}
+	for s.Width > 0 && all > s.Width {
+		widest := -1
+		for n, i := range shown {
+			if !t.Columns[i].Number && widths[n] > leastColumn && (widest < 0 || widths[n] > widths[widest]) {
+				widest = n
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		all--
+	}
+	var configs []table.ColumnConfig
+	for n, i := range shown {
+		c := table.ColumnConfig{Number: n + 1}
+		if t.Columns[i].Number {
+			c.Align, c.AlignHeader = text.AlignRight, text.AlignRight
+		} else if s.Width > 0 {
+			c.WidthMax, c.WidthMaxEnforcer = widths[n], text.WrapSoft
+		}
+		configs = append(configs, c)
+	}
+	return configs
+}
+
+// caveats say what limits the whole document.
+func (s Style) caveats(sheet *view.Sheet) string {
+	var b strings.Builder
+	h := sheet.Header
+	if h.Interrupted {
+		b.WriteString("Interrupted: this is what was measured so far.\n")
+	}
+	if len(sheet.Caveats) == 0 {
+		return b.String()
+	}
+	b.WriteString(s.bold("Caveats") + "\n")
+	write := func(caveat string) {
+		for i, part := range wrap(caveat, s.width(false)-4) {
+			b.WriteString(strings.Repeat("  ", 1+min(i, 1)) + part + "\n")
+		}
+	}
+	var unknown []string
+	for _, c := range sheet.Caveats {
+		topic, _, named := strings.Cut(c, ":")
+		if named && h.Command != "doctor" && h.Machine != nil && slices.Contains(h.Machine.Caveats, c) {
+			unknown = append(unknown, topic)
+			continue
+		}
+		write(c)
+	}
+	if len(unknown) > 0 {
+		write("not known of this machine, or in part: " + strings.Join(unknown, ", ") + "; chronoscope doctor says why")
+	}
+	return b.String()
+}

@@ -1,0 +1,156 @@
+package render
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/validate"
+)
+
+// aValidation is one of two schemes and loads, made by hand.
+func aValidation() *validate.Report {
+	r := &validate.Report{Caveats: []string{"one is from an earlier start"}}
+	resolution := 1000.0
+	r.Timers = []validate.Timer{{Name: "gettimeofday", ResolutionNs: &resolution, LatencyNs: 25}, {Name: "times", LatencyNs: 480}}
+	for i, load := range []int{1, 11} {
+		for _, ms := range []float64{1, 30, 1000} {
+			truth := stats.Estimate{Value: ms * 1e6, Lo: 0.999 * ms * 1e6, Hi: 1.001 * ms * 1e6, Unit: "ns", Statistic: "reference", N: 9}
+			for _, scheme := range []string{validate.SourceK3, validate.OwnKBest, validate.Times} {
+				off := map[string]float64{validate.SourceK3: float64(load-1) + 0.004, validate.OwnKBest: -0.02, validate.Times: -1}[scheme]
+				covered := scheme != validate.SourceK3
+				o := validate.Outcome{
+					Scheme: scheme, Work: validate.Chain, Load: load, Duration: time.Duration(ms * 1e6), Expected: truth,
+					Estimate: stats.Estimate{Value: truth.Value * (1 + off), Lo: 0.9 * truth.Value * (1 + off), Hi: 1.1 * truth.Value * (1 + off), Unit: "ns", Statistic: "min-k", N: 3},
+					Error:    off, Covered: &covered, Judgement: stats.NewJudgement(),
+				}
+				r.Outcomes = append(r.Outcomes, o)
+			}
+			s := &validate.Stream{Cell: validate.Cell{Work: validate.Chain, Load: load, Duration: time.Duration(ms * 1e6)}, Expected: truth, Fit: validate.Fit{RoundNs: 1.25, StartNs: 21.5, Error: 0.0001 * ms}}
+			ticks := 0.0
+			for n := range 20 {
+				s.Samples = append(s.Samples, validate.Sample{WallNs: truth.Value * float64(load) * (1 + 0.01*float64(n%(i+2))), TimesNs: &ticks})
+			}
+			r.Streams = append(r.Streams, s)
+		}
+	}
+	bad := r.Outcomes[1]
+	bad.Work, bad.Error, bad.Covered = validate.Ints, math.NaN(), nil
+	bad.Estimate = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "none"}
+	bad.Judgement = stats.NewJudgement()
+	bad.Lower(stats.Unusable, "nothing could be used")
+	r.Outcomes = append(r.Outcomes, bad)
+	own := -0.0031
+	r.Compensation = []validate.Compensation{
+		{DurationNs: 1e7, ErrorNs: 1.1e5, LostNs: 1e5, RemovedNs: 9e4, Residual: 0.002, OwnResidual: &own},
+		{DurationNs: 3e7, ErrorNs: -2e3, RemovedNs: 1e3, Residual: -0.0001},
+	}
+	r.Reach, r.Coverage = validate.ReachOf(r.Outcomes), validate.CoverageOf(r.Outcomes)
+	return r
+}
+
+func aValidationDocument() record.Validation {
+	return record.NewValidation(record.NewHeader("validate", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1), aValidation())
+}
+
+// A cell of which nobody knows the truth is shown with its error and the method's own
+// verdict: left out, a wrong trusted was seen by nobody.
+func TestNoTruthIsShown(t *testing.T) {
+	d := aValidationDocument()
+	for i := range d.Cells {
+		d.Cells[i].NoTruth = d.Cells[i].Scheme == "source-k3" && d.Cells[i].Load == 11
+	}
+	var b bytes.Buffer
+	showText(&b, d, Style{})
+	if text := squeezed(b.String()); !strings.Contains(text, "11 (+1000 % trusted) (+1000 % trusted) (+1000 % trusted)") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+func TestValidationText(t *testing.T) {
+	var b bytes.Buffer
+	showText(&b, aValidationDocument(), Style{})
+	for _, want := range []string{
+		"gettimeofday     1.00 µs  25.0 ns",
+		"times                  ?   480 ns",
+		"chain at load 11: r rounds take 1.25 ns r +21.5 ns, short runs to within 10 %",
+		"error of chain  load   1.00 ms   30.0 ms   1.00 s",
+		"source-k3          1   +0.40 %   +0.40 %  +0.40 %",
+		"                  11  +1000 %  +1000 %  +1000 %",
+		"kbest              1   -2.00 %",
+		"error of ints  load  1.00 ms",
+		"unusable kbest, ints 1.00 ms at load 1: nothing could be used",
+		"source-k3            0.10 %",
+		"The truth was known to ±0.10 %, typically, and to ±0.10 % at worst",
+		"10.0 ms 110 µs 100 µs 90.0 µs 90 % +0.20 % -0.31 %",
+		"30.0 ms -2.00 µs 0 ns 1.00 µs ? -0.01 % -",
+		"one is from an earlier start",
+		"source-k3          1  0 of 3 cells, 0 % left out         0  0    10 %",
+		"kbest              1  3 of 3 cells, 0 % left out         1  0    10 %",
+		"11 3 of 3 cells, 0 % left out 0 0 10 %",
+	} {
+		if !strings.Contains(squeezed(b.String()), squeezed(want)) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}
+
+// The page shows what compensation takes off, where there is anything to show.
+func TestValidationPage(t *testing.T) {
+	d := aValidationDocument()
+	for _, shown := range []bool{true, false} {
+		var b bytes.Buffer
+		if err := Page(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "compensation takes off") && strings.Contains(b.String(), "90 %"); got != shown {
+			t.Errorf("compensation is shown: %v, not %v", got, shown)
+		}
+		d.Compensation = nil
+	}
+}
+
+// squeezed has single blanks, since columns are as wide as what they hold.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// The table has the fields of the cells, and their values.
+func TestValidationCSV(t *testing.T) {
+	d := aValidationDocument()
+	var b bytes.Buffer
+	if err := CSV(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) != 1+len(d.Cells) {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	d.Cells[0].Marks = []string{"a competitor ended"}
+	text, _ := json.Marshal(d.Cells[0])
+	var fields map[string]any
+	_ = json.Unmarshal(text, &fields)
+	var names []string
+	for name, value := range fields {
+		if inner, ok := value.(map[string]any); ok {
+			for field := range inner {
+				names = append(names, name+"."+field)
+			}
+			continue
+		}
+		names = append(names, name)
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(rows[0])), slices.Sorted(slices.Values(names))) {
+		t.Errorf("columns %q\nfields %q", rows[0], names)
+	}
+	last := rows[len(rows)-1]
+	if last[0] != "kbest" || last[1] != "ints" || last[len(last)-1] != "nothing could be used" || last[len(last)-3] != "" {
+		t.Errorf("%q", last)
+	}
+}

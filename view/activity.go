@@ -1,0 +1,322 @@
+package view
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/activity"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// activities shows when threads ran, and what kept them from it.
+func activities(d record.Activity) *Sheet {
+	s := sheet("Activity", d.Header)
+	for _, t := range d.Traces {
+		s.Tiles = append(s.Tiles, noiseTile(t))
+		if t.Interrupts != nil {
+			s.Tiles = append(s.Tiles, tickTile(t))
+		}
+	}
+	if w := d.Switching; w != nil {
+		s.Tiles = append(s.Tiles, Tile{
+			Topic: "Context switch", Figure: short(w.Cost), Verdict: w.Verdict,
+			Sentence: fmt.Sprintf("From one thread to another on CPU %d: at least %s, 95 in 100 below %s.", w.CPU, duration(w.LeastNs), duration(w.P95Ns)),
+		})
+	}
+	s.add(traceSections(d.Traces)...)
+	s.add(switching(d.Switching))
+	return s
+}
+
+// place names the CPU of a trace.
+func place(t record.Trace) string {
+	if t.CPU == nil {
+		return "a CPU of the system's choice"
+	}
+	return fmt.Sprintf("CPU %d", *t.CPU)
+}
+
+// causeMeans says in words what a cause is.
+var causeMeans = map[activity.Cause]string{
+	activity.TimerTick:   "this kernel's timer interrupt",
+	activity.Hypervisor:  "the host, as no counter of this kernel knows",
+	activity.Interrupt:   "other interrupts of this kernel",
+	activity.Preempted:   "another thread had the CPU",
+	activity.Throttled:   "the control group's quota was used up",
+	activity.PageFault:   "the kernel served a page fault",
+	activity.Migrated:    "the thread was moved to another CPU",
+	activity.Stopped:     "the process was stopped by a signal",
+	activity.Runtime:     "this measurement itself",
+	activity.Unexplained: "too short to be any of these, or not known",
+}
+
+// noiseTile says how noisy a CPU is.
+func noiseTile(t record.Trace) Tile {
+	n := Tile{Topic: "Noise on " + place(t), Figure: "unknown", Sentence: fmt.Sprintf("In %s no activity was seen.", duration(&t.DurationNs))}
+	if t.ActiveRatio == nil {
+		return n
+	}
+	n.Figure = stats.Share(1-*t.ActiveRatio) + " lost"
+	n.Sentence = fmt.Sprintf("In %s a thread ran %s of the time", duration(&t.DurationNs), percent(t.ActiveRatio))
+	if cause, total := worstCause(t); total > 0 {
+		n.Sentence += fmt.Sprintf(". Most of the rest, %s, is %s: %s", stats.Share(total/t.DurationNs), cause, causeMeans[cause])
+	}
+	n.Sentence += "."
+	for _, u := range t.Undisturbed {
+		if u.LengthNs == 1e6 {
+			n.Sentence += fmt.Sprintf(" Work of 1 ms is undisturbed in %s of trials.", percent(&u.Probability))
+		}
+	}
+	return n
+}
+
+// worstCause is what took most.
+func worstCause(t record.Trace) (worst activity.Cause, totalNs float64) {
+	for _, c := range activity.Causes() {
+		if total := t.Causes[c.String()].TotalNs; total > totalNs {
+			worst, totalNs = c, total
+		}
+	}
+	return worst, totalNs
+}
+
+func tickTile(t record.Trace) Tile {
+	i := t.Interrupts
+	times := "once"
+	if n := i.Count + i.Hidden; n != 1 {
+		times = fmt.Sprintf("%d times", n)
+	}
+	return Tile{
+		Topic: "Timer tick of " + place(t), Figure: "every " + durationTo(&i.PeriodNs, 4),
+		Sentence: fmt.Sprintf("This kernel's timer interrupted the thread %s: at least %s each, typically %s.", times, duration(i.MinCostNs), duration(i.MedianCostNs)),
+	}
+}
+
+// traceSections are those of traces, those of one kind together.
+func traceSections(traces []record.Trace) (sections []Section) {
+	if len(traces) == 0 {
+		return nil
+	}
+	sections = append(sections, traceLanes(traces))
+	for _, t := range traces {
+		sections = append(sections, causes(t))
+	}
+	return append(sections, undisturbed(traces))
+}
+
+// causes shows for a trace what the time was lost to.
+func causes(t record.Trace) Section {
+	values := []float64{1e-6, 1e-2}
+	for _, total := range t.Causes {
+		values = append(values, total.TotalNs/t.DurationNs)
+	}
+	chart := Chart{Label: "Share of time lost to each cause", X: logarithmic("share of time", Shares, values)}
+	rows := table(words("cause"), numbers("gaps", "share of time", "total", "worst"), words("what it is"))
+	for _, c := range activity.Causes() {
+		total, seen := t.Causes[c.String()]
+		if !seen {
+			continue
+		}
+		part := total.TotalNs / t.DurationNs
+		chart.Rows = append(chart.Rows, Row{
+			Name: c.String(), Figure: fmt.Sprintf("%s in %s, worst %s", stats.Share(part), stats.Count(total.Count, "gap"), duration(&total.MaxNs)),
+			Bars: []Span{{chart.X.Lo, part, "cause " + c.String(), causeMeans[c]}},
+		})
+		rows.row(c, total.Count, fmt.Sprintf("%.4f %%", 100*part), duration(&total.TotalNs), duration(&total.MaxNs), causeMeans[c])
+	}
+	s := Section{
+		Title: "What took the time on " + place(t),
+		Lines: []Line{{Strong: place(t), Text: fmt.Sprintf("active %s of %s, read with %s; gaps above %s count",
+			percent(t.ActiveRatio), duration(&t.DurationNs), t.Clock, duration(&t.ThresholdNs))}},
+		Notes: traceNotes(t), Table: rows,
+	}
+	if len(chart.Rows) > 0 {
+		s.Charts = []Chart{chart}
+	}
+	return s
+}
+
+// traceNotes say what else a trace tells.
+func traceNotes(t record.Trace) (notes []Line) {
+	for _, c := range t.Combs {
+		notes = append(notes, say("every %s%s a %s gap: %d of them, least %s, median %s, worst %s",
+			durationTo(&c.PeriodNs, 5), periodError(t, c), c.Source, c.Count, duration(c.MinCostNs), duration(c.MedianCostNs), duration(c.MaxCostNs)))
+	}
+	notes = append(notes, combShares(t)...)
+	if i := t.Interrupts; i != nil {
+		if i.Hidden > 0 {
+			notes = append(notes, say("%d more timer interrupts fell into gaps that had begun before", i.Hidden))
+		}
+		if i.Counted != nil && i.Sleepers != nil {
+			notes = append(notes, say("the kernel counted %d timer interrupts: %d are its tick, and %d gaps are put down to timers of sleepers", *i.Counted, i.Count+i.Hidden, *i.Sleepers))
+		}
+	}
+	notes = append(notes, accounting(t)...)
+	if t.SliceNs != nil && t.Causes[activity.Preempted.String()].Count > 1 {
+		notes = append(notes, say("Between two preemptions the thread typically ran for %s; a preemption typically cost %s beyond the wait.", duration(t.SliceNs), duration(t.SwitchNs)))
+	}
+	if t.Dropped > 0 {
+		notes = append(notes, say("%d periods were dropped: the trace was full. A higher --threshold or a shorter --duration keeps all.", t.Dropped))
+	}
+	for _, c := range t.Caveats {
+		notes = append(notes, say("caveat: %s", c))
+	}
+	return notes
+}
+
+// periodError is the interval of the tick's period, in the time of the clock that it was
+// read with; other combs have none.
+func periodError(t record.Trace, c record.Comb) string {
+	if t.Interrupts == nil || c.Source != activity.TimerTick.String() || math.IsNaN(t.Interrupts.Period.Lo) {
+		return ""
+	}
+	return " ± " + farther(t.Interrupts.Period) + " by " + t.Clock
+}
+
+// combShares say why the gaps of a cause and those of its combs are not as many.
+func combShares(t record.Trace) (notes []Line) {
+	for _, cause := range activity.Causes() {
+		teeth, own := 0, 0
+		for _, c := range t.Combs {
+			if c.Source == cause.String() && c.Attributed != nil {
+				teeth += c.Count
+				own += *c.Attributed
+			}
+		}
+		irregular := t.Causes[cause.String()].Count - own
+		if teeth == 0 || teeth == own && irregular <= 0 {
+			continue
+		}
+		note := fmt.Sprintf("of %d regular %s gaps %d are counted under that cause", teeth, cause, own)
+		if elsewhere := teeth - own; elsewhere > 0 {
+			note += fmt.Sprintf(", and %d under what else befell the thread then", elsewhere)
+		}
+		if irregular > 0 {
+			note += fmt.Sprintf("; %d more there come at no regular time", irregular)
+		}
+		notes = append(notes, say("%s", note))
+	}
+	return notes
+}
+
+// accounting says what counting by ticks would have made of the thread.
+func accounting(t record.Trace) (notes []Line) {
+	a := t.Accounting
+	if a == nil {
+		return nil
+	}
+	notes = append(notes, say("Counted by ticks the thread used %s (%s, which stand for more than %s and less than %s); it used %s.",
+		durationTo(&a.ChargedNs, 4), stats.Count(a.Ticks, "tick"), durationTo(&a.AboveNs, 4), durationTo(&a.BelowNs, 4), durationTo(&a.UsedNs, 4)))
+	if a.ThreadNs != nil && a.TimesNs != nil && a.CPUBusyNs != nil {
+		notes = append(notes, say("The kernel says %s by getrusage, %s of all threads by times, and %s busy for %s by /proc/stat.",
+			durationTo(a.ThreadNs, 4), durationTo(a.TimesNs, 4), place(t), durationTo(a.CPUBusyNs, 4)))
+	}
+	if l := a.LongRunInactive; !math.IsNaN(l.Lo) {
+		notes = append(notes, say("In the long run the thread can expect to be inactive for %s of the time (%s to %s).", stats.Percent(l.Value), stats.Percent(l.Lo), stats.Percent(l.Hi)))
+	}
+	return notes
+}
+
+// undisturbed shows how likely work runs undisturbed, by its length.
+func undisturbed(traces []record.Trace) Section {
+	var lengths []float64
+	chart := Chart{Label: "Share of undisturbed trials over the length of work", Y: Axis{Title: "share of trials", Hi: 1, Unit: Shares}}
+	where := "page:where"
+	if len(traces) > 1 {
+		where = "where"
+	}
+	t := table(words(where), numbers("work of", "runs without any gap", "trials for 3", "keeps its CPU", "trials for 3"))
+	s := Section{
+		Title: "How long work runs undisturbed",
+		Lead:  "The share of trials in which work of a length meets no gap at all, and in which at least no other thread takes its CPU.",
+		Table: t,
+	}
+	for i, trace := range traces {
+		without, keeps := Series{Look: 2 * i, Joined: true}, Series{Look: 2*i + 1, Joined: true}
+		for _, u := range trace.Undisturbed {
+			lengths = append(lengths, u.LengthNs)
+			title := func(p float64, what string) string {
+				return fmt.Sprintf("work of %s %s in %s of trials", duration(&u.LengthNs), what, percent(&p))
+			}
+			without.Points = append(without.Points, XY{u.LengthNs, u.Probability, title(u.Probability, "runs without any gap")})
+			keeps.Points = append(keeps.Points, XY{u.LengthNs, u.UnpreemptedProbability, title(u.UnpreemptedProbability, "keeps its CPU")})
+			t.row(place(trace), duration(&u.LengthNs), percent(&u.Probability), trials(u.Trials), percent(&u.UnpreemptedProbability), trials(u.UnpreemptedTrials))
+		}
+		chart.Series = append(chart.Series, without, keeps)
+		s.Legend = append(s.Legend, seriesKey(without.Look, "no gap at all, "+place(trace)), seriesKey(keeps.Look, "keeps its CPU, "+place(trace)))
+	}
+	if len(lengths) == 0 {
+		return Section{}
+	}
+	chart.X = logarithmic("length of the work", Time, lengths)
+	s.Charts = []Chart{chart}
+	return s
+}
+
+// trials writes an expected number of trials.
+func trials(n *float64) string {
+	if n == nil {
+		return "never"
+	}
+	return stats.Significant(*n, 2)
+}
+
+// switching shows what a context switch costs, and what cold caches cost after it.
+func switching(w *record.Switching) Section {
+	if w == nil {
+		return Section{}
+	}
+	bounds := w.Cost.Range()
+	if bounds == stats.Unknown {
+		bounds = "too few for an interval"
+	}
+	chart := Chart{Label: "Time of a walk through memory, warm and after a switch"}
+	t := table(numbers("walking"), words("order"), numbers("warm", "after a switch", "caches swept", "extra", "95 % interval"))
+	var all []float64
+	for _, c := range w.Cold {
+		bytes := int64(c.Bytes)
+		row := Row{Name: size(&bytes) + ", " + c.Pattern, Figure: short(c.Extra) + " extra"}
+		for _, p := range []struct {
+			e                stats.Estimate
+			mark, look, what string
+		}{{c.AfterIdleSwitch, "ring", "s0", "after a switch"}, {c.Warm, "dot", "s1", "warm"}, {c.AfterBusySwitch, "diamond", "s2", "after caches were swept"}} {
+			all = append(all, p.e.Value)
+			row.Points = append(row.Points, Point{At: p.e.Value, Mark: p.mark, Look: p.look, Title: p.what + ": " + written(p.e)})
+		}
+		chart.Rows = append(chart.Rows, row)
+		t.row(size(&bytes), c.Pattern, short(c.Warm), short(c.AfterIdleSwitch), short(c.AfterBusySwitch), short(c.Extra), c.Extra.Range())
+	}
+	s := Section{
+		Title:  "What a context switch and cold caches cost",
+		Lead:   "One walk through a working set: warm, after a switch to a thread that touches nothing, and after one that sweeps the caches.",
+		Legend: []Key{{Mark: "dot", Look: "s1", Text: "warm"}, {Mark: "ring", Look: "s0", Text: "after a switch"}, {Mark: "diamond", Look: "s2", Text: "caches swept"}},
+		Lines: []Line{{Strong: "A context switch", Text: fmt.Sprintf("on CPU %d costs %s (%s), at least %s, 95 in 100 below %s",
+			w.CPU, short(w.Cost), bounds, duration(w.LeastNs), duration(w.P95Ns))}},
+		Table: t,
+	}
+	s.Lines = append(s.Lines, reasonLines(w.Verdict, "", w.Reasons)...)
+	for _, c := range w.Caveats {
+		s.Lines = append(s.Lines, say("caveat: %s", c))
+	}
+	if len(chart.Rows) > 0 {
+		chart.X = logarithmic("time of a walk", Time, all)
+		s.Charts = []Chart{chart}
+	}
+	return s
+}
+
+// activityFields are a row a period of all traces.
+func activityFields(d record.Activity) Fields {
+	type row struct {
+		CPU *int `json:"cpu"`
+		record.Period
+	}
+	var rows []row
+	for _, t := range d.Traces {
+		for _, p := range t.Periods {
+			rows = append(rows, row{t.CPU, p})
+		}
+	}
+	return fieldsOf(rows, "cpu label state start_ns duration_ns start_ticks duration_ticks cause")
+}

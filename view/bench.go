@@ -1,0 +1,100 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// bench shows how long a module's Go benchmarks take.
+func bench(d record.Bench) *Sheet {
+	s := sheet("Go benchmarks", d.Header)
+	verdicts := map[stats.Verdict]int{}
+	var reasons folds
+	for _, b := range d.Results {
+		verdicts[b.Verdict]++
+		for _, reason := range b.Reasons {
+			reasons.add(fold{verdict: b.Verdict, text: reason}, benchmarkName(b))
+		}
+	}
+	s.Tiles = []Tile{{
+		Topic: "Go benchmarks", Figure: fmt.Sprintf("%d of %d trusted", verdicts[stats.Trusted], len(d.Results)),
+		Sentence: fmt.Sprintf("Suspect: %d; unusable: %d. The reasons are in the data below.", verdicts[stats.Suspect], verdicts[stats.Unusable]),
+	}}
+	for _, b := range d.Results[:min(len(d.Results), mostTiles-1)] {
+		s.Tiles = append(s.Tiles, Tile{Topic: benchmarkName(b), Figure: written(b.Estimate), Verdict: b.Verdict,
+			Sentence: fmt.Sprintf("For each operation, known to ± %s; go test says %s.%s", plusMinus(b.Estimate), written(b.Wall), because(b.Reasons))})
+	}
+	s.add(benchmarkTimes(d.Results), Section{In: InText, Lines: reasons.lines(-1, len(d.Results))}, pairs(d.Pairs, nil))
+	return s
+}
+
+// benchmarkName is a benchmark's name with its revision, without its package.
+func benchmarkName(b record.Benchmark) string {
+	name := strings.TrimPrefix(b.Name, "Benchmark")
+	if b.Revision != "" {
+		name += " at " + b.Revision
+	}
+	return name
+}
+
+// benchmarkTimes shows how far the repetitions of each benchmark lie from its time.
+func benchmarkTimes(all []record.Benchmark) Section {
+	if len(all) == 0 {
+		return Section{}
+	}
+	zero := 0.0
+	values := []float64{-0.01, 0.01}
+	chart := Chart{Label: "Repetitions of each benchmark, as shares of its time", Marker: &zero}
+	t := table(words("package", "benchmark"), numbers("time/op", "page:95 % interval", "±", "go test says", "CPU/op", "waited", "repetitions"), words("verdict", "page:reasons", "reports"))
+	t.Grouped = true
+	for _, b := range all {
+		row := benchmarkRow(b)
+		chart.Rows = append(chart.Rows, row)
+		for _, p := range row.Points {
+			values = append(values, p.At)
+		}
+		t.row(b.Package, benchmarkName(b), written(b.Estimate), b.Estimate.Range(), plusMinus(b.Estimate), written(b.Wall),
+			written(b.CPU), percent(b.WaitShare), b.Estimate.N, b.Verdict, joined(b.Reasons), otherMetrics(b))
+	}
+	chart.X = linear("off the estimate", Shares, values)
+	return Section{
+		Title: "How long the benchmarks take",
+		Lead: "A ring is one repetition, as far from the benchmark's time as it was; the thick line is the 95 % interval of the time. " +
+			"What other processes took of the CPUs is taken off.",
+		Legend: []Key{{Mark: "ring", Look: "s0", Text: "a repetition"}, {Line: true, Look: "thick", Text: "95 % interval"}},
+		Charts: []Chart{chart},
+		Table:  t,
+	}
+}
+
+func benchmarkRow(b record.Benchmark) Row {
+	row := Row{Name: benchmarkName(b), Figure: written(b.Estimate) + " ± " + plusMinus(b.Estimate)}
+	if !(b.Estimate.Value > 0) {
+		return row
+	}
+	off := func(v float64) float64 { return v/b.Estimate.Value - 1 }
+	if stats.Finite(b.Estimate.Lo) != nil && stats.Finite(b.Estimate.Hi) != nil {
+		row.Spans = []Span{{off(b.Estimate.Lo), off(b.Estimate.Hi), "thick", b.Estimate.Range()}}
+	}
+	for i, r := range b.Repetitions {
+		row.Points = append(row.Points, Point{off(r.TimeNs), "ring", "s0", stats.Duration(r.TimeNs, 5), scatter(i)})
+	}
+	return row
+}
+
+// otherMetrics are what a benchmark reports beside its time.
+func otherMetrics(b record.Benchmark) string {
+	var all []string
+	for _, m := range b.Metrics {
+		all = append(all, stats.Significant(m.Value, 4)+" "+m.Unit)
+	}
+	return strings.Join(all, ", ")
+}
+
+// benchFields are a row a benchmark.
+func benchFields(d record.Bench) Fields {
+	return fieldsOf(d.Results, "name package revision basis estimate wall cpu cycles wait_share runnable_threads iterations gomaxprocs corrected rejected verdict reasons")
+}

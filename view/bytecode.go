@@ -1,0 +1,472 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"chronoscope/bytecode"
+	"chronoscope/bytecode/analysis"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// bytecodes shows what a virtual machine's instructions take: the table first, then what the
+// times have in common, and last how well the methods agree.
+func bytecodes(d record.Bytecode) *Sheet {
+	s := sheet("What Java instructions take", d.Header)
+	runs := append([]record.BytecodeRun{d.BytecodeRun}, d.Others...)
+	facts := Section{Title: "How it was measured"}
+	for _, r := range runs {
+		facts.Lines = append(facts.Lines, Line{Strong: runName(r) + ":", Text: strings.Join(runFacts(r), ", ")})
+		s.Tiles = append(s.Tiles, Tile{
+			Topic: runName(r), Figure: duration(r.Summary.MedianNs) + " a typical instruction", Verdict: r.Verdict,
+			Sentence: fmt.Sprintf("Of %s, half take %s to %s.%s", stats.Count(len(r.Instructions), "form"), duration(r.Summary.Q1Ns), duration(r.Summary.Q3Ns), because(r.Reasons)),
+		})
+	}
+	s.add(facts)
+	for _, r := range runs {
+		s.add(instructionKinds(r))
+	}
+	s.add(instructionTable(d), spread(d.BytecodeRun), granularities(d.BytecodeRun), groups(d.BytecodeRun), largestGroups(d.BytecodeRun), methodsAgree(d.Fits), predictions(d.Predictions))
+	for _, other := range d.Others {
+		s.add(machinesBeside(d.BytecodeRun, other))
+	}
+	doubts := Section{Title: "What is not trusted"}
+	for _, r := range runs {
+		doubts.Lines = append(doubts.Lines, instructionDoubts(r)...)
+	}
+	s.add(doubts)
+	return s
+}
+
+// runName tells runs apart.
+func runName(r record.BytecodeRun) string {
+	return "Java " + or(r.Java.Version, "?") + ", " + or(r.Mode, "?")
+}
+
+// runFacts say how a run was made.
+func runFacts(r record.BytecodeRun) []string {
+	facts := []string{
+		r.Java.Name, fmt.Sprintf("sequences of %d", r.Length), stats.Count(r.Starts, "virtual machine"),
+		fmt.Sprintf("%d timed and %d of them left out as slow", r.Stretches, r.Slow), "in " + duration(&r.ElapsedNs),
+	}
+	if stats.Finite(r.Overhead.Value) != nil {
+		facts = append(facts, fmt.Sprintf("an empty trial by %s takes %s", r.Method, r.Overhead.TimeWithError()))
+	}
+	return facts
+}
+
+// instructionTable has a row for each instruction and form, and a column for each further run.
+func instructionTable(d record.Bytecode) Section {
+	t := table(words("instruction", "page:kind", "form"), numbers("by "+d.Method, "±"))
+	beside := d.Method != string(bytecode.TSC) // which is not beside itself
+	if beside {
+		t.Columns = append(t.Columns, numbers("by tsc", "off")...)
+	}
+	for _, other := range d.Others {
+		name := runName(other)
+		if other.Java == d.Java {
+			name = other.Mode
+		}
+		t.Columns = append(t.Columns, numbers(name)...)
+	}
+	t.Columns = append(t.Columns, words("group", "verdict", "page:reasons")...)
+	for _, i := range d.Instructions {
+		row := []any{strong(i.Mnemonic), i.Kind, formName(i.Form), written(i.Time), plusMinus(i.Time)}
+		if beside {
+			row = append(row, written(i.TSC), offReference(i))
+		}
+		for _, other := range d.Others {
+			text := ""
+			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok {
+				text = fixed(stats.Finite(j.Time.Value), 3) + " ns" // a compiler may leave next to nothing
+			}
+			row = append(row, text)
+		}
+		t.row(append(row, groupName(i), i.Verdict, joined(i.Reasons))...)
+	}
+	return Section{Title: "Every instruction", Table: t}
+}
+
+// formName is empty for the usual form.
+func formName(form string) string {
+	if form == string(bytecode.Homogeneous) {
+		return ""
+	}
+	return form
+}
+
+// offReference is how far a time lies from the time stamp counter's.
+func offReference(i record.BytecodeInstruction) string {
+	if !(i.TSC.Value > 0) {
+		return stats.Unknown
+	}
+	return signed(stats.Finite((i.Time.Value - i.TSC.Value) / i.TSC.Value))
+}
+
+// groupName marks outliers.
+func groupName(i record.BytecodeInstruction) string {
+	name := word(i.Cluster)
+	if i.Outlier != nil && *i.Outlier {
+		name += " (outlier)"
+	}
+	return name
+}
+
+// instructionKinds shows every instruction of a run, those of one kind in a row.
+func instructionKinds(r record.BytecodeRun) Section {
+	var values []float64
+	chart := Chart{Label: "Time of each instruction, by kind"}
+	for _, kind := range distinct(r.Instructions, func(i record.BytecodeInstruction) string { return i.Kind }) {
+		row := Row{Name: or(kind, "other")}
+		for _, i := range where(r.Instructions, func(i record.BytecodeInstruction) bool { return i.Kind == kind }) {
+			if i.Time.Value > 0 {
+				values = append(values, i.Time.Value)
+			}
+			row.Points = append(row.Points, Point{i.Time.Value, "ring", "s1", fmt.Sprintf("%s, %s: %s", i.Mnemonic, i.Form, written(i.Time)), scatter(len(row.Points))})
+		}
+		row.Figure = stats.Count(len(row.Points), "form")
+		chart.Rows = append(chart.Rows, row)
+	}
+	if len(values) == 0 {
+		return Section{}
+	}
+	chart.X = logarithmic("time of one instruction", Time, values)
+	return Section{
+		Title: "The instructions by kind: " + runName(r), In: OnPage,
+		Lead: "A ring is an instruction in one form, measured by " + or(r.Method, "no method") + "; point at it for its name. Homogeneous sequences hold nothing but the instruction; " +
+			"branches are taken, or not (after Lambert and Power 2008).",
+		Charts: []Chart{chart},
+	}
+}
+
+// box is the box plot of a distribution, as a row: whiskers, box, median and mean, and what
+// lies beyond the whiskers.
+func box(name string, s record.BytecodeSummary, outliers []analysis.Timing) Row {
+	row := Row{Name: name, Figure: "median " + duration(s.MedianNs)}
+	bar := func(from, to *float64, look, title string) {
+		if from != nil && to != nil {
+			row.Bars = append(row.Bars, Span{*from, *to, look, title})
+		}
+	}
+	bar(s.Q1Ns, s.Q3Ns, "box", fmt.Sprintf("half take %s to %s", duration(s.Q1Ns), duration(s.Q3Ns)))
+	line := func(from, to *float64) {
+		if from != nil && to != nil {
+			row.Spans = append(row.Spans, Span{*from, *to, "thin", fmt.Sprintf("%s to %s", duration(from), duration(to))})
+		}
+	}
+	line(s.LowerWhiskerNs, s.Q1Ns)
+	line(s.Q3Ns, s.UpperWhiskerNs)
+	for _, p := range []struct {
+		at         *float64
+		mark, look string
+		what       string
+	}{{s.MedianNs, "bar", "s0", "median"}, {s.MeanNs, "plus", "s2", "mean"}} {
+		if p.at != nil {
+			row.Points = append(row.Points, Point{At: *p.at, Mark: p.mark, Look: p.look, Title: p.what + " " + duration(p.at)})
+		}
+	}
+	for _, o := range outliers {
+		row.Points = append(row.Points, Point{At: o.Ns, Mark: "ring", Look: "s1", Title: o.Name + " " + duration(&o.Ns)})
+	}
+	return row
+}
+
+var boxKeys = []Key{{Bar: true, Look: "box", Text: "first to third quartile"}, {Mark: "bar", Look: "s0", Text: "median"}, {Mark: "plus", Look: "s2", Text: "mean"},
+	{Line: true, Look: "thin", Text: "whiskers"}, {Mark: "ring", Look: "s1", Text: "outlier"}}
+
+// boxChart has a box in each row.
+func boxChart(label string, rows []Row) Chart {
+	var values []float64
+	for _, row := range rows {
+		for _, s := range append(row.Bars, row.Spans...) {
+			values = append(values, s.From, s.To)
+		}
+		for _, p := range row.Points {
+			values = append(values, p.At)
+		}
+	}
+	return Chart{Label: label, Rows: rows, X: linear("time of an instruction", Time, values)}
+}
+
+// spread is Figure 2 and Table 3 of Lambert 2008: how all instructions are distributed.
+func spread(r record.BytecodeRun) Section {
+	m := r.Summary
+	if m.Instructions == 0 {
+		return Section{}
+	}
+	var outliers []analysis.Timing
+	for _, i := range r.Instructions {
+		if i.Outlier != nil && *i.Outlier {
+			outliers = append(outliers, analysis.Timing{Name: i.Mnemonic, Ns: i.Time.Value})
+		}
+	}
+	slices.SortStableFunc(outliers, func(a, b analysis.Timing) int { return cmp.Compare(b.Ns, a.Ns) })
+	name := stats.Count(m.Instructions, "instruction")
+	s := Section{
+		Title: fmt.Sprintf("How long %s take", name),
+		Lead: "The box reaches from the first to the third quartile. The whiskers end at the last times within 1.5 times its length; what lies beyond is an outlier. " +
+			"Of a conditional branch it is the time when it does not jump. As Figure 2 of Lambert and Power (2008).",
+		Legend: boxKeys, Charts: []Chart{boxChart("Distribution of the times", []Row{box(name, m, outliers)})},
+		Lines: []Line{{Strong: name, Text: fmt.Sprintf("take %s to %s: median %s, quartiles %s and %s, mean %s.",
+			duration(m.MinNs), duration(m.MaxNs), duration(m.MedianNs), duration(m.Q1Ns), duration(m.Q3Ns), duration(m.MeanNs))}},
+	}
+	if len(outliers) > 0 {
+		s.Notes = []Line{labelled("outliers", "%s", timings(outliers)), labelled("in 2008", "%s", timings(analysis.Lambert.Outliers))}
+	}
+	return s
+}
+
+func timings(all []analysis.Timing) string {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name+" "+duration(&t.Ns))
+	}
+	return strings.Join(names, ", ")
+}
+
+// granularities are Table 4 of Lambert 2008, beside the source's.
+func granularities(r record.BytecodeRun) Section {
+	t := table(words("ignoring differences up to the"), numbers("of", "makes groups", "in 2008", "groups"))
+	for i, c := range r.Clusters[:min(len(r.Clusters), len(analysis.Lambert.Granularities))] {
+		then := analysis.Lambert.Granularities[i]
+		t.row(c.Statistic, duration(&c.GranularityNs), c.Groups, duration(&then.Ns), then.Groups)
+	}
+	return Section{Title: "Into how many groups they fall", Lead: "As Table 4 of Lambert and Power (2008).", Table: t}
+}
+
+// groups are Tables 5 and 6 of Lambert 2008: the groups, and how they join.
+func groups(r record.BytecodeRun) Section {
+	if len(r.Groups) == 0 {
+		return Section{}
+	}
+	s := Section{
+		Title: fmt.Sprintf("The instructions in %s", stats.Count(len(r.Groups), "group")),
+		Lead: "Instructions of a group differ by no more than the median of all times, the dashed line. To the right of it groups join, once so great a difference is ignored " +
+			"(complete linkage). As Table 5 of Lambert and Power (2008).",
+	}
+	for _, g := range r.Groups {
+		n := len(g.Instructions)
+		text := fmt.Sprintf("%d of %s to %s", n, duration(&g.LeastNs), duration(&g.MostNs))
+		if n == 1 {
+			text = "1 of " + duration(&g.LeastNs)
+		}
+		s.Notes = append(s.Notes, labelled("("+g.Label+")", "%s: %s", text, strings.Join(g.Instructions, ", ")))
+	}
+	if tree, err := analysis.Cluster(r.Timings()); err == nil && r.Summary.MedianNs != nil && len(r.Timings()) > 1 {
+		s.Charts = []Chart{treeChart(r, tree.Dendrogram)}
+	}
+	return s
+}
+
+// treeChart draws the merges of a dendrogram above the median, from left to right; its
+// leaves are the groups, a row each.
+func treeChart(r record.BytecodeRun, tree stats.Dendrogram) Chart {
+	from := *r.Summary.MedianNs
+	chart := Chart{Label: "How the groups join", Marker: &from}
+	cut := tree.Cut(from)
+	row, height := make([]float64, tree.Points, 2*tree.Points), make([]float64, tree.Points, 2*tree.Points)
+	for i, members := range cut {
+		for _, m := range members {
+			row[m] = float64(i)
+		}
+	}
+	for _, g := range r.Groups[:min(len(r.Groups), len(cut))] {
+		chart.Rows = append(chart.Rows, Row{Name: g.Label + ": " + listed(g.Instructions, 2), Figure: stats.Count(len(g.Instructions), "instruction")})
+	}
+	end := from
+	for _, m := range tree.Merges {
+		if m.Height <= from {
+			row, height = append(row, row[m.A]), append(height, 0)
+			continue
+		}
+		end = math.Max(end, m.Height)
+		chart.Links = append(chart.Links, Link{height[m.A], row[m.A], m.Height, row[m.A]}, Link{m.Height, row[m.A], m.Height, row[m.B]}, Link{m.Height, row[m.B], height[m.B], row[m.B]})
+		row, height = append(row, (row[m.A]+row[m.B])/2), append(height, m.Height)
+	}
+	chart.X = linear("difference that is ignored", Time, []float64{0, math.Max(0.1, end)})
+	return chart
+}
+
+// largestGroups is Table 7 of Lambert 2008: the distributions of the three largest groups.
+func largestGroups(r record.BytecodeRun) Section {
+	all := r.Timings()
+	tree, err := analysis.Cluster(all)
+	if err != nil || len(all) < 2 || r.Summary.MedianNs == nil {
+		return Section{}
+	}
+	var rows []Row
+	for _, g := range analysis.Largest(tree.Groups(*r.Summary.MedianNs), 3) {
+		s := analysis.Summarize(g.Timings)
+		rows = append(rows, box(fmt.Sprintf("%s (%d)", g.Label, len(g.Timings)), record.NewBytecodeSummary(len(g.Timings), s), s.Outliers(g.Timings)))
+	}
+	return Section{
+		Title: "The largest groups", In: OnPage, Legend: boxKeys,
+		Lead:   "The times within the groups that have the most instructions, in brackets how many. As Table 7 of Lambert and Power (2008).",
+		Charts: []Chart{boxChart("Distributions of the largest groups", rows)},
+	}
+}
+
+// methodsAgree says how well the methods agree with the time stamp counter, as section 5 and
+// Table 8 of Lambert 2008 do.
+func methodsAgree(fits []record.BytecodeFit) Section {
+	if len(fits) == 0 {
+		return Section{}
+	}
+	l := analysis.Lambert
+	t := table(words("tsc over", "pairing"), numbers("points", "r", "slope", "intercept", "median error", "greatest"))
+	s := Section{
+		Title: "How well the methods agree with the processor's counter", Table: t,
+		Lead: fmt.Sprintf("On the left each instruction's time by the counter over its time by the method, with the fitted line; on the right how far it lies above that line. "+
+			"Lambert and Power (2008, Table 8) found r = %.4f and a slope of %.3f.", l.PearsonR, l.Slope),
+		Legend: []Key{{Mark: SeriesMark(1), Look: "s1", Text: "an instruction"}, {Line: true, Look: "s0", Text: "fitted"}},
+	}
+	for _, f := range fits {
+		slope := fmt.Sprintf("%.4f", f.Slope)
+		if f.SlopeHi != nil {
+			slope += fmt.Sprintf(" ± %.4f", *f.SlopeHi-f.Slope)
+		}
+		t.row(strong(f.Method), f.Pairing, f.Points, fixed(f.PearsonR, 6), slope, fmt.Sprintf("%.3f ns", f.InterceptNs), share(f.MedianError), share(f.MaxError))
+		if len(f.LeftOut) > 0 {
+			s.Notes = append(s.Notes, labelled(f.Method, "%s, without what is unusable: %s", f.Pairing, listed(f.LeftOut, mostNamed)))
+		}
+		if len(f.Strays) > 0 {
+			s.Notes = append(s.Notes, labelled(f.Method, "%s, above %d ns %d of %d are off by more than %s: %s", f.Pairing, record.StrayAboveNs, len(f.Strays), f.Above, stats.Share(record.StrayShare), listed(f.Strays, mostNamed)))
+		}
+		s.Charts = append(s.Charts, fitCharts(f)...)
+	}
+	t.row("in 2008", bytecode.Unpaired, l.Instructions, fmt.Sprintf("%.6f", l.PearsonR), fmt.Sprintf("%.3f", l.Slope), fmt.Sprintf("%.3f ns", l.InterceptNs), "", "")
+	s.Notes = append(s.Notes, say("A slope above 1 says that the method reports less than the time stamp counter."))
+	return s
+}
+
+// mostNamed instructions are named one by one.
+const mostNamed = 12
+
+// fitCharts are the points of a fit with its line, and their residuals.
+func fitCharts(f record.BytecodeFit) []Chart {
+	var x, y, above []float64
+	points, residuals := Series{Look: 1}, Series{Look: 1}
+	for _, r := range f.Residuals {
+		x, y, above = append(x, r.TimeNs), append(y, r.TSCNs), append(above, r.ResidualNs)
+		title := fmt.Sprintf("%s, %s: %s, by the counter %s", r.Mnemonic, r.Form, duration(&r.TimeNs), duration(&r.TSCNs))
+		points.Points = append(points.Points, XY{r.TimeNs, r.TSCNs, title})
+		residuals.Points = append(residuals.Points, XY{r.TimeNs, r.ResidualNs, title})
+	}
+	byMethod := linear("by "+f.Method, Time, append(x, 0))
+	from, to := byMethod.Lo, byMethod.Hi
+	fitted := Series{Joined: true, Plain: true, Points: []XY{{from, f.InterceptNs + f.Slope*from, ""}, {to, f.InterceptNs + f.Slope*to, ""}}}
+	level := Series{Joined: true, Plain: true, Points: []XY{{from, 0, ""}, {to, 0, ""}}}
+	name := methodName(f.Method) + ", " + f.Pairing
+	return []Chart{
+		{Title: name, Label: "Times by a method and by the counter", X: byMethod, Y: linear("by the counter", Time, append(y, 0)), Series: []Series{fitted, points}},
+		{Title: name + ": residuals", Label: "How far the times lie above the line", X: byMethod, Y: linear("above the line", Time, append(above, 0)), Series: []Series{level, residuals}},
+	}
+}
+
+// methodName says what a method is.
+func methodName(m string) string {
+	switch bytecode.Method(m) {
+	case bytecode.Counter:
+		return "A counting thread"
+	case bytecode.Discrete:
+		return "currentTimeMillis, summed"
+	case bytecode.Bernoulli:
+		return "currentTimeMillis, 0 or 1"
+	case bytecode.Nano:
+		return "nanoTime"
+	}
+	return m
+}
+
+// predictions say how far the sum of single times leads.
+func predictions(all []record.BytecodePrediction) Section {
+	known := where(all, func(p record.BytecodePrediction) bool { return p.Error != nil })
+	if len(known) == 0 {
+		return Section{}
+	}
+	slices.SortStableFunc(known, func(a, b record.BytecodePrediction) int { return cmp.Compare(*a.Error, *b.Error) })
+	var off []float64
+	var points []XY
+	s := Section{Lead: "What instructions take one after the other, over the sum of what each takes among its like. On the line the prediction holds."}
+	for _, p := range known {
+		off = append(off, math.Abs(*p.Error))
+		text := fmt.Sprintf("%s: predicted %s, took %s", strings.Join(p.Instructions, ", "), p.Predicted.TimeWithError(), p.Measured.TimeWithError())
+		points = append(points, XY{p.Predicted.Value, p.Measured.Value, text})
+		s.Notes = append(s.Notes, labelled(signed(p.Error), "%s", text))
+	}
+	slices.Sort(off)
+	s.Title = fmt.Sprintf("%s predicted from single instructions: off by %s in the median, %s at most",
+		stats.Count(len(all), "sequence"), stats.Share(stats.Quantile(off, 0.5)), stats.Share(stats.Quantile(off, 1)))
+	s.Heading = s.Title
+	s.Charts = []Chart{equality("predicted", "measured", points)}
+	return s
+}
+
+// machinesBeside compares two virtual machines, or a compiler with the interpreter.
+func machinesBeside(a, b record.BytecodeRun) Section {
+	var points []XY
+	for _, i := range a.Instructions {
+		if j, ok := b.Instruction(i.Mnemonic, i.Form); ok && stats.Finite(i.Time.Value) != nil && stats.Finite(j.Time.Value) != nil {
+			points = append(points, XY{i.Time.Value, j.Time.Value, fmt.Sprintf("%s, %s: %s and %s", i.Mnemonic, i.Form, written(i.Time), written(j.Time))})
+		}
+	}
+	if len(points) == 0 {
+		return Section{}
+	}
+	return Section{
+		Title: runName(b) + " beside " + runName(a), In: OnPage, Lead: "The same instructions in both. On the line they take as long.",
+		Charts: []Chart{equality(runName(a), runName(b), points)},
+	}
+}
+
+// equality shows points, and the line on which both values are the same.
+func equality(x, y string, points []XY) Chart {
+	values := []float64{0}
+	for _, p := range points {
+		values = append(values, p.X, p.Y)
+	}
+	chart := Chart{Label: y + " over " + x, X: linear(x, Time, values), Y: linear(y, Time, values)}
+	same := Series{Joined: true, Plain: true, Points: []XY{{chart.X.Lo, chart.X.Lo, ""}, {chart.X.Hi, chart.X.Hi, ""}}}
+	chart.Series = []Series{same, {Look: 1, Points: points}}
+	return chart
+}
+
+// instructionDoubts say why results are not trusted, instructions of one reason together.
+func instructionDoubts(r record.BytecodeRun) []Line {
+	lines := reasonLines(r.Verdict, "", r.Reasons)
+	for i := range lines {
+		lines[i].Strong = runName(r) + ":"
+	}
+	var reasons folds
+	for _, i := range r.Instructions {
+		for _, reason := range i.Reasons {
+			reasons.add(fold{verdict: i.Verdict, mark: runName(r) + ",", text: reason}, strings.TrimSpace(i.Mnemonic+" "+formName(i.Form)))
+		}
+	}
+	lines = append(lines, reasons.lines(-1, mostNamed)...)
+	for _, u := range r.Unused {
+		lines = append(lines, say("%s, %s was not used: %s", runName(r), u.Method, u.Reason))
+	}
+	return lines
+}
+
+// bytecodeFields are a row for each instruction and form, of all runs.
+func bytecodeFields(d record.Bytecode) Fields {
+	type row struct {
+		Java   record.JavaMachine `json:"java"`
+		Mode   string             `json:"mode"`
+		Method string             `json:"method"`
+		record.BytecodeInstruction
+	}
+	var rows []row
+	for _, r := range append([]record.BytecodeRun{d.BytecodeRun}, d.Others...) {
+		for _, i := range r.Instructions {
+			rows = append(rows, row{r.Java, r.Mode, r.Method, i})
+		}
+	}
+	return fieldsOf(rows, "java.version mode method mnemonic opcode kind form time tsc trials elapsed_ns outlier cluster verdict reasons")
+}

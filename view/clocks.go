@@ -1,0 +1,274 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"chronoscope/clock"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// clocks shows a ranking of clocks.
+func clocks(d record.Clocks) *Sheet {
+	s := sheet("Clocks", d.Header)
+	for _, p := range purposes(d.Best) {
+		if c := clockNamed(d.Clocks, p.name); c != nil {
+			s.Tiles = append(s.Tiles, clockTile("For "+p.purpose, *c))
+		}
+	}
+	if len(d.Clocks) > 0 {
+		s.add(trustInClocks(d.Ranking), clocksToUse(d.Ranking))
+	}
+	s.add(qualities(d.Ranking), costs(d.Ranking), rates(d.Ranking), unavailable(d.Ranking), runtimes(d.Ranking))
+	return s
+}
+
+// purpose is what a clock is chosen for.
+type purpose struct {
+	purpose string
+	name    *string // of the clock; nil where none is fit
+}
+
+// purposes are those for which a clock was chosen, in the order in which they are shown.
+func purposes(b record.Best) []purpose {
+	return []purpose{{"wall intervals", b.Wall}, {"CPU time", b.CPU}, {"timestamps", b.Timestamp}, {"finest counter", b.Counter}}
+}
+
+// clockNamed is nil where there is no clock of that name.
+func clockNamed(clocks []record.Clock, name *string) *record.Clock {
+	for i, c := range clocks {
+		if name != nil && c.Name == *name {
+			return &clocks[i]
+		}
+	}
+	return nil
+}
+
+func clockTile(topic string, c record.Clock) Tile {
+	return Tile{
+		Topic: topic, Figure: c.Name, Verdict: c.Verdict,
+		Sentence: fmt.Sprintf("It moves in steps of %s, and a call takes %s. Read by %s.", written(c.Accuracy), duration(c.Cost.MedianNs), or(c.API, "an unknown call")),
+	}
+}
+
+// trustInClocks says in a line whether the clocks to use can be trusted.
+func trustInClocks(r record.Ranking) Section {
+	var chosen []record.Clock
+	for _, p := range purposes(r.Best) {
+		if c := clockNamed(r.Clocks, p.name); c != nil {
+			chosen = append(chosen, *c)
+		}
+	}
+	verdict, answer := stats.Trusted, "yes, those to use are trusted"
+	if len(chosen) == 0 {
+		answer = "no, none of those measured is fit to use"
+	}
+	for _, c := range chosen {
+		if c.Verdict.WorseThan(verdict) {
+			verdict = c.Verdict
+			answer = fmt.Sprintf("with care, %s is %s for the reason below", c.Name, verdict)
+		}
+	}
+	trusted := len(where(r.Clocks, func(c record.Clock) bool { return c.Verdict == stats.Trusted }))
+	return Section{In: InText, Lines: []Line{{Strong: "Can I trust them?", Text: fmt.Sprintf(
+		"%s (%d of %s); chronoscope fidelity holds the counter against another clock", answer, trusted, stats.Count(len(r.Clocks), "clock"))}}}
+}
+
+// clocksToUse says which clock to use for each purpose.
+func clocksToUse(r record.Ranking) Section {
+	t := table(words("for", "use"), numbers("accuracy", "a call"), words("", "read by"))
+	for _, p := range purposes(r.Best) {
+		c := clockNamed(r.Clocks, p.name)
+		switch {
+		case c != nil:
+			t.row("  "+p.purpose, strong(c.Name), written(c.Accuracy), duration(c.Cost.MedianNs), c.Verdict, c.API)
+		case len(r.Clocks)+len(r.Unavailable) >= len(clock.Names()): // else only some clocks were asked for
+			t.row("  "+p.purpose, "none is fit", "", "", "", "")
+		}
+	}
+	return Section{Heading: "Use", In: InText, Table: t}
+}
+
+// qualities ranks the clocks by what they are worth.
+func qualities(r record.Ranking) Section {
+	chart := Chart{Label: "Quality of each clock", X: Axis{Title: "quality", Unit: Shares}}
+	runtime := "page:runtime"
+	if len(r.Runtimes) > 0 {
+		runtime = "runtime"
+	}
+	t := table(numbers("quality"), words(runtime, "clock", "kind"), numbers("accuracy", "±", "cost", "p99", "spread", "cycles of both"), words("verdict", "page:reasons"))
+	var reasons []Line
+	for _, c := range r.Clocks {
+		chart.X.Hi = math.Max(chart.X.Hi, 1.05*orZero(c.Quality))
+		chart.Rows = append(chart.Rows, Row{
+			Name: c.Name, Figure: percent(c.Quality),
+			Bars: []Span{{0, orZero(c.Quality), string(c.Verdict), fmt.Sprintf("%s: quality %s, %s", c.Name, percent(c.Quality), c.Verdict)}},
+		})
+		t.row(percent(c.Quality), c.Runtime, strings.TrimPrefix(c.Name, c.Runtime+"/"), c.Kind, written(c.Accuracy), farther(c.Accuracy),
+			duration(c.Cost.MedianNs), duration(c.Cost.P99Ns), fixed(c.Spread, 3), cyclesOfBoth(c.Cycles), c.Verdict, joined(c.Reasons))
+		for _, reason := range c.Reasons {
+			reasons = append(reasons, Line{Verdict: c.Verdict, Strong: c.Name + ":", Text: reason, In: InText})
+		}
+	}
+	s := Section{
+		Title: "Which clock is best",
+		Lead: "Quality joins accuracy a, cost c and spread s of a clock: a^−0.1 · c^−0.1 · s^0.5, with a and c in cycles of the core " +
+			"(Kuperberg, Krogmann and Reussner, ICPE 2011). Spread is the share of calls whose cost is within one accuracy of the median. " +
+			"A clock that steps back, changes its rate, or disagrees between threads has quality 0.",
+		Legend: verdictKeys(r.Clocks), Table: t, Notes: reasons,
+	}
+	if chart.X.Hi > 0 {
+		s.Charts = []Chart{chart}
+	}
+	return s
+}
+
+// verdictKeys explain the looks of bars, where there is more than one.
+func verdictKeys(clocks []record.Clock) (keys []Key) {
+	seen := distinct(clocks, func(c record.Clock) stats.Verdict { return c.Verdict })
+	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {
+		if len(seen) > 1 && slices.Contains(seen, v) {
+			keys = append(keys, Key{Bar: true, Look: string(v), Text: string(v)})
+		}
+	}
+	return keys
+}
+
+// fixed writes a number with that many places.
+func fixed(v *float64, places int) string {
+	if v == nil {
+		return stats.Unknown
+	}
+	return fmt.Sprintf("%.*f", places, *v)
+}
+
+func cyclesOfBoth(c record.Cycles) string {
+	if c.Accuracy == nil || c.Cost == nil {
+		return stats.Unknown
+	}
+	return cycleCount(*c.Accuracy) + "/" + cycleCount(*c.Cost)
+}
+
+func cycleCount(n float64) string {
+	if n >= 1e5 {
+		return fmt.Sprintf("%.1e", n)
+	}
+	return fmt.Sprintf("%.0f", n)
+}
+
+// costs shows how the cost of a call is distributed, and the accuracy beside it.
+func costs(r record.Ranking) Section {
+	var all []float64
+	chart := Chart{Label: "Cost of a call, and accuracy, of each clock"}
+	t := table(words("clock"), numbers("least", "median", "95th percentile", "99th percentile", "most", "accuracy"), words("distribution"))
+	for _, c := range r.Clocks {
+		all = append(all, orZero(c.Cost.MinNs), orZero(c.Cost.MaxNs), c.Accuracy.Value)
+		chart.Rows = append(chart.Rows, costRow(c))
+		t.row(c.Name, duration(c.Cost.MinNs), duration(c.Cost.MedianNs), duration(c.Cost.P95Ns), duration(c.Cost.P99Ns), duration(c.Cost.MaxNs), written(c.Accuracy), word(c.Cost.Family))
+	}
+	chart.X = logarithmic("time", Time, all)
+	s := Section{
+		Title: "What a call costs, and how fine a clock is", In: OnPage,
+		Lead: "The cost of single calls: half of them lie below the median, 95 in 100 within the thick line, 99 in 100 within the thin one. " +
+			"The diamond is the accuracy, the distance between two values that the clock can show: the farther to the left, the better.",
+		Legend: []Key{
+			{Mark: "dot", Look: "s1", Text: "median cost"}, {Line: true, Look: "thick", Text: "least to 95th percentile"},
+			{Line: true, Look: "thin", Text: "to 99th"}, {Mark: "tick", Look: "faint", Text: "longest call"}, {Mark: "diamond", Look: "s2", Text: "accuracy"},
+		},
+		Table: t,
+	}
+	if len(chart.Rows) > 0 {
+		s.Charts = []Chart{chart}
+	}
+	return s
+}
+
+func costRow(c record.Clock) Row {
+	row := Row{Name: c.Name, Figure: fmt.Sprintf("%s a call, accurate to %s", duration(c.Cost.MedianNs), written(c.Accuracy))}
+	span := func(from, to *float64, look, what string) {
+		if from != nil && to != nil {
+			row.Spans = append(row.Spans, Span{*from, *to, look, fmt.Sprintf("%s: %s, %s to %s", c.Name, what, duration(from), duration(to))})
+		}
+	}
+	span(c.Cost.MinNs, c.Cost.P99Ns, "thin", "99 in 100 calls")
+	span(c.Cost.MinNs, c.Cost.P95Ns, "thick", "95 in 100 calls")
+	point := func(v *float64, mark, look, what string) {
+		if v != nil && *v > 0 {
+			row.Points = append(row.Points, Point{At: *v, Mark: mark, Look: look, Title: fmt.Sprintf("%s: %s %s", c.Name, what, durationTo(v, 4))})
+		}
+	}
+	point(c.Cost.MaxNs, "tick", "faint", "the longest call took")
+	point(stats.Finite(c.Accuracy.Value), "diamond", "s2", "accuracy")
+	point(c.Cost.MedianNs, "dot", "s1", "median cost")
+	return row
+}
+
+// rates say how fast counters run, and what others say of it.
+func rates(r record.Ranking) Section {
+	t := table(words("counter", "rate by"), numbers("MHz", "±", "off"))
+	for _, c := range r.Counters {
+		t.row(c.Name, c.Reference, megahertz(c.RateHz.Value), farther(c.RateHz), "")
+		for _, claim := range c.Claims {
+			t.row("", claim.Source, megahertz(claim.Hz), "", stats.Significant(claim.PPM, 3)+" ppm")
+		}
+	}
+	return Section{Title: "How fast the counters run", In: OnPage, Lead: "Measured against a clock of the kernel's, and beside it what others say. What they say is not used.", Table: t}
+}
+
+func megahertz(hz float64) string { return stats.Significant(hz/1e6, 10) }
+
+// unavailable lists what can't be read here, by reason.
+func unavailable(r record.Ranking) Section {
+	t := table(words("clock", "why it can't be read", "what helps"))
+	t.In = OnPage
+	s := Section{Title: "Not available here", Heading: "Unavailable", Table: t}
+	var reasons folds
+	for _, u := range r.Unavailable {
+		t.row(u.Name, u.Reason, word(u.Remedy))
+		reasons.add(fold{mark: word(u.Remedy), text: u.Reason}, u.Name)
+	}
+	for _, f := range reasons.order {
+		s.Lines = append(s.Lines, Line{Text: "  " + strings.Join(reasons.names[f], ", "), In: InText}, Line{Text: "    " + f.text, In: InText})
+		if f.mark != "" {
+			s.Lines = append(s.Lines, Line{Text: "    remedy: " + f.mark, In: InText})
+		}
+	}
+	return s
+}
+
+// runtimes say which version of each runtime was measured, and how warm it was.
+func runtimes(r record.Ranking) Section {
+	s := Section{Title: "Runtimes", Heading: "Runtimes"}
+	for _, runtime := range r.Runtimes {
+		s.Lines = append(s.Lines, labelled(runtime.Name, "%s", runtime.Version))
+		if runtime.Warmup != "" {
+			s.Lines = append(s.Lines, labelled(runtime.Name, "warm-up: %s", runtime.Warmup))
+		}
+	}
+	return s
+}
+
+// clockFields are a row a clock.
+func clockFields(d record.Clocks) Fields {
+	return fieldsOf(d.Clocks, `name runtime api kind unit_ns accuracy cost.min_ns cost.median_ns cost.p95_ns cost.p99_ns cost.max_ns cost.family
+		spread quality cycles.accuracy cycles.cost monotonic thread_safe stable verdict reasons counts_sleep counts_suspend`)
+}
+
+// SortClocks orders clocks by "quality", "accuracy" or "cost", best first.
+func SortClocks(clocks []record.Clock, key string) error {
+	keys := map[string]func(record.Clock) float64{
+		"quality":  func(c record.Clock) float64 { return -orElse(c.Quality, -1) },
+		"accuracy": func(c record.Clock) float64 { return orElse(stats.Finite(c.Accuracy.Value), math.Inf(1)) },
+		"cost":     func(c record.Clock) float64 { return orElse(c.Cost.MedianNs, math.Inf(1)) },
+	}
+	by, known := keys[key]
+	if !known {
+		return fmt.Errorf("clocks can't be sorted by %q: use quality, accuracy or cost", key)
+	}
+	slices.SortStableFunc(clocks, func(a, b record.Clock) int { return cmp.Compare(by(a), by(b)) })
+	return nil
+}

@@ -1,0 +1,100 @@
+package view
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Harmless is a text from outside as it can be shown on a terminal or a page: what would steer
+// the terminal, turn the text around it or hide in it, stands there as a replacement character
+// (U+FFFD). These are control characters (C0, DEL and C1), bytes that are no UTF-8, format
+// characters such as those of writing direction, and separators of lines. Ends of lines and
+// tabs stay.
+func Harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || !isHidden(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
+// OneLine is [Harmless] for a name or a cell of a table, which would be more than one row of
+// it with an end of a line inside.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '\n':
+			return '␤'
+		case '\t':
+			return ' '
+		}
+		return r
+	}, Harmless(text))
+}
+
+// isHidden tells characters that don't stand for themselves.
+func isHidden(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError
+}
+
+// Shown is a document whose texts can be shown: each as [OneLine] has it, and what may have
+// several lines as [Harmless] does. The document itself stays as it is.
+func Shown[D any](document D) D {
+	v := reflect.ValueOf(&document).Elem()
+	v.Set(shown(v, OneLine))
+	return document
+}
+
+// severalLines are the fields whose texts may have several.
+var severalLines = map[string]bool{"StderrEnd": true}
+
+// shown is a copy of a value whose texts are cleaned.
+func shown(v reflect.Value, clean func(string) string) reflect.Value {
+	copied := reflect.New(v.Type()).Elem()
+	copied.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		copied.SetString(clean(v.String()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() {
+				cleanField := clean
+				if severalLines[field.Name] {
+					cleanField = Harmless
+				}
+				copied.Field(i).Set(shown(v.Field(i), cleanField))
+			}
+		}
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			break
+		}
+		inner := shown(v.Elem(), clean)
+		if v.Kind() == reflect.Pointer {
+			copied.Set(reflect.New(inner.Type()))
+			copied.Elem().Set(inner)
+			break
+		}
+		copied.Set(inner)
+	case reflect.Slice:
+		if v.IsNil() {
+			break
+		}
+		copied.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			copied.Index(i).Set(shown(v.Index(i), clean))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			break
+		}
+		copied.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for entries := v.MapRange(); entries.Next(); {
+			copied.SetMapIndex(shown(entries.Key(), clean), shown(entries.Value(), clean))
+		}
+	}
+	return copied
+}

@@ -1,0 +1,99 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"chronoscope/activity"
+	"chronoscope/record"
+)
+
+// aTrace has gaps at random places, in order and apart.
+func aTrace(gaps int) record.Trace {
+	random := rand.New(rand.NewPCG(3, uint64(gaps)))
+	cpu := 1
+	t := record.Trace{CPU: &cpu, Clock: "tsc", ThresholdNs: 40, Causes: map[string]record.Total{}}
+	causes := activity.Causes()
+	for i := range gaps {
+		active := record.Period{Label: fmt.Sprintf("A%d", i), State: "active", StartNs: t.DurationNs, DurationNs: 50 + 4e5*random.Float64()}
+		cause := causes[random.IntN(len(causes))].String()
+		inactive := record.Period{Label: fmt.Sprintf("I%d", i), State: "inactive", StartNs: active.StartNs + active.DurationNs, DurationNs: 40 + 1e4*random.Float64(), Cause: &cause}
+		t.Periods = append(t.Periods, active, inactive)
+		t.DurationNs = inactive.StartNs + inactive.DurationNs
+		total := t.Causes[cause]
+		t.Causes[cause] = record.Total{Count: total.Count + 1, TotalNs: total.TotalNs + inactive.DurationNs, MaxNs: max(total.MaxNs, inactive.DurationNs)}
+	}
+	ratio := 0.9
+	t.ActiveRatio = &ratio
+	return t
+}
+
+// What the script unpacks are the trace's gaps, each to the nanosecond however late in
+// the trace, and of too many the longest.
+func TestPackedGaps(t *testing.T) {
+	trace := aTrace(3000)
+	for _, most := range []int{5000, 3000, 700, 1} {
+		d := lanesOf(trace, most)
+		var want []record.Period
+		for _, p := range trace.Periods {
+			if p.State == "inactive" {
+				want = append(want, p)
+			}
+		}
+		if len(want) > most {
+			slices.SortFunc(want, func(a, b record.Period) int { return int(math.Copysign(1, b.DurationNs-a.DurationNs)) })
+			want = want[:most]
+			slices.SortFunc(want, func(a, b record.Period) int { return int(math.Copysign(1, a.StartNs-b.StartNs)) })
+		}
+		if len(d.Gaps) != 3*len(want) || d.Hidden != 3000-len(want) {
+			t.Fatalf("most %d: %d numbers and %d hidden for %d gaps", most, len(d.Gaps), d.Hidden, len(want))
+		}
+		at := int64(0)
+		for i, p := range want {
+			at += d.Gaps[3*i]
+			if math.Abs(float64(at)-p.StartNs) > 0.5 || d.Causes[d.Gaps[3*i+2]] != *p.Cause {
+				t.Fatalf("most %d: gap %d starts at %d for %s, want %f for %s", most, i, at, d.Causes[d.Gaps[3*i+2]], p.StartNs, *p.Cause)
+			}
+			at += d.Gaps[3*i+1]
+			if math.Abs(float64(at)-p.StartNs-p.DurationNs) > 0.5 {
+				t.Fatalf("most %d: gap %d ends at %d, want %f", most, i, at, p.StartNs+p.DurationNs)
+			}
+		}
+	}
+}
+
+// Causes that are not known, however many, make no lane each, and gaps that lie over one
+// another move no other.
+func TestPackedGapsOfUnsoundTrace(t *testing.T) {
+	trace := record.Trace{DurationNs: 1e6}
+	for i := range 1000 {
+		cause := fmt.Sprintf("cause %d", i)
+		trace.Periods = append(trace.Periods, record.Period{State: "inactive", StartNs: float64(100 * i), DurationNs: 250, Cause: &cause})
+	}
+	trace.Periods = append(trace.Periods, record.Period{State: "inactive", StartNs: 9e5, DurationNs: 50})
+	d := lanesOf(trace, mostGaps)
+	if len(d.Causes) > mostLanes || d.Causes[mostLanes-1] != otherCauses {
+		t.Errorf("%d lanes, the last is %q", len(d.Causes), d.Causes[len(d.Causes)-1])
+	}
+	at := int64(0)
+	for i := 0; i < len(d.Gaps); i += 3 {
+		if d.Gaps[i] < 0 || d.Gaps[i+1] < 0 || d.Gaps[i+2] >= int64(len(d.Causes)) {
+			t.Fatalf("gap %d: %v", i/3, d.Gaps[i:i+3])
+		}
+		at += d.Gaps[i] + d.Gaps[i+1]
+	}
+	if at != 900_050 {
+		t.Errorf("the last gap ends at %d, want 900050", at)
+	}
+}
+
+func TestCapitalized(t *testing.T) {
+	for text, want := range map[string]string{"": "", "clock, quality": "Clock, quality", "öffnen": "Öffnen", "CPU 1": "CPU 1"} {
+		if got := capitalized(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

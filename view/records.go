@@ -1,0 +1,56 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"chronoscope/record"
+)
+
+// kept lists the records of an archive, the oldest first.
+func kept(d record.Kept) *Sheet {
+	s := sheet("Records", d.Header)
+	s.WithoutHead, s.Caveats = true, nil
+	if len(d.Records) == 0 {
+		s.add(Section{Lines: []Line{say("No records are kept in %s: give --save to a command that measures.", d.Folder)}})
+		return s
+	}
+	t := table(words("started", "command", "of"), numbers("took"), words("machine", "record"))
+	var broken []Line
+	for _, r := range d.Records {
+		if r.Error != nil {
+			t.row("?", "?", "", "?", "can't be read", r.Name)
+			broken = append(broken, Line{Strong: r.Name + ":", Text: *r.Error})
+			continue
+		}
+		ns := float64(*r.DurationNs)
+		took := duration(&ns)
+		if *r.Interrupted {
+			took += ", interrupted"
+		}
+		t.row(r.Started.Local().Format(time.DateTime), commandName(*r.Command), subjects(r), took, or(word(r.CPU), "unknown CPU"), strings.TrimSuffix(r.Name, ".json"))
+	}
+	s.add(Section{Title: "What was kept", Table: t, Notes: broken}, Section{Lines: []Line{say("in %s", d.Folder)}})
+	return s
+}
+
+// mostSubject is how many letters of what a record is of are shown, and mostSubjects how many
+// subjects are named one by one.
+const mostSubject, mostSubjects = 40, 3
+
+// subjects names what a record is of, as far as there is room.
+func subjects(r record.KeptRecord) string {
+	if n := len(r.Subjects); n > mostSubjects {
+		return fmt.Sprintf("%s and %d more", shortened(r.Subjects[0], mostSubject), n-1)
+	}
+	return shortened(strings.Join(r.Subjects, ", "), mostSubject)
+}
+
+// commandName is what a command is called in a table: the report card's has no name.
+func commandName(command string) string { return or(command, "report card") }
+
+// keptFields are a row a record.
+func keptFields(d record.Kept) Fields {
+	return fieldsOf(d.Records, "name command started duration_ns interrupted cpu error subjects")
+}

@@ -1,0 +1,352 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// mostTiles of results are shown; the chart shows all.
+const mostTiles = 6
+
+// programs shows how long programs take.
+func programs(d record.Programs) *Sheet {
+	s := sheet(programsTitle(d.Results), d.Header)
+	for _, p := range d.Results[:min(len(d.Results), mostTiles)] {
+		s.Tiles = append(s.Tiles, programTile(p))
+	}
+	if len(d.Results) == 1 {
+		s.add(programInWords(d.Results[0]))
+	}
+	s.add(programTimes(d.Results), pairs(d.Pairs, pairSentences(d.Pairs)))
+	if len(d.Results) > 1 {
+		s.add(programNotes(d.Results)...)
+	}
+	if d.Shell != nil {
+		s.add(Section{Title: "The shell", Lines: []Line{say("The shell itself takes %s of each time: %s, median of %s.",
+			d.Shell.Estimate.Time(), d.Shell.Command, stats.Count(len(d.Shell.Counted()), "run"))}})
+	}
+	return s
+}
+
+// programsTitle names what was timed, as far as a title has room.
+func programsTitle(all []record.Program) string {
+	if len(all) == 0 {
+		return "Programs"
+	}
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = shortened(p.Command, mostName)
+	}
+	if len(all) == 2 {
+		return names[0] + " and " + names[1]
+	}
+	return listed(names, 1)
+}
+
+func programTile(p record.Program) Tile {
+	t := Tile{Topic: shortened(p.Command, mostName), Figure: p.Estimate.Time(), Verdict: p.Verdict}
+	if p.Failure != nil {
+		t.Sentence = "It failed: " + *p.Failure + "."
+		return t
+	}
+	t.Sentence = fmt.Sprintf("Alone on the machine%s; by the clock it took %s, and %s of CPU time.%s", within(p.Estimate), short(p.Wall), short(p.CPU), because(p.Reasons))
+	return t
+}
+
+// within writes the interval of an estimate, and how many runs it rests on.
+func within(e stats.Estimate) string {
+	runs := stats.Count(e.N, "run")
+	if e.Discarded > 0 {
+		runs += fmt.Sprintf(", %d left out", e.Discarded)
+	}
+	if bounds := e.Range(); bounds != stats.Unknown {
+		runs = bounds + ", " + runs
+	}
+	return " (" + runs + ")"
+}
+
+// programInWords says all that is to be said of one command.
+func programInWords(p record.Program) Section {
+	s := Section{Title: "In words", Heading: p.Command}
+	if len(p.Runs) > 0 {
+		u := usageOf(p)
+		s.Lines = append(s.Lines,
+			Line{Label: "time", Strong: p.Estimate.TimeWithError(), Text: "alone on the machine" + within(p.Estimate)},
+			labelled("wall", "%s%s, as it was", short(p.Wall), extent(p)),
+			labelled("CPU", "%s (%s): user %s, system %s", short(p.CPU), stats.Percent(p.CPU.Value/p.Wall.Value), duration(u.user), duration(u.system)),
+			labelled("waiting", "%s for a CPU, %s blocked; switches: %s involuntary, %s voluntary",
+				duration(p.RunqueueWaitNs), duration(p.BlockedNs), tally(u.involuntary), tally(u.voluntary)),
+			labelled("memory", "%s at most; page faults: %s, and %s with input", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)),
+			labelled("method", "%s: %s", p.Method, p.Explanation))
+	}
+	if len(p.Reasons) == 0 {
+		s.Lines = append(s.Lines, Line{Label: "verdict", Verdict: p.Verdict})
+	}
+	s.Lines = append(s.Lines, reasonLines(p.Verdict, "verdict", p.Reasons)...)
+	s.Lines = append(s.Lines, failureLines(p)...)
+	s.Lines = append(s.Lines, outlierLines(p)...)
+	return s
+}
+
+// extent writes from where to where the wall times of the runs reach.
+func extent(p record.Program) string {
+	runs := p.Counted()
+	if len(runs) < 2 {
+		return ""
+	}
+	return " (" + wallRange(runs) + ")"
+}
+
+// wallRange is the range of the wall times of some runs, in one unit.
+func wallRange(runs []record.ProgramRun) string {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, r := range runs {
+		least, most = math.Min(least, r.WallNs), math.Max(most, r.WallNs)
+	}
+	if least == most {
+		return stats.Duration(least, 4)
+	}
+	return stats.Estimate{Value: (least + most) / 2, Lo: least, Hi: most}.Range()
+}
+
+// usage is what a typical run took; nil where there is none.
+type usage struct {
+	user, system, voluntary, involuntary, minor, major *float64
+}
+
+// usageOf are medians over the runs that count; user and system time are parts of the CPU
+// time.
+func usageOf(p record.Program) usage {
+	runs := p.Counted()
+	median := func(of func(record.ProgramRun) int64) *float64 {
+		var all []float64
+		for _, r := range runs {
+			all = append(all, float64(of(r)))
+		}
+		return stats.Finite(stats.Median(all))
+	}
+	// The kernel divides the CPU time by what its ticks hit: over all runs, since a short one
+	// is hit once or never.
+	var user, system float64
+	for _, r := range runs {
+		user, system = user+r.UserNs, system+r.SystemNs
+	}
+	return usage{
+		user:        stats.Finite(p.CPU.Value * user / (user + system)),
+		system:      stats.Finite(p.CPU.Value * system / (user + system)),
+		voluntary:   median(func(r record.ProgramRun) int64 { return r.VoluntarySwitches }),
+		involuntary: median(func(r record.ProgramRun) int64 { return r.InvoluntarySwitches }),
+		minor:       median(func(r record.ProgramRun) int64 { return r.MinorFaults }),
+		major:       median(func(r record.ProgramRun) int64 { return r.MajorFaults }),
+	}
+}
+
+// tally writes how often something happened.
+func tally(n *float64) string {
+	if n == nil {
+		return stats.Unknown
+	}
+	return strconv.FormatFloat(*n, 'f', -1, 64)
+}
+
+// failureLines say how a command failed.
+func failureLines(p record.Program) (lines []Line) {
+	if p.Failure == nil {
+		return nil
+	}
+	lines = append(lines, Line{Label: "failed", Text: *p.Failure})
+	if p.StderrEnd != nil {
+		lines = append(lines, Line{Label: "failed", Text: "The end of its standard error:"})
+		for part := range strings.SplitSeq(*p.StderrEnd, "\n") {
+			lines = append(lines, Line{Label: "failed", Text: "  " + part})
+		}
+	}
+	return lines
+}
+
+// outlierLines name the runs apart from the others, those with the same causes together.
+func outlierLines(p record.Program) (lines []Line) {
+	causesOf := func(o record.Outlier) string { return or(strings.Join(o.Causes, ", "), "cause not known") }
+	known := where(p.Outliers, func(o record.Outlier) bool { return o.Run >= 0 && o.Run < len(p.Runs) })
+	for _, causes := range distinct(known, causesOf) {
+		runs := where(known, func(o record.Outlier) bool { return causesOf(o) == causes })
+		lines = append(lines, labelled("outliers", "%s: %s", runList(p, runs), causes))
+	}
+	return lines
+}
+
+// mostListed runs or names are named one by one.
+const mostListed = 4
+
+// runList names runs by their numbers, counted from 1, and says how long they took.
+func runList(p record.Program, outliers []record.Outlier) string {
+	var places []string
+	var runs []record.ProgramRun
+	for _, o := range outliers {
+		places = append(places, strconv.Itoa(o.Run+1))
+		runs = append(runs, p.Runs[o.Run])
+	}
+	noun := "runs"
+	if len(runs) == 1 {
+		noun = "run"
+	}
+	return fmt.Sprintf("%s %s (%s)", noun, listed(places, mostListed), wallRange(runs))
+}
+
+// programTimes shows the runs of each command as points, with the estimate below them.
+func programTimes(all []record.Program) Section {
+	if len(all) == 0 {
+		return Section{}
+	}
+	var values []float64
+	for _, p := range all {
+		values = append(values, p.Estimate.Lo, p.Estimate.Hi, p.Estimate.Value)
+		for _, r := range p.Runs {
+			values = append(values, r.WallNs)
+		}
+	}
+	x := linear("time", Time, values)
+	if lo, hi := extremes(values); lo > 0 && hi/lo > 20 {
+		x = logarithmic("time", Time, values)
+	}
+	chart := Chart{Label: "Runs of each command, and its time alone on the machine", X: x}
+	t := table(words("command"), numbers("time", "text:±", "page:95 % interval", "wall", "CPU", "waited", "page:blocked", "memory", "runs"), words("verdict", "page:reasons"))
+	for _, p := range all {
+		chart.Rows = append(chart.Rows, programRow(p))
+		t.row(p.Command, strong(p.Estimate.Time()), plusMinus(p.Estimate), p.Estimate.Range(), short(p.Wall), short(p.CPU),
+			duration(p.RunqueueWaitNs), duration(p.BlockedNs), size(p.MaxRSSBytes), len(p.Counted()), p.Verdict, joined(p.Reasons))
+	}
+	s := Section{
+		Title: "How long the programs take",
+		Lead: "A ring is one run by the clock, as it was, and a cross one that does not count. The diamond is the time on a machine of its own, " +
+			"and the thick line its 95 % interval: what others took of the CPUs is taken off.",
+		Legend: append([]Key{{Mark: "ring", Look: "s0", Text: "a run, by the clock"}, {Mark: "cross", Look: "faint", Text: "does not count"}}, intervalKeys("alone on the machine")...),
+		Charts: []Chart{chart},
+		Table:  t,
+	}
+	if len(all) == 1 {
+		t.In = OnPage // text says it in words
+		return s
+	}
+	s.Notes = []Line{{Text: "time: alone on the machine; wall, CPU and waited (for a CPU): as they were", In: InText}}
+	return s
+}
+
+// crowd is how many runs still stand apart; more are drawn through one another.
+const crowd = 60
+
+func programRow(p record.Program) Row {
+	row := Row{Name: p.Command, Figure: p.Estimate.TimeWithError()}
+	usual := "s0"
+	if len(p.Runs) > crowd {
+		usual += " crowd"
+	}
+	for i, r := range p.Runs {
+		mark, look, title := "ring", usual, fmt.Sprintf("run %d: %s by the clock", i+1, stats.Duration(r.WallNs, 5))
+		if r.Rejected {
+			mark, look = "cross", "faint"
+		}
+		if r.Why != nil {
+			title += ", " + *r.Why
+		}
+		row.Points = append(row.Points, Point{r.WallNs, mark, look, title, 4 + math.Abs(scatter(i))})
+	}
+	spans, estimate := interval(p.Estimate)
+	row.Spans, row.Points = spans, append(row.Points, estimate...) // above the runs, which may be many
+	return row
+}
+
+// pairs shows how results compare: times over the time of the first. Text says it in
+// sentences, where there are some, instead of a table.
+func pairs(all []record.Pair, sentences []Line) Section {
+	if len(all) == 0 {
+		return Section{}
+	}
+	same := 1.0
+	values := []float64{same}
+	for _, p := range all {
+		values = append(values, p.Ratio.Lo, p.Ratio.Hi, p.Ratio.Value)
+	}
+	chart := Chart{Label: "Ratios of times", Marker: &same, X: logarithmic("times as long", Plain, values)}
+	t := table(words("this", "beside"), numbers("times as long", "95 % interval", "p"), words("outcome"))
+	for _, p := range all {
+		row := Row{Name: p.B + " beside " + p.A, Figure: p.Outcome}
+		value, bounds := ratio(p.Ratio)
+		if value != stats.Unknown {
+			row.Figure += ", " + value + " times"
+			row.Points = []Point{{At: p.Ratio.Value, Mark: "diamond", Look: "s2", Title: value}}
+			row.Spans = []Span{{p.Ratio.Lo, p.Ratio.Hi, "thick", bounds}}
+		}
+		chart.Rows = append(chart.Rows, row)
+		t.row(p.B, p.A, value, bounds, probability(p.PValue), p.Outcome)
+	}
+	if len(sentences) > 0 {
+		t.In = OnPage
+	}
+	return Section{
+		Title: "How they compare", Lead: "Below 1 is faster, above 1 slower; an interval that holds 1 leaves it open.",
+		Lines: sentences, Charts: []Chart{chart}, Table: t,
+	}
+}
+
+// pairSentences say who is faster.
+func pairSentences(all []record.Pair) (lines []Line) {
+	for _, p := range all {
+		value, bounds := ratio(p.Ratio)
+		text := fmt.Sprintf("%s can't be set beside %s: the reasons below say why", p.B, p.A)
+		if value != stats.Unknown {
+			text = fmt.Sprintf("%s takes %s times as long as %s (95 %% interval %s", p.B, value, p.A, bounds)
+			if p.PValue != nil {
+				text += ", p = " + probability(p.PValue)
+			}
+			text += ")"
+		}
+		lines = append(lines, Line{Strong: p.Outcome + ":", Text: text, In: InText})
+	}
+	return lines
+}
+
+// programNotes say below a table what the words on a single command would. What is the same
+// of several is said once.
+func programNotes(all []record.Program) (sections []Section) {
+	var methods, verdicts folds
+	for _, p := range all {
+		if p.Explanation != "" {
+			methods.add(fold{mark: string(p.Method), text: p.Explanation}, p.Command)
+		}
+		for _, reason := range p.Reasons {
+			verdicts.add(fold{verdict: p.Verdict, text: reason}, p.Command)
+		}
+	}
+	sections = append(sections,
+		Section{Title: "How they were measured", Lines: methods.lines(len(all), len(all))},
+		Section{Title: "What is not trusted", Lines: verdicts.lines(len(all), len(all))})
+	for _, p := range all {
+		if p.Failure != nil || len(p.Outliers) > 0 {
+			sections = append(sections, Section{Title: shortened(p.Command, mostName), Heading: p.Command, Lines: append(failureLines(p), outlierLines(p)...)})
+		}
+	}
+	return sections
+}
+
+// ProgramsPOSIX are the times of the one run in the form of time -p (IEEE Std 1003.1, time),
+// in seconds.
+func ProgramsPOSIX(d record.Programs) string {
+	var b strings.Builder
+	for _, p := range d.Results {
+		for _, r := range p.Runs {
+			fmt.Fprintf(&b, "real %f\nuser %f\nsys %f\n", r.WallNs/1e9, r.UserNs/1e9, r.SystemNs/1e9)
+		}
+	}
+	return b.String()
+}
+
+// programFields are a row a command.
+func programFields(d record.Programs) Fields {
+	return fieldsOf(d.Results, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons")
+}

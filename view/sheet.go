@@ -1,0 +1,276 @@
+// Package view says what is shown of a document: tiles, lines, tables and charts, as data.
+//
+// A [Sheet] shows one document of package record. It is made of sections, each with what it
+// says in words, a table, and charts. Package render turns a sheet into text for a terminal,
+// a page for a browser, and figures. Each kind of document has one file here, and one line in
+// the table kinds.
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// Medium says where a part of a sheet is shown.
+type Medium int
+
+// The media. Charts are always shown on pages and in figures, and never in text.
+const (
+	Everywhere Medium = iota
+	InText
+	OnPage
+)
+
+// Sheet shows one document.
+type Sheet struct {
+	Title       string // the subject
+	Header      record.Header
+	Facts       []string // of the machine, the most important first
+	Tiles       []Tile
+	Sections    []Section
+	Caveats     []string
+	WithoutHead bool // text begins with the first section, not with the machine
+}
+
+// Tile is a result in one sentence, with its figure. Tiles are shown on pages.
+type Tile struct {
+	Topic, Figure, Sentence string
+	Verdict                 stats.Verdict // empty where there is none
+}
+
+// Section is a part of a sheet.
+type Section struct {
+	Title   string // on the page
+	Lead    string // on the page: what the section shows, and how to read it
+	Heading string // in text, a line of its own; empty for none
+	In      Medium
+	Lines   []Line // before the table
+	Legend  []Key  // of the charts
+	Charts  []Chart
+	Table   *Table
+	Notes   []Line // after the table
+	// Findings are what disturbs measurements.
+	Findings []machine.Finding
+}
+
+// Line is something said in words: a label in a column of its own, a verdict, what matters
+// most, and the rest. Any of them may be empty.
+type Line struct {
+	Label   string
+	Verdict stats.Verdict
+	Strong  string
+	Text    string
+	In      Medium
+}
+
+// String is the line without its label.
+func (l Line) String() string {
+	text := l.Text
+	if l.Strong != "" {
+		text = strings.TrimSpace(l.Strong + " " + text)
+	}
+	switch {
+	case l.Verdict == "":
+		return text
+	case text == "":
+		return string(l.Verdict)
+	case l.Strong != "":
+		return string(l.Verdict) + " " + text
+	}
+	return string(l.Verdict) + ": " + text
+}
+
+// say is a line of text.
+func say(format string, args ...any) Line { return Line{Text: fmt.Sprintf(format, args...)} }
+
+// labelled is a line with a label.
+func labelled(label, format string, args ...any) Line {
+	return Line{Label: label, Text: fmt.Sprintf(format, args...)}
+}
+
+// reasonLines are one line for each reason of a verdict.
+func reasonLines(verdict stats.Verdict, label string, reasons []string) (lines []Line) {
+	for _, reason := range reasons {
+		lines = append(lines, Line{Label: label, Verdict: verdict, Text: reason})
+	}
+	return lines
+}
+
+// Table has rows under named columns.
+type Table struct {
+	Columns []Column
+	Rows    [][]Cell
+	In      Medium
+	// Grouped tables have, in text, a line of its own for each value of the first column.
+	Grouped bool
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name   string
+	Number bool // set flush right
+	In     Medium
+}
+
+// Cell is a text, or a verdict.
+type Cell struct {
+	Text    string
+	Verdict stats.Verdict
+	Strong  bool
+}
+
+// strong is the text of a cell that stands out.
+type strong string
+
+// words and numbers are columns of text and of numbers; a name that begins with "text:" or
+// "page:" is shown only there.
+func words(names ...string) []Column   { return columns(false, names) }
+func numbers(names ...string) []Column { return columns(true, names) }
+
+func columns(number bool, names []string) (all []Column) {
+	for _, name := range names {
+		c := Column{Name: name, Number: number}
+		if rest, ok := strings.CutPrefix(name, "text:"); ok {
+			c.Name, c.In = rest, InText
+		}
+		if rest, ok := strings.CutPrefix(name, "page:"); ok {
+			c.Name, c.In = rest, OnPage
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// table is an empty table.
+func table(columns ...[]Column) *Table {
+	t := &Table{}
+	for _, group := range columns {
+		t.Columns = append(t.Columns, group...)
+	}
+	return t
+}
+
+// row adds a row: texts, verdicts, and numbers as they are.
+func (t *Table) row(values ...any) {
+	row := make([]Cell, 0, len(values))
+	for _, v := range values {
+		switch v := v.(type) {
+		case stats.Verdict:
+			row = append(row, Cell{Verdict: v})
+		case strong:
+			row = append(row, Cell{Text: string(v), Strong: true})
+		default:
+			row = append(row, Cell{Text: fmt.Sprint(v)})
+		}
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// add appends a section that has something to show.
+func (s *Sheet) add(sections ...Section) {
+	for _, part := range sections {
+		if part.Table != nil && len(part.Table.Rows) == 0 {
+			part.Table = nil
+		}
+		if part.Table != nil || len(part.Charts)+len(part.Lines)+len(part.Notes)+len(part.Findings) > 0 {
+			s.Sections = append(s.Sections, part)
+		}
+	}
+}
+
+// sheet starts the sheet of a document.
+func sheet(title string, h record.Header) *Sheet {
+	return &Sheet{Title: title, Header: h, Facts: machineFacts(h.Machine), Caveats: h.Caveats}
+}
+
+// ownFacts are how many of a machine's facts say which machine it is; the others describe
+// its system.
+func machineFacts(m *machine.Machine) []string {
+	if m == nil {
+		return []string{"unknown machine"}
+	}
+	facts := []string{or(string(m.CPU), "unknown CPU"), stats.Count(m.CPUs, "CPU")}
+	if m.CoreHz != nil {
+		facts = append(facts, fmt.Sprintf("core at %.2f GHz", *m.CoreHz/1e9))
+	}
+	if m.TSCHz != nil {
+		facts = append(facts, fmt.Sprintf("counter at %.6f MHz", *m.TSCHz/1e6))
+	}
+	return facts
+}
+
+// SystemFacts are what else is to be known of the machine.
+func (s *Sheet) SystemFacts() (facts []string) {
+	m := s.Header.Machine
+	if m == nil {
+		return nil
+	}
+	for _, fact := range []struct{ name, value string }{
+		{"", strings.TrimSpace(string(m.OS) + " " + string(m.Kernel))},
+		{"clocksource ", string(m.Clocksource)},
+		{"hypervisor ", string(m.Hypervisor)},
+		{"", string(m.Go)},
+	} {
+		if fact.value != "" {
+			facts = append(facts, fact.name+fact.value)
+		}
+	}
+	if m.Load1 != nil {
+		facts = append(facts, fmt.Sprintf("load %.2f", *m.Load1))
+	}
+	return facts
+}
+
+// folds gather what is said of several things with one reason, in the order in which it was
+// first said.
+type folds struct {
+	order []fold
+	names map[fold][]string
+}
+
+// fold is what is said: of a verdict or another mark, and why.
+type fold struct {
+	verdict stats.Verdict
+	mark    string
+	text    string
+}
+
+func (f *folds) add(what fold, name string) {
+	if f.names == nil {
+		f.names = map[fold][]string{}
+	}
+	if f.names[what] == nil {
+		f.order = append(f.order, what)
+	}
+	f.names[what] = append(f.names[what], name)
+}
+
+// lines write each fold with the names that it is about, of many the first most. What holds
+// for all of them names none.
+func (f *folds) lines(all, most int) (lines []Line) {
+	for _, what := range f.order {
+		names := ""
+		if len(f.names[what]) != all {
+			names = listed(f.names[what], most)
+		}
+		about := strings.TrimSpace(what.mark + " " + names)
+		if about == "" {
+			lines = append(lines, Line{Verdict: what.verdict, Text: what.text})
+			continue
+		}
+		lines = append(lines, Line{Verdict: what.verdict, Strong: about + ":", Text: what.text})
+	}
+	return lines
+}
+
+// listed joins names, and says how many more there are than most.
+func listed(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

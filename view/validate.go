@@ -1,0 +1,315 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/validate"
+)
+
+// validation shows how good methods are on a machine.
+func validation(d record.Validation) *Sheet {
+	s := sheet("Validation", d.Header)
+	for _, scheme := range []string{validate.OwnKBest, validate.OwnProgram} {
+		if t, measured := coverageTile(scheme, d.Coverage); measured {
+			s.Tiles = append(s.Tiles, t)
+		}
+	}
+	s.add(sourceTimers(d.Timers), fits(d.Fits), errorCharts(d))
+	for _, work := range distinct(d.Cells, workOf) {
+		s.add(errorsByLength(d.Cells, work))
+	}
+	s.add(ownDoubts(d.Cells), compensation(d.Compensation), reach(d.Reach), reachByLoad(d.Reach), truth(d.Cells), coverage("its claim held", d.Coverage))
+	if d.AddedUp != nil {
+		s.add(coverage(fmt.Sprintf("its claim held, in %d runs", d.AddedUp.Runs), d.AddedUp.Coverage))
+	}
+	return s
+}
+
+func workOf(c record.ValidationCell) string   { return c.Work }
+func schemeOf(c record.ValidationCell) string { return c.Scheme }
+
+// isShown leaves all K but the source's own to CSV and JSON.
+func isShown(scheme string) bool {
+	_, k, numbered := strings.Cut(scheme, "-k")
+	return !numbered || strings.HasPrefix(k, "3")
+}
+
+// coverageTile says how often the claims of a scheme held, at all loads together.
+func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
+	cells, covered, unusable, unjudged := 0, 0, 0, 0
+	for _, c := range where(rows, func(c validate.Coverage) bool { return c.Scheme == scheme }) {
+		cells, covered, unusable, unjudged = cells+c.Cells, covered+c.Covered, unusable+c.Unusable, unjudged+c.Unjudged
+	}
+	share := leftOut(validate.Coverage{Cells: cells, Unusable: unusable, Unjudged: unjudged})
+	return Tile{
+		Topic: "Claims of " + scheme, Figure: fmt.Sprintf("%d of %d held, %.0f %% left out", covered, cells, 100*share),
+		Sentence: fmt.Sprintf("Its 95 %% interval held the truth in %d of %d cells; in %d others it said itself that it has no usable figure, and of %d nobody knows the truth.", covered, cells, unusable, unjudged),
+	}, cells+unusable+unjudged > 0
+}
+
+// sourceTimers is Figure 9.21 of Bryant 2003.
+func sourceTimers(timers []validate.Timer) Section {
+	t := table(words("clock"), numbers("resolution", "latency"))
+	for _, timer := range timers {
+		t.row(timer.Name, duration(timer.ResolutionNs), duration(&timer.LatencyNs))
+	}
+	return Section{Title: "Clocks of the source", Lead: "As Figure 9.21 of Bryant and O'Hallaron (2003) has them.", Table: t}
+}
+
+// fits say how long short runs took, and how far they lay from their line.
+func fits(all []record.ValidationFit) Section {
+	s := Section{Title: "How the truth is known"}
+	for _, f := range all {
+		s.Lines = append(s.Lines, say("%s at load %d: r rounds take %s r %+.3g ns, short runs to within %s", f.Work, f.Load, duration(&f.RoundNs), f.StartNs, stats.Share(f.Error)))
+	}
+	return s
+}
+
+// leastError is the least that is drawn: the truth is not known much better. mostError is
+// the most.
+const leastError, mostError = 1e-4, 30
+
+// errorCharts has a chart for each scheme: its error over the length of the work.
+func errorCharts(d record.Validation) Section {
+	loads := loadsOf(d.Cells, func(c record.ValidationCell) int { return c.Load })
+	t := table(words("method", "work"), numbers("load", "length", "truth", "estimate", "error"), words("held", "verdict", "reasons"))
+	s := Section{
+		Title: "How far methods of measuring are off", In: OnPage,
+		Lead: "The error of each method over the length of the work, both on logarithmic scales, at each number of processes on the CPU. " +
+			"At the foot are errors of 0.01 % and less, better than the truth is known. Joined marks are a chain of multiplications (after Bryant and O'Hallaron 2003, Figures 9.8 to 9.22).",
+		Table: t,
+	}
+	for i, load := range loads {
+		s.Legend = append(s.Legend, seriesKey(i, fmt.Sprintf("load %d", load)))
+	}
+	for _, scheme := range distinct(d.Cells, schemeOf) {
+		s.Charts = append(s.Charts, errorChart(d.Cells, scheme, loads))
+	}
+	for _, c := range d.Cells {
+		off, held := stats.Unknown, ""
+		if !c.NoTruth {
+			off = signed(c.Error)
+		}
+		if c.Covered != nil {
+			held = map[bool]string{true: "yes", false: "no"}[*c.Covered]
+		}
+		length := float64(c.DurationNs)
+		t.row(c.Scheme, c.Work, c.Load, duration(&length), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
+	}
+	return s
+}
+
+// loadsOf are the loads of some elements, in order.
+func loadsOf[E any](all []E, of func(E) int) []int {
+	loads := distinct(all, of)
+	slices.Sort(loads)
+	return loads
+}
+
+func errorChart(cells []record.ValidationCell, scheme string, loads []int) Chart {
+	var times []float64
+	for _, c := range cells {
+		times = append(times, float64(c.DurationNs))
+	}
+	chart := Chart{
+		Title: scheme, Label: "Error of " + scheme + " over the length of the work", X: logarithmic("length of the work", Time, times),
+		Y: Axis{Title: "error", Lo: leastError, Hi: mostError, Log: true, Unit: Shares},
+	}
+	chart.X.Title = "length of the work"
+	for i, load := range loads {
+		for _, work := range distinct(cells, workOf) {
+			one := Series{Look: i, Joined: work == string(validate.Chain)}
+			for _, c := range cells {
+				if c.Scheme == scheme && c.Load == load && c.Work == work && c.Error != nil && !c.NoTruth {
+					one.Points = append(one.Points, XY{c.Expected.Value, math.Max(math.Abs(*c.Error), leastError),
+						fmt.Sprintf("%s at load %d: %s of %s, %s", scheme, load, written(c.Expected), work, signed(c.Error))})
+				}
+			}
+			slices.SortFunc(one.Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
+			chart.Series = append(chart.Series, one)
+		}
+	}
+	return chart
+}
+
+// errorsByLength has, in text, a line for each scheme and load, a column for each duration.
+func errorsByLength(cells []record.ValidationCell, work string) Section {
+	cells = where(cells, func(c record.ValidationCell) bool { return c.Work == work && isShown(c.Scheme) })
+	durations := distinct(cells, func(c record.ValidationCell) int64 { return c.DurationNs })
+	slices.Sort(durations)
+	t := table(words("error of "+work), numbers("load"))
+	for _, d := range durations {
+		length := float64(d)
+		t.Columns = append(t.Columns, numbers(duration(&length))...)
+	}
+	for _, scheme := range distinct(cells, schemeOf) {
+		own := where(cells, func(c record.ValidationCell) bool { return c.Scheme == scheme })
+		name := strong(scheme)
+		for _, load := range distinct(own, func(c record.ValidationCell) int { return c.Load }) {
+			row := []any{name, load}
+			for _, d := range durations {
+				row = append(row, errorAt(own, load, d))
+			}
+			t.row(row...)
+			name = ""
+		}
+	}
+	return Section{In: InText, Table: t}
+}
+
+func errorAt(cells []record.ValidationCell, load int, ns int64) string {
+	i := slices.IndexFunc(cells, func(c record.ValidationCell) bool { return c.Load == load && c.DurationNs == ns })
+	switch {
+	case i < 0:
+		return ""
+	case cells[i].Error == nil:
+		return "-"
+	case cells[i].NoTruth: // with the verdict, as nothing else says that it was wrong
+		return fmt.Sprintf("(%s %s)", signed(cells[i].Error), cells[i].Verdict)
+	}
+	return signed(cells[i].Error)
+}
+
+// ownDoubts say why this project's own results are not trusted, those of one reason together.
+func ownDoubts(cells []record.ValidationCell) Section {
+	var reasons folds
+	for _, c := range cells {
+		if c.Scheme != validate.OwnKBest && c.Scheme != validate.OwnProgram {
+			continue
+		}
+		length := float64(c.DurationNs)
+		all := slices.Clone(c.Reasons)
+		for _, mark := range c.Marks {
+			all = append(all, "left out of the counts: "+mark)
+		}
+		for _, reason := range all {
+			reasons.add(fold{verdict: c.Verdict, mark: c.Scheme + ",", text: reason}, fmt.Sprintf("%s %s at load %d", c.Work, duration(&length), c.Load))
+		}
+	}
+	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
+}
+
+// compensation says what compensation for timer interrupts takes off the error of the
+// source's K-best, beside what a trace of the same run saw go.
+func compensation(rows []validate.Compensation) Section {
+	t := table(words("compensation, alone"), numbers("error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest+"'s"))
+	for _, c := range rows {
+		part, own := stats.Unknown, "-"
+		if c.LostNs > 0 {
+			part = fmt.Sprintf("%.0f %%", 100*c.RemovedNs/c.LostNs)
+		}
+		if c.OwnResidual != nil {
+			own = signed(c.OwnResidual)
+		}
+		t.row(duration(&c.DurationNs), duration(&c.ErrorNs), duration(&c.LostNs), duration(&c.RemovedNs), part, signed(&c.Residual), own)
+	}
+	return Section{
+		Title: "What interrupts take, and compensation takes off", Table: t,
+		Lead: "The source's K-best (K = 3) without competitors, beside what a trace of that same run saw go (after Bryant and O'Hallaron 2003, Figure 9.16).",
+	}
+}
+
+// reach shows on a page between which durations a method can be relied on.
+func reach(rows []validate.Reach) Section {
+	t := table(words("method"), numbers("load", "within", "from", "to"))
+	for _, r := range where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) }) {
+		from, to := duration(r.MinDurationNs), duration(r.MaxDurationNs)
+		if r.MaxDurationNs == nil {
+			from, to = "never", "never"
+		}
+		t.row(r.Scheme, r.Load, stats.Share(r.Tolerance), from, to)
+	}
+	return Section{Title: "What can be relied on", In: OnPage, Lead: "Between which durations each method kept within a tolerance.", Table: t}
+}
+
+// reachByLoad is the same in text, with a column for each load.
+func reachByLoad(rows []validate.Reach) Section {
+	rows = where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) })
+	loads := loadsOf(rows, func(r validate.Reach) int { return r.Load })
+	t := table(words("relied on"), numbers("to within"))
+	for _, load := range loads {
+		t.Columns = append(t.Columns, numbers(fmt.Sprintf("load %d", load))...)
+	}
+	for _, scheme := range distinct(rows, func(r validate.Reach) string { return r.Scheme }) {
+		name := strong(scheme)
+		for _, tolerance := range validate.Tolerances {
+			row := []any{name, stats.Share(tolerance)}
+			for _, load := range loads {
+				row = append(row, reachAt(rows, scheme, load, tolerance))
+			}
+			t.row(row...)
+			name = ""
+		}
+	}
+	return Section{In: InText, Table: t}
+}
+
+func reachAt(rows []validate.Reach, scheme string, load int, tolerance float64) string {
+	for _, r := range rows {
+		if r.Scheme != scheme || r.Load != load || r.Tolerance != tolerance {
+			continue
+		}
+		switch {
+		case r.MaxDurationNs == nil:
+			return "never"
+		case *r.MinDurationNs == *r.MaxDurationNs:
+			return duration(r.MaxDurationNs)
+		}
+		return duration(r.MinDurationNs) + " to " + duration(r.MaxDurationNs)
+	}
+	return ""
+}
+
+// truth says how well the truth was known: a claim that holds meets its interval, so that the
+// wider that is, the less it says.
+func truth(cells []record.ValidationCell) Section {
+	var widths []float64
+	for _, c := range cells {
+		if width := c.Expected.RelativeHalfWidth(); !c.NoTruth && !math.IsNaN(width) {
+			widths = append(widths, width)
+		}
+	}
+	if len(widths) == 0 {
+		return Section{}
+	}
+	return Section{Title: "How well the truth is known", Lines: []Line{say(
+		"The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that holds its value, within that and 1 %%. "+
+			"In brackets are cells that are left out of the counts, as the truth is not known there: with the error against it, and the method's own verdict.",
+		stats.Share(stats.Median(widths)), stats.Share(slices.Max(widths)))}}
+}
+
+// coverage says how often each scheme's claim held, this project's own last.
+func coverage(title string, rows []validate.Coverage) Section {
+	rows = where(rows, func(c validate.Coverage) bool { return isShown(c.Scheme) })
+	own := []string{validate.OwnProgram, validate.OwnKBest}
+	slices.SortStableFunc(rows, func(a, b validate.Coverage) int {
+		return cmp.Compare(slices.Index(own, a.Scheme), slices.Index(own, b.Scheme))
+	})
+	t := table(words(title), numbers("load", "in", "unusable", "no truth", "± typically"))
+	before := ""
+	for _, c := range rows {
+		name := strong(c.Scheme)
+		if c.Scheme == before {
+			name = ""
+		}
+		before = c.Scheme
+		t.row(name, c.Load, fmt.Sprintf("%d of %d cells, %.0f %% left out", c.Covered, c.Cells, 100*leftOut(c)), c.Unusable, c.Unjudged, share(c.MedianWidth))
+	}
+	return Section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: t}
+}
+
+// leftOut is the share of the cells that were not judged for want of a truth.
+func leftOut(c validate.Coverage) float64 {
+	return float64(c.Unjudged) / math.Max(1, float64(c.Cells+c.Unusable+c.Unjudged))
+}
+
+// validationFields are a row a cell.
+func validationFields(d record.Validation) Fields {
+	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons")
+}

@@ -1,0 +1,180 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"chronoscope/stats"
+)
+
+// duration writes a time that may not be known, with three digits.
+func duration(ns *float64) string { return durationTo(ns, 3) }
+
+func durationTo(ns *float64, digits int) string {
+	if ns == nil {
+		return stats.Unknown
+	}
+	return stats.Duration(*ns, digits)
+}
+
+// written writes the value of an estimate with four digits: it is often known better than to
+// one in a hundred, and 41.67 ns is worth telling from 42.
+func written(e stats.Estimate) string { return stats.Duration(e.Value, 4) }
+
+// short writes the value of an estimate with three digits.
+func short(e stats.Estimate) string { return stats.Duration(e.Value, 3) }
+
+func percent(share *float64) string {
+	if share == nil {
+		return stats.Unknown
+	}
+	return stats.Percent(*share)
+}
+
+func share(share *float64) string {
+	if share == nil {
+		return stats.Unknown
+	}
+	return stats.Share(*share)
+}
+
+// signed writes an error as percent with its sign, and "?" where it is not known.
+func signed(share *float64) string {
+	switch {
+	case share == nil:
+		return stats.Unknown
+	case math.Abs(*share) < 0.00005:
+		return "0.00 %"
+	case math.Abs(*share) < 0.1:
+		return fmt.Sprintf("%+.2f %%", 100**share)
+	}
+	return fmt.Sprintf("%+.0f %%", 100**share)
+}
+
+// plusMinus is half the width of the interval as a share of the value: what a precision is
+// asked for in, and what verdicts on it name.
+func plusMinus(e stats.Estimate) string {
+	if !(e.Value > 0) {
+		return stats.Unknown
+	}
+	return exactOr(e.RelativeHalfWidth())
+}
+
+// farther is how far the value may be off, as a share of it: the farther end of its interval.
+func farther(e stats.Estimate) string {
+	return exactOr(math.Max(e.Hi-e.Value, e.Value-e.Lo) / e.Value)
+}
+
+func exactOr(off float64) string {
+	if off == 0 {
+		return "exact"
+	}
+	return stats.Share(off)
+}
+
+// size writes an amount of memory with three digits.
+func size(n *int64) string {
+	if n == nil {
+		return stats.Unknown
+	}
+	value, unit := float64(*n), "bytes"
+	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if value < 999.5 {
+			break
+		}
+		value, unit = value/1024, next
+	}
+	return stats.Significant(value, 3) + " " + unit
+}
+
+// ratio writes how many times as long something takes, with its interval.
+func ratio(e stats.Estimate) (value, bounds string) {
+	value, bounds = stats.Unknown, stats.Unknown
+	if stats.Finite(e.Value) != nil {
+		value = stats.Significant(e.Value, 4)
+	}
+	if stats.Finite(e.Lo) != nil && stats.Finite(e.Hi) != nil {
+		bounds = stats.Significant(e.Lo, 4) + " to " + stats.Significant(e.Hi, 4)
+	}
+	return value, bounds
+}
+
+// probability writes a p-value.
+func probability(p *float64) string {
+	if p == nil {
+		return stats.Unknown
+	}
+	return stats.Significant(*p, 2)
+}
+
+// because is the first reason of a verdict, as the end of a paragraph.
+func because(reasons []string) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	return " Not trusted: " + reasons[0] + "."
+}
+
+func joined(reasons []string) string { return strings.Join(reasons, "; ") }
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func word(v *string) string {
+	if v == nil {
+		return ""
+	}
+	return *v
+}
+
+func orElse(v *float64, missing float64) float64 {
+	if v == nil {
+		return missing
+	}
+	return *v
+}
+
+func orZero(v *float64) float64 { return orElse(v, 0) }
+
+// distinct are the values of some elements, each once, in their order.
+func distinct[E any, T comparable](elements []E, of func(E) T) (all []T) {
+	for _, e := range elements {
+		if v := of(e); !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// where are the elements for which something holds.
+func where[E any](elements []E, holds func(E) bool) []E {
+	return slices.DeleteFunc(slices.Clone(elements), func(e E) bool { return !holds(e) })
+}
+
+// capitalized is a text as a title begins.
+func capitalized(t string) string {
+	first, size := utf8.DecodeRuneInString(t)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + t[size:]
+}
+
+// mostName is how many letters of a name a title or a row of a chart has room for.
+const mostName = 38
+
+// shortened cuts a text that is too long for its place.
+func shortened(t string, most int) string {
+	if utf8.RuneCountInString(t) <= most {
+		return t
+	}
+	return string([]rune(t)[:most-1]) + "…"
+}
