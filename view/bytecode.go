@@ -120,12 +120,14 @@ func groupName(i record.BytecodeInstruction) string {
 func instructionKinds(r record.BytecodeRun) Section {
 	var values []float64
 	chart := Chart{Label: "Time of each instruction, by kind"}
+	t := table(words("instruction", "kind", "form"), numbers("time", "95 % interval", "by the counter", "trials"), words("verdict", "reasons"))
 	for _, kind := range distinct(r.Instructions, func(i record.BytecodeInstruction) string { return i.Kind }) {
 		row := Row{Name: or(kind, "other")}
 		for _, i := range where(r.Instructions, func(i record.BytecodeInstruction) bool { return i.Kind == kind }) {
 			if i.Time.Value > 0 {
 				values = append(values, i.Time.Value)
 			}
+			t.row(i.Mnemonic, i.Kind, i.Form, written(i.Time), i.Time.Range(), written(i.TSC), i.Trials, i.Verdict, joined(i.Reasons))
 			row.Points = append(row.Points, Point{i.Time.Value, "ring", "s1", fmt.Sprintf("%s, %s: %s", i.Mnemonic, i.Form, written(i.Time)), scatter(len(row.Points))})
 		}
 		row.Figure = stats.Count(len(row.Points), "form")
@@ -139,7 +141,7 @@ func instructionKinds(r record.BytecodeRun) Section {
 		Title: "The instructions by kind: " + runName(r), In: OnPage,
 		Lead: "A ring is an instruction in one form, measured by " + or(r.Method, "no method") + "; point at it for its name. Homogeneous sequences hold nothing but the instruction; " +
 			"branches are taken, or not (after Lambert and Power 2008).",
-		Charts: []Chart{chart},
+		Charts: []Chart{chart}, Table: t,
 	}
 }
 
@@ -178,6 +180,17 @@ func box(name string, s record.BytecodeSummary, outliers []analysis.Timing) Row 
 var boxKeys = []Key{{Bar: true, Look: "box", Text: "first to third quartile"}, {Mark: "bar", Look: "s0", Text: "median"}, {Mark: "plus", Look: "s2", Text: "mean"},
 	{Line: true, Look: "thin", Text: "whiskers"}, {Mark: "ring", Look: "s1", Text: "outlier"}}
 
+// boxTable has the figures of each box.
+func boxTable() *Table {
+	t := table(words("distribution of"), numbers("least", "first quartile", "median", "third quartile", "most", "mean"), words("outliers"))
+	t.In = OnPage
+	return t
+}
+
+func (t *Table) box(name string, s record.BytecodeSummary, outliers []analysis.Timing) {
+	t.row(name, duration(s.MinNs), duration(s.Q1Ns), duration(s.MedianNs), duration(s.Q3Ns), duration(s.MaxNs), duration(s.MeanNs), timings(outliers))
+}
+
 // boxChart has a box in each row.
 func boxChart(label string, rows []Row) Chart {
 	var values []float64
@@ -206,11 +219,13 @@ func spread(r record.BytecodeRun) Section {
 	}
 	slices.SortStableFunc(outliers, func(a, b analysis.Timing) int { return cmp.Compare(b.Ns, a.Ns) })
 	name := stats.Count(m.Instructions, "instruction")
+	t := boxTable()
+	t.box(name, m, outliers)
 	s := Section{
 		Title: fmt.Sprintf("How long %s take", name),
 		Lead: "The box reaches from the first to the third quartile. The whiskers end at the last times within 1.5 times its length; what lies beyond is an outlier. " +
 			"Of a conditional branch it is the time when it does not jump. As Figure 2 of Lambert and Power (2008).",
-		Legend: boxKeys, Charts: []Chart{boxChart("Distribution of the times", []Row{box(name, m, outliers)})},
+		Legend: boxKeys, Charts: []Chart{boxChart("Distribution of the times", []Row{box(name, m, outliers)})}, Table: t,
 		Lines: []Line{{Strong: name, Text: fmt.Sprintf("take %s to %s: median %s, quartiles %s and %s, mean %s.",
 			duration(m.MinNs), duration(m.MaxNs), duration(m.MedianNs), duration(m.Q1Ns), duration(m.Q3Ns), duration(m.MeanNs))}},
 	}
@@ -243,7 +258,10 @@ func groups(r record.BytecodeRun) Section {
 	if len(r.Groups) == 0 {
 		return Section{}
 	}
+	t := table(words("group"), numbers("least", "most", "instructions"), words("which"))
+	t.In = OnPage
 	s := Section{
+		Table: t,
 		Title: fmt.Sprintf("The instructions in %s", stats.Count(len(r.Groups), "group")),
 		Lead: "Instructions of a group differ by no more than the median of all times, the dashed line. To the right of it groups join, once so great a difference is ignored " +
 			"(complete linkage). As Table 5 of Lambert and Power (2008).",
@@ -254,7 +272,8 @@ func groups(r record.BytecodeRun) Section {
 		if n == 1 {
 			text = "1 of " + duration(&g.LeastNs)
 		}
-		s.Notes = append(s.Notes, labelled("("+g.Label+")", "%s: %s", text, strings.Join(g.Instructions, ", ")))
+		t.row(g.Label, duration(&g.LeastNs), duration(&g.MostNs), n, strings.Join(g.Instructions, ", "))
+		s.Notes = append(s.Notes, Line{Label: "(" + g.Label + ")", Text: text + ": " + strings.Join(g.Instructions, ", "), In: InText})
 	}
 	if tree, err := analysis.Cluster(r.Timings()); err == nil && r.Summary.MedianNs != nil && len(r.Timings()) > 1 {
 		s.Charts = []Chart{treeChart(r, tree.Dendrogram)}
@@ -299,14 +318,17 @@ func largestGroups(r record.BytecodeRun) Section {
 		return Section{}
 	}
 	var rows []Row
+	t := boxTable()
 	for _, g := range analysis.Largest(tree.Groups(*r.Summary.MedianNs), 3) {
 		s := analysis.Summarize(g.Timings)
-		rows = append(rows, box(fmt.Sprintf("%s (%d)", g.Label, len(g.Timings)), record.NewBytecodeSummary(len(g.Timings), s), s.Outliers(g.Timings)))
+		name, summary, outliers := fmt.Sprintf("%s (%d)", g.Label, len(g.Timings)), record.NewBytecodeSummary(len(g.Timings), s), s.Outliers(g.Timings)
+		rows = append(rows, box(name, summary, outliers))
+		t.box(name, summary, outliers)
 	}
 	return Section{
 		Title: "The largest groups", In: OnPage, Legend: boxKeys,
 		Lead:   "The times within the groups that have the most instructions, in brackets how many. As Table 7 of Lambert and Power (2008).",
-		Charts: []Chart{boxChart("Distributions of the largest groups", rows)},
+		Charts: []Chart{boxChart("Distributions of the largest groups", rows)}, Table: t,
 	}
 }
 
@@ -391,12 +413,15 @@ func predictions(all []record.BytecodePrediction) Section {
 	slices.SortStableFunc(known, func(a, b record.BytecodePrediction) int { return cmp.Compare(*a.Error, *b.Error) })
 	var off []float64
 	var points []XY
-	s := Section{Lead: "What instructions take one after the other, over the sum of what each takes among its like. On the line the prediction holds."}
+	t := table(words("instructions"), numbers("predicted", "measured", "off"))
+	t.In = OnPage
+	s := Section{Table: t, Lead: "What instructions take one after the other, over the sum of what each takes among its like. On the line the prediction holds."}
 	for _, p := range known {
 		off = append(off, math.Abs(*p.Error))
 		text := fmt.Sprintf("%s: predicted %s, took %s", strings.Join(p.Instructions, ", "), p.Predicted.TimeWithError(), p.Measured.TimeWithError())
 		points = append(points, XY{p.Predicted.Value, p.Measured.Value, text})
-		s.Notes = append(s.Notes, labelled(signed(p.Error), "%s", text))
+		t.row(strings.Join(p.Instructions, ", "), p.Predicted.TimeWithError(), p.Measured.TimeWithError(), signed(p.Error))
+		s.Notes = append(s.Notes, Line{Label: signed(p.Error), Text: text, In: InText})
 	}
 	slices.Sort(off)
 	s.Title = fmt.Sprintf("%s predicted from single instructions: off by %s in the median, %s at most",
@@ -409,8 +434,10 @@ func predictions(all []record.BytecodePrediction) Section {
 // machinesBeside compares two virtual machines, or a compiler with the interpreter.
 func machinesBeside(a, b record.BytecodeRun) Section {
 	var points []XY
+	t := table(words("instruction", "form"), numbers(runName(a), runName(b)))
 	for _, i := range a.Instructions {
 		if j, ok := b.Instruction(i.Mnemonic, i.Form); ok && stats.Finite(i.Time.Value) != nil && stats.Finite(j.Time.Value) != nil {
+			t.row(i.Mnemonic, i.Form, written(i.Time), written(j.Time))
 			points = append(points, XY{i.Time.Value, j.Time.Value, fmt.Sprintf("%s, %s: %s and %s", i.Mnemonic, i.Form, written(i.Time), written(j.Time))})
 		}
 	}
@@ -419,7 +446,7 @@ func machinesBeside(a, b record.BytecodeRun) Section {
 	}
 	return Section{
 		Title: runName(b) + " beside " + runName(a), In: OnPage, Lead: "The same instructions in both. On the line they take as long.",
-		Charts: []Chart{equality(runName(a), runName(b), points)},
+		Charts: []Chart{equality(runName(a), runName(b), points)}, Table: t,
 	}
 }
 
