@@ -20,6 +20,37 @@ type Validation struct {
 	Compensation []validate.Compensation `json:"compensation"`
 	Timers       []validate.Timer        `json:"timers"` // gettimeofday and its kin
 	Fits         []ValidationFit         `json:"fits"`
+	// Samples are the first of each cell; none in records of before they were kept.
+	Samples []ValidationSamples `json:"samples,omitempty"`
+}
+
+// ValidationSamples are the first samples of a cell, for figures: what the counter and the
+// kernel's accounts made of the same work, again and again. An account that could not be read
+// has null.
+type ValidationSamples struct {
+	Work        string         `json:"work"`
+	Load        int            `json:"load"`
+	DurationNs  int64          `json:"duration_ns"` // that was aimed at
+	Expected    stats.Estimate `json:"expected"`    // the truth
+	WallNs      []float64      `json:"wall_ns"`
+	TimesNs     []*float64     `json:"times_ns"`
+	GetrusageNs []*float64     `json:"getrusage_ns"`
+}
+
+// mostSamples of a cell are kept.
+const mostSamples = 20
+
+func samplesOf(streams []*validate.Stream) (all []ValidationSamples) {
+	for _, s := range streams {
+		one := ValidationSamples{Work: string(s.Work), Load: s.Load, DurationNs: s.Duration.Nanoseconds(), Expected: s.Expected}
+		for _, x := range s.Samples[:min(len(s.Samples), mostSamples)] {
+			one.WallNs, one.TimesNs, one.GetrusageNs = append(one.WallNs, x.WallNs), append(one.TimesNs, x.TimesNs), append(one.GetrusageNs, x.GetrusageNs)
+		}
+		if len(one.WallNs) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // AddedUp is the coverage over several validations: cells of one are not independent of
@@ -86,7 +117,7 @@ type ValidationCell struct {
 // NewValidation puts a report into the form of a document.
 func NewValidation(h Header, r *validate.Report) Validation {
 	h.Caveats = append(h.Caveats, r.Caveats...)
-	d := Validation{Header: h, Cells: []ValidationCell{}, Reach: r.Reach, Coverage: r.Coverage, Fits: fitsOf(r.Streams)}
+	d := Validation{Header: h, Cells: []ValidationCell{}, Reach: r.Reach, Coverage: r.Coverage, Fits: fitsOf(r.Streams), Samples: samplesOf(r.Streams)}
 	d.Compensation = append([]validate.Compensation{}, r.Compensation...)
 	d.Timers = append([]validate.Timer{}, r.Timers...)
 	if d.Reach == nil {

@@ -154,3 +154,19 @@ func TestValidationCSV(t *testing.T) {
 		t.Errorf("%q", last)
 	}
 }
+
+// The accounts of the kernel and the samples in their order are drawn, each figure for which
+// there is data; documents of before samples were kept have neither.
+func TestValidationFigures(t *testing.T) {
+	d := aValidationDocument()
+	if n := len(chartsOf(t, d, "How far interval counting is off")); n != 1 { // by times; getrusage was not read
+		t.Errorf("%d charts of interval counting", n)
+	}
+	again := chartsOf(t, d, "A procedure, measured again and again")
+	if len(again) != 2 || len(again[0].Series) != 2 || len(again[0].Series[0].Points) != 20 || again[0].Series[0].Points[0].Y != 30e6 || again[1].Series[0].Points[0].Y != 1e6 {
+		t.Errorf("%+v", again)
+	}
+	if n := len(chartsOf(t, d, "How far methods of measuring are off")); n != 3 {
+		t.Errorf("%d charts of errors, want one for each scheme", n)
+	}
+}

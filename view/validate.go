@@ -20,7 +20,7 @@ func validation(d record.Validation) *Sheet {
 			s.Tiles = append(s.Tiles, t)
 		}
 	}
-	s.add(sourceTimers(d.Timers), fits(d.Fits), errorCharts(d))
+	s.add(sourceTimers(d.Timers), fits(d.Fits), errorCharts(d), intervalCounting(d.Samples), measuredAgain(d.Samples))
 	for _, work := range distinct(d.Cells, workOf) {
 		s.add(errorsByLength(d.Cells, work))
 	}
@@ -110,6 +110,100 @@ func loadsOf[E any](all []E, of func(E) int) []int {
 	loads := distinct(all, of)
 	slices.Sort(loads)
 	return loads
+}
+
+// intervalCounting is Figure 9.8 of Bryant 2003: by what share the kernel's accounts are off,
+// for each sample, and at most by all of it.
+func intervalCounting(samples []record.ValidationSamples) Section {
+	s := samplesSection("How far interval counting is off", "Each mark is one sample by an account of the kernel's; beyond 100 % it stands at the edge (as Figure 9.8 of Bryant and O'Hallaron 2003).", samples)
+	for _, account := range []struct {
+		title string
+		of    func(record.ValidationSamples) []*float64
+	}{
+		{"by times", func(x record.ValidationSamples) []*float64 { return x.TimesNs }},
+		{"by getrusage", func(x record.ValidationSamples) []*float64 { return x.GetrusageNs }},
+	} {
+		var times []float64
+		chart := Chart{Title: account.title, Label: "Error of interval counting " + account.title, Y: Axis{Title: "error", Lo: -1, Hi: 1, Unit: Shares}}
+		for i, load := range loadsOf(samples, func(x record.ValidationSamples) int { return x.Load }) {
+			one := Series{Look: i}
+			for _, x := range where(samples, func(x record.ValidationSamples) bool { return x.Load == load }) {
+				for _, ns := range account.of(x) {
+					if ns == nil {
+						continue
+					}
+					off := (*ns - x.Expected.Value) / x.Expected.Value
+					times = append(times, x.Expected.Value)
+					one.Points = append(one.Points, XY{x.Expected.Value, math.Max(-1, math.Min(1, off)), fmt.Sprintf("load %d: %s of %s, %s", load, written(x.Expected), x.Work, signed(&off))})
+				}
+			}
+			chart.Series = append(chart.Series, one)
+		}
+		if chart.X = logarithmic("expected time", Time, times); len(times) > 0 {
+			s.Charts = append(s.Charts, chart)
+		}
+	}
+	return withCharts(s)
+}
+
+// measuredAgain are Figures 9.11 and 9.12 of Bryant 2003: the samples of a long and of a short
+// procedure, one after the other.
+func measuredAgain(samples []record.ValidationSamples) Section {
+	s := samplesSection("A procedure, measured again and again", "The wall time of each measurement, in their order, of a long and of a short procedure (as Figures 9.11 and 9.12 of Bryant and O'Hallaron 2003).", samples)
+	for _, about := range []struct {
+		title string
+		ns    int64
+	}{{"a long procedure", 30e6}, {"a short procedure", 1e6}} {
+		var places, times []float64
+		chart := Chart{Title: about.title, Label: "Measured times of " + about.title}
+		for i, load := range loadsOf(samples, func(x record.ValidationSamples) int { return x.Load }) {
+			one := Series{Look: i, Joined: true}
+			for n, ns := range nearest(samples, load, about.ns).WallNs {
+				places, times = append(places, float64(n+1)), append(times, ns)
+				one.Points = append(one.Points, XY{float64(n + 1), ns, fmt.Sprintf("load %d, measurement %d: %s", load, n+1, stats.Duration(ns, 4))})
+			}
+			chart.Series = append(chart.Series, one)
+		}
+		chart.X, chart.Y = linear("measurement", Plain, places), linear("measured time", Time, append(times, 0))
+		if len(times) > 0 {
+			s.Charts = append(s.Charts, chart)
+		}
+	}
+	return withCharts(s)
+}
+
+// nearest are the samples of a load whose length is that or the next longer one.
+func nearest(samples []record.ValidationSamples, load int, ns int64) (best record.ValidationSamples) {
+	for _, x := range samples {
+		longer := x.Load == load && x.DurationNs >= ns
+		if longer && (best.WallNs == nil || x.DurationNs < best.DurationNs || x.DurationNs == best.DurationNs && x.Work == string(validate.Ints)) {
+			best = x
+		}
+	}
+	return best
+}
+
+// samplesSection has a row for each cell, and a key for each load.
+func samplesSection(title, lead string, samples []record.ValidationSamples) Section {
+	t := table(words("work"), numbers("load", "truth", "least", "median", "most", "samples"))
+	s := Section{Title: title, Lead: lead, In: OnPage, Table: t}
+	for i, load := range loadsOf(samples, func(x record.ValidationSamples) int { return x.Load }) {
+		s.Legend = append(s.Legend, Key{Mark: SeriesMark(i), Look: SeriesLook(i), Text: fmt.Sprintf("load %d", load)})
+	}
+	for _, x := range samples {
+		least, most := extremes(x.WallNs)
+		median := stats.Median(x.WallNs)
+		t.row(x.Work, x.Load, written(x.Expected), duration(&least), duration(&median), duration(&most), len(x.WallNs))
+	}
+	return s
+}
+
+// withCharts is a section that has charts, and else an empty one.
+func withCharts(s Section) Section {
+	if len(s.Charts) == 0 {
+		return Section{}
+	}
+	return s
 }
 
 func errorChart(cells []record.ValidationCell, scheme string, loads []int) Chart {
