@@ -26,7 +26,6 @@ const (
 	timedWait callKind = iota // it can wait until some time
 	yield
 	policyChange // it asks for a scheduling policy other than the normal ones
-	clockRead    // of a clock that goes on while the program does not run
 )
 
 // callForm is how a call tells whether it is one to be noted.
@@ -43,7 +42,6 @@ const (
 	futex                       // as pointer, where the operation waits
 	policy                      // a scheduling policy, with flags
 	attributes                  // a pointer to struct sched_attr, whose second word is the policy
-	clockID                     // of a clock, also of those of CPU time
 	socketTime                  // an option of a socket
 )
 
@@ -74,8 +72,6 @@ var notedCalls = func() map[uint64]notedCall {
 		unix.SYS_SCHED_YIELD:        {what: yield},
 		unix.SYS_SCHED_SETSCHEDULER: {what: policyChange, form: policy, arg: 1},
 		unix.SYS_SCHED_SETATTR:      {what: policyChange, form: attributes, arg: 1},
-		unix.SYS_CLOCK_GETTIME:      {what: clockRead, form: clockID},
-		unix.SYS_GETTIMEOFDAY:       {what: clockRead},
 	}
 	for number, call := range ownNotedCalls {
 		all[number] = call
@@ -103,6 +99,20 @@ func (i *syscallInfo) noted(read readMemory) int {
 	return 1
 }
 
+// sleeps tells whether a call waits for nothing but a time, or for other threads of its own
+// process.
+func (i *syscallInfo) sleeps() bool {
+	switch call := notedCalls[i.number]; {
+	case i.number == unix.SYS_NANOSLEEP, i.number == unix.SYS_CLOCK_NANOSLEEP:
+		return true
+	case call.files > 0, call.form == selected:
+		return i.args[call.files] == 0
+	case call.form == futex:
+		return i.args[1]&futexPrivate != 0
+	}
+	return false
+}
+
 // asks tells whether the call asks for what it is noted for. Programs that are late may ask for
 // no time at all, where they sleep; where they wait for files, that is just a look.
 func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
@@ -125,8 +135,6 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	case attributes:
 		var words [wordBytes]byte // size and policy (sched_setattr(2))
 		return !read(given, words[:]) || !normalPolicy(binary.NativeEndian.Uint32(words[4:]))
-	case clockID:
-		return !clockOfCPUTime(uint32(given))
 	case socketTime:
 		return uint32(i.args[1]) == unix.SOL_SOCKET && slices.Contains(socketTimes, uint32(given))
 	}
@@ -141,8 +149,8 @@ func zero(at uint64, read readMemory) bool {
 	return read(at, words[:]) && binary.NativeEndian.Uint64(words[:]) == 0 && binary.NativeEndian.Uint64(words[wordBytes:]) == 0
 }
 
-// futexFlags are FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
-const futexFlags = 128 | 256
+// futexFlags are FUTEX_PRIVATE_FLAG, for threads of one process, and FUTEX_CLOCK_REALTIME.
+const futexPrivate, futexFlags = 128, 128 | 256
 
 // timedFutexes are the operations of futex(2) whose fourth argument is a time: WAIT, LOCK_PI,
 // WAIT_BITSET, WAIT_REQUEUE_PI and LOCK_PI2.

@@ -39,11 +39,11 @@ type Command struct {
 	// [Run.Events]. It costs some 2 µs at each context switch.
 	Events bool
 	// NoteWaits has the tracer stop the program at the system calls that can wait until some
-	// time, and at some others, to count them: see [Run.TimedWaits]. Where that is not worth its
-	// price the program is ended, and the error is a *[NotingError].
+	// time, and at some others, to count them: see [Run.TimedWaits]. Each stop costs some 5 to
+	// 30 µs. Where there are very many, not all are counted; the program goes on.
 	NoteWaits bool
-	// NoteClocks has it look at clocks by system calls, where NoteWaits is set, so that these
-	// are counted, too: see [Run.ClockReads].
+	// NoteClocks has the tracer stop it where it looks at a clock, to count that: see
+	// [Run.ClockReads]. That costs some 10 ms, and a twentieth of its CPU time, at most.
 	NoteClocks bool
 	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
 	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
@@ -94,21 +94,24 @@ type Run struct {
 	// TimedWaits are the system calls that could wait until some time: to sleep, to wait for
 	// something with a time limit, to set a timer; one that repeats counts as very many.
 	// TimedSwitches are how often threads gave up their CPUs in these calls, which is less
-	// often where the time had passed. Unnoted says why they are not known, or not all of
-	// them; nil where they are.
-	TimedWaits    int
-	TimedSwitches int64
-	Unnoted       error
+	// often where the time had passed. SleepSwitches are those of them in calls that wait for
+	// nothing but a time, or for other threads of the same process. Unnoted says why they are not
+	// known, or not all of them; nil where they are.
+	TimedWaits                   int
+	TimedSwitches, SleepSwitches int64
+	Unnoted                      error
 	// Yields are the calls of sched_yield(2) in a run that was traced with NoteWaits. Where
 	// Unnoted is not nil there may have been more.
 	Yields int
 	// ClockReads are how often the program looked at a clock, in a run that was traced with
-	// NoteWaits and NoteClocks. ClockSpanNs is how much CPU time its threads used between their
-	// first looks and their last, added up. Unclocked says why looks are not known, or not all of
-	// them; nil where they are. Instructions that read a counter of the processor (rdtsc,
-	// cntvct_el0) are not seen.
+	// NoteClocks. ClockWorkNs is how much of its work it may have done according to that: the CPU
+	// time that a thread used both between its first look and a later one, and after that one;
+	// the most of each thread, added up, within a tenth. Unclocked says why looks are not known,
+	// or not all of them; nil where they are. What is not seen: looks by instructions that read a
+	// counter of the processor (rdtsc, cntvct_el0), and by system calls that pass by the
+	// functions of the vDSO.
 	ClockReads  int
-	ClockSpanNs int64
+	ClockWorkNs int64
 	Unclocked   error
 	// OtherPolicy is true where a thread asked for a scheduling policy other than the normal
 	// ones (sched(7): SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen: in a

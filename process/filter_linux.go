@@ -45,8 +45,6 @@ func (c notedCall) filter() instructions {
 		return slices.Concat(load(argument(1)), without(futexFlags), among(timedFutexes, given), pass())
 	case policy:
 		return slices.Concat(low, without(resetOnFork), among(normalPolicies, pass()), stop())
-	case clockID:
-		return slices.Concat(low, where(unix.BPF_JSET, 1<<31, pass()), among(cpuClocks, pass()), stop())
 	case socketTime:
 		return slices.Concat(load(argument(1)), unless(unix.BPF_JEQ, unix.SOL_SOCKET, pass()), low, among(socketTimes, stop()), pass())
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"chronoscope/machine"
 )
 
@@ -29,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const workers, yields, looks = 5, 100, 100
+const workers, yields, looksBefore, manyCalls = 5, 100, 20, 12_000
 
 var programs = map[string]func(){
 	// threads come and go, each with work of its own.
@@ -65,9 +67,20 @@ var programs = map[string]func(){
 	},
 	"sleeps for no time": func() {
 		var none syscall.Timespec
-		for {
+		for range manyCalls {
 			syscall.Syscall6(syscall.SYS_CLOCK_NANOSLEEP, 0, 0, uintptr(unsafe.Pointer(&none)), 0, 0, 0)
 		}
+	},
+	// waits for a file with a time limit, which passes.
+	"polls": func() {
+		r, w, _ := os.Pipe()
+		defer w.Close()
+		polled := [1]struct {
+			fd              int32
+			events, revents int16
+		}{{fd: int32(r.Fd()), events: 1}}
+		limit := syscall.Timespec{Nsec: 20e6}
+		syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&polled)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	},
 	"yields": func() {
 		for range yields {
@@ -88,11 +101,36 @@ var programs = map[string]func(){
 	},
 	"looks at the clock": func() {
 		runtime.LockOSThread()
-		for range looks {
+		for range looksBefore {
 			now = time.Now()
 		}
 		spin(20 * time.Millisecond)
 		now = time.Now()
+		if len(os.Args) > 1 { // and works on
+			spin(10 * time.Millisecond)
+		}
+	},
+	"looks all the time": func() {
+		for range 20_000 {
+			now = time.Now()
+		}
+	},
+	// threads look at clocks, all at once, and so does a child.
+	"threads look": func() {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for last := time.Now(); time.Since(last) < 20*time.Millisecond; {
+					if now := time.Now(); now.Before(last) {
+						os.Exit(1)
+					}
+				}
+			})
+		}
+		if exec.Command("date").Run() != nil {
+			os.Exit(2)
+		}
+		all.Wait()
 	},
 	"watches": func() {
 		r, err := Command{Path: os.Args[1], Args: os.Args[2:], Env: []string{"PATH=" + os.Getenv("PATH")}, Events: true, Untraced: true}.Run(background)
@@ -130,8 +168,8 @@ func spin(d time.Duration) {
 	}
 }
 
-func program(name string) Command {
-	return Command{Path: os.Args[0], Env: append(os.Environ(), "PROCESS_TEST_PROGRAM="+name)}
+func program(name string, args ...string) Command {
+	return Command{Path: os.Args[0], Args: args, Env: append(os.Environ(), "PROCESS_TEST_PROGRAM="+name)}
 }
 
 func shell(script string) Command { return Command{Path: "sh", Args: []string{"-c", script}} }

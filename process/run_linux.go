@@ -1,7 +1,6 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -108,12 +107,12 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 			t := &tracer{leader: pid, watch: w}
 			if c.NoteWaits {
 				t.waits = &waits{}
-				if !c.NoteClocks {
-					t.waits.unclocked = errUnasked
-				}
+			}
+			if c.NoteClocks {
+				t.looks = newLooks(pid)
 			}
 			r, err = t.trace(ctx)
-			r.noted(t.waits)
+			r.noted(t.waits, t.looks)
 			r.watched(pid, w, unwatched)
 			return r, err
 		}
@@ -281,13 +280,15 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	}
 }
 
-// noted takes what was counted of a traced program's waits; w is nil where that was not
-// asked for.
-func (r *Run) noted(w *waits) {
+// noted takes what was counted of a traced program's waits and looks at clocks, which are nil
+// where that was not asked for.
+func (r *Run) noted(w *waits, l *looks) {
 	r.Unnoted, r.Unclocked = errUnasked, errUnasked
 	if w != nil {
-		r.TimedWaits, r.TimedSwitches, r.Unnoted = w.count, w.switches, w.why
+		r.TimedWaits, r.TimedSwitches, r.SleepSwitches, r.Unnoted = w.count, w.switches, w.sleepSwitches, w.why
 		r.Yields, r.OtherPolicy = w.yields, w.otherPolicy
-		r.ClockReads, r.ClockSpanNs, r.Unclocked = w.looks, w.spanNs(), cmp.Or(w.why, w.unclocked)
+	}
+	if l != nil {
+		r.ClockReads, r.ClockWorkNs, r.Unclocked = l.count, l.workNs, l.why
 	}
 }

@@ -17,6 +17,7 @@ type tracer struct {
 	leader  int
 	watch   *watch // nil where nothing is noted
 	waits   *waits // nil where they are not counted
+	looks   *looks // nil where they are not counted
 	run     Run
 	started time.Time
 	// known are the threads that were seen, still traced, and read those of them whose
@@ -25,8 +26,6 @@ type tracer struct {
 	// own is what the kernel counts of the tracer's thread: how late it comes.
 	own       *machine.Thread
 	ownWaitNs int64
-	// gaveUp says why the program was ended; nil where it was not. It is a *NotingError.
-	gaveUp error
 }
 
 const traced = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
@@ -62,9 +61,8 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		var stops int
 		stops, t.waits.why = filterCalls(t.leader)
 		t.run.Stops += stops
-		t.waits.filtered = t.waits.why == nil
-		t.hideClocks(t.leader)
 	}
+	t.looks.begin(t.leader)
 	t.late()
 	t.started = time.Now()
 	t.goOn(t.leader, 0)
@@ -92,13 +90,12 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 			}
 			t.stopped(id, status)
 			t.run.StoppedNs += late + time.Since(woken).Nanoseconds()
-			t.limit()
 		case id == t.leader:
 			if t.run.WallNs == 0 { // its stop was cut short
 				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
 			}
 			t.run.ended(status, &usage)
-			return t.run, t.gaveUp
+			return t.run, nil
 		default:
 			delete(t.known, id)
 			delete(t.read, id)
@@ -147,14 +144,15 @@ const cldExited, cldDumped = 1, 3
 // stopped looks at a thread that has stopped, and lets it go on.
 func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	signal := status.StopSignal()
-	switch {
-	case event(status) == unix.PTRACE_EVENT_EXEC: // a thread may have got the number of the first, which has exited
-		signal = 0
+	if event(status) == unix.PTRACE_EVENT_EXEC { // a thread may have got the number of the first, which has exited
 		delete(t.read, id)
-		t.hideClocks(id)
+		t.looks.begin(id)
+	}
+	stepped := t.looks.stopped(id)
+	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
-		t.waits.note(id)
+		t.waits.note(id, time.Since(t.started))
 	case event(status) != 0:
 		signal = 0
 	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
@@ -162,6 +160,8 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
 		t.waits.leave(id)
+	case event(status) == 0 && signal == unix.SIGTRAP && t.looks.trapped(id, stepped):
+		signal = 0
 	default:
 		t.run.Signals++
 	}
@@ -169,38 +169,16 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	t.goOn(id, int(signal))
 }
 
-// goOn lets a thread go on, to the end of its system call where that is to be seen.
+// goOn lets a thread go on: by one instruction to pass a breakpoint, or to the end of its system
+// call where that is to be seen.
 func (t *tracer) goOn(id, signal int) {
-	if t.waits.ends(id) {
+	switch {
+	case t.looks.steps(id):
+		unix.PtraceSingleStep(id)
+	case t.waits.ends(id):
 		unix.PtraceSyscall(id, signal)
-	} else {
+	default:
 		unix.PtraceCont(id, signal)
-	}
-}
-
-// hideClocks has a new program look at clocks by system calls.
-func (t *tracer) hideClocks(id int) {
-	if t.waits == nil || t.waits.unclocked != nil {
-		return
-	}
-	if t.waits.unclocked = t.waits.why; t.waits.why == nil {
-		t.waits.unclocked = hideVDSO(id)
-	}
-}
-
-// limit ends a program whose system calls can't be noted, or cost more than all the rest of its
-// run: the filter, once it is there, can't be taken off it.
-func (t *tracer) limit() {
-	if t.waits == nil || !t.waits.filtered || t.gaveUp != nil {
-		return
-	}
-	if t.waits.why == nil && tooMany(t.waits.stops, time.Since(t.started)) {
-		t.waits.why = errManyCalls
-	}
-	if t.waits.why != nil {
-		t.gaveUp = &NotingError{Why: t.waits.why, Clocks: 2*t.waits.looks > t.waits.stops}
-		unix.Kill(t.leader, unix.SIGKILL)
-		killGroup(t.leader)
 	}
 }
 
@@ -218,6 +196,7 @@ func (t *tracer) exits(id int) {
 		t.run.WaitOf = NoThread
 		return
 	}
+	t.looks.end(id, thread.CPUNs)
 	t.run.Threads = append(t.run.Threads, thread)
 }
 

@@ -1,69 +1,109 @@
 package process
 
 import (
+	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"unsafe"
+	"io"
+	"os"
+	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// hideVDSO hides the functions that the kernel maps into a program (vdso(7)) from it, which
-// stands still at its first instruction: it then reads clocks by system calls. It takes their
-// address off the auxiliary vector, which lies on the stack behind the arguments and the
-// environment (System V ABI, Initial Stack and Register State).
-func hideVDSO(thread int) error {
-	var r registers
-	if err := r.read(thread); err != nil {
-		return fmt.Errorf("hiding the vDSO: %w", err)
-	}
-	stack := make([]uint64, stackWords)
-	local := unix.Iovec{Base: (*byte)(unsafe.Pointer(&stack[0]))}
-	local.SetLen(wordBytes * len(stack))
-	remote := unix.RemoteIovec{Base: r.stack(), Len: wordBytes * len(stack)}
-	n, err := unix.ProcessVMReadv(thread, []unix.Iovec{local}, []unix.RemoteIovec{remote}, 0)
-	if err != nil {
-		return fmt.Errorf("hiding the vDSO: reading the program's stack: %w", err)
-	}
-	at, err := vdsoEntry(stack[:n/wordBytes])
-	if err != nil || at < 0 {
-		return err
-	}
-	var ignore [wordBytes]byte
-	binary.NativeEndian.PutUint64(ignore[:], auxIgnore)
-	if _, err := unix.PtracePokeData(thread, r.stack()+uintptr(at)*wordBytes, ignore[:]); err != nil {
-		return fmt.Errorf("hiding the vDSO: writing to the program's stack: %w", err)
-	}
-	return nil
+// function is one that the kernel maps into programs to read a clock by (vdso(7)).
+type function struct {
+	offset uintptr // in the vDSO
+	code   []byte  // its beginning: as many bytes as a breakpoint takes
+	// named is true where the first argument says which clock.
+	named bool
 }
 
-// stackWords are read of the stack at most: room for some 16,000 arguments and variables.
-const stackWords = 16 << 10
+// clockFunctions are the names of those that read clocks; true where the first argument says
+// which. Those of arm64 begin with __kernel.
+var clockFunctions = map[string]bool{
+	"__vdso_clock_gettime": true, "__vdso_gettimeofday": false, "__vdso_time": false,
+	"__kernel_clock_gettime": true, "__kernel_gettimeofday": false,
+}
 
-// Entries of the auxiliary vector (getauxval(3)): its end, one that is not looked at, and where
-// the vDSO is.
-const auxEnd, auxIgnore, auxVDSO = 0, 1, 33
+// vdsoBytes is more than any vDSO takes.
+const vdsoBytes = 1 << 20
 
-var errStack = errors.New("hiding the vDSO: the program's stack has too many arguments, or an unknown form")
+var errNoVDSO = errors.New("finding looks at clocks: the kernel maps no functions for that into programs (vDSO)")
 
-// vdsoEntry finds the place of the vDSO's entry among the words of a new program's stack; -1
-// where there is none.
-func vdsoEntry(stack []uint64) (int, error) {
-	if len(stack) == 0 || stack[0] > uint64(len(stack)) {
-		return 0, errStack
+// ownVDSO are the functions in this process. Programs get the same image, at other addresses.
+var ownVDSO = sync.OnceValues(func() ([]function, error) {
+	base, err := vdsoBase(os.Getpid())
+	if err != nil {
+		return nil, err
 	}
-	at := int(stack[0]) + 2 // their number, the arguments, and 0
-	for at < len(stack) && stack[at] != 0 {
-		at++
+	memory, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil, fmt.Errorf("finding looks at clocks: %w", err)
 	}
-	for at++; at+1 < len(stack); at += 2 {
-		switch stack[at] {
-		case auxVDSO:
-			return at, nil
-		case auxEnd:
-			return -1, nil
+	defer memory.Close()
+	image := make([]byte, vdsoBytes)
+	n, err := io.ReadFull(io.NewSectionReader(memory, int64(base), vdsoBytes), image)
+	if n == 0 {
+		return nil, fmt.Errorf("finding looks at clocks: reading the vDSO: %w", err)
+	}
+	return functionsOf(image[:n]) // what follows it is not mapped
+})
+
+// functionsOf finds the functions in an image of a vDSO.
+func functionsOf(image []byte) (all []function, err error) {
+	file, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return nil, fmt.Errorf("finding looks at clocks: the vDSO: %w", err)
+	}
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		return nil, fmt.Errorf("finding looks at clocks: the vDSO: %w", err)
+	}
+	for _, s := range symbols {
+		named, known := clockFunctions[s.Name]
+		end := s.Value + uint64(len(breakpoint))
+		if known && s.Value < end && end <= uint64(len(image)) {
+			all = append(all, function{uintptr(s.Value), image[s.Value:end], named})
 		}
 	}
-	return 0, errStack
+	if len(all) == 0 {
+		return nil, errNoVDSO
+	}
+	return all, nil
+}
+
+// vdsoBase is where the vDSO lies in a process, by its auxiliary vector (proc_pid_auxv(5)).
+func vdsoBase(pid int) (uintptr, error) {
+	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return 0, fmt.Errorf("finding looks at clocks: %w", err)
+	}
+	const entry, vdso = 16, 33 // AT_SYSINFO_EHDR
+	for part := range slices.Chunk(vector, entry) {
+		if len(part) == entry && binary.NativeEndian.Uint64(part) == vdso {
+			return uintptr(binary.NativeEndian.Uint64(part[8:])), nil
+		}
+	}
+	return 0, errNoVDSO
+}
+
+// peek reads the code of a thread that stands still, and poke writes it.
+func peek(thread int, at uintptr, code []byte) error {
+	n, err := unix.PtracePeekText(thread, at, code)
+	if err == nil && n < len(code) {
+		err = errShort
+	}
+	return err
+}
+
+func poke(thread int, at uintptr, code []byte) error {
+	n, err := unix.PtracePokeText(thread, at, code)
+	if err == nil && n < len(code) {
+		err = errShort
+	}
+	return err
 }

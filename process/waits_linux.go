@@ -13,52 +13,34 @@ import (
 // waits counts the system calls of a traced program that can wait until some time, and the
 // other calls that say whether its time can be told where it is disturbed.
 type waits struct {
-	filtered             bool // the program stops for its tracer in these calls
-	stops                int  // for that
-	count, yields, looks int
-	otherPolicy          bool
-	// switches are how often threads gave up their CPUs in these calls.
-	switches int64
+	stops         int // of the program for its tracer in these calls
+	count, yields int
+	otherPolicy   bool
+	// switches are how often threads gave up their CPUs in these calls, and sleepSwitches in
+	// those that wait for nothing but a time, or for other threads of their process.
+	switches, sleepSwitches int64
 	// within are the threads that are in a noted call whose end is to be seen, too.
 	within map[int]within
-	why    error // they are not all counted
-	// unclocked says why looks at clocks are not all counted; span is the CPU time of each
-	// thread at its first look and at its last.
-	unclocked error
-	span      map[int][2]int64
+	why    error // they are not all counted, and no more are looked at
 }
 
 // within is what was known of a thread at the beginning of a system call.
 type within struct {
 	switches  int64 // for how many times it had given up its CPU
+	sleeps    bool  // the call waits for nothing but a time, or for threads of its process
 	setPolicy bool  // the call asks for another scheduling policy
 }
 
-// NotingError says that a program was ended, since its system calls could not be noted at a
-// price that is worth it. Without [Command.NoteWaits] it runs.
-type NotingError struct {
-	Why error // what made it so
-	// Clocks is true where most of these calls were looks at clocks.
-	Clocks bool
-}
-
-// Error says what was done, and what would help.
-func (e *NotingError) Error() string {
-	return fmt.Sprintf("the program was ended while its system calls were noted: %v: run it without that", e.Why)
-}
-
-// Unwrap is what made it so.
-func (e *NotingError) Unwrap() error { return e.Why }
-
 var (
-	errManyCalls    = errors.New("it makes too many system calls that are to be looked at")
+	errManyCalls    = errors.New("it makes too many system calls that are to be looked at: not all of them were")
 	errOtherMachine = errors.New("a program of another architecture: its system calls are not known here")
 )
 
-// A program that makes very many noted calls is ended. It may stop manyStops times for them in
-// any case, mostStops times in none, and in between as long as that takes a quarter of its time
-// at most, where a stop costs stopNs: two switches from one thread to another, and the way of a
-// signal to a CPU that may be idle. How long the stops took is not asked: on a busy machine the
+// Of a program that makes very many noted calls not all are looked at; it still stops in each, for
+// a moment: the filter, once it is there, can't be taken off. It may stop manyStops times to be
+// looked at in any case, mostStops times at most, and in between as long as that takes a quarter of
+// its time at most, where a stop costs stopNs: two switches from one thread to another, and the way
+// of a signal to a CPU that may be idle. How long the stops took is not asked: on a busy machine the
 // tracer, too, has to wait for a CPU.
 const manyStops, mostStops, stopNs = 10_000, 200_000, 20e3
 
@@ -99,7 +81,13 @@ func lookAtCall(thread int) (info syscallInfo, err error) {
 }
 
 // note looks at a thread that the filter has stopped at the beginning of a system call.
-func (w *waits) note(thread int) {
+func (w *waits) note(thread int, sinceStart time.Duration) {
+	if w.why == nil && tooMany(w.stops, sinceStart) {
+		w.why = errManyCalls
+	}
+	if w.why != nil {
+		return
+	}
 	w.stops++
 	info, err := lookAtCall(thread)
 	switch {
@@ -128,40 +116,12 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 	switch notedCalls[info.number].what {
 	case timedWait:
 		w.count += times
-		w.within[thread] = within{switches: voluntarySwitches(thread)}
+		w.within[thread] = within{switches: voluntarySwitches(thread), sleeps: info.sleeps()}
 	case policyChange:
 		w.within[thread] = within{setPolicy: true}
 	case yield:
 		w.yields++
-	case clockRead:
-		w.look(thread)
 	}
-}
-
-// look is a look of a thread at a clock.
-func (w *waits) look(thread int) {
-	w.looks++
-	counted, err := readThread(thread)
-	if err != nil { // it was killed meanwhile
-		return
-	}
-	now := counted.CPUNs
-	if w.span == nil {
-		w.span = map[int][2]int64{}
-	}
-	if span, known := w.span[thread]; known {
-		w.span[thread] = [2]int64{span[0], now}
-	} else {
-		w.span[thread] = [2]int64{now, now}
-	}
-}
-
-// spanNs is the CPU time between the first looks and the last, of all threads.
-func (w *waits) spanNs() (ns int64) {
-	for _, span := range w.span {
-		ns += max(0, span[1]-span[0])
-	}
-	return ns
 }
 
 // leave is a thread that ends a system call. To stop for that is a switch, too.
@@ -176,7 +136,10 @@ func (w *waits) leave(thread int) {
 // exit is a thread that will not be back from the system call that it is in, or is.
 func (w *waits) exit(thread int) {
 	if in, ok := w.within[thread]; ok && in.switches > 0 {
-		w.switches += max(0, voluntarySwitches(thread)-in.switches-1)
+		switches := max(0, voluntarySwitches(thread)-in.switches-1)
+		if w.switches += switches; in.sleeps {
+			w.sleepSwitches += switches
+		}
 	}
 	delete(w.within, thread)
 }

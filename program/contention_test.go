@@ -62,6 +62,21 @@ func TestServerThatHadToWait(t *testing.T) {
 	}
 }
 
+// A client polls with a time limit for the answer of a server, which shares its CPU with a loop: that
+// passed for a sleep.
+func TestPollIsNoSleep(t *testing.T) {
+	for sleeps, want := range map[int64]stats.Verdict{0: stats.Suspect, 1: stats.Trusted} {
+		var s series
+		probe := Run{Run: process.Run{TimedWaits: 1, TimedSwitches: 1, SleepSwitches: sleeps}}
+		probe.noted = true
+		s.probe(&probe, 1)
+		r := outsideCase(400, s.sleeps, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 200 * ms})
+		if r.Verdict != want {
+			t.Errorf("%d sleeps: %s, want %s: %q", sleeps, r.Verdict, want, r.Reasons)
+		}
+	}
+}
+
 // How long threads waited for what is no part of the program follows by hand from its blocks.
 func TestOutside(t *testing.T) {
 	for _, c := range []struct {

@@ -30,8 +30,8 @@ const mostProbes = 2
 // fewer blocks count: what is read from a disk is waited for the first time only.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
-	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.TimedSwitches))
-	s.looksAtClock = s.looksAtClock || run.ClockReads > 1 && float64(run.ClockSpanNs) > passable(float64(run.CPUNs()))
+	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
+	s.looksAtClock = s.looksAtClock || run.worksByClock()
 	if run.Unnoted != nil || !run.noted {
 		s.someUnnoted, s.probed = true, true
 		return
@@ -41,6 +41,12 @@ func (s *series) probe(run *Run, blocks int) {
 		s.otherWaits = others
 	}
 	s.probed = s.probes == mostProbes || s.timedWaits == 0 || others == 0
+}
+
+// worksByClock tells whether the program may do more or less work by what a clock shows: it works
+// for a while, looks, and works on. Looks before all of its work and after it change nothing.
+func (r *Run) worksByClock() bool {
+	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
 }
 
 // waits are how often the program blocks, where it asks to wait until some time; 0 where it

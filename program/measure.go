@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"chronoscope/process"
 	"chronoscope/stats"
 )
 
@@ -91,10 +90,11 @@ type series struct {
 	// may have done so more often.
 	timedWaits, otherWaits int
 	someUnnoted            bool
-	// sleeps are how often it gave up its CPU for a timed wait, as far as is known.
+	// sleeps are how often it gave up its CPU for nothing but a time, or for other threads of its
+	// process until some time, as far as is known.
 	sleeps int
-	// looksAtClock says that it looked at a clock before and after work, otherPolicy that a
-	// thread of it asked for a scheduling policy other than the normal ones.
+	// looksAtClock says that it looked at a clock amid its work, or may have done so, otherPolicy
+	// that a thread of it asked for a scheduling policy other than the normal ones.
 	looksAtClock, otherPolicy bool
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
@@ -198,28 +198,12 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 	return run, err
 }
 
-// onceNoted makes one run, in which system calls are noted where that is still to be done. One
-// that was ended because of that is made again: without looks at clocks, where those are too
-// many, and else without noting. It keeps what was seen before.
+// onceNoted makes one run, in which system calls and looks at clocks are noted where that is still
+// to be done.
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
 	command := s.command
-	command.NoteWaits = !s.probed
-	command.NoteClocks = !s.probed
-	run, err := m.once(ctx, command, traced)
-	var noting *process.NotingError
-	for errors.As(err, &noting) {
-		seen, why := run, noting.Why
-		clocks := noting.Clocks && command.NoteClocks
-		command.NoteWaits, command.NoteClocks = clocks, false
-		run, err = m.once(ctx, command, traced)
-		run.Unclocked = why
-		run.ClockReads, run.ClockSpanNs = max(run.ClockReads, seen.ClockReads), max(run.ClockSpanNs, seen.ClockSpanNs)
-		if !clocks {
-			run.Unnoted = why
-			run.TimedWaits, run.Yields, run.OtherPolicy = seen.TimedWaits, seen.Yields, seen.OtherPolicy
-		}
-	}
-	return run, err
+	command.NoteWaits, command.NoteClocks = !s.probed, !s.probed
+	return m.once(ctx, command, traced)
 }
 
 // cpusOf is how many CPUs a command may use, of so many.

@@ -288,6 +288,7 @@ func (c simulatedCase) measure(plan Plan) *Result {
 			others := answers[c.pattern]
 			r.TimedWaits, r.Unnoted = timedWaits(c.script(1))-others, nil
 			r.TimedSwitches = int64(min(r.TimedWaits, blocks(r.Events)-others))
+			r.SleepSwitches = r.TimedSwitches
 		}
 		return r, nil
 	}

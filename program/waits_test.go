@@ -40,7 +40,8 @@ func TestLateUnseen(t *testing.T) {
 	}{
 		{"its system calls are not known", series{probed: true, someUnnoted: true}, nil},
 		{"it makes too many to be noted", series{}, func(r *Run) { r.Untraced, r.Unnoted = nil, errors.New("too many") }},
-		{"it looks at a clock while it works", series{}, func(r *Run) { r.Untraced, r.ClockReads, r.ClockSpanNs = nil, 9, 60*ms }},
+		{"it looks at a clock while it works", series{}, func(r *Run) { r.Untraced, r.ClockReads, r.ClockWorkNs = nil, 9, 30*ms }},
+		{"it looks at clocks too often for all of that to be seen", series{}, func(r *Run) { r.Untraced, r.ClockReads, r.Unclocked = nil, 300, errors.New("too many") }},
 		{"a scheduling policy that stops it", series{}, func(r *Run) { r.OtherPolicy = true }},
 	} {
 		for keptMs, want := range map[float64]stats.Verdict{0.1: stats.Trusted, 60: stats.Suspect} {
@@ -62,12 +63,13 @@ func TestLateUnseen(t *testing.T) {
 	}
 }
 
-// A look at the clock when it begins is nothing that a program works by.
+// Looks at a clock when it begins and when it ends are nothing that a program works by: from the first
+// to the last it worked for 65 ms, and was suspect.
 func TestLooksAtClockOnce(t *testing.T) {
 	s := series{}
 	r := s.concluded(20, func(i int) Run {
 		run := keptFor(66, 60)
-		run.Untraced, run.ClockReads, run.ClockSpanNs = nil, 2, 0.2*ms
+		run.Untraced, run.ClockReads, run.ClockWorkNs = nil, 5, 0.2*ms
 		if i > 0 {
 			run.Untraced = errTimeout
 		}
