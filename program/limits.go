@@ -46,9 +46,10 @@ func (c *conclusion) hold(e stats.Estimate) stats.Estimate {
 		e = c.join(c.allUsed())
 		e.Lo = math.Min(e.Lo, most)
 	}
+	e.Lo = math.Min(e.Lo, c.Wall.Value) // the median of the runs, as of what bounds them
 	e.Hi = math.Max(e.Lo, math.Min(e.Hi, c.Wall.Hi))
 	e.Lo = math.Min(e.Hi, math.Max(e.Lo, c.leastNs()))
-	e.Value = math.Max(e.Lo, math.Min(e.Value, e.Hi))
+	e.Value = math.Max(e.Lo, min(e.Value, e.Hi, c.Wall.Value))
 	return e
 }
 
