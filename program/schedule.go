@@ -38,6 +38,8 @@ type line struct {
 	blockedNs float64
 	// wake is for how long it waited for a CPU after it was woken, from its exec to its exit.
 	wake wait
+	// sinceExits is what [schedule.sinceExits] found; nil before.
+	sinceExits *float64
 	// visited is how many spans and exits were looked at on its behalf: a test holds that this
 	// grows no faster than the number of events.
 	visited int
@@ -303,6 +305,28 @@ func (s *schedule) ender() *line {
 
 // dyingNs is how long a thread may run whose process another one has ended.
 const dyingNs = 1e6
+
+// sinceExits is for how long, all together, the thread was still blocked after the exits that it
+// can have waited for.
+func (s *schedule) sinceExits(l *line) (ns float64) {
+	if l.sinceExits == nil {
+		for _, x := range l.spans {
+			if exited, atNs := s.exitBefore(l, x.from, x.to, nil); x.state == blocked && exited != nil {
+				ns += x.to - atNs
+			}
+		}
+		l.sinceExits = &ns
+	}
+	return *l.sinceExits
+}
+
+// lastCPU is the one that the thread was on last; -1 where it was on none.
+func (l *line) lastCPU() int {
+	if len(l.spans) == 0 {
+		return -1
+	}
+	return l.spans[len(l.spans)-1].cpu
+}
 
 // lastBlock is the thread's last one.
 func (l *line) lastBlock() (fromNs, toNs float64, ok bool) {

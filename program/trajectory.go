@@ -349,7 +349,7 @@ func (w *way) wake(c change, p *position, ns float64) {
 	l, atNs := c.line, c.atNs
 	exited, exitNs := w.schedule.exitBefore(l, p.since, atNs, nil)
 	late := atNs - exitNs
-	if q := w.positions[exited]; q != nil && w.ended[exited] && late <= exitLatencyNs+l.wake.ns() {
+	if q := w.positions[exited]; q != nil && w.ended[exited] && late <= exitLatencyNs+l.wake.ns() && !w.mayHaveQueued(c, exited) {
 		p.low = p.low.later(q.low)
 		end := q.high
 		end.atNs += math.Min(late, exitLatencyNs)
@@ -368,6 +368,18 @@ func (w *way) wake(c change, p *position, ns float64) {
 	}
 	// It may have slept to a time that did not depend on when it began to.
 	p.high = progress{atNs: atNs - math.Max(0, l.wakeOf(ns)-w.own(c, p)-wakeLatencyNs)}
+}
+
+// mayHaveQueued tells whether a thread that comes back from a block may have been woken before
+// the other one exited, and have waited for the CPU that this one had: no switch shows when it
+// was woken. Alone it may have got another CPU. Its account shows longer waits then than from
+// the exits that it waited for to when it ran.
+func (w *way) mayHaveQueued(c change, exited *line) bool {
+	waited := c.wake
+	if !waited.known() {
+		waited = w.othersWake
+	}
+	return w.cpus != 1 && exited.lastCPU() == c.of().next && waited.highNs-w.schedule.sinceExits(c.line) > wakeLatencyNs
 }
 
 // sinceBlocked adds a block to the earliest end. The thread may have waited for another of

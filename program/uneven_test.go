@@ -48,6 +48,35 @@ var togetherPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 			return []clocktest.Step{{Process: true, Start: maker}, {Process: true, Start: taker}, {Join: true}, {WorkNs: 1e5}}
 		}
 	},
+	"a pool of threads": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		threads, jobs, work := 2+rng.IntN(3), 4+rng.IntN(20), logUniform(rng, 1e5, 8e6)
+		return func(f float64) (all []clocktest.Step) {
+			does := make([][]clocktest.Step, threads)
+			for i := range jobs {
+				does[i%threads] = append(does[i%threads], clocktest.Step{Wait: 1}, clocktest.Step{WorkNs: f * work * float64(1+i*7%5)}, clocktest.Step{Post: 2})
+			}
+			for _, steps := range does {
+				all = append(all, clocktest.Step{Start: steps})
+			}
+			for range jobs {
+				all = append(all, clocktest.Step{WorkNs: 2e4}, clocktest.Step{Post: 1})
+			}
+			for range jobs {
+				all = append(all, clocktest.Step{Wait: 2}, clocktest.Step{WorkNs: 1e4})
+			}
+			return append(all, clocktest.Step{Join: true}, clocktest.Step{WorkNs: 1e5})
+		}
+	},
+	"children of children": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n, work, sleep := 2+rng.IntN(4), logUniform(rng, 5e5, 3e7), logUniform(rng, 1, 3e7)
+		return func(f float64) []clocktest.Step {
+			steps := []clocktest.Step{{WorkNs: f * work}}
+			for range n {
+				steps = []clocktest.Step{{WorkNs: f * work}, {Process: true, Start: steps}, {SleepNs: sleep}, {WorkNs: f * work}, {Join: true}, {WorkNs: 1e5}}
+			}
+			return steps
+		}
+	},
 	"it yields": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
 		n, work := 20+rng.IntN(80), logUniform(rng, 2e4, 1e6)
 		return func(f float64) (all []clocktest.Step) {
@@ -146,6 +175,34 @@ func TestDelayOfTheOneThatIsWaitedFor(t *testing.T) {
 	got, ok := follow(&run.Run, 2, 0)
 	if !ok || got.low.atNs > 93.1*ms || got.high.atNs < 92.9*ms {
 		t.Errorf("93 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
+	}
+}
+
+// Four threads are given work at once, and one after the other does it on the CPU that nobody else
+// wants: each is switched to when the one before it exits, as if it had waited for that. Alone they
+// use both CPUs, and take 7.2 ms; 14 were trusted.
+func TestThreadsThatQueueBehindOneAnother(t *testing.T) {
+	ends := []float64{3.2, 6.4, 10.1, 13.8}
+	events := begun()
+	threads := []process.Thread{{ID: 1, CPUNs: 0.4 * ms, WaitNs: 10.6 * ms, ReadNs: 14 * ms}}
+	for i := range ends {
+		id := 2 + i
+		events = events.at(0, process.Forked, id, 1, 0).at(0, process.SwitchedIn, id, 1, 1).at(0.01, process.Blocked, id, 1, 1)
+	}
+	began := 0.1
+	events = events.at(0.2, process.Blocked, 1, 1, 0)
+	for i, end := range ends {
+		id := 2 + i
+		events = events.at(began, process.SwitchedIn, id, 1, 1).at(end, process.Exited, id, 1, 1)
+		threads = append(threads, process.Thread{ID: id, CPUNs: int64((end - began) * ms), WaitNs: int64((began - 0.05) * ms), ReadNs: int64(end * ms)})
+		began = end
+	}
+	slices.SortStableFunc(events, func(a, b process.Event) int { return int(a.AtNs - b.AtNs) })
+	run := events.at(13.8, process.SwitchedIn, 1, 1, 1).at(14, process.Exited, 1, 1, 1).run(14, 14.1, threads...)
+	run.WaitOf = process.AllThreads
+	got, ok := follow(&run.Run, 2, 0)
+	if !ok || got.low.atNs > 7.2*ms || got.high.atNs < 7.2*ms {
+		t.Errorf("7.2 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
 	}
 }
 
