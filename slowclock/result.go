@@ -1,6 +1,9 @@
 package slowclock
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 
 	"chronoscope/stats"
@@ -59,7 +62,10 @@ func (l *laboratory) newResult(m Method) Result {
 
 // cutShort says that a measurement did not come to its end.
 func (r *Result) cutShort(err error) {
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		r.Lower(stats.Suspect, "its time was over before it had come to its end: let it run for longer")
+	case err != nil:
 		r.Lower(stats.Suspect, "it was cut short: %v", err)
 	}
 }

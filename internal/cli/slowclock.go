@@ -77,7 +77,7 @@ what readings cost here and by a first short measurement with a counting thread.
 	set.StringSliceVar(&t.methods, "method", nil, "`name` of a method, may be repeated (default: all)")
 	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, instead of measuring to it")
 	set.BoolVar(&t.tight, "tight", false, "no pauses of random length between trials: the loop may then keep step with the clock")
-	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long a method may take with what prepares it, or a tenth more (--quick: 1s, --thorough: 3m)")
+	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long each method may take, with what prepares all of them, or a tenth more (--quick: 1s, --thorough: 3m)")
 	return cmd
 }
 
@@ -135,7 +135,7 @@ func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error
 	header := record.NewHeader("slowclock", machine.Identify(), set.seed)
 	bar := newProgress(s.Err)
 	defer bar.end()
-	e := &slowExperiment{flags: t, set: set, header: &header, bar: bar}
+	e := &slowExperiment{flags: t, set: set, header: &header, bar: bar, time: t.budget(time.Now)}
 	d := record.SlowClock{Estimates: []record.SlowEstimate{}, Plan: []record.PlanRow{}}
 	err = e.run(ctx, &d)
 	bar.end()
@@ -173,6 +173,8 @@ type slowExperiment struct {
 	// the system does not bind threads, and none says why there is no second CPU.
 	measuring, counting []int
 	none                *clock.Unavailable
+
+	time *budget
 }
 
 // run opens the clocks, and measures or plans with them.
@@ -265,7 +267,7 @@ func (e *slowExperiment) open(ctx context.Context) error {
 		}
 		return nil
 	}
-	watching, cancel := context.WithTimeout(ctx, min(slowTime, e.flags.maxTime))
+	watching, cancel := e.time.within(ctx, min(slowTime, e.time.left()))
 	defer cancel()
 	if e.slow, err = slowclock.FindTick(watching, source.Clock); ctx.Err() != nil {
 		return ctx.Err()
@@ -291,7 +293,9 @@ func (e *slowExperiment) rated(ctx context.Context, name string) (clock.Rated, e
 	if c.UnitNs > 0 {
 		return clock.Rated{Clock: c, TickNs: stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns"}, AccuracyNs: c.UnitNs}, nil
 	}
-	rate, err := clock.Calibrate(ctx, c, nil, 100*time.Millisecond)
+	calibrating, cancel := e.time.within(ctx, e.time.left())
+	defer cancel()
+	rate, err := clock.Calibrate(calibrating, c, nil, min(100*time.Millisecond, e.time.left()/4))
 	if err != nil {
 		c.Close()
 		return clock.Rated{}, err
@@ -323,16 +327,19 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 		Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Fine: &e.fine,
 		Dither: !e.flags.tight, Seed: e.set.seed, Progress: e.bar.show,
 	}
-	plan := slowclock.Plan{Duration: e.flags.maxTime, Precision: math.Pow(10, float64(1-e.flags.digits))}
+	precision := math.Pow(10, float64(1-e.flags.digits))
 	wants := func(m slowclock.Method) bool { return slices.Contains(e.flags.methods, string(m)) }
 	var all []slowclock.Result
 	var err error
 	counter, fallBack := e.startCounting(wants(slowclock.CounterClock))
+	if fallBack && (wants(slowclock.Bernoulli) || wants(slowclock.Discrete)) {
+		e.time.methods--
+	}
 	if counter != nil {
 		defer counter.Stop()
 		var r slowclock.Result
-		err = e.bounded(ctx, func(ctx context.Context) (err error) {
-			r, err = lab.Counter(ctx, counter.Clock(), plan)
+		err = e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
+			r, err = lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: d, Precision: precision})
 			return err
 		})
 		counter.Stop()
@@ -340,8 +347,8 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 	}
 	if err == nil && (wants(slowclock.Bernoulli) || wants(slowclock.Discrete) || fallBack) {
 		var both [2]slowclock.Result
-		err = e.bounded(ctx, func(ctx context.Context) (err error) {
-			both, err = lab.Bernoulli(ctx, plan)
+		err = e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
+			both, err = lab.Bernoulli(ctx, slowclock.Plan{Duration: d, Precision: precision})
 			return err
 		})
 		for _, r := range both {
@@ -352,8 +359,8 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 	}
 	if err == nil && wants(slowclock.Classic) {
 		var r slowclock.Result
-		err = e.bounded(ctx, func(ctx context.Context) (err error) {
-			r, err = lab.Classic(ctx, plan)
+		err = e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
+			r, err = lab.Classic(ctx, slowclock.Plan{Duration: d, Precision: precision})
 			return err
 		})
 		all = append(all, r)
@@ -363,18 +370,6 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 		return slices.Index(order, a.Method) - slices.Index(order, b.Method)
 	})
 	return all, err
-}
-
-// bounded calls a method that may take a tenth more than its time: a plan ends with the
-// round that it is in, and what prepares it is never cut short, however long a tick is. A
-// result that was cut short says so itself, and is no error.
-func (e *slowExperiment) bounded(ctx context.Context, method func(context.Context) error) error {
-	within, cancel := context.WithTimeout(ctx, e.flags.maxTime+e.flags.maxTime/10)
-	defer cancel()
-	if err := method(within); within.Err() == nil || ctx.Err() != nil {
-		return err
-	}
-	return nil
 }
 
 // startCounting starts the counting thread where it is wanted. Where none can count,
@@ -410,8 +405,8 @@ func (e *slowExperiment) costs(ctx context.Context) slowclock.Costs {
 	const leastFirst, events = 500 * time.Millisecond, 50
 	lab := slowclock.Lab{Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Seed: e.set.seed, Progress: e.bar.show}
 	var first slowclock.Result
-	err := e.bounded(ctx, func(ctx context.Context) (err error) {
-		first, err = lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: min(max(leastFirst, events*e.flags.event), e.flags.maxTime)})
+	err := e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
+		first, err = lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: min(max(leastFirst, events*e.flags.event), d)})
 		return err
 	})
 	if err != nil || first.Verdict == stats.Unusable {

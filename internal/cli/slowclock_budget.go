@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"chronoscope/slowclock"
+)
+
+// budget is the time of a slowclock command. What is set up, calibrated or waited for is
+// taken from it, and the methods share what is left.
+type budget struct {
+	now func() time.Time
+	end time.Time
+	// methods is how many measurements still have to share the time.
+	methods int
+}
+
+// budget starts the time of a command: --max-time for each measurement. Bernoulli and
+// discrete are one measurement with two results; a plan measures once.
+func (t *slowFlags) budget(now func() time.Time) *budget {
+	wants := func(m slowclock.Method) bool { return slices.Contains(t.methods, string(m)) }
+	methods := 0
+	for _, wanted := range []bool{wants(slowclock.CounterClock), wants(slowclock.Bernoulli) || wants(slowclock.Discrete), wants(slowclock.Classic)} {
+		if wanted {
+			methods++
+		}
+	}
+	if t.plan {
+		methods = 1
+	}
+	return &budget{now: now, end: now().Add(time.Duration(methods) * t.maxTime), methods: methods}
+}
+
+// left is the time that is left.
+func (b *budget) left() time.Duration { return b.end.Sub(b.now()) }
+
+// share calls a measurement with its share of the time that is left. It may take a tenth
+// more, to finish the round that it is in; then it is cut short. A result that was cut
+// short says so itself, and is no error.
+func (b *budget) share(ctx context.Context, measure func(context.Context, time.Duration) error) error {
+	d := max(1, b.left()/time.Duration(max(1, b.methods)))
+	b.methods--
+	within, cancel := b.within(ctx, d+d/10)
+	defer cancel()
+	if err := measure(within, d); within.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+// within is a context that ends after d.
+func (b *budget) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	timed, cancel := context.WithTimeout(ctx, d)
+	return deadline{timed, b.now, b.now().Add(d)}, cancel
+}
+
+// deadline is a context that looks at the time itself. The timer of [context.WithTimeout]
+// fires late on a loaded machine: threads that spin hold the CPUs of Go's scheduler.
+type deadline struct {
+	context.Context
+	now func() time.Time
+	at  time.Time
+}
+
+func (d deadline) Err() error {
+	if err := d.Context.Err(); err != nil {
+		return err
+	}
+	if d.now().Before(d.at) {
+		return nil
+	}
+	return context.DeadlineExceeded
+}
