@@ -86,16 +86,24 @@ func watched[T any](read func(*Doctor) (T, error), judge func(d *Doctor, before,
 // be read gives none; the caveats say of it what was tried, and what the system
 // answered.
 func (d Doctor) Examine() (findings []Finding, caveats []string) {
-	findings = d.Machine.Findings()
 	if d.Machine.OS != "linux" {
-		return findings, []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}
+		return d.Machine.Findings(), []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}
 	}
 	d.CPUs = d.measuredCPUs()
 	answers := make([]answer, len(questions))
 	for i, q := range questions {
 		answers[i] = q.ask(&d)
 	}
-	window := d.Wait(d.Window)
+	var window time.Duration
+	d.Machine.WatchRunning(d.Root, d.Window, func(part time.Duration) time.Duration {
+		waited := d.Wait(part)
+		window += waited
+		return waited
+	})
+	if rest := d.Window - window; rest > 0 {
+		window += d.Wait(rest)
+	}
+	findings = d.Machine.Findings()
 	for i, q := range questions {
 		f, err := answers[i](window)
 		if err != nil {

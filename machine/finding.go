@@ -39,14 +39,25 @@ func (m *Machine) Findings() []Finding {
 	return findings
 }
 
+// judgeLoad goes by what runs now where that was looked at, and else by the load average.
 func judgeLoad(m *Machine) *Finding {
-	if m.Load1 == nil || m.CPUsOnline == nil {
+	if m.CPUsOnline == nil || m.Load1 == nil && m.Running == nil {
 		return nil
 	}
-	load, cpus := *m.Load1, float64(*m.CPUsOnline)
-	f := Finding{Topic: "load", Severity: OK, Seen: fmt.Sprintf("load average of the last minute %.2f on %s", load, count(*m.CPUsOnline, "CPU"))}
+	var seen []string
+	var load float64
 	fix := "stop what else runs (top shows it), wait a minute, and look again"
-	switch {
+	if m.Load1 != nil {
+		load = *m.Load1
+		seen = append(seen, fmt.Sprintf("load average of the last minute %.2f", load))
+	}
+	if m.Running != nil {
+		load = *m.Running
+		seen = append([]string{fmt.Sprintf("%.2g threads of others run or wait for a CPU now", load)}, seen...)
+		fix = "stop what else runs (top shows it), and look again"
+	}
+	f := Finding{Topic: "load", Severity: OK, Seen: strings.Join(seen, ", ") + " on " + count(*m.CPUsOnline, "CPU")}
+	switch cpus := float64(*m.CPUsOnline); {
 	case load >= cpus:
 		f.Severity, f.Fix = Warning, fix
 		f.Effect = "the measured thread has to share its CPU, so wall time holds the turns of others"

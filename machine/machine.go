@@ -67,6 +67,9 @@ type Machine struct {
 	PerfEventParanoid *int `json:"perf_event_paranoid"`
 	// Load1 is the load average of the last minute, over the whole machine.
 	Load1 *float64 `json:"load1"`
+	// Running is how many threads of other processes ran or waited for a CPU, the mean of
+	// several looks; nil where [Machine.WatchRunning] has not looked.
+	Running *float64 `json:"-"`
 
 	Kernel Text `json:"kernel"` // release of the operating system's kernel
 	OS     Text `json:"os"`     // Go's name of the operating system

@@ -3,7 +3,6 @@ package slowclock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"chronoscope/stats"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"time"
 
 	"chronoscope/activity"
@@ -26,6 +27,7 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 		return err
 	}
 	header := record.NewHeader("", machine.Identify(), set.seed)
+	header.Machine.WatchRunning(os.DirFS("/"), watchFor(f), func(d time.Duration) time.Duration { return wait(ctx, d) })
 	local, err := measureClocks(ctx, set, s, &header, nil)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		return err

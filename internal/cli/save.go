@@ -7,12 +7,13 @@ import (
 	"chronoscope/view"
 )
 
-// defaultSave is what --save means without a folder. It stands in the help text, too.
-const defaultSave = "the user's data folder"
+// defaultSave is what --save means without a folder. It stands in the help text, too:
+// --save folder[=default].
+const defaultSave = "default"
 
 // registerSave adds the flag that keeps what a command measures.
 func (f *flags) registerSave() {
-	f.set.StringVar(&f.saveIn, "save", "", "keep the result as a record, in this `folder` (give it as --save=FOLDER)")
+	f.set.StringVar(&f.saveIn, "save", "", "keep the result as a record, in this `folder` (give it as --save=FOLDER; default is chronoscope/records among the user's data)")
 	f.set.Lookup("save").NoOptDefVal = defaultSave
 }
 
