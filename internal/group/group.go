@@ -3,9 +3,9 @@ package group
 
 import "os/exec"
 
-// Own gives a program that is about to be started a process group of its own, so that it
-// is ended with all that it starts, and a terminal's interrupt reaches this process
-// alone. Where there are no groups it does nothing.
+// Own gives a program that is about to be started a session and a process group of its own,
+// so that it is ended with all that it starts, and a terminal's interrupt reaches this
+// process alone. Where there are no groups it does nothing.
 func Own(c *exec.Cmd) { own(c) }
 
 // End kills a program that was given its own group, and what it has started. It must not
@@ -13,6 +13,6 @@ func Own(c *exec.Cmd) { own(c) }
 func End(c *exec.Cmd) { end(c) }
 
 // Hold takes hold of all that a running program has started, also of what has left its group,
-// and returns what ends that. What it starts afterwards, or what has lost its parent before,
-// is not among it.
+// and returns what ends that. Call it before the program is reaped, as End. What has left the
+// session and lost its parent before is not among it.
 func Hold(c *exec.Cmd) (end func()) { return hold(c.Process.Pid) }

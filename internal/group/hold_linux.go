@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -36,7 +37,64 @@ func hold(pid int) (end func()) {
 			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 			unix.Close(fd)
 		}
+		endSession(pid)
 	}
+}
+
+// sessionRounds is how often a session is looked through, since its members may start others
+// meanwhile.
+const sessionRounds = 10
+
+// endSession ends what is left of the session that a process leads, also where the process has
+// ended and the rest has other parents by now. The process must not be reaped yet: until then no
+// other session has its number.
+func endSession(leader int) {
+	for range sessionRounds {
+		found := false
+		for _, pid := range processes() {
+			if pid == leader || sessionOf(pid) != leader {
+				continue
+			}
+			fd, err := unix.PidfdOpen(pid, 0)
+			if err != nil {
+				continue
+			}
+			if sessionOf(pid) == leader { // else it has ended, and the number may be another's
+				found = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil || found
+			}
+			unix.Close(fd)
+		}
+		if !found {
+			return
+		}
+	}
+}
+
+// processes are all that /proc shows.
+func processes() (all []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// sessionOf is the session of a process that still runs, 0 of any other
+// (/proc/PID/stat, proc_pid_stat(5)).
+func sessionOf(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name stands in brackets, and may hold any character.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 4 || fields[0] == "Z" || fields[0] == "X" {
+		return 0
+	}
+	session, _ := strconv.Atoi(fields[3])
+	return session
 }
 
 // children are the processes that a process has started and not yet waited for

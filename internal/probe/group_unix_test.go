@@ -4,6 +4,7 @@ package probe
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -11,6 +12,29 @@ import (
 	"testing"
 	"time"
 )
+
+func init() {
+	ownGroup = func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+}
+
+// A probe that ended by itself left its child behind where that was in a process group of its
+// own: the child had another parent by then, and was not looked for.
+func TestChildOfAProbeThatHasEndedEnds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what has left its group is looked for on Linux alone")
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	t.Setenv("CHRONOSCOPE_TEST_FILE", file)
+	p, err := startWrong(t, "ends before its child", patient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if p.Silent["b"] == nil {
+		t.Fatal("the probe did not end")
+	}
+	checkEnded(t, file)
+}
 
 // What a probe has started ends with it, also where the probe itself is gone.
 func TestNothingIsLeftBehind(t *testing.T) {

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"chronoscope/internal/group"
 )
 
 // The test program is the probes, too: what one does wrong stands in its environment.
@@ -27,6 +25,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// ownGroup gives a child a process group of its own, in the session of its parent, where
+// there are groups.
+var ownGroup = func(*exec.Cmd) {}
+
 // misbehave is a probe with a timer a that is right and a timer b that is wrong.
 func misbehave(wrong string) {
 	if wrong == "no hello" {
@@ -37,9 +39,9 @@ func misbehave(wrong string) {
 		words := strings.Fields(in.Text())
 		switch {
 		case words[0] == "hello":
-			if wrong == "child in a group of its own" {
+			if wrong == "child in a group of its own" || wrong == "ends before its child" {
 				c := exec.Command("sleep", "600")
-				group.Own(c)
+				ownGroup(c)
 				if err := c.Start(); err == nil {
 					os.WriteFile(os.Getenv("CHRONOSCOPE_TEST_FILE"), fmt.Append(nil, c.Process.Pid), 0o600)
 				}
@@ -92,6 +94,8 @@ func answerWrongly(wrong string) {
 	case "dies":
 		fmt.Fprintln(os.Stderr, "first line\nthe timer caught fire")
 		os.Exit(3)
+	case "ends before its child":
+		os.Exit(0)
 	case "dies in a line":
 		fmt.Print("1 2 3")
 		os.Exit(0)
