@@ -120,6 +120,16 @@ func (t *traceFlags) text(d record.Activity, traces []*activity.Trace) func(io.W
 	}
 }
 
+// write writes the document and the export. An export that can't be written does not keep the
+// user from the result.
+func (t *traceFlags) write(d record.Activity, traces []*activity.Trace, analyses []*activity.Analysis, set settings, out io.Writer) error {
+	err := set.showWith(out, d, t.text(d, traces))
+	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
+		err = errors.Join(err, writeFile(file, func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) }))
+	}
+	return err
+}
+
 // traceActivity records, analyses and writes.
 func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) error {
 	set, err := f.check()
@@ -172,12 +182,7 @@ func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) erro
 		analyses = append(analyses, a)
 		d.Traces = append(d.Traces, record.NewTrace(trace, a, true))
 	}
-	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
-		if err := writeFile(file, func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) }); err != nil {
-			return err
-		}
-	}
-	if err := set.showWith(s.Out, d, t.text(d, traces)); err != nil {
+	if err := t.write(d, traces, analyses, set, s.Out); err != nil {
 		return err
 	}
 	if d.Interrupted {

@@ -209,18 +209,6 @@ func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) err
 // standardOutput is what -o takes for standard output, as many commands do.
 const standardOutput = "-"
 
-// plot draws into a file, in the form that its name asks for; nothing where there is no name.
-func plot(name string, draw func(io.Writer, string) error) error {
-	if name == "" {
-		return nil
-	}
-	format, err := report.PlotFormat(name)
-	if err != nil {
-		return err
-	}
-	return writeFile(name, func(w io.Writer) error { return draw(w, format) })
-}
-
 // writeFile renders into a file.
 func writeFile(name string, render func(io.Writer) error) error {
 	var b bytes.Buffer
