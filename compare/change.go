@@ -6,6 +6,7 @@ import (
 
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // Outcomes of a change.
@@ -34,7 +35,7 @@ func samplesTested(subjects int) int { return min(500, max(20, 2000/subjects)) }
 // changeOf is how b does beside a, and nil where one of them is missing. The probability
 // is that of so many samples of each at most; what the outcome rests on is the interval,
 // which knows more than the samples' scatter.
-func changeOf(a, b *figure, samples int) *record.ComparisonChange {
+func changeOf(a, b *view.Figure, samples int) *record.ComparisonChange {
 	if a == nil || b == nil {
 		return nil
 	}
@@ -43,15 +44,15 @@ func changeOf(a, b *figure, samples int) *record.ComparisonChange {
 	case a.Estimate.Unit != b.Estimate.Unit:
 		c.Reasons = append(c.Reasons, fmt.Sprintf("units differ: %q and %q", a.Estimate.Unit, b.Estimate.Unit))
 		return c
-	case a.work != b.work:
-		c.Reasons = append(c.Reasons, fmt.Sprintf("what was timed is not the same: %s and %s", a.work, b.work))
+	case a.Work != b.Work:
+		c.Reasons = append(c.Reasons, fmt.Sprintf("what was timed is not the same: %s and %s", a.Work, b.Work))
 		return c
 	case a.Verdict == stats.Unusable, b.Verdict == stats.Unusable:
 		c.Reasons = append(c.Reasons, unusable(a, b)...)
 		return c
 	}
 	c.Ratio = ratio(a, b)
-	if p, err := stats.PermutationTest(stats.Thinned(a.samples, samples), stats.Thinned(b.samples, samples), seed); err == nil {
+	if p, err := stats.PermutationTest(stats.Thinned(a.Samples, samples), stats.Thinned(b.Samples, samples), seed); err == nil {
 		c.PValue = stats.Finite(p)
 	}
 	c.Outcome = outcome(a, b, c.Ratio)
@@ -59,7 +60,7 @@ func changeOf(a, b *figure, samples int) *record.ComparisonChange {
 		c.Outcome, c.Ratio.Lo, c.Ratio.Hi = Undecided, math.NaN(), math.NaN()
 		c.Reasons = append(c.Reasons, "one ranking on each side: from one ranking to the next a clock's figures differ by more than the interval of either says; rank several times, and look whether all of them differ")
 	}
-	if a.standIn != "" {
+	if a.StandIn != "" {
 		c.Reasons = append(c.Reasons, "of wall times, since others are not known of all: what waited for a CPU is in them")
 	}
 	return c
@@ -68,13 +69,15 @@ func changeOf(a, b *figure, samples int) *record.ComparisonChange {
 // isOfOneRanking tells figures of clocks. Two rankings of the same clock, minutes apart, differ
 // by what else the machine did meanwhile, such as a busy sibling, of which the interval of
 // neither knows: a quality of 39.7 % was one of 13.1 % half a minute later.
-func isOfOneRanking(f *figure) bool { return f.topic == topicClock || f.topic == topicBest }
+func isOfOneRanking(f *view.Figure) bool {
+	return f.Topic == view.TopicClock || f.Topic == view.TopicBest
+}
 
 // unusable says which of two is.
-func unusable(a, b *figure) (reasons []string) {
+func unusable(a, b *view.Figure) (reasons []string) {
 	for _, of := range []struct {
 		which string
-		f     *figure
+		f     *view.Figure
 	}{{"the first", a}, {"the other", b}} {
 		if of.f.Verdict == stats.Unusable {
 			reason := of.which + " is unusable"
@@ -96,7 +99,7 @@ func noRatio() stats.Estimate {
 // independently, on the scale of logarithms: the distances from value to bound add up as
 // squares, each on its own side (Zou and Donner, "Construction of confidence limits about
 // effect measures: A general approach", Statistics in Medicine 27, 2008).
-func ratio(a, b *figure) stats.Estimate {
+func ratio(a, b *view.Figure) stats.Estimate {
 	r := noRatio()
 	x, y := a.Estimate, b.Estimate
 	switch {
@@ -108,8 +111,8 @@ func ratio(a, b *figure) stats.Estimate {
 		return r
 	}
 	r.N = min(x.N, y.N)
-	xlo, xhi := a.bounds()
-	ylo, yhi := b.bounds()
+	xlo, xhi := boundsOf(a)
+	ylo, yhi := boundsOf(b)
 	if !(xlo > 0 && ylo > 0 && x.Value > 0 && y.Value > 0) {
 		return r
 	}
@@ -118,19 +121,19 @@ func ratio(a, b *figure) stats.Estimate {
 	return r
 }
 
-// bounds are those of the interval, or of what is known of the repeatability. They enclose
+// boundsOf are those of the interval, or of what is known of the repeatability. They enclose
 // the value.
-func (f *figure) bounds() (lo, hi float64) {
+func boundsOf(f *view.Figure) (lo, hi float64) {
 	e := f.Estimate
 	lo, hi = e.Lo, e.Hi
 	if math.IsNaN(lo) || math.IsNaN(hi) {
-		lo, hi = e.Value-f.repeatability, e.Value+f.repeatability
+		lo, hi = e.Value-f.Repeatability, e.Value+f.Repeatability
 	}
 	return math.Min(lo, e.Value), math.Max(hi, e.Value)
 }
 
 // outcome judges a ratio. Without an interval only equality can be told.
-func outcome(a, b *figure, r stats.Estimate) string {
+func outcome(a, b *view.Figure, r stats.Estimate) string {
 	known := stats.Finite(r.Lo) != nil && stats.Finite(r.Hi) != nil
 	switch {
 	case a.Estimate.Value == b.Estimate.Value:
@@ -144,21 +147,21 @@ func outcome(a, b *figure, r stats.Estimate) string {
 	case r.Hi < 1:
 		return direction(a, -1)
 	}
-	if stats.Finite(a.repeatability) != nil {
+	if stats.Finite(a.Repeatability) != nil {
 		return Same // nearer than one can tell
 	}
 	return Undecided
 }
 
 // direction says what more (1) or less (-1) of a quantity means.
-func direction(f *figure, sign int) string {
-	isTime := f.quantity == quantityTime || f.quantity == quantityWall || f.quantity == quantityCPU
+func direction(f *view.Figure, sign int) string {
+	isTime := f.Quantity == view.QuantityTime || f.Quantity == view.QuantityWall || f.Quantity == view.QuantityCPU
 	switch {
-	case f.better == neither:
+	case f.Better == view.Neither:
 		return Changed
-	case (f.better == higher) == (sign > 0) && isTime:
+	case (f.Better == view.Higher) == (sign > 0) && isTime:
 		return Faster
-	case (f.better == higher) == (sign > 0):
+	case (f.Better == view.Higher) == (sign > 0):
 		return Better
 	case isTime:
 		return Slower

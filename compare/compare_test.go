@@ -14,6 +14,7 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -84,7 +85,7 @@ func TestRatioCovers(t *testing.T) {
 }
 
 // drawn is a figure of the median of 20 log-normal samples, whose true median is given.
-func drawn(rng *rand.Rand, median, sigma float64) *figure {
+func drawn(rng *rand.Rand, median, sigma float64) *view.Figure {
 	samples := make([]float64, 20)
 	for i := range samples {
 		samples[i] = median * math.Exp(sigma*rng.NormFloat64())
@@ -94,7 +95,7 @@ func drawn(rng *rand.Rand, median, sigma float64) *figure {
 	if err != nil {
 		panic(err)
 	}
-	f := measured(key{topicProgram, "p", quantityTime}, lower, e, stats.Trusted, nil)
+	f := figureWith(view.FigureKey{Topic: view.TopicProgram, Name: "p", Quantity: view.QuantityTime}, view.Lower, e, stats.Trusted, nil)
 	return &f
 }
 
@@ -102,8 +103,8 @@ func drawn(rng *rand.Rand, median, sigma float64) *figure {
 // sqrt(0.01 + 0.04), the upper bound of a ratio coming from the lower one of what it is
 // divided by.
 func TestRatioByHand(t *testing.T) {
-	of := func(value, below, above float64) *figure {
-		f := measured(key{}, lower, estimate(value, value*math.Exp(-below), value*math.Exp(above), "ns"), stats.Trusted, nil)
+	of := func(value, below, above float64) *view.Figure {
+		f := figureWith(view.FigureKey{}, view.Lower, estimate(value, value*math.Exp(-below), value*math.Exp(above), "ns"), stats.Trusted, nil)
 		return &f
 	}
 	r := ratio(of(100, 0.1, 0.3), of(200, 0.4, 0.2))
@@ -134,7 +135,7 @@ func TestOutcomes(t *testing.T) {
 		want string
 	}{{90, Faster}, {100, Same}, {100.1, Same}, {100.6, Undecided}, {101, Slower}, {110, Slower}} {
 		d := compared2(t, programs(map[string]float64{"a": 100}), programs(map[string]float64{"a": c.b}))
-		r := rowOf(t, d, "a", quantityTime)
+		r := rowOf(t, d, "a", view.QuantityTime)
 		if r.Outcome != c.want || math.Abs(r.Change.Value-c.b/100) > 1e-12 {
 			t.Errorf("from 100 to %g: %s, %g, want %s", c.b, r.Outcome, r.Change.Value, c.want)
 		}
@@ -218,12 +219,12 @@ func TestIncomparable(t *testing.T) {
 	b.Results[1].Verdict, b.Results[1].Reasons = stats.Unusable, []string{"it failed"}
 	d := compared2(t, a, b)
 	for name, reason := range map[string]string{"a": `units differ: "cycles" and "ns"`, "b": "the other is unusable: it failed"} {
-		r := rowOf(t, d, name, quantityTime)
+		r := rowOf(t, d, name, view.QuantityTime)
 		if r.Outcome != Incomparable || r.Change != nil || !slices.Contains(r.Changes[0].Reasons, reason) {
 			t.Errorf("%s: %s, %v, %q", name, r.Outcome, r.Change, r.Changes[0].Reasons)
 		}
 	}
-	if r := rowOf(t, d, "c", quantityTime); r.Values[0] != nil || r.Values[1] == nil || r.Outcome != "" || r.Changes[0] != nil {
+	if r := rowOf(t, d, "c", view.QuantityTime); r.Values[0] != nil || r.Values[1] == nil || r.Outcome != "" || r.Changes[0] != nil {
 		t.Errorf("of one alone: %+v", r)
 	}
 }
@@ -243,7 +244,7 @@ func TestEventsOfOtherLengths(t *testing.T) {
 		{event(10e3, 20e3), Slower, []string{}},
 		{event(20e3, 10e3), Incomparable, []string{"what was timed is not the same: an event of 10µs and an event of 20µs"}},
 	} {
-		change := rowOf(t, compared2(t, event(10e3, 10e3), c.b), "counter with tick", quantityTime).Changes[0]
+		change := rowOf(t, compared2(t, event(10e3, 10e3), c.b), "counter with tick", view.QuantityTime).Changes[0]
 		if change.Outcome != c.outcome || !slices.Equal(change.Reasons, c.reasons) {
 			t.Errorf("%+v, want %s for %q", change, c.outcome, c.reasons)
 		}
@@ -265,12 +266,12 @@ func TestMismatch(t *testing.T) {
 // times without the others.
 func TestWallTimesStandIn(t *testing.T) {
 	a, b := programs(map[string]float64{"a": 100}), programs(map[string]float64{"a": 110})
-	if d := compared2(t, a, b); len(d.Rows) != 1 || d.Rows[0].Quantity != quantityTime {
+	if d := compared2(t, a, b); len(d.Rows) != 1 || d.Rows[0].Quantity != view.QuantityTime {
 		t.Errorf("%+v", d.Rows)
 	}
 	b.Results[0].Estimate = estimate(math.NaN(), math.NaN(), math.NaN(), "ns")
 	d := compared2(t, a, b)
-	if len(d.Rows) != 1 || d.Rows[0].Quantity != quantityWall || math.Abs(d.Rows[0].Change.Value-1.1) > 1e-12 {
+	if len(d.Rows) != 1 || d.Rows[0].Quantity != view.QuantityWall || math.Abs(d.Rows[0].Change.Value-1.1) > 1e-12 {
 		t.Fatalf("%+v", d.Rows)
 	}
 	if reasons := d.Rows[0].Changes[0].Reasons; len(reasons) != 1 || !strings.Contains(reasons[0], "wall times") {
@@ -300,12 +301,12 @@ func TestBenchmarksOnSeveralProcs(t *testing.T) {
 	}
 	d := compared2(t, of(map[int]float64{1: 80, 8: 10}, 1, 8), of(map[int]float64{1: 160, 8: 10}, 8, 1))
 	for name, want := range map[string]float64{"X-1": 2, "X-8": 1} {
-		if r := rowOf(t, d, name, quantityTime); r.Change == nil || r.Change.Value != want {
+		if r := rowOf(t, d, name, view.QuantityTime); r.Change == nil || r.Change.Value != want {
 			t.Errorf("%s: %+v, want %g", name, r.Change, want)
 		}
 	}
 	d = compared2(t, of(map[int]float64{4: 10}, 4), of(map[int]float64{8: 20}, 8))
-	if r := rowOf(t, d, "X", quantityTime); r.Change == nil || r.Change.Value != 2 {
+	if r := rowOf(t, d, "X", view.QuantityTime); r.Change == nil || r.Change.Value != 2 {
 		t.Errorf("of two machines: %+v", r.Change)
 	}
 }
@@ -372,13 +373,13 @@ func TestCaveats(t *testing.T) {
 // 39.7 and then 13.1 %, the ratio's interval 0.29 to 0.37. The interval of one ranking says
 // nothing of the next.
 func TestOneRankingShowsNoRegression(t *testing.T) {
-	figureOf := func(quantity string, value, off float64) *figure {
-		f := bare(key{topicClock, "tsc", quantity}, higher, "share", &value, stats.Trusted, nil)[0]
-		f.repeatability = off
+	figureOf := func(quantity string, value, off float64) *view.Figure {
+		f := figureWith(view.FigureKey{Topic: view.TopicClock, Name: "tsc", Quantity: quantity}, view.Higher, estimate(value, math.NaN(), math.NaN(), "share"), stats.Trusted, nil)
+		f.Repeatability = off
 		return &f
 	}
 	for _, c := range []struct {
-		a, b *figure
+		a, b *view.Figure
 		want string
 	}{
 		{figureOf("quality", 0.397, 0.015), figureOf("quality", 0.131, 0.015), Undecided},
@@ -391,4 +392,9 @@ func TestOneRankingShowsNoRegression(t *testing.T) {
 			t.Errorf("%g and then %g: %+v, want %s", c.a.Estimate.Value, c.b.Estimate.Value, got, c.want)
 		}
 	}
+}
+
+// figureWith is a figure of an estimate.
+func figureWith(k view.FigureKey, better string, e stats.Estimate, v stats.Verdict, reasons []string) view.Figure {
+	return view.Figure{FigureKey: k, Better: better, Repeatability: math.NaN(), ComparisonValue: record.ComparisonValue{Estimate: e, Verdict: v, Reasons: append([]string{}, reasons...)}}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"chronoscope/record"
+	"chronoscope/view"
 )
 
 // Subject is what is compared: a document, under a name.
@@ -26,11 +27,11 @@ type Subject struct {
 func Subjects(h record.Header, subjects []Subject) (record.Comparison, error) {
 	d := record.Comparison{Header: h, Subjects: []string{}, Origins: []record.Origin{}, Rows: []record.ComparisonRow{}}
 	d.Caveats = slices.Clone(h.Caveats)
-	all := make([][]figure, len(subjects))
+	all := make([][]view.Figure, len(subjects))
 	for i, s := range subjects {
 		d.Subjects = append(d.Subjects, s.Name)
 		d.Origins = append(d.Origins, record.OriginOf(s.Document))
-		all[i] = figuresOf(s.Document)
+		all[i] = view.FiguresOf(s.Document)
 	}
 	if err := checkTopics(subjects, all); err != nil {
 		return d, err
@@ -52,23 +53,23 @@ func (e *MismatchError) Error() string {
 
 // contents says what a document holds.
 func contents(s Subject) string {
-	if topics := topicsOf(figuresOf(s.Document)); len(topics) > 0 {
+	if topics := topicsOf(view.FiguresOf(s.Document)); len(topics) > 0 {
 		return "figures of " + strings.Join(topics, ", ")
 	}
 	return "no figures"
 }
 
-func topicsOf(figures []figure) (topics []string) {
+func topicsOf(figures []view.Figure) (topics []string) {
 	for _, f := range figures {
-		if !slices.Contains(topics, f.topic) {
-			topics = append(topics, f.topic)
+		if !slices.Contains(topics, f.Topic) {
+			topics = append(topics, f.Topic)
 		}
 	}
 	return topics
 }
 
 // checkTopics makes sure that each document has a topic of the first one's.
-func checkTopics(subjects []Subject, all [][]figure) error {
+func checkTopics(subjects []Subject, all [][]view.Figure) error {
 	first := topicsOf(all[0])
 	for i := range subjects[1:] {
 		if !slices.ContainsFunc(topicsOf(all[1+i]), func(t string) bool { return slices.Contains(first, t) }) {
@@ -86,10 +87,10 @@ func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []strin
 		}
 	}
 	caveats = append(caveats, inherited(subjects)...)
-	if compared(rows, topicProgram, topicBenchmark) {
+	if compared(rows, view.TopicProgram, view.TopicBenchmark) {
 		caveats = append(caveats, "measured one after the other: a core's rate, and what else runs, may differ by some percent from one time to the next; chronoscope run A B and bench --against measure in turn")
 	}
-	if compared(rows, topicEvent) {
+	if compared(rows, view.TopicEvent) {
 		caveats = append(caveats, "an event is made anew each time, to about the length that was asked for: what the fine clock says of each tells how far they differ")
 	}
 	if clocksApart(rows) {
@@ -137,7 +138,7 @@ func compared(rows []record.ComparisonRow, topics ...string) bool {
 func clocksApart(rows []record.ComparisonRow) bool {
 	clocks := 0
 	for _, r := range rows {
-		if r.Topic == topicClock {
+		if r.Topic == view.TopicClock {
 			clocks++
 			if !slices.Contains(r.Values, nil) {
 				return false

@@ -3,26 +3,27 @@ package compare
 import (
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // joined is a row whose changes are still to be found: the figures of all subjects under
 // one key, nil where a subject has none.
 type joined struct {
-	key
-	figures []*figure
+	view.FigureKey
+	figures []*view.Figure
 }
 
 // join puts figures with the same key into one row, in the order of the first subject and
 // then in that of those after it.
-func join(all [][]figure) []*joined {
+func join(all [][]view.Figure) []*joined {
 	var rows []*joined
-	place := map[key]*joined{}
+	place := map[view.FigureKey]*joined{}
 	for i, figures := range all {
 		for _, f := range figures {
-			row := place[f.key]
+			row := place[f.FigureKey]
 			if row == nil {
-				row = &joined{f.key, make([]*figure, len(all))}
-				place[f.key] = row
+				row = &joined{f.FigureKey, make([]*view.Figure, len(all))}
+				place[f.FigureKey] = row
 				rows = append(rows, row)
 			}
 			if row.figures[i] == nil { // of those that stand twice, the first
@@ -44,7 +45,7 @@ func (j *joined) count() (n int) {
 }
 
 // one is the figure of the first subject that has one.
-func (j *joined) one() *figure {
+func (j *joined) one() *view.Figure {
 	for _, f := range j.figures {
 		if f != nil {
 			return f
@@ -56,14 +57,14 @@ func (j *joined) one() *figure {
 // withoutStandIns leaves of a quantity and its stand-in the one that more subjects have;
 // of equals the quantity itself.
 func withoutStandIns(rows []*joined) []*joined {
-	place := map[key]*joined{}
+	place := map[view.FigureKey]*joined{}
 	for _, r := range rows {
-		place[r.key] = r
+		place[r.FigureKey] = r
 	}
 	drop := map[*joined]bool{}
 	for _, r := range rows {
-		standIn := r.one().standIn
-		if of := place[key{r.topic, r.name, standIn}]; standIn != "" && of != nil {
+		standIn := r.one().StandIn
+		if of := place[view.FigureKey{Topic: r.Topic, Name: r.Name, Quantity: standIn}]; standIn != "" && of != nil {
 			if r.count() > of.count() {
 				drop[of] = true
 			} else {
@@ -84,7 +85,7 @@ func withoutStandIns(rows []*joined) []*joined {
 func (j *joined) row() record.ComparisonRow {
 	f := j.one()
 	r := record.ComparisonRow{
-		Topic: j.topic, Name: j.name, Quantity: j.quantity, Unit: f.Estimate.Unit, Better: f.better,
+		Topic: j.Topic, Name: j.Name, Quantity: j.Quantity, Unit: f.Estimate.Unit, Better: f.Better,
 		Values: []*record.ComparisonValue{}, Changes: []*record.ComparisonChange{},
 	}
 	for i, f := range j.figures {

@@ -6,6 +6,7 @@ import (
 
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // rankRows are the ranks by quality of the clocks that all subjects have. Clocks of the
@@ -15,7 +16,7 @@ import (
 func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
 	var qualities []record.ComparisonRow
 	for _, r := range rows {
-		if r.Topic == topicClock && r.Quantity == "quality" && complete(r) {
+		if r.Topic == view.TopicClock && r.Quantity == "quality" && complete(r) {
 			qualities = append(qualities, r)
 		}
 	}
@@ -24,7 +25,7 @@ func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
 	}
 	for _, own := range qualities {
 		row := record.ComparisonRow{
-			Topic: topicClock, Name: own.Name, Quantity: "rank", Unit: "rank", Better: lower,
+			Topic: view.TopicClock, Name: own.Name, Quantity: "rank", Unit: "rank", Better: view.Lower,
 			Changes: []*record.ComparisonChange{},
 		}
 		for i, v := range own.Values {
@@ -92,9 +93,9 @@ func rankChange(qualities []record.ComparisonRow, own record.ComparisonRow, rank
 // are tied.
 func ahead(own, other record.ComparisonRow, subject int) int {
 	switch d := at(own, subject) - at(other, subject); {
-	case d > qualityRepeatability:
+	case d > view.QualityRepeatability:
 		return 1
-	case d < -qualityRepeatability:
+	case d < -view.QualityRepeatability:
 		return -1
 	}
 	return 0

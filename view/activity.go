@@ -2,7 +2,9 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"chronoscope/activity"
 	"chronoscope/record"
@@ -320,3 +322,45 @@ func activityFields(d record.Activity) Fields {
 	}
 	return fieldsOf(rows, "cpu label state start_ns duration_ns start_ticks duration_ticks cause")
 }
+
+// noiseFigures are how much of the time the traced CPUs were lost, in all and to each
+// cause. CPUs of two machines are not the same ones, so that it is the mean over them.
+func noiseFigures(traces []record.Trace) (all []Figure) {
+	if len(traces) == 0 {
+		return nil
+	}
+	lost, watchedNs := map[string]float64{}, 0.0
+	var tick *record.Interrupts
+	for _, t := range traces {
+		if t.ActiveRatio == nil {
+			continue
+		}
+		watchedNs += t.DurationNs
+		for cause, total := range t.Causes {
+			lost[cause] += total.TotalNs
+		}
+		lost["all"] += (1 - *t.ActiveRatio) * t.DurationNs
+		if tick == nil {
+			tick = t.Interrupts
+		}
+	}
+	if !(watchedNs > 0) {
+		return nil
+	}
+	share := func(cause string) {
+		x := lost[cause] / watchedNs
+		all = append(all, bareFigure(FigureKey{TopicNoise, cause, "time lost"}, Lower, "share", &x, stats.Trusted, nil)...)
+		delete(lost, cause)
+	}
+	share("all")
+	for _, cause := range slices.Sorted(maps.Keys(lost)) {
+		share(cause)
+	}
+	if tick != nil {
+		all = append(all, newFigure(FigureKey{TopicNoise, "timer-tick", "period"}, Neither, tick.Period, stats.Trusted, nil))
+		all = append(all, bareFigure(FigureKey{TopicNoise, "timer-tick", "cost"}, Lower, "ns", tick.MedianCostNs, stats.Trusted, nil)...)
+	}
+	return all
+}
+
+func activityFigures(d record.Activity) []Figure { return noiseFigures(d.Traces) }

@@ -98,3 +98,59 @@ func otherMetrics(b record.Benchmark) string {
 func benchFields(d record.Bench) Fields {
 	return fieldsOf(d.Results, "name package revision basis estimate wall cpu cycles wait_share runnable_threads iterations gomaxprocs corrected rejected verdict reasons")
 }
+
+// benchFigures are the times of each benchmark, and what else it reports.
+func benchFigures(d record.Bench) (all []Figure) {
+	several := onSeveralProcs(d.Results)
+	for _, b := range d.Results {
+		var times, walls []float64
+		for _, r := range b.Repetitions {
+			times = append(times, r.TimeNs)
+		}
+		for _, r := range b.Runs {
+			if 2*r.Iterations > b.Iterations { // shorter runs hold the start of the process
+				walls = append(walls, r.TimedNs/float64(r.Iterations))
+			}
+		}
+		name := qualifiedName(b)
+		if several[name] {
+			name += fmt.Sprintf("-%d", b.Procs)
+		}
+		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityTime}, b.Estimate, b.Verdict, b.Reasons, times)
+		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityWall}, b.Wall, b.Verdict, b.Reasons, walls)
+		for _, m := range b.Metrics {
+			direction := Lower
+			if strings.HasSuffix(m.Unit, "/s") {
+				direction = Higher
+			}
+			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, direction, m.Unit, &m.Value, b.Verdict, b.Reasons)...)
+		}
+	}
+	return all
+}
+
+// onSeveralProcs are the names of benchmarks that ran with several numbers of processors
+// (go test -cpu): these are not the same benchmark. Elsewhere that number is no part of the
+// name, since machines differ in it.
+func onSeveralProcs(results []record.Benchmark) map[string]bool {
+	procs, several := map[string]int{}, map[string]bool{}
+	for _, b := range results {
+		name := qualifiedName(b)
+		if other, known := procs[name]; known && other != b.Procs {
+			several[name] = true
+		}
+		procs[name] = b.Procs
+	}
+	return several
+}
+
+func qualifiedName(b record.Benchmark) string {
+	name := strings.TrimPrefix(b.Name, "Benchmark")
+	if b.Package != "" {
+		name = b.Package + "." + name
+	}
+	if b.Revision != "" {
+		name += " at " + b.Revision
+	}
+	return name
+}

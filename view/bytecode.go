@@ -497,3 +497,11 @@ func bytecodeFields(d record.Bytecode) Fields {
 	}
 	return fieldsOf(rows, "java.version mode method mnemonic opcode kind form time tsc trials elapsed_ns outlier cluster verdict reasons")
 }
+
+// instructionFigures are the times of the first run's instructions.
+func instructionFigures(d record.Bytecode) (all []Figure) {
+	for _, i := range d.Instructions {
+		all = timeFigure(all, FigureKey{TopicBytecode, i.Mnemonic + " " + i.Form, QuantityTime}, i.Time, i.Verdict, i.Reasons, nil)
+	}
+	return all
+}

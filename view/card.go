@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"chronoscope/activity"
@@ -140,4 +141,9 @@ func indented(reasons []string) (lines []Line) {
 		lines = append(lines, say("    %s", reason))
 	}
 	return lines
+}
+
+// cardFigures are those of all that the card shows.
+func cardFigures(d record.Card) []Figure {
+	return slices.Concat(bestFigures(d.Ranking), clockFigures(d.Ranking), counterFigures(d.Trust), noiseFigures(d.Traces))
 }

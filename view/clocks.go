@@ -272,3 +272,57 @@ func SortClocks(clocks []record.Clock, key string) error {
 	slices.SortStableFunc(clocks, func(a, b record.Clock) int { return cmp.Compare(by(a), by(b)) })
 	return nil
 }
+
+// clockFigures are those of each clock, the best first: its quality, and what it rests on,
+// in time and in cycles. Two machines are told apart fairly in cycles alone: 1,000 ns at
+// 1 GHz are better than 700 ns at 2 GHz (Kuperberg 2011a, section 1 and 4.1).
+func clockFigures(r record.Ranking) (all []Figure) {
+	clocks := slices.Clone(r.Clocks)
+	slices.SortStableFunc(clocks, func(a, b record.Clock) int { return cmp.Compare(orZero(b.Quality), orZero(a.Quality)) })
+	for _, c := range clocks {
+		of := func(quantity string) FigureKey { return FigureKey{TopicClock, c.Name, quantity} }
+		add := func(quantity, better, unit string, x *float64) {
+			all = append(all, bareFigure(of(quantity), better, unit, x, c.Verdict, c.Reasons)...)
+		}
+		quality := bareFigure(of("quality"), Higher, "share", c.Quality, c.Verdict, c.Reasons)
+		for i := range quality {
+			quality[i].Repeatability = QualityRepeatability
+		}
+		all = append(all, quality...)
+		if stats.Finite(c.Accuracy.Value) != nil {
+			all = append(all, newFigure(of("accuracy"), Lower, c.Accuracy, c.Verdict, c.Reasons))
+		}
+		add("cost", Lower, "ns", c.Cost.MedianNs)
+		if c.Cycles.Accuracy != nil && c.Accuracy.Value > 0 {
+			inCycles := c.Accuracy.Scaled(*c.Cycles.Accuracy/c.Accuracy.Value, "cycles")
+			all = append(all, newFigure(of("accuracy in cycles"), Lower, inCycles, c.Verdict, c.Reasons))
+		}
+		add("cost in cycles", Lower, "cycles", c.Cycles.Cost)
+		add("spread", Higher, "share", c.Spread)
+	}
+	return all
+}
+
+// bestFigures are the qualities of the clocks to use, which may be others on each machine.
+func bestFigures(r record.Ranking) (all []Figure) {
+	for _, best := range []struct {
+		purpose string
+		name    *string
+	}{{"wall", r.Best.Wall}, {"cpu", r.Best.CPU}, {"timestamp", r.Best.Timestamp}, {"counter", r.Best.Counter}} {
+		i := slices.IndexFunc(r.Clocks, func(c record.Clock) bool { return best.name != nil && c.Name == *best.name })
+		if i < 0 {
+			continue
+		}
+		c := r.Clocks[i]
+		for _, f := range bareFigure(FigureKey{TopicBest, best.purpose, "quality"}, Higher, "share", c.Quality, c.Verdict, c.Reasons) {
+			f.Of, f.Repeatability = c.Name, QualityRepeatability
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// rankingFigures are those of the best clocks, and of all.
+func rankingFigures(d record.Clocks) []Figure {
+	return slices.Concat(bestFigures(d.Ranking), clockFigures(d.Ranking))
+}

@@ -222,3 +222,17 @@ func fidelityFields(d record.Fidelity) Fields {
 	}
 	return fieldsOf(rows, "counter reference workload requested_ns reference_ns counter_ticks counter_ns")
 }
+
+// counterFigures are rates and errors of counters.
+func counterFigures(t record.Trust) (all []Figure) {
+	for _, s := range t.Sandwiches {
+		name := s.Counter + " in " + s.Workload
+		if stats.Finite(s.Rate.Value) != nil {
+			all = append(all, newFigure(FigureKey{TopicCounter, name, "rate"}, Neither, s.Rate, s.Verdict, s.Reasons))
+		}
+		all = append(all, bareFigure(FigureKey{TopicCounter, name, "largest error"}, Lower, "ppm", s.MaxErrorPPM, s.Verdict, s.Reasons)...)
+	}
+	return all
+}
+
+func trustFigures(d record.Fidelity) []Figure { return counterFigures(d.Trust) }

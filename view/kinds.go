@@ -15,27 +15,28 @@ type kind struct {
 	command string
 	holds   func(record.Document) bool
 	sheet   func(record.Document) *Sheet
-	fields  func(record.Document) Fields // nil for what is no table
+	fields  func(record.Document) Fields   // nil for what is no table
+	figures func(record.Document) []Figure // nil for what can't be compared
 }
 
 // kinds are all of them, in the order in which a page shows them: the report card first,
 // whose command has no name, and the details after it.
 var kinds = []kind{
-	kindOf("", card, nil),
-	kindOf("clocks", clocks, clockFields),
-	kindOf("fidelity", fidelities, fidelityFields),
-	kindOf("activity", activities, activityFields),
-	kindOf("doctor", doctor, doctorFields),
-	kindOf("run", programs, programFields),
-	kindOf("bench", bench, benchFields),
-	kindOf("slowclock", slowClock, slowClockFields),
-	kindOf("bytecode", bytecodes, bytecodeFields),
-	kindOf("validate", validation, validationFields),
-	kindOf("compare", comparison, comparisonFields),
-	kindOf("records", kept, keptFields),
+	kindOf("", card, nil, cardFigures),
+	kindOf("clocks", clocks, clockFields, rankingFigures),
+	kindOf("fidelity", fidelities, fidelityFields, trustFigures),
+	kindOf("activity", activities, activityFields, activityFigures),
+	kindOf("doctor", doctor, doctorFields, nil),
+	kindOf("run", programs, programFields, programFigures),
+	kindOf("bench", bench, benchFields, benchFigures),
+	kindOf("slowclock", slowClock, slowClockFields, eventFigures),
+	kindOf("bytecode", bytecodes, bytecodeFields, instructionFigures),
+	kindOf("validate", validation, validationFields, methodFigures),
+	kindOf("compare", comparison, comparisonFields, nil),
+	kindOf("records", kept, keptFields, nil),
 }
 
-func kindOf[D record.Document](command string, sheet func(D) *Sheet, fields func(D) Fields) kind {
+func kindOf[D record.Document](command string, sheet func(D) *Sheet, fields func(D) Fields, figures func(D) []Figure) kind {
 	k := kind{
 		command: command,
 		holds:   func(d record.Document) bool { _, ok := d.(D); return ok },
@@ -43,6 +44,9 @@ func kindOf[D record.Document](command string, sheet func(D) *Sheet, fields func
 	}
 	if fields != nil {
 		k.fields = func(document record.Document) Fields { return fields(document.(D)) }
+	}
+	if figures != nil {
+		k.figures = func(d record.Document) []Figure { return figures(d.(D)) }
 	}
 	return k
 }

@@ -2,7 +2,9 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -349,4 +351,34 @@ func ProgramsPOSIX(d record.Programs) string {
 // programFields are a row a command.
 func programFields(d record.Programs) Fields {
 	return fieldsOf(d.Results, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons")
+}
+
+// programFigures are the times of each command.
+func programFigures(d record.Programs) (all []Figure) {
+	for _, p := range d.Results {
+		var alone, wall []float64
+		for _, r := range p.Counted() {
+			wall = append(wall, r.WallNs)
+			if r.LowNs != nil && r.HighNs != nil {
+				alone = append(alone, (*r.LowNs+*r.HighNs)/2)
+			}
+		}
+		name := programName(p)
+		all = timeFigure(all, FigureKey{TopicProgram, name, QuantityTime}, p.Estimate, p.Verdict, p.Reasons, alone)
+		all = timeFigure(all, FigureKey{TopicProgram, name, QuantityWall}, p.Wall, p.Verdict, p.Reasons, wall)
+		all = timeFigure(all, FigureKey{TopicProgram, name, QuantityCPU}, p.CPU, p.Verdict, p.Reasons, nil)
+	}
+	return all
+}
+
+// programName is a command with its parameters.
+func programName(p record.Program) string {
+	var parameters []string
+	for _, name := range slices.Sorted(maps.Keys(p.Parameters)) {
+		parameters = append(parameters, name+"="+p.Parameters[name])
+	}
+	if len(parameters) == 0 {
+		return p.Command
+	}
+	return fmt.Sprintf("%s (%s)", p.Command, strings.Join(parameters, ", "))
 }

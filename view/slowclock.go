@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"time"
 
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -87,4 +88,16 @@ func slowClockFields(d record.SlowClock) Fields {
 		return fieldsOf(d.Plan, "digits epsilon_ns trials source_ns bernoulli_ns discrete_ns counter_ns")
 	}
 	return fieldsOf(d.Estimates, "method clock tick_ns trials edges elapsed_ns estimate overhead equation2 truth phase_locked verdict reasons")
+}
+
+// eventFigures are what each method made of the event. Events of other lengths are not the
+// same work.
+func eventFigures(d record.SlowClock) (all []Figure) {
+	for _, e := range d.Estimates {
+		all = timeFigure(all, FigureKey{TopicEvent, e.Method + " with " + e.Clock, QuantityTime}, e.Estimate, e.Verdict, e.Reasons, nil)
+	}
+	for i := range all {
+		all[i].Work = fmt.Sprintf("an event of %v", time.Duration(d.EventNs))
+	}
+	return all
 }

@@ -407,3 +407,20 @@ func leftOut(c validate.Coverage) float64 {
 func validationFields(d record.Validation) Fields {
 	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons")
 }
+
+// methodFigures are how often a method's interval held, and up to which duration it was
+// good to a tolerance.
+func methodFigures(d record.Validation) (all []Figure) {
+	for _, c := range d.Coverage {
+		if c.Cells == 0 {
+			continue
+		}
+		covered := float64(c.Covered) / float64(c.Cells)
+		all = append(all, bareFigure(FigureKey{TopicMethod, fmt.Sprintf("%s at load %d", c.Scheme, c.Load), "coverage"}, Higher, "share", &covered, stats.Trusted, nil)...)
+	}
+	for _, r := range d.Reach {
+		name := fmt.Sprintf("%s at load %d, within %g %%", r.Scheme, r.Load, 100*r.Tolerance)
+		all = append(all, bareFigure(FigureKey{TopicMethod, name, "reach"}, Higher, "ns", r.MaxDurationNs, stats.Trusted, nil)...)
+	}
+	return all
+}
