@@ -1,6 +1,11 @@
 package process
 
 import (
+	"runtime"
+	"slices"
+
+	"chronoscope/machine"
+
 	"errors"
 	"strconv"
 	"strings"
@@ -47,5 +52,32 @@ func TestNice(t *testing.T) {
 	}
 	if got := niceness(); got != usual {
 		t.Errorf("this process has a niceness of %d, and had %d", got, usual)
+	}
+}
+
+// The tracer waited for the CPU of the program at each of its stops, behind five loops: one traced run
+// took as long as sixty others. It leaves that CPU where it has another one.
+func TestStandAside(t *testing.T) {
+	all, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, programs := range [][]int{nil, all[:1], all} {
+		var left []int
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // for good, so that the thread ends
+			Command{CPUs: programs}.standAside()
+			left, err = machine.Affinity()
+		}()
+		<-done
+		want := len(all)
+		if others := len(all) - len(programs); others > 0 {
+			want = others
+		}
+		if err != nil || len(left) != want || want < len(all) && slices.ContainsFunc(left, func(cpu int) bool { return slices.Contains(programs, cpu) }) {
+			t.Errorf("of %d, with the program on %d, the tracer has %d: %v", all, programs, left, err)
+		}
 	}
 }
