@@ -49,10 +49,15 @@ func TestAccountedFor(t *testing.T) {
 	interrupted.Events = slices.Insert(interrupted.Events, 2, Event{AtNs: 1 * us, Kind: Preempted, Thread: 1, Process: 1}, Event{AtNs: 2999 * us, Kind: SwitchedIn, Thread: 1, Process: 1})
 	lost := program(0, 3*us, 2*ms)
 	lost.LostEvents = 1
+	stopped := program(0, 8*ms, 12*ms) // 230 looks at clocks: the run that told of them was no longer noted
+	stopped.Stops = 230
+	unstopped := stopped
+	unstopped.Stops = 3
 	for name, c := range map[string]struct {
 		run  Run
 		want bool
 	}{
+		"it stopped for its tracer": {stopped, true}, "it was unseen for that long": {unstopped, false},
 		"as it was": {program(0, 2*ms, 2.1*ms), true}, "very short": {program(0, 28*us, 0.1*ms), true},
 		"other rights": {program(0, 2.8*us, 1.4*ms), false}, "it sleeps with them": {program(0, 3*us, 0.05*ms), false},
 		"an interrupt came": {program(0, 180*us, 1.9*ms), false}, "it was preempted there": {interrupted, false},

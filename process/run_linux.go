@@ -174,7 +174,7 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 const leastProgramNs = 20e3
 
 // What a process uses after its exit was noted, usually, and which share of all CPU time may
-// not be noted.
+// not be noted; and at each stop for a tracer a thread is charged with a part of it.
 const exitNs, unnotedShare = 400e3, 0.1
 
 // accountedFor says whether the events may hold all that the program did: none of its processes
@@ -203,7 +203,7 @@ func (r *Run) accountedFor() bool {
 			}
 		}
 	}
-	return float64(r.CPUNs()-total) <= exitNs*float64(exits)+unnotedShare*float64(r.CPUNs())
+	return float64(r.CPUNs()-total) <= exitNs*float64(exits)+stopNs*float64(r.Stops)+unnotedShare*float64(r.CPUNs())
 }
 
 // lateEndNs is how much later than the exit the end of a program may be seen.
