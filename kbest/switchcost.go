@@ -21,9 +21,10 @@ type switchCost struct {
 	mostNs float64   // bounds what is drawn, where it is not 0
 }
 
-// bounded is the cost where it is no more than a few times what switches add to the fastest
-// tenth of the samples that had some, beside those that had none: long calls have more switches, so that
-// a subject whose own time varies would pass for switches that take long.
+// bounded is the cost where it is no more than a few times what switches add to the samples
+// that had some, beside those that had none. Long calls have more switches, so that a
+// subject whose own time varies would pass for switches that take long: where that is
+// possible only what is known beforehand counts.
 func (c switchCost) bounded(samples []*Sample) switchCost {
 	var kept, added []float64
 	for _, x := range samples {
@@ -40,15 +41,26 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 			added = append(added, (x.RunNs-calm)/float64(n))
 		}
 	}
-	c.mostNs = usualSwitchNs
-	if len(added) >= fewestSamples {
-		c.mostNs = math.Max(c.mostNs, boundTimes*quantileOf(added, 0.1))
+	if len(added) >= fewestFitted {
+		typical := stats.Median(added)
+		if typical > quantileOf(kept, longCall)-calm && typical < dearTimes*usualSwitchNs {
+			c.mostNs = boundTimes * typical
+			return c
+		}
 	}
+	c = newSwitchCost(machine.Noise{}, nil, coreSpeed{})
+	c.mostNs = usualSwitchNs
 	return c
 }
 
-// boundTimes what switches add to the fastest is the most that they do on average.
-const boundTimes = 3
+const (
+	// longCall is the rank of the samples without a switch that long calls reach.
+	longCall = 0.99
+	// dearTimes the usual cost is more than switches take.
+	dearTimes = 2
+	// boundTimes what switches typically add is the most that they do on average.
+	boundTimes = 3
+)
 
 func quantileOf(values []float64, p float64) float64 {
 	slices.Sort(values)
