@@ -46,10 +46,11 @@ func (s screen) judge(x *Sample) {
 		x.Rejected = Collected
 	case x.Use.MajorFaults > 0:
 		x.Rejected = MajorFault
-	case s.speed.other(x):
-		x.Rejected = CoreSpeed
 	case s.known && !s.blocks:
 		s.compare(x)
+	}
+	if x.Rejected == "" && s.speed.other(x) {
+		x.Rejected = CoreSpeed
 	}
 }
 

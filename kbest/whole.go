@@ -64,9 +64,27 @@ func wholeOf(samples []*Sample, v inference) whole {
 	return w
 }
 
-// callsNs is what the calls of a sample took, at the reference rate.
+// callsNs is what the calls of a sample took, at the reference rate. Those of a core that
+// had another rate are taken to have gone with it.
 func (v inference) callsNs(x *Sample) float64 {
-	return v.speed.atReference(x, v.scaling) - v.overhead.clockNs
+	run := v.speed.atReference(x, v.scaling)
+	if x.Rejected == CoreSpeed {
+		run = x.RunNs * math.Exp(v.speed.departure(x))
+	}
+	return run - v.overhead.clockNs
+}
+
+// rescaledNs is by how much the mean of samples would differ if time did not go with the
+// core's rate, or the chains that showed another one were disturbed.
+func (v inference) rescaledNs(samples []*Sample) float64 {
+	var ns, calls float64
+	for _, x := range samples {
+		calls += float64(x.N)
+		if x.Rejected == CoreSpeed {
+			ns += x.RunNs * (1 - math.Exp(v.speed.departure(x)))
+		}
+	}
+	return math.Abs(ns) / calls
 }
 
 // disturbed draws what disturbances add to all of it, sorted.
@@ -156,17 +174,18 @@ func (c *conclusion) taking(model disturbances) disturbances {
 func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.Estimate, ok bool) {
 	v.model = c.taking(v.model)
 	v.model.switches = v.model.switches.bounded(c.full)
+	all := c.calls()
+	w := wholeOf(all, v)
+	taken := w.disturbed(v, v.model)
 	if !v.varies(least) && (len(v.used) == len(c.full) || !v.of(c.full).varies(least)) {
 		return mean, false
 	}
-	all := c.accepted()
-	w := wholeOf(all, v)
-	taken := w.disturbed(v, v.model)
 	mean = stats.Estimate{Unit: "ns", Statistic: Mean, N: len(all)}
 	of := func(p float64) float64 { return (w.totalNs - stats.Quantile(taken, p)) / w.calls }
 	mean.Value = math.Max(least.Value, of(0.5))
 	below, above := v.meanError(all, mean.Value, mean.Value-least.Value)
-	mean.Lo, mean.Hi = math.Max(least.Lo, of(0.99)-below), of(0.01)+above
+	rescaled := v.rescaledNs(all)
+	mean.Lo, mean.Hi = math.Max(least.Lo, of(0.99)-below-rescaled), of(0.01)+above+rescaled
 	mean.Lo, mean.Hi = math.Min(mean.Lo, mean.Value), math.Max(mean.Hi, mean.Value)
 	return mean, true
 }
@@ -205,15 +224,17 @@ func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64
 	return math.Max(blocked(1), blocked(blockOf))
 }
 
-// accepted are the samples of all the calls and of half of them, in their order.
-func (c *conclusion) accepted() []*Sample {
-	var accepted []*Sample
+// calls are the samples that a mean is taken of, in their order: the accepted ones of all the
+// calls and of half of them, and those on a core of another rate. The rate changes in more
+// of the slow calls than of the fast ones, so that without these the mean came out low.
+func (c *conclusion) calls() []*Sample {
+	var calls []*Sample
 	for i := range c.Samples {
-		if c.Samples[i].Rejected == "" {
-			accepted = append(accepted, &c.Samples[i])
+		if x := &c.Samples[i]; x.Rejected == "" || x.Rejected == CoreSpeed {
+			calls = append(calls, x)
 		}
 	}
-	return accepted
+	return calls
 }
 
 // judgeWhole says where the value is not, or may not be, what a call costs on the whole.
@@ -259,7 +280,11 @@ func (c *conclusion) leftOutMoves() float64 {
 			kept, keptCalls = kept+ns, keptCalls+calls
 			all, allCalls = all+ns, allCalls+calls
 		case CoreSpeed:
-			all, allCalls = all+ns*math.Exp(c.speed.departure(x)), allCalls+calls
+			ns *= math.Exp(c.speed.departure(x))
+			all, allCalls = all+ns, allCalls+calls
+			if c.Estimate.Statistic == Mean { // they are in it
+				kept, keptCalls = kept+ns, keptCalls+calls
+			}
 		case Migrated, Unclear, MajorFault:
 			all, allCalls = all+ns, allCalls+calls
 		}
