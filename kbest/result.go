@@ -100,6 +100,9 @@ type conclusion struct {
 	// meanwhile is half the width of the interval, as a share, without what the core's
 	// rate may be at another time: what more trials can narrow.
 	meanwhile float64
+	// above is by how much the mean of all calls exceeds the estimate beyond what
+	// disturbances usually take, where they may explain it.
+	above float64
 }
 
 // screen corrects, rejects and sorts the samples.

@@ -237,6 +237,26 @@ func TestMeanOnAChangingCore(t *testing.T) {
 	}
 }
 
+// One call in a thousand that takes 200 times as long is a sixth of the time. That the
+// machine could have taken that by chance was enough to trust the time of the other calls.
+func TestRareSlowCalls(t *testing.T) {
+	for seed := range uint64(4) {
+		s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Load: 2, SliceNs: 0.8e6, SliceJitter: 0.3, SwitchNs: clocktest.Constant(2e3)}, 1, 10)
+		calls := 0
+		r := measureOne(t, s, Subject{Run: func(n int) {
+			for range n {
+				if calls++; calls%1000 == 0 {
+					s.machine.Run(200 * 10e3)
+				}
+				s.machine.Run(10e3)
+			}
+		}})
+		if truth := 10e3 * 1.2; r.Verdict == stats.Trusted && !r.Estimate.Covers(truth) {
+			t.Errorf("seed %d: %+v of %v is trusted, mean %+v", seed, r.Estimate, truth, r.Mean)
+		}
+	}
+}
+
 // Slow calls that no neighbour of the core can cause are the work's own: where the mean is
 // known well enough it is trusted.
 func TestMeanOfSlowCalls(t *testing.T) {

@@ -31,6 +31,9 @@ const (
 	slowRank = 0.95
 	// leftOutShare is how far the samples that were left out may move the mean.
 	leftOutShare = 0.02
+	// rareShare is how much a few long samples may add to the mean beyond what disturbances
+	// usually take: one call in a thousand that takes two hundred times as long adds 20 %.
+	rareShare = 0.03
 	// leastSeen is the fewest slow calls that a mean is taken to rest on.
 	leastSeen = 0.25
 	// blockOf consecutive samples are taken together to see how uncertain a mean is of
@@ -178,6 +181,7 @@ func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.E
 	w := wholeOf(all, v)
 	taken := w.disturbed(v, v.model)
 	if !v.varies(least) && (len(v.used) == len(c.full) || !v.of(c.full).varies(least)) {
+		c.above = (w.totalNs-stats.Quantile(taken, 0.5))/w.calls - least.Value
 		return mean, false
 	}
 	mean = stats.Estimate{Unit: "ns", Statistic: Mean, N: len(all)}
@@ -244,6 +248,9 @@ func (c *conclusion) judgeWhole() {
 	}
 	if m := c.Mean; m.Value > 0 && c.Estimate.Statistic != Mean {
 		c.Lower(stats.Suspect, "calls differ by more than what disturbs them explains: this is the time of a fast one, and on the whole a call takes %.4g ns (%.4g to %.4g), or something slows some of them: more time narrows it", m.Value, m.Lo, m.Hi)
+	}
+	if share := c.above / c.Estimate.Value; share > rareShare && c.above > 2*c.Estimate.HalfWidth() {
+		c.Lower(stats.Suspect, "a few samples are long, and disturbances explain them only if they were rare: with them a call takes %+.2g %% more on the whole", 100*share)
 	}
 	if slow := c.slowTimes(); c.Estimate.Statistic == Mean && slow < sharedTimes {
 		c.Lower(stats.Suspect, "samples take up to %.2g times as long as the fastest, and nothing tells whether the work itself varies or what shares its core, caches or memory slows it: the figure is the mean of all", slow)
