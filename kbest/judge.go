@@ -19,6 +19,7 @@ const (
 	unseenLongNs  = 1e6 // a sample beyond which preemption has to be seen
 	rejectedShare = 0.5
 	leastDrift    = 0.01 // between the earlier and the later samples
+	sleepsShare   = 0.02 // of the CPU time that the thread gave up; the Go scheduler takes 0.3 %
 )
 
 // judge says how far the result can be trusted.
@@ -71,6 +72,9 @@ func (c *conclusion) judgeSamples() {
 	if c.blocks {
 		c.Lower(stats.Suspect, "the subject gives up its CPU: the figure is wall time, the interval begins with wall time less the wait for a CPU, and CPU time stands beside it")
 	}
+	if share := c.sleptShare(); !c.blocks && share > sleepsShare {
+		c.Lower(stats.Suspect, "the thread gave up its CPU now and then, for %.2g %% of the time that it ran: where the subject sleeps or waits, that is not in the figure", 100*share)
+	}
 	if c.m.station.Use == nil && typical > unseenLongNs {
 		c.Lower(stats.Suspect, "the kernel does not tell when others had the CPU, and samples of %v are long enough for it", time.Duration(typical))
 	}
@@ -91,6 +95,23 @@ func (c *conclusion) judgeSamples() {
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {
 		c.Lower(stats.Suspect, "%d of %d samples were rejected%s", rejected, len(c.Samples), c.mostRejected())
 	}
+}
+
+// sleptShare is how long the thread gave up its CPU, as a share of the time that it ran.
+func (c *conclusion) sleptShare() float64 {
+	s := screen{overhead: c.m.overhead}
+	var sleptNs, ranNs float64
+	for i := range c.Samples {
+		x := &c.Samples[i]
+		if x.Rejected == Unclear || x.Rejected == Collected {
+			continue
+		}
+		ranNs += s.cpuNs(x)
+		if x.Use.VoluntarySwitches > 0 {
+			sleptNs += math.Max(0, x.WallNs-float64(x.Use.WaitNs)-s.cpuNs(x))
+		}
+	}
+	return sleptNs / ranNs
 }
 
 // drift is by what share the later half of the samples takes longer than the

@@ -257,6 +257,27 @@ func TestRareSlowCalls(t *testing.T) {
 	}
 }
 
+// A call that sleeps now and then costs its sleep too. It was taken for a turn of the Go
+// scheduler and left out: 9.95 µs, trusted, for 20 on the whole.
+func TestSleepsNowAndThen(t *testing.T) {
+	s := quiet(22)
+	calls := 0
+	r := measureOne(t, s, Subject{Run: func(n int) {
+		for range n {
+			if calls++; calls%200 == 0 {
+				s.scheduler.Block(2e6)
+			}
+			s.machine.Run(10e3)
+		}
+	}})
+	if !says(r, "gave up its CPU now and then") {
+		t.Errorf("%+v, %v", r.Estimate, r.Judgement)
+	}
+	if r := measureOne(t, s, s.yielding(30e6)); says(r, "gave up its CPU") {
+		t.Errorf("the Go scheduler's turns are taken for sleep: %v", r.Judgement)
+	}
+}
+
 // Slow calls that no neighbour of the core can cause are the work's own: where the mean is
 // known well enough it is trusted.
 func TestMeanOfSlowCalls(t *testing.T) {
