@@ -39,9 +39,10 @@ var DefaultPlan = Plan{
 	MaxTime: 500 * time.Millisecond, CallLimit: 10 * time.Second, Precision: 0.0025,
 }
 
-// FewestTrials are made before a measurement may end early, unless its time is over: a way
-// that one call in a hundred takes is seen in 512 nearly always. What is rarer than one in
-// some hundred calls may not be seen at all.
+// FewestTrials are made before a measurement may end early, unless they ran for a fifth of a
+// second: a way that one call in a hundred takes is seen in 512 nearly always. What is rarer
+// than one in some hundred calls, or among the few of a subject that takes milliseconds, may
+// not be seen at all.
 const FewestTrials = 512
 
 // Most of what a plan may ask for.

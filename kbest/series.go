@@ -28,6 +28,11 @@ const (
 	mostCalls = 1 << 30
 	// halfEvery so many trials has half the calls, to see that time grows with them.
 	halfEvery = 4
+	// fewestLooked trials are made before the first look, which may come before
+	// [FewestTrials] where they ran for enoughNs.
+	fewestLooked, enoughNs = 8, 200e6
+	// longTrialNs is a trial that takes longer than a look at what there is.
+	longTrialNs = 5e6
 	// keptAtFirst are samples for which there is room from the start.
 	keptAtFirst = 4096
 )
@@ -105,5 +110,14 @@ func (s *series) spent() bool {
 	return s.trials >= s.plan.MaxTrials || s.trials >= max(s.plan.MinTrials, s.plan.K) && s.ranNs >= float64(s.plan.MaxTime)
 }
 
-// due reports that it is time to look whether the samples suffice: at powers of two.
-func (s *series) due() bool { return s.trials >= FewestTrials && s.trials&(s.trials-1) == 0 }
+// due reports that it is time to look whether the samples suffice: at powers of two, and
+// half-way between them where a trial takes long, once there are enough of them or they
+// ran for long enough.
+func (s *series) due() bool {
+	if s.trials < FewestTrials && s.ranNs < enoughNs || s.trials < fewestLooked {
+		return false
+	}
+	return powerOfTwo(s.trials) || s.tookNs > longTrialNs && s.trials%3 == 0 && powerOfTwo(s.trials/3)
+}
+
+func powerOfTwo(n int) bool { return n&(n-1) == 0 }

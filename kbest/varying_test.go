@@ -278,6 +278,39 @@ func TestSleepsNowAndThen(t *testing.T) {
 	}
 }
 
+// Where one call in ten takes twice as long, a call takes 10 % more than the fast ones.
+func TestTenthTwiceAsLong(t *testing.T) {
+	for i, ns := range []float64{40e3, 1e6, 5e6} {
+		for seed := range uint64(2) {
+			s := quiet(20 + seed)
+			slow, rng := slowAtRandom(0.1), rand.New(rand.NewPCG(seed, uint64(i)))
+			r := measureOne(t, s, Subject{Run: func(n int) {
+				for range n {
+					s.machine.Run(ns * slow(rng, 0, 2))
+				}
+			}})
+			if r.Verdict == stats.Trusted && !r.Estimate.Covers(1.1*ns) {
+				t.Errorf("%v ns, seed %d: %+v is trusted", ns, seed, r.Estimate)
+			}
+		}
+	}
+}
+
+// Steady calls of milliseconds don't take up all of the time that they may.
+func TestSteadyLongCallsEndEarly(t *testing.T) {
+	for _, ns := range []float64{1e6, 5e6, 20e6} {
+		s := quiet(21)
+		r := measureOne(t, s, s.work(ns))
+		var ranNs float64
+		for i := range r.Samples {
+			ranNs += r.Samples[i].spentNs()
+		}
+		if r.Verdict != stats.Trusted || ranNs > 0.7*float64(DefaultPlan.MaxTime) {
+			t.Errorf("%v ns ran for %v ns in %d trials: %+v, %v", ns, ranNs, r.Trials, r.Estimate, r.Judgement)
+		}
+	}
+}
+
 // Slow calls that no neighbour of the core can cause are the work's own: where the mean is
 // known well enough it is trusted.
 func TestMeanOfSlowCalls(t *testing.T) {
