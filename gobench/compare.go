@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -21,6 +22,9 @@ const (
 // significant is a P value below this.
 const significant = 1 - stats.Confidence
 
+// leastPairs of repetitions bound the median of their ratios.
+var leastPairs = stats.SamplesForMedian(significant/2, 0)
+
 // Comparison is how two benchmarks that were measured in one group relate.
 type Comparison struct {
 	A, B *Result
@@ -34,6 +38,8 @@ type Comparison struct {
 	// for it: a small difference that is significant may be of that kind.
 	P       float64
 	Outcome Outcome
+	// Why says why the outcome is undecided; it is empty otherwise.
+	Why string
 
 	low, middle, high []float64 // ratio of each pair: its bounds, and what lies between
 }
@@ -52,6 +58,7 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, P: nan, Outcome: Undecided, Ratio: stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ratio", Statistic: "median"}}
 	c.pair()
 	if len(c.middle) == 0 {
+		c.Why = "no repetition of the one has its pair in the other"
 		return c
 	}
 	c.Ratio = median(c.middle, "ratio")
@@ -65,12 +72,17 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	}
 	switch {
 	case c.unusable():
+		c.Why = "one of both is unusable"
+	case len(c.middle) < leastPairs:
+		c.Why = fmt.Sprintf("%d pairs of repetitions are too few to tell, %d are needed", len(c.middle), leastPairs)
 	case c.Ratio.Lo >= 1-tolerance && c.Ratio.Hi <= 1+tolerance:
 		c.Outcome = Same
 	case c.P < significant && c.Ratio.Hi < 1:
 		c.Outcome = Faster
 	case c.P < significant && c.Ratio.Lo > 1:
 		c.Outcome = Slower
+	default:
+		c.Why = fmt.Sprintf("the interval of the ratio goes from %.4g to %.4g, beyond what counts as the same", c.Ratio.Lo, c.Ratio.Hi)
 	}
 	return c
 }

@@ -19,6 +19,8 @@ const (
 	// untimedShare of the time that passes outside of the benchmark's timer is worth a
 	// word.
 	untimedShare = 0.02
+	// mostlyUntimed is such a share that little is left to be timed.
+	mostlyUntimed = 0.5
 	// noiseError is how far what a CPU loses to interrupts may differ from the trace.
 	noiseError = 0.3
 	// switchNs is what a preemption takes where the trace does not tell; coldNs what
@@ -33,7 +35,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
 	r.Estimate, r.Wall, r.CPU, r.Cycles = unknown, unknown, unknown, unknown
 	r.Cycles.Unit = "cycles"
-	r.WaitShare, r.Runnable = math.NaN(), math.NaN()
+	r.WaitShare, r.waitPerTimed, r.Runnable = math.NaN(), math.NaN(), math.NaN()
 	if s.Failure != nil {
 		r.Lower(stats.Unusable, "%s", s.Failure.reason())
 	}
@@ -62,10 +64,11 @@ type conclusion struct {
 	plan    Plan
 	setting Setting
 
-	used    []Repetition // whose times count
-	untimed float64      // share of time outside of the benchmark's timer
-	blocks  bool         // at times no thread could run
-	missing float64      // share of the CPU time that passed beside it, without a thread that could run
+	used        []Repetition // whose times count
+	cpuPerTimed float64      // CPU time of an iteration beside its time by the timer
+	untimed     float64      // share of time outside of the benchmark's timer
+	blocks      bool         // at times no thread could run
+	missing     float64      // share of the CPU time that passed beside it, without a thread that could run
 }
 
 // weigh finds out what kind of benchmark it is, and whether it had to wait. What the
@@ -84,7 +87,8 @@ func (c *conclusion) weigh() {
 		shares = append(shares, rep.perIteration(idleNs)/rep.perIteration(cpuNs))
 	}
 	if wall > 0 && timed > 0 {
-		c.WaitShare, c.Runnable = math.Max(0, wait/timed), (cpu+wait)/wall
+		c.waitPerTimed = math.Max(0, wait/timed)
+		c.WaitShare, c.Runnable = math.Max(0, wait/math.Max(wall, cpu+wait)), (cpu+wait)/wall
 	}
 	missing := median(shares, "")
 	c.missing = missing.Value
@@ -121,10 +125,10 @@ func (c *conclusion) each(of func(Repetition) float64) []float64 {
 
 // median is that of values in any order, with an interval that holds for any
 // distribution; where there are too few for one it is their range, which holds less
-// often.
+// often. A single value has none.
 func median(values []float64, unit string) stats.Estimate {
 	e := stats.MedianInterval(values, unit)
-	if math.IsNaN(e.Lo) && len(values) > 0 {
+	if math.IsNaN(e.Lo) && len(values) > 1 {
 		e.Lo, e.Hi = slices.Min(values), slices.Max(values)
 	}
 	return e
@@ -134,6 +138,7 @@ func median(values []float64, unit string) stats.Estimate {
 // medians.
 func (c *conclusion) estimate() {
 	c.Basis = c.basis()
+	c.cpuPerTimed = c.typical(func(rep Repetition) float64 { return rep.perIteration(cpuNs) / rep.perIteration(timedNs) })
 	var lower, upper []float64
 	for _, rep := range c.used {
 		own := c.boundsOn(c.Basis, rep)
@@ -163,6 +168,7 @@ func (c *conclusion) estimate() {
 	c.Estimate.Hi = high.Hi + rounding - c.disturbanceNs(middle, -noiseError, 0)
 	c.Wall = median(c.each(func(rep Repetition) float64 { return rep.perIteration(timedNs) }), "ns")
 	c.CPU = median(c.each(func(rep Repetition) float64 { return rep.perIteration(cpuNs) }), "ns")
+	c.Estimate, c.Wall, c.CPU = notNegative(c.Estimate), notNegative(c.Wall), notNegative(c.CPU)
 	if hz := c.setting.CoreHz; hz.Value > 0 && c.alone {
 		c.Cycles = stats.Estimate{
 			Value: c.Estimate.Value * hz.Value / 1e9, Lo: c.Estimate.Lo * hz.Lo / 1e9, Hi: c.Estimate.Hi * hz.Hi / 1e9,
@@ -172,11 +178,26 @@ func (c *conclusion) estimate() {
 	c.metrics()
 }
 
+// notNegative is an estimate of a time. A difference of two runs may be below 0 where chance
+// is larger than what they differ by: then the value is not known.
+func notNegative(e stats.Estimate) stats.Estimate {
+	if e.Value <= 0 {
+		e.Value = math.NaN()
+	}
+	if e.Hi <= 0 {
+		e.Lo, e.Hi = math.NaN(), math.NaN()
+	}
+	if e.Lo < 0 {
+		e.Lo = 0
+	}
+	return e
+}
+
 func middleOf(low, high stats.Estimate) float64 { return (low.Value + high.Value) / 2 }
 
 // basis is what the figure rests on.
 func (c *conclusion) basis() Basis {
-	c.undelayed = c.WaitShare <= calmShare
+	c.undelayed = c.waitPerTimed <= calmShare
 	switch {
 	case c.alone && (!c.undelayed || c.missing > nothingMissing): // it waited, slept, or a hypervisor had the CPU
 		return CPUTime
@@ -216,7 +237,7 @@ func (c *conclusion) boundsOn(basis Basis, rep Repetition) bounds {
 func (c *conclusion) waitedNs(rep Repetition) float64 {
 	wait := rep.perIteration(waitNs)
 	if !rep.Traced || math.IsNaN(wait) {
-		wait = c.WaitShare * rep.perIteration(timedNs)
+		wait = c.waitPerTimed * rep.perIteration(timedNs)
 	}
 	return math.Max(0, wait)
 }
@@ -247,7 +268,7 @@ func (c *conclusion) disturbanceNs(ns, more, coldNs float64) float64 {
 
 // ownSwitches is 1 where preemptions count: where others had the CPU.
 func (c *conclusion) ownSwitches() float64 {
-	if c.WaitShare > calmShare {
+	if c.waitPerTimed > calmShare {
 		return 1
 	}
 	return 0
@@ -260,27 +281,60 @@ func (c *conclusion) switchNs() float64 {
 	return switchNs
 }
 
+// busyShare is for which part of the time an iteration keeps a CPU busy, at most 1.
+func (c *conclusion) busyShare() float64 {
+	if c.Basis == CPUTime || !(c.cpuPerTimed < 1) {
+		return 1
+	}
+	return math.Max(0, c.cpuPerTimed)
+}
+
 // interruptsNs is what interrupts take of a time of which the CPU was busy for a part.
 func (c *conclusion) interruptsNs(ns float64) float64 {
-	busy := c.typical(func(rep Repetition) float64 { return rep.perIteration(cpuNs) / rep.perIteration(timedNs) })
-	if c.Basis == CPUTime || !(busy < 1) {
-		busy = 1
-	}
-	return ns * c.setting.Noise.ShareLost() * math.Max(0, busy)
+	return ns * c.setting.Noise.ShareLost() * c.busyShare()
 }
 
 func (c *conclusion) typical(of func(Repetition) float64) float64 { return stats.Median(c.each(of)) }
 
-// metrics are the medians of the longer runs' other figures. Those that are rates, such
-// as MB/s, are of the benchmark's own timer.
+// metrics are the medians of the other figures. Of those that the testing package divides by
+// the iterations, or by the time, the part that is spent only once cancels, as in the time.
 func (c *conclusion) metrics() {
 	for i, m := range c.used[0].Many.Metrics {
 		var values []float64
 		for _, rep := range c.used {
 			if all := rep.Many.Metrics; i < len(all) && all[i].Unit == m.Unit {
-				values = append(values, all[i].Value)
+				values = append(values, rep.metric(i))
 			}
 		}
 		c.Metrics = append(c.Metrics, Metric{Unit: m.Unit, Value: stats.Median(values)})
 	}
+}
+
+// metric is what a repetition shows of one of the metrics of its longer run.
+func (r Repetition) metric(i int) float64 {
+	many := r.Many.Metrics[i]
+	if i >= len(r.Few.Metrics) || r.Few.Metrics[i].Unit != many.Unit {
+		return many.Value
+	}
+	total := func(value float64, o Observation) float64 { return value * float64(o.N) }
+	divisor, rounding := r.iterations(), float64(r.Many.N)
+	switch many.Unit {
+	case "B/op", "allocs/op": // rounded down to whole ones
+	case "MB/s":
+		total = func(value float64, o Observation) float64 { return value * o.TimedNs }
+		divisor, rounding = r.Many.TimedNs-r.Few.TimedNs, 0
+	default: // the benchmark's own: what it is divided by is not known
+		return many.Value
+	}
+	few := r.Few.Metrics[i].Value
+	slope := (total(many.Value, r.Many) - total(few, r.Few)) / divisor
+	switch {
+	case !(divisor > 0) || many.Value == few:
+		return many.Value
+	case rounding == 0:
+		return math.Max(0, slope)
+	case math.Abs(many.Value-slope) < rounding/divisor: // no more than the rounding
+		return many.Value
+	}
+	return math.Max(0, math.Round(slope))
 }

@@ -55,6 +55,9 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 
 func (f *Found) take(test Benchmark, l listing, output string) {
 	for _, name := range l.unfinished {
+		if !printsResult(output, name) {
+			continue // it only has parts, and none of them was asked for
+		}
 		_, err := resultOf(output, name)
 		l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: err.Error()})
 	}

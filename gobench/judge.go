@@ -22,37 +22,87 @@ func (c *conclusion) judge() {
 	if !c.setting.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}
-	if n := len(c.used); n < c.plan.LeastRepetitions {
-		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: %s", n, c.plan.LeastRepetitions, c.remedy())
-	}
-	switch width := c.Estimate.RelativeHalfWidth(); {
+	c.judgeCount()
+	width := c.Estimate.RelativeHalfWidth()
+	switch {
+	case len(c.used) == 1 && c.Estimate.Value > 0: // there is no interval
 	case seen && c.Basis == Bounds && !(width <= uselessShare):
-		c.Lower(stats.Unusable, "from %s is all that can be said: %s", c.Estimate.Range(), c.remedy())
-	case !(width <= uselessShare) || c.Estimate.Value <= 0:
+		c.Lower(stats.Unusable, "from %s is all that can be said: %s", c.Estimate.Range(), c.remedy(c.narrower()))
+	case !(width <= uselessShare) && c.untimed > mostlyUntimed:
+		c.Lower(stats.Unusable, "its timer stands still for %.3g %% of the time (b.StopTimer), and what is left is too little to be timed beside that: time more per b.StartTimer, or prepare all iterations before b.ResetTimer", 100*c.untimed)
+	case !(width <= uselessShare):
 		c.Lower(stats.Unusable, "the repetitions contradict one another: from %s", c.Estimate.Range())
 	case width > c.plan.Precision && c.Basis != Bounds:
-		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: %s", 100*width, 100*c.plan.Precision, c.remedy())
+		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: %s", 100*width, 100*c.plan.Precision, c.remedy(c.narrower()))
 	}
+}
+
+// judgeCount says that there are too few repetitions.
+func (c *conclusion) judgeCount() {
+	n, least := len(c.used), c.plan.LeastRepetitions
+	switch {
+	case n >= least:
+	case c.series.tooSlow:
+		iteration := time.Duration(c.series.first.WallNs / (fewestFew + 1))
+		const calls = fewestFew + 1 + fewestMany + 1
+		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of --max-time", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least*calls)*iteration)))
+	default:
+		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: %s", n, least, c.remedy(1.2*float64(least)/float64(n)))
+	}
+}
+
+// narrower is how many times as many repetitions the precision that was asked for takes: the
+// width of an interval falls with the square root of their number. Bounds that one CPU would
+// make a figure tell nothing of it.
+func (c *conclusion) narrower() float64 {
+	if c.Basis == Bounds {
+		return 4
+	}
+	return math.Pow(c.Estimate.RelativeHalfWidth()/c.plan.Precision, 2)
 }
 
 // busyShare of its time is what a benchmark waits for CPUs on a busy machine.
 const busyShare = 0.01
 
-// remedy is what narrows the interval. Several CPUs that others have, too, are several
-// waits to know of; who has given it one CPU already is not told to.
-func (c *conclusion) remedy() string {
+// mostTime is the longest measurement of a benchmark that is advised.
+const mostTime = 20 * time.Minute
+
+// remedy is what narrows the interval, where that takes so many times as many repetitions as
+// there are. Several CPUs that others have, too, are several waits to know of; who has given
+// it one CPU already is not told to.
+func (c *conclusion) remedy(times float64) string {
+	calmer := "measure it on a calmer machine, or ask for less precision"
+	needed := float64(max(c.series.spent, c.plan.MaxTime)) * times
+	more := needed <= float64(mostTime)
+	longer := brief(roundUp(time.Duration(math.Max(needed, 2*float64(c.plan.MaxTime)))))
 	switch busy := c.WaitShare > busyShare; {
+	case busy && c.setting.CPUs > 1 && more:
+		return fmt.Sprintf("give it one CPU and more time, with --cpu 1 --max-time %s", longer)
 	case busy && c.setting.CPUs > 1:
-		return fmt.Sprintf("give it one CPU and more time, with --cpu 1 --max-time %s", brief(4*c.plan.MaxTime))
+		return "give it one CPU, with --cpu 1, and a calmer machine"
 	case c.Basis == Bounds:
 		return "measure it on a calmer machine, since more time does not narrow bounds"
+	case more:
+		return fmt.Sprintf("more time narrows it, such as --max-time %s, or a calmer machine", longer)
 	default:
-		return fmt.Sprintf("more time narrows it, such as --max-time %s, or a calmer machine", brief(4*c.plan.MaxTime))
+		return fmt.Sprintf("%s: more than %s of --max-time would be needed", calmer, brief(mostTime))
 	}
+}
+
+// roundUp is a duration in whole tens of seconds, or minutes above five.
+func roundUp(d time.Duration) time.Duration {
+	unit := 10 * time.Second
+	if d > 5*time.Minute {
+		unit = time.Minute
+	}
+	return (d + unit - 1) / unit * unit
 }
 
 // brief is a duration without the minutes and seconds that are none.
 func brief(d time.Duration) string {
+	if d < time.Second {
+		return d.String()
+	}
 	text := d.Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -22,11 +22,14 @@ type Series struct {
 	Failure *FailedError
 
 	few, many int           // iterations of the two runs
+	first     Observation   // the first run of the search for them
 	spent     time.Duration // by the processes' clocks
 	// shy says that tracing slows the benchmark: every other repetition is then made
 	// without.
-	shy  bool
-	done bool
+	shy bool
+	// tooSlow says that no repetition fits into the time: the first run stands for one.
+	tooSlow bool
+	done    bool
 }
 
 // Measure repeats the benchmarks in turn until each is known as well as the plan asks
@@ -92,7 +95,6 @@ func (p Plan) forPairs(all [][]*Series) Plan {
 	}
 	if pairs > 0 {
 		p.LeastRepetitions = max(p.LeastRepetitions, stats.PairsForJoint(pairs))
-		p.MostRepetitions = max(p.MostRepetitions, p.LeastRepetitions)
 	}
 	return p
 }
@@ -104,19 +106,29 @@ const alikeWithin = 20
 // alike has what is compared measured alike: where one of two has more iterations than the
 // other, a cost that is not in proportion to them looks like a difference.
 func alike(group []*Series) {
-	shy, fewest := false, int(mostN)
+	shy, tooSlow, fewest := false, false, int(mostN)
 	for _, s := range group {
-		shy = shy || s.shy
+		shy, tooSlow = shy || s.shy, tooSlow || s.tooSlow
 		if s.many > 0 {
 			fewest = min(fewest, s.many)
 		}
 	}
 	for _, s := range group {
 		s.shy = shy
-		if s.many <= alikeWithin*fewest {
+		switch {
+		case s.Failure != nil:
+		case tooSlow:
+			s.standIn()
+		case s.many <= alikeWithin*fewest:
 			s.choose(fewest)
 		}
 	}
+}
+
+// standIn has the first run stand for a repetition.
+func (s *Series) standIn() {
+	s.tooSlow, s.few, s.many = true, 0, s.first.N
+	s.Repetitions = []Repetition{{Many: s.first, Traced: true}}
 }
 
 // choose sets the iterations of both runs.
@@ -166,20 +178,22 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 
 // enough reports whether the series may end. It is looked at ever more rarely, since
 // an interval that may end the measurement whenever it happens to be narrow covers
-// less often than it says. One repetition is made in any case: bounds from it are more than
-// nothing, and the search for the iterations may have taken all the time.
+// less often than it says. One repetition is made where the search for the iterations took
+// all the time, too: bounds from it are more than nothing.
 func (m *measurement) enough(s *Series) bool {
 	n := len(s.Repetitions)
 	switch {
+	case s.tooSlow:
+		return true
 	case n < m.plan.LeastRepetitions:
 		return n > 0 && s.spent > 2*m.plan.MaxTime
-	case n >= m.plan.MostRepetitions || s.spent > m.plan.MaxTime:
+	case s.spent > m.plan.MaxTime:
 		return true
 	case !worthALook(n, m.plan.LeastRepetitions):
 		return false
 	}
 	r := Conclude(s, m.plan, m.setting)
-	if n-r.Rejected < m.plan.LeastRepetitions {
+	if r.Estimate.N < m.plan.LeastRepetitions { // some are left out, or only every other one counts
 		return false
 	}
 	known := r.Estimate.RelativeHalfWidth() <= m.plan.Precision
@@ -237,27 +251,49 @@ const (
 	// of the least takes little more than the start of a process.
 	manyMoreThanLeast = 5
 	mostN             = 1e9
+	// sureN iterations are run before their time is believed, where that takes little: what is
+	// spent once may be twice as much in the next process.
+	sureN = 4 * fewestFew
 	// muchSignals a second slow a benchmark by about half a percent.
 	muchSignals = 300
 )
 
-// choose finds how many iterations the two runs have, by runs of ever more of them.
+// choose finds how many iterations the two runs have, by runs of ever more of them. What
+// the first run takes may be spent only once, as its caches and pools fill: only what a
+// longer run takes beyond it tells how long an iteration is.
 func (m *measurement) choose(ctx context.Context, s *Series) error {
-	n, goal := fewestFew, float64(m.plan.RunTime)
+	n, goal, onceNs := fewestFew, float64(m.plan.RunTime), 0.
 	for {
 		o, err := m.run(ctx, s, n, true)
 		if err != nil || s.Failure != nil {
 			return err
 		}
-		took := math.Max(1, dedicatedNs(o))
+		if n == fewestFew {
+			s.first = o
+			if s.tooSlow = !m.affordsOne(s); s.tooSlow {
+				return nil
+			}
+		}
+		grown := math.Max(1, dedicatedNs(o)-onceNs)
 		s.shy = float64(o.Signals) > muchSignals*o.WallNs/1e9
-		if took >= goal/ratio || n >= mostN {
-			many := goal / took * float64(n) * ratio / (ratio - 1)
+		sure := n >= sureN || n > fewestFew && o.WallNs > float64(m.plan.MaxTime)/20
+		if sure && grown >= goal/ratio || n >= mostN || s.spent > m.plan.MaxTime/3 {
+			many := math.Min(goal/grown*float64(n-fewestFew)*ratio/(ratio-1), 2*ratio*float64(n))
 			s.choose(int(math.Min(mostN, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))
 			return nil
 		}
-		n = int(math.Min(mostN, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/took*float64(n)))))
+		if n == fewestFew {
+			onceNs = grown
+		}
+		n = int(math.Min(mostN, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/grown*float64(n)))))
 	}
+}
+
+// affordsOne reports whether one repetition of the fewest iterations fits into the time, as
+// the first run shows.
+func (m *measurement) affordsOne(s *Series) bool {
+	const calls = fewestFew + 1 + fewestMany + 1 // each process makes one more
+	return s.spent+time.Duration(s.first.WallNs/(fewestFew+1)*calls) <= 2*m.plan.MaxTime
 }
 
 // affordable is how many iterations of so many the longer run may have, so that the least

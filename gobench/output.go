@@ -12,8 +12,7 @@ import (
 // resultOf finds the last result of a benchmark in what a test binary printed. The
 // benchmark may have printed something itself, with or without an end of line.
 func resultOf(output, name string) (o Observation, err error) {
-	line := regexp.MustCompile(regexp.QuoteMeta(name) + `(?:-(\d+))?[ \t]+(\d+)\t(.*)`)
-	found := line.FindAllStringSubmatch(output, -1)
+	found := resultLine(name).FindAllStringSubmatch(output, -1)
 	if len(found) == 0 {
 		return o, fmt.Errorf("it printed no result")
 	}
@@ -47,6 +46,15 @@ func resultOf(output, name string) (o Observation, err error) {
 	}
 	return o, nil
 }
+
+// resultLine matches the line of a benchmark's result.
+func resultLine(name string) *regexp.Regexp {
+	return regexp.MustCompile(regexp.QuoteMeta(name) + `(?:-(\d+))?[ \t]+(\d+)\t(.*)`)
+}
+
+// printsResult reports whether there is a result of a benchmark, be it a malformed one. A
+// benchmark that calls b.Run has none.
+func printsResult(output, name string) bool { return resultLine(name).MatchString(output) }
 
 // roundingOf is half a unit of the last digit of a number.
 func roundingOf(number string) float64 {

@@ -57,6 +57,17 @@ func TestListing(t *testing.T) {
 	}
 }
 
+// A benchmark of parts, none of which was asked for, is no failure; one that was to print its
+// result and did not print its time is.
+func TestParentWithoutItsParts(t *testing.T) {
+	var found Found
+	output := "\x16=== RUN   BenchmarkP\nBenchmarkP\n\x16=== RUN   BenchmarkQ\nBenchmarkQ\nBenchmarkQ-2 \t 1\t 2 frogs/op\nPASS\n"
+	found.take(Benchmark{}, parseListing(output), output)
+	if len(found.Benchmarks) != 0 || len(found.Failed) != 1 || found.Failed[0].Benchmark.Name != "BenchmarkQ" {
+		t.Errorf("%+v", found)
+	}
+}
+
 func TestExactly(t *testing.T) {
 	if got, want := exactly("BenchmarkX/a+b/c"), `^BenchmarkX$/^a\+b$/^c$`; got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -13,10 +13,11 @@ type Plan struct {
 	// a share of its value.
 	Precision float64
 	// MaxTime is how long the processes of a benchmark may take in all, by the clock. The
-	// fewest repetitions may take as long again, and the first is made in any case.
+	// least repetitions may take as long again. A benchmark of which not even one
+	// repetition fits into that is run once ([Measure]).
 	MaxTime time.Duration
-	// Repetitions are made at least, and at most.
-	LeastRepetitions, MostRepetitions int
+	// LeastRepetitions are made, where they fit into twice MaxTime.
+	LeastRepetitions int
 	// RunTime is by how much the two runs of a repetition are to differ, on a machine of
 	// its own.
 	RunTime time.Duration
@@ -27,9 +28,9 @@ type Plan struct {
 // The plans. Six repetitions are the least that bound a median at 95 %, and that
 // benchstat wants.
 var (
-	DefaultPlan  = Plan{Precision: 0.01, MaxTime: 30 * time.Second, LeastRepetitions: 6, MostRepetitions: 60, RunTime: 200 * time.Millisecond}
-	QuickPlan    = Plan{Precision: 0.03, MaxTime: 5 * time.Second, LeastRepetitions: 6, MostRepetitions: 20, RunTime: 50 * time.Millisecond}
-	ThoroughPlan = Plan{Precision: 0.005, MaxTime: 2 * time.Minute, LeastRepetitions: 12, MostRepetitions: 200, RunTime: 500 * time.Millisecond}
+	DefaultPlan  = Plan{Precision: 0.01, MaxTime: 30 * time.Second, LeastRepetitions: 6, RunTime: 200 * time.Millisecond}
+	QuickPlan    = Plan{Precision: 0.03, MaxTime: 5 * time.Second, LeastRepetitions: 6, RunTime: 50 * time.Millisecond}
+	ThoroughPlan = Plan{Precision: 0.005, MaxTime: 2 * time.Minute, LeastRepetitions: 12, RunTime: 500 * time.Millisecond}
 )
 
 // Setting is what is known of where the benchmarks run.

@@ -7,25 +7,29 @@ import (
 	"time"
 )
 
-// Who has given a benchmark one CPU is not told to do so again, and who has a quiet machine
-// is not told at all.
+// Who has given a benchmark one CPU is not told to do so again, who has a quiet machine is
+// not told at all, and more time is advised only where it helps: after all of it was used,
+// and where the precision then is within reach.
 func TestRemedy(t *testing.T) {
 	for _, c := range []struct {
 		cpus  int
 		waits float64
 		basis Basis
+		times float64
 		says  string
 	}{
-		{2, 0.5, CPUTime, "give it one CPU and more time, with --cpu 1 --max-time 2m"},
-		{2, 0.5, Bounds, "give it one CPU and more time, with --cpu 1 --max-time 2m"},
-		{1, 0.5, CPUTime, "more time narrows it, such as --max-time 2m, or a calmer machine"},
-		{2, 0, Timer, "more time narrows it, such as --max-time 2m, or a calmer machine"},
-		{2, math.NaN(), Timer, "more time narrows it, such as --max-time 2m, or a calmer machine"},
-		{1, 0.5, Bounds, "measure it on a calmer machine, since more time does not narrow bounds"},
+		{2, 0.5, CPUTime, 4, "give it one CPU and more time, with --cpu 1 --max-time 2m"},
+		{2, 0.5, Bounds, 4, "give it one CPU and more time, with --cpu 1 --max-time 2m"},
+		{2, 0.5, CPUTime, 1000, "give it one CPU, with --cpu 1, and a calmer machine"},
+		{1, 0.5, CPUTime, 4, "more time narrows it, such as --max-time 2m, or a calmer machine"},
+		{2, 0, Timer, 1.2, "more time narrows it, such as --max-time 1m, or a calmer machine"},
+		{2, math.NaN(), Timer, 20, "more time narrows it, such as --max-time 10m, or a calmer machine"},
+		{1, 0, Timer, 100, "measure it on a calmer machine, or ask for less precision: more than 20m of --max-time would be needed"},
+		{1, 0.5, Bounds, 4, "measure it on a calmer machine, since more time does not narrow bounds"},
 	} {
-		conclude := conclusion{Result: &Result{Basis: c.basis, WaitShare: c.waits}, plan: DefaultPlan, setting: Setting{CPUs: c.cpus}}
-		if got := conclude.remedy(); got != c.says {
-			t.Errorf("%d CPUs, %g waited, %s: %q, want %q", c.cpus, c.waits, c.basis, got, c.says)
+		conclude := conclusion{Result: &Result{Basis: c.basis, WaitShare: c.waits}, series: &Series{}, plan: DefaultPlan, setting: Setting{CPUs: c.cpus}}
+		if got := conclude.remedy(c.times); got != c.says {
+			t.Errorf("%d CPUs, %g waited, %s, %g times: %q, want %q", c.cpus, c.waits, c.basis, c.times, got, c.says)
 		}
 	}
 	if got := brief(20 * time.Second); !strings.HasPrefix(got, "20s") {

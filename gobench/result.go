@@ -29,8 +29,9 @@ type Result struct {
 	// Cycles is the estimate in cycles of the core; NaN where its rate is not known, or
 	// the benchmark does not keep it busy.
 	Cycles stats.Estimate
-	// WaitShare is the part of the timer's time for which threads waited for a CPU; NaN
-	// where it is not known.
+	// WaitShare is for which part of their time the threads that had work waited for a CPU,
+	// also while the benchmark's timer stood still: at most 1, however many threads there
+	// are. It is NaN where it is not known.
 	WaitShare float64
 	// Runnable is how many threads could run, on average; NaN where it is not known.
 	Runnable float64
@@ -51,6 +52,10 @@ type Result struct {
 
 	at            []int   // the repetition of each of Times
 	roundingShare float64 // by which all times may be off as they were printed rounded
+
+	// waitPerTimed is for how long threads waited in all, beside the time by the timer: it
+	// may be above 1, as several wait at a time, and wait while the timer stands still.
+	waitPerTimed float64
 
 	undelayed  bool               // nothing waited for a CPU
 	alone      bool               // one thread at a time could run, all the time

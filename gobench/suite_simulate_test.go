@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
+	"time"
 
 	"chronoscope/machine"
 	"chronoscope/stats"
@@ -141,17 +144,39 @@ func slowerThan(limit float64, suite []Comparison) (n int) {
 	return n
 }
 
+// suitePlan has time for some twenty repetitions.
+func suitePlan(seed int) Plan {
+	plan := QuickPlan
+	plan.Seed, plan.MaxTime = uint64(seed), 1500*time.Millisecond
+	return plan
+}
+
+// cases is how many times as many cases a simulation has as make test can wait for.
+func cases(t *testing.T) int {
+	text := os.Getenv("CHRONOSCOPE_CASES")
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("CHRONOSCOPE_CASES: %q is no count: give a whole number, 1 or more", text)
+	}
+	return n
+}
+
 // A suite whose two revisions are the same code is seldom failed, whatever the noise and
 // however many benchmarks it has, also where nothing at all is allowed: 2 of 23 were with
 // 3 % allowed, as each was looked at alone, by six pairs, with other iterations in each.
 func TestEqualSuitesPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	failed, suites, covered, compared := 0, 0, 0, 0
-	for _, c := range []struct{ benchmarks, suites int }{{4, 200}, {8, 60}, {40, 12}} {
+	for _, c := range []struct{ benchmarks, suites int }{{4, 40 * cases(t)}, {8, 10 * cases(t)}, {40, 3 * cases(t)}} {
 		for _, kind := range kindsOfNoise {
 			all := make([][]Comparison, c.suites)
 			parallel(c.suites, func(i int) {
-				plan := QuickPlan
-				plan.Seed = uint64(i)
+				plan := suitePlan(i)
 				all[i] = compareSuite(newNoisy(uint64(i), kind, 1), c.benchmarks, plan)
 			})
 			beyond := map[float64]int{}
@@ -210,13 +235,15 @@ func atMost(n int, chance float64) int {
 // One benchmark of a suite that takes a tenth longer is found at moderate noise, and no other
 // is blamed.
 func TestSlowerSuitesFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const limit, suites = 1.03, 50
 	for _, benchmarks := range []int{4, 8} {
 		for kind, least := range map[string]int{"drift": 45, "autocorrelated": 45, "bursts": 30, "two modes": 30, "heavy tails": 30} {
 			found, blamed := make([]bool, suites), make([]bool, suites)
 			parallel(suites, func(i int) {
-				plan := QuickPlan
-				plan.Seed = uint64(i)
+				plan := suitePlan(i)
 				s := newNoisy(uint64(i), kind, 0.3)
 				s.slower["Benchmark1"] = 1.1
 				suite := compareSuite(s, benchmarks, plan)

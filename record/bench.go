@@ -23,8 +23,8 @@ type Benchmark struct {
 	Wall     stats.Estimate `json:"wall"`     // as go test has it
 	CPU      stats.Estimate `json:"cpu"`
 	Cycles   stats.Estimate `json:"cycles"`
-	// WaitShare is for how much of its time threads waited for a CPU, Runnable how many
-	// could run, on average.
+	// WaitShare is for which part of their time threads waited for a CPU, at most 1; Runnable
+	// is how many could run, on average.
 	WaitShare  *float64          `json:"wait_share"`
 	Runnable   *float64          `json:"runnable_threads"`
 	Iterations int               `json:"iterations"` // of the longer run of a repetition
@@ -69,6 +69,8 @@ type Pair struct {
 	Ratio   stats.Estimate `json:"ratio"`
 	PValue  *float64       `json:"p_value"`
 	Outcome string         `json:"outcome"` // "faster", "slower", "same", "undecided": of B
+	// Why says why the outcome is undecided.
+	Why string `json:"why,omitempty"`
 	// Joint bounds the ratio together with those of all pairs; nil in documents that are
 	// older than it.
 	Joint *PairJoint `json:"joint,omitempty"`
@@ -121,7 +123,7 @@ func NewBenchmark(r *gobench.Result) Benchmark {
 func NewPair(c gobench.Comparison, comparisons int) Pair {
 	return Pair{
 		A: label(c.A.Benchmark), B: label(c.B.Benchmark), Ratio: c.Ratio,
-		PValue: stats.Finite(c.P), Outcome: string(c.Outcome), Joint: newPairJoint(c.Joint(comparisons)),
+		PValue: stats.Finite(c.P), Outcome: string(c.Outcome), Why: c.Why, Joint: newPairJoint(c.Joint(comparisons)),
 	}
 }
 

@@ -47,6 +47,8 @@ type rival struct {
 	// finding says how much slower it is, question asks whether it is, and why says why
 	// nothing tells.
 	finding, question, why string
+	// undecidedWhy says why a comparison that was made is undecided.
+	undecidedWhy string
 }
 
 // unanswered is a rival of which nothing is known.
@@ -60,7 +62,7 @@ func rivalsOf(pairs []record.Pair) (all []rival) {
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == string(gobench.Slower), undecided: p.Outcome == string(gobench.Undecided),
 			finding:  fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
-			question: fmt.Sprintf("%s is slower than %s", p.B, p.A),
+			question: fmt.Sprintf("%s is slower than %s", p.B, p.A), undecidedWhy: p.Why,
 		})
 	}
 	return all
@@ -135,6 +137,8 @@ func (r rival) unknown() string {
 	switch {
 	case r.why != "":
 		return r.why
+	case math.IsNaN(r.ratio.Hi) && r.undecidedWhy != "":
+		return r.undecidedWhy + ": see the reasons of both"
 	case math.IsNaN(r.ratio.Hi):
 		return "the ratio has no interval, as the runs of one or both are too few or unusable: see their reasons"
 	}
