@@ -110,7 +110,7 @@ func (v varyingCase) slowSeen() float64 {
 // fastest calls was trusted: 27.6 µs of a writer whose calls cost 140 µs on the whole, as
 // each 64th of them flushed.
 func TestVaryingWork(t *testing.T) {
-	n := 100
+	n := 60
 	if more, err := strconv.Atoi(os.Getenv("VARYING_CASES")); err == nil {
 		n = more
 	}
