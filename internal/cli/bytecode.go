@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -241,12 +242,11 @@ func timeBytecode(ctx context.Context, f *flags, t *bytecodeFlags, s Streams) er
 
 // write writes the page and the document.
 func (t *bytecodeFlags) write(d record.Bytecode, set settings, s Streams) error {
+	var failed error
 	if t.page != "" {
-		if err := writeFile(t.page, func(w io.Writer) error { return render.Page(w, d) }); err != nil {
-			return err
-		}
+		failed = writeFile(t.page, func(w io.Writer) error { return render.Page(w, d) })
 	}
-	return set.show(s.Out, d)
+	return errors.Join(failed, set.show(s.Out, d))
 }
 
 // verdictsOfBytecode are those of the instructions of all runs.
