@@ -302,7 +302,11 @@ func pairSentences(all []record.Pair) (lines []Line) {
 		value, bounds := ratio(p.Ratio)
 		text := fmt.Sprintf("%s can't be set beside %s: the reasons below say why", p.B, p.A)
 		if value != stats.Unknown {
-			text = fmt.Sprintf("%s takes %s times as long as %s (95 %% interval %s", p.B, value, p.A, bounds)
+			interval := "no interval"
+			if bounds != stats.Unknown {
+				interval = "95 % interval " + bounds
+			}
+			text = fmt.Sprintf("%s takes %s times as long as %s (%s", p.B, value, p.A, interval)
 			if p.PValue != nil {
 				text += ", p = " + probability(p.PValue)
 			}

@@ -91,13 +91,14 @@ func size(n *int64) string {
 	return stats.Significant(value, 3) + " " + unit
 }
 
-// ratio writes how many times as long something takes, with its interval.
+// ratio writes how many times as long something takes, with its interval. One run on each side
+// gives none, though its ends are the value.
 func ratio(e stats.Estimate) (value, bounds string) {
 	value, bounds = stats.Unknown, stats.Unknown
 	if stats.Finite(e.Value) != nil {
 		value = stats.Significant(e.Value, 4)
 	}
-	if stats.Finite(e.Lo) != nil && stats.Finite(e.Hi) != nil {
+	if stats.Finite(e.Lo) != nil && stats.Finite(e.Hi) != nil && e.Lo < e.Hi {
 		bounds = stats.Significant(e.Lo, 4) + " to " + stats.Significant(e.Hi, 4)
 	}
 	return value, bounds
