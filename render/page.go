@@ -28,20 +28,24 @@ var templates = template.Must(template.New("page.html").Funcs(template.FuncMap{
 // report card comes first, then the others in the usual order.
 //
 // What a document holds is shown as text, never taken for markup, and the page's policy
-// lets no script run but its own (Content Security Policy Level 3, section 6.1).
+// lets no script run but its own, which only pictures of traces need (Content Security Policy
+// Level 3, section 6.1).
 func Page(w io.Writer, documents ...record.Document) error {
 	p := page{
-		Style:   template.CSS(asset("page.css") + asset("chart.css")),
-		Script:  template.JS(asset("page.js")),
-		Version: record.Schema,
+		Style:      template.CSS(asset("page.css") + asset("chart.css")),
+		ScriptHash: "none",
+		Version:    record.Schema,
 	}
-	p.ScriptHash = scriptHash(string(p.Script))
 	for _, d := range view.InOrder(documents) {
 		s, err := view.Of(d)
 		if err != nil {
 			return err
 		}
 		p.Sheets = append(p.Sheets, newPageSheet(fmt.Sprintf("record-%d", len(p.Sheets)+1), s))
+	}
+	if slices.ContainsFunc(p.Sheets, pageSheet.pictured) {
+		p.Script = template.JS(asset("page.js"))
+		p.ScriptHash = scriptHash(string(p.Script))
 	}
 	return templates.Execute(w, p)
 }
@@ -68,6 +72,11 @@ type pageSheet struct {
 	*view.Sheet
 	ID    string
 	Parts []pageSection
+}
+
+// pictured reports whether a script draws a part of the sheet.
+func (p pageSheet) pictured() bool {
+	return slices.ContainsFunc(p.Parts, func(part pageSection) bool { return len(part.Pictures) > 0 })
 }
 
 func newPageSheet(id string, s *view.Sheet) pageSheet {

@@ -122,7 +122,7 @@ func (r *Report) judgeNamespaces(v kernelView) {
 		f := newFinding(clock, TimeNamespace)
 		f.worst(math.Abs(shift))
 		if shift != 0 {
-			f.note("a time namespace shifts it by %s for this process: intervals are right, but readings don't compare with those of processes outside", stats.Duration(shift, 4))
+			f.note("a time namespace shifts it by %.9g s for this process: intervals are right, but readings don't compare with those of processes outside", shift/1e9)
 		}
 		if apart := v.boottimeNs - v.uptimeNs; clock == "boottime" && math.Abs(apart) > uptimeGrainNs {
 			f.note("%s", uptimeNote(apart))
@@ -132,5 +132,5 @@ func (r *Report) judgeNamespaces(v kernelView) {
 }
 
 func uptimeNote(apartNs float64) string {
-	return fmt.Sprintf("it is %s %s /proc/uptime, which a container's or an older kernel's own account may be", stats.Duration(math.Abs(apartNs), 4), either(apartNs > 0, "ahead of", "behind"))
+	return fmt.Sprintf("it is %.4g s %s /proc/uptime, which a container's or an older kernel's own account may be", math.Abs(apartNs)/1e9, either(apartNs > 0, "ahead of", "behind"))
 }

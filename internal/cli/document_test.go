@@ -261,8 +261,7 @@ func unitsOf(at string, value any) []string {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			_, isNumber := v[name].(float64)
-			if strings.HasSuffix(name, "_ns") && !isNumber && v[name] != nil {
+			if strings.HasSuffix(name, "_ns") && !numeric(v[name]) {
 				all = append(all, broken(at, "%s holds %v", name, v[name])...)
 			}
 			if otherUnits.MatchString(name) {
@@ -272,6 +271,17 @@ func unitsOf(at string, value any) []string {
 		}
 	}
 	return all
+}
+
+// numeric is true of a number, null, and lists of these.
+func numeric(value any) bool {
+	switch v := value.(type) {
+	case nil, float64:
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(element any) bool { return !numeric(element) })
+	}
+	return false
 }
 
 // clocksDocument is a document of well-formed fields, for rules between them.
