@@ -107,10 +107,9 @@ type Run struct {
 	// NoteClocks. ClockWorkNs is how much of its work it may have done according to that: the CPU
 	// time that a thread used both between its first look and a later one, and after that one;
 	// the most of each thread, added up, within a tenth. Unclocked says why looks are not known,
-	// or not all of them; nil where they are. Instructions that read the time-stamp counter of
-	// amd64 are looks, too, but for the dynamic linker's. What is not seen: looks by
-	// instructions that read a counter of another architecture (cntvct_el0), and by system calls
-	// that pass by the functions of the vDSO.
+	// or not all of them; nil where they are. What is not seen: looks by instructions that read a
+	// counter of the processor (rdtsc, cntvct_el0), and by system calls that pass by the
+	// functions of the vDSO.
 	ClockReads  int
 	ClockWorkNs int64
 	Unclocked   error

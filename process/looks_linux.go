@@ -28,9 +28,6 @@ type looks struct {
 	at map[uintptr]function
 	// stepping are the threads that execute what belongs to a breakpoint's place, and where.
 	stepping map[int]uintptr
-	// calling are the threads that make a system call for the tracer, as a single step, and the
-	// registers that they go on with.
-	calling map[int]registers
 }
 
 // threadLooks are the looks of one thread at clocks.
@@ -49,7 +46,7 @@ const manyLooks, perLookNs = 256, 1e6
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
 
 func newLooks(leader int) *looks {
-	return &looks{leader: leader, of: map[int]*threadLooks{}, at: map[uintptr]function{}, stepping: map[int]uintptr{}, calling: map[int]registers{}}
+	return &looks{leader: leader, of: map[int]*threadLooks{}, at: map[uintptr]function{}, stepping: map[int]uintptr{}}
 }
 
 // begin writes breakpoints into a new program, at whose first instruction a thread stands still.
@@ -102,19 +99,6 @@ func (l *looks) stopped(thread int) (stepped bool) {
 		l.keep(poke(thread, at, breakpoint))
 	}
 	return stepped
-}
-
-// returned has a thread go on from where it was before it made a system call for the tracer, and
-// tells whether it did. Where a signal came first the call may not have been made.
-func (l *looks) returned(thread int) bool {
-	if l == nil {
-		return false
-	}
-	r, called := l.calling[thread]
-	if delete(l.calling, thread); called {
-		l.keep(r.write(thread))
-	}
-	return called
 }
 
 // trapped tells whether a SIGTRAP is the doing of a breakpoint or of the step that follows it,
@@ -214,7 +198,6 @@ func (l *looks) end(thread int, cpuNs int64) {
 	}
 	delete(l.of, thread)
 	delete(l.stepping, thread)
-	delete(l.calling, thread)
 }
 
 // workNs is the CPU time that the thread used both before a look, since its first one, and after
@@ -226,13 +209,11 @@ func (t *threadLooks) workNs(cpuNs int64) (most int64) {
 	return most
 }
 
-// steps tells whether a thread is to execute one instruction: that at a breakpoint, or a system
-// call for the tracer.
+// steps tells whether a thread is to execute the one instruction at a breakpoint.
 func (l *looks) steps(thread int) bool {
 	if l == nil {
 		return false
 	}
 	_, steps := l.stepping[thread]
-	_, calls := l.calling[thread]
-	return steps || calls
+	return steps
 }

@@ -19,7 +19,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"chronoscope/clock"
 	"chronoscope/machine"
 )
 
@@ -132,36 +131,6 @@ var programs = map[string]func(){
 			os.Exit(2)
 		}
 		all.Wait()
-	},
-	// threads read the counter, which goes forward, all at once, while a child looks at clocks.
-	"threads read the counter": func() {
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				runtime.LockOSThread()
-				for range 100_000 {
-					if first := clock.Counter(); clock.Counter() < first {
-						os.Exit(1)
-					}
-				}
-			})
-		}
-		if exec.Command("date").Run() != nil {
-			os.Exit(2)
-		}
-		all.Wait()
-	},
-	// has a fault of its own amid reads of the counter, and goes on from that.
-	"faults": func() {
-		defer func() {
-			clock.Counter()
-			if recover() == nil {
-				os.Exit(1)
-			}
-		}()
-		clock.Counter()
-		var nowhere *int64
-		*nowhere = clock.Counter()
 	},
 	"watches": func() {
 		r, err := Command{Path: os.Args[1], Args: os.Args[2:], Env: []string{"PATH=" + os.Getenv("PATH")}, Events: true, Untraced: true}.Run(background)

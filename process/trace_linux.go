@@ -63,7 +63,6 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		t.run.Stops += stops
 	}
 	t.looks.begin(t.leader)
-	t.run.Stops += t.looks.stopAtCounter(t.leader)
 	t.late()
 	t.started = time.Now()
 	t.goOn(t.leader, 0)
@@ -150,7 +149,6 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		t.looks.begin(id)
 	}
 	stepped := t.looks.stopped(id)
-	returned := event(status) == 0 && t.looks.returned(id)
 	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
@@ -162,9 +160,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
 		t.waits.leave(id)
-	case signal == unix.SIGTRAP && (returned || t.looks.trapped(id, stepped)):
-		signal = 0
-	case signal == unix.SIGSEGV && t.looks.readCounter(id):
+	case event(status) == 0 && signal == unix.SIGTRAP && t.looks.trapped(id, stepped):
 		signal = 0
 	default:
 		t.run.Signals++
@@ -173,8 +169,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	t.goOn(id, int(signal))
 }
 
-// goOn lets a thread go on: by one instruction to pass a breakpoint or to call
-// prctl, or to the end of its system
+// goOn lets a thread go on: by one instruction to pass a breakpoint, or to the end of its system
 // call where that is to be seen.
 func (t *tracer) goOn(id, signal int) {
 	switch {

@@ -36,15 +36,6 @@ var errNoVDSO = errors.New("finding looks at clocks: the kernel maps no function
 
 // ownVDSO are the functions in this process. Programs get the same image, at other addresses.
 var ownVDSO = sync.OnceValues(func() ([]function, error) {
-	image, err := ownImage()
-	if err != nil {
-		return nil, err
-	}
-	return functionsOf(image)
-})
-
-// ownImage is the vDSO of this process.
-var ownImage = sync.OnceValues(func() ([]byte, error) {
 	base, err := vdsoBase(os.Getpid())
 	if err != nil {
 		return nil, err
@@ -59,7 +50,7 @@ var ownImage = sync.OnceValues(func() ([]byte, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("finding looks at clocks: reading the vDSO: %w", err)
 	}
-	return image[:n], nil // what follows it is not mapped
+	return functionsOf(image[:n]) // what follows it is not mapped
 })
 
 // functionsOf finds the functions in an image of a vDSO.
@@ -85,33 +76,19 @@ func functionsOf(image []byte) (all []function, err error) {
 	return all, nil
 }
 
-// vdsoBase is where the vDSO lies in a process.
+// vdsoBase is where the vDSO lies in a process, by its auxiliary vector (proc_pid_auxv(5)).
 func vdsoBase(pid int) (uintptr, error) {
-	base, err := auxiliary(pid, auxVDSO)
-	if err == nil && base == 0 {
-		err = errNoVDSO
-	}
-	return base, err
-}
-
-// Entries of the auxiliary vector (getauxval(3)): AT_BASE, where the dynamic linker lies, and
-// AT_SYSINFO_EHDR, where the vDSO lies.
-const auxBase, auxVDSO = 7, 33
-
-// auxiliary is the value of an entry of a process's auxiliary vector (proc_pid_auxv(5)); 0 where
-// there is none.
-func auxiliary(pid int, name uint64) (uintptr, error) {
 	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
 		return 0, fmt.Errorf("finding looks at clocks: %w", err)
 	}
-	const entry = 16
+	const entry, vdso = 16, 33 // AT_SYSINFO_EHDR
 	for part := range slices.Chunk(vector, entry) {
-		if len(part) == entry && binary.NativeEndian.Uint64(part) == name {
+		if len(part) == entry && binary.NativeEndian.Uint64(part) == vdso {
 			return uintptr(binary.NativeEndian.Uint64(part[8:])), nil
 		}
 	}
-	return 0, nil
+	return 0, errNoVDSO
 }
 
 // peek reads the code of a thread that stands still, and poke writes it.
