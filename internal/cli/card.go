@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"time"
@@ -13,12 +14,14 @@ import (
 	"chronoscope/fidelity"
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/render"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
+	"chronoscope/view"
 )
 
-// reportCard is the command without a subcommand.
-func reportCard(ctx context.Context, f *flags, s Streams) error {
+// reportCard is the command without a subcommand: in text its answers, or all of it.
+func reportCard(ctx context.Context, f *flags, all bool, s Streams) error {
 	set, err := f.check()
 	if err != nil {
 		return err
@@ -39,13 +42,24 @@ func reportCard(ctx context.Context, f *flags, s Streams) error {
 	if err == nil {
 		err = trustOf(ctx, set, s, local, &d)
 	}
-	if written := set.show(s.Out, d); written != nil {
+	show := set.show
+	if !all {
+		show = set.showAnswers
+	}
+	if written := show(s.Out, d); written != nil {
 		return written
 	}
 	if err != nil {
 		return err
 	}
 	return set.met(cardVerdicts(d))
+}
+
+// showAnswers is show, with the answers alone in text.
+func (s settings) showAnswers(stdout io.Writer, d record.Document) error {
+	return s.showWith(stdout, d, func(w io.Writer, style render.Style) error {
+		return render.Text(w, view.CardAnswers(d.(record.Card)), style)
+	})
 }
 
 // cardVerdicts are those of the clocks and of what was asked of them.

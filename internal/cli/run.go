@@ -56,16 +56,17 @@ func (w *watched) Write(text []byte) (int, error) {
 
 // newRoot is the command without a subcommand: the report card.
 func newRoot(s Streams) *cobra.Command {
-	f := &flags{notes: s.Err}
+	f, all := &flags{notes: s.Err}, false
 	root := &cobra.Command{
 		Use:   "chronoscope",
 		Short: "How fast does X run on machine Y, and how far can the number be trusted?",
 		Long: `Chronoscope measures time, and first of all its own clocks.
 
-Without a subcommand it prints the report card of this machine: what the
-machine is, which clocks a program can read on it and how good each is, which
-one to use for what, whether the counters can be trusted, and how noisy it is.`,
+Without a subcommand it prints the report card of this machine: whether it can
+measure, which clock to use for what, whether the counters can be trusted, how noisy
+it is, and what to do. With --all also how good every clock is, and all caveats.`,
 		Example: `  chronoscope                   the report card of this machine
+  chronoscope --all             with every clock and all caveats
   chronoscope clocks            every clock, ranked by quality
   chronoscope fidelity          can the counters be trusted?
   chronoscope activity          how noisy is the machine, and why?
@@ -82,7 +83,7 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
 		SilenceUsage:      true,
 		PersistentPreRunE: refuseEmpty,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return reportCard(cmd.Context(), f, s)
+			return reportCard(cmd.Context(), f, all, s)
 		},
 	}
 	root.Args = func(cmd *cobra.Command, args []string) error {
@@ -95,6 +96,7 @@ one to use for what, whether the counters can be trusted, and how noisy it is.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f.register(root.PersistentFlags())
+	root.Flags().BoolVar(&all, "all", false, "write all of the report card as text, not its answers alone")
 	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s), newRun(f, s), newValidate(f, s), newSlowClock(f, s), newBytecode(f, s), newRecords(f, s), newCompare(f, s), newReport(f, s), newManual())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -1,0 +1,92 @@
+package view
+
+import (
+	"fmt"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// mostAdvised findings are named in [CardAnswers] with what helps.
+const mostAdvised = 2
+
+// CardAnswers is a report card that fits on a terminal of 80 by 24: whether this machine can
+// measure, which clock to use for what, how noisy it is, and what to do. The rest is counted,
+// with the command that shows it.
+func CardAnswers(d record.Card) *Sheet {
+	d = Shown(d)
+	s := sheet("Report card", d.Header)
+	s.Caveats = nil
+	var answers Section
+	answers.Lines = append(answers.Lines, labelled("measure", "%s", diagnosis(d.Findings)))
+	answers.Lines = append(answers.Lines, clockAnswers(d.Ranking)...)
+	answers.Lines = append(answers.Lines, counterAnswers(d.Trust)...)
+	for _, t := range d.Traces {
+		answers.Lines = append(answers.Lines, labelled("noise", "%s", noiseAnswer(t)))
+	}
+	s.add(answers, Section{Lines: toDo(d.Findings)}, Section{Lines: []Line{labelled("more", "%s", more(d.Header))}})
+	return s
+}
+
+// clockAnswers are the clocks to use.
+func clockAnswers(r record.Ranking) (lines []Line) {
+	for _, p := range purposes(r.Best) {
+		if c := clockNamed(r.Clocks, p.name); c != nil {
+			lines = append(lines, Line{
+				Label: "clocks", Verdict: c.Verdict, Strong: c.Name,
+				Text: fmt.Sprintf("(%s): steps of %s, %s a call", p.purpose, written(c.Accuracy), duration(c.Cost.MedianNs)),
+			})
+		}
+	}
+	return lines
+}
+
+// counterAnswers say whether the counters can be trusted.
+func counterAnswers(t record.Trust) (lines []Line) {
+	if len(t.Sandwiches) > 0 {
+		worst, j := worstSandwich(t.Sandwiches)
+		lines = append(lines, Line{
+			Label: "counters", Verdict: j.Verdict, Strong: worst.Counter,
+			Text: fmt.Sprintf("beside %s: off by %s at most", worst.Reference, duration(worst.MaxErrorNs)),
+		})
+	}
+	if len(t.Checks) > 0 {
+		lines = append(lines, labelled("counters", "%d of %d checks of single clocks passed", passed(t.Checks), len(t.Checks)))
+	}
+	return lines
+}
+
+// noiseAnswer says what share of its time a CPU lost, and to what most of it.
+func noiseAnswer(t record.Trace) string {
+	if t.ActiveRatio == nil {
+		return fmt.Sprintf("%s: no activity was seen in %s", place(t), duration(&t.DurationNs))
+	}
+	text := fmt.Sprintf("%s lost %s of %s", place(t), stats.Share(1-*t.ActiveRatio), duration(&t.DurationNs))
+	if cause, total := worstCause(t); total > 0 {
+		text += fmt.Sprintf(", %s to %s", stats.Share(total/t.DurationNs), cause)
+	}
+	for _, u := range t.Undisturbed {
+		if u.LengthNs == 1e6 {
+			text += fmt.Sprintf("; work of 1 ms is undisturbed in %s of trials", percent(&u.Probability))
+		}
+	}
+	return text
+}
+
+// toDo are the worst findings with what helps.
+func toDo(all []machine.Finding) (lines []Line) {
+	disturbing := disturbances(where(all, func(f machine.Finding) bool { return f.Severity != machine.OK })).Findings
+	for _, f := range disturbing[:min(len(disturbing), mostAdvised)] {
+		lines = append(lines, labelled("to do", "%s: %s", f.Topic, f.Fix))
+	}
+	if left := len(disturbing) - mostAdvised; left > 0 {
+		lines = append(lines, labelled("to do", "%s more: chronoscope doctor", stats.Count(left, "finding")))
+	}
+	return lines
+}
+
+// more says where the rest is.
+func more(h record.Header) string {
+	return fmt.Sprintf("chronoscope --all (with %s), clocks, fidelity, activity, doctor", stats.Count(len(h.Caveats), "caveat"))
+}
