@@ -66,6 +66,9 @@ var readings = []reading{
 }
 
 func TestBestFamilyFindsTheFamilyOfSimulatedCosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const sets = 100
 	for _, model := range costModels {
 		for _, how := range readings {

@@ -113,6 +113,9 @@ func permute(xs []float64, f func([]float64)) {
 }
 
 func TestLineCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	random := rand.New(rand.NewPCG(1968, 1))
 	normal := func() float64 { return random.NormFloat64() }
 	interrupted := func() float64 {
