@@ -32,7 +32,7 @@ and ranks them; with --runtime also what programs in other languages can read.
 
   accuracy  the distance between two values that the clock can show, found from
             its readings and not from its unit, and how far that may be off
-  cost      what one call takes, as the median; p99 is the dearest in a hundred
+  cost      what one call takes, as the median; p99 is the 99th percentile
   spread    the share of calls whose cost is within one accuracy of the median
   quality   accuracy^-0.1 x cost^-0.1 x spread^0.5, both in cycles of the core
             (Kuperberg, Krogmann, Reussner: Metric-based Selection of Timer
