@@ -13,6 +13,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/slowclock"
 	"chronoscope/stats"
 	"chronoscope/view"
 
@@ -232,8 +233,8 @@ func TestIncomparable(t *testing.T) {
 // Events of other lengths are not the same work, whatever their times.
 func TestEventsOfOtherLengths(t *testing.T) {
 	event := func(asked, took float64) record.SlowClock {
-		return record.SlowClock{Header: header("slowclock"), EventNs: asked, Estimates: []record.SlowEstimate{
-			{Method: "counter", Clock: "tick", Estimate: estimate(took, took*0.99, took*1.01, "ns"), Verdict: stats.Trusted},
+		return record.SlowClock{Header: header("slowclock"), EventNs: asked, Estimates: []slowclock.Result{
+			{Method: "counter", Clock: "tick", Estimate: estimate(took, took*0.99, took*1.01, "ns"), Judgement: stats.NewJudgement()},
 		}}
 	}
 	for _, c := range []struct {

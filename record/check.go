@@ -89,7 +89,7 @@ var shares = []string{"spread", "quality", "active_ratio", "probability", "unpre
 
 // checkValue looks at a value and at all that is in it. name is that of its field.
 func checkValue(name string, v reflect.Value) error {
-	if checked, err := checkTyped(v); checked {
+	if checked, err := checkTyped(name, v); checked {
 		return err
 	}
 	switch v.Kind() {
@@ -131,8 +131,10 @@ func within(place string, err error) error {
 
 // checkTyped looks at values that are known by their type. checked says that there is
 // nothing else to look at.
-func checkTyped(v reflect.Value) (checked bool, err error) {
+func checkTyped(name string, v reflect.Value) (checked bool, err error) {
 	switch x := v.Interface().(type) {
+	case stats.Float:
+		return true, checkFloat(name, x.Value())
 	case stats.Estimate:
 		return true, checkEstimate(x)
 	case stats.Verdict:
@@ -192,12 +194,18 @@ func checkNumber(name string, v reflect.Value) error {
 			return malformed("%d is negative", v.Int())
 		}
 	case v.CanFloat():
-		switch x := v.Float(); {
-		case x < 0 && slices.Contains(spans, name):
-			return malformed("%g is negative", x)
-		case (x < 0 || x > 1) && slices.Contains(shares, name):
-			return malformed("%g is no share from 0 to 1", x)
-		}
+		return checkFloat(name, v.Float())
+	}
+	return nil
+}
+
+// checkFloat is [checkNumber] of a number that may be missing, which is NaN.
+func checkFloat(name string, x float64) error {
+	switch {
+	case x < 0 && slices.Contains(spans, name):
+		return malformed("%g is negative", x)
+	case (x < 0 || x > 1) && slices.Contains(shares, name):
+		return malformed("%g is no share from 0 to 1", x)
 	}
 	return nil
 }

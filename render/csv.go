@@ -103,10 +103,12 @@ func textOf(v reflect.Value) string {
 		return x.Format(time.RFC3339Nano)
 	case []string:
 		return strings.Join(x, "; ")
+	case stats.Float:
+		v = reflect.ValueOf(x.Value())
 	}
 	switch {
 	case v.CanFloat():
-		if stats.Finite(v.Float()) == nil {
+		if !stats.IsFinite(v.Float()) {
 			return ""
 		}
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)

@@ -20,6 +20,7 @@ import (
 	"chronoscope/activity"
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/slowclock"
 	"chronoscope/stats"
 	"chronoscope/view"
 )
@@ -158,7 +159,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 			}}},
 			record.Programs{Results: []record.Program{{Estimate: estimate(), Wall: estimate(), Runs: []record.ProgramRun{{WallNs: pick()}}}}, Pairs: []record.Pair{{Ratio: estimate()}}},
 			record.Bench{Results: []record.Benchmark{{Estimate: estimate(), Repetitions: []record.BenchmarkRepetition{{TimeNs: pick()}}}}},
-			record.SlowClock{EventNs: pick(), Estimates: []record.SlowEstimate{{Estimate: estimate(), Truth: estimate()}}},
+			record.SlowClock{EventNs: pick(), Estimates: []slowclock.Result{{Estimate: estimate(), Truth: estimate()}}},
 			record.Validation{Cells: []record.ValidationCell{{Scheme: "kbest", Expected: estimate(), Estimate: estimate(), Error: stats.Finite(pick()), DurationNs: int64(random.IntN(3))}}},
 		)
 	}

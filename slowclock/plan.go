@@ -1,6 +1,10 @@
 package slowclock
 
-import "math"
+import (
+	"math"
+
+	"chronoscope/stats"
+)
 
 // z95 is the factor of the source's equations, for 95 %.
 const z95 = 1.96
@@ -33,21 +37,22 @@ func ticksNeeded(share, precision float64) float64 {
 
 // Row is a line of a trial plan: what a number of digits takes.
 type Row struct {
-	Digits    int
-	EpsilonNs float64
+	Digits    int     `json:"digits"`
+	EpsilonNs float64 `json:"epsilon_ns"`
 	// Trials are Bernoulli trials by equation (3).
-	Trials float64
+	Trials stats.Float `json:"trials"`
 	// SourceNs is what they take if a trial is the event and nothing else, as the
 	// source has it; BernoulliNs what they take here, with what surrounds the event.
-	SourceNs, BernoulliNs float64
+	SourceNs    stats.Float `json:"source_ns"`
+	BernoulliNs stats.Float `json:"bernoulli_ns"`
 	// DiscreteNs is how long it takes until as many ticks have gone by as the interval
 	// needs, in trials and in the empty ones that tell the overhead. Without pauses
 	// neighbouring edges depend on one another, and it takes half as long again; who ends
 	// by [Plan.Precision] looks again when ticks have doubled, and may take twice as long.
-	DiscreteNs float64
-	// CounterNs is what a counting thread takes for it, by what one needed for a first
-	// result; NaN where there is none.
-	CounterNs float64
+	DiscreteNs stats.Float `json:"discrete_ns"`
+	// CounterNs is how long a counting thread takes, by what one needed for a first
+	// result; missing where there is none.
+	CounterNs stats.Float `json:"counter_ns"`
 }
 
 // Costs are what a trial takes beside the event, in nanoseconds.
@@ -63,7 +68,7 @@ type Costs struct {
 	CounterNs, CounterHalfNs float64
 }
 
-// MakePlan is a plan of one to so many digits.
+// MakePlan is a plan of one digit, two digits and so on up to digits.
 func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 	rows := make([]Row, 0, max(0, digits))
 	loop := c.loopNs(durationNs, tickNs)
@@ -71,10 +76,10 @@ func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 		epsilon := Epsilon(durationNs, d)
 		n := Trials(durationNs, tickNs, epsilon)
 		rows = append(rows, Row{
-			Digits: d, EpsilonNs: epsilon, Trials: n,
-			SourceNs: n * durationNs, BernoulliNs: n * loop,
-			DiscreteNs: c.discreteNs(durationNs, tickNs, epsilon),
-			CounterNs:  c.counterNs(tickNs, epsilon),
+			Digits: d, EpsilonNs: epsilon, Trials: stats.FloatOf(n),
+			SourceNs: stats.FloatOf(n * durationNs), BernoulliNs: stats.FloatOf(n * loop),
+			DiscreteNs: stats.FloatOf(c.discreteNs(durationNs, tickNs, epsilon)),
+			CounterNs:  stats.FloatOf(c.counterNs(tickNs, epsilon)),
 		})
 	}
 	return rows

@@ -22,31 +22,32 @@ const (
 // Methods lists all of them.
 func Methods() []Method { return []Method{Bernoulli, Discrete, Classic, CounterClock} }
 
-// Result is what a method found.
+// Result is what a method found. What could not be had is missing, for a reason that stands in
+// Reasons.
 type Result struct {
-	Method Method
+	Method Method `json:"method"`
 	// Clock and TickNs are those of the slow clock.
-	Clock  string
-	TickNs float64
-	// Trials is how many times the event was run, and ElapsedNs how long it took by
-	// the slow clock, with the empty trials.
-	Trials    int64
-	ElapsedNs float64
+	Clock  string  `json:"clock"`
+	TickNs float64 `json:"tick_ns"`
+	// Trials is how many times the event was run.
+	Trials int64 `json:"trials"`
 	// Edges is how many ticks of the clock were seen within events; for the classic
 	// loop and the counter, while they lasted.
-	Edges int64
+	Edges int64 `json:"edges"`
+	// ElapsedNs is how long all trials took by the slow clock, the empty ones included.
+	ElapsedNs float64 `json:"elapsed_ns"`
 	// Estimate is the mean duration of the event in nanoseconds, without overhead.
-	Estimate stats.Estimate
+	Estimate stats.Estimate `json:"estimate"`
 	// Overhead is what was taken off.
-	Overhead stats.Estimate
-	// Equation2 has the interval of the source's equation (2) instead, for
-	// comparison; NaN but for Bernoulli trials.
-	Equation2 stats.Estimate
+	Overhead stats.Estimate `json:"overhead"`
+	// Equation2 has the interval of the source's equation (2) instead, as if trials were
+	// independent of one another; NaN but for Bernoulli trials.
+	Equation2 stats.Estimate `json:"equation2"`
 	// Truth is what a finer clock saw of the same executions; NaN where none
 	// watched.
-	Truth stats.Estimate
+	Truth stats.Estimate `json:"truth"`
 	// Locked reports that trials kept step with the clock.
-	Locked bool
+	Locked bool `json:"phase_locked"`
 	stats.Judgement
 }
 

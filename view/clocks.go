@@ -139,11 +139,11 @@ func verdictKeys(clocks []record.Clock) (keys []Key) {
 }
 
 // fixed writes a number with that many places.
-func fixed(v *float64, places int) string {
-	if v == nil {
-		return stats.Unknown
+func fixed[N number](n N, places int) string {
+	if x := floatOf(n); stats.IsFinite(x) {
+		return fmt.Sprintf("%.*f", places, x)
 	}
-	return fmt.Sprintf("%.*f", places, *v)
+	return stats.Unknown
 }
 
 func cyclesOfBoth(c record.Cycles) string {

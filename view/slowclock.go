@@ -13,8 +13,8 @@ func slowClock(d record.SlowClock) *Sheet {
 	s := sheet("Slow clocks", d.Header)
 	for _, e := range d.Estimates {
 		s.Tiles = append(s.Tiles, Tile{
-			Topic: "By " + e.Method, Figure: written(e.Estimate), Verdict: e.Verdict,
-			Sentence: fmt.Sprintf("An event of about %s by %s, which ticks every %s; a fine clock says %s.%s", duration(&d.EventNs), e.Clock, duration(&e.TickNs), written(e.Truth), because(e.Reasons)),
+			Topic: "By " + string(e.Method), Figure: written(e.Estimate), Verdict: e.Verdict,
+			Sentence: fmt.Sprintf("An event of about %s by %s, which ticks every %s; a fine clock says %s.%s", duration(d.EventNs), e.Clock, duration(e.TickNs), written(e.Truth), because(e.Reasons)),
 		})
 	}
 	s.add(slowEstimates(d), slowPlan(d))
@@ -33,20 +33,20 @@ func slowEstimates(d record.SlowClock) Section {
 	s := Section{
 		Title:  "What a slow clock says",
 		Lead:   "The diamond is a method's result, the thick line its 95 % interval, and the upright line what a fine clock says of the same executions.",
-		Lines:  []Line{{Strong: "An event of " + duration(&d.EventNs), Text: fmt.Sprintf("by %s, which ticks every %s", first.Clock, duration(&first.TickNs))}},
+		Lines:  []Line{{Strong: "An event of " + duration(d.EventNs), Text: fmt.Sprintf("by %s, which ticks every %s", first.Clock, duration(first.TickNs))}},
 		Legend: append(intervalKeys("estimate"), Key{Mark: "bar", Look: "s0", Text: "fine clock"}),
 		Table:  t,
 	}
 	for _, e := range d.Estimates {
 		values = append(values, e.Estimate.Lo, e.Estimate.Hi, e.Estimate.Value, e.Truth.Value)
-		row := Row{Name: e.Method + " by " + e.Clock, Figure: e.Estimate.TimeWithError()}
+		row := Row{Name: string(e.Method) + " by " + e.Clock, Figure: e.Estimate.TimeWithError()}
 		row.Spans, row.Points = interval(e.Estimate)
-		if v := stats.Finite(e.Truth.Value); v != nil {
-			row.Points = append(row.Points, Point{At: *v, Mark: "bar", Look: "s0", Title: "a fine clock says " + durationTo(v, 5)})
+		if truth := e.Truth.Value; stats.IsFinite(truth) {
+			row.Points = append(row.Points, Point{At: truth, Mark: "bar", Look: "s0", Title: "a fine clock says " + durationTo(truth, 5)})
 		}
 		chart.Rows = append(chart.Rows, row)
-		t.row(e.Method, e.Clock, written(e.Estimate), e.Estimate.Range(), plusMinus(e.Estimate), written(e.Truth), e.Trials, e.Edges, duration(&e.ElapsedNs), e.Verdict, joined(e.Reasons))
-		s.Notes = append(s.Notes, reasonLines(e.Verdict, e.Method, e.Reasons)...)
+		t.row(e.Method, e.Clock, written(e.Estimate), e.Estimate.Range(), plusMinus(e.Estimate), written(e.Truth), e.Trials, e.Edges, duration(e.ElapsedNs), e.Verdict, joined(e.Reasons))
+		s.Notes = append(s.Notes, reasonLines(e.Verdict, string(e.Method), e.Reasons)...)
 	}
 	chart.X = linear("time of the event", Time, values)
 	s.Charts = []Chart{chart}
@@ -60,11 +60,11 @@ func slowPlan(d record.SlowClock) Section {
 	}
 	t := table(numbers("digits", "±", "Bernoulli trials", "they take here", "in a tight loop", "a counting thread"))
 	for _, r := range d.Plan {
-		t.row(r.Digits, duration(&r.EpsilonNs), trialCount(r.Trials), durationTo(r.BernoulliNs, 2), durationTo(r.DiscreteNs, 2), durationTo(r.CounterNs, 2))
+		t.row(r.Digits, duration(r.EpsilonNs), trialCount(r.Trials), durationTo(r.BernoulliNs, 2), durationTo(r.DiscreteNs, 2), durationTo(r.CounterNs, 2))
 	}
 	return Section{
-		Title: "What it takes to know an event of " + duration(&d.EventNs),
-		Lines: []Line{{Strong: "What it takes to know an event", Text: "of " + duration(&d.EventNs), In: InText}},
+		Title: "What it takes to know an event of " + duration(d.EventNs),
+		Lines: []Line{{Strong: "What it takes to know an event", Text: "of " + duration(d.EventNs), In: InText}},
 		Table: t,
 		Notes: []Line{say("Trials by equation (3) of Lambert and Power (2008), as if they were independent. In a tight loop every tick counts, " +
 			"and most fall into the event. What a counting thread takes follows from how wide its interval was after a first short measurement, at this load.")},
@@ -72,14 +72,11 @@ func slowPlan(d record.SlowClock) Section {
 }
 
 // trialCount writes a number that may be beyond counting.
-func trialCount(n *float64) string {
-	switch {
-	case n == nil:
-		return stats.Unknown
-	case *n < 1e6:
-		return stats.Significant(*n, 2)
+func trialCount(n stats.Float) string {
+	if n.Value() >= 1e6 {
+		return fmt.Sprintf("%.1e", n.Value())
 	}
-	return fmt.Sprintf("%.1e", *n)
+	return stats.Significant(n.Value(), 2)
 }
 
 // slowClockFields are a row a method, or a row of the plan.
@@ -94,7 +91,7 @@ func slowClockFields(d record.SlowClock) Fields {
 // same work.
 func eventFigures(d record.SlowClock) (all []Figure) {
 	for _, e := range d.Estimates {
-		all = timeFigure(all, FigureKey{TopicEvent, e.Method + " with " + e.Clock, QuantityTime}, e.Estimate, e.Verdict, e.Reasons, nil)
+		all = timeFigure(all, FigureKey{TopicEvent, string(e.Method) + " with " + e.Clock, QuantityTime}, e.Estimate, e.Verdict, e.Reasons, nil)
 	}
 	for i := range all {
 		all[i].Work = fmt.Sprintf("an event of %v", time.Duration(d.EventNs))

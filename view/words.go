@@ -11,15 +11,30 @@ import (
 	"chronoscope/stats"
 )
 
-// duration writes a time that may not be known, with three digits.
-func duration(ns *float64) string { return durationTo(ns, 3) }
-
-func durationTo(ns *float64, digits int) string {
-	if ns == nil {
-		return stats.Unknown
-	}
-	return stats.Duration(*ns, digits)
+// number is a number that may be missing.
+type number interface {
+	float64 | *float64 | stats.Float
 }
+
+// floatOf is a number's value, or NaN where it is missing. The functions of package stats write
+// NaN as unknown.
+func floatOf[N number](n N) float64 {
+	switch n := any(n).(type) {
+	case stats.Float:
+		return n.Value()
+	case *float64:
+		if n == nil {
+			return math.NaN()
+		}
+		return *n
+	}
+	return any(n).(float64)
+}
+
+// duration writes a time with three digits.
+func duration[N number](ns N) string { return durationTo(ns, 3) }
+
+func durationTo[N number](ns N, digits int) string { return stats.Duration(floatOf(ns), digits) }
 
 // written writes the value of an estimate with four digits: it is often known better than to
 // one in a hundred, and 41.67 ns is worth telling from 42.
@@ -28,31 +43,22 @@ func written(e stats.Estimate) string { return stats.Duration(e.Value, 4) }
 // short writes the value of an estimate with three digits.
 func short(e stats.Estimate) string { return stats.Duration(e.Value, 3) }
 
-func percent(share *float64) string {
-	if share == nil {
-		return stats.Unknown
-	}
-	return stats.Percent(*share)
-}
+func percent[N number](share N) string { return stats.Percent(floatOf(share)) }
 
-func share(share *float64) string {
-	if share == nil {
-		return stats.Unknown
-	}
-	return stats.Share(*share)
-}
+func share[N number](share N) string { return stats.Share(floatOf(share)) }
 
 // signed writes an error as percent with its sign, and "?" where it is not known.
-func signed(share *float64) string {
-	switch {
-	case share == nil:
+func signed[N number](share N) string {
+	switch x := floatOf(share); {
+	case !stats.IsFinite(x):
 		return stats.Unknown
-	case math.Abs(*share) < 0.00005:
+	case math.Abs(x) < 0.00005:
 		return "0.00 %"
-	case math.Abs(*share) < 0.1:
-		return fmt.Sprintf("%+.2f %%", 100**share)
+	case math.Abs(x) < 0.1:
+		return fmt.Sprintf("%+.2f %%", 100*x)
+	default:
+		return fmt.Sprintf("%+.0f %%", 100*x)
 	}
-	return fmt.Sprintf("%+.0f %%", 100**share)
 }
 
 // plusMinus is half the width of the interval as a share of the value: what a precision is
@@ -105,12 +111,7 @@ func ratio(e stats.Estimate) (value, bounds string) {
 }
 
 // probability writes a p-value.
-func probability(p *float64) string {
-	if p == nil {
-		return stats.Unknown
-	}
-	return stats.Significant(*p, 2)
-}
+func probability[N number](p N) string { return stats.Significant(floatOf(p), 2) }
 
 // because is the first reason of a verdict, as the end of a paragraph.
 func because(reasons []string) string {
@@ -136,14 +137,15 @@ func word(v *string) string {
 	return *v
 }
 
-func orElse(v *float64, missing float64) float64 {
-	if v == nil {
-		return missing
+// orElse is a number's value, or another one where it is missing.
+func orElse[N number](n N, missing float64) float64 {
+	if x := floatOf(n); stats.IsFinite(x) {
+		return x
 	}
-	return *v
+	return missing
 }
 
-func orZero(v *float64) float64 { return orElse(v, 0) }
+func orZero[N number](n N) float64 { return orElse(n, 0) }
 
 // distinct are the values of some elements, each once, in their order.
 func distinct[E any, T comparable](elements []E, of func(E) T) (all []T) {

@@ -38,7 +38,8 @@ func checkShown(t *testing.T, file, golden string) {
 	}
 	compareShown(t, golden+".txt", shownAs(t, file, "text"))
 	compareShown(t, golden+".json", shownAs(t, file, "json"))
-	if d.Head().Command != "" { // the report card is no table
+	compareShown(t, golden+".json", shownAs(t, golden+".json", "json")) // what was written reads back to the byte
+	if d.Head().Command != "" {                                         // the report card is no table
 		compareShown(t, golden+".csv", shownAs(t, file, "csv"))
 	}
 	for format, export := range exportsOf(d) {

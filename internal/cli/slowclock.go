@@ -136,7 +136,7 @@ func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error
 	bar := newProgress(s.Err)
 	defer bar.end()
 	e := &slowExperiment{flags: t, set: set, header: &header, bar: bar, time: t.budget(time.Now)}
-	d := record.SlowClock{Estimates: []record.SlowEstimate{}, Plan: []record.PlanRow{}}
+	d := record.SlowClock{Estimates: []slowclock.Result{}, Plan: []slowclock.Row{}}
 	err = e.run(ctx, &d)
 	bar.end()
 	interrupted := err != nil && ctx.Err() != nil
@@ -153,7 +153,7 @@ func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error
 	}
 	verdicts := map[string]stats.Verdict{}
 	for _, r := range d.Estimates {
-		verdicts[r.Method] = r.Verdict
+		verdicts[string(r.Method)] = r.Verdict
 	}
 	return set.met(verdicts)
 }
@@ -201,13 +201,11 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 		if d.EventNs >= e.slow.TickNs {
 			e.header.Caveats = append(e.header.Caveats, "no plan for Bernoulli trials: an event of a tick or more is seen by every one of them; count all ticks (discrete), or name a longer tick")
 		}
-		d.Plan = record.NewPlan(slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs(ctx)))
+		d.Plan = slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs(ctx))
 		return ctx.Err()
 	}
 	results, err := e.measure(ctx)
-	for _, r := range results {
-		d.Estimates = append(d.Estimates, record.NewSlowEstimate(r))
-	}
+	d.Estimates = append(d.Estimates, results...)
 	return err
 }
 
