@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 )
 
@@ -65,21 +65,18 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 		return nil, err
 	}
 	defer r.close()
+	var cpus []int
 	if o.CPU >= 0 {
-		restore, err := machine.Pin([]int{o.CPU})
-		if err != nil {
-			return nil, err
-		}
-		defer restore()
-	} else {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		cpus = []int{o.CPU}
 	}
+	release, err := env.Hold(cpus...)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	// A collection would stop the recording thread and be taken for the system's.
-	defer machine.HoldCollector(0)()
 	continued := watchContinuations()
 	r.run(ctx)
 	r.trace.continued(continued.count())

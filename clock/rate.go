@@ -25,6 +25,14 @@ func NewRate(hz stats.Estimate) (Rate, error) {
 	return Rate{Hz: hz, scale: s}, nil
 }
 
+// Tick returns the length of a tick in nanoseconds.
+func (r Rate) Tick() stats.Estimate {
+	return stats.Estimate{
+		Value: 1e9 / r.Hz.Value, Lo: 1e9 / r.Hz.Hi, Hi: 1e9 / r.Hz.Lo, Unit: "ns",
+		Statistic: r.Hz.Statistic, N: r.Hz.N, Discarded: r.Hz.Discarded,
+	}
+}
+
 // PPM is half the width of the rate's interval, in parts per million of the
 // rate.
 func (r Rate) PPM() float64 { return 1e6 * r.Hz.RelativeHalfWidth() }

@@ -10,6 +10,8 @@ type Rated struct {
 	// clock that the system scales, with the interval of its calibration for a
 	// counter.
 	TickNs stats.Estimate
+	// Rate is how the length of the tick was measured; the zero value where it was not.
+	Rate Rate
 	// AccuracyNs is the distance between two values that the clock can show, in
 	// nanoseconds; the upper end of its interval, so that bounds that rest on it
 	// hold.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -77,12 +77,14 @@ func (s sentSample) sample() Sample {
 // calls it, with its standard input and output, when it is started by the command
 // given to [Workloads]. It returns when in ends.
 func ServeChild(in io.Reader, out io.Writer) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer machine.HoldCollector(0)()
+	release, err := env.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
 	served := &served{in: bufio.NewReader(in), out: out}
 	defer served.close()
-	err := served.orders()
+	err = served.orders()
 	if errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 )
 
@@ -60,10 +61,11 @@ func Run(ctx context.Context, q Request) (*Outcome, error) {
 		q.Clocksource = func() string { return "" }
 	}
 	before := q.Clocksource()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	// A collection inside a sandwich would be taken for the workload's.
-	defer machine.HoldCollector(0)()
+	release, err := env.Hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	e := &experiment{Request: q, outcome: &Outcome{}, totalNs: q.Plan.totalNs(q.Workloads)}
 	defer e.watch()()
 	for _, w := range q.Workloads {

@@ -148,18 +148,3 @@ func TestStealFromAChild(t *testing.T) {
 		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)
 	}
 }
-
-// What a thread was not charged for is no part of what interrupts take from its charge.
-func TestGapsWithoutSteal(t *testing.T) {
-	watched := machine.Noise{WatchedNs: 50 * ms, IrregularWorstNs: 5 * ms}
-	for _, c := range []struct{ lost, uncharged, share, worst float64 }{
-		{5.5 * ms, 5 * ms, 0.5 / 45, 0.5 * ms}, // steal
-		{5.5 * ms, -0.01 * ms, 0.11, 5 * ms},   // it is not known of, and the looks jitter
-		{0.5 * ms, 5 * ms, 0, 0},
-	} {
-		got := gapsOf(watched, c.lost, 10, c.uncharged)
-		if math.Abs(got.IrregularShare-c.share) > 1e-9 || math.Abs(got.IrregularWorstNs-c.worst) > 1 {
-			t.Errorf("%+v: %+v", c, got)
-		}
-	}
-}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"chronoscope/clock"
-	"chronoscope/machine"
+	"chronoscope/env"
 )
 
 // Counting is a thread that does nothing but count: a clock of a few nanoseconds'
@@ -52,17 +52,12 @@ func unavailable(detail, remedy string) *clock.Unavailable {
 // run counts until it is told to stop.
 func (c *Counting) run(cpus []int, started chan<- error) {
 	defer close(c.ended)
-	if len(cpus) > 0 {
-		restore, err := machine.Pin(cpus)
-		if err != nil {
-			started <- err
-			return
-		}
-		defer restore()
-	} else {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+	release, err := env.Thread(cpus...)
+	if err != nil {
+		started <- err
+		return
 	}
+	defer release()
 	close(started)
 	for from := int64(0); !c.stop.Load(); from += countsAtOnce {
 		countTo(&c.count, from, countsAtOnce)

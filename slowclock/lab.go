@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
-	"chronoscope/machine"
+	"chronoscope/env"
 )
 
 // Lab is where an event is timed.
@@ -63,17 +63,13 @@ type laboratory struct {
 
 // open holds the thread and the collector until release is called.
 func (l Lab) open() (lab *laboratory, release func()) {
-	runtime.LockOSThread()
 	runtime.GC()
-	free := machine.HoldCollector(0)
+	release, _ = env.Hold() // which fails for want of a CPU only, and none is named
 	lab = &laboratory{Lab: l, rng: rand.New(rand.NewPCG(l.Seed, 0x51c7)), delay: l.Delay}
 	if lab.Progress == nil {
 		lab.Progress = func(float64, string) {}
 	}
-	return lab, func() {
-		free()
-		runtime.UnlockOSThread()
-	}
+	return lab, release
 }
 
 // trialsPerLook is how many trials within one tick there are to a look at the

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -69,19 +70,15 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	} else if len(cpus) < 2 {
 		l.caveat("thread safety is not known: this process may use one CPU only, and a check needs two")
 	}
-	if len(q.CPUs) > 0 {
-		restore, err := machine.Pin(q.CPUs)
-		if err != nil {
-			return nil, err
-		}
-		defer restore()
+	release, err := env.Hold(q.CPUs...)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	if err := l.open(); err != nil {
 		return nil, err
 	}
 	defer l.close()
-	// A collection in the middle of a sample would be taken for the clock's.
-	defer machine.HoldCollector(0)()
 	return l.rank(ctx, cpus)
 }
 

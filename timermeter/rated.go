@@ -17,11 +17,7 @@ func (r Rating) Rated(c *clock.Clock, rate *clock.Rate) clock.Rated {
 	case rate == nil || countsEvents(c):
 		tick.Value, tick.Lo, tick.Hi = math.NaN(), math.NaN(), math.NaN()
 	default:
-		hz := rate.Hz
-		tick = stats.Estimate{
-			Value: 1e9 / hz.Value, Lo: 1e9 / hz.Hi, Hi: 1e9 / hz.Lo,
-			Unit: "ns", Statistic: hz.Statistic, N: hz.N, Discarded: hz.Discarded,
-		}
+		tick = rate.Tick()
 	}
 	accuracy := r.Accuracy.Hi
 	if math.IsNaN(accuracy) {

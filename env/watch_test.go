@@ -1,4 +1,4 @@
-package program
+package env
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"chronoscope/machine"
 )
+
+const ms = 1e6
 
 // Half a millisecond each, of which interrupts take 5 µs. Now and then the thread is preempted:
 // while it watches, which takes 20 µs beyond the wait, or at the end of a look, so that the
@@ -44,6 +46,21 @@ func TestWatched(t *testing.T) {
 		}
 		if n.SwitchNs != c.switchNs && !(math.IsNaN(n.SwitchNs) && math.IsNaN(c.switchNs)) {
 			t.Errorf("preempted %s: %v ns, want %v", name, n.SwitchNs, c.switchNs)
+		}
+	}
+}
+
+// What a thread was not charged for is no part of what interrupts take from its charge.
+func TestGapsWithoutSteal(t *testing.T) {
+	watched := machine.Noise{WatchedNs: 50 * ms, IrregularWorstNs: 5 * ms}
+	for _, c := range []struct{ lost, uncharged, share, worst float64 }{
+		{5.5 * ms, 5 * ms, 0.5 / 45, 0.5 * ms}, // steal
+		{5.5 * ms, -0.01 * ms, 0.11, 5 * ms},   // it is not known of, and the looks jitter
+		{0.5 * ms, 5 * ms, 0, 0},
+	} {
+		got := withoutUncharged(watched, totals{gaps: 10, lostNs: c.lost, unchargedNs: c.uncharged})
+		if math.Abs(got.IrregularShare-c.share) > 1e-9 || math.Abs(got.IrregularWorstNs-c.worst) > 1 {
+			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }

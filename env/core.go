@@ -1,0 +1,85 @@
+package env
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Core tells how fast the core runs, by a chain of instructions of known latency. Its
+// functions allocate nothing and take some microseconds.
+type Core struct {
+	// CoreHz is the rate of the core now. Nil where it can't be measured: then a slow core
+	// can't be told from slow work.
+	CoreHz func() float64
+	// CoreHzError is how far all that CoreHz says may be off, as a share.
+	CoreHzError float64
+	// Spin spends some microseconds with steady instructions. Nil where nothing does.
+	Spin func()
+}
+
+const (
+	chainNs = 6e3
+	// shortChains are timed for one answer of CoreHz; the fastest counts, as disturbances
+	// only slow a chain down.
+	shortChains = 3
+	// chainTries are for finding the length of the chain, and what it takes on a fast core.
+	chainTries = 64
+	// calibrations of the chain show how far each is off, since the rate may change in between.
+	calibrations = 3
+)
+
+// FollowCore calibrates a short chain against [clock.CoreRate]. It takes some 20 ms.
+func FollowCore(c clock.Rated) Core {
+	tick := c.TickNs
+	rate, err := clock.NewRate(stats.Estimate{Value: 1e9 / tick.Value, Lo: 1e9 / tick.Hi, Hi: 1e9 / tick.Lo})
+	if err != nil {
+		return Core{}
+	}
+	rounds := roundsFor(c, chainNs)
+	core := Core{Spin: func() { clock.Spin(rounds) }}
+	var cycles []float64 // of one chain
+	for range calibrations {
+		hz, err := clock.CoreRate(c.Clock, rate)
+		if err != nil {
+			return Core{Spin: core.Spin}
+		}
+		cycles = append(cycles, fastChain(c, rounds)*hz.Value/1e9)
+		core.CoreHzError = math.Max(core.CoreHzError, hz.RelativeHalfWidth())
+	}
+	slices.Sort(cycles)
+	chain := stats.Quantile(cycles, 0.5)
+	core.CoreHzError += (cycles[len(cycles)-1] - cycles[0]) / 2 / chain
+	core.CoreHz = func() float64 { return chain / leastChain(c, rounds, shortChains) * 1e9 }
+	return core
+}
+
+// fastChain returns the nanoseconds that a chain takes while the core is fast, which is
+// when [clock.CoreRate] measures it.
+func fastChain(c clock.Rated, rounds int) float64 {
+	var chains []float64
+	for range chainTries {
+		chains = append(chains, leastChain(c, rounds, shortChains))
+	}
+	slices.Sort(chains)
+	return stats.Quantile(chains, 0.1)
+}
+
+// roundsFor returns how many rounds of the chain take ns.
+func roundsFor(c clock.Rated, ns float64) int {
+	const probe = 1000
+	return max(1, int(probe*ns/leastChain(c, probe, chainTries)))
+}
+
+// leastChain returns the least nanoseconds that a chain took in some tries, one tick at least.
+func leastChain(c clock.Rated, rounds, tries int) float64 {
+	least := math.Inf(1)
+	for range tries {
+		start := c.Start()
+		clock.Spin(rounds)
+		least = math.Min(least, c.Ns(c.End()-start))
+	}
+	return math.Max(least, c.TickNs.Value)
+}

@@ -1,0 +1,92 @@
+package env
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/stats"
+)
+
+// Counters returns the names of the processor's counters: one of them is there on each
+// architecture that is known.
+func Counters() []string { return []string{"tsc", "cntvct"} }
+
+// Clocks returns the names of clocks to measure time with, the best first: counters,
+// which cost little and which nobody steers, before what the system offers.
+func Clocks() []string {
+	return append(Counters(), "monotonic-raw", "monotonic", "go-time-now")
+}
+
+// Open opens the first of the named clocks that can be used, and finds the length of its
+// tick: the unit of a clock that the system scales, and of a counter by calibration over
+// the given time. Its accuracy is taken to be one tick, its cost to be unknown:
+// [ReadingCost] measures both. The caller closes the clock.
+//
+// The error is that of the last clock that was tried, and that of ctx once that has ended.
+func Open(ctx context.Context, calibration time.Duration, names ...string) (clock.Rated, error) {
+	var last error
+	for _, name := range names {
+		c, err := clock.Open(name)
+		if err == nil {
+			var rated clock.Rated
+			if rated, err = rate(ctx, c, calibration); err == nil {
+				return rated, nil
+			}
+			c.Close()
+		}
+		if ctx.Err() != nil {
+			return clock.Rated{}, ctx.Err()
+		}
+		last = err
+	}
+	if len(names) == 1 {
+		return clock.Rated{}, last
+	}
+	return clock.Rated{}, fmt.Errorf("none of the clocks %s can be used; the last one: %w", strings.Join(names, ", "), last)
+}
+
+func rate(ctx context.Context, c *clock.Clock, calibration time.Duration) (clock.Rated, error) {
+	if c.UnitNs > 0 {
+		unit := stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns", Statistic: "given"}
+		hz := stats.Estimate{Value: 1e9 / c.UnitNs, Lo: 1e9 / c.UnitNs, Hi: 1e9 / c.UnitNs, Unit: "Hz", Statistic: "given"}
+		of, err := clock.NewRate(hz)
+		return clock.Rated{Clock: c, TickNs: unit, Rate: of, AccuracyNs: c.UnitNs}, err
+	}
+	of, err := clock.Calibrate(ctx, c, nil, calibration)
+	if err != nil {
+		return clock.Rated{}, err
+	}
+	tick := of.Tick()
+	return clock.Rated{Clock: c, TickNs: tick, Rate: of, AccuracyNs: tick.Hi}, nil
+}
+
+// costReadings are enough for the 95th percentile of a reading's cost.
+const costReadings = 4096
+
+// ReadingCost measures what a reading of the clock takes, and its accuracy by the median
+// step between readings that differ: an upper bound. The least step is none, as some
+// processors raise a reading that would repeat by one tick. The error says that the clock
+// did not move in [costReadings] readings.
+func ReadingCost(c clock.Rated) (clock.Rated, error) {
+	ticks := make([]int64, costReadings)
+	c.Chain(0, ticks)
+	var steps, moves []float64
+	for i := 1; i < len(ticks); i++ {
+		step := c.Ns(ticks[i] - ticks[i-1])
+		steps = append(steps, step)
+		if step > 0 {
+			moves = append(moves, step)
+		}
+	}
+	if len(moves) == 0 {
+		return c, fmt.Errorf("%s did not move in %d readings: it is too coarse, choose another clock", c.Name, costReadings)
+	}
+	slices.Sort(steps)
+	c.AccuracyNs = stats.Median(moves)
+	c.MinCostNs, c.MedianCostNs, c.P95CostNs = steps[0], stats.Quantile(steps, 0.5), stats.Quantile(steps, 0.95)
+	return c, nil
+}

@@ -1,0 +1,119 @@
+package env
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+const (
+	// stretch is how long the CPU is watched between two looks at the kernel's counters.
+	stretchLength = 500 * time.Microsecond
+	// gapNs is the least step between two readings that counts as a gap.
+	gapNs = 200
+	// mostSwitchNs is more than a preemption takes beyond the wait: longer ones are a
+	// hypervisor's doing.
+	mostSwitchNs = 1e6
+)
+
+// Watch reads the clock over the span on the caller's CPU, and returns what took that CPU
+// away from its thread. The zero Noise says that the kernel does not count what it has
+// to know. Lock the goroutine to its thread before the call.
+func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise {
+	thread, err := machine.OpenThread()
+	if err != nil {
+		return machine.Noise{}
+	}
+	defer thread.Close()
+	ticks := func(ns float64) int64 { return int64(ns / c.TickNs.Value) }
+	gaps, lengths := make([]clock.Gap, 1024), make([]float64, 0, 1024)
+	var seen watched
+	before, err := thread.Look()
+	lookedAt := c.Read()
+	for begun := time.Now(); err == nil && time.Since(begun) < span && ctx.Err() == nil; {
+		from := c.Read()
+		found, to := c.Gaps(from, clock.Watch{Threshold: ticks(gapNs), Long: math.MaxInt64, Until: from + ticks(float64(stretchLength))}, gaps)
+		var after machine.ThreadUse
+		after, err = thread.Look()
+		now := c.Read()
+		lengths = lengths[:0]
+		for _, g := range gaps[:found] {
+			lengths = append(lengths, c.Ns(g.Ticks()))
+		}
+		seen.take(stretch{use: after.Since(before), ranNs: c.Ns(to - from), passedNs: c.Ns(now - lookedAt), gapsNs: lengths})
+		before, lookedAt = after, now
+	}
+	return seen.noise()
+}
+
+// stretch is what a thread that watches its CPU saw between two looks at its counters.
+type stretch struct {
+	use      machine.ThreadUse // between the two looks
+	ranNs    float64           // from the first reading to the last
+	passedNs float64           // from one look to the next, the second look included
+	gapsNs   []float64         // in which the thread did not run
+}
+
+// watched adds up the stretches in which the thread did not wait for others. The kernel
+// likes to preempt a thread at the end of a look, after the counters are read: the time
+// is then in one stretch, and the wait is counted in the next. So a stretch counts only
+// once the next one has shown no wait; else, beside competitors, all that interrupts take
+// would seem uncharged.
+type watched struct {
+	sum, last totals
+	// switchesNs are what preemptions took beyond the wait, with the timer interrupts that
+	// led to them.
+	switchesNs []float64
+}
+
+// totals of stretches: the time that the thread ran, the part of it that it was not
+// charged for, and the gaps: their number, their sum and the longest.
+type totals struct{ ranNs, unchargedNs, gaps, lostNs, worstNs float64 }
+
+func (t totals) plus(more totals) totals {
+	return totals{
+		ranNs: t.ranNs + more.ranNs, unchargedNs: t.unchargedNs + more.unchargedNs,
+		gaps: t.gaps + more.gaps, lostNs: t.lostNs + more.lostNs, worstNs: math.Max(t.worstNs, more.worstNs),
+	}
+}
+
+// take adds a stretch.
+func (w *watched) take(s stretch) {
+	now := totals{ranNs: s.ranNs, unchargedNs: s.passedNs - float64(s.use.CPUNs), gaps: float64(len(s.gapsNs))}
+	for _, ns := range s.gapsNs {
+		now.lostNs, now.worstNs = now.lostNs+ns, math.Max(now.worstNs, ns)
+	}
+	others := s.use.VoluntarySwitches + s.use.MinorFaults
+	if s.use.WaitNs == 0 && s.use.InvoluntarySwitches+others == 0 {
+		w.sum, w.last = w.sum.plus(w.last), now
+		return
+	}
+	w.last = totals{}
+	if ns := now.lostNs - float64(s.use.WaitNs); s.use.InvoluntarySwitches == 1 && others == 0 && ns > 0 && ns < mostSwitchNs {
+		w.switchesNs = append(w.switchesNs, ns)
+	}
+}
+
+// noise returns what the stretches show. SwitchNs is NaN where no preemption was seen whole.
+func (w *watched) noise() machine.Noise {
+	n := machine.Noise{WatchedNs: w.sum.ranNs, IrregularWorstNs: w.sum.worstNs, SliceNs: math.NaN(), SwitchNs: stats.Median(w.switchesNs)}
+	return withoutUncharged(n, w.sum)
+}
+
+// withoutUncharged completes the noise of a watched thread from its gaps. Time that the
+// kernel did not charge to the thread (steal, on some kernels interrupts) is left out, as
+// it is not in the CPU time of a program either.
+func withoutUncharged(n machine.Noise, sum totals) machine.Noise {
+	uncharged := math.Min(math.Max(0, sum.unchargedNs), sum.lostNs)
+	lost := sum.lostNs - uncharged
+	n.WatchedNs -= uncharged
+	n.IrregularWorstNs = math.Min(n.IrregularWorstNs, lost)
+	if n.WatchedNs > 0 {
+		n.IrregularShare, n.IrregularPerSecond = lost/n.WatchedNs, 1e9*sum.gaps/n.WatchedNs
+	}
+	return n
+}
