@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"chronoscope/env"
 	"chronoscope/internal/group"
-	"chronoscope/machine"
 )
 
 // virtualMachine is one that runs the harness.
@@ -61,14 +61,11 @@ func startMachine(java Java, arguments []string, cpus []int) (*virtualMachine, e
 
 // startOn starts a program on CPUs, which it inherits from the thread that starts it.
 func startOn(c *exec.Cmd, cpus []int) error {
-	if len(cpus) == 0 {
-		return c.Start()
-	}
-	restore, err := machine.Pin(cpus)
+	release, err := env.Thread(cpus...)
 	if err != nil {
 		return err
 	}
-	defer restore()
+	defer release()
 	return c.Start()
 }
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 )
 
@@ -206,17 +206,13 @@ func (r *running) openReference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counter, err := clock.Open(cycleCodes[runtime.GOARCH].clock)
+	counter, err := env.Open(ctx, calibrationTime, cycleCodes[runtime.GOARCH].clock)
 	if err != nil {
 		return err
 	}
-	defer counter.Close()
+	counter.Close()
 	if r.series.TSCHz == 0 {
-		rate, err := clock.Calibrate(ctx, counter, nil, calibrationTime)
-		if err != nil {
-			return err
-		}
-		r.series.TSCHz = rate.Hz.Value
+		r.series.TSCHz = counter.Rate.Hz.Value
 	}
 	r.library = filepath.Join(r.folder, "cycles.so")
 	if err := os.WriteFile(r.library, content, 0o755); err != nil {

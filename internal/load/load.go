@@ -7,11 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
-	"chronoscope/machine"
+	"chronoscope/env"
 )
 
 // Load is a number of competitors that run until Stop.
@@ -38,16 +37,11 @@ func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("load: %d competitors: choose 0 or more", n)
 	}
-	if len(cpus) > 0 { // children take over the CPUs of the thread that starts them
-		restore, err := machine.Pin(cpus)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = restore() }()
-	} else {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+	release, err := env.Thread(cpus...) // children take over the CPUs of the thread that starts them
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	l := &Load{}
 	for i := range n {
 		c, err := start(ctx, kind)
