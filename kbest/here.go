@@ -2,16 +2,14 @@ package kbest
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"runtime"
 	"runtime/metrics"
 	"slices"
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
-	"chronoscope/stats"
 )
 
 // Setting is what is known beforehand of where is measured. The zero value knows
@@ -23,20 +21,8 @@ type Setting struct {
 	Noise machine.Noise
 }
 
-// preferred are clocks to measure with, the best first: counters that cost little
-// and that nobody steers, before what the system offers.
-var preferred = []string{"tsc", "cntvct", "monotonic-raw", "monotonic", "go-time-now"}
-
-// Times to look at a clock and at the core, before a measurement.
-const (
-	calibration  = 5 * time.Millisecond
-	costReadings = 4096
-	coreChainNs  = 6e3
-	coreChains   = 3 // of which the fastest counts
-	coreTries    = 64
-	// coreCalibrations of the chain show how far each is off.
-	coreCalibrations = 3
-)
+// calibration is how long a counter is calibrated.
+const calibration = 5 * time.Millisecond
 
 // Here is the station of the calling goroutine: it locks it to its thread, opens
 // what the kernel counts of that, calibrates a counter where none is given, and
@@ -51,8 +37,11 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		}
 		undo = nil
 	}
-	runtime.LockOSThread()
-	undo = append(undo, runtime.UnlockOSThread)
+	unlock, err := env.Thread()
+	if err != nil {
+		return nil, nil, err
+	}
+	undo = append(undo, unlock)
 	s := &Station{Clock: setting.Clock, Noise: setting.Noise}
 	if s.Clock.Clock == nil {
 		if s.Clock, err = rated(ctx); err != nil {
@@ -70,114 +59,21 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		s.Counted = counter.Read
 	}
 	undo = append(undo, s.askForTurns())
-	s.timeCore()
+	s.Core = env.FollowCore(s.Clock)
 	undo = append(undo, s.holdCollector())
 	return s, release, nil
 }
 
-// rated opens and calibrates the first of the preferred clocks that is there.
+// rated opens the best clock that is there, and measures what its readings cost.
 func rated(ctx context.Context) (clock.Rated, error) {
-	var last error
-	for _, name := range preferred {
-		c, err := clock.Open(name)
-		if err == nil {
-			var r clock.Rated
-			if r, err = rate(ctx, c); err == nil {
-				return r, nil
-			}
-			c.Close()
-		}
-		if ctx.Err() != nil {
-			return clock.Rated{}, ctx.Err()
-		}
-		last = err
-	}
-	return clock.Rated{}, fmt.Errorf("kbest: none of the clocks %v can be used: the last said: %w; give a clock", preferred, last)
-}
-
-// rate measures what is needed of a clock. The typical step between readings that
-// differ bounds the accuracy from above; the least does not, as some processors
-// raise a reading that would repeat by one tick.
-func rate(ctx context.Context, c *clock.Clock) (clock.Rated, error) {
-	r := clock.Rated{Clock: c, TickNs: stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns"}}
-	if c.UnitNs == 0 {
-		calibrated, err := clock.Calibrate(ctx, c, nil, calibration)
-		if err != nil {
-			return r, err
-		}
-		hz := calibrated.Hz
-		r.TickNs = stats.Estimate{Value: 1e9 / hz.Value, Lo: 1e9 / hz.Hi, Hi: 1e9 / hz.Lo, Unit: "ns", Statistic: hz.Statistic, N: hz.N}
-	}
-	ticks := make([]int64, costReadings)
-	c.Chain(0, ticks)
-	var steps, moves []float64
-	for i := 1; i < len(ticks); i++ {
-		step := r.Ns(ticks[i] - ticks[i-1])
-		steps = append(steps, step)
-		if step > 0 {
-			moves = append(moves, step)
-		}
-	}
-	if len(moves) == 0 {
-		return r, fmt.Errorf("kbest: %s did not move in %d readings: it is too coarse", c.Name, costReadings)
-	}
-	slices.Sort(steps)
-	r.AccuracyNs = stats.Median(moves)
-	r.MinCostNs, r.MedianCostNs, r.P95CostNs = steps[0], stats.Quantile(steps, 0.5), stats.Quantile(steps, 0.95)
-	return r, nil
-}
-
-// timeCore calibrates a short chain against the core's rate, where that can be
-// measured: a few times in turn, since the rate may change in between.
-func (s *Station) timeCore() {
-	tick := s.Clock.TickNs
-	rate, err := clock.NewRate(stats.Estimate{Value: 1e9 / tick.Value, Lo: 1e9 / tick.Hi, Hi: 1e9 / tick.Lo})
+	c, err := env.Open(ctx, calibration, env.Clocks()...)
 	if err != nil {
-		return
+		return c, err
 	}
-	rounds := s.roundsFor(coreChainNs)
-	s.Spin = func() { clock.Spin(rounds) }
-	var cycles []float64
-	for range coreCalibrations {
-		core, err := clock.CoreRate(s.Clock.Clock, rate)
-		if err != nil {
-			return
-		}
-		cycles = append(cycles, s.fastChainNs(rounds)*core.Value/1e9)
-		s.CoreHzError = math.Max(s.CoreHzError, core.RelativeHalfWidth())
+	if c, err = env.ReadingCost(c); err != nil {
+		c.Close()
 	}
-	slices.Sort(cycles)
-	chain := stats.Quantile(cycles, 0.5)
-	s.CoreHzError += (cycles[len(cycles)-1] - cycles[0]) / 2 / chain
-	s.CoreHz = func() float64 { return chain / s.chainNs(rounds, coreChains) * 1e9 }
-}
-
-// fastChainNs is what a chain takes when the core is fast, which is when its rate
-// was measured.
-func (s *Station) fastChainNs(rounds int) float64 {
-	var chains []float64
-	for range coreTries {
-		chains = append(chains, s.chainNs(rounds, coreChains))
-	}
-	slices.Sort(chains)
-	return stats.Quantile(chains, 0.1)
-}
-
-// roundsFor is how many rounds of a chain take so long.
-func (s *Station) roundsFor(ns float64) int {
-	const probe = 1000
-	return max(1, int(probe*ns/s.chainNs(probe, coreTries)))
-}
-
-// chainNs is the least that a chain takes in so many tries.
-func (s *Station) chainNs(rounds, tries int) float64 {
-	least := inf
-	for range tries {
-		start := s.Clock.Start()
-		clock.Spin(rounds)
-		least = math.Min(least, s.Clock.Ns(s.Clock.End()-start))
-	}
-	return math.Max(least, s.Clock.TickNs.Value)
+	return c, err
 }
 
 // askForTurns finds out whether this thread may ask for long time slices.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -34,34 +34,21 @@ type Rates struct {
 //
 // The error says that there is no counter, or that ctx has ended.
 func MHz(ctx context.Context, root fs.FS, d time.Duration) (*Rates, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	c, err := openCounter()
+	unlock, err := env.Thread()
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	rate, err := clock.Calibrate(ctx, c, nil, d)
+	defer unlock()
+	c, err := env.Open(ctx, d, env.Counters()...)
 	if err != nil {
-		return nil, fmt.Errorf("kbest: the rate of %s: %w", c.Name, err)
+		return nil, fmt.Errorf("the rate of the processor's counter: %w", err)
 	}
+	defer c.Close()
+	rate := c.Rate
 	r := &Rates{Counter: c.Name, Reference: rate.Reference, CounterHz: rate.Hz, Claims: clock.CrossChecks(root, rate), Caveats: rate.Caveats}
-	if r.CoreHz, err = clock.CoreRate(c, rate); err != nil {
+	if r.CoreHz, err = clock.CoreRate(c.Clock, rate); err != nil {
 		r.CoreHz = unknown("Hz", MinK)
 		r.Caveats = append(r.Caveats, fmt.Sprintf("the rate of the core: %v", err))
 	}
 	return r, nil
-}
-
-// openCounter opens the processor's counter.
-func openCounter() (*clock.Clock, error) {
-	var last error
-	for _, name := range []string{"tsc", "cntvct"} {
-		c, err := clock.Open(name)
-		if err == nil {
-			return c, nil
-		}
-		last = err
-	}
-	return nil, fmt.Errorf("kbest: no counter to find the rate of: %w", last)
 }

@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 )
 
@@ -14,20 +15,12 @@ type Station struct {
 	// Use is what the kernel counts of the measuring thread. It must not allocate.
 	// Nil where it does not tell: then preemption can't be seen.
 	Use func() (machine.ThreadUse, error)
-	// CoreHz is the core's rate now, by a chain of instructions of known latency
-	// that takes some microseconds. It must not allocate. Nil where that can't be
-	// had: then time is all that is known, and nothing tells a slow core from slow
-	// work.
-	CoreHz func() float64
-	// CoreHzError is how far all that CoreHz says may be off, as a share.
-	CoreHzError float64
+	// Core is the core's rate. Where nothing spins, neither can an outdated profile be
+	// noticed, nor a kernel that leaves interrupts out of CPU time.
+	env.Core
 	// Counted is how many cycles a hardware counter has counted of the thread in user
 	// space. It must not allocate. Nil where there is no counter.
 	Counted func() int64
-	// Spin spends some microseconds with steady instructions. Nil where nothing does:
-	// then neither can an outdated profile be noticed, nor a kernel that leaves
-	// interrupts out of CPU time.
-	Spin func()
 	// Turns asks the scheduler for long time slices, or for the usual ones again. Nil
 	// where it can't be asked.
 	Turns func(long bool)
