@@ -14,6 +14,7 @@ import (
 
 	"chronoscope/activity"
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/render"
@@ -252,18 +253,14 @@ func recordAll(ctx context.Context, t *traceFlags, c *clock.Clock, tickNs float6
 // traceClock is the finest clock to trace with, and the length of its tick: the
 // processor's counter or, where there is none, the system's monotonic clock.
 func traceClock(ctx context.Context, header *record.Header) (*clock.Clock, float64, error) {
-	for _, name := range []string{"tsc", "cntvct"} {
-		c, err := clock.Open(name)
-		if err != nil {
-			continue
-		}
-		rate, err := clock.Calibrate(ctx, c, nil, 100*time.Millisecond)
-		if err != nil {
-			return nil, 0, err
-		}
-		header.Caveats = append(header.Caveats, rate.Caveats...)
-		header.Machine.TSCHz = stats.Finite(rate.Hz.Value)
-		return c, 1e9 / rate.Hz.Value, nil
+	counter, err := env.Open(ctx, 100*time.Millisecond, env.Counters()...)
+	if err == nil {
+		header.Caveats = append(header.Caveats, counter.Rate.Caveats...)
+		header.Machine.TSCHz = stats.Finite(counter.Rate.Hz.Value)
+		return counter.Clock, counter.TickNs.Value, nil
+	}
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
 	}
 	header.Caveats = append(header.Caveats, "the processor's counter can't be read here: gaps are seen with go-time-now, only as finely as that allows")
 	c, err := clock.Open("go-time-now")

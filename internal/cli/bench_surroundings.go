@@ -9,6 +9,7 @@ import (
 
 	"chronoscope/activity"
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/gobench"
 	"chronoscope/machine"
 	"chronoscope/stats"
@@ -18,9 +19,8 @@ import (
 // them.
 type surroundings struct {
 	setting gobench.Setting
-	counter *clock.Clock // nil where there is none
-	rate    clock.Rate
-	cpu     int // -1 where the system does not tell
+	counter clock.Rated // its Clock is nil where there is none
+	cpu     int         // -1 where the system does not tell
 }
 
 // surroundings traces the noise of the CPUs, and measures the core's rate. What can't be
@@ -35,15 +35,17 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 		here.cpu, here.setting.CPUs = cpus[len(cpus)-1], len(cpus)
 	}
 	e.bar.show(0, "tracing the machine's noise")
-	if err := e.openCounter(ctx, here); err != nil {
-		return here, err
-	}
-	if here.counter == nil {
+	if here.counter, err = env.Open(ctx, 100*time.Millisecond, env.Counters()...); err != nil {
+		if ctx.Err() != nil {
+			return here, ctx.Err()
+		}
 		e.caveat("the processor's counter can't be read here: what interrupts the CPUs, and the core's rate, are not known")
 		return here, nil
 	}
+	e.header.Machine.TSCHz = stats.Finite(here.counter.Rate.Hz.Value)
+	e.header.Caveats = append(e.header.Caveats, here.counter.Rate.Caveats...)
 	here.setting.CoreHz = here.coreHz()
-	trace, err := activity.Record(ctx, here.counter, 1e9/here.rate.Hz.Value, activity.Options{
+	trace, err := activity.Record(ctx, here.counter.Clock, here.counter.TickNs.Value, activity.Options{
 		CPU: here.cpu, Duration: usualDuration(e.common), Root: os.DirFS("/"),
 	})
 	switch {
@@ -57,34 +59,14 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 	return here, nil
 }
 
-// openCounter opens and calibrates the processor's counter.
-func (e *benchExperiment) openCounter(ctx context.Context, here *surroundings) error {
-	for _, name := range []string{"tsc", "cntvct"} {
-		c, err := clock.Open(name)
-		if err != nil {
-			continue
-		}
-		here.rate, err = clock.Calibrate(ctx, c, nil, 100*time.Millisecond)
-		if err != nil {
-			c.Close()
-			return err
-		}
-		here.counter = c
-		e.header.Machine.TSCHz = stats.Finite(here.rate.Hz.Value)
-		e.header.Caveats = append(e.header.Caveats, here.rate.Caveats...)
-		return nil
-	}
-	return nil
-}
-
 // coreHz is the core's rate now; NaN where that is not known.
 func (h *surroundings) coreHz() stats.Estimate {
 	if h.cpu >= 0 {
-		if restore, err := machine.Pin([]int{h.cpu}); err == nil {
-			defer restore()
+		if release, err := env.Thread(h.cpu); err == nil {
+			defer release()
 		}
 	}
-	hz, err := clock.CoreRate(h.counter, h.rate)
+	hz, err := clock.CoreRate(h.counter.Clock, h.counter.Rate)
 	if err != nil {
 		return stats.Estimate{Value: math.NaN()}
 	}
@@ -93,7 +75,7 @@ func (h *surroundings) coreHz() stats.Estimate {
 
 // lookAgain widens the core's rate to what it is by now.
 func (h *surroundings) lookAgain() {
-	if h.counter == nil {
+	if h.counter.Clock == nil {
 		return
 	}
 	before, now := h.setting.CoreHz, h.coreHz()
@@ -103,7 +85,7 @@ func (h *surroundings) lookAgain() {
 }
 
 func (h *surroundings) close() {
-	if h.counter != nil {
+	if h.counter.Clock != nil {
 		h.counter.Close()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/slowclock"
@@ -244,12 +245,7 @@ func seats(allowed, asked []int) (measuring, counting []int) {
 // open opens the fine clock and the slow one.
 func (e *slowExperiment) open(ctx context.Context) error {
 	var err error
-	for _, name := range []string{"tsc", "cntvct", "monotonic", "go-time-now"} {
-		if e.fine, err = e.rated(ctx, name); err == nil || ctx.Err() != nil {
-			break
-		}
-	}
-	if err != nil {
+	if e.fine, err = e.rated(ctx, env.Clocks()...); err != nil {
 		return fmt.Errorf("no fine clock to compare with: %w", err)
 	}
 	source := e.fine
@@ -282,27 +278,17 @@ func (e *slowExperiment) close() {
 	}
 }
 
-// rated opens a clock and finds out how long its ticks are.
-func (e *slowExperiment) rated(ctx context.Context, name string) (clock.Rated, error) {
-	c, err := clock.Open(name)
-	if err != nil {
-		return clock.Rated{}, err
-	}
-	if c.UnitNs > 0 {
-		return clock.Rated{Clock: c, TickNs: stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns"}, AccuracyNs: c.UnitNs}, nil
-	}
+// rated opens the first of the named clocks that can be used, and finds out how long its ticks are.
+func (e *slowExperiment) rated(ctx context.Context, names ...string) (clock.Rated, error) {
 	calibrating, cancel := e.time.within(ctx, e.time.left())
 	defer cancel()
-	rate, err := clock.Calibrate(calibrating, c, nil, min(100*time.Millisecond, e.time.left()/4))
+	c, err := env.Open(calibrating, min(100*time.Millisecond, e.time.left()/4), names...)
 	if err != nil {
-		c.Close()
-		return clock.Rated{}, err
+		return c, err
 	}
-	e.header.Caveats = append(e.header.Caveats, rate.Caveats...)
-	tick := stats.Estimate{Value: 1e9 / rate.Hz.Value, Lo: 1e9 / rate.Hz.Hi, Hi: 1e9 / rate.Hz.Lo, Unit: "ns"}
-	// The unit of its readings is now known.
-	c.UnitNs = tick.Value
-	return clock.Rated{Clock: c, TickNs: tick, AccuracyNs: tick.Hi}, nil
+	e.header.Caveats = append(e.header.Caveats, c.Rate.Caveats...)
+	c.UnitNs = c.TickNs.Value // which is known now, that of a counter too
+	return c, nil
 }
 
 // eventOf is a busy loop of about so many nanoseconds, at the speed that the core has
