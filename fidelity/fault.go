@@ -24,16 +24,16 @@ const (
 
 // Fault is what is wrong with a counter, as one workload shows it.
 type Fault struct {
-	Kind FaultKind
+	Kind FaultKind `json:"kind"`
 	// Size is how large it is, in Unit: "ns" for time lost (negative where it was
 	// gained), stepped, or between CPUs; "ppm"; or "times", the rate when idle over
 	// that when busy.
-	Size float64
-	Unit string
+	Size stats.Float `json:"size"`
+	Unit string      `json:"unit"`
 	// Verdict is how far it lowers the trust.
-	Verdict stats.Verdict
+	Verdict stats.Verdict `json:"-"`
 	// Says names the fault and its size.
-	Says string
+	Says string `json:"-"`
 }
 
 // finding is a fault with the samples that show it.
@@ -69,12 +69,12 @@ func lostOrGained(o observed) string {
 // sleeps, the same share each time where it is steady.
 func idleFault(share float64, steady bool) func(observed) Fault {
 	return func(worst observed) Fault {
-		f := Fault{Kind: StopsInSleep, Size: -worst.offNs, Unit: "ns", Verdict: stats.Unusable}
+		f := Fault{Kind: StopsInSleep, Size: stats.FloatOf(-worst.offNs), Unit: "ns", Verdict: stats.Unusable}
 		switch {
 		case share >= stillShare:
 			f.Says = lostOrGained(worst) + ": it stands still while the thread sleeps"
 		case steady:
-			f.Kind, f.Size, f.Unit = FollowsFrequency, 1-share, "times"
+			f.Kind, f.Size, f.Unit = FollowsFrequency, stats.FloatOf(1-share), "times"
 			f.Says = fmt.Sprintf("%s: its rate follows the core's frequency, and is %s when idle as when busy", lostOrGained(worst), timesAsHigh(1-share))
 		default:
 			f.Says = lostOrGained(worst) + ": it stands still for a part of the sleep, a different one each time"
@@ -98,7 +98,7 @@ func rateFault(ppm float64, disciplined bool) func(observed) Fault {
 		if ppm < 0 {
 			direction = "slow"
 		}
-		f := Fault{Kind: WrongRate, Size: ppm, Unit: "ppm", Verdict: stats.Suspect}
+		f := Fault{Kind: WrongRate, Size: stats.FloatOf(ppm), Unit: "ppm", Verdict: stats.Suspect}
 		f.Says = fmt.Sprintf("it is %s %s against the rate that it is believed to have", partsPerMillion(math.Abs(ppm)), direction)
 		switch {
 		case math.Abs(ppm) > farOff*1e6:
@@ -114,7 +114,7 @@ func rateFault(ppm float64, disciplined bool) func(observed) Fault {
 func offsetFault(between string, ns float64) func(observed) Fault {
 	return func(observed) Fault {
 		return Fault{
-			Kind: CPUOffset, Size: math.Abs(ns), Unit: "ns", Verdict: stats.Suspect,
+			Kind: CPUOffset, Size: stats.FloatOf(math.Abs(ns)), Unit: "ns", Verdict: stats.Suspect,
 			Says: fmt.Sprintf("it has an offset of %s %s", stats.Duration(math.Abs(ns), 3), between),
 		}
 	}
@@ -128,7 +128,7 @@ func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 		if by < 0 {
 			how, by = "back", -by
 		}
-		f := Fault{Kind: Jumped, Size: by, Unit: "ns", Verdict: stats.Unusable}
+		f := Fault{Kind: Jumped, Size: stats.FloatOf(by), Unit: "ns", Verdict: stats.Unusable}
 		f.Says = fmt.Sprintf("it jumped once, %s by %s", how, stats.Duration(by, 3))
 		if times > 1 {
 			f.Says = fmt.Sprintf("it jumped %d times, by up to %s %s", times, stats.Duration(by, 3), how)
@@ -144,7 +144,7 @@ func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 // slewFault is not the counter's.
 func slewFault(worst observed) Fault {
 	return Fault{
-		Kind: Slewed, Size: 1e6 * math.Abs(worst.offNs) / worst.ReferenceNs, Unit: "ppm", Verdict: stats.Suspect,
+		Kind: Slewed, Size: stats.FloatOf(1e6 * math.Abs(worst.offNs) / worst.ReferenceNs), Unit: "ppm", Verdict: stats.Suspect,
 		Says: lostOrGained(worst) + ", as where the system corrects the rate of a clock: compare with monotonic-raw, which it leaves alone",
 	}
 }
@@ -152,7 +152,7 @@ func slewFault(worst observed) Fault {
 // unexplainedFault is the honest rest.
 func unexplainedFault(counter *clock.Clock) func(observed) Fault {
 	return func(worst observed) Fault {
-		f := Fault{Kind: Unexplained, Size: math.Abs(worst.offNs), Unit: "ns", Verdict: stats.Unusable}
+		f := Fault{Kind: Unexplained, Size: stats.FloatOf(math.Abs(worst.offNs)), Unit: "ns", Verdict: stats.Unusable}
 		f.Says = lostOrGained(worst) + ", which nothing that was watched explains"
 		switch {
 		case counter.CountsSleep != clock.No:

@@ -184,8 +184,8 @@ func (f planted) check(t *testing.T, seed uint64, size float64, r Result, found 
 	if found.Kind != f.kind || !strings.Contains(found.Says, f.says) {
 		t.Errorf("%s, seed %d, %s: %s, %q, want %s and %q", f.name, seed, r.Workload, found.Kind, found.Says, f.kind, f.says)
 	}
-	if off := math.Abs(found.Size - size); !(off <= math.Max(0.05*math.Abs(size), f.slackNs)) {
-		t.Errorf("%s, seed %d, %s: %.5g %s, want %.5g: %q", f.name, seed, r.Workload, found.Size, found.Unit, size, found.Says)
+	if off := math.Abs(found.Size.Value() - size); !(off <= math.Max(0.05*math.Abs(size), f.slackNs)) {
+		t.Errorf("%s, seed %d, %s: %.5g %s, want %.5g: %q", f.name, seed, r.Workload, found.Size.Value(), found.Unit, size, found.Says)
 	}
 	if found.Verdict == stats.Trusted || r.Verdict == stats.Trusted || len(r.Reasons) == 0 {
 		t.Errorf("%s, seed %d, %s: the verdict is %s, the reasons %q", f.name, seed, r.Workload, r.Verdict, r.Reasons)
@@ -217,7 +217,7 @@ func TestFrequencyIsFoundBesideAWrongBelief(t *testing.T) {
 		for _, r := range o.Results {
 			follows := false
 			for _, f := range r.Faults {
-				follows = follows || f.Kind == FollowsFrequency && math.Abs(f.Size-0.6) < 0.03
+				follows = follows || f.Kind == FollowsFrequency && math.Abs(f.Size.Value()-0.6) < 0.03
 			}
 			if want := r.Workload == Sleep || r.Workload == Frequency; follows != want {
 				t.Errorf("seed %d: %s: %q", seed, r.Workload, r.Reasons)
@@ -250,7 +250,7 @@ func TestSleepAloneShowsLostParts(t *testing.T) {
 		if len(r.Faults) != 1 || r.Faults[0].Kind != StopsInSleep || !strings.Contains(r.Reasons[0], "for a part of the sleep") {
 			t.Fatalf("seed %d: %q", seed, r.Reasons)
 		}
-		if size := r.Faults[0].Size; math.Abs(size-worst) > 0.05*worst {
+		if size := r.Faults[0].Size.Value(); math.Abs(size-worst) > 0.05*worst {
 			t.Errorf("seed %d: it lost %.4g ns at most, want %.4g", seed, size, worst)
 		}
 	}
@@ -272,7 +272,7 @@ func TestStopsAreFoundWithoutTheKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := o.Results[0].Faults; len(f) != 1 || f[0].Kind != StopsInSleep || math.Abs(f[0].Size-160e6) > 8e6 {
+		if f := o.Results[0].Faults; len(f) != 1 || f[0].Kind != StopsInSleep || math.Abs(f[0].Size.Value()-160e6) > 8e6 {
 			t.Errorf("seed %d: %+v", seed, f)
 		}
 		if r := o.Results[1]; r.Verdict != stats.Trusted || r.Samples[0].Migrated() || r.Migrations > 0 {
@@ -303,7 +303,7 @@ func TestTwoFaults(t *testing.T) {
 		t.Errorf("busy: %q", results[0].Reasons)
 	}
 	f := results[1].Faults
-	if len(f) != 2 || f[0].Kind != StopsInSleep || math.Round(f[0].Size) != 9.9e6 || f[1].Kind != Jumped || math.Round(f[1].Size) != 2e6 {
+	if len(f) != 2 || f[0].Kind != StopsInSleep || math.Round(f[0].Size.Value()) != 9.9e6 || f[1].Kind != Jumped || math.Round(f[1].Size.Value()) != 2e6 {
 		t.Errorf("asleep: %+v", f)
 	}
 }
@@ -319,8 +319,8 @@ func TestUnknownRate(t *testing.T) {
 			if r.Verdict != stats.Trusted || !r.Rate.Covers(1e9/c.tickNs) {
 				t.Errorf("seed %d: %s: rate %v, want %v; %q", seed, r.Workload, r.Rate, 1e9/c.tickNs, r.Reasons)
 			}
-			if !math.IsNaN(r.Believed.PPM) {
-				t.Errorf("seed %d: an error of %v ppm against a rate that nobody knows", seed, r.Believed.PPM)
+			if r.CalibratedPPM.Known() {
+				t.Errorf("seed %d: an error of %v ppm against a rate that nobody knows", seed, r.CalibratedPPM)
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func TestReferenceIsSet(t *testing.T) {
 			for _, r := range o.Results {
 				for _, f := range r.Faults {
 					found++
-					if f.Kind != Jumped || f.Verdict != want || strings.Contains(f.Says, "unless realtime was set") != settable || math.Abs(f.Size-3e6) > 0.05*3e6 {
+					if f.Kind != Jumped || f.Verdict != want || strings.Contains(f.Says, "unless realtime was set") != settable || math.Abs(f.Size.Value()-3e6) > 0.05*3e6 {
 						t.Errorf("settable %v, seed %d: %+v", settable, seed, f)
 					}
 				}

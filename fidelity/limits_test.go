@@ -39,7 +39,7 @@ func TestSmallSharesOfSleepAreNamed(t *testing.T) {
 			c := w.fine()
 			c.seenNs = func() float64 { return w.NowNs() - share*w.idleNs }
 			r := w.experiment(c.rated("counter", 1), w.workloads()...).Results[0]
-			if len(r.Faults) != 1 || r.Faults[0].Kind != FollowsFrequency || math.Abs(1-r.Faults[0].Size-share) > 0.05*share || strings.Contains(r.Reasons[0], " 1 times") {
+			if len(r.Faults) != 1 || r.Faults[0].Kind != FollowsFrequency || math.Abs(1-r.Faults[0].Size.Value()-share) > 0.05*share || strings.Contains(r.Reasons[0], " 1 times") {
 				t.Errorf("seed %d, share %v: %+v", seed, share, r.Faults)
 			}
 		}
@@ -65,7 +65,7 @@ func TestOddCPUOfMany(t *testing.T) {
 			w.plan.SleepRepeats = 0
 			for _, r := range w.experiment(c.rated("counter", 1), w.workloads()[2]).Results {
 				for _, f := range r.Faults {
-					if want := map[bool]FaultKind{false: CPUOffset, true: Jumped}[jumps]; f.Kind != want || math.Abs(f.Size-3000) > 150 || !jumps && !strings.Contains(f.Says, fmt.Sprintf("CPU %d and the others", odd)) {
+					if want := map[bool]FaultKind{false: CPUOffset, true: Jumped}[jumps]; f.Kind != want || math.Abs(f.Size.Value()-3000) > 150 || !jumps && !strings.Contains(f.Says, fmt.Sprintf("CPU %d and the others", odd)) {
 						t.Errorf("seed %d, CPU %d: %+v, want %s", seed, odd, f, want)
 					}
 				}
@@ -137,8 +137,8 @@ func TestWorstErrorIsOfJudgedSamples(t *testing.T) {
 	waited.Use.WaitNs = 2e6
 	r := []Result{{Samples: []Sample{good, good, waited, good}}}
 	judge(named("thread-cputime", 1, 1), named("monotonic-raw", 1, 1), r)
-	if r[0].Verdict != stats.Trusted || r[0].Fitted.Ns > 101 || r[0].Believed.Ns > 101 {
-		t.Errorf("%s, fitted %+v, believed %+v", r[0].Verdict, r[0].Fitted, r[0].Believed)
+	if r[0].Verdict != stats.Trusted || !(r[0].MaxErrorNs.Value() <= 101) || !(r[0].CalibratedNs.Value() <= 101) {
+		t.Errorf("%s, fitted %v, calibrated %v", r[0].Verdict, r[0].MaxErrorNs, r[0].CalibratedNs)
 	}
 }
 

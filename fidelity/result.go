@@ -10,47 +10,54 @@ import (
 
 // Result is what one workload says of a counter.
 type Result struct {
-	Counter, Reference, Workload string
-	// Independent and Why are the answer of [Independence].
-	Independent bool
-	Why         string
-	Samples     []Sample
+	Counter   string `json:"counter"`
+	Reference string `json:"reference"`
+	// Independent and Why are the answer of [Independence]: whether the two rest on different
+	// oscillators.
+	Independent bool     `json:"independent"`
+	Why         string   `json:"-"`
+	Workload    string   `json:"workload"`
+	Samples     []Sample `json:"samples,omitempty"`
+	// Count is the number of samples, and Migrations how many of them are known to have
+	// ended on another CPU than they began on.
+	Count      int `json:"count"`
+	Migrations int `json:"migrations"`
 	// Rate is that of the counter over the reference in this workload, in Hz. Its
 	// interval holds the pairing error, the steps of both clocks and what is known
 	// of the reference's rate. Value and bounds are NaN where no sample says
 	// anything.
-	Rate stats.Estimate
-	// Fitted are the largest errors against that rate, Believed those against the
-	// rate that the counter is believed to have; of the samples that can be judged.
-	Fitted, Believed WorstError
-	// Migrations is how many samples are known to have ended on another CPU than
-	// they began on.
-	Migrations int
+	Rate stats.Estimate `json:"rate_hz"`
+	// MaxErrorPPM and MaxErrorNs are the largest errors against that rate, and
+	// CalibratedPPM and CalibratedNs those against the rate that the counter was
+	// calibrated to; of the samples that can be judged.
+	MaxErrorPPM   stats.Float `json:"max_error_ppm"`
+	MaxErrorNs    stats.Float `json:"max_error_ns"`
+	CalibratedPPM stats.Float `json:"max_error_calibrated_ppm"`
+	CalibratedNs  stats.Float `json:"max_error_calibrated_ns"`
+	// PermittedNs is the largest error that the steps of the clocks and the pairing explain.
+	PermittedNs stats.Float `json:"permitted_error_ns"`
 	// Faults are what was found; the reasons of the verdict name them.
-	Faults []Fault
+	Faults []Fault `json:"faults"`
 	stats.Judgement
 	// Meaning says what the verdict is worth, in a sentence.
-	Meaning string
+	Meaning string `json:"verdict_means"`
 }
 
-// WorstError is the largest error of some samples, in time and as a share of the
-// sample, each of whichever sample it is largest in. NaN where it is not known.
-type WorstError struct{ Ns, PPM float64 }
-
-// worstError is over samples whose ticks are tickNs long.
-func worstError(samples []Sample, tickNs float64) WorstError {
+// worstError is the largest error of samples whose ticks are tickNs long: as a share of the
+// sample, and in time, each of the sample in which it is largest.
+func worstError(samples []Sample, tickNs float64) (ppm, ns stats.Float) {
 	if !(tickNs > 0) || math.IsInf(tickNs, 0) || len(samples) == 0 {
-		return WorstError{math.NaN(), math.NaN()}
+		return stats.Float{}, stats.Float{}
 	}
-	var w WorstError
+	var mostPPM, mostNs float64
 	for _, s := range samples {
 		off := math.Abs(float64(s.CounterTicks)*tickNs - s.ReferenceNs)
-		w.Ns = math.Max(w.Ns, off)
+		mostNs = math.Max(mostNs, off)
 		if s.ReferenceNs > 0 {
-			w.PPM = math.Max(w.PPM, 1e6*off/s.ReferenceNs)
+			mostPPM = math.Max(mostPPM, 1e6*off/s.ReferenceNs)
 		}
 	}
-	return w
+	return stats.FloatOf(mostPPM), stats.FloatOf(mostNs)
 }
 
 // fewestSamples is how many judge a workload.
@@ -76,9 +83,11 @@ func (r *Result) measure(counter, reference clock.Rated) {
 	off := perNs.Value * reference.TickNs.RelativeHalfWidth()
 	perNs.Lo, perNs.Hi = perNs.Lo-off, perNs.Hi+off
 	r.Rate = perNs.Scaled(1e9, "Hz")
-	r.Fitted = worstError(judged, 1/perNs.Value)
-	r.Believed = worstError(judged, counter.TickNs.Value)
+	r.MaxErrorPPM, r.MaxErrorNs = worstError(judged, 1/perNs.Value)
+	r.CalibratedPPM, r.CalibratedNs = worstError(judged, counter.TickNs.Value)
+	r.Count = len(r.Samples)
 	for _, s := range r.Samples {
+		r.PermittedNs = stats.FloatOf(math.Max(r.PermittedNs.Or(0), s.ErrorNs))
 		if s.Migrated() {
 			r.Migrations++
 		}

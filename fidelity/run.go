@@ -129,7 +129,7 @@ func (e *experiment) workload(ctx context.Context, w Workload) {
 	result := Result{
 		Counter: e.Counter.Name, Reference: e.Reference.Name, Workload: w.Name,
 		Independent: e.Independent, Why: e.Why,
-		Samples: e.samples(ctx, w, task, requests),
+		Samples: e.samples(ctx, w, task, requests), Faults: []Fault{},
 	}
 	e.outcome.Results = append(e.outcome.Results, result)
 	if task.Close == nil {

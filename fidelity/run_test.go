@@ -108,7 +108,7 @@ func TestRealWorkloads(t *testing.T) {
 		}
 	}
 	for _, r := range o.Results {
-		t.Logf("%s: %.9g Hz, fitted %+v, believed %+v, %d migrations, %s %q", r.Workload, r.Rate.Value, r.Fitted, r.Believed, r.Migrations, r.Verdict, r.Reasons)
+		t.Logf("%s: %.9g Hz, off by %v ppm, calibrated %v, %d migrations, %s %q", r.Workload, r.Rate.Value, r.MaxErrorPPM, r.CalibratedPPM, r.Migrations, r.Verdict, r.Reasons)
 		checkReal(t, r)
 	}
 	if after, err := machine.Affinity(); noAffinity == nil && (err != nil || !slices.Equal(after, cpus)) {
@@ -288,7 +288,7 @@ func TestPairingError(t *testing.T) {
 	end := mark{Sandwich: clock.Sandwich{Before: 1000, Counter: 9, After: 1040}}
 	got := s.between(0, start, end)
 	// Middles 130 and 1020; widths 61 and 41, halved; the counter moves in steps of 400.
-	if got.ReferenceNs != 890 || got.CounterTicks != 2 || got.CounterNs != 800 || got.PairingNs != 51 || got.ErrorNs != 451 {
+	if got.ReferenceNs != 890 || got.CounterTicks != 2 || got.CounterNs.Value() != 800 || got.PairingNs != 51 || got.ErrorNs != 451 {
 		t.Errorf("%+v", got)
 	}
 	if got.StartCPU != -1 || got.Migrated() {
@@ -359,10 +359,10 @@ func TestSelect(t *testing.T) {
 
 func TestWorstError(t *testing.T) {
 	samples := []Sample{{ReferenceNs: 1000, CounterTicks: 101}, {ReferenceNs: 100_000, CounterTicks: 10_002}}
-	if got := worstError(samples, 10); got.Ns != 20 || math.Abs(got.PPM-10_000) > 1e-6 {
-		t.Errorf("%+v, want 20 ns and 10000 ppm", got)
+	if ppm, ns := worstError(samples, 10); ns.Value() != 20 || !(math.Abs(ppm.Value()-10_000) <= 1e-6) {
+		t.Errorf("%v ns, %v ppm, want 20 ns and 10000 ppm", ns, ppm)
 	}
-	if got := worstError(nil, 10); !math.IsNaN(got.Ns) || !math.IsNaN(got.PPM) {
-		t.Errorf("no samples: %+v", got)
+	if ppm, ns := worstError(nil, 10); ppm.Known() || ns.Known() {
+		t.Errorf("no samples: %v ns, %v ppm", ns, ppm)
 	}
 }

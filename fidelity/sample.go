@@ -5,32 +5,35 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 // Sample is one sandwich: what both clocks made of one run of a workload.
 type Sample struct {
 	// RequestedNs is how long the workload was to take, 0 where nobody asked.
-	RequestedNs float64
+	RequestedNs float64 `json:"requested_ns"`
 	// ReferenceNs is how long it took by the reference.
-	ReferenceNs float64
+	ReferenceNs float64 `json:"reference_ns"`
 	// CounterTicks is what the counter counted, and CounterNs that many ticks at
 	// the rate that the counter is believed to have.
-	CounterTicks int64
-	CounterNs    float64
+	CounterTicks int64       `json:"counter_ticks"`
+	CounterNs    stats.Float `json:"counter_ns"`
 	// PairingNs bounds how much the two durations may differ because the clocks
 	// were not read at the same moment and the reference shows steps; ErrorNs has
 	// the counter's steps added. A difference up to ErrorNs is no fault.
-	PairingNs, ErrorNs float64
+	PairingNs float64 `json:"-"`
+	ErrorNs   float64 `json:"-"`
 	// StartCPU and EndCPU are where the two ends were read, -1 where that is not
 	// known, or where the thread was moved while it read.
-	StartCPU, EndCPU int
+	StartCPU int `json:"-"`
+	EndCPU   int `json:"-"`
 	// IdleNs is how long the thread neither ran nor waited for a CPU: by what the
 	// kernel counted, or else by what was asked of the workload.
-	IdleNs float64
+	IdleNs float64 `json:"-"`
 	// Use is what the kernel counted of the thread in between, where Counted; waits
 	// and switches within the ends are counted as well.
-	Use     machine.ThreadUse
-	Counted bool
+	Use     machine.ThreadUse `json:"-"`
+	Counted bool              `json:"-"`
 }
 
 // Migrated reports that the two ends are known to have been read on different
@@ -122,7 +125,7 @@ func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 		StartCPU:     start.cpu(), EndCPU: end.cpu(),
 		Counted: start.counted && end.counted,
 	}
-	sample.CounterNs = s.Counter.Ns(sample.CounterTicks)
+	sample.CounterNs = stats.FloatOf(s.Counter.Ns(sample.CounterTicks))
 	sample.ErrorNs = sample.PairingNs + stepNs(s.Counter)
 	if sample.Counted {
 		sample.Use = end.before.Since(start.after)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/stats"
 )
 
 // A process can't watch itself be stopped: it would have to be continued by
@@ -53,7 +54,7 @@ func prepareStop(command func() *exec.Cmd) func(context.Context, *Sampler) (Task
 		return Task{
 			Take: func(requestedNs float64) (Sample, error) {
 				sample, err := c.ask(request{requestedNs}, requestedNs, stopAndContinue)
-				sample.CounterNs = s.Counter.Ns(sample.CounterTicks)
+				sample.CounterNs = stats.FloatOf(s.Counter.Ns(sample.CounterTicks))
 				return sample, err
 			},
 			Close: c.end,

@@ -35,7 +35,7 @@ type Advice struct {
 
 // NewCard makes the report card.
 func NewCard(h Header, r Ranking) Card {
-	c := Card{Header: h, Ranking: r, Trust: NewTrust(nil, nil, false), Traces: []Trace{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
+	c := Card{Header: h, Ranking: r, Trust: NoTrust(), Traces: []Trace{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
 	for _, best := range []struct {
 		purpose string
 		name    *string

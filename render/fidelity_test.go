@@ -21,12 +21,13 @@ func madeUp() []fidelity.Result {
 	for n := range 3 {
 		ns := 20e6 * float64(n+1)
 		r.Samples = append(r.Samples, fidelity.Sample{
-			RequestedNs: ns, ReferenceNs: ns, CounterTicks: int64(ns * 2.5), CounterNs: ns, ErrorNs: 50,
+			RequestedNs: ns, ReferenceNs: ns, CounterTicks: int64(ns * 2.5), CounterNs: stats.FloatOf(ns), ErrorNs: 50,
 		})
 	}
 	r.Samples[1].CounterTicks += 7500
-	r.Fitted = fidelity.WorstError{Ns: 3000, PPM: 75}
-	r.Faults = []fidelity.Fault{{Kind: fidelity.Jumped, Size: 3000, Unit: "ns", Verdict: stats.Unusable, Says: "it jumped once by 3 µs"}}
+	r.Count, r.PermittedNs = 3, stats.FloatOf(50)
+	r.MaxErrorNs, r.MaxErrorPPM = stats.FloatOf(3000), stats.FloatOf(75)
+	r.Faults = []fidelity.Fault{{Kind: fidelity.Jumped, Size: stats.FloatOf(3000), Unit: "ns", Verdict: stats.Unusable, Says: "it jumped once by 3 µs"}}
 	r.Lower(stats.Unusable, "it jumped once by 3 µs")
 	return []fidelity.Result{r}
 }
@@ -39,7 +40,7 @@ func TestFidelityText(t *testing.T) {
 		{Clock: "tscp", Check: check.Wrap, Notes: []string{"it ends"}, Judgement: stats.NewJudgement()},
 	}
 	findings[2].Lower(stats.Suspect, "it is short")
-	d := record.Fidelity{Trust: record.NewTrust(madeUp(), findings, false), Header: record.NewHeader("fidelity", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1)}
+	d := record.Fidelity{Trust: record.Trust{Sandwiches: madeUp(), Checks: findings}, Header: record.NewHeader("fidelity", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1)}
 	var b bytes.Buffer
 	showText(&b, d, Style{})
 	for _, want := range []string{
@@ -59,7 +60,7 @@ func TestFidelityText(t *testing.T) {
 
 func TestFidelityCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := CSV(&b, record.Fidelity{Trust: record.NewTrust(madeUp(), nil, true)}); err != nil {
+	if err := CSV(&b, record.Fidelity{Trust: record.Trust{Sandwiches: madeUp()}}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -74,7 +75,7 @@ func TestFidelityFigure(t *testing.T) {
 	unknown[0].Rate.Value = math.NaN()
 	for name, results := range map[string][]fidelity.Result{"a jump": madeUp(), "no rate": unknown} {
 		var b bytes.Buffer
-		if err := Figure(&b, "svg", record.Fidelity{Trust: record.NewTrust(results, nil, true)}); err != nil {
+		if err := Figure(&b, "svg", record.Fidelity{Trust: record.Trust{Sandwiches: results}}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, want := range []string{"requested", "counter less reference", "monotonic"} {

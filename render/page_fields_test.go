@@ -27,7 +27,11 @@ func fieldsOf(of reflect.Type, into map[string]bool, seen map[reflect.Type]bool)
 	seen[of] = true
 	for field := range of.NumField() {
 		f := of.Field(field)
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && f.IsExported() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		if name != "" && f.IsExported() {
 			into[name] = true
 		}
 		fieldsOf(f.Type, into, seen)

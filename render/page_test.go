@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"chronoscope/activity"
+	"chronoscope/fidelity"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/slowclock"
@@ -117,9 +118,9 @@ func hostileDocuments() []record.Document {
 			Name: hostile, Package: hostile, Estimate: estimate, Reasons: []string{hostile}, Repetitions: []record.BenchmarkRepetition{{TimeNs: 10}},
 			Metrics: []record.BenchmarkMetric{{Unit: hostile, Value: 1}},
 		}}, Pairs: []record.Pair{pair}},
-		record.Fidelity{Header: h, Trust: record.Trust{Sandwiches: []record.Sandwich{{
-			Counter: hostile, Reference: hostile, Workload: hostile, VerdictMeans: hostile, Rate: estimate, MaxErrorNs: &ns, PermittedNs: &ns,
-			Samples: []record.Paired{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: &ns}},
+		record.Fidelity{Header: h, Trust: record.Trust{Sandwiches: []fidelity.Result{{
+			Counter: hostile, Reference: hostile, Workload: hostile, Meaning: hostile, Rate: estimate, MaxErrorNs: stats.FloatOf(ns), PermittedNs: stats.FloatOf(ns),
+			Samples: []fidelity.Sample{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: stats.FloatOf(ns)}},
 		}}}},
 	}
 }
@@ -152,7 +153,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 		clock := record.Clock{Name: "tsc", Accuracy: estimate(), Quality: stats.Finite(pick()), Cost: record.Cost{MinNs: stats.Finite(pick()), P99Ns: stats.Finite(pick()), MaxNs: stats.Finite(pick())}}
 		pageOf(t,
 			record.Clocks{Ranking: record.Ranking{Clocks: []record.Clock{clock}}},
-			record.Fidelity{Trust: record.Trust{Sandwiches: []record.Sandwich{{Rate: estimate(), PermittedNs: stats.Finite(pick()), Samples: []record.Paired{{RequestedNs: pick(), ReferenceNs: pick(), CounterTicks: 7}}}}}},
+			record.Fidelity{Trust: record.Trust{Sandwiches: []fidelity.Result{{Rate: estimate(), PermittedNs: stats.FloatOf(pick()), Samples: []fidelity.Sample{{RequestedNs: pick(), ReferenceNs: pick(), CounterTicks: 7}}}}}},
 			record.Activity{Traces: []record.Trace{{
 				DurationNs: length, ActiveRatio: stats.Finite(ratio), Causes: map[string]record.Total{"interrupt": {Count: 1, TotalNs: pick(), MaxNs: pick()}},
 				Periods: []record.Period{{State: "inactive", StartNs: pick(), DurationNs: pick()}}, Undisturbed: []record.Undisturbed{{LengthNs: pick(), Probability: pick()}},

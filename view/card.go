@@ -7,6 +7,7 @@ import (
 
 	"chronoscope/activity"
 	"chronoscope/clock/check"
+	"chronoscope/fidelity"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -109,12 +110,12 @@ func trustInCounters(d record.Trust) Section {
 	s := Section{Heading: "Can the counters be trusted?", In: InText}
 	if len(d.Sandwiches) > 0 {
 		worst, j := worstSandwich(d.Sandwiches)
-		workloads := distinct(d.Sandwiches, func(s record.Sandwich) string { return s.Workload })
+		workloads := distinct(d.Sandwiches, func(s fidelity.Result) string { return s.Workload })
 		s.Lines = append(s.Lines, say("  %s: %s beside %s is off by %s at most, where steps and pairing permit %s (%s)",
 			j.Verdict, worst.Counter, worst.Reference, duration(worst.MaxErrorNs), duration(worst.PermittedNs), strings.Join(workloads, ", ")))
 		s.Lines = append(s.Lines, indented(j.Reasons)...)
-		if j.Verdict == stats.Trusted && worst.VerdictMeans != "" {
-			s.Lines = append(s.Lines, say("  %s", worst.VerdictMeans))
+		if j.Verdict == stats.Trusted && worst.Meaning != "" {
+			s.Lines = append(s.Lines, say("  %s", worst.Meaning))
 		}
 	}
 	if len(d.Checks) > 0 {

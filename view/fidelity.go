@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"chronoscope/clock/check"
+	"chronoscope/fidelity"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -23,10 +24,10 @@ func trustSections(d record.Trust) []Section {
 }
 
 // worstSandwich is the one with the largest error, and what all of them together are judged.
-func worstSandwich(all []record.Sandwich) (worst record.Sandwich, j stats.Judgement) {
+func worstSandwich(all []fidelity.Result) (worst fidelity.Result, j stats.Judgement) {
 	j, worst = stats.NewJudgement(), all[0]
 	for _, one := range all {
-		j.Join(stats.Judgement{Verdict: one.Verdict, Reasons: one.Reasons})
+		j.Join(one.Judgement)
 		if orZero(one.MaxErrorNs) > orZero(worst.MaxErrorNs) {
 			worst = one
 		}
@@ -63,7 +64,7 @@ func passed(all []check.Finding) int {
 }
 
 // counted is Figure 1 of Kuperberg 2011b, of the first workload.
-func counted(all []record.Sandwich) Section {
+func counted(all []fidelity.Result) Section {
 	if len(all) == 0 || len(all[0].Samples) == 0 {
 		return Section{}
 	}
@@ -75,11 +76,11 @@ func counted(all []record.Sandwich) Section {
 		requested = append(requested, p.RequestedNs)
 		both = append(both, p.ReferenceNs, orElse(p.CounterNs, p.ReferenceNs))
 		reference.Points = append(reference.Points, XY{p.RequestedNs, p.ReferenceNs, ""})
-		if p.CounterNs != nil {
-			counter.Points = append(counter.Points, XY{p.RequestedNs, *p.CounterNs, fmt.Sprintf("asked for %s: %s by %s, %s by %s",
-				duration(&p.RequestedNs), durationTo(p.CounterNs, 7), first.Counter, durationTo(&p.ReferenceNs, 7), first.Reference)})
+		if p.CounterNs.Known() {
+			counter.Points = append(counter.Points, XY{p.RequestedNs, p.CounterNs.Value(), fmt.Sprintf("asked for %s: %s by %s, %s by %s",
+				duration(p.RequestedNs), durationTo(p.CounterNs, 7), first.Counter, durationTo(p.ReferenceNs, 7), first.Reference)})
 		}
-		t.row(duration(&p.RequestedNs), durationTo(&p.ReferenceNs, 9), durationTo(p.CounterNs, 9), p.CounterTicks)
+		t.row(duration(p.RequestedNs), durationTo(p.ReferenceNs, 9), durationTo(p.CounterNs, 9), p.CounterTicks)
 	}
 	return Section{
 		Title: fmt.Sprintf("%s beside %s: %s", first.Counter, first.Reference, first.Workload), In: OnPage,
@@ -94,7 +95,7 @@ func counted(all []record.Sandwich) Section {
 }
 
 // differences shows for each workload how far the counter was from the reference.
-func differences(all []record.Sandwich) Section {
+func differences(all []fidelity.Result) Section {
 	if len(all) == 0 {
 		return Section{}
 	}
@@ -125,30 +126,30 @@ func differences(all []record.Sandwich) Section {
 		for _, reason := range s.Reasons {
 			section.Notes = append(section.Notes, Line{Verdict: s.Verdict, Strong: "beside " + s.Workload + ":", Text: reason})
 		}
-		if !means[s.VerdictMeans] && s.VerdictMeans != "" {
-			means[s.VerdictMeans] = true
-			section.Notes = append(section.Notes, Line{Verdict: s.Verdict, Text: s.VerdictMeans})
+		if !means[s.Meaning] && s.Meaning != "" {
+			means[s.Meaning] = true
+			section.Notes = append(section.Notes, Line{Verdict: s.Verdict, Text: s.Meaning})
 		}
 	}
 	section.Charts = []Chart{chart}
 	return section
 }
 
-func partsPerMillion(v *float64) string {
-	if v == nil {
+func partsPerMillion(v stats.Float) string {
+	if !v.Known() {
 		return stats.Unknown
 	}
-	return stats.Significant(*v, 3) + " ppm"
+	return stats.Significant(v.Value(), 3) + " ppm"
 }
 
-func differenceRow(s record.Sandwich) Row {
+func differenceRow(s fidelity.Result) Row {
 	row := Row{Name: s.Workload, Figure: "at most " + duration(s.MaxErrorNs)}
-	if s.PermittedNs != nil {
-		row.Bars = []Span{{-*s.PermittedNs, *s.PermittedNs, "permitted", fmt.Sprintf("up to %s are explained", duration(s.PermittedNs))}}
+	if permitted := s.PermittedNs.Value(); s.PermittedNs.Known() {
+		row.Bars = []Span{{-permitted, permitted, "permitted", fmt.Sprintf("up to %s are explained", duration(s.PermittedNs))}}
 	}
 	for i, p := range s.Samples {
 		off := float64(p.CounterTicks)/s.Rate.Value*1e9 - p.ReferenceNs
-		row.Points = append(row.Points, Point{off, "dot", "s1", fmt.Sprintf("%s off in %s", stats.Duration(off, 3), duration(&p.ReferenceNs)), scatter(i)})
+		row.Points = append(row.Points, Point{off, "dot", "s1", fmt.Sprintf("%s off in %s", stats.Duration(off, 3), duration(p.ReferenceNs)), scatter(i)})
 	}
 	return row
 }
@@ -179,7 +180,7 @@ func checks(all []check.Finding) Section {
 			}
 		}
 		fault := ""
-		if f.WorstNs != nil {
+		if f.WorstNs.Known() {
 			fault = duration(f.WorstNs)
 		}
 		for _, reason := range f.Reasons {
@@ -212,7 +213,7 @@ func fidelityFields(d record.Fidelity) Fields {
 		Counter   string `json:"counter"`
 		Reference string `json:"reference"`
 		Workload  string `json:"workload"`
-		record.Paired
+		fidelity.Sample
 	}
 	var rows []row
 	for _, s := range d.Sandwiches {
@@ -227,7 +228,7 @@ func fidelityFields(d record.Fidelity) Fields {
 func counterFigures(t record.Trust) (all []Figure) {
 	for _, s := range t.Sandwiches {
 		name := s.Counter + " in " + s.Workload
-		if stats.Finite(s.Rate.Value) != nil {
+		if stats.IsFinite(s.Rate.Value) {
 			all = append(all, newFigure(FigureKey{TopicCounter, name, "rate"}, Neither, s.Rate, s.Verdict, s.Reasons))
 		}
 		all = append(all, bareFigure(FigureKey{TopicCounter, name, "largest error"}, Lower, "ppm", s.MaxErrorPPM, s.Verdict, s.Reasons)...)

@@ -77,11 +77,12 @@ func newFigure(k FigureKey, better string, e stats.Estimate, v stats.Verdict, re
 
 // bare is the figure of a number that has no interval. There is none where the number is
 // not known.
-func bareFigure(k FigureKey, better, unit string, x *float64, v stats.Verdict, reasons []string) []Figure {
-	if x == nil {
+func bareFigure[N number](k FigureKey, better, unit string, n N, v stats.Verdict, reasons []string) []Figure {
+	x := floatOf(n)
+	if !stats.IsFinite(x) {
 		return nil
 	}
-	e := stats.Estimate{Value: *x, Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: k.Quantity, N: 1}
+	e := stats.Estimate{Value: x, Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: k.Quantity, N: 1}
 	return []Figure{newFigure(k, better, e, v, reasons)}
 }
 

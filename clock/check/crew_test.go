@@ -127,8 +127,8 @@ func TestLocalKeepsToItsForm(t *testing.T) {
 		if (len(f.Reasons) == 0) != (f.Verdict == "trusted") || f.Reasons == nil || f.Notes == nil || f.Clock == "" || f.Check == "" {
 			t.Errorf("%+v", f)
 		}
-		if f.WorstNs != nil && !(*f.WorstNs >= 0) {
-			t.Errorf("worst %v: %+v", *f.WorstNs, f)
+		if f.WorstNs.Known() && !(f.WorstNs.Value() >= 0) {
+			t.Errorf("worst %v: %+v", f.WorstNs, f)
 		}
 		if e := f.Estimate; e != nil && (math.IsNaN(e.Value) || e.Lo > e.Value || e.Hi < e.Value) {
 			t.Errorf("estimate %+v: %+v", e, f)

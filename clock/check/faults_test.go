@@ -43,8 +43,8 @@ func TestMonotonicGoesBack(t *testing.T) {
 			r := s.run(t.Context())
 			blamed(t, r, "monotonic", asks, stats.Unusable, "back")
 			f := blamed(t, r, "monotonic", Stepped, stats.Unusable, "it jumped back by")
-			if math.Abs(*f.WorstNs-backNs) > 0.05*backNs {
-				t.Errorf("seed %d: by %v ns, want %v", seed, *f.WorstNs, backNs)
+			if math.Abs(f.WorstNs.Value()-backNs) > 0.05*backNs {
+				t.Errorf("seed %d: by %v ns, want %v", seed, f.WorstNs.Value(), backNs)
 			}
 		}
 	}
@@ -59,8 +59,8 @@ func TestGlitches(t *testing.T) {
 		c.Faults.GlitchShare, c.Faults.GlitchNs = 1e-3, 1e5
 		s.add("counter", c)
 		f := blamed(t, s.run(t.Context()), "counter", OrderWithin, stats.Unusable, "readings of one thread step back")
-		if *f.WorstNs > 1e5+100 {
-			t.Errorf("seed %d: by up to %v ns, of glitches of 100 µs", seed, *f.WorstNs)
+		if f.WorstNs.Value() > 1e5+100 {
+			t.Errorf("seed %d: by up to %v ns, of glitches of 100 µs", seed, f.WorstNs.Value())
 		}
 	}
 }

@@ -33,8 +33,8 @@ type Finding struct {
 	Check Question `json:"check"`
 	// WorstNs is the largest fault that was seen, in nanoseconds: a step, an
 	// offset, or what a drift adds up to over the time that the clock was watched.
-	// Nil where it is no length of time, or its unit is not known.
-	WorstNs *float64 `json:"worst_ns"`
+	// Missing where it is no length of time, or its unit is not known.
+	WorstNs stats.Float `json:"worst_ns"`
 	// Estimate is what was measured: an offset in nanoseconds, or a skew or drift in
 	// parts per million ("ppm"); nil where the check measures none.
 	Estimate *stats.Estimate `json:"estimate"`
@@ -47,7 +47,7 @@ func newFinding(clock string, q Question) *Finding {
 	return &Finding{Clock: clock, Check: q, Notes: []string{}, Judgement: stats.NewJudgement()}
 }
 
-func (f *Finding) worst(ns float64) { f.WorstNs = stats.Finite(ns) }
+func (f *Finding) worst(ns float64) { f.WorstNs = stats.FloatOf(ns) }
 
 func (f *Finding) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))

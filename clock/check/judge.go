@@ -139,7 +139,7 @@ func (r *Report) judgeSteps(s *subject, sandwiches []clock.Sandwich, k kept) (wh
 	}
 	f.worst(0)
 	for _, j := range set {
-		if math.Abs(j.sizeNs) > *f.WorstNs {
+		if math.Abs(j.sizeNs) > f.WorstNs.Value() {
 			f.worst(math.Abs(j.sizeNs))
 		}
 		f.Lower(stepVerdict(q), "%s", stepText(q, j, s, k))

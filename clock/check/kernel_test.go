@@ -50,11 +50,11 @@ func TestTimeNamespace(t *testing.T) {
 		t.Errorf("%s", texts(bad))
 	}
 	f := of(r, "monotonic", TimeNamespace)
-	if f == nil || *f.WorstNs != 3600e9 || !strings.Contains(strings.Join(f.Notes, ""), "shifts it by 3600 s") {
+	if f == nil || f.WorstNs.Value() != 3600e9 || !strings.Contains(strings.Join(f.Notes, ""), "shifts it by 3600 s") {
 		t.Errorf("%+v, want a shift of an hour", f)
 	}
 	f = of(r, "boottime", TimeNamespace)
-	if f == nil || *f.WorstNs != 0 || !strings.Contains(strings.Join(f.Notes, ""), "it is 400 s ahead of /proc/uptime") {
+	if f == nil || f.WorstNs.Value() != 0 || !strings.Contains(strings.Join(f.Notes, ""), "it is 400 s ahead of /proc/uptime") {
 		t.Errorf("%+v, want the difference from the uptime", f)
 	}
 }

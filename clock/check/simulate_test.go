@@ -393,7 +393,7 @@ func (p planted) size(f *Finding) float64 {
 	case p.ppm:
 		return f.Estimate.Value
 	}
-	return *f.WorstNs
+	return f.WorstNs.Value()
 }
 
 func (p planted) tolerance(size float64, r *Report) float64 {
@@ -620,7 +620,7 @@ func TestPauseIsNoted(t *testing.T) {
 			}
 		}
 		r := s.run(t.Context())
-		if f := of(r, "monotonic-raw", Pause); f == nil || len(f.Notes) != 1 || math.Abs(*f.WorstNs-3e9) > 0.05*3e9 {
+		if f := of(r, "monotonic-raw", Pause); f == nil || len(f.Notes) != 1 || math.Abs(f.WorstNs.Value()-3e9) > 0.05*3e9 {
 			t.Errorf("seed %d: %+v", seed, f)
 		}
 		if bad := faults(r); len(bad) > 0 {

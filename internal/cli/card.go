@@ -109,12 +109,12 @@ func trustOf(ctx context.Context, set settings, s Streams, local *timermeter.Loc
 		plan: fidelity.QuickPlan, checks: check.QuickPlan,
 		workloads: fidelity.Workloads(child), flags: &fidelityFlags{},
 	}
-	results, findings, err := e.run(ctx, set, s, local, &d.Header)
+	found, err := e.run(ctx, set, s, local, &d.Header)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		d.Caveats = append(d.Caveats, fmt.Sprintf("whether the counters can be trusted is not known: %v", err))
 		err = nil
 	}
-	d.Trust = record.NewTrust(results, findings, true)
+	d.Trust = found
 	d.Header.Finish(err != nil)
 	return err
 }

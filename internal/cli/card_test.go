@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"chronoscope/clock/check"
+	"chronoscope/fidelity"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -18,9 +19,9 @@ func TestCardIsAsGoodAsItsWorst(t *testing.T) {
 		want int
 	}{
 		{"nothing", record.Card{}, 1},
-		{"fine", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []record.Sandwich{{Counter: "tsc", Workload: "sleep", Verdict: stats.Trusted}}}}, 0},
+		{"fine", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []fidelity.Result{{Counter: "tsc", Workload: "sleep", Judgement: stats.NewJudgement()}}}}, 0},
 		{"clock", record.Card{Ranking: record.Ranking{Clocks: []record.Clock{{Name: "tsc", Verdict: stats.Unusable}}}}, 1},
-		{"counter", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []record.Sandwich{{Counter: "tsc", Workload: "sleep", Verdict: stats.Unusable}}}}, 1},
+		{"counter", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Sandwiches: []fidelity.Result{{Counter: "tsc", Workload: "sleep", Judgement: stats.Judgement{Verdict: stats.Unusable}}}}}, 1},
 		{"check", record.Card{Ranking: record.Ranking{Clocks: trusted}, Trust: record.Trust{Checks: []check.Finding{{Clock: "tsc", Check: "order", Judgement: stats.Judgement{Verdict: stats.Unusable}}}}}, 1},
 	} {
 		if got := ExitStatus(settings{require: stats.Suspect}.met(cardVerdicts(c.card))); got != c.want {

@@ -143,7 +143,7 @@ func stop(_ context.Context, command *os.Process) {
 // noticed reports that a check noticed the stop.
 func noticed(checks []check.Finding) bool {
 	return slices.ContainsFunc(checks, func(f check.Finding) bool {
-		return f.Check == check.Pause && f.WorstNs != nil && *f.WorstNs >= 0.9*float64(stopLength) && strings.Contains(strings.Join(f.Notes, ""), "nothing ran for ")
+		return f.Check == check.Pause && f.WorstNs.Value() >= 0.9*float64(stopLength) && strings.Contains(strings.Join(f.Notes, ""), "nothing ran for ")
 	})
 }
 

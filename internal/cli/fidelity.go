@@ -140,16 +140,15 @@ func testFidelity(ctx context.Context, f *flags, t *fidelityFlags, s Streams) er
 	case f.thorough:
 		trust.plan, trust.checks = fidelity.ThoroughPlan, check.ThoroughPlan
 	}
-	var results []fidelity.Result
-	var findings []check.Finding
+	found := record.NoTrust()
 	if err == nil {
-		results, findings, err = trust.run(ctx, set, s, local, &header)
+		found, err = trust.run(ctx, set, s, local, &header)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
 		return err
 	}
 	header.Finish(err != nil)
-	d := record.Fidelity{Header: header, Trust: record.NewTrust(results, findings, true)}
+	d := record.Fidelity{Header: header, Trust: found}
 	if written := set.show(s.Out, d); written != nil {
 		return written
 	}
@@ -169,14 +168,15 @@ type trustExperiment struct {
 
 // run takes the sandwiches, and checks every clock by itself. With errInterrupted
 // comes what was found so far.
-func (e trustExperiment) run(ctx context.Context, set settings, s Streams, local *timermeter.Local, header *record.Header) ([]fidelity.Result, []check.Finding, error) {
+func (e trustExperiment) run(ctx context.Context, set settings, s Streams, local *timermeter.Local, header *record.Header) (record.Trust, error) {
+	trust := record.NoTrust()
 	// Clocks of a thread have to be opened and read by the same one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if len(set.cpus) > 0 {
 		restore, err := machine.Pin(set.cpus)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--cpu: %w", err)
+			return trust, fmt.Errorf("--cpu: %w", err)
 		}
 		defer restore()
 	}
@@ -190,21 +190,21 @@ func (e trustExperiment) run(ctx context.Context, set settings, s Streams, local
 	defer bar.end()
 	results, err := e.sandwiches(ctx, clocks, missing, bar, header)
 	if err != nil && ctx.Err() == nil {
-		return nil, nil, err
+		return trust, err
 	}
-	var findings []check.Finding
+	trust.Sandwiches = append(trust.Sandwiches, results...)
 	if ctx.Err() == nil {
 		found, _ := check.Local(ctx, check.Request{
 			Clocks: clocks, Plan: e.checks, CPUs: set.cpus, Seed: set.seed,
 			Progress: func(share float64, doing string) { bar.show(share, doing) },
 		})
-		findings = found.Findings
+		trust.Checks = append(trust.Checks, found.Findings...)
 		header.Caveats = append(header.Caveats, found.Caveats()...)
 	}
 	if ctx.Err() != nil {
-		return results, findings, errInterrupted
+		return trust, errInterrupted
 	}
-	return results, findings, nil
+	return trust, nil
 }
 
 // openRated opens the rated clocks, with what the rating says of them.
