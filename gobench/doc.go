@@ -25,6 +25,7 @@
 //
 // A difference says how long an iteration takes only if each takes as long, whatever
 // their number. A third run, of hardly any iterations, shows whether that holds: setup in
-// the timed part, and a cost that grows with b.N, are said. A repetition in which the
+// the timed part, and a cost that grows with b.N, are said. A longer run, of a second as the
+// last one of go test, shows whether later iterations take as long. A repetition in which the
 // process stood still, stopped by a signal or waiting for a disk, is left out.
 package gobench

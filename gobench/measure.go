@@ -23,6 +23,7 @@ type Series struct {
 
 	few, many int           // iterations of the two runs
 	first     Observation   // the first run of the search for them
+	late      []Observation // runs of more iterations than were timed
 	spent     time.Duration // by the processes' clocks
 	// shy says that tracing slows the benchmark: every other repetition is then made
 	// without.
@@ -226,6 +227,9 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 		}
 	}
 	s.Repetitions = append(s.Repetitions, rep)
+	if len(s.Repetitions) == m.plan.LeastRepetitions {
+		return m.runLate(ctx, s)
+	}
 	return nil
 }
 

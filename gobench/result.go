@@ -57,6 +57,7 @@ type Result struct {
 	// may be above 1, as several wait at a time, and wait while the timer stands still.
 	waitPerTimed float64
 
+	late       stats.Estimate     // cost of iterations beyond those that were timed, beside them
 	undelayed  bool               // nothing waited for a CPU
 	alone      bool               // one thread at a time could run, all the time
 	comparable map[Basis][]bounds // of each of Times, by what it may rest on

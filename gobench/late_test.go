@@ -1,0 +1,105 @@
+package gobench
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// changing is a benchmark on an idle machine whose iterations change what they cost at some
+// iteration of a call: iteration i takes costNs(i).
+type changing struct {
+	rng    *rand.Rand
+	jitter float64
+	sumNs  func(n int) float64 // what the first n iterations take
+	wallNs float64             // of all runs
+}
+
+func (c *changing) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	timedNs := c.sumNs(n) * (1 + c.jitter*c.rng.NormFloat64())
+	all := timedNs + 3e6 + c.sumNs(1)
+	c.wallNs += all
+	o := Observation{N: n, Procs: 1, WallNs: all, CPUNs: all}
+	o.TimedNs, o.RoundingNs = printed(timedNs, n)
+	return o, nil
+}
+
+// memoised is a benchmark that computes missNs for each of the keys once, which it draws at
+// random, and finds the others in hitNs.
+func memoised(missNs, hitNs, keys float64) func(n int) float64 {
+	return func(n int) float64 {
+		return hitNs*float64(n) + (missNs-hitNs)*keys*-math.Expm1(float64(n)*math.Log1p(-1/keys))
+	}
+}
+
+// from is a benchmark whose iterations take times as long from one of them on.
+func from(first int, ns, times float64) func(n int) float64 {
+	return func(n int) float64 { return ns*float64(n) + ns*(times-1)*math.Max(0, float64(n-first)) }
+}
+
+// A benchmark that fills a cache was trusted with 107.9 µs, of 552 iterations: go test, whose
+// last run takes a second, says 27 ns.
+func TestCostThatChangesLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		sumNs  func(int) float64
+		steady bool
+	}{
+		"a cache of 20,000 results":       {memoised(107e3, 27, 20e3), false},
+		"a cache of 5,000 results":        {memoised(107e3, 27, 5e3), false},
+		"a cache of 2,000 slow results":   {memoised(900e3, 100, 2e3), false},
+		"dearer from the 20,000th on":     {from(20000, 20e3, 3), false},
+		"a third cheaper from the 5000th": {from(5000, 100e3, 0.67), false},
+		"as it was":                       {from(1, 100e3, 1), true},
+		"a nanosecond":                    {from(1, 1, 1), true},
+		"a tenth of a second":             {from(1, 100e6, 1), true},
+	} {
+		for plan, jitter := range map[Plan]float64{DefaultPlan: 0.002, QuickPlan: 0.006} {
+			trusted := 0
+			for seed := range uint64(20) {
+				w := &changing{rng: rand.New(rand.NewPCG(seed, 7)), jitter: jitter, sumNs: c.sumNs}
+				plan.Seed = seed
+				all, err := Measure(background, w, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if Conclude(all[0][0], plan, quietSetting()).Verdict == stats.Trusted {
+					trusted++
+				}
+				if w.wallNs > 2*float64(plan.MaxTime) {
+					t.Errorf("%s: it took %v of %v", name, time.Duration(w.wallNs), plan.MaxTime)
+				}
+			}
+			if !c.steady && trusted > 0 || c.steady && trusted < 18 {
+				t.Errorf("%s, %v: %d of 20 trusted", name, plan.MaxTime, trusted)
+			}
+		}
+	}
+}
+
+// The same with a real benchmark.
+func TestMemoIsNotTrusted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	built, err := Compile(background, "testdata/memo", t.TempDir(), []string{"."})
+	if err != nil || len(built.Tests) != 1 {
+		t.Fatalf("%+v, %v", built, err)
+	}
+	found, err := Processes{}.Discover(background, built.Tests[0], "Memo")
+	if err != nil || len(found.Benchmarks) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	all, err := Measure(background, Processes{}, [][]Benchmark{found.Benchmarks}, QuickPlan, quietSetting(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Conclude(all[0][0], QuickPlan, quietSetting())
+	t.Logf("%d iterations: %v, %s: %q", r.Iterations, r.Estimate, r.Verdict, r.Reasons)
+	if r.Verdict == stats.Trusted {
+		t.Errorf("%d iterations, trusted: %+v", r.Iterations, r.Estimate)
+	}
+}
