@@ -90,58 +90,102 @@ func Percent(share float64) string {
 // mostDigits of a time are written, however well it is known.
 const mostDigits = 7
 
+// String writes the estimate with its unit, its 95 % interval and what it rests on:
+// "10.79 ms (10.75 to 11.17 ms), median of 100".
+func (e Estimate) String() string {
+	u := e.unit()
+	text, _ := e.valueAndError(u)
+	if bounds := e.rangeIn(u); bounds != Unknown {
+		text += " (" + bounds + ")"
+	}
+	if e.Statistic != "" {
+		text += fmt.Sprintf(", %s of %d", e.Statistic, e.N)
+	}
+	return text
+}
+
+// unit is the unit in which String writes the estimate: a unit of time that suits it, or its own.
+func (e Estimate) unit() timeUnit {
+	if e.Unit == "ns" {
+		return unitOf(e.largest())
+	}
+	return timeUnit{name: e.Unit, ns: 1}
+}
+
+// largest is the value, or where that is 0 or unknown the larger bound.
+func (e Estimate) largest() float64 {
+	if Finite(e.Value) != nil && e.Value != 0 {
+		return e.Value
+	}
+	return math.Max(math.Abs(e.Lo), math.Abs(e.Hi))
+}
+
 // Time writes an estimate in nanoseconds with as many digits as are known of it: two digits
 // of half the width of its interval are shown.
 func (e Estimate) Time() string {
-	value, _ := e.timeAndError()
+	value, _ := e.valueAndError(unitOf(e.Value))
 	return value
 }
 
-// TimeWithError writes an estimate in nanoseconds and half the width of its interval in one
-// unit: "10.79 ms ± 0.21 ms".
+// TimeWithError writes an estimate in nanoseconds and how far its interval reaches to both
+// sides, in one unit: "10.79 ms ± 0.21 ms", or "10.79 ms -0.04 +0.38 ms" where the interval
+// reaches further to one side.
 func (e Estimate) TimeWithError() string {
-	value, off := e.timeAndError()
+	value, off := e.valueAndError(unitOf(e.Value))
 	return strings.TrimSpace(value + " " + off)
 }
 
-func (e Estimate) timeAndError() (value, off string) {
-	width := e.HalfWidth()
+// lopsided intervals reach to one side by this factor further than to the other.
+const lopsided = 1.5
+
+func (e Estimate) valueAndError(u timeUnit) (value, off string) {
+	below, above := e.Value-e.Lo, e.Hi-e.Value
 	switch {
 	case Finite(e.Value) == nil:
 		return Unknown, ""
-	case Finite(width) == nil || width <= 0 || e.Value <= 0:
-		return Duration(e.Value, 4), ""
+	case Finite(below+above) == nil || below+above <= 0 || e.Value <= 0:
+		return strings.TrimSpace(Significant(e.Value/u.ns, 4) + " " + u.name), ""
 	}
-	u := unitOf(e.Value)
-	places := e.places(u, 2)
-	return fmt.Sprintf("%.*f %s", places, e.Value/u.ns, u.name), fmt.Sprintf("± %.*f %s", places, width/u.ns, u.name)
+	places := e.places(u, e.Value, 2)
+	written := func(x float64) string { return fmt.Sprintf("%.*f", places, x/u.ns) }
+	value = strings.TrimSpace(written(e.Value) + " " + u.name)
+	if below < 0 || above < 0 || math.Max(below, above) > lopsided*math.Min(below, above) {
+		return value, strings.TrimSpace(fmt.Sprintf("%s %s %s", signed(-below, written), signed(above, written), u.name))
+	}
+	return value, strings.TrimSpace("± " + written(e.HalfWidth()) + " " + u.name)
 }
 
-// places are how many decimals show two digits of half the interval's width, between least
-// and mostDigits digits of the value.
-func (e Estimate) places(u timeUnit, least int) int {
-	digits := magnitude(e.Value) - magnitude(e.HalfWidth()) + 2
-	return max(0, min(max(digits, least), mostDigits)-1-magnitude(e.Value/u.ns))
+// signed writes a number with its sign; 0 has none.
+func signed(x float64, written func(float64) string) string {
+	if x > 0 {
+		return "+" + written(x)
+	}
+	return written(x)
+}
+
+// places are how many decimals show two digits of half the interval's width, with between
+// least and mostDigits digits of x.
+func (e Estimate) places(u timeUnit, x float64, least int) int {
+	digits := least
+	if e.HalfWidth() > 0 {
+		digits = max(least, magnitude(x)-magnitude(e.HalfWidth())+2)
+	}
+	return max(0, min(digits, mostDigits)-1-magnitude(x/u.ns))
 }
 
 // Range writes the interval of a time in nanoseconds, in the unit of the value:
 // "10.75 to 11.17 ms". It is "?" where there is none.
-func (e Estimate) Range() string {
+func (e Estimate) Range() string { return e.rangeIn(unitOf(e.largest())) }
+
+func (e Estimate) rangeIn(u timeUnit) string {
 	if Finite(e.Value) == nil || Finite(e.Lo) == nil || Finite(e.Hi) == nil {
 		return Unknown
 	}
-	if e.Value == 0 {
-		e.Value = math.Max(math.Abs(e.Lo), math.Abs(e.Hi))
-	}
-	u := unitOf(e.Value)
 	places := 3
-	if e.Value != 0 {
-		places = max(0, 3-magnitude(e.Value/u.ns))
-		if e.HalfWidth() > 0 {
-			places = e.places(u, 4)
-		}
+	if longest := math.Max(math.Abs(e.Lo), math.Abs(e.Hi)); longest > 0 {
+		places = e.places(u, longest, 4)
 	}
-	return fmt.Sprintf("%.*f to %.*f %s", places, e.Lo/u.ns, places, e.Hi/u.ns, u.name)
+	return strings.TrimSpace(fmt.Sprintf("%.*f to %.*f %s", places, e.Lo/u.ns, places, e.Hi/u.ns, u.name))
 }
 
 // Count writes a number with a noun: "1 run", "2 runs".

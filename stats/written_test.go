@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -39,15 +40,16 @@ func TestValueAndIntervalInOneUnit(t *testing.T) {
 		lo, value, hi    float64
 		error, writtenAs string
 	}{
-		{10.746e6, 10.79e6, 11.167e6, "10.79 ms ± 0.21 ms", "10.75 to 11.17 ms"},
+		{10.746e6, 10.79e6, 11.167e6, "10.79 ms -0.04 +0.38 ms", "10.75 to 11.17 ms"},
 		{0, 20e6, 36013349, "20 ms ± 18 ms", "0.00 to 36.01 ms"},
 		{991020, 1.23e6, 1481000, "1.23 ms ± 0.24 ms", "0.991 to 1.481 ms"},
-		{6.13e5, 8.5e5, 1.104e6, "850 µs ± 246 µs", "613.0 to 1104.0 µs"},
+		{6.13e5, 8.5e5, 1.104e6, "850 µs ± 246 µs", "613 to 1104 µs"},
 		{98.4491e6, 98.4512e6, 98.4533e6, "98.4512 ms ± 0.0021 ms", "98.4491 to 98.4533 ms"},
 		{5, 5, 5, "5.000 ns", "5.000 to 5.000 ns"},
 		{math.NaN(), 5, math.NaN(), "5.000 ns", "?"},
 		{math.NaN(), math.NaN(), math.NaN(), "?", "?"},
 		{-1, 0, 2000, "0 ns", "-0.001 to 2.000 µs"},
+		{383.2e3, 468e3, 1074.1e3, "468 µs -85 +606 µs", "383 to 1074 µs"},
 	} {
 		e := Estimate{Lo: c.lo, Value: c.value, Hi: c.hi}
 		if got := e.TimeWithError(); got != c.error {
@@ -73,9 +75,10 @@ func TestTimeWithError(t *testing.T) {
 	}{
 		{51.3549e6, 51.303e6, 51.407e6, "51.355 ms ± 0.052 ms"},
 		{985e6, 984e6, 986e6, "985.0 ms ± 1.0 ms"},
-		{1.5e9, 1.4e9, 1.55e9, "1.500 s ± 0.075 s"}, // half of an interval that is wider to one side
-		{452e3, 400e3, 470e3, "452 µs ± 35 µs"},
-		{100, 0, 300, "100 ns ± 150 ns"},
+		{1.5e9, 1.4e9, 1.55e9, "1.500 s -0.100 +0.050 s"}, // once "± 0.075 s", which its interval is not
+		{1.5e9, 1.43e9, 1.58e9, "1.500 s ± 0.075 s"},
+		{452e3, 400e3, 470e3, "452 µs -52 +18 µs"},
+		{100, 0, 300, "100 ns -100 +200 ns"},
 		{2e6, 2e6, 2e6, "2.000 ms"},
 		{2e6, nan, nan, "2.000 ms"},
 		{nan, nan, nan, "?"},
@@ -83,6 +86,25 @@ func TestTimeWithError(t *testing.T) {
 	} {
 		if got := (Estimate{Value: c.value, Lo: c.lo, Hi: c.hi}).TimeWithError(); got != c.want {
 			t.Errorf("%v from %v to %v: %q, want %q", c.value, c.lo, c.hi, got, c.want)
+		}
+	}
+}
+
+// An Estimate is printed in words; it was once printed as {3172.2500000000005 3031.88 ...}.
+func TestEstimateIsPrintedInWords(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		estimate Estimate
+		want     string
+	}{
+		{Estimate{3172.2500000000005, 3031.88, 3310.5, "ns", "mean", 200000, 0}, "3.17 µs (3.032 to 3.311 µs), mean of 200000"},
+		{Estimate{Value: 2596130166, Lo: 2596130100, Hi: 2596130200, Unit: "Hz", Statistic: "slope", N: 40}, "2596130166 Hz (2596130100 to 2596130200 Hz), slope of 40"},
+		{Estimate{Value: 1.25, Lo: 1.2, Hi: 1.3, Statistic: "ratio", N: 12}, "1.250 (1.200 to 1.300), ratio of 12"},
+		{Estimate{Value: 1500, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median", N: 1}, "1.500 µs, median of 1"},
+		{Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns"}, "?"},
+	} {
+		if got := fmt.Sprint(c.estimate); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
