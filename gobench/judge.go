@@ -31,11 +31,11 @@ func (c *conclusion) judge() {
 	case !(width <= uselessShare) && math.IsNaN(c.Estimate.Value):
 		c.Lower(stats.Unusable, "the runs of few and of many iterations don't differ beyond chance: no time is known")
 	case seen && c.Basis == Bounds && !(width <= uselessShare):
-		c.Lower(stats.Unusable, "from %s is all that can be said: %s", c.Estimate.Range(), c.remedy(c.narrower()))
+		c.Lower(stats.Unusable, "it takes %s, and no more is known: %s", c.Estimate.Range(), c.remedy(c.narrower()))
 	case !(width <= uselessShare):
 		c.Lower(stats.Unusable, "the repetitions contradict one another: from %s", c.Estimate.Range())
 	case width > c.plan.Precision && c.Basis != Bounds:
-		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: %s", 100*width, 100*c.plan.Precision, c.remedy(c.narrower()))
+		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.remedy(c.narrower()))
 	}
 }
 
@@ -118,9 +118,9 @@ func (c *conclusion) judgeBasis() {
 	case math.IsNaN(c.WaitShare):
 		c.Lower(stats.Suspect, "whether its threads waited for a CPU is not known (the process could not be traced): the interval ends with what its own timer says")
 	case c.Basis == Bounds && c.blocks:
-		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval goes from all of that taken off to none of it", 100*c.WaitShare)
+		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval reaches from all of that taken off to none of it", 100*c.WaitShare)
 	case c.Basis == Bounds:
-		c.Lower(stats.Suspect, "%.3g of its threads could run at a time, and they waited for a CPU for %.3g %% of its time in all: the interval goes from all of that taken off to none of it", c.Runnable, 100*c.WaitShare)
+		c.Lower(stats.Suspect, "it needs %.2g CPUs, and its threads waited for one for %.3g %% of their time: the interval reaches from all of that taken off to none of it: %s", c.Runnable, 100*c.WaitShare, c.remedy(c.narrower()))
 	case c.Basis == CPUTime && c.untimed > untimedShare:
 		c.Lower(stats.Suspect, "for %.3g %% of the time its timer stands still, and others had the CPU: the timed part's share of the CPU time is taken for its share of the time", 100*c.untimed)
 	}

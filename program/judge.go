@@ -42,20 +42,20 @@ func (c *conclusion) judge() {
 		}
 	}
 	if failed > 0 && c.Failure == nil {
-		c.Lower(stats.Suspect, "%d of %d runs failed, which was to be ignored", failed, len(c.used))
+		c.Lower(stats.Suspect, "%d of %d runs failed, and count because failures are ignored", failed, len(c.used))
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case c.RefuseZero():
 	case c.Method == Bounds && !(width <= uselessShare):
-		c.Lower(stats.Unusable, "from %s is all that can be said: %s narrows it", c.Estimate.Range(), c.remedy())
+		c.Lower(stats.Unusable, "it takes %s, and no more is known: %s narrows that", c.Estimate.Range(), c.remedy())
 	case c.Method == Bounds:
-		c.Lower(stats.Suspect, "whether others delayed its end while it waited is not known: the interval goes from all of that taken off to none of it; %s narrows it", c.remedy())
+		c.Lower(stats.Suspect, "the interval reaches from all of that delay taken off to none of it: %s narrows it", c.remedy())
 	case !(width <= uselessShare):
 		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (--warmup, --prepare)", c.Estimate.Range())
 	case width > math.Max(wideShare, c.plan.Precision):
-		c.Lower(stats.Suspect, "half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
 	case width > c.plan.Precision: // less than what was asked for, and no less true
-		c.Explanation += fmt.Sprintf("; half its interval is %.2g %% wide, and %.2g %% was asked for: more --max-time, or a calmer machine, narrows it", 100*width, 100*c.plan.Precision)
+		c.Explanation += fmt.Sprintf("; ± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
 	}
 }
 
@@ -70,6 +70,14 @@ func (r *Result) RefuseZero() bool {
 	refused.Statistic, refused.N, refused.Discarded = r.Estimate.Statistic, r.Estimate.N, r.Estimate.Discarded
 	r.Estimate = refused
 	return true
+}
+
+// narrower is what narrows an interval: more runs, by the limit that ended them, or less noise.
+func (c *conclusion) narrower() string {
+	if len(c.used) >= c.plan.MaxRuns {
+		return "give more --max-runs, or use a calmer machine"
+	}
+	return "give more --max-time, or use a calmer machine"
 }
 
 // moreRuns is how to get enough of them: the first one is traced, and does not count.

@@ -33,7 +33,11 @@ const theCommand = "the command"
 
 // Error says what failed, and what would help.
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%s: %s: %v: look at its output (--program-output inherit), or go on with --ignore-failure", e.Name, e.What, e.Err)
+	const remedy = "look at its output (--program-output inherit), or go on with --ignore-failure"
+	if e.What == theCommand {
+		return fmt.Sprintf("%s failed: %v: %s", e.Name, e.Err, remedy)
+	}
+	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, remedy)
 }
 
 // Unwrap is how it ended.
@@ -52,6 +56,11 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	}
 	if len(commands) == 0 {
 		return nil, errors.New("program: there is no command to measure: give one")
+	}
+	for i, c := range commands {
+		if c.Path == "" {
+			return nil, fmt.Errorf("program: command %d of %d (Name %q) has no Path: give the file of its program, or a name to look up in PATH", i+1, len(commands), c.Name)
+		}
 	}
 	r := newRunner(setting)
 	defer r.close()

@@ -14,39 +14,45 @@ const longNs, shortNs = 1e9, 10e6
 
 // chooseMethod follows the protocol, on what was found of the machine and the program.
 func (c *conclusion) chooseMethod() {
-	wall := c.Wall.Value
 	busy := stats.Median(c.low)
 	waited := c.waitShare()
 	never := c.neverBlocks()
-	lasts := fmt.Sprintf("it runs for %s", stats.Duration(busy, 3))
-	chosen := c.chosen()
 	var widths []float64
-	for _, i := range chosen {
+	for _, i := range c.chosen() {
 		widths = append(widths, c.widths[i])
 	}
-	apart := stats.Median(widths)
+	c.Method = CycleTime
 	switch {
-	case apart > math.Max(boundsApart, c.plan.Precision):
+	case stats.Median(widths) > math.Max(boundsApart, c.plan.Precision):
 		c.Method = Bounds
-		c.Explanation = fmt.Sprintf("%s, blocks or has several threads, and others had the CPUs: neither CPU time nor the clock tells its time, only bounds do", lasts)
+		c.Explanation = "other programs delayed it by an unknown amount, " + c.delays()
 	case never && busy >= c.longNs() && c.charges(busy):
 		c.Method = ByIntervalCounting
-		c.Explanation = fmt.Sprintf("%s without waiting for anything but a CPU: interval counting, which does not depend on the load (±%.2g %% here%s)", lasts, 100*c.chargeError(busy), c.validated())
+		c.Explanation = fmt.Sprintf("it runs for %s and never blocks, so that the CPU time that the kernel charged is its time at any load (± %.2g %% here%s)", stats.Duration(busy, 3), 100*c.chargeError(busy), c.validated())
 		c.charge()
 	case never && waited > c.plan.Precision:
-		c.Method = CycleTime
-		c.Explanation = fmt.Sprintf("%s, too short for interval counting, and had to wait for %.2g %% of the time: cycle-grade time without what others took", lasts, 100*waited)
+		c.Explanation = fmt.Sprintf("other programs had its CPU for %.2g %% of the time, which is taken off", 100*waited)
 	case waited > c.plan.Precision:
-		c.Method = CycleTime
-		c.Explanation = fmt.Sprintf("%s and blocks, so that CPU time is not its time: cycle-grade time, without waits that delayed the end for certain", lasts)
-	case busy < shortNs:
-		c.Method = CycleTime
-		c.Explanation = fmt.Sprintf("%s, so short that cycle-grade time is right at any load, in most runs", lasts)
+		c.Explanation = fmt.Sprintf("it blocks, and waited for a CPU for %.2g %% of the time: the waits that certainly delayed its end are taken off", 100*waited)
+	case waited > undisturbed:
+		c.Explanation = fmt.Sprintf("little disturbed it (%.2g %% lost to other programs)", 100*waited)
 	default:
-		c.Method = CycleTime
-		c.Explanation = fmt.Sprintf("%s, and others took %.2g %% of the %s that passed: cycle-grade time", lasts, 100*waited, stats.Duration(wall, 3))
+		c.Explanation = fmt.Sprintf("nothing disturbed it (%.2g %% lost to other programs)", 100*waited)
 	}
 }
+
+// delays is between what bounds other programs delayed a typical run.
+func (c *conclusion) delays() string {
+	var least, most []float64
+	for i, r := range c.used {
+		least = append(least, math.Max(0, float64(r.WallNs)-c.high[i]))
+		most = append(most, float64(r.WallNs)-c.low[i])
+	}
+	return fmt.Sprintf("between %s and %s", stats.Duration(stats.Median(least), 3), stats.Duration(stats.Median(most), 3))
+}
+
+// undisturbed programs lose no more than this share of their time to others.
+const undisturbed = 0.001
 
 // boundsApart is how far bounds may lie apart before they are called that.
 const boundsApart = 0.02

@@ -1,0 +1,59 @@
+package program
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// An explanation says what others took. It once read "it runs for 102 ms, and others took
+// 0.0078 % ...: cycle-grade time" and "neither CPU time nor the clock tells its time, only
+// bounds do".
+func TestExplanationsSayWhatOthersTook(t *testing.T) {
+	wake := func(times int, keptNs int64) []Run {
+		var runs []Run
+		for range 10 {
+			runs = append(runs, alternating(times, keptNs, 0))
+		}
+		return runs
+	}
+	for want, runs := range map[string][]Run{
+		"nothing disturbed it (0 % lost to other programs)":        wake(1, 0),
+		"other programs delayed it by an unknown amount, between ": wake(10, 5*ms),
+	} {
+		if got := concluded(0, runs...).Explanation; !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What narrows an interval follows from what ended the runs: "run -- true" stopped at
+// --max-runs, and advised more --max-time.
+func TestAdviceNamesTheLimitThatEndedTheRuns(t *testing.T) {
+	runs := make([]*Run, 10)
+	for limit, want := range map[int]string{10: "--max-runs", 1000: "--max-time"} {
+		c := conclusion{Result: &Result{Judgement: stats.NewJudgement(), Noise: quiet.Noise}, plan: Plan{Precision: 0.01, MaxRuns: limit}, used: runs}
+		if got := c.narrower(); !strings.Contains(got, want) {
+			t.Errorf("%d runs of at most %d: %q, want %s", len(runs), limit, got, want)
+		}
+	}
+}
+
+// A command without a program is refused before anything runs.
+func TestCommandWithoutPath(t *testing.T) {
+	commands := []Command{{Name: "a", Command: process.Command{Path: "true"}}, {Name: "b"}}
+	_, err := Measure(background, commands, QuickPlan, quiet, nil)
+	if err == nil || !strings.Contains(err.Error(), `command 2 of 2 (Name "b") has no Path`) {
+		t.Error(err)
+	}
+}
+
+func TestFailedCommandIsNamedOnce(t *testing.T) {
+	got := (&FailedError{Name: "false", What: theCommand, Err: errors.New("exit status 1")}).Error()
+	if !strings.HasPrefix(got, "false failed: exit status 1: ") {
+		t.Error(got)
+	}
+}
