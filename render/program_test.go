@@ -60,7 +60,7 @@ func TestProgramsText(t *testing.T) {
 		"one": {one, []string{
 			"work --size 1\n  time      98.50 ms ± 0.40 ms alone on the machine (98.10 to 98.90 ms, 3 runs)\n",
 			"  wall      102 ms (101.0 to 140.0 ms), as it was\n", "  CPU       91.0 ms (89.2 %): user 90.0 ms, system 1.00 ms\n",
-			"3.00 ms for a CPU, ? blocked; switches: 17 involuntary, 3 voluntary", "1.80 MiB at most; page faults: 77, and 0 with input",
+			"3.00 ms for a CPU, ? blocked; switches: 17 involuntary, 3 voluntary", "1.80 MiB at most; page faults: 77 minor, 0 major",
 			"  method    cycle-time: it runs for 98.5 ms\n", "  verdict   trusted\n",
 			"  outliers  run 5 (140.0 ms): preempted: 17 times, usually 2\n",
 		}},

@@ -75,7 +75,7 @@ func within(e stats.Estimate) string {
 // programInWords says all that is to be said of one command.
 func programInWords(p record.Program) Section {
 	s := Section{Title: "In words", Heading: p.Command}
-	if len(p.Runs) > 0 {
+	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil {
 		u := usageOf(p)
 		s.Lines = append(s.Lines,
 			Line{Label: "time", Strong: p.Estimate.TimeWithError(), Text: "alone on the machine" + within(p.Estimate)},
@@ -83,7 +83,7 @@ func programInWords(p record.Program) Section {
 			labelled("CPU", "%s (%s): user %s, system %s", short(p.CPU), stats.Percent(p.CPU.Value/p.Wall.Value), duration(u.user), duration(u.system)),
 			labelled("waiting", "%s for a CPU, %s blocked; switches: %s involuntary, %s voluntary",
 				duration(p.RunqueueWaitNs), duration(p.BlockedNs), tally(u.involuntary), tally(u.voluntary)),
-			labelled("memory", "%s at most; page faults: %s, and %s with input", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)),
+			labelled("memory", "%s at most; page faults: %s minor, %s major", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)),
 			labelled("method", "%s: %s", p.Method, p.Explanation))
 	}
 	if len(p.Reasons) == 0 {
