@@ -37,8 +37,10 @@ type CounterRate struct {
 // Request says what of this process's clocks to rank.
 type Request struct {
 	Plan Plan
-	// Names of this process's clocks to rank; all where there are none.
+	// Names of this process's clocks to rank; all where there are none, and none of Own.
 	Names []string
+	// Own are clocks of the caller, each with its UnitNs, as [clock.New] makes them.
+	Own []*clock.Clock
 	// Guests are other runtimes to be ranked beside this process, or, with
 	// GuestsOnly, instead of it.
 	Guests     []Guest
@@ -82,6 +84,21 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	return l.rank(ctx, cpus)
 }
 
+// Measure rates one clock, any function that returns its reading in units of unitNs
+// nanoseconds. read has to be safe for use from several goroutines. It takes a few seconds;
+// [RankLocal] takes another plan, and several clocks.
+func Measure(ctx context.Context, read func() int64, unitNs float64) (Rating, error) {
+	own := clock.New(clock.Clock{Name: "own", Kind: clock.KindWall, Scope: clock.ScopeProcess, UnitNs: unitNs}, read)
+	result, err := RankLocal(ctx, Request{Plan: DefaultPlan, Own: []*clock.Clock{own}})
+	switch {
+	case err != nil:
+		return Rating{}, err
+	case len(result.Ratings) == 0:
+		return Rating{}, fmt.Errorf("timermeter: the clock could not be rated: %s", strings.Join(result.Caveats, "; "))
+	}
+	return result.Ratings[0], nil
+}
+
 // local is one run of RankLocal.
 type local struct {
 	request Request
@@ -107,9 +124,16 @@ func (l *local) open() error {
 	}
 	clocks, missing := clock.List()
 	l.opened = clocks
+	all := len(l.request.Names)+len(l.request.Own) == 0
 	wanted := func(name string) bool {
-		return !l.request.GuestsOnly && (len(l.request.Names) == 0 || slices.Contains(l.request.Names, name))
+		return !l.request.GuestsOnly && (all || slices.Contains(l.request.Names, name))
 	}
+	for _, c := range l.request.Own {
+		if !(c.UnitNs > 0) || math.IsInf(c.UnitNs, 1) {
+			return fmt.Errorf("timermeter: the readings of %q count units of %v ns: give the unit's length, above 0", c.Name, c.UnitNs)
+		}
+	}
+	l.ranked = slices.Clone(l.request.Own)
 	for _, c := range clocks {
 		if wanted(c.Name) {
 			l.ranked = append(l.ranked, c)

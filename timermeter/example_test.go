@@ -1,0 +1,24 @@
+package timermeter_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"chronoscope/timermeter"
+)
+
+// Any function can be rated as a clock, such as one that counts whole milliseconds. Its
+// readings say how often it changes: nothing else has to be known of it.
+func ExampleMeasure() {
+	started := time.Now()
+	milliseconds := func() int64 { return time.Since(started).Milliseconds() }
+
+	rating, err := timermeter.Measure(context.Background(), milliseconds, 1e6)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("its value changes every %.0f ms\n", rating.Accuracy.Value/1e6)
+	// Output: its value changes every 1 ms
+}
