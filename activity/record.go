@@ -58,8 +58,13 @@ const (
 )
 
 // Record records the calling goroutine's thread on a clock whose ticks are
-// tickNs long. When ctx ends it, the trace so far comes with ctx's error.
+// tickNs long. With a tickNs of 0 that is the clock's own unit, or measured, which
+// takes 100 ms. When ctx ends it, the trace so far comes with ctx's error.
 func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Trace, error) {
+	tickNs, err := tickOf(ctx, c, tickNs)
+	if err != nil {
+		return nil, err
+	}
 	r, err := newRecorder(c, tickNs, o)
 	if err != nil {
 		return nil, err
@@ -83,6 +88,21 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 	return r.trace, ctx.Err()
 }
 
+// calibration is how long the rate of a counter is measured.
+const calibration = 100 * time.Millisecond
+
+// tickOf is the length of a clock's tick in nanoseconds, if the caller gave none.
+func tickOf(ctx context.Context, c *clock.Clock, given float64) (float64, error) {
+	if given != 0 || c.UnitNs > 0 {
+		return cmp.Or(given, c.UnitNs), nil
+	}
+	rate, err := clock.Calibrate(ctx, c, nil, calibration)
+	if err != nil {
+		return 0, fmt.Errorf("activity: measuring the rate of %s: %w", c.Name, err)
+	}
+	return 1e9 / rate.Hz.Value, nil
+}
+
 // recorder is one recording.
 type recorder struct {
 	clock   *clock.Clock
@@ -101,7 +121,7 @@ type recorder struct {
 
 func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	if !(tickNs > 0) || math.IsInf(tickNs, 1) {
-		return nil, fmt.Errorf("activity: a clock whose ticks are %v ns long: calibrate it first", tickNs)
+		return nil, fmt.Errorf("activity: a clock whose ticks are %v ns long: give their length, or 0 to have it measured", tickNs)
 	}
 	if o.Duration < 0 || o.Duration > LongestDuration {
 		return nil, fmt.Errorf("activity: a duration of %v: choose one above 0 and up to %v", o.Duration, LongestDuration)

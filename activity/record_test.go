@@ -51,6 +51,18 @@ func TestLiveTraceAddsUp(t *testing.T) {
 	}
 }
 
+// A tick of 0, which is the UnitNs of every counter, is measured; it was refused.
+func TestRecordMeasuresTheTick(t *testing.T) {
+	c := finest(t)
+	trace, err := Record(t.Context(), c, c.UnitNs, Options{Duration: time.Millisecond, CPU: -1, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.UnitNs == 0 && !(trace.TickNs > 0.05 && trace.TickNs < 2000) {
+		t.Errorf("a tick of %v ns", trace.TickNs)
+	}
+}
+
 // It ends with its context, and after as many gaps as asked.
 func TestRecordEndsEarly(t *testing.T) {
 	spells := 0
