@@ -59,7 +59,7 @@ type listed struct {
 func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
 	output, err := tool(ctx, dir, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "--"}, patterns...)...)
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("finding the packages %s: %w: install Go, or put the folder of its go command into PATH", strings.Join(patterns, " "), err)
+		return nil, fmt.Errorf("finding the packages %s: there is no go command in PATH: install Go, or add the folder of its go command to PATH", strings.Join(patterns, " "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the packages %s: %w: ask for packages of the module that you are in, or go to theirs first", strings.Join(patterns, " "), err)

@@ -29,7 +29,7 @@ func importHyperfine(data []byte, written time.Time) (Document, error) {
 		return nil, fmt.Errorf("reading hyperfine's JSON: %w: give what hyperfine --export-json wrote", err)
 	}
 	d := Programs{
-		Header:  importedHeader("run", written, &machine.Machine{}, "by hyperfine, which does not say on what machine"),
+		Header:  importedHeader("run", written, &machine.Machine{}, "by hyperfine, which does not say on what machine: its times include fork and exec, those of chronoscope run begin after exec"),
 		Results: []Program{}, Pairs: []Pair{},
 	}
 	for i, c := range file.Results {

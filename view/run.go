@@ -311,6 +311,9 @@ func pairSentences(all []record.Pair) (lines []Line) {
 				text += ", p = " + probability(p.PValue)
 			}
 			text += ")"
+			if p.Outcome == "undecided" {
+				text = "too little is known to say which is faster; as measured, " + text
+			}
 		}
 		lines = append(lines, Line{Strong: p.Outcome + ":", Text: text, In: InText})
 	}

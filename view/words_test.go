@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"chronoscope/record"
 	"chronoscope/stats"
 )
 
@@ -18,5 +19,16 @@ func TestRatioOfSingleRuns(t *testing.T) {
 		if value, bounds := ratio(stats.Estimate{Value: 1.244, Lo: c.lo, Hi: c.hi}); value != c.value || bounds != c.bounds {
 			t.Errorf("%v to %v: %q, %q", c.lo, c.hi, value, bounds)
 		}
+	}
+}
+
+// Where the outcome is undecided the sentence says so before it gives figures: "undecided: 330 times
+// as long (322 to 337)" contradicted itself.
+func TestUndecidedPairSaysSoFirst(t *testing.T) {
+	p := record.Pair{A: "a", B: "b", Ratio: stats.Estimate{Value: 330, Lo: 322, Hi: 337}, Outcome: "undecided"}
+	line := pairSentences([]record.Pair{p})[0]
+	want := "too little is known to say which is faster; as measured, b takes 330.0 times as long as a (95 % interval 322.0 to 337.0)"
+	if line.Strong != "undecided:" || line.Text != want {
+		t.Errorf("%q %q", line.Strong, line.Text)
 	}
 }
