@@ -249,7 +249,7 @@ func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bo
 		l.caveat("stability is not known of %s: how fast a process's CPU time passes is up to the scheduler", strings.Join(ofProcess, ", "))
 	}
 	if len(coarse) > 0 {
-		l.caveat("stability is not known of %s: too coarse for as long as they were watched; a longer measurement may tell", strings.Join(coarse, ", "))
+		l.caveat("stability is not known of %s: watched too briefly; a longer measurement may tell", strings.Join(coarse, ", "))
 	}
 }
 

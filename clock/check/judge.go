@@ -81,7 +81,7 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	}
 	if limit := lateness * s.accuracyNs(); w.spanNs() <= limit {
 		for _, q := range []Question{Stuck, Stepped, RateChange, Drift} {
-			r.skip(q, s.Name, "%s", tooCoarse)
+			r.skip(q, s.Name, "%s", tooBrief)
 		}
 		return
 	}
@@ -102,7 +102,7 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	r.judgeDrift(s, whole, k)
 }
 
-const tooCoarse = "too coarse for as long as it was watched; a longer check may tell"
+const tooBrief = "watched too briefly for its steps: a longer check may tell"
 
 // judgeStanding reports whether the clock stood still.
 func (r *Report) judgeStanding(s *subject, pairs []Pair) (stood bool) {
@@ -185,7 +185,7 @@ func longestPiece(sandwiches []clock.Sandwich, found []jump) []clock.Sandwich {
 func (r *Report) judgeRateChange(s *subject, sandwiches []clock.Sandwich) {
 	rate := KeepsRate(s.rate.pairs(sandwiches))
 	if !(rate.Resolution*1e6 < tellingPPM) {
-		r.skip(RateChange, s.Name, "%s", tooCoarse)
+		r.skip(RateChange, s.Name, "%s", tooBrief)
 		return
 	}
 	f := newFinding(s.Name, RateChange)
@@ -208,7 +208,7 @@ func (r *Report) judgeDrift(s *subject, sandwiches []clock.Sandwich, k kept) {
 	}
 	off := e.Lo > driftTolerance || e.Hi < -driftTolerance
 	if !off && e.HalfWidth() > tellingPPM {
-		r.skip(Drift, s.Name, "%s", tooCoarse)
+		r.skip(Drift, s.Name, "%s", tooBrief)
 		return
 	}
 	reference := s.rate.reference.Name
