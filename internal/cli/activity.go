@@ -2,15 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/activity"
 	"chronoscope/clock"
@@ -21,19 +20,12 @@ import (
 	"chronoscope/stats"
 )
 
-// traceFlags are those of the command that traces activity.
-type traceFlags struct {
-	duration  time.Duration
-	threshold time.Duration
-	gaps      int
-	list      bool
-	export    string
-}
+var _ = register(newActivity)
 
 // newActivity is the command that says how noisy the machine is, and why.
-func newActivity(f *flags, s Streams) *cobra.Command {
+func newActivity() *command {
 	t := &traceFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "activity",
 		Short: "Trace when a thread is kept from running, and say why",
 		Long: `A thread reads the counter without pause. Where two readings lie further apart
@@ -54,43 +46,38 @@ rights are needed. Gaps have no verdict, so --require is refused.`,
   chronoscope activity --cpu 1 --periods 20 --list
   chronoscope activity --duration 100ms --plot trace.svg --export chrome-trace:trace.json
   chronoscope activity --format json | jq '.traces[0].causes'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("duration") {
-				t.duration = usualDuration(f)
-			}
-			return traceActivity(cmd.Context(), f, t, s)
-		},
+	}, flags: t.register, check: t.check, measure: t.measure,
+		refused: map[string]string{"require": "records gaps, and gaps have no verdict that could be required"},
+		exports: map[string]string{"chrome-trace": "which Perfetto opens"},
 	}
-	cmd.Flags().DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
-	cmd.Flags().DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
-	cmd.Flags().IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
-	cmd.Flags().BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
-	cmd.Flags().StringVar(&t.export, "export", "", "write chrome-trace:`FILE`, which Perfetto opens")
-	return cmd
+}
+
+// traceFlags are those of the command that traces activity.
+type traceFlags struct {
+	duration  time.Duration
+	threshold time.Duration
+	gaps      int
+	list      bool
+}
+
+func (t *traceFlags) register(set *pflag.FlagSet, _ *flags) {
+	set.DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
+	set.DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
+	set.IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
+	set.BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 }
 
 // usualDuration is how long is recorded where nobody says.
-func usualDuration(f *flags) time.Duration {
-	switch {
-	case f.quick:
-		return 250 * time.Millisecond
-	case f.thorough:
-		return 10 * time.Second
-	}
-	return time.Second
+func usualDuration(e effort) time.Duration {
+	return of(e, 250*time.Millisecond, time.Second, 10*time.Second)
 }
 
 // check says which flag is wrong, and what is allowed.
-func (t *traceFlags) check(set settings) error {
+func (t *traceFlags) check(c *call) error {
+	if !c.given("duration") {
+		t.duration = usualDuration(c.effort)
+	}
 	switch {
-	case set.require != "":
-		return usagef("--require: gaps have no verdict that could be required")
 	case t.duration <= 0 || t.duration > activity.LongestDuration:
 		return usagef("--duration: %v can't be recorded: give more than 0 and at most %v", t.duration, activity.LongestDuration)
 	case t.threshold < 0:
@@ -98,106 +85,60 @@ func (t *traceFlags) check(set settings) error {
 	case t.gaps < 0:
 		return usagef("--periods: %d can't be recorded: give 1 or more", t.gaps)
 	}
-	if t.export != "" {
-		file, ok := strings.CutPrefix(t.export, "chrome-trace:")
-		if !ok || file == "" {
-			return usagef("--export: %q can't be written: give chrome-trace:FILE", t.export)
-		}
-		return checkPlace(file)
-	}
 	return nil
 }
 
-// text lists the periods first, where that is asked for.
-func (t *traceFlags) text(d record.Activity, traces []*activity.Trace) func(io.Writer, render.Style) error {
-	return func(w io.Writer, style render.Style) error {
-		if t.list {
-			for _, trace := range traces {
-				activity.WriteList(w, trace) // into memory, which takes it
-			}
-			fmt.Fprintln(w)
-		}
-		return render.Write(w, render.TextFormat, d, style)
+// measure records and analyses.
+func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
+	traces, switching, err := t.trace(ctx, c)
+	if err != nil && ctx.Err() == nil {
+		return found{}, err
 	}
-}
-
-// write writes the document and the export. An export that can't be written does not keep the
-// user from the result.
-func (t *traceFlags) write(d record.Activity, traces []*activity.Trace, analyses []*activity.Analysis, set settings, out io.Writer) error {
-	err := set.showWith(out, d, t.text(d, traces))
-	if file, ok := strings.CutPrefix(t.export, "chrome-trace:"); ok {
-		err = errors.Join(err, writeFile(file, func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) }))
-	}
-	return err
-}
-
-// traceActivity records, analyses and writes.
-func traceActivity(ctx context.Context, f *flags, t *traceFlags, s Streams) error {
-	set, err := f.check()
-	if err != nil {
-		return err
-	}
-	if err := t.check(set); err != nil {
-		return err
-	}
-	header := record.NewHeader("activity", machine.Identify(), set.seed)
-	cpus := t.cpus(set.cpus)
-	bar := newProgress(s.Err)
-	defer bar.end()
-	bar.show(0, "calibrating")
-	c, tickNs, err := traceClock(ctx, &header)
-	if activity.Interrupted(err) {
-		bar.end()
-		header.Finish(true)
-		d := record.Activity{Header: header, Traces: []record.Trace{}}
-		if err := set.show(s.Out, d); err != nil {
-			return err
-		}
-		return errInterrupted
-	}
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	bar.show(0.1, "recording")
-	traces, err := recordAll(ctx, t, c, tickNs, cpus, &header)
-	var switching *record.Switching
-	if err == nil {
-		bar.show(0.8, "switching between threads")
-		switching = measureSwitching(ctx, set, t, c, tickNs, cpus[0], &header)
-		err = ctx.Err()
-	}
-	bar.end()
-	if err != nil && !activity.Interrupted(err) {
-		var unbound *machine.AffinityError
-		if errors.As(err, &unbound) {
-			return cpuError(unbound, header.Machine)
-		}
-		return err
-	}
-	header.Finish(err != nil)
-	d := record.Activity{Header: header, Traces: []record.Trace{}, Switching: switching}
+	d := record.Activity{Header: c.finish(ctx), Traces: []record.Trace{}, Switching: switching}
 	var analyses []*activity.Analysis
 	for _, trace := range traces {
 		a := activity.Analyse(trace)
 		analyses = append(analyses, a)
 		d.Traces = append(d.Traces, record.NewTrace(trace, a, true))
 	}
-	if err := t.write(d, traces, analyses, set, s.Out); err != nil {
-		return err
+	r := found{document: d, exports: map[string]func(io.Writer) error{
+		"chrome-trace": func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) },
+	}}
+	if t.list {
+		r.text = func(w io.Writer, style render.Style) error {
+			for _, trace := range traces {
+				activity.WriteList(w, trace) // into memory, which takes it
+			}
+			fmt.Fprintln(w)
+			return render.Write(w, render.TextFormat, d, style)
+		}
 	}
-	if d.Interrupted {
-		return errInterrupted
-	}
-	return nil
+	return r, err
 }
 
-// cpus are those to trace: the named ones, or else the last one that the process
+// trace records the CPUs, and measures what a context switch costs.
+func (t *traceFlags) trace(ctx context.Context, c *call) ([]*activity.Trace, *record.Switching, error) {
+	c.bar.show(0, "calibrating")
+	clock, tickNs, err := c.traceClock(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer clock.Close()
+	c.bar.show(0.1, "recording")
+	traces, err := t.recordAll(ctx, c, clock, tickNs)
+	if err != nil {
+		return traces, nil, err
+	}
+	c.bar.show(0.8, "switching between threads")
+	return traces, t.measureSwitching(ctx, c, clock, tickNs), ctx.Err()
+}
+
+// tracedCPUs are those to trace: the named ones, or else the last one that the process
 // may use, since the first serves most of a machine's interrupts. -1 stands for
 // wherever the thread is.
-func (t *traceFlags) cpus(named []int) []int {
-	if len(named) > 0 {
-		return named
+func (c *call) tracedCPUs() []int {
+	if len(c.cpus) > 0 {
+		return c.cpus
 	}
 	allowed, err := machine.Affinity()
 	if err != nil {
@@ -209,13 +150,12 @@ func (t *traceFlags) cpus(named []int) []int {
 // measureSwitching measures what a context switch costs, for a fifth of the time
 // that was recorded at most. A machine where that can't be done has traces with a
 // caveat.
-func measureSwitching(ctx context.Context, set settings, t *traceFlags, c *clock.Clock, tickNs float64, cpu int, header *record.Header) *record.Switching {
-	d := min(max(t.duration/5, 60*time.Millisecond), 2*time.Second)
-	measured, err := activity.MeasureSwitching(ctx, c, tickNs, activity.SwitchingOptions{
-		CPU: cpu, Duration: d, Root: os.DirFS("/"), Seed: set.seed,
+func (t *traceFlags) measureSwitching(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) *record.Switching {
+	measured, err := activity.MeasureSwitching(ctx, clock, tickNs, activity.SwitchingOptions{
+		CPU: c.tracedCPUs()[0], Duration: min(max(t.duration/5, 60*time.Millisecond), 2*time.Second), Root: os.DirFS("/"), Seed: c.seed,
 	})
 	if err != nil {
-		header.Caveats = append(header.Caveats, fmt.Sprintf("what a context switch costs is not known: %v", err))
+		c.caveat("what a context switch costs is not known: %v", err)
 	}
 	if measured == nil {
 		return nil
@@ -224,21 +164,23 @@ func measureSwitching(ctx context.Context, set settings, t *traceFlags, c *clock
 }
 
 // recordAll records all CPUs at once.
-func recordAll(ctx context.Context, t *traceFlags, c *clock.Clock, tickNs float64, cpus []int, header *record.Header) ([]*activity.Trace, error) {
+func (t *traceFlags) recordAll(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) ([]*activity.Trace, error) {
+	virtual := c.header.Machine.Hypervisor
 	o := activity.Options{
 		Duration: t.duration, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()),
-		Root: os.DirFS("/"), Virtual: header.Machine.Hypervisor != "" && header.Machine.Hypervisor != "none",
+		Root: os.DirFS("/"), Virtual: virtual != "" && virtual != "none",
 	}
-	if header.Machine.TickHz != nil {
-		o.TickHz = *header.Machine.TickHz
+	if c.header.Machine.TickHz != nil {
+		o.TickHz = *c.header.Machine.TickHz
 	}
+	cpus := c.tracedCPUs()
 	traces, errs := make([]*activity.Trace, len(cpus)), make([]error, len(cpus))
 	var all sync.WaitGroup
 	for i, cpu := range cpus {
 		all.Go(func() {
 			here := o
 			here.CPU = cpu
-			traces[i], errs[i] = activity.Record(ctx, c, tickNs, here)
+			traces[i], errs[i] = activity.Record(ctx, clock, tickNs, here)
 		})
 	}
 	all.Wait()
@@ -252,20 +194,27 @@ func recordAll(ctx context.Context, t *traceFlags, c *clock.Clock, tickNs float6
 
 // traceClock is the finest clock to trace with, and the length of its tick: the
 // processor's counter or, where there is none, the system's monotonic clock.
-func traceClock(ctx context.Context, header *record.Header) (*clock.Clock, float64, error) {
-	counter, err := env.Open(ctx, 100*time.Millisecond, env.Counters()...)
-	if err == nil {
-		header.Caveats = append(header.Caveats, counter.Rate.Caveats...)
-		header.Machine.TSCHz = stats.Finite(counter.Rate.Hz.Value)
-		return counter.Clock, counter.TickNs.Value, nil
+func (c *call) traceClock(ctx context.Context) (*clock.Clock, float64, error) {
+	counter, err := c.openCounter(ctx)
+	if counter.Clock != nil || err != nil {
+		return counter.Clock, counter.TickNs.Value, err
 	}
-	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
-	}
-	header.Caveats = append(header.Caveats, "the processor's counter can't be read here: gaps are seen with go-time-now, only as finely as that allows")
-	c, err := clock.Open("go-time-now")
+	c.caveat("the processor's counter can't be read here: gaps are seen with go-time-now, only as finely as that allows")
+	slow, err := clock.Open("go-time-now")
 	if err != nil {
 		return nil, 0, err
 	}
-	return c, c.UnitNs, nil
+	return slow, slow.UnitNs, nil
+}
+
+// openCounter opens and calibrates the processor's counter; its clock is nil where there is
+// none.
+func (c *call) openCounter(ctx context.Context) (clock.Rated, error) {
+	counter, err := env.Open(ctx, 100*time.Millisecond, env.Counters()...)
+	if err != nil {
+		return clock.Rated{}, ctx.Err()
+	}
+	c.header.Machine.TSCHz = stats.Finite(counter.Rate.Hz.Value)
+	c.header.Caveats = append(c.header.Caveats, counter.Rate.Caveats...)
+	return counter, nil
 }

@@ -1,40 +1,36 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/gobench"
-	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/render"
 	"chronoscope/stats"
 )
 
+var _ = register(newBench)
+
 // benchFlags are those of the command that measures Go benchmarks.
 type benchFlags struct {
-	bench, precision   string
-	directory          string // of the module
-	maxTime, timeout   time.Duration
-	against, regressed string
-	export             string
-	plan               gobench.Plan // as the flags have it, once they are found good
-	mostRegression     float64      // share; NaN where none is too much
+	bench, precision string
+	directory        string // of the module
+	maxTime, timeout time.Duration
+	against          string
+	plan             gobench.Plan // as the flags have it, once they are found good
 }
 
 // newBench is the command that measures a module's Go benchmarks.
-func newBench(f *flags, s Streams) *cobra.Command {
+func newBench() *command {
 	t := &benchFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "bench [PACKAGES]",
 		Short: "Measure a module's Go benchmarks, with intervals that hold under load",
 		Long: `Compiles the tests of the packages (default: the one in this directory, or in -C), runs each
@@ -69,44 +65,33 @@ no benchmark is in both revisions, or a package does not compile.`,
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
   chronoscope bench --format json | jq '.results[] | {name, estimate, verdict}'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				args = []string{"."}
-			}
-			return measureBenchmarks(cmd, f, t, s, args)
-		},
+		Args: cobra.ArbitraryArgs,
+	}, flags: t.register, check: t.check, measure: t.measure,
+		exports:     map[string]string{"gobench": "which benchstat reads"},
+		regressions: "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
 	}
-	set := cmd.Flags()
+}
+
+func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVarP(&t.directory, "directory", "C", ".", "measure the module in this `folder`, as go test -C does")
 	set.StringVar(&t.bench, "bench", ".", "`regexp` that the benchmarks' names match, as go test -bench takes it")
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, such as `0.5%` (--quick: 3%, --thorough: 0.5%)")
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
-	set.StringVar(&t.regressed, "max-regression", "", "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%")
-	set.StringVar(&t.export, "export", "", "write gobench:`FILE`, which benchstat reads")
-	return cmd
 }
 
 // check says which flag is wrong, and what is allowed.
-func (t *benchFlags) check(cmd *cobra.Command, f *flags, set settings) error {
-	t.plan = gobench.DefaultPlan
-	switch {
-	case f.quick:
-		t.plan = gobench.QuickPlan
-	case f.thorough:
-		t.plan = gobench.ThoroughPlan
-	}
-	t.plan.Seed = set.seed
+func (t *benchFlags) check(c *call) (err error) {
+	t.plan = of(c.effort, gobench.QuickPlan, gobench.DefaultPlan, gobench.ThoroughPlan)
+	t.plan.Seed = c.seed
 	if _, err := regexp.Compile(t.bench); err != nil || t.bench == "" {
 		return usagef("--bench: %q is no regular expression (go doc regexp/syntax): use . for all", t.bench)
 	}
-	if cmd.Flags().Changed("precision") {
-		share, err := parseShare(t.precision)
-		if err != nil || share <= 0 || share >= 1 {
-			return usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", t.precision)
+	if c.given("precision") {
+		if t.plan.Precision, err = precisionOf(t.precision); err != nil {
+			return err
 		}
-		t.plan.Precision = share
 	}
 	if info, err := os.Stat(t.directory); err != nil || !info.IsDir() {
 		return usagef("-C: %q is no folder: give that of the module", t.directory)
@@ -114,120 +99,49 @@ func (t *benchFlags) check(cmd *cobra.Command, f *flags, set settings) error {
 	if t.maxTime <= 0 {
 		return usagef("--max-time: %v is too little: give more than 0, such as 30s", t.maxTime)
 	}
-	if cmd.Flags().Changed("max-time") {
+	if c.given("max-time") {
 		t.plan.MaxTime = t.maxTime
 	}
 	if t.timeout <= 0 {
 		return usagef("--timeout: %v is too little: give more than 0, such as 5m", t.timeout)
 	}
-	var err error
-	if t.mostRegression, err = allowedRegression(cmd, t.regressed); err != nil {
-		return err
-	}
-	if cmd.Flags().Changed("max-regression") && !cmd.Flags().Changed("against") {
+	if c.given("max-regression") && !c.given("against") {
 		return usagef("--max-regression: there is nothing to compare with: give --against REVISION too")
-	}
-	if t.export != "" {
-		file, ok := strings.CutPrefix(t.export, "gobench:")
-		if !ok || file == "" {
-			return usagef("--export: %q can't be written: give gobench:FILE", t.export)
-		}
-		return checkPlace(file)
 	}
 	return nil
 }
 
-// parseShare reads 5% or 0.05.
-func parseShare(text string) (float64, error) {
-	digits, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	share, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if percent {
-		share /= 100
+// measure compiles and measures.
+func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
+	e := benchExperiment{flags: t, call: c, patterns: c.args}
+	if len(c.args) == 0 {
+		e.patterns = []string{"."}
 	}
-	if err == nil && (math.IsNaN(share) || math.IsInf(share, 0)) {
-		err = errors.New("not finite")
+	d, err := e.run(ctx)
+	if err != nil && ctx.Err() == nil {
+		return found{}, err
 	}
-	return share, err
+	d.Header = c.finish(ctx)
+	return judgedBench(d, e.broken), nil
 }
 
-// measureBenchmarks compiles, measures, and writes.
-func measureBenchmarks(cmd *cobra.Command, f *flags, t *benchFlags, s Streams, patterns []string) error {
-	set, err := f.check()
-	if err != nil {
-		return err
-	}
-	if err := t.check(cmd, f, set); err != nil {
-		return err
-	}
-	header := record.NewHeader("bench", machine.Identify(), set.seed)
-	if err := bindable(set.cpus, header.Machine); err != nil {
-		return err
-	}
-	bar := newProgress(s.Err)
-	defer bar.end()
-	e := benchExperiment{flags: t, common: f, set: set, patterns: patterns, bar: bar, header: &header}
-	d, err := e.run(cmd.Context())
-	bar.end()
-	stopped := cmd.Context().Err() != nil
-	if err != nil && !stopped {
-		return err
-	}
-	header.Finish(stopped)
-	d.Header = header
-	if err := t.write(d, set, s); err != nil {
-		return err
-	}
-	if stopped {
-		return errInterrupted
-	}
-	return t.outcome(d, e.broken, set)
-}
-
-// bindable finds out before a long measurement that the CPUs can't be had.
-func bindable(cpus []int, m *machine.Machine) error {
-	if len(cpus) == 0 {
-		return nil
-	}
-	restore, err := machine.Pin(cpus)
-	var unbound *machine.AffinityError
-	switch {
-	case errors.As(err, &unbound):
-		return cpuError(unbound, m)
-	case err != nil:
-		return fmt.Errorf("--cpu: %w", err)
-	}
-	return restore()
-}
-
-// write writes the export and the document.
-func (t *benchFlags) write(d record.Bench, set settings, s Streams) error {
-	if file, ok := strings.CutPrefix(t.export, "gobench:"); ok {
-		err := writeFile(file, func(w io.Writer) error { return render.GoBench(w, d) })
-		return errors.Join(err, set.show(s.Out, d))
-	}
-	return set.show(s.Out, d)
-}
-
-// outcome is the error that tells the exit status of a finished measurement, in which the
-// benchmarks of broken packages are missing.
-func (t *benchFlags) outcome(d record.Bench, broken []error, set settings) error {
-	verdicts := map[string]stats.Verdict{}
+// judgedBench is what was measured, with what --require and --max-regression ask of. The
+// benchmarks of broken packages are missing in it.
+func judgedBench(d record.Bench, broken []error) found {
+	r := found{document: d, verdicts: map[string]stats.Verdict{}, exports: render.Exports(d)}
 	failed := 0
 	for _, b := range d.Results {
-		verdicts[b.Package+"."+b.Name+" "+b.Revision] = b.Verdict
+		r.verdicts[b.Package+"."+b.Name+" "+b.Revision] = b.Verdict
 		if b.Estimate.N == 0 {
 			failed++
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d benchmarks could not be measured: the reasons stand beside them", failed, len(d.Results))
+		r.failed = fmt.Errorf("%d of %d benchmarks could not be measured: the reasons stand beside them", failed, len(d.Results))
 	}
-	var unknown []rival
 	for _, why := range broken {
-		unknown = append(unknown, unanswered("a package's benchmarks are slower", why.Error()))
+		r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", why.Error()))
 	}
-	if err := gate(append(unknown, rivalsOf(d.Pairs)...), t.mostRegression, t.regressed); err != nil {
-		return err
-	}
-	return set.met(verdicts)
+	r.rivals = append(r.rivals, rivalsOf(d.Pairs)...)
+	return r
 }

@@ -40,8 +40,8 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		{[]record.Pair{unknown, slower}, nil, 0.4, 3}, // what can't be told hides no regression
 		{[]record.Pair{slower}, broken, 0.4, 3},
 	} {
-		flags := &benchFlags{regressed: "some", mostRegression: c.allowed}
-		if got := ExitStatus(flags.outcome(record.Bench{Pairs: c.pairs}, c.broken, settings{})); got != c.want {
+		set := settings{regression: "some", mostRegression: c.allowed}
+		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, c.broken))); got != c.want {
 			t.Errorf("%+v, broken: %v, %v allowed: exit status %d, want %d", c.pairs, c.broken, c.allowed, got, c.want)
 		}
 	}

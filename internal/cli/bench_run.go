@@ -14,12 +14,9 @@ import (
 
 // benchExperiment is one measurement of benchmarks.
 type benchExperiment struct {
-	flags    *benchFlags
-	common   *flags // of every command
-	set      settings
+	flags *benchFlags
+	*call
 	patterns []string
-	bar      *progress
-	header   *record.Header
 
 	broken []error      // why packages' benchmarks could not be found
 	undo   func() error // takes the other revision away
@@ -41,7 +38,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 			}
 		}
 	}()
-	processes := gobench.Processes{CPUs: e.set.cpus, Timeout: e.flags.timeout}
+	processes := gobench.Processes{CPUs: e.cpus, Timeout: e.flags.timeout}
 	groups, failed, err := e.benchmarks(ctx, directory, processes)
 	for _, f := range failed {
 		d.Results = append(d.Results, record.NewBenchmark(gobench.Conclude(&gobench.Series{Benchmark: f.Benchmark, Failure: f}, e.flags.plan, gobench.Setting{})))
@@ -60,7 +57,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	var comparisons []gobench.Comparison
 	for _, group := range all {
 		if results := e.add(&d, group, here.setting); len(results) == 2 {
-			comparisons = append(comparisons, gobench.Compare(results[0], results[1], 2*e.flags.plan.Precision, e.set.seed))
+			comparisons = append(comparisons, gobench.Compare(results[0], results[1], 2*e.flags.plan.Precision, e.seed))
 		}
 	}
 	for _, c := range comparisons {
@@ -161,8 +158,4 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		return nil, nil, broken[0]
 	}
 	return all, failed, nil
-}
-
-func (e *benchExperiment) caveat(format string, args ...any) {
-	e.header.Caveats = append(e.header.Caveats, fmt.Sprintf(format, args...))
 }

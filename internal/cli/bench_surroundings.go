@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"time"
 
 	"chronoscope/activity"
 	"chronoscope/clock"
@@ -27,7 +26,7 @@ type surroundings struct {
 // had is left out, with a caveat.
 func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, error) {
 	here := &surroundings{cpu: -1, setting: gobench.Setting{CPUs: runtime.NumCPU(), CoreHz: stats.Estimate{Value: math.NaN()}}}
-	cpus, err := e.set.cpus, error(nil)
+	cpus, err := e.cpus, error(nil)
 	if len(cpus) == 0 {
 		cpus, err = machine.Affinity()
 	}
@@ -35,18 +34,16 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 		here.cpu, here.setting.CPUs = cpus[len(cpus)-1], len(cpus)
 	}
 	e.bar.show(0, "tracing the machine's noise")
-	if here.counter, err = env.Open(ctx, 100*time.Millisecond, env.Counters()...); err != nil {
-		if ctx.Err() != nil {
-			return here, ctx.Err()
-		}
+	if here.counter, err = e.openCounter(ctx); err != nil {
+		return here, err
+	}
+	if here.counter.Clock == nil {
 		e.caveat("the processor's counter can't be read here: what interrupts the CPUs, and the core's rate, are not known")
 		return here, nil
 	}
-	e.header.Machine.TSCHz = stats.Finite(here.counter.Rate.Hz.Value)
-	e.header.Caveats = append(e.header.Caveats, here.counter.Rate.Caveats...)
 	here.setting.CoreHz = here.coreHz()
 	trace, err := activity.Record(ctx, here.counter.Clock, here.counter.TickNs.Value, activity.Options{
-		CPU: here.cpu, Duration: usualDuration(e.common), Root: os.DirFS("/"),
+		CPU: here.cpu, Duration: usualDuration(e.effort), Root: os.DirFS("/"),
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -2,19 +2,16 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/bytecode"
-	"chronoscope/machine"
 	"chronoscope/record"
-	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -26,14 +23,14 @@ type bytecodeFlags struct {
 	pairs, restart                     bool
 	length, load                       int
 	duration                           time.Duration
-	durationGiven                      bool
-	page                               string
 }
 
+var _ = register(newBytecode)
+
 // newBytecode is the command that times a virtual machine's instructions.
-func newBytecode(f *flags, s Streams) *cobra.Command {
+func newBytecode() *command {
 	t := &bytecodeFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "bytecode",
 		Short: "What does each instruction of a Java virtual machine take?",
 		Long: `Times the 137 instructions of the imperative core of the Java virtual machine, as its
@@ -60,18 +57,10 @@ Timing of Java Virtual Machine Bytecode Instructions" (2008).`,
   chronoscope bytecode --estimator tsc --mode interpreter,c1,c2
   chronoscope bytecode --java /usr/lib/jvm/java-17-openjdk-amd64 --java /opt/jdk-25
   chronoscope bytecode --outcome 01,sum --load 1 --time 3m`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			t.durationGiven = cmd.Flags().Changed("time")
-			return timeBytecode(cmd.Context(), f, t, s)
-		},
-	}
-	set := cmd.Flags()
+	}, flags: t.register, check: t.check, measure: t.measure}
+}
+
+func (t *bytecodeFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringSliceVar(&t.instructions, "instructions", nil, "time these only, a `list` such as iadd,ldiv")
 	set.BoolVar(&t.all, "all", false, "time all instructions, as is usual")
 	set.StringSliceVar(&t.estimators, "estimator", nil, "time by these, a `list` of tsc, counter, discrete, bernoulli and nano; the first one leads (default: counter,discrete,bernoulli)")
@@ -85,8 +74,7 @@ Timing of Java Virtual Machine Bytecode Instructions" (2008).`,
 	set.IntVar(&t.length, "length", bytecode.DefaultLength, "how many instructions a sequence has")
 	set.IntVar(&t.load, "load", 0, "how many processes of nice 5 compete for the same CPU meanwhile")
 	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted run has measured")
-	set.StringVar(&t.page, "report", "", "write a page with all figures and tables of the source into this `file`")
-	return cmd
+	set.StringVar(&f.html, "report", "", "write a page with all figures and tables of the source into this `file`, as --html does")
 }
 
 // Durations of --quick and --thorough.
@@ -96,16 +84,13 @@ const (
 )
 
 // check says which flag is wrong, and what is allowed; what is right it completes.
-func (t *bytecodeFlags) check(f *flags) error {
-	if !t.durationGiven {
-		switch {
-		case f.quick:
-			t.duration = quickBytecode
-		case f.thorough:
-			t.duration = thoroughBytecode
-		}
+func (t *bytecodeFlags) check(c *call) error {
+	if !c.given("time") {
+		t.duration = of(c.effort, quickBytecode, bytecode.DefaultDuration, thoroughBytecode)
 	}
 	switch {
+	case c.given("report") && c.given("html"):
+		return usagef("--report, --html: both write the page: give one of them")
 	case t.all && len(t.instructions) > 0:
 		return usagef("--all and --instructions exclude one another: give one of them")
 	case t.duration < time.Second || t.duration > 24*time.Hour:
@@ -120,7 +105,7 @@ func (t *bytecodeFlags) check(f *flags) error {
 			return err
 		}
 	}
-	return checkPlace(t.page)
+	return nil
 }
 
 // Bounds of what can be asked for.
@@ -211,42 +196,13 @@ func (t *bytecodeFlags) choice() record.BytecodeChoice {
 	return c
 }
 
-// timeBytecode measures and writes.
-func timeBytecode(ctx context.Context, f *flags, t *bytecodeFlags, s Streams) error {
-	set, err := f.check()
-	if err != nil {
-		return err
+func (t *bytecodeFlags) measure(ctx context.Context, c *call) (found, error) {
+	results, err := (&bytecodeExperiment{flags: t, call: c}).run(ctx)
+	if err != nil && ctx.Err() == nil {
+		return found{}, err
 	}
-	if err := t.check(f); err != nil {
-		return err
-	}
-	header := record.NewHeader("bytecode", machine.Identify(), set.seed)
-	e := &bytecodeExperiment{flags: t, set: set, header: &header, bar: newProgress(s.Err)}
-	defer e.bar.end()
-	results, err := e.run(ctx)
-	e.bar.end()
-	interrupted := ctx.Err() != nil
-	if err != nil && !interrupted {
-		return err
-	}
-	header.Finish(interrupted)
-	d := record.NewBytecode(header, results, t.choice())
-	if err := t.write(d, set, s); err != nil {
-		return err
-	}
-	if interrupted {
-		return errInterrupted
-	}
-	return set.met(verdictsOfBytecode(d))
-}
-
-// write writes the page and the document.
-func (t *bytecodeFlags) write(d record.Bytecode, set settings, s Streams) error {
-	var failed error
-	if t.page != "" {
-		failed = writeFile(t.page, func(w io.Writer) error { return render.Page(w, d) })
-	}
-	return errors.Join(failed, set.show(s.Out, d))
+	d := record.NewBytecode(c.finish(ctx), results, t.choice())
+	return found{document: d, verdicts: verdictsOfBytecode(d)}, nil
 }
 
 // verdictsOfBytecode are those of the instructions of all runs.

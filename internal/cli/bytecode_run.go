@@ -9,15 +9,12 @@ import (
 
 	"chronoscope/bytecode"
 	"chronoscope/clock"
-	"chronoscope/record"
 )
 
 // bytecodeExperiment is one call of the command.
 type bytecodeExperiment struct {
-	flags  *bytecodeFlags
-	set    settings
-	header *record.Header
-	bar    *progress
+	flags *bytecodeFlags
+	*call
 }
 
 // run times the instructions in each virtual machine and mode. One that fails is a caveat
@@ -47,7 +44,7 @@ func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error
 			if r != nil {
 				came = "was timed in part"
 			}
-			e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("%s %s: %v", o.Java.Path, came, err))
+			e.caveat("%s %s: %v", o.Java.Path, came, err)
 		}
 	}
 	if len(results) == 0 {
@@ -61,11 +58,11 @@ func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error
 func (e *bytecodeExperiment) runOne(ctx context.Context, o bytecode.Options) (*bytecode.Result, error) {
 	store, err := openBytecodeStore(e.header.Machine, o)
 	if err != nil {
-		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("nothing is kept, so that an interrupted run begins anew: %v", err))
+		e.caveat("nothing is kept, so that an interrupted run begins anew: %v", err)
 	}
 	if !e.flags.restart {
 		if o.Continue = store.load(); o.Continue != nil {
-			e.header.Caveats = append(e.header.Caveats, "an earlier run did not come to its end, and this one went on with it: begin anew with --restart")
+			e.caveat("an earlier run did not come to its end, and this one went on with it: begin anew with --restart")
 		}
 	}
 	r, err := bytecode.Run(ctx, o)
@@ -86,7 +83,7 @@ func (e *bytecodeExperiment) keep(store *bytecodeStore, series *bytecode.Series)
 	if err := store.save(series); err != nil {
 		said = err.Error()
 	}
-	e.header.Caveats = append(e.header.Caveats, said)
+	e.caveat("%s", said)
 }
 
 // plans are the runs that were asked for: of each virtual machine its interpreter first.
@@ -129,7 +126,7 @@ const referenceShare = 1. / 6
 func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time.Duration) bytecode.Options {
 	o := bytecode.Options{
 		Java: java, Instructions: e.flags.instructions, Methods: e.flags.methods(), Mode: mode, Pairs: e.flags.pairs,
-		Length: e.flags.length, CPUs: e.set.cpus, Load: e.flags.load, Seed: e.set.seed,
+		Length: e.flags.length, CPUs: e.cpus, Load: e.flags.load, Seed: e.seed,
 	}
 	if mode != bytecode.Interpreter {
 		o.Methods = []bytecode.Method{bytecode.TSC}

@@ -76,7 +76,7 @@ func TestFailedBytecodeIsKept(t *testing.T) {
 		Java: bytecode.Java{Path: filepath.Join(t.TempDir(), "java")}, Mode: bytecode.Interpreter, Instructions: []string{"iadd"},
 		Methods: []bytecode.Method{bytecode.Nano}, NoReference: true, Length: 10,
 	}
-	e := &bytecodeExperiment{flags: &bytecodeFlags{}, header: &record.Header{Machine: &machine.Machine{CPU: "Test CPU"}}}
+	e := &bytecodeExperiment{flags: &bytecodeFlags{}, call: &call{header: &record.Header{Machine: &machine.Machine{CPU: "Test CPU"}}}}
 	store, err := openBytecodeStore(e.header.Machine, o)
 	if err != nil {
 		t.Fatal(err)

@@ -3,17 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/clock"
-	"chronoscope/internal/probe"
-	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/render"
 	"chronoscope/stats"
@@ -21,10 +18,12 @@ import (
 	"chronoscope/view"
 )
 
+var _ = register(newClocks)
+
 // newClocks is the command that ranks clocks.
-func newClocks(f *flags, s Streams) *cobra.Command {
-	sortBy, choice := "quality", clockChoice{}
-	cmd := &cobra.Command{
+func newClocks() *command {
+	t := &clockFlags{}
+	return &command{Command: &cobra.Command{
 		Use:   "clocks [NAME ...]",
 		Short: "Rank the clocks of this machine: accuracy, cost, spread, quality",
 		Long: `Measures every clock that a program can read on this machine, or those named,
@@ -50,57 +49,57 @@ docs/probe-protocol.md can be given with --probe.`,
   chronoscope clocks java/System.nanoTime monotonic
   chronoscope clocks --probe 'perl probe.pl'   the timers that a program offers
   chronoscope clocks --set kuperberg2011       Tables 1 and 2 of the paper, on this machine`,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			choice.names = names
-			return rankClocks(cmd.Context(), f, s, choice, sortBy)
-		},
-	}
-	cmd.Flags().StringSliceVar(&choice.runtimes, "runtime", nil, "whose clocks, a `list`: all, "+strings.Join(append([]string{ownRuntime}, probe.Runtimes()...), ", ")+" (default "+ownRuntime+")")
-	cmd.Flags().StringArrayVar(&choice.probes, "probe", nil, "rank the timers of this `program` too; see docs/probe-protocol.md (may be repeated)")
-	cmd.Flags().StringVar(&choice.set, "set", "", "rank a published `set` of timers: "+view.Kuperberg2011)
-	cmd.Flags().StringVar(&sortBy, "sort", sortBy, "order: quality, accuracy or cost")
-	return cmd
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: cobra.FixedCompletions(clock.Names(), cobra.ShellCompDirectiveNoFileComp),
+	}, flags: t.register, check: t.check, measure: t.measure, values: map[string][]string{
+		"sort":    {"quality", "accuracy", "cost"},
+		"runtime": append([]string{allRuntimes}, knownRuntimes()...),
+		"set":     {view.Kuperberg2011},
+	}}
 }
 
-// rankClocks measures, and writes the ranking.
-func rankClocks(ctx context.Context, f *flags, s Streams, choice clockChoice, sortBy string) error {
-	set, err := f.check()
-	if err != nil {
+// clockFlags are those of the command that ranks clocks.
+type clockFlags struct {
+	clockChoice
+	sortBy  string
+	request timermeter.Request // what the choice asks for, once it is found good
+}
+
+func (t *clockFlags) register(set *pflag.FlagSet, _ *flags) {
+	set.StringSliceVar(&t.runtimes, "runtime", nil, "whose clocks, a `list`: all, "+strings.Join(knownRuntimes(), ", ")+" (default "+ownRuntime+")")
+	set.StringArrayVar(&t.probes, "probe", nil, "rank the timers of this `program` too; see docs/probe-protocol.md (may be repeated)")
+	set.StringVar(&t.set, "set", "", "rank a published `set` of timers: "+view.Kuperberg2011)
+	set.StringVar(&t.sortBy, "sort", "quality", "order: quality, accuracy or cost")
+}
+
+func (t *clockFlags) check(c *call) (err error) {
+	t.names = c.args
+	if t.clockChoice, err = t.clockChoice.check(); err != nil {
 		return err
 	}
-	if choice, err = choice.check(); err != nil {
+	if t.request, err = t.clockChoice.request(timermeter.Request{}); err != nil {
 		return err
 	}
-	request, err := choice.request(timermeter.Request{})
-	if err != nil {
-		return err
-	}
-	if err := view.SortClocks(nil, sortBy); err != nil {
+	if err := view.SortClocks(nil, t.sortBy); err != nil {
 		return usagef("--sort: %v", err)
 	}
-	header := record.NewHeader("clocks", machine.Identify(), set.seed)
-	local, err := measureRequest(ctx, set, s, &header, request)
-	if err != nil && !errors.Is(err, errInterrupted) {
-		return err
+	return nil
+}
+
+func (t *clockFlags) measure(ctx context.Context, c *call) (found, error) {
+	local, err := c.rank(ctx, c.effort, t.request)
+	if local == nil {
+		return found{}, err
 	}
-	d := record.Clocks{Header: header, Ranking: record.NewRanking(local)}
-	view.SortClocks(d.Clocks, sortBy)
-	show := set.show
-	if choice.set == view.Kuperberg2011 {
-		show = func(stdout io.Writer, _ record.Document) error {
-			return set.showWith(stdout, d, func(w io.Writer, style render.Style) error { return render.Text(w, view.KuperbergClocks(d), style) })
-		}
+	d := record.Clocks{Header: c.finish(ctx), Ranking: record.NewRanking(local)}
+	view.SortClocks(d.Clocks, t.sortBy)
+	r := found{document: d, verdicts: t.verdicts(d.Ranking)}
+	if t.set == view.Kuperberg2011 {
+		r.text = func(w io.Writer, style render.Style) error { return render.Text(w, view.KuperbergClocks(d), style) }
+	} else if len(d.Clocks) == 0 {
+		r.failed = errors.New("no clock could be measured: the reasons stand in the result")
 	}
-	if written := show(s.Out, d); written != nil {
-		return written
-	}
-	if err != nil {
-		return err
-	}
-	if len(d.Clocks) == 0 && choice.set == "" {
-		return errors.New("no clock could be measured: the reasons stand in the result")
-	}
-	return set.met(choice.verdicts(d.Ranking))
+	return r, err
 }
 
 // verdicts are those of the clocks, and of what was named and could not be measured.
@@ -114,46 +113,21 @@ func (c clockChoice) verdicts(r record.Ranking) map[string]stats.Verdict {
 	return all
 }
 
-// measureClocks ranks this program's clocks and completes the header. With
-// errInterrupted comes what was measured so far.
-func measureClocks(ctx context.Context, set settings, s Streams, header *record.Header, names []string) (*timermeter.Local, error) {
-	return measureRequest(ctx, set, s, header, timermeter.Request{Names: names})
-}
-
-// measureRequest ranks the clocks that are asked for, as measureClocks does.
-func measureRequest(ctx context.Context, set settings, s Streams, header *record.Header, request timermeter.Request) (*timermeter.Local, error) {
-	bar := newProgress(s.Err)
-	request.Plan, request.CPUs, request.Seed, request.Progress = set.plan, set.cpus, set.seed, bar.show
+// rank ranks the clocks that are asked for, and notes in the header what it finds of the
+// machine. Where its context ends, what was measured so far comes with the error.
+func (c *call) rank(ctx context.Context, e effort, request timermeter.Request) (*timermeter.Local, error) {
+	request.Plan = of(e, timermeter.QuickPlan, timermeter.DefaultPlan, timermeter.ThoroughPlan)
+	request.CPUs, request.Seed, request.Progress = c.cpus, c.seed, c.bar.show
 	local, err := timermeter.RankLocal(ctx, request)
-	bar.end()
-	var unknown *clock.UnknownName
-	var unbound *machine.AffinityError
-	switch {
-	case errors.As(err, &unknown):
-		return nil, usagef("%v", err)
-	case errors.As(err, &unbound):
-		return nil, cpuError(unbound, header.Machine)
-	case ctx.Err() != nil && local != nil:
-		err = errInterrupted
-	case err != nil:
+	if local == nil || err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	header.Finish(err != nil)
-	header.Caveats = append(header.Caveats, local.Caveats...)
-	header.Machine.CoreHz = valueOf(local.CoreHz)
-	for _, c := range local.Counters {
-		header.Machine.TSCHz = stats.Finite(c.Rate.Hz.Value)
+	c.header.Caveats = append(c.header.Caveats, local.Caveats...)
+	c.header.Machine.CoreHz = valueOf(local.CoreHz)
+	for _, counter := range local.Counters {
+		c.header.Machine.TSCHz = stats.Finite(counter.Rate.Hz.Value)
 	}
-	return local, err
-}
-
-// cpuError says which CPUs --cpu can name. CPUs that don't exist are a wrong
-// use; a system that binds nobody is not the user's mistake.
-func cpuError(err *machine.AffinityError, m *machine.Machine) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("--cpu: %w; or measure without --cpu", err)
-	}
-	return usagef("--cpu: %v; without --cpu this process runs on CPUs %s", err, m.CPUList)
+	return local, ctx.Err()
 }
 
 func valueOf(e *stats.Estimate) *float64 {

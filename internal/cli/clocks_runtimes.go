@@ -27,10 +27,13 @@ const (
 	allRuntimes = "all"
 )
 
+// knownRuntimes are this program's own and those that a probe comes with.
+func knownRuntimes() []string { return append([]string{ownRuntime}, probe.Runtimes()...) }
+
 // check says what is wrong with the choice, and completes it: where no runtime is
 // chosen, those that the names belong to are, and without names this program's own.
 func (c clockChoice) check() (clockChoice, error) {
-	known := append([]string{ownRuntime}, probe.Runtimes()...)
+	known := knownRuntimes()
 	switch c.set {
 	case "":
 	case view.Kuperberg2011:

@@ -11,26 +11,22 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/compare"
-	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
 
-// compareFlags are those of the command that sets records side by side.
-type compareFlags struct {
-	folder, regressed string
-	mostRegression    float64 // share; NaN where none is too much
-}
+var _ = register(newCompare)
 
 // paperPrefix names the machines that are built in.
 const paperPrefix = "paper:"
 
 // newCompare is the command that sets machines or runs side by side.
-func newCompare(f *flags, s Streams) *cobra.Command {
-	t := &compareFlags{}
-	cmd := &cobra.Command{
+func newCompare() *command {
+	folder := ""
+	return &command{Command: &cobra.Command{
 		Use:   "compare A B ...",
 		Short: "Set machines or runs side by side: what changed, by how much, and is it chance?",
 		Long: `Holds each of the others against A. What is compared may be
@@ -68,14 +64,14 @@ the ratio's interval reaches above the limit; and where nothing else can be told
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return compareRecords(cmd, f, t, args, s)
+	},
+		flags: func(set *pflag.FlagSet, _ *flags) {
+			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
 		},
+		measuresNothing: true,
+		regressions:     "exit with 3 if something is slower or worse than A by more than this `share`, such as 5%",
+		measure:         func(ctx context.Context, c *call) (found, error) { return compareRecords(ctx, c, folder) },
 	}
-	f.measuresNothing(cmd)
-	cmd.Flags().StringVar(&t.regressed, "max-regression", "", "exit with 3 if something is slower or worse than A by more than this `share`, such as 5%")
-	cmd.Flags().StringVar(&t.folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
-	return cmd
 }
 
 func paperNames() (names []string) {
@@ -85,41 +81,29 @@ func paperNames() (names []string) {
 	return names
 }
 
-// compareRecords reads, compares, and writes.
-func compareRecords(cmd *cobra.Command, f *flags, t *compareFlags, names []string, s Streams) error {
-	set, err := f.check()
+// compareRecords reads and compares.
+func compareRecords(ctx context.Context, c *call, folder string) (found, error) {
+	c.header.Caveats = []string{} // those of this machine say nothing of what is compared
+	subjects, err := subjectsOf(ctx, c.args, folder)
 	if err != nil {
-		return err
+		return found{}, err
 	}
-	if t.mostRegression, err = allowedRegression(cmd, t.regressed); err != nil {
-		return err
-	}
-	header := record.NewHeader("compare", machine.Identify(), set.seed)
-	header.Caveats = []string{} // those of this machine say nothing of what is compared
-	subjects, err := t.open(cmd.Context(), names)
+	d, err := compare.Subjects(c.finish(ctx), subjects)
 	if err != nil {
-		return err
+		return found{}, fmt.Errorf("%w: name records of one command, with figures", err)
 	}
-	d, err := compare.Subjects(header, subjects)
-	if err != nil {
-		return fmt.Errorf("%w: name records of one command, with figures", err)
-	}
-	d.Finish(false)
-	if err := set.show(s.Out, d); err != nil {
-		return err
-	}
-	return t.outcome(d)
+	return judged(d), nil
 }
 
-// open reads what is to be compared.
-func (t *compareFlags) open(ctx context.Context, names []string) ([]compare.Subject, error) {
+// subjectsOf reads what is to be compared.
+func subjectsOf(ctx context.Context, names []string, folder string) ([]compare.Subject, error) {
 	var subjects []compare.Subject
 	var labels []string
 	for _, name := range names {
 		if ctx.Err() != nil {
-			return nil, errInterrupted
+			return nil, ctx.Err()
 		}
-		d, err := t.openSubject(name)
+		d, err := openSubject(name, folder)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +114,7 @@ func (t *compareFlags) open(ctx context.Context, names []string) ([]compare.Subj
 	return subjects, nil
 }
 
-func (t *compareFlags) openSubject(name string) (record.Document, error) {
+func openSubject(name, folder string) (record.Document, error) {
 	if machine, isPaper := strings.CutPrefix(name, paperPrefix); isPaper {
 		d, ok := record.Published(machine)
 		if !ok {
@@ -141,7 +125,7 @@ func (t *compareFlags) openSubject(name string) (record.Document, error) {
 	if isFile(name) {
 		return importFile(name)
 	}
-	return openRecord(t.folder, name)
+	return openRecord(folder, name)
 }
 
 // importFile reads a record, or what another tool wrote.
@@ -192,8 +176,8 @@ func unlike(label string, others []string) string {
 	return unique
 }
 
-// outcome is the error that tells the exit status.
-func (t *compareFlags) outcome(d record.Comparison) error {
+// judged is a comparison with what is held against a limit.
+func judged(d record.Comparison) found {
 	comparisons := 0
 	for _, r := range d.Rows {
 		for _, c := range r.Changes {
@@ -202,23 +186,20 @@ func (t *compareFlags) outcome(d record.Comparison) error {
 			}
 		}
 	}
-	var all []rival
+	r := found{document: d}
 	isComparable := false
-	for _, r := range d.Rows {
-		for i, c := range r.Changes {
+	for _, row := range d.Rows {
+		for i, c := range row.Changes {
 			isComparable = isComparable || c != nil && c.Outcome != compare.Incomparable
-			if one, ok := rivalIn(r, c, d.Subjects[0], d.Subjects[1+i], comparisons); ok {
-				all = append(all, one)
+			if one, ok := rivalIn(row, c, d.Subjects[0], d.Subjects[1+i], comparisons); ok {
+				r.rivals = append(r.rivals, one)
 			}
 		}
 	}
-	if err := gate(all, t.mostRegression, t.regressed); err != nil {
-		return err
-	}
 	if !isComparable {
-		return fmt.Errorf("nothing that %s holds could be compared: the others lack it, or it is unusable: name records of the same programs, benchmarks or clocks", d.Subjects[0])
+		r.failed = fmt.Errorf("nothing that %s holds could be compared: the others lack it, or it is unusable: name records of the same programs, benchmarks or clocks", d.Subjects[0])
 	}
-	return nil
+	return r
 }
 
 // canBeWorse tells the changes that a limit holds for: those of what is better when it is

@@ -152,7 +152,7 @@ func understand(arguments []string) error {
 			set.Set(given.Name, given.Value.String())
 		}
 	})
-	_, err := f.check()
+	_, err := f.check(&command{})
 	return err
 }
 

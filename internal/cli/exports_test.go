@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"testing"
 
-	"chronoscope/activity"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/render"
@@ -20,15 +20,17 @@ func TestResultSurvivesAnExportThatFails(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"figure": func(out *bytes.Buffer) error {
 			set := settings{format: render.JSONFormat, plot: figure}
-			return set.show(out, record.Validation{Header: header("validate")})
+			return set.write(out, found{document: record.Validation{Header: header("validate")}})
 		},
 		"page": func(out *bytes.Buffer) error {
 			set := settings{format: render.JSONFormat, html: page}
-			return set.show(out, record.Bytecode{Header: header("bytecode")})
+			return set.write(out, found{document: record.Bytecode{Header: header("bytecode")}})
 		},
 		"export": func(out *bytes.Buffer) error {
-			f := &traceFlags{export: "chrome-trace:" + figure}
-			return f.write(record.Activity{Header: header("activity")}, []*activity.Trace{}, nil, settings{format: render.JSONFormat}, out)
+			set := settings{format: render.JSONFormat, exports: []export{{"chrome-trace", figure}}}
+			return set.write(out, found{document: record.Activity{Header: header("activity")}, exports: map[string]func(io.Writer) error{
+				"chrome-trace": func(w io.Writer) error { return render.ChromeTrace(w, nil) },
+			}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/clock"
 	"chronoscope/clock/check"
@@ -24,14 +26,16 @@ import (
 // fidelityFlags are those of the command that tests counters.
 type fidelityFlags struct {
 	counter, reference string
-	workloads          []string
-	child              bool
+	names              []string // of workloads
+	workloads          []fidelity.Workload
 }
 
+var _ = register(newFidelity)
+
 // newFidelity is the command that says whether counters can be trusted.
-func newFidelity(f *flags, s Streams) *cobra.Command {
+func newFidelity() *command {
 	t := &fidelityFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "fidelity",
 		Short: "Test whether the intervals that a counter measures are true",
 		Long: `Reads a proven reference and the counter, runs a workload, reads both again, and
@@ -51,25 +55,13 @@ the counter is read faithfully, and nothing of its rate; the output says so.`,
   chronoscope fidelity --workload sleep --plot sleep.svg
   chronoscope fidelity --counter process-cputime --workload fibonacci
   chronoscope fidelity --format csv -o samples.csv`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if t.child {
-				return fidelity.ServeChild(os.Stdin, os.Stdout)
-			}
-			return testFidelity(cmd.Context(), f, t, s)
-		},
-	}
-	cmd.Flags().StringVar(&t.counter, "counter", "", "`clock` to test (default: the processor's counter)")
-	cmd.Flags().StringVar(&t.reference, "reference", "", "`clock` to test it by (default: an independent one, or else monotonic-raw)")
-	cmd.Flags().StringSliceVar(&t.workloads, "workload", nil, "`name` of a workload, may be repeated (default: all)")
-	cmd.Flags().BoolVar(&t.child, "child", false, "")
-	cmd.Flags().MarkHidden("child")
-	return cmd
+	}, flags: t.register, check: t.check, measure: t.measure}
+}
+
+func (t *fidelityFlags) register(set *pflag.FlagSet, _ *flags) {
+	set.StringVar(&t.counter, "counter", "", "`clock` to test (default: the processor's counter)")
+	set.StringVar(&t.reference, "reference", "", "`clock` to test it by (default: an independent one, or else monotonic-raw)")
+	set.StringSliceVar(&t.names, "workload", nil, "`name` of a workload, may be repeated (default: all)")
 }
 
 // workloadList says what the workloads do.
@@ -87,17 +79,22 @@ func independentNames() []string {
 	return []string{fidelity.PTPKVM, fidelity.RTC, fidelity.Synchronised}
 }
 
+// childMarker is the environment variable of a process that serves as that child.
+const childMarker = "CHRONOSCOPE_FIDELITY_CHILD"
+
 // child starts this program as the child that the workload stop stops.
 func child() *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	return exec.Command(self, "fidelity", "--child")
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), childMarker+"=1")
+	return c
 }
 
 // check says which flag is wrong, and what is allowed.
-func (t *fidelityFlags) check() ([]fidelity.Workload, error) {
+func (t *fidelityFlags) check(*call) (err error) {
 	for _, named := range []struct {
 		flag, name string
 		known      []string
@@ -106,75 +103,48 @@ func (t *fidelityFlags) check() ([]fidelity.Workload, error) {
 		{"--reference", t.reference, append(independentNames(), clock.Names()...)},
 	} {
 		if named.name != "" && !slices.Contains(named.known, named.name) {
-			return nil, usagef("%s: no clock is called %q: use one of %s", named.flag, named.name, strings.Join(named.known, ", "))
+			return usagef("%s: no clock is called %q: use one of %s", named.flag, named.name, strings.Join(named.known, ", "))
 		}
 	}
-	workloads, err := fidelity.Select(fidelity.Workloads(child), t.workloads)
-	if err != nil {
-		return nil, usagef("--workload: %v", err)
+	if t.workloads, err = fidelity.Select(fidelity.Workloads(child), t.names); err != nil {
+		return usagef("--workload: %v", err)
 	}
-	return workloads, nil
+	return nil
 }
 
-// testFidelity measures, judges and writes.
-func testFidelity(ctx context.Context, f *flags, t *fidelityFlags, s Streams) error {
-	set, err := f.check()
-	if err != nil {
-		return err
+// measure ranks the clocks, and tests what they measure.
+func (t *fidelityFlags) measure(ctx context.Context, c *call) (found, error) {
+	local, err := c.rank(ctx, quick, timermeter.Request{})
+	if local == nil {
+		return found{}, err
 	}
-	workloads, err := t.check()
-	if err != nil {
-		return err
-	}
-	header := record.NewHeader("fidelity", machine.Identify(), set.seed)
-	quick := set
-	quick.plan = timermeter.QuickPlan
-	local, err := measureClocks(ctx, quick, s, &header, nil)
-	if err != nil && !errors.Is(err, errInterrupted) {
-		return err
-	}
-	trust := trustExperiment{plan: fidelity.DefaultPlan, checks: check.DefaultPlan, workloads: workloads, flags: t}
-	switch {
-	case f.quick:
-		trust.plan, trust.checks = fidelity.QuickPlan, check.QuickPlan
-	case f.thorough:
-		trust.plan, trust.checks = fidelity.ThoroughPlan, check.ThoroughPlan
-	}
-	found := record.NoTrust()
+	trust := record.NoTrust()
 	if err == nil {
-		found, err = trust.run(ctx, set, s, local, &header)
+		trust, err = trustExperiment{
+			plan:   of(c.effort, fidelity.QuickPlan, fidelity.DefaultPlan, fidelity.ThoroughPlan),
+			checks: of(c.effort, check.QuickPlan, check.DefaultPlan, check.ThoroughPlan),
+			flags:  t,
+		}.run(ctx, c, local)
 	}
-	if err != nil && !errors.Is(err, errInterrupted) {
-		return err
-	}
-	header.Finish(err != nil)
-	d := record.Fidelity{Header: header, Trust: found}
-	if written := set.show(s.Out, d); written != nil {
-		return written
-	}
-	if err != nil {
-		return err
-	}
-	return set.met(trustVerdicts(d.Trust))
+	return found{document: record.Fidelity{Header: c.finish(ctx), Trust: trust}, verdicts: trustVerdicts(trust)}, err
 }
 
 // trustExperiment is what is asked of the counters.
 type trustExperiment struct {
-	plan      fidelity.Plan
-	checks    check.Plan
-	workloads []fidelity.Workload
-	flags     *fidelityFlags
+	plan   fidelity.Plan
+	checks check.Plan
+	flags  *fidelityFlags
 }
 
-// run takes the sandwiches, and checks every clock by itself. With errInterrupted
-// comes what was found so far.
-func (e trustExperiment) run(ctx context.Context, set settings, s Streams, local *timermeter.Local, header *record.Header) (record.Trust, error) {
+// run takes the sandwiches, and checks every clock by itself. Where its context ends, what was
+// found so far comes with the error.
+func (e trustExperiment) run(ctx context.Context, c *call, local *timermeter.Local) (record.Trust, error) {
 	trust := record.NoTrust()
 	// Clocks of a thread have to be opened and read by the same one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if len(set.cpus) > 0 {
-		restore, err := machine.Pin(set.cpus)
+	if len(c.cpus) > 0 {
+		restore, err := machine.Pin(c.cpus)
 		if err != nil {
 			return trust, fmt.Errorf("--cpu: %w", err)
 		}
@@ -182,29 +152,19 @@ func (e trustExperiment) run(ctx context.Context, set settings, s Streams, local
 	}
 	clocks, missing := openRated(local)
 	defer func() {
-		for _, c := range clocks {
-			c.Close()
+		for _, opened := range clocks {
+			opened.Close()
 		}
 	}()
-	bar := newProgress(s.Err)
-	defer bar.end()
-	results, err := e.sandwiches(ctx, clocks, missing, bar, header)
-	if err != nil && ctx.Err() == nil {
-		return trust, err
-	}
+	results, err := e.sandwiches(ctx, c, clocks, missing)
 	trust.Sandwiches = append(trust.Sandwiches, results...)
-	if ctx.Err() == nil {
-		found, _ := check.Local(ctx, check.Request{
-			Clocks: clocks, Plan: e.checks, CPUs: set.cpus, Seed: set.seed,
-			Progress: func(share float64, doing string) { bar.show(share, doing) },
-		})
-		trust.Checks = append(trust.Checks, found.Findings...)
-		header.Caveats = append(header.Caveats, found.Caveats()...)
+	if err != nil || ctx.Err() != nil {
+		return trust, cmp.Or(ctx.Err(), err)
 	}
-	if ctx.Err() != nil {
-		return trust, errInterrupted
-	}
-	return trust, nil
+	checked, _ := check.Local(ctx, check.Request{Clocks: clocks, Plan: e.checks, CPUs: c.cpus, Seed: c.seed, Progress: c.bar.show})
+	trust.Checks = append(trust.Checks, checked.Findings...)
+	c.header.Caveats = append(c.header.Caveats, checked.Caveats()...)
+	return trust, ctx.Err()
 }
 
 // openRated opens the rated clocks, with what the rating says of them.
@@ -227,12 +187,12 @@ func openRated(local *timermeter.Local) (clocks []clock.Rated, missing []*clock.
 }
 
 // sandwiches takes them with the counter and the reference that are asked for.
-func (e trustExperiment) sandwiches(ctx context.Context, clocks []clock.Rated, missing []*clock.Unavailable, bar *progress, header *record.Header) ([]fidelity.Result, error) {
+func (e trustExperiment) sandwiches(ctx context.Context, c *call, clocks []clock.Rated, missing []*clock.Unavailable) ([]fidelity.Result, error) {
 	counter, err := pick(clocks, missing, "--counter", e.flags.counter, "tsc", "cntvct", "monotonic")
 	if err != nil {
 		return nil, err
 	}
-	independent, lacking := fidelity.References(os.DirFS("/"), e.plan.Lasts(e.workloads))
+	independent, lacking := fidelity.References(os.DirFS("/"), e.plan.Lasts(e.flags.workloads))
 	defer func() {
 		for _, r := range independent {
 			r.Close()
@@ -244,13 +204,13 @@ func (e trustExperiment) sandwiches(ctx context.Context, clocks []clock.Rated, m
 	}
 	if !slices.Contains(independentNames(), reference.Name) {
 		for _, u := range lacking {
-			header.Caveats = append(header.Caveats, fmt.Sprintf("no independent reference: %v", u))
+			c.caveat("no independent reference: %v", u)
 		}
 	}
-	apart, why := fidelity.Independence(counter.Clock, reference.Clock, header.Machine)
+	apart, why := fidelity.Independence(counter.Clock, reference.Clock, c.header.Machine)
 	outcome, err := fidelity.Run(ctx, fidelity.Request{
 		Counter: counter, Reference: reference, Independent: apart, Why: why,
-		Workloads: e.workloads, Plan: e.plan, Progress: bar.show,
+		Workloads: e.flags.workloads, Plan: e.plan, Progress: c.bar.show,
 		Clocksource: func() string { return string(machine.Identify().Clocksource) },
 	})
 	var refused *fidelity.Refused
@@ -261,12 +221,12 @@ func (e trustExperiment) sandwiches(ctx context.Context, clocks []clock.Rated, m
 		return nil, err
 	}
 	for _, u := range outcome.Unavailable {
-		header.Caveats = append(header.Caveats, u.Error())
+		c.caveat("%v", u)
 	}
 	for _, r := range outcome.Refused {
-		header.Caveats = append(header.Caveats, r.Error())
+		c.caveat("%v", r)
 	}
-	header.Caveats = append(header.Caveats, outcome.Caveats...)
+	c.header.Caveats = append(c.header.Caveats, outcome.Caveats...)
 	if len(outcome.Results) == 0 && len(outcome.Refused) > 0 && ctx.Err() == nil {
 		return nil, usagef("%v", outcome.Refused[0])
 	}
@@ -279,7 +239,7 @@ func (e trustExperiment) sandwiches(ctx context.Context, clocks []clock.Rated, m
 func (e trustExperiment) reference(counter clock.Rated, clocks []clock.Rated, missing []*clock.Unavailable, independent []fidelity.Reference) (clock.Rated, error) {
 	if e.flags.reference == "" {
 		for _, r := range independent {
-			if fidelity.CheckPair(counter, r.Rated, e.plan.LongestNs(e.workloads)) == nil {
+			if fidelity.CheckPair(counter, r.Rated, e.plan.LongestNs(e.flags.workloads)) == nil {
 				return r.Rated, nil
 			}
 		}

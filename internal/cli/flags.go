@@ -1,28 +1,23 @@
 package cli
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 
-	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/render"
 	"chronoscope/stats"
-	"chronoscope/timermeter"
 )
 
-// flags are those of every command.
+// flags are those of every command, and those that several have.
 type flags struct {
 	format          string
 	output          string
@@ -32,14 +27,21 @@ type flags struct {
 	require         string
 	html, plot      string
 	saveIn          string // the folder of --save
+	regression      string
+	exports         []string
 
-	set   *pflag.FlagSet // where they are registered
+	set   *pflag.FlagSet // where those of every command are registered
 	notes io.Writer      // where is said what else was written
 }
 
+// defaultSave is what --save means without a folder. It stands in the help text, too:
+// --save folder[=default].
+const defaultSave = "default"
+
 func (f *flags) register(set *pflag.FlagSet) {
 	f.set = set
-	f.registerSave()
+	set.StringVar(&f.saveIn, "save", "", "keep the result as a record, in this `folder` (give it as --save=FOLDER; default is chronoscope/records among the user's data)")
+	set.Lookup("save").NoOptDefVal = defaultSave
 	set.StringVar(&f.format, "format", "text", "form of the result: text, json or csv")
 	set.StringVarP(&f.output, "output", "o", "", "write the result to this `file` instead of standard output")
 	set.StringVar(&f.plot, "plot", "", "draw the result's charts into this `file`, .svg or .png, too")
@@ -82,24 +84,48 @@ func (r refusal) String() string   { return "" }
 func (r refusal) Type() string     { return "" }
 func (r refusal) Set(string) error { return usagef("--%s: %q %s", r.name, r.cmd.Name(), r.why) }
 
-// settings are flags that were found good.
-type settings struct {
-	format  render.Format
-	output  string
-	html    string
-	plot    string
-	archive *record.Archive // nil where the result is not kept
-	notes   io.Writer
-	plan    timermeter.Plan
-	seed    uint64
-	cpus    []int
-	require stats.Verdict // empty where nothing is required
+// effort is how much time a measurement takes: --quick, --thorough, or neither.
+type effort int
+
+const (
+	usual effort = iota
+	quick
+	thorough
+)
+
+// of is what belongs to the effort.
+func of[T any](e effort, asQuick, asUsual, asThorough T) T {
+	return [...]T{usual: asUsual, quick: asQuick, thorough: asThorough}[e]
 }
 
-// check turns flags into settings, or says which one is wrong and what is
+// settings are flags that were found good.
+type settings struct {
+	format     render.Format
+	output     string
+	html, plot string
+	exports    []export
+	archive    *record.Archive // nil where the result is not kept
+	notes      io.Writer
+	effort     effort
+	seed       uint64
+	cpus       []int
+	require    stats.Verdict // empty where nothing is required
+	// regression is the limit of --max-regression as it was given, and mostRegression the
+	// share; NaN where no regression is too much.
+	regression     string
+	mostRegression float64
+}
+
+// An export is a file in the format of another tool.
+type export struct{ format, file string }
+
+// check turns flags into settings of a command, or says which one is wrong and what is
 // allowed.
-func (f *flags) check() (settings, error) {
-	s := settings{output: f.output, html: f.html, plot: f.plot, notes: f.notes, seed: f.seed, plan: timermeter.DefaultPlan, require: stats.Verdict(f.require)}
+func (f *flags) check(c *command) (settings, error) {
+	s := settings{
+		output: f.output, html: f.html, plot: f.plot, notes: f.notes, seed: f.seed,
+		require: stats.Verdict(f.require), regression: f.regression,
+	}
 	if s.output == standardOutput {
 		s.output = ""
 	}
@@ -111,9 +137,9 @@ func (f *flags) check() (settings, error) {
 	case f.quick && f.thorough:
 		return s, usagef("--quick and --thorough exclude one another: give one of them")
 	case f.quick:
-		s.plan = timermeter.QuickPlan
+		s.effort = quick
 	case f.thorough:
-		s.plan = timermeter.ThoroughPlan
+		s.effort = thorough
 	}
 	switch s.require {
 	case "", stats.Trusted, stats.Suspect:
@@ -134,6 +160,12 @@ func (f *flags) check() (settings, error) {
 	if !f.set.Changed("seed") {
 		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
 	}
+	if s.mostRegression, err = allowedRegression(f.regression); err != nil {
+		return s, err
+	}
+	if s.exports, err = exportsOf(f.exports, slices.Sorted(maps.Keys(c.exports))); err != nil {
+		return s, err
+	}
 	if err := s.checkPlaces(); err != nil {
 		return s, err
 	}
@@ -141,182 +173,42 @@ func (f *flags) check() (settings, error) {
 	return s, err
 }
 
-// checkPlaces makes sure that each file can be written, and that no two are the same.
-func (s settings) checkPlaces() error {
-	if s.plot != "" {
-		if _, err := render.FigureFormat(s.plot); err != nil {
-			return usagef("--plot: %v", err)
+// exportsOf are the exports that were asked for, in formats that the command can write.
+func exportsOf(texts, formats []string) (all []export, err error) {
+	allowed := "FORMAT:FILE, the format being one of " + strings.Join(formats, ", ")
+	if len(formats) == 1 {
+		allowed = formats[0] + ":FILE"
+	}
+	for _, text := range texts {
+		format, file, _ := strings.Cut(text, ":")
+		if !slices.Contains(formats, format) || file == "" {
+			return nil, usagef("--export: %q can't be written: give %s", text, allowed)
 		}
+		all = append(all, export{format, file})
 	}
-	files := map[string]string{}
-	for _, place := range []struct{ flag, file string }{{"-o", s.output}, {"--html", s.html}, {"--plot", s.plot}} {
-		if place.file == "" {
-			continue
-		}
-		name := filepath.Clean(place.file)
-		if other, taken := files[name]; taken {
-			return usagef("%s and %s both name %s: give each a file of its own", place.flag, other, place.file)
-		}
-		files[name] = place.flag
-		if err := checkPlace(place.file); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all, nil
 }
 
-// write hands the document, rendered, to standard output or to the file, and as it is to
-// what else was asked for. What goes wrong with one of them does not keep the others
-// from a result that took long.
-func (s settings) write(stdout io.Writer, document record.Document, text func(io.Writer, render.Style) error) error {
-	return errors.Join(s.print(stdout, text), s.keep(document), s.page(document), s.figure(document))
-}
-
-// page writes the document as a page for a browser, where that was asked for.
-func (s settings) page(document record.Document) error {
-	if s.html == "" {
-		return nil
+// archive is where the result is to be kept; nil where it is not. That nothing can be
+// written there is found out before a long measurement.
+func (f *flags) archive() (*record.Archive, error) {
+	if !f.set.Changed("save") {
+		return nil, nil
 	}
-	return writeFile(s.html, func(w io.Writer) error { return render.Page(w, document) })
-}
-
-// figure draws the document's charts, where that was asked for.
-func (s settings) figure(document record.Document) error {
-	if s.plot == "" {
-		return nil
-	}
-	format, err := render.FigureFormat(s.plot)
-	if err != nil {
-		return err
-	}
-	return writeFile(s.plot, func(w io.Writer) error { return render.Figure(w, format, document) })
-}
-
-// print hands the rendered document to standard output or, whole or not at all, to the
-// file; to standard output too where the file can't be written.
-func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) error) error {
-	toStdout := func() error { return text(stdout, render.Style{Color: showsColor(stdout), Width: widthOf(stdout)}) }
-	if s.output == "" {
-		return toStdout()
-	}
-	err := writeFile(s.output, func(w io.Writer) error { return text(w, render.Style{}) })
-	if err != nil {
-		return errors.Join(err, toStdout()) // what took long to measure is not lost
-	}
-	return nil
-}
-
-// standardOutput is what -o takes for standard output, as many commands do.
-const standardOutput = "-"
-
-// writeFile renders into a file.
-func writeFile(name string, render func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := render(&b); err != nil {
-		return err
-	}
-	if err := save(name, b.Bytes()); err != nil {
-		return fmt.Errorf("writing the result to %s: %w: choose a place that can be written", name, err)
-	}
-	return nil
-}
-
-// save writes a file whole or not at all. What is no file, such as a pipe or
-// /dev/null, is written to and not replaced, and a link stays a link. A pipe that nobody
-// reads is an error, and no wait for a reader (open(2), ENXIO).
-func save(name string, data []byte) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY|withoutWaiting, 0)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		return errors.Join(err, f.Close())
-	}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target
-	}
-	return maybe.WriteFile(name, data, 0o644)
-}
-
-// checkPlace finds out before a long measurement that its result could not be
-// written.
-func checkPlace(output string) error {
-	switch output {
-	case "":
-		return nil
-	case standardOutput:
-		return usagef("%q: only -o writes to standard output by that name: give a file, or ./%[1]s for one that is called so", output)
-	}
-	switch info, err := os.Stat(output); {
-	case err != nil || info.Mode().IsRegular():
-	case info.IsDir():
-		return fmt.Errorf("%s can't be written: it is a folder: name a file in it", output)
-	case info.Mode()&fs.ModeSocket != 0, info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0:
-		return fmt.Errorf("%s can't be written: it is a socket or a disk: choose another place", output)
-	default:
-		return nil // a pipe or a device, which is not replaced
-	}
-	if target, err := filepath.EvalSymlinks(output); err == nil {
-		output = target
-	}
-	directory := filepath.Dir(output)
-	if info, err := os.Stat(directory); err != nil {
-		return fmt.Errorf("%s can't be written: %w: make the directory first", output, err)
-	} else if !info.IsDir() {
-		return fmt.Errorf("%s can't be written: %s is no directory: choose another place", output, directory)
-	}
-	f, err := os.CreateTemp(directory, ".chronoscope-")
+	a, err := archiveIn(f.saveIn)
 	if err == nil {
-		err = errors.Join(f.Close(), os.Remove(f.Name()))
+		err = a.Prepare()
 	}
 	if err != nil {
-		return fmt.Errorf("%s can't be written: %w: choose another place", output, err)
+		return nil, fmt.Errorf("--save: %w", err)
 	}
-	return nil
+	return &a, nil
 }
 
-// showsColor reports that w is a terminal whose user wants colours
-// (no-color.org).
-func showsColor(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-// widthOf is how many letters a terminal has on a line; 0 for what is none.
-func widthOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return width
-		}
+// archiveIn is the archive in a folder that the user named, or else the default one.
+func archiveIn(folder string) (record.Archive, error) {
+	if folder == "" || folder == defaultSave {
+		return record.DefaultArchive()
 	}
-	return 0
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// met reports an error where a verdict is worse than what is required, or where there is none.
-func (s settings) met(verdicts map[string]stats.Verdict) error {
-	if s.require == "" {
-		return nil
-	}
-	if len(verdicts) == 0 {
-		return fmt.Errorf("--require %s: nothing was measured that could be judged: the reasons stand in the result", s.require)
-	}
-	worse := 0
-	var one string
-	for name, v := range verdicts {
-		if v.WorseThan(s.require) {
-			worse++
-			if one == "" || name < one {
-				one = name
-			}
-		}
-	}
-	if worse > 0 {
-		return fmt.Errorf("%d of %d results are worse than %s, as %s is required with --require: %s is %s", worse, len(verdicts), s.require, s.require, one, verdicts[one])
-	}
-	return nil
+	return record.ArchiveIn(folder), nil
 }

@@ -1,20 +1,23 @@
 package cli
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"chronoscope/machine"
 	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/render"
+	"chronoscope/stats"
 	"chronoscope/view"
 )
+
+var _ = register(newRun)
 
 // programFlags are those of the command that measures programs.
 type programFlags struct {
@@ -30,19 +33,16 @@ type programFlags struct {
 	once, posix              bool
 	pid                      int
 	duration                 time.Duration
-	regressed                string
-	exports                  []string
 
-	commands       []template // what is to be measured
-	given          []parameter
-	plan           program.Plan // as the flags have it, once they are found good
-	mostRegression float64      // share; NaN where none is too much
+	commands []template // what is to be measured
+	given    []parameter
+	plan     program.Plan // as the flags have it, once they are found good
 }
 
 // newRun is the command that measures programs.
-func newRun(f *flags, s Streams) *cobra.Command {
+func newRun() *command {
 	t := &programFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "run [flags] -- CMD [ARG ...], or run [flags] 'CMD ARG ...' ...",
 		Short: "Measure how long programs take, also while the machine is busy",
 		Long: `Runs programs many times, and says how long they take: if they had the machine to
@@ -82,19 +82,14 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
   chronoscope run --once -- make
   chronoscope run --pid 1234 --duration 10s`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return measurePrograms(cmd, f, t, s, args)
-		},
+	}, flags: t.register, check: t.check, measure: t.measureAndJudge,
+		exports:     map[string]string{"hyperfine": "", "markdown": "", "gobench": "which benchstat reads"},
+		regressions: "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
+		unknownFlag: "flags of the program itself belong after --",
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v; flags of the program itself belong after --", flagError(cmd, err))
-	})
-	t.register(cmd, f)
-	return cmd
 }
 
-func (t *programFlags) register(cmd *cobra.Command, f *flags) {
-	set := cmd.Flags()
+func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.SortFlags = false
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, a `share` such as 0.5% (--quick: 3%, --thorough: 0.5%)")
 	set.IntVar(&t.minRuns, "min-runs", program.DefaultPlan.MinRuns, "fewest runs of a command (--quick: 6, --thorough: 20)")
@@ -119,66 +114,49 @@ func (t *programFlags) register(cmd *cobra.Command, f *flags) {
 	set.BoolVarP(&t.posix, "posix", "p", false, "with --once: write real, user and sys in seconds, as time -p does")
 	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")
 	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: for how long")
-	set.StringVar(&t.regressed, "max-regression", "", "exit with 3 if a command is slower than the first by more than this `share`, such as 5%")
-	set.StringArrayVar(&t.exports, "export", nil, "write another tool's `format:file`: hyperfine, markdown, or gobench, which benchstat reads")
 }
 
-// measurePrograms measures, and writes.
-func measurePrograms(cmd *cobra.Command, f *flags, t *programFlags, s Streams, args []string) error {
-	set, err := f.check()
-	if err != nil {
-		return err
+// measureAndJudge measures, and says what is held against --require and --max-regression.
+func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, error) {
+	d, err := (&programExperiment{flags: t, call: c}).run(ctx)
+	if err != nil && ctx.Err() == nil {
+		return found{}, err
 	}
-	if err := t.check(cmd, f, set, args); err != nil {
-		return err
-	}
-	header := record.NewHeader("run", machine.Identify(), set.seed)
-	if err := bindable(set.cpus, header.Machine); err != nil {
-		return err
-	}
-	bar := newProgress(s.Err)
-	defer bar.end()
-	e := programExperiment{flags: t, set: set, streams: s, bar: bar, header: &header}
-	d, err := e.run(cmd.Context())
-	bar.end()
-	stopped := cmd.Context().Err() != nil
-	if err != nil && !stopped {
-		return err
-	}
-	header.Finish(stopped)
-	d.Header = header
-	if err := t.write(d, set, s); err != nil {
-		return err
-	}
-	if stopped {
-		return errInterrupted
-	}
-	return t.outcome(d, set)
-}
-
-// programExports are the forms of other tools.
-var programExports = map[string]func(io.Writer, record.Programs) error{
-	"hyperfine": render.Hyperfine, "markdown": render.Markdown, "gobench": render.GoBenchPrograms,
-}
-
-// write writes the exports and the document.
-func (t *programFlags) write(d record.Programs, set settings, s Streams) error {
-	var failed error
-	for _, export := range t.exports {
-		format, file, _ := strings.Cut(export, ":")
-		failed = errors.Join(failed, writeFile(file, func(w io.Writer) error { return programExports[format](w, d) }))
-	}
-	whole := d
-	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
-	out := s.Out
-	if t.once && set.format == render.TextFormat {
-		out = s.Err // as time(1): standard output is the program's
-	}
-	return errors.Join(failed, set.showWith(out, whole, func(w io.Writer, style render.Style) error {
+	d.Header = c.finish(ctx)
+	r := judgedPrograms(d)
+	r.exports, r.aside = render.Exports(d), t.once // as time(1): standard output is the program's
+	r.text = func(w io.Writer, style render.Style) error {
 		if t.posix {
 			_, err := io.WriteString(w, view.ProgramsPOSIX(d))
 			return err
 		}
 		return render.Write(w, render.TextFormat, d, style) // what is unknown of single fields is said beside them, in JSON alone
-	}))
+	}
+	whole := d
+	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
+	r.document = whole
+	return r, nil
+}
+
+// judgedPrograms is what was measured, with what --require and --max-regression ask of.
+func judgedPrograms(d record.Programs) found {
+	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(d.Pairs)}
+	var failed []record.Program
+	for _, p := range d.Results {
+		if before, twice := r.verdicts[p.Command]; !twice || p.Verdict.WorseThan(before) {
+			r.verdicts[p.Command] = p.Verdict
+		}
+		if p.Failure != nil {
+			failed = append(failed, p)
+		}
+	}
+	if len(failed) > 0 {
+		ofSeveral := ""
+		if len(d.Results) > 1 {
+			ofSeveral = fmt.Sprintf("%d of %d commands failed; ", len(failed), len(d.Results))
+		}
+		r.failed = fmt.Errorf("%s%s: %s: see what it writes with --program-output inherit, or measure it all the same with --ignore-failure",
+			ofSeveral, failed[0].Command, *failed[0].Failure)
+	}
+	return r
 }

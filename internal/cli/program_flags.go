@@ -2,35 +2,32 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"chronoscope/program"
 	"chronoscope/stats"
 )
 
 // check says which flag or argument is wrong, and what is allowed.
-func (t *programFlags) check(cmd *cobra.Command, f *flags, set settings, args []string) error {
-	for _, check := range []func(*cobra.Command, []string) error{t.checkSubject, t.checkAmounts, t.checkRegression, t.checkPlaces} {
-		if err := check(cmd, args); err != nil {
+func (t *programFlags) check(c *call) error {
+	for _, check := range []func(*call) error{t.checkSubject, t.checkAmounts, t.checkPlaces} {
+		if err := check(c); err != nil {
 			return err
 		}
 	}
-	if slices.Contains([]string{"null", "pipe", "inherit"}, f.output) {
-		return usagef("--output: it is the file of this report: --program-output %s says where the program's output goes (for a file called %[1]s, give ./%[1]s)", f.output)
+	if slices.Contains([]string{"null", "pipe", "inherit"}, c.output) {
+		return usagef("--output: it is the file of this report: --program-output %s says where the program's output goes (for a file called %[1]s, give ./%[1]s)", c.output)
 	}
-	return t.choosePlan(cmd, f, set)
+	return t.choosePlan(c)
 }
 
 // checkSubject finds out what is to be measured.
-func (t *programFlags) checkSubject(cmd *cobra.Command, args []string) (err error) {
-	changed := cmd.Flags().Changed
-	if t.commands, err = templates(args, cmd.ArgsLenAtDash(), t.shell); err != nil {
+func (t *programFlags) checkSubject(c *call) (err error) {
+	changed, args := c.given, c.args
+	if t.commands, err = templates(args, c.cmd.ArgsLenAtDash(), t.shell); err != nil {
 		return usagef("%v", err)
 	}
 	if t.given, err = parseParameters(t.parameters); err != nil {
@@ -60,6 +57,9 @@ func (t *programFlags) checkSubject(cmd *cobra.Command, args []string) (err erro
 			return usagef("%s: it is given %d times for %d commands: give it once for all of them, or once for each, in their order", flag, n, len(t.commands))
 		}
 	}
+	if changed("max-regression") && len(t.commands) < 2 && len(t.given) == 0 {
+		return usagef("--max-regression: there is nothing to compare: give two commands, of which the first is the one that sets the limit")
+	}
 	return t.checkParameters()
 }
 
@@ -88,7 +88,7 @@ func (t *programFlags) combinations() (total int) {
 	return total
 }
 
-func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
+func (t *programFlags) checkAmounts(c *call) error {
 	for _, amount := range []struct {
 		flag        string
 		value, most int
@@ -98,7 +98,7 @@ func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
 			return usagef("--%s: %d runs can't be made: give %d to %d", amount.flag, amount.value, amount.least, amount.most)
 		}
 	}
-	changed := cmd.Flags().Changed
+	changed := c.given
 	switch {
 	case t.maxRuns == 1:
 		return usagef("--max-runs: a run that is traced comes before those that count, so that the command would run twice: give --once to run it one time, or 2 runs or more")
@@ -117,18 +117,8 @@ func (t *programFlags) checkAmounts(cmd *cobra.Command, _ []string) error {
 // mostRuns keeps what is noted of them in memory.
 const mostRuns = 1_000_000
 
-func (t *programFlags) checkRegression(cmd *cobra.Command, _ []string) (err error) {
-	if t.mostRegression, err = allowedRegression(cmd, t.regressed); err != nil {
-		return err
-	}
-	if cmd.Flags().Changed("max-regression") && len(t.commands) < 2 && len(t.given) == 0 {
-		return usagef("--max-regression: there is nothing to compare: give two commands, of which the first is the one that sets the limit")
-	}
-	return nil
-}
-
 // checkPlaces finds out before a long measurement what can't be read or written.
-func (t *programFlags) checkPlaces(*cobra.Command, []string) error {
+func (t *programFlags) checkPlaces(*call) error {
 	for _, variable := range t.env {
 		if name, _, ok := strings.Cut(variable, "="); !ok || name == "" {
 			return usagef("--env: %q sets nothing: give NAME=VALUE", variable)
@@ -141,36 +131,19 @@ func (t *programFlags) checkPlaces(*cobra.Command, []string) error {
 			return fmt.Errorf("--dir: %s is no directory: choose another place", t.dir)
 		}
 	}
-	for _, export := range t.exports {
-		format, file, _ := strings.Cut(export, ":")
-		if programExports[format] == nil || file == "" {
-			return usagef("--export: %q can't be written: give FORMAT:FILE, the format being one of %s", export, strings.Join(slices.Sorted(maps.Keys(programExports)), ", "))
-		}
-		if err := checkPlace(file); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
 // choosePlan is the plan of --quick or --thorough, with what other flags change of it.
-func (t *programFlags) choosePlan(cmd *cobra.Command, f *flags, set settings) error {
-	t.plan = program.DefaultPlan
-	switch {
-	case f.quick:
-		t.plan = program.QuickPlan
-	case f.thorough:
-		t.plan = program.ThoroughPlan
-	}
-	changed := cmd.Flags().Changed
+func (t *programFlags) choosePlan(c *call) (err error) {
+	t.plan = of(c.effort, program.QuickPlan, program.DefaultPlan, program.ThoroughPlan)
+	changed := c.given
 	if changed("precision") {
-		share, err := parseShare(t.precision)
-		if err != nil || share <= 0 || share >= 1 {
-			return usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", t.precision)
+		if t.plan.Precision, err = precisionOf(t.precision); err != nil {
+			return err
 		}
-		t.plan.Precision = share
 	}
-	if !math.IsNaN(t.mostRegression) { // fewer pairs of runs show no regression
+	if !math.IsNaN(c.mostRegression) { // fewer pairs of runs show no regression
 		t.plan.MinRuns = max(t.plan.MinRuns, stats.PairsForJoint(t.combinations()-1))
 	}
 	if changed("min-runs") {
@@ -184,7 +157,7 @@ func (t *programFlags) choosePlan(cmd *cobra.Command, f *flags, set settings) er
 	if changed("max-time") {
 		t.plan.MaxTime = t.maxTime
 	}
-	t.plan.Warmup, t.plan.Seed = t.warmup, set.seed
+	t.plan.Warmup, t.plan.Seed = t.warmup, c.seed
 	t.plan.IgnoreFailure, t.plan.IgnoredCodes = t.ignored.any, t.ignored.codes
 	return nil
 }

@@ -17,11 +17,8 @@ import (
 
 // programExperiment is one measurement of programs.
 type programExperiment struct {
-	flags   *programFlags
-	set     settings
-	streams Streams
-	bar     *progress
-	header  *record.Header
+	flags *programFlags
+	*call
 }
 
 // run measures. Where ctx ends, what was measured so far comes with its error.
@@ -30,12 +27,12 @@ func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 	var commands []program.Command
 	var err error
 	if e.flags.pid == 0 {
-		if commands, err = e.flags.programs(e.set.cpus); err != nil {
+		if commands, err = e.flags.programs(e.cpus); err != nil {
 			return d, err
 		}
 	}
 	e.bar.show(0, "looking at the machine")
-	setting, release, err := program.Here(ctx, program.Setting{CPUs: len(e.set.cpus), Nice: e.flags.nice, Reach: reachHere(e.header.Machine)})
+	setting, release, err := program.Here(ctx, program.Setting{CPUs: len(e.cpus), Nice: e.flags.nice, Reach: reachHere(e.header.Machine)})
 	defer release()
 	if err != nil {
 		return d, err
@@ -114,7 +111,7 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 	}
 	pairs := e.flags.pairs(results)
 	for _, pair := range pairs {
-		c := program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.set.seed)
+		c := program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.seed)
 		d.Pairs = append(d.Pairs, record.NewProgramPair(c, len(pairs)))
 	}
 	return d, err
@@ -165,7 +162,7 @@ func (e *programExperiment) emptyShell() (program.Command, error) {
 		return program.Command{}, err
 	}
 	nothing.name = joinWords(nothing.words)
-	return e.flags.program(nothing, nil, e.set.cpus)
+	return e.flags.program(nothing, nil, e.cpus)
 }
 
 // resultOf puts a result into the form of the document, with the end of what a failed

@@ -143,12 +143,12 @@ func TestProgramOutcome(t *testing.T) {
 		"too bad a verdict":         {"", nil, nil, stats.Trusted, 1},
 		"good enough":               {"", nil, nil, stats.Suspect, 0},
 	} {
-		flags := &programFlags{commands: make([]template, 2)}
-		if err := flags.checkRegression(withLimit(&flags.regressed, c.limit), nil); err != nil {
+		allowed, err := allowedRegression(c.limit)
+		if err != nil {
 			t.Fatal(err)
 		}
 		d := record.Programs{Pairs: c.pairs, Results: []record.Program{{Command: "new", Failure: c.failure, Verdict: stats.Suspect}}}
-		if got := ExitStatus(flags.outcome(d, settings{require: c.require})); got != c.want {
+		if got := ExitStatus(settings{require: c.require, mostRegression: allowed, regression: c.limit}.outcome(judgedPrograms(d))); got != c.want {
 			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
 		}
 	}
@@ -157,9 +157,8 @@ func TestProgramOutcome(t *testing.T) {
 // Of two commands that are the same, the worse one counts.
 func TestOutcomeOfTheSameCommandTwice(t *testing.T) {
 	for _, verdicts := range [][2]stats.Verdict{{stats.Suspect, stats.Trusted}, {stats.Trusted, stats.Suspect}} {
-		flags := &programFlags{mostRegression: math.NaN()}
 		d := record.Programs{Results: []record.Program{{Command: "true", Verdict: verdicts[0]}, {Command: "true", Verdict: verdicts[1]}}}
-		if got := ExitStatus(flags.outcome(d, settings{require: stats.Trusted})); got != 1 {
+		if got := ExitStatus(settings{require: stats.Trusted, mostRegression: math.NaN()}.outcome(judgedPrograms(d))); got != 1 {
 			t.Errorf("%v: exit status %d", verdicts, got)
 		}
 	}

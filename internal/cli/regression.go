@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"chronoscope/gobench"
 	"chronoscope/record"
@@ -20,8 +19,8 @@ func (e *regressionError) Error() string { return e.text }
 
 // allowedRegression is the share that --max-regression allows, of 0 or more; NaN where the flag
 // is not given. A number such as 5 without a percent sign is a mistake, and no limit of 500 %.
-func allowedRegression(cmd *cobra.Command, text string) (float64, error) {
-	if !cmd.Flags().Changed("max-regression") {
+func allowedRegression(text string) (float64, error) {
+	if text == "" {
 		return math.NaN(), nil
 	}
 	share, err := parseShare(text)
@@ -30,6 +29,28 @@ func allowedRegression(cmd *cobra.Command, text string) (float64, error) {
 		return 0, usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", text)
 	case share >= 1 && !strings.Contains(text, "%"):
 		return 0, usagef("--max-regression: %s is %g %%: write %[1]s%% for %[1]s percent, or %g%%", strings.TrimSpace(text), 100*share, 100*share)
+	}
+	return share, nil
+}
+
+// parseShare reads 5% or 0.05.
+func parseShare(text string) (float64, error) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if percent {
+		share /= 100
+	}
+	if err == nil && (math.IsNaN(share) || math.IsInf(share, 0)) {
+		err = errors.New("not finite")
+	}
+	return share, err
+}
+
+// precisionOf is the half width that --precision asks for.
+func precisionOf(text string) (float64, error) {
+	share, err := parseShare(text)
+	if err != nil || share <= 0 || share >= 1 {
+		return 0, usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", text)
 	}
 	return share, nil
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"chronoscope/compare"
 	"chronoscope/gobench"
 	"chronoscope/program"
@@ -44,7 +42,7 @@ func TestManyRowsAreLookedAtTogether(t *testing.T) {
 		for range others {
 			d.Rows = append(d.Rows, row("same", 1, 0.99, 1.01))
 		}
-		if got := ExitStatus((&compareFlags{mostRegression: 0.03}).outcome(d)); got != want {
+		if got := ExitStatus(settings{mostRegression: 0.03}.outcome(judged(d))); got != want {
 			t.Errorf("beside %d others: exit status %d, want %d", others, got, want)
 		}
 	}
@@ -77,10 +75,11 @@ func TestOneRuleForRegressions(t *testing.T) {
 		pairs := []record.Pair{pairOf(c.outcome, c.value, c.lo, c.hi)}
 		change := &record.ComparisonChange{Ratio: ratio, Outcome: c.outcome}
 		row := record.ComparisonRow{Topic: "program", Name: "p", Quantity: "time", Better: "lower", Values: []*record.ComparisonValue{{}, {}}, Changes: []*record.ComparisonChange{change}}
+		set := settings{mostRegression: c.allowed}
 		for command, err := range map[string]error{
-			"run":     (&programFlags{mostRegression: c.allowed}).outcome(record.Programs{Pairs: pairs}, settings{}),
-			"bench":   (&benchFlags{mostRegression: c.allowed}).outcome(record.Bench{Pairs: pairs}, nil, settings{}),
-			"compare": (&compareFlags{mostRegression: c.allowed}).outcome(record.Comparison{Subjects: []string{"old", "new"}, Rows: []record.ComparisonRow{row}}),
+			"run":     set.outcome(judgedPrograms(record.Programs{Pairs: pairs})),
+			"bench":   set.outcome(judgedBench(record.Bench{Pairs: pairs}, nil)),
+			"compare": set.outcome(judged(record.Comparison{Subjects: []string{"old", "new"}, Rows: []record.ComparisonRow{row}})),
 		} {
 			if got := ExitStatus(err); got != c.want {
 				t.Errorf("%s: %+v: exit status %d, want %d: %v", command, c, got, c.want, err)
@@ -99,16 +98,6 @@ func TestOneRuleForRegressions(t *testing.T) {
 	}
 }
 
-// withLimit is a command whose --max-regression was given, unless limit is empty.
-func withLimit(regressed *string, limit string) *cobra.Command {
-	cmd := &cobra.Command{}
-	cmd.Flags().StringVar(regressed, "max-regression", "", "")
-	if limit != "" {
-		cmd.Flags().Set("max-regression", limit)
-	}
-	return cmd
-}
-
 // A limit of 5 was one of 500 %.
 func TestLimitThatIsNoLimit(t *testing.T) {
 	for text, want := range map[string]string{
@@ -116,8 +105,7 @@ func TestLimitThatIsNoLimit(t *testing.T) {
 		"-5%": "none: give a share", "5%%": "none: give a share", "NaN": "none: give a share", "+Inf": "none: give a share", "five": "none: give a share",
 		"0": "", "5%": "", "0.05": "", "500%": "", " 5 % ": "",
 	} {
-		regressed := ""
-		_, err := allowedRegression(withLimit(&regressed, text), text)
+		_, err := allowedRegression(text)
 		if want == "" && err == nil {
 			continue
 		}
@@ -158,10 +146,10 @@ func TestRegressionInRecords(t *testing.T) {
 		"nothing in both":                    {[]record.ComparisonRow{row("clock", "cost", "lower", known, nil, nil)}, 1},
 	} {
 		d := record.Comparison{Subjects: []string{"old", "new"}, Rows: c.rows}
-		if got := ExitStatus((&compareFlags{mostRegression: 0.05}).outcome(d)); got != c.want {
+		if got := ExitStatus(settings{mostRegression: 0.05}.outcome(judged(d))); got != c.want {
 			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
 		}
-		err, wantAnError := (&compareFlags{mostRegression: nan}).outcome(d), name == "nothing in both"
+		err, wantAnError := settings{mostRegression: nan}.outcome(judged(d)), name == "nothing in both"
 		if (err != nil) != wantAnError {
 			t.Errorf("%s, without a limit: %v", name, err)
 		}

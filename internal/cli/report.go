@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 
@@ -11,10 +11,12 @@ import (
 	"chronoscope/render"
 )
 
+var _ = register(newReport)
+
 // newReport is the command that shows records: as one page, or as the commands that made them
 // would.
-func newReport(f *flags, s Streams) *cobra.Command {
-	cmd := &cobra.Command{
+func newReport() *command {
+	return &command{Command: &cobra.Command{
 		Use:   "report RECORD ...",
 		Short: "Show records as one page for a browser, as figures, or in another format",
 		Long: `Turns what other commands wrote with --format json into one HTML page that needs no
@@ -36,51 +38,44 @@ of one record are drawn, as the command that measured it would have done.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return reportRecords(f, s, names, cmd.Flags().Changed("format"))
-		},
-	}
-	f.measuresNothing(cmd)
-	f.refuse(cmd, "writes a page and nothing else: name the page's file with -o", "html")
-	return cmd
+	}, measuresNothing: true, measure: reportRecords, refused: map[string]string{
+		"html": "writes a page and nothing else: name the page's file with -o",
+	}}
 }
 
-// reportRecords reads records and writes them in a format, where one was asked for, or draws
-// the charts of one; otherwise it writes a page.
-func reportRecords(f *flags, s Streams, names []string, formatted bool) error {
-	set, err := f.check()
-	if err != nil {
-		return err
-	}
-	if len(names) > 1 && (set.plot != "" || formatted && set.format != render.TextFormat) {
-		return usagef("--plot and --format json or csv take one record, and got %d: name them one by one", len(names))
+// reportRecords reads records, to be written in a format, where one was asked for, or to have
+// their charts drawn; otherwise as a page.
+func reportRecords(_ context.Context, c *call) (found, error) {
+	formatted := c.given("format")
+	if len(c.args) > 1 && (c.plot != "" || formatted && c.format != render.TextFormat) {
+		return found{}, usagef("--plot and --format json or csv take one record, and got %d: name them one by one", len(c.args))
 	}
 	var documents []record.Document
-	for _, name := range names {
+	for _, name := range c.args {
 		d, err := openRecord("", name)
 		if err == nil && formatted {
-			err = checkForm(d.Head().Command, set.format)
+			err = checkForm(d.Head().Command, c.format)
 		}
 		if err != nil {
-			return err
+			return found{}, err
 		}
 		documents = append(documents, d)
 	}
-	if set.plot != "" && !formatted && set.output == "" {
-		return set.figure(documents[0])
-	}
-	return errors.Join(set.figure(documents[0]), set.print(s.Out, func(w io.Writer, style render.Style) error {
-		if !formatted {
+	return found{document: documents[0], text: func(w io.Writer, style render.Style) error {
+		switch {
+		case c.plot != "" && !formatted && c.output == "":
+			return nil // charts alone
+		case !formatted:
 			return render.Page(w, documents...)
 		}
 		for i, d := range documents {
 			if i > 0 {
 				fmt.Fprintln(w) // what goes wrong with it goes wrong below, too
 			}
-			if err := render.Write(w, set.format, d, style); err != nil {
+			if err := render.Write(w, render.TextFormat, d, style); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
+	}}, nil
 }

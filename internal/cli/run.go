@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -15,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"chronoscope/fidelity"
+	"chronoscope/render"
+	"chronoscope/stats"
 	"chronoscope/view"
 )
 
@@ -26,6 +30,9 @@ type Streams struct {
 // Run runs the command with its arguments, without the program's name. Its
 // error has been shown, and tells the exit status: see [ExitStatus].
 func Run(ctx context.Context, args []string, s Streams) error {
+	if _, isChild := os.LookupEnv(childMarker); isChild {
+		return fidelity.ServeChild(os.Stdin, os.Stdout)
+	}
 	root := newRoot(s)
 	help := &watched{Writer: s.Out}
 	root.SetOut(help)
@@ -56,8 +63,8 @@ func (w *watched) Write(text []byte) (int, error) {
 
 // newRoot is the command without a subcommand: the report card.
 func newRoot(s Streams) *cobra.Command {
-	f, all := &flags{notes: s.Err}, false
-	root := &cobra.Command{
+	f, card := &flags{notes: s.Err}, &cardFlags{}
+	c := &command{Command: &cobra.Command{
 		Use:   "chronoscope",
 		Short: "How fast does X run on machine Y, and how far can the number be trusted?",
 		Long: `Chronoscope measures time, and first of all its own clocks.
@@ -82,25 +89,30 @@ it is, and what to do. With --all also how good every clock is, and all caveats.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: refuseEmpty,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return reportCard(cmd.Context(), f, all, s)
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				known := subcommands(cmd.Root())
+				return usagef("there is no command %q: %suse one of %s", args[0], didYouMean(args[0], known), strings.Join(known, ", "))
+			}
+			return nil
 		},
+	}, measure: card.measure, values: map[string][]string{
+		"format":  render.Formats(),
+		"require": {string(stats.Trusted), string(stats.Suspect)},
+	}, flags: func(own *pflag.FlagSet, _ *flags) {
+		own.BoolVar(&card.all, "all", false, "write all of the report card as text, not its answers alone")
+	}}
+	f.register(c.PersistentFlags())
+	for _, newCommand := range registered {
+		c.sub = append(c.sub, newCommand())
 	}
-	root.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("there is no command %q: %suse one of %s", args[0], didYouMean(args[0], subcommands(root)), strings.Join(subcommands(root), ", "))
-		}
-		return nil
-	}
+	root := c.build(f, s)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	f.register(root.PersistentFlags())
-	root.Flags().BoolVar(&all, "all", false, "write all of the report card as text, not its answers alone")
-	root.AddCommand(newClocks(f, s), newFidelity(f, s), newActivity(f, s), newDoctor(f, s), newBench(f, s), newRun(f, s), newValidate(f, s), newSlowClock(f, s), newBytecode(f, s), newRecords(f, s), newCompare(f, s), newReport(f, s), newManual())
+	root.AddCommand(newManual())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	completions(root)
 	refuseAsUsage(root)
 	return root
 }

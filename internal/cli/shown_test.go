@@ -42,7 +42,7 @@ func checkShown(t *testing.T, file, golden string) {
 	if d.Head().Command != "" {                                         // the report card is no table
 		compareShown(t, golden+".csv", shownAs(t, file, "csv"))
 	}
-	for format, export := range exportsOf(d) {
+	for format, export := range render.Exports(d) {
 		var b bytes.Buffer
 		if err := export(&b); err != nil {
 			t.Fatal(err)
@@ -59,21 +59,6 @@ func shownAs(t *testing.T, file, format string) string {
 		t.Fatal(err)
 	}
 	return out.String()
-}
-
-// exportsOf are the forms of other tools that a document has.
-func exportsOf(document record.Document) map[string]func(io.Writer) error {
-	switch d := document.(type) {
-	case record.Programs:
-		return map[string]func(io.Writer) error{
-			"hyperfine": func(w io.Writer) error { return render.Hyperfine(w, d) },
-			"markdown":  func(w io.Writer) error { return render.Markdown(w, d) },
-			"gobench":   func(w io.Writer) error { return render.GoBenchPrograms(w, d) },
-		}
-	case record.Bench:
-		return map[string]func(io.Writer) error{"gobench": func(w io.Writer) error { return render.GoBench(w, d) }}
-	}
-	return nil
 }
 
 func compareShown(t *testing.T, golden, got string) {

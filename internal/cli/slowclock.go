@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/clock"
 	"chronoscope/env"
@@ -19,22 +19,22 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(newSlowClock)
+
 // slowFlags are those of the command that measures with slow clocks.
 type slowFlags struct {
-	clock         string
-	tick, event   time.Duration
-	digits        int
-	methods       []string
-	plan, tight   bool
-	maxTime       time.Duration
-	durationGiven bool
-	tickGiven     bool
+	clock       string
+	tick, event time.Duration
+	digits      int
+	methods     []string
+	plan, tight bool
+	maxTime     time.Duration
 }
 
 // newSlowClock is the command that times an event with a clock that is too slow for it.
-func newSlowClock(f *flags, s Streams) *cobra.Command {
+func newSlowClock() *command {
 	t := &slowFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "slowclock",
 		Short: "Time an event with a clock that is far too slow for it",
 		Long: `Times a known event with a slow clock, by each of the methods, beside the truth from a
@@ -55,22 +55,10 @@ what readings cost here and by a first short measurement with a counting thread.
   chronoscope slowclock --clock monotonic-coarse --event 100us
   chronoscope slowclock --tick 16ms --event 50us --method discrete,counter
   chronoscope slowclock --plan --event 10us --tick 1ms --digits 6`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			t.tickGiven = cmd.Flags().Changed("tick")
-			t.durationGiven = cmd.Flags().Changed("max-time")
-			if t.plan && !cmd.Flags().Changed("digits") {
-				t.digits = 6
-			}
-			return measureSlowly(cmd.Context(), f, t, s)
-		},
-	}
-	set := cmd.Flags()
+	}, flags: t.register, check: t.check, measure: t.measureOrPlan}
+}
+
+func (t *slowFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.clock, "clock", "", "slow `clock` of this machine (default: the finest one, divided)")
 	set.DurationVar(&t.tick, "tick", 0, "divide the clock's readings so that it ticks every `duration` (default: 1ms without --clock)")
 	set.DurationVar(&t.event, "event", 10*time.Microsecond, "length of the event, 1ns to 100ms")
@@ -79,17 +67,22 @@ what readings cost here and by a first short measurement with a counting thread.
 	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, instead of measuring to it")
 	set.BoolVar(&t.tight, "tight", false, "no pauses of random length between trials: the loop may then keep step with the clock")
 	set.DurationVar(&t.maxTime, "max-time", slowTime, "how long each method may take, with what prepares all of them, or a tenth more (--quick: 1s, --thorough: 3m)")
-	return cmd
 }
 
 const slowTime = 5 * time.Second
 
 // check says which flag is wrong, and what is allowed.
-func (t *slowFlags) check(f *flags) error {
+func (t *slowFlags) check(c *call) error {
+	if t.plan && !c.given("digits") {
+		t.digits = 6
+	}
+	if !c.given("max-time") {
+		t.maxTime = of(c.effort, time.Second, slowTime, 3*time.Minute)
+	}
 	switch {
 	case t.clock != "" && !slices.Contains(clock.Names(), t.clock):
 		return usagef("--clock: no clock is called %q: use one of %s", t.clock, strings.Join(clock.Names(), ", "))
-	case t.tick < 0 || t.tick == 0 && t.tickGiven || t.tick > time.Minute:
+	case t.tick < 0 || t.tick == 0 && c.given("tick") || t.tick > time.Minute:
 		return usagef("--tick: %v is none: give 1ns to 1m, such as 1ms", t.tick)
 	case t.event < 1 || t.event > 100*time.Millisecond:
 		return usagef("--event: %v can't be made: give 1ns to 100ms, such as 10us", t.event)
@@ -110,61 +103,31 @@ func (t *slowFlags) check(f *flags) error {
 	if len(t.methods) == 0 {
 		t.methods = known
 	}
-	if !t.durationGiven {
-		switch {
-		case f.quick:
-			t.maxTime = time.Second
-		case f.thorough:
-			t.maxTime = 3 * time.Minute
-		}
-	}
 	if t.clock == "" && t.tick == 0 {
 		t.tick = time.Millisecond
 	}
 	return nil
 }
 
-// measureSlowly measures or plans, and writes.
-func measureSlowly(ctx context.Context, f *flags, t *slowFlags, s Streams) error {
-	set, err := f.check()
-	if err != nil {
-		return err
-	}
-	if err := t.check(f); err != nil {
-		return err
-	}
-	header := record.NewHeader("slowclock", machine.Identify(), set.seed)
-	bar := newProgress(s.Err)
-	defer bar.end()
-	e := &slowExperiment{flags: t, set: set, header: &header, bar: bar, time: t.budget(time.Now)}
+// measureOrPlan measures or plans.
+func (t *slowFlags) measureOrPlan(ctx context.Context, c *call) (found, error) {
+	e := &slowExperiment{flags: t, call: c, time: t.budget(time.Now)}
 	d := record.SlowClock{Estimates: []slowclock.Result{}, Plan: []slowclock.Row{}}
-	err = e.run(ctx, &d)
-	bar.end()
-	interrupted := err != nil && ctx.Err() != nil
-	if err != nil && !interrupted {
-		return err
+	if err := e.run(ctx, &d); err != nil && ctx.Err() == nil {
+		return found{}, err
 	}
-	header.Finish(interrupted)
-	d.Header = header
-	if written := set.show(s.Out, d); written != nil {
-		return written
-	}
-	if interrupted {
-		return errInterrupted
-	}
+	d.Header = c.finish(ctx)
 	verdicts := map[string]stats.Verdict{}
 	for _, r := range d.Estimates {
 		verdicts[string(r.Method)] = r.Verdict
 	}
-	return set.met(verdicts)
+	return found{document: d, verdicts: verdicts}, nil
 }
 
 // slowExperiment is one call of the command.
 type slowExperiment struct {
-	flags  *slowFlags
-	set    settings
-	header *record.Header
-	bar    *progress
+	flags *slowFlags
+	*call
 
 	fine clock.Rated
 	slow slowclock.Clock
@@ -186,10 +149,6 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 	if len(e.measuring) > 0 {
 		restore, err := machine.Pin(e.measuring)
 		if err != nil {
-			var unbound *machine.AffinityError
-			if errors.As(err, &unbound) && len(e.set.cpus) > 0 {
-				return cpuError(unbound, e.header.Machine)
-			}
 			return err
 		}
 		defer restore()
@@ -200,7 +159,7 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 	}
 	if e.flags.plan {
 		if d.EventNs >= e.slow.TickNs {
-			e.header.Caveats = append(e.header.Caveats, "no plan for Bernoulli trials: an event of a tick or more is seen by every one of them; count all ticks (discrete), or name a longer tick")
+			e.caveat("no plan for Bernoulli trials: an event of a tick or more is seen by every one of them; count all ticks (discrete), or name a longer tick")
 		}
 		d.Plan = slowclock.MakePlan(d.EventNs, e.slow.TickNs, e.flags.digits, e.costs(ctx))
 		return ctx.Err()
@@ -214,10 +173,10 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 func (e *slowExperiment) seat() {
 	allowed, err := machine.Affinity()
 	if err != nil {
-		e.measuring = e.set.cpus
+		e.measuring = e.cpus
 		return
 	}
-	e.measuring, e.counting = seats(allowed, e.set.cpus)
+	e.measuring, e.counting = seats(allowed, e.cpus)
 	if len(e.counting) == 0 || len(e.measuring) == 0 {
 		e.none = &clock.Unavailable{
 			Name: string(slowclock.CounterClock), Reason: clock.NotSupportedHere,
@@ -309,7 +268,7 @@ func (e *slowExperiment) eventOf(ns float64) func() {
 func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error) {
 	lab := slowclock.Lab{
 		Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Fine: &e.fine,
-		Dither: !e.flags.tight, Seed: e.set.seed, Progress: e.bar.show,
+		Dither: !e.flags.tight, Seed: e.seed, Progress: e.bar.show,
 	}
 	precision := math.Pow(10, float64(1-e.flags.digits))
 	wants := func(m slowclock.Method) bool { return slices.Contains(e.flags.methods, string(m)) }
@@ -367,7 +326,7 @@ func (e *slowExperiment) startCounting(wanted bool) (counter *slowclock.Counting
 		counter, err = slowclock.StartCounting(e.counting)
 	}
 	if err != nil {
-		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("the discrete method stands in for the counter: %v", err))
+		e.caveat("the discrete method stands in for the counter: %v", err)
 	}
 	return counter, err != nil
 }
@@ -387,14 +346,14 @@ func (e *slowExperiment) costs(ctx context.Context) slowclock.Costs {
 	}
 	defer counter.Stop()
 	const leastFirst, events = 500 * time.Millisecond, 50
-	lab := slowclock.Lab{Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Seed: e.set.seed, Progress: e.bar.show}
+	lab := slowclock.Lab{Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Seed: e.seed, Progress: e.bar.show}
 	var first slowclock.Result
 	err := e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
 		first, err = lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: min(max(leastFirst, events*e.flags.event), d)})
 		return err
 	})
 	if err != nil || first.Verdict == stats.Unusable {
-		e.header.Caveats = append(e.header.Caveats, fmt.Sprintf("no first result of a counting thread, and so no plan for it: %s", strings.Join(first.Reasons, "; ")))
+		e.caveat("no first result of a counting thread, and so no plan for it: %s", strings.Join(first.Reasons, "; "))
 		return c
 	}
 	c.CounterNs, c.CounterHalfNs = first.ElapsedNs, first.Estimate.HalfWidth()

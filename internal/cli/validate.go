@@ -2,18 +2,20 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/validate"
 )
+
+var _ = register(newValidate)
 
 // validateFlags are those of the command that validates methods.
 type validateFlags struct {
@@ -26,9 +28,9 @@ type validateFlags struct {
 }
 
 // newValidate is the command that says how good methods are on this machine.
-func newValidate(f *flags, s Streams) *cobra.Command {
+func newValidate() *command {
 	t := &validateFlags{}
-	cmd := &cobra.Command{
+	return &command{Command: &cobra.Command{
 		Use:   "validate",
 		Short: "How good are methods of measuring on this machine? The experiments, run again",
 		Long: `Lets every method measure work of known length, from 0.1 ms to a second, alone and
@@ -53,15 +55,10 @@ durations does not replace one at more.`,
   chronoscope validate --plot validation.svg --format json -o validation.json
   chronoscope validate --with monday.json,tuesday.json
   chronoscope validate --format json | jq '.coverage[] | select(.scheme == "kbest")'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return validateMethods(cmd.Context(), f, t, s) },
-	}
-	set := cmd.Flags()
+	}, flags: t.register, check: t.check, measure: t.measure}
+}
+
+func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.full, "full", false, "more durations, up to 3 s, all of them at every load: some 40 minutes")
 	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted validation has finished")
 	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
@@ -69,21 +66,18 @@ durations does not replace one at more.`,
 	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
 	set.StringSliceVar(&t.schemes, "scheme", nil, "methods, a `list` of names, or of beginnings such as source")
 	set.StringSliceVar(&t.with, "with", nil, "add up the coverage with that of these earlier `records` (JSON), too")
-	return cmd
 }
 
 // check says which flag is wrong, and what is allowed.
-func (t *validateFlags) check(f *flags, set settings) error {
-	t.plan = validate.DefaultPlan
-	switch {
-	case f.quick && t.full:
+func (t *validateFlags) check(c *call) error {
+	if c.effort == quick && t.full {
 		return usagef("--quick and --full exclude one another: give one of them")
-	case f.quick:
-		t.plan = validate.QuickPlan
-	case t.full || f.thorough:
+	}
+	t.plan = of(c.effort, validate.QuickPlan, validate.DefaultPlan, validate.FullPlan)
+	if t.full {
 		t.plan = validate.FullPlan
 	}
-	t.plan.Seed, t.plan.Schemes = set.seed, t.schemes
+	t.plan.Seed, t.plan.Schemes = c.seed, t.schemes
 	for _, parse := range []func() error{t.parseLoads, t.parseDurations, t.parseWorks} {
 		if err := parse(); err != nil {
 			return err
@@ -92,10 +86,7 @@ func (t *validateFlags) check(f *flags, set settings) error {
 	if err := t.plan.Check(); err != nil {
 		return usagef("%v", err)
 	}
-	if err := t.readEarlier(); err != nil {
-		return err
-	}
-	return nil
+	return t.readEarlier()
 }
 
 // readEarlier reads the validations whose coverage is to be added. Each counts once.
@@ -174,49 +165,31 @@ func (t *validateFlags) parseWorks() error {
 	return nil
 }
 
-// validateMethods validates, and writes.
-func validateMethods(ctx context.Context, f *flags, t *validateFlags, s Streams) error {
-	set, err := f.check()
-	if err != nil {
-		return err
+// measure validates.
+func (t *validateFlags) measure(ctx context.Context, c *call) (found, error) {
+	var err error
+	if t.plan.CPU, err = oneCPU(c.cpus); err != nil {
+		return found{}, err
 	}
-	if err := t.check(f, set); err != nil {
-		return err
-	}
-	header := record.NewHeader("validate", machine.Identify(), set.seed)
-	if t.plan.CPU, err = oneCPU(set.cpus, header.Machine); err != nil {
-		return err
-	}
-	store := t.store(&header)
-	bar := newProgress(s.Err)
-	defer bar.end()
-	r, err := validate.Run(ctx, t.plan, header.Machine, store, func(p validate.Progress) {
-		bar.show(p.Share, fmt.Sprintf("%s, %v left", p.Doing, p.Left.Round(time.Second)))
+	store := t.store(c)
+	r, err := validate.Run(ctx, t.plan, c.header.Machine, store, func(p validate.Progress) {
+		c.bar.show(p.Share, fmt.Sprintf("%s, %v left", p.Doing, p.Left.Round(time.Second)))
 	})
-	bar.end()
-	stopped := ctx.Err() != nil
-	if err != nil && !stopped {
-		return t.failed(err, header.Machine)
+	if err != nil && ctx.Err() == nil {
+		return found{}, err
 	}
-	if stopped && store != nil {
-		header.Caveats = append(header.Caveats, "what is finished is kept in "+store.Folder()+": start again to go on, with --restart to begin anew")
+	if ctx.Err() != nil && store != nil {
+		c.caveat("what is finished is kept in %s: start again to go on, with --restart to begin anew", store.Folder())
 	}
-	header.Caveats = append(header.Caveats, t.strangers(header.Machine)...)
-	header.Finish(stopped)
-	d := record.NewValidation(header, r)
+	c.header.Caveats = append(c.header.Caveats, t.strangers(c.header.Machine)...)
+	d := record.NewValidation(c.finish(ctx), r)
 	d.AddUp(t.earlier)
-	if err := set.show(s.Out, d); err != nil {
-		return err
-	}
-	if stopped {
-		return errInterrupted
-	}
-	return set.met(ownVerdicts(d))
+	return found{document: d, verdicts: ownVerdicts(d)}, nil
 }
 
 // oneCPU is the CPU to measure on: the named one, or else the last one that the process
 // may use, since the first serves most of a machine's interrupts.
-func oneCPU(named []int, m *machine.Machine) (int, error) {
+func oneCPU(named []int) (int, error) {
 	if len(named) > 1 {
 		return 0, usagef("--cpu: %d CPUs are named: the measured work and its competitors share one", len(named))
 	}
@@ -227,28 +200,20 @@ func oneCPU(named []int, m *machine.Machine) (int, error) {
 		}
 		named = allowed[len(allowed)-1:]
 	}
-	return named[0], bindable(named, m)
+	return named[0], nil
 }
 
 // store is where finished cells are kept; where there is none, a caveat says so.
-func (t *validateFlags) store(h *record.Header) *validate.Store {
-	store, err := validate.OpenStore(h.Machine)
+func (t *validateFlags) store(c *call) *validate.Store {
+	store, err := validate.OpenStore(c.header.Machine)
 	if err == nil && t.restart {
 		err = store.Restart()
 	}
 	if err != nil {
-		h.Caveats = append(h.Caveats, fmt.Sprintf("nothing is kept, so that an interrupted validation begins anew: %v", err))
+		c.caveat("nothing is kept, so that an interrupted validation begins anew: %v", err)
 		return nil
 	}
 	return store
-}
-
-func (t *validateFlags) failed(err error, m *machine.Machine) error {
-	var unbound *machine.AffinityError
-	if errors.As(err, &unbound) {
-		return cpuError(unbound, m)
-	}
-	return err
 }
 
 // ownVerdicts are those of this project's own methods, of which --require asks: that the

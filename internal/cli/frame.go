@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/render"
+	"chronoscope/stats"
+)
+
+// A command is what a subcommand has of its own: its words, its flags, and what it measures.
+// All else is done once, by [command.run]: the flags that all commands share, the header of the
+// document, progress, interruption, writing, and the exit status.
+type command struct {
+	*cobra.Command // Use, Short, Long and Example; Args where it takes arguments
+	// flags adds its own flags; nil where it has none.
+	flags func(own *pflag.FlagSet, f *flags)
+	// refused are flags of all commands that mean nothing to it, and why.
+	refused map[string]string
+	// measuresNothing tells commands that show what others have measured.
+	measuresNothing bool
+	// values are what a shell offers for its flags.
+	values map[string][]string
+	// exports are the formats of --export, with what reads them.
+	exports map[string]string
+	// regressions is the help text of --max-regression; empty where it compares nothing.
+	regressions string
+	// unknownFlag is added to what is said of flags that it does not have.
+	unknownFlag string
+	// check refuses flags and arguments before anything is measured.
+	check func(*call) error
+	// measure measures. Where its context ends, what was measured so far comes with the error.
+	measure func(context.Context, *call) (found, error)
+	// sub are its subcommands.
+	sub []*command
+}
+
+// found is what a command has measured.
+type found struct {
+	document record.Document
+	// text writes the result as text; nil where the view of the document does.
+	text func(io.Writer, render.Style) error
+	// aside sends the text to standard error: standard output is a program's.
+	aside bool
+	// exports write the formats of other tools.
+	exports map[string]func(io.Writer) error
+	// failed ends the command with status 1, once all is written.
+	failed error
+	// rivals are what --max-regression holds, and verdicts what --require asks of.
+	rivals   []rival
+	verdicts map[string]stats.Verdict
+}
+
+// A call is one call of a command, with what all commands measure with.
+type call struct {
+	settings
+	cmd     *cobra.Command
+	args    []string
+	streams Streams
+	header  *record.Header
+	bar     *progress
+}
+
+// given reports whether a flag is given.
+func (c *call) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
+
+func (c *call) caveat(format string, args ...any) {
+	c.header.Caveats = append(c.header.Caveats, fmt.Sprintf(format, args...))
+}
+
+// finish completes the header, once all is measured.
+func (c *call) finish(ctx context.Context) record.Header {
+	c.header.Finish(ctx.Err() != nil)
+	return *c.header
+}
+
+// registered are the subcommands; each file of a command adds its own.
+var registered []func() *command
+
+func register(newCommand func() *command) struct{} {
+	registered = append(registered, newCommand)
+	return struct{}{}
+}
+
+// build makes the command ready to be called.
+func (c *command) build(f *flags, s Streams) *cobra.Command {
+	if c.Args == nil {
+		c.Args = takesNone
+	}
+	if c.measure != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, f, s) }
+	}
+	if c.unknownFlag != "" {
+		c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%v; %s", flagError(cmd, err), c.unknownFlag) })
+	}
+	own := c.Flags()
+	if c.flags != nil {
+		c.flags(own, f)
+	}
+	if c.regressions != "" {
+		own.StringVar(&f.regression, "max-regression", "", c.regressions)
+	}
+	if len(c.exports) > 0 {
+		own.StringArrayVar(&f.exports, "export", nil, "write another tool's `format:file`: "+c.exportsInWords())
+	}
+	if c.measuresNothing {
+		f.measuresNothing(c.Command)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.refused)) {
+		f.refuse(c.Command, c.refused[name], name)
+	}
+	for _, sub := range c.sub {
+		c.AddCommand(sub.build(f, s))
+	}
+	for flag, values := range c.values {
+		c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return c.Command
+}
+
+// exportsInWords names the formats, each with what reads it.
+func (c *command) exportsInWords() string {
+	var all []string
+	for _, format := range slices.Sorted(maps.Keys(c.exports)) {
+		all = append(all, strings.TrimSpace(format+" "+c.exports[format]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func takesNone(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+	}
+	return nil
+}
+
+// nameIn is the command's name in documents; empty for the report card.
+func nameIn(cmd *cobra.Command) string {
+	words := strings.Fields(cmd.CommandPath())
+	return strings.Join(words[1:min(2, len(words))], "")
+}
+
+// run checks, measures, writes and judges.
+func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) error {
+	set, err := f.check(c)
+	if err != nil {
+		return err
+	}
+	here := &call{settings: set, cmd: cmd, args: args, streams: s, bar: &progress{to: s.Err}}
+	if !c.measuresNothing {
+		if err := checkForm(nameIn(cmd), set.format); err != nil {
+			return err
+		}
+	}
+	if c.check != nil {
+		if err := c.check(here); err != nil {
+			return err
+		}
+	}
+	header := record.NewHeader(nameIn(cmd), machine.Identify(), set.seed)
+	here.header = &header
+	if err := here.bindable(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	defer here.bar.end()
+	result, err := c.measure(ctx, here)
+	here.bar.end()
+	stopped := ctx.Err() != nil
+	switch {
+	case stopped && result.document == nil:
+		return errInterrupted
+	case err != nil && !stopped:
+		return explained(err)
+	}
+	out := s.Out
+	if result.aside && set.format == render.TextFormat {
+		out = s.Err
+	}
+	if err := set.write(out, result); err != nil {
+		return err
+	}
+	if stopped {
+		return errInterrupted
+	}
+	return set.outcome(result)
+}
+
+// bindable finds out before a long measurement that the CPUs of --cpu can't be had.
+func (c *call) bindable() error {
+	if len(c.cpus) == 0 {
+		return nil
+	}
+	restore, err := machine.Pin(c.cpus)
+	var unbound *machine.AffinityError
+	switch {
+	case errors.As(err, &unbound) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported)):
+		return fmt.Errorf("--cpu: %w; or measure without --cpu", err) // the system binds nobody
+	case errors.As(err, &unbound):
+		return usagef("--cpu: %v; without --cpu this process runs on CPUs %s", err, c.header.Machine.CPUList)
+	case err != nil:
+		return fmt.Errorf("--cpu: %w", err)
+	}
+	return restore()
+}
+
+// explained makes a wrong use of what a library was not able to know beforehand.
+func explained(err error) error {
+	var unknown *clock.UnknownName
+	if errors.As(err, &unknown) {
+		return usagef("%v", err)
+	}
+	return err
+}
+
+// outcome is the error that tells the exit status of a finished measurement.
+func (s settings) outcome(r found) error {
+	return cmp.Or(errors.Join(r.failed, gate(r.rivals, s.mostRegression, s.regression)), s.met(r.verdicts))
+}

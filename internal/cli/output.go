@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2/maybe"
+	"golang.org/x/term"
+
+	"chronoscope/record"
+	"chronoscope/render"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// checkForm refuses a format that a command's documents don't have, before a long
+// measurement.
+func checkForm(command string, format render.Format) error {
+	if format == render.CSVFormat && !view.Tabular(command) {
+		return usagef("--format: the report card is no table: use text or json, or csv with a subcommand")
+	}
+	return nil
+}
+
+// checkPlaces makes sure that each file can be written, and that no two are the same.
+func (s settings) checkPlaces() error {
+	if s.plot != "" {
+		if _, err := render.FigureFormat(s.plot); err != nil {
+			return usagef("--plot: %v", err)
+		}
+	}
+	files := map[string]string{}
+	places := []struct{ flag, file string }{{"-o", s.output}, {"--html", s.html}, {"--plot", s.plot}}
+	for _, e := range s.exports {
+		places = append(places, struct{ flag, file string }{"--export", e.file})
+	}
+	for _, place := range places {
+		if place.file == "" {
+			continue
+		}
+		name := filepath.Clean(place.file)
+		if other, taken := files[name]; taken {
+			return usagef("%s and %s both name %s: give each a file of its own", place.flag, other, place.file)
+		}
+		files[name] = place.flag
+		if err := checkPlace(place.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes what was found to standard output or to the file, and to what else was asked
+// for. What goes wrong with one of them does not keep the others from a result that took long.
+func (s settings) write(stdout io.Writer, r found) error {
+	text := r.text
+	if text == nil || s.format != render.TextFormat {
+		text = func(w io.Writer, style render.Style) error { return render.Write(w, s.format, r.document, style) }
+	}
+	var failed []error
+	for _, e := range s.exports {
+		failed = append(failed, writeFile(e.file, r.exports[e.format]))
+	}
+	failed = append(failed, s.print(stdout, text), s.keep(r.document))
+	if s.html != "" {
+		failed = append(failed, writeFile(s.html, func(w io.Writer) error { return render.Page(w, r.document) }))
+	}
+	if s.plot != "" {
+		failed = append(failed, writeFile(s.plot, func(w io.Writer) error {
+			format, err := render.FigureFormat(s.plot)
+			if err != nil {
+				return err
+			}
+			return render.Figure(w, format, r.document)
+		}))
+	}
+	return errors.Join(failed...)
+}
+
+// print hands the rendered document to standard output or, whole or not at all, to the
+// file; to standard output too where the file can't be written.
+func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) error) error {
+	toStdout := func() error { return text(stdout, render.Style{Color: showsColor(stdout), Width: widthOf(stdout)}) }
+	if s.output == "" {
+		return toStdout()
+	}
+	err := writeFile(s.output, func(w io.Writer) error { return text(w, render.Style{}) })
+	if err != nil {
+		return errors.Join(err, toStdout()) // what took long to measure is not lost
+	}
+	return nil
+}
+
+// standardOutput is what -o takes for standard output, as many commands do.
+const standardOutput = "-"
+
+// writeFile renders into a file.
+func writeFile(name string, render func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := render(&b); err != nil {
+		return err
+	}
+	if err := save(name, b.Bytes()); err != nil {
+		return fmt.Errorf("writing the result to %s: %w: choose a place that can be written", name, err)
+	}
+	return nil
+}
+
+// save writes a file whole or not at all. What is no file, such as a pipe or
+// /dev/null, is written to and not replaced, and a link stays a link. A pipe that nobody
+// reads is an error, and no wait for a reader (open(2), ENXIO).
+func save(name string, data []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY|withoutWaiting, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	return maybe.WriteFile(name, data, 0o644)
+}
+
+// checkPlace finds out before a long measurement that its result could not be
+// written.
+func checkPlace(output string) error {
+	switch output {
+	case "":
+		return nil
+	case standardOutput:
+		return usagef("%q: only -o writes to standard output by that name: give a file, or ./%[1]s for one that is called so", output)
+	}
+	switch info, err := os.Stat(output); {
+	case err != nil || info.Mode().IsRegular():
+	case info.IsDir():
+		return fmt.Errorf("%s can't be written: it is a folder: name a file in it", output)
+	case info.Mode()&fs.ModeSocket != 0, info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0:
+		return fmt.Errorf("%s can't be written: it is a socket or a disk: choose another place", output)
+	default:
+		return nil // a pipe or a device, which is not replaced
+	}
+	if target, err := filepath.EvalSymlinks(output); err == nil {
+		output = target
+	}
+	directory := filepath.Dir(output)
+	if info, err := os.Stat(directory); err != nil {
+		return fmt.Errorf("%s can't be written: %w: make the directory first", output, err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s can't be written: %s is no directory: choose another place", output, directory)
+	}
+	f, err := os.CreateTemp(directory, ".chronoscope-")
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("%s can't be written: %w: choose another place", output, err)
+	}
+	return nil
+}
+
+// showsColor reports that w is a terminal whose user wants colours
+// (no-color.org).
+func showsColor(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// widthOf is how many letters a terminal has on a line; 0 for what is none.
+func widthOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// met reports an error where a verdict is worse than what is required, or where there is none.
+func (s settings) met(verdicts map[string]stats.Verdict) error {
+	if s.require == "" {
+		return nil
+	}
+	if len(verdicts) == 0 {
+		return fmt.Errorf("--require %s: nothing was measured that could be judged: the reasons stand in the result", s.require)
+	}
+	worse := 0
+	var one string
+	for name, v := range verdicts {
+		if v.WorseThan(s.require) {
+			worse++
+			if one == "" || name < one {
+				one = name
+			}
+		}
+	}
+	if worse > 0 {
+		return fmt.Errorf("%d of %d results are worse than %s, as %s is required with --require: %s is %s", worse, len(verdicts), s.require, s.require, one, verdicts[one])
+	}
+	return nil
+}
+
+// keep keeps a document where that was asked for. It says so only when the record is on
+// the disk.
+func (s settings) keep(d record.Document) error {
+	if s.archive == nil || d == nil {
+		return nil
+	}
+	file, err := s.archive.Keep(d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.notes, "chronoscope: kept as %s\n", view.OneLine(file))
+	return nil
+}
