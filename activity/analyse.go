@@ -446,15 +446,3 @@ func (r *room) trials(i int) (probability, trials float64) {
 	}
 	return probability, 3 / probability
 }
-
-// ExpectedTrials is the probability that work of a length, begun at any moment
-// of the active stretches, is done before the stretch ends, and the trials
-// expected for three that are (Bryant 2003, practice problem 9.7). The trials
-// are +Inf where no stretch is long enough.
-func ExpectedTrials(stretchesNs []float64, lengthNs float64) (probability, trials float64) {
-	r := &room{lengthsNs: []float64{lengthNs}, roomNs: make([]float64, 1)}
-	for _, s := range stretchesNs {
-		r.add(s)
-	}
-	return r.trials(0)
-}

@@ -117,7 +117,11 @@ func TestExpectedTrials(t *testing.T) {
 	for _, c := range []struct{ ms, probability, trials float64 }{
 		{20, 0.6, 5}, {40, 0.2, 15}, {0, 1, 3}, {50, 0, math.Inf(1)}, {60, 0, math.Inf(1)},
 	} {
-		p, n := ExpectedTrials(segments, c.ms*1e6)
+		r := &room{lengthsNs: []float64{c.ms * 1e6}, roomNs: make([]float64, 1)}
+		for _, s := range segments {
+			r.add(s)
+		}
+		p, n := r.trials(0)
 		if math.Abs(p-c.probability) > 1e-12 || (n != c.trials && math.Abs(n-c.trials) > 1e-9) {
 			t.Errorf("%v ms: %v, %v; want %v, %v", c.ms, p, n, c.probability, c.trials)
 		}

@@ -8,7 +8,7 @@ import (
 
 // readProcess asks the kernel for what it charged to the thread and its process.
 func (a *Accounts) readProcess() {
-	if thread, err := usageOfThread(); err == nil {
+	if thread, err := usage(unix.RUSAGE_THREAD); err == nil {
 		a.Thread = &thread
 	} else {
 		a.lack("the accounts of the thread: %v", err)
@@ -25,8 +25,6 @@ func (a *Accounts) readProcess() {
 	}
 	a.Times = &CPUTime{UserNs: float64(t.Utime) * userTickNs, SystemNs: float64(t.Stime) * userTickNs}
 }
-
-func usageOfThread() (CPUTime, error) { return usage(unix.RUSAGE_THREAD) }
 
 // usage is the CPU time that getrusage(2) has.
 func usage(who int) (CPUTime, error) {

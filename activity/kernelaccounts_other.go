@@ -13,6 +13,3 @@ var errAccounts = &machine.UnsupportedError{
 
 // readProcess has nothing to read.
 func (a *Accounts) readProcess() { a.lack("%v", errAccounts) }
-
-// usageOfThread is never had.
-func usageOfThread() (CPUTime, error) { return CPUTime{}, errAccounts }

@@ -141,7 +141,7 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 		Gaps: make([]Gap, 0, min(keptGaps, o.MostGaps)), Joins: make([]Join, 0, keptJoins),
 		Kernel: Kernel{TickHz: o.TickHz, Virtual: o.Virtual},
 	}
-	least := r.leastThreshold()
+	least := LeastThreshold(c)
 	switch threshold := int64(o.ThresholdNs / tickNs); {
 	case o.ThresholdNs == 0:
 		r.trace.Threshold = least
@@ -153,14 +153,14 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	return r, nil
 }
 
-// leastThreshold is a step that the clock's own cost does not reach: four times
-// what 999 in 1,000 of its readings take at most, as the least of a few tries,
-// so that a disturbance of one of them does not raise it.
-func (r *recorder) leastThreshold() int64 {
+// LeastThreshold returns the least step between two readings, in ticks, that the clock's
+// own cost does not reach: four times the 99.9th percentile of its steps. Of a few tries
+// the least counts, so that a disturbance of one does not raise it.
+func LeastThreshold(c *clock.Clock) int64 {
 	best := int64(1) << 62
 	ticks := make([]int64, 4096)
 	for range 8 {
-		r.clock.Chain(0, ticks)
+		c.Chain(0, ticks)
 		var steps []int64
 		for i := 1; i < len(ticks); i++ {
 			steps = append(steps, ticks[i]-ticks[i-1])

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"chronoscope/kbest"
 )
@@ -91,18 +90,5 @@ func ExampleCompare() {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "%s is %s than %s: %.3f of its time, [%.3f, %.3f], P = %.2g\n", c.B, c.Outcome, c.A, c.Ratio.Value, c.Ratio.Lo, c.Ratio.Hi, c.P)
-	// Output:
-}
-
-func ExampleMHz() {
-	r, err := kbest.MHz(context.Background(), os.DirFS("/"), 20*time.Millisecond)
-	if err != nil {
-		return // no counter here
-	}
-	fmt.Fprintf(os.Stderr, "%s: %.3f MHz ± %.0f Hz; the core now: %.0f MHz\n",
-		r.Counter, r.CounterHz.Value/1e6, r.CounterHz.HalfWidth(), r.CoreHz.Value/1e6)
-	for _, claim := range r.Claims {
-		fmt.Fprintf(os.Stderr, "%s says %.3f MHz, %.1f ppm more\n", claim.Source, claim.Hz/1e6, claim.PPM)
-	}
 	// Output:
 }

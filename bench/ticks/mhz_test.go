@@ -1,4 +1,4 @@
-package kbest
+package main
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // The rates are those of a processor, where it has a counter.
 func TestMHz(t *testing.T) {
-	r, err := MHz(background, fstest.MapFS{}, 20*time.Millisecond)
+	r, err := MHz(t.Context(), fstest.MapFS{}, 20*time.Millisecond)
 	var unavailable *clock.Unavailable
 	if errors.As(err, &unavailable) {
 		t.Skip(err)
@@ -23,7 +23,7 @@ func TestMHz(t *testing.T) {
 	if !(r.CounterHz.Value > 1e5) || r.Reference == "" || r.Counter == "" {
 		t.Errorf("%+v", r)
 	}
-	ended, cancel := context.WithCancel(background)
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := MHz(ended, fstest.MapFS{}, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended: %v", err)

@@ -1,9 +1,10 @@
-package kbest
+package main
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math"
 	"time"
 
 	"chronoscope/clock"
@@ -47,7 +48,7 @@ func MHz(ctx context.Context, root fs.FS, d time.Duration) (*Rates, error) {
 	rate := c.Rate
 	r := &Rates{Counter: c.Name, Reference: rate.Reference, CounterHz: rate.Hz, Claims: clock.CrossChecks(root, rate), Caveats: rate.Caveats}
 	if r.CoreHz, err = clock.CoreRate(c.Clock, rate); err != nil {
-		r.CoreHz = unknown("Hz", MinK)
+		r.CoreHz = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "Hz"}
 		r.Caveats = append(r.Caveats, fmt.Sprintf("the rate of the core: %v", err))
 	}
 	return r, nil

@@ -1,4 +1,4 @@
-package activity
+package main
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"chronoscope/activity"
 	"chronoscope/stats"
 )
 
@@ -26,8 +27,8 @@ import (
 // with the error of ctx. Elsewhere than on Linux the error is a
 // *clock.Unavailable.
 func TicksPerSecond(ctx context.Context, sleep time.Duration) (stats.Estimate, error) {
-	if sleep <= 0 || sleep > LongestDuration {
-		return stats.Estimate{}, fmt.Errorf("activity: a sleep of %v: choose one above 0 and up to %v", sleep, LongestDuration)
+	if sleep <= 0 || sleep > activity.LongestDuration {
+		return stats.Estimate{}, fmt.Errorf("a sleep of %v: choose one above 0 and up to %v", sleep, activity.LongestDuration)
 	}
 	origin := time.Now()
 	now := func() time.Duration { return time.Since(origin) }
@@ -53,7 +54,7 @@ func ticksPerSecond(now func() time.Duration, count func() (int64, error), sleep
 	}
 	e := tickRate(first, last)
 	if math.IsNaN(e.Value) {
-		return e, errors.Join(slept, errors.New("activity: the clock did not move during the sleep: sleep longer"))
+		return e, errors.Join(slept, errors.New("the clock did not move during the sleep: sleep longer"))
 	}
 	return e, slept
 }

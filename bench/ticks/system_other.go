@@ -1,8 +1,11 @@
 //go:build !linux
 
-package activity
+package main
 
-import "chronoscope/clock"
+import (
+	"chronoscope/activity"
+	"chronoscope/clock"
+)
 
 // clockTicks says that this system does not count them for a Go program.
 func clockTicks() (int64, error) {
@@ -11,4 +14,10 @@ func clockTicks() (int64, error) {
 		Detail: "times(2) is read on Linux only",
 		Remedy: "use a wall clock",
 	}
+}
+
+// usageOfThread says that this system does not count it for a Go program.
+func usageOfThread() (activity.CPUTime, error) {
+	_, err := clockTicks()
+	return activity.CPUTime{}, err
 }

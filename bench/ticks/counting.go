@@ -1,4 +1,4 @@
-package activity
+package main
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/stats"
 )
@@ -91,19 +92,19 @@ func workAsLongAs(call func()) int {
 
 // observation is what a thread's account went through.
 type observation struct {
-	readings []CPUTime // at least stepNs apart
+	readings []activity.CPUTime // at least stepNs apart
 	changes  int
-	last     CPUTime
+	last     activity.CPUTime
 }
 
 // observe reads an account, with work in between, until that says that there is
 // no more time, or enough was seen.
-func observe(read func() (CPUTime, error), work func() bool) (*observation, error) {
+func observe(read func() (activity.CPUTime, error), work func() bool) (*observation, error) {
 	first, err := read()
 	if err != nil {
 		return nil, err
 	}
-	o := &observation{readings: append(make([]CPUTime, 0, observedSteps+1), first), last: first}
+	o := &observation{readings: append(make([]activity.CPUTime, 0, observedSteps+1), first), last: first}
 	for len(o.readings) <= observedSteps && work() {
 		now, err := read()
 		if err != nil {
@@ -114,7 +115,7 @@ func observe(read func() (CPUTime, error), work func() bool) (*observation, erro
 	return o, nil
 }
 
-func (o *observation) take(now CPUTime) {
+func (o *observation) take(now activity.CPUTime) {
 	if now != o.last {
 		o.changes++
 		o.last = now
@@ -183,8 +184,8 @@ func (o *observation) split() Counting {
 // quarter. A kernel that splits by ticks also brings the sum up to date when the
 // thread loses its CPU; the step that ends there is split in the proportion of the
 // past.
-func (o *observation) wholeSteps() []CPUTime {
-	var steps, whole []CPUTime
+func (o *observation) wholeSteps() []activity.CPUTime {
+	var steps, whole []activity.CPUTime
 	var ns []float64
 	for i := 1; i < len(o.readings); i++ {
 		step := o.readings[i].Since(o.readings[i-1])

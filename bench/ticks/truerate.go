@@ -1,4 +1,4 @@
-package activity
+package main
 
 import (
 	"fmt"
@@ -14,11 +14,11 @@ import (
 // number of intervals is rounded up to one.
 func SleepRange(sleep, interval time.Duration) (above, longest time.Duration, err error) {
 	if sleep <= 0 || interval <= 0 {
-		return 0, 0, fmt.Errorf("activity: a sleep of %v at an interval of %v: both have to be above zero", sleep, interval)
+		return 0, 0, fmt.Errorf("a sleep of %v at an interval of %v: both have to be above zero", sleep, interval)
 	}
 	ticks := (sleep-1)/interval + 1
 	if ticks > math.MaxInt64/interval {
-		return 0, 0, fmt.Errorf("activity: a sleep of %v at an interval of %v is longer than a duration can be: choose a shorter one", sleep, interval)
+		return 0, 0, fmt.Errorf("a sleep of %v at an interval of %v is longer than a duration can be: choose a shorter one", sleep, interval)
 	}
 	return (ticks - 1) * interval, ticks * interval, nil
 }
@@ -30,7 +30,7 @@ func SleepRange(sleep, interval time.Duration) (above, longest time.Duration, er
 // from above, and fastest is +Inf, where the sleep is a single interval.
 func TrueRates(reading float64, sleep, interval time.Duration) (slowest, fastest float64, err error) {
 	if !(reading > 0) || math.IsInf(reading, 0) {
-		return 0, 0, fmt.Errorf("activity: a clock rate of %v: it has to be above zero and finite", reading)
+		return 0, 0, fmt.Errorf("a clock rate of %v: it has to be above zero and finite", reading)
 	}
 	above, longest, err := SleepRange(sleep, interval)
 	if err != nil {

@@ -1,4 +1,4 @@
-package activity
+package main
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"chronoscope/activity"
 	"chronoscope/clock"
 )
 
@@ -21,13 +22,13 @@ const shortWatch, longestWatch = 100 * time.Microsecond, time.Millisecond
 // The readings are taken in watches of up to a millisecond. What falls between
 // two of them is passed over, as it holds the way through Go.
 //
-// It ends with the error of ctx, and after [LongestDuration] at the latest. A
+// It ends with the error of ctx, and after [activity.LongestDuration] at the latest. A
 // threshold that the clock's own cost can reach is refused.
 func InactiveDuration(ctx context.Context, c *clock.Clock, thresholdTicks int64) (int64, error) {
-	if least := (&recorder{clock: c}).leastThreshold(); thresholdTicks < least {
-		return 0, fmt.Errorf("activity: a threshold of %d ticks: reading %s takes up to %d ticks itself: choose that or more", thresholdTicks, c.Name, least)
+	if least := activity.LeastThreshold(c); thresholdTicks < least {
+		return 0, fmt.Errorf("a threshold of %d ticks: reading %s takes up to %d ticks itself: choose that or more", thresholdTicks, c.Name, least)
 	}
-	ctx, cancel := context.WithTimeout(ctx, LongestDuration)
+	ctx, cancel := context.WithTimeout(ctx, activity.LongestDuration)
 	defer cancel()
 	gaps := make([]clock.Gap, 2) // one may be between two watches
 	last, length := c.Read(), int64(1)
@@ -41,7 +42,7 @@ func InactiveDuration(ctx context.Context, c *clock.Clock, thresholdTicks int64)
 		}
 		last, length = now, nextWatch(length, time.Since(begun))
 	}
-	return 0, fmt.Errorf("activity: no two readings of %s differed by more than %d ticks: %w", c.Name, thresholdTicks, ctx.Err())
+	return 0, fmt.Errorf("no two readings of %s differed by more than %d ticks: %w", c.Name, thresholdTicks, ctx.Err())
 }
 
 // nextWatch is how many ticks to watch next, given how long the watch before

@@ -1,4 +1,4 @@
-package activity
+package main
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"chronoscope/activity"
 	"chronoscope/clock"
 )
 
@@ -53,11 +54,11 @@ func TestTicksPerSecondInterrupted(t *testing.T) {
 	at := time.Duration(0)
 	count := func() (int64, error) { return int64(at / (10 * time.Millisecond)), nil }
 	e, err := ticksPerSecond(func() time.Duration { return at }, count, func() error { at += time.Second; return context.Canceled })
-	if !Interrupted(err) || e.Value != 100 || e.N != 100 {
+	if !activity.Interrupted(err) || e.Value != 100 || e.N != 100 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	e, err = ticksPerSecond(func() time.Duration { return at }, count, func() error { return context.Canceled })
-	if !Interrupted(err) || !math.IsNaN(e.Value) {
+	if !activity.Interrupted(err) || !math.IsNaN(e.Value) {
 		t.Errorf("without any time: %+v, %v", e, err)
 	}
 }
@@ -75,7 +76,7 @@ func TestTicksPerSecondLive(t *testing.T) {
 	case !(e.Lo <= e.Value && e.Value <= e.Hi && e.N > 0):
 		t.Errorf("%+v", e)
 	}
-	for _, sleep := range []time.Duration{0, -1, LongestDuration + 1} {
+	for _, sleep := range []time.Duration{0, -1, activity.LongestDuration + 1} {
 		if e, err := TicksPerSecond(t.Context(), sleep); err == nil {
 			t.Errorf("a sleep of %v: %+v", sleep, e)
 		}

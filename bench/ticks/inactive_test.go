@@ -1,4 +1,4 @@
-package activity
+package main
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
 )
 
 // simulatedReader is a clock whose readings are 20 ticks apart, and every now and
@@ -86,4 +87,15 @@ func TestInactiveDurationLive(t *testing.T) {
 	if got, err := InactiveDuration(ctx, finest(t), threshold); err == nil && got <= threshold {
 		t.Errorf("%d ticks at a threshold of %d", got, threshold)
 	}
+}
+
+// finest is the best clock that can be read here.
+func finest(t *testing.T) *clock.Clock {
+	t.Helper()
+	c, err := env.Open(t.Context(), time.Millisecond, env.Clocks()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.Clock
 }
