@@ -93,14 +93,11 @@ const calibration = 100 * time.Millisecond
 
 // tickOf is the length of a clock's tick in nanoseconds, if the caller gave none.
 func tickOf(ctx context.Context, c *clock.Clock, given float64) (float64, error) {
-	if given != 0 || c.UnitNs > 0 {
-		return cmp.Or(given, c.UnitNs), nil
+	if given != 0 {
+		return given, nil
 	}
-	rate, err := clock.Calibrate(ctx, c, nil, calibration)
-	if err != nil {
-		return 0, fmt.Errorf("activity: measuring the rate of %s: %w", c.Name, err)
-	}
-	return 1e9 / rate.Hz.Value, nil
+	rated, err := env.Rate(ctx, c, calibration)
+	return rated.TickNs.Value, err
 }
 
 // recorder is one recording.

@@ -33,7 +33,7 @@ func Open(ctx context.Context, calibration time.Duration, names ...string) (cloc
 		c, err := clock.Open(name)
 		if err == nil {
 			var rated clock.Rated
-			if rated, err = rate(ctx, c, calibration); err == nil {
+			if rated, err = Rate(ctx, c, calibration); err == nil {
 				return rated, nil
 			}
 			c.Close()
@@ -49,7 +49,8 @@ func Open(ctx context.Context, calibration time.Duration, names ...string) (cloc
 	return clock.Rated{}, fmt.Errorf("none of the clocks %s can be used; the last one: %w", strings.Join(names, ", "), last)
 }
 
-func rate(ctx context.Context, c *clock.Clock, calibration time.Duration) (clock.Rated, error) {
+// Rate finds the length of the tick of an open clock, as [Open] does.
+func Rate(ctx context.Context, c *clock.Clock, calibration time.Duration) (clock.Rated, error) {
 	if c.UnitNs > 0 {
 		unit := stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns", Statistic: "given"}
 		hz := stats.Estimate{Value: 1e9 / c.UnitNs, Lo: 1e9 / c.UnitNs, Hi: 1e9 / c.UnitNs, Unit: "Hz", Statistic: "given"}

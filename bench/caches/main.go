@@ -190,31 +190,31 @@ func printSums(ctx context.Context, w io.Writer, ints int) error {
 func printExperiment(ctx context.Context, w io.Writer, e *kbest.Evictor, repetitions int) error {
 	source := [6]float64{399, 132, 134, 100, 317, 100}
 	fmt.Fprintf(w, "Figure 9.13, %d times\tsource\there, writing\t\there, reading\t\n", repetitions)
-	var runs []*kbest.CacheExperiment
-	for _, access := range []kbest.Access{kbest.Writing, kbest.Reading} {
-		x, err := e.MeasureCaches(ctx, access, repetitions)
+	var runs []*CacheExperiment
+	for _, access := range []Access{Writing, Reading} {
+		x, err := measureCaches(ctx, e, access, repetitions)
 		if err != nil {
 			return err
 		}
 		runs = append(runs, x)
 	}
-	for i, call := range kbest.CacheCalls {
+	for i, call := range CacheCalls {
 		fmt.Fprintf(w, "%s\t%.0f cycles", call, source[i])
 		for _, x := range runs {
 			fmt.Fprintf(w, "\t%.0f cycles\t%.1f ns [%.1f, %.1f]", x.Cycles[i].Value, x.Ns[i].Value, x.Ns[i].Lo, x.Ns[i].Hi)
 		}
 		fmt.Fprintln(w)
 	}
-	s := kbest.SolveCacheCosts(source)
+	s := SolveCacheCosts(source)
 	for _, unknown := range []struct {
 		name   string
 		source float64
-		of     func(*kbest.CacheExperiment) stats.Estimate
+		of     func(*CacheExperiment) stats.Estimate
 	}{
-		{"c: no misses", s.C, func(x *kbest.CacheExperiment) stats.Estimate { return x.C }},
-		{"m: the code that measures", s.M, func(x *kbest.CacheExperiment) stats.Estimate { return x.M }},
-		{"p: the procedure's code", s.P, func(x *kbest.CacheExperiment) stats.Estimate { return x.P }},
-		{"d: its data", s.D, func(x *kbest.CacheExperiment) stats.Estimate { return x.D }},
+		{"c: no misses", s.C, func(x *CacheExperiment) stats.Estimate { return x.C }},
+		{"m: the code that measures", s.M, func(x *CacheExperiment) stats.Estimate { return x.M }},
+		{"p: the procedure's code", s.P, func(x *CacheExperiment) stats.Estimate { return x.P }},
+		{"d: its data", s.D, func(x *CacheExperiment) stats.Estimate { return x.D }},
 	} {
 		fmt.Fprintf(w, "%s\t%.0f cycles", unknown.name, unknown.source)
 		for _, x := range runs {

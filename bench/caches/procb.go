@@ -1,4 +1,4 @@
-package kbest
+package main
 
 // procB is the same as procA, in another file so that it lies far from it: a
 // processor that fetches procA's code also fetches what follows.

@@ -1,12 +1,16 @@
-package kbest
+package main
 
 import (
 	"context"
 	"errors"
 	"math"
 	"os"
+	"reflect"
 	"testing"
 	"time"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/kbest"
 )
 
 // Practice problem 9.6 with the figures of Bryant 2003, Figure 9.13: c is measurements
@@ -22,8 +26,7 @@ func TestPracticeProblem(t *testing.T) {
 // Batches find what every repetition holds, however coarse the clock and though one
 // in twenty repetitions was interrupted.
 func TestCacheCostsOfCoarseReadings(t *testing.T) {
-	s := quiet(31)
-	rng := s.machine.Rand()
+	rng := clocktest.NewMachine(31).Rand()
 	truth := [6]float64{399, 132, 134, 100, 317, 100}
 	var rows [][6]float64
 	for range 4000 {
@@ -51,18 +54,19 @@ func TestCacheCostsOfCoarseReadings(t *testing.T) {
 
 // The experiment runs on real hardware, or says why not, and can be ended.
 func TestMeasureCaches(t *testing.T) {
-	e, err := NewEvictor(os.DirFS("/"))
+	e, err := kbest.NewEvictor(os.DirFS("/"))
 	if err != nil {
 		t.Skip(err) // no memory for it
 	}
 	defer e.Close()
+	canFlush := kbest.Flush([]byte{1}) == nil
 	for _, access := range []Access{Writing, Reading} {
-		x, err := e.MeasureCaches(background, access, 200)
+		x, err := measureCaches(t.Context(), e, access, 200)
 		if err == nil && !(x.Ns[0].Value > 0 && x.C.Value > 0) || err != nil && canFlush && !errors.Is(err, errTooCoarse) {
 			t.Errorf("%s: %+v, %v", access, x, err)
 		}
 	}
-	if _, err := e.MeasureCaches(background, Writing, 1); err == nil {
+	if _, err := measureCaches(t.Context(), e, Writing, 1); err == nil {
 		t.Error("one repetition is enough")
 	}
 	if !canFlush {
@@ -70,8 +74,8 @@ func TestMeasureCaches(t *testing.T) {
 	}
 	// Where the time is over before the clock is calibrated there is no result yet.
 	for limit := 200 * time.Millisecond; ; limit *= 4 {
-		ctx, cancel := context.WithTimeout(background, limit)
-		x, err := e.MeasureCaches(ctx, Writing, mostTrials)
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		x, err := measureCaches(ctx, e, Writing, mostRepetitions)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || x == nil && limit > 10*time.Second {
 			t.Errorf("ended after %v: %+v, %v", limit, x, err)
@@ -79,5 +83,16 @@ func TestMeasureCaches(t *testing.T) {
 		if x != nil || t.Failed() {
 			return
 		}
+	}
+}
+
+// The procedures, and the code that measures them, lie so far apart that fetching one
+// does not fetch the other.
+func TestProceduresLieApart(t *testing.T) {
+	at := func(f any) uintptr { return reflect.ValueOf(f).Pointer() }
+	a, b, measuring := at(procA), at(procB), at((*cacheTrial).timed)
+	near := func(x, y uintptr) bool { return max(x, y)-min(x, y) < 2048 }
+	if near(a, b) || near(a, measuring) || near(b, measuring) {
+		t.Errorf("procA at %x, procB at %x, timed at %x", a, b, measuring)
 	}
 }

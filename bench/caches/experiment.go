@@ -1,11 +1,16 @@
-package kbest
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
+	"chronoscope/clock"
+	"chronoscope/kbest"
 	"chronoscope/stats"
 )
 
@@ -61,21 +66,25 @@ func SolveCacheCosts(y [6]float64) CacheCosts {
 	return CacheCosts{C: c, M: y[0] - c - p - d, P: p, D: d}
 }
 
-// MeasureCaches makes the experiment so many times, some 50 µs each. Where ctx ends
+// measureCaches makes the experiment so many times, some 50 µs each. Where ctx ends
 // the result is of the repetitions so far. The error is ctx's, or says that lines
 // can't be flushed here, or that there is no clock.
-func (e *Evictor) MeasureCaches(ctx context.Context, access Access, repetitions int) (*CacheExperiment, error) {
-	if repetitions < fewestRounds*batchRows || repetitions > mostTrials {
-		return nil, fmt.Errorf("kbest: %d repetitions of the cache experiment: choose %d to %d", repetitions, fewestRounds*batchRows, mostTrials)
+func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetitions int) (*CacheExperiment, error) {
+	if repetitions < fewestRepetitions || repetitions > mostRepetitions {
+		return nil, fmt.Errorf("%d repetitions of the cache experiment: choose %d to %d", repetitions, fewestRepetitions, mostRepetitions)
 	}
-	station, release, err := Here(ctx, Setting{})
+	station, release, err := kbest.Here(ctx, kbest.Setting{})
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	t := cacheTrial{station: station, evictor: e, a: procA, b: procB, data: make([]eight, 3*apart)}
+	t := cacheTrial{clock: station.Clock, evictor: e, a: procA, b: procB, data: make([]eight, 3*apart)}
 	if access == Reading {
 		t.a, t.b = readA, readB
+	}
+	coreHz := math.NaN()
+	if station.CoreHz != nil {
+		coreHz = station.CoreHz()
 	}
 	rows := make([][6]float64, 0, repetitions)
 	for len(rows) < repetitions && ctx.Err() == nil {
@@ -84,7 +93,7 @@ func (e *Evictor) MeasureCaches(ctx context.Context, access Access, repetitions 
 		}
 		rows = append(rows, t.six())
 	}
-	x := concludeCaches(access, rows, station.coreHz())
+	x := concludeCaches(access, rows, coreHz)
 	if ctx.Err() == nil && !(x.C.Value > 0) {
 		return x, fmt.Errorf("%w: %s moves in steps of %.3g ns", errTooCoarse, station.Clock.Name, station.Clock.AccuracyNs)
 	}
@@ -92,22 +101,22 @@ func (e *Evictor) MeasureCaches(ctx context.Context, access Access, repetitions 
 }
 
 // errTooCoarse says that a clock does not show what is to be seen.
-var errTooCoarse = errors.New("kbest: the calls take no time that the clock shows: a finer clock is needed")
+var errTooCoarse = errors.New("the calls take no time that the clock shows: a finer clock is needed")
 
 // apart is the distance of the three pieces of data, in pieces: more than a
 // prefetcher reaches, and not a power of two.
 const apart = 133
 
 type cacheTrial struct {
-	station *Station
-	evictor *Evictor
+	clock   clock.Rated
+	evictor *kbest.Evictor
 	a, b    func(*eight)
 	data    []eight
 }
 
 // clear drops data and code from the caches.
 func (t *cacheTrial) clear() error {
-	if err := Flush(t.data); err != nil {
+	if err := kbest.Flush(t.data); err != nil {
 		return err
 	}
 	return t.evictor.EvictCode()
@@ -129,13 +138,19 @@ func (t *cacheTrial) six() (ns [6]float64) {
 //
 //go:noinline
 func (t *cacheTrial) timed(procedure func(*eight), b *eight) float64 {
-	start := t.station.Clock.Start()
+	start := t.clock.Start()
 	procedure(b)
-	return t.station.Clock.Ns(t.station.Clock.End() - start)
+	return t.clock.Ns(t.clock.End() - start)
 }
 
-// batchRows are the repetitions of a batch.
-const batchRows = 20
+// A batch has batchRows repetitions; fewer than six batches have no interval.
+const (
+	batchRows         = 20
+	fewestRepetitions = 6 * batchRows
+	mostRepetitions   = 1 << 20
+)
+
+func medianOf(ns []float64) stats.Estimate { return stats.MedianInterval(ns, "ns") }
 
 // concludeCaches takes medians over batches of repetitions.
 func concludeCaches(access Access, rows [][6]float64, coreHz float64) *CacheExperiment {
@@ -167,6 +182,5 @@ func middleMean(rows [][6]float64, i int) float64 {
 		values = append(values, row[i])
 	}
 	slices.Sort(values)
-	mean, _ := meanOf(values[len(values)/4 : (3*len(values)+3)/4])
-	return mean
+	return stat.Mean(values[len(values)/4:(3*len(values)+3)/4], nil)
 }

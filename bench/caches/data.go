@@ -1,4 +1,4 @@
-package kbest
+package main
 
 // eight doubles are the data of the experiment: one cache line on most processors.
 type eight [8]float64
