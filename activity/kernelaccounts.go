@@ -1,11 +1,10 @@
 package activity
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
-	"strconv"
+
+	"chronoscope/machine"
 )
 
 // Accounts are what the kernel has charged so far to the calling thread, to its
@@ -18,21 +17,9 @@ type Accounts struct {
 	// Times is the process's as times(2) has it, in whole ticks of 10 ms.
 	Times *CPUTime
 	// CPU is the CPU's line in /proc/stat, in whole ticks of 10 ms.
-	CPU *CPUAccount
+	CPU *machine.CPUTimes
 	// Caveats say what could not be had.
 	Caveats []string
-}
-
-// CPUAccount is how a CPU spent its time (proc_stat(5)), whoever had it.
-type CPUAccount struct {
-	CPUTime
-	// IdleNs holds the wait for input and output.
-	IdleNs float64
-	// InterruptsNs were spent on interrupts, soft ones too; kernels without
-	// CONFIG_IRQ_TIME_ACCOUNTING count them by ticks, so that hardly any is seen.
-	InterruptsNs float64
-	// StolenNs went to other guests of the host.
-	StolenNs float64
 }
 
 // ReadAccounts reads the accounts of the calling thread, to which its goroutine
@@ -44,10 +31,12 @@ func ReadAccounts(root fs.FS, cpu int) Accounts {
 		a.lack("the accounts of the CPU: the thread may move between CPUs: name one")
 		return a
 	}
-	var err error
-	if a.CPU, err = readCPUAccount(root, cpu); err != nil {
+	times, err := machine.ReadCPUTimes(root, cpu)
+	if err != nil {
 		a.lack("the accounts of the CPU: %v", err)
+		return a
 	}
+	a.CPU = &times
 	return a
 }
 
@@ -64,12 +53,8 @@ func (a Accounts) Since(before Accounts) Accounts {
 		Times: spent(a.Times, before.Times), Caveats: a.Caveats,
 	}
 	if a.CPU != nil && before.CPU != nil {
-		since.CPU = &CPUAccount{
-			CPUTime:      a.CPU.CPUTime.Since(before.CPU.CPUTime),
-			IdleNs:       max(0, a.CPU.IdleNs-before.CPU.IdleNs), // may run backwards by a tick
-			InterruptsNs: a.CPU.InterruptsNs - before.CPU.InterruptsNs,
-			StolenNs:     a.CPU.StolenNs - before.CPU.StolenNs,
-		}
+		times := a.CPU.Since(*before.CPU)
+		since.CPU = &times
 	}
 	return since
 }
@@ -82,45 +67,6 @@ func spent(now, before *CPUTime) *CPUTime {
 	return &since
 }
 
-// userTickNs is a tick of times(2) and /proc/stat: USER_HZ is 100 whatever
-// rate the kernel itself works with (time(7)).
+// userTickNs is a tick of times(2): USER_HZ is 100 whatever rate the kernel itself works
+// with (time(7)).
 const userTickNs = 10e6
-
-// mostStatBytes bounds what is read of /proc/stat; a CPU's line is some 100 long.
-const mostStatBytes = 4 << 20
-
-// readCPUAccount finds the CPU's line in /proc/stat.
-func readCPUAccount(root fs.FS, cpu int) (*CPUAccount, error) {
-	file, err := root.Open("proc/stat")
-	if err != nil {
-		return nil, fmt.Errorf("reading /proc/stat: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostStatBytes))
-	if err != nil {
-		return nil, fmt.Errorf("reading /proc/stat: %w", err)
-	}
-	name := "cpu" + strconv.Itoa(cpu)
-	for line := range bytes.Lines(text) {
-		if fields := bytes.Fields(line); len(fields) > 8 && string(fields[0]) == name {
-			return parseCPUAccount(fields[1:9])
-		}
-	}
-	return nil, fmt.Errorf("/proc/stat has no line that can be read for CPU %d", cpu)
-}
-
-// parseCPUAccount reads user, nice, system, idle, iowait, irq, softirq and steal.
-func parseCPUAccount(fields [][]byte) (*CPUAccount, error) {
-	var ns [8]float64
-	for i := range ns {
-		ticks, err := strconv.ParseUint(string(fields[i]), 10, 63)
-		if err != nil {
-			return nil, fmt.Errorf("/proc/stat holds %.20q, not a number of ticks", fields[i])
-		}
-		ns[i] = float64(ticks) * userTickNs
-	}
-	return &CPUAccount{
-		CPUTime: CPUTime{UserNs: ns[0] + ns[1], SystemNs: ns[2]},
-		IdleNs:  ns[3] + ns[4], InterruptsNs: ns[5] + ns[6], StolenNs: ns[7],
-	}, nil
-}

@@ -98,18 +98,14 @@ func (w *ContentionWatch) counts() contentionCounts {
 }
 
 // busyNs reads for how long all CPUs ran programs or interrupts from the first line of
-// /proc/stat (proc_stat(5)): user, nice, system, irq and softirq.
+// /proc/stat; NaN where it does not tell.
 func busyNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	fields := bytes.Fields(line)
-	if len(fields) < 9 || string(fields[0]) != "cpu" {
+	cpu, times, err := parseCPUTimes(string(line))
+	if err != nil || cpu != AllCPUs {
 		return math.NaN()
 	}
-	var ticks float64
-	for _, i := range []int{1, 2, 3, 6, 7} {
-		ticks += counted(fields[i])
-	}
-	return ticks * statTickNs
+	return times.RanNs()
 }
 
 // pressureNs reads for how long some thread waited for a CPU from /proc/pressure/cpu

@@ -1,98 +1,141 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 )
 
-// cpuTimes is how a CPU spent its time since the system started.
-type cpuTimes struct{ ranNs, idleNs, stolenNs float64 }
+// AllCPUs stands for all CPUs together where the number of a CPU is asked for.
+const AllCPUs = -1
+
+// CPUTimes is how a CPU has spent its time since the system started (proc_stat(5)),
+// counted in steps of 10 ms. Only UserNs holds time of guests.
+type CPUTimes struct {
+	UserNs, SystemNs float64
+	// IdleNs holds the wait for input and output.
+	IdleNs float64
+	// InterruptsNs were spent on interrupts, soft ones too. Kernels without
+	// CONFIG_IRQ_TIME_ACCOUNTING count them by ticks, so that hardly any is seen.
+	InterruptsNs float64
+	// StolenNs went to other guests of the host.
+	StolenNs float64
+}
 
 // statTickNs is the unit of /proc/stat: USER_HZ is 100 on every architecture
 // here, whatever CONFIG_HZ is (proc_stat(5)).
 const statTickNs = 10e6
 
-// since is what was spent after an earlier reading. Idle time may run backwards
-// by a tick.
-func (t cpuTimes) since(before cpuTimes) cpuTimes {
-	return cpuTimes{
-		ranNs:    max(0, t.ranNs-before.ranNs),
-		idleNs:   max(0, t.idleNs-before.idleNs),
-		stolenNs: max(0, t.stolenNs-before.stolenNs),
+// Since returns the time spent after an earlier reading. Counters may run backwards by a
+// tick, which counts as none.
+func (t CPUTimes) Since(before CPUTimes) CPUTimes {
+	return CPUTimes{
+		UserNs: max(0, t.UserNs-before.UserNs), SystemNs: max(0, t.SystemNs-before.SystemNs),
+		IdleNs: max(0, t.IdleNs-before.IdleNs), InterruptsNs: max(0, t.InterruptsNs-before.InterruptsNs),
+		StolenNs: max(0, t.StolenNs-before.StolenNs),
 	}
 }
 
+// RanNs is the time in which the CPU ran programs, the kernel or interrupts.
+func (t CPUTimes) RanNs() float64 { return t.UserNs + t.SystemNs + t.InterruptsNs }
+
 // wantedNs is the time for which something wanted to run.
-func (t cpuTimes) wantedNs() float64 { return t.ranNs + t.stolenNs }
+func (t CPUTimes) wantedNs() float64 { return t.RanNs() + t.StolenNs }
 
 // stolenShare is the share of the time wanted that the hypervisor did not give.
-func (t cpuTimes) stolenShare() float64 {
+func (t CPUTimes) stolenShare() float64 {
 	if t.wantedNs() == 0 {
 		return 0
 	}
-	return t.stolenNs / t.wantedNs()
+	return t.StolenNs / t.wantedNs()
 }
 
 // busyShare is the share of all time for which something wanted to run.
-func (t cpuTimes) busyShare() float64 {
-	if all := t.wantedNs() + t.idleNs; all > 0 {
+func (t CPUTimes) busyShare() float64 {
+	if all := t.wantedNs() + t.IdleNs; all > 0 {
 		return t.wantedNs() / all
 	}
 	return 0
 }
 
-// cpuTimes reads /proc/stat.
-func (d *Doctor) cpuTimes() (map[int]cpuTimes, error) {
+// ReadCPUTimes reads the times of one CPU, or of [AllCPUs], from /proc/stat below root.
+func ReadCPUTimes(root fs.FS, cpu int) (CPUTimes, error) {
+	text, err := files{root}.text("proc/stat")
+	if err != nil {
+		return CPUTimes{}, err
+	}
+	for line := range strings.Lines(text) {
+		if of, t, err := parseCPUTimes(line); of == cpu && !errors.Is(err, errNoCPUTimes) {
+			return t, err
+		}
+	}
+	return CPUTimes{}, noCPUTimes(cpu)
+}
+
+func noCPUTimes(cpu int) error {
+	if cpu == AllCPUs {
+		return errors.New("/proc/stat has no line that can be read for all CPUs")
+	}
+	return fmt.Errorf("/proc/stat has no line that can be read for CPU %d", cpu)
+}
+
+// cpuTimes reads the times of each CPU, and of the ones that are diagnosed in any case.
+func (d *Doctor) cpuTimes() (map[int]CPUTimes, error) {
 	text, err := d.files().text("proc/stat")
 	if err != nil {
 		return nil, err
 	}
-	all := parseCPUTimes(text)
+	all := allCPUTimes(text)
 	return all, listed(all, d.CPUs)
 }
 
 // listed reports an error where the times of a CPU are missing.
-func listed(all map[int]cpuTimes, cpus []int) error {
+func listed(all map[int]CPUTimes, cpus []int) error {
 	for _, cpu := range cpus {
 		if _, ok := all[cpu]; !ok {
-			return fmt.Errorf("/proc/stat has no line that can be read for CPU %d", cpu)
+			return noCPUTimes(cpu)
 		}
 	}
 	return nil
 }
 
-// parseCPUTimes reads the lines of single CPUs. Those that it can't read are
-// left out.
-func parseCPUTimes(text string) map[int]cpuTimes {
-	all := map[int]cpuTimes{}
+// allCPUTimes leaves out the lines that can't be read.
+func allCPUTimes(text string) map[int]CPUTimes {
+	all := map[int]CPUTimes{}
 	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 9 {
-			continue
-		}
-		number, isCPU := strings.CutPrefix(fields[0], "cpu")
-		cpu, err := parseCPU(number)
-		if !isCPU || err != nil {
-			continue
-		}
-		if times, ok := parseTimes(fields[1:9]); ok {
-			all[cpu] = times
+		if cpu, t, err := parseCPUTimes(line); err == nil {
+			all[cpu] = t
 		}
 	}
 	return all
 }
 
-// parseTimes reads user, nice, system, idle, iowait, irq, softirq and steal.
-// Time of guests, which follows, is part of user and nice.
-func parseTimes(fields []string) (cpuTimes, bool) {
+var errNoCPUTimes = errors.New("/proc/stat: the line is not of a CPU")
+
+// parseCPUTimes reads a line of /proc/stat: cpu, or cpu and a number, user, nice, system,
+// idle, iowait, irq, softirq and steal. Time of guests, which follows, is part of user and
+// nice.
+func parseCPUTimes(line string) (cpu int, t CPUTimes, err error) {
+	fields := strings.Fields(line)
+	if len(fields) < 9 {
+		return 0, t, errNoCPUTimes
+	}
+	number, isCPU := strings.CutPrefix(fields[0], "cpu")
+	if cpu = AllCPUs; isCPU && number != "" {
+		cpu, err = parseCPU(number)
+	}
+	if !isCPU || err != nil {
+		return 0, t, errNoCPUTimes
+	}
 	var ns [8]float64
 	for i := range ns {
-		ticks, err := strconv.ParseUint(fields[i], 10, 64)
+		ticks, err := strconv.ParseUint(fields[i+1], 10, 64)
 		if err != nil {
-			return cpuTimes{}, false
+			return cpu, t, fmt.Errorf("/proc/stat holds %.20q, not a number of ticks", fields[i+1])
 		}
 		ns[i] = float64(ticks) * statTickNs
 	}
-	return cpuTimes{ranNs: ns[0] + ns[1] + ns[2] + ns[5] + ns[6], idleNs: ns[3] + ns[4], stolenNs: ns[7]}, true
+	return cpu, CPUTimes{UserNs: ns[0] + ns[1], SystemNs: ns[2], IdleNs: ns[3] + ns[4], InterruptsNs: ns[5] + ns[6], StolenNs: ns[7]}, nil
 }

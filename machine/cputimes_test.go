@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"pgregory.net/rapid"
 )
@@ -22,13 +23,32 @@ func stat(cpus ...[3]uint64) string {
 // The columns are those of proc_stat(5): user nice system idle iowait irq
 // softirq steal guest guest_nice, guest being part of user.
 func TestParseCPUTimes(t *testing.T) {
-	got := parseCPUTimes("cpu  9 9 9 9 9 9 9 9 9 9\n" +
+	got := allCPUTimes("cpu  9 9 9 9 9 9 9 9 9 9\n" +
 		"cpu0 1 20 300 4000 50000 600000 7000000 80000000 1 1\n" +
 		"cpu1 1 2 3 4 5 6 7\n" + // kernels before 2.6.11 know no steal
 		"cpu2 1 2 3 4 5 6 7 x\ncpu-3 1 2 3 4 5 6 7 8\ncpu99999999 1 2 3 4 5 6 7 8\n")
-	want := cpuTimes{ranNs: 7600321 * 10e6, idleNs: 54000 * 10e6, stolenNs: 80000000 * 10e6}
-	if len(got) != 1 || got[0] != want {
-		t.Errorf("%+v, want of CPU 0 alone %+v", got, want)
+	want := CPUTimes{UserNs: 21 * 10e6, SystemNs: 300 * 10e6, IdleNs: 54000 * 10e6, InterruptsNs: 7600000 * 10e6, StolenNs: 80000000 * 10e6}
+	if len(got) != 2 || got[0] != want || got[AllCPUs].RanNs() != 5*9*10e6 {
+		t.Errorf("%+v, want of CPU 0 %+v, and of all", got, want)
+	}
+}
+
+// The sum of all CPUs is read from its own line, and one that can't be read is an error
+// that says why.
+func TestReadCPUTimes(t *testing.T) {
+	read := func(text string, cpu int) (CPUTimes, error) {
+		return ReadCPUTimes(fstest.MapFS{"proc/stat": {Data: []byte(text)}}, cpu)
+	}
+	if got, err := read("cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1\n", AllCPUs); err != nil || got.StolenNs != 80e6 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"", "cpu", "cpu 1 2 3 4 5 6 7 -8 0", "cpu 1 2 3 4 5 6 7 x 0", "intr 1 2 3 4 5 6 7 8 9"} {
+		if got, err := read(text, AllCPUs); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if got, err := ReadCPUTimes(fstest.MapFS{}, 0); err == nil {
+		t.Errorf("without /proc/stat: %v", got)
 	}
 }
 
@@ -36,11 +56,11 @@ func TestParseCPUTimes(t *testing.T) {
 func TestCPUTimeShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ticks := rapid.Uint64()
-		draw := func(name string) cpuTimes {
-			return parseCPUTimes(stat([3]uint64{ticks.Draw(t, name), ticks.Draw(t, name), ticks.Draw(t, name)}))[0]
+		draw := func(name string) CPUTimes {
+			return allCPUTimes(stat([3]uint64{ticks.Draw(t, name), ticks.Draw(t, name), ticks.Draw(t, name)}))[0]
 		}
 		before, after := draw("before"), draw("after")
-		lately := after.since(before)
+		lately := after.Since(before)
 		for _, share := range []float64{after.stolenShare(), lately.stolenShare(), lately.busyShare()} {
 			if !(share >= 0 && share <= 1) {
 				t.Errorf("a share of %v", share)
@@ -57,8 +77,8 @@ func FuzzParseCPUTimes(f *testing.F) {
 	f.Add("cpu0 1 1 1 1 1 1 1 18446744073709551616\n")
 	f.Add("cpu 1 2 3 4 5 6 7 8\ncpucpu1 1 2 3 4 5 6 7 8")
 	f.Fuzz(func(t *testing.T, text string) {
-		for cpu, times := range parseCPUTimes(text) {
-			if cpu < 0 || cpu > maxCPU || !(times.ranNs >= 0 && times.idleNs >= 0 && times.stolenNs >= 0) {
+		for cpu, times := range allCPUTimes(text) {
+			if cpu < AllCPUs || cpu > maxCPU || !(times.RanNs() >= 0 && times.IdleNs >= 0 && times.StolenNs >= 0) {
 				t.Errorf("CPU %d: %+v", cpu, times)
 			}
 		}

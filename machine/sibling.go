@@ -13,7 +13,7 @@ const busySibling = 0.2
 
 // judgeSibling looks for work on CPUs that share a core with one that
 // measurements run on (Documentation/admin-guide/cputopology.rst).
-func judgeSibling(d *Doctor, before, after map[int]cpuTimes, window time.Duration) (*Finding, error) {
+func judgeSibling(d *Doctor, before, after map[int]CPUTimes, window time.Duration) (*Finding, error) {
 	siblings, err := d.siblings()
 	if err != nil || len(siblings) == 0 {
 		return nil, err
@@ -23,7 +23,7 @@ func judgeSibling(d *Doctor, before, after map[int]cpuTimes, window time.Duratio
 			return nil, err
 		}
 	}
-	busy := func(cpu int) bool { return after[cpu].since(before[cpu]).busyShare() >= busySibling }
+	busy := func(cpu int) bool { return after[cpu].Since(before[cpu]).busyShare() >= busySibling }
 	var pairs []string
 	var quiet []int // CPUs of idle cores
 	for _, cpu := range d.CPUs {

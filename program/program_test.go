@@ -262,17 +262,6 @@ func TestHere(t *testing.T) {
 	}
 }
 
-func TestParseStolen(t *testing.T) {
-	if got := parseStolen("cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1\n"); got != 80e6 {
-		t.Errorf("%v", got)
-	}
-	for _, text := range []string{"", "cpu", "cpu 1 2 3 4 5 6 7 -8 0", "cpu 1 2 3 4 5 6 7 x 0", "intr 1 2 3 4 5 6 7 8 9"} {
-		if got := parseStolen(text); !math.IsNaN(got) {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
 // From where on interval counting is chosen: by the source, and by what was found here at
 // the coarsest tolerance that will do.
 func TestLimitsOfMethods(t *testing.T) {

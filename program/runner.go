@@ -115,9 +115,11 @@ func (r *runner) find(name string) (string, error) {
 // look is what was stolen and throttled since the last look, and who wanted the CPUs.
 func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contention) {
 	r.lookedAt = time.Now()
-	now := stolen(r.root)
-	stolenNs = now - r.stolenNs
-	r.stolenNs = now
+	now := math.NaN()
+	if all, err := machine.ReadCPUTimes(r.root, machine.AllCPUs); err == nil {
+		now = all.StolenNs
+	}
+	stolenNs, r.stolenNs = now-r.stolenNs, now
 	if r.throttle.Throttled() {
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped

@@ -33,7 +33,7 @@ func newAccounting(t *activity.Trace, a *activity.Analysis) *Accounting {
 	d.LongRunInactive, _ = t.LongRunInactive(a.Tick) // too few cycles leave bounds that are null
 	d.ThreadNs, d.ProcessNs, d.TimesNs = sumNs(t.Accounts.Thread), sumNs(t.Accounts.Process), sumNs(t.Accounts.Times)
 	if cpu := t.Accounts.CPU; cpu != nil {
-		busy := cpu.SumNs() + cpu.InterruptsNs
+		busy := cpu.RanNs()
 		d.CPUBusyNs = &busy
 	}
 	return d
