@@ -67,6 +67,18 @@ func (m *Machine) Run(ns float64) {
 	}
 }
 
+// RunWide is [Machine.Run] of work with as many independent instructions as the core has
+// room for: a busy [Sibling] slows it.
+func (m *Machine) RunWide(ns float64) {
+	if m.scheduler == nil {
+		m.Run(ns)
+		return
+	}
+	m.scheduler.wide = true
+	m.scheduler.run(ns)
+	m.scheduler.wide = false
+}
+
 func (p *Preemption) length(rng *rand.Rand) float64 {
 	if p.Regular {
 		return p.ForNs * (0.9 + 0.2*rng.Float64())

@@ -26,6 +26,8 @@ type Scheduler struct {
 
 	cpuNs, waitNs float64
 	speed         float64 // of the core, 1 is the nominal one
+	siblingBusy   bool
+	wide          bool    // the thread's work needs what a sibling takes
 	sliceUsedUp   bool    // the slice is over; the next tick takes the CPU
 	turns         float64 // how much longer than the others' the thread's slices are
 }
@@ -59,6 +61,8 @@ type Sharing struct {
 	// after SpeedDwellNs on average (exponential); it begins with the first.
 	Speeds       []float64
 	SpeedDwellNs float64
+	// Sibling is another thread on the same core.
+	Sibling Sibling
 	// MigrationsPerSecond move the thread to another of two CPUs; caches are
 	// cold there.
 	MigrationsPerSecond float64
@@ -66,6 +70,16 @@ type Sharing struct {
 	LookNs float64
 	// Watch is told of each gap that the thread sees, where it is not nil.
 	Watch func(Gap)
+}
+
+// Sibling is a hyperthread that shares the core with the traced thread. While it is busy it
+// slows what [Machine.RunWide] runs, and no chain of dependent instructions.
+type Sibling struct {
+	// Slows is by what share wide work takes longer; 0 where there is no sibling.
+	Slows float64
+	// BusyNs and IdleNs are how long it is busy and idle on average (exponential), 0 for
+	// IdleNs of one that is always busy.
+	BusyNs, IdleNs float64
 }
 
 // Timer is an interrupt at a fixed period, in nanoseconds.
@@ -139,6 +153,9 @@ func Share(m *Machine, given Sharing) *Scheduler {
 	if len(given.Speeds) > 0 && given.SpeedDwellNs > 0 {
 		s.addSpeeds()
 	}
+	if given.Sibling.Slows > 0 {
+		s.addSibling()
+	}
 	if given.MigrationsPerSecond > 0 {
 		s.addMigrations()
 	}
@@ -192,19 +209,28 @@ func (s *Scheduler) Fault(ns float64, major bool) {
 func (s *Scheduler) run(ns float64) {
 	m := s.machine
 	for {
-		need := ns / s.speed
+		pace := s.pace()
+		need := ns / pace
 		if m.now+need < s.next {
 			m.now += need
 			s.cpuNs += need
 			return
 		}
 		if ran := s.next - m.now; ran > 0 {
-			ns -= ran * s.speed
+			ns -= ran * pace
 			s.cpuNs += ran
 			m.now = s.next
 		}
 		s.happen()
 	}
+}
+
+// pace is how much of its work the thread does in a nanosecond.
+func (s *Scheduler) pace() float64 {
+	if s.wide && s.siblingBusy {
+		return s.speed / (1 + s.given.Sibling.Slows)
+	}
+	return s.speed
 }
 
 // happen lets what is due happen.
@@ -359,6 +385,24 @@ func (s *Scheduler) addSpeeds() {
 	s.add(event{
 		happen: func() { s.speed = s.given.Speeds[s.machine.rng.IntN(len(s.given.Speeds))] },
 		again:  func() float64 { return s.after(1e9 / s.given.SpeedDwellNs) },
+	})
+}
+
+func (s *Scheduler) addSibling() {
+	given := s.given.Sibling
+	s.siblingBusy = true
+	if given.IdleNs <= 0 {
+		return
+	}
+	s.siblingBusy = s.machine.rng.Float64()*(given.BusyNs+given.IdleNs) < given.BusyNs
+	s.add(event{
+		happen: func() { s.siblingBusy = !s.siblingBusy },
+		again: func() float64 {
+			if s.siblingBusy {
+				return s.after(1e9 / given.BusyNs)
+			}
+			return s.after(1e9 / given.IdleNs)
+		},
 	})
 }
 

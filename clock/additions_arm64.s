@@ -1,0 +1,134 @@
+#include "textflag.h"
+
+// func additions(rounds int)
+//
+// A round is 120 additions to 10 registers: none waits for the nine before it, so that they
+// fill the ports of any core.
+TEXT ·additions(SB), NOSPLIT, $0-8
+	MOVD rounds+0(FP), R1
+	MOVD $3, R12
+
+round:
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	ADD  R12, R2, R2
+	ADD  R12, R3, R3
+	ADD  R12, R4, R4
+	ADD  R12, R5, R5
+	ADD  R12, R6, R6
+	ADD  R12, R7, R7
+	ADD  R12, R8, R8
+	ADD  R12, R9, R9
+	ADD  R12, R10, R10
+	ADD  R12, R11, R11
+	SUBS $1, R1, R1
+	BNE  round
+	RET

@@ -1,0 +1,78 @@
+package clock
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+)
+
+// PortProbe tells whether something shares the core: independent additions, which fill the
+// core's ports, beside a chain of dependent multiplications. A busy hyperthread on the same
+// core, also one of another virtual machine, slows the additions and hardly the chain; a
+// core that runs slower slows both.
+type PortProbe struct {
+	counter                     Rated
+	chainRounds, additionRounds int
+	readingTicks                int64   // two readings with nothing in between
+	alone                       float64 // additions' time over the chain's where nothing shares the core
+}
+
+const (
+	probeNs         = 1.5e3 // about what either part takes
+	probeTries      = 2     // of which the fastest counts, as an interrupt only slows
+	probeCalibrated = 64
+	// widthSlack is by what share the additions take longer than [AdditionsPerCycle] says:
+	// 2.8 % on Zen 4, for the loop's own instructions and its start.
+	widthSlack = 0.04
+)
+
+// NewPortProbe prepares a probe, which takes under a millisecond. Where
+// [AdditionsPerCycle] does not know the core, the fastest additions meanwhile stand for a
+// core that is not shared: a sibling that is always busy is not noticed then.
+func NewPortProbe(counter Rated) (*PortProbe, error) {
+	if AdditionsInRound == 0 {
+		return nil, errors.New("no independent additions on " + runtime.GOARCH)
+	}
+	p := &PortProbe{counter: counter, chainRounds: 1000, additionRounds: 100, alone: 1}
+	p.readingTicks = p.ticks(func(int) {}, 0, probeCalibrated)
+	chain, additions := p.ticks(Spin, p.chainRounds, probeCalibrated), p.ticks(Additions, p.additionRounds, probeCalibrated)
+	if chain <= 0 || additions <= 0 {
+		return nil, fmt.Errorf("%s does not move within a microsecond: it is too coarse", counter.Name)
+	}
+	p.chainRounds = max(1, int(float64(p.chainRounds)*probeNs/counter.Ns(chain)))
+	p.additionRounds = max(1, int(float64(p.additionRounds)*probeNs/counter.Ns(additions)))
+	var ratios []float64
+	for range probeCalibrated {
+		ratios = append(ratios, p.ratio())
+	}
+	slices.Sort(ratios)
+	p.alone = ratios[len(ratios)/10]
+	if width := AdditionsPerCycle(); !math.IsNaN(width) {
+		known := float64(p.additionRounds*AdditionsInRound) / width / float64(p.chainRounds*coreOperationCycles)
+		p.alone = min(p.alone, (1+widthSlack)*known)
+	}
+	return p, nil
+}
+
+// Slowed is by what share the additions take longer now than on a core that nothing shares,
+// 0.3 for 30 %. It takes some microseconds and allocates nothing.
+func (p *PortProbe) Slowed() float64 { return p.ratio()/p.alone - 1 }
+
+// ratio is how long the additions take beside the chain.
+func (p *PortProbe) ratio() float64 {
+	chain := p.ticks(Spin, p.chainRounds, probeTries)
+	return float64(p.ticks(Additions, p.additionRounds, probeTries)) / float64(max(1, chain))
+}
+
+// ticks is the least that run takes in so many tries, without the readings.
+func (p *PortProbe) ticks(run func(int), rounds, tries int) int64 {
+	least := int64(math.MaxInt64)
+	for range tries {
+		start := p.counter.Start()
+		run(rounds)
+		least = min(least, p.counter.End()-start)
+	}
+	return least - p.readingTicks
+}
