@@ -18,6 +18,9 @@ type Core struct {
 	CoreHzError float64
 	// Spin spends some microseconds with steady instructions. Nil where nothing does.
 	Spin func()
+	// Slowed is by what share independent instructions take longer now than on a core that
+	// nothing shares ([clock.PortProbe]). Nil where that can't be told.
+	Slowed func() float64
 }
 
 const (
@@ -40,11 +43,14 @@ func FollowCore(c clock.Rated) Core {
 	}
 	rounds := roundsFor(c, chainNs)
 	core := Core{Spin: func() { clock.Spin(rounds) }}
+	if probe, err := clock.NewPortProbe(c); err == nil {
+		core.Slowed = probe.Slowed
+	}
 	var cycles []float64 // of one chain
 	for range calibrations {
 		hz, err := clock.CoreRate(c.Clock, rate)
 		if err != nil {
-			return Core{Spin: core.Spin}
+			return Core{Spin: core.Spin, Slowed: core.Slowed}
 		}
 		cycles = append(cycles, fastChain(c, rounds)*hz.Value/1e9)
 		core.CoreHzError = math.Max(core.CoreHzError, hz.RelativeHalfWidth())
