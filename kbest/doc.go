@@ -11,9 +11,12 @@
 // hold is inferred from a profile of the machine's noise. The source's own figure
 // and claim stand beside the result.
 //
-// What slows the subject from beginning to end, and neither stops the thread nor
-// slows a chain of multiplications, is part of the figure and of no interval: a busy
-// hyperthread sibling, neighbours in a shared cache or on the memory bus.
+// A busy hyperthread on the same core, also one that only the host sees, slows independent
+// instructions and no chain of multiplications. A probe before and after each sample tells
+// ([clock.PortProbe]): samples on a shared core are left out where they take longer than
+// the others, and where there are no others the figure is suspect. Neighbours in a shared
+// cache or on the memory bus that slow the subject from beginning to end are part of the
+// figure and of no interval.
 //
 // Where calls differ by more than what disturbs them explains, the figure is their mean,
 // [Mean], and not the least: a writer that flushes at each 64th call costs what it costs on

@@ -33,6 +33,7 @@ func (c *conclusion) judge() {
 	c.judgeSamples()
 	c.judgeWhole()
 	c.judgeSpeed()
+	c.judgeSharing()
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case !(width <= uselessShare) || c.Estimate.Value <= 0:
 		c.Lower(stats.Unusable, "the interval is as wide as %s: the samples contradict one another, or the clock is too coarse", stats.Duration(2*c.Estimate.HalfWidth(), 3))
@@ -91,7 +92,7 @@ func (c *conclusion) judgeSamples() {
 	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {
 		c.Lower(stats.Suspect, "the CPU lost %.2g %% of its time beside the samples, which is %.2g times what its profile says: record its activity again", 100*lost.lostNs/lost.ranNs, c.contradicts)
 	}
-	rejected := len(c.Samples) - len(c.full) - len(c.half)
+	rejected := len(c.Samples) - len(c.full) - len(c.half) - c.Rejected[Shared] // those say nothing of the others
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {
 		c.Lower(stats.Suspect, "%d of %d samples were rejected%s", rejected, len(c.Samples), c.mostRejected())
 	}

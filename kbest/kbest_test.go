@@ -170,7 +170,7 @@ func TestSteal(t *testing.T) {
 			Stolen: clocktest.Arrivals{PerSecond: 200, Length: clocktest.Above(0.8e6, 0.2e6, 0.3)}}, 1, 10)
 		s.station.Noise = s.watch(rand.New(rand.NewPCG(11, 1)), 1e9)
 		r := measureOne(t, s, s.work(50e6))
-		if !r.Estimate.Covers(50e6) || r.Wall.Value < 55e6 {
+		if !r.Estimate.Covers(50e6) || r.Wall.Value < 54e6 {
 			t.Errorf("known %v: %+v, wall %+v, corrected %v", known, r.Estimate, r.Wall, r.Corrected)
 		}
 		if known && (r.Estimate.RelativeHalfWidth() > 0.02 || r.Corrected[Away] == 0) {

@@ -97,6 +97,7 @@ type conclusion struct {
 	full, half []*Sample
 	// contradicts is by what factor more is lost than the profile says.
 	contradicts float64
+	sharing     sharing
 	// meanwhile is half the width of the interval, as a share, without what the core's
 	// rate may be at another time: what more trials can narrow.
 	meanwhile float64
@@ -121,13 +122,20 @@ func (c *conclusion) screen() {
 		s.judge(x)
 		switch {
 		case x.Rejected != "":
-			c.Rejected[x.Rejected]++
 		case x.N == c.Calls:
 			c.full = append(c.full, x)
 		default:
 			c.half = append(c.half, x)
 		}
-		if x.Rejected == "" && x.Corrected != "" {
+	}
+	if c.sharing = c.sharingOf(c.full); c.sharing.told() {
+		c.rejectShared()
+	}
+	for _, x := range c.Samples {
+		switch {
+		case x.Rejected != "":
+			c.Rejected[x.Rejected]++
+		case x.Corrected != "":
 			c.Corrected[x.Corrected]++
 		}
 	}

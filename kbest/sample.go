@@ -20,6 +20,9 @@ type Sample struct {
 	// CoreHzBefore and CoreHzAfter are the core's rate just outside; NaN where it
 	// is not known.
 	CoreHzBefore, CoreHzAfter float64
+	// SlowedBefore and SlowedAfter are by what share independent instructions took longer
+	// just outside than on a core that nothing shares; NaN where it is not known.
+	SlowedBefore, SlowedAfter float64
 	// Collections of garbage began or ended meanwhile.
 	Collections int64
 	// Allocated are the bytes that were allocated meanwhile.
@@ -57,6 +60,8 @@ const (
 	MajorFault Reason = "major-page-fault"
 	// CoreSpeed: the core ran at another rate than the reference. Rejected.
 	CoreSpeed Reason = "core-speed"
+	// Shared: something else ran on the same core, which slows this subject. Rejected.
+	Shared Reason = "shared-core"
 	// Unclear: the kernel's counters contradict one another, or the clock went
 	// back. Rejected.
 	Unclear Reason = "unclear-wait"
@@ -81,7 +86,7 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 		subject.Before()
 	}
 	x.N = n
-	x.CoreHzBefore = s.coreHz()
+	x.CoreHzBefore, x.SlowedBefore = s.coreHz(), slowed(s)
 	collections, allocated := s.collections(), s.allocated()
 	before := s.look()
 	counted := s.counted()
@@ -91,7 +96,7 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 	x.Counted = s.counted() - counted
 	after := s.look()
 	x.Collections, x.Allocated = s.collections()-collections, s.allocated()-allocated
-	x.CoreHzAfter = s.coreHz()
+	x.CoreHzAfter, x.SlowedAfter = s.coreHz(), slowed(s)
 	x.WallNs = s.Clock.Ns(end - start)
 	x.Use = after.Since(before)
 	x.Migrated = after.CPU != before.CPU

@@ -34,6 +34,9 @@ type simulated struct {
 // chainNs is a calibration chain at the nominal speed, the better of two.
 const chainNs = 10e3
 
+// probeNs is a probe of independent instructions on a core that nothing shares.
+const probeNs = 2e3
+
 // newSimulated makes a machine with a clock of that accuracy and cost. Its
 // calibration chain is calibrated on a machine that is left alone.
 func newSimulated(seed uint64, sharing clocktest.Sharing, quantumNs, costNs float64) *simulated {
@@ -65,6 +68,15 @@ func newUncalibrated(seed uint64, sharing clocktest.Sharing, quantumNs, costNs f
 	}
 	s.station = &Station{Clock: rated, Use: s.scheduler.Use}
 	s.station.Spin = func() { s.machine.Run(chainNs) }
+	s.station.Slowed = func() float64 {
+		least := inf
+		for range 2 {
+			start := rated.Start()
+			s.machine.RunWide(probeNs)
+			least = math.Min(least, rated.Ns(rated.End()-start)-costNs)
+		}
+		return least*s.scheduler.Speed()/probeNs - 1
+	}
 	s.station.CoreHz = func() float64 {
 		best := 0.0
 		for range 2 {

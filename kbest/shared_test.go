@@ -1,0 +1,69 @@
+package kbest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/stats"
+)
+
+// shareCore is a machine whose core has a sibling.
+func shareCore(seed uint64, sibling clocktest.Sibling) *simulated {
+	s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Sibling: sibling}, 1, 10)
+	s.station.Noise = s.watch(rand.New(rand.NewPCG(seed, 1)), 2e8)
+	return s
+}
+
+// wide is a subject with as many independent instructions as the core has room for.
+func (s *simulated) wide(ns float64) Subject {
+	return Subject{Name: "wide", Run: func(n int) { s.machine.RunWide(float64(n) * ns) }}
+}
+
+// A busy hyperthread slows work that fills the core's ports, and no chain of dependent
+// instructions. The time on the shared core was trusted: 1,400 ns for 1,000.
+func TestSharedCoreIsTold(t *testing.T) {
+	for _, slows := range []float64{0.15, 0.8} {
+		for _, ns := range []float64{1e3, 3e6} {
+			s := shareCore(1, clocktest.Sibling{Slows: slows})
+			if r := measureOne(t, s, s.wide(ns)); !says(r, "the core was shared") {
+				t.Errorf("%v ns on a core that is slowed by %v: %+v %v", ns, slows, r.Estimate, r.Judgement)
+			}
+			s = shareCore(1, clocktest.Sibling{Slows: slows})
+			s.station.Slowed = nil
+			if r := measureOne(t, s, s.wide(ns)); r.Verdict != stats.Trusted || math.Abs(r.Estimate.Value/ns/(1+slows)-1) > 0.01 {
+				t.Errorf("%v ns, without the probe: %+v %v: the case does not show what the probe is for", ns, r.Estimate, r.Judgement)
+			}
+		}
+	}
+}
+
+// Where the sibling comes and goes, the samples without it tell the time.
+func TestSharingComesAndGoes(t *testing.T) {
+	for _, ns := range []float64{1e3, 30e3, 300e3} {
+		for seed := range uint64(3) {
+			s := shareCore(seed, clocktest.Sibling{Slows: 0.5, BusyNs: 20e6, IdleNs: 20e6})
+			r := measureOne(t, s, s.wide(ns))
+			if r.Verdict != stats.Trusted || !r.Estimate.Covers(ns) || r.Rejected[Shared] == 0 {
+				t.Errorf("%v ns, seed %d: %+v %v, rejected %v", ns, seed, r.Estimate, r.Judgement, r.Rejected)
+			}
+		}
+	}
+	for seed := range uint64(10) {
+		s := shareCore(seed, clocktest.Sibling{Slows: 0.5, BusyNs: 3e6, IdleNs: 3e6})
+		if r := measureOne(t, s, s.wide(5e6)); r.Verdict == stats.Trusted && !r.Estimate.Covers(5e6) {
+			t.Errorf("samples that are longer than the sibling is idle, seed %d: %+v", seed, r.Estimate)
+		}
+	}
+}
+
+// Work that a sibling does not slow is as good on a shared core as on one of its own.
+func TestSharedCoreOfAChain(t *testing.T) {
+	for _, ns := range []float64{1e3, 100e3, 3e6} {
+		s := shareCore(2, clocktest.Sibling{Slows: 0.5, BusyNs: 20e6, IdleNs: 20e6})
+		if r := measureOne(t, s, s.work(ns)); r.Verdict != stats.Trusted || !r.Estimate.Covers(ns) || r.Rejected[Shared] > 0 {
+			t.Errorf("%v ns: %+v %v, rejected %v", ns, r.Estimate, r.Judgement, r.Rejected)
+		}
+	}
+}
