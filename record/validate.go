@@ -76,7 +76,7 @@ func (d *Validation) AddUp(earlier []Validation) {
 func (d *Validation) outcomes() []validate.Outcome {
 	var all []validate.Outcome
 	for _, c := range d.Cells {
-		o := validate.Outcome{Scheme: c.Scheme, Load: c.Load, Estimate: c.Estimate, Covered: c.Covered, NoTruth: c.NoTruth}
+		o := validate.Outcome{Scheme: c.Scheme, Kind: c.Kind, Load: c.Load, Estimate: c.Estimate, Covered: c.Covered, NoTruth: c.NoTruth}
 		o.Verdict = c.Verdict
 		all = append(all, o)
 	}
@@ -95,6 +95,7 @@ type ValidationFit struct {
 type ValidationCell struct {
 	Scheme     string         `json:"scheme"`
 	Work       string         `json:"work"`
+	Kind       validate.Kind  `json:"kind,omitempty"` // of a whole program that does more than compute
 	Load       int            `json:"load"`
 	DurationNs int64          `json:"duration_ns"` // that was aimed at
 	Expected   stats.Estimate `json:"expected"`    // the truth
@@ -128,7 +129,7 @@ func NewValidation(h Header, r *validate.Report) Validation {
 	}
 	for _, o := range r.Outcomes {
 		d.Cells = append(d.Cells, ValidationCell{
-			Scheme: o.Scheme, Work: string(o.Work), Load: o.Load, DurationNs: o.Duration.Nanoseconds(),
+			Scheme: o.Scheme, Work: string(o.Work), Kind: o.Kind, Load: o.Load, DurationNs: o.Duration.Nanoseconds(),
 			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered, NoTruth: o.NoTruth, Marks: o.Marks,
 			Verdict: o.Verdict, Reasons: o.Reasons,
 		})

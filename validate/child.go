@@ -9,34 +9,40 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
-// marker in the environment makes this program a lab, or, with a number, a program that
-// does so many rounds of the chain and ends.
+// marker in the environment makes this program a lab; with a number, a program that does so
+// many rounds of the chain and ends; with the name of a socket, a server.
 const (
 	marker  = "CHRONOSCOPE_VALIDATE"
 	serving = "lab"
 )
 
-// Serve turns the process into a lab, or into a program of known length, where it was
+// Serve turns the process into a lab, a program of known length, or a server, where it was
 // started as one, and then does not return. Call it first in main, and in TestMain.
 func Serve() {
 	role, ok := os.LookupEnv(marker)
 	if !ok {
 		return
 	}
-	if role == serving {
-		if err := serve(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	var err error
+	switch {
+	case role == serving:
+		err = serve(os.Stdin, os.Stdout)
+	case strings.HasPrefix(role, "@"):
+		err = serveClients(role)
+	default:
+		if rounds, err := strconv.Atoi(role); err == nil {
+			Chain.do(rounds)
 		}
-		os.Exit(0)
 	}
-	if rounds, err := strconv.Atoi(role); err == nil {
-		Chain.do(rounds)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(0)
 }

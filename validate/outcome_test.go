@@ -20,6 +20,11 @@ func made(scheme string, load int, d time.Duration, err float64, covered bool) O
 	return o
 }
 
+func of(k Kind, o Outcome) Outcome {
+	o.Kind = k
+	return o
+}
+
 func unusable(scheme string, load int, d time.Duration) Outcome {
 	o := made(scheme, load, d, math.NaN(), false)
 	o.Covered = nil
@@ -36,10 +41,12 @@ func TestCoverage(t *testing.T) {
 	got := CoverageOf([]Outcome{
 		made("a", 1, ms, 0, true), made("a", 2, ms, 0, true), made("b", 1, ms, 0, false),
 		made("a", 1, 2*ms, 0, false), unusable("a", 1, 3*ms), made("a", 1, 4*ms, 0, true), silent, nobodyKnows, unusable("c", 1, ms),
+		of(Sleep, made("a", 1, ms, 0.3, false)), of(Server, made("a", 1, ms, 0, true)),
 	})
 	tenth, fifth := 0.1, 0.2
 	want := []Coverage{
-		{"a", 1, 3, 2, 1, 1, &tenth}, {"a", 2, 1, 1, 0, 0, &fifth}, {"b", 1, 1, 0, 0, 0, &tenth}, {"c", 1, 0, 0, 1, 0, nil},
+		{"a", 1, Compute, 3, 2, 1, 1, &tenth}, {"a", 2, Compute, 1, 1, 0, 0, &fifth}, {"b", 1, Compute, 1, 0, 0, 0, &tenth},
+		{"c", 1, Compute, 0, 0, 1, 0, nil}, {"a", 1, Sleep, 1, 0, 0, 0, &tenth}, {"a", 1, Server, 1, 1, 0, 0, &tenth},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
@@ -59,11 +66,14 @@ func TestReach(t *testing.T) {
 		nobodyKnows, unknown, made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
 		// Two runs as long as one another.
 		made("twice", 1, 1*ms, 0.01, true), made("twice", 1, 2*ms, 0.3, true), made("twice", 1, 3*ms, -0.01, true),
+		// Each kind has a reach of its own.
+		of(Sleep, made("k", 11, 1*ms, 0.09, true)),
 	}
 	want := map[string][2]float64{
 		"times 1 0.1": {1000, 1000}, "times 1 0.01": {1000, 1000}, "times 1 0.001": {0, 0},
 		"k 11 0.1": {1, 3}, "k 11 0.01": {3, 3}, "k 11 0.001": {3, 3},
 		"none 1 0.1": {0, 0}, "none 1 0.01": {0, 0}, "none 1 0.001": {0, 0},
+		"k 11 0.1 sleep": {1, 1}, "k 11 0.01 sleep": {0, 0}, "k 11 0.001 sleep": {0, 0},
 		"twice 1 0.1": {3, 3}, "twice 1 0.01": {3, 3}, "twice 1 0.001": {0, 0},
 	}
 	rows := ReachOf(all)
@@ -71,7 +81,7 @@ func TestReach(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 	for _, r := range rows {
-		w := want[strings.Join([]string{r.Scheme, format(r.Load), format(r.Tolerance)}, " ")]
+		w := want[strings.TrimSpace(strings.Join([]string{r.Scheme, format(r.Load), format(r.Tolerance), string(r.Kind)}, " "))]
 		if at(r.MinDurationNs) != w[0]*1e6 || at(r.MaxDurationNs) != w[1]*1e6 {
 			t.Errorf("%s at load %d within %v: %v to %v, want %v ms", r.Scheme, r.Load, r.Tolerance, at(r.MinDurationNs), at(r.MaxDurationNs), w)
 		}

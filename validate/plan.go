@@ -13,6 +13,8 @@ type Plan struct {
 	Works     []Work
 	// Schemes are their names or families; none are all.
 	Schemes []string
+	// Kinds are what whole programs do.
+	Kinds []Kind
 	// CPU is where is measured.
 	CPU int
 	// RunTime is how long the trials of a cell run in all, MinTrials are made in any case
@@ -36,15 +38,15 @@ func milliseconds(ms ...float64) []time.Duration {
 // The plans: within ten minutes, one minute, and as long as it takes.
 var (
 	DefaultPlan = Plan{
-		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works,
+		Loads: []int{1, 4, 11}, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,
 		RunTime: 350 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 85 * time.Second, LongestOther: 20 * time.Second,
 	}
 	QuickPlan = Plan{
-		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works,
+		Loads: []int{1, 4, 11}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works, Kinds: Kinds,
 		RunTime: 80 * time.Millisecond, MinTrials: 5, MaxTrials: 64, LongestCell: 8 * time.Second, LongestOther: 2 * time.Second,
 	}
 	FullPlan = Plan{
-		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000), Works: Works,
+		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000), Works: Works, Kinds: Kinds,
 		RunTime: time.Second, MinTrials: 8, MaxTrials: 256, LongestCell: 10 * time.Minute, LongestOther: 5 * time.Minute,
 	}
 )
@@ -75,6 +77,9 @@ func (p Plan) Check() error {
 	}
 	if w, twice := repeated(p.Works); twice {
 		return fmt.Errorf("validate: the work %s is given twice: its cells would count twice", w)
+	}
+	if k, twice := repeated(p.Kinds); twice {
+		return fmt.Errorf("validate: the kind %s is given twice: its cells would count twice", k)
 	}
 	if len(p.Loads)*len(p.Durations)*len(p.Works) == 0 {
 		return fmt.Errorf("validate: there is nothing to do: give at least one load, duration and work")
@@ -121,6 +126,9 @@ const runsOfPrograms = 6
 // mostly start.
 var lengthsOfPrograms = milliseconds(10, 100, 1000)
 
+// longestPattern is the longest for which programs are measured that do more than compute.
+const longestPattern = 100 * time.Millisecond
+
 // tasks are all that is to be done, load by load, and cells that take too long.
 func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	inside := slices.ContainsFunc(schemes, func(s Scheme) bool { return s.answer != nil })
@@ -145,14 +153,22 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 				add(task{Cell: c, costNs: c.costNs()}, most)
 			}
 			for _, s := range schemes {
-				if s.answer == nil && slices.Contains(lengthsOfPrograms, d) {
-					c := Cell{Work: Chain, Load: load, Duration: d, Trials: runsOfPrograms}
-					add(task{Cell: c, program: s.Name, costNs: c.costNs()}, p.LongestOther)
+				for _, k := range p.Kinds {
+					if s.measures(k, d) {
+						c := Cell{Work: Chain, Kind: k, Load: load, Duration: d, Trials: runsOfPrograms}
+						add(task{Cell: c, program: s.Name, costNs: c.costNs()}, p.LongestOther)
+					}
 				}
 			}
 		}
 	}
 	return tasks, left
+}
+
+// measures says whether a scheme measures whole programs of that kind and length. hyperfine
+// tells the wall time, whatever the program does: one kind shows that.
+func (s Scheme) measures(k Kind, d time.Duration) bool {
+	return s.answer == nil && (s.Name != Hyperfine || k == Compute) && slices.Contains(lengthsOfPrograms, d) && (k == Compute || d <= longestPattern)
 }
 
 // trials is how many fit into the time for a cell.
@@ -167,6 +183,9 @@ const besidesNs = 300e3
 // CPU as long as this one. One more trial warms up. Around each trial of traced work the CPU is looked at.
 func (c Cell) costNs() float64 {
 	cost := float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)
+	if c.Kind != Compute { // without its rounds, before and after
+		cost += 2 * restRuns * (float64(c.Duration) + besidesNs)
+	}
 	if c.Work == Traced {
 		cost += float64(c.Load) * float64(c.Trials+2) * aroundNs(float64(c.Duration))
 	}

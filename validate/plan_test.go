@@ -49,7 +49,7 @@ func TestPlansFit(t *testing.T) {
 func TestTasks(t *testing.T) {
 	p := DefaultPlan
 	p.Loads, p.Durations, p.Works = []int{1, 10}, []time.Duration{10 * ms, time.Second}, Works
-	p.LongestCell, p.LongestOther = 12*time.Second, 9*time.Second
+	p.LongestCell, p.LongestOther, p.Kinds = 12*time.Second, 9*time.Second, []Kind{Compute, Sleep}
 	all := Schemes()
 	tasks, left := p.tasks(all)
 	names := func(tasks []task) string {
@@ -59,16 +59,16 @@ func TestTasks(t *testing.T) {
 		}
 		return strings.Join(names, "; ")
 	}
-	if got, want := names(tasks), "load 1: chain, 10ms; load 1: ints, 10ms; load 1: traced, 10ms; load 1: program, 10ms; load 1: hyperfine, 10ms; "+
-		"load 1: chain, 1s; load 1: ints, 1s; load 1: traced, 1s; load 1: program, 1s; load 1: hyperfine, 1s; load 10: chain, 10ms; load 10: ints, 10ms; load 10: program, 10ms; load 10: hyperfine, 10ms"; got != want {
+	if got, want := names(tasks), "load 1: chain, 10ms; load 1: ints, 10ms; load 1: traced, 10ms; load 1: program of compute, 10ms; load 1: program of sleep, 10ms; load 1: hyperfine of compute, 10ms; "+
+		"load 1: chain, 1s; load 1: ints, 1s; load 1: traced, 1s; load 1: program of compute, 1s; load 1: hyperfine of compute, 1s; load 10: chain, 10ms; load 10: ints, 10ms; load 10: program of compute, 10ms; load 10: program of sleep, 10ms; load 10: hyperfine of compute, 10ms"; got != want {
 		t.Errorf("%s", got)
 	}
-	if got, want := names(left), "load 10: chain, 1s; load 10: ints, 1s; load 10: program, 1s; load 10: hyperfine, 1s"; got != want {
+	if got, want := names(left), "load 10: chain, 1s; load 10: ints, 1s; load 10: program of compute, 1s; load 10: hyperfine of compute, 1s"; got != want {
 		t.Errorf("left: %s", got)
 	}
 	p.Works = []Work{Chain}
 	only, _ := Choose([]string{OwnProgram})
-	if tasks, _ := p.tasks(only); len(tasks) != 3 {
+	if tasks, _ := p.tasks(only); len(tasks) != 5 {
 		t.Errorf("programs alone: %s", names(tasks))
 	}
 }
@@ -79,6 +79,7 @@ func TestPlanCheck(t *testing.T) {
 		"a load":           func(p *Plan) { p.Loads = []int{1000} },
 		"a load twice":     func(p *Plan) { p.Loads = []int{1, 11, 1} },
 		"a duration twice": func(p *Plan) { p.Durations = milliseconds(1, 1) },
+		"a kind twice":     func(p *Plan) { p.Kinds = []Kind{Sleep, Sleep} },
 		"a work twice":     func(p *Plan) { p.Works = []Work{Ints, Ints} },
 		"nothing":          func(p *Plan) { p.Works = nil },
 		"traced":           func(p *Plan) { p.Works, p.Loads = []Work{Traced}, []int{2, 11} },
@@ -133,7 +134,7 @@ func TestUnsteady(t *testing.T) {
 		t.Errorf("%q", marks)
 	}
 	s.Expected = stats.Estimate{Value: 100, Lo: 88, Hi: 100}
-	if marks := s.unsteady(); len(marks) != 1 || !strings.Contains(marks[0], "within 6 %") {
+	if marks := s.unsteady(); len(marks) != 1 || !strings.Contains(marks[0], "± 6 %") {
 		t.Errorf("%q", marks)
 	}
 }

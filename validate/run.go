@@ -107,7 +107,7 @@ func (v *validation) run(ctx context.Context) error {
 	v.report.Timers = Timers()
 	if slices.ContainsFunc(tasks, func(t task) bool { return t.program != "" }) {
 		v.tell("how long a program's start takes")
-		p, release, err := newPrograms(ctx, v.plan.CPU, v.plan.Seed, v.schemes)
+		p, release, err := newPrograms(ctx, v.plan.CPU, v.plan.Seed, tasks)
 		if err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (v *validation) opening(load int) opening {
 func (t task) words() string {
 	what := string(t.Work)
 	if t.program != "" {
-		what = t.program
+		what = t.program + " of " + t.Kind.String()
 	}
 	return fmt.Sprintf("load %d: %s, %v", t.Load, what, t.Duration)
 }
@@ -265,8 +265,11 @@ func (v *validation) tell(doing string) {
 func (v *validation) do(ctx context.Context, t task, lab *session, crowd *competition) error {
 	if t.program != "" {
 		w, err := retried(ctx, crowd, func() (*Whole, []string, error) {
-			w, err := v.programs.measure(ctx, t, lab)
-			return w, nil, err
+			w, err := v.programs.measure(ctx, t, lab, crowd)
+			if err != nil {
+				return nil, nil, err
+			}
+			return w, uncertain(w.Expected), nil
 		})
 		if err != nil {
 			return err

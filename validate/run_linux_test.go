@@ -134,19 +134,24 @@ func TestNoSuchCPU(t *testing.T) {
 	}
 }
 
-// A whole program's truth is its start and its rounds.
+// A whole program's truth is its start and its rounds; one that sleeps until the last of some
+// times takes no less than until then, whatever it computes.
 func TestWholeProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
 	p := tiny(t)
 	p.Loads, p.Durations, p.Schemes = []int{1}, []time.Duration{10 * ms}, []string{OwnProgram}
+	p.Kinds = []Kind{Compute, Deadline}
 	r, err := Run(t.Context(), p, machine.Identify(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Outcomes) != 1 || r.Outcomes[0].Scheme != OwnProgram {
+	if len(r.Outcomes) != 2 || r.Outcomes[0].Scheme != OwnProgram || r.Outcomes[1].Kind != Deadline {
 		t.Fatalf("%+v", r.Outcomes)
+	}
+	if truth := r.Outcomes[1].Expected; truth.Lo < 10e6 {
+		t.Errorf("a program that sleeps until 10 ms have gone by takes %+v", truth)
 	}
 	o := r.Outcomes[0]
 	if o.Expected.Value < 5e6 || o.Expected.Lo > o.Expected.Value || o.Expected.Hi < o.Expected.Value || o.Verdict == stats.Trusted && !(o.Estimate.Value > 0) {

@@ -14,12 +14,20 @@ const unsteadyShare = 0.05
 // undisturbedRuns is how many reference runs have to be fast for that to be no accident.
 const undisturbedRuns = 3
 
+// uncertain says where the truth is known to less than unsteadyShare.
+func uncertain(truth stats.Estimate) []string {
+	if off := truth.RelativeHalfWidth(); off > unsteadyShare {
+		return []string{fmt.Sprintf("the truth is known to ± %.2g %% only: something outside slows short runs now and then, such as a hyperthread sibling", 100*off)}
+	}
+	return nil
+}
+
 // unsteady says whether the reference runs of the earlier half and of the later one
 // differ by too much, or runs throughout, or whether few of them were much faster than most:
 // then there is no one truth.
 func (s *Stream) unsteady() []string {
-	if off := s.Expected.RelativeHalfWidth(); off > unsteadyShare {
-		return []string{fmt.Sprintf("short runs tell the truth within %.2g %% only: something outside slows them now and then, such as a hyperthread sibling", 100*off)}
+	if marks := uncertain(s.Expected); len(marks) > 0 {
+		return marks
 	}
 	var early, late, all []float64
 	for _, x := range s.Samples {

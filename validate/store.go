@@ -56,15 +56,15 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 func (s *Store) Folder() string { return s.folder }
 
 // cellsFolder names the form of what is in it: cells of another one are none.
-const cellsFolder = "cells-3"
+const cellsFolder = "cells-4"
 
 // cellName is that of a finished task.
 func (t task) cellName(cpu int) string {
-	kind := t.program
-	if kind == "" {
-		kind = string(t.Work)
+	what := string(t.Work)
+	if t.program != "" {
+		what = t.program + "-" + t.Kind.String()
 	}
-	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-load%d-trials%d-cpu%d.json", kind, t.Duration, t.Load, t.Trials, cpu))
+	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-load%d-trials%d-cpu%d.json", what, t.Duration, t.Load, t.Trials, cpu))
 }
 
 // forget removes cells that are reported now, and those that nobody will go on with. Others

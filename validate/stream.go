@@ -12,7 +12,8 @@ import (
 // Cell names one experiment.
 type Cell struct {
 	Work     Work          `json:"work"`
-	Load     int           `json:"load"` // threads that want the CPU, the measured one among them
+	Kind     Kind          `json:"kind,omitempty"` // of a whole program
+	Load     int           `json:"load"`           // threads that want the CPU, the measured one among them
 	Duration time.Duration `json:"duration_ns"`
 	Trials   int           `json:"trials"`
 }

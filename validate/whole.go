@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -30,49 +31,63 @@ type Whole struct {
 	Expected stats.Estimate `json:"expected"`
 	Answer   Answer         `json:"answer"`
 	Marks    []string       `json:"marks"`
-	// Why it is no straight program.
+	// Why says why this program was measured in place of one of machine code.
 	Why string `json:"why,omitempty"`
 }
 
 // programs measures whole programs.
 type programs struct {
-	// folder holds straight programs. Where these don't run, why says so, and this program
-	// once more does the rounds, with the start and the threads of its runtime.
+	// folder holds programs of machine code. Where these don't run, why says so, and this
+	// program does the rounds, which starts a runtime and its threads.
 	folder string
+	code   architecture
 	why    error
+	// server is the name of the server that programs of kind Server ask.
+	server string
 
 	cpu     int
 	setting program.Setting
 	seed    uint64
-	// starts are how long the program takes with nothing to do, alone on the CPU, as a scheme
-	// understands it: from exec to exit, from the least run to the typical one; and of
-	// hyperfine, which times the fork and the wait too, up to what it says itself.
+	// starts are how long a program of kind Compute takes that has nothing to compute, alone on
+	// the CPU, as each scheme counts it: [OwnProgram] from exec to exit, the quartile with the
+	// least run and the upper quartile; [Hyperfine], which times the fork and the wait too, up
+	// to its own mean.
 	starts map[string]stats.Estimate
 }
 
-// startRuns find how long the program's start takes.
-const startRuns = 20
+// How many runs find how long a program takes that does nothing, and how long one takes
+// without its computing, before and after each cell.
+const startRuns, restRuns = 20, 10
 
-// newPrograms looks at the machine, and at the start, as the schemes see it. No competitor
+// newPrograms looks at the machine, and at how long programs take to start. No competitor
 // runs yet.
-func newPrograms(ctx context.Context, cpu int, seed uint64, schemes []Scheme) (p *programs, release func(), err error) {
+func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
 	p = &programs{cpu: cpu, seed: seed, starts: map[string]stats.Estimate{}}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
 		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w", err)
 	}
 	setting, releaseSetting, err := program.Here(ctx, program.Setting{CPUs: 1})
 	p.setting = setting
+	endServer := func() {}
 	release = func() {
+		endServer()
 		releaseSetting()
 		_ = os.RemoveAll(p.folder)
 	}
 	if err == nil {
-		if p.why = p.findStart(ctx); p.why != nil {
+		p.code, p.why = architectureOf(runtime.GOARCH)
+		if p.why == nil {
+			p.why = p.findStart(ctx)
+		}
+		if p.why != nil {
 			err = p.findStart(ctx)
 		}
 	}
-	if err == nil && slices.ContainsFunc(schemes, func(s Scheme) bool { return s.Name == Hyperfine }) {
+	if err == nil && slices.ContainsFunc(tasks, func(t task) bool { return t.program == Hyperfine }) {
 		err = p.findHyperfineStart(ctx)
+	}
+	if err == nil && p.why == nil && slices.ContainsFunc(tasks, func(t task) bool { return t.Kind == Server }) {
+		p.server, endServer, err = startServer(ctx, cpu)
 	}
 	if err != nil {
 		release()
@@ -81,31 +96,43 @@ func newPrograms(ctx context.Context, cpu int, seed uint64, schemes []Scheme) (p
 	return p, release, nil
 }
 
-// findStart runs programs that do nothing.
+// findStart finds how long a program takes that does nothing.
 func (p *programs) findStart(ctx context.Context) error {
-	var times []float64
-	for range startRuns {
-		command, err := p.command(0, 1)
-		if err != nil {
-			return err
-		}
-		// A tracer stops it after its exec and before its exit, which no run meets that counts.
-		command.Untraced = p.why == nil
-		run, err := program.Once(ctx, command, p.setting)
-		if err != nil {
-			return fmt.Errorf("validate: a program that does nothing, in %s (TMPDIR chooses another folder): %w", p.folder, err)
-		}
-		times = append(times, run.TimeNs())
+	command, err := p.command(Compute, shape{}, 1)
+	if err != nil {
+		return err
 	}
-	slices.Sort(times)
-	p.starts[OwnProgram] = stats.Estimate{Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.75), Unit: "ns", Statistic: "quartile", N: len(times)}
+	start, err := p.alone(ctx, command, startRuns)
+	if err != nil {
+		return fmt.Errorf("validate: a program that does nothing, in %s (TMPDIR chooses another folder): %w", p.folder, err)
+	}
+	p.starts[OwnProgram] = start
 	return nil
 }
 
-// findHyperfineStart lets hyperfine run the same programs. One that does not do is told of
-// where it is used.
+// alone is how long a program takes by the clock, from exec to exit, while no competitor
+// runs: the lower quartile, between the least run and the upper quartile.
+func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stats.Estimate, error) {
+	// A tracer stops it after its exec and before its exit, which no run meets that counts.
+	c.Untraced = p.why == nil
+	var times []float64
+	for range runs {
+		run, err := program.Once(ctx, c, p.setting)
+		if err != nil {
+			return stats.Estimate{}, err
+		}
+		times = append(times, float64(run.WallNs))
+	}
+	slices.Sort(times)
+	return stats.Estimate{
+		Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.75), Unit: "ns", Statistic: "quartile", N: len(times),
+	}, nil
+}
+
+// findHyperfineStart lets hyperfine run a program that does nothing. Where hyperfine can't,
+// its cells say why.
 func (p *programs) findHyperfineStart(ctx context.Context) error {
-	command, err := p.command(0, 1)
+	command, err := p.command(Compute, shape{}, 1)
 	if err != nil {
 		return err
 	}
@@ -121,42 +148,31 @@ func (p *programs) findHyperfineStart(ctx context.Context) error {
 	return nil
 }
 
-// command is the program of so many rounds.
-func (p *programs) command(rounds, load int) (program.Command, error) {
-	c := program.Command{Name: fmt.Sprintf("%d rounds", rounds), Timeout: time.Minute * time.Duration(load), Command: process.Command{CPUs: []int{p.cpu}}}
+// command is the program of a kind and shape.
+func (p *programs) command(k Kind, s shape, load int) (program.Command, error) {
+	c := program.Command{Name: fmt.Sprintf("%s, %d rounds", k, s.rounds), Timeout: time.Minute * time.Duration(load), Command: process.Command{CPUs: []int{p.cpu}}}
 	var err error
 	if p.why != nil {
 		c.Path, err = os.Executable()
-		c.Env = append(os.Environ(), marker+"="+strconv.Itoa(rounds))
+		c.Env = append(os.Environ(), marker+"="+strconv.FormatUint(s.rounds, 10))
 		return c, err
 	}
-	c.Path, err = p.straight(rounds)
-	return c, err
+	c.Path = filepath.Join(p.folder, fmt.Sprintf("%s-%d-%d", k, s.rounds, s.sleepNs))
+	if _, err := os.Stat(c.Path); err == nil {
+		return c, nil
+	}
+	return c, os.WriteFile(c.Path, programFile(p.code.machine, patterns[k].code(p.code, s)), 0o700)
 }
 
-// straight writes the straight program of so many rounds.
-func (p *programs) straight(rounds int) (path string, err error) {
-	data, err := straight(runtime.GOARCH, rounds)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(p.folder, "rounds-"+strconv.Itoa(rounds))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	return path, os.WriteFile(path, data, 0o700)
-}
-
-// measure lets a scheme measure a program of the cell's length, whose truth the session
-// tells before and after.
-func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, error) {
-	start := p.starts[t.program]
-	rounds := max(1, int((float64(t.Duration)-start.Value)/s.roundNs))
-	before, err := s.levels(ctx, rounds)
+// measure lets a scheme measure a program of the cell's length. The truth is taken before and
+// after.
+func (p *programs) measure(ctx context.Context, t task, s *session, crowd *competition) (*Whole, error) {
+	shape := p.shapeOf(t, s.roundNs)
+	before, err := p.truth(ctx, t, shape, s, crowd)
 	if err != nil {
 		return nil, err
 	}
-	command, err := p.command(rounds, t.Load)
+	command, err := p.command(t.Kind, shape, t.Load)
 	if err != nil {
 		return nil, err
 	}
@@ -172,16 +188,63 @@ func (p *programs) measure(ctx context.Context, t task, s *session) (*Whole, err
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.levels(ctx, rounds)
+	after, err := p.truth(ctx, t, shape, s, crowd)
 	if err != nil {
 		return nil, err
 	}
 	w.Expected = stats.Estimate{
-		Value: (before.Value+after.Value)/2 + start.Value,
-		Lo:    math.Min(before.Lo, after.Lo) + start.Lo, Hi: math.Max(before.Hi, after.Hi) + start.Hi,
+		Value: (before.Value + after.Value) / 2, Lo: math.Min(before.Lo, after.Lo), Hi: math.Max(before.Hi, after.Hi),
 		Unit: "ns", Statistic: "reference", N: before.N + after.N,
 	}
 	return w, nil
+}
+
+// shapeOf divides the cell's duration between the parts of its program.
+func (p *programs) shapeOf(t task, roundNs float64) shape {
+	of, ns := patterns[t.Kind], float64(t.Duration)
+	rounds := (of.share*ns - p.starts[t.program].Value) / roundNs / float64(of.parts)
+	s := shape{rounds: uint64(math.Max(1, rounds)), server: p.server}
+	switch t.Kind {
+	case Sleep:
+		s.sleepNs = uint64((1 - of.share) * ns / turns)
+	case Deadline:
+		s.sleepNs = uint64(ns / turns)
+	}
+	return s
+}
+
+// truth is how long the program takes on a machine of its own: as long as its rounds take now
+// and, while the competitors pause, the same program without rounds. Where what it computes
+// does not delay its end, it is what the whole program takes while they pause.
+func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, crowd *competition) (stats.Estimate, error) {
+	of := patterns[t.Kind]
+	rest := s
+	if !of.absorbed {
+		rest.rounds = 0
+	}
+	start, err := p.rest(ctx, t, rest, crowd)
+	if err != nil || of.absorbed {
+		return start, err
+	}
+	sum, err := lab.levels(ctx, int(s.rounds*of.parts))
+	sum.Value, sum.Lo, sum.Hi = sum.Value+start.Value, sum.Lo+start.Lo, sum.Hi+start.Hi
+	return sum, err
+}
+
+// rest is how long a program without rounds takes; that of one which only computes is known.
+func (p *programs) rest(ctx context.Context, t task, s shape, crowd *competition) (start stats.Estimate, err error) {
+	if t.Kind == Compute {
+		return p.starts[t.program], nil
+	}
+	command, err := p.command(t.Kind, s, t.Load)
+	if err != nil {
+		return start, err
+	}
+	if err := crowd.running.Pause(); err != nil {
+		return start, fmt.Errorf("validate: pausing the competitors: %w", err)
+	}
+	start, err = p.alone(ctx, command, restRuns)
+	return start, errors.Join(err, crowd.running.Resume())
 }
 
 func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (Answer, error) {

@@ -32,7 +32,15 @@ func validation(d record.Validation) *Sheet {
 }
 
 func workOf(c record.ValidationCell) string   { return c.Work }
-func schemeOf(c record.ValidationCell) string { return c.Scheme }
+func methodOf(c record.ValidationCell) string { return method(c.Scheme, c.Kind) }
+
+// method is a scheme's name, with what the programs do that it measures.
+func method(scheme string, k validate.Kind) string {
+	if k == validate.Compute {
+		return scheme
+	}
+	return fmt.Sprintf("%s (%s)", scheme, k)
+}
 
 // isShown leaves all K but the source's own to CSV and JSON.
 func isShown(scheme string) bool {
@@ -88,7 +96,7 @@ func errorCharts(d record.Validation) Section {
 	for i, load := range loads {
 		s.Legend = append(s.Legend, seriesKey(i, fmt.Sprintf("load %d", load)))
 	}
-	for _, scheme := range distinct(d.Cells, schemeOf) {
+	for _, scheme := range distinct(d.Cells, methodOf) {
 		s.Charts = append(s.Charts, errorChart(d.Cells, scheme, loads))
 	}
 	for _, c := range d.Cells {
@@ -100,7 +108,7 @@ func errorCharts(d record.Validation) Section {
 			held = map[bool]string{true: "yes", false: "no"}[*c.Covered]
 		}
 		length := float64(c.DurationNs)
-		t.row(c.Scheme, c.Work, c.Load, duration(&length), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
+		t.row(methodOf(c), c.Work, c.Load, duration(&length), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
 	}
 	return s
 }
@@ -206,13 +214,13 @@ func withCharts(s Section) Section {
 	return s
 }
 
-func errorChart(cells []record.ValidationCell, scheme string, loads []int) Chart {
+func errorChart(cells []record.ValidationCell, method string, loads []int) Chart {
 	var times []float64
 	for _, c := range cells {
 		times = append(times, float64(c.DurationNs))
 	}
 	chart := Chart{
-		Title: scheme, Label: "Error of " + scheme + " over the length of the work", X: logarithmic("length of the work", Time, times),
+		Title: method, Label: "Error of " + method + " over the length of the work", X: logarithmic("length of the work", Time, times),
 		Y: Axis{Title: "error", Lo: leastError, Hi: mostError, Log: true, Unit: Shares},
 	}
 	chart.X.Title = "length of the work"
@@ -220,9 +228,9 @@ func errorChart(cells []record.ValidationCell, scheme string, loads []int) Chart
 		for _, work := range distinct(cells, workOf) {
 			one := Series{Look: i, Joined: work == string(validate.Chain)}
 			for _, c := range cells {
-				if c.Scheme == scheme && c.Load == load && c.Work == work && c.Error != nil && !c.NoTruth {
+				if methodOf(c) == method && c.Load == load && c.Work == work && c.Error != nil && !c.NoTruth {
 					one.Points = append(one.Points, XY{c.Expected.Value, math.Max(math.Abs(*c.Error), leastError),
-						fmt.Sprintf("%s at load %d: %s of %s, %s", scheme, load, written(c.Expected), work, signed(c.Error))})
+						fmt.Sprintf("%s at load %d: %s of %s, %s", method, load, written(c.Expected), work, signed(c.Error))})
 				}
 			}
 			slices.SortFunc(one.Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
@@ -242,9 +250,9 @@ func errorsByLength(cells []record.ValidationCell, work string) Section {
 		length := float64(d)
 		t.Columns = append(t.Columns, numbers(duration(&length))...)
 	}
-	for _, scheme := range distinct(cells, schemeOf) {
-		own := where(cells, func(c record.ValidationCell) bool { return c.Scheme == scheme })
-		name := strong(scheme)
+	for _, method := range distinct(cells, methodOf) {
+		own := where(cells, func(c record.ValidationCell) bool { return methodOf(c) == method })
+		name := strong(method)
 		for _, load := range distinct(own, func(c record.ValidationCell) int { return c.Load }) {
 			row := []any{name, load}
 			for _, d := range durations {
@@ -283,7 +291,7 @@ func ownDoubts(cells []record.ValidationCell) Section {
 			all = append(all, "left out of the counts: "+mark)
 		}
 		for _, reason := range all {
-			reasons.add(fold{verdict: c.Verdict, mark: c.Scheme + ",", text: reason}, fmt.Sprintf("%s %s at load %d", c.Work, duration(&length), c.Load))
+			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: reason}, fmt.Sprintf("%s %s at load %d", c.Work, duration(&length), c.Load))
 		}
 	}
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
@@ -317,7 +325,7 @@ func reach(rows []validate.Reach) Section {
 		if r.MaxDurationNs == nil {
 			from, to = "never", "never"
 		}
-		t.row(r.Scheme, r.Load, stats.Share(r.Tolerance), from, to)
+		t.row(method(r.Scheme, r.Kind), r.Load, stats.Share(r.Tolerance), from, to)
 	}
 	return Section{Title: "What can be relied on", In: OnPage, Lead: "Between which durations each method kept within a tolerance.", Table: t}
 }
@@ -330,12 +338,12 @@ func reachByLoad(rows []validate.Reach) Section {
 	for _, load := range loads {
 		t.Columns = append(t.Columns, numbers(fmt.Sprintf("load %d", load))...)
 	}
-	for _, scheme := range distinct(rows, func(r validate.Reach) string { return r.Scheme }) {
-		name := strong(scheme)
+	for _, named := range distinct(rows, func(r validate.Reach) string { return method(r.Scheme, r.Kind) }) {
+		name := strong(named)
 		for _, tolerance := range validate.Tolerances {
 			row := []any{name, stats.Share(tolerance)}
 			for _, load := range loads {
-				row = append(row, reachAt(rows, scheme, load, tolerance))
+				row = append(row, reachAt(rows, named, load, tolerance))
 			}
 			t.row(row...)
 			name = ""
@@ -344,9 +352,9 @@ func reachByLoad(rows []validate.Reach) Section {
 	return Section{In: InText, Table: t}
 }
 
-func reachAt(rows []validate.Reach, scheme string, load int, tolerance float64) string {
+func reachAt(rows []validate.Reach, named string, load int, tolerance float64) string {
 	for _, r := range rows {
-		if r.Scheme != scheme || r.Load != load || r.Tolerance != tolerance {
+		if method(r.Scheme, r.Kind) != named || r.Load != load || r.Tolerance != tolerance {
 			continue
 		}
 		switch {
@@ -383,16 +391,17 @@ func coverage(title string, rows []validate.Coverage) Section {
 	rows = where(rows, func(c validate.Coverage) bool { return isShown(c.Scheme) })
 	own := []string{validate.OwnProgram, validate.OwnKBest}
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int {
-		return cmp.Compare(slices.Index(own, a.Scheme), slices.Index(own, b.Scheme))
+		return cmp.Or(cmp.Compare(slices.Index(own, a.Scheme), slices.Index(own, b.Scheme)), cmp.Compare(a.Kind, b.Kind))
 	})
 	t := table(words(title), numbers("load", "in", "unusable", "no truth", "± typically"))
 	before := ""
 	for _, c := range rows {
-		name := strong(c.Scheme)
-		if c.Scheme == before {
+		name := strong(method(c.Scheme, c.Kind))
+		if string(name) == before {
 			name = ""
+		} else {
+			before = string(name)
 		}
-		before = c.Scheme
 		t.row(name, c.Load, fmt.Sprintf("%d of %d cells, %.0f %% left out", c.Covered, c.Cells, 100*leftOut(c)), c.Unusable, c.Unjudged, share(c.MedianWidth))
 	}
 	return Section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: t}
@@ -405,7 +414,7 @@ func leftOut(c validate.Coverage) float64 {
 
 // validationFields are a row a cell.
 func validationFields(d record.Validation) Fields {
-	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons")
+	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind")
 }
 
 // methodFigures are how often a method's interval held, and up to which duration it was
@@ -416,10 +425,10 @@ func methodFigures(d record.Validation) (all []Figure) {
 			continue
 		}
 		covered := float64(c.Covered) / float64(c.Cells)
-		all = append(all, bareFigure(FigureKey{TopicMethod, fmt.Sprintf("%s at load %d", c.Scheme, c.Load), "coverage"}, Higher, "share", &covered, stats.Trusted, nil)...)
+		all = append(all, bareFigure(FigureKey{TopicMethod, fmt.Sprintf("%s at load %d", method(c.Scheme, c.Kind), c.Load), "coverage"}, Higher, "share", &covered, stats.Trusted, nil)...)
 	}
 	for _, r := range d.Reach {
-		name := fmt.Sprintf("%s at load %d, within %g %%", r.Scheme, r.Load, 100*r.Tolerance)
+		name := fmt.Sprintf("%s at load %d, within %g %%", method(r.Scheme, r.Kind), r.Load, 100*r.Tolerance)
 		all = append(all, bareFigure(FigureKey{TopicMethod, name, "reach"}, Higher, "ns", r.MaxDurationNs, stats.Trusted, nil)...)
 	}
 	return all

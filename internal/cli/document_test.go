@@ -78,7 +78,7 @@ func list(element shape) shape {
 	}
 }
 
-// object is an object with these fields at least.
+// object is an object with these fields at least; those whose names end with ? it may lack.
 type object map[string]shape
 
 func (o object) check(at string, value any) []string {
@@ -88,12 +88,14 @@ func (o object) check(at string, value any) []string {
 	}
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		v, ok := fields[name]
-		if !ok {
-			all = append(all, broken(at, "it lacks %s", name)...)
-			continue
+		field, mayLack := strings.CutSuffix(name, "?")
+		v, ok := fields[field]
+		if !ok && !mayLack {
+			all = append(all, broken(at, "it lacks %s", field)...)
 		}
-		all = append(all, o[name](at+"."+name, v)...)
+		if ok {
+			all = append(all, o[name](at+"."+field, v)...)
+		}
 	}
 	return all
 }

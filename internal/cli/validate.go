@@ -21,6 +21,7 @@ var _ = register(newValidate)
 type validateFlags struct {
 	full, restart           bool
 	loads, durations, works []string
+	kinds                   []string
 	schemes                 []string
 	with                    []string
 	earlier                 []record.Validation // of those files
@@ -43,7 +44,10 @@ how often its own claim held, and up to which duration it can be relied on:
     ...-compensated            less what interrupts take of so long a run
   testing-b                    the mean over a second
   kbest                        this project's K-best
-  program, hyperfine           whole programs of 10 ms, 100 ms and 1 s
+  program                      whole programs of 10 ms and 100 ms that compute, sleep, sleep
+                               until a deadline, start a process or a thread, hand over
+                               through pipes, or ask a server; computing ones of 1 s, too
+  hyperfine                    whole programs that compute
 
 After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
 9.19, 9.21 and 9.22. It takes less than ten minutes (--quick: less than one). What is
@@ -64,6 +68,7 @@ func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
 	set.StringSliceVar(&t.durations, "duration", nil, "how long the work is, a `list` such as 1ms,100ms")
 	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
+	set.StringSliceVar(&t.kinds, "kind", nil, "what whole programs do, a `list` of compute, sleep, deadline, child, threads, pipe and server")
 	set.StringSliceVar(&t.schemes, "scheme", nil, "methods, a `list` of names, or of beginnings such as source")
 	set.StringSliceVar(&t.with, "with", nil, "add up the coverage with that of these earlier `records` (JSON), too")
 }
@@ -78,7 +83,7 @@ func (t *validateFlags) check(c *call) error {
 		t.plan = validate.FullPlan
 	}
 	t.plan.Seed, t.plan.Schemes = c.seed, t.schemes
-	for _, parse := range []func() error{t.parseLoads, t.parseDurations, t.parseWorks} {
+	for _, parse := range []func() error{t.parseLoads, t.parseDurations, t.parseWorks, t.parseKinds} {
 		if err := parse(); err != nil {
 			return err
 		}
@@ -165,6 +170,20 @@ func (t *validateFlags) parseWorks() error {
 	return nil
 }
 
+func (t *validateFlags) parseKinds() error {
+	if len(t.kinds) > 0 {
+		t.plan.Kinds = nil
+	}
+	for _, text := range t.kinds {
+		k, err := validate.ParseKind(text)
+		if err != nil {
+			return usagef("--kind: %v", err)
+		}
+		t.plan.Kinds = append(t.plan.Kinds, k)
+	}
+	return nil
+}
+
 // measure validates.
 func (t *validateFlags) measure(ctx context.Context, c *call) (found, error) {
 	var err error
@@ -222,7 +241,11 @@ func ownVerdicts(d record.Validation) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
 	for _, c := range d.Cells {
 		if c.Scheme == validate.OwnKBest || c.Scheme == validate.OwnProgram {
-			verdicts[fmt.Sprintf("%s of %s, %v at load %d", c.Scheme, c.Work, time.Duration(c.DurationNs), c.Load)] = c.Verdict
+			what := c.Work
+			if c.Kind != validate.Compute {
+				what = c.Kind.String()
+			}
+			verdicts[fmt.Sprintf("%s of %s, %v at load %d", c.Scheme, what, time.Duration(c.DurationNs), c.Load)] = c.Verdict
 		}
 	}
 	return verdicts

@@ -11,18 +11,21 @@ import (
 
 // The documented form of a validation.
 
+// Whole programs that only compute have no kind.
+var kindForm = oneOf("sleep", "deadline", "child", "threads", "pipe", "server")
+
 var coverageForm = list(object{
-	"scheme": text, "load": count, "cells": count, "covered": count, "unusable": count, "unjudged": count, "median_width": orNull(size),
+	"scheme": text, "load": count, "kind?": kindForm, "cells": count, "covered": count, "unusable": count, "unjudged": count, "median_width": orNull(size),
 }.check)
 
 var validationForm = object{
 	"cells": list(object{
-		"scheme": text, "work": oneOf("chain", "ints", "traced"), "load": count, "duration_ns": count,
+		"scheme": text, "work": oneOf("chain", "ints", "traced"), "kind?": kindForm, "load": count, "duration_ns": count,
 		"expected": estimateForm.check, "estimate": estimateForm.check, "error": orNull(number), "no_truth": boolean, "covered": orNull(boolean),
 		"verdict": verdict, "reasons": list(text),
 	}.check),
 	"reach": list(object{
-		"scheme": text, "load": count, "tolerance": share, "min_duration_ns": orNull(size), "max_duration_ns": orNull(size),
+		"scheme": text, "load": count, "kind?": kindForm, "tolerance": share, "min_duration_ns": orNull(size), "max_duration_ns": orNull(size),
 	}.check),
 	"coverage": coverageForm, "added_up": orNull(object{"runs": count, "coverage": coverageForm}.check),
 	"compensation": list(object{
@@ -39,14 +42,14 @@ type validationDocument struct {
 	Cells    []validationCell
 	Reach    []reachRow
 	Coverage []struct {
-		Scheme                             string
+		Scheme, Kind                       string
 		Load                               int
 		Cells, Covered, Unusable, Unjudged int
 	}
 }
 
 type validationCell struct {
-	Scheme, Work       string
+	Scheme, Work, Kind string
 	Load               int
 	DurationNs         float64 `json:"duration_ns"`
 	Expected, Estimate struct{ Value, Lo, Hi *float64 }
@@ -59,6 +62,7 @@ type validationCell struct {
 
 type reachRow struct {
 	Scheme    string
+	Kind      string
 	Load      int
 	Tolerance float64
 	MinNs     *float64 `json:"min_duration_ns"`
@@ -66,7 +70,7 @@ type reachRow struct {
 }
 
 func (c validationCell) name() string {
-	return fmt.Sprintf("%s of %s, %g ns at load %d", c.Scheme, c.Work, c.DurationNs, c.Load)
+	return fmt.Sprintf("%s of %s, %g ns at load %d", c.Scheme, c.Work+c.Kind, c.DurationNs, c.Load)
 }
 
 // breaches lists how the fields contradict one another.
@@ -130,7 +134,7 @@ func (c validationCell) breaches() []string {
 func (r reachRow) breaches(cells []validationCell) []string {
 	worst := map[float64]float64{}
 	for _, c := range cells {
-		if c.Scheme == r.Scheme && c.Load == r.Load {
+		if c.Scheme == r.Scheme && c.Load == r.Load && c.Kind == r.Kind {
 			if c.NoTruth {
 				c.Error = nil
 			}
@@ -167,7 +171,7 @@ func (d validationDocument) miscounted() []string {
 		cells, covered, unusable, unjudged := 0, 0, 0, 0
 		for _, c := range d.Cells {
 			switch {
-			case c.Scheme != row.Scheme || c.Load != row.Load:
+			case c.Scheme != row.Scheme || c.Load != row.Load || c.Kind != row.Kind:
 			case c.Verdict == "unusable":
 				unusable++
 			case c.NoTruth:

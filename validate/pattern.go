@@ -1,0 +1,179 @@
+package validate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what a whole program does besides computing. Streams of samples have none.
+type Kind string
+
+// The kinds.
+const (
+	// Compute: one thread computes.
+	Compute Kind = ""
+	// Sleep: it computes and sleeps in turn, each time for a span.
+	Sleep Kind = "sleep"
+	// Deadline: it computes and sleeps until the next of some evenly spaced times, which absorbs
+	// what it had to wait for a CPU.
+	Deadline Kind = "deadline"
+	// Child: it starts a process; both compute, and it waits for the end of the other.
+	Child Kind = "child"
+	// Threads: the same with a thread.
+	Threads Kind = "threads"
+	// Pipe: two processes compute in turn and wake each other through pipes.
+	Pipe Kind = "pipe"
+	// Server: it computes, asks a server on the same CPU to compute, and waits for the answer,
+	// again and again. The server is no child of it.
+	Server Kind = "server"
+)
+
+// Kinds are all of them.
+var Kinds = []Kind{Compute, Sleep, Deadline, Child, Threads, Pipe, Server}
+
+// String is the kind's name.
+func (k Kind) String() string {
+	if k == Compute {
+		return "compute"
+	}
+	return string(k)
+}
+
+// ParseKind reads a kind's name.
+func ParseKind(name string) (Kind, error) {
+	var names []string
+	for _, k := range Kinds {
+		if k.String() == name {
+			return k, nil
+		}
+		names = append(names, k.String())
+	}
+	return "", fmt.Errorf("no kind of program is called %q: choose from %s", name, strings.Join(names, ", "))
+}
+
+// turns is how often a program sleeps, or hands over to another process.
+const turns = 4
+
+// pattern says of a kind how its programs are made.
+type pattern struct {
+	// parts of equal length make up what a program and its processes compute.
+	parts uint64
+	// share of the duration is computed; the rest is slept.
+	share float64
+	// absorbed says that a wait for the CPU does not delay the end, so that the truth is that
+	// of the program itself, run without competitors.
+	absorbed bool
+	code     func(a architecture, shape shape) []byte
+}
+
+// shape is what differs between the programs of one kind.
+type shape struct {
+	rounds  uint64 // of each part
+	sleepNs uint64 // each time
+	server  string // its name
+}
+
+// patterns are those of the kinds.
+var patterns = map[Kind]pattern{
+	Compute:  {1, 1, false, computeCode},
+	Sleep:    {turns, 0.5, false, sleepCode},
+	Deadline: {turns, 0.5, true, deadlineCode},
+	Child:    {2, 1, false, childCode},
+	Threads:  {2, 1, false, threadsCode},
+	Pipe:     {2 * turns, 1, false, pipeCode},
+	Server:   {2 * turns, 1, false, serverCode},
+}
+
+// Places in the scratch memory: a timespec, what is read, what is written, the ends of two
+// pipes, and a server's address.
+const (
+	timeAt, inAt, outAt, pipesAt, addressAt = 0, 16, 24, 32, 64
+)
+
+func imm(v uint64) operand     { return operand{constant, v} }
+func address(v uint64) operand { return operand{scratch, v} }
+func result(v uint64) operand  { return operand{kept, v} }
+
+// ask is a system call.
+func (a architecture) ask(name string, args ...operand) []byte { return a.call(a.calls[name], args) }
+
+// end ends the process, with status 0 where the product is that of so many rounds.
+func (a architecture) end(rounds uint64) []byte {
+	return a.finish(chainResult(rounds), a.calls["exit_group"])
+}
+
+func computeCode(a architecture, s shape) []byte {
+	return joined(a.start(), a.rounds(s.rounds), a.end(s.rounds))
+}
+
+func sleepCode(a architecture, s shape) []byte {
+	turn := joined(a.rounds(s.rounds), a.ask("nanosleep", address(timeAt), imm(0)))
+	return joined(a.start(), a.store(timeAt, s.sleepNs/1e9), a.store(timeAt+8, s.sleepNs%1e9), bytesTimes(turn, turns), a.end(turns*s.rounds))
+}
+
+func deadlineCode(a architecture, s shape) []byte {
+	const monotonic, absolute = 1, 1
+	turn := joined(a.rounds(s.rounds), a.addTime(timeAt, s.sleepNs), a.ask("clock_nanosleep", imm(monotonic), imm(absolute), address(timeAt), imm(0)))
+	return joined(a.start(), a.ask("clock_gettime", imm(monotonic), address(timeAt)), bytesTimes(turn, turns), a.end(turns*s.rounds))
+}
+
+// fork starts a process that does that. Its end is told by SIGCHLD.
+func (a architecture) fork(then []byte) []byte {
+	const endSignal = 17
+	return joined(a.ask("clone", imm(endSignal), imm(0), imm(0), imm(0), imm(0)), a.ifZero(then))
+}
+
+// wait waits for the end of the only child.
+func (a architecture) wait() []byte {
+	const any = ^uint64(0)
+	return a.ask("wait4", imm(any), imm(0), imm(0), imm(0))
+}
+
+func childCode(a architecture, s shape) []byte {
+	alone := joined(a.start(), a.rounds(s.rounds))
+	return joined(a.fork(joined(alone, a.end(s.rounds))), alone, a.wait(), a.end(s.rounds))
+}
+
+// threadsCode starts a thread, which uses no stack, and learns of its end through an eventfd.
+func threadsCode(a architecture, s shape) []byte {
+	const vm, fs, files, sighand, thread, sysvsem = 0x100, 0x200, 0x400, 0x800, 0x10000, 0x40000
+	work := joined(a.start(), a.rounds(s.rounds))
+	return joined(
+		a.ask("eventfd2", imm(0), imm(0)), a.keep(0), a.store(outAt, 1),
+		a.ask("clone", imm(vm|fs|files|sighand|thread|sysvsem), imm(0), imm(0), imm(0), imm(0)),
+		a.ifZero(joined(work, a.ask("write", result(0), address(outAt), imm(8)), a.ask("exit", imm(0)))),
+		work, a.ask("read", result(0), address(inAt), imm(8)), a.end(s.rounds))
+}
+
+func pipeCode(a architecture, s shape) []byte {
+	take := func(end uint64) []byte { return a.ask("read", result(end), address(inAt), imm(1)) }
+	give := func(end uint64) []byte { return a.ask("write", result(end), address(outAt), imm(1)) }
+	compute := a.rounds(s.rounds)
+	return joined(
+		a.start(), a.ask("pipe2", address(pipesAt), imm(0)), a.ask("pipe2", address(pipesAt+8), imm(0)),
+		a.load(0, pipesAt), a.load(1, pipesAt+4), a.load(2, pipesAt+8), a.load(3, pipesAt+12),
+		a.fork(joined(bytesTimes(joined(take(0), compute, give(3)), turns), a.end(turns*s.rounds))),
+		bytesTimes(joined(compute, give(1), take(2)), turns), a.wait(), a.end(turns*s.rounds))
+}
+
+// serverCode asks a server for so many rounds, by the eight bytes that it sends.
+func serverCode(a architecture, s shape) []byte {
+	const unix, stream = 1, 1
+	socket := append([]byte{unix, 0}, s.server...)
+	socket[2] = 0 // a name that is in no folder
+	size := uint64(len(socket))
+	code := a.start()
+	for i := uint64(0); len(socket) > 0; i += 8 {
+		word := [8]byte{}
+		socket = socket[copy(word[:], socket):]
+		code = append(code, a.store(addressAt+i, binary.LittleEndian.Uint64(word[:]))...)
+	}
+	turn := joined(a.rounds(s.rounds), a.ask("write", result(0), address(outAt), imm(8)), a.ask("read", result(0), address(inAt), imm(8)))
+	return joined(code, a.store(outAt, s.rounds),
+		a.ask("socket", imm(unix), imm(stream), imm(0)), a.keep(0),
+		a.ask("connect", result(0), address(addressAt), imm(size)), bytesTimes(turn, turns), a.end(turns*s.rounds))
+}
+
+func bytesTimes(code []byte, n int) []byte { return slices.Repeat(code, n) }

@@ -1,0 +1,83 @@
+package validate
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	"chronoscope/machine"
+)
+
+// startServer starts a process that computes for programs of kind [Server], and returns the
+// name of its socket. It runs on the CPU, and ends with this process.
+func startServer(ctx context.Context, cpu int) (name string, end func(), err error) {
+	name = fmt.Sprintf("@chronoscope-%d-%d", os.Getpid(), time.Now().UnixNano())
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	restore, err := machine.Pin([]int{cpu})
+	if err != nil {
+		return "", nil, err
+	}
+	c := exec.CommandContext(ctx, self)
+	c.Env = append(os.Environ(), marker+"="+name, "GOMAXPROCS=1", "GOGC=off")
+	c.Stderr = os.Stderr
+	input, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	_ = restore()
+	if err != nil {
+		return "", nil, fmt.Errorf("validate: the server that computes for programs could not be started: %w", err)
+	}
+	end = func() {
+		_ = input.Close()
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}
+	for range 500 { // a second
+		if conn, err := net.Dial("unix", name); err == nil {
+			_ = conn.Close()
+			return name, end, nil
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	end()
+	return "", nil, fmt.Errorf("validate: the server that computes for programs did not answer within a second")
+}
+
+// serveClients listens at a socket of that name, one client after the other. A request is a
+// number of rounds of the chain in eight bytes; they come back when the rounds are done.
+func serveClients(name string) error {
+	go func() { // the end of the pipe is the end of the process that started this one
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	listener, err := net.Listen("unix", name)
+	if err != nil {
+		return fmt.Errorf("validate: the server's socket: %w", err)
+	}
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return fmt.Errorf("validate: the server's next client: %w", err)
+		}
+		var request [8]byte
+		for {
+			if _, err := io.ReadFull(conn, request[:]); err != nil {
+				break
+			}
+			Chain.do(int(binary.LittleEndian.Uint64(request[:])))
+			if _, err := conn.Write(request[:]); err != nil {
+				break
+			}
+		}
+		_ = conn.Close()
+	}
+}
