@@ -3,9 +3,13 @@ package load
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,18 +19,28 @@ type Kind string
 
 // The kinds.
 const (
-	// Registers: it computes without touching memory.
+	// Registers computes without touching memory.
 	Registers Kind = "registers"
-	// Memory: it walks through more memory than caches hold.
+	// Memory writes to more memory than a core's own caches hold.
 	Memory Kind = "memory"
-	// Sleeping: it works and sleeps in turn, a millisecond each.
+	// Sleeping computes and sleeps in turn, a millisecond each.
 	Sleeping Kind = "sleeping"
-	// Forking: it starts processes that end at once.
+	// Bursty computes and sleeps in turn, each time for a random span of 0.1 to 10 ms: 2 ms with
+	// an exponential distribution between these limits.
+	Bursty Kind = "bursty"
+	// Waking wakes up a thousand times a second, for some microseconds.
+	Waking Kind = "waking"
+	// Changing computes and is gone in turn, each time for a random span of 20 ms to a second.
+	Changing Kind = "changing"
+	// Forking starts processes that end at once.
 	Forking Kind = "forking"
+	// Building keeps as many processes running as there are CPUs that it may use. Each allocates
+	// memory and compiles for some 150 ms, and ends; then another starts.
+	Building Kind = "building"
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Registers, Memory, Sleeping, Forking}
+var Kinds = []Kind{Registers, Memory, Sleeping, Bursty, Waking, Changing, Forking, Building}
 
 // ParseKind reads the name of a kind.
 func ParseKind(name string) (Kind, error) {
@@ -40,35 +54,43 @@ func ParseKind(name string) (Kind, error) {
 	return "", fmt.Errorf("load: there is no load called %q: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// marker in the environment makes this program a competitor, of the kind that it names,
-// or a process that ends at once.
+// marker in the environment makes this program a competitor, by its kind and its number, or a
+// process that a competitor starts.
 const (
 	marker = "CHRONOSCOPE_COMPETITOR"
-	nobody = "nobody"
+	nobody = "nobody" // ends at once
+	job    = "job"    // compiles for a while
 )
 
 // Serve turns the process into a competitor where it was started as one, and then does
 // not return. Call it first in main, and in TestMain.
 func Serve() {
-	name, ok := os.LookupEnv(marker)
+	role, ok := os.LookupEnv(marker)
 	if !ok {
 		return
 	}
-	kind, err := ParseKind(name)
-	if err != nil {
+	name, number, _ := strings.Cut(role, " ")
+	if name == nobody {
 		os.Exit(0)
 	}
 	go func() { // the end of the pipe is the end of the process that started this one
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
+	n, _ := strconv.ParseUint(number, 10, 64)
+	random := rand.New(rand.NewPCG(n, 0)) // each has a sequence of its own, the same each time
+	if name == job {
+		compile(random, between(random, 20*time.Millisecond, 150*time.Millisecond, time.Second))
+		os.Exit(0)
+	}
 	if _, err := os.Stdout.Write([]byte{'r'}); err != nil {
 		os.Exit(1)
 	}
-	compete(kind)
+	compete(Kind(name), n, random)
 }
 
-func compete(kind Kind) {
+// compete does what a competitor of the kind does, without end.
+func compete(kind Kind, number uint64, random *rand.Rand) {
 	var block []uint64
 	if kind == Memory {
 		block = make([]uint64, memoryBytes/8)
@@ -78,12 +100,21 @@ func compete(kind Kind) {
 		case Memory:
 			x += walk(block)
 		case Sleeping:
-			for begin := time.Now(); time.Since(begin) < napping; {
-				x = multiply(x, 1000)
-			}
-			time.Sleep(napping)
+			x = computeFor(x, time.Millisecond)
+			time.Sleep(time.Millisecond)
+		case Bursty:
+			x = computeFor(x, between(random, 100*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond))
+			time.Sleep(between(random, 100*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond))
+		case Waking:
+			x = multiply(x, 1000)
+			time.Sleep(950 * time.Microsecond) // waking up takes the rest of the millisecond
+		case Changing:
+			x = computeFor(x, between(random, 20*time.Millisecond, 200*time.Millisecond, time.Second))
+			time.Sleep(between(random, 20*time.Millisecond, 200*time.Millisecond, time.Second))
 		case Forking:
-			fork()
+			start(nobody)
+		case Building:
+			build(number)
 		default:
 			x = multiply(x, 1e6)
 		}
@@ -93,8 +124,22 @@ func compete(kind Kind) {
 	}
 }
 
-// napping is how long a sleeping competitor works, and sleeps.
-const napping = time.Millisecond
+// between is a span of an exponential distribution with that mean, drawn again where it is
+// beyond the limits.
+func between(random *rand.Rand, least, mean, most time.Duration) time.Duration {
+	for {
+		if span := time.Duration(random.ExpFloat64() * float64(mean)); least <= span && span <= most {
+			return span
+		}
+	}
+}
+
+func computeFor(x uint64, span time.Duration) uint64 {
+	for begin := time.Now(); time.Since(begin) < span; {
+		x = multiply(x, 1000)
+	}
+	return x
+}
 
 // memoryBytes are more than a core's own caches hold, and not too much for ten.
 const memoryBytes = 16 << 20
@@ -115,16 +160,46 @@ func walk(block []uint64) (sum uint64) {
 	return sum
 }
 
-// fork starts a process that ends at once. Where none can be started it waits, so as not
-// to ask without pause.
-func fork() {
+// start runs this program once more to its end, in another role. Where that can't be done it
+// waits, so as not to try without pause.
+func start(role string) {
 	self, err := os.Executable()
 	if err == nil {
 		c := exec.Command(self)
-		c.Env = append(os.Environ(), marker+"="+nobody)
-		err = c.Run()
+		c.Env = append(os.Environ(), marker+"="+role)
+		var input io.Closer // its end is the end of the other one
+		if input, err = c.StdinPipe(); err == nil {
+			err = c.Run()
+			_ = input.Close()
+		}
 	}
 	if err != nil {
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// build starts one job after the other on each CPU, without end.
+func build(number uint64) {
+	for cpu := range uint64(runtime.NumCPU()) {
+		go func() {
+			for n := number<<32 + cpu<<16; ; n++ {
+				start(job + " " + strconv.FormatUint(n, 10))
+			}
+		}()
+	}
+	select {}
+}
+
+// compile compiles regular expressions for a span: it parses, allocates, and writes code, as
+// any compiler does.
+func compile(random *rand.Rand, span time.Duration) {
+	var compiled []*regexp.Regexp
+	for begin := time.Now(); time.Since(begin) < span; {
+		var text strings.Builder
+		for range 50 {
+			fmt.Fprintf(&text, "(%x[a-f%d-9]*|%x+?){1,%d}", random.Uint32(), random.IntN(9), random.Uint32(), 2+random.IntN(8))
+		}
+		compiled = append(compiled, regexp.MustCompile(text.String()))
+	}
+	runtime.KeepAlive(compiled)
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"chronoscope/env"
+	"chronoscope/internal/group"
 )
 
 // Load is a number of competitors that run until Stop.
@@ -44,7 +45,7 @@ func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	defer release()
 	l := &Load{}
 	for i := range n {
-		c, err := start(ctx, kind)
+		c, err := startOne(ctx, fmt.Sprintf("%s %d", kind, i))
 		if err != nil {
 			l.Stop()
 			return nil, fmt.Errorf("load: %d of %d competitors were started, then: %w: choose fewer, or allow more processes (ulimit -u)", i, n, err)
@@ -54,7 +55,7 @@ func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	return l, nil
 }
 
-func start(ctx context.Context, kind Kind) (*competitor, error) {
+func startOne(ctx context.Context, role string) (*competitor, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -64,7 +65,9 @@ func start(ctx context.Context, kind Kind) (*competitor, error) {
 	}
 	// A second thread watches the pipe while the first one competes.
 	command := exec.CommandContext(ctx, self)
-	command.Env = append(os.Environ(), marker+"="+string(kind), "GOMAXPROCS=2", "GOGC=off")
+	command.Env = append(os.Environ(), marker+"="+role, "GOMAXPROCS=2", "GOGC=off")
+	group.Own(command) // so that it is paused and ended with what it starts
+	command.Cancel = func() error { group.End(command); return nil }
 	input, err := command.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -94,8 +97,12 @@ func (c *competitor) stop() {
 		return
 	}
 	_ = c.input.Close()
-	_ = c.command.Process.Kill()
-	<-c.ended
+	select {
+	case <-c.ended:
+	default:
+		group.End(c.command)
+		<-c.ended
+	}
 }
 
 // Lost is how many competitors ended though nobody asked them to: then the CPUs were

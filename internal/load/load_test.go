@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,14 +19,14 @@ import (
 	"chronoscope/machine"
 )
 
-const starter = "LOAD_TEST_STARTER"
+const starter, kindOf = "LOAD_TEST_STARTER", "LOAD_TEST_KIND"
 
 // TestMain plays the competitors, and a program that starts some and is then killed.
 func TestMain(m *testing.M) {
 	load.Serve()
 	if os.Getenv(starter) != "" {
 		os.Unsetenv(starter)
-		if _, err := load.Start(context.Background(), 3, load.Registers, nil); err != nil {
+		if _, err := load.Start(context.Background(), 3, load.Kind(os.Getenv(kindOf)), nil); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -130,8 +131,17 @@ func TestEndOfTheStarter(t *testing.T) {
 	cancel()
 	await(t, "they outlive the context", func() bool { return len(children(t, os.Getpid())) == 0 })
 
+	for _, kind := range []load.Kind{load.Registers, load.Building} {
+		endOfAKilledStarter(t, kind)
+	}
+}
+
+// endOfAKilledStarter kills a process with three competitors, and waits until these and all
+// that they have started are gone.
+func endOfAKilledStarter(t *testing.T, kind load.Kind) {
+	t.Helper()
 	program := exec.Command(os.Args[0])
-	program.Env = append(os.Environ(), starter+"=1")
+	program.Env = append(os.Environ(), starter+"=1", kindOf+"="+string(kind))
 	output, err := program.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -143,18 +153,25 @@ func TestEndOfTheStarter(t *testing.T) {
 		t.Fatal(err)
 	}
 	competitors := children(t, program.Process.Pid)
-	program.Process.Kill()
-	program.Wait()
 	if len(competitors) != 3 {
 		t.Errorf("%d competitors ran", len(competitors))
 	}
+	all := slices.Clone(competitors)
+	if kind == load.Building {
+		await(t, "no jobs", func() bool { return len(children(t, competitors[0])) > 0 })
+	}
 	for _, id := range competitors {
+		all = append(all, children(t, id)...)
+	}
+	program.Process.Kill()
+	program.Wait()
+	for _, id := range all {
 		await(t, "a competitor outlives its killed starter", func() bool { return gone(id) })
 	}
 }
 
 func TestRefuses(t *testing.T) {
-	if _, err := load.Start(t.Context(), 1, "loud", nil); err == nil || !strings.Contains(err.Error(), "registers, memory, sleeping, forking") {
+	if _, err := load.Start(t.Context(), 1, "loud", nil); err == nil || !strings.Contains(err.Error(), "registers, memory, sleeping, bursty, waking, changing, forking, building") {
 		t.Errorf("%v", err)
 	}
 	if _, err := load.Start(t.Context(), -1, load.Memory, nil); err == nil || !strings.Contains(err.Error(), "0 or more") {
@@ -176,18 +193,31 @@ func TestRefuses(t *testing.T) {
 	none.Stop()
 }
 
-// Paused competitors stand still, and go on afterwards.
+// Paused competitors stand still with all that they have started, and go on afterwards.
 func TestPause(t *testing.T) {
-	l, err := load.Start(t.Context(), 2, load.Registers, nil)
+	for _, kind := range []load.Kind{load.Registers, load.Building} {
+		t.Run(string(kind), func(t *testing.T) { pausesAll(t, kind) })
+	}
+}
+
+func pausesAll(t *testing.T, kind load.Kind) {
+	l, err := load.Start(t.Context(), 2, kind, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Stop()
 	all := func(state string) func() bool {
 		return func() bool {
-			for _, id := range children(t, os.Getpid()) {
+			family := children(t, os.Getpid())
+			for _, id := range slices.Clone(family) {
+				family = append(family, children(t, id)...)
+			}
+			for _, id := range family {
 				stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-				if _, after, _ := strings.Cut(string(stat), ") "); (after != "" && after[0] == 'T') != (state == "stopped") {
+				_, after, _ := strings.Cut(string(stat), ") ")
+				// D waits for a child between vfork and exec, which stands still itself.
+				stands := strings.HasPrefix(after, "T") || kind == load.Building && strings.HasPrefix(after, "D")
+				if stands != (state == "stopped") {
 					return false
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Pause stops all of them until Resume: what runs then is as alone as without them.
+// Pause stops all of them, and what they have started, until Resume.
 func (l *Load) Pause() error { return l.signal(syscall.SIGSTOP) }
 
 // Resume lets them go on.
@@ -15,7 +15,11 @@ func (l *Load) Resume() error { return l.signal(syscall.SIGCONT) }
 
 func (l *Load) signal(s syscall.Signal) (err error) {
 	for _, c := range l.competitors {
-		err = errors.Join(err, c.command.Process.Signal(s))
+		select {
+		case <-c.ended: // its number may be another process's
+		default:
+			err = errors.Join(err, syscall.Kill(-c.command.Process.Pid, s))
+		}
 	}
 	return err
 }
