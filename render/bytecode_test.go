@@ -214,7 +214,7 @@ func TestBytecodeLineIsDrawn(t *testing.T) {
 // The page takes no text for markup, and holds all that the text has.
 func TestBytecodePage(t *testing.T) {
 	page := pageOf(t, aBytecode())
-	for _, want := range []string{"<td>ldiv</td>", "c (outlier)", "25&lt;b&gt;", "a &lt;caveat&gt;", "the virtual machine was killed", "0.988790"} {
+	for _, want := range []string{">ldiv</td>", "c (outlier)", "25&lt;b&gt;", "a &lt;caveat&gt;", "the virtual machine was killed", "0.988790"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in the page", want)
 		}

@@ -115,7 +115,7 @@ func (d *drawing) marker(c view.Chart, x scale, bottom float64) {
 }
 
 func (d *drawing) row(x scale, row view.Row, top float64) {
-	name, class := shortened(row.Name, mostName), "figure"
+	name, class := view.Shortened(row.Name, mostName), "figure"
 	if utf8.RuneCountInString(name+row.Figure) > mostBeside {
 		class += " long"
 	}
@@ -129,6 +129,12 @@ func (d *drawing) row(x scale, row view.Row, top float64) {
 	}
 	for _, s := range row.Spans {
 		d.Lines = append(d.Lines, drawLine{X1: x.at(s.From), X2: x.at(s.To), Y1: middle, Y2: middle, Class: s.Look, Title: s.Title})
+		if s.From < x.Lo {
+			d.Points = append(d.Points, drawPoint{X: 0, Y: middle, Mark: "left", Class: "s0", Title: s.Title})
+		}
+		if s.To > x.Hi {
+			d.Points = append(d.Points, drawPoint{X: 1, Y: middle, Mark: "right", Class: "s0", Title: s.Title})
+		}
 	}
 	for _, p := range thinned(row.Points, x) {
 		d.Points = append(d.Points, drawPoint{X: x.at(p.At), Y: middle - p.Rise, Mark: p.Mark, Class: p.Look, Title: p.Title})
@@ -151,14 +157,6 @@ func thinned(points []view.Point, x scale) (shown []view.Point) {
 		}
 	}
 	return shown
-}
-
-// shortened cuts a text that is too long for its place.
-func shortened(t string, most int) string {
-	if utf8.RuneCountInString(t) <= most {
-		return t
-	}
-	return string([]rune(t)[:most-1]) + "…"
 }
 
 // drawSeries shows values over values, some series in one frame.
@@ -260,7 +258,7 @@ func drawLanes(c view.Chart) *drawing {
 	for i, cause := range l.Causes {
 		top := float64(i * (laneHeight + laneName))
 		d.Texts = append(d.Texts,
-			drawText{X: 0, Y: top + laneName - 6, Anchor: "start", Class: "name", Text: shortened(cause, mostName)},
+			drawText{X: 0, Y: top + laneName - 6, Anchor: "start", Class: "name", Text: view.Shortened(cause, mostName)},
 			drawText{X: 1, Y: top + laneName - 6, Anchor: "end", Class: "figure", Text: laneFigure(gaps[i], totals[i]/end)})
 		foot := top + laneName + laneHeight
 		d.Grid = append(d.Grid, drawLine{X1: 0, X2: 1, Y1: foot, Y2: foot, Class: "grid"})

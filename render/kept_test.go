@@ -20,7 +20,7 @@ func TestKeptNamesSubjects(t *testing.T) {
 	}}
 	var text, table strings.Builder
 	showText(&text, d, Style{})
-	for _, want := range []string{"run      sleep 0.1, true ", " a and 3 more ", "long long long long long long long long…", "es\uFFFD[2Jcape"} {
+	for _, want := range []string{"run      sleep 0.1, true ", " a and 3 more ", "long long long long …ong long long long ", "es\uFFFD[2Jcape"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

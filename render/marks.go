@@ -23,6 +23,8 @@ var marks = []mark{
 	{Name: "cross", Class: "hollow", Lines: [][][2]float64{{{-3.2, -3.2}, {3.2, 3.2}}, {{3.2, -3.2}, {-3.2, 3.2}}}},
 	{Name: "plus", Class: "hollow", Lines: [][][2]float64{{{-4, 0}, {4, 0}}, {{0, -4}, {0, 4}}}},
 	{Name: "tick", Class: "hollow", Lines: [][][2]float64{{{0, -4}, {0, 4}}}},
+	{Name: "left", Class: "hollow heavy", Lines: [][][2]float64{{{6, -5}, {0, 0}, {6, 5}}}}, // the line goes on beyond this edge
+	{Name: "right", Class: "hollow heavy", Lines: [][][2]float64{{{-6, -5}, {0, 0}, {-6, 5}}}},
 	{Name: "bar", Class: "hollow heavy", Lines: [][][2]float64{{{0, -10}, {0, 10}}}},
 }
 

@@ -111,6 +111,14 @@ func (s pageSheet) Machine() string {
 	return s.Facts[0]
 }
 
+// About tells the sheet from others of the same title: its machine and when it was measured.
+func (s pageSheet) About() string {
+	if s.Started() == "" {
+		return s.Machine()
+	}
+	return s.Machine() + ", " + s.Header.Started.Format("2 January 15:04:05")
+}
+
 // AllFacts are those of the machine and of its system.
 func (s pageSheet) AllFacts() []string {
 	if s.WithoutHead {
@@ -191,9 +199,13 @@ type dataTable struct {
 	Rows    [][]dataCell
 }
 
+// Short reports that a narrow screen shows each row as a list of its cells, so that none is cut.
+func (t *dataTable) Short() bool { return len(t.Rows) <= mostOpenRows }
+
 type dataCell struct {
 	view.Cell
-	Class string
+	Class  string
+	Column string // the name of its column
 }
 
 // longText is how many letters are a text to read rather than a name.
@@ -210,7 +222,7 @@ func newDataTable(t *view.Table) *dataTable {
 		var cells []dataCell
 		for i, c := range row {
 			if t.Columns[i].In != view.InText {
-				cells = append(cells, dataCell{c, classOf(t.Columns[i], c)})
+				cells = append(cells, dataCell{c, classOf(t.Columns[i], c), t.Columns[i].Name})
 			}
 		}
 		d.Rows = append(d.Rows, cells)

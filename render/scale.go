@@ -57,7 +57,7 @@ func (s scale) ticks() []float64 {
 	}
 	var all []float64
 	for i := math.Ceil(s.Lo / step * (1 - 1e-12)); i*step <= s.Hi*(1+1e-12) && len(all) <= 2*usualLabels; i++ {
-		all = append(all, i*step)
+		all = append(all, i*step+0) // of -0 that makes 0
 	}
 	return all
 }

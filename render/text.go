@@ -287,22 +287,10 @@ func (s Style) caveats(sheet *view.Sheet) string {
 		return b.String()
 	}
 	b.WriteString(s.bold("Caveats") + "\n")
-	write := func(caveat string) {
-		for i, part := range wrap(caveat, s.width(false)-4) {
+	for _, c := range sheet.Caveats {
+		for i, part := range wrap(c, s.width(false)-4) {
 			b.WriteString(strings.Repeat("  ", 1+min(i, 1)) + part + "\n")
 		}
-	}
-	var unknown []string
-	for _, c := range sheet.Caveats {
-		topic, _, named := strings.Cut(c, ":")
-		if named && h.Command != "doctor" && h.Machine != nil && slices.Contains(h.Machine.Caveats, c) {
-			unknown = append(unknown, topic)
-			continue
-		}
-		write(c)
-	}
-	if len(unknown) > 0 {
-		write("not known of this machine, or in part: " + strings.Join(unknown, ", ") + "; chronoscope doctor says why")
 	}
 	return b.String()
 }

@@ -27,6 +27,9 @@ func comparison(d record.Comparison) *Sheet {
 	d.Rows = where(d.Rows, func(r record.ComparisonRow) bool {
 		return len(r.Values) == len(d.Subjects) && len(r.Changes) == len(d.Subjects)-1 // as in each document that was read
 	})
+	for i := range min(len(d.Subjects)-1, mostTiles) {
+		s.Tiles = append(s.Tiles, comparisonTile(d, i))
+	}
 	s.add(comparedSubjects(d))
 	var alone []string
 	for _, topic := range distinct(d.Rows, func(r record.ComparisonRow) string { return r.Topic }) {
@@ -50,6 +53,47 @@ func comparison(d record.Comparison) *Sheet {
 		s.add(comparisonChart(d, quantity))
 	}
 	return s
+}
+
+// mostChanges are named on a tile.
+const mostChanges = 3
+
+// comparisonTile says how a subject differs from the first: how many of its figures have which
+// outcome, and which have changed. Its verdict is the worst of these figures.
+func comparisonTile(d record.Comparison, change int) Tile {
+	t := Tile{Topic: Shortened(d.Subjects[change+1], mostName) + " against " + Shortened(d.Subjects[0], mostName), Figure: "nothing in both"}
+	counts := map[string]int{}
+	var outcomes, changed []string
+	for _, r := range d.Rows {
+		c := r.Changes[change]
+		if c == nil {
+			continue
+		}
+		if counts[c.Outcome]++; counts[c.Outcome] == 1 {
+			outcomes = append(outcomes, c.Outcome)
+		}
+		if slices.Contains([]string{"faster", "slower", "better", "worse"}, c.Outcome) {
+			changed = append(changed, fmt.Sprintf("%s of %s is %s", r.Quantity, Shortened(r.Name, mostName), c.Outcome))
+		}
+		for _, v := range []*record.ComparisonValue{r.Values[0], r.Values[change+1]} {
+			if v != nil && v.Verdict != "" && (t.Verdict == "" || v.Verdict.WorseThan(t.Verdict)) {
+				t.Verdict = v.Verdict
+			}
+		}
+	}
+	if len(outcomes) == 0 {
+		return t
+	}
+	slices.SortStableFunc(outcomes, func(a, b string) int { return counts[b] - counts[a] })
+	for i, outcome := range outcomes {
+		outcomes[i] = fmt.Sprintf("%d %s", counts[outcome], outcome)
+	}
+	t.Figure = strings.Join(outcomes, ", ")
+	t.Sentence = "No figure is clearly better or worse."
+	if len(changed) > 0 {
+		t.Sentence = capitalized(listed(changed, mostChanges)) + "."
+	}
+	return t
 }
 
 // machineOf names a subject's machine.
@@ -388,7 +432,7 @@ func comparisonChart(d record.Comparison, quantity string) Section {
 	s := Section{Title: capitalized(quantity), In: OnPage, Table: t}
 	if len(chart.Rows) > 0 {
 		s.Lead = "A mark is a figure over that of " + d.Subjects[0] + ", and the line its 95 % interval, where it is known."
-		chart.X = logarithmic("times that of "+shortened(d.Subjects[0], mostName), Plain, values)
+		chart.X = logarithmic("times that of "+Shortened(d.Subjects[0], mostName), Plain, values)
 		s.Charts = []Chart{chart}
 		for i, name := range d.Subjects[1:] {
 			s.Legend = append(s.Legend, Key{Mark: SeriesMark(i), Look: SeriesLook(i), Text: name})

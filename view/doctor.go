@@ -11,6 +11,7 @@ import (
 // doctor shows what disturbs measurements, the worst first.
 func doctor(d record.Doctor) *Sheet {
 	s := sheet("Doctor", d.Header)
+	s.Caveats = d.Header.Caveats // what is not known of the machine is its subject
 	says := diagnosis(d.Findings)
 	s.Tiles = []Tile{{Topic: "Diagnosis", Figure: stats.Count(severe(d.Findings, machine.Warning), "warning"), Sentence: says}}
 	s.add(Section{Lines: []Line{{Text: says, In: InText}}, In: InText}, disturbances(d.Findings))

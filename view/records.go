@@ -42,9 +42,9 @@ const mostSubject, mostSubjects = 40, 3
 // subjects names what a record is of, as far as there is room.
 func subjects(r record.KeptRecord) string {
 	if n := len(r.Subjects); n > mostSubjects {
-		return fmt.Sprintf("%s and %d more", shortened(r.Subjects[0], mostSubject), n-1)
+		return fmt.Sprintf("%s and %d more", Shortened(r.Subjects[0], mostSubject), n-1)
 	}
-	return shortened(strings.Join(r.Subjects, ", "), mostSubject)
+	return Shortened(strings.Join(r.Subjects, ", "), mostSubject)
 }
 
 // commandName is what a command is called in a table: the report card's has no name.

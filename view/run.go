@@ -42,7 +42,7 @@ func programsTitle(all []record.Program) string {
 	}
 	names := make([]string, len(all))
 	for i, p := range all {
-		names[i] = shortened(p.Command, mostName)
+		names[i] = Shortened(p.Command, mostName)
 	}
 	if len(all) == 2 {
 		return names[0] + " and " + names[1]
@@ -51,7 +51,7 @@ func programsTitle(all []record.Program) string {
 }
 
 func programTile(p record.Program) Tile {
-	t := Tile{Topic: shortened(p.Command, mostName), Figure: p.Estimate.Time(), Verdict: p.Verdict}
+	t := Tile{Topic: Shortened(p.Command, mostName), Figure: p.Estimate.Time(), Verdict: p.Verdict}
 	if p.Failure != nil {
 		t.Sentence = "It failed: " + *p.Failure + "."
 		return t
@@ -337,7 +337,7 @@ func programNotes(all []record.Program) (sections []Section) {
 		Section{Title: "What is not trusted", Lines: verdicts.lines(len(all), len(all))})
 	for _, p := range all {
 		if p.Failure != nil || len(p.Outliers) > 0 {
-			sections = append(sections, Section{Title: shortened(p.Command, mostName), Heading: p.Command, Lines: append(failureLines(p), outlierLines(p)...)})
+			sections = append(sections, Section{Title: Shortened(p.Command, mostName), Heading: p.Command, Lines: append(failureLines(p), outlierLines(p)...)})
 		}
 	}
 	return sections

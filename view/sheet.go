@@ -8,6 +8,8 @@ package view
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"chronoscope/machine"
@@ -184,7 +186,29 @@ func (s *Sheet) add(sections ...Section) {
 
 // sheet starts the sheet of a document.
 func sheet(title string, h record.Header) *Sheet {
-	return &Sheet{Title: title, Header: h, Facts: machineFacts(h.Machine), Caveats: h.Caveats}
+	return &Sheet{Title: title, Header: h, Facts: machineFacts(h.Machine), Caveats: caveatsForPeople(h.Caveats, h.Machine)}
+}
+
+// ofField are caveats for those who read a field of the JSON document, such as "steal_ns is null".
+var ofField = regexp.MustCompile(`(^|: )[a-z0-9_]+ is null `)
+
+// caveatsForPeople leaves out those for readers of JSON, and names what is not known of the
+// machine in one caveat.
+func caveatsForPeople(all []string, m *machine.Machine) (caveats []string) {
+	var unknown []string
+	for _, c := range all {
+		topic, _, named := strings.Cut(c, ":")
+		switch {
+		case named && m != nil && slices.Contains(m.Caveats, c):
+			unknown = append(unknown, topic)
+		case !ofField.MatchString(c):
+			caveats = append(caveats, c)
+		}
+	}
+	if len(unknown) > 0 {
+		caveats = append(caveats, "not known of this machine, or in part: "+strings.Join(unknown, ", ")+"; chronoscope doctor says why")
+	}
+	return caveats
 }
 
 // ownFacts are how many of a machine's facts say which machine it is; the others describe

@@ -174,10 +174,13 @@ func capitalized(t string) string {
 // mostName is how many letters of a name a title or a row of a chart has room for.
 const mostName = 38
 
-// shortened cuts a text that is too long for its place.
-func shortened(t string, most int) string {
+// Shortened cuts a text that is too long for its place: in its middle, since names that begin
+// alike differ at their ends.
+func Shortened(t string, most int) string {
 	if utf8.RuneCountInString(t) <= most {
 		return t
 	}
-	return string([]rune(t)[:most-1]) + "…"
+	letters := []rune(t)
+	end := (most - 1) / 2
+	return string(letters[:most-1-end]) + "…" + string(letters[len(letters)-end:])
 }

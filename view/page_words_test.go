@@ -1,0 +1,52 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// Names that begin alike are told apart by their ends, which were cut.
+func TestShortenedInTheMiddle(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"sleep 0.1", "sleep 0.1"}, {"0123456789", "0123456789"},
+		{"./server --threads 1 --output a", "./ser…ut a"}, {"ätherische Öle", "äther… Öle"},
+	} {
+		if got := Shortened(c.name, 10); got != c.want {
+			t.Errorf("%q: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Caveats on fields of the JSON document stood on pages among those for people.
+func TestCaveatsForPeople(t *testing.T) {
+	m := &machine.Machine{Caveats: []string{"SMT: not told", "governor: no such file"}}
+	all := []string{"SMT: not told", "steal_ns is null of runs", "a, b: steal_ns is null of runs", "the run was short", "governor: no such file", "tsc is off"}
+	want := []string{"the run was short", "tsc is off", "not known of this machine, or in part: SMT, governor; chronoscope doctor says why"}
+	if diff := cmp.Diff(want, caveatsForPeople(all, m)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A comparison had no tile that says how it ended.
+func TestTileOfAComparison(t *testing.T) {
+	value := func(v stats.Verdict) *record.ComparisonValue { return &record.ComparisonValue{Verdict: v} }
+	row := func(name, outcome string, verdict stats.Verdict) record.ComparisonRow {
+		return record.ComparisonRow{Name: name, Quantity: "time", Values: []*record.ComparisonValue{value(stats.Trusted), value(verdict)}, Changes: []*record.ComparisonChange{{Outcome: outcome}}}
+	}
+	d := record.Comparison{Subjects: []string{"old", "new"}, Rows: []record.ComparisonRow{
+		row("a", "slower", stats.Trusted), row("b", "same", stats.Suspect), row("c", "same", stats.Trusted), {Values: []*record.ComparisonValue{nil, nil}, Changes: []*record.ComparisonChange{nil}},
+	}}
+	want := Tile{Topic: "new against old", Figure: "2 same, 1 slower", Sentence: "Time of a is slower.", Verdict: stats.Suspect}
+	if diff := cmp.Diff(want, comparisonTile(d, 0)); diff != "" {
+		t.Error(diff)
+	}
+	d.Rows = d.Rows[3:]
+	if got := comparisonTile(d, 0); got.Figure != "nothing in both" || got.Verdict != "" {
+		t.Errorf("%+v", got)
+	}
+}
