@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"time"
 
 	"chronoscope/clock"
@@ -63,7 +62,6 @@ type laboratory struct {
 
 // open holds the thread and the collector until release is called.
 func (l Lab) open() (lab *laboratory, release func()) {
-	runtime.GC()
 	release, _ = env.Hold() // which fails for want of a CPU only, and none is named
 	lab = &laboratory{Lab: l, rng: rand.New(rand.NewPCG(l.Seed, 0x51c7)), delay: l.Delay}
 	if lab.Progress == nil {

@@ -144,11 +144,18 @@ func (c coverage) hold(t *testing.T, m slowclock.Method, few bool) {
 	}
 }
 
+// casesOf is how many cases are simulated: all of them, and a fifth in short tests.
+func casesOf(all int) int {
+	if testing.Short() {
+		return all / 5
+	}
+	return all
+}
+
 func TestCoverageOfTrials(t *testing.T) {
-	const cases = 200
+	cases := casesOf(200)
 	for _, c := range strata {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			var bernoulli, discrete coverage
 			for seed := range uint64(cases) {
 				b := c.bench(seed)
@@ -201,10 +208,9 @@ func TestCoverageUntilPrecise(t *testing.T) {
 }
 
 func TestCoverageOfLoops(t *testing.T) {
-	const cases = 200
+	cases := casesOf(200)
 	for _, c := range strata {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			var classic coverage
 			for seed := range uint64(cases) {
 				b := c.bench(seed)
@@ -271,7 +277,7 @@ func (c conditions) counted(seed uint64, off stall) (*bench, *counter) {
 // that is for a moment or for much longer than the event, wherever the event's length lies
 // beside the tick.
 func TestCoverageOfCounter(t *testing.T) {
-	const cases = 100
+	cases := casesOf(100)
 	for name, c := range map[string]struct {
 		conditions
 		stall
@@ -291,7 +297,6 @@ func TestCoverageOfCounter(t *testing.T) {
 		"both threads preempted":     {conditions: conditions{eventFrom: 1e-2, eventTo: 3, jitter: 0.1, preempted: true}, stall: stall{40, 4}, ticks: 600},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			var all coverage
 			for seed := range uint64(cases) {
 				b, count := c.counted(seed, c.stall)
