@@ -148,6 +148,21 @@ func (m *Machine) caveat(format string, args ...any) {
 	}
 }
 
+// topics are what a caveat may say is not known. One on "CPU" says that an emulator was
+// measured, and stands by itself.
+var topics = []string{
+	"CPU name and microcode", "CPU name", "microcode", "CPUs online", "CPUs that this process may use", "CPU list", "CPU limit", "SMT",
+	"governor", "frequency driver", "clocksource", "available clocksources", "hypervisor", "container", "kernel", "timer tick",
+	"perf_event_paranoid", "load average", "threads that run",
+}
+
+// UnknownTopic is what a caveat of a machine says is not known; ok is false for other caveats.
+// A record holds the caveats of its machine among its own.
+func UnknownTopic(caveat string) (topic string, ok bool) {
+	topic, _, named := strings.Cut(caveat, ": ")
+	return topic, named && slices.Contains(topics, topic)
+}
+
 // plain is text without what can't be printed.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {

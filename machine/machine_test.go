@@ -239,3 +239,15 @@ func load(t testing.TB, tree string) fstest.MapFS {
 func hasCaveat(m *Machine, topic string) bool {
 	return slices.ContainsFunc(m.Caveats, func(c string) bool { return strings.HasPrefix(c, topic+":") })
 }
+
+// Every caveat of the recorded machines says what is not known, but for that on an emulator:
+// pages name all of them in one line.
+func TestCaveatsSayWhatIsUnknown(t *testing.T) {
+	for _, m := range []*Machine{Identify(), Read(fstest.MapFS{}, "amd64"), Read(fstest.MapFS{}, "arm64")} {
+		for _, caveat := range m.Caveats {
+			if topic, ok := UnknownTopic(caveat); !ok && topic != "CPU" && m.OS == "linux" {
+				t.Errorf("%q names no topic", caveat)
+			}
+		}
+	}
+}

@@ -9,7 +9,6 @@ package view
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"chronoscope/machine"
@@ -186,7 +185,7 @@ func (s *Sheet) add(sections ...Section) {
 
 // sheet starts the sheet of a document.
 func sheet(title string, h record.Header) *Sheet {
-	return &Sheet{Title: title, Header: h, Facts: machineFacts(h.Machine), Caveats: caveatsForPeople(h.Caveats, h.Machine)}
+	return &Sheet{Title: title, Header: h, Facts: machineFacts(h.Machine), Caveats: caveatsForPeople(h.Caveats)}
 }
 
 // ofField are caveats for those who read a field of the JSON document, such as "steal_ns is null".
@@ -194,12 +193,12 @@ var ofField = regexp.MustCompile(`(^|: )[a-z0-9_]+ is null `)
 
 // caveatsForPeople leaves out those for readers of JSON, and names what is not known of the
 // machine in one caveat.
-func caveatsForPeople(all []string, m *machine.Machine) (caveats []string) {
+func caveatsForPeople(all []string) (caveats []string) {
 	var unknown []string
 	for _, c := range all {
-		topic, _, named := strings.Cut(c, ":")
+		topic, isUnknown := machine.UnknownTopic(c)
 		switch {
-		case named && m != nil && slices.Contains(m.Caveats, c):
+		case isUnknown:
 			unknown = append(unknown, topic)
 		case !ofField.MatchString(c):
 			caveats = append(caveats, c)
