@@ -1,12 +1,24 @@
 package activity
 
-import "math"
+import (
+	"math"
+
+	"chronoscope/stats"
+)
 
 // CPUTime is time that a process or thread ran, by mode.
 type CPUTime struct{ UserNs, SystemNs float64 }
 
 // SumNs is the time in both modes.
 func (c CPUTime) SumNs() float64 { return c.UserNs + c.SystemNs }
+
+// known is the time in both modes; missing where c is nil.
+func (c *CPUTime) known() stats.Float {
+	if c == nil {
+		return stats.Float{}
+	}
+	return stats.FloatOf(c.SumNs())
+}
 
 // Since is what has been added since an earlier reading.
 func (c CPUTime) Since(before CPUTime) CPUTime {

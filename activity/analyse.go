@@ -2,6 +2,7 @@ package activity
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -9,35 +10,74 @@ import (
 	"chronoscope/stats"
 )
 
-// Analysis is what a trace says.
+// Analysis is what a trace says, as the document of a trace holds it.
 type Analysis struct {
-	ActiveRatio float64
-	Combs       []Comb
-	// Tick is the comb of this kernel's timer, nil where none was found.
-	Tick *Comb
+	CPU         *int        `json:"cpu"` // nil where the thread was free to move
+	Clock       string      `json:"clock"`
+	ThresholdNs float64     `json:"threshold_ns"`
+	DurationNs  float64     `json:"duration_ns"`
+	ActiveRatio stats.Float `json:"active_ratio"`
+	Dropped     int         `json:"dropped"`
+	// Periods are those that [Trace.TimedPeriods] lists; [Analyse] leaves them out.
+	Periods []TimedPeriod `json:"periods,omitempty"`
+	// Interrupts are those of this kernel's timer tick, nil where no tick was found.
+	Interrupts *Interrupts `json:"interrupts"`
+	// Accounting is that of [Trace.Accounting]; [Analyse] leaves it out.
+	Accounting *Accounting `json:"accounting"`
+	Combs      []Comb      `json:"combs"`
 	// Causes of inactivity, each with what it took.
-	Causes map[Cause]Total
-	// ClockHz is the rate of the trace's clock that the kernel's tick implies, if
-	// that has its nominal period (homework 9.9 C); NaN without a tick.
-	ClockHz float64
+	Causes map[Cause]Total `json:"causes"`
+	// Own are the kernel's interrupts other than its timer's; nil where the kernel does not
+	// tell, and in documents that are older than this field.
+	Own *OwnInterrupts `json:"own_interrupts,omitempty"`
 	// Undisturbed says how likely a stretch of work is not disturbed.
-	Undisturbed []Undisturbed
-	// SliceNs is how long the thread typically ran between two preemptions, NaN
+	Undisturbed []Undisturbed `json:"undisturbed"`
+	// SliceNs is how long the thread typically ran between two preemptions; missing
 	// where it was never preempted twice.
-	SliceNs float64
+	SliceNs stats.Float `json:"slice_ns"`
 	// SwitchNs is what a typical preemption cost beyond the wait for the CPU: the
 	// interrupt that led to it, the choice of the next thread, both context
 	// switches as far as the kernel counts them as neither's wait, and the way
 	// back. The caches that the other thread left cold come on top. It is the
-	// median of the preempted gaps less their run-queue wait, NaN without any.
-	SwitchNs float64
+	// median of the preempted gaps less their run-queue wait, missing without any.
+	SwitchNs stats.Float `json:"switch_ns"`
 	// WaitNs is the run-queue wait that the kernel counted during the trace.
-	WaitNs float64
+	WaitNs float64 `json:"runqueue_wait_ns"`
+	// ClockHz is the rate of the trace's clock that the kernel's tick implies, if
+	// that has its nominal period (homework 9.9 C); missing without a tick.
+	ClockHz stats.Float `json:"clock_hz"`
+	Caveats []string    `json:"caveats"`
+
+	// Tick is the comb of this kernel's timer, nil where none was found.
+	Tick *Comb `json:"-"`
 	// Timer sets the interrupts of this CPU's timer against those found in the
 	// trace, nil where the kernel does not tell.
-	Timer *TimerCount
-	// Own are the other interrupts, nil where the kernel does not tell.
-	Own *OwnInterrupts
+	Timer *TimerCount `json:"-"`
+}
+
+// TimedPeriod is a period of a trace, in ticks and in time.
+type TimedPeriod struct {
+	Label         string  `json:"label"` // A0, I0, A1 ...
+	State         string  `json:"state"` // "active" or "inactive"
+	StartNs       float64 `json:"start_ns"`
+	DurationNs    float64 `json:"duration_ns"`
+	StartTicks    int64   `json:"start_ticks"`
+	DurationTicks int64   `json:"duration_ticks"`
+	Cause         *Cause  `json:"cause"` // nil for activity
+}
+
+// Interrupts are those of this kernel's timer tick.
+type Interrupts struct {
+	PeriodNs float64        `json:"period_ns"`
+	Period   stats.Estimate `json:"period"`
+	Count    int            `json:"count"`  // that began a gap
+	Hidden   int            `json:"hidden"` // that fell into a gap
+	Costs
+	// Counted is how often the kernel says that this CPU's timer interrupted it, and
+	// Sleepers how many gaps are put down to timers that wake a sleeping thread; nil where
+	// the kernel does not tell.
+	Counted  *int `json:"counted"`
+	Sleepers *int `json:"sleepers"`
 }
 
 // TimerCount is how many interrupts of its timer the kernel counted on the
@@ -48,27 +88,30 @@ type TimerCount struct {
 	Counted int
 	// Teeth and Hidden are the tick's ([Comb]).
 	Teeth, Hidden int
-	// Sleepers are gaps put down to the rest: a timer also wakes who sleeps.
+	// Sleepers are gaps put down to the rest: a timer also wakes a sleeping thread.
 	Sleepers int
 }
 
 // Total is what a cause took.
 type Total struct {
-	Count            int
-	TotalNs, WorstNs float64
+	Count   int     `json:"count"`
+	TotalNs float64 `json:"total_ns"`
+	MaxNs   float64 `json:"max_ns"`
 }
 
 // Undisturbed says how work of a length fares on a machine like the trace's
 // (Bryant 2003, practice problem 9.7).
 type Undisturbed struct {
-	LengthNs float64
+	LengthNs float64 `json:"length_ns"`
 	// Probability that it runs without any gap that is not the recording's own,
 	// starting at a moment when the thread is active, and
-	// Trials that are expected for three such runs; +Inf where none would.
-	Probability, Trials float64
+	// Trials that are expected for three such runs; missing where none would.
+	Probability float64     `json:"probability"`
+	Trials      stats.Float `json:"trials_for_3"`
 	// Unpreempted and UnpreemptedTrials count only gaps in which the thread lost
 	// its CPU to another.
-	Unpreempted, UnpreemptedTrials float64
+	Unpreempted       float64     `json:"unpreempted_probability"`
+	UnpreemptedTrials stats.Float `json:"unpreempted_trials_for_3"`
 }
 
 // Analyse puts each gap of the trace down to a cause, as Gap.Cause, and sums up.
@@ -81,16 +124,54 @@ func Analyse(t *Trace) *Analysis {
 			t.Gaps[i].Cause = Runtime
 		}
 	}
-	a := &Analysis{ActiveRatio: t.ActiveRatio(), Causes: map[Cause]Total{}, ClockHz: math.NaN()}
-	a.SwitchNs = t.blameJoins(func(c Cause) bool { return c != Hypervisor })
-	a.Combs = t.combs(t.hints())
+	a := &Analysis{
+		Clock: t.Clock, ThresholdNs: t.Ns(t.Threshold), DurationNs: t.Ns(t.Length), Dropped: t.Dropped,
+		ActiveRatio: stats.FloatOf(t.ActiveRatio()), Combs: []Comb{}, Causes: map[Cause]Total{}, Caveats: append([]string{}, t.Caveats...),
+	}
+	if t.CPU >= 0 {
+		a.CPU = &t.CPU
+	}
+	a.SwitchNs = stats.FloatOf(t.blameJoins(func(c Cause) bool { return c != Hypervisor }))
+	a.Combs = append(a.Combs, t.combs(t.hints())...)
 	t.blameCombs(a)
 	if t.Kernel.Virtual {
 		t.blameJoins(func(c Cause) bool { return c == Hypervisor })
 	}
 	t.blameRest(a)
 	a.sum(t)
+	a.Interrupts = a.interrupts()
+	if own := a.Own; own != nil && own.Open > 0 {
+		a.Caveats = append(a.Caveats, fmt.Sprintf("the kernel counted %d to %d interrupts of its own among %d gaps, and not which these were: they took %.3g to %.3g ms together, and %d gaps stay unexplained", own.Fewest, own.Counted, own.Gaps, own.LeastNs/1e6, own.MostNs/1e6, own.Open))
+	}
 	return a
+}
+
+// interrupts are those of the tick that was found; nil without one.
+func (a *Analysis) interrupts() *Interrupts {
+	tick := a.Tick
+	if tick == nil {
+		return nil
+	}
+	i := &Interrupts{PeriodNs: tick.PeriodNs, Period: tick.Period, Count: tick.Count, Hidden: tick.Hidden, Costs: tick.Costs}
+	if a.Timer != nil {
+		i.Counted, i.Sleepers = &a.Timer.Counted, &a.Timer.Sleepers
+	}
+	return i
+}
+
+// TimedPeriods lists all periods.
+func (t *Trace) TimedPeriods() (all []TimedPeriod) {
+	for p := range t.Periods {
+		timed := TimedPeriod{
+			Label: fmt.Sprintf("A%d", p.Number), State: "active",
+			StartNs: t.Ns(p.Start), DurationNs: t.Ns(p.Ticks), StartTicks: p.Start, DurationTicks: p.Ticks,
+		}
+		if !p.Active {
+			timed.Label, timed.State, timed.Cause = fmt.Sprintf("I%d", p.Number), "inactive", &p.Cause
+		}
+		all = append(all, timed)
+	}
+	return all
 }
 
 // seen is how much of the trace its gaps tell of: all, or up to the last gap that
@@ -191,7 +272,7 @@ func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 func (t *Trace) blameCombs(a *Analysis) {
 	a.Tick = t.tickAmong(a.Combs)
 	if a.Tick != nil && t.Kernel.TickHz > 0 {
-		a.ClockHz = a.Tick.PeriodNs.Value / t.TickNs * t.Kernel.TickHz
+		a.ClockHz = stats.FloatOf(a.Tick.Period.Value / t.TickNs * t.Kernel.TickHz)
 	}
 	for i := range a.Combs {
 		c := &a.Combs[i]
@@ -207,7 +288,7 @@ func (t *Trace) blameCombs(a *Analysis) {
 		}
 		for _, i := range c.Gaps {
 			// What takes longer than half a period is no interrupt, whenever it begins.
-			interrupt := t.Ns(t.Gaps[i].Ticks) < c.PeriodNs.Value/2
+			interrupt := t.Ns(t.Gaps[i].Ticks) < c.Period.Value/2
 			if t.Gaps[i].Cause == Unexplained && (interrupt || c.Source == Hypervisor) {
 				t.Gaps[i].Cause = c.Source
 			}
@@ -234,7 +315,7 @@ func (t *Trace) offTick(c Comb) float64 {
 	if t.Kernel.TickHz == 0 {
 		return 0
 	}
-	return math.Abs(c.PeriodNs.Value*t.Kernel.TickHz/1e9 - 1)
+	return math.Abs(c.Period.Value*t.Kernel.TickHz/1e9 - 1)
 }
 
 // isTick reports that the comb is this kernel's: it has the period of the
@@ -247,18 +328,20 @@ func (t *Trace) isTick(c Comb) bool {
 	return !t.Kernel.Known || float64(t.counted(t.Kernel.TimerInterrupts)) > 0.8*float64(len(c.Gaps))
 }
 
-// OwnInterrupts is how many of the gaps that nothing else explains were interrupts of this
-// kernel by its own count, and between what bounds their time lies. The count says how many
-// they were, not which.
+// OwnInterrupts bound the time of this kernel's interrupts other than its timer's. The kernel
+// counts how many of the gaps that nothing else explains were interrupts, and not which.
 type OwnInterrupts struct {
-	// Counted is how many there may have been at most, by the kernel's count. FewestCounted is
-	// how many there were at least: others may have fallen into gaps of other causes.
-	Counted, FewestCounted int
-	// Gaps there were, and what as many of them as were counted took at least and at most.
-	Gaps            int
-	LeastNs, MostNs float64
+	// Counted is how many there may have been at most, by the kernel's count, and Fewest how
+	// many there were at least: others may have fallen into gaps of other causes.
+	Counted int `json:"counted"`
+	Fewest  int `json:"fewest"`
+	// Gaps is how many gaps of an interrupt's length nothing else explains, and LeastNs and
+	// MostNs are what as many of them as were counted took at least and at most.
+	Gaps    int     `json:"gaps"`
+	LeastNs float64 `json:"least_ns"`
+	MostNs  float64 `json:"most_ns"`
 	// Open gaps stay unexplained.
-	Open int
+	Open int `json:"open"`
 }
 
 // blameRest settles what no switch and no comb explains, as far as the kernel's count of its
@@ -290,7 +373,7 @@ func (t *Trace) blameRest(a *Analysis) {
 	fewest := min(seenOf(most-wakers, lost/float64(max(t.seen(), 1))), n)
 	most = min(most, n)
 	a.Timer.Sleepers = min(sleepers, most)
-	own := &OwnInterrupts{Counted: most, FewestCounted: fewest, Gaps: n}
+	own := &OwnInterrupts{Counted: most, Fewest: fewest, Gaps: n}
 	for k, i := range rest {
 		ns := t.Ns(t.Gaps[i].Ticks)
 		if k < fewest {
@@ -352,12 +435,16 @@ func (a *Analysis) sum(t *Trace) {
 		total := &totals[g.Cause]
 		total.Count++
 		total.TotalNs += t.Ns(g.Ticks)
-		total.WorstNs = math.Max(total.WorstNs, t.Ns(g.Ticks))
+		total.MaxNs = math.Max(total.MaxNs, t.Ns(g.Ticks))
 	}
 	for cause, total := range totals {
 		if total.Count > 0 {
 			a.Causes[Cause(cause)] = total
 		}
+	}
+	for i := range a.Combs {
+		c := &a.Combs[i]
+		c.PeriodNs, c.Count, c.Attributed = c.Period.Value, len(c.Gaps), t.attributed(*c)
 	}
 	for _, j := range t.Joins {
 		a.WaitNs += float64(j.Use.WaitNs)
@@ -366,8 +453,10 @@ func (a *Analysis) sum(t *Trace) {
 	kept := t.roomFor(undisturbedNs, t.mayKeepFromCPU)
 	for i, length := range undisturbedNs {
 		u := Undisturbed{LengthNs: length}
-		u.Probability, u.Trials = any.trials(i)
-		u.Unpreempted, u.UnpreemptedTrials = kept.trials(i)
+		var trials, unpreempted float64
+		u.Probability, trials = any.trials(i)
+		u.Unpreempted, unpreempted = kept.trials(i)
+		u.Trials, u.UnpreemptedTrials = stats.FloatOf(trials), stats.FloatOf(unpreempted)
 		a.Undisturbed = append(a.Undisturbed, u)
 	}
 	var slicesNs []float64
@@ -376,10 +465,20 @@ func (a *Analysis) sum(t *Trace) {
 			slicesNs = append(slicesNs, stretch)
 		}
 	}
-	a.SliceNs = math.NaN()
 	if len(slicesNs) > 1 {
-		a.SliceNs = stats.Median(slicesNs)
+		a.SliceNs = stats.FloatOf(stats.Median(slicesNs))
 	}
+}
+
+// attributed is how many of a comb's gaps are put down to its source.
+func (t *Trace) attributed(c Comb) *int {
+	n := 0
+	for _, i := range c.Gaps {
+		if t.Gaps[i].Cause == c.Source {
+			n++
+		}
+	}
+	return &n
 }
 
 // undisturbedNs are the lengths of work that an analysis tells of.

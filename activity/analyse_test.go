@@ -1,8 +1,10 @@
 package activity
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"chronoscope/machine"
@@ -18,10 +20,10 @@ func TestSwitchNs(t *testing.T) {
 	}
 	trace.Gaps = append(trace.Gaps, Gap{Start: 100e6, Ticks: 50e6})
 	trace.Joins = append(trace.Joins, Join{From: 3, Gap: 3, Ticks: 60e6, Continued: true, Use: machine.ThreadUse{VoluntarySwitches: 1}})
-	if a := Analyse(trace); a.SwitchNs != 4000 || a.Causes[Preempted].Count != 3 || a.Causes[Stopped].Count != 1 {
+	if a := Analyse(trace); a.SwitchNs.Value() != 4000 || a.Causes[Preempted].Count != 3 || a.Causes[Stopped].Count != 1 {
 		t.Errorf("a switch takes %v ns; causes %v", a.SwitchNs, a.Causes)
 	}
-	if a := Analyse(&Trace{TickNs: 1, Length: 100}); !math.IsNaN(a.SwitchNs) || a.Timer != nil {
+	if a := Analyse(&Trace{TickNs: 1, Length: 100}); a.SwitchNs.Known() || a.Timer != nil {
 		t.Errorf("without any switch: %v ns; timer %v", a.SwitchNs, a.Timer)
 	}
 }
@@ -42,8 +44,8 @@ func TestTimerCount(t *testing.T) {
 	if a.Tick == nil || *a.Timer != (TimerCount{Counted: teeth + 7, Teeth: teeth, Sleepers: 5}) || a.Causes[Interrupt].Count != 5 {
 		t.Errorf("%+v, %v", a.Timer, a.Causes)
 	}
-	if a.Tick != nil && (a.Tick.LeastNs != 3000 || a.Tick.WorstNs != 3060) {
-		t.Errorf("a tick takes %v to %v ns, want 3000 to 3060", a.Tick.LeastNs, a.Tick.WorstNs)
+	if a.Tick != nil && (a.Tick.MinNs.Value() != 3000 || a.Tick.MaxNs.Value() != 3060) {
+		t.Errorf("a tick takes %v to %v ns, want 3000 to 3060", a.Tick.MinNs, a.Tick.MaxNs)
 	}
 	last := trace.Gaps[len(trace.Gaps)-1]
 	trace.Dropped, trace.Length, trace.Kernel.TimerInterrupts = 1, 2*last.End(), 2*(teeth+7)
@@ -79,7 +81,7 @@ func TestCombAtItsHarmonic(t *testing.T) {
 			s := newCombSearch(trace.Trace, nil)
 			if !s.tryFrequency(s.arrivals(rung{}), harmonic/periodNs, s.seenNs, 1) {
 				t.Errorf("seed %d: no comb at %v times the frequency", seed, harmonic)
-			} else if got := s.found[0].PeriodNs.Value; math.Abs(got/periodNs-1) > 1e-4 {
+			} else if got := s.found[0].Period.Value; math.Abs(got/periodNs-1) > 1e-4 {
 				t.Errorf("seed %d: at %v times the frequency a comb of %.0f ns, want %.0f", seed, harmonic, got, periodNs)
 			}
 		}
@@ -93,7 +95,7 @@ func TestHalfACombIsNone(t *testing.T) {
 		w := world{lengthNs: 4e9, combs: []source{someHost(rng, 4e6)}}
 		w.combs[0].missing = 0.56
 		if a := Analyse(w.simulate(rng).Trace); len(a.Combs) > 0 {
-			t.Errorf("seed %d: %d of %d teeth are a comb of %.0f ns", seed, len(a.Combs[0].Gaps), a.Combs[0].Expected, a.Combs[0].PeriodNs.Value)
+			t.Errorf("seed %d: %d of %d teeth are a comb of %.0f ns", seed, len(a.Combs[0].Gaps), a.Combs[0].Expected, a.Combs[0].Period.Value)
 		}
 	}
 }
@@ -119,5 +121,31 @@ func TestDivergenceBoundsTheBinomial(t *testing.T) {
 	}
 	if d := divergence(0.1, 0.2); d != 0 {
 		t.Errorf("fewer hits than chance brings tell %v", d)
+	}
+}
+
+// An analysis says what a trace is in the form of a document, each cause by its name, and lists
+// the periods in ticks and in time.
+func TestAnalysisAsDocument(t *testing.T) {
+	trace := &Trace{Clock: "tsc", TickNs: 0.5, CPU: 1, Threshold: 100, Length: 1000, Gaps: []Gap{
+		{Start: 100, Ticks: 200, Own: true}, {Start: 500, Ticks: 150},
+	}}
+	a := Analyse(trace)
+	if periods := trace.TimedPeriods(); len(periods) != 5 || periods[1].Label != "I0" || *periods[1].Cause != Runtime || periods[4].Label != "A2" || periods[4].DurationNs != 175 {
+		t.Errorf("%+v", periods)
+	}
+	if a.ActiveRatio.Value() != 0.65 || a.Causes[Runtime] != (Total{1, 100, 100}) || a.Interrupts != nil || *a.CPU != 1 || a.ThresholdNs != 50 || a.DurationNs != 500 || a.Periods != nil {
+		t.Errorf("%+v", a)
+	}
+	text, err := json.Marshal(a)
+	if err != nil || !strings.Contains(string(text), `"causes":{"runtime":{"count":1,"total_ns":100,"max_ns":100},"unexplained":{`) || !strings.Contains(string(text), `"combs":[]`) || !strings.Contains(string(text), `"caveats":[]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	var back Analysis
+	if err := json.Unmarshal(text, &back); err != nil || back.Causes[Runtime] != a.Causes[Runtime] {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`{"causes": {"moonlight": {}}}`), &back); err == nil || !strings.Contains(err.Error(), "moonlight") {
+		t.Errorf("a cause that does not exist: %v", err)
 	}
 }

@@ -1,11 +1,14 @@
 package activity
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Cause is what a period of inactivity is put down to.
 type Cause uint8
 
-// The causes. Unexplained is the honest last.
+// The causes. Unexplained is what is left when none of the others fits.
 const (
 	Unexplained Cause = iota
 	TimerTick         // this kernel's timer interrupt
@@ -35,6 +38,16 @@ func (c Cause) String() string {
 
 // MarshalText writes the cause's name.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (c *Cause) UnmarshalText(text []byte) error {
+	i := slices.Index(causeNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%.40q is none of the causes %q", text, causeNames)
+	}
+	*c = Cause(i)
+	return nil
+}
 
 // Causes lists all causes, those that say most first.
 func Causes() []Cause {

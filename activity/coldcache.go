@@ -33,13 +33,15 @@ const (
 // processors let a sequential stream pass by the second cache. The last cache
 // stays warm, unless the sweep is made larger than it.
 type ColdCache struct {
-	Bytes                                  int
-	Pattern                                Pattern
-	Warm, AfterIdleSwitch, AfterBusySwitch stats.Estimate
+	Bytes           int            `json:"bytes"`
+	Pattern         Pattern        `json:"pattern"`
+	Warm            stats.Estimate `json:"warm"`
+	AfterIdleSwitch stats.Estimate `json:"after_idle_switch"`
+	AfterBusySwitch stats.Estimate `json:"after_busy_switch"`
 	// Extra is the median of what the walk after the busy switch took longer than
 	// the warm one of the same repetition. Where a prefetcher keeps up it is near
 	// zero, on either side.
-	Extra stats.Estimate
+	Extra stats.Estimate `json:"extra"`
 }
 
 // lineBytes is the distance of two steps of a walk: a cache line on most
@@ -223,7 +225,8 @@ func (e *experiment) time(s workingSet) int64 {
 }
 
 // results are what the samples of all working sets say.
-func (e *experiment) results() (all []ColdCache) {
+func (e *experiment) results() []ColdCache {
+	all := []ColdCache{}
 	few := 0
 	for _, c := range e.cells {
 		if len(c.repetitions) < leastRepetitions {

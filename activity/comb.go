@@ -10,24 +10,37 @@ import (
 // Comb is a regular source of gaps: a timer that takes the CPU at a fixed phase
 // of a fixed period.
 type Comb struct {
-	PeriodNs stats.Estimate
+	Period stats.Estimate `json:"-"`
+	// PeriodNs is the value of Period, and Count the number of Gaps.
+	PeriodNs float64 `json:"period_ns"`
 	// PhaseNs is when the first tooth comes, after the trace began.
-	PhaseNs float64
+	PhaseNs float64 `json:"phase_ns"`
 	// Gaps are the indices of the gaps that begin at a tooth.
-	Gaps []int
+	Gaps  []int `json:"-"`
+	Count int   `json:"count"`
 	// Expected is how many teeth fell into the active time of the trace, and
 	// Hidden how many fell into gaps that had begun before.
-	Expected, Hidden int
-	// LeastNs, MedianNs and WorstNs are the cost of a tooth that stood alone: what
-	// was lost by it. The least one is what compensation may subtract (Bryant
-	// 2003, section 9.4.3). The worst one may hold something rare that befell the
-	// thread just then. NaN where no tooth stood alone.
-	LeastNs, MedianNs, WorstNs float64
-	Source                     Cause // TimerTick, Hypervisor or Interrupt
+	Expected int `json:"-"`
+	Hidden   int `json:"-"`
+	Costs
+	Source Cause `json:"source"` // TimerTick, Hypervisor or Interrupt
+	// Attributed is how many of the gaps are put down to the source: of the others the
+	// kernel knows something else that befell the thread then. Nil in documents that are
+	// older than this field.
+	Attributed *int `json:"attributed"`
 
 	// fromNs and toNs bound when its gaps begin, after their teeth, and
 	// strangersPerNs is how many other gaps begin in a nanosecond.
 	fromNs, toNs, strangersPerNs float64
+}
+
+// Costs are what was lost by a tooth that stood alone. The least is what compensation may
+// subtract (Bryant 2003, section 9.4.3). The greatest may hold something rare that befell the
+// thread just then. They are missing where no tooth stood alone.
+type Costs struct {
+	MinNs    stats.Float `json:"min_cost_ns"`
+	MedianNs stats.Float `json:"median_cost_ns"`
+	MaxNs    stats.Float `json:"max_cost_ns"`
 }
 
 // Limits of the search for combs.
@@ -136,7 +149,7 @@ func (s *combSearch) tryStretch(c arrivals, extent float64) bool {
 
 // has reports that a comb of about that period has been found.
 func (s *combSearch) has(periodNs float64) bool {
-	return slices.ContainsFunc(s.found, func(c Comb) bool { return math.Abs(c.PeriodNs.Value/periodNs-1) < hintReach })
+	return slices.ContainsFunc(s.found, func(c Comb) bool { return math.Abs(c.Period.Value/periodNs-1) < hintReach })
 }
 
 // tryFrequency keeps the comb of a frequency that a stretch of the crowd showed
@@ -153,14 +166,14 @@ func (s *combSearch) tryFrequency(c arrivals, f, extent, reach float64) bool {
 		return false
 	}
 	comb := Comb{PhaseNs: w.fromNs, toNs: w.widthNs}
-	comb.PeriodNs.Value = w.periodNs
+	comb.Period.Value = w.periodNs
 	for range 2 { // the second time by what the first one found
 		if !s.fit(&comb) {
 			return false
 		}
 	}
 	for s.slower(&comb) {
-		if reach < 1 || comb.PeriodNs.Value > slowestCombNs || !s.fit(&comb) {
+		if reach < 1 || comb.Period.Value > slowestCombNs || !s.fit(&comb) {
 			return false // not what was looked for, or nothing at all
 		}
 	}

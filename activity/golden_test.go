@@ -42,8 +42,8 @@ func labels(gaps []int, first int) []string {
 func TestFigure93(t *testing.T) {
 	trace := figure(t, "9.3", 549.9)
 	a := Analyse(trace)
-	if len(trace.Gaps) != 10 || math.Abs(a.ActiveRatio-0.951) > 0.0005 || math.Abs(trace.Ns(trace.Length)/1e6-66.9) > 0.05 {
-		t.Errorf("%d gaps in %.2f ms, active %.4f", len(trace.Gaps), trace.Ns(trace.Length)/1e6, a.ActiveRatio)
+	if len(trace.Gaps) != 10 || math.Abs(a.ActiveRatio.Value()-0.951) > 0.0005 || math.Abs(trace.Ns(trace.Length)/1e6-66.9) > 0.05 {
+		t.Errorf("%d gaps in %.2f ms, active %.4f", len(trace.Gaps), trace.Ns(trace.Length)/1e6, a.ActiveRatio.Value())
 	}
 	if a.Tick == nil {
 		t.Fatalf("no timer tick among %+v", a.Combs)
@@ -51,10 +51,10 @@ func TestFigure93(t *testing.T) {
 	if got, want := labels(a.Tick.Gaps, 0), []string{"I0", "I2", "I4", "I5", "I6", "I8", "I9"}; !slices.Equal(got, want) {
 		t.Errorf("begun by a timer interrupt: %v, want %v", got, want)
 	}
-	if got := a.Tick.LeastNs / trace.TickNs; math.Abs(got-247113) > 0.5 {
+	if got := a.Tick.MinNs.Value() / trace.TickNs; math.Abs(got-247113) > 0.5 {
 		t.Errorf("least cost %.1f cycles, want 247113", got)
 	}
-	if got, want := a.ClockHz/1e6, float64(36557620-3726508)/6/10e3; math.Abs(got-want) > 0.02 {
+	if got, want := a.ClockHz.Value()/1e6, float64(36557620-3726508)/6/10e3; math.Abs(got-want) > 0.02 {
 		t.Errorf("true clock rate %.3f MHz, want %.3f", got, want)
 	}
 	for _, i := range []int{1, 3, 7} {
@@ -70,8 +70,8 @@ func TestFigure93(t *testing.T) {
 func TestFigure95(t *testing.T) {
 	trace := figure(t, "9.5", 548.1)
 	a := Analyse(trace)
-	if len(trace.Gaps) != 8 || math.Abs(a.ActiveRatio-0.530) > 0.0005 || math.Abs(trace.Ns(trace.Length)/1e6-89.8) > 0.05 {
-		t.Errorf("%d gaps in %.2f ms, active %.4f", len(trace.Gaps), trace.Ns(trace.Length)/1e6, a.ActiveRatio)
+	if len(trace.Gaps) != 8 || math.Abs(a.ActiveRatio.Value()-0.530) > 0.0005 || math.Abs(trace.Ns(trace.Length)/1e6-89.8) > 0.05 {
+		t.Errorf("%d gaps in %.2f ms, active %.4f", len(trace.Gaps), trace.Ns(trace.Length)/1e6, a.ActiveRatio.Value())
 	}
 	if a.Tick == nil {
 		t.Fatalf("no timer tick among %+v", a.Combs)

@@ -44,7 +44,7 @@ func openTestPair(t *testing.T, cpu int) *pair {
 // estimates.
 func checkSwitching(t *testing.T, s *Switching) {
 	t.Helper()
-	if !(s.Cost.Value > 0) || !(s.LeastNs <= s.Cost.Value && s.Cost.Value <= s.P95Ns || s.Cost.N < 20) {
+	if !(s.Cost.Value > 0) || !(s.LeastNs.Value() <= s.Cost.Value && s.Cost.Value <= s.P95Ns.Value() || s.Cost.N < 20) {
 		t.Errorf("cost %+v, least %v, p95 %v", s.Cost, s.LeastNs, s.P95Ns)
 	}
 	if s.Counted != nil && s.Counted.Voluntary+s.Counted.Involuntary < int64(s.Switches) {

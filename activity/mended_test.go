@@ -90,7 +90,7 @@ func TestTheftAtATickIsNoTick(t *testing.T) {
 		}
 	}
 	a := Analyse(trace)
-	if got := trace.Gaps[50].Cause; a.Tick == nil || got != Hypervisor || a.Causes[TimerTick].WorstNs != 3000 {
+	if got := trace.Gaps[50].Cause; a.Tick == nil || got != Hypervisor || a.Causes[TimerTick].MaxNs != 3000 {
 		t.Errorf("%v; causes %v", got, a.Causes)
 	}
 	if n := trace.Noise(a); n.WatchedNs != 390e6 {
@@ -165,7 +165,7 @@ func TestTicksWithoutLength(t *testing.T) {
 // its own short looks at the kernel are its use.
 func TestParkedTimeIsNotUsed(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100e6, Gaps: []Gap{{10e6, 5e3, true, Runtime}, {20e6, 40e6, true, Runtime}}}
-	thread, others := trace.Charge(&Comb{PeriodNs: stats.Estimate{Value: 4e6}, PhaseNs: 1e6, Source: TimerTick})
+	thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 4e6}, PhaseNs: 1e6, Source: TimerTick})
 	if used := thread.Used.SumNs(); used != 60e6 || others.Ticks() != 10 {
 		t.Errorf("used %v ns, and %d ticks are others'; want 60e6 and 10", used, others.Ticks())
 	}

@@ -14,7 +14,7 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 	if t.Unwatched {
 		return machine.Noise{}
 	}
-	n := machine.Noise{WatchedNs: t.Ns(t.seen()), SliceNs: a.SliceNs, SwitchNs: a.SwitchNs}
+	n := machine.Noise{WatchedNs: t.Ns(t.seen()), SliceNs: a.SliceNs.Value(), SwitchNs: a.SwitchNs.Value()}
 	regular, unseen := make([]bool, len(t.Gaps)), make([]bool, len(t.Gaps))
 	stolen := t.stolen()
 	for i := range a.Combs {
@@ -22,7 +22,7 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 		var total float64
 		kept := 0
 		for _, g := range c.Gaps {
-			if t.Gaps[g].Cause == c.Source && t.Ns(t.Gaps[g].Ticks) >= c.PeriodNs.Value {
+			if t.Gaps[g].Cause == c.Source && t.Ns(t.Gaps[g].Ticks) >= c.Period.Value {
 				// No interrupt takes a whole period: on a busy CPU it is a preemption that
 				// no look saw.
 				unseen[g] = true
@@ -32,11 +32,11 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 				kept++
 			}
 		}
-		if kept == 0 || math.IsNaN(c.LeastNs) {
+		if kept == 0 || !c.MinNs.Known() {
 			continue
 		}
 		n.Regular = append(n.Regular, machine.Interruption{
-			PeriodNs: c.PeriodNs.Value, LeastNs: c.LeastNs, MedianNs: c.MedianNs, MeanNs: total / float64(kept),
+			PeriodNs: c.Period.Value, LeastNs: c.MinNs.Value(), MedianNs: c.MedianNs.Value(), MeanNs: total / float64(kept),
 			Missing: 1 - float64(len(c.Gaps))/float64(c.Expected), Kernel: c.Source == TimerTick,
 		})
 	}

@@ -10,7 +10,7 @@ import (
 // such ones made profiles in which 500 % of the time was lost.
 func TestUnseenPreemptionIsNoTick(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 400e6, Kernel: Kernel{TickHz: 250}}
-	c := Comb{Source: TimerTick, PeriodNs: stats.Estimate{Value: 4e6}, LeastNs: 17e3, MedianNs: 17e3, Expected: 100}
+	c := Comb{Source: TimerTick, Period: stats.Estimate{Value: 4e6}, Costs: Costs{MinNs: stats.FloatOf(17e3), MedianNs: stats.FloatOf(17e3)}, Expected: 100}
 	for k := range int64(90) {
 		ticks := int64(17e3)
 		if k == 40 {

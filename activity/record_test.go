@@ -46,7 +46,7 @@ func TestLiveTraceAddsUp(t *testing.T) {
 	for _, total := range a.Causes {
 		count += total.Count
 	}
-	if count != len(trace.Gaps) || !(a.ActiveRatio > 0 && a.ActiveRatio <= 1) {
+	if count != len(trace.Gaps) || !(a.ActiveRatio.Value() > 0 && a.ActiveRatio.Value() <= 1) {
 		t.Errorf("%d gaps have a cause, of %d; active %v", count, len(trace.Gaps), a.ActiveRatio)
 	}
 }

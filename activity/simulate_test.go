@@ -206,7 +206,7 @@ func judge(w world, t simulated) outcome {
 	o.combs, o.false = len(combs), len(a.Combs)
 	for _, want := range combs {
 		if slices.ContainsFunc(a.Combs, func(c Comb) bool {
-			return (c.Source == TimerTick) == (want.cause == TimerTick) && math.Abs(c.PeriodNs.Value/want.periodNs-1) < 1e-3
+			return (c.Source == TimerTick) == (want.cause == TimerTick) && math.Abs(c.Period.Value/want.periodNs-1) < 1e-3
 		}) {
 			o.found, o.false = o.found+1, o.false-1
 		}
@@ -218,7 +218,7 @@ func judge(w world, t simulated) outcome {
 				least = math.Min(least, t.Ns(t.Gaps[j].Ticks))
 			}
 		}
-		o.least = math.Abs(a.Tick.LeastNs-least) <= t.TickNs
+		o.least = math.Abs(a.Tick.MinNs.Value()-least) <= t.TickNs
 	}
 	return o
 }
@@ -394,7 +394,7 @@ func TestNoiseHasNoCombs(t *testing.T) {
 		trace := w.simulate(rng)
 		trace.Kernel.Known = false // so that the tick is looked for
 		if a := Analyse(trace.Trace); len(a.Combs) > 0 {
-			t.Errorf("seed %d: %d combs among %d gaps, the first of %.0f ns with %d teeth", seed, len(a.Combs), len(trace.Gaps), a.Combs[0].PeriodNs.Value, len(a.Combs[0].Gaps))
+			t.Errorf("seed %d: %d combs among %d gaps, the first of %.0f ns with %d teeth", seed, len(a.Combs), len(trace.Gaps), a.Combs[0].Period.Value, len(a.Combs[0].Gaps))
 		}
 	}
 }

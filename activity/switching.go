@@ -21,8 +21,8 @@ import (
 // switch itself, and the cache that is cold afterwards (Bryant 2003, section
 // 9.2.3, third cause).
 type Switching struct {
-	Clock string
-	CPU   int
+	CPU   int    `json:"cpu"`
+	Clock string `json:"clock"`
 	// Cost is the median of one switch, in nanoseconds: a thread wakes another
 	// one, waits, and the CPU goes over. What the same system calls cost where
 	// nobody waits is taken off. The interval is over the medians of blocks of
@@ -31,17 +31,19 @@ type Switching struct {
 	// Both threads are of one process, so that the address space stays; between
 	// processes a switch costs more. A preemption costs less, since no thread is
 	// put to sleep and woken for it.
-	Cost stats.Estimate
+	Cost stats.Estimate `json:"cost"`
 	// LeastNs and P95Ns are of single switches: half of a round trip each.
-	LeastNs, P95Ns float64
+	LeastNs stats.Float `json:"min_ns"`
+	P95Ns   stats.Float `json:"p95_ns"`
 	// Switches were made in all, those for the caches too, and Counted is what
 	// the kernel counted of both threads meanwhile; nil where it does not tell.
-	Switches int
-	Counted  *SwitchCount
-	// Cold is what the caches cost, a working set after the other.
-	Cold []ColdCache
+	Switches int          `json:"switches"`
+	Counted  *SwitchCount `json:"-"`
+	// Cold is what the caches cost that the other thread left cold, a working set after the
+	// other.
+	Cold []ColdCache `json:"cold"`
 	stats.Judgement
-	Caveats []string
+	Caveats []string `json:"caveats"`
 }
 
 // SwitchCount is how often threads lost their CPU.
@@ -110,7 +112,7 @@ func MeasureSwitching(ctx context.Context, c *clock.Clock, tickNs float64, o Swi
 	}
 	// A collection would run beside the threads, on their CPU too.
 	defer machine.HoldCollector(0)()
-	s := &Switching{Clock: c.Name, CPU: o.CPU, Judgement: stats.NewJudgement()}
+	s := &Switching{Clock: c.Name, CPU: o.CPU, Cold: []ColdCache{}, Judgement: stats.NewJudgement(), Caveats: []string{}}
 	caches, caveat := cachesOf(o.Root, o.CPU)
 	if caveat != "" {
 		s.Caveats = append(s.Caveats, caveat)
@@ -231,7 +233,7 @@ func (s *Switching) costOf(blocks [][]roundTrip, tickNs float64) {
 	}
 	slices.Sort(costs)
 	slices.Sort(medians)
-	s.LeastNs, s.P95Ns = stats.Quantile(costs, 0), stats.Quantile(costs, 0.95)
+	s.LeastNs, s.P95Ns = stats.FloatOf(stats.Quantile(costs, 0)), stats.FloatOf(stats.Quantile(costs, 0.95))
 	var err error
 	if s.Cost, _, err = stats.QuantileInterval(medians, 0.5, "ns"); err != nil {
 		s.Lower(stats.Suspect, "the cost of a switch has no interval: %v", err)

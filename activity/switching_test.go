@@ -50,7 +50,7 @@ func TestCostOfASwitch(t *testing.T) {
 			covered++
 		}
 		p95 := cost * (1 + 1.645*math.Hypot(drift, noise))
-		if s.Verdict != stats.Trusted || math.Abs(s.P95Ns-p95) > 0.02*cost || !(s.LeastNs > 0.8*cost && s.LeastNs < 0.97*cost) || s.Cost.Unit != "ns" {
+		if s.Verdict != stats.Trusted || math.Abs(s.P95Ns.Value()-p95) > 0.02*cost || !(s.LeastNs.Value() > 0.8*cost && s.LeastNs.Value() < 0.97*cost) || s.Cost.Unit != "ns" {
 			t.Errorf("seed %d, cost %v: %+v", seed, cost, s)
 		}
 	}

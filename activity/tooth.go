@@ -11,8 +11,8 @@ import (
 // starts at that time may have begun, and how long after it it did.
 func (c *Comb) tooth(atNs float64) (number, lateNs float64) {
 	since := atNs - c.PhaseNs
-	number = math.Round((since - (c.fromNs+c.toNs)/2) / c.PeriodNs.Value)
-	return number, since - number*c.PeriodNs.Value
+	number = math.Round((since - (c.fromNs+c.toNs)/2) / c.Period.Value)
+	return number, since - number*c.Period.Value
 }
 
 // pick takes the comb's gaps: those that begin at a tooth, the longest where
@@ -56,7 +56,7 @@ const mostPoints = 1 << 15
 // its teeth. It is false where there are too few.
 func (s *combSearch) fit(c *Comb) bool {
 	c.strangersPerNs = s.pick(c)
-	if n := float64(len(c.Gaps)); n < fewestTeeth || n < nearlyAll/2*s.freeNs/c.PeriodNs.Value {
+	if n := float64(len(c.Gaps)); n < fewestTeeth || n < nearlyAll/2*s.freeNs/c.Period.Value {
 		return false
 	}
 	if !s.measure(c, settlePoints) {
@@ -81,8 +81,8 @@ func (s *combSearch) measure(c *Comb, points int) bool {
 	if err != nil {
 		return false
 	}
-	c.PeriodNs = line.Slope
-	c.PeriodNs.Unit = "ns"
+	c.Period = line.Slope
+	c.Period.Unit = "ns"
 	c.PhaseNs = line.Intercept.Value - line.Slope.Value*math.Floor(line.Intercept.Value/line.Slope.Value)
 	c.open(starts)
 	return true
@@ -100,7 +100,7 @@ func (c *Comb) open(starts []float64) {
 	}
 	middle, spread := stats.Median(late), math.Max(stats.MAD(late), 1)
 	c.fromNs, c.toNs = middle-4*spread, middle+12*spread
-	if width := toothWidth(c.PeriodNs.Value); c.strangersPerNs*width < rareStrangers {
+	if width := toothWidth(c.Period.Value); c.strangersPerNs*width < rareStrangers {
 		c.fromNs, c.toNs = math.Min(c.fromNs, middle-width/2), math.Max(c.toNs, middle+width/2)
 	}
 }
@@ -119,7 +119,7 @@ func (s *combSearch) present(c *Comb) bool {
 // and those that fell into a gap that had begun before.
 func (s *combSearch) expect(c *Comb) {
 	t := s.trace
-	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.PeriodNs.Value) } // teeth
+	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.Period.Value) } // teeth
 	hidden, member := 0.0, 0
 	at := s.number(c, member) // the member's tooth
 	pass := func() {
@@ -167,9 +167,9 @@ func (s *combSearch) slower(c *Comb) bool {
 		return false
 	}
 	if odd > even {
-		c.PhaseNs += c.PeriodNs.Value
+		c.PhaseNs += c.Period.Value
 	}
-	c.PeriodNs.Value *= 2
+	c.Period.Value *= 2
 	return true
 }
 
@@ -177,7 +177,7 @@ func (s *combSearch) slower(c *Comb) bool {
 // teeth of two goes to the kernel's own, which was hinted at.
 func (s *combSearch) share() {
 	hinted := func(c Comb) bool {
-		return slices.ContainsFunc(s.hints, func(hint float64) bool { return math.Abs(c.PeriodNs.Value/hint-1) < hintReach })
+		return slices.ContainsFunc(s.hints, func(hint float64) bool { return math.Abs(c.Period.Value/hint-1) < hintReach })
 	}
 	slices.SortStableFunc(s.found, func(a, b Comb) int {
 		switch {
@@ -213,7 +213,7 @@ func (s *combSearch) price(c *Comb) {
 	strangers := c.strangers()
 	for _, i := range c.Gaps {
 		g := s.trace.Gaps[i]
-		if cost := s.trace.Ns(g.Ticks); g.Cause == Unexplained && cost < c.PeriodNs.Value/2 {
+		if cost := s.trace.Ns(g.Ticks); g.Cause == Unexplained && cost < c.Period.Value/2 {
 			costs = append(costs, cost)
 		}
 		if s.others(c, s.trace.Ns(g.Start)) {
@@ -222,7 +222,8 @@ func (s *combSearch) price(c *Comb) {
 	}
 	slices.Sort(costs)
 	costs = costs[foreign(costs, strangers):]
-	c.LeastNs, c.MedianNs, c.WorstNs = stats.Quantile(costs, 0), stats.Quantile(costs, 0.5), stats.Quantile(costs, 1)
+	quantile := func(p float64) stats.Float { return stats.FloatOf(stats.Quantile(costs, p)) }
+	c.Costs = Costs{quantile(0), quantile(0.5), quantile(1)}
 }
 
 // others reports that a comb other than c has a tooth at that time.

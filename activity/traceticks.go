@@ -1,6 +1,10 @@
 package activity
 
-import "math"
+import (
+	"math"
+
+	"chronoscope/stats"
+)
 
 // Tick is one tick of a timer during a trace.
 type Tick struct {
@@ -20,7 +24,7 @@ func (k Tick) Hidden() bool { return k.Interpolated && k.Gap >= 0 }
 // Ticks are all ticks of a comb during the trace: those that began a gap, at its
 // start, and the others by interpolation (Bryant 2003, practice problem 9.2).
 func (t *Trace) Ticks(c *Comb) []Tick {
-	period := c.PeriodNs.Value
+	period := c.Period.Value
 	if !(period > 0) || math.IsInf(period, 0) {
 		return nil
 	}
@@ -54,7 +58,7 @@ func (t *Trace) Ticks(c *Comb) []Tick {
 
 // tooth is the number of the comb's tooth that is nearest to a gap's start.
 func (t *Trace) tooth(gap int, c *Comb) float64 {
-	return math.Round((t.Ns(t.Gaps[gap].Start) - c.PhaseNs) / c.PeriodNs.Value)
+	return math.Round((t.Ns(t.Gaps[gap].Start) - c.PhaseNs) / c.Period.Value)
 }
 
 // Charge is what accounting by the ticks of a comb makes of the traced thread,
@@ -67,7 +71,7 @@ func (t *Trace) tooth(gap int, c *Comb) float64 {
 // charged to whoever had the CPU in it. Of others it is not known in which mode
 // they were: all of theirs counts as user time.
 func (t *Trace) Charge(tick *Comb) (thread, others Account) {
-	interval := tick.PeriodNs.Value
+	interval := tick.Period.Value
 	if t.Kernel.TickHz > 0 {
 		interval = 1e9 / t.Kernel.TickHz
 	}
@@ -84,6 +88,42 @@ func (t *Trace) Charge(tick *Comb) (thread, others Account) {
 	}
 	t.use(&thread, &others, tick)
 	return thread, others
+}
+
+// Accounting is what counting by ticks makes of the traced thread, beside what it
+// really used and what this kernel says.
+type Accounting struct {
+	Ticks     int     `json:"ticks"` // that found the thread
+	ChargedNs float64 `json:"charged_ns"`
+	// AboveNs and BelowNs bound the time that the number of ticks can stand for, and UsedNs
+	// is what they stood for.
+	AboveNs float64 `json:"above_ns"`
+	BelowNs float64 `json:"below_ns"`
+	UsedNs  float64 `json:"used_ns"`
+	// LongRunInactive is that of [Trace.LongRunInactive].
+	LongRunInactive stats.Estimate `json:"long_run_inactive"`
+	// Of the kernel's own counters; missing where they could not be read.
+	ThreadNs  stats.Float `json:"getrusage_thread_ns"`
+	ProcessNs stats.Float `json:"getrusage_self_ns"`
+	TimesNs   stats.Float `json:"times_ns"`
+	CPUBusyNs stats.Float `json:"proc_stat_busy_ns"` // of the CPU, whoever had it
+}
+
+// Accounting sets counting by the ticks of a comb beside what the kernel says; nil without a
+// comb.
+func (t *Trace) Accounting(tick *Comb) *Accounting {
+	if tick == nil {
+		return nil
+	}
+	thread, _ := t.Charge(tick)
+	a := &Accounting{Ticks: thread.Ticks(), ChargedNs: thread.Charged().SumNs(), UsedNs: thread.Used.SumNs()}
+	a.AboveNs, a.BelowNs = thread.Bounds()
+	a.LongRunInactive, _ = t.LongRunInactive(tick) // of too few cycles the bounds are missing
+	a.ThreadNs, a.ProcessNs, a.TimesNs = t.Accounts.Thread.known(), t.Accounts.Process.known(), t.Accounts.Times.known()
+	if cpu := t.Accounts.CPU; cpu != nil {
+		a.CPUBusyNs = stats.FloatOf(cpu.RanNs())
+	}
+	return a
 }
 
 // use fills in the time that was really used, and in how many segments. Where
@@ -120,7 +160,7 @@ func (t *Trace) lost(gap int, tick *Comb) bool {
 	case PageFault:
 		return false
 	default:
-		return tick != nil && t.Ns(g.Ticks) > tick.PeriodNs.Value/2
+		return tick != nil && t.Ns(g.Ticks) > tick.Period.Value/2
 	}
 }
 

@@ -100,7 +100,7 @@ type ticking struct {
 func simulateTicks(rng *rand.Rand) ticking {
 	period := 1e6 + 9e6*rng.Float64()
 	phase := period * rng.Float64()
-	k := ticking{trace: &Trace{TickNs: 1, CPU: 0}, comb: Comb{PeriodNs: stats.Estimate{Value: period}, PhaseNs: phase}}
+	k := ticking{trace: &Trace{TickNs: 1, CPU: 0}, comb: Comb{Period: stats.Estimate{Value: period}, PhaseNs: phase}}
 	end := 0.0
 	length := period * (5 + 40*rng.Float64())
 	lost := period * rng.ExpFloat64()
@@ -163,7 +163,7 @@ func TestHiddenTicksByCause(t *testing.T) {
 		PageFault: "system", Runtime: "system", Interrupt: "user", Hypervisor: "user", Unexplained: "user",
 	} {
 		trace := &Trace{TickNs: 1, Length: 1e6, Gaps: []Gap{{Start: 400e3, Ticks: 200e3, Cause: cause}}}
-		thread, others := trace.Charge(&Comb{PeriodNs: stats.Estimate{Value: 1e6}, PhaseNs: 500e3})
+		thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 1e6}, PhaseNs: 500e3})
 		got := map[string]int{"user": thread.UserTicks, "system": thread.SystemTicks, "others": others.Ticks()}
 		if got[want] != 1 || got["user"]+got["system"]+got["others"] != 1 {
 			t.Errorf("%v: %v, want it charged to %s", cause, got, want)
@@ -176,7 +176,7 @@ func TestTouchingLosses(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100, Gaps: []Gap{
 		{Start: 10, Ticks: 10, Cause: Preempted}, {Start: 20, Ticks: 5, Cause: Stopped}, {Start: 60, Ticks: 5, Cause: Preempted},
 	}}
-	thread, others := trace.Charge(&Comb{PeriodNs: stats.Estimate{Value: 100}, PhaseNs: 50})
+	thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 100}, PhaseNs: 50})
 	if thread.Segments != 3 || others.Segments != 2 || others.Used.SumNs() != 20 || thread.Used.SumNs() != 80 {
 		t.Errorf("%+v, others %+v", thread, others)
 	}
@@ -185,12 +185,12 @@ func TestTouchingLosses(t *testing.T) {
 // Combs and traces that hold nothing are no endless loop, and no crash.
 func TestTicksOfNothing(t *testing.T) {
 	for _, period := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		comb := Comb{PeriodNs: stats.Estimate{Value: period}}
+		comb := Comb{Period: stats.Estimate{Value: period}}
 		if ticks := (&Trace{TickNs: 1, Length: 100}).Ticks(&comb); len(ticks) > 0 {
 			t.Errorf("a period of %v: %v", period, ticks)
 		}
 	}
-	if ticks := (&Trace{TickNs: 1}).Ticks(&Comb{PeriodNs: stats.Estimate{Value: 10}}); len(ticks) != 0 {
+	if ticks := (&Trace{TickNs: 1}).Ticks(&Comb{Period: stats.Estimate{Value: 10}}); len(ticks) != 0 {
 		t.Errorf("%v", ticks)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/record"
@@ -314,9 +315,8 @@ func TestBenchmarksOnSeveralProcs(t *testing.T) {
 
 // Of a trace that does not tell how much was lost, it is not said that nothing was.
 func TestNoiseThatIsNotKnown(t *testing.T) {
-	half := 0.5
-	known, unknown := record.Trace{DurationNs: 1e9, ActiveRatio: &half}, record.Trace{DurationNs: 1e9}
-	d := compared2(t, record.Activity{Header: header("activity"), Traces: []record.Trace{known}}, record.Activity{Header: header("activity"), Traces: []record.Trace{unknown, known}})
+	known, unknown := activity.Analysis{DurationNs: 1e9, ActiveRatio: stats.FloatOf(0.5)}, activity.Analysis{DurationNs: 1e9}
+	d := compared2(t, record.Activity{Header: header("activity"), Traces: []activity.Analysis{known}}, record.Activity{Header: header("activity"), Traces: []activity.Analysis{unknown, known}})
 	if r := rowOf(t, d, "all", "time lost"); r.Values[1].Estimate.Value != 0.5 {
 		t.Errorf("%+v", r.Values[1])
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"math"
 
+	"chronoscope/activity"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -15,9 +16,9 @@ type Card struct {
 	Trust
 	// Traces say how noisy the machine is, without their periods; empty where none
 	// could be recorded.
-	Traces   []Trace           `json:"traces"`
-	Findings []machine.Finding `json:"findings"`
-	Advice   []Advice          `json:"advice"`
+	Traces   []activity.Analysis `json:"traces"`
+	Findings []machine.Finding   `json:"findings"`
+	Advice   []Advice            `json:"advice"`
 }
 
 // Advice says with what to measure durations of a range.
@@ -35,7 +36,7 @@ type Advice struct {
 
 // NewCard makes the report card.
 func NewCard(h Header, r Ranking) Card {
-	c := Card{Header: h, Ranking: r, Trust: NoTrust(), Traces: []Trace{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
+	c := Card{Header: h, Ranking: r, Trust: NoTrust(), Traces: []activity.Analysis{}, Findings: h.Machine.Findings(), Advice: []Advice{}}
 	for _, best := range []struct {
 		purpose string
 		name    *string

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/stats"
@@ -107,24 +106,5 @@ func TestAdviceNeedsABound(t *testing.T) {
 		if _, err := json.Marshal(c); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// A trace's document holds its periods where they are asked for, and each cause
-// by its name.
-func TestNewTrace(t *testing.T) {
-	trace := &activity.Trace{Clock: "tsc", TickNs: 0.5, CPU: 1, Threshold: 100, Length: 1000, Gaps: []activity.Gap{
-		{Start: 100, Ticks: 200, Own: true}, {Start: 500, Ticks: 150},
-	}}
-	a := activity.Analyse(trace)
-	d := NewTrace(trace, a, true)
-	if len(d.Periods) != 5 || d.Periods[1].Label != "I0" || *d.Periods[1].Cause != "runtime" || d.Periods[4].Label != "A2" || d.Periods[4].DurationNs != 175 {
-		t.Errorf("%+v", d.Periods)
-	}
-	if *d.ActiveRatio != 0.65 || d.Causes["runtime"] != (Total{1, 100, 100}) || d.Interrupts != nil || *d.CPU != 1 {
-		t.Errorf("%+v", d)
-	}
-	if d = NewTrace(trace, a, false); d.Periods != nil {
-		t.Error("periods that nobody asked for")
 	}
 }

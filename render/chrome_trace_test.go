@@ -87,7 +87,7 @@ func TestChromeTraceIsStrict(t *testing.T) {
 			trace.CPU, trace.TickNs = cpu, tickNs
 			a := analysisOf(trace)
 			if rng.IntN(2) == 0 {
-				a.Tick = &activity.Comb{PeriodNs: stats.Estimate{Value: trace.Ns(5000)}, PhaseNs: trace.Ns(rng.Int64N(5000))}
+				a.Tick = &activity.Comb{Period: stats.Estimate{Value: trace.Ns(5000)}, PhaseNs: trace.Ns(rng.Int64N(5000))}
 			}
 			traces, analyses = append(traces, trace), append(analyses, a)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/activity"
 	"chronoscope/compare"
 	"chronoscope/machine"
 	"chronoscope/record"
@@ -205,8 +206,7 @@ func BenchmarkComparison(b *testing.B) {
 // What only one of them has is named, and takes no table.
 func TestComparisonLeavesOutWhatOneAloneHas(t *testing.T) {
 	paper, _ := record.Published("SAMSa")
-	lost := 0.9
-	traces := []record.Trace{{DurationNs: 1e9, ActiveRatio: &lost}}
+	traces := []activity.Analysis{{DurationNs: 1e9, ActiveRatio: stats.FloatOf(0.9)}}
 	card := record.Card{Header: paper.Header, Ranking: paper.Ranking, Traces: traces}
 	text := comparisonText(compareAll(t, []compare.Subject{{Name: "a", Document: card}, {Name: "b", Document: record.Activity{Header: paper.Header, Traces: traces}}}))
 	if !strings.Contains(text, "left out here: best clock, clock.") || strings.Contains(text, "(NANO)") || !strings.Contains(text, "time lost") {

@@ -14,6 +14,7 @@ import (
 
 	"chronoscope/activity"
 	"chronoscope/record"
+	"chronoscope/stats"
 	"chronoscope/view"
 )
 
@@ -25,7 +26,7 @@ func gapsAt(lengthNs int64, gaps ...activity.Gap) *activity.Trace {
 // analysisOf sums up a trace whose gaps have their causes, as Analyse would do
 // after finding them.
 func analysisOf(t *activity.Trace) *activity.Analysis {
-	a := &activity.Analysis{ActiveRatio: t.ActiveRatio(), Causes: map[activity.Cause]activity.Total{}}
+	a := &activity.Analysis{ActiveRatio: stats.FloatOf(t.ActiveRatio()), Causes: map[activity.Cause]activity.Total{}}
 	for _, g := range t.Gaps {
 		total := a.Causes[g.Cause]
 		total.Count++
@@ -180,14 +181,14 @@ func TestMergedGapsShowTheirShare(t *testing.T) {
 // A figure holds columns, not gaps: a million of them make no larger a file.
 func TestFigureOfManyGapsIsSmall(t *testing.T) {
 	var b bytes.Buffer
-	if err := Figure(&b, "svg", record.Activity{Traces: []record.Trace{aTrace(100_000)}}); err != nil || b.Len() > 2<<20 {
+	if err := Figure(&b, "svg", record.Activity{Traces: []activity.Analysis{aTrace(100_000)}}); err != nil || b.Len() > 2<<20 {
 		t.Errorf("%d bytes: %v", b.Len(), err)
 	}
 }
 
 // An empty trace, and documents of which nothing is known, are drawn as such.
 func TestFigureOfNothing(t *testing.T) {
-	for _, d := range append(emptyDocuments(), record.Activity{Traces: []record.Trace{{}}}) {
+	for _, d := range append(emptyDocuments(), record.Activity{Traces: []activity.Analysis{{}}}) {
 		for _, format := range FigureFormats() {
 			var b bytes.Buffer
 			if err := Figure(&b, format, d); err != nil || b.Len() == 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"chronoscope/activity"
 	"chronoscope/record"
 )
 
@@ -122,7 +123,7 @@ func (p *tab) silent() {
 
 func TestPageInBrowser(t *testing.T) {
 	ctx := browser(t)
-	all := append(documentsOfEachKind(t), record.Activity{Traces: []record.Trace{aTrace(2000)}})
+	all := append(documentsOfEachKind(t), record.Activity{Traces: []activity.Analysis{aTrace(2000)}})
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, context.Context, []record.Document)
@@ -244,7 +245,7 @@ type shownView struct{ From, To float64 }
 // tells what it is.
 func canBeZoomed(t *testing.T, ctx context.Context, _ []record.Document) {
 	trace := aTrace(40)
-	p := show(t, ctx, 1100, record.Activity{Traces: []record.Trace{trace}})
+	p := show(t, ctx, 1100, record.Activity{Traces: []activity.Analysis{trace}})
 	shown := func() shownView {
 		return value[shownView](p, `(() => { const c = document.querySelector("canvas"); return { from: +c.dataset.from, to: +c.dataset.to }; })()`)
 	}
@@ -278,8 +279,8 @@ func canBeZoomed(t *testing.T, ctx context.Context, _ []record.Document) {
 // A trace without any gap has a picture that says so, and those after it are drawn: they
 // were not, since its list of causes was null.
 func isDrawnWithoutGaps(t *testing.T, ctx context.Context, _ []record.Document) {
-	quiet := record.Trace{DurationNs: 5e6, Periods: []record.Period{{Label: "A0", State: "active", DurationNs: 5e6}}}
-	p := show(t, ctx, 1100, record.Activity{Traces: []record.Trace{quiet, aTrace(40)}})
+	quiet := activity.Analysis{DurationNs: 5e6, Periods: []activity.TimedPeriod{{Label: "A0", State: "active", DurationNs: 5e6}}}
+	p := show(t, ctx, 1100, record.Activity{Traces: []activity.Analysis{quiet, aTrace(40)}})
 	if said := value[[]string](p, `[...document.querySelectorAll(".view")].map((e) => e.textContent)`); len(said) != 2 || !strings.Contains(said[0], "0 gaps") || !strings.Contains(said[1], "40 gaps") {
 		t.Errorf("%q", said)
 	}

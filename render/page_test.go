@@ -105,10 +105,10 @@ func hostileDocuments() []record.Document {
 		record.Card{Header: h, Ranking: record.Ranking{Clocks: []record.Clock{clock}, Best: record.Best{Wall: &text}, Unavailable: []record.Unavailable{{Name: hostile, Reason: hostile, Remedy: &text}}},
 			Findings: []machine.Finding{{Topic: hostile, Severity: machine.Warning, Seen: hostile, Effect: hostile, Fix: hostile}},
 			Advice:   []record.Advice{{Purpose: "wall", FromNs: 10, Method: hostile, Clock: hostile}}},
-		record.Activity{Header: h, Traces: []record.Trace{{
-			Clock: hostile, DurationNs: 1000, Caveats: []string{hostile}, ActiveRatio: &ns,
-			Combs:   []record.Comb{{PeriodNs: 10, Source: hostile}},
-			Periods: []record.Period{{Label: hostile, State: "inactive", StartNs: 10, DurationNs: 10, Cause: &text}},
+		record.Activity{Header: h, Traces: []activity.Analysis{{
+			Clock: hostile, DurationNs: 1000, Caveats: []string{hostile}, ActiveRatio: stats.FloatOf(ns),
+			Combs:   []activity.Comb{{PeriodNs: 10}},
+			Periods: []activity.TimedPeriod{{Label: hostile, State: "inactive", StartNs: 10, DurationNs: 10}},
 		}}},
 		record.Programs{Header: h, Results: []record.Program{{
 			Command: hostile, Estimate: estimate, Wall: estimate, Verdict: stats.Suspect, Reasons: []string{hostile},
@@ -149,14 +149,14 @@ func TestPageOfOddNumbers(t *testing.T) {
 	pick := func() float64 { return odd[random.IntN(len(odd))] }
 	estimate := func() stats.Estimate { return stats.Estimate{Value: pick(), Lo: pick(), Hi: pick()} }
 	for range 300 {
-		ratio, length := pick(), pick()
+		length := pick()
 		clock := record.Clock{Name: "tsc", Accuracy: estimate(), Quality: stats.Finite(pick()), Cost: record.Cost{MinNs: stats.Finite(pick()), P99Ns: stats.Finite(pick()), MaxNs: stats.Finite(pick())}}
 		pageOf(t,
 			record.Clocks{Ranking: record.Ranking{Clocks: []record.Clock{clock}}},
 			record.Fidelity{Trust: record.Trust{Sandwiches: []fidelity.Result{{Rate: estimate(), PermittedNs: stats.FloatOf(pick()), Samples: []fidelity.Sample{{RequestedNs: pick(), ReferenceNs: pick(), CounterTicks: 7}}}}}},
-			record.Activity{Traces: []record.Trace{{
-				DurationNs: length, ActiveRatio: stats.Finite(ratio), Causes: map[string]record.Total{"interrupt": {Count: 1, TotalNs: pick(), MaxNs: pick()}},
-				Periods: []record.Period{{State: "inactive", StartNs: pick(), DurationNs: pick()}}, Undisturbed: []record.Undisturbed{{LengthNs: pick(), Probability: pick()}},
+			record.Activity{Traces: []activity.Analysis{{
+				DurationNs: length, ActiveRatio: stats.FloatOf(pick()), Causes: map[activity.Cause]activity.Total{activity.Interrupt: {Count: 1, TotalNs: pick(), MaxNs: pick()}},
+				Periods: []activity.TimedPeriod{{State: "inactive", StartNs: pick(), DurationNs: pick()}}, Undisturbed: []activity.Undisturbed{{LengthNs: pick(), Probability: pick()}},
 			}}},
 			record.Programs{Results: []record.Program{{Estimate: estimate(), Wall: estimate(), Runs: []record.ProgramRun{{WallNs: pick()}}}}, Pairs: []record.Pair{{Ratio: estimate()}}},
 			record.Bench{Results: []record.Benchmark{{Estimate: estimate(), Repetitions: []record.BenchmarkRepetition{{TimeNs: pick()}}}}},
@@ -167,29 +167,28 @@ func TestPageOfOddNumbers(t *testing.T) {
 }
 
 // aTrace has gaps at random places, in order and apart.
-func aTrace(gaps int) record.Trace {
+func aTrace(gaps int) activity.Analysis {
 	random := rand.New(rand.NewPCG(3, uint64(gaps)))
 	cpu := 1
-	t := record.Trace{CPU: &cpu, Clock: "tsc", ThresholdNs: 40, Causes: map[string]record.Total{}}
+	t := activity.Analysis{CPU: &cpu, Clock: "tsc", ThresholdNs: 40, Causes: map[activity.Cause]activity.Total{}}
 	causes := activity.Causes()
 	for i := range gaps {
-		active := record.Period{Label: fmt.Sprintf("A%d", i), State: "active", StartNs: t.DurationNs, DurationNs: 50 + 4e5*random.Float64()}
-		cause := causes[random.IntN(len(causes))].String()
-		inactive := record.Period{Label: fmt.Sprintf("I%d", i), State: "inactive", StartNs: active.StartNs + active.DurationNs, DurationNs: 40 + 1e4*random.Float64(), Cause: &cause}
+		active := activity.TimedPeriod{Label: fmt.Sprintf("A%d", i), State: "active", StartNs: t.DurationNs, DurationNs: 50 + 4e5*random.Float64()}
+		cause := causes[random.IntN(len(causes))]
+		inactive := activity.TimedPeriod{Label: fmt.Sprintf("I%d", i), State: "inactive", StartNs: active.StartNs + active.DurationNs, DurationNs: 40 + 1e4*random.Float64(), Cause: &cause}
 		t.Periods = append(t.Periods, active, inactive)
 		t.DurationNs = inactive.StartNs + inactive.DurationNs
 		total := t.Causes[cause]
-		t.Causes[cause] = record.Total{Count: total.Count + 1, TotalNs: total.TotalNs + inactive.DurationNs, MaxNs: max(total.MaxNs, inactive.DurationNs)}
+		t.Causes[cause] = activity.Total{Count: total.Count + 1, TotalNs: total.TotalNs + inactive.DurationNs, MaxNs: max(total.MaxNs, inactive.DurationNs)}
 	}
-	ratio := 0.9
-	t.ActiveRatio = &ratio
+	t.ActiveRatio = stats.FloatOf(0.9)
 	return t
 }
 
 // A trace of 100,000 periods, as of ten seconds, makes a page of less than 2 MB, and takes
 // less than 100 MiB on the way.
 func TestPageOfLongTraceIsSmall(t *testing.T) {
-	document := record.Activity{Traces: []record.Trace{aTrace(50_000)}}
+	document := record.Activity{Traces: []activity.Analysis{aTrace(50_000)}}
 	if n := len(pageOf(t, document)); n > 2e6 {
 		t.Errorf("%d bytes", n)
 	}
@@ -205,7 +204,7 @@ func TestPageOfLongTraceIsSmall(t *testing.T) {
 }
 
 func BenchmarkPageOfRecord(b *testing.B) {
-	text, err := json.Marshal(record.Activity{Header: record.Header{Schema: record.Schema, Command: "activity", Started: time.Unix(1, 0), Machine: &machine.Machine{CPUs: 1}}, Traces: []record.Trace{aTrace(50_000)}})
+	text, err := json.Marshal(record.Activity{Header: record.Header{Schema: record.Schema, Command: "activity", Started: time.Unix(1, 0), Machine: &machine.Machine{CPUs: 1}}, Traces: []activity.Analysis{aTrace(50_000)}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func activities(d record.Activity) *Sheet {
 }
 
 // place names the CPU of a trace.
-func place(t record.Trace) string {
+func place(t activity.Analysis) string {
 	if t.CPU == nil {
 		return "a CPU of the system's choice"
 	}
@@ -54,49 +54,49 @@ var causeMeans = map[activity.Cause]string{
 }
 
 // noiseTile says how noisy a CPU is.
-func noiseTile(t record.Trace) Tile {
-	n := Tile{Topic: "Noise on " + place(t), Figure: "unknown", Sentence: fmt.Sprintf("In %s no activity was seen.", duration(&t.DurationNs))}
-	if t.ActiveRatio == nil {
+func noiseTile(t activity.Analysis) Tile {
+	n := Tile{Topic: "Noise on " + place(t), Figure: "unknown", Sentence: fmt.Sprintf("In %s no activity was seen.", duration(t.DurationNs))}
+	if !t.ActiveRatio.Known() {
 		return n
 	}
-	n.Figure = stats.Share(1-*t.ActiveRatio) + " lost"
-	n.Sentence = fmt.Sprintf("In %s a thread ran %s of the time", duration(&t.DurationNs), percent(t.ActiveRatio))
+	n.Figure = stats.Share(1-t.ActiveRatio.Value()) + " lost"
+	n.Sentence = fmt.Sprintf("In %s a thread ran %s of the time", duration(t.DurationNs), percent(t.ActiveRatio))
 	if cause, total := worstCause(t); total > 0 {
 		n.Sentence += fmt.Sprintf(". Most of the rest, %s, is %s: %s", stats.Share(total/t.DurationNs), cause, causeMeans[cause])
 	}
 	n.Sentence += "."
 	for _, u := range t.Undisturbed {
 		if u.LengthNs == 1e6 {
-			n.Sentence += fmt.Sprintf(" Work of 1 ms is undisturbed in %s of trials.", percent(&u.Probability))
+			n.Sentence += fmt.Sprintf(" Work of 1 ms is undisturbed in %s of trials.", percent(u.Probability))
 		}
 	}
 	return n
 }
 
 // worstCause is what took most.
-func worstCause(t record.Trace) (worst activity.Cause, totalNs float64) {
+func worstCause(t activity.Analysis) (worst activity.Cause, totalNs float64) {
 	for _, c := range activity.Causes() {
-		if total := t.Causes[c.String()].TotalNs; total > totalNs {
+		if total := t.Causes[c].TotalNs; total > totalNs {
 			worst, totalNs = c, total
 		}
 	}
 	return worst, totalNs
 }
 
-func tickTile(t record.Trace) Tile {
+func tickTile(t activity.Analysis) Tile {
 	i := t.Interrupts
 	times := "once"
 	if n := i.Count + i.Hidden; n != 1 {
 		times = fmt.Sprintf("%d times", n)
 	}
 	return Tile{
-		Topic: "Timer tick of " + place(t), Figure: "every " + durationTo(&i.PeriodNs, 4),
-		Sentence: fmt.Sprintf("This kernel's timer interrupted the thread %s: at least %s each, typically %s.", times, duration(i.MinCostNs), duration(i.MedianCostNs)),
+		Topic: "Timer tick of " + place(t), Figure: "every " + durationTo(i.PeriodNs, 4),
+		Sentence: fmt.Sprintf("This kernel's timer interrupted the thread %s: at least %s each, typically %s.", times, duration(i.MinNs), duration(i.MedianNs)),
 	}
 }
 
 // traceSections are those of traces, those of one kind together.
-func traceSections(traces []record.Trace) (sections []Section) {
+func traceSections(traces []activity.Analysis) (sections []Section) {
 	if len(traces) == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func traceSections(traces []record.Trace) (sections []Section) {
 }
 
 // causes shows for a trace what the time was lost to.
-func causes(t record.Trace) Section {
+func causes(t activity.Analysis) Section {
 	values := []float64{1e-6, 1e-2}
 	for _, total := range t.Causes {
 		values = append(values, total.TotalNs/t.DurationNs)
@@ -116,21 +116,21 @@ func causes(t record.Trace) Section {
 	chart := Chart{Label: "Share of time lost to each cause", X: logarithmic("share of time", Shares, values)}
 	rows := table(words("cause"), numbers("gaps", "share of time", "total", "worst"), words("what it is"))
 	for _, c := range activity.Causes() {
-		total, seen := t.Causes[c.String()]
+		total, seen := t.Causes[c]
 		if !seen {
 			continue
 		}
 		part := total.TotalNs / t.DurationNs
 		chart.Rows = append(chart.Rows, Row{
-			Name: c.String(), Figure: fmt.Sprintf("%s in %s, worst %s", stats.Share(part), stats.Count(total.Count, "gap"), duration(&total.MaxNs)),
+			Name: c.String(), Figure: fmt.Sprintf("%s in %s, worst %s", stats.Share(part), stats.Count(total.Count, "gap"), duration(total.MaxNs)),
 			Bars: []Span{{chart.X.Lo, part, "cause " + c.String(), causeMeans[c]}},
 		})
-		rows.row(c, total.Count, fmt.Sprintf("%.4f %%", 100*part), duration(&total.TotalNs), duration(&total.MaxNs), causeMeans[c])
+		rows.row(c, total.Count, fmt.Sprintf("%.4f %%", 100*part), duration(total.TotalNs), duration(total.MaxNs), causeMeans[c])
 	}
 	s := Section{
 		Title: "What took the time on " + place(t),
 		Lines: []Line{{Strong: place(t), Text: fmt.Sprintf("active %s of %s, read with %s; gaps above %s count",
-			percent(t.ActiveRatio), duration(&t.DurationNs), t.Clock, duration(&t.ThresholdNs))}},
+			percent(t.ActiveRatio), duration(t.DurationNs), t.Clock, duration(t.ThresholdNs))}},
 		Notes: traceNotes(t), Table: rows,
 	}
 	if len(chart.Rows) > 0 {
@@ -140,10 +140,10 @@ func causes(t record.Trace) Section {
 }
 
 // traceNotes say what else a trace tells.
-func traceNotes(t record.Trace) (notes []Line) {
+func traceNotes(t activity.Analysis) (notes []Line) {
 	for _, c := range t.Combs {
 		notes = append(notes, say("every %s%s a %s gap: %d of them, least %s, median %s, worst %s",
-			durationTo(&c.PeriodNs, 5), periodError(t, c), c.Source, c.Count, duration(c.MinCostNs), duration(c.MedianCostNs), duration(c.MaxCostNs)))
+			durationTo(c.PeriodNs, 5), periodError(t, c), c.Source, c.Count, duration(c.MinNs), duration(c.MedianNs), duration(c.MaxNs)))
 	}
 	notes = append(notes, combShares(t)...)
 	if i := t.Interrupts; i != nil {
@@ -155,7 +155,7 @@ func traceNotes(t record.Trace) (notes []Line) {
 		}
 	}
 	notes = append(notes, accounting(t)...)
-	if t.SliceNs != nil && t.Causes[activity.Preempted.String()].Count > 1 {
+	if t.SliceNs.Known() && t.Causes[activity.Preempted].Count > 1 {
 		notes = append(notes, say("Between two preemptions the thread typically ran for %s; a preemption typically cost %s beyond the wait.", duration(t.SliceNs), duration(t.SwitchNs)))
 	}
 	if t.Dropped > 0 {
@@ -169,24 +169,24 @@ func traceNotes(t record.Trace) (notes []Line) {
 
 // periodError is the interval of the tick's period, in the time of the clock that it was
 // read with; other combs have none.
-func periodError(t record.Trace, c record.Comb) string {
-	if t.Interrupts == nil || c.Source != activity.TimerTick.String() || math.IsNaN(t.Interrupts.Period.Lo) {
+func periodError(t activity.Analysis, c activity.Comb) string {
+	if t.Interrupts == nil || c.Source != activity.TimerTick || math.IsNaN(t.Interrupts.Period.Lo) {
 		return ""
 	}
 	return " ± " + farther(t.Interrupts.Period) + " by " + t.Clock
 }
 
 // combShares say why the gaps of a cause and those of its combs are not as many.
-func combShares(t record.Trace) (notes []Line) {
+func combShares(t activity.Analysis) (notes []Line) {
 	for _, cause := range activity.Causes() {
 		teeth, own := 0, 0
 		for _, c := range t.Combs {
-			if c.Source == cause.String() && c.Attributed != nil {
+			if c.Source == cause && c.Attributed != nil {
 				teeth += c.Count
 				own += *c.Attributed
 			}
 		}
-		irregular := t.Causes[cause.String()].Count - own
+		irregular := t.Causes[cause].Count - own
 		if teeth == 0 || teeth == own && irregular <= 0 {
 			continue
 		}
@@ -203,14 +203,14 @@ func combShares(t record.Trace) (notes []Line) {
 }
 
 // accounting says what counting by ticks would have made of the thread.
-func accounting(t record.Trace) (notes []Line) {
+func accounting(t activity.Analysis) (notes []Line) {
 	a := t.Accounting
 	if a == nil {
 		return nil
 	}
 	notes = append(notes, say("Counted by ticks the thread used %s (%s, which stand for more than %s and less than %s); it used %s.",
-		durationTo(&a.ChargedNs, 4), stats.Count(a.Ticks, "tick"), durationTo(&a.AboveNs, 4), durationTo(&a.BelowNs, 4), durationTo(&a.UsedNs, 4)))
-	if a.ThreadNs != nil && a.TimesNs != nil && a.CPUBusyNs != nil {
+		durationTo(a.ChargedNs, 4), stats.Count(a.Ticks, "tick"), durationTo(a.AboveNs, 4), durationTo(a.BelowNs, 4), durationTo(a.UsedNs, 4)))
+	if a.ThreadNs.Known() && a.TimesNs.Known() && a.CPUBusyNs.Known() {
 		notes = append(notes, say("The kernel says %s by getrusage, %s of all threads by times, and %s busy for %s by /proc/stat.",
 			durationTo(a.ThreadNs, 4), durationTo(a.TimesNs, 4), place(t), durationTo(a.CPUBusyNs, 4)))
 	}
@@ -221,7 +221,7 @@ func accounting(t record.Trace) (notes []Line) {
 }
 
 // undisturbed shows how likely work runs undisturbed, by its length.
-func undisturbed(traces []record.Trace) Section {
+func undisturbed(traces []activity.Analysis) Section {
 	var lengths []float64
 	chart := Chart{Label: "Share of undisturbed trials over the length of work", Y: Axis{Title: "share of trials", Hi: 1, Unit: Shares}}
 	where := "page:where"
@@ -239,11 +239,11 @@ func undisturbed(traces []record.Trace) Section {
 		for _, u := range trace.Undisturbed {
 			lengths = append(lengths, u.LengthNs)
 			title := func(p float64, what string) string {
-				return fmt.Sprintf("work of %s %s in %s of trials", duration(&u.LengthNs), what, percent(&p))
+				return fmt.Sprintf("work of %s %s in %s of trials", duration(u.LengthNs), what, percent(p))
 			}
 			without.Points = append(without.Points, XY{u.LengthNs, u.Probability, title(u.Probability, "runs without any gap")})
-			keeps.Points = append(keeps.Points, XY{u.LengthNs, u.UnpreemptedProbability, title(u.UnpreemptedProbability, "keeps its CPU")})
-			t.row(place(trace), duration(&u.LengthNs), percent(&u.Probability), trials(u.Trials), percent(&u.UnpreemptedProbability), trials(u.UnpreemptedTrials))
+			keeps.Points = append(keeps.Points, XY{u.LengthNs, u.Unpreempted, title(u.Unpreempted, "keeps its CPU")})
+			t.row(place(trace), duration(u.LengthNs), percent(u.Probability), trials(u.Trials), percent(u.Unpreempted), trials(u.UnpreemptedTrials))
 		}
 		chart.Series = append(chart.Series, without, keeps)
 		s.Legend = append(s.Legend, seriesKey(without.Look, "no gap at all, "+place(trace)), seriesKey(keeps.Look, "keeps its CPU, "+place(trace)))
@@ -257,15 +257,15 @@ func undisturbed(traces []record.Trace) Section {
 }
 
 // trials writes an expected number of trials.
-func trials(n *float64) string {
-	if n == nil {
+func trials(n stats.Float) string {
+	if !n.Known() {
 		return "never"
 	}
-	return stats.Significant(*n, 2)
+	return stats.Significant(n.Value(), 2)
 }
 
 // switching shows what a context switch costs, and what cold caches cost after it.
-func switching(w *record.Switching) Section {
+func switching(w *activity.Switching) Section {
 	if w == nil {
 		return Section{}
 	}
@@ -278,7 +278,7 @@ func switching(w *record.Switching) Section {
 	var all []float64
 	for _, c := range w.Cold {
 		bytes := int64(c.Bytes)
-		row := Row{Name: size(&bytes) + ", " + c.Pattern, Figure: short(c.Extra) + " extra"}
+		row := Row{Name: size(&bytes) + ", " + string(c.Pattern), Figure: short(c.Extra) + " extra"}
 		for _, p := range []struct {
 			e                stats.Estimate
 			mark, look, what string
@@ -312,7 +312,7 @@ func switching(w *record.Switching) Section {
 func activityFields(d record.Activity) Fields {
 	type row struct {
 		CPU *int `json:"cpu"`
-		record.Period
+		activity.TimedPeriod
 	}
 	var rows []row
 	for _, t := range d.Traces {
@@ -325,21 +325,21 @@ func activityFields(d record.Activity) Fields {
 
 // noiseFigures are how much of the time the traced CPUs were lost, in all and to each
 // cause. CPUs of two machines are not the same ones, so that it is the mean over them.
-func noiseFigures(traces []record.Trace) (all []Figure) {
+func noiseFigures(traces []activity.Analysis) (all []Figure) {
 	if len(traces) == 0 {
 		return nil
 	}
 	lost, watchedNs := map[string]float64{}, 0.0
-	var tick *record.Interrupts
+	var tick *activity.Interrupts
 	for _, t := range traces {
-		if t.ActiveRatio == nil {
+		if !t.ActiveRatio.Known() {
 			continue
 		}
 		watchedNs += t.DurationNs
 		for cause, total := range t.Causes {
-			lost[cause] += total.TotalNs
+			lost[cause.String()] += total.TotalNs
 		}
-		lost["all"] += (1 - *t.ActiveRatio) * t.DurationNs
+		lost["all"] += (1 - t.ActiveRatio.Value()) * t.DurationNs
 		if tick == nil {
 			tick = t.Interrupts
 		}
@@ -349,7 +349,7 @@ func noiseFigures(traces []record.Trace) (all []Figure) {
 	}
 	share := func(cause string) {
 		x := lost[cause] / watchedNs
-		all = append(all, bareFigure(FigureKey{TopicNoise, cause, "time lost"}, Lower, "share", &x, stats.Trusted, nil)...)
+		all = append(all, bareFigure(FigureKey{TopicNoise, cause, "time lost"}, Lower, "share", x, stats.Trusted, nil)...)
 		delete(lost, cause)
 	}
 	share("all")
@@ -358,7 +358,7 @@ func noiseFigures(traces []record.Trace) (all []Figure) {
 	}
 	if tick != nil {
 		all = append(all, newFigure(FigureKey{TopicNoise, "timer-tick", "period"}, Neither, tick.Period, stats.Trusted, nil))
-		all = append(all, bareFigure(FigureKey{TopicNoise, "timer-tick", "cost"}, Lower, "ns", tick.MedianCostNs, stats.Trusted, nil)...)
+		all = append(all, bareFigure(FigureKey{TopicNoise, "timer-tick", "cost"}, Lower, "ns", tick.MedianNs, stats.Trusted, nil)...)
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"chronoscope/activity"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -58,17 +59,17 @@ func counterAnswers(t record.Trust) (lines []Line) {
 }
 
 // noiseAnswer says what share of its time a CPU lost, and to what most of it.
-func noiseAnswer(t record.Trace) string {
-	if t.ActiveRatio == nil {
-		return fmt.Sprintf("%s: no activity was seen in %s", place(t), duration(&t.DurationNs))
+func noiseAnswer(t activity.Analysis) string {
+	if !t.ActiveRatio.Known() {
+		return fmt.Sprintf("%s: no activity was seen in %s", place(t), duration(t.DurationNs))
 	}
-	text := fmt.Sprintf("%s lost %s of %s", place(t), stats.Share(1-*t.ActiveRatio), duration(&t.DurationNs))
+	text := fmt.Sprintf("%s lost %s of %s", place(t), stats.Share(1-t.ActiveRatio.Value()), duration(t.DurationNs))
 	if cause, total := worstCause(t); total > 0 {
 		text += fmt.Sprintf(", %s to %s", stats.Share(total/t.DurationNs), cause)
 	}
 	for _, u := range t.Undisturbed {
 		if u.LengthNs == 1e6 {
-			text += fmt.Sprintf("; work of 1 ms is undisturbed in %s of trials", percent(&u.Probability))
+			text += fmt.Sprintf("; work of 1 ms is undisturbed in %s of trials", percent(u.Probability))
 		}
 	}
 	return text

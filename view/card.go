@@ -44,7 +44,7 @@ func card(d record.Card) *Sheet {
 
 func adviceTile(a record.Advice) Tile {
 	return Tile{
-		Topic: "Advice", Figure: duration(&a.FromNs) + " and more",
+		Topic: "Advice", Figure: duration(a.FromNs) + " and more",
 		Sentence: fmt.Sprintf("What takes as long can be timed to %s with %s, by %s. Interrupts and preemption come on top.", stats.Share(a.ExpectedError), a.Clock, a.Method),
 	}
 }
@@ -59,8 +59,8 @@ func advice(all []record.Advice) Section {
 		if a.ToNs != nil {
 			to = duration(a.ToNs)
 		}
-		t.row(a.Purpose, a.Clock, duration(&a.FromNs), to, stats.Share(a.ExpectedError), a.Method)
-		s.Lines = append(s.Lines, Line{Label: a.Purpose, In: InText, Text: fmt.Sprintf("%s and longer within %s, with %s: %s", duration(&a.FromNs), stats.Share(a.ExpectedError), a.Clock, a.Method)})
+		t.row(a.Purpose, a.Clock, duration(a.FromNs), to, stats.Share(a.ExpectedError), a.Method)
+		s.Lines = append(s.Lines, Line{Label: a.Purpose, In: InText, Text: fmt.Sprintf("%s and longer within %s, with %s: %s", duration(a.FromNs), stats.Share(a.ExpectedError), a.Clock, a.Method)})
 	}
 	return s
 }
@@ -78,14 +78,14 @@ func unavailableNames(r record.Ranking) Section {
 const negligible = 1e-5
 
 // noise says in a few lines how noisy the machine is.
-func noise(traces []record.Trace) Section {
+func noise(traces []activity.Analysis) Section {
 	s := Section{Heading: "How noisy is it?", In: InText}
 	for _, t := range traces {
-		text := fmt.Sprintf("%s ran %s of %s", place(t), percent(t.ActiveRatio), duration(&t.DurationNs))
+		text := fmt.Sprintf("%s ran %s of %s", place(t), percent(t.ActiveRatio), duration(t.DurationNs))
 		var lost []string
 		for _, c := range activity.Causes() {
-			if total, seen := t.Causes[c.String()]; seen && total.TotalNs > negligible*t.DurationNs {
-				lost = append(lost, fmt.Sprintf("%s %s (%d, worst %s)", c, stats.Share(total.TotalNs/t.DurationNs), total.Count, duration(&total.MaxNs)))
+			if total, seen := t.Causes[c]; seen && total.TotalNs > negligible*t.DurationNs {
+				lost = append(lost, fmt.Sprintf("%s %s (%d, worst %s)", c, stats.Share(total.TotalNs/t.DurationNs), total.Count, duration(total.MaxNs)))
 			}
 		}
 		if len(lost) > 0 {
@@ -95,7 +95,7 @@ func noise(traces []record.Trace) Section {
 		for _, u := range t.Undisturbed {
 			if u.LengthNs == 1e6 {
 				s.Lines = append(s.Lines, say("  work of %s runs undisturbed in %s of trials, and keeps its CPU in %s",
-					duration(&u.LengthNs), percent(&u.Probability), percent(&u.UnpreemptedProbability)))
+					duration(u.LengthNs), percent(u.Probability), percent(u.Unpreempted)))
 			}
 		}
 	}

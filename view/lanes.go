@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"chronoscope/activity"
-	"chronoscope/record"
 )
 
 // Lanes are the gaps of a trace, by their cause. A page's script reads them as JSON. Times
@@ -44,60 +43,61 @@ func (l *Lanes) Each(yield func(Gap) bool) {
 // mostGaps of a page are shown: some 13 bytes each.
 const mostGaps = 100_000
 
-// mostLanes of a chart are drawn. All causes there are fit; of a record that names more, the
-// others share the last lane.
-const (
-	mostLanes   = 16
-	otherCauses = "other"
-)
-
 // longestListed gaps of a trace stand in the table below its lanes.
 const longestListed = 20
 
 // traceLanes shows the traces whose periods are known.
-func traceLanes(traces []record.Trace) Section {
+func traceLanes(traces []activity.Analysis) Section {
 	t := table(words("where", "period", "cause"), numbers("start", "duration"))
 	s := Section{
 		Title: "When the thread ran, and what kept it from running", In: OnPage,
 		Lead:  "A lane for each cause. A column is as high as the share of its time that was lost, on a logarithmic scale from 0.01 % to all of it.",
 		Table: t,
 	}
-	recorded := where(traces, func(t record.Trace) bool { return len(t.Periods) > 0 })
+	recorded := where(traces, func(t activity.Analysis) bool { return len(t.Periods) > 0 })
 	for _, trace := range recorded {
 		lanes := lanesOf(trace, mostGaps/len(recorded))
 		s.Charts = append(s.Charts, Chart{Title: lanes.Name, Label: "Gaps by cause over time", Lanes: lanes})
 		if lanes.Hidden > 0 {
 			longest := float64(lanes.HiddenNs)
-			s.Notes = append(s.Notes, say("%s: %d gaps are not drawn, none of them longer than %s. They are in the totals below.", lanes.Name, lanes.Hidden, duration(&longest)))
+			s.Notes = append(s.Notes, say("%s: %d gaps are not drawn, none of them longer than %s. They are in the totals below.", lanes.Name, lanes.Hidden, duration(longest)))
 		}
 		for _, p := range longestGaps(trace.Periods, longestListed) {
-			t.row(place(trace), p.Label, word(p.Cause), durationTo(&p.StartNs, 7), durationTo(&p.DurationNs, 4))
+			t.row(place(trace), p.Label, causeName(p), durationTo(p.StartNs, 7), durationTo(p.DurationNs, 4))
 		}
 	}
 	return s
 }
 
+// causeName is what a period of inactivity is put down to; empty where a record does not say.
+func causeName(p activity.TimedPeriod) string {
+	if p.Cause == nil {
+		return ""
+	}
+	return p.Cause.String()
+}
+
 // gapsOf are the inactive periods.
-func gapsOf(periods []record.Period) []record.Period {
-	return where(periods, func(p record.Period) bool { return p.State == "inactive" })
+func gapsOf(periods []activity.TimedPeriod) []activity.TimedPeriod {
+	return where(periods, func(p activity.TimedPeriod) bool { return p.State == "inactive" })
 }
 
 // longestGaps are the longest inactive periods, the longest first.
-func longestGaps(periods []record.Period, most int) []record.Period {
+func longestGaps(periods []activity.TimedPeriod, most int) []activity.TimedPeriod {
 	gaps := gapsOf(periods)
-	slices.SortStableFunc(gaps, func(a, b record.Period) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	slices.SortStableFunc(gaps, func(a, b activity.TimedPeriod) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
 	return gaps[:min(len(gaps), most)]
 }
 
 // lanesOf takes the gaps of a trace, the longest if there are more than most.
-func lanesOf(t record.Trace, most int) *Lanes {
+func lanesOf(t activity.Analysis, most int) *Lanes {
 	l := &Lanes{Name: capitalized(place(t)), EndNs: int64(math.Round(t.DurationNs)), Causes: []string{}, Gaps: []int64{}}
 	if t.Dropped > 0 {
 		last := t.Periods[len(t.Periods)-1]
 		l.EndNs = int64(math.Round(last.StartNs + last.DurationNs))
 	}
 	for _, c := range activity.Causes() {
-		if _, seen := t.Causes[c.String()]; seen {
+		if _, seen := t.Causes[c]; seen {
 			l.Causes = append(l.Causes, c.String())
 		}
 	}
@@ -112,7 +112,7 @@ func lanesOf(t record.Trace, most int) *Lanes {
 			l.HiddenNs = max(l.HiddenNs, end-start)
 			continue
 		}
-		l.Gaps = append(l.Gaps, start-before, end-start, l.lane(word(p.Cause)))
+		l.Gaps = append(l.Gaps, start-before, end-start, l.lane(causeName(p)))
 		before = end
 	}
 	return l
@@ -123,19 +123,13 @@ func (l *Lanes) lane(cause string) int64 {
 	if i := slices.Index(l.Causes, cause); i >= 0 {
 		return int64(i)
 	}
-	if len(l.Causes) >= mostLanes-1 {
-		cause = otherCauses
-	}
-	if i := slices.Index(l.Causes, cause); i >= 0 {
-		return int64(i)
-	}
 	l.Causes = append(l.Causes, cause)
 	return int64(len(l.Causes) - 1)
 }
 
 // lengthOfLongest is the length of the shortest of the longest gaps, of which there are most;
 // 0 where there are not as many.
-func lengthOfLongest(gaps []record.Period, most int) float64 {
+func lengthOfLongest(gaps []activity.TimedPeriod, most int) float64 {
 	if len(gaps) <= most {
 		return 0
 	}

@@ -8,26 +8,25 @@ import (
 	"testing"
 
 	"chronoscope/activity"
-	"chronoscope/record"
+	"chronoscope/stats"
 )
 
 // aTrace has gaps at random places, in order and apart.
-func aTrace(gaps int) record.Trace {
+func aTrace(gaps int) activity.Analysis {
 	random := rand.New(rand.NewPCG(3, uint64(gaps)))
 	cpu := 1
-	t := record.Trace{CPU: &cpu, Clock: "tsc", ThresholdNs: 40, Causes: map[string]record.Total{}}
+	t := activity.Analysis{CPU: &cpu, Clock: "tsc", ThresholdNs: 40, Causes: map[activity.Cause]activity.Total{}}
 	causes := activity.Causes()
 	for i := range gaps {
-		active := record.Period{Label: fmt.Sprintf("A%d", i), State: "active", StartNs: t.DurationNs, DurationNs: 50 + 4e5*random.Float64()}
-		cause := causes[random.IntN(len(causes))].String()
-		inactive := record.Period{Label: fmt.Sprintf("I%d", i), State: "inactive", StartNs: active.StartNs + active.DurationNs, DurationNs: 40 + 1e4*random.Float64(), Cause: &cause}
+		active := activity.TimedPeriod{Label: fmt.Sprintf("A%d", i), State: "active", StartNs: t.DurationNs, DurationNs: 50 + 4e5*random.Float64()}
+		cause := causes[random.IntN(len(causes))]
+		inactive := activity.TimedPeriod{Label: fmt.Sprintf("I%d", i), State: "inactive", StartNs: active.StartNs + active.DurationNs, DurationNs: 40 + 1e4*random.Float64(), Cause: &cause}
 		t.Periods = append(t.Periods, active, inactive)
 		t.DurationNs = inactive.StartNs + inactive.DurationNs
 		total := t.Causes[cause]
-		t.Causes[cause] = record.Total{Count: total.Count + 1, TotalNs: total.TotalNs + inactive.DurationNs, MaxNs: max(total.MaxNs, inactive.DurationNs)}
+		t.Causes[cause] = activity.Total{Count: total.Count + 1, TotalNs: total.TotalNs + inactive.DurationNs, MaxNs: max(total.MaxNs, inactive.DurationNs)}
 	}
-	ratio := 0.9
-	t.ActiveRatio = &ratio
+	t.ActiveRatio = stats.FloatOf(0.9)
 	return t
 }
 
@@ -37,16 +36,16 @@ func TestPackedGaps(t *testing.T) {
 	trace := aTrace(3000)
 	for _, most := range []int{5000, 3000, 700, 1} {
 		d := lanesOf(trace, most)
-		var want []record.Period
+		var want []activity.TimedPeriod
 		for _, p := range trace.Periods {
 			if p.State == "inactive" {
 				want = append(want, p)
 			}
 		}
 		if len(want) > most {
-			slices.SortFunc(want, func(a, b record.Period) int { return int(math.Copysign(1, b.DurationNs-a.DurationNs)) })
+			slices.SortFunc(want, func(a, b activity.TimedPeriod) int { return int(math.Copysign(1, b.DurationNs-a.DurationNs)) })
 			want = want[:most]
-			slices.SortFunc(want, func(a, b record.Period) int { return int(math.Copysign(1, a.StartNs-b.StartNs)) })
+			slices.SortFunc(want, func(a, b activity.TimedPeriod) int { return int(math.Copysign(1, a.StartNs-b.StartNs)) })
 		}
 		if len(d.Gaps) != 3*len(want) || d.Hidden != 3000-len(want) {
 			t.Fatalf("most %d: %d numbers and %d hidden for %d gaps", most, len(d.Gaps), d.Hidden, len(want))
@@ -54,7 +53,7 @@ func TestPackedGaps(t *testing.T) {
 		at := int64(0)
 		for i, p := range want {
 			at += d.Gaps[3*i]
-			if math.Abs(float64(at)-p.StartNs) > 0.5 || d.Causes[d.Gaps[3*i+2]] != *p.Cause {
+			if math.Abs(float64(at)-p.StartNs) > 0.5 || d.Causes[d.Gaps[3*i+2]] != p.Cause.String() {
 				t.Fatalf("most %d: gap %d starts at %d for %s, want %f for %s", most, i, at, d.Causes[d.Gaps[3*i+2]], p.StartNs, *p.Cause)
 			}
 			at += d.Gaps[3*i+1]
@@ -65,18 +64,17 @@ func TestPackedGaps(t *testing.T) {
 	}
 }
 
-// Causes that are not known, however many, make no lane each, and gaps that lie over one
-// another move no other.
+// Gaps that lie over one another move no other, and one without a cause has a lane.
 func TestPackedGapsOfUnsoundTrace(t *testing.T) {
-	trace := record.Trace{DurationNs: 1e6}
+	trace := activity.Analysis{DurationNs: 1e6}
+	causes := activity.Causes()
 	for i := range 1000 {
-		cause := fmt.Sprintf("cause %d", i)
-		trace.Periods = append(trace.Periods, record.Period{State: "inactive", StartNs: float64(100 * i), DurationNs: 250, Cause: &cause})
+		trace.Periods = append(trace.Periods, activity.TimedPeriod{State: "inactive", StartNs: float64(100 * i), DurationNs: 250, Cause: &causes[i%len(causes)]})
 	}
-	trace.Periods = append(trace.Periods, record.Period{State: "inactive", StartNs: 9e5, DurationNs: 50})
+	trace.Periods = append(trace.Periods, activity.TimedPeriod{State: "inactive", StartNs: 9e5, DurationNs: 50})
 	d := lanesOf(trace, mostGaps)
-	if len(d.Causes) > mostLanes || d.Causes[mostLanes-1] != otherCauses {
-		t.Errorf("%d lanes, the last is %q", len(d.Causes), d.Causes[len(d.Causes)-1])
+	if len(d.Causes) != len(causes)+1 {
+		t.Errorf("%d lanes: %q", len(d.Causes), d.Causes)
 	}
 	at := int64(0)
 	for i := 0; i < len(d.Gaps); i += 3 {

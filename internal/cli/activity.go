@@ -94,12 +94,13 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 	if err != nil && ctx.Err() == nil {
 		return found{}, err
 	}
-	d := record.Activity{Header: c.finish(ctx), Traces: []record.Trace{}, Switching: switching}
+	d := record.Activity{Header: c.finish(ctx), Traces: []activity.Analysis{}, Switching: switching}
 	var analyses []*activity.Analysis
 	for _, trace := range traces {
 		a := activity.Analyse(trace)
 		analyses = append(analyses, a)
-		d.Traces = append(d.Traces, record.NewTrace(trace, a, true))
+		a.Periods, a.Accounting = trace.TimedPeriods(), trace.Accounting(a.Tick)
+		d.Traces = append(d.Traces, *a)
 	}
 	r := found{document: d, exports: map[string]func(io.Writer) error{
 		"chrome-trace": func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) },
@@ -117,7 +118,7 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 }
 
 // trace records the CPUs, and measures what a context switch costs.
-func (t *traceFlags) trace(ctx context.Context, c *call) ([]*activity.Trace, *record.Switching, error) {
+func (t *traceFlags) trace(ctx context.Context, c *call) ([]*activity.Trace, *activity.Switching, error) {
 	c.bar.show(0, "calibrating")
 	clock, tickNs, err := c.traceClock(ctx)
 	if err != nil {
@@ -150,17 +151,14 @@ func (c *call) tracedCPUs() []int {
 // measureSwitching measures what a context switch costs, for a fifth of the time
 // that was recorded at most. A machine where that can't be done has traces with a
 // caveat.
-func (t *traceFlags) measureSwitching(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) *record.Switching {
+func (t *traceFlags) measureSwitching(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) *activity.Switching {
 	measured, err := activity.MeasureSwitching(ctx, clock, tickNs, activity.SwitchingOptions{
 		CPU: c.tracedCPUs()[0], Duration: min(max(t.duration/5, 60*time.Millisecond), 2*time.Second), Root: os.DirFS("/"), Seed: c.seed,
 	})
 	if err != nil {
 		c.caveat("what a context switch costs is not known: %v", err)
 	}
-	if measured == nil {
-		return nil
-	}
-	return record.NewSwitching(measured)
+	return measured
 }
 
 // recordAll records all CPUs at once.

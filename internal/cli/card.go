@@ -55,9 +55,9 @@ const cardTrace = 400 * time.Millisecond
 
 // noise is how noisy the machine is, on the CPU that activity traces too. A machine that
 // can't be traced has a card with a caveat.
-func (c *call) noise(ctx context.Context) (all []record.Trace, err error) {
+func (c *call) noise(ctx context.Context) (all []activity.Analysis, err error) {
 	c.bar.show(0.9, "watching for interruptions")
-	all = []record.Trace{}
+	all = []activity.Analysis{}
 	var traces []*activity.Trace
 	clock, tickNs, err := c.traceClock(ctx)
 	if err == nil {
@@ -68,7 +68,12 @@ func (c *call) noise(ctx context.Context) (all []record.Trace, err error) {
 		c.caveat("how noisy the machine is is not known: %v", err)
 	}
 	for _, trace := range traces {
-		all = append(all, record.NewTrace(trace, activity.Analyse(trace), c.html != "")) // a page draws its periods
+		a := activity.Analyse(trace)
+		a.Accounting = trace.Accounting(a.Tick)
+		if c.html != "" { // a page draws them
+			a.Periods = trace.TimedPeriods()
+		}
+		all = append(all, *a)
 	}
 	return all, ctx.Err()
 }
