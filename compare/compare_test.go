@@ -16,6 +16,7 @@ import (
 	"chronoscope/record"
 	"chronoscope/slowclock"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 	"chronoscope/view"
 
 	"github.com/google/go-cmp/cmp"
@@ -148,11 +149,11 @@ func TestOutcomes(t *testing.T) {
 // and 1,400 cycles (Kuperberg 2011a, section 1).
 func TestCyclesDecideBetweenMachines(t *testing.T) {
 	of := func(accuracyNs, cyclesPerNs float64) record.Clocks {
-		cycles, cost, costCycles, spread := accuracyNs*cyclesPerNs, 50.0, 50*cyclesPerNs, 1.0
-		quality := math.Pow(cycles*costCycles, -0.1)
-		return record.Clocks{Header: header("clocks"), Ranking: record.Ranking{Clocks: []record.Clock{{
+		cycles, costCycles := accuracyNs*cyclesPerNs, 50*cyclesPerNs
+		return record.Clocks{Header: header("clocks"), Ranking: timermeter.Ranking{Clocks: []timermeter.Rating{{
 			Name: "monotonic", Runtime: "go", Kind: clock.KindWall, Accuracy: estimate(accuracyNs, accuracyNs*0.99, accuracyNs*1.01, "ns"),
-			Cost: record.Cost{MedianNs: &cost}, Cycles: record.Cycles{Accuracy: &cycles, Cost: &costCycles}, Spread: &spread, Quality: &quality, Verdict: stats.Trusted,
+			Cost: timermeter.Cost{MedianNs: stats.FloatOf(50)}, Cycles: timermeter.Cycles{Accuracy: stats.FloatOf(cycles), Cost: stats.FloatOf(costCycles)},
+			Spread: stats.FloatOf(1), Quality: stats.FloatOf(math.Pow(cycles*costCycles, -0.1)), Judgement: stats.NewJudgement(),
 		}}}}
 	}
 	d := compared2(t, of(1000, 1), of(700, 2))
@@ -174,7 +175,7 @@ func TestCyclesDecideBetweenMachines(t *testing.T) {
 func ranking(qualities map[string]float64) record.Clocks {
 	d := record.Clocks{Header: header("clocks")}
 	for name, q := range qualities {
-		d.Clocks = append(d.Clocks, record.Clock{Name: name, Kind: clock.KindWall, Accuracy: estimate(math.NaN(), math.NaN(), math.NaN(), "ns"), Quality: &q, Verdict: stats.Trusted})
+		d.Clocks = append(d.Clocks, timermeter.Rating{Name: name, Kind: clock.KindWall, Accuracy: estimate(math.NaN(), math.NaN(), math.NaN(), "ns"), Quality: stats.FloatOf(q), Judgement: stats.NewJudgement()})
 	}
 	return d
 }

@@ -128,9 +128,8 @@ func TestKeepRefuses(t *testing.T) {
 	if !errors.As(err, &malformed) {
 		t.Errorf("a negative duration: %v", err)
 	}
-	unknown := Clocks{Header: bad.Header}
-	unknown.Command, unknown.Clocks = "clocks", []Clock{{Spread: new(float64)}}
-	*unknown.Clocks[0].Spread = math.NaN()
+	unknown := SlowClock{Header: bad.Header, EventNs: math.NaN()}
+	unknown.Command = "slowclock"
 	if _, err := a.Keep(unknown); err == nil {
 		t.Error("NaN was kept")
 	}

@@ -10,6 +10,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // mostText is how long a text may be: a command line fits into it.
@@ -41,9 +42,9 @@ func (h Header) check() error {
 func checkReferences(d Document) error {
 	switch d := d.(type) {
 	case Card:
-		return d.Ranking.checkBest()
+		return checkBest(d.Ranking)
 	case Clocks:
-		return d.Ranking.checkBest()
+		return checkBest(d.Ranking)
 	case Programs:
 		for _, p := range d.Results {
 			for _, o := range p.Outliers {
@@ -65,9 +66,9 @@ func checkReferences(d Document) error {
 }
 
 // checkBest makes sure that the best clocks were ranked.
-func (r Ranking) checkBest() error {
+func checkBest(r timermeter.Ranking) error {
 	for _, name := range []*string{r.Best.Wall, r.Best.CPU, r.Best.Timestamp, r.Best.Counter} {
-		if name != nil && !slices.ContainsFunc(r.Clocks, func(c Clock) bool { return c.Name == *name }) {
+		if name != nil && !slices.ContainsFunc(r.Clocks, func(c timermeter.Rating) bool { return c.Name == *name }) {
 			return malformed("best: %.40q is not among the clocks", *name)
 		}
 	}

@@ -43,3 +43,11 @@ func newKeptRecord(e Entry) KeptRecord {
 	r.CPU = known(string(h.Machine.CPU))
 	return r
 }
+
+// known is a text that may be missing, which is nil where it is empty.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

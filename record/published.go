@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // PublishedTimer is a timer that Kuperberg, Krogmann and Reussner ranked (Kuperberg 2011a,
@@ -103,20 +103,19 @@ func (m PublishedMachine) document() Clocks {
 			Machine: &machine.Machine{CPU: m.cpu, OS: m.os, Kernel: m.kernel, CoreHz: &coreHz},
 			Caveats: []string{fmt.Sprintf("as printed in Table %d of Kuperberg, Krogmann, Reussner (ICPE 2011)", m.Table)},
 		},
-		Ranking: Ranking{Unavailable: []Unavailable{}, Runtimes: []Runtime{}, Counters: []Counter{}},
+		Ranking: timermeter.Ranking{Unavailable: []timermeter.Unavailable{}, Runtimes: []timermeter.Runtime{}, Counters: []timermeter.CounterRate{}},
 	}
 	for i, t := range PublishedTimers {
 		d.Clocks = append(d.Clocks, m.clock(t, m.Rows[i]))
 	}
-	slices.SortStableFunc(d.Clocks, func(a, b Clock) int { return cmp.Compare(*b.Quality, *a.Quality) })
-	d.Best = bestOf(d.Clocks)
+	slices.SortStableFunc(d.Clocks, timermeter.ByQuality)
+	d.Best = timermeter.BestOf(d.Clocks)
 	return d
 }
 
-func (m PublishedMachine) clock(t PublishedTimer, r PublishedRow) Clock {
-	cycles := func(ns float64) *float64 { return stats.Finite(math.Max(1, ns*m.coreGHz)) } // section 4.1
+func (m PublishedMachine) clock(t PublishedTimer, r PublishedRow) timermeter.Rating {
+	cycles := func(ns float64) stats.Float { return stats.FloatOf(math.Max(1, ns*m.coreGHz)) } // section 4.1
 	runtime, _, _ := strings.Cut(t.Clock, "/")
-	quality := r.Quality / 100
 	judgement := stats.NewJudgement()
 	if r.Implied != 0 {
 		judgement.Lower(stats.Suspect, "the printed quality of %.2f %% does not follow from the row's own figures, which give %.2f %%", r.Quality, r.Implied)
@@ -125,13 +124,12 @@ func (m PublishedMachine) clock(t PublishedTimer, r PublishedRow) Clock {
 	if t.ofThread {
 		scope = clock.ScopeThread
 	}
-	return Clock{
-		scope: scope,
-		Name:  t.Clock, Runtime: runtime, API: t.Short, Kind: t.kind,
+	return timermeter.Rating{
+		Name: t.Clock, Runtime: runtime, API: t.Short, Kind: t.kind,
 		Accuracy: stats.Estimate{Value: r.AccuracyNs, Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "printed"},
-		Cost:     Cost{MedianNs: &r.CostNs}, Spread: &r.Spread, Quality: &quality,
-		Cycles:  Cycles{Accuracy: cycles(r.AccuracyNs), Cost: cycles(r.CostNs)},
-		Verdict: judgement.Verdict, Reasons: judgement.Reasons,
-		Sleeping: clock.Unknown, Suspended: clock.Unknown, settable: t.settable, calendar: t.calendar,
+		Cost:     timermeter.Cost{MedianNs: stats.FloatOf(r.CostNs)}, Spread: stats.FloatOf(r.Spread), Quality: stats.FloatOf(r.Quality / 100),
+		Cycles:      timermeter.Cycles{Accuracy: cycles(r.AccuracyNs), Cost: cycles(r.CostNs)},
+		Judgement:   judgement,
+		CountsSleep: clock.Unknown, CountsSuspend: clock.Unknown, Scope: scope, Settable: t.settable, Calendar: t.calendar,
 	}
 }

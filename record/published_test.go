@@ -79,8 +79,8 @@ func TestPublishedQualitiesFollow(t *testing.T) {
 				slips++
 				want = m.Rows[i].Implied
 			}
-			got := 100 * math.Pow(*c.Cycles.Accuracy**c.Cycles.Cost, -0.1) * math.Sqrt(*c.Spread)
-			if math.Abs(got-want) > 0.02 {
+			got := 100 * math.Pow(c.Cycles.Accuracy.Value()*c.Cycles.Cost.Value(), -0.1) * math.Sqrt(c.Spread.Value())
+			if !(math.Abs(got-want) <= 0.02) {
 				t.Errorf("%s %s: %.3f %%, want %.2f", m.Name, c.API, got, want)
 			}
 			if (len(c.Reasons) > 0) != (m.Rows[i].Implied != 0) {

@@ -7,24 +7,25 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // The first line is on the clocks to use, and no better than the worst of them.
 func TestTrustInClocks(t *testing.T) {
 	a, b := "monotonic", "thread-cputime"
 	for _, c := range []struct {
-		best    record.Best
+		best    timermeter.Best
 		ofA     stats.Verdict
 		ofB     stats.Verdict
 		answers string
 	}{
-		{record.Best{Wall: &a, CPU: &b}, stats.Trusted, stats.Trusted, "yes, those to use are trusted (2 of 3 clocks)"},
-		{record.Best{Wall: &a}, stats.Trusted, stats.Suspect, "yes, those to use are trusted (1 of 3 clocks)"},
-		{record.Best{Wall: &a, CPU: &b}, stats.Trusted, stats.Suspect, "with care, thread-cputime is suspect for the reason below (1 of 3 clocks)"},
-		{record.Best{Wall: &a, CPU: &b}, stats.Unusable, stats.Suspect, "with care, monotonic is unusable for the reason below (0 of 3 clocks)"},
-		{record.Best{}, stats.Unusable, stats.Unusable, "no, none of those measured is fit to use (0 of 3 clocks)"},
+		{timermeter.Best{Wall: &a, CPU: &b}, stats.Trusted, stats.Trusted, "yes, those to use are trusted (2 of 3 clocks)"},
+		{timermeter.Best{Wall: &a}, stats.Trusted, stats.Suspect, "yes, those to use are trusted (1 of 3 clocks)"},
+		{timermeter.Best{Wall: &a, CPU: &b}, stats.Trusted, stats.Suspect, "with care, thread-cputime is suspect for the reason below (1 of 3 clocks)"},
+		{timermeter.Best{Wall: &a, CPU: &b}, stats.Unusable, stats.Suspect, "with care, monotonic is unusable for the reason below (0 of 3 clocks)"},
+		{timermeter.Best{}, stats.Unusable, stats.Unusable, "no, none of those measured is fit to use (0 of 3 clocks)"},
 	} {
-		r := record.Ranking{Best: c.best, Clocks: []record.Clock{{Name: a, Verdict: c.ofA}, {Name: b, Verdict: c.ofB}, {Name: "time", Verdict: stats.Suspect}}}
+		r := timermeter.Ranking{Best: c.best, Clocks: []timermeter.Rating{{Name: a, Judgement: stats.Judgement{Verdict: c.ofA}}, {Name: b, Judgement: stats.Judgement{Verdict: c.ofB}}, {Name: "time", Judgement: stats.Judgement{Verdict: stats.Suspect}}}}
 		var text strings.Builder
 		showText(&text, record.Clocks{Header: record.Header{Machine: &machine.Machine{}}, Ranking: r}, Style{})
 		if !strings.Contains(text.String(), "\nCan I trust them? "+c.answers) {

@@ -23,6 +23,7 @@ import (
 	"chronoscope/record"
 	"chronoscope/slowclock"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 	"chronoscope/view"
 )
 
@@ -94,19 +95,19 @@ const hostile = `"><script>window.harm=1</script></script></title></style><img s
 // hostileDocuments hold it wherever a document holds text.
 func hostileDocuments() []record.Document {
 	h := record.Header{Machine: &machine.Machine{CPU: hostile, Kernel: hostile, OS: hostile, Clocksource: hostile, Hypervisor: hostile, CPUs: 1}, Caveats: []string{hostile}}
-	ns, text := 10.0, hostile
+	ten, text := stats.FloatOf(10), hostile
 	estimate := stats.Estimate{Value: 10, Lo: 9, Hi: 11, Unit: hostile, Statistic: hostile, N: 3}
 	pair := record.Pair{A: hostile, B: hostile, Ratio: stats.Estimate{Value: 2, Lo: 1, Hi: 3}, Outcome: hostile}
-	clock := record.Clock{
-		Name: hostile, API: hostile, Kind: hostile, Runtime: hostile, Accuracy: estimate, Quality: &ns, Verdict: hostile, Reasons: []string{hostile},
-		Cost: record.Cost{MinNs: &ns, MedianNs: &ns, P95Ns: &ns, P99Ns: &ns, MaxNs: &ns, Family: &text},
+	clock := timermeter.Rating{
+		Name: hostile, API: hostile, Kind: hostile, Runtime: hostile, Accuracy: estimate, Quality: ten, Judgement: stats.Judgement{Verdict: hostile, Reasons: []string{hostile}},
+		Cost: timermeter.Cost{MinNs: ten, MedianNs: ten, P95Ns: ten, P99Ns: ten, MaxNs: ten, Family: &text},
 	}
 	return []record.Document{
-		record.Card{Header: h, Ranking: record.Ranking{Clocks: []record.Clock{clock}, Best: record.Best{Wall: &text}, Unavailable: []record.Unavailable{{Name: hostile, Reason: hostile, Remedy: &text}}},
+		record.Card{Header: h, Ranking: timermeter.Ranking{Clocks: []timermeter.Rating{clock}, Best: timermeter.Best{Wall: &text}, Unavailable: []timermeter.Unavailable{{Name: hostile, Reason: hostile, Remedy: &text}}},
 			Findings: []machine.Finding{{Topic: hostile, Severity: machine.Warning, Seen: hostile, Effect: hostile, Fix: hostile}},
-			Advice:   []record.Advice{{Purpose: "wall", FromNs: 10, Method: hostile, Clock: hostile}}},
+			Advice:   []timermeter.Advice{{Purpose: "wall", FromNs: 10, Method: hostile, Clock: hostile}}},
 		record.Activity{Header: h, Traces: []activity.Analysis{{
-			Clock: hostile, DurationNs: 1000, Caveats: []string{hostile}, ActiveRatio: stats.FloatOf(ns),
+			Clock: hostile, DurationNs: 1000, Caveats: []string{hostile}, ActiveRatio: ten,
 			Combs:   []activity.Comb{{PeriodNs: 10}},
 			Periods: []activity.TimedPeriod{{Label: hostile, State: "inactive", StartNs: 10, DurationNs: 10}},
 		}}},
@@ -119,8 +120,8 @@ func hostileDocuments() []record.Document {
 			Metrics: []record.BenchmarkMetric{{Unit: hostile, Value: 1}},
 		}}, Pairs: []record.Pair{pair}},
 		record.Fidelity{Header: h, Trust: record.Trust{Sandwiches: []fidelity.Result{{
-			Counter: hostile, Reference: hostile, Workload: hostile, Meaning: hostile, Rate: estimate, MaxErrorNs: stats.FloatOf(ns), PermittedNs: stats.FloatOf(ns),
-			Samples: []fidelity.Sample{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: stats.FloatOf(ns)}},
+			Counter: hostile, Reference: hostile, Workload: hostile, Meaning: hostile, Rate: estimate, MaxErrorNs: ten, PermittedNs: ten,
+			Samples: []fidelity.Sample{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: ten}},
 		}}}},
 	}
 }
@@ -150,9 +151,9 @@ func TestPageOfOddNumbers(t *testing.T) {
 	estimate := func() stats.Estimate { return stats.Estimate{Value: pick(), Lo: pick(), Hi: pick()} }
 	for range 300 {
 		length := pick()
-		clock := record.Clock{Name: "tsc", Accuracy: estimate(), Quality: stats.Finite(pick()), Cost: record.Cost{MinNs: stats.Finite(pick()), P99Ns: stats.Finite(pick()), MaxNs: stats.Finite(pick())}}
+		clock := timermeter.Rating{Name: "tsc", Accuracy: estimate(), Quality: stats.FloatOf(pick()), Cost: timermeter.Cost{MinNs: stats.FloatOf(pick()), P99Ns: stats.FloatOf(pick()), MaxNs: stats.FloatOf(pick())}}
 		pageOf(t,
-			record.Clocks{Ranking: record.Ranking{Clocks: []record.Clock{clock}}},
+			record.Clocks{Ranking: timermeter.Ranking{Clocks: []timermeter.Rating{clock}}},
 			record.Fidelity{Trust: record.Trust{Sandwiches: []fidelity.Result{{Rate: estimate(), PermittedNs: stats.FloatOf(pick()), Samples: []fidelity.Sample{{RequestedNs: pick(), ReferenceNs: pick(), CounterTicks: 7}}}}}},
 			record.Activity{Traces: []activity.Analysis{{
 				DurationNs: length, ActiveRatio: stats.FloatOf(pick()), Causes: map[activity.Cause]activity.Total{activity.Interrupt: {Count: 1, TotalNs: pick(), MaxNs: pick()}},

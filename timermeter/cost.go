@@ -14,15 +14,16 @@ import (
 // are of the mean over a batch of calls; the percentiles and the most, which a
 // mean would hide, are of single calls always.
 type Cost struct {
-	MinNs, MedianNs, P95Ns, P99Ns, MaxNs float64
+	MinNs    stats.Float `json:"min_ns"`
+	MedianNs stats.Float `json:"median_ns"`
+	P95Ns    stats.Float `json:"p95_ns"`
+	P99Ns    stats.Float `json:"p99_ns"`
+	MaxNs    stats.Float `json:"max_ns"`
 	// Family of distributions that fits the costs best, of [stats.BestFamily];
-	// empty where there are too few samples to tell.
-	Family string
-	// Samples are the single calls that were timed.
-	Samples int
-	// Spread is the share of single calls whose cost is within one accuracy of
-	// the median: the median over chunks, since one chunk varies widely.
-	Spread float64
+	// nil where there are too few samples to tell.
+	Family *string `json:"family"`
+	// Samples is the number of single calls that were timed.
+	Samples int `json:"-"`
 }
 
 const (
@@ -232,24 +233,33 @@ func (k chunk) spread(accuracyNs float64) float64 {
 
 // Cost is what the chunks so far say.
 func (c *CostSampler) Cost() Cost {
-	var singles, means, spreads []float64
+	var singles, means []float64
 	for _, k := range c.chunks {
 		singles = append(singles, k.singles...)
 		means = append(means, k.means...)
-		spreads = append(spreads, k.spread(c.accuracyNs))
 	}
 	slices.Sort(singles)
 	slices.Sort(means)
-	cost := Cost{
-		MinNs: math.Max(0, stats.Quantile(means, 0)), MedianNs: math.Max(0, c.meter.median(means, c.meter.batch)),
-		P95Ns: stats.Quantile(singles, 0.95), P99Ns: stats.Quantile(singles, 0.99),
-		MaxNs: stats.Quantile(singles, 1), Samples: len(singles), Spread: stats.Median(spreads),
+	median := math.Max(0, c.meter.median(means, c.meter.batch))
+	percentile := func(p float64) stats.Float { // a single call may read as less than the median of batches, by the grain
+		return stats.FloatOf(math.Max(median, stats.Quantile(singles, p)))
 	}
-	// A single call may read as less than the median of batches, by the grain.
-	cost.P95Ns = math.Max(cost.P95Ns, cost.MedianNs)
-	cost.P99Ns = math.Max(cost.P99Ns, cost.P95Ns)
+	cost := Cost{
+		MinNs: stats.FloatOf(math.Max(0, stats.Quantile(means, 0))), MedianNs: stats.FloatOf(median),
+		P95Ns: percentile(0.95), P99Ns: percentile(0.99), MaxNs: stats.FloatOf(stats.Quantile(singles, 1)), Samples: len(singles),
+	}
 	if best, _, err := stats.BestFamily(stats.Thinned(singles, familySamples), c.meter.grainNs); err == nil {
-		cost.Family = best.Family
+		cost.Family = &best.Family
 	}
 	return cost
+}
+
+// Spread is the share of single calls whose cost is within one accuracy of the median: the
+// median over chunks, since one chunk varies widely.
+func (c *CostSampler) Spread() float64 {
+	var spreads []float64
+	for _, k := range c.chunks {
+		spreads = append(spreads, k.spread(c.accuracyNs))
+	}
+	return stats.Median(spreads)
 }

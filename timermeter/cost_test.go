@@ -2,6 +2,7 @@ package timermeter
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"chronoscope/clock/clocktest"
@@ -19,7 +20,7 @@ func frames(calls func(batch int, durations []int64)) func(batch int, durations 
 }
 
 // costOf times a simulated clock as a ranking would.
-func costOf(c, timer *clocktest.Clock, chunks int) Cost {
+func sampled(c, timer *clocktest.Clock, chunks int) *CostSampler {
 	subject := Subject{
 		UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer), Frames: frames(c.Calls(timer)),
 		Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
@@ -28,8 +29,10 @@ func costOf(c, timer *clocktest.Clock, chunks int) Cost {
 	for range chunks {
 		s.Chunk()
 	}
-	return s.Cost()
+	return s
 }
+
+func costOf(c, timer *clocktest.Clock, chunks int) Cost { return sampled(c, timer, chunks).Cost() }
 
 // The median cost comes out whatever the clock's quantum is: by its own
 // differences where they show it, by batches where the quantum is about as
@@ -45,10 +48,10 @@ func TestCostInEveryRegime(t *testing.T) {
 					Cost: clocktest.WithOutliers(clocktest.Jittered(costNs, 0.02), 0.01, 100),
 				}
 				got := costOf(c, counter(m), 24)
-				if math.Abs(got.MedianNs/costNs-1) > 0.05 {
-					t.Errorf("cost %v ns, quantum %v ns, seed %d: median %.4g ns", costNs, quantumNs, seed, got.MedianNs)
+				if !(math.Abs(got.MedianNs.Value()/costNs-1) <= 0.05) {
+					t.Errorf("cost %v ns, quantum %v ns, seed %d: median %v ns", costNs, quantumNs, seed, got.MedianNs)
 				}
-				if got.MinNs > got.MedianNs || got.MedianNs > got.P95Ns || got.P95Ns > got.P99Ns || got.P99Ns > got.MaxNs {
+				if !slices.IsSorted([]float64{got.MinNs.Value(), got.MedianNs.Value(), got.P95Ns.Value(), got.P99Ns.Value(), got.MaxNs.Value()}) {
 					t.Errorf("cost %v ns, quantum %v ns, seed %d: out of order: %+v", costNs, quantumNs, seed, got)
 				}
 				if got.Samples != 24*callsPerChunk {
@@ -66,8 +69,8 @@ func TestCostWithCoarseTimer(t *testing.T) {
 		m := clocktest.NewMachine(seed)
 		timer := &clocktest.Clock{Machine: m, QuantumNs: 10, UnitNs: 0.4, Cost: clocktest.Jittered(8, 0.05)}
 		c := &clocktest.Clock{Machine: m, QuantumNs: 4e6, UnitNs: 1, Cost: clocktest.Jittered(5, 0.05)}
-		if got := costOf(c, timer, 24); math.Abs(got.MedianNs/5-1) > 0.1 {
-			t.Errorf("seed %d: median %.4g ns, want 5", seed, got.MedianNs)
+		if got := costOf(c, timer, 24); !(math.Abs(got.MedianNs.Value()/5-1) <= 0.1) {
+			t.Errorf("seed %d: median %v ns, want 5", seed, got.MedianNs)
 		}
 	}
 }
@@ -81,7 +84,7 @@ func TestCostWithCoarseTimer(t *testing.T) {
 func TestSpreadOfKnownCosts(t *testing.T) {
 	m := clocktest.NewMachine(3)
 	c := &clocktest.Clock{Machine: m, QuantumNs: 1, UnitNs: 1, Cost: clocktest.Constant(50)}
-	got := costOf(c, counter(m), 40).Spread
+	got := sampled(c, counter(m), 40).Spread()
 	// The difference of two readings of calls of 50 ns is 50 x (1 - u + v), u and
 	// v uniform: triangular on 0 to 100. Rounding both readings down to 1 ns adds
 	// a triangular error of up to 1 ns; within one of 50 are then about
@@ -90,7 +93,7 @@ func TestSpreadOfKnownCosts(t *testing.T) {
 		t.Errorf("spread %.4f, want about 0.06", got)
 	}
 	coarse := &clocktest.Clock{Machine: m, QuantumNs: 4e6, UnitNs: 1, Cost: clocktest.Jittered(5, 0.5)}
-	if got := costOf(coarse, counter(m), 40).Spread; got != 1 {
+	if got := sampled(coarse, counter(m), 40).Spread(); got != 1 {
 		t.Errorf("spread of a clock far coarser than its cost: %v, want 1", got)
 	}
 }
@@ -109,8 +112,8 @@ func TestFamilyOfCosts(t *testing.T) {
 		{clocktest.Jittered(200, 0.5), stats.FamilyLogNormal},
 	} {
 		subject := &clocktest.Clock{Machine: m, QuantumNs: 4e6, UnitNs: 1, Cost: c.cost}
-		if got := costOf(subject, timer, 24).Family; got != c.want {
-			t.Errorf("family %q, want %q", got, c.want)
+		if got := costOf(subject, timer, 24).Family; got == nil || *got != c.want {
+			t.Errorf("family %v, want %q", got, c.want)
 		}
 	}
 }

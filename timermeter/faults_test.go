@@ -19,8 +19,8 @@ func TestTrappedCounterRanksLow(t *testing.T) {
 		if err != nil || len(ratings) != 2 {
 			t.Fatalf("seed %d: %d ratings, %v", seed, len(ratings), err)
 		}
-		if last := ratings[1]; last.Clock.Name != "trapped" || math.Abs(last.CostCycles-4500) > 500 {
-			t.Errorf("seed %d: last is %s, whose reading takes %v cycles", seed, last.Clock.Name, last.CostCycles)
+		if last := ratings[1]; last.Name != "trapped" || math.Abs(last.Cycles.Cost.Value()-4500) > 500 {
+			t.Errorf("seed %d: last is %s, whose reading takes %v cycles", seed, last.Name, last.Cycles.Cost)
 		}
 	}
 }

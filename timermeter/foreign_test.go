@@ -150,12 +150,12 @@ func TestForeignTimersOfAnyQuantumAndCost(t *testing.T) {
 					Cost: clocktest.WithOutliers(clocktest.Jittered(costNs, 0.05), 0.01, 50),
 				}, wayNs: wayNs}
 				for _, r := range rankRemote(t, QuickPlan, seed, fine, tested) {
-					if r.Clock.Name != "remote/tested" {
+					if r.Name != "remote/tested" {
 						continue
 					}
-					want := Quality(quantumNs*3, costNs*3, r.Cost.Spread)
-					if off := r.Accuracy.Value/quantumNs - 1; math.Abs(off) > 0.01 || math.Abs(r.Quality/want-1) > 0.01 {
-						t.Errorf("quantum %g ns, cost %g ns, way %g ns: %+v, quality %.4f, want %.4f, %s %v",
+					want := Quality(quantumNs*3, costNs*3, r.Spread.Value())
+					if off := r.Accuracy.Value/quantumNs - 1; math.Abs(off) > 0.01 || math.Abs(r.Quality.Value()/want-1) > 0.01 {
+						t.Errorf("quantum %g ns, cost %g ns, way %g ns: %+v, quality %v, want %.4f, %s %v",
 							quantumNs, costNs, wayNs, r.Accuracy, r.Quality, want, r.Verdict, r.Reasons)
 					}
 				}
@@ -202,10 +202,10 @@ func TestForeignTimersAtRandom(t *testing.T) {
 			t.Errorf("seed %d: %d ratings, %v", seed, len(ratings), err)
 			return
 		}
-		r := ratings[slices.IndexFunc(ratings, func(r Rating) bool { return r.Clock.Name == "remote/tested" })]
+		r := ratings[slices.IndexFunc(ratings, func(r Rating) bool { return r.Name == "remote/tested" })]
 		for what, c := range map[string][2]float64{
-			"accuracy": {r.Accuracy.Value, tested.QuantumNs}, "cost": {r.Cost.MedianNs, costNs},
-			"quality": {r.Quality, Quality(tested.QuantumNs*3, costNs*3, r.Cost.Spread)},
+			"accuracy": {r.Accuracy.Value, tested.QuantumNs}, "cost": {r.Cost.MedianNs.Value(), costNs},
+			"quality": {r.Quality.Value(), Quality(tested.QuantumNs*3, costNs*3, r.Spread.Value())},
 		} {
 			if got, want := c[0], c[1]; !(math.Abs(got-want) <= 0.01*want) {
 				t.Errorf("seed %d: quantum %.4g ns in units of %.4g ns, cost %.4g ns, by a timer of %.4g ns: %s %.4g, want %.4g, %s %v",
@@ -229,7 +229,7 @@ func TestForeignFaults(t *testing.T) {
 		sim := nanosecondClock(1)
 		c.spoil(sim)
 		r := rankRemote(t, DefaultPlan, 1, &remote{Clock: sim, wayNs: 1e4})[0]
-		if r.Verdict != c.want || (c.want == stats.Unusable) != (r.Quality == 0) {
+		if r.Verdict != c.want || (c.want == stats.Unusable) != (r.Quality.Value() == 0) {
 			t.Errorf("%s: %s, quality %v, %v; want %s", name, r.Verdict, r.Quality, r.Reasons, c.want)
 		}
 	}
@@ -303,8 +303,8 @@ func TestTimerThatShowsNoTime(t *testing.T) {
 		if err != nil || len(ratings) != 1 {
 			t.Fatalf("%s: %d ratings, %v", name, len(ratings), err)
 		}
-		if r := ratings[0]; r.Verdict != c.want || c.lies != (r.Quality == 0) {
-			t.Errorf("%s: %s with quality %.3g, want %s: %q", name, r.Verdict, r.Quality, c.want, r.Reasons)
+		if r := ratings[0]; r.Verdict != c.want || c.lies != (r.Quality.Value() == 0) {
+			t.Errorf("%s: %s with quality %v, want %s: %q", name, r.Verdict, r.Quality, c.want, r.Reasons)
 		}
 	}
 }
@@ -336,8 +336,8 @@ func TestReferenceThatFails(t *testing.T) {
 	for after := fine.asked / 10; after < fine.asked; after += fine.asked / 10 {
 		failing := &remote{name: "fine", Clock: nanosecondClock(1), wayNs: 5e4, fails: after}
 		for _, r := range rankRemote(t, QuickPlan, 1, failing, coarse(failing.Machine)) {
-			if r.Clock.Name == "remote/coarse" && math.Abs(r.Cost.MedianNs-30) > 3 {
-				t.Errorf("after %d answers: a cost of %g ns, want 30 or none", after, r.Cost.MedianNs)
+			if r.Name == "remote/coarse" && math.Abs(r.Cost.MedianNs.Value()-30) > 3 {
+				t.Errorf("after %d answers: a cost of %v ns, want 30 or none", after, r.Cost.MedianNs)
 			}
 		}
 	}
@@ -366,7 +366,7 @@ func TestCostThatNothingTimes(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	c := &clocktest.Clock{Machine: m, QuantumNs: 15e6, UnitNs: 1e6, Cost: clocktest.Constant(30)}
 	if r := rankRemote(t, QuickPlan, 1, &remote{Clock: c, wayNs: 5e4})[0]; r.Verdict != stats.Suspect {
-		t.Errorf("%s, a cost of %g ns", r.Verdict, r.Cost.MedianNs)
+		t.Errorf("%s, a cost of %v ns", r.Verdict, r.Cost.MedianNs)
 	}
 }
 
@@ -437,13 +437,13 @@ func TestInterruptedForeignTimers(t *testing.T) {
 			t.Errorf("after %g: %d ratings, %v", after, len(ratings), err)
 		}
 		for _, rating := range ratings {
-			if rating.Clock.Name == "coarse" {
+			if rating.Name == "coarse" {
 				if rating.Monotonic == nil || !*rating.Monotonic || rating.Verdict == stats.Trusted {
 					t.Errorf("after %g: %+v", after, rating)
 				}
 				continue
 			}
-			if rating.Verdict != stats.Suspect || math.Abs(rating.Accuracy.Value-10) > 0.1 || rating.Cost.MinNs < 20 {
+			if rating.Verdict != stats.Suspect || math.Abs(rating.Accuracy.Value-10) > 0.1 || !(rating.Cost.MinNs.Value() >= 20) {
 				t.Errorf("after %g: %+v", after, rating)
 			}
 		}

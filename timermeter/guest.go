@@ -33,10 +33,10 @@ type Company struct {
 
 // Runtime is what reads timers.
 type Runtime struct {
-	Name    string
-	Version string
+	Name    string `json:"name"`
+	Version string `json:"version"`
 	// Warmup says what it did before it was measured; it may be empty.
-	Warmup string
+	Warmup string `json:"warmup"`
 }
 
 // receive starts each guest in turn, ranks its timers, and lets it go before the next

@@ -29,9 +29,11 @@ type Local struct {
 
 // CounterRate is the measured rate of a counter, and what others say of it.
 type CounterRate struct {
-	Name   string
-	Rate   clock.Rate
-	Claims []clock.CrossCheck
+	Name      string             `json:"name"`
+	Reference string             `json:"reference"` // the clock it was measured against
+	RateHz    stats.Estimate     `json:"rate_hz"`
+	Claims    []clock.CrossCheck `json:"claims"`
+	Rate      clock.Rate         `json:"-"`
 }
 
 // Request says what of this process's clocks to rank.
@@ -234,14 +236,14 @@ func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bo
 	var ofProcess, coarse, notHanded []string
 	for _, r := range ratings {
 		if r.ThreadSafe == nil && handedOver {
-			notHanded = append(notHanded, r.Clock.Name)
+			notHanded = append(notHanded, r.Name)
 		}
 		switch {
 		case r.Stable != nil:
-		case r.Clock.Kind == clock.KindCPU && r.Clock.Scope == clock.ScopeProcess:
-			ofProcess = append(ofProcess, r.Clock.Name)
+		case r.Kind == clock.KindCPU && r.Scope == clock.ScopeProcess:
+			ofProcess = append(ofProcess, r.Name)
 		default:
-			coarse = append(coarse, r.Clock.Name)
+			coarse = append(coarse, r.Name)
 		}
 	}
 	l.sayNotHanded(notHanded, failed)
@@ -273,7 +275,8 @@ func (l *local) calibrate(ctx context.Context) (clock.Rate, *clock.Clock) {
 		l.caveat("%s: %s", counter.Name, caveat)
 	}
 	l.result.Counters = append(l.result.Counters, CounterRate{
-		Name: counter.Name, Rate: rate, Claims: clock.CrossChecks(os.DirFS("/"), rate),
+		Name: counter.Name, Reference: rate.Reference, RateHz: rate.Hz, Rate: rate,
+		Claims: append([]clock.CrossCheck{}, clock.CrossChecks(os.DirFS("/"), rate)...),
 	})
 	return rate, counter
 }

@@ -40,25 +40,52 @@ type Pair struct {
 	Ticks             int64
 }
 
-// Rating is what was measured of one clock.
+// Rating is what was measured of one clock. What could not be had is missing, for a reason
+// that stands in Reasons.
 type Rating struct {
-	Clock    clock.Clock
-	Accuracy stats.Estimate // nanoseconds
-	Cost     Cost
-	// AccuracyCycles and CostCycles are accuracy and median cost in cycles of
-	// the core, NaN where the core's rate is not known.
-	AccuracyCycles, CostCycles float64
+	// Name, Runtime, API, Kind and UnitNs describe the clock, as do the fields at the end; see
+	// [clock.Clock].
+	Name     string         `json:"name"`
+	Runtime  string         `json:"runtime"`
+	API      string         `json:"api"`
+	Kind     clock.Kind     `json:"kind"`
+	UnitNs   stats.Float    `json:"unit_ns"`
+	Accuracy stats.Estimate `json:"accuracy"` // nanoseconds
+	Cost     Cost           `json:"cost"`
+	// Spread is that of [CostSampler.Spread].
+	Spread stats.Float `json:"spread"`
 	// Quality is by [Quality]; 0 for a clock that is non-monotonic, unstable or
-	// not thread-safe; NaN where it could not be had.
-	Quality float64
+	// not thread-safe.
+	Quality stats.Float `json:"quality"`
+	Cycles  Cycles      `json:"cycles"`
 	// Monotonic: no reading was less than one before. Nil: could not be told,
 	// as the others.
-	Monotonic *bool
+	Monotonic *bool `json:"monotonic"`
 	// ThreadSafe: nor was one handed from thread to thread.
-	ThreadSafe *bool
+	ThreadSafe *bool `json:"thread_safe"`
 	// Stable: the clock kept its rate against the reference.
-	Stable *bool
+	Stable *bool `json:"stable"`
 	stats.Judgement
+	CountsSleep   clock.Answer `json:"counts_sleep"`
+	CountsSuspend clock.Answer `json:"counts_suspend"`
+	Scope         clock.Scope  `json:"-"`
+	Calendar      bool         `json:"-"`
+	Settable      bool         `json:"-"`
+}
+
+// Cycles are accuracy and median cost in cycles of the core; missing where its rate is not
+// known.
+type Cycles struct {
+	Accuracy stats.Float `json:"accuracy"`
+	Cost     stats.Float `json:"cost"`
+}
+
+// described is a rating that knows nothing but which clock it is of.
+func described(c clock.Clock) Rating {
+	return Rating{
+		Name: c.Name, Runtime: c.Runtime, API: c.API, Kind: c.Kind, UnitNs: stats.FloatOf(c.UnitNs),
+		CountsSleep: c.CountsSleep, CountsSuspend: c.CountsSuspend, Scope: c.Scope, Calendar: c.Calendar, Settable: c.Settable,
+	}
 }
 
 // Plan says how much of everything a ranking takes.

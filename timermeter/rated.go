@@ -25,6 +25,6 @@ func (r Rating) Rated(c *clock.Clock, rate *clock.Rate) clock.Rated {
 	}
 	return clock.Rated{
 		Clock: c, TickNs: tick, AccuracyNs: accuracy,
-		MinCostNs: r.Cost.MinNs, MedianCostNs: r.Cost.MedianNs, P95CostNs: r.Cost.P95Ns,
+		MinCostNs: r.Cost.MinNs.Value(), MedianCostNs: r.Cost.MedianNs.Value(), P95CostNs: r.Cost.P95Ns.Value(),
 	}
 }

@@ -15,25 +15,23 @@ func (s *subject) rating(coreHz float64) Rating {
 	if s.slow {
 		a = s.sampler.Accuracy()
 	}
-	r := Rating{
-		Clock: s.Clock, Judgement: a.Judgement,
-		Accuracy: a.Units.Scaled(s.Subject.UnitNs, "ns"),
-		Cost:     s.cost.Cost(),
-	}
+	r := described(s.Clock)
+	r.Judgement, r.Accuracy = a.Judgement, a.Units.Scaled(s.Subject.UnitNs, "ns")
+	r.Cost, r.Spread = s.cost.Cost(), stats.FloatOf(s.cost.Spread())
 	r.Accuracy.Lo *= 1 - s.Subject.UnitError
 	r.Accuracy.Hi *= 1 + s.Subject.UnitError
-	if r.Clock.UnitNs == 0 {
-		r.Clock.UnitNs = s.Subject.UnitNs
+	if s.Clock.UnitNs == 0 {
+		r.UnitNs = stats.FloatOf(s.Subject.UnitNs)
 	}
 	cyclesPerNs := coreHz / 1e9
-	r.AccuracyCycles = math.Max(1, r.Accuracy.Value*cyclesPerNs)
-	r.CostCycles = math.Max(1, r.Cost.MedianNs*cyclesPerNs)
+	r.Cycles.Accuracy = stats.FloatOf(math.Max(1, r.Accuracy.Value*cyclesPerNs))
+	r.Cycles.Cost = stats.FloatOf(math.Max(1, r.Cost.MedianNs.Value()*cyclesPerNs))
 	r.judgeCost(s.cost)
 	r.judgeOrder(s)
 	r.judgeThreads(s)
 	r.judgeRate(s)
 	r.judgeWitness(s)
-	r.Quality = r.quality()
+	r.Quality = stats.FloatOf(r.quality())
 	return r
 }
 
@@ -44,12 +42,12 @@ func (r *Rating) quality() float64 {
 			return 0
 		}
 	}
-	return Quality(r.AccuracyCycles, r.CostCycles, r.Cost.Spread)
+	return Quality(r.Cycles.Accuracy.Value(), r.Cycles.Cost.Value(), r.Spread.Value())
 }
 
 // judgeCost says where calls could only be timed roughly.
 func (r *Rating) judgeCost(c *CostSampler) {
-	if steps := c.stepsOfBatch(r.Cost.MedianNs); !(steps >= fewBatchSteps) {
+	if steps := c.stepsOfBatch(r.Cost.MedianNs.Value()); !(steps >= fewBatchSteps) {
 		r.Lower(stats.Suspect, "its calls could only be timed in batches of %d, which take %.2g steps of the clock that times them", c.meter.batch, steps)
 	}
 }
@@ -117,7 +115,7 @@ func (r *Rating) judgeRate(s *subject) {
 // judgeCPURate can only say that CPU time does not pass faster than time: how
 // much slower is the scheduler's business.
 func (r *Rating) judgeCPURate(rate check.Rate, tolerance float64) {
-	if r.Clock.Scope != clock.ScopeThread {
+	if r.Scope != clock.ScopeThread {
 		return
 	}
 	r.Stable = answer(rate.Ratio*(1+rate.WorstDeviation) <= 1+2*tolerance || rate.Ratio <= 1+tolerance)
@@ -130,12 +128,4 @@ func answer(yes bool) *bool { return &yes }
 
 // ByQuality orders ratings from best to worst quality; what has none comes
 // last.
-func ByQuality(a, b Rating) int { return cmp.Compare(orLeast(b.Quality), orLeast(a.Quality)) }
-
-// orLeast puts a quality that is not known below all that are.
-func orLeast(quality float64) float64 {
-	if math.IsNaN(quality) {
-		return -1
-	}
-	return quality
-}
+func ByQuality(a, b Rating) int { return cmp.Compare(b.Quality.Or(-1), a.Quality.Or(-1)) }

@@ -7,6 +7,7 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // mostAdvised findings are named in [CardAnswers] with what helps.
@@ -31,7 +32,7 @@ func CardAnswers(d record.Card) *Sheet {
 }
 
 // clockAnswers are the clocks to use.
-func clockAnswers(r record.Ranking) (lines []Line) {
+func clockAnswers(r timermeter.Ranking) (lines []Line) {
 	for _, p := range purposes(r.Best) {
 		if c := clockNamed(r.Clocks, p.name); c != nil {
 			lines = append(lines, Line{

@@ -11,6 +11,7 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // card shows the report card: what matters in a sentence each, then the details.
@@ -42,7 +43,7 @@ func card(d record.Card) *Sheet {
 	return s
 }
 
-func adviceTile(a record.Advice) Tile {
+func adviceTile(a timermeter.Advice) Tile {
 	return Tile{
 		Topic: "Advice", Figure: duration(a.FromNs) + " and more",
 		Sentence: fmt.Sprintf("What takes as long can be timed to %s with %s, by %s. Interrupts and preemption come on top.", stats.Share(a.ExpectedError), a.Clock, a.Method),
@@ -50,13 +51,13 @@ func adviceTile(a record.Advice) Tile {
 }
 
 // advice says from which durations on the chosen clocks are good.
-func advice(all []record.Advice) Section {
+func advice(all []timermeter.Advice) Section {
 	t := table(words("to measure", "clock"), numbers("from", "to", "error"), words("how"))
 	t.In = OnPage
 	s := Section{Title: "What to measure with", Heading: "Good for", Lead: "The error is the most that the clock itself may be off by, at the shortest duration.", Table: t}
 	for _, a := range all {
 		to := "any length"
-		if a.ToNs != nil {
+		if a.ToNs.Known() {
 			to = duration(a.ToNs)
 		}
 		t.row(a.Purpose, a.Clock, duration(a.FromNs), to, stats.Share(a.ExpectedError), a.Method)
@@ -66,11 +67,11 @@ func advice(all []record.Advice) Section {
 }
 
 // unavailableNames names the clocks that can't be read, in one line.
-func unavailableNames(r record.Ranking) Section {
+func unavailableNames(r timermeter.Ranking) Section {
 	if len(r.Unavailable) == 0 {
 		return Section{}
 	}
-	names := distinct(r.Unavailable, func(u record.Unavailable) string { return u.Name })
+	names := distinct(r.Unavailable, func(u timermeter.Unavailable) string { return u.Name })
 	return Section{In: InText, Lines: []Line{{Strong: "Unavailable", Text: strings.Join(names, ", ")}, say("  why, and what helps: chronoscope clocks")}}
 }
 

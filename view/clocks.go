@@ -10,6 +10,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // clocks shows a ranking of clocks.
@@ -34,12 +35,12 @@ type purpose struct {
 }
 
 // purposes are those for which a clock was chosen, in the order in which they are shown.
-func purposes(b record.Best) []purpose {
+func purposes(b timermeter.Best) []purpose {
 	return []purpose{{"wall intervals", b.Wall}, {"CPU time", b.CPU}, {"timestamps", b.Timestamp}, {"finest counter", b.Counter}}
 }
 
 // clockNamed is nil where there is no clock of that name.
-func clockNamed(clocks []record.Clock, name *string) *record.Clock {
+func clockNamed(clocks []timermeter.Rating, name *string) *timermeter.Rating {
 	for i, c := range clocks {
 		if name != nil && c.Name == *name {
 			return &clocks[i]
@@ -48,7 +49,7 @@ func clockNamed(clocks []record.Clock, name *string) *record.Clock {
 	return nil
 }
 
-func clockTile(topic string, c record.Clock) Tile {
+func clockTile(topic string, c timermeter.Rating) Tile {
 	return Tile{
 		Topic: topic, Figure: c.Name, Verdict: c.Verdict,
 		Sentence: fmt.Sprintf("It moves in steps of %s, and a call takes %s. Read by %s.", written(c.Accuracy), duration(c.Cost.MedianNs), or(c.API, "an unknown call")),
@@ -56,8 +57,8 @@ func clockTile(topic string, c record.Clock) Tile {
 }
 
 // trustInClocks says in a line whether the clocks to use can be trusted.
-func trustInClocks(r record.Ranking) Section {
-	var chosen []record.Clock
+func trustInClocks(r timermeter.Ranking) Section {
+	var chosen []timermeter.Rating
 	for _, p := range purposes(r.Best) {
 		if c := clockNamed(r.Clocks, p.name); c != nil {
 			chosen = append(chosen, *c)
@@ -73,13 +74,13 @@ func trustInClocks(r record.Ranking) Section {
 			answer = fmt.Sprintf("with care, %s is %s for the reason below", c.Name, verdict)
 		}
 	}
-	trusted := len(where(r.Clocks, func(c record.Clock) bool { return c.Verdict == stats.Trusted }))
+	trusted := len(where(r.Clocks, func(c timermeter.Rating) bool { return c.Verdict == stats.Trusted }))
 	return Section{In: InText, Lines: []Line{{Strong: "Can I trust them?", Text: fmt.Sprintf(
 		"%s (%d of %s); chronoscope fidelity holds the counter against another clock", answer, trusted, stats.Count(len(r.Clocks), "clock"))}}}
 }
 
 // clocksToUse says which clock to use for each purpose.
-func clocksToUse(r record.Ranking) Section {
+func clocksToUse(r timermeter.Ranking) Section {
 	t := table(words("for", "use"), numbers("accuracy", "a call"), words("", "read by"))
 	for _, p := range purposes(r.Best) {
 		c := clockNamed(r.Clocks, p.name)
@@ -94,7 +95,7 @@ func clocksToUse(r record.Ranking) Section {
 }
 
 // qualities ranks the clocks by what they are worth.
-func qualities(r record.Ranking) Section {
+func qualities(r timermeter.Ranking) Section {
 	chart := Chart{Label: "Quality of each clock", X: Axis{Title: "quality", Unit: Shares}}
 	runtime := "page:runtime"
 	if len(r.Runtimes) > 0 {
@@ -103,10 +104,10 @@ func qualities(r record.Ranking) Section {
 	t := table(numbers("quality"), words(runtime, "clock", "kind"), numbers("accuracy", "±", "cost", "p99", "spread", "cycles of both"), words("verdict", "page:reasons"))
 	var reasons []Line
 	for _, c := range r.Clocks {
-		chart.X.Hi = math.Max(chart.X.Hi, 1.05*orZero(c.Quality))
+		chart.X.Hi = math.Max(chart.X.Hi, 1.05*c.Quality.Or(0))
 		chart.Rows = append(chart.Rows, Row{
 			Name: c.Name, Figure: percent(c.Quality),
-			Bars: []Span{{0, orZero(c.Quality), string(c.Verdict), fmt.Sprintf("%s: quality %s, %s", c.Name, percent(c.Quality), c.Verdict)}},
+			Bars: []Span{{0, c.Quality.Or(0), string(c.Verdict), fmt.Sprintf("%s: quality %s, %s", c.Name, percent(c.Quality), c.Verdict)}},
 		})
 		t.row(percent(c.Quality), c.Runtime, strings.TrimPrefix(c.Name, c.Runtime+"/"), c.Kind, written(c.Accuracy), farther(c.Accuracy),
 			duration(c.Cost.MedianNs), duration(c.Cost.P99Ns), fixed(c.Spread, 3), cyclesOfBoth(c.Cycles), c.Verdict, joined(c.Reasons))
@@ -128,8 +129,8 @@ func qualities(r record.Ranking) Section {
 }
 
 // verdictKeys explain the looks of bars, where there is more than one.
-func verdictKeys(clocks []record.Clock) (keys []Key) {
-	seen := distinct(clocks, func(c record.Clock) stats.Verdict { return c.Verdict })
+func verdictKeys(clocks []timermeter.Rating) (keys []Key) {
+	seen := distinct(clocks, func(c timermeter.Rating) stats.Verdict { return c.Verdict })
 	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {
 		if len(seen) > 1 && slices.Contains(seen, v) {
 			keys = append(keys, Key{Bar: true, Look: string(v), Text: string(v)})
@@ -146,11 +147,11 @@ func fixed[N number](n N, places int) string {
 	return stats.Unknown
 }
 
-func cyclesOfBoth(c record.Cycles) string {
-	if c.Accuracy == nil || c.Cost == nil {
+func cyclesOfBoth(c timermeter.Cycles) string {
+	if !c.Accuracy.Known() || !c.Cost.Known() {
 		return stats.Unknown
 	}
-	return cycleCount(*c.Accuracy) + "/" + cycleCount(*c.Cost)
+	return cycleCount(c.Accuracy.Value()) + "/" + cycleCount(c.Cost.Value())
 }
 
 func cycleCount(n float64) string {
@@ -161,12 +162,12 @@ func cycleCount(n float64) string {
 }
 
 // costs shows how the cost of a call is distributed, and the accuracy beside it.
-func costs(r record.Ranking) Section {
+func costs(r timermeter.Ranking) Section {
 	var all []float64
 	chart := Chart{Label: "Cost of a call, and accuracy, of each clock"}
 	t := table(words("clock"), numbers("least", "median", "95th percentile", "99th percentile", "most", "accuracy"), words("distribution"))
 	for _, c := range r.Clocks {
-		all = append(all, orZero(c.Cost.MinNs), orZero(c.Cost.MaxNs), c.Accuracy.Value)
+		all = append(all, c.Cost.MinNs.Or(0), c.Cost.MaxNs.Or(0), c.Accuracy.Value)
 		chart.Rows = append(chart.Rows, costRow(c))
 		t.row(c.Name, duration(c.Cost.MinNs), duration(c.Cost.MedianNs), duration(c.Cost.P95Ns), duration(c.Cost.P99Ns), duration(c.Cost.MaxNs), written(c.Accuracy), word(c.Cost.Family))
 	}
@@ -187,28 +188,28 @@ func costs(r record.Ranking) Section {
 	return s
 }
 
-func costRow(c record.Clock) Row {
+func costRow(c timermeter.Rating) Row {
 	row := Row{Name: c.Name, Figure: fmt.Sprintf("%s a call, accurate to %s", duration(c.Cost.MedianNs), written(c.Accuracy))}
-	span := func(from, to *float64, look, what string) {
-		if from != nil && to != nil {
-			row.Spans = append(row.Spans, Span{*from, *to, look, fmt.Sprintf("%s: %s, %s to %s", c.Name, what, duration(from), duration(to))})
+	span := func(from, to stats.Float, look, what string) {
+		if from.Known() && to.Known() {
+			row.Spans = append(row.Spans, Span{from.Value(), to.Value(), look, fmt.Sprintf("%s: %s, %s to %s", c.Name, what, duration(from), duration(to))})
 		}
 	}
 	span(c.Cost.MinNs, c.Cost.P99Ns, "thin", "99 in 100 calls")
 	span(c.Cost.MinNs, c.Cost.P95Ns, "thick", "95 in 100 calls")
-	point := func(v *float64, mark, look, what string) {
-		if v != nil && *v > 0 {
-			row.Points = append(row.Points, Point{At: *v, Mark: mark, Look: look, Title: fmt.Sprintf("%s: %s %s", c.Name, what, durationTo(v, 4))})
+	point := func(v stats.Float, mark, look, what string) {
+		if v.Value() > 0 {
+			row.Points = append(row.Points, Point{At: v.Value(), Mark: mark, Look: look, Title: fmt.Sprintf("%s: %s %s", c.Name, what, durationTo(v, 4))})
 		}
 	}
 	point(c.Cost.MaxNs, "tick", "faint", "the longest call took")
-	point(stats.Finite(c.Accuracy.Value), "diamond", "s2", "accuracy")
+	point(stats.FloatOf(c.Accuracy.Value), "diamond", "s2", "accuracy")
 	point(c.Cost.MedianNs, "dot", "s1", "median cost")
 	return row
 }
 
 // rates say how fast counters run, and what others say of it.
-func rates(r record.Ranking) Section {
+func rates(r timermeter.Ranking) Section {
 	t := table(words("counter", "rate by"), numbers("MHz", "±", "off"))
 	for _, c := range r.Counters {
 		t.row(c.Name, c.Reference, megahertz(c.RateHz.Value), farther(c.RateHz), "")
@@ -222,7 +223,7 @@ func rates(r record.Ranking) Section {
 func megahertz(hz float64) string { return stats.Significant(hz/1e6, 10) }
 
 // unavailable lists what can't be read here, by reason.
-func unavailable(r record.Ranking) Section {
+func unavailable(r timermeter.Ranking) Section {
 	t := table(words("clock", "why it can't be read", "what helps"))
 	t.In = OnPage
 	s := Section{Title: "Not available here", Heading: "Unavailable", Table: t}
@@ -241,7 +242,7 @@ func unavailable(r record.Ranking) Section {
 }
 
 // runtimes say which version of each runtime was measured, and how warm it was.
-func runtimes(r record.Ranking) Section {
+func runtimes(r timermeter.Ranking) Section {
 	s := Section{Title: "Runtimes", Heading: "Runtimes"}
 	for _, runtime := range r.Runtimes {
 		s.Lines = append(s.Lines, labelled(runtime.Name, "%s", runtime.Version))
@@ -259,29 +260,29 @@ func clockFields(d record.Clocks) Fields {
 }
 
 // SortClocks orders clocks by "quality", "accuracy" or "cost", best first.
-func SortClocks(clocks []record.Clock, key string) error {
-	keys := map[string]func(record.Clock) float64{
-		"quality":  func(c record.Clock) float64 { return -orElse(c.Quality, -1) },
-		"accuracy": func(c record.Clock) float64 { return orElse(stats.Finite(c.Accuracy.Value), math.Inf(1)) },
-		"cost":     func(c record.Clock) float64 { return orElse(c.Cost.MedianNs, math.Inf(1)) },
+func SortClocks(clocks []timermeter.Rating, key string) error {
+	keys := map[string]func(timermeter.Rating) float64{
+		"quality":  func(c timermeter.Rating) float64 { return -c.Quality.Or(-1) },
+		"accuracy": func(c timermeter.Rating) float64 { return orElse(c.Accuracy.Value, math.Inf(1)) },
+		"cost":     func(c timermeter.Rating) float64 { return c.Cost.MedianNs.Or(math.Inf(1)) },
 	}
 	by, known := keys[key]
 	if !known {
 		return fmt.Errorf("clocks can't be sorted by %q: use quality, accuracy or cost", key)
 	}
-	slices.SortStableFunc(clocks, func(a, b record.Clock) int { return cmp.Compare(by(a), by(b)) })
+	slices.SortStableFunc(clocks, func(a, b timermeter.Rating) int { return cmp.Compare(by(a), by(b)) })
 	return nil
 }
 
 // clockFigures are those of each clock, the best first: its quality, and what it rests on,
 // in time and in cycles. Two machines are told apart fairly in cycles alone: 1,000 ns at
 // 1 GHz are better than 700 ns at 2 GHz (Kuperberg 2011a, section 1 and 4.1).
-func clockFigures(r record.Ranking) (all []Figure) {
+func clockFigures(r timermeter.Ranking) (all []Figure) {
 	clocks := slices.Clone(r.Clocks)
-	slices.SortStableFunc(clocks, func(a, b record.Clock) int { return cmp.Compare(orZero(b.Quality), orZero(a.Quality)) })
+	slices.SortStableFunc(clocks, func(a, b timermeter.Rating) int { return cmp.Compare(b.Quality.Or(0), a.Quality.Or(0)) })
 	for _, c := range clocks {
 		of := func(quantity string) FigureKey { return FigureKey{TopicClock, c.Name, quantity} }
-		add := func(quantity, better, unit string, x *float64) {
+		add := func(quantity, better, unit string, x stats.Float) {
 			all = append(all, bareFigure(of(quantity), better, unit, x, c.Verdict, c.Reasons)...)
 		}
 		quality := bareFigure(of("quality"), Higher, "share", c.Quality, c.Verdict, c.Reasons)
@@ -289,12 +290,12 @@ func clockFigures(r record.Ranking) (all []Figure) {
 			quality[i].Repeatability = QualityRepeatability
 		}
 		all = append(all, quality...)
-		if stats.Finite(c.Accuracy.Value) != nil {
+		if stats.IsFinite(c.Accuracy.Value) {
 			all = append(all, newFigure(of("accuracy"), Lower, c.Accuracy, c.Verdict, c.Reasons))
 		}
 		add("cost", Lower, "ns", c.Cost.MedianNs)
-		if c.Cycles.Accuracy != nil && c.Accuracy.Value > 0 {
-			inCycles := c.Accuracy.Scaled(*c.Cycles.Accuracy/c.Accuracy.Value, "cycles")
+		if c.Cycles.Accuracy.Known() && c.Accuracy.Value > 0 {
+			inCycles := c.Accuracy.Scaled(c.Cycles.Accuracy.Value()/c.Accuracy.Value, "cycles")
 			all = append(all, newFigure(of("accuracy in cycles"), Lower, inCycles, c.Verdict, c.Reasons))
 		}
 		add("cost in cycles", Lower, "cycles", c.Cycles.Cost)
@@ -304,12 +305,12 @@ func clockFigures(r record.Ranking) (all []Figure) {
 }
 
 // bestFigures are the qualities of the clocks to use, which may be others on each machine.
-func bestFigures(r record.Ranking) (all []Figure) {
+func bestFigures(r timermeter.Ranking) (all []Figure) {
 	for _, best := range []struct {
 		purpose string
 		name    *string
 	}{{"wall", r.Best.Wall}, {"cpu", r.Best.CPU}, {"timestamp", r.Best.Timestamp}, {"counter", r.Best.Counter}} {
-		i := slices.IndexFunc(r.Clocks, func(c record.Clock) bool { return best.name != nil && c.Name == *best.name })
+		i := slices.IndexFunc(r.Clocks, func(c timermeter.Rating) bool { return best.name != nil && c.Name == *best.name })
 		if i < 0 {
 			continue
 		}

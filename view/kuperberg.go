@@ -6,6 +6,7 @@ import (
 
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // Kuperberg2011 is the name of the set of timers that Kuperberg, Krogmann and Reussner
@@ -39,7 +40,7 @@ func KuperbergClocks(d record.Clocks) *Sheet {
 }
 
 // kuperbergTable has a row a timer, this machine's columns first.
-func kuperbergTable(r record.Ranking, machines []record.PublishedMachine) *Table {
+func kuperbergTable(r timermeter.Ranking, machines []record.PublishedMachine) *Table {
 	t := table(words("timer"), numbers("accuracy here", "cost", "spread", "quality"))
 	for _, m := range machines {
 		t.Columns = append(t.Columns, numbers("accuracy "+m.Name, "cost", "spread", "quality")...)
@@ -60,14 +61,14 @@ func kuperbergTable(r record.Ranking, machines []record.PublishedMachine) *Table
 }
 
 // measuredHere are this machine's columns of a clock.
-func measuredHere(r record.Ranking, name string) []any {
+func measuredHere(r timermeter.Ranking, name string) []any {
 	c := clockNamed(r.Clocks, &name)
 	if c == nil {
 		return []any{"-", "-", "-", "-"}
 	}
 	quality := stats.Unknown
-	if c.Quality != nil {
-		quality = fmt.Sprintf("%.2f %%", 100**c.Quality)
+	if c.Quality.Known() {
+		quality = fmt.Sprintf("%.2f %%", 100*c.Quality.Value())
 	}
 	return []any{written(c.Accuracy), duration(c.Cost.MedianNs), fixed(c.Spread, 3), quality}
 }

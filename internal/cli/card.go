@@ -27,7 +27,11 @@ func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 	if local == nil {
 		return found{}, err
 	}
-	d := record.NewCard(*c.header, record.NewRanking(local))
+	ranking := local.Ranking()
+	d := record.Card{
+		Ranking: ranking, Trust: record.NoTrust(), Traces: []activity.Analysis{},
+		Findings: c.header.Machine.Findings(), Advice: ranking.Advice(),
+	}
 	if err == nil {
 		d.Traces, err = c.noise(ctx)
 	}

@@ -91,7 +91,7 @@ func (t *clockFlags) measure(ctx context.Context, c *call) (found, error) {
 	if local == nil {
 		return found{}, err
 	}
-	d := record.Clocks{Header: c.finish(ctx), Ranking: record.NewRanking(local)}
+	d := record.Clocks{Header: c.finish(ctx), Ranking: local.Ranking()}
 	view.SortClocks(d.Clocks, t.sortBy)
 	r := found{document: d, verdicts: t.verdicts(d.Ranking)}
 	if t.set == view.Kuperberg2011 {
@@ -103,7 +103,7 @@ func (t *clockFlags) measure(ctx context.Context, c *call) (found, error) {
 }
 
 // verdicts are those of the clocks, and of what was named and could not be measured.
-func (c clockChoice) verdicts(r record.Ranking) map[string]stats.Verdict {
+func (c clockChoice) verdicts(r timermeter.Ranking) map[string]stats.Verdict {
 	all := verdicts(r.Clocks)
 	for _, u := range r.Unavailable {
 		if slices.Contains(c.names, u.Name) || slices.Contains(c.probes, u.Name) {
@@ -137,7 +137,7 @@ func valueOf(e *stats.Estimate) *float64 {
 	return stats.Finite(e.Value)
 }
 
-func verdicts(clocks []record.Clock) map[string]stats.Verdict {
+func verdicts(clocks []timermeter.Rating) map[string]stats.Verdict {
 	v := map[string]stats.Verdict{}
 	for _, c := range clocks {
 		v[c.Name] = c.Verdict

@@ -175,7 +175,7 @@ func openRated(local *timermeter.Local) (clocks []clock.Rated, missing []*clock.
 	}
 	missing = local.Unavailable
 	for _, rating := range local.Ratings {
-		c, err := clock.Open(rating.Clock.Name)
+		c, err := clock.Open(rating.Name)
 		var unavailable *clock.Unavailable
 		if errors.As(err, &unavailable) {
 			missing = append(missing, unavailable)

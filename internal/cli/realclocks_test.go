@@ -13,6 +13,7 @@ import (
 
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/timermeter"
 )
 
 // What Linux promises of its clocks, on any machine. Other programs may spoil a
@@ -34,10 +35,10 @@ func accuracies(t *testing.T, names ...string) record.Clocks {
 }
 
 // rated is the rating of one clock.
-func rated(d record.Clocks, name string) (record.Clock, error) {
-	i := slices.IndexFunc(d.Clocks, func(c record.Clock) bool { return c.Name == name })
+func rated(d record.Clocks, name string) (timermeter.Rating, error) {
+	i := slices.IndexFunc(d.Clocks, func(c timermeter.Rating) bool { return c.Name == name })
 	if i < 0 {
-		return record.Clock{}, fmt.Errorf("%s was not ranked", name)
+		return timermeter.Rating{}, fmt.Errorf("%s was not ranked", name)
 	}
 	return d.Clocks[i], nil
 }
