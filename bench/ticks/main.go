@@ -162,7 +162,7 @@ func printList(w io.Writer, name string, mhz float64) error {
 	fmt.Fprintf(w, "%d inactive periods in %.4g ms, active %.1f %%\n", len(trace.Gaps), trace.Ns(trace.Length)/ms, 100*a.ActiveRatio.Value())
 	if a.Tick != nil {
 		fmt.Fprintf(w, "%d of them begin with the timer's interrupt, which takes %.0f cycles at least; the true rate is %.1f MHz\n",
-			len(a.Tick.Gaps), a.Tick.LeastNs/trace.TickNs, a.ClockHz/1e6)
+			len(a.Tick.Gaps), a.Tick.MinNs.Value()/trace.TickNs, a.ClockHz.Value()/1e6)
 	}
 	return nil
 }
