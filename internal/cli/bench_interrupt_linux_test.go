@@ -31,6 +31,9 @@ func BenchmarkTwo(b *testing.B) { work(b, 200) }
 
 // Interrupted, the benchmarks' processes and files go, and what was measured stays.
 func TestInterruptedBenchmarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	module, temporary := t.TempDir(), t.TempDir()
 	for name, text := range busyModule {
 		if err := os.WriteFile(filepath.Join(module, name), []byte(text), 0o600); err != nil {

@@ -12,6 +12,9 @@ import (
 // What a comparison that was killed left behind, a worktree that git knows of and the compiled
 // tests, stayed for ever. The next one clears it, and nothing of one that still runs.
 func TestKilledBenchmarksAreCleared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	module, temporary := t.TempDir(), t.TempDir()
 	for name, text := range busyModule {
 		if err := os.WriteFile(filepath.Join(module, name), []byte(text), 0o600); err != nil {

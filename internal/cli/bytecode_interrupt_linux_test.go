@@ -9,6 +9,9 @@ import (
 // Interrupted in the middle, the command gives what was measured so far and keeps it; the
 // next one goes on with it.
 func TestInterruptedBytecode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	if _, err := exec.LookPath("java"); err != nil {
 		t.Skip("there is no Java here")
 	}

@@ -23,6 +23,7 @@ type simulatedTimer struct {
 // truth: those that are finer than their cost, which time themselves, and those that are
 // coarser, which another one times; in whole units and in fractions of one.
 func TestSimulatedProbe(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}

@@ -173,6 +173,7 @@ var programsOfDocs = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```$")
 
 // What the pages show of the library compiles.
 func TestProgramsOfDocsCompile(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)

@@ -194,6 +194,10 @@ func TestStopInTheMiddle(t *testing.T) {
 // Another process takes all CPUs but one away in the middle, as an administrator
 // does with taskset and a cpuset's owner does by shrinking it.
 func TestCPUsAreTakenAway(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	cpus, err := machine.Affinity()
 	if err != nil || len(cpus) < 2 {
 		t.Skipf("needs two CPUs and the right to choose: %v, %v", cpus, err)

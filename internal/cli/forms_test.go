@@ -28,6 +28,7 @@ func output(t *testing.T, args ...string) []byte {
 
 // The text and the table show what the JSON document holds.
 func TestThreeFormsOfOneDocument(t *testing.T) {
+	t.Parallel()
 	printed := output(t, "clocks", "--quick", "--format", "json", "tsc", "cntvct", "monotonic", "times", "thread-cputime")
 	var d record.Clocks
 	if err := json.Unmarshal(printed, &d); err != nil {

@@ -72,6 +72,9 @@ func TestInterrupt(t *testing.T) {
 	} {
 		t.Run(doing, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && ranked != nil {
+				t.Skip("takes seconds: make test runs it")
+			}
 			end := interrupt(t, doing, append([]string{"clocks", "--thorough", "--format", "json"}, clocks...)...)
 			checkInterrupted(t, end, clocks)
 			for _, name := range ranked {
@@ -114,6 +117,10 @@ func TestInterruptAtOnce(t *testing.T) {
 }
 
 func TestInterruptedText(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	end := interrupt(t, "watching", "clocks", "--thorough", "monotonic", "time")
 	for _, want := range []string{"Interrupted: this is what was measured so far.", " monotonic ", " time "} {
 		if !strings.Contains(end.out.String(), want) {
@@ -128,6 +135,7 @@ func TestInterruptedText(t *testing.T) {
 // Interrupted while the clock of a trace was calibrated, the command once ended
 // with 1 and without a document.
 func TestInterruptedBeforeTheTrace(t *testing.T) {
+	t.Parallel()
 	end := interrupt(t, "calibrating", "activity", "--duration", "10m", "--format", "json")
 	if end.status.ExitStatus() != 130 || !strings.Contains(end.out.String(), `"interrupted": true`) {
 		t.Errorf("exit status %d, want 130, with\n%s", end.status.ExitStatus(), &end.out)

@@ -70,6 +70,7 @@ func TestInterruptedRuns(t *testing.T) {
 }
 
 func TestInterruptedProgramsText(t *testing.T) {
+	t.Parallel()
 	end := interrupt(t, "sleep 0.02: ", "run", "--min-runs", "100000", "--max-time", "1h", "sleep 0.02")
 	for _, want := range []string{"Interrupted: this is what was measured so far.", "sleep 0.02\n  time "} {
 		if !strings.Contains(end.out.String(), want) {
@@ -80,6 +81,7 @@ func TestInterruptedProgramsText(t *testing.T) {
 
 // A process that is watched goes on when its watcher is interrupted.
 func TestInterruptedWatch(t *testing.T) {
+	t.Parallel()
 	watched := exec.Command("sleep", "60")
 	if err := watched.Start(); err != nil {
 		t.Fatal(err)
@@ -97,6 +99,7 @@ func TestInterruptedWatch(t *testing.T) {
 
 // The bar says how far each command is known, and leaves nothing behind.
 func TestProgressOfRuns(t *testing.T) {
+	t.Parallel()
 	written := onTerminal(t, func(c *exec.Cmd, terminal *os.File) { c.Stderr = terminal },
 		"run", "--max-runs", "12", "sleep 0.01", "true")
 	for _, doing := range []string{"looking at the machine", "sleep 0.01: ", "true: ", "run 7"} {
@@ -135,6 +138,7 @@ func TestExportOnAFullDisk(t *testing.T) {
 
 // Output of any length goes through, and is kept by nobody.
 func TestEndlessOutput(t *testing.T) {
+	t.Parallel()
 	const mostBytes = 256 << 20
 	command := exec.Command(chronoscope, "run", "--max-runs", "2", "--format", "json", "--", "sh", "-c", "head -c 400000000 /dev/zero >&2; exit 1")
 	output, _ := command.Output()

@@ -90,6 +90,10 @@ func tickNs(t *testing.T) float64 {
 const timesNs = 1e7
 
 func TestAccuracyOfTicks(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	promised := map[string]float64{"monotonic-coarse": tickNs(t), "times": timesNs}
 	keeps(t, func(record.Clocks) map[string]float64 { return promised }, "monotonic-coarse", "times")
 }
@@ -99,6 +103,10 @@ var counterOf = map[string]string{"tsc": "tsc", "arch_sys_counter": "cntvct"}
 
 // The clock monotonic shows nanoseconds, and moves as the counter below does.
 func TestAccuracyOfMonotonic(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	keeps(t, func(d record.Clocks) map[string]float64 {
 		name, known := counterOf[string(d.Machine.Clocksource)]
 		if !known {

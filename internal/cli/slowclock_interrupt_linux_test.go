@@ -7,6 +7,7 @@ import (
 
 // Interrupted in the middle of a method, the command gives what was measured so far.
 func TestInterruptedSlowClock(t *testing.T) {
+	t.Parallel()
 	for _, doing := range []string{"calibrating", "overhead"} {
 		end := interrupt(t, doing, "slowclock", "--method", "discrete,classic", "--digits", "9", "--max-time", "10m", "--format", "json")
 		if doing == "overhead" {
