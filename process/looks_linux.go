@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // looks are those of a traced program at clocks that go on while it does not run. Programs look
@@ -64,7 +66,11 @@ func (l *looks) begin(thread int) {
 }
 
 func (l *looks) write(thread int) error {
-	functions, err := ownVDSO()
+	vdso, err := machine.ReadVDSO()
+	if err != nil {
+		return fmt.Errorf("finding looks at clocks: %w", err)
+	}
+	functions, err := vdsoClocks(vdso)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"chronoscope/machine"
 )
 
 // mustNoteClocks skips where this system does not let breakpoints be written.
@@ -111,16 +113,19 @@ func TestWorkByClocks(t *testing.T) {
 
 // This kernel's functions are found; what is none is an error.
 func TestFunctionsOfVDSO(t *testing.T) {
-	all, err := ownVDSO()
+	vdso, err := machine.ReadVDSO()
 	if err != nil {
 		t.Skip(err)
+	}
+	all, err := vdsoClocks(vdso)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(all) > len(clockFunctions) || !slices.ContainsFunc(all, func(f function) bool { return f.named && f.offset > 0 }) {
 		t.Errorf("%+v", all)
 	}
-	for _, image := range [][]byte{nil, []byte("\x7fELF"), make([]byte, 4096)} {
-		if _, err := functionsOf(image); err == nil {
-			t.Errorf("functions in %q", image)
-		}
+	short := machine.VDSO{Image: vdso.Image[:8], Functions: map[string]uint64{"__vdso_time": 8, "something": 0}}
+	if all, err := vdsoClocks(short); err == nil {
+		t.Errorf("functions beyond the image: %+v", all)
 	}
 }

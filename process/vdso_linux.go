@@ -1,17 +1,15 @@
 package process
 
 import (
-	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // function is one that the kernel maps into programs to read a clock by (vdso(7)).
@@ -29,45 +27,15 @@ var clockFunctions = map[string]bool{
 	"__kernel_clock_gettime": true, "__kernel_gettimeofday": false,
 }
 
-// vdsoBytes is more than any vDSO takes.
-const vdsoBytes = 1 << 20
-
 var errNoVDSO = errors.New("finding looks at clocks: the kernel maps no functions for that into programs (vDSO)")
 
-// ownVDSO are the functions in this process. Programs get the same image, at other addresses.
-var ownVDSO = sync.OnceValues(func() ([]function, error) {
-	base, err := vdsoBase(os.Getpid())
-	if err != nil {
-		return nil, err
-	}
-	memory, err := os.Open("/proc/self/mem")
-	if err != nil {
-		return nil, fmt.Errorf("finding looks at clocks: %w", err)
-	}
-	defer memory.Close()
-	image := make([]byte, vdsoBytes)
-	n, err := io.ReadFull(io.NewSectionReader(memory, int64(base), vdsoBytes), image)
-	if n == 0 {
-		return nil, fmt.Errorf("finding looks at clocks: reading the vDSO: %w", err)
-	}
-	return functionsOf(image[:n]) // what follows it is not mapped
-})
-
-// functionsOf finds the functions in an image of a vDSO.
-func functionsOf(image []byte) (all []function, err error) {
-	file, err := elf.NewFile(bytes.NewReader(image))
-	if err != nil {
-		return nil, fmt.Errorf("finding looks at clocks: the vDSO: %w", err)
-	}
-	symbols, err := file.DynamicSymbols()
-	if err != nil {
-		return nil, fmt.Errorf("finding looks at clocks: the vDSO: %w", err)
-	}
-	for _, s := range symbols {
-		named, known := clockFunctions[s.Name]
-		end := s.Value + uint64(len(breakpoint))
-		if known && s.Value < end && end <= uint64(len(image)) {
-			all = append(all, function{uintptr(s.Value), image[s.Value:end], named})
+// vdsoClocks returns the functions that read clocks. Programs get the same image as this
+// process, at other addresses.
+func vdsoClocks(vdso machine.VDSO) (all []function, err error) {
+	for name, offset := range vdso.Functions {
+		named, known := clockFunctions[name]
+		if end := offset + uint64(len(breakpoint)); known && end <= uint64(len(vdso.Image)) {
+			all = append(all, function{uintptr(offset), vdso.Image[offset:end], named})
 		}
 	}
 	if len(all) == 0 {
