@@ -28,7 +28,7 @@ var floors = []struct {
 	{"2, clocks", []string{"clock"}},
 	{"2, beside the clocks", []string{"clock/check", "clock/clocktest", "process", "internal/group"}},
 	{"2, the measuring environment", []string{"env"}},
-	{"beside", []string{"internal/probe", "internal/classfile", "internal/load"}},
+	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load"}},
 	{"3, methods", []string{
 		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program",
 	}},

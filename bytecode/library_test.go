@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"testing"
+
+	"chronoscope/internal/elffile"
 )
 
 // The shared object as another reader of ELF sees it, Go's own: what the dynamic loader
@@ -19,14 +21,14 @@ func TestLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", arch, err)
 		}
-		if f.Type != elf.ET_DYN || f.Machine != elf.Machine(c.machine) || f.Class != elf.ELFCLASS64 {
+		if f.Type != elf.ET_DYN || f.Machine != elffile.Machines[arch] || f.Class != elf.ELFCLASS64 {
 			t.Errorf("%s: %v of %v, %v", arch, f.Type, f.Machine, f.Class)
 		}
 		flags := map[elf.ProgType]elf.ProgFlag{}
 		var dynamic []byte
 		for _, p := range f.Progs {
 			flags[p.Type] |= p.Flags
-			if p.Off%pageBytes != p.Vaddr%pageBytes && p.Type == elf.PT_LOAD {
+			if p.Off%elffile.PageBytes != p.Vaddr%elffile.PageBytes && p.Type == elf.PT_LOAD {
 				t.Errorf("%s: a segment at %#x of the file and %#x of memory can't be mapped", arch, p.Off, p.Vaddr)
 			}
 			if p.Type == elf.PT_DYNAMIC {

@@ -1,14 +1,13 @@
 package validate
 
 import (
-	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"fmt"
+
+	"chronoscope/internal/elffile"
 )
 
-// The programs whose length is known are written here, instruction by instruction (System V
-// ABI, chapters 4 and 5): no compiler is needed, no runtime starts, and nothing runs but what
+// The programs whose length is known are written here, instruction by instruction: no compiler is needed, no runtime starts, and nothing runs but what
 // the pattern says. A program keeps the chain's product in a register and ends with status 1
 // where it is wrong, and with status 2 where a system call fails.
 
@@ -44,13 +43,7 @@ const (
 // scratchBytes is the size of the scratch memory.
 const scratchBytes = 256
 
-func joined(values ...any) []byte {
-	var b bytes.Buffer
-	for _, v := range values {
-		_ = binary.Write(&b, binary.LittleEndian, v) // a buffer takes everything
-	}
-	return b.Bytes()
-}
+var joined = elffile.Bytes
 
 var architectures = map[string]architecture{
 	"amd64": {
@@ -209,17 +202,12 @@ const codeAt = 0x400000
 // programFile is the ELF file of a program for Linux: one segment, which can't be written to,
 // and its code at the end of the headers.
 func programFile(of elf.Machine, code []byte) []byte {
-	headers := uint64(binary.Size(elf.Header64{}) + binary.Size(elf.Prog64{}))
-	size := headers + uint64(len(code))
-	header := elf.Header64{
-		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
-		Type:  uint16(elf.ET_EXEC), Machine: uint16(of), Version: uint32(elf.EV_CURRENT), Entry: codeAt + headers,
-		Phoff: uint64(binary.Size(elf.Header64{})), Ehsize: uint16(binary.Size(elf.Header64{})), Phentsize: uint16(binary.Size(elf.Prog64{})), Phnum: 1,
-	}
-	segment := elf.Prog64{
-		Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: codeAt, Paddr: codeAt, Filesz: size, Memsz: size, Align: 1 << 16,
-	}
-	return joined(header, segment, code)
+	at := elffile.BodyAt(1)
+	size := at + uint64(len(code))
+	return elffile.File(elf.ET_EXEC, of, codeAt+at, []elf.Prog64{{
+		Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X),
+		Vaddr: codeAt, Paddr: codeAt, Filesz: size, Memsz: size, Align: elffile.PageBytes,
+	}}, code)
 }
 
 // architectureOf is the architecture of that name, as Go calls it.
