@@ -21,10 +21,9 @@
 // Where calls differ by more than what disturbs them explains, the figure is their mean,
 // [Mean], and not the least: a writer that flushes at each 64th call costs what it costs on
 // the whole. Where the mean is known to no better than a quarter the least stands, is
-// suspect, and says so; the mean is in [Result.Mean]. A slow way that fewer than one call in
-// some hundred takes may not be among the samples: there are [FewestTrials] or more where
-// the plan's time allows, each of [Result.Calls] calls, and what one call in 100,000 does
-// nobody can see in them. What the garbage collector takes for what a call allocates is not
+// suspect, and says so; the mean is in [Result.Mean]. Some samples have many calls, so that slow
+// ones which are rare are among them. Slow calls that are rarer than 1 in a third of those that
+// were timed may not be: [Result.Caveats] says how many that are. What the garbage collector takes for what a call allocates is not
 // in the figure, which is suspect where that can matter.
 //
 // Times are those at the rate that the core had most of the time, which the result

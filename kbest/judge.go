@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -28,6 +29,7 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Unusable, "%d of %d samples could be used, %d are needed%s", len(c.full), len(c.Samples), max(fewestSamples, c.m.plan.K), c.mostRejected())
 		return
 	}
+	c.tellRarest()
 	c.judgeWork()
 	c.judgeLoop()
 	c.judgeSamples()
@@ -41,6 +43,20 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Suspect, "the core's rate wandered by %.2g %%, up and down: fix its frequency", 100*c.speed.spread)
 	case width > wideShare:
 		c.Lower(stats.Suspect, "the interval is %s wide: more trials, or a calmer machine, narrow it", stats.Duration(2*c.Estimate.HalfWidth(), 3))
+	}
+}
+
+// ruleOfThree: where none of n calls was slow, the share of slow ones is below 3/n in 95 of
+// 100 cases.
+const ruleOfThree = 3
+
+// tellRarest says which slow calls can't be seen in so many.
+func (c *conclusion) tellRarest() {
+	for i := range c.Samples {
+		c.Timed += c.Samples[i].N
+	}
+	if c.Timed >= ruleOfThree {
+		c.Caveats = append(c.Caveats, fmt.Sprintf("%d calls were timed: slow ones that are rarer than 1 in %d, or come in bursts further apart than these, may not be among them", c.Timed, c.Timed/ruleOfThree))
 	}
 }
 
@@ -92,7 +108,7 @@ func (c *conclusion) judgeSamples() {
 	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {
 		c.Lower(stats.Suspect, "the CPU lost %.2g %% of its time beside the samples, which is %.2g times what its profile says: record its activity again", 100*lost.lostNs/lost.ranNs, c.contradicts)
 	}
-	rejected := len(c.Samples) - len(c.full) - len(c.half) - c.Rejected[Shared] // those say nothing of the others
+	rejected := len(c.Samples) - len(c.full) - len(c.half) - len(c.surveys) - c.Rejected[Shared] // those say nothing of the others
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {
 		c.Lower(stats.Suspect, "%d of %d samples were rejected%s", rejected, len(c.Samples), c.mostRejected())
 	}

@@ -101,7 +101,7 @@ func (m *measurement) run(ctx context.Context) {
 			}
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
-				if (m.contradicted || s.tookNs <= weatherFromNs) && m.weather.due(s.ranNs, s.tookNs) {
+				if (m.contradicted || s.tookNs <= weatherFromNs) && m.weather.due(s.ranNs-s.surveyedNs, s.tookNs) {
 					m.station.watchWeather(m.overhead, &m.weather)
 				}
 				s.done = s.spent() || s.due() && m.suffices(s)

@@ -40,9 +40,7 @@ var DefaultPlan = Plan{
 }
 
 // FewestTrials are made before a measurement may end early, unless they ran for a fifth of a
-// second: a way that one call in a hundred takes is seen in 512 nearly always. What is rarer
-// than one in some hundred calls, or among the few of a subject that takes milliseconds, may
-// not be seen at all.
+// second: a slow way that one sample in a hundred takes is seen in 512 nearly always.
 const FewestTrials = 512
 
 // Most of what a plan may ask for.

@@ -49,13 +49,16 @@ type Result struct {
 	// are these, per call.
 	Converged bool
 	Best      []float64
-	// Trials were made, of Calls calls each, or of half as many, to see that time
-	// grows with their number.
-	Trials, Calls int
+	// Trials were made, of Calls calls each; some of half as many, to see that time grows
+	// with their number, and some of more, to see slow calls that are rare. Timed is the
+	// number of calls in all of them.
+	Trials, Calls, Timed int
 	// Corrected and Rejected count samples by what happened to them.
 	Corrected, Rejected map[Reason]int
 	// Samples are all that was seen, in order.
 	Samples []Sample
+	// Caveats say what to keep in mind, whatever the verdict.
+	Caveats []string
 	stats.Judgement
 	// from is how it was concluded, for a comparison with another.
 	from *conclusion
@@ -93,8 +96,10 @@ type conclusion struct {
 	series *series
 	speed  coreSpeed
 	blocks bool
-	// full are the accepted samples of all the calls, half those of half of them.
+	// full are the accepted samples of Calls calls, half those of half as many.
 	full, half []*Sample
+	// surveys are those of more.
+	surveys []*Sample
 	// contradicts is by what factor more is lost than the profile says.
 	contradicts float64
 	sharing     sharing
@@ -124,8 +129,10 @@ func (c *conclusion) screen() {
 		case x.Rejected != "":
 		case x.N == c.Calls:
 			c.full = append(c.full, x)
-		default:
+		case x.N < c.Calls:
 			c.half = append(c.half, x)
+		default:
+			c.surveys = append(c.surveys, x)
 		}
 	}
 	if c.sharing = c.sharingOf(c.full); c.sharing.told() {

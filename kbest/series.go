@@ -11,11 +11,15 @@ type series struct {
 	station *Station
 	plan    Plan
 	n       int // calls in a trial
-	trials  int
-	samples []Sample
-	ranNs   float64
-	tookNs  float64 // a trial at first
-	done    bool
+	// surveyCalls are the calls in a survey, 0 where none is made; surveys were made, which
+	// ran for surveyedNs.
+	surveyCalls, surveys int
+	surveyedNs           float64
+	trials               int
+	samples              []Sample
+	ranNs                float64
+	tookNs               float64 // a trial at first
+	done                 bool
 	// tooSlow is set where a call exceeded the limit.
 	tooSlow *TooSlowError
 }
@@ -28,6 +32,13 @@ const (
 	mostCalls = 1 << 30
 	// halfEvery so many trials has half the calls, to see that time grows with them.
 	halfEvery = 4
+	// One of surveyEvery trials is a survey: many calls in one sample, so that slow calls
+	// which are rarer than the short samples are seen. Most surveys are over by FewestTrials;
+	// together they have up to surveyedCalls calls, in up to surveyNs and surveyShare of the
+	// plan's time.
+	surveyEvery, mostSurveys = 8, FewestTrials / 8
+	surveyedCalls            = 10_000
+	surveyNs, surveyShare    = 150e6, 0.3
 	// fewestLooked trials are made before the first look, which may come before
 	// [FewestTrials] where they ran for enoughNs.
 	fewestLooked, enoughNs = 8, 200e6
@@ -63,10 +74,20 @@ func (s *series) warmUp(o overhead) {
 			s.done = true
 			return
 		case took >= want || !s.subject.batched() || s.n >= mostCalls:
+			s.planSurveys()
 			return
 		}
 		grow := math.Min(10, 1.2*want/math.Max(took, want/100))
 		s.n = min(mostCalls, 2*int(math.Ceil(float64(s.n)*grow/2)))
+	}
+}
+
+// planSurveys finds how many calls make a survey.
+func (s *series) planSurveys() {
+	ns := math.Min(surveyNs, surveyShare*float64(s.plan.MaxTime)) / mostSurveys
+	calls := min(surveyedCalls/mostSurveys, int(ns/math.Max(s.tookNs, 1)*float64(s.n)))
+	if s.subject.batched() && calls >= 2*s.n {
+		s.surveyCalls = calls
 	}
 }
 
@@ -87,7 +108,11 @@ func (s *series) least() float64 {
 // trial takes one more sample.
 func (s *series) trial() {
 	n := s.n
-	if s.trials%halfEvery == halfEvery-1 && n >= 2 {
+	survey := s.surveyCalls > 0 && s.surveys < mostSurveys && s.trials%surveyEvery == 1
+	switch {
+	case survey:
+		n = s.surveyCalls
+	case s.trials%halfEvery == halfEvery-1 && n >= 2:
 		n /= 2
 	}
 	s.station.turns(s.longTurn())
@@ -95,6 +120,10 @@ func (s *series) trial() {
 	s.samples = append(s.samples, x)
 	s.trials++
 	s.ranNs += x.spentNs()
+	if survey {
+		s.surveys++
+		s.surveyedNs += x.spentNs()
+	}
 }
 
 // longTurn reports that the next trial asks for long time slices. Each switch that a

@@ -79,7 +79,9 @@ func (c *conclusion) rejectShared() {
 		}
 	}
 	rejected := func(x *Sample) bool { return x.Rejected != "" }
-	c.full, c.half = slices.DeleteFunc(c.full, rejected), slices.DeleteFunc(c.half, rejected)
+	for _, samples := range []*[]*Sample{&c.full, &c.half, &c.surveys} {
+		*samples = slices.DeleteFunc(*samples, rejected)
+	}
 }
 
 // judgeSharing says where the figure is, or may be, that of a core that was shared.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"chronoscope/clock/clocktest"
@@ -357,5 +358,71 @@ func TestAllocationIsTold(t *testing.T) {
 	}}
 	if x := station.take(&subject, 3); x.Allocated < 3<<20 {
 		t.Errorf("three calls that allocate %d bytes each are counted as %d", len(kept), x.Allocated)
+	}
+}
+
+// rarely is work whose slow calls are rarer than the samples of some ten µs.
+type rarely struct {
+	name  string
+	times float64
+	slow  func(call int) bool
+	share float64
+}
+
+var rarelies = []rarely{
+	{"1 in 1,000", 50, func(call int) bool { return call%1000 == 0 }, 1e-3},
+	{"1 in 1,000, far slower", 300, func(call int) bool { return call%1000 == 0 }, 1e-3},
+	{"100 in a row of 2,000", 3, func(call int) bool { return call%2000 < 100 }, 0.05},
+}
+
+// rareCase measures such work beside so many loops, with calls of ns nanoseconds.
+func (o rarely) measure(seed uint64, load int, ns float64) measured {
+	c := trialCase{seed: seed, load: load, truthNs: ns * (1 + o.share*(o.times-1))}
+	s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Load: load, SliceNs: 3e6, SliceJitter: 0.2, SwitchNs: clocktest.Constant(2e3),
+		Timers: []clocktest.Timer{{PeriodNs: 4e6, Cost: clocktest.Above(5e3, 1e3, 0.3), Kernel: true}}}, 1, 10)
+	calls, plan := int(seed)*731, DefaultPlan
+	plan.Seed = seed
+	results, err := s.station.Measure(background, plan, Subject{Run: func(n int) {
+		for range n {
+			if calls++; o.slow(calls) {
+				s.machine.Run((o.times - 1) * ns)
+			}
+			s.machine.Run(ns)
+		}
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return measured{trialCase: c, result: results[0], truth: c.truthNs}
+}
+
+// Slow calls that are rarer than the 512 samples of 30 µs were not among them in two of three
+// cases, and the time of the others was trusted. A part of the samples has many calls.
+func TestSlowCallsRarerThanSamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	const n = 6
+	for _, o := range rarelies {
+		for _, ns := range []float64{30e3} {
+			var wrong, usable int
+			all := make([]measured, n)
+			parallel(n, func(i int) { all[i] = o.measure(uint64(i), 1+3*(i%2), ns) })
+			for _, m := range all {
+				if m.wrong() {
+					wrong++
+				}
+				if m.result.Verdict != stats.Unusable {
+					usable++
+				}
+				if calls := m.result.Timed; calls < 2000 || !slices.ContainsFunc(m.result.Caveats, func(c string) bool { return strings.Contains(c, fmt.Sprintf("1 in %d,", calls/3)) }) {
+					t.Errorf("%s, %v ns: %d calls were timed: %q", o.name, ns, calls, m.result.Caveats)
+				}
+			}
+			t.Logf("%s, %v ns: %d of %d wrongly trusted, %d usable", o.name, ns, wrong, n, usable)
+			if wrong > 0 || usable < n/2 {
+				t.Errorf("%s, %v ns: %d of %d wrongly trusted, %d usable; the first: %+v, mean %+v, %v", o.name, ns, wrong, n, usable, all[0].result.Estimate, all[0].result.Mean, all[0].result.Judgement)
+			}
+		}
 	}
 }

@@ -143,14 +143,25 @@ func (v inference) varies(least stats.Estimate) bool {
 	return false
 }
 
-// of is the inference from other samples.
+// of is the inference from other samples, all of the same number of calls.
 func (v inference) of(samples []*Sample) inference {
-	v.used, v.runNs = slices.Clone(samples), nil
+	v.n, v.used, v.runNs = samples[0].N, slices.Clone(samples), nil
 	for _, x := range samples {
 		v.runNs = append(v.runNs, v.speed.atReference(x, v.scaling))
 	}
 	slices.Sort(v.runNs)
 	v.from, v.to = 0, len(samples)
+	return v
+}
+
+// lessSharing takes off what sharing the core may have added: a long sample may have been
+// shared in its middle only, which the probes at its ends don't see.
+func (v inference) lessSharing(s sharing, least stats.Estimate) inference {
+	if s.told() {
+		for i, run := range v.runNs {
+			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+s.costs))
+		}
+	}
 	return v
 }
 
@@ -180,7 +191,8 @@ func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.E
 	all := c.calls()
 	w := wholeOf(all, v)
 	taken := w.disturbed(v, v.model)
-	if !v.varies(least) && (len(v.used) == len(c.full) || !v.of(c.full).varies(least)) {
+	if !v.varies(least) && (len(v.used) == len(c.full) || !v.of(c.full).varies(least)) &&
+		(len(c.surveys) < fewestSamples || !v.of(c.surveys).lessSharing(c.sharing, least).varies(least)) {
 		c.above = (w.totalNs-stats.Quantile(taken, 0.5))/w.calls - least.Value
 		return mean, false
 	}
