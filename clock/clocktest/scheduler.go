@@ -66,6 +66,8 @@ type Sharing struct {
 	// MigrationsPerSecond move the thread to another of two CPUs; caches are
 	// cold there.
 	MigrationsPerSecond float64
+	// Recorded is replayed where it is not nil, from a random moment on and around its end.
+	Recorded *Recording
 	// LookNs is what a look at the counters takes.
 	LookNs float64
 	// Watch is told of each gap that the thread sees, where it is not nil.
@@ -152,6 +154,9 @@ func Share(m *Machine, given Sharing) *Scheduler {
 	}
 	if len(given.Speeds) > 0 && given.SpeedDwellNs > 0 {
 		s.addSpeeds()
+	}
+	if given.Recorded != nil {
+		s.addRecording(given.Recorded)
 	}
 	if given.Sibling.Slows > 0 {
 		s.addSibling()

@@ -1,0 +1,133 @@
+package clocktest
+
+import (
+	"compress/gzip"
+	"embed"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The recordings are of a Xeon (family 6, model 207, KVM, HZ = 250, a host's comb of 10 ms)
+// and an EPYC (family 25, model 17, KVM): quiet, beside others that came by chance, beside
+// three loops on the same CPU, beside neighbours that compute for 3 and 0.1 ms and sleep for
+// 20 and 2 ms (exponential), and beside builds. Gaps below 200 ns are left out. Record
+// another machine's by
+//
+//	chronoscope activity --cpu 1 --duration 5s --format csv | gzip -9 > clock/clocktest/recordings/MACHINE-REGIME.csv.gz
+//
+//go:embed recordings/*.csv.gz
+var recordings embed.FS
+
+// Recording is what one CPU of a real machine lost.
+type Recording struct {
+	// Name is that of the machine and what ran beside, such as xeon-bursty.
+	Name string
+	// Ns is how long was recorded, Gaps what was lost meanwhile, in order.
+	Ns   float64
+	Gaps []RecordedGap
+}
+
+// RecordedGap is a stretch in which the recording thread did not run.
+type RecordedGap struct {
+	AtNs, Ns float64
+	// Preempted says that another thread had the CPU, which the kernel counts as a wait.
+	Preempted bool
+}
+
+// Recordings reads all that there are, by name.
+func Recordings() ([]Recording, error) {
+	files, err := recordings.ReadDir("recordings")
+	if err != nil {
+		return nil, err
+	}
+	var all []Recording
+	for _, file := range files {
+		f, err := recordings.Open("recordings/" + file.Name())
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r, err := ReadRecording(strings.TrimSuffix(file.Name(), ".csv.gz"), f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// ReadRecording reads gzipped CSV whose columns start_ns, duration_ns and cause, in any
+// place, are those of chronoscope activity --format csv. Gaps that the recording itself made
+// are left out.
+func ReadRecording(name string, from io.Reader) (Recording, error) {
+	r := Recording{Name: name}
+	failed := func(err error) (Recording, error) {
+		return Recording{}, fmt.Errorf("clocktest: recording %s: %w", name, err)
+	}
+	plain, err := gzip.NewReader(from)
+	if err != nil {
+		return failed(err)
+	}
+	rows, err := csv.NewReader(plain).ReadAll()
+	if err != nil || len(rows) < 2 {
+		return failed(fmt.Errorf("%d rows: %w", len(rows), err))
+	}
+	start, length, cause := slices.Index(rows[0], "start_ns"), slices.Index(rows[0], "duration_ns"), slices.Index(rows[0], "cause")
+	if min(start, length, cause) < 0 {
+		return failed(fmt.Errorf("the columns are %q: start_ns, duration_ns and cause are needed", rows[0]))
+	}
+	last := 0.0
+	for _, row := range rows[1:] {
+		at, atErr := strconv.ParseFloat(row[start], 64)
+		ns, nsErr := strconv.ParseFloat(row[length], 64)
+		if atErr != nil || nsErr != nil || !(at >= last) || !(ns >= 0) {
+			return failed(fmt.Errorf("the row %q", row))
+		}
+		last, at = at, math.Max(at, r.Ns) // times are rounded
+		if row[cause] != "" && row[cause] != "runtime" {
+			r.Gaps = append(r.Gaps, RecordedGap{AtNs: at, Ns: ns, Preempted: row[cause] == "preempted"})
+		}
+		r.Ns = at + ns
+	}
+	return r, nil
+}
+
+// addRecording replays a recording from a random moment on, again and again.
+func (s *Scheduler) addRecording(r *Recording) {
+	offset := s.machine.rng.Float64() * r.Ns
+	next, round := 0, 0.0
+	at := func(i int) float64 { return r.Gaps[i].AtNs + round*r.Ns - offset }
+	s.add(event{
+		happen: func() { s.replay(r.Gaps[next]) },
+		again: func() float64 {
+			for at(next) < s.machine.now {
+				if next++; next == len(r.Gaps) {
+					next, round = 0, round+1
+				}
+			}
+			return at(next)
+		},
+	})
+}
+
+// replay lets a gap of a recording happen.
+func (s *Scheduler) replay(g RecordedGap) {
+	if !g.Preempted {
+		s.gap(InterruptGap, 0, g.Ns, true)
+		return
+	}
+	wait := math.Max(0, g.Ns-recordedSwitchNs)
+	s.use.InvoluntarySwitches++
+	s.waitNs += wait
+	s.cpuNs += g.Ns - wait
+	s.machine.now += g.Ns
+}
+
+// recordedSwitchNs of a gap in which another thread ran is the switches' own, which the kernel
+// charges to the thread.
+const recordedSwitchNs = 2e3
