@@ -88,9 +88,13 @@ func PairedPermutationTest(differences []float64, seed uint64) (float64, error) 
 	far := max(signed, -signed)
 	if float64(len(ranks))*float64(sum(ranks)) > mostCounting {
 		return drawn(seed, func(rng *rand.Rand) bool {
-			signed := 0
-			for _, r := range ranks {
-				signed += r * (1 - 2*int(rng.Uint64()&1))
+			signed, signs := 0, uint64(0)
+			for i, r := range ranks {
+				if i%64 == 0 {
+					signs = rng.Uint64()
+				}
+				signed += r * (1 - 2*int(signs&1))
+				signs >>= 1
 			}
 			return max(signed, -signed) >= far
 		}), nil

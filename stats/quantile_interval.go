@@ -53,6 +53,16 @@ func MedianInterval(samples []float64, unit string) Estimate {
 	return e
 }
 
+// MedianOrRange is [MedianInterval]; samples that are too few for an interval have their range
+// instead, which holds less often. A single one has none.
+func MedianOrRange(samples []float64, unit string) Estimate {
+	e := MedianInterval(samples, unit)
+	if math.IsNaN(e.Lo) && len(samples) > 1 {
+		e.Lo, e.Hi = slices.Min(samples), slices.Max(samples)
+	}
+	return e
+}
+
 // MedianBounds are two of the samples, in any order, of which the median lies below lo with
 // at most that chance, and above hi with at most that chance, whatever the distribution
 // (David and Nagaraja, as [QuantileInterval]). Where the samples are too few they are NaN:
