@@ -1,6 +1,10 @@
 package gobench
 
-import "testing"
+import (
+	"testing"
+
+	"chronoscope/stats"
+)
 
 // unequal is a series whose process's CPU time is known to a fifth, and whose timer is exact;
 // it slept for that share of it, or a hypervisor had the CPU.
@@ -27,7 +31,7 @@ func TestPairsOnOneBasis(t *testing.T) {
 	}
 	for _, two := range [][2]*Result{{a, b}, {b, a}} {
 		c := Compare(two[0], two[1], 0.02, 1)
-		if c.Basis != Timer || c.Ratio.Value != 1 || c.Ratio.RelativeHalfWidth() > 1e-6 || c.Outcome != Same {
+		if c.Basis != Timer || c.Ratio.Value != 1 || c.Ratio.RelativeHalfWidth() > 1e-6 || c.Outcome != stats.Same {
 			t.Errorf("on %s: %+v, %s", c.Basis, c.Ratio, c.Outcome)
 		}
 	}

@@ -90,7 +90,7 @@ func (c *conclusion) weigh() {
 		c.waitPerTimed = math.Max(0, wait/timed)
 		c.WaitShare, c.Runnable = math.Max(0, wait/math.Max(wall, cpu+wait)), (cpu+wait)/wall
 	}
-	missing := median(shares, "")
+	missing := stats.MedianOrRange(shares, "")
 	c.missing = missing.Value
 	c.blocks = !(missing.Lo <= aloneWithin && missing.Value <= 2*aloneWithin)
 	c.alone = !c.blocks && missing.Hi >= -aloneWithin && missing.Value >= -2*aloneWithin
@@ -107,7 +107,7 @@ func (c *conclusion) weigh() {
 // timer stands still; 0 where that may be chance.
 func (c *conclusion) untimedShare() float64 {
 	shares := c.each(func(rep Repetition) float64 { return 1 - rep.perIteration(timedNs)/rep.perIteration(wallNs) })
-	e := median(shares, "")
+	e := stats.MedianOrRange(shares, "")
 	if !(e.Lo > 0) {
 		return 0
 	}
@@ -121,17 +121,6 @@ func (c *conclusion) each(of func(Repetition) float64) []float64 {
 		all = append(all, of(rep))
 	}
 	return all
-}
-
-// median is that of values in any order, with an interval that holds for any
-// distribution; where there are too few for one it is their range, which holds less
-// often. A single value has none.
-func median(values []float64, unit string) stats.Estimate {
-	e := stats.MedianInterval(values, unit)
-	if math.IsNaN(e.Lo) && len(values) > 1 {
-		e.Lo, e.Hi = slices.Min(values), slices.Max(values)
-	}
-	return e
 }
 
 // estimate bounds the time of each repetition from below and above, and takes the
@@ -155,7 +144,7 @@ func (c *conclusion) estimate() {
 			c.comparable[basis] = append(c.comparable[basis], bounds{c.undisturbedNs(on.lo, rep), c.undisturbedNs(on.hi, rep)})
 		}
 	}
-	low, high := median(lower, "ns"), median(upper, "ns")
+	low, high := stats.MedianOrRange(lower, "ns"), stats.MedianOrRange(upper, "ns")
 	rounding := c.typical(Repetition.roundingNs)
 	if c.Basis == CPUTime {
 		rounding = 0
@@ -166,8 +155,8 @@ func (c *conclusion) estimate() {
 	c.Estimate.Value = stats.Median(c.Times)
 	c.Estimate.Lo = low.Lo - rounding - c.disturbanceNs(middle, noiseError, coldNs)
 	c.Estimate.Hi = high.Hi + rounding - c.disturbanceNs(middle, -noiseError, 0)
-	c.Wall = median(c.each(func(rep Repetition) float64 { return rep.perIteration(timedNs) }), "ns")
-	c.CPU = median(c.each(func(rep Repetition) float64 { return rep.perIteration(cpuNs) }), "ns")
+	c.Wall = stats.MedianOrRange(c.each(func(rep Repetition) float64 { return rep.perIteration(timedNs) }), "ns")
+	c.CPU = stats.MedianOrRange(c.each(func(rep Repetition) float64 { return rep.perIteration(cpuNs) }), "ns")
 	c.Estimate, c.Wall, c.CPU = notNegative(c.Estimate), notNegative(c.Wall), notNegative(c.CPU)
 	if hz := c.setting.CoreHz; hz.Value > 0 && c.alone {
 		c.Cycles = stats.Estimate{

@@ -78,7 +78,7 @@ func TestCompareRevisions(t *testing.T) {
 		ratio float64
 	}{{1, 1}, {11, 1}, {1, 1.05}, {11, 1.05}, {11, 0.9}} {
 		const n = 100
-		outcomes, covered := map[Outcome]int{}, 0
+		outcomes, covered := map[stats.Outcome]int{}, 0
 		for seed := range uint64(n) {
 			s, noise := newShared(seed, c.load, 10e3)
 			s.slower = map[string]float64{"": c.ratio}
@@ -104,9 +104,9 @@ func TestCompareRevisions(t *testing.T) {
 			t.Errorf("load %d, ratio %v: %d of %d intervals cover", c.load, c.ratio, covered, n)
 		}
 		switch {
-		case c.ratio == 1 && outcomes[Slower]+outcomes[Faster] > 9:
+		case c.ratio == 1 && outcomes[stats.Slower]+outcomes[stats.Faster] > 9:
 			t.Errorf("load %d: equal benchmarks are told apart: %v", c.load, outcomes)
-		case c.ratio > 1 && outcomes[Slower] < 90, c.ratio < 1 && outcomes[Faster] < 90:
+		case c.ratio > 1 && outcomes[stats.Slower] < 90, c.ratio < 1 && outcomes[stats.Faster] < 90:
 			t.Errorf("load %d, ratio %v: it is not seen: %v", c.load, c.ratio, outcomes)
 		}
 	}
@@ -120,7 +120,7 @@ func TestNothingMeasured(t *testing.T) {
 	if r.Verdict != stats.Unusable || !math.IsNaN(r.Estimate.Value) || !strings.Contains(r.Reasons[0], "panic: no") {
 		t.Errorf("%+v", r)
 	}
-	if c := Compare(r, r, 0.01, 1); c.Outcome != Undecided || !math.IsNaN(c.P) {
+	if c := Compare(r, r, 0.01, 1); c.Outcome != stats.Undecided || !math.IsNaN(c.P) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -134,7 +134,7 @@ func TestTooSlowIsRunOnce(t *testing.T) {
 		}
 		if len(results) == 2 {
 			c := Compare(results[0], results[1], 0.02, 1)
-			if c.Outcome != Undecided || !math.IsNaN(c.Ratio.Lo) || !math.IsNaN(c.Ratio.Hi) || c.Why == "" {
+			if c.Outcome != stats.Undecided || !math.IsNaN(c.Ratio.Lo) || !math.IsNaN(c.Ratio.Hi) || c.Why == "" {
 				t.Errorf("one run each: %+v, %s: %q", c.Ratio, c.Outcome, c.Why)
 			}
 		}
@@ -212,7 +212,7 @@ func TestTooFewPairs(t *testing.T) {
 		return Conclude(s, DefaultPlan, quietSetting())
 	}
 	c := Compare(result(1e6), result(330e6), 0.02, 1)
-	if want := "3 pairs of repetitions are too few to tell, 6 are needed"; c.Outcome != Undecided || c.Why != want {
+	if want := "3 pairs of repetitions are too few to tell, 6 are needed"; c.Outcome != stats.Undecided || c.Why != want {
 		t.Errorf("%s, %q, want %q", c.Outcome, c.Why, want)
 	}
 }

@@ -61,7 +61,7 @@ func (c *conclusion) judgeWork() bool {
 		c.Lower(stats.Suspect, "%d iterations take %.2g ns each, less than a fifth of a cycle: the work seems to have been optimised away, or not to depend on b.N: loop with b.Loop, or keep its result in a variable of the package", c.used[0].Many.N, ns)
 		return false
 	}
-	if growth := median(c.each(timerGrowth), ""); growth.Hi < leastGrowth {
+	if growth := stats.MedianOrRange(c.each(timerGrowth), ""); growth.Hi < leastGrowth {
 		many := c.used[0].Many
 		c.Lower(stats.Suspect, "%d iterations take hardly longer than %d: nearly all of the timed part is setup: call b.ResetTimer after it, or loop with b.Loop", many.N, c.used[0].Few.N)
 		return false

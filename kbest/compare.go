@@ -9,20 +9,6 @@ import (
 	"chronoscope/stats"
 )
 
-// Outcome is how the second of two subjects does beside the first.
-type Outcome string
-
-// The outcomes.
-const (
-	Faster    Outcome = "faster"
-	Slower    Outcome = "slower"
-	Same      Outcome = "same" // within the tolerance
-	Undecided Outcome = "undecided"
-)
-
-// significant is a P value below this.
-const significant = 1 - stats.Confidence
-
 // Comparison is how two subjects relate.
 type Comparison struct {
 	A, B string
@@ -38,7 +24,7 @@ type Comparison struct {
 	// Rounds are those in which both were measured; 0 where they were not measured
 	// in turn.
 	Rounds  int
-	Outcome Outcome
+	Outcome stats.Outcome
 	stats.Judgement
 }
 
@@ -57,7 +43,7 @@ func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 	case !(tolerance >= 0 && tolerance < 1):
 		return nil, fmt.Errorf("kbest: a tolerance of %v: choose a share from 0 to below 1 (0.01 is usual)", tolerance)
 	}
-	c := &Comparison{A: a.Name, B: b.Name, Ratio: unknown("", "ratio"), P: nan, Outcome: Undecided, Judgement: stats.NewJudgement()}
+	c := &Comparison{A: a.Name, B: b.Name, Ratio: unknown("", "ratio"), P: nan, Outcome: stats.Undecided, Judgement: stats.NewJudgement()}
 	c.Join(a.Judgement)
 	if b != a {
 		c.Join(b.Judgement)
@@ -66,23 +52,11 @@ func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 	c.Rounds = p.rounds
 	c.P = p.probability()
 	c.Ratio = p.ratio()
-	c.Outcome = outcomeOf(c.Ratio, c.P, tolerance)
+	c.Outcome = stats.OutcomeOf(c.Ratio, c.P, tolerance)
 	if c.Verdict == stats.Unusable {
-		c.Outcome = Undecided
+		c.Outcome = stats.Undecided
 	}
 	return c, nil
-}
-
-func outcomeOf(ratio stats.Estimate, p, tolerance float64) Outcome {
-	switch {
-	case ratio.Lo >= 1-tolerance && ratio.Hi <= 1+tolerance:
-		return Same
-	case ratio.Hi < 1 && p < significant:
-		return Faster
-	case ratio.Lo > 1 && p < significant:
-		return Slower
-	}
-	return Undecided
 }
 
 // pair is two subjects, with the samples that both have and one idea of the core's

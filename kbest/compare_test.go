@@ -84,15 +84,15 @@ func TestRatiosOnRandomMachines(t *testing.T) {
 				s.covered++
 			}
 			switch c.Outcome {
-			case Same:
+			case stats.Same:
 				s.same++
-			case Faster, Slower:
+			case stats.Faster, stats.Slower:
 				s.decided++
-				if (c.Outcome == Faster) != (x.ratio < 1) || x.ratio == 1 {
+				if (c.Outcome == stats.Faster) != (x.ratio < 1) || x.ratio == 1 {
 					s.wrong++
 				}
 			}
-			if c.P < significant {
+			if c.P < 0.05 {
 				s.significant++
 			}
 		}
@@ -129,7 +129,7 @@ func TestRatioOfCommonErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if results[0].Estimate.RelativeHalfWidth() < 0.02 || c.Ratio.RelativeHalfWidth() > 0.002 || !c.Ratio.Covers(1.01) || c.Outcome != Slower {
+	if results[0].Estimate.RelativeHalfWidth() < 0.02 || c.Ratio.RelativeHalfWidth() > 0.002 || !c.Ratio.Covers(1.01) || c.Outcome != stats.Slower {
 		t.Errorf("ratio %+v, %v, of %+v and %+v", c.Ratio, c.Outcome, results[0].Estimate, results[1].Estimate)
 	}
 }
@@ -165,7 +165,7 @@ func TestCompareApart(t *testing.T) {
 	s, u := quiet(22), quiet(23)
 	a, b := measureOne(t, s, s.work(1e3)), measureOne(t, u, u.work(2e3))
 	c, err := Compare(a, b, 0.01)
-	if err != nil || c.Rounds != 0 || c.Outcome != Slower || !c.Ratio.Covers(2) || !(c.P < 0.01) {
+	if err != nil || c.Rounds != 0 || c.Outcome != stats.Slower || !c.Ratio.Covers(2) || !(c.P < 0.01) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c.Ratio.Lo > b.Estimate.Lo/a.Estimate.Hi {
@@ -176,18 +176,18 @@ func TestCompareApart(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi, p float64
-		want      Outcome
+		want      stats.Outcome
 	}{
-		{0.8, 0.9, 0.01, Faster},
-		{1.1, 1.2, 0.01, Slower},
-		{0.8, 0.9, 0.06, Undecided}, // could be chance
-		{0.9, 1.1, 0.01, Undecided},
-		{0.995, 1.005, 0.9, Same},
-		{1.004, 1.006, 0.001, Same}, // different, and it does not matter
-		{1.004, 1.02, 0.001, Slower},
-		{math.NaN(), math.NaN(), math.NaN(), Undecided},
+		{0.8, 0.9, 0.01, stats.Faster},
+		{1.1, 1.2, 0.01, stats.Slower},
+		{0.8, 0.9, 0.06, stats.Undecided}, // could be chance
+		{0.9, 1.1, 0.01, stats.Undecided},
+		{0.995, 1.005, 0.9, stats.Same},
+		{1.004, 1.006, 0.001, stats.Same}, // different, and it does not matter
+		{1.004, 1.02, 0.001, stats.Slower},
+		{math.NaN(), math.NaN(), math.NaN(), stats.Undecided},
 	} {
-		if got := outcomeOf(stats.Estimate{Lo: c.lo, Hi: c.hi}, c.p, 0.01); got != c.want {
+		if got := stats.OutcomeOf(stats.Estimate{Lo: c.lo, Hi: c.hi}, c.p, 0.01); got != c.want {
 			t.Errorf("[%v, %v], P = %v: %s, want %s", c.lo, c.hi, c.p, got, c.want)
 		}
 	}

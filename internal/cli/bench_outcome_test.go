@@ -5,19 +5,19 @@ import (
 	"math"
 	"testing"
 
-	"chronoscope/gobench"
 	"chronoscope/record"
+	"chronoscope/stats"
 )
 
 // A regression beyond what is allowed ends with 3, what can't be told with 1 where it
 // was asked for; chance and what is allowed end well.
 func TestRegressionEndsWithThree(t *testing.T) {
 	nan := math.NaN()
-	pair := func(outcome gobench.Outcome, value, lo, hi float64) record.Pair {
+	pair := func(outcome stats.Outcome, value, lo, hi float64) record.Pair {
 		return pairOf(string(outcome), value, lo, hi)
 	}
-	slower, faster := pair(gobench.Slower, 1.6, 1.5, 1.7), pair(gobench.Faster, 0.5, 0.4, 0.6)
-	undecided, unknown := pair(gobench.Undecided, 1.02, 0.9, 1.2), pair(gobench.Undecided, nan, nan, nan)
+	slower, faster := pair(stats.Slower, 1.6, 1.5, 1.7), pair(stats.Faster, 0.5, 0.4, 0.6)
+	undecided, unknown := pair(stats.Undecided, 1.02, 0.9, 1.2), pair(stats.Undecided, nan, nan, nan)
 	broken := []error{errors.New("it does not compile")}
 	for _, c := range []struct {
 		pairs   []record.Pair

@@ -118,10 +118,10 @@ func TestPairs(t *testing.T) {
 // 1; chance and what is allowed end well.
 func TestProgramOutcome(t *testing.T) {
 	failure := "exit status 7"
-	ratio := func(outcome program.Outcome, value, lo, hi float64) record.Pair {
+	ratio := func(outcome stats.Outcome, value, lo, hi float64) record.Pair {
 		return pairOf(string(outcome), value, lo, hi)
 	}
-	unknown := ratio(program.Undecided, math.NaN(), math.NaN(), math.NaN())
+	unknown := ratio(stats.Undecided, math.NaN(), math.NaN(), math.NaN())
 	for name, c := range map[string]struct {
 		limit   string
 		pairs   []record.Pair
@@ -129,15 +129,15 @@ func TestProgramOutcome(t *testing.T) {
 		require stats.Verdict
 		want    int
 	}{
-		"slower by too much":        {"50%", []record.Pair{ratio(program.Slower, 1.6, 1.55, 1.65)}, nil, "", 3},
-		"slower, as is allowed":     {"50%", []record.Pair{ratio(program.Slower, 1.4, 1.3, 1.45)}, nil, "", 0},
-		"faster":                    {"0", []record.Pair{ratio(program.Faster, 0.5, 0.4, 0.6)}, nil, "", 0},
-		"the same":                  {"0", []record.Pair{ratio(program.Same, 1.001, 0.99, 1.01)}, nil, "", 0},
-		"undecided":                 {"5%", []record.Pair{ratio(program.Undecided, 1.02, 0.9, 1.2)}, nil, "", 1},
-		"undecided within limits":   {"50%", []record.Pair{ratio(program.Undecided, 1.02, 0.9, 1.2)}, nil, "", 0},
+		"slower by too much":        {"50%", []record.Pair{ratio(stats.Slower, 1.6, 1.55, 1.65)}, nil, "", 3},
+		"slower, as is allowed":     {"50%", []record.Pair{ratio(stats.Slower, 1.4, 1.3, 1.45)}, nil, "", 0},
+		"faster":                    {"0", []record.Pair{ratio(stats.Faster, 0.5, 0.4, 0.6)}, nil, "", 0},
+		"the same":                  {"0", []record.Pair{ratio(stats.Same, 1.001, 0.99, 1.01)}, nil, "", 0},
+		"undecided":                 {"5%", []record.Pair{ratio(stats.Undecided, 1.02, 0.9, 1.2)}, nil, "", 1},
+		"undecided within limits":   {"50%", []record.Pair{ratio(stats.Undecided, 1.02, 0.9, 1.2)}, nil, "", 0},
 		"unknown":                   {"50%", []record.Pair{unknown}, nil, "", 1},
-		"unknown beside regression": {"50%", []record.Pair{unknown, ratio(program.Slower, 2, 1.9, 2.1)}, nil, "", 3},
-		"no limit":                  {"", []record.Pair{unknown, ratio(program.Slower, 9, 8, 10)}, nil, "", 0},
+		"unknown beside regression": {"50%", []record.Pair{unknown, ratio(stats.Slower, 2, 1.9, 2.1)}, nil, "", 3},
+		"no limit":                  {"", []record.Pair{unknown, ratio(stats.Slower, 9, 8, 10)}, nil, "", 0},
 		"failed":                    {"", nil, &failure, "", 1},
 		"failed, no comparison":     {"50%", []record.Pair{unknown}, &failure, "", 1},
 		"too bad a verdict":         {"", nil, nil, stats.Trusted, 1},

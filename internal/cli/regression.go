@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"chronoscope/gobench"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -81,7 +80,7 @@ func unanswered(question, why string) rival {
 func rivalsOf(pairs []record.Pair) (all []rival) {
 	for _, p := range pairs {
 		all = append(all, rival{
-			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == string(gobench.Slower), undecided: p.Outcome == string(gobench.Undecided),
+			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == string(stats.Slower), undecided: p.Outcome == string(stats.Undecided),
 			finding:  fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
 			question: fmt.Sprintf("%s is slower than %s", p.B, p.A), undecidedWhy: p.Why,
 		})

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"chronoscope/compare"
-	"chronoscope/gobench"
-	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -86,12 +84,12 @@ func TestOneRuleForRegressions(t *testing.T) {
 			}
 		}
 	}
-	for _, word := range []string{string(gobench.Slower), string(program.Slower), compare.Slower} {
+	for _, word := range []string{string(stats.Slower), string(stats.Slower), compare.Slower} {
 		if word != "slower" {
 			t.Errorf("one of the commands calls it %q", word)
 		}
 	}
-	for _, word := range []string{string(gobench.Undecided), string(program.Undecided), compare.Undecided} {
+	for _, word := range []string{string(stats.Undecided), string(stats.Undecided), compare.Undecided} {
 		if word != "undecided" {
 			t.Errorf("one of the commands calls it %q", word)
 		}

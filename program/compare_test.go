@@ -1,0 +1,76 @@
+package program
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/stats"
+)
+
+// rounds are two programs of which the second takes ratio times as long, run in turn on a machine
+// that is slowed by up to a third; drift is by how much that changes from round to round. of
+// disturbs one run.
+func rounds(seed uint64, n int, ratio, drift float64, of func(*rand.Rand) float64) (a, b *Result) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	a, b = &Result{Judgement: stats.NewJudgement()}, &Result{Judgement: stats.NewJudgement()}
+	slow := rng.Float64()
+	for round := range n {
+		slow = math.Abs(math.Remainder(slow+drift*rng.NormFloat64(), 2))
+		for r, times := range map[*Result]float64{a: 1, b: ratio} {
+			ns := 10e6 * times * (1 + slow/3) * (1 + of(rng))
+			r.Runs, r.rounds = append(r.Runs, Run{LowNs: 0.9995 * ns, HighNs: 1.0005 * ns}), append(r.rounds, round)
+		}
+	}
+	return a, b
+}
+
+func idle(rng *rand.Rand) float64 { return 0.01 * math.Abs(rng.NormFloat64()) }
+
+// bursty runs are hit by a neighbour that comes and goes, one in three by up to a half.
+func bursty(rng *rand.Rand) float64 {
+	if rng.IntN(3) == 0 {
+		return 0.5 * rng.Float64()
+	}
+	return idle(rng)
+}
+
+// A difference of 2 % beside a drift of 30 % shows in the pairs alone: the runs of both were
+// tested by their ranks as if they were not paired, and it was undecided.
+func TestRoundsArePairs(t *testing.T) {
+	for seed := range uint64(20) {
+		a, b := rounds(seed, 60, 1.02, 0.1, idle)
+		if c := Compare(a, b, 0.002, seed); c.Outcome != stats.Slower {
+			t.Errorf("seed %d: %s, p = %.3g, ratio %+v", seed, c.Outcome, c.P, c.Ratio)
+		}
+	}
+}
+
+// Two equal programs of 10 ms, for 30 s.
+func TestEqualPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	for name, c := range map[string]struct {
+		of    func(*rand.Rand) float64
+		width float64
+	}{"idle": {idle, 0.005}, "bursty": {bursty, 0.01}} {
+		covered, told := 0, 0
+		var widths []float64
+		for seed := range uint64(100) {
+			a, b := rounds(seed, 1400, 1, 0.01, c.of)
+			got := Compare(a, b, 0.01, seed)
+			widths = append(widths, got.Ratio.RelativeHalfWidth())
+			if got.Ratio.Covers(1) {
+				covered++
+			}
+			if got.Outcome == stats.Slower || got.Outcome == stats.Faster {
+				told++
+			}
+		}
+		t.Logf("%s: %d of 100 cover 1, %d told apart, half-width %.2g %%", name, covered, told, 100*stats.Median(widths))
+		if width := stats.Median(widths); covered < 91 || told > 0 || width > c.width {
+			t.Errorf("%s: %d of 100 cover 1, %d are told apart, half-width %.2g %%, want 91, 0 and %.2g %%", name, covered, told, 100*width, 100*c.width)
+		}
+	}
+}
