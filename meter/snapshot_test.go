@@ -70,6 +70,9 @@ func TestMergedMetersAddUp(t *testing.T) {
 
 // A fleet's mean has the fleet's precision, and machines with different ticks count too.
 func TestFleet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const cases, machines = 200, 12
 	var s stratum
 	for seed := range uint64(cases) {

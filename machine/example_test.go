@@ -1,0 +1,27 @@
+package machine_test
+
+import (
+	"fmt"
+	"testing/fstest"
+
+	"chronoscope/machine"
+)
+
+// Read describes the machine whose /proc and /sys a file tree holds, so that a test needs no
+// such machine. [machine.Identify] describes this one.
+func ExampleRead() {
+	root := fstest.MapFS{
+		"proc/cpuinfo": {Data: []byte("processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n")},
+		"sys/devices/system/clocksource/clocksource0/current_clocksource": {Data: []byte("tsc\n")},
+	}
+	m := machine.Read(root, "amd64")
+	fmt.Println(m.CPU, m.Clocksource)
+	// Output: AMD EPYC tsc
+}
+
+// CPUs are written as the kernel writes them.
+func ExampleParseCPUList() {
+	cpus, err := machine.ParseCPUList("0,2-4")
+	fmt.Println(cpus, err, machine.FormatCPUList(cpus))
+	// Output: [0 2 3 4] <nil> 0,2-4
+}
