@@ -42,8 +42,10 @@ type Command struct {
 	// time, and at some others, to count them: see [Run.TimedWaits]. Each stop costs some 5 to
 	// 30 µs. Where there are very many, not all are counted; the program goes on.
 	NoteWaits bool
-	// NoteClocks has the tracer stop it where it looks at a clock, to count that: see
-	// [Run.ClockReads]. That costs some 10 ms, and a twentieth of its CPU time, at most.
+	// NoteClocks has the tracer stop it at looks at clocks: see [Run.ClockReads]. All of its clocks
+	// are then behind by what it waited for a CPU and for its tracer, so that it does what it would do
+	// alone, also where it works until some time. That costs a tenth of its CPU time or so, and a
+	// look some 0.2 µs.
 	NoteClocks bool
 	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
 	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
@@ -103,13 +105,13 @@ type Run struct {
 	// Yields are the calls of sched_yield(2) in a run that was traced with NoteWaits. Where
 	// Unnoted is not nil there may have been more.
 	Yields int
-	// ClockReads are how often the program looked at a clock, in a run that was traced with
-	// NoteClocks. ClockWorkNs is how much of its work it may have done according to that: the CPU
-	// time that a thread used both between its first look and a later one, and after that one;
-	// the most of each thread, added up, within a tenth. Unclocked says why looks are not known,
-	// or not all of them; nil where they are. What is not seen: looks by instructions that read a
-	// counter of the processor (rdtsc, cntvct_el0), and by system calls that pass by the
-	// functions of the vDSO.
+	// ClockReads are looks of the program at clocks, in a run that was traced with NoteClocks: the
+	// first one of each process, and those that came 0.4 ms or more after the one before. ClockWorkNs
+	// is how much of its work it may have done according to that: the CPU time that a process used
+	// both between its first look and a later one, and after that one; the most of each process,
+	// added up, within a tenth. Unclocked says why looks are not known, or not all of them; nil where
+	// they are. What is not seen: system calls that read clocks without the functions of the vDSO, and
+	// on arm64 the instruction that reads the counter.
 	ClockReads  int
 	ClockWorkNs int64
 	Unclocked   error

@@ -1,18 +1,12 @@
 package process
 
-import (
-	"encoding/binary"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // callAndTrap are the instructions syscall and int3.
 var callAndTrap = []byte{0x0f, 0x05, 0xcc}
 
-// breakpoint is the instruction int3: the instruction pointer then stands breakpointAdvance behind
-// it.
-var breakpoint = []byte{0xcc}
-
+// breakpointAdvance is by how much the instruction pointer stands behind an int3 that stopped a
+// thread.
 const breakpointAdvance = 1
 
 // registers are those of a thread that stands still for its tracer.
@@ -27,23 +21,6 @@ func (r *registers) write(thread int) error {
 
 func (r *registers) instruction() uintptr { return uintptr(r.Rip) }
 func (r *registers) stack() uintptr       { return uintptr(r.Rsp) }
-
-// pass does for a thread that has met a breakpoint what push %rbp does, with which most functions
-// begin; false where that is not the code.
-func (r *registers) pass(thread int, code []byte) bool {
-	const pushRBP = 0x55
-	below := uintptr(r.Rsp) - wordBytes
-	if code[0] != pushRBP || poke(thread, below, binary.LittleEndian.AppendUint64(nil, r.Rbp)) != nil {
-		return false
-	}
-	r.Rsp = uint64(below)
-	return true
-}
-
-func (r *registers) setInstruction(at uintptr) { r.Rip = uint64(at) }
-
-// firstArgument is that of a function that begins, as a C int.
-func (r *registers) firstArgument() uint32 { return uint32(r.Rdi) }
 
 // prepare sets what a system call takes.
 func (r *registers) prepare(number uintptr, args []uintptr) {

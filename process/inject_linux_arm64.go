@@ -5,10 +5,7 @@ import "golang.org/x/sys/unix"
 // callAndTrap are the instructions svc #0 and brk #0.
 var callAndTrap = []byte{0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x20, 0xd4}
 
-// breakpoint is the instruction brk #0: the instruction pointer then stands breakpointAdvance behind
-// it.
-var breakpoint = []byte{0x00, 0x00, 0x20, 0xd4}
-
+// breakpointAdvance is by how much the instruction pointer stands behind a brk that stopped a thread.
 const breakpointAdvance = 0
 
 // registers are those of a thread that stands still for its tracer.
@@ -26,14 +23,6 @@ func (r *registers) write(thread int) error {
 
 func (r *registers) instruction() uintptr { return uintptr(r.Pc) }
 func (r *registers) stack() uintptr       { return uintptr(r.Sp) }
-
-// pass would do what the code at a breakpoint does: here a step does it.
-func (r *registers) pass(int, []byte) bool { return false }
-
-func (r *registers) setInstruction(at uintptr) { r.Pc = uint64(at) }
-
-// firstArgument is that of a function that begins, as a C int.
-func (r *registers) firstArgument() uint32 { return uint32(r.Regs[0]) }
 
 // prepare sets what a system call takes.
 func (r *registers) prepare(number uintptr, args []uintptr) {

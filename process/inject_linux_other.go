@@ -3,7 +3,7 @@
 package process
 
 // Programs of this architecture are not entered: see thisMachine.
-var callAndTrap, breakpoint []byte
+var callAndTrap []byte
 
 const breakpointAdvance = 0
 
@@ -14,7 +14,4 @@ func (*registers) write(int) error            { return errOtherMachine }
 func (*registers) instruction() uintptr       { return 0 }
 func (*registers) stack() uintptr             { return 0 }
 func (*registers) prepare(uintptr, []uintptr) {}
-func (*registers) pass(int, []byte) bool      { return false }
-func (*registers) setInstruction(uintptr)     {}
-func (*registers) firstArgument() uint32      { return 0 }
 func (*registers) result() int64              { return 0 }

@@ -1,147 +1,194 @@
 package process
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"chronoscope/machine"
 )
 
-// looks are those of a traced program at clocks that go on while it does not run. Programs look
-// by the functions of the vDSO, without a system call: a breakpoint stands in each of these. A
-// thread that meets one stops. The tracer does what the instruction does that belongs there, or has
-// the thread execute it as a single step, and writes the breakpoint again after that: other threads
-// may pass meanwhile, unseen.
+// looks are those of a traced program at clocks that go on while it does not run. Programs read
+// clocks by the functions of the vDSO. Other code stands in the place of these functions
+// (clockCode): it makes the system call, and stops the thread for the tracer at its first look and
+// at each look that comes lookAfterNs or more after such a stop.
+//
+// The program is shown the time less what it has waited for a CPU. So it does what it would do
+// alone, also where it works until some time, or does less where it is late.
 type looks struct {
-	leader int // the program's first process
-	count  int
-	// workNs is what [Run.ClockWorkNs] says, of the threads that have ended.
+	leader       int // the program's first process
+	count, stops int
+	// workNs is what [Run.ClockWorkNs] says, of the programs that have ended.
 	workNs int64
-	// why says why not all are known. Then no more breakpoints are written, and those that are
-	// met are taken out for good.
+	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf that of each.
+	waitedNs int64
+	waitOf   map[int]int64
+	// why says why not all looks are known. From then on no look stops the program.
 	why error
-	// of are the looks of each thread that looked.
-	of map[int]*threadLooks
-	// at are the functions in which breakpoints were written, by their addresses in programs.
-	at map[uintptr]function
-	// stepping are the threads that execute what belongs to a breakpoint's place, and where.
-	stepping map[int]uintptr
+	// of are the looks of each process that looked, and processOf that of each thread.
+	of        map[int]*processLooks
+	processOf map[int]int
+	// traps are the addresses at which clockCode stops a thread.
+	traps map[uintptr]bool
+	// calling are the threads that make a system call for the tracer, as a single step.
+	calling map[int]interrupted
 }
 
-// threadLooks are the looks of one thread at clocks.
-type threadLooks struct {
-	firstNs int64 // its CPU time at the first one
+// interrupted is how a thread goes on after a system call for the tracer: its registers, and the
+// code at its instruction where that was replaced.
+type interrupted struct {
+	registers
+	code []byte
+}
+
+// processLooks are those of the threads of one process. A look of one of them may have the others do
+// something.
+type processLooks struct {
+	firstNs int64 // the process's CPU time at the first one
 	// laterNs is what it had used since then at later ones. One that is less than a tenth later
 	// than the one before is left out, so that there are some hundred at most.
 	laterNs []int64
+	toldNs  int64 // what work told last
 }
 
-// Looks cost some 50 µs each. A program may look manyLooks times at once, and once more for each
-// perLookNs of its CPU time. By the clock there would be no bound: beside competitors a stop may
-// take longer than that.
+// A stop for a look takes some 30 µs, and up to a time slice beside competitors. A program may stop
+// manyLooks times, and once more for each perLookNs of its CPU time. By the clock there would be no
+// bound.
 const manyLooks, perLookNs = 256, 1e6
+
+// lookAfterNs is for how long after a stop looks don't stop the program.
+const lookAfterNs = 400_000
 
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
 
 func newLooks(leader int) *looks {
-	return &looks{leader: leader, of: map[int]*threadLooks{}, at: map[uintptr]function{}, stepping: map[int]uintptr{}}
+	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}}
 }
 
-// begin writes breakpoints into a new program, at whose first instruction a thread stands still.
+// begin writes clockCode into a new program, at whose first instruction a thread stands still.
 func (l *looks) begin(thread int) {
 	if l == nil {
 		return
 	}
-	delete(l.stepping, thread)
+	delete(l.calling, thread)
 	if used, err := readThread(thread); err == nil {
-		l.end(thread, used.CPUNs) // what the program before looked for does not matter to this one
+		process := l.process(thread)
+		l.end(thread, used)
+		delete(l.of, process) // what the program before looked for does not matter to this one
 	}
-	if l.why == nil {
-		l.why = l.write(thread)
+	base, functions, err := vdsoOf(thread)
+	if err == nil {
+		err = writeClockCode(thread, base, functions)
+	}
+	if err != nil {
+		l.keep(fmt.Errorf("finding looks at clocks: %w", err))
+		return
+	}
+	at := base + functions[clockGettime]
+	l.traps[at+trapOffset] = true
+	if l.why != nil {
+		l.keep(l.allow(thread, at, l.waitedNs))
 	}
 }
 
-func (l *looks) write(thread int) error {
-	vdso, err := machine.ReadVDSO()
-	if err != nil {
-		return fmt.Errorf("finding looks at clocks: %w", err)
+// clockLimit is what clockCode holds of one clock: when a look at it stops the thread next, by that
+// clock, and what is taken off its time.
+type clockLimit struct{ StopAtNs, OffNs int64 }
+
+const limitBytes = 16
+
+// allow lets looks pass for a while, or for good once not all are known. at is where clockCode
+// stands, offNs what it takes off the time.
+func (l *looks) allow(thread int, at uintptr, offNs int64) error {
+	var limits [clocks]clockLimit
+	now := monotonicNs()
+	for id := range limits {
+		switch {
+		case clockOfCPUTime(uint32(id)):
+			limits[id] = clockLimit{StopAtNs: math.MaxInt64}
+		case l.why != nil:
+			limits[id] = clockLimit{math.MaxInt64, offNs}
+		default:
+			limits[id] = clockLimit{now + aheadNs(int32(id)) + lookAfterNs, offNs}
+		}
 	}
-	functions, err := vdsoClocks(vdso)
+	data, err := binary.Append(nil, binary.NativeEndian, limits)
 	if err != nil {
 		return err
 	}
-	base, err := vdsoBase(thread)
-	if err != nil {
-		return err
-	}
-	for _, f := range functions {
-		at, there := base+f.offset, make([]byte, len(f.code))
-		err := peek(thread, at, there)
-		if err == nil && !bytes.Equal(there, f.code) {
-			return fmt.Errorf("finding looks at clocks: %w", errOtherMachine)
-		}
-		if err == nil {
-			err = poke(thread, at, breakpoint)
-		}
-		if err != nil {
-			return fmt.Errorf("finding looks at clocks: ptrace: %w", err)
-		}
-		l.at[at] = f
-	}
-	return nil
+	return poke(thread, at+limitsOffset, data)
 }
 
-// stopped writes the breakpoint again that a thread was to pass, and tells whether there is one.
-func (l *looks) stopped(thread int) (stepped bool) {
-	if l == nil {
-		return false
+// apartNs is by how much [aheadNs] may be off, and more.
+const apartNs = 5_000
+
+// aheadNs is by how much a clock is ahead of CLOCK_MONOTONIC: by the closest of some readings, since
+// others may have the CPU in between.
+func aheadNs(clock int32) (ahead int64) {
+	closest := int64(math.MaxInt64)
+	for try := 0; try < 10 && closest > apartNs/2; try++ {
+		var at unix.Timespec
+		before := monotonicNs()
+		if unix.ClockGettime(clock, &at) != nil {
+			return 0
+		}
+		if took := monotonicNs() - before; took < closest {
+			ahead, closest = at.Nano()-before, took
+		}
 	}
-	at, stepped := l.stepping[thread]
-	if delete(l.stepping, thread); stepped && l.why == nil {
-		l.keep(poke(thread, at, breakpoint))
-	}
-	return stepped
+	return ahead
 }
 
-// trapped tells whether a SIGTRAP is the doing of a breakpoint or of the step that follows it,
-// and has the thread go on from there. Where another thread has written the breakpoint again
-// before the step, the thread meets it once more.
-func (l *looks) trapped(thread int, stepped bool) bool {
+// limit reads what clockCode holds of a clock.
+func limit(thread int, at uintptr, clock uint32) (of clockLimit, err error) {
+	data := make([]byte, limitBytes)
+	if err := peek(thread, at+limitsOffset+uintptr(clock)*limitBytes, data); err != nil {
+		return of, err
+	}
+	_, err = binary.Decode(data, binary.NativeEndian, &of)
+	return of, err
+}
+
+// trapped tells whether a SIGTRAP is the doing of clockCode, and has the thread go on from there
+// with the time that it is shown. stoppedNs is for how long the program stood still for its tracer.
+func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	var r registers
-	if l == nil || r.read(thread) != nil {
+	if l == nil || r.read(thread) != nil || !l.traps[r.instruction()-breakpointAdvance] {
 		return false
 	}
-	at := r.instruction() - breakpointAdvance
-	f, known := l.at[at]
-	switch code := signalCode(thread); {
-	case code == trapTrace && stepped:
-		return true
-	case !known || code != trapBreakpoint && code != signalKernel:
+	if code := signalCode(thread); code != trapBreakpoint && code != signalKernel {
 		return false
 	}
-	if !f.named || !clockOfCPUTime(r.firstArgument()) {
-		l.look(thread)
+	l.look(thread)
+	at := r.instruction() - breakpointAdvance - trapOffset
+	clock, now := r.clock(), unix.Timespec{}
+	was, err := limit(thread, at, clock)
+	l.keep(err)
+	l.keep(unix.ClockGettime(int32(clock), &now))
+	offNs := was.off(now.Nano(), l.waitedNs+stoppedNs)
+	if now.Nano() >= was.StopAtNs || l.why != nil {
+		l.keep(l.allow(thread, at, offNs))
 	}
-	if l.why == nil && r.pass(thread, f.code) {
-		l.keep(r.write(thread))
-		return true
-	}
-	l.keep(poke(thread, at, f.code))
-	r.setInstruction(at)
+	r.show(now.Nano() - offNs)
 	l.keep(r.write(thread))
-	if l.why == nil {
-		l.stepping[thread] = at
-	}
 	return true
 }
 
-// What the kernel says that a SIGTRAP is for (sigaction(2)): TRAP_BRKPT, TRAP_TRACE and, for int3,
-// SI_KERNEL.
-const trapBreakpoint, trapTrace, signalKernel = 1, 2, 0x80
+// off is what is to be taken off the time at a stop: what the program waited, and no more than keeps
+// the clock from going back behind what it may have shown in between.
+func (c clockLimit) off(nowNs, waitedNs int64) int64 {
+	if nowNs < c.StopAtNs { // another thread stopped meanwhile
+		return c.OffNs
+	}
+	return max(c.OffNs, min(waitedNs, nowNs-c.StopAtNs-apartNs+c.OffNs))
+}
+
+// What the kernel says that a signal is for (sigaction(2)): TRAP_BRKPT and, for int3 and
+// instructions that are not allowed, SI_KERNEL.
+const trapBreakpoint, signalKernel = 1, 0x80
 
 // signalCode is what the signal is for that a thread has stopped with.
 func signalCode(thread int) int32 {
@@ -155,25 +202,53 @@ func signalCode(thread int) int32 {
 
 // keep keeps an error that makes looks unknown. A thread that was killed meanwhile makes none.
 func (l *looks) keep(err error) {
-	if l.why == nil && !errors.Is(err, unix.ESRCH) {
+	if err != nil && l.why == nil && !errors.Is(err, unix.ESRCH) {
 		l.why = err
 	}
 }
 
 // look is a look of a thread at a clock.
 func (l *looks) look(thread int) {
+	process := l.process(thread)
 	l.count++
+	l.stopped(thread)
+	cpuNs := processCPUNs(process)
+	if l.of[process] == nil {
+		l.of[process] = &processLooks{firstNs: cpuNs}
+	}
+	l.of[process].later(cpuNs)
+}
+
+// process is the one that a thread belongs to, by /proc/TID/status (proc_pid_status(5)).
+func (l *looks) process(thread int) int {
+	if process, known := l.processOf[thread]; known {
+		return process
+	}
+	process := thread
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread)); err == nil {
+		process = int(parseCount(text, "Tgid:"))
+	}
+	l.processOf[thread] = process
+	return process
+}
+
+// stopped counts a stop of a thread.
+func (l *looks) stopped(thread int) {
 	used, err := readThread(thread)
 	if err != nil { // it was killed meanwhile
 		return
 	}
-	if l.count > manyLooks+int(max(used.CPUNs, processCPUNs(l.leader))/perLookNs) {
+	l.waited(thread, used.WaitNs)
+	l.stops++
+	if l.stops > manyLooks+int(max(used.CPUNs, processCPUNs(l.leader))/perLookNs) {
 		l.keep(errManyLooks)
 	}
-	if l.of[thread] == nil {
-		l.of[thread] = &threadLooks{firstNs: used.CPUNs}
-	}
-	l.of[thread].later(used.CPUNs)
+}
+
+// waited takes the run-queue wait of a thread so far.
+func (l *looks) waited(thread int, ns int64) {
+	l.waitedNs += ns - l.waitOf[thread]
+	l.waitOf[thread] = ns
 }
 
 // processCPUNs is the CPU time of a process, by the clock of clock_getcpuclockid(3); 0 where it has
@@ -187,39 +262,60 @@ func processCPUNs(pid int) int64 {
 	return used.Nano()
 }
 
-func (t *threadLooks) later(cpuNs int64) {
+func (t *processLooks) later(cpuNs int64) {
 	since := cpuNs - t.firstNs
 	if n := len(t.laterNs); since > 0 && (n == 0 || since > t.laterNs[n-1]+t.laterNs[n-1]/10) {
 		t.laterNs = append(t.laterNs, since)
 	}
 }
 
-// end is a thread that ends, or becomes another program, after so much CPU time.
-func (l *looks) end(thread int, cpuNs int64) {
+// end is a thread that ends, or becomes another program, with what the kernel has counted of it.
+func (l *looks) end(thread int, used Thread) {
 	if l == nil {
 		return
 	}
-	if t := l.of[thread]; t != nil {
-		l.workNs += t.workNs(cpuNs)
+	l.waited(thread, used.WaitNs)
+	process := l.process(thread)
+	if p := l.of[process]; p != nil {
+		l.workNs += p.work(processCPUNs(process))
 	}
-	delete(l.of, thread)
-	delete(l.stepping, thread)
+	delete(l.processOf, thread)
+	delete(l.calling, thread)
 }
 
-// workNs is the CPU time that the thread used both before a look, since its first one, and after
-// it: the most of all looks.
-func (t *threadLooks) workNs(cpuNs int64) (most int64) {
+// work is the CPU time that the process used both before a look, since its first one, and after it:
+// the most of all looks, less what was told before.
+func (t *processLooks) work(cpuNs int64) (more int64) {
+	most := t.toldNs
 	for _, since := range t.laterNs {
 		most = max(most, min(since, cpuNs-t.firstNs-since))
 	}
-	return most
+	more, t.toldNs = most-t.toldNs, most
+	return more
 }
 
-// steps tells whether a thread is to execute the one instruction at a breakpoint.
+// returned has a thread go on from where it was before it made a system call for the tracer, and
+// tells whether it did. Where a signal came first the call may not have been made.
+func (l *looks) returned(thread int) bool {
+	if l == nil {
+		return false
+	}
+	was, called := l.calling[thread]
+	delete(l.calling, thread)
+	if called && was.code != nil {
+		l.keep(poke(thread, was.instruction(), was.code))
+	}
+	if called {
+		l.keep(was.write(thread))
+	}
+	return called
+}
+
+// steps tells whether a thread is to execute one instruction, a system call for the tracer.
 func (l *looks) steps(thread int) bool {
 	if l == nil {
 		return false
 	}
-	_, steps := l.stepping[thread]
+	_, steps := l.calling[thread]
 	return steps
 }

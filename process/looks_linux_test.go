@@ -1,9 +1,12 @@
 package process
 
 import (
+	"context"
 	"os"
-	"slices"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"chronoscope/machine"
 )
@@ -27,8 +30,8 @@ func TestClockReads(t *testing.T) {
 		leastNs, mostNs    int64
 		leastReads, mostly int
 	}{
-		{"looks before its work and after it", program("looks at the clock"), 0, 1e9, looksBefore + 1, 1 << 20},
-		{"looks amid its work", program("looks at the clock", "and works on"), 9e6, 30e6, looksBefore + 1, 1 << 20},
+		{"looks before its work and after it", program("looks at the clock"), 0, 1e9, 2, 1 << 20},
+		{"looks amid its work", program("looks at the clock", "and works on"), 9e6, 30e6, 2, 1 << 20},
 		{"computes", shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), 0, 0, 0, 0},
 		{"looks in another process", shell("date; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), 0, 1e6, 1, 9},
 	} {
@@ -43,7 +46,7 @@ func TestClockReads(t *testing.T) {
 }
 
 // A program that looked at clocks all the time was killed in its middle. It goes on to its end, and
-// its first looks alone stop it.
+// few of its looks stop it.
 func TestLooksAllTheTime(t *testing.T) {
 	r := mustNoteClocks(t, program("looks all the time"))
 	if most := mostLooks(r); r.Failure() != nil || r.ClockReads > most {
@@ -56,28 +59,37 @@ func TestTooManyLooks(t *testing.T) {
 	l := newLooks(os.Getpid())
 	for range manyLooks {
 		if l.look(os.Getpid()); l.why != nil {
-			t.Fatalf("%d looks are too many", l.count)
+			t.Fatalf("%d looks are too many", l.stops)
 		}
 	}
-	l.count = 1e9
+	l.stops = 1e9
 	if l.look(os.Getpid()); l.why != errManyLooks {
 		t.Error(l.why)
 	}
 }
 
-// mostLooks are how many may be seen: the threads of each process may meet what stands in one still.
-func mostLooks(r Run) int {
-	return manyLooks + int(r.CPUNs()/perLookNs) + len(clockFunctions)*len(r.Threads)
-}
+// mostLooks are how many may be seen: each thread may be about to stop for one more look, by a
+// function or by an instruction.
+func mostLooks(r Run) int { return manyLooks + int(r.CPUNs()/perLookNs) + 2*len(r.Threads) }
 
-// One thread meets the breakpoint that another has just passed, and is to pass it, too: some went
-// on amid an instruction.
+// Threads that look at once are shown clocks that don't go back, also where what they waited for a
+// CPU is taken off.
 func TestThreadsLookAtOnce(t *testing.T) {
 	for range 5 {
 		r := mustNoteClocks(t, program("threads look"))
 		if r.Failure() != nil || r.ClockReads == 0 || r.ClockReads > mostLooks(r) {
 			t.Errorf("%d looks: %+v", r.ClockReads, r)
 		}
+	}
+}
+
+// A SIGSEGV that is no read of the counter is the program's.
+func TestOwnFaults(t *testing.T) {
+	if r := mustNoteClocks(t, program("faults")); r.Failure() != nil {
+		t.Errorf("%+v", r)
+	}
+	if r := mustNoteClocks(t, shell("kill -SEGV $$; exit 0")); r.Signal != unix.SIGSEGV {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -91,41 +103,105 @@ func TestWorkByClocks(t *testing.T) {
 		{[]int64{5}, 1000, 0, 0}, {[]int64{0, 1000}, 1000, 0, 1}, {[]int64{0, 300}, 1000, 300, 1}, {[]int64{0, 900}, 1000, 100, 1},
 		{[]int64{100, 600}, 1000, 400, 1}, {[]int64{0, 100, 101, 102, 400}, 1000, 400, 2}, {nil, 1000, 0, 0},
 	} {
-		var l threadLooks
+		var l processLooks
 		for i, at := range c.looks {
 			if i == 0 {
 				l.firstNs = at
 			}
 			l.later(at)
 		}
-		if got := l.workNs(c.end); got != c.want || len(l.laterNs) > c.keptAtMost {
+		if got := l.work(c.end); got != c.want || len(l.laterNs) > c.keptAtMost {
 			t.Errorf("%+v: %d, by %d", c, got, l.laterNs)
 		}
 	}
-	var l threadLooks
+	var l processLooks
 	for at := range int64(1_000_000) {
 		l.later(at)
 	}
-	if got := l.workNs(1_000_000); got < 450_000 || got > 500_000 || len(l.laterNs) > 200 {
+	if got := l.work(1_000_000); got < 450_000 || got > 500_000 || len(l.laterNs) > 200 {
 		t.Errorf("%d, by %d of a million looks", got, len(l.laterNs))
 	}
 }
 
-// This kernel's functions are found; what is none is an error.
+// A program that works until some time does all that it would do alone: what it waits for a CPU, here
+// three quarters of the time or more, does not show. It did a quarter of it.
+func TestWaitsAreHidden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	beside(t, 3)
+	const worksNs = 40e6
+	c := program("works until some time")
+	c.CPUs = []int{0}
+	r := mustNoteClocks(t, c)
+	if r.Failure() != nil || r.Unclocked != nil || r.WaitNs() < worksNs/2 || r.CPUNs() < 0.8*worksNs {
+		t.Errorf("%d ns of CPU time, %d ns waited, %d looks: %+v", r.CPUNs(), r.WaitNs(), r.ClockReads, r)
+	}
+}
+
+// beside computes in so many processes on CPU 0 until the test ends.
+func beside(t *testing.T, processes int) {
+	t.Helper()
+	for range processes {
+		ctx, end := context.WithCancel(background)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c := shell("while :; do :; done")
+			c.CPUs, c.Untraced = []int{0}, true
+			c.Run(ctx)
+		}()
+		t.Cleanup(func() { end(); <-ended })
+	}
+	time.Sleep(50 * time.Millisecond)
+}
+
+// All functions show the same time.
+func TestClockCode(t *testing.T) {
+	for range 5 {
+		if r := mustNoteClocks(t, program("reads all clocks")); r.Failure() != nil || r.ClockReads == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// The time goes on, and is behind by what was waited.
+func TestOffTheClock(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		was              clockLimit
+		now, waited, off int64
+	}{
+		{"the first stop", clockLimit{}, 1e9, 3e8, 3e8},
+		{"no more was waited", clockLimit{10e6, 3e6}, 11e6, 3e6, 3e6},
+		{"most that passed was waited", clockLimit{10e6, 3e6}, 11e6, 3.9e6, 3.9e6},
+		{"more was waited, by several threads", clockLimit{10e6, 3e6}, 11e6, 9e6, 3.995e6},
+		{"less was waited than was taken off", clockLimit{10e6, 3e6}, 11e6, 2e6, 3e6},
+		{"another thread stopped meanwhile", clockLimit{10e6, 3e6}, 9e6, 9e6, 3e6},
+	} {
+		if got := c.was.off(c.now, c.waited); got != c.off {
+			t.Errorf("%s: %d, not %d", c.name, got, c.off)
+		}
+	}
+}
+
+// This kernel's functions are found. There has to be room for those that replace them.
 func TestFunctionsOfVDSO(t *testing.T) {
 	vdso, err := machine.ReadVDSO()
 	if err != nil {
 		t.Skip(err)
 	}
-	all, err := vdsoClocks(vdso)
-	if err != nil {
-		t.Fatal(err)
+	if found, err := functionsOf(vdso); err != nil || len(found) != len(clockCode) {
+		t.Errorf("%+v: %v", found, err)
 	}
-	if len(all) > len(clockFunctions) || !slices.ContainsFunc(all, func(f function) bool { return f.named && f.offset > 0 }) {
-		t.Errorf("%+v", all)
-	}
-	short := machine.VDSO{Image: vdso.Image[:8], Functions: map[string]uint64{"__vdso_time": 8, "something": 0}}
-	if all, err := vdsoClocks(short); err == nil {
-		t.Errorf("functions beyond the image: %+v", all)
+	name, image := vdsoPrefix+clockGettime, make([]byte, 1000)
+	for want, vdso := range map[error]machine.VDSO{
+		errNoVDSO:    {Image: image, Functions: map[string]uint64{"__vdso_getcpu": 8}},
+		errSmallVDSO: {Image: image, Functions: map[string]uint64{name: 100, "__vdso_getcpu": 300}},
+		nil:          {Image: image, Functions: map[string]uint64{name: 100, "clock_gettime": 100, "__vdso_getcpu": 500}},
+	} {
+		if _, err := functionsOf(vdso); err != want {
+			t.Errorf("%v, not %v", err, want)
+		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/clock"
 	"chronoscope/machine"
 )
 
@@ -110,6 +111,25 @@ var programs = map[string]func(){
 			spin(10 * time.Millisecond)
 		}
 	},
+	"works until some time": func() {
+		for begun := time.Now(); time.Since(begun) < 40*time.Millisecond; {
+			spin(time.Millisecond)
+		}
+	},
+	// reads clocks by all functions: the time goes on.
+	"reads all clocks": func() {
+		for range 1000 {
+			var tv syscall.Timeval
+			before := time.Now()
+			syscall.Gettimeofday(&tv)
+			if after := time.Now(); tv.Nano() < before.UnixMicro()*1000 || tv.Nano() > after.UnixNano() || time.Unix(int64(tv.Sec), 0).After(after) {
+				os.Exit(1)
+			}
+			if seconds, err := syscall.Time(nil); err != nil || int64(seconds) < before.Unix() {
+				os.Exit(2)
+			}
+		}
+	},
 	"looks all the time": func() {
 		for range 20_000 {
 			now = time.Now()
@@ -131,6 +151,36 @@ var programs = map[string]func(){
 			os.Exit(2)
 		}
 		all.Wait()
+	},
+	// threads read the counter, which goes forward, all at once, while a child looks at clocks.
+	"threads read the counter": func() {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				runtime.LockOSThread()
+				for range 100_000 {
+					if first := clock.Counter(); clock.Counter() < first {
+						os.Exit(1)
+					}
+				}
+			})
+		}
+		if exec.Command("date").Run() != nil {
+			os.Exit(2)
+		}
+		all.Wait()
+	},
+	// has a fault of its own amid reads of the counter, and goes on from that.
+	"faults": func() {
+		defer func() {
+			clock.Counter()
+			if recover() == nil {
+				os.Exit(1)
+			}
+		}()
+		clock.Counter()
+		var nowhere *int64
+		*nowhere = clock.Counter()
 	},
 	"watches": func() {
 		r, err := Command{Path: os.Args[1], Args: os.Args[2:], Env: []string{"PATH=" + os.Getenv("PATH")}, Events: true, Untraced: true}.Run(background)

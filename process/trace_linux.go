@@ -63,6 +63,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		t.run.Stops += stops
 	}
 	t.looks.begin(t.leader)
+	t.run.Stops += t.looks.stopAtCounter(t.leader)
 	t.late()
 	t.started = time.Now()
 	t.goOn(t.leader, 0)
@@ -88,8 +89,9 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 			if id == t.leader && event(status) == unix.PTRACE_EVENT_EXIT {
 				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
 			}
+			t.run.StoppedNs += late
 			t.stopped(id, status)
-			t.run.StoppedNs += late + time.Since(woken).Nanoseconds()
+			t.run.StoppedNs += time.Since(woken).Nanoseconds()
 		case id == t.leader:
 			if t.run.WallNs == 0 { // its stop was cut short
 				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
@@ -148,7 +150,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		delete(t.read, id)
 		t.looks.begin(id)
 	}
-	stepped := t.looks.stopped(id)
+	returned := event(status) == 0 && t.looks.returned(id)
 	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
@@ -160,7 +162,9 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
 		t.waits.leave(id)
-	case event(status) == 0 && signal == unix.SIGTRAP && t.looks.trapped(id, stepped):
+	case signal == unix.SIGTRAP && (returned || t.looks.trapped(id, t.run.StoppedNs)):
+		signal = 0
+	case signal == unix.SIGSEGV && t.looks.readCounter(id):
 		signal = 0
 	default:
 		t.run.Signals++
@@ -169,8 +173,8 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	t.goOn(id, int(signal))
 }
 
-// goOn lets a thread go on: by one instruction to pass a breakpoint, or to the end of its system
-// call where that is to be seen.
+// goOn lets a thread go on: by one instruction, to make a system call for the tracer, or to the end
+// of its own system call where that is to be seen.
 func (t *tracer) goOn(id, signal int) {
 	switch {
 	case t.looks.steps(id):
@@ -196,7 +200,7 @@ func (t *tracer) exits(id int) {
 		t.run.WaitOf = NoThread
 		return
 	}
-	t.looks.end(id, thread.CPUNs)
+	t.looks.end(id, thread)
 	t.run.Threads = append(t.run.Threads, thread)
 }
 

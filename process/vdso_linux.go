@@ -1,9 +1,11 @@
 package process
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
@@ -12,65 +14,116 @@ import (
 	"chronoscope/machine"
 )
 
-// function is one that the kernel maps into programs to read a clock by (vdso(7)).
-type function struct {
-	offset uintptr // in the vDSO
-	code   []byte  // its beginning: as many bytes as a breakpoint takes
-	// named is true where the first argument says which clock.
-	named bool
-}
+// clocks are those that clockCode knows: CLOCK_REALTIME, 0, to CLOCK_TAI, 11 (clock_gettime(2)).
+const clocks = 12
 
-// clockFunctions are the names of those that read clocks; true where the first argument says
-// which. Those of arm64 begin with __kernel.
-var clockFunctions = map[string]bool{
-	"__vdso_clock_gettime": true, "__vdso_gettimeofday": false, "__vdso_time": false,
-	"__kernel_clock_gettime": true, "__kernel_gettimeofday": false,
-}
+// limitsOffset is where the limits of the clocks stand behind the beginning of clockCode's
+// clock_gettime, trapOffset where that stops a thread.
+const limitsOffset = 128
 
-var errNoVDSO = errors.New("finding looks at clocks: the kernel maps no functions for that into programs (vDSO)")
+// clockGettime is the name under which clockCode's clock_gettime is held; the other functions call
+// it.
+const clockGettime = "clock_gettime"
 
-// vdsoClocks returns the functions that read clocks. Programs get the same image as this
-// process, at other addresses.
-func vdsoClocks(vdso machine.VDSO) (all []function, err error) {
-	for name, offset := range vdso.Functions {
-		named, known := clockFunctions[name]
-		if end := offset + uint64(len(breakpoint)); known && end <= uint64(len(vdso.Image)) {
-			all = append(all, function{uintptr(offset), vdso.Image[offset:end], named})
+var (
+	errNoVDSO    = errors.New("the kernel maps no functions that read clocks into programs (vDSO)")
+	errSmallVDSO = errors.New("the vDSO's functions are too small to be replaced")
+)
+
+// functionsOf finds where clockCode's functions begin in a vDSO, by their names. There has to be room
+// for them up to the next function.
+func functionsOf(vdso machine.VDSO) (map[string]uintptr, error) {
+	found := map[string]uintptr{}
+	begins := append(slices.Sorted(maps.Values(vdso.Functions)), uint64(len(vdso.Image)))
+	for name, code := range clockCode {
+		from, there := vdso.Functions[vdsoPrefix+name]
+		if !there {
+			continue
 		}
+		need := len(code)
+		if name == clockGettime {
+			need = limitsOffset + clocks*limitBytes
+		}
+		next := begins[slices.IndexFunc(begins, func(begin uint64) bool { return begin > from })]
+		if next < from+uint64(need) {
+			return nil, errSmallVDSO
+		}
+		found[name] = uintptr(from)
 	}
-	if len(all) == 0 {
+	if _, there := found[clockGettime]; !there {
 		return nil, errNoVDSO
 	}
-	return all, nil
+	return found, nil
 }
 
-// vdsoBase is where the vDSO lies in a process, by its auxiliary vector (proc_pid_auxv(5)).
-func vdsoBase(pid int) (uintptr, error) {
+// vdsoOf is where the vDSO lies in the program of a thread, and where clockCode's functions lie in
+// it. A program of another architecture has another vDSO.
+func vdsoOf(thread int) (base uintptr, functions map[string]uintptr, err error) {
+	own, err := machine.ReadVDSO()
+	if err != nil {
+		return 0, nil, err
+	}
+	if functions, err = functionsOf(own); err != nil {
+		return 0, nil, err
+	}
+	if base, err = auxiliary(thread, auxVDSO); err != nil {
+		return 0, nil, errOtherMachine
+	}
+	from, there := functions[clockGettime], make([]byte, len(clockCode[clockGettime]))
+	if err := peek(thread, base+from, there); err != nil || !bytes.Equal(there, own.Image[from:from+uintptr(len(there))]) {
+		return 0, nil, errOtherMachine
+	}
+	return base, functions, nil
+}
+
+// writeClockCode replaces the vDSO's functions in the program of a thread that stands still. Its
+// first look stops it.
+func writeClockCode(thread int, base uintptr, functions map[string]uintptr) error {
+	for name, from := range functions {
+		code := slices.Clone(clockCode[name])
+		if call := clockCalls[name]; call > 0 {
+			relocateCall(code[call:], int(functions[clockGettime])-int(from)-call)
+		} else {
+			code = append(code, make([]byte, limitsOffset+clocks*limitBytes-len(code))...)
+		}
+		if err := poke(thread, base+from, code); err != nil {
+			return fmt.Errorf("ptrace: %w", err)
+		}
+	}
+	return nil
+}
+
+// Entries of the auxiliary vector (getauxval(3)): AT_BASE, where the dynamic linker lies, and
+// AT_SYSINFO_EHDR, where the vDSO lies.
+const auxBase, auxVDSO = 7, 33
+
+// auxiliary is an entry of a process's auxiliary vector (proc_pid_auxv(5)).
+func auxiliary(pid int, name uint64) (uintptr, error) {
 	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
-		return 0, fmt.Errorf("finding looks at clocks: %w", err)
+		return 0, err
 	}
-	const entry, vdso = 16, 33 // AT_SYSINFO_EHDR
+	const entry = 16
 	for part := range slices.Chunk(vector, entry) {
-		if len(part) == entry && binary.NativeEndian.Uint64(part) == vdso {
+		if len(part) == entry && binary.NativeEndian.Uint64(part) == name {
 			return uintptr(binary.NativeEndian.Uint64(part[8:])), nil
 		}
 	}
 	return 0, errNoVDSO
 }
 
-// peek reads the code of a thread that stands still, and poke writes it.
-func peek(thread int, at uintptr, code []byte) error {
-	n, err := unix.PtracePeekText(thread, at, code)
-	if err == nil && n < len(code) {
+// peek reads the memory of a thread that stands still, and poke writes it.
+func peek(thread int, at uintptr, data []byte) error {
+	n, err := unix.PtracePeekText(thread, at, data)
+	if err == nil && n < len(data) {
 		err = errShort
 	}
 	return err
 }
 
-func poke(thread int, at uintptr, code []byte) error {
-	n, err := unix.PtracePokeText(thread, at, code)
-	if err == nil && n < len(code) {
+func poke(thread int, at uintptr, data []byte) error {
+	n, err := unix.PtracePokeText(thread, at, data)
+	if err == nil && n < len(data) {
 		err = errShort
 	}
 	return err

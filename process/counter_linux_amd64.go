@@ -1,0 +1,122 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
+)
+
+// stopAtCounter has the instructions that read the time-stamp counter end in SIGSEGV in a program
+// whose only thread stands still at its first instruction, and in all that the program starts
+// (PR_SET_TSC, prctl(2)): threads and children inherit that, and it survives an exec. Where it is
+// refused these looks are not seen. stops are how often the program stood still in between.
+//
+// clockCode reads no counter. The vDSO's own functions would: they read it again where the kernel's
+// time has moved on meanwhile, and beside competitors a stop lasts longer than that takes, so that
+// a look would hardly ever end.
+func (l *looks) stopAtCounter(thread int) (stops int) {
+	if l == nil || l.why != nil {
+		return 0
+	}
+	in, err := enterThread(thread)
+	if err != nil {
+		return 0
+	}
+	in.call(unix.SYS_PRCTL, unix.PR_SET_TSC, unix.PR_TSC_SIGSEGV, 0, 0, 0)
+	if err := in.leave(); err != nil {
+		l.keep(fmt.Errorf("leaving the program that is to stop at reads of the counter: %w", err))
+	}
+	return in.stops
+}
+
+// readCounter tells whether a thread has stopped with SIGSEGV because it reads the counter, and has
+// it go on with what the counter shows. Reads by the dynamic linker,
+// which takes its own time, are no looks; they count as stops. Once not all looks are known the
+// thread may read the counter again.
+func (l *looks) readCounter(thread int) (looked bool) {
+	var r registers
+	if l == nil || signalCode(thread) != signalKernel || r.read(thread) != nil {
+		return false
+	}
+	at, code := r.instruction(), make([]byte, len(rdtscp))
+	n, _ := unix.PtracePeekText(thread, at, code) // fewer, where the memory ends there
+	read := counterRead(code[:n])
+	if read == 0 {
+		return false
+	}
+	const mostLinkerBytes = 1 << 20
+	if linker, err := auxiliary(thread, auxBase); err == nil && at-linker < mostLinkerBytes {
+		l.stopped(thread)
+	} else {
+		l.look(thread)
+	}
+	now := uint64(clock.Counter())
+	r.Rip += uint64(read)
+	r.Rax, r.Rdx = now&(1<<32-1), now>>32
+	if read == len(rdtscp) {
+		r.Rcx = 0 // the CPU's number, which is not known
+	}
+	if r.write(thread) != nil {
+		return false
+	}
+	if l.why != nil {
+		l.keep(l.allowCounter(thread, r))
+	}
+	return true
+}
+
+// allowCounter has a thread call prctl(2), by the instruction for that in clockCode: other threads may
+// execute the code where it stands. 32-bit programs have no clockCode, and make the call where they
+// stand. The thread goes on from the registers r after that.
+func (l *looks) allowCounter(thread int, r registers) error {
+	in, was := r, interrupted{registers: r}
+	const code32Bit = 0x23
+	if r.Cs == code32Bit {
+		const prctl32Bit = 172
+		in.prepare(prctl32Bit, nil)
+		in.Rbx, in.Rcx = unix.PR_SET_TSC, unix.PR_TSC_ENABLE
+		was.code = make([]byte, len(call32Bit))
+		if err := peek(thread, r.instruction(), was.code); err != nil {
+			return err
+		}
+		if err := poke(thread, r.instruction(), call32Bit); err != nil {
+			return err
+		}
+	} else {
+		own, err := machine.ReadVDSO()
+		if err != nil {
+			return err
+		}
+		base, err := auxiliary(thread, auxVDSO)
+		if err != nil {
+			return err
+		}
+		in.prepare(unix.SYS_PRCTL, []uintptr{unix.PR_SET_TSC, unix.PR_TSC_ENABLE, 0, 0, 0})
+		in.Rip = uint64(base) + own.Functions[vdsoPrefix+clockGettime] + callOffset
+	}
+	if err := in.write(thread); err != nil {
+		return err
+	}
+	l.calling[thread] = was
+	return nil
+}
+
+// The instructions that read the time-stamp counter, and the one that makes a system call of a
+// 32-bit program (Intel SDM, volume 2).
+var rdtsc, rdtscp, call32Bit = []byte{0x0f, 0x31}, []byte{0x0f, 0x01, 0xf9}, []byte{0xcd, 0x80}
+
+// counterRead is how long an instruction is that reads the counter, with which code begins; 0 where
+// it begins with another one.
+func counterRead(code []byte) int {
+	switch {
+	case bytes.HasPrefix(code, rdtsc):
+		return len(rdtsc)
+	case bytes.HasPrefix(code, rdtscp):
+		return len(rdtscp)
+	}
+	return 0
+}
