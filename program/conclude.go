@@ -24,7 +24,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		Command: s.command, Runs: s.runs, MaxRSSBytes: s.peak, Failure: s.failure, Judgement: stats.NewJudgement(),
 		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), Noise: noise, rounds: s.rounds,
 	}
-	c := conclusion{Result: r, plan: plan, setting: setting, someUnnoted: s.someUnnoted, looksAtClock: s.looksAtClock, otherPolicy: s.otherPolicy}
+	c := conclusion{Result: r, plan: plan, setting: setting, someUnnoted: s.someUnnoted, looksAtClock: s.looksAtClock, otherPolicy: s.otherPolicy, alone: s.alone}
 	c.use()
 	c.allowForWaits(s.wokenNs)
 	c.Estimate.Discarded = len(c.Runs)
@@ -65,6 +65,7 @@ type conclusion struct {
 	varies bool
 	// These are the series'.
 	someUnnoted, looksAtClock, otherPolicy bool
+	alone                                  []alone
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
 }
@@ -150,17 +151,6 @@ func (c *conclusion) allowForDeadlines() {
 		}
 	}
 	c.varies = float64(shorter) > strayShare*float64(len(c.used))
-}
-
-// allowForClocks takes a program that looks at a clock while it works: it may work until some
-// time, and then interrupts don't make it longer.
-func (c *conclusion) allowForClocks() {
-	if !c.looksAtClock {
-		return
-	}
-	for i, r := range c.used {
-		c.high[i] = math.Max(c.high[i], r.grossHighNs)
-	}
 }
 
 // readMore says that a run waited for a disk more often than is usual, which is no sleep.

@@ -25,9 +25,9 @@ func threaded(events []process.Event) bool {
 // mostProbes are the runs at most whose system calls are looked at.
 const mostProbes = 2
 
-// probe takes what such a run tells: how often the program asks to wait until some time, and
-// how often it blocked for something else. Where it did both there is another one, and the
-// fewer blocks count: what is read from a disk is waited for the first time only.
+// probe takes what such a run tells: how often the program asks to wait until some time, and how
+// often it blocked for something else. Where it did both, or looked at clocks, there is another one,
+// and the fewer blocks count: what is read from a disk is waited for the first time only.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
 	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
@@ -37,16 +37,14 @@ func (s *series) probe(run *Run, blocks int) {
 		return
 	}
 	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
+	if run.Unclocked == nil {
+		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops})
+	}
 	if s.probes == 1 || others < s.otherWaits {
 		s.otherWaits = others
 	}
-	s.probed = s.probes == mostProbes || s.timedWaits == 0 || others == 0
-}
-
-// worksByClock tells whether the program may do more or less work by what a clock shows: it works
-// for a while, looks, and works on. Looks before all of its work and after it change nothing.
-func (r *Run) worksByClock() bool {
-	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
+	again := s.timedWaits > 0 && others > 0 || s.looksAtClock
+	s.probed = s.probes == mostProbes || !again
 }
 
 // waits are how often the program blocks, where it asks to wait until some time; 0 where it

@@ -162,7 +162,7 @@ func (c *conclusion) judgeWaits() {
 	case !c.mostlyWaited():
 	case c.someUnnoted:
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and whether it asks to sleep until some time is not known: a deadline may have passed that it would have slept to alone: %s tells", c.remedy())
-	case c.looksAtClock:
+	case c.looksAtClock && math.IsInf(c.undoneNs(), 1):
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and looks at a clock while it works, or may do so unseen: it may do less where it is late: %s tells", c.remedy())
 	case c.worksLessWhereItWaits():
 		c.Lower(stats.Suspect, "it uses less CPU time the longer it waits for a CPU, as programs do that look at a clock: alone it may take longer: %s tells", c.remedy())
@@ -217,11 +217,11 @@ const outlierDeviations, outlierShare = 5, 0.05
 
 // outliers are the runs apart from the others, with what is known of why.
 func (c *conclusion) outliers() (all []Outlier) {
-	times := c.each((*Run).midNs)
-	middle, spread := stats.Median(times), 1.4826*stats.MAD(times)
+	times := c.each((*Run).TimeNs)
+	middle, spread := stats.Median(times), madScale*stats.MAD(times)
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		off := math.Abs(r.midNs() - middle)
+		off := math.Abs(r.TimeNs() - middle)
 		if r.Rejected || off <= outlierDeviations*spread || off <= outlierShare*middle {
 			continue
 		}
@@ -229,8 +229,6 @@ func (c *conclusion) outliers() (all []Outlier) {
 	}
 	return all
 }
-
-func (r *Run) midNs() float64 { return r.TimeNs() }
 
 // causes are what sets a run apart.
 func (c *conclusion) causes(i int) (all []string) {
@@ -246,7 +244,7 @@ func (c *conclusion) causes(i int) (all []string) {
 	more(func(r *Run) float64 { return float64(r.MajorFaults) }, 1, 1, "page faults with input: %.0f, usually %.0f")
 	more(func(r *Run) float64 { return float64(r.MinorFaults) }, 1.2, 100, "page faults: %.0f, usually %.0f")
 	more(func(r *Run) float64 { return float64(r.InvoluntarySwitches) }, 2, 2, "preempted: %.0f times, usually %.0f")
-	more(func(r *Run) float64 { return r.BlockedNs / 1e6 }, 1.05, 0.05*r.midNs()/1e6, "blocked for %.3g ms, usually %.3g")
+	more(func(r *Run) float64 { return r.BlockedNs / 1e6 }, 1.05, 0.05*r.TimeNs()/1e6, "blocked for %.3g ms, usually %.3g")
 	more(func(r *Run) float64 { return r.StealNs / 1e6 }, 1, 10, "stolen by the host: %.0f ms, usually %.0f")
 	if usual := c.typical(func(r *Run) float64 { return r.CoreHz }); r.CoreHz < 0.95*usual {
 		all = append(all, fmt.Sprintf("the core ran at %.3g GHz, usually %.3g", r.CoreHz/1e9, usual/1e9))

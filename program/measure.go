@@ -105,6 +105,8 @@ type series struct {
 	// looksAtClock says that it looked at a clock amid its work, or may have done so, otherPolicy
 	// that a thread of it asked for a scheduling policy other than the normal ones.
 	looksAtClock, otherPolicy bool
+	// alone are the probes in which all looks at clocks were seen.
+	alone []alone
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool

@@ -1,0 +1,60 @@
+package program
+
+import (
+	"math"
+
+	"chronoscope/stats"
+)
+
+// alone is what a run used whose clocks did not show what it waited ([process.Command.NoteClocks]):
+// its CPU time, by the kernel's notes, and how often it stood still for its tracer.
+type alone struct {
+	ranNs float64
+	stops int
+}
+
+// worksByClock tells whether the program may do more or less work by what a clock shows: it works
+// for a while, looks, and works on. Looks before all of its work and after it change nothing.
+func (r *Run) worksByClock() bool {
+	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
+}
+
+// Each stop for a tracer costs the program at most stopCPUNs of CPU time. What programs use differs
+// from run to run by sameCPUShare, and by sameCPUNs, without a reason that matters.
+const stopCPUNs, sameCPUShare, sameCPUNs = 10e3, 0.03, 0.2e6
+
+// undoneNs is how much work the program, which looks at clocks, may at most have left undone because
+// it was late: by how much its CPU time, in runs whose clocks did not show what it waited, may exceed
+// that of the runs that count. It is infinite where it does exceed that, or is not known.
+func (c *conclusion) undoneNs() float64 {
+	ran := c.each(func(r *Run) float64 { return r.traced.ranNs })
+	usual := stats.Median(ran)
+	same := sameCPUShare*usual + sameCPUNs + 2*madScale*stats.MAD(ran)
+	least := math.Inf(1)
+	for _, a := range c.alone {
+		stopped := stopCPUNs * float64(a.stops)
+		if more := a.ranNs - usual; more >= -same && more <= same+stopped {
+			least = math.Min(least, same+stopped)
+		}
+	}
+	return least
+}
+
+// madScale makes a median absolute deviation comparable to a standard deviation.
+const madScale = 1.4826
+
+// allowForClocks takes a program that looks at a clock while it works. It may work until some time,
+// so that interrupts don't make it longer, and it may have left work undone where it was late.
+func (c *conclusion) allowForClocks() {
+	if !c.looksAtClock {
+		return
+	}
+	undone := c.undoneNs()
+	for i, r := range c.used {
+		c.high[i] = math.Max(c.high[i], r.grossHighNs)
+		if !math.IsInf(undone, 1) {
+			more := math.Min(undone, r.waitedNs())
+			r.slackUpNs, r.slackUpOfLowNs = r.slackUpNs+more, r.slackUpOfLowNs+more
+		}
+	}
+}
