@@ -10,7 +10,7 @@ const (
 	Blocked                     // it gave up its CPU: it waits for something, or was stopped
 	Forked                      // it was started, by Parent
 	Executed                    // it became another program
-	Exited                      // it ended, having given back its memory
+	Exited                      // it ended; before it gave back its memory on Linux 6.16 and later
 )
 
 // Event is something that the kernel noted of a thread of the program.
