@@ -31,7 +31,7 @@ func (c *conclusion) undoneNs() float64 {
 	usual := stats.Median(ran)
 	same := sameCPUShare*usual + sameCPUNs + 2*madScale*stats.MAD(ran)
 	least := math.Inf(1)
-	for _, a := range c.alone {
+	for _, a := range c.series.alone {
 		stopped := stopCPUNs * float64(a.stops)
 		if more := a.ranNs - usual; more >= -same && more <= same+stopped {
 			least = math.Min(least, same+stopped)
@@ -46,7 +46,7 @@ const madScale = 1.4826
 // allowForClocks takes a program that looks at a clock while it works. It may work until some time,
 // so that interrupts don't make it longer, and it may have left work undone where it was late.
 func (c *conclusion) allowForClocks() {
-	if !c.looksAtClock {
+	if !c.series.looksAtClock {
 		return
 	}
 	undone := c.undoneNs()

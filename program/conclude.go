@@ -24,7 +24,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		Command: s.command, Runs: s.runs, MaxRSSBytes: s.peak, Failure: s.failure, Judgement: stats.NewJudgement(),
 		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), Noise: noise, rounds: s.rounds,
 	}
-	c := conclusion{Result: r, plan: plan, setting: setting, someUnnoted: s.someUnnoted, looksAtClock: s.looksAtClock, otherPolicy: s.otherPolicy, alone: s.alone}
+	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
 	c.use()
 	c.allowForWaits(s.wokenNs)
 	c.Estimate.Discarded = len(c.Runs)
@@ -53,6 +53,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 // conclusion is a result in the making.
 type conclusion struct {
 	*Result
+	series  *series
 	plan    Plan
 	setting Setting
 
@@ -63,9 +64,6 @@ type conclusion struct {
 	reads  float64 // how often a run waits for a disk, usually
 	// varies says that in some runs the program blocked for much longer than in others.
 	varies bool
-	// These are the series'.
-	someUnnoted, looksAtClock, otherPolicy bool
-	alone                                  []alone
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
 }
@@ -126,6 +124,9 @@ func median(values []float64) stats.Estimate {
 // that did not sleep therefore, from being taken for one that never sleeps: alone it may
 // have taken as long as those that slept did at most.
 func (c *conclusion) allowForDeadlines() {
+	if c.series.probed && !c.series.someUnnoted && c.series.timedWaits == 0 {
+		return // it asks for no time
+	}
 	var slept, ends []float64
 	for _, r := range c.used {
 		if !math.IsNaN(r.BlockedNs) && !c.readMore(r) {

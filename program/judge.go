@@ -155,14 +155,14 @@ func (c *conclusion) judgeWaits() {
 	if c.varies {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
-	if c.otherPolicy {
+	if c.series.otherPolicy {
 		c.Lower(stats.Suspect, "a thread of it has a scheduling policy of its own, under which the kernel may stop it while nobody else wants the CPU: that is taken for the doing of others")
 	}
 	switch {
 	case !c.mostlyWaited():
-	case c.someUnnoted:
+	case c.series.someUnnoted:
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and whether it asks to sleep until some time is not known: a deadline may have passed that it would have slept to alone: %s tells", c.remedy())
-	case c.looksAtClock && math.IsInf(c.undoneNs(), 1):
+	case c.series.looksAtClock && math.IsInf(c.undoneNs(), 1):
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and looks at a clock while it works, or may do so unseen: it may do less where it is late: %s tells", c.remedy())
 	case c.worksLessWhereItWaits():
 		c.Lower(stats.Suspect, "it uses less CPU time the longer it waits for a CPU, as programs do that look at a clock: alone it may take longer: %s tells", c.remedy())

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"chronoscope/process"
@@ -173,5 +175,24 @@ func TestNoTime(t *testing.T) {
 	r = &Result{Estimate: stats.Estimate{Value: 1}, Judgement: stats.NewJudgement()}
 	if r.RefuseZero() || r.Verdict != stats.Trusted {
 		t.Errorf("%+v, %s", r.Estimate, r.Verdict)
+	}
+}
+
+// A shell that waits for its children blocks for now more and now less. It asks for no time, so that
+// there is no deadline that passed; that was said of it.
+func TestBlocksNowAndThen(t *testing.T) {
+	for _, timedWaits := range []int{0, 1} {
+		s := series{probed: true, timedWaits: timedWaits}
+		r := s.concluded(30, func(i int) Run {
+			work, blocked := 2., 1.5*float64(i%2)
+			events := begun().at(work/2, process.Blocked, 1, 1, 0).at(work/2+blocked, process.SwitchedIn, 1, 1, 0).at(work+blocked, process.Exited, 1, 1, 0)
+			run := events.run(work+blocked, work, process.Thread{ID: 1, CPUNs: int64(work * ms), ReadNs: int64((work + blocked) * ms)})
+			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), 0
+			return run
+		})
+		said := slices.ContainsFunc(r.Reasons, func(reason string) bool { return strings.Contains(reason, "sleeps in some runs") })
+		if said != (timedWaits > 0) {
+			t.Errorf("%d timed waits: %s %q", timedWaits, r.Verdict, r.Reasons)
+		}
 	}
 }
