@@ -231,6 +231,8 @@ const (
 	laneColumns = 660  // of a lane
 	leastShare  = 1e-4 // at the foot of a lane
 	leastLoss   = 2    // pixels that any loss is high
+	tickHeight  = 12   // of the strip of the timer's interrupts
+	tickRoom    = 7    // pixels that an interrupt takes; closer ones are not drawn
 )
 
 // drawLanes has a lane for each cause of a trace. A column is as high as the share of its
@@ -240,8 +242,15 @@ func drawLanes(c view.Chart) *drawing {
 	l := c.Lanes
 	end := math.Max(float64(l.EndNs), 1)
 	d := &drawing{Label: c.Label, Height: len(l.Causes)*(laneHeight+laneName) + axisHeight}
+	ticks := ticksWithRoom(l, end)
+	if len(ticks) > 0 {
+		d.Height += tickHeight
+	}
 	bottom := float64(d.Height - axisHeight)
 	d.axis(scale{view.Axis{Title: "time", Unit: view.Time, Hi: end}}, 0, bottom)
+	for _, at := range ticks {
+		d.Points = append(d.Points, drawPoint{X: at, Y: bottom - tickHeight/2 + 2, Mark: "triangle", Class: "faint", Title: "timer interrupt"})
+	}
 	lost, gaps, totals := make([][laneColumns]float64, len(l.Causes)), make([]int, len(l.Causes)), make([]float64, len(l.Causes))
 	column := end / laneColumns
 	for g := range l.Each {
@@ -265,6 +274,20 @@ func drawLanes(c view.Chart) *drawing {
 		d.lane(lost[i][:], foot, "cause "+cause)
 	}
 	return d
+}
+
+// ticksWithRoom are the places of the timer's interrupts; none where they lie too close to be
+// told apart.
+func ticksWithRoom(l *view.Lanes, end float64) (places []part) {
+	at := int64(0)
+	for i, tick := range l.Ticks {
+		at += tick
+		if i > 0 && float64(tick)/end*laneColumns < tickRoom {
+			return nil
+		}
+		places = append(places, part(float64(at)/end))
+	}
+	return places
 }
 
 // lane draws the columns of a lane, those of one height as one bar.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,7 +129,8 @@ func TestTimerTicksOfFigure95(t *testing.T) {
 		t.Fatal(err)
 	}
 	trace.Kernel.TickHz = 100
-	ticks := timerTicks(trace, activity.Analyse(trace))
+	analysis := activity.Analyse(trace)
+	ticks := timerTicks(trace, analysis)
 	hidden := []bool{false, false, true, false, true, false, true, false, true}
 	if len(ticks) != len(hidden) {
 		t.Fatalf("%d interrupts, want %d: %+v", len(ticks), len(hidden), ticks)
@@ -138,6 +140,22 @@ func TestTimerTicksOfFigure95(t *testing.T) {
 		want := 358.93 - firstPeriodMs + 9.983*float64(i) // the milliseconds are 0.17 % short
 		if got := tick.AtNs / 1e6; tick.Hidden() != hidden[i] || math.Abs(got-want) > 0.05 {
 			t.Errorf("interrupt %d at %.2f ms, hidden %v; want %.2f, %v", i, got, tick.Hidden(), want, hidden[i])
+		}
+	}
+	// In Figure 9.6 each of them is a triangle.
+	analysis.Periods = trace.TimedPeriods()
+	sheet, err := view.Of(record.Activity{Traces: []activity.Analysis{*analysis}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lanes := sheet.Sections[0].Charts[0]
+	triangles := slices.DeleteFunc(draw(lanes).Points, func(p drawPoint) bool { return p.Mark != "triangle" })
+	if len(triangles) != len(ticks) {
+		t.Fatalf("%d triangles for %d interrupts", len(triangles), len(ticks))
+	}
+	for i, tick := range ticks {
+		if at := float64(triangles[i].X) * float64(lanes.Lanes.EndNs); math.Abs(at-tick.AtNs) > 1e4 {
+			t.Errorf("triangle %d at %.0f ns, and its interrupt at %.0f", i, at, tick.AtNs)
 		}
 	}
 }

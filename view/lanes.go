@@ -20,6 +20,8 @@ type Lanes struct {
 	// Hidden gaps were left out, the shortest, and none of them is longer than HiddenNs.
 	Hidden   int   `json:"hidden"`
 	HiddenNs int64 `json:"hidden_ns"`
+	// Ticks are the times of the kernel's timer interrupts, each from the one before.
+	Ticks []int64 `json:"ticks,omitempty"`
 }
 
 // Gap is a stretch of time that a cause took.
@@ -43,6 +45,9 @@ func (l *Lanes) Each(yield func(Gap) bool) {
 // mostGaps of a page are shown: some 13 bytes each.
 const mostGaps = 100_000
 
+// mostTicks of a page are kept.
+const mostTicks = 20_000
+
 // longestListed gaps of a trace stand in the table below its lanes.
 const longestListed = 20
 
@@ -58,6 +63,9 @@ func traceLanes(traces []activity.Analysis) Section {
 	for _, trace := range recorded {
 		lanes := lanesOf(trace, mostGaps/len(recorded))
 		s.Charts = append(s.Charts, Chart{Title: lanes.Name, Label: "Gaps by cause over time", Lanes: lanes})
+		if len(lanes.Ticks) > 0 && len(s.Legend) == 0 {
+			s.Legend = []Key{{Mark: "triangle", Look: "faint", Text: "timer interrupt, where there is room"}}
+		}
 		if lanes.Hidden > 0 {
 			longest := float64(lanes.HiddenNs)
 			s.Notes = append(s.Notes, say("%s: %d gaps are not drawn, none of them longer than %s. They are in the totals below.", lanes.Name, lanes.Hidden, duration(longest)))
@@ -103,6 +111,7 @@ func lanesOf(t activity.Analysis, most int) *Lanes {
 	}
 	gaps := gapsOf(t.Periods)
 	threshold := lengthOfLongest(gaps, most)
+	l.Ticks = timerTicks(t, gaps)
 	before := int64(0)
 	for _, p := range gaps {
 		start := max(int64(math.Round(p.StartNs)), before)
@@ -116,6 +125,32 @@ func lanesOf(t activity.Analysis, most int) *Lanes {
 		before = end
 	}
 	return l
+}
+
+// timerTicks are the times of the kernel's timer interrupts, each from the one before: those that
+// began a gap, at its start, and those that fell into one (Bryant 2003, Figures 9.4 and 9.6). A
+// tooth of the comb that no gap holds was no interrupt.
+func timerTicks(t activity.Analysis, gaps []activity.TimedPeriod) (ticks []int64) {
+	i := slices.IndexFunc(t.Combs, func(c activity.Comb) bool { return c.Source == activity.TimerTick })
+	if i < 0 {
+		return nil
+	}
+	phase, period := t.Combs[i].PhaseNs, t.Combs[i].PeriodNs
+	if !(period > 0) || !(t.DurationNs/period < mostTicks) || !(math.Abs(phase) < t.DurationNs) {
+		return nil
+	}
+	before, near := int64(0), period/100 // a gap begins with the interrupt, or a little later
+	for at := phase; at < t.DurationNs; at += period {
+		for len(gaps) > 0 && gaps[0].StartNs+gaps[0].DurationNs <= at {
+			gaps = gaps[1:]
+		}
+		if len(gaps) == 0 || gaps[0].StartNs > at+near {
+			continue
+		}
+		tick := int64(math.Round(math.Max(at, gaps[0].StartNs)))
+		ticks, before = append(ticks, tick-before), tick
+	}
+	return ticks
 }
 
 // lane is the place of a cause's lane, which is added where there is none.

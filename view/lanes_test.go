@@ -95,3 +95,34 @@ func TestCapitalized(t *testing.T) {
 		}
 	}
 }
+
+// The figures lost the source's triangles at timer interrupts: one that begins a gap stands at its
+// start, one within a longer gap where the timer ticked, and a tick that left no gap is none.
+func TestTimerTicksOfATrace(t *testing.T) {
+	gap := func(startNs, durationNs float64, cause activity.Cause) activity.TimedPeriod {
+		return activity.TimedPeriod{State: "inactive", StartNs: startNs, DurationNs: durationNs, Cause: &cause}
+	}
+	trace := activity.Analysis{
+		DurationNs: 5.5e6,
+		Combs:      []activity.Comb{{Source: activity.Hypervisor, PeriodNs: 1e5}, {Source: activity.TimerTick, PeriodNs: 1e6, PhaseNs: 3e5}},
+		Periods: []activity.TimedPeriod{
+			gap(3e5+2000, 4000, activity.TimerTick), gap(9e5, 6e5, activity.Preempted), gap(2e6, 1000, activity.Interrupt),
+			gap(3.3e6, 4000, activity.TimerTick), gap(4.2e6, 1e4, activity.Interrupt), gap(5.3e6, 4000, activity.TimerTick),
+		},
+	}
+	at, got := int64(0), []int64{}
+	for _, tick := range lanesOf(trace, 100).Ticks {
+		at += tick
+		got = append(got, at)
+	}
+	if want := []int64{302000, 1300000, 3300000, 5300000}; !slices.Equal(got, want) {
+		t.Errorf("ticks at %d, want %d", got, want)
+	}
+	for _, broken := range []activity.Comb{{PeriodNs: 0}, {PeriodNs: math.NaN()}, {PeriodNs: 1e-9}, {PeriodNs: 1e6, PhaseNs: math.Inf(-1)}, {PeriodNs: 1e6, PhaseNs: -1e300}} {
+		broken.Source = activity.TimerTick
+		trace.Combs = []activity.Comb{broken}
+		if ticks := lanesOf(trace, 100).Ticks; len(ticks) > 0 {
+			t.Errorf("%+v: %d ticks", broken, len(ticks))
+		}
+	}
+}

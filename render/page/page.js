@@ -2,7 +2,8 @@
 (() => {
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
   const LEAST_SHARE = 1e-4; // at the foot of a lane
-  const LANE = 34, NAME = 24, AXIS = 24; // heights in pixels
+  const LANE = 34, NAME = 24, TICKS = 12, AXIS = 24; // heights in pixels
+  const TICK_ROOM = 7; // pixels that an interrupt of the timer takes
   const LEAST_HEIGHT = 2;
   const SHORTEST_VIEW_NS = 100;
   const REACH = 4; // pixels around the pointer in which a gap is looked for
@@ -37,6 +38,8 @@
       trace.stop[i] = at += data.gaps[3 * i + 1];
       trace.cause[i] = data.gaps[3 * i + 2];
     }
+    let tick = 0;
+    trace.ticks = (data.ticks || []).map((after) => tick += after);
     return trace;
   }
 
@@ -114,7 +117,7 @@
       const color = (name, otherwise) => style.getPropertyValue("--" + name).trim() || style.getPropertyValue("--" + otherwise).trim();
       const density = window.devicePixelRatio || 1;
       width = Math.max(canvas.clientWidth, 1);
-      const height = trace.causes.length * (LANE + NAME) + AXIS;
+      const height = trace.causes.length * (LANE + NAME) + (trace.ticks.length ? TICKS : 0) + AXIS;
       canvas.style.height = height + "px";
       canvas.width = Math.round(width * density);
       canvas.height = Math.round(height * density);
@@ -122,6 +125,7 @@
       g.scale(density, density);
       g.font = "12px " + getComputedStyle(document.body).fontFamily;
       axis(g, color, height);
+      interrupts(g, color, height);
       const seen = within(trace, view.from, view.to);
       const lanes = columns(trace, view, Math.ceil(width));
       trace.causes.forEach((cause, k) => {
@@ -162,6 +166,21 @@
         const label = duration(at, 9);
         const half = g.measureText(label).width / 2;
         g.fillText(label, Math.min(Math.max(x, half), width - half), height - 6);
+      }
+    }
+
+    // interrupts are triangles at those of the kernel's timer, where these can be told apart.
+    function interrupts(g, color, height) {
+      const from = first(trace.ticks, view.from), to = first(trace.ticks, view.to);
+      const places = trace.ticks.slice(from, to).map((at) => (at - view.from) / (view.to - view.from) * width);
+      if (places.some((x, i) => i > 0 && x - places[i - 1] < TICK_ROOM)) return;
+      g.fillStyle = color("faint");
+      for (const x of places) {
+        g.beginPath();
+        g.moveTo(x, height - AXIS - 9);
+        g.lineTo(x + 4, height - AXIS - 1);
+        g.lineTo(x - 4, height - AXIS - 1);
+        g.fill();
       }
     }
 
