@@ -2,6 +2,8 @@ package record
 
 import "chronoscope/activity"
 
+var _ = register[Activity]("activity")
+
 // Activity is the document of activity traces.
 type Activity struct {
 	Header

@@ -5,6 +5,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register[Bench]("bench")
+
 // Bench is the document of a module's Go benchmarks.
 type Bench struct {
 	Header

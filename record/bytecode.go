@@ -9,6 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register[Bytecode]("bytecode")
+
 // Bytecode is the document of what a virtual machine's instructions take.
 type Bytecode struct {
 	Header

@@ -6,6 +6,8 @@ import (
 	"chronoscope/timermeter"
 )
 
+var _ = register[Card]("")
+
 // Card is the report card of a machine: the document of the command without a
 // subcommand.
 type Card struct {

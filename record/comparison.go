@@ -7,6 +7,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register[Comparison]("compare")
+
 // Comparison is the document that sets machines or runs side by side.
 type Comparison struct {
 	Header

@@ -8,6 +8,8 @@ import (
 	"chronoscope/machine"
 )
 
+var _ = register[Doctor]("doctor")
+
 // Doctor is the document of what about a machine will disturb measurements.
 type Doctor struct {
 	Header

@@ -16,19 +16,13 @@ type Document interface {
 // Head is the header itself, so that all that starts with one is a [Document].
 func (h Header) Head() Header { return h }
 
-// forms are the documents by their command. The report card's has no name.
-var forms = map[string]func([]byte) (Document, error){
-	"":          decode[Card],
-	"clocks":    decode[Clocks],
-	"fidelity":  decode[Fidelity],
-	"activity":  decode[Activity],
-	"doctor":    decode[Doctor],
-	"bench":     decode[Bench],
-	"run":       decode[Programs],
-	"slowclock": decode[SlowClock],
-	"validate":  decode[Validation],
-	"bytecode":  decode[Bytecode],
-	"compare":   decode[Comparison],
+// forms read the documents of each command; the file of a kind of document registers its own.
+// The report card's command has no name.
+var forms = map[string]func([]byte) (Document, error){}
+
+func register[T Document](command string) struct{} {
+	forms[command] = decode[T]
+	return struct{}{}
 }
 
 // Commands are those whose documents can be read, in alphabetical order; the report card's

@@ -5,6 +5,8 @@ import (
 	"chronoscope/fidelity"
 )
 
+var _ = register[Fidelity]("fidelity")
+
 // Fidelity is the document that says whether counters can be trusted.
 type Fidelity struct {
 	Header

@@ -12,6 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register[Programs]("run")
+
 // Programs is the document of how long programs take.
 type Programs struct {
 	Header

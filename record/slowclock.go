@@ -2,6 +2,8 @@ package record
 
 import "chronoscope/slowclock"
 
+var _ = register[SlowClock]("slowclock")
+
 // SlowClock is the document of an event that was timed with slow clocks, or of a plan
 // for that.
 type SlowClock struct {

@@ -344,18 +344,19 @@ func TestPageOfAnyField(t *testing.T) {
 	}
 }
 
-// emptyDocuments are of all kinds that a page shows.
-func emptyDocuments() []record.Document {
-	return []record.Document{
-		record.Card{}, record.Clocks{}, record.Fidelity{}, record.Activity{}, record.Doctor{}, record.Programs{}, record.Bench{},
-		record.SlowClock{}, record.Validation{}, record.Bytecode{}, record.Comparison{},
+// emptyDocuments are of all kinds that can be read.
+func emptyDocuments() (all []record.Document) {
+	for _, command := range record.Commands() {
+		d, _ := record.Parse(fmt.Appendf(nil, `{"schema": %q, "command": %q}`, record.Schema, command)) // what it lacks is not asked for
+		all = append(all, reflect.Zero(reflect.TypeOf(d)).Interface().(record.Document))
 	}
+	return all
 }
 
 // Every kind of document that can be read has its place on a page, also when it is empty.
 func TestPageOfEveryReadableKind(t *testing.T) {
-	if n := len(record.Commands()); n != len(emptyDocuments()) {
-		t.Errorf("%d kinds can be read, and %d are tested", n, len(emptyDocuments()))
+	if n := len(emptyDocuments()); n < 11 {
+		t.Errorf("%d kinds can be read", n)
 	}
 	pageOf(t, emptyDocuments()...)
 }

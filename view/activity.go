@@ -11,6 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(30, "activity", activities, activityFields, activityFigures)
+
 // activities shows when threads ran, and what kept them from it.
 func activities(d record.Activity) *Sheet {
 	s := sheet("Activity", d.Header)

@@ -8,6 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(60, "bench", bench, benchFields, benchFigures)
+
 // bench shows how long a module's Go benchmarks take.
 func bench(d record.Bench) *Sheet {
 	s := sheet("Go benchmarks", d.Header)

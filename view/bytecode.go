@@ -13,6 +13,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(80, "bytecode", bytecodes, bytecodeFields, instructionFigures)
+
 // bytecodes shows what a virtual machine's instructions take: the table first, then what the
 // times have in common, and last how well the methods agree.
 func bytecodes(d record.Bytecode) *Sheet {

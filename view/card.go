@@ -14,6 +14,8 @@ import (
 	"chronoscope/timermeter"
 )
 
+var _ = register(0, "", card, nil, cardFigures)
+
 // card shows the report card: what matters in a sentence each, then the details.
 func card(d record.Card) *Sheet {
 	s := sheet("Report card", d.Header)

@@ -13,6 +13,8 @@ import (
 	"chronoscope/timermeter"
 )
 
+var _ = register(10, "clocks", clocks, clockFields, rankingFigures)
+
 // clocks shows a ranking of clocks.
 func clocks(d record.Clocks) *Sheet {
 	s := sheet("Clocks", d.Header)

@@ -17,6 +17,8 @@ const fewSubjects = 6
 // clockTopic is that of the rows of clocks.
 const clockTopic = "clock"
 
+var _ = register(100, "compare", comparison, comparisonFields, nil)
+
 // comparison shows machines or runs side by side.
 func comparison(d record.Comparison) *Sheet {
 	s := sheet(strings.Join(d.Subjects, " beside "), d.Header)

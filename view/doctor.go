@@ -8,6 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(40, "doctor", doctor, doctorFields, nil)
+
 // doctor shows what disturbs measurements, the worst first.
 func doctor(d record.Doctor) *Sheet {
 	s := sheet("Doctor", d.Header)

@@ -11,6 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(20, "fidelity", fidelities, fidelityFields, trustFigures)
+
 // fidelities shows whether counters can be trusted.
 func fidelities(d record.Fidelity) *Sheet {
 	s := sheet("Fidelity", d.Header)

@@ -12,6 +12,7 @@ import (
 // kind is a kind of document: how it is shown, and which of its fields make a table for other
 // programs.
 type kind struct {
+	place   int // on a page
 	command string
 	holds   func(record.Document) bool
 	sheet   func(record.Document) *Sheet
@@ -19,28 +20,17 @@ type kind struct {
 	figures func(record.Document) []Figure // nil for what can't be compared
 }
 
-// kinds are all of them, in the order in which a page shows them: the report card first,
-// whose command has no name, and the details after it.
-var kinds = []kind{
-	kindOf("", card, nil, cardFigures),
-	kindOf("clocks", clocks, clockFields, rankingFigures),
-	kindOf("fidelity", fidelities, fidelityFields, trustFigures),
-	kindOf("activity", activities, activityFields, activityFigures),
-	kindOf("doctor", doctor, doctorFields, nil),
-	kindOf("run", programs, programFields, programFigures),
-	kindOf("bench", bench, benchFields, benchFigures),
-	kindOf("slowclock", slowClock, slowClockFields, eventFigures),
-	kindOf("bytecode", bytecodes, bytecodeFields, instructionFigures),
-	kindOf("validate", validation, validationFields, methodFigures),
-	kindOf("compare", comparison, comparisonFields, nil),
-	kindOf("records", kept, keptFields, nil),
-}
+// kinds are all of them; the file of each registers it.
+var kinds []kind
 
-func kindOf[D record.Document](command string, sheet func(D) *Sheet, fields func(D) Fields, figures func(D) []Figure) kind {
+// register adds a kind: its place on a page among other documents, its command (that of the
+// report card has no name), its sheet, the fields that make a table and the figures that are
+// compared; nil where it has none.
+func register[D record.Document](place int, command string, sheet func(D) *Sheet, fields func(D) Fields, figures func(D) []Figure) struct{} {
 	k := kind{
-		command: command,
-		holds:   func(d record.Document) bool { _, ok := d.(D); return ok },
-		sheet:   func(d record.Document) *Sheet { return sheet(d.(D)) },
+		place: place, command: command,
+		holds: func(d record.Document) bool { _, ok := d.(D); return ok },
+		sheet: func(d record.Document) *Sheet { return sheet(d.(D)) },
 	}
 	if fields != nil {
 		k.fields = func(document record.Document) Fields { return fields(document.(D)) }
@@ -48,7 +38,8 @@ func kindOf[D record.Document](command string, sheet func(D) *Sheet, fields func
 	if figures != nil {
 		k.figures = func(d record.Document) []Figure { return figures(d.(D)) }
 	}
-	return k
+	kinds = append(kinds, k)
+	return struct{}{}
 }
 
 func kindOfDocument(d record.Document) (kind, bool) {
@@ -103,7 +94,8 @@ func FieldsOf(d record.Document) (Fields, error) {
 // InOrder sorts documents as a page shows them.
 func InOrder(documents []record.Document) []record.Document {
 	place := func(d record.Document) int {
-		return slices.IndexFunc(kinds, func(k kind) bool { return k.command == d.Head().Command })
+		k, _ := kindOfDocument(d)
+		return k.place
 	}
 	return slices.SortedStableFunc(slices.Values(documents), func(a, b record.Document) int { return cmp.Compare(place(a), place(b)) })
 }

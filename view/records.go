@@ -8,6 +8,8 @@ import (
 	"chronoscope/record"
 )
 
+var _ = register(110, "records", kept, keptFields, nil)
+
 // kept lists the records of an archive, the oldest first.
 func kept(d record.Kept) *Sheet {
 	s := sheet("Records", d.Header)

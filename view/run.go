@@ -15,6 +15,8 @@ import (
 // mostTiles of results are shown; the chart shows all.
 const mostTiles = 6
 
+var _ = register(50, "run", programs, programFields, programFigures)
+
 // programs shows how long programs take.
 func programs(d record.Programs) *Sheet {
 	s := sheet(programsTitle(d.Results), d.Header)

@@ -2,8 +2,8 @@
 //
 // A [Sheet] shows one document of package record. It is made of sections, each with what it
 // says in words, a table, and charts. Package render turns a sheet into text for a terminal,
-// a page for a browser, and figures. Each kind of document has one file here, and one line in
-// the table kinds.
+// a page for a browser, and figures. Each kind of document has one file here, which
+// registers it.
 package view
 
 import (

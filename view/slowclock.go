@@ -8,6 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
+var _ = register(70, "slowclock", slowClock, slowClockFields, eventFigures)
+
 // slowClock shows what slow clocks make of an event, or what they would take for it.
 func slowClock(d record.SlowClock) *Sheet {
 	s := sheet("Slow clocks", d.Header)

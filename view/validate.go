@@ -12,6 +12,8 @@ import (
 	"chronoscope/validate"
 )
 
+var _ = register(90, "validate", validation, validationFields, methodFigures)
+
 // validation shows how good methods are on a machine.
 func validation(d record.Validation) *Sheet {
 	s := sheet("Validation", d.Header)
