@@ -279,14 +279,12 @@ func (s Style) columnConfigs(t *view.Table, shown []int) []table.ColumnConfig {
 // caveats say what limits the whole document.
 func (s Style) caveats(sheet *view.Sheet) string {
 	var b strings.Builder
-	h := sheet.Header
-	if h.Interrupted {
+	if sheet.Header.Interrupted {
 		b.WriteString("Interrupted: this is what was measured so far.\n")
 	}
-	if len(sheet.Caveats) == 0 {
-		return b.String()
+	if len(sheet.Caveats) > 0 {
+		b.WriteString(s.bold("Caveats") + "\n")
 	}
-	b.WriteString(s.bold("Caveats") + "\n")
 	for _, c := range sheet.Caveats {
 		for i, part := range wrap(c, s.width(false)-4) {
 			b.WriteString(strings.Repeat("  ", 1+min(i, 1)) + part + "\n")
