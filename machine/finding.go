@@ -25,6 +25,15 @@ type Finding struct {
 	Fix      string   `json:"fix"`    // what to do about it; empty when ok
 }
 
+// worstFirst sorts findings by their severity; those of one severity keep their order.
+func worstFirst(all []Finding) []Finding {
+	order := []Severity{Warning, Note, OK}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
+	})
+	return all
+}
+
 // Findings says what of the machine an engineer ought to know before a
 // measurement. What could not be had gives none: the caveats tell of it.
 func (m *Machine) Findings() []Finding {

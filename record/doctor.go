@@ -1,12 +1,6 @@
 package record
 
-import (
-	"cmp"
-	"slices"
-	"time"
-
-	"chronoscope/machine"
-)
+import "chronoscope/machine"
 
 var _ = register[Doctor]("doctor")
 
@@ -18,20 +12,4 @@ type Doctor struct {
 	// WatchedNs is how long the kernel's counters were watched.
 	WatchedNs int64             `json:"watched_ns"`
 	Findings  []machine.Finding `json:"findings"` // worst first
-}
-
-// NewDoctor makes the document. The caveats are added to those of the header.
-func NewDoctor(h Header, cpus []int, watched time.Duration, findings []machine.Finding, caveats []string) Doctor {
-	h.Caveats = append(slices.Clone(h.Caveats), caveats...)
-	findings = append([]machine.Finding{}, findings...)
-	slices.SortStableFunc(findings, func(a, b machine.Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
-	return Doctor{
-		Header: h, CPUList: machine.Text(machine.FormatCPUList(cpus)),
-		WatchedNs: watched.Nanoseconds(), Findings: findings,
-	}
-}
-
-// rank orders severities, the worst first.
-func rank(s machine.Severity) int {
-	return slices.Index([]machine.Severity{machine.Warning, machine.Note, machine.OK}, s)
 }

@@ -14,7 +14,7 @@ import (
 // diagnosis is a document of findings.
 func diagnosis(findings ...machine.Finding) record.Doctor {
 	h := record.NewHeader("doctor", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1)
-	return record.NewDoctor(h, []int{0, 1}, 0, findings, nil)
+	return record.Doctor{Header: h, CPUList: "0-1", Findings: findings}
 }
 
 var (
@@ -74,7 +74,7 @@ func TestDoctorColors(t *testing.T) {
 
 func TestDoctorCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := CSV(&b, diagnosis(swap, turbo)); err != nil {
+	if err := CSV(&b, diagnosis(turbo, swap)); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

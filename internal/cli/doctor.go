@@ -53,7 +53,10 @@ func examine(ctx context.Context, c *call) (found, error) {
 		Root: os.DirFS("/"), Machine: c.header.Machine, CPUs: cpus, Window: watchFor(c.effort),
 		Wait: func(d time.Duration) time.Duration { watched = wait(ctx, d); return watched },
 	}.Examine()
-	return found{document: record.NewDoctor(c.finish(ctx), cpus, watched, findings, caveats)}, nil
+	c.header.Caveats = append(c.header.Caveats, caveats...)
+	return found{document: record.Doctor{
+		Header: c.finish(ctx), CPUList: machine.Text(machine.FormatCPUList(cpus)), WatchedNs: watched.Nanoseconds(), Findings: findings,
+	}}, nil
 }
 
 // watchFor is how long the kernel's counters are watched.

@@ -1,0 +1,19 @@
+package machine
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The worst comes first, and within a severity nothing changes its place.
+func TestWorstFirst(t *testing.T) {
+	var found []Finding
+	for i := range 60 {
+		found = append(found, Finding{Topic: fmt.Sprintf("%02d", i), Severity: []Severity{OK, Note, Warning}[i%3]})
+	}
+	for i, f := range worstFirst(found) {
+		if want := fmt.Sprintf("%02d", i%20*3+2-i/20); f.Topic != want {
+			t.Errorf("finding %d is %s, %s, want %s", i, f.Topic, f.Severity, want)
+		}
+	}
+}
