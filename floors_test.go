@@ -30,9 +30,9 @@ var floors = []struct {
 	{"2, the measuring environment", []string{"env"}},
 	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load"}},
 	{"3, methods", []string{
-		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program",
+		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "bytecode/analysis",
 	}},
-	{"4, what joins methods", []string{"kbest/benchmark", "bytecode", "bytecode/analysis", "validate"}},
+	{"4, what joins methods", []string{"kbest/benchmark", "bytecode", "validate"}},
 	{"4, methods for others' systems", []string{"meter/prometheus"}},
 	{"5, records", []string{"record"}},
 	{"6, views", []string{"view"}},

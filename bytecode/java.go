@@ -18,9 +18,9 @@ import (
 
 // Java is a Java virtual machine that was found.
 type Java struct {
-	Path    string // of its launcher
-	Version string // as it reports it, such as "17.0.15"
-	Name    string // as it reports it, such as "OpenJDK 64-Bit Server VM"
+	Path    string `json:"path"`    // of its launcher
+	Version string `json:"version"` // as it reports it, such as "17.0.15"
+	Name    string `json:"name"`    // as it reports it, such as "OpenJDK 64-Bit Server VM"
 }
 
 // oldestJava is the first that loads classes of the version that is written.

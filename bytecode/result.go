@@ -105,16 +105,16 @@ type Timing struct {
 
 // Measured is what a method found of an instruction.
 type Measured struct {
-	Method Method
+	Method Method `json:"method"`
 	// Time is that of one instruction in nanoseconds, without overhead and balance.
-	Time stats.Estimate
+	Time stats.Estimate `json:"time"`
 	// Same is what the reference saw of the same executions; its numbers are NaN where
 	// it was not there. For the reference itself it is Time.
-	Same stats.Estimate
+	Same stats.Estimate `json:"tsc"`
 	// Trials is how many times the sequence was run, and Elapsed how long it took with
 	// all that surrounds it.
-	Trials  int64
-	Elapsed time.Duration
+	Trials  int64         `json:"trials"`
+	Elapsed time.Duration `json:"elapsed_ns"`
 	stats.Judgement
 }
 

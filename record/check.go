@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/bytecode/analysis"
 	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/stats"
@@ -144,7 +145,7 @@ func checkTyped(name string, v reflect.Value) (checked bool, err error) {
 		return true, checkWord(x, clock.KindWall, clock.KindCPU, clock.KindCounter)
 	case machine.Severity:
 		return true, checkWord(x, machine.OK, machine.Note, machine.Warning)
-	case BytecodeSummary: // what a compiler leaves of a time may come out below zero
+	case analysis.Summary: // what a compiler leaves of a time may come out below zero
 		return true, nil
 	case time.Time:
 		return true, nil

@@ -66,9 +66,15 @@ func aBytecode() record.Bytecode {
 	compiled := &bytecode.Result{Java: java, Mode: bytecode.C2, Length: 1000, Timings: []bytecode.Timing{aTiming("ldiv", bytecode.Arithmetic, bytecode.Homogeneous, 5)}, Judgement: stats.NewJudgement()}
 	later := &bytecode.Result{Java: bytecode.Java{Path: "/opt/java", Version: "25<b>", Name: "Test VM"}, Mode: bytecode.Interpreter, Length: 1000, Timings: someTimings()[:4], Judgement: stats.NewJudgement()}
 	h := record.NewHeader("bytecode", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux", Caveats: []string{"a <caveat>"}}, 1)
-	return record.NewBytecode(h, []*bytecode.Result{first, compiled, later}, record.BytecodeChoice{
+	return documentOf(h, []*bytecode.Result{first, compiled, later}, bytecode.Choice{
 		Methods: []bytecode.Method{bytecode.Counter, bytecode.TSC}, Pairings: []bytecode.Pairing{bytecode.Paired, bytecode.Unpaired},
 	})
+}
+
+// documentOf is the document of some results.
+func documentOf(h record.Header, results []*bytecode.Result, choice bytecode.Choice) record.Bytecode {
+	reports := bytecode.Reports(results, choice)
+	return record.Bytecode{Header: h, Report: reports[0], Others: reports[1:]}
 }
 
 func TestBytecodeText(t *testing.T) {
@@ -99,7 +105,7 @@ func TestBytecodeText(t *testing.T) {
 func TestBytecodeLedByTheReference(t *testing.T) {
 	h := record.NewHeader("bytecode", &machine.Machine{}, 1)
 	r := &bytecode.Result{Mode: bytecode.Interpreter, Timings: someTimings(), Judgement: stats.NewJudgement()}
-	d := record.NewBytecode(h, []*bytecode.Result{r}, record.BytecodeChoice{Methods: []bytecode.Method{bytecode.TSC}})
+	d := documentOf(h, []*bytecode.Result{r}, bytecode.Choice{Methods: []bytecode.Method{bytecode.TSC}})
 	var b bytes.Buffer
 	showText(&b, d, Style{})
 	if text := squeezed(b.String()); !strings.Contains(text, "instruction form by tsc ± group verdict") || !strings.Contains(text, "nop 1.020 ns 1.0 % a") {
@@ -112,7 +118,7 @@ func TestBytecodeOfNothing(t *testing.T) {
 	h := record.NewHeader("bytecode", &machine.Machine{}, 1)
 	h.Finish(true)
 	for _, results := range [][]*bytecode.Result{nil, {{Judgement: stats.NewJudgement()}}, {{Timings: someTimings()[:1], Judgement: stats.NewJudgement()}}, {{Timings: someTimings()[15:], Judgement: stats.NewJudgement()}}} {
-		d := record.NewBytecode(h, results, record.BytecodeChoice{Methods: bytecode.Methods()})
+		d := documentOf(h, results, bytecode.Choice{Methods: bytecode.Methods()})
 		var b bytes.Buffer
 		showText(&b, d, Style{})
 		if !strings.Contains(b.String(), "Interrupted") {
@@ -236,7 +242,7 @@ func TestBytecodeBelowZero(t *testing.T) {
 			e.Lo, e.Hi = math.Min(e.Lo, e.Hi), math.Max(e.Lo, e.Hi)
 		}
 	}
-	d := record.NewBytecode(record.NewHeader("bytecode", &machine.Machine{}, 1), []*bytecode.Result{r}, record.BytecodeChoice{
+	d := documentOf(record.NewHeader("bytecode", &machine.Machine{}, 1), []*bytecode.Result{r}, bytecode.Choice{
 		Methods: []bytecode.Method{bytecode.TSC}, Pairings: []bytecode.Pairing{bytecode.Paired},
 	})
 	var b bytes.Buffer

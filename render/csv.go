@@ -103,6 +103,8 @@ func textOf(v reflect.Value) string {
 		return x.Format(time.RFC3339Nano)
 	case []string:
 		return strings.Join(x, "; ")
+	case time.Duration:
+		v = reflect.ValueOf(float64(x.Nanoseconds()))
 	case stats.Float:
 		v = reflect.ValueOf(x.Value())
 	}

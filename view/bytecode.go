@@ -19,7 +19,7 @@ var _ = register(80, "bytecode", bytecodes, bytecodeFields, instructionFigures)
 // times have in common, and last how well the methods agree.
 func bytecodes(d record.Bytecode) *Sheet {
 	s := sheet("What Java instructions take", d.Header)
-	runs := append([]record.BytecodeRun{d.BytecodeRun}, d.Others...)
+	runs := append([]bytecode.Report{d.Report}, d.Others...)
 	facts := Section{Title: "How it was measured"}
 	for _, r := range runs {
 		facts.Lines = append(facts.Lines, Line{Strong: runName(r) + ":", Text: strings.Join(runFacts(r), ", ")})
@@ -32,9 +32,9 @@ func bytecodes(d record.Bytecode) *Sheet {
 	for _, r := range runs {
 		s.add(instructionKinds(r))
 	}
-	s.add(instructionTable(d), spread(d.BytecodeRun), granularities(d.BytecodeRun), groups(d.BytecodeRun), largestGroups(d.BytecodeRun), methodsAgree(d.Fits), predictions(d.Predictions))
+	s.add(instructionTable(d), spread(d.Report), granularities(d.Report), groups(d.Report), largestGroups(d.Report), methodsAgree(d.Fits), predictions(d.Predictions))
 	for _, other := range d.Others {
-		s.add(machinesBeside(d.BytecodeRun, other))
+		s.add(machinesBeside(d.Report, other))
 	}
 	doubts := Section{Title: "What is not trusted"}
 	for _, r := range runs {
@@ -45,17 +45,17 @@ func bytecodes(d record.Bytecode) *Sheet {
 }
 
 // runName tells runs apart.
-func runName(r record.BytecodeRun) string {
-	return "Java " + or(r.Java.Version, "?") + ", " + or(r.Mode, "?")
+func runName(r bytecode.Report) string {
+	return "Java " + or(r.Java.Version, "?") + ", " + or(string(r.Mode), "?")
 }
 
 // runFacts say how a run was made.
-func runFacts(r record.BytecodeRun) []string {
+func runFacts(r bytecode.Report) []string {
 	facts := []string{
 		r.Java.Name, fmt.Sprintf("sequences of %d", r.Length), stats.Count(r.Starts, "virtual machine"),
-		fmt.Sprintf("%d timed and %d of them left out as slow", r.Stretches, r.Slow), "in " + duration(&r.ElapsedNs),
+		fmt.Sprintf("%d timed and %d of them left out as slow", r.Stretches, r.Slow), "in " + duration(float64(r.Elapsed)),
 	}
-	if stats.Finite(r.Overhead.Value) != nil {
+	if stats.IsFinite(r.Overhead.Value) {
 		facts = append(facts, fmt.Sprintf("an empty trial by %s takes %s", r.Method, r.Overhead.TimeWithError()))
 	}
 	return facts
@@ -63,15 +63,15 @@ func runFacts(r record.BytecodeRun) []string {
 
 // instructionTable has a row for each instruction and form, and a column for each further run.
 func instructionTable(d record.Bytecode) Section {
-	t := table(words("instruction", "page:kind", "form"), numbers("by "+d.Method, "±"))
-	beside := d.Method != string(bytecode.TSC) // which is not beside itself
+	t := table(words("instruction", "page:kind", "form"), numbers("by "+string(d.Method), "±"))
+	beside := d.Method != bytecode.TSC // which is not beside itself
 	if beside {
 		t.Columns = append(t.Columns, numbers("by tsc", "off")...)
 	}
 	for _, other := range d.Others {
 		name := runName(other)
 		if other.Java == d.Java {
-			name = other.Mode
+			name = string(other.Mode)
 		}
 		t.Columns = append(t.Columns, numbers(name)...)
 	}
@@ -84,7 +84,7 @@ func instructionTable(d record.Bytecode) Section {
 		for _, other := range d.Others {
 			text := ""
 			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok {
-				text = fixed(stats.Finite(j.Time.Value), 3) + " ns" // a compiler may leave next to nothing
+				text = fixed(j.Time.Value, 3) + " ns" // a compiler may leave next to nothing
 			}
 			row = append(row, text)
 		}
@@ -94,23 +94,23 @@ func instructionTable(d record.Bytecode) Section {
 }
 
 // formName is empty for the usual form.
-func formName(form string) string {
-	if form == string(bytecode.Homogeneous) {
+func formName(form bytecode.Form) string {
+	if form == bytecode.Homogeneous {
 		return ""
 	}
-	return form
+	return string(form)
 }
 
 // offReference is how far a time lies from the time stamp counter's.
-func offReference(i record.BytecodeInstruction) string {
+func offReference(i bytecode.InstructionReport) string {
 	if !(i.TSC.Value > 0) {
 		return stats.Unknown
 	}
-	return signed(stats.Finite((i.Time.Value - i.TSC.Value) / i.TSC.Value))
+	return signed((i.Time.Value - i.TSC.Value) / i.TSC.Value)
 }
 
 // groupName marks outliers.
-func groupName(i record.BytecodeInstruction) string {
+func groupName(i bytecode.InstructionReport) string {
 	name := word(i.Cluster)
 	if i.Outlier != nil && *i.Outlier {
 		name += " (outlier)"
@@ -119,13 +119,13 @@ func groupName(i record.BytecodeInstruction) string {
 }
 
 // instructionKinds shows every instruction of a run, those of one kind in a row.
-func instructionKinds(r record.BytecodeRun) Section {
+func instructionKinds(r bytecode.Report) Section {
 	var values []float64
 	chart := Chart{Label: "Time of each instruction, by kind"}
 	t := table(words("instruction", "kind", "form"), numbers("time", "95 % interval", "by the counter", "trials"), words("verdict", "reasons"))
-	for _, kind := range distinct(r.Instructions, func(i record.BytecodeInstruction) string { return i.Kind }) {
-		row := Row{Name: or(kind, "other")}
-		for _, i := range where(r.Instructions, func(i record.BytecodeInstruction) bool { return i.Kind == kind }) {
+	for _, kind := range distinct(r.Instructions, func(i bytecode.InstructionReport) bytecode.Kind { return i.Kind }) {
+		row := Row{Name: or(string(kind), "other")}
+		for _, i := range where(r.Instructions, func(i bytecode.InstructionReport) bool { return i.Kind == kind }) {
 			if i.Time.Value > 0 {
 				values = append(values, i.Time.Value)
 			}
@@ -141,7 +141,7 @@ func instructionKinds(r record.BytecodeRun) Section {
 	chart.X = logarithmic("time of one instruction", Time, values)
 	return Section{
 		Title: "The instructions by kind: " + runName(r), In: OnPage,
-		Lead: "A ring is an instruction in one form, measured by " + or(r.Method, "no method") + "; point at it for its name. Homogeneous sequences hold nothing but the instruction; " +
+		Lead: "A ring is an instruction in one form, measured by " + or(string(r.Method), "no method") + "; point at it for its name. Homogeneous sequences hold nothing but the instruction; " +
 			"branches are taken, or not (after Lambert and Power 2008).",
 		Charts: []Chart{chart}, Table: t,
 	}
@@ -149,32 +149,32 @@ func instructionKinds(r record.BytecodeRun) Section {
 
 // box is the box plot of a distribution, as a row: whiskers, box, median and mean, and what
 // lies beyond the whiskers.
-func box(name string, s record.BytecodeSummary, outliers []analysis.Timing) Row {
+func box(name string, s analysis.Summary, outliers []analysis.Timing) Row {
 	row := Row{Name: name, Figure: "median " + duration(s.MedianNs)}
-	bar := func(from, to *float64, look, title string) {
-		if from != nil && to != nil {
-			row.Bars = append(row.Bars, Span{*from, *to, look, title})
+	bar := func(from, to stats.Float, look, title string) {
+		if from.Known() && to.Known() {
+			row.Bars = append(row.Bars, Span{from.Value(), to.Value(), look, title})
 		}
 	}
 	bar(s.Q1Ns, s.Q3Ns, "box", fmt.Sprintf("half take %s to %s", duration(s.Q1Ns), duration(s.Q3Ns)))
-	line := func(from, to *float64) {
-		if from != nil && to != nil {
-			row.Spans = append(row.Spans, Span{*from, *to, "thin", fmt.Sprintf("%s to %s", duration(from), duration(to))})
+	line := func(from, to stats.Float) {
+		if from.Known() && to.Known() {
+			row.Spans = append(row.Spans, Span{from.Value(), to.Value(), "thin", fmt.Sprintf("%s to %s", duration(from), duration(to))})
 		}
 	}
-	line(s.LowerWhiskerNs, s.Q1Ns)
-	line(s.Q3Ns, s.UpperWhiskerNs)
+	line(s.LowerNs, s.Q1Ns)
+	line(s.Q3Ns, s.UpperNs)
 	for _, p := range []struct {
-		at         *float64
+		at         stats.Float
 		mark, look string
 		what       string
 	}{{s.MedianNs, "bar", "s0", "median"}, {s.MeanNs, "plus", "s2", "mean"}} {
-		if p.at != nil {
-			row.Points = append(row.Points, Point{At: *p.at, Mark: p.mark, Look: p.look, Title: p.what + " " + duration(p.at)})
+		if p.at.Known() {
+			row.Points = append(row.Points, Point{At: p.at.Value(), Mark: p.mark, Look: p.look, Title: p.what + " " + duration(p.at)})
 		}
 	}
 	for _, o := range outliers {
-		row.Points = append(row.Points, Point{At: o.Ns, Mark: "ring", Look: "s1", Title: o.Name + " " + duration(&o.Ns)})
+		row.Points = append(row.Points, Point{At: o.Ns, Mark: "ring", Look: "s1", Title: o.Name + " " + duration(o.Ns)})
 	}
 	return row
 }
@@ -189,7 +189,7 @@ func boxTable() *Table {
 	return t
 }
 
-func (t *Table) box(name string, s record.BytecodeSummary, outliers []analysis.Timing) {
+func (t *Table) box(name string, s analysis.Summary, outliers []analysis.Timing) {
 	t.row(name, duration(s.MinNs), duration(s.Q1Ns), duration(s.MedianNs), duration(s.Q3Ns), duration(s.MaxNs), duration(s.MeanNs), timings(outliers))
 }
 
@@ -208,7 +208,7 @@ func boxChart(label string, rows []Row) Chart {
 }
 
 // spread is Figure 2 and Table 3 of Lambert 2008: how all instructions are distributed.
-func spread(r record.BytecodeRun) Section {
+func spread(r bytecode.Report) Section {
 	m := r.Summary
 	if m.Instructions == 0 {
 		return Section{}
@@ -240,23 +240,23 @@ func spread(r record.BytecodeRun) Section {
 func timings(all []analysis.Timing) string {
 	var names []string
 	for _, t := range all {
-		names = append(names, t.Name+" "+duration(&t.Ns))
+		names = append(names, t.Name+" "+duration(t.Ns))
 	}
 	return strings.Join(names, ", ")
 }
 
 // granularities are Table 4 of Lambert 2008, beside the source's.
-func granularities(r record.BytecodeRun) Section {
+func granularities(r bytecode.Report) Section {
 	t := table(words("ignoring differences up to the"), numbers("of", "makes groups", "in 2008", "groups"))
 	for i, c := range r.Clusters[:min(len(r.Clusters), len(analysis.Lambert.Granularities))] {
 		then := analysis.Lambert.Granularities[i]
-		t.row(c.Statistic, duration(&c.GranularityNs), c.Groups, duration(&then.Ns), then.Groups)
+		t.row(c.Statistic, duration(c.Ns), c.Groups, duration(then.Ns), then.Groups)
 	}
 	return Section{Title: "Into how many groups they fall", Lead: "As Table 4 of Lambert and Power (2008).", Table: t}
 }
 
 // groups are Tables 5 and 6 of Lambert 2008: the groups, and how they join.
-func groups(r record.BytecodeRun) Section {
+func groups(r bytecode.Report) Section {
 	if len(r.Groups) == 0 {
 		return Section{}
 	}
@@ -270,14 +270,14 @@ func groups(r record.BytecodeRun) Section {
 	}
 	for _, g := range r.Groups {
 		n := len(g.Instructions)
-		text := fmt.Sprintf("%d of %s to %s", n, duration(&g.LeastNs), duration(&g.MostNs))
+		text := fmt.Sprintf("%d of %s to %s", n, duration(g.LeastNs), duration(g.MostNs))
 		if n == 1 {
-			text = "1 of " + duration(&g.LeastNs)
+			text = "1 of " + duration(g.LeastNs)
 		}
-		t.row(g.Label, duration(&g.LeastNs), duration(&g.MostNs), n, strings.Join(g.Instructions, ", "))
+		t.row(g.Label, duration(g.LeastNs), duration(g.MostNs), n, strings.Join(g.Instructions, ", "))
 		s.Notes = append(s.Notes, Line{Label: "(" + g.Label + ")", Text: text + ": " + strings.Join(g.Instructions, ", "), In: InText})
 	}
-	if tree, err := analysis.Cluster(r.Timings()); err == nil && r.Summary.MedianNs != nil && len(r.Timings()) > 1 {
+	if tree, err := analysis.Cluster(r.Timings()); err == nil && r.Summary.MedianNs.Known() && len(r.Timings()) > 1 {
 		s.Charts = []Chart{treeChart(r, tree.Dendrogram)}
 	}
 	return s
@@ -285,8 +285,8 @@ func groups(r record.BytecodeRun) Section {
 
 // treeChart draws the merges of a dendrogram above the median, from left to right; its
 // leaves are the groups, a row each.
-func treeChart(r record.BytecodeRun, tree stats.Dendrogram) Chart {
-	from := *r.Summary.MedianNs
+func treeChart(r bytecode.Report, tree stats.Dendrogram) Chart {
+	from := r.Summary.MedianNs.Value()
 	chart := Chart{Label: "How the groups join", Marker: &from}
 	cut := tree.Cut(from)
 	row, height := make([]float64, tree.Points, 2*tree.Points), make([]float64, tree.Points, 2*tree.Points)
@@ -313,19 +313,19 @@ func treeChart(r record.BytecodeRun, tree stats.Dendrogram) Chart {
 }
 
 // largestGroups is Table 7 of Lambert 2008: the distributions of the three largest groups.
-func largestGroups(r record.BytecodeRun) Section {
+func largestGroups(r bytecode.Report) Section {
 	all := r.Timings()
 	tree, err := analysis.Cluster(all)
-	if err != nil || len(all) < 2 || r.Summary.MedianNs == nil {
+	if err != nil || len(all) < 2 || !r.Summary.MedianNs.Known() {
 		return Section{}
 	}
 	var rows []Row
 	t := boxTable()
-	for _, g := range analysis.Largest(tree.Groups(*r.Summary.MedianNs), 3) {
+	for _, g := range analysis.Largest(tree.Groups(r.Summary.MedianNs.Value()), 3) {
 		s := analysis.Summarize(g.Timings)
-		name, summary, outliers := fmt.Sprintf("%s (%d)", g.Label, len(g.Timings)), record.NewBytecodeSummary(len(g.Timings), s), s.Outliers(g.Timings)
-		rows = append(rows, box(name, summary, outliers))
-		t.box(name, summary, outliers)
+		name, outliers := fmt.Sprintf("%s (%d)", g.Label, len(g.Timings)), s.Outliers(g.Timings)
+		rows = append(rows, box(name, s, outliers))
+		t.box(name, s, outliers)
 	}
 	return Section{
 		Title: "The largest groups", In: OnPage, Legend: boxKeys,
@@ -336,7 +336,7 @@ func largestGroups(r record.BytecodeRun) Section {
 
 // methodsAgree says how well the methods agree with the time stamp counter, as section 5 and
 // Table 8 of Lambert 2008 do.
-func methodsAgree(fits []record.BytecodeFit) Section {
+func methodsAgree(fits []bytecode.Fit) Section {
 	if len(fits) == 0 {
 		return Section{}
 	}
@@ -350,15 +350,15 @@ func methodsAgree(fits []record.BytecodeFit) Section {
 	}
 	for _, f := range fits {
 		slope := fmt.Sprintf("%.4f", f.Slope)
-		if f.SlopeHi != nil {
-			slope += fmt.Sprintf(" ± %.4f", *f.SlopeHi-f.Slope)
+		if f.SlopeHi.Known() {
+			slope += fmt.Sprintf(" ± %.4f", f.SlopeHi.Value()-f.Slope)
 		}
 		t.row(strong(f.Method), f.Pairing, f.Points, fixed(f.PearsonR, 6), slope, fmt.Sprintf("%.3f ns", f.InterceptNs), share(f.MedianError), share(f.MaxError))
 		if len(f.LeftOut) > 0 {
-			s.Notes = append(s.Notes, labelled(f.Method, "%s, without what is unusable: %s", f.Pairing, listed(f.LeftOut, mostNamed)))
+			s.Notes = append(s.Notes, labelled(string(f.Method), "%s, without what is unusable: %s", f.Pairing, listed(f.LeftOut, mostNamed)))
 		}
 		if len(f.Strays) > 0 {
-			s.Notes = append(s.Notes, labelled(f.Method, "%s, above %d ns %d of %d are off by more than %s: %s", f.Pairing, record.StrayAboveNs, len(f.Strays), f.Above, stats.Share(record.StrayShare), listed(f.Strays, mostNamed)))
+			s.Notes = append(s.Notes, labelled(string(f.Method), "%s, above %d ns %d of %d are off by more than %s: %s", f.Pairing, bytecode.StrayAboveNs, len(f.Strays), f.Above, stats.Share(bytecode.StrayShare), listed(f.Strays, mostNamed)))
 		}
 		s.Charts = append(s.Charts, fitCharts(f)...)
 	}
@@ -371,20 +371,20 @@ func methodsAgree(fits []record.BytecodeFit) Section {
 const mostNamed = 12
 
 // fitCharts are the points of a fit with its line, and their residuals.
-func fitCharts(f record.BytecodeFit) []Chart {
+func fitCharts(f bytecode.Fit) []Chart {
 	var x, y, above []float64
 	points, residuals := Series{Look: 1}, Series{Look: 1}
 	for _, r := range f.Residuals {
 		x, y, above = append(x, r.TimeNs), append(y, r.TSCNs), append(above, r.ResidualNs)
-		title := fmt.Sprintf("%s, %s: %s, by the counter %s", r.Mnemonic, r.Form, duration(&r.TimeNs), duration(&r.TSCNs))
+		title := fmt.Sprintf("%s, %s: %s, by the counter %s", r.Mnemonic, r.Form, duration(r.TimeNs), duration(r.TSCNs))
 		points.Points = append(points.Points, XY{r.TimeNs, r.TSCNs, title})
 		residuals.Points = append(residuals.Points, XY{r.TimeNs, r.ResidualNs, title})
 	}
-	byMethod := linear("by "+f.Method, Time, append(x, 0))
+	byMethod := linear("by "+string(f.Method), Time, append(x, 0))
 	from, to := byMethod.Lo, byMethod.Hi
 	fitted := Series{Joined: true, Plain: true, Points: []XY{{from, f.InterceptNs + f.Slope*from, ""}, {to, f.InterceptNs + f.Slope*to, ""}}}
 	level := Series{Joined: true, Plain: true, Points: []XY{{from, 0, ""}, {to, 0, ""}}}
-	name := methodName(f.Method) + ", " + f.Pairing
+	name := methodName(f.Method) + ", " + string(f.Pairing)
 	return []Chart{
 		{Title: name, Label: "Times by a method and by the counter", X: byMethod, Y: linear("by the counter", Time, append(y, 0)), Series: []Series{fitted, points}},
 		{Title: name + ": residuals", Label: "How far the times lie above the line", X: byMethod, Y: linear("above the line", Time, append(above, 0)), Series: []Series{level, residuals}},
@@ -392,8 +392,8 @@ func fitCharts(f record.BytecodeFit) []Chart {
 }
 
 // methodName says what a method is.
-func methodName(m string) string {
-	switch bytecode.Method(m) {
+func methodName(m bytecode.Method) string {
+	switch m {
 	case bytecode.Counter:
 		return "A counting thread"
 	case bytecode.Discrete:
@@ -403,23 +403,23 @@ func methodName(m string) string {
 	case bytecode.Nano:
 		return "nanoTime"
 	}
-	return m
+	return string(m)
 }
 
 // predictions say how far the sum of single times leads.
-func predictions(all []record.BytecodePrediction) Section {
-	known := where(all, func(p record.BytecodePrediction) bool { return p.Error != nil })
+func predictions(all []bytecode.Prediction) Section {
+	known := where(all, func(p bytecode.Prediction) bool { return p.Error.Known() })
 	if len(known) == 0 {
 		return Section{}
 	}
-	slices.SortStableFunc(known, func(a, b record.BytecodePrediction) int { return cmp.Compare(*a.Error, *b.Error) })
+	slices.SortStableFunc(known, func(a, b bytecode.Prediction) int { return cmp.Compare(a.Error.Value(), b.Error.Value()) })
 	var off []float64
 	var points []XY
 	t := table(words("instructions"), numbers("predicted", "measured", "off"))
 	t.In = OnPage
 	s := Section{Table: t, Lead: "What instructions take one after the other, over the sum of what each takes among its like. On the line the prediction holds."}
 	for _, p := range known {
-		off = append(off, math.Abs(*p.Error))
+		off = append(off, math.Abs(p.Error.Value()))
 		text := fmt.Sprintf("%s: predicted %s, took %s", strings.Join(p.Instructions, ", "), p.Predicted.TimeWithError(), p.Measured.TimeWithError())
 		points = append(points, XY{p.Predicted.Value, p.Measured.Value, text})
 		t.row(strings.Join(p.Instructions, ", "), p.Predicted.TimeWithError(), p.Measured.TimeWithError(), signed(p.Error))
@@ -434,11 +434,11 @@ func predictions(all []record.BytecodePrediction) Section {
 }
 
 // machinesBeside compares two virtual machines, or a compiler with the interpreter.
-func machinesBeside(a, b record.BytecodeRun) Section {
+func machinesBeside(a, b bytecode.Report) Section {
 	var points []XY
 	t := table(words("instruction", "form"), numbers(runName(a), runName(b)))
 	for _, i := range a.Instructions {
-		if j, ok := b.Instruction(i.Mnemonic, i.Form); ok && stats.Finite(i.Time.Value) != nil && stats.Finite(j.Time.Value) != nil {
+		if j, ok := b.Instruction(i.Mnemonic, i.Form); ok && stats.IsFinite(i.Time.Value) && stats.IsFinite(j.Time.Value) {
 			t.row(i.Mnemonic, i.Form, written(i.Time), written(j.Time))
 			points = append(points, XY{i.Time.Value, j.Time.Value, fmt.Sprintf("%s, %s: %s and %s", i.Mnemonic, i.Form, written(i.Time), written(j.Time))})
 		}
@@ -465,7 +465,7 @@ func equality(x, y string, points []XY) Chart {
 }
 
 // instructionDoubts say why results are not trusted, instructions of one reason together.
-func instructionDoubts(r record.BytecodeRun) []Line {
+func instructionDoubts(r bytecode.Report) []Line {
 	lines := reasonLines(r.Verdict, "", r.Reasons)
 	for i := range lines {
 		lines[i].Strong = runName(r) + ":"
@@ -486,13 +486,13 @@ func instructionDoubts(r record.BytecodeRun) []Line {
 // bytecodeFields are a row for each instruction and form, of all runs.
 func bytecodeFields(d record.Bytecode) Fields {
 	type row struct {
-		Java   record.JavaMachine `json:"java"`
-		Mode   string             `json:"mode"`
-		Method string             `json:"method"`
-		record.BytecodeInstruction
+		Java   bytecode.Java   `json:"java"`
+		Mode   bytecode.Mode   `json:"mode"`
+		Method bytecode.Method `json:"method"`
+		bytecode.InstructionReport
 	}
 	var rows []row
-	for _, r := range append([]record.BytecodeRun{d.BytecodeRun}, d.Others...) {
+	for _, r := range append([]bytecode.Report{d.Report}, d.Others...) {
 		for _, i := range r.Instructions {
 			rows = append(rows, row{r.Java, r.Mode, r.Method, i})
 		}
@@ -503,7 +503,7 @@ func bytecodeFields(d record.Bytecode) Fields {
 // instructionFigures are the times of the first run's instructions.
 func instructionFigures(d record.Bytecode) (all []Figure) {
 	for _, i := range d.Instructions {
-		all = timeFigure(all, FigureKey{TopicBytecode, i.Mnemonic + " " + i.Form, QuantityTime}, i.Time, i.Verdict, i.Reasons, nil)
+		all = timeFigure(all, FigureKey{TopicBytecode, i.Mnemonic + " " + string(i.Form), QuantityTime}, i.Time, i.Verdict, i.Reasons, nil)
 	}
 	return all
 }

@@ -29,10 +29,10 @@ func TestSummarize(t *testing.T) {
 		what      string
 		got, want float64
 	}{
-		{"minimum", s.MinNs, 0.65}, {"first quartile", s.Q1Ns, 0.97}, {"median", s.MedianNs, 1.305}, {"third quartile", s.Q3Ns, 3.075},
-		{"maximum", s.MaxNs, 13.7}, {"mean", s.MeanNs, 3.035},
+		{"minimum", s.MinNs.Value(), 0.65}, {"first quartile", s.Q1Ns.Value(), 0.97}, {"median", s.MedianNs.Value(), 1.305}, {"third quartile", s.Q3Ns.Value(), 3.075},
+		{"maximum", s.MaxNs.Value(), 13.7}, {"mean", s.MeanNs.Value(), 3.035},
 		// 3.075 + 1.5 (3.075 - 0.97) is 6.23.
-		{"lower whisker", s.LowerNs, 0.65}, {"upper whisker", s.UpperNs, 4.5},
+		{"lower whisker", s.LowerNs.Value(), 0.65}, {"upper whisker", s.UpperNs.Value(), 4.5},
 	} {
 		near(t, c.what, c.got, c.want, 1e-12)
 	}
@@ -43,7 +43,7 @@ func TestSummarize(t *testing.T) {
 
 // The fences stand 1.5 times the quartiles' distance beyond either of them.
 func TestIsOutlier(t *testing.T) {
-	s := analysis.Summary{Q1Ns: 2, Q3Ns: 6}
+	s := analysis.Summary{Q1Ns: stats.FloatOf(2), Q3Ns: stats.FloatOf(6)}
 	for ns, want := range map[float64]bool{-4.01: true, -4: false, 2: false, 12: false, 12.01: true} {
 		if s.IsOutlier(ns) != want {
 			t.Errorf("%v: %v, want %v", ns, !want, want)
@@ -52,10 +52,10 @@ func TestIsOutlier(t *testing.T) {
 }
 
 func TestSummarizeOfLittle(t *testing.T) {
-	if s := analysis.Summarize(nil); !math.IsNaN(s.MinNs) || !math.IsNaN(s.MeanNs) || !math.IsNaN(s.UpperNs) {
+	if s := analysis.Summarize(nil); s.MinNs.Known() || s.MeanNs.Known() || s.UpperNs.Known() {
 		t.Errorf("of nothing: %+v", s)
 	}
-	if s := analysis.Summarize(timingsOf(2)); s.MinNs != 2 || s.UpperNs != 2 || s.MeanNs != 2 || s.IsOutlier(2) {
+	if s := analysis.Summarize(timingsOf(2)); s.MinNs.Value() != 2 || s.UpperNs.Value() != 2 || s.MeanNs.Value() != 2 || s.IsOutlier(2) {
 		t.Errorf("of one: %+v", s)
 	}
 }

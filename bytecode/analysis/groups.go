@@ -75,9 +75,9 @@ func Largest(groups []Group, n int) []Group {
 
 // Granularity is a difference of times that is ignored, and how many groups that makes.
 type Granularity struct {
-	Statistic string // which of the times' six statistics it is
-	Ns        float64
-	Groups    int
+	Statistic string  `json:"statistic"` // which of the times' six statistics it is
+	Ns        float64 `json:"granularity_ns"`
+	Groups    int     `json:"groups"`
 }
 
 // Granularities are the six of Table 4 of Lambert 2008, in its order: the statistics of
@@ -85,8 +85,8 @@ type Granularity struct {
 func (t Tree) Granularities() []Granularity {
 	s := Summarize(t.Timings)
 	rows := []Granularity{
-		{Statistic: "minimum", Ns: s.MinNs}, {Statistic: "first quartile", Ns: s.Q1Ns}, {Statistic: "median", Ns: s.MedianNs},
-		{Statistic: "third quartile", Ns: s.Q3Ns}, {Statistic: "mean", Ns: s.MeanNs}, {Statistic: "maximum", Ns: s.MaxNs},
+		{Statistic: "minimum", Ns: s.MinNs.Value()}, {Statistic: "first quartile", Ns: s.Q1Ns.Value()}, {Statistic: "median", Ns: s.MedianNs.Value()},
+		{Statistic: "third quartile", Ns: s.Q3Ns.Value()}, {Statistic: "mean", Ns: s.MeanNs.Value()}, {Statistic: "maximum", Ns: s.MaxNs.Value()},
 	}
 	for i := range rows {
 		rows[i].Groups = len(t.Groups(rows[i].Ns))

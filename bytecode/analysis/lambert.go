@@ -1,5 +1,7 @@
 package analysis
 
+import "chronoscope/stats"
+
 // Published is an analysis as it was published.
 type Published struct {
 	Instructions  int
@@ -18,8 +20,8 @@ type Published struct {
 var Lambert = Published{
 	Instructions: 137,
 	Summary: Summary{
-		MinNs: 1.093, Q1Ns: 3.583, MedianNs: 4.527, Q3Ns: 8.072, MaxNs: 118.0681, MeanNs: 10.61,
-		LowerNs: 1.093, UpperNs: 12.99,
+		Instructions: 137, MinNs: stats.FloatOf(1.093), Q1Ns: stats.FloatOf(3.583), MedianNs: stats.FloatOf(4.527), Q3Ns: stats.FloatOf(8.072),
+		MaxNs: stats.FloatOf(118.0681), MeanNs: stats.FloatOf(10.61), LowerNs: stats.FloatOf(1.093), UpperNs: stats.FloatOf(12.99),
 	},
 	Outliers: []Timing{
 		{"lrem", 118.0681}, {"ldiv", 113.2759}, {"d2i", 89.7643}, {"d2l", 87.95759}, {"f2l", 82.67345},

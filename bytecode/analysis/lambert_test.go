@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"chronoscope/bytecode/analysis"
+	"chronoscope/stats"
 )
 
 // printed are the lines of a table of the source, by column.
@@ -98,11 +99,11 @@ func TestLambertIsAsPrinted(t *testing.T) {
 		}
 	}
 	for i, row := range printed(t, "figure2")[:5] {
-		got := []float64{l.Summary.LowerNs, l.Summary.Q1Ns, l.Summary.MedianNs, l.Summary.Q3Ns, l.Summary.UpperNs}[i]
+		got := []stats.Float{l.Summary.LowerNs, l.Summary.Q1Ns, l.Summary.MedianNs, l.Summary.Q3Ns, l.Summary.UpperNs}[i].Value()
 		near(t, row["statistic"], got, inNs(t, row["seconds"]), 1e-12)
 	}
-	near(t, "the maximum", l.Summary.MaxNs, outliers[0].Ns, 1e-12)
-	near(t, "the mean", l.Summary.MeanNs, l.Granularities[4].Ns, 0)
+	near(t, "the maximum", l.Summary.MaxNs.Value(), outliers[0].Ns, 1e-12)
+	near(t, "the mean", l.Summary.MeanNs.Value(), l.Granularities[4].Ns, 0)
 	for i, row := range printed(t, "table8")[:3] {
 		want, _ := strconv.ParseFloat(row["value"], 64)
 		near(t, row["quantity"], []float64{l.PearsonR, l.Slope, l.InterceptNs / 1e9}[i], want, 1e-15)
@@ -126,7 +127,7 @@ func TestGroupsOfTable3AreThoseOfTable6(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, want := tree.Groups(analysis.Lambert.Summary.MedianNs), printedGroups(t)[3:]
+	groups, want := tree.Groups(analysis.Lambert.Summary.MedianNs.Value()), printedGroups(t)[3:]
 	if len(groups) != len(want) {
 		t.Fatalf("%d groups, printed %d", len(groups), len(want))
 	}
@@ -156,14 +157,14 @@ func TestOutliersOfFigure2(t *testing.T) {
 			t.Errorf("%+v is no outlier", o)
 		}
 	}
-	if s.IsOutlier(s.LowerNs) || s.IsOutlier(s.UpperNs) {
+	if s.IsOutlier(s.LowerNs.Value()) || s.IsOutlier(s.UpperNs.Value()) {
 		t.Errorf("a whisker ends at an outlier: %+v", s)
 	}
 	sum := 0.0
 	for _, o := range printedOutliers(t) {
 		sum += o.Ns
 	}
-	if least := sum / 137; least < 5.9 || s.MeanNs < least {
+	if least := sum / 137; least < 5.9 || !(s.MeanNs.Value() >= least) {
 		t.Errorf("the mean is %v, and the outliers alone make it %v", s.MeanNs, least)
 	}
 }

@@ -9,12 +9,19 @@ import (
 )
 
 // Summary is the distribution of times in a few numbers, as Figure 2 of Lambert 2008
-// and its Table 4 give it. All are NaN where there are no times.
+// and its Table 4 give it. All are missing where there are no times.
 type Summary struct {
-	MinNs, Q1Ns, MedianNs, Q3Ns, MaxNs, MeanNs float64
+	Instructions int         `json:"instructions"`
+	MinNs        stats.Float `json:"min_ns"`
+	Q1Ns         stats.Float `json:"q1_ns"`
+	MedianNs     stats.Float `json:"median_ns"`
+	Q3Ns         stats.Float `json:"q3_ns"`
+	MaxNs        stats.Float `json:"max_ns"`
+	MeanNs       stats.Float `json:"mean_ns"`
 	// LowerNs and UpperNs are the ends of the whiskers: the least and the greatest time
 	// that is no outlier. Figure 2 prints them as its minimum and maximum.
-	LowerNs, UpperNs float64
+	LowerNs stats.Float `json:"lower_whisker_ns"`
+	UpperNs stats.Float `json:"upper_whisker_ns"`
 }
 
 // whisker is how many times the quartiles' distance a whisker may be long (Tukey,
@@ -26,19 +33,21 @@ const whisker = 1.5
 func Summarize(timings []Timing) Summary {
 	sorted := nsOf(timings)
 	slices.Sort(sorted)
+	quantile := func(p float64) stats.Float { return stats.FloatOf(stats.Quantile(sorted, p)) }
 	s := Summary{
-		MinNs: stats.Quantile(sorted, 0), Q1Ns: stats.Quantile(sorted, 0.25), MedianNs: stats.Quantile(sorted, 0.5),
-		Q3Ns: stats.Quantile(sorted, 0.75), MaxNs: stats.Quantile(sorted, 1), MeanNs: stat.Mean(sorted, nil),
+		Instructions: len(timings), MinNs: quantile(0), Q1Ns: quantile(0.25), MedianNs: quantile(0.5),
+		Q3Ns: quantile(0.75), MaxNs: quantile(1), MeanNs: stats.FloatOf(stat.Mean(sorted, nil)),
 	}
 	within := slices.DeleteFunc(sorted, s.IsOutlier)
-	s.LowerNs, s.UpperNs = stats.Quantile(within, 0), stats.Quantile(within, 1)
+	s.LowerNs, s.UpperNs = stats.FloatOf(stats.Quantile(within, 0)), stats.FloatOf(stats.Quantile(within, 1))
 	return s
 }
 
 // IsOutlier reports whether a time lies beyond the whiskers' reach.
 func (s Summary) IsOutlier(ns float64) bool {
-	reach := whisker * (s.Q3Ns - s.Q1Ns)
-	return ns < s.Q1Ns-reach || ns > s.Q3Ns+reach
+	q1, q3 := s.Q1Ns.Value(), s.Q3Ns.Value()
+	reach := whisker * (q3 - q1)
+	return ns < q1-reach || ns > q3+reach
 }
 
 // Outliers are the instructions whose times are outliers, the slowest first, as in

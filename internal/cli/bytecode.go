@@ -184,8 +184,8 @@ func (t *bytecodeFlags) methods() []bytecode.Method {
 }
 
 // choice says what the document leads with.
-func (t *bytecodeFlags) choice() record.BytecodeChoice {
-	c := record.BytecodeChoice{Pairings: []bytecode.Pairing{bytecode.Paired, bytecode.Unpaired}}
+func (t *bytecodeFlags) choice() bytecode.Choice {
+	c := bytecode.Choice{Pairings: []bytecode.Pairing{bytecode.Paired, bytecode.Unpaired}}
 	c.Methods = append(t.methods(), bytecode.Counter, bytecode.Discrete, bytecode.Bernoulli, bytecode.Nano)
 	switch {
 	case t.paired && !t.unpaired:
@@ -201,14 +201,15 @@ func (t *bytecodeFlags) measure(ctx context.Context, c *call) (found, error) {
 	if err != nil && ctx.Err() == nil {
 		return found{}, err
 	}
-	d := record.NewBytecode(c.finish(ctx), results, t.choice())
+	reports := bytecode.Reports(results, t.choice())
+	d := record.Bytecode{Header: c.finish(ctx), Report: reports[0], Others: reports[1:]}
 	return found{document: d, verdicts: verdictsOfBytecode(d)}, nil
 }
 
 // verdictsOfBytecode are those of the instructions of all runs.
 func verdictsOfBytecode(d record.Bytecode) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
-	for _, r := range append([]record.BytecodeRun{d.BytecodeRun}, d.Others...) {
+	for _, r := range append([]bytecode.Report{d.Report}, d.Others...) {
 		for _, i := range r.Instructions {
 			verdicts[fmt.Sprintf("%s (%s) of Java %s, %s", i.Mnemonic, i.Form, r.Java.Version, r.Mode)] = i.Verdict
 		}
