@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"chronoscope/clock/clocktest"
 	"chronoscope/stats"
 )
 
@@ -74,7 +75,7 @@ func TestLongRunCoverage(t *testing.T) {
 		"whole intervals": {slices(4e6, 3), slices(4e6, 11), 0.75, 32e6},
 	} {
 		for _, cycles := range []float64{30, 200} {
-			const traces = 2000
+			traces := clocktest.Cases(t, 500)
 			covered, judged, width := 0, 0, 0.0
 			for seed := range uint64(traces) {
 				rng := rand.New(rand.NewPCG(seed, 92))
@@ -89,7 +90,7 @@ func TestLongRunCoverage(t *testing.T) {
 				}
 			}
 			t.Logf("%s, %v cycles: %d of %d intervals hold the share, mean half width %.3f", name, cycles, covered, judged, width/float64(judged))
-			if judged < traces*95/100 || covered < judged*1880/2000 {
+			if judged < traces*95/100 || covered < clocktest.FewestCovered(judged) {
 				t.Errorf("%s, %v cycles: %d of %d intervals hold the share", name, cycles, covered, judged)
 			}
 		}

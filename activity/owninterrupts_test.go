@@ -12,6 +12,9 @@ import (
 // gaps of the host of 100 µs were 11.1 and 0.16 ms. What either took lies between what is put
 // down to it and that plus what is unexplained.
 func TestHostsGapsAreNotTheKernelsInterrupts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	lengths := []float64{600, 2e3, 10e3, 100e3}
 	counts := []int{0, 5, 100, 500}
 	for seed, own := range lengths {

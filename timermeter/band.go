@@ -129,7 +129,7 @@ func bandWidth(points []point, slope float64) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
 		rest := p.value - p.k*slope
-		least, most = math.Min(least, rest), math.Max(most, rest)
+		least, most = min(least, rest), max(most, rest)
 	}
 	return most - least
 }

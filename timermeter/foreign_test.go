@@ -191,7 +191,7 @@ func TestForeignTimersAtRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	const cases = 24
+	cases := clocktest.Cases(t, 8)
 	plan := DefaultPlan
 	plan.Rounds = 200
 	parallel(cases, func(i int) {

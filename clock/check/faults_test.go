@@ -91,7 +91,7 @@ func TestRestoredMachine(t *testing.T) {
 // A process that was stopped for long takes no clock for one that jumped, however
 // coarse it is.
 func TestPauseIsNoJump(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(clocktest.Cases(t, 50)) {
 		s := newSimulation(seed)
 		s.plan.Every = s.plan.Every * 5 / 2 // other clocks are looked at as well
 		for i, quantumNs := range []float64{1e6, 4e6, 10e6} {

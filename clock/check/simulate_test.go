@@ -145,8 +145,8 @@ func TestSoundClocksGetNoFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	told := 0
-	for seed := range uint64(200) {
+	told, cases := 0, clocktest.Cases(t, 50)
+	for seed := range uint64(cases) {
 		s := newSimulation(seed)
 		rng := s.seed()
 		s.cpus = 2 + rng.IntN(5)
@@ -187,8 +187,8 @@ func TestSoundClocksGetNoFault(t *testing.T) {
 			}
 		}
 	}
-	if told < 100 {
-		t.Errorf("the drift of %d clocks was told, want most of 200", told)
+	if told < cases/2 {
+		t.Errorf("the drift of %d clocks was told, want most of %d", told, cases)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestPlantedFaults(t *testing.T) {
 	for _, p := range plantedFaults {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(40) {
+			for seed := range uint64(clocktest.Cases(t, 20)) {
 				s := newSimulation(seed)
 				c := fine()
 				s.add(p.clock, c)
