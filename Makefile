@@ -12,7 +12,7 @@ BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 DIST        := linux/amd64 $(PLATFORMS)
 DISTDIR     := dist
 
-.PHONY: check test test-long needs format vet short staticcheck cross unit arm64 arm64-long nested fuzz bench build dist manual
+.PHONY: check test test-long cases needs format vet short staticcheck cross unit arm64 arm64-long nested fuzz bench build dist manual
 
 check: format vet short
 	@echo "short tests passed"
@@ -20,7 +20,7 @@ check: format vet short
 test: needs format vet staticcheck cross unit nested arm64
 	@echo "all tests passed"
 
-test-long: test arm64-long fuzz
+test-long: test cases arm64-long fuzz
 	@echo "all tests, emulation and fuzzing passed"
 
 build:
@@ -74,6 +74,10 @@ short:
 unit: needs
 	@echo "unit: go test"
 	@go test -count=1 ./...
+
+cases: needs
+	@echo "cases: simulations with four times the cases"
+	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 ./clock/... ./timermeter ./fidelity ./activity ./gobench
 
 nested: needs
 	@set -e; for module in $(BENCH); do \

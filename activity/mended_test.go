@@ -139,6 +139,9 @@ func TestShareLost(t *testing.T) {
 // Gaps that nearly all are teeth of a tick, as in ten minutes of 1000 Hz, once took
 // 300 MB to analyse.
 func TestAnalysisOfManyTeeth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 6e5 * 1e6, Kernel: Kernel{TickHz: 1000}}
 	for k := range int64(6e5) {
 		trace.Gaps = append(trace.Gaps, Gap{Start: 1e6*k + 3e5 + k*k%61, Ticks: 3000 + k%97})

@@ -506,7 +506,7 @@ func TestOffsetsOfManyCPUs(t *testing.T) {
 		t.Skip("takes seconds: make test runs it")
 	}
 	for _, cpus := range []int{2, 3, 5, 16, 17, 64, 256} {
-		for seed := range uint64(max(2, min(40, 1000/(cpus*cpus)))) {
+		for seed := range uint64(clocktest.Cases(t, max(1, min(10, 250/(cpus*cpus))))) {
 			s := newSimulation(seed)
 			s.cpus = cpus
 			s.plan.HandOvers = time.Duration(min(cpus, 64)) * 4 * time.Millisecond
