@@ -1,212 +1,41 @@
 package classfile
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Op is an opcode (Java Virtual Machine Specification, chapter 6).
 type Op byte
 
 // The opcodes, in their order from 0.
 const (
-	Nop Op = iota
-	AconstNull
-	IconstM1
-	Iconst0
-	Iconst1
-	Iconst2
-	Iconst3
-	Iconst4
-	Iconst5
-	Lconst0
-	Lconst1
-	Fconst0
-	Fconst1
-	Fconst2
-	Dconst0
-	Dconst1
-	Bipush
-	Sipush
-	Ldc
-	LdcW
-	Ldc2W
-	Iload
-	Lload
-	Fload
-	Dload
-	Aload
-	Iload0
-	Iload1
-	Iload2
-	Iload3
-	Lload0
-	Lload1
-	Lload2
-	Lload3
-	Fload0
-	Fload1
-	Fload2
-	Fload3
-	Dload0
-	Dload1
-	Dload2
-	Dload3
-	Aload0
-	Aload1
-	Aload2
-	Aload3
-	Iaload
-	Laload
-	Faload
-	Daload
-	Aaload
-	Baload
-	Caload
-	Saload
-	Istore
-	Lstore
-	Fstore
-	Dstore
-	Astore
-	Istore0
-	Istore1
-	Istore2
-	Istore3
-	Lstore0
-	Lstore1
-	Lstore2
-	Lstore3
-	Fstore0
-	Fstore1
-	Fstore2
-	Fstore3
-	Dstore0
-	Dstore1
-	Dstore2
-	Dstore3
-	Astore0
-	Astore1
-	Astore2
-	Astore3
-	Iastore
-	Lastore
-	Fastore
-	Dastore
-	Aastore
-	Bastore
-	Castore
-	Sastore
-	Pop
-	Pop2
-	Dup
-	DupX1
-	DupX2
-	Dup2
-	Dup2X1
-	Dup2X2
-	Swap
-	Iadd
-	Ladd
-	Fadd
-	Dadd
-	Isub
-	Lsub
-	Fsub
-	Dsub
-	Imul
-	Lmul
-	Fmul
-	Dmul
-	Idiv
-	Ldiv
-	Fdiv
-	Ddiv
-	Irem
-	Lrem
-	Frem
-	Drem
-	Ineg
-	Lneg
-	Fneg
-	Dneg
-	Ishl
-	Lshl
-	Ishr
-	Lshr
-	Iushr
-	Lushr
-	Iand
-	Land
-	Ior
-	Lor
-	Ixor
-	Lxor
-	Iinc
-	I2l
-	I2f
-	I2d
-	L2i
-	L2f
-	L2d
-	F2i
-	F2l
-	F2d
-	D2i
-	D2l
-	D2f
-	I2b
-	I2c
-	I2s
-	Lcmp
-	Fcmpl
-	Fcmpg
-	Dcmpl
-	Dcmpg
-	Ifeq
-	Ifne
-	Iflt
-	Ifge
-	Ifgt
-	Ifle
-	IfIcmpeq
-	IfIcmpne
-	IfIcmplt
-	IfIcmpge
-	IfIcmpgt
-	IfIcmple
-	IfAcmpeq
-	IfAcmpne
-	Goto
-	Jsr
-	Ret
-	Tableswitch
-	Lookupswitch
-	Ireturn
-	Lreturn
-	Freturn
-	Dreturn
-	Areturn
-	Return
-	Getstatic
-	Putstatic
-	Getfield
-	Putfield
-	Invokevirtual
-	Invokespecial
-	Invokestatic
-	Invokeinterface
-	Invokedynamic
-	New
-	Newarray
-	Anewarray
-	Arraylength
-	Athrow
-	Checkcast
-	Instanceof
-	Monitorenter
-	Monitorexit
-	Wide
-	Multianewarray
-	Ifnull
-	Ifnonnull
-	GotoW
-	JsrW
+	Nop, AconstNull, IconstM1, Iconst0, Iconst1, Iconst2, Iconst3, Iconst4                  Op = 0, 1, 2, 3, 4, 5, 6, 7
+	Iconst5, Lconst0, Lconst1, Fconst0, Fconst1, Fconst2, Dconst0, Dconst1                  Op = 8, 9, 10, 11, 12, 13, 14, 15
+	Bipush, Sipush, Ldc, LdcW, Ldc2W, Iload, Lload, Fload                                   Op = 16, 17, 18, 19, 20, 21, 22, 23
+	Dload, Aload, Iload0, Iload1, Iload2, Iload3, Lload0, Lload1                            Op = 24, 25, 26, 27, 28, 29, 30, 31
+	Lload2, Lload3, Fload0, Fload1, Fload2, Fload3, Dload0, Dload1                          Op = 32, 33, 34, 35, 36, 37, 38, 39
+	Dload2, Dload3, Aload0, Aload1, Aload2, Aload3, Iaload, Laload                          Op = 40, 41, 42, 43, 44, 45, 46, 47
+	Faload, Daload, Aaload, Baload, Caload, Saload, Istore, Lstore                          Op = 48, 49, 50, 51, 52, 53, 54, 55
+	Fstore, Dstore, Astore, Istore0, Istore1, Istore2, Istore3, Lstore0                     Op = 56, 57, 58, 59, 60, 61, 62, 63
+	Lstore1, Lstore2, Lstore3, Fstore0, Fstore1, Fstore2, Fstore3, Dstore0                  Op = 64, 65, 66, 67, 68, 69, 70, 71
+	Dstore1, Dstore2, Dstore3, Astore0, Astore1, Astore2, Astore3, Iastore                  Op = 72, 73, 74, 75, 76, 77, 78, 79
+	Lastore, Fastore, Dastore, Aastore, Bastore, Castore, Sastore, Pop                      Op = 80, 81, 82, 83, 84, 85, 86, 87
+	Pop2, Dup, DupX1, DupX2, Dup2, Dup2X1, Dup2X2, Swap                                     Op = 88, 89, 90, 91, 92, 93, 94, 95
+	Iadd, Ladd, Fadd, Dadd, Isub, Lsub, Fsub, Dsub                                          Op = 96, 97, 98, 99, 100, 101, 102, 103
+	Imul, Lmul, Fmul, Dmul, Idiv, Ldiv, Fdiv, Ddiv                                          Op = 104, 105, 106, 107, 108, 109, 110, 111
+	Irem, Lrem, Frem, Drem, Ineg, Lneg, Fneg, Dneg                                          Op = 112, 113, 114, 115, 116, 117, 118, 119
+	Ishl, Lshl, Ishr, Lshr, Iushr, Lushr, Iand, Land                                        Op = 120, 121, 122, 123, 124, 125, 126, 127
+	Ior, Lor, Ixor, Lxor, Iinc, I2l, I2f, I2d                                               Op = 128, 129, 130, 131, 132, 133, 134, 135
+	L2i, L2f, L2d, F2i, F2l, F2d, D2i, D2l                                                  Op = 136, 137, 138, 139, 140, 141, 142, 143
+	D2f, I2b, I2c, I2s, Lcmp, Fcmpl, Fcmpg, Dcmpl                                           Op = 144, 145, 146, 147, 148, 149, 150, 151
+	Dcmpg, Ifeq, Ifne, Iflt, Ifge, Ifgt, Ifle, IfIcmpeq                                     Op = 152, 153, 154, 155, 156, 157, 158, 159
+	IfIcmpne, IfIcmplt, IfIcmpge, IfIcmpgt, IfIcmple, IfAcmpeq, IfAcmpne, Goto              Op = 160, 161, 162, 163, 164, 165, 166, 167
+	Jsr, Ret, Tableswitch, Lookupswitch, Ireturn, Lreturn, Freturn, Dreturn                 Op = 168, 169, 170, 171, 172, 173, 174, 175
+	Areturn, Return, Getstatic, Putstatic, Getfield, Putfield, Invokevirtual, Invokespecial Op = 176, 177, 178, 179, 180, 181, 182, 183
+	Invokestatic, Invokeinterface, Invokedynamic, New, Newarray, Anewarray, Arraylength     Op = 184, 185, 186, 187, 188, 189, 190
+	Athrow, Checkcast, Instanceof, Monitorenter, Monitorexit, Wide, Multianewarray, Ifnull  Op = 191, 192, 193, 194, 195, 196, 197, 198
+	Ifnonnull, GotoW, JsrW                                                                  Op = 199, 200, 201
 )
 
 // format is what follows an opcode.
@@ -245,211 +74,51 @@ type shape struct {
 	takes, leaves int
 }
 
-// shapes are those of all opcodes.
-var shapes = [...]shape{
-	Nop:             {"nop", none, 0, 0},
-	AconstNull:      {"aconst_null", none, 0, 1},
-	IconstM1:        {"iconst_m1", none, 0, 1},
-	Iconst0:         {"iconst_0", none, 0, 1},
-	Iconst1:         {"iconst_1", none, 0, 1},
-	Iconst2:         {"iconst_2", none, 0, 1},
-	Iconst3:         {"iconst_3", none, 0, 1},
-	Iconst4:         {"iconst_4", none, 0, 1},
-	Iconst5:         {"iconst_5", none, 0, 1},
-	Lconst0:         {"lconst_0", none, 0, 2},
-	Lconst1:         {"lconst_1", none, 0, 2},
-	Fconst0:         {"fconst_0", none, 0, 1},
-	Fconst1:         {"fconst_1", none, 0, 1},
-	Fconst2:         {"fconst_2", none, 0, 1},
-	Dconst0:         {"dconst_0", none, 0, 2},
-	Dconst1:         {"dconst_1", none, 0, 2},
-	Bipush:          {"bipush", byteValue, 0, 1},
-	Sipush:          {"sipush", shortValue, 0, 1},
-	Ldc:             {"ldc", constant8, 0, 1},
-	LdcW:            {"ldc_w", constant, 0, 1},
-	Ldc2W:           {"ldc2_w", constant, 0, 2},
-	Iload:           {"iload", local, 0, 1},
-	Lload:           {"lload", local, 0, 2},
-	Fload:           {"fload", local, 0, 1},
-	Dload:           {"dload", local, 0, 2},
-	Aload:           {"aload", local, 0, 1},
-	Iload0:          {"iload_0", none, 0, 1},
-	Iload1:          {"iload_1", none, 0, 1},
-	Iload2:          {"iload_2", none, 0, 1},
-	Iload3:          {"iload_3", none, 0, 1},
-	Lload0:          {"lload_0", none, 0, 2},
-	Lload1:          {"lload_1", none, 0, 2},
-	Lload2:          {"lload_2", none, 0, 2},
-	Lload3:          {"lload_3", none, 0, 2},
-	Fload0:          {"fload_0", none, 0, 1},
-	Fload1:          {"fload_1", none, 0, 1},
-	Fload2:          {"fload_2", none, 0, 1},
-	Fload3:          {"fload_3", none, 0, 1},
-	Dload0:          {"dload_0", none, 0, 2},
-	Dload1:          {"dload_1", none, 0, 2},
-	Dload2:          {"dload_2", none, 0, 2},
-	Dload3:          {"dload_3", none, 0, 2},
-	Aload0:          {"aload_0", none, 0, 1},
-	Aload1:          {"aload_1", none, 0, 1},
-	Aload2:          {"aload_2", none, 0, 1},
-	Aload3:          {"aload_3", none, 0, 1},
-	Iaload:          {"iaload", none, 2, 1},
-	Laload:          {"laload", none, 2, 2},
-	Faload:          {"faload", none, 2, 1},
-	Daload:          {"daload", none, 2, 2},
-	Aaload:          {"aaload", none, 2, 1},
-	Baload:          {"baload", none, 2, 1},
-	Caload:          {"caload", none, 2, 1},
-	Saload:          {"saload", none, 2, 1},
-	Istore:          {"istore", local, 1, 0},
-	Lstore:          {"lstore", local, 2, 0},
-	Fstore:          {"fstore", local, 1, 0},
-	Dstore:          {"dstore", local, 2, 0},
-	Astore:          {"astore", local, 1, 0},
-	Istore0:         {"istore_0", none, 1, 0},
-	Istore1:         {"istore_1", none, 1, 0},
-	Istore2:         {"istore_2", none, 1, 0},
-	Istore3:         {"istore_3", none, 1, 0},
-	Lstore0:         {"lstore_0", none, 2, 0},
-	Lstore1:         {"lstore_1", none, 2, 0},
-	Lstore2:         {"lstore_2", none, 2, 0},
-	Lstore3:         {"lstore_3", none, 2, 0},
-	Fstore0:         {"fstore_0", none, 1, 0},
-	Fstore1:         {"fstore_1", none, 1, 0},
-	Fstore2:         {"fstore_2", none, 1, 0},
-	Fstore3:         {"fstore_3", none, 1, 0},
-	Dstore0:         {"dstore_0", none, 2, 0},
-	Dstore1:         {"dstore_1", none, 2, 0},
-	Dstore2:         {"dstore_2", none, 2, 0},
-	Dstore3:         {"dstore_3", none, 2, 0},
-	Astore0:         {"astore_0", none, 1, 0},
-	Astore1:         {"astore_1", none, 1, 0},
-	Astore2:         {"astore_2", none, 1, 0},
-	Astore3:         {"astore_3", none, 1, 0},
-	Iastore:         {"iastore", none, 3, 0},
-	Lastore:         {"lastore", none, 4, 0},
-	Fastore:         {"fastore", none, 3, 0},
-	Dastore:         {"dastore", none, 4, 0},
-	Aastore:         {"aastore", none, 3, 0},
-	Bastore:         {"bastore", none, 3, 0},
-	Castore:         {"castore", none, 3, 0},
-	Sastore:         {"sastore", none, 3, 0},
-	Pop:             {"pop", none, 1, 0},
-	Pop2:            {"pop2", none, 2, 0},
-	Dup:             {"dup", none, 1, 2},
-	DupX1:           {"dup_x1", none, 2, 3},
-	DupX2:           {"dup_x2", none, 3, 4},
-	Dup2:            {"dup2", none, 2, 4},
-	Dup2X1:          {"dup2_x1", none, 3, 5},
-	Dup2X2:          {"dup2_x2", none, 4, 6},
-	Swap:            {"swap", none, 2, 2},
-	Iadd:            {"iadd", none, 2, 1},
-	Ladd:            {"ladd", none, 4, 2},
-	Fadd:            {"fadd", none, 2, 1},
-	Dadd:            {"dadd", none, 4, 2},
-	Isub:            {"isub", none, 2, 1},
-	Lsub:            {"lsub", none, 4, 2},
-	Fsub:            {"fsub", none, 2, 1},
-	Dsub:            {"dsub", none, 4, 2},
-	Imul:            {"imul", none, 2, 1},
-	Lmul:            {"lmul", none, 4, 2},
-	Fmul:            {"fmul", none, 2, 1},
-	Dmul:            {"dmul", none, 4, 2},
-	Idiv:            {"idiv", none, 2, 1},
-	Ldiv:            {"ldiv", none, 4, 2},
-	Fdiv:            {"fdiv", none, 2, 1},
-	Ddiv:            {"ddiv", none, 4, 2},
-	Irem:            {"irem", none, 2, 1},
-	Lrem:            {"lrem", none, 4, 2},
-	Frem:            {"frem", none, 2, 1},
-	Drem:            {"drem", none, 4, 2},
-	Ineg:            {"ineg", none, 1, 1},
-	Lneg:            {"lneg", none, 2, 2},
-	Fneg:            {"fneg", none, 1, 1},
-	Dneg:            {"dneg", none, 2, 2},
-	Ishl:            {"ishl", none, 2, 1},
-	Lshl:            {"lshl", none, 3, 2},
-	Ishr:            {"ishr", none, 2, 1},
-	Lshr:            {"lshr", none, 3, 2},
-	Iushr:           {"iushr", none, 2, 1},
-	Lushr:           {"lushr", none, 3, 2},
-	Iand:            {"iand", none, 2, 1},
-	Land:            {"land", none, 4, 2},
-	Ior:             {"ior", none, 2, 1},
-	Lor:             {"lor", none, 4, 2},
-	Ixor:            {"ixor", none, 2, 1},
-	Lxor:            {"lxor", none, 4, 2},
-	Iinc:            {"iinc", increment, 0, 0},
-	I2l:             {"i2l", none, 1, 2},
-	I2f:             {"i2f", none, 1, 1},
-	I2d:             {"i2d", none, 1, 2},
-	L2i:             {"l2i", none, 2, 1},
-	L2f:             {"l2f", none, 2, 1},
-	L2d:             {"l2d", none, 2, 2},
-	F2i:             {"f2i", none, 1, 1},
-	F2l:             {"f2l", none, 1, 2},
-	F2d:             {"f2d", none, 1, 2},
-	D2i:             {"d2i", none, 2, 1},
-	D2l:             {"d2l", none, 2, 2},
-	D2f:             {"d2f", none, 2, 1},
-	I2b:             {"i2b", none, 1, 1},
-	I2c:             {"i2c", none, 1, 1},
-	I2s:             {"i2s", none, 1, 1},
-	Lcmp:            {"lcmp", none, 4, 1},
-	Fcmpl:           {"fcmpl", none, 2, 1},
-	Fcmpg:           {"fcmpg", none, 2, 1},
-	Dcmpl:           {"dcmpl", none, 4, 1},
-	Dcmpg:           {"dcmpg", none, 4, 1},
-	Ifeq:            {"ifeq", branch, 1, 0},
-	Ifne:            {"ifne", branch, 1, 0},
-	Iflt:            {"iflt", branch, 1, 0},
-	Ifge:            {"ifge", branch, 1, 0},
-	Ifgt:            {"ifgt", branch, 1, 0},
-	Ifle:            {"ifle", branch, 1, 0},
-	IfIcmpeq:        {"if_icmpeq", branch, 2, 0},
-	IfIcmpne:        {"if_icmpne", branch, 2, 0},
-	IfIcmplt:        {"if_icmplt", branch, 2, 0},
-	IfIcmpge:        {"if_icmpge", branch, 2, 0},
-	IfIcmpgt:        {"if_icmpgt", branch, 2, 0},
-	IfIcmple:        {"if_icmple", branch, 2, 0},
-	IfAcmpeq:        {"if_acmpeq", branch, 2, 0},
-	IfAcmpne:        {"if_acmpne", branch, 2, 0},
-	Goto:            {"goto", branch, 0, 0},
-	Jsr:             {"jsr", refused, 0, 0},
-	Ret:             {"ret", refused, 0, 0},
-	Tableswitch:     {"tableswitch", refused, 0, 0},
-	Lookupswitch:    {"lookupswitch", refused, 0, 0},
-	Ireturn:         {"ireturn", none, 1, 0},
-	Lreturn:         {"lreturn", none, 2, 0},
-	Freturn:         {"freturn", none, 1, 0},
-	Dreturn:         {"dreturn", none, 2, 0},
-	Areturn:         {"areturn", none, 1, 0},
-	Return:          {"return", none, 0, 0},
-	Getstatic:       {"getstatic", field, 0, 0},
-	Putstatic:       {"putstatic", field, 0, 0},
-	Getfield:        {"getfield", field, 0, 0},
-	Putfield:        {"putfield", field, 0, 0},
-	Invokevirtual:   {"invokevirtual", method, 0, 0},
-	Invokespecial:   {"invokespecial", method, 0, 0},
-	Invokestatic:    {"invokestatic", method, 0, 0},
-	Invokeinterface: {"invokeinterface", interfaceMethod, 0, 0},
-	Invokedynamic:   {"invokedynamic", refused, 0, 0},
-	New:             {"new", class, 0, 1},
-	Newarray:        {"newarray", arrayType, 1, 1},
-	Anewarray:       {"anewarray", class, 1, 1},
-	Arraylength:     {"arraylength", none, 1, 1},
-	Athrow:          {"athrow", none, 1, 0},
-	Checkcast:       {"checkcast", class, 1, 1},
-	Instanceof:      {"instanceof", class, 1, 1},
-	Monitorenter:    {"monitorenter", none, 1, 0},
-	Monitorexit:     {"monitorexit", none, 1, 0},
-	Wide:            {"wide", refused, 0, 0},
-	Multianewarray:  {"multianewarray", refused, 0, 0},
-	Ifnull:          {"ifnull", branch, 1, 0},
-	Ifnonnull:       {"ifnonnull", branch, 1, 0},
-	GotoW:           {"goto_w", wideBranch, 0, 0},
-	JsrW:            {"jsr_w", refused, 0, 0},
-}
+// opcodes are the shapes of all opcodes, in their order: the mnemonic, the format but for none, and
+// how many slots are taken and left.
+const opcodes = `
+nop:0:0 aconst_null:0:1 iconst_m1:0:1 iconst_0:0:1 iconst_1:0:1 iconst_2:0:1 iconst_3:0:1 iconst_4:0:1
+iconst_5:0:1 lconst_0:0:2 lconst_1:0:2 fconst_0:0:1 fconst_1:0:1 fconst_2:0:1 dconst_0:0:2 dconst_1:0:2
+bipush:byteValue:0:1 sipush:shortValue:0:1 ldc:constant8:0:1 ldc_w:constant:0:1 ldc2_w:constant:0:2
+iload:local:0:1 lload:local:0:2 fload:local:0:1 dload:local:0:2 aload:local:0:1 iload_0:0:1 iload_1:0:1
+iload_2:0:1 iload_3:0:1 lload_0:0:2 lload_1:0:2 lload_2:0:2 lload_3:0:2 fload_0:0:1 fload_1:0:1 fload_2:0:1
+fload_3:0:1 dload_0:0:2 dload_1:0:2 dload_2:0:2 dload_3:0:2 aload_0:0:1 aload_1:0:1 aload_2:0:1 aload_3:0:1
+iaload:2:1 laload:2:2 faload:2:1 daload:2:2 aaload:2:1 baload:2:1 caload:2:1 saload:2:1 istore:local:1:0
+lstore:local:2:0 fstore:local:1:0 dstore:local:2:0 astore:local:1:0 istore_0:1:0 istore_1:1:0 istore_2:1:0
+istore_3:1:0 lstore_0:2:0 lstore_1:2:0 lstore_2:2:0 lstore_3:2:0 fstore_0:1:0 fstore_1:1:0 fstore_2:1:0
+fstore_3:1:0 dstore_0:2:0 dstore_1:2:0 dstore_2:2:0 dstore_3:2:0 astore_0:1:0 astore_1:1:0 astore_2:1:0
+astore_3:1:0 iastore:3:0 lastore:4:0 fastore:3:0 dastore:4:0 aastore:3:0 bastore:3:0 castore:3:0 sastore:3:0
+pop:1:0 pop2:2:0 dup:1:2 dup_x1:2:3 dup_x2:3:4 dup2:2:4 dup2_x1:3:5 dup2_x2:4:6 swap:2:2 iadd:2:1 ladd:4:2
+fadd:2:1 dadd:4:2 isub:2:1 lsub:4:2 fsub:2:1 dsub:4:2 imul:2:1 lmul:4:2 fmul:2:1 dmul:4:2 idiv:2:1 ldiv:4:2
+fdiv:2:1 ddiv:4:2 irem:2:1 lrem:4:2 frem:2:1 drem:4:2 ineg:1:1 lneg:2:2 fneg:1:1 dneg:2:2 ishl:2:1 lshl:3:2
+ishr:2:1 lshr:3:2 iushr:2:1 lushr:3:2 iand:2:1 land:4:2 ior:2:1 lor:4:2 ixor:2:1 lxor:4:2 iinc:increment:0:0
+i2l:1:2 i2f:1:1 i2d:1:2 l2i:2:1 l2f:2:1 l2d:2:2 f2i:1:1 f2l:1:2 f2d:1:2 d2i:2:1 d2l:2:2 d2f:2:1 i2b:1:1 i2c:1:1
+i2s:1:1 lcmp:4:1 fcmpl:2:1 fcmpg:2:1 dcmpl:4:1 dcmpg:4:1 ifeq:branch:1:0 ifne:branch:1:0 iflt:branch:1:0
+ifge:branch:1:0 ifgt:branch:1:0 ifle:branch:1:0 if_icmpeq:branch:2:0 if_icmpne:branch:2:0 if_icmplt:branch:2:0
+if_icmpge:branch:2:0 if_icmpgt:branch:2:0 if_icmple:branch:2:0 if_acmpeq:branch:2:0 if_acmpne:branch:2:0
+goto:branch:0:0 jsr:refused:0:0 ret:refused:0:0 tableswitch:refused:0:0 lookupswitch:refused:0:0 ireturn:1:0
+lreturn:2:0 freturn:1:0 dreturn:2:0 areturn:1:0 return:0:0 getstatic:field:0:0 putstatic:field:0:0
+getfield:field:0:0 putfield:field:0:0 invokevirtual:method:0:0 invokespecial:method:0:0 invokestatic:method:0:0
+invokeinterface:interfaceMethod:0:0 invokedynamic:refused:0:0 new:class:0:1 newarray:arrayType:1:1
+anewarray:class:1:1 arraylength:1:1 athrow:1:0 checkcast:class:1:1 instanceof:class:1:1 monitorenter:1:0
+monitorexit:1:0 wide:refused:0:0 multianewarray:refused:0:0 ifnull:branch:1:0 ifnonnull:branch:1:0
+goto_w:wideBranch:0:0 jsr_w:refused:0:0`
+
+var shapes = func() (all []shape) {
+	formats := map[string]format{"byteValue": byteValue, "shortValue": shortValue, "constant8": constant8, "constant": constant, "local": local,
+		"increment": increment, "branch": branch, "wideBranch": wideBranch, "field": field, "method": method,
+		"interfaceMethod": interfaceMethod, "class": class, "arrayType": arrayType, "refused": refused}
+	for text := range strings.FieldsSeq(opcodes) {
+		parts := strings.Split(text, ":")
+		s := shape{mnemonic: parts[0]}
+		if len(parts) == 4 {
+			s.format = formats[parts[1]]
+		}
+		fmt.Sscan(strings.Join(parts[len(parts)-2:], " "), &s.takes, &s.leaves)
+		all = append(all, s)
+	}
+	return all
+}()
 
 // String is the opcode's mnemonic.
 func (op Op) String() string {
