@@ -68,14 +68,9 @@ func countsClass() *classfile.Class {
 		c.Fields = append(c.Fields, classfile.Field{Access: classfile.Public | classfile.Static, Name: name, Descriptor: "J"})
 	}
 	var code classfile.Code
-	code.Long(0)
-	code.Do(classfile.Lstore1)
+	code.Add("lconst_0 lstore_1")
 	loop := code.Here()
-	code.Do(classfile.Lload1)
-	code.Long(1)
-	code.Do(classfile.Ladd)
-	code.Do(classfile.Dup2)
-	code.Do(classfile.Lstore1)
+	code.Add("lload_1 lconst_1 ladd dup2 lstore_1")
 	code.Refer(classfile.Putstatic, countField)
 	code.Do(classfile.Goto, loop)
 	addMethod(c, 0, "run", "()V", code)
@@ -95,17 +90,7 @@ func edgesClass() *classfile.Class {
 	code.Do(classfile.Lstore, last)
 	row := code.Here()
 	milliTimer.read(&code)
-	code.Do(classfile.Dup2)
-	code.Do(classfile.Lstore, now)
-	code.Do(classfile.Lload, last)
-	code.Do(classfile.Lcmp)
-	code.Do(classfile.Ifeq, row)
-	code.Do(classfile.Lload, now)
-	code.Do(classfile.Lload, last)
-	code.Do(classfile.Lsub)
-	code.Do(classfile.Lload, now)
-	code.Do(classfile.Lstore, last)
-	code.Do(classfile.Lstore, now)
+	code.Add("dup2 lstore lload lcmp ifeq lload lload lsub lload lstore lstore", now, last, row, now, last, now, last, now)
 	appendColumn(&code, out, index, now)
 	untilFull(&code, out, index, row)
 	code.Do(classfile.Return)
@@ -116,18 +101,12 @@ func edgesClass() *classfile.Class {
 
 // appendColumn stores a long variable as the next number of out.
 func appendColumn(code *classfile.Code, out, index, variable int) {
-	code.Do(classfile.Aload, out)
-	code.Do(classfile.Iload, index)
-	code.Do(classfile.Lload, variable)
-	code.Do(classfile.Lastore)
-	*code = append(*code, classfile.Instruction{Op: classfile.Iinc, Arg: index, Increment: 1})
+	code.Add("aload iload lload lastore iinc", out, index, variable, index, 1)
 }
 
 // untilFull goes back to an instruction as long as out has room.
 func untilFull(code *classfile.Code, out, index, to int) {
-	code.Do(classfile.Iload, index)
-	code.Do(classfile.Aload, out)
-	code.Do(classfile.Arraylength)
+	code.Add("iload aload arraylength", index, out)
 	done := code.Jump(classfile.IfIcmpge)
 	code.Do(classfile.GotoW, to)
 	code.Land(done)
@@ -154,22 +133,17 @@ func localsOf(i int) timerLocals {
 // around it, and drops what it leaves. A row is the sums over a block.
 func sequenceClass(s *sequence, timers []timer) *classfile.Class {
 	var code classfile.Code
-	code.Do(classfile.Aload0)
-	code.Do(classfile.Astore, localOut)
-	code.Do(classfile.Iload1)
-	code.Do(classfile.Istore, localBlock)
+	code.Add("aload_0 astore iload_1 istore", localOut, localBlock)
 	code.Int(headerLongs)
 	code.Do(classfile.Istore, localIndex)
 	s.initialise(&code)
 	row := code.Here()
 	clearSums(&code, timers)
-	code.Do(classfile.Iload, localBlock)
-	code.Do(classfile.Istore, localTrials)
+	code.Add("iload istore", localBlock, localTrials)
 	trial := code.Here()
 	appendTrial(&code, s, timers)
 	appendSums(&code, timers)
-	code = append(code, classfile.Instruction{Op: classfile.Iinc, Arg: localTrials, Increment: -1})
-	code.Do(classfile.Iload, localTrials)
+	code.Add("iinc iload", localTrials, -1, localTrials)
 	done := code.Jump(classfile.Ifle)
 	code.Do(classfile.GotoW, trial)
 	code.Land(done)
@@ -193,11 +167,9 @@ func sequenceClass(s *sequence, timers []timer) *classfile.Class {
 
 func clearSums(code *classfile.Code, timers []timer) {
 	for i, t := range timers {
-		code.Long(0)
-		code.Do(classfile.Lstore, localsOf(i).sum)
+		code.Add("lconst_0 lstore", localsOf(i).sum)
 		if t.ones {
-			code.Long(0)
-			code.Do(classfile.Lstore, localsOf(i).ones)
+			code.Add("lconst_0 lstore", localsOf(i).ones)
 		}
 	}
 }
@@ -223,20 +195,9 @@ func appendTrial(code *classfile.Code, s *sequence, timers []timer) {
 func appendSums(code *classfile.Code, timers []timer) {
 	for i, t := range timers {
 		at := localsOf(i)
-		code.Do(classfile.Lload, at.sum)
-		code.Do(classfile.Lload, at.end)
-		code.Do(classfile.Lload, at.start)
-		code.Do(classfile.Lsub)
-		code.Do(classfile.Ladd)
-		code.Do(classfile.Lstore, at.sum)
+		code.Add("lload lload lload lsub ladd lstore", at.sum, at.end, at.start, at.sum)
 		if t.ones {
-			code.Do(classfile.Lload, at.ones)
-			code.Do(classfile.Lload, at.end)
-			code.Do(classfile.Lload, at.start)
-			code.Do(classfile.Lcmp)
-			code.Do(classfile.I2l)
-			code.Do(classfile.Ladd)
-			code.Do(classfile.Lstore, at.ones)
+			code.Add("lload lload lload lcmp i2l ladd lstore", at.ones, at.end, at.start, at.ones)
 		}
 	}
 }

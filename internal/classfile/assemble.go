@@ -1,5 +1,7 @@
 package classfile
 
+import "strings"
+
 // Code is a method's code that is being put together.
 type Code []Instruction
 
@@ -11,6 +13,25 @@ func (c *Code) Do(op Op, arg ...int) {
 		in.Arg = arg[0]
 	}
 	*c = append(*c, in)
+}
+
+// Add adds instructions by their mnemonics. Each that needs a number, such as a local variable,
+// takes the next of args; iinc takes two, the variable and the increment.
+func (c *Code) Add(mnemonics string, args ...int) {
+	for mnemonic := range strings.FieldsSeq(mnemonics) {
+		op, known := OpOf(mnemonic)
+		if !known {
+			panic("classfile: there is no instruction " + mnemonic)
+		}
+		in := Instruction{Op: op}
+		if shapes[op].format != none {
+			in.Arg, args = args[0], args[1:]
+		}
+		if op == Iinc {
+			in.Increment, args = args[0], args[1:]
+		}
+		*c = append(*c, in)
+	}
 }
 
 // Refer adds an instruction that refers to a Member, a ClassRef or a constant.
