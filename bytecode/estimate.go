@@ -65,23 +65,6 @@ func (s *Series) unitNs(m Method, x *Stretch) float64 {
 
 var nan = math.NaN()
 
-// unknown is an estimate that could not be had.
-func unknown() stats.Estimate {
-	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "mean"}
-}
-
-// less is what is left of a value when another is taken off, with the uncertainty of
-// both: bounds are as far off as those of the two, added as squares (Zou and Donner,
-// "Construction of Confidence Limits About Effect Measures", Statistics in Medicine 27,
-// 2008).
-func less(a, b stats.Estimate) stats.Estimate {
-	e := a
-	e.Value = a.Value - b.Value
-	e.Lo = e.Value - math.Hypot(a.Value-a.Lo, b.Hi-b.Value)
-	e.Hi = e.Value + math.Hypot(a.Hi-a.Value, b.Value-b.Lo)
-	return e
-}
-
 // evaluation is of a series.
 type evaluation struct {
 	*Series
@@ -125,7 +108,7 @@ func (e *evaluation) trial(name string, from source) stats.Estimate {
 	if name == emptyName {
 		return whole
 	}
-	return less(whole, e.meanOfAll(emptyName, from))
+	return whole.Less(e.meanOfAll(emptyName, from))
 }
 
 // meanOfStarts is the mean over the virtual machines, each of which lays out code and
@@ -187,7 +170,7 @@ func (e *evaluation) overheadBeside(start int, x *Stretch, from source) float64 
 // meanOfMedians is the mean over groups of the median of each, with Student's interval of
 // their scatter. Of a single group it is the mean and the scatter of its values.
 func meanOfMedians(groups [][]float64) stats.Estimate {
-	e := unknown()
+	e := stats.NoEstimate("ns", "mean")
 	var values []float64
 	for _, g := range groups {
 		e.N += len(g)
@@ -239,7 +222,7 @@ func (e *evaluation) meanOfAll(name string, from source) stats.Estimate {
 // meanATrial is a ratio of sums, with Student's interval of the stretches' distances from
 // it (Cochran, Sampling Techniques, 3rd ed., section 6.3).
 func meanATrial(all []counted) stats.Estimate {
-	e := unknown()
+	e := stats.NoEstimate("ns", "mean")
 	var sum, trials, squares float64
 	for _, c := range all {
 		sum, trials = sum+c.sum, trials+c.trials
@@ -269,7 +252,7 @@ const wholeTicks = 1.0 / 12
 // trials are longer than ticks): there are as many chances as there are of the fewer. By
 // how much stretches scatter more or less than that is measured.
 func ticksATrial(all []counted) stats.Estimate {
-	e := unknown()
+	e := stats.NoEstimate("ns", "mean")
 	e.Unit = "ticks"
 	var sum counted
 	for _, c := range all {
@@ -319,7 +302,7 @@ func (e *evaluation) balanced(in *Instruction, f Form, from source) stats.Estima
 	}
 	for mnemonic, times := range beside {
 		own := e.balanced(mustLookup(mnemonic), Homogeneous, from)
-		time = less(time, own.Scaled(times, "ns"))
+		time = time.Less(own.Scaled(times, "ns"))
 	}
 	return time
 }

@@ -50,12 +50,12 @@ func (l *laboratory) result(m Method, all, allEmpty *tally, outcome outcome) Res
 	r.ElapsedNs = float64(all.elapsed()+allEmpty.elapsed()) * l.Clock.TickNs
 	r.Overhead = empty.estimate(outcome).Scaled(l.Clock.TickNs, "ns")
 	whole := t.estimate(outcome).Scaled(l.Clock.TickNs, "ns")
-	r.Estimate = less(whole, r.Overhead)
+	r.Estimate = whole.Less(r.Overhead)
 	r.judgeEdges()
 	r.judgeClock(all.backward+allEmpty.backward, jumped+emptyJumped)
 	r.judgeLock(l.locked(&t) || l.locked(&empty), l.Dither)
 	if m == Bernoulli {
-		r.Equation2 = less(t.equation2().Scaled(l.Clock.TickNs, "ns"), empty.equation2().Scaled(l.Clock.TickNs, "ns"))
+		r.Equation2 = t.equation2().Scaled(l.Clock.TickNs, "ns").Less(empty.equation2().Scaled(l.Clock.TickNs, "ns"))
 		r.judgeOnes(&t)
 	}
 	return r

@@ -242,7 +242,7 @@ func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	n, count := float64(trials), float64(len(loops))
 	read := p.readNs / l.Clock.TickNs
 	perEvent := (float64(ticks) - read*float64(reads)) / n
-	e := unknown()
+	e := stats.NoEstimate("ns", "mean")
 	e.N, e.Value = int(trials), float64(ticks)/n*l.Clock.TickNs
 	if len(loops) >= fewestLoops {
 		var squares float64
@@ -264,7 +264,7 @@ func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	overhead := p.readNs * float64(reads) / n
 	off := overhead * (0.01 + read)
 	r.Overhead = stats.Estimate{Value: overhead, Lo: overhead - off, Hi: overhead + off, Unit: "ns", Statistic: "mean", N: int(reads)}
-	r.Estimate, r.Edges = less(e, r.Overhead), ticks
+	r.Estimate, r.Edges = e.Less(r.Overhead), ticks
 	if l.Fine != nil {
 		r.Truth = l.watchedMean(fine, trials, overhead, off)
 	}

@@ -220,7 +220,7 @@ func (c *counting) result() Result {
 	}
 	r.Trials, r.Edges = whole.sum.trials, whole.sum.ticks
 	r.Overhead = empty.mean()
-	r.Estimate = less(whole.mean(), r.Overhead)
+	r.Estimate = whole.mean().Less(r.Overhead)
 	r.Estimate.Discarded = c.backward
 	r.Truth = c.truth(whole.sum.fine, r.Trials)
 	if len(c.all) < fewestRounds {
@@ -268,7 +268,7 @@ func (s stretch) inTrials() float64 { return float64(s.within) / s.counts * floa
 // 3rd ed., section 6.3, for a ratio). Each is held against sums that it is part of itself,
 // by the share 1/n, and would be off by n/(n-1) as much from those of the others.
 func (s *shares) mean() stats.Estimate {
-	e := unknown()
+	e := stats.NoEstimate("ns", "mean")
 	n, trials := float64(len(s.all)), float64(s.sum.trials)
 	if n == 0 {
 		return e

@@ -55,7 +55,7 @@ type Result struct {
 func (l *laboratory) newResult(m Method) Result {
 	return Result{
 		Method: m, Clock: l.Clock.Name, TickNs: l.Clock.TickNs,
-		Estimate: unknown(), Overhead: unknown(), Equation2: unknown(), Truth: unknown(),
+		Estimate: stats.NoEstimate("ns", "mean"), Overhead: stats.NoEstimate("ns", "mean"), Equation2: stats.NoEstimate("ns", "mean"), Truth: stats.NoEstimate("ns", "mean"),
 		Judgement: stats.NewJudgement(),
 	}
 }

@@ -12,7 +12,7 @@ import (
 // other executions would take: it holds the clock's step, its rate and its cost.
 func (l *laboratory) truth(sum, n int64) stats.Estimate {
 	if l.Fine == nil || n == 0 {
-		return unknown()
+		return stats.NoEstimate("ns", "mean")
 	}
 	cost, half := l.fineCost()
 	return l.watchedMean(sum, n, cost, math.Hypot(half, z95*l.Fine.AccuracyNs/math.Sqrt(6*float64(n))))
@@ -21,7 +21,7 @@ func (l *laboratory) truth(sum, n int64) stats.Estimate {
 // watchedMean is the mean of n executions in so many ticks of the finer clock, less what
 // else was in them, which is known within ± half.
 func (l *laboratory) watchedMean(sum, n int64, otherNs, half float64) stats.Estimate {
-	e := unknown()
+	e := stats.NoEstimate("ns", "mean")
 	e.N = int(n)
 	e.Value = l.Fine.Ns(sum)/float64(n) - otherNs
 	half = math.Hypot(half, math.Abs(e.Value)*l.Fine.TickNs.RelativeHalfWidth())

@@ -29,6 +29,24 @@ type Estimate struct {
 	N, Discarded int
 }
 
+// NoEstimate is an estimate that could not be had.
+func NoEstimate(unit, statistic string) Estimate {
+	nan := math.NaN()
+	return Estimate{Value: nan, Lo: nan, Hi: nan, Unit: unit, Statistic: statistic}
+}
+
+// Less is the estimate minus another. The distances of its bounds from its value are those of the
+// two, added as squares, so that skewed bounds stay skewed (Newcombe, "Interval Estimation for the
+// Difference Between Independent Proportions", Statistics in Medicine 17, 1998, method 10; Zou and
+// Donner, "Construction of Confidence Limits About Effect Measures", Statistics in Medicine 27, 2008).
+func (e Estimate) Less(other Estimate) Estimate {
+	less := e
+	less.Value = e.Value - other.Value
+	less.Lo = less.Value - math.Hypot(e.Value-e.Lo, other.Hi-other.Value)
+	less.Hi = less.Value + math.Hypot(e.Hi-e.Value, other.Value-other.Lo)
+	return less
+}
+
 // HalfWidth is half the width of the interval, in Unit.
 func (e Estimate) HalfWidth() float64 { return (e.Hi - e.Lo) / 2 }
 

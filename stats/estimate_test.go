@@ -163,3 +163,11 @@ func TestTooFewError(t *testing.T) {
 		}
 	}
 }
+
+// By hand: 10 from 8 to 13, less 3 from 2 to 5, is 7 from 7 - sqrt(2² + 2²) to 7 + sqrt(3² + 1²).
+func TestLess(t *testing.T) {
+	got := stats.Estimate{Value: 10, Lo: 8, Hi: 13, Unit: "ns"}.Less(stats.Estimate{Value: 3, Lo: 2, Hi: 5})
+	if got.Value != 7 || math.Abs(got.Lo-4.171573) > 1e-6 || math.Abs(got.Hi-10.162278) > 1e-6 || got.Unit != "ns" {
+		t.Error(got)
+	}
+}
