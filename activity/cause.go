@@ -1,9 +1,6 @@
 package activity
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Cause is what a period of inactivity is put down to.
 type Cause uint8
@@ -11,29 +8,44 @@ type Cause uint8
 // The causes. Unexplained is what is left when none of the others fits.
 const (
 	Unexplained Cause = iota
-	TimerTick         // this kernel's timer interrupt
-	Hypervisor        // the host took the CPU, as no counter of this kernel knows
-	Interrupt         // another interrupt of this kernel
-	Preempted         // another thread had the CPU
-	Throttled         // the control group's quota was used up
-	PageFault         // the kernel served a page fault
-	Migrated          // the thread was moved to another CPU
-	Runtime           // the recording itself, or the Go runtime
-	Stopped           // the process was stopped by a signal
+	TimerTick
+	Hypervisor
+	Interrupt
+	Preempted
+	Throttled
+	PageFault
+	Migrated
+	Runtime
+	Stopped
 	causes
 )
 
-var causeNames = [causes]string{
-	Unexplained: "unexplained", TimerTick: "timer-tick", Hypervisor: "hypervisor",
-	Interrupt: "interrupt", Preempted: "preempted", Throttled: "throttled",
-	PageFault: "page-fault", Migrated: "migrated", Runtime: "runtime", Stopped: "stopped",
+var causeTexts = [causes]struct{ name, meaning string }{
+	Unexplained: {"unexplained", "too short to be any of these, or not known"},
+	TimerTick:   {"timer-tick", "this kernel's timer interrupt"},
+	Hypervisor:  {"hypervisor", "the host, as no counter of this kernel knows"},
+	Interrupt:   {"interrupt", "other interrupts of this kernel"},
+	Preempted:   {"preempted", "another thread had the CPU"},
+	Throttled:   {"throttled", "the control group's quota was used up"},
+	PageFault:   {"page-fault", "the kernel served a page fault"},
+	Migrated:    {"migrated", "the thread was moved to another CPU"},
+	Runtime:     {"runtime", "this measurement itself"},
+	Stopped:     {"stopped", "the process was stopped by a signal"},
 }
 
 func (c Cause) String() string {
 	if c < causes {
-		return causeNames[c]
+		return causeTexts[c].name
 	}
 	return fmt.Sprintf("cause %d", uint8(c))
+}
+
+// Meaning says in words what the cause is; empty for none of the causes.
+func (c Cause) Meaning() string {
+	if c < causes {
+		return causeTexts[c].meaning
+	}
+	return ""
 }
 
 // MarshalText writes the cause's name.
@@ -41,12 +53,13 @@ func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (c *Cause) UnmarshalText(text []byte) error {
-	i := slices.Index(causeNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("%.40q is none of the causes %q", text, causeNames)
+	for known := range causes {
+		if known.String() == string(text) {
+			*c = known
+			return nil
+		}
 	}
-	*c = Cause(i)
-	return nil
+	return fmt.Errorf("%.40q is no cause: one of %v is", text, Causes())
 }
 
 // Causes lists all causes, those that say most first.

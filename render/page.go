@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"chronoscope/machine"
@@ -32,7 +34,7 @@ var templates = template.Must(template.New("page.html").Funcs(template.FuncMap{
 // Level 3, section 6.1).
 func Page(w io.Writer, documents ...record.Document) error {
 	p := page{
-		Style:      template.CSS(asset("page.css") + asset("chart.css")),
+		Style:      template.CSS(asset("page.css") + chartCSS),
 		ScriptHash: "none",
 		Version:    record.Schema,
 	}
@@ -241,6 +243,17 @@ func classOf(column view.Column, c view.Cell) string {
 	}
 	return ""
 }
+
+// chartCSS is the style sheet of charts. Each colour of a cause that page.css names is that of
+// its bars.
+var chartCSS = func() string {
+	css := asset("chart.css")
+	light, _, _ := strings.Cut(asset("page.css"), "}")
+	for _, m := range regexp.MustCompile(`--cause-([a-z-]+):`).FindAllStringSubmatch(light, -1) {
+		css += fmt.Sprintf("rect.%[1]s { fill: var(--cause-%[1]s); }\n", m[1])
+	}
+	return css
+}()
 
 func asset(name string) string {
 	text, err := assets.ReadFile("page/" + name)

@@ -35,7 +35,7 @@ var figureStyle = func() func() string {
 	for _, m := range regexp.MustCompile(`--([a-z0-9-]+): *([^;]+);`).FindAllStringSubmatch(root, -1) {
 		light[m[1]] = m[2]
 	}
-	css := regexp.MustCompile(`var\(--([a-z0-9-]+)\)`).ReplaceAllStringFunc(figureCSS+asset("chart.css"), func(name string) string {
+	css := regexp.MustCompile(`var\(--([a-z0-9-]+)\)`).ReplaceAllStringFunc(figureCSS+chartCSS, func(name string) string {
 		return light[strings.TrimSuffix(strings.TrimPrefix(name, "var(--"), ")")]
 	})
 	return func() string { return css }

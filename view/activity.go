@@ -41,20 +41,6 @@ func place(t activity.Analysis) string {
 	return fmt.Sprintf("CPU %d", *t.CPU)
 }
 
-// causeMeans says in words what a cause is.
-var causeMeans = map[activity.Cause]string{
-	activity.TimerTick:   "this kernel's timer interrupt",
-	activity.Hypervisor:  "the host, as no counter of this kernel knows",
-	activity.Interrupt:   "other interrupts of this kernel",
-	activity.Preempted:   "another thread had the CPU",
-	activity.Throttled:   "the control group's quota was used up",
-	activity.PageFault:   "the kernel served a page fault",
-	activity.Migrated:    "the thread was moved to another CPU",
-	activity.Stopped:     "the process was stopped by a signal",
-	activity.Runtime:     "this measurement itself",
-	activity.Unexplained: "too short to be any of these, or not known",
-}
-
 // noiseTile says how noisy a CPU is.
 func noiseTile(t activity.Analysis) Tile {
 	n := Tile{Topic: "Noise on " + place(t), Figure: "unknown", Sentence: fmt.Sprintf("In %s no activity was seen.", duration(t.DurationNs))}
@@ -64,7 +50,7 @@ func noiseTile(t activity.Analysis) Tile {
 	n.Figure = stats.Share(1-t.ActiveRatio.Value()) + " lost"
 	n.Sentence = fmt.Sprintf("In %s a thread ran %s of the time", duration(t.DurationNs), percent(t.ActiveRatio))
 	if cause, total := worstCause(t); total > 0 {
-		n.Sentence += fmt.Sprintf(". Most of the rest, %s, is %s: %s", stats.Share(total/t.DurationNs), cause, causeMeans[cause])
+		n.Sentence += fmt.Sprintf(". Most of the rest, %s, is %s: %s", stats.Share(total/t.DurationNs), cause, cause.Meaning())
 	}
 	n.Sentence += "."
 	for _, u := range t.Undisturbed {
@@ -125,9 +111,9 @@ func causes(t activity.Analysis) Section {
 		part := total.TotalNs / t.DurationNs
 		chart.Rows = append(chart.Rows, Row{
 			Name: c.String(), Figure: fmt.Sprintf("%s in %s, worst %s", stats.Share(part), stats.Count(total.Count, "gap"), duration(total.MaxNs)),
-			Bars: []Span{{chart.X.Lo, part, "cause " + c.String(), causeMeans[c]}},
+			Bars: []Span{{chart.X.Lo, part, "cause " + c.String(), c.Meaning()}},
 		})
-		rows.row(c, total.Count, fmt.Sprintf("%.4f %%", 100*part), duration(total.TotalNs), duration(total.MaxNs), causeMeans[c])
+		rows.row(c, total.Count, fmt.Sprintf("%.4f %%", 100*part), duration(total.TotalNs), duration(total.MaxNs), c.Meaning())
 	}
 	s := Section{
 		Title: "What took the time on " + place(t),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,14 +32,7 @@ func newActivity() *command {
 		Long: `A thread reads the counter without pause. Where two readings lie further apart
 than reading takes, it was inactive, and each such gap is put down to a cause:
 
-  timer-tick   this kernel's timer interrupt, found as the regular comb in the gaps
-  hypervisor   the host took the CPU: a comb, or time, that no counter here knows
-  interrupt    as many of the other gaps as the kernel counted other interrupts
-  preempted    another thread had the CPU, as the kernel's run-queue wait says
-  throttled, page-fault, migrated, stopped   as the kernel counted
-  runtime      the measurement itself, which looks at the kernel's counters
-  unexplained  the rest
-
+` + causeList() + `
 After Bryant, O'Hallaron: Computer Systems (2003), sections 9.1 and 9.4. No
 rights are needed. Gaps have no verdict, so --require is refused.`,
 		Example: `  chronoscope activity                          one CPU, for a second
@@ -58,6 +52,15 @@ type traceFlags struct {
 	threshold time.Duration
 	gaps      int
 	list      bool
+}
+
+// causeList says what the causes are.
+func causeList() string {
+	var b strings.Builder
+	for _, c := range activity.Causes() {
+		fmt.Fprintf(&b, "  %-12s %s\n", c, c.Meaning())
+	}
+	return b.String()
 }
 
 func (t *traceFlags) register(set *pflag.FlagSet, _ *flags) {

@@ -4,14 +4,44 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"regexp"
 	"slices"
+	"strings"
+	"testing"
+
+	"chronoscope/activity"
 )
 
 // The documented form of activity traces.
 
-var causes = []string{
-	"timer-tick", "hypervisor", "interrupt", "preempted", "throttled",
-	"page-fault", "migrated", "runtime", "stopped", "unexplained",
+// causes are those of the table in docs/activity.md.
+var causes = func() (all []string) {
+	page, err := os.ReadFile("../../docs/activity.md")
+	if err != nil {
+		panic(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Causes\n")
+	table, _, _ := strings.Cut(section, "\n\nA gap")
+	for line := range strings.SplitSeq(table, "\n") {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, name := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(first, -1) {
+			all = append(all, name[1])
+		}
+	}
+	return all
+}()
+
+// The documented causes are those that the command knows.
+func TestCausesAreDocumented(t *testing.T) {
+	if len(causes) != len(activity.Causes()) {
+		t.Errorf("%q are documented", causes)
+	}
+	for _, c := range activity.Causes() {
+		if !slices.Contains(causes, c.String()) || c.Meaning() == "" {
+			t.Errorf("%s is not documented, or has no meaning", c)
+		}
+	}
 }
 
 var traceForm = object{
