@@ -34,7 +34,7 @@ func blamed(t *testing.T, r *Report, clock string, q Question, verdict stats.Ver
 // The kernel's monotonic clock goes back, by less than passes between two looks or
 // by more.
 func TestMonotonicGoesBack(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		for backNs, asks := range map[float64]Question{1e6: Stepped, 50e6: OrderWithin} {
 			s := newSimulation(seed)
 			c := fine()
@@ -53,7 +53,7 @@ func TestMonotonicGoesBack(t *testing.T) {
 // One reading in a thousand is wrong, as with errata of arm64 counters, and the
 // next is right again.
 func TestGlitches(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
 		c := fine()
 		c.Faults.GlitchShare, c.Faults.GlitchNs = 1e-3, 1e5
@@ -68,7 +68,7 @@ func TestGlitches(t *testing.T) {
 // A virtual machine that is restored on another host may find its counter set anew,
 // or at another rate.
 func TestRestoredMachine(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
 		c := fine()
 		s.add("counter", c)

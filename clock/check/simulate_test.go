@@ -421,7 +421,7 @@ func TestSlewingIsNoFault(t *testing.T) {
 		"offset":     {-500, discipline{offsetNs: -3e6}, nil, "make up for 3.000 ms"},
 		"not known":  {-500, discipline{}, fs.ErrPermission, "permission denied"},
 	} {
-		for seed := range uint64(40) {
+		for seed := range uint64(clocktest.Cases(t, 20)) {
 			s := newSimulation(seed)
 			s.discipline, s.refuses = c.discipline, c.refuses
 			slewed, counter := fine(), fine()
@@ -446,7 +446,7 @@ func TestSlewingIsNoFault(t *testing.T) {
 // A kernel that brings a coarse clock up to date late, because its CPU was taken,
 // is no fault of the clock.
 func TestLateUpdatesAreNoFault(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
 		c := fine()
 		c.QuantumNs = 4e6
@@ -461,7 +461,7 @@ func TestLateUpdatesAreNoFault(t *testing.T) {
 
 // A slewing that changes in the middle is no jump.
 func TestSlewingIsNoJump(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
 		s.discipline.following = true
 		c := fine()
@@ -482,7 +482,8 @@ func TestSlewingIsNoJump(t *testing.T) {
 // is noted, and the clock is not to blame.
 func TestReorderingIsNoWarp(t *testing.T) {
 	noted := 0
-	for seed := range uint64(40) {
+	cases := clocktest.Cases(t, 20)
+	for seed := range uint64(cases) {
 		s := newSimulation(seed)
 		c := fine()
 		s.add("counter", c).bare = func() int64 { return c.ReadEarly(400) }
@@ -494,8 +495,8 @@ func TestReorderingIsNoWarp(t *testing.T) {
 			noted++
 		}
 	}
-	if noted != 40 {
-		t.Errorf("noted for %d of 40", noted)
+	if noted != cases {
+		t.Errorf("noted for %d of %d", noted, cases)
 	}
 }
 
@@ -555,7 +556,7 @@ func (s *simulation) checkOffsets(t *testing.T, c *clocktest.Clock, seed uint64)
 
 // A CPU whose offset jumps has no offset.
 func TestOffsetThatJumps(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
 		s.cpus = 3
 		c := fine()
@@ -609,7 +610,7 @@ func TestInterrupted(t *testing.T) {
 
 // A time that nothing ran for is noted.
 func TestPauseIsNoted(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
 		s.add("counter", fine())
 		paused := false
