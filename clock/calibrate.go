@@ -66,20 +66,11 @@ func sandwichesOver(ctx context.Context, counter, reference *Clock, d time.Durat
 		if err := sleepUntil(ctx, due); err != nil {
 			return nil, err
 		}
-		taken = taken[:len(taken)+burstSize]
-		burst(counter, reference, taken[len(taken)-burstSize:])
+		for range burstSize {
+			taken = append(taken, TakeSandwich(counter, reference))
+		}
 	}
 	return taken, nil
-}
-
-// burst fills s. The counter is read fenced, so that the processor can't move
-// its reading out of the sandwich.
-func burst(counter, reference *Clock, s []Sandwich) {
-	for i := range s {
-		s[i].Before = reference.Read()
-		s[i].Counter = counter.Start()
-		s[i].After = reference.Read()
-	}
 }
 
 func sleepUntil(ctx context.Context, due time.Time) error {

@@ -10,13 +10,6 @@ import (
 	"chronoscope/stats"
 )
 
-// Sandwich is one reading of a counter between two readings of a reference
-// clock, each in its own ticks. The counter was read at some time within.
-type Sandwich struct{ Before, Counter, After int64 }
-
-// width is how long the sandwich took, in ticks of the reference.
-func (s Sandwich) width() int64 { return s.After - s.Before }
-
 const (
 	fitBins      = 32 // stretches of the span that each keep their tightest sandwiches
 	keptShare    = 4  // one in so many is kept
@@ -62,17 +55,17 @@ func FitRate(sandwiches []Sandwich, refUnitNs float64) (Rate, error) {
 func tightest(sandwiches []Sandwich) []Sandwich {
 	var kept []Sandwich
 	for _, bin := range bins(sandwiches) {
-		slices.SortFunc(bin, func(a, b Sandwich) int { return cmp.Compare(a.width(), b.width()) })
+		slices.SortFunc(bin, func(a, b Sandwich) int { return cmp.Compare(a.Width(), b.Width()) })
 		kept = append(kept, bin[:(len(bin)+keptShare-1)/keptShare]...)
 	}
 	limit := widestKept * (medianWidth(kept) + 1)
-	return slices.DeleteFunc(kept, func(s Sandwich) bool { return s.width() > limit })
+	return slices.DeleteFunc(kept, func(s Sandwich) bool { return s.Width() > limit })
 }
 
 // bins splits the span of the sandwiches into stretches of the same length.
 // Sandwiches whose reference ran backwards are left out.
 func bins(sandwiches []Sandwich) [][]Sandwich {
-	ordered := slices.DeleteFunc(slices.Clone(sandwiches), func(s Sandwich) bool { return s.width() < 0 })
+	ordered := slices.DeleteFunc(slices.Clone(sandwiches), func(s Sandwich) bool { return s.Width() < 0 })
 	if len(ordered) == 0 {
 		return nil
 	}
@@ -98,19 +91,18 @@ func medianWidth(sandwiches []Sandwich) int64 {
 	}
 	widths := make([]int64, len(sandwiches))
 	for i, s := range sandwiches {
-		widths[i] = s.width()
+		widths[i] = s.Width()
 	}
 	slices.Sort(widths)
 	return widths[len(widths)/2]
 }
 
-// points are the middles of the sandwiches in seconds, and the counter's ticks,
-// both from the first sandwich on, where a float64 holds them to the digit.
+// points are the middles of the sandwiches in seconds, and the counter's ticks, both from
+// the first sandwich on.
 func points(sandwiches []Sandwich, refUnitNs float64) (seconds, ticks []float64) {
 	first := sandwiches[0]
 	for _, s := range sandwiches {
-		middle := float64(s.Before-first.Before)/2 + float64(s.After-first.Before)/2
-		seconds = append(seconds, middle*refUnitNs/1e9)
+		seconds = append(seconds, s.MiddleSince(first)*refUnitNs/1e9)
 		ticks = append(ticks, float64(s.Counter-first.Counter))
 	}
 	return seconds, ticks
@@ -127,7 +119,7 @@ func halfWidths(kept, all []Sandwich, refUnitNs, hz float64) []float64 {
 	referenceStep, counterStep := leastStep(references), leastStep(counters)
 	half := make([]float64, len(kept))
 	for i, s := range kept {
-		half[i] = (float64(s.width()+referenceStep)*refUnitNs/1e9 + float64(counterStep)/hz) / 2
+		half[i] = (float64(s.Width()+referenceStep)*refUnitNs/1e9 + float64(counterStep)/hz) / 2
 	}
 	return half
 }

@@ -70,31 +70,15 @@ type mark struct {
 	counted       bool
 }
 
-// mark takes the tightest of some readings. The counter is read fenced, so that
-// the processor can't take it out of its sandwich.
+// mark takes the tightest of some readings.
 func (s *Sampler) mark() mark {
 	var m mark
 	var before, after bool
 	m.before, before = s.look()
-	for i := range marks {
-		var next clock.Sandwich
-		next.Before = s.Reference.Start()
-		next.Counter = s.Counter.Start()
-		next.After = s.Reference.End()
-		if i == 0 || tighter(next, m.Sandwich) {
-			m.Sandwich = next
-		}
-	}
+	m.Sandwich = clock.Tightest(s.Counter.Clock, s.Reference.Clock, marks)
 	m.after, after = s.look()
 	m.counted = before && after
 	return m
-}
-
-// tighter reports whether a is narrower than b. One whose reference stepped back
-// has no width to rely on.
-func tighter(a, b clock.Sandwich) bool {
-	wide := func(s clock.Sandwich) uint64 { return uint64(s.After - s.Before) } // negative: the widest
-	return wide(a) < wide(b)
 }
 
 func (s *Sampler) look() (machine.ThreadUse, bool) {
@@ -142,7 +126,7 @@ func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 // widthNs is how far apart the moments may be that the readings of one end stand
 // for.
 func (s *Sampler) widthNs(m mark) float64 {
-	return math.Abs(s.Reference.Ns(m.After-m.Before)) + stepNs(s.Reference)
+	return math.Abs(s.Reference.Ns(m.Width())) + stepNs(s.Reference)
 }
 
 // stepNs is how much later than its reading a clock may have been read: up to the

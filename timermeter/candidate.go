@@ -16,18 +16,10 @@ type Surroundings struct {
 	Reference Reference
 	// Time is the reference for rates; a clock is never its own, so that
 	// Second stands in for it.
-	Time, Second Timekeeper
+	Time, Second clock.Rated
 	// CPUs are those that threads hand readings over between.
 	CPUs []int
 }
-
-// Timekeeper is a clock with the length of its tick.
-type Timekeeper struct {
-	Clock  *clock.Clock
-	UnitNs float64
-}
-
-func (t Timekeeper) nowNs(since int64) float64 { return float64(t.Clock.Read()-since) * t.UnitNs }
 
 // FromClock makes a candidate of a clock whose ticks are unitNs long, give or take
 // a share of unitError.
@@ -43,7 +35,12 @@ func FromClock(c *clock.Clock, unitNs, unitError float64, s Surroundings) Candid
 		},
 	}
 	if !countsEvents(c) {
-		candidate.Pair = pairs(c, s)
+		ref := s.Time
+		if ref.Name == c.Name {
+			ref = s.Second
+		}
+		candidate.ReferenceTickNs = ref.TickNs.Value
+		candidate.Pair = func() clock.Sandwich { return clock.TakeSandwich(c, ref.Clock) }
 	}
 	if len(s.CPUs) > 1 {
 		candidate.HandOver = func(ctx context.Context, n int) ([]check.Handed, error) {
@@ -67,20 +64,5 @@ func calls(c, timer *clock.Clock, batch int, durations []int64) {
 			c.Read()
 		}
 		durations[i] = timer.End() - start
-	}
-}
-
-// pairs reads c between two readings of a time reference that is another
-// clock.
-func pairs(c *clock.Clock, s Surroundings) func() Pair {
-	ref := s.Time
-	if ref.Clock.Name == c.Name {
-		ref = s.Second
-	}
-	since := ref.Clock.Read()
-	return func() Pair {
-		before := ref.nowNs(since)
-		ticks := c.Start()
-		return Pair{BeforeNs: before, AfterNs: ref.nowNs(since), Ticks: ticks}
 	}
 }

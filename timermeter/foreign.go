@@ -164,7 +164,8 @@ func (a *asked) candidate(s Surroundings, reference *asked, r Reference) Candida
 		Witness: a.witness(s.Time),
 	}
 	if !countsEvents(&a.Clock) {
-		c.Pair = a.pairs(s.Time)
+		c.ReferenceTickNs = s.Time.TickNs.Value
+		c.Pair = func() clock.Sandwich { return a.sandwich(s.Time) }
 	}
 	if reference != nil {
 		c.Subject.Calls, c.Subject.Frames, c.Subject.Reference = a.calls, a.frames, r
@@ -187,34 +188,33 @@ func (a *asked) subject() Subject {
 	}
 }
 
-// pairs reads the timer between two readings of a reference of this process.
-func (a *asked) pairs(ref Timekeeper) func() Pair {
-	since := ref.Clock.Read()
-	return func() Pair {
-		var tick [1]int64
-		before := ref.nowNs(since)
-		a.reads(tick[:])
-		return Pair{BeforeNs: before, AfterNs: ref.nowNs(since), Ticks: tick[0]}
-	}
+// sandwich reads the timer between two readings of a reference of this process.
+func (a *asked) sandwich(ref clock.Rated) clock.Sandwich {
+	var tick [1]int64
+	before := ref.Read()
+	a.reads(tick[:])
+	return clock.Sandwich{Before: before, Counter: tick[0], After: ref.Read()}
 }
 
 // witness holds the timer against time, as this process tells it, or CPU time against what
 // the kernel has counted of the process that reads it.
-func (a *asked) witness(ref Timekeeper) *Witness {
+func (a *asked) witness(ref clock.Rated) *Witness {
+	untold := func(why string) *Witness {
+		return &Witness{Pair: func() (clock.Sandwich, error) { return clock.Sandwich{}, errors.New(why) }}
+	}
 	switch {
 	case countsEvents(&a.Clock):
-		return &Witness{Pair: func() (Pair, error) { return Pair{}, errors.New("it counts events of a thread") }}
+		return untold("it counts events of a thread")
 	case a.Clock.Kind != clock.KindCPU:
-		pair := a.pairs(ref)
-		return &Witness{Sharers: 1, Pair: func() (Pair, error) { return pair(), a.err }}
+		return &Witness{Sharers: 1, TickNs: ref.TickNs.Value, Pair: func() (clock.Sandwich, error) { return a.sandwich(ref), a.err }}
 	case a.CPUTime == nil:
-		return &Witness{Pair: func() (Pair, error) { return Pair{}, errors.New("the CPU time of its process is not known") }}
+		return untold("the CPU time of its process is not known")
 	}
-	w := &Witness{Sharers: 1}
-	w.Pair = func() (Pair, error) {
+	w := &Witness{Sharers: 1, TickNs: 1}
+	w.Pair = func() (clock.Sandwich, error) {
 		before, threads, err := a.CPUTime()
 		if err != nil {
-			return Pair{}, err
+			return clock.Sandwich{}, err
 		}
 		if a.Clock.Scope == clock.ScopeThread {
 			w.Sharers = max(w.Sharers, threads)
@@ -222,7 +222,7 @@ func (a *asked) witness(ref Timekeeper) *Witness {
 		var tick [1]int64
 		a.reads(tick[:])
 		after, _, err := a.CPUTime()
-		return Pair{BeforeNs: before, AfterNs: after, Ticks: tick[0]}, err
+		return clock.Sandwich{Before: int64(before), Counter: tick[0], After: int64(after)}, err
 	}
 	return w
 }

@@ -111,7 +111,7 @@ func rankRemote(t *testing.T, plan Plan, seed uint64, remotes ...*remote) []Rati
 func rankedRemote(plan Plan, seed uint64, remotes ...*remote) ([]Rating, error) {
 	m := remotes[0].Machine
 	timer := counter(m)
-	s := Surroundings{Time: Timekeeper{clock.New(clock.Clock{Name: "reference"}, timer.Read), timer.UnitNs}, CPUs: []int{0, 1}}
+	s := Surroundings{Time: referenceOf(timer), CPUs: []int{0, 1}}
 	b := bench(m, timer, seed)
 	pause := func(upToNs float64) { m.Idle(b.Rand.Float64() * upToNs) }
 	var candidates []Candidate
@@ -292,7 +292,7 @@ func TestTimerThatShowsNoTime(t *testing.T) {
 		sim := nanosecondClock(1)
 		m := sim.Machine
 		timer := counter(m)
-		s := Surroundings{Time: Timekeeper{clock.New(clock.Clock{Name: "reference"}, timer.Read), timer.UnitNs}}
+		s := Surroundings{Time: referenceOf(timer)}
 		b := bench(m, timer, 1)
 		var ask Questions = &remote{Clock: sim, wayNs: 1e4}
 		if c.lies {
@@ -387,7 +387,7 @@ func TestFinestTimer(t *testing.T) {
 		return newAsked(background, Foreign{Clock: description, TickNs: quantumNs, Ask: &remote{Clock: c, wayNs: 1e4}}, m.NowNs, func(float64) {})
 	}
 	l := &local{rng: m.Rand(), started: time.Now()}
-	reference := Timekeeper{clock.New(clock.Clock{Name: "reference"}, counter(m).Read), counter(m).UnitNs}
+	reference := referenceOf(counter(m))
 	liar := timer(1, clock.Clock{Name: "counts its readings", Kind: clock.KindWall})
 	liar.Ask = &liarsAnswers{Questions: liar.Ask}
 	best, r := l.finest(background, []*asked{
@@ -435,7 +435,7 @@ func TestInterruptedForeignTimers(t *testing.T) {
 			Ask: &remote{wayNs: 1e4, ended: ctx, others: map[string]*clocktest.Clock{"timer": sim},
 				Clock: &clocktest.Clock{Machine: m, QuantumNs: 1e3, UnitNs: 1e3, Cost: clocktest.Constant(30)}},
 		}, m.NowNs, a.pause)
-		s := Surroundings{Time: Timekeeper{clock.New(clock.Clock{Name: "reference"}, timer.Read), timer.UnitNs}}
+		s := Surroundings{Time: referenceOf(timer)}
 		by := Reference{UnitNs: 1, AccuracyNs: 10}
 		ratings, err := Rank(ctx, []Candidate{a.candidate(s, a, by), coarse.candidate(s, a, by)}, DefaultPlan, b)
 		if !errors.Is(err, context.Canceled) || len(ratings) > 2 || after > 0.6 && len(ratings) == 0 {
@@ -454,4 +454,9 @@ func TestInterruptedForeignTimers(t *testing.T) {
 		}
 		cancel()
 	}
+}
+
+// referenceOf is a simulated clock that others are held against.
+func referenceOf(c *clocktest.Clock) clock.Rated {
+	return clock.Rated{Clock: clock.New(clock.Clock{Name: "reference"}, c.Read), TickNs: stats.Estimate{Value: c.UnitNs}}
 }

@@ -121,7 +121,7 @@ func onTheWay(p Plan) Plan {
 // finest is the timer that times calls of the others: the one with the least sum of
 // accuracy and cost. It is no CPU time, which leaves out what it waits for, counts no
 // events, does not step back, and does not contradict time. Nil where there is none.
-func (l *local) finest(ctx context.Context, all []*asked, time Timekeeper) (best *asked, r Reference) {
+func (l *local) finest(ctx context.Context, all []*asked, time clock.Rated) (best *asked, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {
 		if a.Clock.Kind == clock.KindCPU || countsEvents(&a.Clock) {

@@ -172,21 +172,21 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	progress := l.part(0, "")
 	progress(0, "calibrating the counter")
 	timer := l.find("monotonic-raw", "monotonic", "go-time-now")
-	s := Surroundings{
-		Timer: timer, CPUs: cpus,
-		Time: Timekeeper{timer, timer.UnitNs}, Second: Timekeeper{l.find("go-time-now"), 1},
+	inUnits := func(c *clock.Clock) clock.Rated {
+		return clock.Rated{Clock: c, TickNs: stats.Estimate{Value: c.UnitNs}}
 	}
+	s := Surroundings{Timer: timer, CPUs: cpus, Time: inUnits(timer), Second: inUnits(l.find("go-time-now"))}
 	timerUnitNs := timer.UnitNs
 	coreHz := math.NaN()
-	rate, counter := l.calibrate(ctx)
+	counter := l.calibrate(ctx)
 	if ctx.Err() != nil {
 		return l.result, ctx.Err()
 	}
 	var perTick, off float64
-	if counter != nil {
-		perTick, off = 1e9/rate.Hz.Value, rate.Hz.RelativeHalfWidth()
-		s.Timer, timerUnitNs, s.Second = counter, perTick, Timekeeper{counter, perTick}
-		coreHz = l.measureCore(counter, rate)
+	if counter.Clock != nil {
+		perTick, off = counter.TickNs.Value, counter.Rate.Hz.RelativeHalfWidth()
+		s.Timer, timerUnitNs, s.Second = counter.Clock, perTick, counter
+		coreHz = l.measureCore(counter)
 	} else {
 		l.caveat("the core's rate is not known, and so no quality: no counter can be read to time the core with")
 	}
@@ -260,17 +260,18 @@ func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bo
 const calibration = 100 * time.Millisecond
 
 // calibrate measures the rate of the processor's counter, and collects what
-// others say of it. The counter is nil where it can't be read or measured.
-func (l *local) calibrate(ctx context.Context) (clock.Rate, *clock.Clock) {
-	counter := l.find("tsc", "cntvct")
+// others say of it. Its clock is nil where it can't be read or measured.
+func (l *local) calibrate(ctx context.Context) clock.Rated {
+	counter := l.find(env.Counters()...)
 	if counter == nil {
-		return clock.Rate{}, nil
+		return clock.Rated{}
 	}
-	rate, err := clock.Calibrate(ctx, counter, nil, calibration)
+	rated, err := env.Rate(ctx, counter, calibration)
 	if err != nil {
 		l.caveat("the rate of %s is not known: %v", counter.Name, err)
-		return clock.Rate{}, nil
+		return clock.Rated{}
 	}
+	rate := rated.Rate
 	for _, caveat := range rate.Caveats {
 		l.caveat("%s: %s", counter.Name, caveat)
 	}
@@ -278,12 +279,12 @@ func (l *local) calibrate(ctx context.Context) (clock.Rate, *clock.Clock) {
 		Name: counter.Name, Reference: rate.Reference, RateHz: rate.Hz, Rate: rate,
 		Claims: append([]clock.CrossCheck{}, clock.CrossChecks(os.DirFS("/"), rate)...),
 	})
-	return rate, counter
+	return rated
 }
 
 // measureCore is the core's rate in Hz, NaN where it can't be had.
-func (l *local) measureCore(counter *clock.Clock, rate clock.Rate) float64 {
-	hz, err := clock.CoreRate(counter, rate)
+func (l *local) measureCore(counter clock.Rated) float64 {
+	hz, err := clock.CoreRate(counter.Clock, counter.Rate)
 	if err != nil {
 		l.caveat("the core's rate is not known, and so no quality: %v", err)
 		return math.NaN()

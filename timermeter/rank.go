@@ -20,7 +20,9 @@ type Candidate struct {
 	Subject Subject
 	// Pair reads the clock and a time reference together. Nil where the
 	// readings are no time.
-	Pair func() Pair
+	Pair func() clock.Sandwich
+	// ReferenceTickNs is the length of the reference's ticks.
+	ReferenceTickNs float64
 	// Witness holds a clock of another program against what it has to agree with. Nil for
 	// the clocks that this process reads itself.
 	Witness *Witness
@@ -31,13 +33,6 @@ type Candidate struct {
 	// up. The clock then has no rating, unless the ranking was interrupted. Nil where
 	// that can't be.
 	Err func() error
-}
-
-// Pair is a reading of a clock, in units, and the time of a reference just
-// before and just after it.
-type Pair struct {
-	BeforeNs, AfterNs float64
-	Ticks             int64
 }
 
 // Rating is what was measured of one clock. What could not be had is missing, for a reason
@@ -200,7 +195,7 @@ type subject struct {
 	accuracy Accuracy
 	slow     bool // too slow for the patience of one clock
 	cost     *CostSampler
-	pairs    []Pair
+	pairs    []clock.Sandwich
 	order    check.BackSteps // among all readings of the measuring thread
 	last     []int64         // the last of them, empty before the first
 	threads  check.BackSteps // among readings that threads handed over
@@ -248,7 +243,7 @@ const (
 func (r *ranking) witness(context.Context) {
 	for _, s := range r.subjects {
 		if s.testimony.ask(s.Witness); s.testimony.pairs > 0 && !s.failed() {
-			s.note([]int64{s.testimony.last.Ticks})
+			s.note([]int64{s.testimony.last.Counter})
 		}
 	}
 }
@@ -328,14 +323,14 @@ func (s *subject) pair() {
 	}
 	best := s.Pair()
 	for range 4 {
-		if p := s.Pair(); p.AfterNs-p.BeforeNs < best.AfterNs-best.BeforeNs {
+		if p := s.Pair(); p.TighterThan(best) {
 			best = p
 		}
 	}
 	if s.failed() {
 		return
 	}
-	s.note([]int64{best.Ticks})
+	s.note([]int64{best.Counter})
 	s.pairs = append(s.pairs, best)
 }
 

@@ -25,10 +25,9 @@ func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidat
 			UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer), Frames: frames(c.Calls(timer)),
 			Reference: Reference{UnitNs: timer.UnitNs, AccuracyNs: timer.QuantumNs},
 		},
-		Pair: func() Pair {
-			before := float64(timer.Read()) * timer.UnitNs
-			ticks := c.Read()
-			return Pair{BeforeNs: before, AfterNs: float64(timer.Read()) * timer.UnitNs, Ticks: ticks}
+		ReferenceTickNs: timer.UnitNs,
+		Pair: func() clock.Sandwich {
+			return clock.Sandwich{Before: timer.Read(), Counter: c.Read(), After: timer.Read()}
 		},
 		HandOver: func(_ context.Context, n int) ([]check.Handed, error) {
 			threads := []*clocktest.Clock{c.OnThread(0), c.OnThread(1)}

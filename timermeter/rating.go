@@ -82,14 +82,7 @@ func (r *Rating) judgeThreads(s *subject) {
 // coarse to tell the rate as well as the limits ask is not judged: on a busy
 // machine the kernel brings it up to date late.
 func (r *Rating) judgeRate(s *subject) {
-	var pairs []check.Pair
-	for _, p := range s.pairs {
-		pairs = append(pairs, check.Pair{
-			ReferenceNs: (p.BeforeNs + p.AfterNs) / 2,
-			ClockNs:     float64(p.Ticks-s.pairs[0].Ticks) * s.Subject.UnitNs,
-			ErrorNs:     r.Accuracy.Value + (p.AfterNs-p.BeforeNs)/2,
-		})
-	}
+	pairs := check.Pairs(s.pairs, s.ReferenceTickNs, s.Subject.UnitNs, r.Accuracy.Value)
 	rate := check.KeepsRate(pairs)
 	if math.IsNaN(rate.Ratio) || !(rate.Resolution < driftLimit) {
 		return

@@ -12,7 +12,9 @@ import (
 type Witness struct {
 	// Pair reads the clock between two readings of what it is held against: time, or the
 	// CPU time that the kernel has counted of the program.
-	Pair func() (Pair, error)
+	Pair func() (clock.Sandwich, error)
+	// TickNs is the length of a tick of what it is held against.
+	TickNs float64
 	// Sharers is how many threads shared the CPU time, of which the clock shows one thread's;
 	// 1 for all other clocks.
 	Sharers int
@@ -20,7 +22,7 @@ type Witness struct {
 
 // testimony are the first and the last pair of a witness.
 type testimony struct {
-	first, last Pair
+	first, last clock.Sandwich
 	pairs       int
 	err         error
 }
@@ -44,14 +46,14 @@ func (t *testimony) ask(w *Witness) {
 
 // shown is what the clock says has passed between the two pairs.
 func (t *testimony) shown(unitNs float64) float64 {
-	return float64(t.last.Ticks-t.first.Ticks) * unitNs
+	return float64(t.last.Counter-t.first.Counter) * unitNs
 }
 
 // bounds are the least and the most that the clock may have shown between the two pairs.
 // What the clock is read to, and the rate that a system may slew its own by, stay possible.
 func (t *testimony) bounds(w *Witness, accuracyNs float64) (least, most float64) {
-	least = (t.last.BeforeNs - t.first.AfterNs) / float64(max(1, w.Sharers))
-	most = t.last.AfterNs - t.first.BeforeNs
+	least = float64(t.last.Before-t.first.After) * w.TickNs / float64(max(1, w.Sharers))
+	most = float64(t.last.After-t.first.Before) * w.TickNs
 	return least*(1-driftLimit) - 2*accuracyNs, most*(1+driftLimit) + 2*accuracyNs
 }
 

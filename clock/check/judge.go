@@ -189,7 +189,7 @@ func (r *Report) judgeRateChange(s *subject, sandwiches []clock.Sandwich) {
 		return
 	}
 	f := newFinding(s.Name, RateChange)
-	spanNs := middle(sandwiches[0], sandwiches[len(sandwiches)-1]) * tickNs(s.rate.reference)
+	spanNs := sandwiches[len(sandwiches)-1].MiddleSince(sandwiches[0]) * tickNs(s.rate.reference)
 	f.worst(rate.WorstDeviation * spanNs / stretches)
 	// Each stretch may be off by the resolution, and so may the median.
 	if rate.WorstDeviation > s.rate.bend+2*rate.Resolution {

@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"slices"
+
+	"chronoscope/clock"
 )
 
 // Pair is a clock's reading at the time that a reference showed.
@@ -12,6 +14,20 @@ type Pair struct {
 	// ErrorNs bounds how far the two may be apart: the accuracy of both clocks
 	// and the time between their readings.
 	ErrorNs float64
+}
+
+// Pairs are the sandwiches as times, given the lengths of both clocks' ticks; errorNs is
+// what the accuracy of both adds to half the width of each.
+func Pairs(sandwiches []clock.Sandwich, referenceTickNs, tickNs, errorNs float64) []Pair {
+	pairs := make([]Pair, len(sandwiches))
+	for i, s := range sandwiches {
+		pairs[i] = Pair{
+			ReferenceNs: s.MiddleSince(sandwiches[0]) * referenceTickNs,
+			ClockNs:     float64(s.Counter-sandwiches[0].Counter) * tickNs,
+			ErrorNs:     errorNs + float64(s.Width())/2*referenceTickNs,
+		}
+	}
+	return pairs
 }
 
 // Rate is how fast a clock runs against a reference, over a whole

@@ -128,20 +128,9 @@ type watch struct {
 	sandwiches []clock.Sandwich
 }
 
-// look keeps the tightest of a few sandwiches. Both clocks are read fenced, so
-// that the processor can't move the readings past one another.
+// look keeps the tightest of a few sandwiches.
 func (w *watch) look() {
-	var best clock.Sandwich
-	for i := range tries {
-		var s clock.Sandwich
-		s.Before = w.reference.Start()
-		s.Counter = w.clock.Start()
-		s.After = w.reference.Start()
-		if i == 0 || s.After-s.Before < best.After-best.Before {
-			best = s
-		}
-	}
-	w.sandwiches = append(w.sandwiches, best)
+	w.sandwiches = append(w.sandwiches, clock.Tightest(w.clock.Clock, w.reference.Clock, tries))
 }
 
 // spanNs is how long the clock was watched, by the reference.
@@ -149,18 +138,10 @@ func (w *watch) spanNs() float64 {
 	if len(w.sandwiches) == 0 {
 		return 0
 	}
-	return middle(w.sandwiches[0], w.sandwiches[len(w.sandwiches)-1]) * tickNs(w.reference)
+	return w.sandwiches[len(w.sandwiches)-1].MiddleSince(w.sandwiches[0]) * tickNs(w.reference)
 }
 
 // pairs are the sandwiches as times, with the error that each may have.
 func (w *watch) pairs(sandwiches []clock.Sandwich) []Pair {
-	pairs := make([]Pair, len(sandwiches))
-	for i, s := range sandwiches {
-		pairs[i] = Pair{
-			ReferenceNs: middle(sandwiches[0], s) * tickNs(w.reference),
-			ClockNs:     float64(s.Counter-sandwiches[0].Counter) * tickNs(w.clock),
-			ErrorNs:     accuracyNs(w.clock) + accuracyNs(w.reference) + float64(s.After-s.Before)/2*tickNs(w.reference),
-		}
-	}
-	return pairs
+	return Pairs(sandwiches, tickNs(w.reference), tickNs(w.clock), accuracyNs(w.clock)+accuracyNs(w.reference))
 }

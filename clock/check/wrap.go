@@ -57,17 +57,12 @@ func wrapBits(sandwiches []clock.Sandwich, tickNs, referenceTickNs float64) int 
 // turnsBetween is how often a counter of that width started over from a to b, by
 // the reference, how many ticks remain unexplained, and how many may.
 func turnsBetween(a, b clock.Sandwich, width int, tickNs, referenceTickNs float64) (turns, off, tolerance float64) {
-	passed := (middle(a, b) - middle(a, a)) * referenceTickNs / tickNs
+	passed := (b.MiddleSince(a) - a.MiddleSince(a)) * referenceTickNs / tickNs
 	missing := passed - float64(b.Counter-a.Counter)
 	turn := math.Ldexp(1, width)
 	turns = math.Round(missing / turn)
 	widths := float64(a.After-a.Before+b.After-b.Before) * referenceTickNs / tickNs
 	return turns, missing - turns*turn, 1e-3*math.Abs(passed) + widths + turn/64
-}
-
-// middle is the middle of sandwich s, counted from the start of origin.
-func middle(origin, s clock.Sandwich) float64 {
-	return float64(s.Before-origin.Before)/2 + float64(s.After-origin.Before)/2
 }
 
 // unwrapped adds the turns of a counter of that width.
