@@ -66,11 +66,11 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 // is in the bounds.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs) {
 	times := func(r *Result, i int) stats.Bounded {
-		on := r.comparable[basis][i]
-		return stats.Bounded{Lo: on.lo * (1 - r.roundingShare), Mid: (on.lo + on.hi) / 2, Hi: on.hi * (1 + r.roundingShare)}
+		on, rounding := r.timed.on[basis][i], r.timed.rounding
+		return stats.Bounded{Lo: on.lo * (1 - rounding), Mid: (on.lo + on.hi) / 2, Hi: on.hi * (1 + rounding)}
 	}
-	for i, at := range b.at {
-		if j, paired := slices.BinarySearch(a.at, at); paired {
+	for i, at := range b.timed.kind.at {
+		if j, paired := slices.BinarySearch(a.timed.kind.at, at); paired {
 			pairs.Add(times(a, j), times(b, i))
 		}
 	}
@@ -83,9 +83,9 @@ func commonBasis(a, b *Result) Basis {
 	switch {
 	case a.Basis == b.Basis:
 		return a.Basis
-	case a.undelayed && b.undelayed:
+	case a.timed.kind.undelayed && b.timed.kind.undelayed:
 		return Timer
-	case a.alone && b.alone:
+	case a.timed.kind.alone && b.timed.kind.alone:
 		return CPUTime
 	}
 	return Bounds

@@ -39,10 +39,10 @@ func TestPairsOnOneBasis(t *testing.T) {
 		a, b Result
 		want Basis
 	}{
-		{Result{Basis: CPUTime, alone: true}, Result{Basis: Timer, alone: true, undelayed: true}, CPUTime},
-		{Result{Basis: Timer, undelayed: true}, Result{Basis: CPUTime, alone: true}, Bounds},
-		{Result{Basis: Bounds}, Result{Basis: Timer, undelayed: true}, Bounds},
-		{Result{Basis: CPUTime, alone: true}, Result{Basis: CPUTime, alone: true}, CPUTime},
+		{Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, Result{Basis: Timer, timed: times{kind: kind{alone: true, undelayed: true}}}, CPUTime},
+		{Result{Basis: Timer, timed: times{kind: kind{undelayed: true}}}, Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, Bounds},
+		{Result{Basis: Bounds}, Result{Basis: Timer, timed: times{kind: kind{undelayed: true}}}, Bounds},
+		{Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, CPUTime},
 	} {
 		if got := commonBasis(&c.a, &c.b); got != c.want {
 			t.Errorf("%+v and %+v: compared by %s, want %s", c.a, c.b, got, c.want)

@@ -112,9 +112,16 @@ func brief(d time.Duration) string {
 	return text
 }
 
+// narrow reports whether a benchmark waited so little that the precision that was asked for holds,
+// whichever part of that it waited for.
+func (c *conclusion) narrow() bool {
+	return c.waitPerTimed <= 2*c.plan.Precision && c.Estimate.RelativeHalfWidth() <= c.plan.Precision
+}
+
 // judgeBasis says what the figure's basis does not tell.
 func (c *conclusion) judgeBasis() {
 	switch {
+	case c.narrow():
 	case math.IsNaN(c.WaitShare):
 		c.Lower(stats.Suspect, "whether its threads waited for a CPU is not known (the process could not be traced): the interval ends with what its own timer says")
 	case c.Basis == Bounds && c.blocks:

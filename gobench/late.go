@@ -28,11 +28,7 @@ const (
 // shows that only then.
 func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	typical := func(of func(Observation) float64) float64 {
-		var all []float64
-		for _, rep := range s.Repetitions {
-			all = append(all, of(rep.Many)/float64(rep.Many.N))
-		}
-		return stats.Median(all)
+		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
 	}
 	wallNs := typical(wallNs)
 	most := int(math.Min(mostN, math.Min(lateNs/typical(dedicatedNs), lateShare*float64(m.plan.MaxTime)/wallNs)))
@@ -63,7 +59,7 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 // either side; they are NaN where it is not known.
 func (c *conclusion) lateCost() stats.Estimate {
 	e := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ratio"}
-	if len(c.series.late) == 0 || c.Basis == Bounds {
+	if len(c.series.late) == 0 {
 		return e
 	}
 	late := c.series.late[len(c.series.late)-1]

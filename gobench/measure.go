@@ -199,7 +199,7 @@ func (m *measurement) enough(s *Series) bool {
 	}
 	known := r.Estimate.RelativeHalfWidth() <= m.plan.Precision
 	// Bounds lie as far apart as they do, however often they are measured.
-	return known || r.Basis == Bounds && n > m.plan.LeastRepetitions
+	return known || r.Basis == Bounds && r.timed.apart > 2*m.plan.Precision && n > m.plan.LeastRepetitions
 }
 
 // worthALook is true for the least number, and for every number half as large again.

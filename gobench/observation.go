@@ -52,11 +52,12 @@ func (r Repetition) perIteration(of func(Observation) float64) float64 {
 func (r Repetition) few() Observation  { return r.Few }
 func (r Repetition) many() Observation { return r.Many }
 
-func timedNs(o Observation) float64  { return o.TimedNs }
-func wallNs(o Observation) float64   { return o.WallNs }
-func cpuNs(o Observation) float64    { return o.CPUNs }
-func waitNs(o Observation) float64   { return o.WaitNs }
-func switches(o Observation) float64 { return o.InvoluntarySwitches }
+func timedNs(o Observation) float64   { return o.TimedNs }
+func wallNs(o Observation) float64    { return o.WallNs }
+func cpuNs(o Observation) float64     { return o.CPUNs }
+func waitNs(o Observation) float64    { return o.WaitNs }
+func stoppedNs(o Observation) float64 { return o.StoppedNs }
+func switches(o Observation) float64  { return o.InvoluntarySwitches }
 
 // roundingNs is how far a time per iteration may be off because it was printed rounded.
 func (r Repetition) roundingNs() float64 {

@@ -30,15 +30,15 @@ const (
 // to many another one per iteration than that from least to few, whatever setup there
 // is. Where few are hardly more than the least, no calls stand for the least.
 func (c *conclusion) judgeProportion() {
-	if c.Basis == Bounds { // how much of the time is waiting can't be told
+	if c.Basis == Bounds && !c.narrow() { // how much of the time is waiting can't be told
 		return
 	}
-	few, change := c.used[0].Few.N, beyondChance(c.each(c.change))
-	switch fixed := beyondChance(c.each(c.fixedPart)); {
+	few, change := c.used[0].Few.N, beyondChance(each(c.used, c.change))
+	switch fixed := beyondChance(each(c.used, c.fixedPart)); {
 	case fixed.Lo > fixedShare:
 		ns := c.typical(func(rep Repetition) float64 { return c.fixedPart(rep) * c.ranNs(rep.Few) })
 		c.Lower(stats.Suspect, "each call of it takes %v beyond its b.N iterations, in the timed part: call b.ResetTimer after the setup, or loop with b.Loop", time.Duration(ns).Round(10*time.Microsecond))
-	case change.Hi < 1-changeShare && beyondChance(c.each(c.onceNs)).Lo > runtimeNs:
+	case change.Hi < 1-changeShare && beyondChance(each(c.used, c.onceNs)).Lo > runtimeNs:
 		c.Lower(stats.Suspect, "the first %d iterations take %.3g times as long as as many later ones: call b.ResetTimer after what is set up or warmed once, or loop with b.Loop", few, 1/change.Value)
 	}
 	if change.Lo > 1+changeShare {
@@ -61,7 +61,7 @@ func (c *conclusion) judgeWork() bool {
 		c.Lower(stats.Suspect, "%d iterations take %.2g ns each, less than a fifth of a cycle: the work seems to have been optimised away, or not to depend on b.N: loop with b.Loop, or keep its result in a variable of the package", c.used[0].Many.N, ns)
 		return false
 	}
-	if growth := stats.MedianOrRange(c.each(timerGrowth), ""); growth.Hi < leastGrowth {
+	if growth := stats.MedianOrRange(each(c.used, timerGrowth), ""); growth.Hi < leastGrowth {
 		many := c.used[0].Many
 		c.Lower(stats.Suspect, "%d iterations take hardly longer than %d: nearly all of the timed part is setup: call b.ResetTimer after it, or loop with b.Loop", many.N, c.used[0].Few.N)
 		return false
@@ -106,7 +106,7 @@ func (c *conclusion) fixedPart(rep Repetition) float64 {
 // ranNs is for how long a benchmark ran by its timer: without the process's share of
 // waiting where it had to wait; NaN where that is not known.
 func (c *conclusion) ranNs(o Observation) float64 {
-	if c.Basis == Timer || o.N == 0 {
+	if c.Basis != CPUTime || o.N == 0 {
 		return o.TimedNs
 	}
 	return o.TimedNs * o.CPUNs / (o.CPUNs + math.Max(0, o.WaitNs))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"chronoscope/stats"
@@ -26,38 +25,35 @@ const (
 	deviationOfMAD = 1.4826 // of a normal distribution
 )
 
-// reject leaves out repetitions of which a run stood still while its timer ran: time
-// passed in which it neither ran nor waited for a CPU, far beyond that of its peers. It
-// was stopped by a signal, waited for memory from a disk, or its CPU was taken by a
-// hypervisor in a way that the kernel doesn't count as waiting. It reports whether there
-// are such.
+// standstills are the repetitions of which a run stood still while its timer ran: time passed in
+// which it neither ran nor waited for a CPU, far beyond that of its peers. It was stopped by a
+// signal, waited for memory from a disk, or a hypervisor took its CPU in a way that the kernel
+// does not count as waiting.
 //
-// Only a benchmark that never blocks by itself shows that. For one that does, medians
-// have to do, as they do for a machine that is slower for a while, which no counter
-// tells. Where others had the CPUs the figure is the CPU time, which stands still with the
-// process; a group of processes that is throttled counts as waiting, too.
-func (c *conclusion) reject() bool {
-	if c.blocks || !c.calm() {
-		return false
+// Only a benchmark that never blocks by itself shows that, on a machine on which it hardly waits
+// for a CPU. Medians have to do for the others, as they do where the machine is slower for a
+// while, which no counter tells. Where most repetitions are so, it is how the benchmark is.
+func standstills(k kind, repetitions []Repetition) (all []Rejection) {
+	if k.blocks || !calm(repetitions) {
+		return nil
 	}
-	few, many := c.standstill(Repetition.few), c.standstill(Repetition.many)
-	for i, rep := range c.used {
+	few, many := limitOf(k, Repetition.few), limitOf(k, Repetition.many)
+	for i, rep := range k.used {
 		if why := cmp.Or(few.breach(rep.Few), many.breach(rep.Many)); why != "" {
-			c.Rejections = append(c.Rejections, Rejection{Repetition: c.at[i], Why: why})
+			all = append(all, Rejection{Repetition: k.at[i], Why: why})
 		}
 	}
-	if 2*len(c.Rejections) >= len(c.used) { // then it is how the benchmark is
-		c.Rejections = nil
+	if 2*len(all) >= len(k.used) {
+		return nil
 	}
-	c.Rejected = len(c.Rejections)
-	return c.Rejected > 0
+	return all
 }
 
-// calm reports whether the runs hardly waited for a CPU, beside their CPU time: time on
-// the clock passes in a standstill, too.
-func (c *conclusion) calm() bool {
+// calm reports whether the runs hardly waited for a CPU, beside their CPU time: time on the clock
+// passes in a standstill, too.
+func calm(repetitions []Repetition) bool {
 	var wait, cpu float64
-	for _, rep := range c.Repetitions {
+	for _, rep := range repetitions {
 		if rep.Traced {
 			wait += rep.Few.WaitNs + rep.Many.WaitNs
 			cpu += rep.Few.CPUNs + rep.Many.CPUNs
@@ -66,21 +62,17 @@ func (c *conclusion) calm() bool {
 	return wait <= calmShare*cpu
 }
 
-func (c *conclusion) rejected(repetition int) bool {
-	return slices.ContainsFunc(c.Rejections, func(r Rejection) bool { return r.Repetition == repetition })
-}
-
 // limit is how much time may be missing of a run.
 type limit struct {
 	typicalNs, deviationNs, typicalFaults float64
 }
 
-// standstill is how much is typically missing of the runs of one kind.
-func (c *conclusion) standstill(of func(Repetition) Observation) limit {
-	missing := c.each(func(rep Repetition) float64 { return missingNs(of(rep)) })
+// limitOf is how much time may be missing of the runs of one kind.
+func limitOf(k kind, of func(Repetition) Observation) limit {
+	missing := each(k.used, func(rep Repetition) float64 { return missingNs(of(rep)) })
 	return limit{
 		typicalNs: stats.Median(missing), deviationNs: deviationOfMAD * stats.MAD(missing),
-		typicalFaults: c.typical(func(rep Repetition) float64 { return of(rep).MajorFaults }),
+		typicalFaults: k.typical(func(rep Repetition) float64 { return of(rep).MajorFaults }),
 	}
 }
 

@@ -50,15 +50,6 @@ type Result struct {
 	Repetitions []Repetition
 	stats.Judgement
 
-	at            []int   // the repetition of each of Times
-	roundingShare float64 // by which all times may be off as they were printed rounded
-
-	// waitPerTimed is for how long threads waited in all, beside the time by the timer: it
-	// may be above 1, as several wait at a time, and wait while the timer stands still.
-	waitPerTimed float64
-
-	late       stats.Estimate     // cost of iterations beyond those that were timed, beside them
-	undelayed  bool               // nothing waited for a CPU
-	alone      bool               // one thread at a time could run, all the time
-	comparable map[Basis][]bounds // of each of Times, by what it may rest on
+	timed times
+	late  stats.Estimate // cost of iterations beyond those that were timed, beside them
 }
