@@ -14,18 +14,18 @@
 // wait of its threads. They tell which time would have passed on a machine of its own:
 //
 //   - where nothing waited, the benchmark's own time;
-//   - where one thread at a time could run, all the time, the CPU time, whatever the
-//     load;
-//   - where it blocks, or runs several threads, and others had the CPUs, only bounds:
-//     the wait may have been on the way or beside it.
+//   - where one thread at a time could run, all the time, the CPU time, whatever the load;
+//   - where others could run beside it, as those of the garbage collector, between the CPU time
+//     over the number of threads that could run and all of it;
+//   - where it blocks, and others had the CPUs, between its time without the wait and with it.
 //
 // [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them,
 // [Measure] repeats these in turn, [Conclude] makes a [Result] of what was measured of one, and
 // [Compare] says how two that were measured in one group relate.
 //
-// A difference says how long an iteration takes only if each takes as long, whatever
-// their number. A third run, of hardly any iterations, shows whether that holds: setup in
-// the timed part, and a cost that grows with b.N, are said. A longer run, of a second as the
-// last one of go test, shows whether later iterations take as long. A repetition in which the
-// process stood still, stopped by a signal or waiting for a disk, is left out.
+// A difference says how long an iteration takes only if each takes as long, whatever their
+// number. A third run, of two iterations, shows setup in the timed part and a cost that grows
+// with b.N. A longer run, of a second as the last one of go test, shows whether later iterations
+// take as long. A repetition in which the process stood still, stopped by a signal or waiting for
+// a disk, is left out.
 package gobench

@@ -124,6 +124,8 @@ func (c *conclusion) judgeBasis() {
 	case c.narrow():
 	case math.IsNaN(c.WaitShare):
 		c.Lower(stats.Suspect, "whether its threads waited for a CPU is not known (the process could not be traced): the interval ends with what its own timer says")
+	case c.Basis == Bounds && !c.mayBlock:
+		c.Lower(stats.Suspect, "%.2g of its threads could run at a time, and they waited for a CPU for %.3g %% of their time: how much of its work is done at once is only known roughly: %s", c.Runnable, 100*c.WaitShare, c.remedy(c.narrower()))
 	case c.Basis == Bounds && c.blocks:
 		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval reaches from all of that taken off to none of it", 100*c.WaitShare)
 	case c.Basis == Bounds:

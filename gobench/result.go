@@ -9,10 +9,11 @@ type Basis string
 const (
 	// Timer: the benchmark's own timer, as nothing waited for a CPU.
 	Timer Basis = "timer"
-	// CPUTime: the process's CPU time, as one thread at a time could run, all the time.
+	// CPUTime: the process's CPU time, as one thread at a time could run, or hardly more.
 	CPUTime Basis = "cpu-time"
-	// Bounds: the time is only known to lie between that without the run-queue wait and
-	// that of the timer.
+	// Bounds: the time is only known to lie between two others. Without the run-queue wait it
+	// is the least, by the timer the most; for a benchmark that never blocks also the CPU time
+	// over the number of threads that could run, and the CPU time.
 	Bounds Basis = "bounds"
 )
 

@@ -41,8 +41,8 @@ CPU, so that other processes don't make it look slow:
 
   timer      nothing waited for a CPU: the benchmark's own time
   cpu-time   one thread at a time could run, all the time: its CPU time
-  bounds     it blocks or runs in parallel, and others had the CPUs: between the
-             time without the wait and the time with it
+  bounds     it blocks or runs in parallel, and others had the CPUs: two times
+             between which it lies
 
 Interrupts, as a trace of the machine shows them, are taken off. A benchmark is done
 when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
