@@ -55,8 +55,7 @@ func cyclesClass() *classfile.Class {
 	return c
 }
 
-// countsClass is the thread that counts. Other fields keep its count on cache lines of
-// its own.
+// countsClass is the counting thread. Padding fields keep its count on cache lines of its own.
 func countsClass() *classfile.Class {
 	c := newClass(countClass, threadClass)
 	const padding = 16
@@ -77,8 +76,8 @@ func countsClass() *classfile.Class {
 	return c
 }
 
-// edgesClass waits for edges of currentTimeMillis. A row is the milliseconds from one to
-// the next.
+// edgesClass waits for changes of currentTimeMillis. A row is the difference between two of them in
+// milliseconds.
 func edgesClass() *classfile.Class {
 	const out, index, last, now = 1, 2, 3, 5
 	var code classfile.Code
@@ -129,8 +128,8 @@ func localsOf(i int) timerLocals {
 	return timerLocals{first, first + 2, first + 4, first + 6}
 }
 
-// sequenceClass runs the sequence, block by block: each trial feeds it, reads the timers
-// around it, and drops what it leaves. A row is the sums over a block.
+// sequenceClass executes a sequence in blocks of trials. A trial pushes the operands, reads the
+// timers before and after the sequence, and pops the results. A row holds the sums of a block.
 func sequenceClass(s *sequence, timers []timer) *classfile.Class {
 	var code classfile.Code
 	code.Add("aload_0 astore iload_1 istore", localOut, localBlock)

@@ -9,8 +9,8 @@
 // that no Java compiler is needed. [Run] starts virtual machines that run them in turn,
 // and [Series.Result] makes estimates of what they measured:
 //
-//   - [Bernoulli] and [Discrete]: System.currentTimeMillis, of which a trial sees a tick
-//     or not (section 2.1), or so many of them;
+//   - [Bernoulli] and [Discrete]: System.currentTimeMillis. Bernoulli counts the trials
+//     that saw it tick (section 2.1), Discrete the ticks that they saw;
 //   - [Counter]: a thread that counts, at the rate that currentTimeMillis shows;
 //   - [Nano]: System.nanoTime;
 //   - [TSC]: the processor's time stamp counter, the reference of section 5.

@@ -7,24 +7,22 @@ import (
 	"chronoscope/stats"
 )
 
-// source is where a number comes from: what a timer showed of trials, in nanoseconds a
-// trial.
+// source says how a time is computed from the stretches of a series, in nanoseconds a trial.
 type source struct {
-	// alone: of the starts of the reference alone, and otherwise of the joint ones.
+	// alone selects the starts that measured the reference alone, otherwise the joint ones.
 	alone bool
-	// perTrial is what a stretch shows; NaN where it shows nothing. It is nil where only
-	// many stretches together tell something, by their sums.
+	// perTrial is the time of a trial in one stretch, NaN where it shows none. It is nil for
+	// methods that need the sums of many stretches.
 	perTrial func(*Series, *Stretch) float64
-	// sum is what all trials of a stretch took: in ticks, where a tick is what one trial
-	// sees or another, and in nanoseconds otherwise.
+	// sum is the time of all trials of a stretch: in ticks if ticks is set, else in ns.
 	sum   func(*Series, *Stretch) float64
 	ticks bool
-	// counts tells that a reading is one of the counting thread's.
+	// counts says that the counting thread's counter is read.
 	counts bool
 }
 
-// fineSource is a timer that tells something of each stretch: the trials are those that
-// one method kept, and the numbers those of the same or of another.
+// fineSource is a source for timers that are fine enough for single stretches. It uses the trials
+// that one method kept, and the sums of the same or another method.
 func fineSource(keeper, shows Method, alone bool) source {
 	return source{alone: alone, counts: keeper == Counter, perTrial: func(s *Series, x *Stretch) float64 {
 		kept := x.Kept[keeper]
@@ -35,12 +33,12 @@ func fineSource(keeper, shows Method, alone bool) source {
 	}}
 }
 
-// allTrials is what the reference saw of all trials.
+// allTrials is the reference's time of all trials.
 var allTrials = source{sum: func(s *Series, x *Stretch) float64 {
 	return float64(x.All.Cycles) * s.unitNs(TSC, x)
 }}
 
-// tickSource is a count of ticks, which only many stretches together tell something by.
+// tickSource counts ticks, which only the sums of many stretches make precise.
 func tickSource(m Method) source {
 	return source{ticks: true, sum: func(s *Series, x *Stretch) float64 {
 		if m == Bernoulli {
@@ -50,7 +48,7 @@ func tickSource(m Method) source {
 	}}
 }
 
-// unitNs is how long the unit of a method's timer is; NaN where it is not known.
+// unitNs is the length of one unit of a method's timer, NaN where it is not known.
 func (s *Series) unitNs(m Method, x *Stretch) float64 {
 	switch {
 	case m == TSC && s.TSCHz > 0:
@@ -65,10 +63,10 @@ func (s *Series) unitNs(m Method, x *Stretch) float64 {
 
 var nan = math.NaN()
 
-// evaluation is of a series.
+// evaluation is a series with its stretches sorted for estimates.
 type evaluation struct {
 	*Series
-	// stretches are those of each sequence, by the start; slow ones are left out.
+	// stretches are the stretches of each sequence, by start, without slow ones.
 	stretches []map[string][]*Stretch
 	// empty are the empty stretches by start and group.
 	empty []map[int]*Stretch
@@ -98,8 +96,8 @@ func newEvaluation(s *Series) *evaluation {
 	return e
 }
 
-// trial is what a trial of the sequence takes by a source, without overhead; for the
-// empty sequence it is the overhead itself.
+// trial estimates the time of one trial of a sequence without overhead; for the empty sequence it is
+// the overhead.
 func (e *evaluation) trial(name string, from source) stats.Estimate {
 	if from.perTrial != nil {
 		return e.meanOfStarts(name, from)
@@ -111,9 +109,9 @@ func (e *evaluation) trial(name string, from source) stats.Estimate {
 	return whole.Less(e.meanOfAll(emptyName, from))
 }
 
-// meanOfStarts is the mean over the virtual machines, each of which lays out code and
-// memory in its own way, of the median of their stretches. The overhead is taken off
-// group by group, so that what makes both slow for a while makes no difference.
+// meanOfStarts is the mean over the virtual machines of the median of their stretches: each machine
+// lays out code and memory in its own way. The overhead is subtracted group by group, so that a slow
+// phase, which affects both, cancels.
 func (e *evaluation) meanOfStarts(name string, from source) stats.Estimate {
 	var starts [][]float64
 	missed := 0
@@ -142,16 +140,14 @@ func (e *evaluation) meanOfStarts(name string, from source) stats.Estimate {
 	return estimate
 }
 
-// The empty sequence that stands for the overhead of a stretch is one that was timed no
-// more groups away than nearGroups, while the counting thread was as fast, but for a share
-// of similarRate: what a reading takes depends on that.
+// The overhead of a stretch is that of an empty sequence at most nearGroups groups away. The counting
+// thread's rate must be the same within similarRate, since the cost of a reading depends on it.
 const (
 	nearGroups  = 3
 	similarRate = 0.1
 )
 
-// overheadBeside is what the empty sequence took around the same time; NaN where none is
-// fit for that.
+// overheadBeside is the time of the nearest fitting empty sequence, NaN where there is none.
 func (e *evaluation) overheadBeside(start int, x *Stretch, from source) float64 {
 	for distance := range nearGroups + 1 {
 		for _, group := range []int{x.Group - distance, x.Group + distance} {
@@ -167,8 +163,8 @@ func (e *evaluation) overheadBeside(start int, x *Stretch, from source) float64 
 	return nan
 }
 
-// meanOfMedians is the mean over groups of the median of each, with Student's interval of
-// their scatter. Of a single group it is the mean and the scatter of its values.
+// meanOfMedians is the mean of the groups' medians, with Student's interval of their scatter. For a
+// single group it uses the group's values instead.
 func meanOfMedians(groups [][]float64) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	var values []float64
@@ -198,8 +194,8 @@ func meanOfMedians(groups [][]float64) stats.Estimate {
 	return e
 }
 
-// counted is a stretch: the sum of what its trials took, how many ticks of the slow clock
-// passed in all, and how many trials there were.
+// counted is a stretch: the sum over its trials, the ticks of the slow clock that passed, and the
+// number of trials.
 type counted struct{ sum, passed, trials float64 }
 
 // meanOfAll is the mean of all trials, in nanoseconds.
@@ -219,8 +215,8 @@ func (e *evaluation) meanOfAll(name string, from source) stats.Estimate {
 	return meanATrial(all)
 }
 
-// meanATrial is a ratio of sums, with Student's interval of the stretches' distances from
-// it (Cochran, Sampling Techniques, 3rd ed., section 6.3).
+// meanATrial is the ratio of the sums, with Student's interval of the stretches' residuals (Cochran,
+// Sampling Techniques, 3rd ed., section 6.3).
 func meanATrial(all []counted) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	var sum, trials, squares float64
@@ -242,15 +238,13 @@ func meanATrial(all []counted) stats.Estimate {
 	return e
 }
 
-// wholeTicks is the variance of what a stretch sees more or less than it would if ticks
-// could be divided. Few stretches that happen to see the same number don't agree any better
-// than to that.
+// wholeTicks is the variance that rounding to whole ticks adds to the ticks of a stretch. It keeps
+// the interval from vanishing where few stretches happen to see the same number.
 const wholeTicks = 1.0 / 12
 
-// ticksATrial is the mean number of ticks that a trial sees, with its interval. What is
-// independent is the tick, which falls into a timed region or not (or the trial, where
-// trials are longer than ticks): there are as many chances as there are of the fewer. By
-// how much stretches scatter more or less than that is measured.
+// ticksATrial is the mean number of ticks that a trial sees, with its interval. The independent
+// events are ticks, which fall into a timed region or not, or trials where these are fewer. Their
+// number is that of chances. How far stretches scatter beyond that is measured.
 func ticksATrial(all []counted) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	e.Unit = "ticks"
@@ -282,8 +276,8 @@ func ticksATrial(all []counted) stats.Estimate {
 	return e
 }
 
-// times are what a method found of one instruction in a sequence, and what the reference
-// saw of the same trials, without overhead and balance.
+// times are the times of one instruction by a method and, for the same trials, by the reference,
+// without overhead and balancing instructions.
 func (e *evaluation) times(in *Instruction, f Form, m Method) (own, same stats.Estimate) {
 	own = e.balanced(in, f, e.sourceOf(m))
 	if m == TSC {
@@ -292,7 +286,8 @@ func (e *evaluation) times(in *Instruction, f Form, m Method) (own, same stats.E
 	return own, e.balanced(in, f, e.referenceOf(m))
 }
 
-// balanced is the sequence's time for one instruction, less that of each that balances it.
+// balanced is the sequence's time for one instruction, minus the times of the instructions that
+// balance it.
 func (e *evaluation) balanced(in *Instruction, f Form, from source) stats.Estimate {
 	perInstruction := float64(e.Length)
 	time := e.trial(sequenceName(in, f), from).Scaled(1/perInstruction, "ns")
@@ -307,7 +302,7 @@ func (e *evaluation) balanced(in *Instruction, f Form, from source) stats.Estima
 	return time
 }
 
-// sourceOf is where a method's own numbers come from.
+// sourceOf is the source of a method's own times.
 func (e *evaluation) sourceOf(m Method) source {
 	switch m {
 	case TSC:
@@ -318,7 +313,7 @@ func (e *evaluation) sourceOf(m Method) source {
 	return tickSource(m)
 }
 
-// referenceOf is where the reference's numbers come from, of the same trials.
+// referenceOf is the source of the reference's times for the trials that a method used.
 func (e *evaluation) referenceOf(m Method) source {
 	if m == Counter || m == Nano {
 		return fineSource(m, TSC, false)

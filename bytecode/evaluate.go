@@ -54,12 +54,12 @@ func (e *evaluation) countNs() float64 {
 	return stats.Median(periods)
 }
 
-// measures reports that a method has a part in the series.
+// measures reports whether the series has measurements by a method.
 func (e *evaluation) measures(m Method) bool {
 	return slices.ContainsFunc(e.Starts, func(s Start) bool { return slices.Contains(s.Methods, m) })
 }
 
-// timing is all that was found of an instruction in a form.
+// timing gathers all that was found of an instruction in a form.
 func (e *evaluation) timing(in *Instruction, f Form) Timing {
 	t := Timing{Instruction: in, Form: f, Balance: newSequence(in, f, 1).balance, Judgement: stats.NewJudgement()}
 	for _, m := range Methods() {
@@ -87,7 +87,7 @@ func (e *evaluation) timing(in *Instruction, f Form) Timing {
 	return t
 }
 
-// giveUp says so wherever a time of it stands.
+// giveUp lowers all verdicts of an instruction that is not tried again.
 func (t *Timing) giveUp(problem string) {
 	all := []*stats.Judgement{&t.Judgement}
 	for i := range t.Measured {
@@ -98,7 +98,7 @@ func (t *Timing) giveUp(problem string) {
 	}
 }
 
-// measured is what a method found of it.
+// measured is the result of one method for an instruction in a form.
 func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	found := Measured{Method: m, Judgement: stats.NewJudgement()}
 	found.Time, found.Same = e.times(in, f, m)
@@ -130,8 +130,8 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	return found
 }
 
-// An interval is wide beyond so much of the value, and useless beyond the value itself;
-// but where it is within a hundredth of a nanosecond, nothing more can be asked.
+// An interval is wide if half of it exceeds this share of the value, and useless if it exceeds the
+// value. Within ± enoughNs it is always narrow enough.
 const (
 	wide     = 0.1
 	enoughNs = 0.01
@@ -154,12 +154,13 @@ func (found *Measured) judge(usable, slow int) {
 	}
 }
 
-// unsettled is the share of half an interval from which on it matters whether all ticks are
-// counted or the trials that saw any.
+// unsettled is the share of half the interval's width from which the difference between all ticks
+// and trials with a tick matters.
 const unsettled = 0.1
 
-// judgeTicks says that the two differ, by so much an instruction. A trial is far shorter
-// than a tick: one that saw several was kept from running.
+// judgeTicks lowers the verdict where trials saw several ticks, given the difference per instruction
+// between counting ticks and counting trials with a tick. A trial is far shorter than a tick, so one
+// that saw several was preempted.
 func (found *Measured) judgeTicks(differenceNs float64) {
 	switch matters := math.Abs(differenceNs) > unsettled*found.Time.HalfWidth(); {
 	case matters && found.Method == Bernoulli:

@@ -6,17 +6,16 @@ import (
 	"chronoscope/stats"
 )
 
-// fewestGroups is how many groups it takes to tell what readings cost the counter.
+// fewestGroups is the number of groups needed to estimate that cost.
 const fewestGroups = 5
 
 // correctRates gives each stretch the rate that the counter has while nobody reads it.
 //
-// A reading takes the count away from the core that keeps it, and the counting thread has
-// to wait until it has it back. How long that takes depends on where the two cores are. So
-// the counter is the slower the shorter the trials are, while it is not within a long
-// sequence. Each trial costs as many counts: of the empty sequence and of ldiv, which are
-// timed in each group, the counts and the time of a trial are known, and the line through
-// both has the undisturbed rate as its slope.
+// A reading moves the cache line of the count to another core, and the counting thread waits to get
+// it back, for a time that depends on where the two cores are. So the counter is slower while trials
+// are short. Each trial costs the counter the same number of counts. The empty sequence and ldiv are
+// timed in every group; the line through their counts and times has the undisturbed rate as its
+// slope.
 func (s *Series) correctRates() {
 	for i := range s.Starts {
 		lost := s.Starts[i].lostCounts()
@@ -30,8 +29,8 @@ func (s *Series) correctRates() {
 	}
 }
 
-// lostCounts are what a trial costs the counter, as the median of the groups; 0 where there
-// are too few of them.
+// lostCounts is the number of counts that a trial costs the counter: the median over the groups, 0
+// where there are too few.
 func (s *Start) lostCounts() float64 {
 	empty, divide := map[int]*Stretch{}, map[int]*Stretch{}
 	for j := range s.Stretches {

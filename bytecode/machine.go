@@ -69,11 +69,11 @@ func startOn(c *exec.Cmd, cpus []int) error {
 	return c.Start()
 }
 
-// mostLongs is how many numbers one answer may have: 8 MB.
+// mostLongs is the most numbers that one answer may have: 8 MB.
 const mostLongs = 1 << 20
 
-// run lets the machine run a class that fills so many numbers, by blocks of so many
-// trials. The error is a *lostMachine or ctx's; the machine is gone after both.
+// run executes a class that fills longs numbers, with block trials for each row. The error is a
+// *lostMachine or ctx's; after either the machine has ended.
 func (m *virtualMachine) run(ctx context.Context, class string, longs, block int, limit time.Duration) ([]int64, error) {
 	if longs < 1 || longs > mostLongs-headerLongs {
 		return nil, fmt.Errorf("%s is to fill %d numbers, and 1 to %d are possible", class, longs, mostLongs-headerLongs)
@@ -112,7 +112,7 @@ func (m *virtualMachine) ask(class string, longs, block int) ([]int64, error) {
 	return readAnswer(m.out, longs)
 }
 
-// readAnswer reads an answer of so many numbers.
+// readAnswer reads an answer of longs numbers, header included, and returns those after the header.
 func readAnswer(r io.Reader, longs int) ([]int64, error) {
 	var head [headerLongs]int64
 	if err := binary.Read(r, binary.BigEndian, head[:]); err != nil {
@@ -128,8 +128,8 @@ func readAnswer(r io.Reader, longs int) ([]int64, error) {
 	return answer, nil
 }
 
-// hangUp ends the machine's whole process group, and the wait for its answer. As long as
-// it is not reaped its number is nobody else's.
+// hangUp kills the machine's process group and ends the wait for its answer. Until the machine is
+// reaped no other process can have its process number.
 func (m *virtualMachine) hangUp(late bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -140,8 +140,8 @@ func (m *virtualMachine) hangUp(late bool) {
 	}
 }
 
-// stop ends the machine, reaps it, and says how it ended. One that has crashed closes its
-// pipe by itself.
+// stop ends and reaps the machine, and says how it ended. A machine that has crashed closes its pipe
+// itself.
 func (m *virtualMachine) stop() string {
 	m.in.Close()
 	grace := time.AfterFunc(50*time.Millisecond, func() { m.hangUp(false) })
@@ -154,8 +154,7 @@ func (m *virtualMachine) stop() string {
 	return m.command.ProcessState.String()
 }
 
-// said keeps the beginning of what the machine writes to its standard error, where it
-// names an exception.
+// said keeps the beginning of the machine's standard error, which names an exception.
 type said struct {
 	mutex sync.Mutex
 	bytes []byte
@@ -194,13 +193,13 @@ func arguments(java Java, mode Mode, folder, library string, count bool) []strin
 	return append(list, "-cp", folder, strings.ReplaceAll(harnessClass, "/", "."), library, counting)
 }
 
-// nativeAccess is the first Java that warns of native methods that it was not told of (JEP
+// nativeAccess is the first Java version that warns of native methods unless they are allowed (JEP
 // 454, 472).
 const nativeAccess = 22
 
-// modeArguments choose what executes the sequences. The interpreter is not to rewrite
-// pairs of instructions into one: it would do so while it runs. The compilers are to take
-// long methods too, soon, and in the foreground.
+// modeArguments choose what executes the sequences. The interpreter must not combine pairs of
+// instructions, which it would do while it runs. The compilers must compile long methods too, early,
+// and in the foreground.
 var modeArguments = map[Mode][]string{
 	Interpreter: {"-Xint", "-XX:-RewriteFrequentPairs"},
 	C1:          append([]string{"-XX:TieredStopAtLevel=1"}, compilerArguments...),

@@ -2,9 +2,9 @@ package bytecode
 
 import "strings"
 
-// companions are the instruction among those that feed it and consume what it leaves, so
-// that the stack is as before after each of them; nil for an instruction that needs none,
-// or that is homogeneous with its companions anyway.
+// companions is the instruction together with others that feed it and consume its result, so that
+// the stack is unchanged after them. It is nil for an instruction that needs none, or whose
+// homogeneous sequence is the same.
 func (in *Instruction) companions() []*Instruction {
 	var unit []*Instruction
 	add := func(mnemonics ...string) {
@@ -52,7 +52,7 @@ func (in *Instruction) companions() []*Instruction {
 	return unit
 }
 
-// stackCompanions are those of an instruction that moves slots.
+// stackCompanions are the companions of an instruction that moves stack slots.
 func (in *Instruction) stackCompanions() []*Instruction {
 	var unit []*Instruction
 	for n := len(in.Takes); n > 0 && strings.HasPrefix(in.Mnemonic, "pop"); n-- {

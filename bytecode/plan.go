@@ -13,32 +13,32 @@ type plannedStart struct {
 	duration time.Duration
 }
 
-// How many virtual machines are started: each lays its code out anew, and intervals rest
-// on the scatter between them.
+// The number of virtual machines that are started. Each lays out code anew, and intervals rest on the
+// scatter between machines.
 const (
 	referenceStartTime              = 2500 * time.Millisecond
 	leastReferences, mostReferences = 5, 24
-	compiledStarts                  = 2 // each of which compiles everything
+	compiledStarts                  = 2 // each start compiles everything
 	jointStartTime                  = 25 * time.Second
 	leastJoints, mostJoints         = 4, 24
-	// Where time is short there are fewer, so that each has that long; most of less would
-	// go into starting it. Intervals from fewer than fewestStarts tell nothing.
+	// Where time is short fewer are started, so that each has at least shortestStart: otherwise most
+	// of the time would go into starting. Fewer than fewestStarts give no useful interval.
 	shortestStart = time.Second
 	fewestStarts  = 3
 )
 
-// usual is how many starts there are in so much time, of so long each.
+// usual is the number of starts in the duration d, if each takes the time each.
 func usual(each time.Duration, least, most int, d time.Duration) int {
 	return max(least, min(most, int(d/each)))
 }
 
-// fitting is how many starts there are of those that are usual, in so much time.
+// fitting reduces the usual number of starts where the duration d is short.
 func fitting(usual int, d time.Duration) int {
 	return min(usual, max(fewestStarts, int(d/shortestStart)))
 }
 
-// How long a sequence is timed at once, and how many sequences make a group at most, which
-// has others beside them: the empty sequence, in the time of so many, and two sentinels.
+// A sequence is timed for about usualStretch at once. A group has at most sequencesAGroup sequences,
+// and besides them the empty one, for the time of emptyStretches sequences, and two sentinels.
 const (
 	usualStretch    = 40 * time.Millisecond
 	leastStretch    = 4 * time.Millisecond
@@ -47,14 +47,14 @@ const (
 	besideAGroup    = emptyStretches + 2
 )
 
-// blockTime is how long a block of trials takes, so that few are interrupted.
+// blockTime is the length of a block of trials, short enough that few blocks are interrupted.
 const blockTime = 50 * time.Microsecond
 
-// A sequence that has lost so many machines is given up, and so is a run when so many of
-// its starts came to nothing.
+// A sequence is given up after mostLosses lost machines, a run after mostFalseRuns starts without a
+// result.
 const mostLosses, mostFalseRuns = 2, 3
 
-// plan lists the starts, those of the reference spread over the others.
+// plan lists the starts, with those of the reference spread among the others.
 func (r *running) plan() []plannedStart {
 	var starts []plannedStart
 	if len(r.joint) > 0 {
@@ -86,12 +86,11 @@ func (r *running) plan() []plannedStart {
 	return starts
 }
 
-// leastOfPlan is the share of its time that a start keeps, however late the run is.
+// leastOfPlan is the share of its planned time that a start keeps, however late the run is.
 const leastOfPlan = 0.5
 
-// shortened is how long the first of the starts that are left may take, where so much time
-// is left for all of them: those before it took longer than planned, as they do beside
-// other programs.
+// shortened is the time for the first of the starts that are left, where left is the time for all of
+// them: earlier starts may have taken longer than planned, as they do on a busy machine.
 func shortened(starts []plannedStart, left time.Duration) time.Duration {
 	var planned time.Duration
 	for _, p := range starts {
@@ -112,22 +111,23 @@ type passes struct {
 	end time.Time
 }
 
-// allowance is how much longer than planned a start may take before its stretches get
-// shorter.
+// allowance is the factor by which a start may exceed its planned time before its stretches are
+// shortened.
 const allowance = 1.1
 
-// inTime is how long each stretch may be, where so much time is left for those to come.
+// inTime is the length of a stretch, where left is the time for all stretches to come.
 func (p *passes) inTime(left time.Duration) time.Duration {
 	return max(leastStretch, min(p.stretch, time.Duration(float64(left)/p.stretches(len(p.order)-p.next+1))))
 }
 
-// stretches are as many as so many sequences take with what is timed beside them.
+// stretches is the number of stretches that these sequences need, with the empty sequence and the
+// sentinels of their groups.
 func (p *passes) stretches(sequences int) float64 {
 	return float64(sequences) * (1 + besideAGroup/float64(p.group))
 }
 
-// passes are as many as fit into the time. A group holds no sequence twice: each time of
-// one has an overhead and sentinels of its own.
+// passes plans as many passes as fit into the time. A group holds no sequence twice, so that each
+// time of a sequence has its own overhead and sentinels.
 func (r *running) passes(d time.Duration) passes {
 	others := slices.DeleteFunc(slices.Clone(r.all), func(s *sequence) bool {
 		return s.name == emptyName || s.name == fastSentinel || s.name == slowSentinel

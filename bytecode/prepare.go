@@ -116,7 +116,7 @@ func (r *running) defaults() {
 	}
 }
 
-// instructions are those that were asked for, in the catalogue's order.
+// instructions are the requested ones, in the catalogue's order.
 func (r *running) instructions() ([]*Instruction, error) {
 	if len(r.Instructions) == 0 {
 		return Catalogue(), nil
@@ -133,7 +133,7 @@ func (r *running) instructions() ([]*Instruction, error) {
 	return slices.Compact(chosen), nil
 }
 
-// goOn takes over what an earlier run has measured, if that was the same.
+// goOn takes over the results of an earlier run with the same options.
 func (r *running) goOn() error {
 	c := r.Continue
 	if c == nil {
@@ -181,7 +181,7 @@ func (r *running) chooseMethods(ctx context.Context) error {
 	return nil
 }
 
-// noCounting says why no thread can count beside the measuring one; empty where it can.
+// noCounting says why the counting thread has no CPU of its own; empty where it has one.
 func (r *running) noCounting() string {
 	if r.Load > 0 {
 		return "the competitors and the measuring thread share one CPU, and no other is to be used"
@@ -196,8 +196,7 @@ func (r *running) noCounting() string {
 	return ""
 }
 
-// openReference finds the rate of the time stamp counter, and writes the library that
-// reads it.
+// openReference measures the rate of the time stamp counter, and writes the library that reads it.
 func (r *running) openReference(ctx context.Context) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("the time stamp counter is read from Java on linux only, and this is %s: use %s", runtime.GOOS, Nano)

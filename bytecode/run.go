@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// allStarts goes through the plan, without what an earlier run has done of it.
+// allStarts executes the plan, except for the starts that an earlier run has completed.
 func (r *running) allStarts(ctx context.Context) error {
 	defer func() { r.series.ElapsedNs = float64(r.before + time.Since(r.begun)) }()
 	if r.Load > 0 {
@@ -63,7 +63,8 @@ func (r *running) tell(plan []plannedStart, i int, share float64, doing string) 
 	r.Progress(Progress{Done: float64(done) / float64(all), Left: all - done, Doing: doing})
 }
 
-// classes writes the classes for a start's timers, once.
+// classes writes the classes for the timers of these methods, if they are not there yet, and returns
+// their folder.
 func (r *running) classes(methods []Method) (string, error) {
 	name := "for"
 	for _, m := range methods {
@@ -76,8 +77,8 @@ func (r *running) classes(methods []Method) (string, error) {
 	return folder, writeClasses(folder, r.all, timersOf(methods))
 }
 
-// start lets one virtual machine measure, or another where that is lost. The error says
-// that none could.
+// start measures on one virtual machine, and on another if that is lost. The error says that none
+// could be used.
 func (r *running) start(ctx context.Context, p plannedStart, tell func(float64, string)) error {
 	folder, err := r.classes(p.methods)
 	if err != nil {
@@ -105,7 +106,7 @@ func (r *running) start(ctx context.Context, p plannedStart, tell func(float64, 
 	return nil
 }
 
-// mark enters the loss of a virtual machine, and drops a sequence that has lost several.
+// mark records the loss of a virtual machine.
 func (r *running) mark(l *lostMachine) {
 	name := l.asked
 	for _, s := range r.all {
@@ -117,7 +118,7 @@ func (r *running) mark(l *lostMachine) {
 	r.series.Failures = append(r.series.Failures, Failure{Sequence: name, Problem: l.problem, Dropped: r.gaveUp(name)})
 }
 
-// gaveUp reports that a sequence has lost so many machines that it is not tried again.
+// gaveUp reports that too many machines were lost over a sequence to try it again.
 func (r *running) gaveUp(name string) bool { return r.lost[name] >= mostLosses }
 
 // onMachine goes on with the passes on a new virtual machine, group by group.
@@ -155,9 +156,9 @@ func (r *running) libraryFor(p plannedStart) string {
 	return ""
 }
 
-// tryReference lets a virtual machine load the library that reads the time stamp counter,
-// and does without it where that fails, as it does where programs may not be in the folder
-// for temporary files.
+// tryReference lets a virtual machine load the library that reads the time stamp counter. Where that
+// fails, as it does if programs may not be executed from the folder for temporary files, the run
+// goes on without the reference.
 func (r *running) tryReference(ctx context.Context) error {
 	if r.library == "" {
 		return nil

@@ -7,18 +7,18 @@ import (
 	"chronoscope/stats"
 )
 
-// A group is slow where a sentinel takes so many times what it usually takes: nop beside
-// the other groups of the same virtual machine, and beside all of them, between which
-// it differs with the layout of the code; ldiv beside all.
+// A group is slow where a sentinel takes longer than usual by one of these factors: nop compared with the
+// other groups of the same virtual machine, nop compared with all machines, whose layout of code
+// differs, and ldiv compared with all machines.
 const (
 	slowInStart = 1.2
 	slowNop     = 1.6
 	slowDivide  = 1.15
 )
 
-// slowGroups are, by start, the groups that were timed while the machine was slow. The
-// sentinels stand at the beginning of each group, and so at the end of the one before it.
-// Beside competitors all of it is slow, and nothing is left out.
+// slowGroups are, by start, the groups that were timed while the machine was slow. A sentinel begins
+// a group and so ends the one before it; both are marked. Beside competitors all groups are slow,
+// and none is marked.
 func (s *Series) slowGroups() []map[int]bool {
 	slow := make([]map[int]bool, len(s.Starts))
 	for i := range slow {
@@ -41,8 +41,8 @@ func (s *Series) slowGroups() []map[int]bool {
 	return slow
 }
 
-// sentinelTimes are what a sentinel took in each group of each start, in ns a trial with
-// the overhead, by the finest method that the start has.
+// sentinelTimes are the times of a sentinel in each group of each start, in ns a trial including
+// overhead, by the finest method of the start.
 func (s *Series) sentinelTimes(name string) []map[int]float64 {
 	times := make([]map[int]float64, len(s.Starts))
 	for i := range s.Starts {
@@ -65,7 +65,8 @@ func (s *Series) sentinelTimes(name string) []map[int]float64 {
 	return times
 }
 
-// usually is what a sentinel takes in all starts of a sort, where nothing slows it down.
+// usually is the undisturbed time of a sentinel: the lower quartile over all starts of the same
+// sort.
 func (s *Series) usually(times []map[int]float64, alone bool) float64 {
 	all := map[int]float64{}
 	for i := range times {

@@ -7,8 +7,8 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// sequence is what is executed between two readings of the timers, with what feeds it
-// and what it leaves.
+// sequence is the code between two readings of the timers, with the operands that it needs and the
+// results that it leaves.
 type sequence struct {
 	name string // as it's called in a series
 	unit []*Instruction
@@ -50,8 +50,8 @@ func (in *Instruction) forms(pairs bool) []Form {
 	return forms
 }
 
-// newSequence puts length of the instruction in a row. Where it can't work on what the
-// one before it left, that is popped in between.
+// newSequence repeats an instruction length times. Where it can't work on its own result, the result
+// is popped in between.
 func newSequence(in *Instruction, f Form, length int) *sequence {
 	s := &sequence{name: sequenceName(in, f), repeats: length}
 	s.unit = s.balanced(in, f)
@@ -75,8 +75,7 @@ func newSequence(in *Instruction, f Form, length int) *sequence {
 	return s
 }
 
-// balanced is the instruction with what has to stand beside it so that it can be
-// repeated.
+// balanced is the instruction with the others that make it repeatable.
 func (s *sequence) balanced(in *Instruction, f Form) []*Instruction {
 	if f == Pair {
 		return in.companions()
@@ -91,7 +90,7 @@ func (s *sequence) balanced(in *Instruction, f Form) []*Instruction {
 	return []*Instruction{in, mustLookup(pop)}
 }
 
-// repeatable reports that an instruction can work on what the one before left.
+// repeatable reports whether an instruction can work on its own result.
 func repeatable(in *Instruction) bool {
 	for i := 1; i <= min(len(in.Takes), len(in.Leaves)); i++ {
 		if in.Takes[len(in.Takes)-i] != in.Leaves[len(in.Leaves)-i] {
@@ -109,8 +108,8 @@ func mustLookup(mnemonic string) *Instruction {
 	return in
 }
 
-// run follows the types on the stack through all units: what has to be there at first,
-// the top first, and what is left on it in the end.
+// run follows the types on the stack through all units. It returns the types that the stack has to
+// hold before, the top first, and the types that are left at the end.
 func (s *sequence) run() (needs []byte, left string) {
 	var stack []byte
 	for range s.repeats {
@@ -131,8 +130,8 @@ func (s *sequence) run() (needs []byte, left string) {
 	return needs, string(stack)
 }
 
-// covers is how many of the types that the instruction takes a value on the stack
-// stands for: two slots for pop2 and its kin, which don't ask for types.
+// covers is the number of operand types that one value on the stack satisfies: two for a long or
+// double taken by pop2 and similar instructions, which move slots of any type.
 func (in *Instruction) covers(have byte, i int) int {
 	if in.Kind == StackMoves && slots(have) == 2 && i > 0 {
 		return 2
@@ -140,9 +139,8 @@ func (in *Instruction) covers(have byte, i int) int {
 	return 1
 }
 
-// operand is the value of the operand that is the k-th to be taken, counted from 0, in a
-// sequence of that length. It keeps chains of results from ending in zero, infinity or
-// an exception.
+// operand is the value of the k-th operand to be taken, counted from 0, in a sequence of that
+// length. The values keep chains of results away from zero, infinity and exceptions.
 func (in *Instruction) operand(f Form, k, length int) float64 {
 	operation := in.Mnemonic[1:]
 	switch {
@@ -172,8 +170,8 @@ func (in *Instruction) operand(f Form, k, length int) float64 {
 	return 1
 }
 
-// condition is an operand with which a branch is taken, or isn't. The second operand of
-// a comparison is on top, and taken first.
+// condition is an operand with which a branch is taken or not. The second operand of a comparison is
+// on top of the stack, and is taken first.
 func (in *Instruction) condition(taken bool, k int) float64 {
 	for _, difference := range []float64{0, 1, -1} {
 		if in.jumps(difference) == taken {
@@ -264,8 +262,8 @@ func (s *sequence) initialise(code *classfile.Code) {
 	}
 }
 
-// sequences are those of the instructions, in all their forms, and what else they need:
-// the empty one, the sentinels, and what balances them.
+// sequences are the sequences of the instructions in all their forms, with the empty one, the
+// sentinels, and the instructions that balance them.
 func sequences(instructions []*Instruction, pairs bool, length int) ([]*sequence, error) {
 	if length < 1 {
 		return nil, fmt.Errorf("a sequence of %d instructions: 1 or more are needed", length)
@@ -295,6 +293,6 @@ func sequences(instructions []*Instruction, pairs bool, length int) ([]*sequence
 	return all, nil
 }
 
-// The sentinels are timed again and again, beside all others: nop is all dispatch, which
-// whatever shares the core slows down first, and ldiv hardly any.
+// The sentinels are timed repeatedly among all others. nop is pure dispatch, which a busy sibling of
+// the core slows down most; ldiv hardly suffers.
 const fastSentinel, slowSentinel = "nop", "ldiv"

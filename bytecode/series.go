@@ -34,9 +34,9 @@ type Series struct {
 type Start struct {
 	// Methods are those whose timers were read, all around the same sequences.
 	Methods []Method `json:"methods"`
-	// Alone tells that it is one of those of the reference alone.
+	// Alone says that only the reference was measured.
 	Alone bool `json:"alone"`
-	// Complete tells that it did all that it was started for.
+	// Complete says that the start did all that was planned.
 	Complete  bool      `json:"complete"`
 	Stretches []Stretch `json:"stretches"`
 }
@@ -47,8 +47,7 @@ type Stretch struct {
 	// Group counts from 0 within the start. The sequences of a group were timed one soon
 	// after another, among them the empty one and the sentinels.
 	Group int `json:"group"`
-	// All are the sums over all trials, and Kept over those that a fine method makes use
-	// of.
+	// All are the sums over all trials, Kept those over the trials that a fine method uses.
 	All  Sums            `json:"all"`
 	Kept map[Method]Sums `json:"kept,omitempty"`
 	// Blocks is how many there were.
@@ -56,13 +55,13 @@ type Stretch struct {
 	// Passed is how far the timers went in all from the first to the last block, between
 	// trials as well as within them.
 	Passed Sums `json:"passed"`
-	// CountsAMilli is the counter's rate, by the edges of currentTimeMillis between which
-	// it was the usual one; 0 where it is not known.
+	// CountsAMilli is the counter's rate between the edges of currentTimeMillis, where it was as
+	// usual; 0 where it is not known.
 	CountsAMilli float64 `json:"counts_a_milli,omitempty"`
-	// SteadyMillis are the milliseconds that this rate is of.
+	// SteadyMillis is the time over which that rate was measured.
 	SteadyMillis float64 `json:"steady_millis,omitempty"`
 
-	// rate is what CountsAMilli would be if the counter were not read; see correctRates.
+	// rate is CountsAMilli corrected for the counts that readings cost; see correctRates.
 	rate float64
 	// ElapsedNs is how long it took by this program's clock.
 	ElapsedNs float64 `json:"elapsed_ns"`
@@ -91,7 +90,7 @@ func (s Sums) plus(o Sums) Sums {
 	return Sums{s.Trials + o.Trials, s.Millis + o.Millis, s.Ones + o.Ones, s.Nano + o.Nano, s.Counts + o.Counts, s.Cycles + o.Cycles}
 }
 
-// fine are the methods whose timers tell something of a single block.
+// fine are the methods whose timers resolve a single block.
 var fine = []Method{TSC, Counter, Nano}
 
 // of is the sum of a method's timer, in its own unit.
@@ -112,14 +111,14 @@ func (s Sums) of(m Method) float64 {
 // perTrial is the mean of a method's timer over the trials.
 func (s Sums) perTrial(m Method) float64 { return s.of(m) / float64(s.Trials) }
 
-// block is a row as the virtual machine fills it.
+// block is a row of the virtual machine's answer.
 type block struct {
 	Sums
 	// last are the last readings of the timers.
 	last Sums
 }
 
-// readBlocks takes an answer apart.
+// readBlocks splits an answer into blocks.
 func readBlocks(answer []int64, methods []Method, trials int) ([]block, error) {
 	width := rowWidth(timersOf(methods))
 	if width == 0 || len(answer)%width != 0 {
@@ -149,7 +148,7 @@ func readBlocks(answer []int64, methods []Method, trials int) ([]block, error) {
 
 var errBackward = errors.New("a timer went backwards")
 
-// newStretch sums the blocks up; the first of them is only there to warm up.
+// newStretch sums up the blocks. The first block is only a warm-up.
 func newStretch(sequence string, group int, blocks []block, methods []Method) (Stretch, error) {
 	s := Stretch{Sequence: sequence, Group: group, Blocks: len(blocks) - 1, Kept: map[Method]Sums{}}
 	if s.Blocks < 1 {
@@ -180,20 +179,20 @@ func (s Sums) minus(o Sums) Sums {
 	return Sums{s.Trials - o.Trials, s.Millis - o.Millis, s.Ones - o.Ones, s.Nano - o.Nano, s.Counts - o.Counts, s.Cycles - o.Cycles}
 }
 
-// withoutCounts leaves out what can't be compared: trials and ones are not passed by.
+// withoutCounts clears the fields that have no counterpart in what passed: trials and ones.
 func (s Sums) withoutCounts() Sums { s.Trials, s.Ones = 0, 0; return s }
 
 func (s Sums) negative() bool { return min(s.Millis, s.Nano, s.Counts, s.Cycles) < 0 }
 
-// A block is kept where the share of time that its trials were timed for is usual: what
-// they took is no farther from that share of what passed than so many times the usual
-// distance, or than a share of it. In others something came between.
+// A block is kept if the timed share of its time is usual: if the time of its trials differs from the
+// expected one by no more than usualDistances median deviations, or a share of closeShare. Other
+// blocks were interrupted.
 const (
 	usualDistances = 6
 	closeShare     = 0.003
 )
 
-// keep sums those of the blocks up that a timer of steady rate saw nothing strange in.
+// keep sums the blocks that a timer of steady rate shows to be undisturbed.
 func keep(blocks []block, m Method) Sums {
 	var within, passed, shares []float64
 	for i, b := range blocks[1:] {
@@ -219,23 +218,21 @@ func keep(blocks []block, m Method) Sums {
 	return kept
 }
 
-// What passes from one edge of currentTimeMillis to the next counts where the counter's
-// rate is no farther than this share from the upper quartile of the stretch: something may
-// slow it down, and nothing can hasten it. An edge is known to half a block, a few
-// hundredths of the distance. Neither does it count where a block took so many times as
-// long as usual: the measuring thread was away. As much of the stretch as leastSteady has
-// to be left.
+// The span between two edges of currentTimeMillis counts if the counter's rate in it differs by no more
+// than usualRate from the upper quartile of the stretch: the counter can be slowed down but not sped
+// up. An edge is known to half a block, a few hundredths of a span. A span does not count if one of
+// its blocks took longAway times as long as usual, since the measuring thread was preempted. At least
+// leastSteady of the stretch must remain.
 const (
 	usualRate   = 0.15
 	longAway    = 3
 	leastSteady = 0.3
 )
 
-// steady sums up what the blocks show while both threads ran as usual, the rate that the
-// counter had then, in counts a millisecond, and how many milliseconds that were. A thread
-// that lost its CPU for a while, or that runs at another pace, shows between two edges. Of
-// what is left no single block is left out: short interrupts of either thread are in the
-// rate as they are in the trials, and a choice by one would put the other off.
+// steady sums the blocks during which both threads ran as usual, and returns the counter's rate
+// then, in counts a millisecond, and the number of milliseconds. Single blocks are never left out:
+// short interrupts of either thread affect the rate and the trials alike, and a choice by one
+// thread's interrupts would bias the other.
 func steady(blocks []block) (kept Sums, rate, millis float64) {
 	edges := edges(blocks)
 	if len(edges) < 2 {
@@ -268,8 +265,8 @@ func steady(blocks []block) (kept Sums, rate, millis float64) {
 	return kept, counts / millis, millis
 }
 
-// edge is where currentTimeMillis went on to a reading: the block within which it did,
-// and the count in the middle of that.
+// edge is a change of currentTimeMillis: the block in which it happened, and the count in the middle
+// of that block.
 type edge struct {
 	block  int
 	millis int64

@@ -13,8 +13,8 @@ type timer struct {
 	ones bool
 }
 
-// columns are how many numbers of a row it fills: the sum of its differences, its last
-// reading, and where they are counted the ones.
+// columns is the number of columns of a row: the sum of differences, the last reading and, if
+// counted, the trials with a tick.
 func (t timer) columns() int {
 	if t.ones {
 		return 3
@@ -22,17 +22,14 @@ func (t timer) columns() int {
 	return 2
 }
 
-// settlingNops stand before the readings that begin a trial and before those that end it,
-// whatever the sequence is. A processor predicts a jump by the jumps before it, and the
-// interpreter jumps at each instruction: after a long sequence it mispredicts what reads
-// the timers, and after none it doesn't. The second reading of the outer of two timers then
-// comes some 10 ns later, which the empty sequence does not show. After nops, as many as a
-// predictor looks back on (it forgets between 100 and 200 jumps on a Zen 5), all readings
-// find the same.
+// settlingNops stand before the readings that begin a trial and those that end it. A processor
+// predicts a jump from the jumps before it, and the interpreter jumps at each instruction. After a
+// long sequence the code that reads the timers is therefore mispredicted, after the empty one it
+// isn't, which adds some 10 ns to the second reading of the outer timer. After more nops than the
+// predictor remembers (100 to 200 jumps on a Zen 5) all readings behave alike.
 //
-// They also keep the two readings of the counter some 200 ns apart. A reading takes the
-// count from the cache of another core; one that follows too closely would find it in its
-// own, and take less.
+// The nops also keep two readings of the counter some 200 ns apart. A reading moves the count's
+// cache line to its own core; a second one soon after would find it there and be faster.
 const settlingNops = 300
 
 // settle lets the processor forget what it has executed.
@@ -57,16 +54,15 @@ func callsSystem(name string) func(*classfile.Code) {
 	}
 }
 
-// readsCount reads the counter. The volatile store before it keeps the processor from
-// reading ahead of what comes first: it has to be done before any later reading.
+// readsCount reads the counter. The volatile store before it keeps the processor from reading the
+// count before earlier instructions are done.
 func readsCount(c *classfile.Code) {
 	c.Do(classfile.Iconst0)
 	c.Refer(classfile.Putstatic, barrierField)
 	c.Refer(classfile.Getstatic, countField)
 }
 
-// timersOf are those that the methods need, the outermost first: the costlier it is to
-// read one, the further out it stands.
+// timersOf are the timers that the methods need. The most expensive to read is the outermost.
 func timersOf(methods []Method) []timer {
 	var timers []timer
 	uses := func(m Method) bool { return slices.Contains(methods, m) }
@@ -85,8 +81,8 @@ func timersOf(methods []Method) []timer {
 	return timers
 }
 
-// readsMillis tells whether currentTimeMillis is among the timers: trials are counted by
-// it, and the counter's rate is found between its edges.
+// readsMillis reports whether currentTimeMillis is read: it counts ticks, and its edges give the
+// counter's rate.
 func readsMillis(methods []Method) bool {
 	return slices.ContainsFunc(methods, func(m Method) bool { return m == Bernoulli || m == Discrete || m == Counter })
 }

@@ -18,8 +18,7 @@ type worker struct {
 	warmed map[string]bool
 }
 
-// How long a virtual machine may take: to begin, and for an answer beside what is
-// expected of it.
+// Limits on how long a virtual machine may take to start, and to answer beyond the expected time.
 const (
 	startLimit  = 30 * time.Second
 	answerLimit = 10 * time.Second
@@ -46,7 +45,7 @@ func (w *worker) begin(ctx context.Context) error {
 	return nil
 }
 
-// group times what is common to all groups, and the sequences that come next.
+// group times the sentinels, the empty sequence and the next sequences.
 func (w *worker) group(ctx context.Context, todo *passes, tell func(float64, string)) error {
 	stretch := todo.inTime(time.Until(todo.end))
 	if err := w.sentinels(ctx, stretch); err != nil {
@@ -70,7 +69,7 @@ func (w *worker) group(ctx context.Context, todo *passes, tell func(float64, str
 	return nil
 }
 
-// sentinels begins a group with the sequences that tell how fast the machine is now.
+// sentinels begins a group with the sequences that show how fast the machine is now.
 func (w *worker) sentinels(ctx context.Context, d time.Duration) error {
 	w.next++
 	for _, name := range []string{fastSentinel, slowSentinel} {
@@ -86,7 +85,7 @@ func (w *worker) named(name string) *sequence {
 	return w.all[slices.IndexFunc(w.all, func(s *sequence) bool { return s.name == name })]
 }
 
-// stretch times a sequence for about so long.
+// stretch times a sequence for about the duration d.
 func (w *worker) stretch(ctx context.Context, s *sequence, group int, d time.Duration) error {
 	if !w.warmed[s.name] {
 		if err := w.warm(ctx, s); err != nil {
@@ -112,8 +111,8 @@ func (w *worker) stretch(ctx context.Context, s *sequence, group int, d time.Dur
 	return nil
 }
 
-// warm lets the machine load and link the class, compile it where it does, and finds out
-// how long a trial takes.
+// warm lets the machine load, link and, in compiled modes, compile the class, and measures how long
+// a trial takes.
 func (w *worker) warm(ctx context.Context, s *sequence) error {
 	if w.Mode != Interpreter {
 		for range compiledRounds {
@@ -129,13 +128,11 @@ func (w *worker) warm(ctx context.Context, s *sequence) error {
 	return err
 }
 
-// leastCostNs is the least that a trial can be expected to take, and millisecondNs how
-// long a millisecond is.
+// leastCostNs is the least expected time of a trial, millisecondNs the length of a millisecond.
 const leastCostNs, millisecondNs = 50, 1e6
 
-// What warms up: a call of so many trials, and before it, where there is a compiler, as
-// many calls as it takes until that has done its work, at the thresholds that it is
-// started with.
+// The warm-up: one call of warmTrials trials, preceded in compiled modes by compiledRounds calls, which
+// exceed the compiler's thresholds.
 const (
 	warmBlocks, warmTrials = 2, 64
 	compiledRounds         = 100

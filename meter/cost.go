@@ -13,12 +13,10 @@ const (
 	costCalls   = 64
 )
 
-// costOf is what an interval around nothing shows, on average: the end of the
-// reading that opens it and the beginning of the one that closes it. That is
-// the time from one reading to the next where readings follow one another. It is at
-// least the fastest of several batches of readings, and at most what a whole pair
-// of Start and Stop takes; code that has to fetch the clock into its caches first
-// pays more.
+// costOf is what an interval around nothing shows on average: the end of the reading that opens it
+// and the beginning of the reading that closes it, together the time of one reading. The interval
+// reaches from the fastest batch of readings to a whole pair of Start and Stop: code that first has
+// to fetch the clock into its caches pays more.
 func costOf(source Source) stats.Estimate {
 	if source.costNs != nil {
 		return *source.costNs

@@ -179,7 +179,7 @@ func TestTickBiasStandsBesideTheInterval(t *testing.T) {
 	if e := r.MeanWithBias().RelativeHalfWidth(); e < 0.015 || e > 0.0151 {
 		t.Errorf("with the bias: %v", e)
 	}
-	if !strings.Contains(strings.Join(r.Caveats, " "), "narrower than what the tick itself may do") {
+	if !strings.Contains(strings.Join(r.Caveats, " "), "narrower than the bias that the tick itself may cause") {
 		t.Errorf("%q", r.Caveats)
 	}
 	few := Snapshot{Parts: []Part{{TickNs: 4e6, Calls: 1e6, Measured: 1e6, Edges: 1e4, Ticks: 1e4, Squares: 1e4}}}

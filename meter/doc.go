@@ -9,10 +9,12 @@
 //	m.Stop(start)
 //	fmt.Println(m.Snapshot().Report().Mean) // with its interval
 //
-// Most calls see no edge of the clock and count as zero ticks; one in a thousand
-// sees one and counts as a whole tick. Where calls fall evenly over the tick, the
-// chance to see an edge is the call's length over the tick's, however short it
-// is, and
+// Terms: an edge is the moment at which the clock moves, a tick the time between two edges. A call
+// sees an edge if the clock moves between its Start and its Stop.
+//
+// Most calls see no edge and count as zero ticks; one in a thousand sees an edge and counts as a whole
+// tick. If calls fall evenly over the tick, the probability that a call sees an edge is the call's length
+// divided by the tick's, however short the call is, and
 //
 //	mean = tick x edges / calls - the clock's own cost
 //

@@ -2,9 +2,8 @@ package meter
 
 import "math"
 
-// Groups are sums over groups of calls, each from one edge that calls saw to the
-// next: of its calls n, of the ticks t that these saw, and of the ticks g of the
-// clock from the one edge to the other.
+// Groups are sums over groups of calls. A group extends from one edge that calls saw to the next. It
+// has n calls, which saw t ticks, and the clock moved by g ticks in it.
 type Groups struct {
 	Count        uint64  `json:"count"`
 	CallsSquared float64 `json:"calls_squared"` // sum of n^2
@@ -38,15 +37,13 @@ func (g *Groups) merge(other Groups) {
 	g.CallsTicksSpread += other.CallsTicksSpread
 }
 
-// variance is that of the sum of all ticks about its expectation, mean per call:
-// the variance of a ratio over clusters (Cochran, Sampling Techniques, 3rd ed.,
-// sections 6.3 and 9A.2), where perCall would be the variance if calls were
-// independent of one another.
+// variance is the variance of the sum of all ticks, given the mean per call: that of a ratio over
+// clusters (Cochran, Sampling Techniques, 3rd ed., sections 6.3 and 9A.2). perCall is the variance
+// if calls were independent.
 //
-// Single ticks as clusters bound it well where many calls share a tick, and far too
-// widely where one call takes many. Groups as they are hold in both cases, but where
-// groups are few they say little; they count where they show that calls depend on
-// one another.
+// Single ticks as clusters give a good bound where many calls share a tick, and a far too wide one
+// where a call takes many ticks. Groups hold in both cases, but say little where they are few; they
+// are used where they show that calls depend on one another.
 func (g *Groups) variance(mean, perCall float64) float64 {
 	if g.Count < 2 {
 		return perCall
@@ -75,10 +72,9 @@ const (
 	fewestBatches = 30
 )
 
-// ofBatches is the variance as groups that followed one another show it together:
-// where work has a rhythm of its own, beside the tick's, what neighbouring edges see
-// is not independent (the method of batch means; Law, Simulation Modeling and
-// Analysis, 5th ed., section 9.5.3). It is 0 where there are too few to tell.
+// ofBatches is the variance by batches of consecutive groups, 0 where there are too few. It shows
+// dependence between neighbouring edges, which work with a rhythm of its own causes (batch means;
+// Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3).
 func (g *Groups) ofBatches(mean float64) float64 {
 	if g.Count < fewestBatches {
 		return 0

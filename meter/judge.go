@@ -34,7 +34,7 @@ func (r *Report) judge(parts []Part) {
 		p.judgeFaults(&r.Judgement)
 	}
 	if r.TickBias.Hi > r.Mean.HalfWidth() {
-		r.Caveats = append(r.Caveats, fmt.Sprintf("so many edges were seen that the interval of the mean is narrower than what the tick itself may do to it: take it for known within +-%.3g %%, or time calls with a fine clock (meter.Counter)", 50*(r.MeanWithBias().Hi-r.MeanWithBias().Lo)/r.Mean.Value))
+		r.Caveats = append(r.Caveats, fmt.Sprintf("the interval of the mean is narrower than the bias that the tick itself may cause: take the mean as known within +-%.3g %%, or time calls with a fine clock (meter.Counter)", 50*(r.MeanWithBias().Hi-r.MeanWithBias().Lo)/r.Mean.Value))
 	}
 	if r.Measured < r.Calls {
 		r.Caveats = append(r.Caveats, fmt.Sprintf("%d of %d calls were measured, and stand for all", r.Measured, r.Calls))

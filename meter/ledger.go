@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// moment is where the meter's clock and the finer one stood at one time.
+// moment is a reading of the meter's clock and one of the finer clock at the same time.
 type moment struct {
 	reading int64
 	fineNs  int64
@@ -15,13 +15,12 @@ type moment struct {
 
 func (m *Meter) now() moment { return moment{m.source.clock.Read(), m.source.fine()} }
 
-// ledger closes a group of calls at each edge that the calls see. Calls around one
-// edge are not independent: where one of them is in progress another one is not,
-// on the same processor, or is too, where several work on one request. What groups
-// differ by from one another holds all of that.
+// ledger closes a group of calls at each edge that calls see. Calls around one edge depend on one
+// another: on one processor they exclude each other, and where several work on one request they
+// coincide. The differences between groups contain both effects.
 //
-// It is kept by whoever sees an edge first. Calls of less than a second don't wait for
-// it: to close fewer groups makes the groups longer, and no sum wrong.
+// The first call that sees an edge updates the ledger. Calls shorter than a second don't wait for
+// it: a group that is not closed becomes longer, and no sum becomes wrong.
 type ledger struct {
 	mutex   sync.Mutex
 	last    atomic.Int64 // reading of the last look
@@ -57,8 +56,8 @@ func (l *ledger) look(m *Meter, start, now int64) (stepped bool) {
 	return start <= l.stepBefore.Load() && now >= l.stepAfter.Load()
 }
 
-// enter locks the ledger, or reports that somebody else has. A call that may have been
-// in progress while the clock was set waits: else it would count with the step.
+// enter locks the ledger, or reports that it is locked already. A call that may have been in
+// progress while the clock was set waits for the lock, or it would count with the step.
 func (l *ledger) enter(wait bool) bool {
 	if wait {
 		l.mutex.Lock()
@@ -91,9 +90,9 @@ func (l *ledger) turn(m *Meter, now int64) {
 // stepNs is the least step of a clock that is found.
 const stepNs = time.Second
 
-// setSince reports whether the clock went otherwise than the finer one by more
-// than a clock that is late does: a second, two ticks and one part in a hundred. Of
-// a clock that wraps that can't be told: it may have wrapped in between.
+// setSince reports whether the clock differs from the finer one by more than lateness explains: by a
+// second, two ticks and one part in a hundred. For a clock that wraps this is not known, since it
+// may have wrapped in between.
 func (m *Meter) setSince(from, to moment) bool {
 	if m.source.unused > 0 {
 		return false
@@ -108,7 +107,7 @@ func (m *Meter) ticksBetween(from, to int64) float64 {
 	return float64(m.source.between(from, to)) / float64(m.source.perTick)
 }
 
-// snapshot is of the groups that are closed, and the present one.
+// snapshot returns the closed groups and the current one.
 func (l *ledger) snapshot(m *Meter, c counted, now moment) (g, batches Groups, steps uint64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -21,8 +21,7 @@ type phases struct {
 	lags   lags
 }
 
-// look notes a call that the finer clock timed. It leaves the call out where somebody else
-// notes one at that moment.
+// look notes a call that the finer clock timed, unless another call is being noted at that moment.
 func (p *phases) look(m *Meter, start Start, end moment) {
 	if !p.mutex.TryLock() {
 		return
@@ -61,8 +60,8 @@ func (p *phases) snapshot() (Phases, Timed) {
 	return s, timed
 }
 
-// PhaseGroups count the looks by the tick that they fell into: those of one tick
-// lie close together and count for one at most.
+// PhaseGroups count the looks by tick: looks in one tick lie close together, and count as one at
+// most.
 type PhaseGroups struct {
 	Count   uint64 `json:"count"`   // ticks with a look
 	Squared uint64 `json:"squared"` // sum of the squares of the looks in a tick
@@ -92,16 +91,15 @@ func (p Phases) plus(other Phases) Phases {
 
 // Limits of the search for phase lock.
 const (
-	// harmonics are searched: calls that keep to so many places in the tick, evenly
-	// apart, are found.
+	// Calls that keep to up to this number of evenly spaced places in the tick are found.
 	harmonics = phaseBins / 2
-	// fewestPhases are ticks that have to have been looked at.
+	// fewestPhases is the number of ticks that must have been looked at.
 	fewestPhases = 20
 	// lockChance is the chance that calls which fall evenly over the tick seem
 	// locked.
 	lockChance = 0.005
-	// harmlessBias is the error of the mean, as a share, that one harmonic of the
-	// unevenness may make without being spoken of.
+	// harmlessBias is the error of the mean, as a share, that one harmonic may cause without a reason
+	// being given.
 	harmlessBias = 0.05
 )
 
@@ -111,14 +109,14 @@ type lock struct {
 	bias   float64 // the greatest error of the mean by this harmonic, as a share of it
 }
 
-// locked looks for phase lock: the Rayleigh test (Mardia and Jupp, Directional
-// Statistics, section 6.3.1) at each harmonic of the tick. For phases spread evenly,
-// the square of their resultant over the sum of the squares of the groups' sizes is
-// exponential with mean 1, or less where a group's looks are not all at one place.
-// By one harmonic a share a of calls at one phase raises the density there to 1 + 2a,
-// and so may an edge meet too many calls, or too few. All harmonics together raise it to
-// a beside the share of the tick that calls spread over, which is far more where they are
-// short.
+// locked looks for phase lock with the Rayleigh test (Mardia and Jupp, Directional Statistics,
+// section 6.3.1) at each harmonic of the tick. For evenly spread phases the square of their
+// resultant, divided by the sum of squares of the groups' sizes, is exponential with mean 1, or less
+// where the looks of one tick are at different places.
+//
+// If a share a of the calls has one phase, one harmonic raises the density there to 1 + 2a, so that
+// an edge may meet too many or too few calls by that factor. All harmonics together may raise it far
+// more for short calls.
 func (p *Phases) locked() (found lock, ok bool) {
 	if p.Count < fewestPhases {
 		return lock{}, false

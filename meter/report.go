@@ -78,15 +78,13 @@ func (r Report) MeanWithBias() stats.Estimate {
 	return e
 }
 
-// atTheTick is the share of a mean by which it may be off however many edges were seen,
-// and however many meters saw them. What advances a coarse clock also wakes whoever waits
-// for a timer, and hands the processor on, so that calls are not in progress exactly as
-// often when it moves as they are on average. Around an HTTP server on one processor that
-// made up to 1.7 %, with the scatter of the edges.
+// atTheTick is the share of the mean by which it may be biased, however many edges or meters there
+// are. The interrupt that advances a coarse clock also wakes threads that wait for timers, and
+// reschedules, so that calls are in progress at an edge more or less often than on average. For an
+// HTTP server on one processor this was up to 1.7 %, scatter of the edges included.
 const atTheTick = 0.015
 
-// atTheTickNs is what the tick may do to the mean, in nanoseconds. Where each call is
-// timed it does nothing.
+// atTheTickNs is that bias in nanoseconds, 0 where each call is timed.
 func (p Part) atTheTickNs() float64 {
 	if p.Lengths != nil {
 		return 0
@@ -127,14 +125,13 @@ func (p Part) ticksPerCall() stats.Estimate {
 // of the parts of a tick before the first edge and after the last, which are uniform.
 const endsVariance = 1.0 / 6
 
-// interval bounds the mean, in ticks, by the variance of a call's ticks.
+// interval bounds the mean, in ticks, given the variance of a call's ticks.
 //
-// Calls of constant length that don't depend on one another have the variance of
-// rounding to whole ticks. What exceeds it comes of calls that differ, and of
-// calls that see an edge together; it is estimated from as many as saw edges,
-// weighted by what they saw. What is missing comes of calls that follow one another
-// on few processors: then each tick, and not each call, is a chance to see an edge,
-// with the probability that a call is in progress.
+// Independent calls of constant length have the variance of rounding to whole ticks. A larger
+// variance comes from calls that differ in length or see an edge together, and is estimated from the
+// calls that saw edges, weighted by their ticks. A smaller variance comes from calls that follow one
+// another on few processors: then each tick, and not each call, is a chance to see an edge, with the
+// probability that a call is in progress.
 func (p Part) interval(mean, variance float64) (lo, hi float64) {
 	n := float64(p.Measured)
 	rounding := (mean - math.Floor(mean)) * (1 - mean + math.Floor(mean))
@@ -153,16 +150,16 @@ func (p Part) interval(mean, variance float64) (lo, hi float64) {
 	return stats.ScoreInterval(mean, stats.Scatter{Units: n, Dispersion: math.Max(variance, 0) / rounding})
 }
 
-// independentEdges is how many edges tell as much as those that were seen: no more
-// than there were groups, and fewer where some calls saw most of the ticks.
+// independentEdges is the effective number of independent edges: at most the number of groups, and
+// less where few calls saw most of the ticks.
 func (p Part) independentEdges() float64 {
 	weighted := float64(p.Ticks) / float64(p.Squares) * float64(p.Ticks)
 	return math.Max(1, min(weighted, float64(p.Groups.Count)-1))
 }
 
-// meanLength is the mean in ticks of calls that were timed one by one, with the
-// interval of a mean of many independent samples. The variance is that of the
-// buckets, whose width adds less than a part in a thousand to it.
+// meanLength is the mean, in ticks, of calls that were timed one by one, with the interval for many
+// independent samples. The variance is that of the buckets; their width changes it by less than a
+// part in a thousand.
 func (p Part) meanLength() stats.Estimate {
 	n := float64(p.Measured)
 	mean := float64(p.Ticks) / n

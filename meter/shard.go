@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// shard is a part of a meter's counts. Goroutines that run at once mostly have
-// one each, so that they don't take the same cache line from one another.
+// shard is a part of a meter's counts. Goroutines that run at the same time mostly use different
+// shards, so that they don't compete for a cache line.
 type shard struct {
 	begun    atomic.Uint64 // calls, of a meter that samples
 	salt     uint64        // where in the scrambled numbers its choice of them begins
@@ -27,16 +27,16 @@ type shard struct {
 	_ [48]byte // processors fetch cache lines of 64 bytes in pairs
 }
 
-// passesOver counts a call, and says whether sampling leaves it out. Shards that began
-// their choice at the same place would choose the same calls, and the share of all
-// that is measured would stray the more, the more shards there are.
+// passesOver counts a call, and reports whether sampling leaves it out. Each shard has its own salt:
+// with a common one all shards would choose the same calls, and the measured share would vary more,
+// the more shards there are.
 func (s *shard) passesOver(chosen uint64) bool {
 	return scramble(s.salt+s.begun.Add(1)) > chosen
 }
 
-// book adds the ticks of a call that saw an edge, and has been counted. What is never
-// the smaller one comes first, and is read last by sum: so sums that are read meanwhile
-// are possible ones.
+// book adds the ticks of a call that saw an edge and has been counted. The sums are written in the
+// reverse of the order in which sum reads them, largest first, so that a snapshot taken meanwhile
+// holds possible values.
 func (s *shard) book(ticks uint64) {
 	addSquare(&s.squares, ticks)
 	s.ticks.Add(ticks)
@@ -63,9 +63,8 @@ type shards struct {
 	shift uint // what is left of a scrambled address is an index
 }
 
-// newShards makes so many shards, for the processors that Go may use, that goroutines
-// which run at once rarely share one: each costs 128 bytes, and 5 kB where it holds a
-// distribution.
+// newShards makes enough shards that goroutines which run at the same time rarely share one, by the
+// number of processors. Each takes 128 bytes, and 5 kB with a distribution.
 func newShards(distributed bool) shards {
 	number := max(64, 8*runtime.GOMAXPROCS(0))
 	width := bits.Len(uint(number - 1))
@@ -79,14 +78,14 @@ func newShards(distributed bool) shards {
 	return shards{all: all, shift: uint(64 - width)}
 }
 
-// stackGrain is the least size of a stack, as a power of two: two goroutines' stacks lie
-// that far apart. One that has called a clock of the kernel is four times as large, but a
-// processor's counter needs no more than this.
+// stackGrain is the least size of a stack, as a power of two: the stacks of two goroutines are at
+// least that far apart. Calling a clock of the kernel grows a stack to four times that; reading a
+// processor's counter doesn't.
 const stackGrain = 11
 
-// mine is the shard of the goroutine that asks, found by where its stack lies. No
-// cheaper property tells goroutines apart. One whose stack moves changes its shard,
-// and two may share one; neither does any harm.
+// mine is the shard of the calling goroutine, chosen by the address of its stack: nothing cheaper
+// tells goroutines apart. When its stack moves a goroutine changes its shard, and two goroutines may
+// share one; neither does harm.
 func (s *shards) mine() *shard {
 	var here byte
 	page := uint64(uintptr(unsafe.Pointer(&here))) >> stackGrain

@@ -121,15 +121,14 @@ func (p *Part) countLengths() {
 	}
 }
 
-// Merge is what two meters of one name have counted together. Parts with the same
-// clock, tick and share of calls that is measured add up, exactly but for the rounding
-// of the sums that are no whole numbers. Parts that differ stay side by side, since
-// ticks of different lengths have no common sum and a measured call stands for as many
-// as its meter left out, and meet in the report: so a fleet of machines whose kernels
-// tick differently has one mean, with the precision of all its edges, down to what the tick
-// does to the calls around it. The order of merging does not matter.
+// Merge adds up what two meters of one name have counted. Parts with the same clock, tick and
+// sampling add up exactly, apart from the rounding of sums that are not whole numbers. Other parts
+// stay separate, since ticks of different lengths have no common sum and calls have different
+// weights; the report combines them. So a fleet of machines with different kernel ticks has one
+// mean, with the precision of all edges, except for the bias of the tick. The order of merging does
+// not matter.
 //
-// Different names are refused: their mean would mean nothing.
+// Meters of different names are refused, since their mean would mean nothing.
 func Merge(a, b Snapshot) (Snapshot, error) {
 	if a.Name != b.Name {
 		return Snapshot{}, fmt.Errorf("meter: merging %q with %q: they are different meters; give those that belong together one name", a.Name, b.Name)
@@ -156,7 +155,7 @@ func (p Part) sameClock(other Part) bool {
 		(p.Lengths == nil) == (other.Lengths == nil)
 }
 
-// plus writes into nothing that p or other refer to.
+// plus adds two parts. It changes nothing that they refer to.
 func (p Part) plus(other Part) Part {
 	ticks := p.sums().Plus(other.sums())
 	p.Calls = saturating(p.Calls, other.Calls)
@@ -185,8 +184,7 @@ func (p Part) sums() stats.Ticks {
 	return stats.Ticks{Calls: p.Measured, Sum: p.Ticks, Squares: p.Squares}
 }
 
-// sumOf adds up counts of which one list may be the longer. It is nil for two that
-// are.
+// sumOf adds up two lists of counts, which may differ in length. It is nil if both are.
 func sumOf(a, b []uint64) []uint64 {
 	if a == nil && b == nil {
 		return nil
@@ -207,8 +205,8 @@ func total(counts []uint64) (sum uint64) {
 	return sum
 }
 
-// saturating stays at the greatest number, where a sum that wrapped would look like
-// a good one.
+// saturating adds two counts and stops at the greatest number: a sum that wrapped around would look
+// valid.
 func saturating(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
@@ -247,7 +245,7 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// impossible says what no meter would have counted.
+// impossible says what is wrong with a part that no meter could have written.
 func (p Part) impossible() string {
 	switch {
 	case !(p.TickNs > 0):

@@ -44,10 +44,9 @@ func goMonotonic() int64 { return int64(time.Since(epoch)) }
 // is. The error is a [*clock.Unavailable] where the system has none.
 func KernelTick() (Source, error) { return kernelTick() }
 
-// Counter is a clock that is finer than the calls, as the processor's counter is.
-// That its rate and its agreement between CPUs were measured, and found good, is
-// for the caller to see to. Each call is timed, so that there is a distribution
-// too, and no statistics of edges are needed.
+// Counter is a source for a clock that is finer than the calls, such as the processor's counter. The
+// caller has to have measured its rate and its agreement between CPUs. Each call is timed, so that
+// there is a distribution as well.
 func Counter(rated clock.Rated) (Source, error) {
 	tick := rated.TickNs.Value
 	switch {
@@ -108,13 +107,11 @@ func (o Own) Source() (Source, error) {
 	return Source{clock: c, tickNs: float64(o.Tick), perTick: 1, unused: unused, vouched: o.Unbiased, fine: goMonotonic}, nil
 }
 
-// between is how far the clock went from one reading to a later one. Of a reading
-// that wraps it is the shorter way round.
+// between is the difference of two readings, the shorter way round where readings wrap.
 func (s *Source) between(from, to int64) int64 { return (to - from) << s.unused >> s.unused }
 
-// ticks is a difference of readings in whole ticks, and whether it was one: where
-// readings come to lie between ticks by more than an eighth, the clock is another
-// than it was said to be.
+// ticks is a difference of readings in whole ticks, and whether it was a whole number: a deviation
+// of more than an eighth shows that the clock's tick is not the given one.
 func (s *Source) ticks(moved int64) (ticks int64, whole bool) {
 	ticks = (moved + s.perTick/2) / s.perTick
 	off := moved - ticks*s.perTick

@@ -12,8 +12,8 @@ import (
 // is unbiased whatever the coarse clock does. It is far less precise than the edges' mean in
 // the long run, and is held against that.
 //
-// Early calls are chosen more often than late ones. Each chosen call weighs as many calls as
-// there are to one chosen at its place (Horvitz and Thompson, "A generalization of sampling
+// Early calls are chosen more often than late ones. Each chosen call has as its weight the inverse of
+// the probability with which it was chosen (Horvitz and Thompson, "A generalization of sampling
 // without replacement from a finite universe", JASA 47, 1952).
 type Timed struct {
 	Count         uint64  `json:"count"`
@@ -103,10 +103,9 @@ func (l *lags) uneven() uint64 {
 	return all - most
 }
 
-// weightOf is how many calls the n-th call of a shard stands for, if it is one that the
-// finer clock times, and else 0. The first 512 are timed, ever fewer as calls get more, and
-// one in 1,024 in the end: all processors take what is noted from one another. What chooses
-// them has to know nothing of the clock.
+// weightOf is the weight of the n-th call of a shard if the finer clock times that call, otherwise
+// 0. The first 512 calls are timed, then ever fewer, and in the end one in 1,024, since all
+// processors share the notes. The choice must not depend on the clock.
 func weightOf(n uint64) int64 {
 	oneInBits := min(bits.Len64(n>>9), 10)
 	if scramble(n)>>(64-oneInBits) != 0 {

@@ -69,11 +69,11 @@ const (
 	// each for the pause before it, for its first edge, for the random part of its length
 	// and for its last edge.
 	waitingTicks = 2
-	// loopsPerLook is how many loops there are to a look at whether they are enough:
-	// who looks often stops where the scatter happens to be small.
+	// After every loopsPerLook loops it is checked whether they suffice: frequent checks would stop
+	// when the scatter happens to be small.
 	loopsPerLook = mostLoops / 2
-	// A step that is so many times as long as a loop ought to be is a jump of the clock:
-	// where shorter ones were left out, so were the loops that lost the CPU for long.
+	// A step that exceeds timesAJump planned loops is a jump of the clock. A lower limit would also
+	// leave out loops during which the thread lost its CPU for long.
 	timesAJump = 20
 	// Where the clock is read for an edge, readings take readShare of the time, where the
 	// event is short.

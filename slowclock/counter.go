@@ -34,8 +34,8 @@ type counting struct {
 	ticks   int64 // that went by
 	// backward is how many rounds were left out, since the clock went backwards.
 	backward int
-	// apart are how far the counts of the last readings for an edge lay apart, of which
-	// there were looks in all.
+	// apart are the differences of counts between the last readings for an edge, looks is the number of
+	// all such readings.
 	apart [readingsKept]int64
 	looks int
 }
@@ -52,9 +52,9 @@ type stretch struct {
 }
 
 const (
-	// What the stretches of a round take, in ticks, at least so many nanoseconds for one
-	// of empty trials: long beside the reading of an edge, and so short that little
-	// happens in it.
+	// A stretch of empty trials takes emptyTicks, and at least leastEmptyNs; a stretch of trials takes
+	// trialsPerEmpty times that. It is long compared with the reading of an edge, and so short that
+	// disturbances are rare in it.
 	emptyTicks, leastEmptyNs = 4, 1e6
 	trialsPerEmpty           = 4
 	// fewestRounds is how many an interval takes, enoughRounds how many a plan has.
@@ -140,7 +140,7 @@ func (c *counting) edge(ctx context.Context) (edge, error) {
 	}
 }
 
-// usually is what nine in ten are no farther apart than, and 1 at least.
+// usually is the 90th percentile of the differences, and 1 at least.
 func usually(apart [readingsKept]int64) int64 {
 	slices.Sort(apart[:])
 	return max(1, apart[readingsKept*9/10])
@@ -151,8 +151,8 @@ func usually(apart [readingsKept]int64) int64 {
 // closely finds it in its own, so that it takes less than within a trial.
 const apart = 200
 
-// stretch is trials of the event for so many ticks, from an edge to an edge. It is not
-// steady where the clock went backwards, or made as many ticks at once.
+// stretch runs trials of the event for this number of ticks, from an edge to an edge. It is not
+// steady if the clock went backwards or jumped.
 func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s stretch, steady bool, err error) {
 	first, err := c.edge(ctx)
 	if err != nil {
@@ -186,18 +186,18 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 	return s, s.ticks > 0, err
 }
 
-// approach tells when the clock is about to tick, by how many trials there are to a tick:
-// the wait for the last edge is to be short, since the counter may stand still in it, and
-// then trials seem to have had a larger share of the time than they had. The counter itself
-// is not asked, or the wait would begin where it does not stand still.
+// approach predicts the next tick from the number of trials per tick. The wait for the last edge has
+// to be short: the counter may stand still during it, and then trials seem to have had a larger
+// share of the time. The counter itself is not asked, since the prediction would then depend on
+// whether it stands still.
 type approach struct {
 	ticks, trials int64 // that there had been when the clock was last seen to tick
 	// After mostTicks any place is near enough.
 	mostTicks int64
 }
 
-// look notes how many trials and ticks there have been, and reports that there may be no
-// room for two trials more before the next tick.
+// look notes the number of trials and ticks so far, and reports whether fewer than two more trials
+// fit before the next tick.
 func (a *approach) look(trials, ticks int64) (near bool) {
 	if ticks != a.ticks {
 		a.ticks, a.trials = ticks, trials
@@ -236,7 +236,7 @@ func (c *counting) result() Result {
 	return r
 }
 
-// shares are stretches, of which the counter tells how much of their time was within
+// shares collects stretches. For each of them the counter tells which share of its time was within
 // trials.
 type shares struct {
 	tickNs float64
@@ -257,16 +257,15 @@ func (s *shares) add(one stretch) {
 	s.sum.ticks += one.ticks
 }
 
-// inTrials is how many ticks of the stretch were within trials, by their share of its
-// counts. It is held against the counts of the stretch and of no other: one that was
-// starved would weigh less than its time, and whoever takes the counter's CPU at one time
-// may take the trials' at another.
+// inTrials is the number of ticks of the stretch that were within trials: their share of its counts,
+// times its ticks. Only the stretch's own counts are used: otherwise a stretch in which the counter
+// was starved would weigh less than its time, although the counter and the trials may lose their
+// CPUs at different times.
 func (s stretch) inTrials() float64 { return float64(s.within) / s.counts * float64(s.ticks) }
 
-// mean is how long trials took, by the sum of what they took in each stretch. The interval
-// is by Student's t of how far that of each is from the mean (Cochran, Sampling Techniques,
-// 3rd ed., section 6.3, for a ratio). Each is held against sums that it is part of itself,
-// by the share 1/n, and would be off by n/(n-1) as much from those of the others.
+// mean is the mean duration of a trial, with an interval by Student's t from the residuals of the
+// stretches (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio). Each stretch is part
+// of the mean that it is compared with, which makes residuals too small by the factor (n-1)/n.
 func (s *shares) mean() stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	n, trials := float64(len(s.all)), float64(s.sum.trials)
@@ -291,8 +290,7 @@ func (s *shares) mean() stats.Estimate {
 	return e
 }
 
-// evenness is the counter's average rate over that of the stretch in which it was
-// greatest.
+// evenness is the counter's average rate divided by its greatest rate in any stretch.
 func (s *shares) evenness() float64 {
 	greatest := 0.0
 	for _, one := range s.all {

@@ -1,8 +1,8 @@
 // Package slowclock times events that are shorter than the tick of the clock at
 // hand.
 //
-// A clock that ticks once a millisecond says nothing of one event of 10 µs, and
-// much of a hundred thousand: how many of them saw it tick tells how long they are
+// A clock that ticks once a millisecond can't time one event of 10 µs, but it can time a hundred
+// thousand of them: the number of events during which it ticked tells how long they are
 // (Lambert and Power, "Platform Independent Timing of Java Virtual Machine Bytecode
 // Instructions", 2008, sections 2.1 to 2.3; Falco 2009). The methods:
 //
@@ -12,19 +12,21 @@
 //   - [Discrete]: the same trials, with all ticks that each of them saw.
 //   - [Classic]: many events between two edges of the clock, in loops that begin and
 //     end on any place of the tick.
-//   - [CounterClock]: a second thread counts, and which share of its counts falls into
-//     events, times what the slow clock says all of it took, is how long they are.
+//   - [CounterClock]: a second thread counts. The share of its counts that falls into events, times
+//     the whole duration by the slow clock, is the events' duration.
 //
-// All of them give the mean of the event's duration as it was met with here, with
-// what the machine took from it, and its 95 % interval. What the readings take
-// themselves is measured in empty trials and taken off, with the uncertainty of
-// both (Lambert 2008, section 2.2).
+// Terms: a trial is one execution of the event between two readings of the clock; a tick is one step
+// of the clock; an edge is the moment at which it ticks; the overhead is the time of an empty trial.
+//
+// All methods give the event's mean duration on this machine, with what other programs took from
+// it, and its 95 % interval. The overhead is measured in empty trials and subtracted, with the
+// uncertainty of both (Lambert 2008, section 2.2).
 //
 // The intervals rest on the ticks that were seen and not on the number of trials:
 // trials within one tick of the clock are not independent of one another, as the
 // source's equation (2) has it. In a loop that is timed for the share p of its time,
 // an interval of ± e, as a share of the mean, takes 1.96² (1-p) / (p e²) ticks.
 //
-// They hold where trials start evenly over the tick. [Lab.Dither] makes them do so,
-// and where they don't the verdict says so.
+// The intervals hold if trials start evenly over the tick. [Lab.Dither] ensures that; where they
+// don't, the verdict says so.
 package slowclock

@@ -74,8 +74,8 @@ func (l Lab) open() (lab *laboratory, release func()) {
 // context.
 const trialsPerLook = 1 << 10
 
-// ended reports that the context has, which is looked at once a tick, and now and
-// then where the clock stands still.
+// ended reports whether the context has ended. It is checked once a tick, and now and then while the
+// clock stands still.
 func (l *laboratory) ended(ctx context.Context, ticked bool) bool {
 	if l.unlooked++; l.unlooked < trialsPerLook && !ticked {
 		return false
@@ -84,8 +84,8 @@ func (l *laboratory) ended(ctx context.Context, ticked bool) bool {
 	return ctx.Err() != nil
 }
 
-// edge waits until the clock ticks and returns its new reading. It is one where the
-// thread was not away meanwhile, over a tick at least.
+// edge waits until the clock ticks, and returns its new reading. A step of several ticks is no edge:
+// the thread was preempted.
 func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
 	for last := l.Clock.Read(); ; {
 		now := l.Clock.Read()
@@ -105,12 +105,12 @@ func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
 	}
 }
 
-// mostSkips is after how many steps of several ticks, and none of one, there are no
-// edges to wait for: preemption does not hide so many.
+// mostSkips steps of several ticks, without one of a single tick, show that the clock has no edges to wait
+// for: preemption can't hide that many.
 const mostSkips = 10_000
 
-// passedBy is an error where the clock goes on by several ticks between two readings,
-// again and again, so that an edge would be waited for in vain.
+// passedBy is an error if the clock keeps moving by several ticks between two readings, so that
+// waiting for an edge is useless.
 func (l *laboratory) passedBy(ticks int64) error {
 	if ticks > 1 {
 		l.skips++
@@ -121,8 +121,8 @@ func (l *laboratory) passedBy(ticks int64) error {
 	return fmt.Errorf("%s made %d steps of several ticks of %g ns and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, l.Clock.TickNs)
 }
 
-// perTick is how many of them are done in a tick, counted over some ticks from edge to
-// edge: the most of a few tries, since the thread may be away, and 1 at least.
+// perTick counts how often do runs in a tick, over some ticks from edge to edge. It is the most of a
+// few tries, since the thread may be preempted, and at least 1.
 func (l *laboratory) perTick(ctx context.Context, over int64, do func()) (float64, error) {
 	const tries = 3
 	most := 1.0
@@ -145,7 +145,7 @@ func (l *laboratory) perTick(ctx context.Context, over int64, do func()) (float6
 	return most, nil
 }
 
-// prepare finds out how long pauses are to be, and how to pause.
+// prepare finds the number and length of pauses.
 func (l *laboratory) prepare(ctx context.Context, event func()) error {
 	l.pauseEvery = 0
 	if !l.Dither {
@@ -163,16 +163,15 @@ func (l *laboratory) prepare(ctx context.Context, event func()) error {
 	return nil
 }
 
-// pauses are how many trials there are to a pause, and how many ticks that takes at most,
-// where there are so many trials to a tick. Four pauses a tick, each of up to four trials,
-// leave nothing of the place that an edge had in the loop when the next one comes; where a
-// tick has fewer trials each starts anywhere in it.
+// pauses returns after how many trials there is a pause, and how many ticks a pause takes at most,
+// for perTick trials a tick. Four pauses a tick, each of up to four trials, make the place of an
+// edge in the loop independent of the edge before. Where a tick has fewer trials, each starts
+// anywhere in it.
 func pauses(perTick float64) (every int64, mostTicks float64) {
 	return max(1, int64(perTick/4)), math.Min(4/perTick, 1)
 }
 
-// calibrateDelay tries a busy loop against the slow clock, where there is no other way
-// to pause.
+// calibrateDelay calibrates a busy loop by the slow clock, if the caller gave no way to pause.
 func (l *laboratory) calibrateDelay(ctx context.Context) error {
 	if l.delay != nil {
 		return nil
@@ -205,8 +204,8 @@ func (l *laboratory) trial(event func()) (start, end, fineStart, fine int64) {
 	return start, l.Clock.End(), fineStart, fine
 }
 
-// series runs trials until the plan is done, or ctx; enough is asked now and then
-// whether what was seen will do.
+// series runs trials until the plan or ctx ends, or until enough reports that the trials so far
+// suffice.
 func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing string, enough func(*tally) bool) (*tally, error) {
 	begun := l.Clock.Read()
 	if err := l.prepare(ctx, event); err != nil {
@@ -243,10 +242,9 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 	return t, nil
 }
 
-// firstLook is how many ticks there are to the first word of progress, and firstAsk how
-// many have to be seen before it is asked whether they are enough. It is asked again when
-// they are twice as many: who asks often, or early, stops where the scatter happens to be
-// small.
+// Progress is reported first after firstLook ticks. Whether the precision suffices is checked after
+// firstAsk ticks, and again whenever their number has doubled: frequent or early checks would stop when
+// the scatter happens to be small.
 const (
 	firstLook = 16
 	firstAsk  = 200

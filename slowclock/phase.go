@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// The methods rest on readings that fall evenly over the tick. Where a loop keeps
-// step with the clock they fall on few places, again and again, and an event that
-// never meets an edge seems to take no time. Two things show it.
+// The methods need readings that fall evenly over the tick. If a loop keeps step with the clock, its
+// readings fall on the same few places of the tick, and an event that never meets an edge seems to take
+// no time. Such a phase lock shows in the outcomes (outcomesInStep) and in the phases of the edges
+// (phasesInStep).
 
-// A loop that keeps step does so with this many trials or ticks to a period, at most.
+// longestPeriod is the longest period, in trials or ticks, of a loop that keeps step.
 const longestPeriod = 4
 
-// A stretch of the series is judged by itself, since whatever interrupts the loop
-// shifts it against the clock: longestStretch edges at most, and fewestInStep at least.
+// The series is judged in stretches of fewestInStep to longestStretch edges, since every interruption
+// shifts the loop against the clock.
 const (
 	longestStretch = 256
 	fewestInStep   = 20
 )
 
-// locked reports that the trials of a tally kept step with the clock, by most of the
-// edges in stretches that are long enough to tell. A loop that is interrupted every few
-// edges keeps to no place for long, and needs no warning.
+// locked reports whether the trials kept step with the clock in most of the stretches that are long
+// enough to tell. A loop that is interrupted every few edges can't keep step.
 func (l *laboratory) locked(t *tally) bool {
 	judged, inStep := 0, 0
 	for _, edges := range stretches(t.edges) {
@@ -72,20 +72,17 @@ func usualStep(edges []tick) step {
 	return step{trials[len(trials)/2], ticks[len(ticks)/2]}
 }
 
-// like reports that nothing interrupted a step: where the loop was kept from running,
-// there are fewer trials to a tick, or more ticks to a trial. A loop that does not divide
-// the tick has one trial more in some ticks than in others, and events that vary make it
-// several where there are many.
+// like reports whether a step was not interrupted. An interruption makes fewer trials a tick, or
+// more ticks a trial. Without one the number of trials a tick varies by one, and by more where there
+// are many and events vary.
 func (s step) like(usual step) bool {
 	off := s.trials - usual.trials
 	return max(off, -off) <= 1+usual.trials/16 && s.ticks <= usual.ticks+1+usual.ticks/16
 }
 
-// places is the sequence that a loop in step repeats. Where there are several trials
-// to a tick it says of each edge how many trials had started and ended before it,
-// added up; where there are several ticks to a trial it says of each trial how many
-// ticks had gone by before its start and its end. The two are the same with the roles
-// of ticks and trials exchanged.
+// places is the sequence that a loop in step repeats. With several trials a tick it is, for each
+// edge, twice the number of trials that had ended before it, plus one if a trial was in progress.
+// With several ticks a trial it is the same with the roles of ticks and trials exchanged.
 func places(edges []tick, first int64) []int64 {
 	var perTick, perTrial []int64
 	passed := int64(0)
@@ -106,10 +103,9 @@ func places(edges []tick, first int64) []int64 {
 	return perTrial
 }
 
-// outcomesInStep reports that a sequence of places repeats: after a period of up to
-// longestPeriod each place comes again, as many loops later. Two of the places may
-// waver, where the edge falls just on the start or the end of a trial. A sequence of
-// places in a loop that slips against the clock holds others before long.
+// outcomesInStep reports whether a sequence of places repeats with a period of up to longestPeriod.
+// Two of the places may waver, where an edge falls on the start or the end of a trial. A loop that
+// drifts against the clock soon meets other places.
 func outcomesInStep(places []int64) bool {
 	n := len(places)
 	if n < fewestInStep {

@@ -85,8 +85,8 @@ func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 	return rows
 }
 
-// loopNs is how long it is from one trial of so long an event to the next, with the
-// pauses' share.
+// loopNs is the time from one trial to the next for an event of this length, with its share of the
+// pauses.
 func (c Costs) loopNs(eventNs, tickNs float64) float64 {
 	loop := eventNs + c.OverheadNs + c.BetweenNs
 	if c.Dither {
@@ -96,8 +96,8 @@ func (c Costs) loopNs(eventNs, tickNs float64) float64 {
 	return loop
 }
 
-// discreteNs is how long discrete trials take. What trials and empty trials are off by adds
-// up as squares, and either share of the ticks is the fewer the more the other takes.
+// discreteNs is the time that discrete trials take. The errors of trials and empty trials add up as
+// squares, and their shares of the ticks add up to 1.
 func (c Costs) discreteNs(eventNs, tickNs, epsilonNs float64) float64 {
 	ticks := func(event, share float64) float64 {
 		timed := event + c.OverheadNs
@@ -109,8 +109,8 @@ func (c Costs) discreteNs(eventNs, tickNs, epsilonNs float64) float64 {
 	return tickNs * math.Max(1, ticks(eventNs, 1-overheadShare)+ticks(0, overheadShare))
 }
 
-// counterNs is how long a counting thread takes: its interval narrows with the root of the
-// time, and there is none of fewer rounds than it takes.
+// counterNs is the time that a counting thread takes: its interval narrows with the square root of
+// the time, and needs a minimum number of rounds.
 func (c Costs) counterNs(tickNs, epsilonNs float64) float64 {
 	if !(c.CounterNs > 0 && c.CounterHalfNs > 0) {
 		return math.NaN()

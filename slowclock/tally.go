@@ -38,7 +38,7 @@ type counts struct {
 	fine int64
 }
 
-// tick is a trial that saw the clock advance, by so many ticks before it and
+// tick is a trial during or before which the clock ticked, with the number of ticks before it and
 // within it.
 type tick struct {
 	trial          int64
@@ -87,16 +87,15 @@ func (c *counts) add(before, within, fine int64) {
 	}
 }
 
-// A jump that holds this share of all the time, and this many ticks at least, is none
-// of the machine's habits: the clock was set, or the machine stood still.
+// A single step that holds this share of all ticks, and at least this number, is no usual disturbance: the
+// clock was set, or the machine stood still.
 const (
 	mostOfAll   = 0.25
 	fewestAJump = 10
 )
 
-// withoutJumps leaves out the trial that saw most of the ticks, and the ticks between
-// two trials that are most of them, where they are so many. It says how many ticks it
-// left out.
+// withoutJumps leaves out one trial, or the ticks between two trials, if it holds most of all ticks.
+// It returns the number of ticks that were left out.
 func (t *tally) withoutJumps() (left tally, jumped int64) {
 	left = *t
 	left.blocks = append([]counts(nil), t.blocks...)
@@ -131,8 +130,7 @@ func (t *tally) take(holds func(*counts) bool, change func(*counts)) {
 	}
 }
 
-// openBlock begins another block; where there is no room for it, two and two are
-// joined first.
+// openBlock begins another block. If there is no room, pairs of blocks are joined first.
 func (t *tally) openBlock() {
 	if len(t.blocks) == mostBlocks {
 		for i := range mostBlocks / 2 {
@@ -164,10 +162,10 @@ func (t *tally) complete() []counts {
 	return t.blocks
 }
 
-// expectedDispersion is what is assumed before the data say more. Where there are no
-// pauses the loop may slip so slowly against the clock that neighbouring edges meet the
-// same place of it, alike of them in a row: of no more than few that were seen, each may
-// stand for so many. As they get more, the loop's own unevenness keeps them apart.
+// expectedDispersion is the dispersion that is assumed before the data show it. Without pauses the
+// loop may drift slowly against the clock, so that up to four neighbouring edges in a row meet the
+// same place of the loop and count as one. The more edges are seen, the less that matters, since the
+// loop's own variation separates them.
 func (t *tally) expectedDispersion() float64 {
 	const alike, few = 4, 2
 	if t.paused {
@@ -176,16 +174,13 @@ func (t *tally) expectedDispersion() float64 {
 	return 1 + (alike-1)*math.Min(1, math.Pow(few/math.Max(1, float64(t.within)), 2))
 }
 
-// estimate is the mean number of ticks of a trial, by the ticks that each outcome
-// counts, with its interval.
+// estimate is the mean number of ticks of a trial with its interval, for an outcome.
 //
-// What is independent is not the trial: of the many trials within one tick a single
-// one can see it. It is the edge, which falls into a timed region or not, where
-// trials are shorter than a tick, and the trial where they are longer: there are as
-// many chances as there are fewer of the two. By how much the sums over stretches of
-// the series scatter more than such chances do, or less, is measured: neighbouring
-// edges may fall on similar places of the loop, or on places that complement each
-// other.
+// Trials within one tick are not independent, since only one of them can see the next edge. The
+// independent events are edges, where trials are shorter than a tick, and trials where they are
+// longer; the number of chances is the smaller of both numbers. The sums over blocks of the series
+// show how much more, or less, than independent chances they scatter: neighbouring edges may fall on
+// similar places of the loop, or on complementary ones.
 func (t *tally) estimate(outcome outcome) stats.Estimate {
 	sum, squares := outcome(t.counts)
 	n := float64(t.trials)
@@ -206,8 +201,8 @@ func (t *tally) estimate(outcome outcome) stats.Estimate {
 	return e
 }
 
-// disperse holds the scatter of the blocks' sums against that of independent
-// chances, whose variance is given for one of them.
+// disperse compares the scatter of the blocks' sums with that of independent chances, where variance
+// is that of one chance.
 func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 	blocks := t.complete()
 	sum, _ := outcome(t.counts)

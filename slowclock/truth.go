@@ -7,9 +7,8 @@ import (
 	"chronoscope/stats"
 )
 
-// truth is the mean of n executions that the finer clock watched one by one, with that
-// sum of ticks, without what its own readings take. The interval is not one of what
-// other executions would take: it holds the clock's step, its rate and its cost.
+// truth is the mean of n executions that the finer clock timed, minus the cost of its own readings.
+// The interval holds that clock's resolution, rate and cost, and not the scatter of executions.
 func (l *laboratory) truth(sum, n int64) stats.Estimate {
 	if l.Fine == nil || n == 0 {
 		return stats.NoEstimate("ns", "mean")
@@ -18,8 +17,8 @@ func (l *laboratory) truth(sum, n int64) stats.Estimate {
 	return l.watchedMean(sum, n, cost, math.Hypot(half, z95*l.Fine.AccuracyNs/math.Sqrt(6*float64(n))))
 }
 
-// watchedMean is the mean of n executions in so many ticks of the finer clock, less what
-// else was in them, which is known within ± half.
+// watchedMean is the mean of n executions from the sum of their ticks by the finer clock, minus
+// otherNs, which is known within ± half.
 func (l *laboratory) watchedMean(sum, n int64, otherNs, half float64) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	e.N = int(n)
@@ -29,8 +28,8 @@ func (l *laboratory) watchedMean(sum, n int64, otherNs, half float64) stats.Esti
 	return e
 }
 
-// fineCost is what the fine clock shows where nothing happens between its readings,
-// by the lesser nine tenths of many, and 1.96 standard errors of it.
+// fineCost is the time between two readings of the fine clock with nothing in between: the mean of
+// the lower nine tenths, and 1.96 standard errors.
 func (l *laboratory) fineCost() (mean, halfWidth float64) {
 	const pairs, calm = 2048, 1843
 	costs := make([]float64, pairs)

@@ -66,8 +66,7 @@ func Compare(pairs []Pair) (Fit, error) {
 	return f, nil
 }
 
-// Strays are the pairs whose reference is longer than so much, and that are off by more
-// than a share of it; the farthest first.
+// Strays are the pairs whose reference is above aboveNs and that are off by more than a share of it.
 func Strays(pairs []Pair, aboveNs, share float64) []Pair {
 	strays := slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.ReferenceNs <= aboveNs || !(p.error() > share) })
 	slices.SortStableFunc(strays, func(a, b Pair) int { return cmp.Compare(b.error(), a.error()) })

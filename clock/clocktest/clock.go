@@ -41,7 +41,7 @@ type Faults struct {
 	RatePPM float64
 	// DriftPPMPerSecond lets the rate change as time goes by.
 	DriftPPMPerSecond float64
-	// BackStepEvery steps the clock back by BackStepNs at each so many readings.
+	// BackStepEvery readings the clock steps back by BackStepNs.
 	BackStepEvery int
 	BackStepNs    float64
 	// JumpAtNs and JumpNs step the clock forward once.

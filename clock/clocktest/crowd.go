@@ -6,26 +6,22 @@ import (
 	"slices"
 )
 
-// Crowd is a program of several threads and processes on a simulated machine with
-// several CPUs, beside competitors that want each CPU all the time. Each CPU serves those
-// that queue for it in turn; one that has nobody left takes a thread of the program from
-// another's queue. It jumps from event to event.
+// Crowd simulates a program with several threads and processes on a machine with several CPUs, where
+// competitors want each CPU all the time. A CPU serves its queue round robin. A CPU with an empty queue
+// takes a thread of the program from another queue. The simulation proceeds from event to event.
 //
-// Without competitors, switches and interrupts the same script takes the time that it
-// takes on a machine of its own.
+// Without competitors, switches and interrupts a script takes its time on a dedicated machine.
 type Crowd struct {
-	// CPUs are how many there are; Load is how many threads want each, one of the program
-	// among them. 0 is taken for 1.
+	// CPUs is the number of CPUs, Load the number of threads that want each of them, including one of
+	// the program. 0 means 1.
 	CPUs, Load int
 	// Loads, where it is not nil, is the Load of each CPU.
 	Loads []int
-	// SliceNs is how long a thread runs before the next one's turn, within a share of
-	// SliceJitter.
+	// SliceNs is the length of a time slice, SliceJitter the share by which it varies.
 	SliceNs, SliceJitter float64
-	// EagerWakes is how likely a thread that wakes up comes to the front of the queue.
+	// EagerWakes is the probability that a thread that wakes up comes to the front of its queue.
 	EagerWakes float64
-	// SwitchNs and ColdNs are added to a thread's work when it gets its CPU back. Nil is
-	// nothing.
+	// SwitchNs and ColdNs are added to a thread's work when it gets its CPU back; nil adds nothing.
 	SwitchNs, ColdNs Distribution
 	// InterruptShare of the time on a CPU is lost to interrupts.
 	InterruptShare float64
@@ -33,8 +29,8 @@ type Crowd struct {
 
 // Step is something that a thread does. One field is set.
 type Step struct {
-	// WorkNs is for how long it needs a CPU, SleepNs for how long it sleeps, and UntilNs up
-	// to when, in nanoseconds from the program's start.
+	// WorkNs is CPU time, SleepNs a time to sleep, and UntilNs a time to sleep until, counted from
+	// the program's start.
 	WorkNs, SleepNs, UntilNs float64
 	// Start starts a thread, or a process where Process is set.
 	Start   []Step
@@ -45,8 +41,8 @@ type Step struct {
 	Bind int
 	// Yield gives the CPU to the next in the queue, if there is one (sched_yield(2)).
 	Yield bool
-	// Post adds one to the semaphore of that number, Wait waits for one and takes it: by
-	// these threads hand over to one another. Numbers begin with 1.
+	// Post and Wait are operations on the semaphore with that number, counted from 1. With them
+	// threads hand over to one another.
 	Post, Wait int
 }
 
@@ -70,7 +66,7 @@ type CrowdEvent struct {
 	CPU                     int
 }
 
-// CrowdRun is what the kernel knows of a run.
+// CrowdRun is what a kernel would record of a run.
 type CrowdRun struct {
 	WallNs float64
 	Events []CrowdEvent
@@ -207,7 +203,7 @@ func (r *crowdRun) enqueue(t *crowdThread, eager bool) {
 	}
 }
 
-// next gives a CPU to the next in its queue, or to one of another's.
+// next gives a CPU to the next thread in its queue, or to a thread from another queue.
 func (r *crowdRun) next(i int) {
 	cpu := &r.cpus[i]
 	if cpu.running != nil {
@@ -284,7 +280,7 @@ func (r *crowdRun) step() {
 	r.wake()
 }
 
-// turn looks whether the thread on a CPU has done its step, or had its turn.
+// turn ends the step or the time slice of the thread on a CPU, if it is over.
 func (r *crowdRun) turn(i int) {
 	cpu := &r.cpus[i]
 	t := cpu.running
@@ -319,7 +315,7 @@ func (r *crowdRun) displace(i int, t *crowdThread) {
 	r.cpus[i].running = nil
 }
 
-// proceed lets a running thread begin its next steps, up to one that takes time.
+// proceed executes a running thread's next steps, up to the first one that takes time.
 func (r *crowdRun) proceed(i int, t *crowdThread) {
 	for t.left <= 1e-6 {
 		if len(t.script) == 0 {

@@ -15,7 +15,7 @@ type Machine struct {
 	WorkNs float64
 	// Preemption takes the CPU away now and then. Nil for a machine of one's own.
 	Preemption *Preemption
-	// CPU is the number of the one that the running thread is on.
+	// CPU is the number of the CPU that the running thread is on.
 	CPU int
 
 	rng *rand.Rand

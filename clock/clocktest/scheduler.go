@@ -92,7 +92,7 @@ type Timer struct {
 	Kernel bool
 }
 
-// Arrivals come at random, so many a second on average (Poisson).
+// Arrivals come at random, PerSecond of them on average (Poisson).
 type Arrivals struct {
 	PerSecond float64
 	Length    Distribution
@@ -127,7 +127,7 @@ type event struct {
 	happen func()
 	// again is when it is due next.
 	again func() float64
-	// others is set where it happens to whoever has the CPU.
+	// others says that it also happens while other threads have the CPU.
 	others bool
 }
 
@@ -332,8 +332,8 @@ func (s *Scheduler) addSlices() {
 	})
 }
 
-// AskForTurns makes the traced thread's slices so many times as long as the others',
-// from the next one on. They come as much more seldom: its share stays what it is.
+// AskForTurns makes the traced thread's slices longer than the others' by a factor, from the next one on.
+// They come less often by the same factor, so that its share of the CPU stays the same.
 func (s *Scheduler) AskForTurns(times float64) { s.turns = times }
 
 // ticks reports that slices end at the kernel's ticks.

@@ -9,8 +9,8 @@ import (
 // mostValues is how many values, or pairs of them, one command may ask for.
 const mostValues = 100_000
 
-// parseAnswer reads so many words, each of perWord values with commas between them,
-// into one list.
+// parseAnswer reads an answer of words words, each with perWord values that commas separate, into
+// one list.
 func parseAnswer(answer string, words, perWord int) ([]value, error) {
 	fields := strings.Fields(answer)
 	if len(fields) != words {
@@ -33,7 +33,7 @@ func parseAnswer(answer string, words, perWord int) ([]value, error) {
 	return values, nil
 }
 
-// thread is the number of one of so many threads.
+// thread reads the number of a thread, from 0 to threads - 1.
 func thread(v value, threads int) (int64, error) {
 	if v.fraction != 0 || v.whole < 0 || v.whole >= int64(threads) {
 		return 0, fmt.Errorf("there is no thread %v among %d, which count from 0", float64(v.whole)+v.fraction, threads)
@@ -41,12 +41,11 @@ func thread(v value, threads int) (int64, error) {
 	return v.whole, nil
 }
 
-// isShown tells characters that stand for themselves from those that steer a terminal or
-// turn the text around them.
+// isShown reports whether a character stands for itself, and neither controls a terminal nor changes
+// the direction of text.
 func isShown(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
 
-// excerpt is enough of a text to know it by, in one line that does no harm to a
-// terminal.
+// excerpt is the beginning of a text, in one line that is safe to show on a terminal.
 func excerpt(text string) string {
 	const most = 60
 	shown := text

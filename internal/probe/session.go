@@ -31,8 +31,7 @@ type Error struct {
 	Asked   string // the command that it was to answer
 	Answer  string // the beginning of what it answered; empty where it said nothing
 	Problem string
-	// Over tells that nothing more can be asked; where it is false the question alone
-	// has failed.
+	// Over says that the probe has ended; otherwise only this question has failed.
 	Over bool
 }
 
@@ -44,8 +43,8 @@ func (e *Error) Error() string {
 	return text + e.Problem
 }
 
-// errorAnswer is the first word of an answer that says why there is none, and
-// unsupported is the one to a question that a probe leaves out.
+// errorAnswer is the first word of an answer that reports an error; unsupported is the answer to a
+// question that the probe does not implement.
 const (
 	errorAnswer = "error"
 	unsupported = "unsupported"
@@ -66,7 +65,7 @@ type session struct {
 
 	mutex  sync.Mutex
 	hungUp bool
-	over   *Error // why nothing more can be asked; nil while the probe runs
+	over   *Error // why the probe has ended; nil while it runs
 }
 
 // start starts a program in a process group of its own.
@@ -89,8 +88,8 @@ func start(args []string, limits Limits) (*session, error) {
 	return s, nil
 }
 
-// ask sends a command and returns the answer, of so many bytes at most. The error is
-// an [*Error], or ctx's, after which the probe is gone.
+// ask sends a command and returns the answer, which may have up to most bytes. The error is an
+// [*Error], errUnsupported, or ctx's; after ctx's the probe has ended.
 func (s *session) ask(ctx context.Context, command string, most int, limit time.Duration) (string, error) {
 	if s.over != nil {
 		return "", s.over
@@ -126,9 +125,8 @@ func (s *session) ask(ctx context.Context, command string, most int, limit time.
 	return line, nil
 }
 
-// unasked is what came after the last answer. Were it left there, each answer would be
-// taken for that to the next question. What the pipe still holds shows where the system
-// can tell without waiting.
+// unasked returns what came after the last answer, without waiting. If it stayed in the pipe, each
+// answer would be taken for that to the next question.
 func (s *session) unasked() []byte {
 	if s.out.Buffered() == 0 && readable(s.pipe) {
 		s.out.Peek(1)
@@ -137,7 +135,7 @@ func (s *session) unasked() []byte {
 	return early
 }
 
-// lose ends the session over a command, and says why.
+// lose ends the session because of a command, and returns the reason.
 func (s *session) lose(ctx context.Context, command, answer, problem string) error {
 	ended := s.stop()
 	s.over = &Error{Probe: s.name, Asked: command, Answer: excerpt(answer), Problem: "the measurement was interrupted", Over: true}
@@ -158,8 +156,8 @@ func (s *session) wrong(command, answer string, err error) error {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads a line of so many bytes at most, without its end. With an error
-// comes what was read so far.
+// readLine reads a line of at most most bytes, without its end. Together with an error it returns
+// what was read so far.
 func readLine(r *bufio.Reader, most int) (string, error) {
 	var line []byte
 	for {
@@ -176,9 +174,8 @@ func readLine(r *bufio.Reader, most int) (string, error) {
 	}
 }
 
-// hangUp ends the probe's whole process group at once, and the wait for an answer. As
-// long as the probe is not reaped its number is nobody else's, and so it's left alone
-// once it is.
+// hangUp kills the probe's process group, and ends the wait for an answer. Until the probe is reaped
+// no other process can have its process number; after that it is left alone.
 func (s *session) hangUp() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

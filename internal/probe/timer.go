@@ -56,8 +56,7 @@ func Start(ctx context.Context, args []string, limits Limits) (*Probe, error) {
 // mostHello is how long an answer to hello may be.
 const mostHello = 1 << 16
 
-// introduce asks who the probe is, and looks at each of its timers for the first
-// time.
+// introduce asks for the probe's description, and looks at each of its timers.
 func (p *Probe) introduce(ctx context.Context) error {
 	answer, err := p.session.ask(ctx, "hello", mostHello, p.session.limits.Hello)
 	if err != nil {
@@ -77,8 +76,8 @@ func (p *Probe) introduce(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A first look takes so many readings at a time, until some differ or it has taken too
-// long: whether readings have fractions shows only where they differ.
+// The first look at a timer reads it firstReadings times at once, until readings differ or firstLook has
+// passed: only readings that differ show whether they have fractions.
 const (
 	firstReadings = 64
 	firstLook     = 50 * time.Millisecond
@@ -126,7 +125,7 @@ func (t *Timer) Reads(ctx context.Context, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.reading}, "reads %s %d", t.Name, n)
 }
 
-// Pairs are 2n readings: two around so many rounds of work, n times.
+// Pairs are 2n readings: n times one before and one after work rounds of a busy loop.
 func (t *Timer) Pairs(ctx context.Context, work, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.reading, t.scale.reading}, "pairs %s %d %d", t.Name, work, n)
 }
@@ -155,9 +154,8 @@ func (t *Timer) HandOver(ctx context.Context, threads, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{number, t.scale.reading}, "threads %s %d %d", t.Name, threads, n)
 }
 
-// Sandwiches are durations around a workload, n times, each by the reference and then
-// by the timer, in their ticks. The workload is "sleep" for so many milliseconds, or
-// "compute" for so many rounds.
+// Sandwiches are n durations of a workload, each by the reference and by the timer, in their ticks.
+// The workload is "sleep" for amount milliseconds, or "compute" for amount rounds.
 func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amount, n int) ([]int64, error) {
 	by, err := t.probe.timer(reference)
 	if err != nil {
@@ -170,8 +168,8 @@ func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amou
 // inTicks turns a value into ticks.
 type inTicks func(value) (int64, error)
 
-// ask puts a question whose answer has n words, each of as many values as there are
-// ways to turn them into ticks.
+// ask sends a question whose answer has n words, each with one value for each function of each,
+// which turns it into ticks.
 func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, args ...any) ([]int64, error) {
 	values, err := t.values(ctx, n, len(each), format, args...)
 	if err != nil {

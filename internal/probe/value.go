@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// value is a reading as a probe writes it, in units: whole ones, and the fraction of
-// one above them. A single floating-point number would not hold the nanoseconds
-// since 1970.
+// value is a reading in units, as a whole number and a fraction: one floating-point number would not
+// hold the nanoseconds since 1970.
 type value struct {
 	whole    int64
 	fraction float64 // 0 to 1, 1 left out
@@ -45,8 +44,8 @@ func parseValue(text string) (value, error) {
 // isDigits tells a plain fraction, whose every digit counts.
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// scale turns values of one timer into ticks: so many to a unit, counted from where
-// the first whole unit stood.
+// scale turns values of a timer into ticks. A unit has ticksPerUnit ticks, and they are counted from
+// base.
 type scale struct {
 	ticksPerUnit int64
 	base         int64 // units
@@ -56,8 +55,8 @@ type scale struct {
 // any clock shows.
 const finestTickNs = 1e-3
 
-// newScale is the scale for readings such as these: the coarsest power of ten of which
-// all are multiples, and where there is none down to a thousandth of a nanosecond, that.
+// newScale finds the longest tick, a power of ten of the unit, that all readings are multiples of,
+// down to a thousandth of a nanosecond.
 func newScale(readings []value, unitNs float64) scale {
 	s := scale{ticksPerUnit: 1, base: readings[0].whole}
 	for !s.holds(readings) && s.tickNs(unitNs) > finestTickNs {
@@ -66,11 +65,10 @@ func newScale(readings []value, unitNs float64) scale {
 	return s
 }
 
-// rounding of floating-point numbers explains as much, as a share of a tick.
+// rounding is the share of a tick that floating-point rounding may cause.
 const rounding = 0.01
 
-// holds tells whether the readings are whole ticks, and different ones where they
-// differ.
+// holds reports whether all readings are whole ticks, and different readings are different ticks.
 func (s scale) holds(readings []value) bool {
 	seen := map[value]value{}
 	for _, r := range readings {
@@ -107,7 +105,7 @@ func (s scale) duration(v value) (int64, error) {
 	return s.ticks(v.whole, v.fraction), nil
 }
 
-// fits leaves room, so that differences of readings fit as well.
+// fits leaves room for differences of readings.
 func (s scale) fits(units int64) bool {
 	most := (int64(1)<<61)/s.ticksPerUnit - 1
 	return -most <= units && units <= most
