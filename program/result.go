@@ -49,7 +49,7 @@ type Result struct {
 // Outlier is a run apart from the others.
 type Outlier struct {
 	// Run is its place in Runs.
-	Run int
+	Run int `json:"run"`
 	// Causes are what is known of why; none where nothing is.
-	Causes []string
+	Causes []string `json:"causes"`
 }

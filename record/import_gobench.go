@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"chronoscope/gobench"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -50,7 +51,7 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 	if len(found.order) == 0 {
 		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote with --format json, hyperfine with --export-json, or go test -bench")
 	}
-	return Bench{Header: h, Results: found.results(), Pairs: []Pair{}}, nil
+	return Bench{Header: h, Results: found.results(), Pairs: []stats.Pair{}}, nil
 }
 
 // importedBenchmarks are the lines of each benchmark, in the order of the first ones.
@@ -60,7 +61,7 @@ type importedBenchmarks struct {
 }
 
 type importedBenchmark struct {
-	Benchmark
+	gobench.Report
 	timesNs []float64
 	metrics map[string][]float64
 	units   []string // of the metrics, in their order
@@ -103,10 +104,10 @@ func newImportedBenchmark(r *benchfmt.Result) *importedBenchmark {
 		}
 	}
 	return &importedBenchmark{
-		Benchmark: Benchmark{
+		Report: gobench.Report{
 			Name: "Benchmark" + name, Package: r.GetConfig("pkg"), Revision: importedRevision(r.GetConfig("revision")), Procs: procs,
 			Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(),
-			Metrics: []BenchmarkMetric{}, Repetitions: []BenchmarkRepetition{}, Runs: []BenchmarkRun{},
+			Metrics: []gobench.MetricReport{}, Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{},
 		},
 		metrics: map[string][]float64{},
 	}
@@ -128,7 +129,7 @@ func (b *importedBenchmark) take(iterations int, value float64, unit string) {
 	if unit == "ns/op" {
 		b.timesNs = append(b.timesNs, value)
 		b.Iterations = max(b.Iterations, iterations)
-		b.Runs = append(b.Runs, BenchmarkRun{Iterations: iterations, TimedNs: value * float64(iterations)})
+		b.Runs = append(b.Runs, gobench.RunReport{Iterations: iterations, TimedNs: value * float64(iterations)})
 		return
 	}
 	if b.metrics[unit] == nil {
@@ -138,16 +139,16 @@ func (b *importedBenchmark) take(iterations int, value float64, unit string) {
 }
 
 // results sum up the lines of each benchmark.
-func (all *importedBenchmarks) results() []Benchmark {
-	results := []Benchmark{}
+func (all *importedBenchmarks) results() []gobench.Report {
+	results := []gobench.Report{}
 	for _, b := range all.order {
 		var judgement stats.Judgement
 		b.Wall, judgement = wallMedian(b.timesNs)
-		b.Verdict, b.Reasons = judgement.Verdict, judgement.Reasons
+		b.Judgement = judgement
 		for _, unit := range b.units {
-			b.Metrics = append(b.Metrics, BenchmarkMetric{Unit: unit, Value: stats.Median(b.metrics[unit])})
+			b.Metrics = append(b.Metrics, gobench.MetricReport{Unit: unit, Value: stats.Median(b.metrics[unit])})
 		}
-		results = append(results, b.Benchmark)
+		results = append(results, b.Report)
 	}
 	return results
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/program"
 	"chronoscope/stats"
 )
 
@@ -30,7 +31,7 @@ func importHyperfine(data []byte, written time.Time) (Document, error) {
 	}
 	d := Programs{
 		Header:  importedHeader("run", written, &machine.Machine{}, "by hyperfine, which does not say on what machine: its times include fork and exec, those of chronoscope run begin after exec"),
-		Results: []Program{}, Pairs: []Pair{},
+		Results: []program.Report{}, Pairs: []stats.Pair{},
 	}
 	for i, c := range file.Results {
 		p, err := c.program()
@@ -57,10 +58,10 @@ type importedCommand struct {
 const mostSeconds = 10 * 366 * 86400
 
 // program puts a command into the form of a document.
-func (c importedCommand) program() (Program, error) {
-	p := Program{
+func (c importedCommand) program() (program.Report, error) {
+	p := program.Report{
 		Command: c.Command, Parameters: map[string]string{}, Estimate: notMeasured(), CPU: notMeasured(),
-		Runs: []ProgramRun{}, Outliers: []Outlier{},
+		Runs: []program.RunReport{}, Outliers: []program.Outlier{},
 	}
 	if c.Command == "" {
 		return p, fmt.Errorf("it names no command")
@@ -74,7 +75,7 @@ func (c importedCommand) program() (Program, error) {
 			return p, fmt.Errorf("%q took %g s, as no run does", c.Command, seconds)
 		}
 		times = append(times, seconds*1e9)
-		p.Runs = append(p.Runs, ProgramRun{WallNs: seconds * 1e9})
+		p.Runs = append(p.Runs, program.RunReport{WallNs: seconds * 1e9})
 	}
 	if len(times) == 0 {
 		if !(c.Median > 0 && c.Median < mostSeconds) {
@@ -84,7 +85,7 @@ func (c importedCommand) program() (Program, error) {
 	}
 	var judgement stats.Judgement
 	p.Wall, judgement = wallMedian(times)
-	p.Verdict, p.Reasons = judgement.Verdict, judgement.Reasons
+	p.Judgement = judgement
 	return p, nil
 }
 

@@ -33,26 +33,26 @@ func madeUpBench() record.Bench {
 		Machine: &machine.Machine{CPU: "Made Up CPU", CPUs: 1, OS: "linux", Arch: "amd64", Go: "go1.26"},
 		Caveats: []string{"something is not known"},
 	}}
-	twice := func(ns float64) []record.BenchmarkRepetition {
-		return []record.BenchmarkRepetition{{TimeNs: ns * 0.99}, {TimeNs: ns * 1.01}}
+	twice := func(ns float64) []gobench.RepetitionReport {
+		return []gobench.RepetitionReport{{TimeNs: ns * 0.99}, {TimeNs: ns * 1.01}}
 	}
-	d.Results = []record.Benchmark{
+	d.Results = []gobench.Report{
 		{Name: "BenchmarkCopy/size=1|x,\"y\"", Package: "example.com/a", Revision: "v1.0", Basis: gobench.Timer, Procs: 8, Iterations: 1000,
 			Estimate: estimateOf(100, 99, 101), Wall: estimateOf(100, 99, 101), CPU: estimateOf(100, 99, 101), Cycles: unknown,
-			Metrics: []record.BenchmarkMetric{{Unit: "MB/s", Value: 500}, {Unit: "frogs/op", Value: 3}}, Repetitions: twice(100),
-			Verdict: stats.Trusted},
+			Metrics: []gobench.MetricReport{{Unit: "MB/s", Value: 500}, {Unit: "frogs/op", Value: 3}}, Repetitions: twice(100),
+			Judgement: stats.Judgement{Verdict: stats.Trusted}},
 		{Name: "BenchmarkCopy/size=1|x,\"y\"", Package: "example.com/a", Basis: gobench.CPUTime, Procs: 8, Iterations: 1000,
-			Estimate: estimateOf(200, 198, 202), Wall: estimateOf(2000, 1900, 2100), CPU: estimateOf(201, 200, 202), Cycles: unknown, WaitShare: &share,
-			Metrics: []record.BenchmarkMetric{{Unit: "MB/s", Value: 25}}, Repetitions: twice(200), Corrected: 2,
-			Verdict: stats.Suspect, Reasons: []string{"a reason with a | in it"}},
+			Estimate: estimateOf(200, 198, 202), Wall: estimateOf(2000, 1900, 2100), CPU: estimateOf(201, 200, 202), Cycles: unknown, WaitShare: stats.FloatOf(share),
+			Metrics: []gobench.MetricReport{{Unit: "MB/s", Value: 25}}, Repetitions: twice(200), Corrected: 2,
+			Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{"a reason with a | in it"}}},
 		{Name: "Benchmark<b>Ω</b>", Package: "example.com/b", Procs: 1, Iterations: 4,
 			Estimate: estimateOf(-2, -50, 40), Wall: estimateOf(3, 2, 4), CPU: unknown, Cycles: unknown, Repetitions: twice(-2),
-			Verdict: stats.Unusable, Reasons: []string{"the repetitions contradict one another", "a reason with a | in it"}},
+			Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"the repetitions contradict one another", "a reason with a | in it"}}},
 		{Name: "BenchmarkBroken", Package: "example.com/b", Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown,
-			Verdict: stats.Unusable, Reasons: []string{"exit status 2; it printed: panic: no"}},
+			Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"exit status 2; it printed: panic: no"}}},
 	}
-	d.Pairs = []record.Pair{
-		{A: "example.com/a.BenchmarkCopy at v1.0", B: "example.com/a.BenchmarkCopy", PValue: &p, Outcome: "slower",
+	d.Pairs = []stats.Pair{
+		{A: "example.com/a.BenchmarkCopy at v1.0", B: "example.com/a.BenchmarkCopy", PValue: stats.FloatOf(p), Outcome: "slower",
 			Ratio: stats.Estimate{Value: 2, Lo: 1.96, Hi: 2.04, Unit: "ratio", Statistic: "median"}},
 		{A: "example.com/b.BenchmarkBroken at v1.0", B: "example.com/b.BenchmarkBroken", Ratio: unknown, Outcome: "undecided"},
 	}

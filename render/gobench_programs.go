@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -28,13 +29,13 @@ func GoBenchPrograms(w io.Writer, d record.Programs) error {
 			name = fmt.Sprintf("%s#%02d", name, n-1)
 		}
 		for _, r := range p.Runs {
-			if r.Rejected || r.LowNs == nil || r.HighNs == nil {
+			if r.Rejected || !r.LowNs.Known() || !r.HighNs.Known() {
 				continue
 			}
 			fmt.Fprintf(out, "%s\t1\t%s ns/op\t%s wall-ns/op\t%s cpu-ns/op", name,
-				stats.Significant((*r.LowNs+*r.HighNs)/2, 6), stats.Significant(r.WallNs, 6), stats.Significant(r.UserNs+r.SystemNs, 6))
-			if r.RunqueueWaitNs != nil {
-				fmt.Fprintf(out, "\t%s wait-ns/op", stats.Significant(*r.RunqueueWaitNs, 6))
+				stats.Significant((r.LowNs.Value()+r.HighNs.Value())/2, 6), stats.Significant(r.WallNs, 6), stats.Significant(r.UserNs+r.SystemNs, 6))
+			if r.RunqueueWaitNs.Known() {
+				fmt.Fprintf(out, "\t%s wait-ns/op", stats.Significant(r.RunqueueWaitNs.Value(), 6))
 			}
 			if r.MaxRSSBytes != nil {
 				fmt.Fprintf(out, "\t%d peak-RSS-bytes", *r.MaxRSSBytes)
@@ -47,7 +48,7 @@ func GoBenchPrograms(w io.Writer, d record.Programs) error {
 
 // benchmarkName is a command in the form of a benchmark's name: one word, of which a
 // slash sets parts apart.
-func benchmarkName(p record.Program) string {
+func benchmarkName(p program.Report) string {
 	name := "BenchmarkRun/command=" + oneWord(p.Command)
 	for _, parameter := range slices.Sorted(maps.Keys(p.Parameters)) {
 		name += "/" + parameter + "=" + oneWord(p.Parameters[parameter])

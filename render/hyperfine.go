@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -48,7 +49,7 @@ type hyperfineResult struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-func newHyperfineResult(p record.Program) hyperfineResult {
+func newHyperfineResult(p program.Report) hyperfineResult {
 	r := hyperfineResult{Command: p.Command, Parameters: p.Parameters}
 	var user, system []float64
 	for _, run := range p.Counted() {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -58,10 +59,10 @@ func asMeasured(t *testing.T, exported []byte) record.Programs {
 	}
 	var d record.Programs
 	for _, r := range file.Results {
-		p := record.Program{Command: r.Command, Parameters: r.Parameters, Verdict: stats.Trusted}
+		p := program.Report{Command: r.Command, Parameters: r.Parameters, Judgement: stats.Judgement{Verdict: stats.Trusted}}
 		p.Estimate.Value, p.CPU.Value = math.NaN(), math.NaN()
 		for i, seconds := range r.Times {
-			p.Runs = append(p.Runs, record.ProgramRun{WallNs: seconds * 1e9, UserNs: r.User * 1e9, SystemNs: r.System * 1e9, ExitCode: r.ExitCodes[i]})
+			p.Runs = append(p.Runs, program.RunReport{WallNs: seconds * 1e9, UserNs: r.User * 1e9, SystemNs: r.System * 1e9, ExitCode: r.ExitCodes[i]})
 		}
 		d.Results = append(d.Results, p)
 	}
@@ -159,8 +160,8 @@ func cellsOf(table string) (rows [][]string) {
 func TestExportsLeaveOutWhatDoesNotCount(t *testing.T) {
 	d := programs()
 	d.Results = append(d.Results,
-		record.Program{Command: "never", Verdict: stats.Unusable},
-		record.Program{Command: "never counted", Verdict: stats.Unusable, Runs: []record.ProgramRun{{WallNs: 1e9, Rejected: true}}})
+		program.Report{Command: "never", Judgement: stats.Judgement{Verdict: stats.Unusable}},
+		program.Report{Command: "never counted", Judgement: stats.Judgement{Verdict: stats.Unusable}, Runs: []program.RunReport{{WallNs: 1e9, Rejected: true}}})
 	var out bytes.Buffer
 	if err := Hyperfine(&out, d); err != nil {
 		t.Fatal(err)

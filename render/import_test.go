@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"chronoscope/gobench"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -154,11 +155,11 @@ func TestImportGoBench(t *testing.T) {
 		name, revision string
 		procs, n       int
 		median         float64
-		metrics        []record.BenchmarkMetric
+		metrics        []gobench.MetricReport
 	}{
-		{"BenchmarkEncode/size=1", "", 8, 3, 20, []record.BenchmarkMetric{{Unit: "B/op", Value: 3}, {Unit: "allocs/op", Value: 2}}},
+		{"BenchmarkEncode/size=1", "", 8, 3, 20, []gobench.MetricReport{{Unit: "B/op", Value: 3}, {Unit: "allocs/op", Value: 2}}},
 		{"BenchmarkEncode/size=1", "main", 8, 1, 50, nil},
-		{"BenchmarkPlain", "", 1, 1, 1.5, []record.BenchmarkMetric{{Unit: "MB/s", Value: 12.5}}},
+		{"BenchmarkPlain", "", 1, 1, 1.5, []gobench.MetricReport{{Unit: "MB/s", Value: 12.5}}},
 	} {
 		b := d.Results[i]
 		if b.Name != want.name || b.Package != "example.com/a" || b.Revision != want.revision || b.Procs != want.procs || b.Wall.N != want.n || b.Wall.Value != want.median || len(b.Metrics) != len(want.metrics) {

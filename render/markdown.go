@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/view"
@@ -19,7 +20,7 @@ import (
 func Markdown(w io.Writer, d record.Programs) error {
 	d = view.Shown(d)
 	out := bufio.NewWriter(w)
-	var rows []record.Program
+	var rows []program.Report
 	for _, p := range d.Results {
 		if len(p.Counted()) > 0 {
 			rows = append(rows, p)
@@ -33,13 +34,10 @@ func Markdown(w io.Writer, d record.Programs) error {
 	fmt.Fprintln(out, "|:---|---:|---:|---:|---:|---:|---:|---:|:---|")
 	fastest := fastestOf(rows)
 	for i, p := range rows {
-		r, waited := newHyperfineResult(p), math.NaN()
-		if p.RunqueueWaitNs != nil {
-			waited = *p.RunqueueWaitNs
-		}
+		r := newHyperfineResult(p)
 		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.ReplaceAll(p.Command, "|", `\|`),
 			plusMinus(r.Mean*1e9, inNs(r.StdDev), unit), unit.of(r.Min*1e9), unit.of(r.Max*1e9), relativeTo(r, fastest, i == fastest.place),
-			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(waited), p.Verdict)
+			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), p.Verdict)
 	}
 	return out.Flush()
 }
@@ -89,7 +87,7 @@ type fastest struct {
 	result hyperfineResult
 }
 
-func fastestOf(rows []record.Program) (f fastest) {
+func fastestOf(rows []program.Report) (f fastest) {
 	for i, p := range rows {
 		if r := newHyperfineResult(p); i == 0 || r.Mean < f.result.Mean {
 			f = fastest{i, r}

@@ -19,7 +19,9 @@ import (
 
 	"chronoscope/activity"
 	"chronoscope/fidelity"
+	"chronoscope/gobench"
 	"chronoscope/machine"
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/slowclock"
 	"chronoscope/stats"
@@ -97,7 +99,7 @@ func hostileDocuments() []record.Document {
 	h := record.Header{Machine: &machine.Machine{CPU: hostile, Kernel: hostile, OS: hostile, Clocksource: hostile, Hypervisor: hostile, CPUs: 1}, Caveats: []string{hostile}}
 	ten, text := stats.FloatOf(10), hostile
 	estimate := stats.Estimate{Value: 10, Lo: 9, Hi: 11, Unit: hostile, Statistic: hostile, N: 3}
-	pair := record.Pair{A: hostile, B: hostile, Ratio: stats.Estimate{Value: 2, Lo: 1, Hi: 3}, Outcome: hostile}
+	pair := stats.Pair{A: hostile, B: hostile, Ratio: stats.Estimate{Value: 2, Lo: 1, Hi: 3}, Outcome: hostile}
 	clock := timermeter.Rating{
 		Name: hostile, API: hostile, Kind: hostile, Runtime: hostile, Accuracy: estimate, Quality: ten, Judgement: stats.Judgement{Verdict: hostile, Reasons: []string{hostile}},
 		Cost: timermeter.Cost{MinNs: ten, MedianNs: ten, P95Ns: ten, P99Ns: ten, MaxNs: ten, Family: &text},
@@ -111,14 +113,14 @@ func hostileDocuments() []record.Document {
 			Combs:   []activity.Comb{{PeriodNs: 10}},
 			Periods: []activity.TimedPeriod{{Label: hostile, State: "inactive", StartNs: 10, DurationNs: 10}},
 		}}},
-		record.Programs{Header: h, Results: []record.Program{{
-			Command: hostile, Estimate: estimate, Wall: estimate, Verdict: stats.Suspect, Reasons: []string{hostile},
-			Runs: []record.ProgramRun{{WallNs: 10, Why: &text}, {WallNs: 12, Rejected: true}}, Failure: &text,
-		}}, Pairs: []record.Pair{pair}},
-		record.Bench{Header: h, Results: []record.Benchmark{{
-			Name: hostile, Package: hostile, Estimate: estimate, Reasons: []string{hostile}, Repetitions: []record.BenchmarkRepetition{{TimeNs: 10}},
-			Metrics: []record.BenchmarkMetric{{Unit: hostile, Value: 1}},
-		}}, Pairs: []record.Pair{pair}},
+		record.Programs{Header: h, Results: []program.Report{{
+			Command: hostile, Estimate: estimate, Wall: estimate, Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{hostile}},
+			Runs: []program.RunReport{{WallNs: 10, Why: &text}, {WallNs: 12, Rejected: true}}, Failure: &text,
+		}}, Pairs: []stats.Pair{pair}},
+		record.Bench{Header: h, Results: []gobench.Report{{
+			Name: hostile, Package: hostile, Estimate: estimate, Judgement: stats.Judgement{Reasons: []string{hostile}}, Repetitions: []gobench.RepetitionReport{{TimeNs: 10}},
+			Metrics: []gobench.MetricReport{{Unit: hostile, Value: 1}},
+		}}, Pairs: []stats.Pair{pair}},
 		record.Fidelity{Header: h, Trust: record.Trust{Sandwiches: []fidelity.Result{{
 			Counter: hostile, Reference: hostile, Workload: hostile, Meaning: hostile, Rate: estimate, MaxErrorNs: ten, PermittedNs: ten,
 			Samples: []fidelity.Sample{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: ten}},
@@ -159,8 +161,8 @@ func TestPageOfOddNumbers(t *testing.T) {
 				DurationNs: length, ActiveRatio: stats.FloatOf(pick()), Causes: map[activity.Cause]activity.Total{activity.Interrupt: {Count: 1, TotalNs: pick(), MaxNs: pick()}},
 				Periods: []activity.TimedPeriod{{State: "inactive", StartNs: pick(), DurationNs: pick()}}, Undisturbed: []activity.Undisturbed{{LengthNs: pick(), Probability: pick()}},
 			}}},
-			record.Programs{Results: []record.Program{{Estimate: estimate(), Wall: estimate(), Runs: []record.ProgramRun{{WallNs: pick()}}}}, Pairs: []record.Pair{{Ratio: estimate()}}},
-			record.Bench{Results: []record.Benchmark{{Estimate: estimate(), Repetitions: []record.BenchmarkRepetition{{TimeNs: pick()}}}}},
+			record.Programs{Results: []program.Report{{Estimate: estimate(), Wall: estimate(), Runs: []program.RunReport{{WallNs: pick()}}}}, Pairs: []stats.Pair{{Ratio: estimate()}}},
+			record.Bench{Results: []gobench.Report{{Estimate: estimate(), Repetitions: []gobench.RepetitionReport{{TimeNs: pick()}}}}},
 			record.SlowClock{EventNs: pick(), Estimates: []slowclock.Result{{Estimate: estimate(), Truth: estimate()}}},
 			record.Validation{Cells: []record.ValidationCell{{Scheme: "kbest", Expected: estimate(), Estimate: estimate(), Error: stats.Finite(pick()), DurationNs: int64(random.IntN(3))}}},
 		)
@@ -363,7 +365,7 @@ func TestPageOfEveryReadableKind(t *testing.T) {
 
 // A page shows no text that turns around what stands beside it.
 func TestPageWithoutBidi(t *testing.T) {
-	d := record.Programs{Results: []record.Program{{Command: "run \u202exe.fdp"}}}
+	d := record.Programs{Results: []program.Report{{Command: "run \u202exe.fdp"}}}
 	var b strings.Builder
 	if err := Page(&b, d); err != nil {
 		t.Fatal(err)

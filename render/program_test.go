@@ -18,10 +18,9 @@ import (
 // programs is a document as a measurement leaves it.
 func programs() record.Programs {
 	code := 0
-	wait, rss := 3e6, int64(1888256)
-	run := func(wallNs float64) record.ProgramRun {
-		low, high := wallNs-4e6, wallNs-3e6
-		return record.ProgramRun{WallNs: wallNs, UserNs: 90e6, SystemNs: 1e6, LowNs: &low, HighNs: &high, RunqueueWaitNs: &wait,
+	wait, rss := stats.FloatOf(3e6), int64(1888256)
+	run := func(wallNs float64) program.RunReport {
+		return program.RunReport{WallNs: wallNs, UserNs: 90e6, SystemNs: 1e6, LowNs: stats.FloatOf(wallNs - 4e6), HighNs: stats.FloatOf(wallNs - 3e6), RunqueueWaitNs: wait,
 			MaxRSSBytes: &rss, ExitCode: &code, VoluntarySwitches: 3, InvoluntarySwitches: 17, MinorFaults: 77}
 	}
 	estimate := func(v, off float64) stats.Estimate {
@@ -30,21 +29,20 @@ func programs() record.Programs {
 	rejected := run(900e6)
 	why := "it was traced"
 	rejected.Rejected, rejected.Why = true, &why
-	a := record.Program{
+	a := program.Report{
 		Command: "work --size 1", Parameters: map[string]string{"size": "1"}, Estimate: estimate(98.5e6, 0.4e6),
-		Wall: estimate(102e6, 1e6), CPU: estimate(91e6, 1e6), RunqueueWaitNs: &wait, MaxRSSBytes: &rss,
-		Method: program.CycleTime, Explanation: "it runs for 98.5 ms", Verdict: stats.Trusted, Reasons: []string{},
-		Runs:     []record.ProgramRun{rejected, run(101e6), run(102e6), run(103e6), run(140e6)},
-		Outliers: []record.Outlier{{Run: 4, Causes: []string{"preempted: 17 times, usually 2"}}},
+		Wall: estimate(102e6, 1e6), CPU: estimate(91e6, 1e6), RunqueueWaitNs: wait, MaxRSSBytes: &rss,
+		Method: program.CycleTime, Explanation: "it runs for 98.5 ms", Judgement: stats.Judgement{Verdict: stats.Trusted, Reasons: []string{}},
+		Runs:     []program.RunReport{rejected, run(101e6), run(102e6), run(103e6), run(140e6)},
+		Outliers: []program.Outlier{{Run: 4, Causes: []string{"preempted: 17 times, usually 2"}}},
 	}
 	b := a
 	b.Command, b.Parameters, b.Verdict, b.Reasons = "work|more", map[string]string{}, stats.Suspect, []string{"the interval is wide, for a reason that takes more than a line of text to be told to who reads it on a terminal"}
-	b.Estimate, b.Outliers = estimate(49e6, 9e6), []record.Outlier{}
-	p := 0.0021
+	b.Estimate, b.Outliers = estimate(49e6, 9e6), []program.Outlier{}
 	return record.Programs{
 		Header:  record.Header{Machine: &machine.Machine{CPUs: 2, OS: "linux", Arch: "amd64"}},
-		Results: []record.Program{a, b},
-		Pairs:   []record.Pair{{A: a.Command, B: b.Command, Ratio: stats.Estimate{Value: 0.497, Lo: 0.45, Hi: 0.55}, PValue: &p, Outcome: "faster"}},
+		Results: []program.Report{a, b},
+		Pairs:   []stats.Pair{{A: a.Command, B: b.Command, Ratio: stats.Estimate{Value: 0.497, Lo: 0.45, Hi: 0.55}, PValue: stats.FloatOf(0.0021), Outcome: "faster"}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"chronoscope/gobench"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -34,7 +35,7 @@ func bench(d record.Bench) *Sheet {
 }
 
 // benchmarkName is a benchmark's name with its revision, without its package.
-func benchmarkName(b record.Benchmark) string {
+func benchmarkName(b gobench.Report) string {
 	name := strings.TrimPrefix(b.Name, "Benchmark")
 	if b.Revision != "" {
 		name += " at " + b.Revision
@@ -43,7 +44,7 @@ func benchmarkName(b record.Benchmark) string {
 }
 
 // benchmarkTimes shows how far the repetitions of each benchmark lie from its time.
-func benchmarkTimes(all []record.Benchmark) Section {
+func benchmarkTimes(all []gobench.Report) Section {
 	if len(all) == 0 {
 		return Section{}
 	}
@@ -72,7 +73,7 @@ func benchmarkTimes(all []record.Benchmark) Section {
 	}
 }
 
-func benchmarkRow(b record.Benchmark) Row {
+func benchmarkRow(b gobench.Report) Row {
 	row := Row{Name: benchmarkName(b), Figure: written(b.Estimate) + " ± " + plusMinus(b.Estimate)}
 	if !(b.Estimate.Value > 0) {
 		return row
@@ -88,7 +89,7 @@ func benchmarkRow(b record.Benchmark) Row {
 }
 
 // otherMetrics are what a benchmark reports beside its time.
-func otherMetrics(b record.Benchmark) string {
+func otherMetrics(b gobench.Report) string {
 	var all []string
 	for _, m := range b.Metrics {
 		all = append(all, stats.Significant(m.Value, 4)+" "+m.Unit)
@@ -134,7 +135,7 @@ func benchFigures(d record.Bench) (all []Figure) {
 // onSeveralProcs are the names of benchmarks that ran with several numbers of processors
 // (go test -cpu): these are not the same benchmark. Elsewhere that number is no part of the
 // name, since machines differ in it.
-func onSeveralProcs(results []record.Benchmark) map[string]bool {
+func onSeveralProcs(results []gobench.Report) map[string]bool {
 	procs, several := map[string]int{}, map[string]bool{}
 	for _, b := range results {
 		name := qualifiedName(b)
@@ -146,7 +147,7 @@ func onSeveralProcs(results []record.Benchmark) map[string]bool {
 	return several
 }
 
-func qualifiedName(b record.Benchmark) string {
+func qualifiedName(b gobench.Report) string {
 	name := strings.TrimPrefix(b.Name, "Benchmark")
 	if b.Package != "" {
 		name = b.Package + "." + name

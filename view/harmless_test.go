@@ -6,7 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"chronoscope/program"
 	"chronoscope/record"
+	"chronoscope/stats"
 )
 
 // What came through to the terminal or a page: names of files in errors, a benchmark that
@@ -35,7 +37,7 @@ func TestWhatSteersATerminalIsNotShown(t *testing.T) {
 // All texts of a document are cleaned, and it stays as it is itself.
 func TestShownDocument(t *testing.T) {
 	evil, ending := "a\x1b[8m\nb", "one\x1b\ntwo"
-	d := record.Programs{Results: []record.Program{{Command: evil, Parameters: map[string]string{evil: evil}, Reasons: []string{evil}, Failure: &evil, StderrEnd: &ending}}}
+	d := record.Programs{Results: []program.Report{{Command: evil, Parameters: map[string]string{evil: evil}, Judgement: stats.Judgement{Reasons: []string{evil}}, Failure: &evil, StderrEnd: &ending}}}
 	d.Caveats = []string{evil}
 	const want = "a\uFFFD[8m␤b"
 	p := Shown(d)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -38,7 +39,7 @@ func programs(d record.Programs) *Sheet {
 }
 
 // programsTitle names what was timed, as far as a title has room.
-func programsTitle(all []record.Program) string {
+func programsTitle(all []program.Report) string {
 	if len(all) == 0 {
 		return "Programs"
 	}
@@ -52,7 +53,7 @@ func programsTitle(all []record.Program) string {
 	return listed(names, 1)
 }
 
-func programTile(p record.Program) Tile {
+func programTile(p program.Report) Tile {
 	t := Tile{Topic: Shortened(p.Command, mostName), Figure: p.Estimate.Time(), Verdict: p.Verdict}
 	if p.Failure != nil {
 		t.Sentence = "It failed: " + *p.Failure + "."
@@ -75,7 +76,7 @@ func within(e stats.Estimate) string {
 }
 
 // programInWords says all that is to be said of one command.
-func programInWords(p record.Program) Section {
+func programInWords(p program.Report) Section {
 	s := Section{Title: "In words", Heading: p.Command}
 	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil {
 		u := usageOf(p)
@@ -98,7 +99,7 @@ func programInWords(p record.Program) Section {
 }
 
 // extent writes from where to where the wall times of the runs reach.
-func extent(p record.Program) string {
+func extent(p program.Report) string {
 	runs := p.Counted()
 	if len(runs) < 2 {
 		return ""
@@ -107,7 +108,7 @@ func extent(p record.Program) string {
 }
 
 // wallRange is the range of the wall times of some runs, in one unit.
-func wallRange(runs []record.ProgramRun) string {
+func wallRange(runs []program.RunReport) string {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, r := range runs {
 		least, most = math.Min(least, r.WallNs), math.Max(most, r.WallNs)
@@ -118,21 +119,21 @@ func wallRange(runs []record.ProgramRun) string {
 	return stats.Estimate{Value: (least + most) / 2, Lo: least, Hi: most}.Range()
 }
 
-// usage is what a typical run took; nil where there is none.
+// usage is what a typical run took; NaN where there is none.
 type usage struct {
-	user, system, voluntary, involuntary, minor, major *float64
+	user, system, voluntary, involuntary, minor, major float64
 }
 
 // usageOf are medians over the runs that count; user and system time are parts of the CPU
 // time.
-func usageOf(p record.Program) usage {
+func usageOf(p program.Report) usage {
 	runs := p.Counted()
-	median := func(of func(record.ProgramRun) int64) *float64 {
+	median := func(of func(program.RunReport) int64) float64 {
 		var all []float64
 		for _, r := range runs {
 			all = append(all, float64(of(r)))
 		}
-		return stats.Finite(stats.Median(all))
+		return stats.Median(all)
 	}
 	// The kernel divides the CPU time by what its ticks hit: over all runs, since a short one
 	// is hit once or never.
@@ -141,25 +142,25 @@ func usageOf(p record.Program) usage {
 		user, system = user+r.UserNs, system+r.SystemNs
 	}
 	return usage{
-		user:        stats.Finite(p.CPU.Value * user / (user + system)),
-		system:      stats.Finite(p.CPU.Value * system / (user + system)),
-		voluntary:   median(func(r record.ProgramRun) int64 { return r.VoluntarySwitches }),
-		involuntary: median(func(r record.ProgramRun) int64 { return r.InvoluntarySwitches }),
-		minor:       median(func(r record.ProgramRun) int64 { return r.MinorFaults }),
-		major:       median(func(r record.ProgramRun) int64 { return r.MajorFaults }),
+		user:        p.CPU.Value * user / (user + system),
+		system:      p.CPU.Value * system / (user + system),
+		voluntary:   median(func(r program.RunReport) int64 { return r.VoluntarySwitches }),
+		involuntary: median(func(r program.RunReport) int64 { return r.InvoluntarySwitches }),
+		minor:       median(func(r program.RunReport) int64 { return r.MinorFaults }),
+		major:       median(func(r program.RunReport) int64 { return r.MajorFaults }),
 	}
 }
 
 // tally writes how often something happened.
-func tally(n *float64) string {
-	if n == nil {
+func tally(n float64) string {
+	if !stats.IsFinite(n) {
 		return stats.Unknown
 	}
-	return strconv.FormatFloat(*n, 'f', -1, 64)
+	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
 // failureLines say how a command failed.
-func failureLines(p record.Program) (lines []Line) {
+func failureLines(p program.Report) (lines []Line) {
 	if p.Failure == nil {
 		return nil
 	}
@@ -174,11 +175,11 @@ func failureLines(p record.Program) (lines []Line) {
 }
 
 // outlierLines name the runs apart from the others, those with the same causes together.
-func outlierLines(p record.Program) (lines []Line) {
-	causesOf := func(o record.Outlier) string { return or(strings.Join(o.Causes, ", "), "cause not known") }
-	known := where(p.Outliers, func(o record.Outlier) bool { return o.Run >= 0 && o.Run < len(p.Runs) })
+func outlierLines(p program.Report) (lines []Line) {
+	causesOf := func(o program.Outlier) string { return or(strings.Join(o.Causes, ", "), "cause not known") }
+	known := where(p.Outliers, func(o program.Outlier) bool { return o.Run >= 0 && o.Run < len(p.Runs) })
 	for _, causes := range distinct(known, causesOf) {
-		runs := where(known, func(o record.Outlier) bool { return causesOf(o) == causes })
+		runs := where(known, func(o program.Outlier) bool { return causesOf(o) == causes })
 		lines = append(lines, labelled("outliers", "%s: %s", runList(p, runs), causes))
 	}
 	return lines
@@ -188,9 +189,9 @@ func outlierLines(p record.Program) (lines []Line) {
 const mostListed = 4
 
 // runList names runs by their numbers, counted from 1, and says how long they took.
-func runList(p record.Program, outliers []record.Outlier) string {
+func runList(p program.Report, outliers []program.Outlier) string {
 	var places []string
-	var runs []record.ProgramRun
+	var runs []program.RunReport
 	for _, o := range outliers {
 		places = append(places, strconv.Itoa(o.Run+1))
 		runs = append(runs, p.Runs[o.Run])
@@ -203,7 +204,7 @@ func runList(p record.Program, outliers []record.Outlier) string {
 }
 
 // programTimes shows the runs of each command as points, with the estimate below them.
-func programTimes(all []record.Program) Section {
+func programTimes(all []program.Report) Section {
 	if len(all) == 0 {
 		return Section{}
 	}
@@ -244,7 +245,7 @@ func programTimes(all []record.Program) Section {
 // crowd is how many runs still stand apart; more are drawn through one another.
 const crowd = 60
 
-func programRow(p record.Program) Row {
+func programRow(p program.Report) Row {
 	row := Row{Name: p.Command, Figure: p.Estimate.TimeWithError()}
 	usual := "s0"
 	if len(p.Runs) > crowd {
@@ -267,7 +268,7 @@ func programRow(p record.Program) Row {
 
 // pairs shows how results compare: times over the time of the first. Text says it in
 // sentences, where there are some, instead of a table.
-func pairs(all []record.Pair, sentences []Line) Section {
+func pairs(all []stats.Pair, sentences []Line) Section {
 	if len(all) == 0 {
 		return Section{}
 	}
@@ -279,7 +280,7 @@ func pairs(all []record.Pair, sentences []Line) Section {
 	chart := Chart{Label: "Ratios of times", Marker: &same, X: logarithmic("times as long", Plain, values)}
 	t := table(words("this", "beside"), numbers("times as long", "95 % interval", "p"), words("outcome"))
 	for _, p := range all {
-		row := Row{Name: p.B + " beside " + p.A, Figure: p.Outcome}
+		row := Row{Name: p.B + " beside " + p.A, Figure: string(p.Outcome)}
 		value, bounds := ratio(p.Ratio)
 		if value != stats.Unknown {
 			row.Figure += ", " + value + " times"
@@ -299,7 +300,7 @@ func pairs(all []record.Pair, sentences []Line) Section {
 }
 
 // pairSentences say who is faster.
-func pairSentences(all []record.Pair) (lines []Line) {
+func pairSentences(all []stats.Pair) (lines []Line) {
 	for _, p := range all {
 		value, bounds := ratio(p.Ratio)
 		text := fmt.Sprintf("%s can't be set beside %s: the reasons below say why", p.B, p.A)
@@ -309,22 +310,22 @@ func pairSentences(all []record.Pair) (lines []Line) {
 				interval = "95 % interval " + bounds
 			}
 			text = fmt.Sprintf("%s takes %s times as long as %s (%s", p.B, value, p.A, interval)
-			if p.PValue != nil {
+			if p.PValue.Known() {
 				text += ", p = " + probability(p.PValue)
 			}
 			text += ")"
-			if p.Outcome == "undecided" {
+			if p.Outcome == stats.Undecided {
 				text = "too little is known to say which is faster; as measured, " + text
 			}
 		}
-		lines = append(lines, Line{Strong: p.Outcome + ":", Text: text, In: InText})
+		lines = append(lines, Line{Strong: string(p.Outcome) + ":", Text: text, In: InText})
 	}
 	return lines
 }
 
 // programNotes say below a table what the words on a single command would. What is the same
 // of several is said once.
-func programNotes(all []record.Program) (sections []Section) {
+func programNotes(all []program.Report) (sections []Section) {
 	var methods, verdicts folds
 	for _, p := range all {
 		if p.Explanation != "" {
@@ -368,8 +369,8 @@ func programFigures(d record.Programs) (all []Figure) {
 		var alone, wall []float64
 		for _, r := range p.Counted() {
 			wall = append(wall, r.WallNs)
-			if r.LowNs != nil && r.HighNs != nil {
-				alone = append(alone, (*r.LowNs+*r.HighNs)/2)
+			if r.LowNs.Known() && r.HighNs.Known() {
+				alone = append(alone, (r.LowNs.Value()+r.HighNs.Value())/2)
 			}
 		}
 		name := programName(p)
@@ -381,7 +382,7 @@ func programFigures(d record.Programs) (all []Figure) {
 }
 
 // programName is a command with its parameters.
-func programName(p record.Program) string {
+func programName(p program.Report) string {
 	var parameters []string
 	for _, name := range slices.Sorted(maps.Keys(p.Parameters)) {
 		parameters = append(parameters, name+"="+p.Parameters[name])

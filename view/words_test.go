@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"chronoscope/record"
 	"chronoscope/stats"
 )
 
@@ -25,8 +24,8 @@ func TestRatioOfSingleRuns(t *testing.T) {
 // Where the outcome is undecided the sentence says so before it gives figures: "undecided: 330 times
 // as long (322 to 337)" contradicted itself.
 func TestUndecidedPairSaysSoFirst(t *testing.T) {
-	p := record.Pair{A: "a", B: "b", Ratio: stats.Estimate{Value: 330, Lo: 322, Hi: 337}, Outcome: "undecided"}
-	line := pairSentences([]record.Pair{p})[0]
+	p := stats.Pair{A: "a", B: "b", Ratio: stats.Estimate{Value: 330, Lo: 322, Hi: 337}, Outcome: "undecided"}
+	line := pairSentences([]stats.Pair{p})[0]
 	want := "too little is known to say which is faster; as measured, b takes 330.0 times as long as a (95 % interval 322.0 to 337.0)"
 	if line.Strong != "undecided:" || line.Text != want {
 		t.Errorf("%q %q", line.Strong, line.Text)

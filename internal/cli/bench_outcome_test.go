@@ -13,32 +13,32 @@ import (
 // was asked for; chance and what is allowed end well.
 func TestRegressionEndsWithThree(t *testing.T) {
 	nan := math.NaN()
-	pair := func(outcome stats.Outcome, value, lo, hi float64) record.Pair {
-		return pairOf(string(outcome), value, lo, hi)
+	pair := func(outcome stats.Outcome, value, lo, hi float64) stats.Pair {
+		return pairOf(outcome, value, lo, hi)
 	}
 	slower, faster := pair(stats.Slower, 1.6, 1.5, 1.7), pair(stats.Faster, 0.5, 0.4, 0.6)
 	undecided, unknown := pair(stats.Undecided, 1.02, 0.9, 1.2), pair(stats.Undecided, nan, nan, nan)
 	broken := []error{errors.New("it does not compile")}
 	for _, c := range []struct {
-		pairs   []record.Pair
+		pairs   []stats.Pair
 		broken  []error
 		allowed float64
 		want    int
 	}{
-		{[]record.Pair{slower}, nil, 0.4, 3},
-		{[]record.Pair{slower}, nil, 0.55, 1}, // slower, and by how much can't be told
-		{[]record.Pair{slower}, nil, 2, 0},
-		{[]record.Pair{undecided}, nil, 0.5, 0},
-		{[]record.Pair{undecided}, nil, 0.05, 1}, // a gate that can't know doesn't open
-		{[]record.Pair{unknown}, nil, 0.5, 1},
-		{[]record.Pair{unknown}, nil, nan, 0},
-		{[]record.Pair{faster}, nil, 0, 0},
+		{[]stats.Pair{slower}, nil, 0.4, 3},
+		{[]stats.Pair{slower}, nil, 0.55, 1}, // slower, and by how much can't be told
+		{[]stats.Pair{slower}, nil, 2, 0},
+		{[]stats.Pair{undecided}, nil, 0.5, 0},
+		{[]stats.Pair{undecided}, nil, 0.05, 1}, // a gate that can't know doesn't open
+		{[]stats.Pair{unknown}, nil, 0.5, 1},
+		{[]stats.Pair{unknown}, nil, nan, 0},
+		{[]stats.Pair{faster}, nil, 0, 0},
 		{nil, nil, 0.5, 1},
 		{nil, nil, nan, 0},
-		{[]record.Pair{faster}, broken, 0.5, 1},
-		{[]record.Pair{faster}, broken, nan, 0},
-		{[]record.Pair{unknown, slower}, nil, 0.4, 3}, // what can't be told hides no regression
-		{[]record.Pair{slower}, broken, 0.4, 3},
+		{[]stats.Pair{faster}, broken, 0.5, 1},
+		{[]stats.Pair{faster}, broken, nan, 0},
+		{[]stats.Pair{unknown, slower}, nil, 0.4, 3}, // what can't be told hides no regression
+		{[]stats.Pair{slower}, broken, 0.4, 3},
 	} {
 		set := settings{regression: "some", mostRegression: c.allowed}
 		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, c.broken))); got != c.want {

@@ -24,7 +24,7 @@ type benchExperiment struct {
 
 // run measures. Where ctx ends, what was measured so far comes with its error.
 func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
-	d = record.Bench{Results: []record.Benchmark{}, Pairs: []record.Pair{}}
+	d = record.Bench{Results: []gobench.Report{}, Pairs: []stats.Pair{}}
 	directory, owner, err := newScratch(ctx)
 	if err != nil {
 		return d, err
@@ -41,7 +41,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	processes := gobench.Processes{CPUs: e.cpus, Timeout: e.flags.timeout}
 	groups, failed, err := e.benchmarks(ctx, directory, processes)
 	for _, f := range failed {
-		d.Results = append(d.Results, record.NewBenchmark(gobench.Conclude(&gobench.Series{Benchmark: f.Benchmark, Failure: f}, e.flags.plan, gobench.Setting{})))
+		d.Results = append(d.Results, gobench.NewReport(gobench.Conclude(&gobench.Series{Benchmark: f.Benchmark, Failure: f}, e.flags.plan, gobench.Setting{})))
 	}
 	if err != nil {
 		return d, err
@@ -61,7 +61,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 		}
 	}
 	for _, c := range comparisons {
-		d.Pairs = append(d.Pairs, record.NewPair(c, len(comparisons)))
+		d.Pairs = append(d.Pairs, c.Pair(len(comparisons)))
 	}
 	if len(d.Results) > 0 {
 		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")
@@ -77,7 +77,7 @@ func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting 
 		if r.Rejected > 0 {
 			e.caveat("%s.%s: %d of %d repetitions left out, the first because %s", r.Benchmark.Package, r.Benchmark.Name, r.Rejected, len(r.Repetitions), r.Rejections[0].Why)
 		}
-		d.Results = append(d.Results, record.NewBenchmark(r))
+		d.Results = append(d.Results, gobench.NewReport(r))
 	}
 	return results
 }

@@ -141,7 +141,7 @@ func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, err
 // judgedPrograms is what was measured, with what --require and --max-regression ask of.
 func judgedPrograms(d record.Programs) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(d.Pairs)}
-	var failed []record.Program
+	var failed []program.Report
 	for _, p := range d.Results {
 		if before, twice := r.verdicts[p.Command]; !twice || p.Verdict.WorseThan(before) {
 			r.verdicts[p.Command] = p.Verdict

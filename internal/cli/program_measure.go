@@ -23,7 +23,7 @@ type programExperiment struct {
 
 // run measures. Where ctx ends, what was measured so far comes with its error.
 func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
-	d := record.Programs{Results: []record.Program{}, Pairs: []record.Pair{}}
+	d := record.Programs{Results: []program.Report{}, Pairs: []stats.Pair{}}
 	var commands []program.Command
 	var err error
 	if e.flags.pid == 0 {
@@ -52,7 +52,7 @@ func (e *programExperiment) watch(ctx context.Context, d record.Programs, settin
 	e.bar.show(0, fmt.Sprintf("watching process %d for %v", e.flags.pid, e.flags.duration))
 	r, err := program.Attach(ctx, e.flags.pid, e.flags.duration, setting)
 	if r != nil {
-		d.Results = append(d.Results, record.NewProgram(r))
+		d.Results = append(d.Results, program.NewReport(r))
 	}
 	if err != nil {
 		return d, fmt.Errorf("--pid: %w", err)
@@ -112,7 +112,7 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 	pairs := e.flags.pairs(results)
 	for _, pair := range pairs {
 		c := program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.seed)
-		d.Pairs = append(d.Pairs, record.NewProgramPair(c, len(pairs)))
+		d.Pairs = append(d.Pairs, c.Pair(len(pairs)))
 	}
 	return d, err
 }
@@ -167,8 +167,8 @@ func (e *programExperiment) emptyShell() (program.Command, error) {
 
 // resultOf puts a result into the form of the document, with the end of what a failed
 // command wrote to its standard error.
-func resultOf(r *program.Result, ending string) record.Program {
-	p := record.NewProgram(r)
+func resultOf(r *program.Result, ending string) program.Report {
+	p := program.NewReport(r)
 	if p.Failure != nil && ending != "" {
 		p.StderrEnd = &ending
 	}

@@ -118,28 +118,28 @@ func TestPairs(t *testing.T) {
 // 1; chance and what is allowed end well.
 func TestProgramOutcome(t *testing.T) {
 	failure := "exit status 7"
-	ratio := func(outcome stats.Outcome, value, lo, hi float64) record.Pair {
-		return pairOf(string(outcome), value, lo, hi)
+	ratio := func(outcome stats.Outcome, value, lo, hi float64) stats.Pair {
+		return pairOf(outcome, value, lo, hi)
 	}
 	unknown := ratio(stats.Undecided, math.NaN(), math.NaN(), math.NaN())
 	for name, c := range map[string]struct {
 		limit   string
-		pairs   []record.Pair
+		pairs   []stats.Pair
 		failure *string
 		require stats.Verdict
 		want    int
 	}{
-		"slower by too much":        {"50%", []record.Pair{ratio(stats.Slower, 1.6, 1.55, 1.65)}, nil, "", 3},
-		"slower, as is allowed":     {"50%", []record.Pair{ratio(stats.Slower, 1.4, 1.3, 1.45)}, nil, "", 0},
-		"faster":                    {"0", []record.Pair{ratio(stats.Faster, 0.5, 0.4, 0.6)}, nil, "", 0},
-		"the same":                  {"0", []record.Pair{ratio(stats.Same, 1.001, 0.99, 1.01)}, nil, "", 0},
-		"undecided":                 {"5%", []record.Pair{ratio(stats.Undecided, 1.02, 0.9, 1.2)}, nil, "", 1},
-		"undecided within limits":   {"50%", []record.Pair{ratio(stats.Undecided, 1.02, 0.9, 1.2)}, nil, "", 0},
-		"unknown":                   {"50%", []record.Pair{unknown}, nil, "", 1},
-		"unknown beside regression": {"50%", []record.Pair{unknown, ratio(stats.Slower, 2, 1.9, 2.1)}, nil, "", 3},
-		"no limit":                  {"", []record.Pair{unknown, ratio(stats.Slower, 9, 8, 10)}, nil, "", 0},
+		"slower by too much":        {"50%", []stats.Pair{ratio(stats.Slower, 1.6, 1.55, 1.65)}, nil, "", 3},
+		"slower, as is allowed":     {"50%", []stats.Pair{ratio(stats.Slower, 1.4, 1.3, 1.45)}, nil, "", 0},
+		"faster":                    {"0", []stats.Pair{ratio(stats.Faster, 0.5, 0.4, 0.6)}, nil, "", 0},
+		"the same":                  {"0", []stats.Pair{ratio(stats.Same, 1.001, 0.99, 1.01)}, nil, "", 0},
+		"undecided":                 {"5%", []stats.Pair{ratio(stats.Undecided, 1.02, 0.9, 1.2)}, nil, "", 1},
+		"undecided within limits":   {"50%", []stats.Pair{ratio(stats.Undecided, 1.02, 0.9, 1.2)}, nil, "", 0},
+		"unknown":                   {"50%", []stats.Pair{unknown}, nil, "", 1},
+		"unknown beside regression": {"50%", []stats.Pair{unknown, ratio(stats.Slower, 2, 1.9, 2.1)}, nil, "", 3},
+		"no limit":                  {"", []stats.Pair{unknown, ratio(stats.Slower, 9, 8, 10)}, nil, "", 0},
 		"failed":                    {"", nil, &failure, "", 1},
-		"failed, no comparison":     {"50%", []record.Pair{unknown}, &failure, "", 1},
+		"failed, no comparison":     {"50%", []stats.Pair{unknown}, &failure, "", 1},
 		"too bad a verdict":         {"", nil, nil, stats.Trusted, 1},
 		"good enough":               {"", nil, nil, stats.Suspect, 0},
 	} {
@@ -147,7 +147,7 @@ func TestProgramOutcome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := record.Programs{Pairs: c.pairs, Results: []record.Program{{Command: "new", Failure: c.failure, Verdict: stats.Suspect}}}
+		d := record.Programs{Pairs: c.pairs, Results: []program.Report{{Command: "new", Failure: c.failure, Judgement: stats.Judgement{Verdict: stats.Suspect}}}}
 		if got := ExitStatus(settings{require: c.require, mostRegression: allowed, regression: c.limit}.outcome(judgedPrograms(d))); got != c.want {
 			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
 		}
@@ -157,7 +157,7 @@ func TestProgramOutcome(t *testing.T) {
 // Of two commands that are the same, the worse one counts.
 func TestOutcomeOfTheSameCommandTwice(t *testing.T) {
 	for _, verdicts := range [][2]stats.Verdict{{stats.Suspect, stats.Trusted}, {stats.Trusted, stats.Suspect}} {
-		d := record.Programs{Results: []record.Program{{Command: "true", Verdict: verdicts[0]}, {Command: "true", Verdict: verdicts[1]}}}
+		d := record.Programs{Results: []program.Report{{Command: "true", Judgement: stats.Judgement{Verdict: verdicts[0]}}, {Command: "true", Judgement: stats.Judgement{Verdict: verdicts[1]}}}}
 		if got := ExitStatus(settings{require: stats.Trusted, mostRegression: math.NaN()}.outcome(judgedPrograms(d))); got != 1 {
 			t.Errorf("%v: exit status %d", verdicts, got)
 		}
@@ -166,14 +166,14 @@ func TestOutcomeOfTheSameCommandTwice(t *testing.T) {
 
 // What is null in the runs of the empty shell alone is explained, too.
 func TestUnknownsOfTheShell(t *testing.T) {
-	known := 1.0
-	run := record.ProgramRun{RunqueueWaitNs: &known, BlockedNs: &known, StealNs: &known, ThrottledNs: &known, InterruptsNs: &known, CoreHz: &known, LowNs: &known, HighNs: &known, MaxRSSBytes: new(int64)}
-	d := record.Programs{Results: []record.Program{{Runs: []record.ProgramRun{run}}}}
+	known := stats.FloatOf(1)
+	run := program.RunReport{RunqueueWaitNs: known, BlockedNs: known, StealNs: known, ThrottledNs: known, InterruptsNs: known, CoreHz: known, LowNs: known, HighNs: known, MaxRSSBytes: new(int64)}
+	d := record.Programs{Results: []program.Report{{Runs: []program.RunReport{run}}}}
 	if found := unknowns(d); len(found) != 0 {
 		t.Errorf("%q", found)
 	}
-	run.StealNs = nil
-	d.Shell = &record.Program{Runs: []record.ProgramRun{run}}
+	run.StealNs = stats.Float{}
+	d.Shell = &program.Report{Runs: []program.RunReport{run}}
 	if found := unknowns(d); len(found) != 1 || !strings.Contains(found[0], "steal_ns") {
 		t.Errorf("%q", found)
 	}

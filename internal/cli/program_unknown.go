@@ -3,22 +3,23 @@ package cli
 import (
 	"slices"
 
+	"chronoscope/program"
 	"chronoscope/record"
 )
 
 // unknownOfRuns are fields of a run that may be null, and why.
 var unknownOfRuns = []struct {
-	is  func(record.ProgramRun) bool
+	is  func(program.RunReport) bool
 	why string
 }{
-	{func(r record.ProgramRun) bool { return r.RunqueueWaitNs == nil }, "runqueue_wait_ns is null where the system does not tell how long threads waited for a CPU"},
-	{func(r record.ProgramRun) bool { return r.BlockedNs == nil }, "blocked_ns is null where the system does not tell when threads gave up their CPU"},
-	{func(r record.ProgramRun) bool { return r.StealNs == nil }, "steal_ns is null of runs during which the system's account was not looked at: it is, every few milliseconds"},
-	{func(r record.ProgramRun) bool { return r.ThrottledNs == nil }, "throttled_ns is null of runs during which the control groups were not looked at (every few milliseconds), or where they only tell that they were throttled"},
-	{func(r record.ProgramRun) bool { return r.InterruptsNs == nil }, "interrupts_ns is null where what interrupts the CPUs is not known"},
-	{func(r record.ProgramRun) bool { return r.MaxRSSBytes == nil }, "max_rss_bytes is null of runs that were not traced: it would hold the memory of this command, too"},
-	{func(r record.ProgramRun) bool { return r.CoreHz == nil }, "core_hz is null where the core's rate can't be measured"},
-	{func(r record.ProgramRun) bool { return r.LowNs == nil || r.HighNs == nil }, "low_ns and high_ns are null where too little is known of a run to bound its time"},
+	{func(r program.RunReport) bool { return !r.RunqueueWaitNs.Known() }, "runqueue_wait_ns is null where the system does not tell how long threads waited for a CPU"},
+	{func(r program.RunReport) bool { return !r.BlockedNs.Known() }, "blocked_ns is null where the system does not tell when threads gave up their CPU"},
+	{func(r program.RunReport) bool { return !r.StealNs.Known() }, "steal_ns is null of runs during which the system's account was not looked at: it is, every few milliseconds"},
+	{func(r program.RunReport) bool { return !r.ThrottledNs.Known() }, "throttled_ns is null of runs during which the control groups were not looked at (every few milliseconds), or where they only tell that they were throttled"},
+	{func(r program.RunReport) bool { return !r.InterruptsNs.Known() }, "interrupts_ns is null where what interrupts the CPUs is not known"},
+	{func(r program.RunReport) bool { return r.MaxRSSBytes == nil }, "max_rss_bytes is null of runs that were not traced: it would hold the memory of this command, too"},
+	{func(r program.RunReport) bool { return !r.CoreHz.Known() }, "core_hz is null where the core's rate can't be measured"},
+	{func(r program.RunReport) bool { return !r.LowNs.Known() || !r.HighNs.Known() }, "low_ns and high_ns are null where too little is known of a run to bound its time"},
 }
 
 // unknowns are the caveats on what is null in the runs of a document.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/render"
 	"chronoscope/stats"
@@ -88,7 +89,7 @@ func TestNothingFromOutsideSteersTheTerminal(t *testing.T) {
 		t.Errorf("it ended with %v", e)
 	}
 	forged := "true\x1b[8m\n \x1b[32mtrusted"
-	d := record.Programs{Header: record.Header{Command: "run", Machine: &machine.Machine{}}, Results: []record.Program{{Command: forged, Reasons: []string{forged}, Verdict: stats.Suspect}}}
+	d := record.Programs{Header: record.Header{Command: "run", Machine: &machine.Machine{}}, Results: []program.Report{{Command: forged, Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{forged}}}}}
 	if e := render.Write(&out, render.TextFormat, d, render.Style{Color: true}); e != nil {
 		t.Fatal(e)
 	}

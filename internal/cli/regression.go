@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"chronoscope/record"
 	"chronoscope/stats"
 )
 
@@ -77,10 +76,10 @@ func unanswered(question, why string) rival {
 }
 
 // rivalsOf are those of pairs that were measured together.
-func rivalsOf(pairs []record.Pair) (all []rival) {
+func rivalsOf(pairs []stats.Pair) (all []rival) {
 	for _, p := range pairs {
 		all = append(all, rival{
-			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == string(stats.Slower), undecided: p.Outcome == string(stats.Undecided),
+			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
 			finding:  fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
 			question: fmt.Sprintf("%s is slower than %s", p.B, p.A), undecidedWhy: p.Why,
 		})
@@ -89,15 +88,12 @@ func rivalsOf(pairs []record.Pair) (all []rival) {
 }
 
 // jointOf is what bounds the ratio of a pair together with those of all pairs.
-func jointOf(p record.Pair) stats.Joint {
+func jointOf(p stats.Pair) stats.Joint {
 	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN()}
 	if p.Joint == nil {
 		return j
 	}
-	j.FalseAlarms, j.Comparisons = p.Joint.FalseAlarms, p.Joint.Comparisons
-	if p.Joint.Lo != nil {
-		j.Lo = *p.Joint.Lo
-	}
+	j.FalseAlarms, j.Comparisons, j.Lo = p.Joint.FalseAlarms, p.Joint.Comparisons, p.Joint.Lo.Value()
 	return j
 }
 

@@ -11,17 +11,17 @@ import (
 )
 
 // pairOf is a pair that was compared with no other, whose joint interval is its own.
-func pairOf(outcome string, value, lo, hi float64) record.Pair {
-	joint := &record.PairJoint{Lo: stats.Finite(lo), Hi: stats.Finite(hi), FalseAlarms: stats.FalseAlarms, Comparisons: 1}
-	return record.Pair{A: "old", B: "new", Outcome: outcome, Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Joint: joint}
+func pairOf(outcome stats.Outcome, value, lo, hi float64) stats.Pair {
+	joint := &stats.PairJoint{Lo: stats.FloatOf(lo), Hi: stats.FloatOf(hi), FalseAlarms: stats.FalseAlarms, Comparisons: 1}
+	return stats.Pair{A: "old", B: "new", Outcome: outcome, Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Joint: joint}
 }
 
 // A pair of which no joint interval is known, since its repetitions are too few, is no
 // regression, however far its own is above the limit.
 func TestFewPairsAreNoRegression(t *testing.T) {
 	p := pairOf("slower", 1.184, 1.087, 1.311)
-	p.Joint.Lo = nil
-	if got := ExitStatus(gate(rivalsOf([]record.Pair{p}), 0.03, "3%")); got != 1 {
+	p.Joint.Lo = stats.Float{}
+	if got := ExitStatus(gate(rivalsOf([]stats.Pair{p}), 0.03, "3%")); got != 1 {
 		t.Errorf("exit status %d, want 1", got)
 	}
 }
@@ -70,7 +70,7 @@ func TestOneRuleForRegressions(t *testing.T) {
 		{"faster", 0.5, 0.4, 0.6, 0, 0},
 	} {
 		ratio := stats.Estimate{Value: c.value, Lo: c.lo, Hi: c.hi}
-		pairs := []record.Pair{pairOf(c.outcome, c.value, c.lo, c.hi)}
+		pairs := []stats.Pair{pairOf(stats.Outcome(c.outcome), c.value, c.lo, c.hi)}
 		change := &record.ComparisonChange{Ratio: ratio, Outcome: c.outcome}
 		row := record.ComparisonRow{Topic: "program", Name: "p", Quantity: "time", Better: "lower", Values: []*record.ComparisonValue{{}, {}}, Changes: []*record.ComparisonChange{change}}
 		set := settings{mostRegression: c.allowed}

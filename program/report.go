@@ -1,0 +1,133 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// Report is one command, as a document holds it. What could not be had is null, for a reason that stands in
+// Reasons or among the caveats.
+type Report struct {
+	Command    string            `json:"command"`
+	Parameters map[string]string `json:"parameters"`
+	Estimate   stats.Estimate    `json:"estimate"` // on a machine of its own
+	Wall       stats.Estimate    `json:"wall"`     // from exec to exit, as it was
+	CPU        stats.Estimate    `json:"cpu"`
+	// RunqueueWaitNs and BlockedNs are medians over the runs.
+	RunqueueWaitNs stats.Float `json:"runqueue_wait_ns"`
+	BlockedNs      stats.Float `json:"blocked_ns"`
+	MaxRSSBytes    *int64      `json:"max_rss_bytes"` // the most of all runs
+	Method         Method      `json:"method"`        // empty where nothing was measured
+	Explanation    string      `json:"explanation"`   // why this method
+	Runs           []RunReport `json:"runs"`          // in the order in which they were made
+	Outliers       []Outlier   `json:"outliers"`
+	Failure        *string     `json:"failure"`    // how the command failed
+	StderrEnd      *string     `json:"stderr_end"` // of a command that failed, where it was not shown
+	stats.Judgement
+}
+
+// RunReport is one run of a command.
+type RunReport struct {
+	Started             time.Time   `json:"started"`
+	WallNs              float64     `json:"wall_ns"`
+	UserNs              float64     `json:"user_ns"`
+	SystemNs            float64     `json:"system_ns"`
+	RunqueueWaitNs      stats.Float `json:"runqueue_wait_ns"`
+	BlockedNs           stats.Float `json:"blocked_ns"`
+	StealNs             stats.Float `json:"steal_ns"`
+	ThrottledNs         stats.Float `json:"throttled_ns"`
+	InterruptsNs        stats.Float `json:"interrupts_ns"`
+	VoluntarySwitches   int64       `json:"voluntary_switches"`
+	InvoluntarySwitches int64       `json:"involuntary_switches"`
+	MinorFaults         int64       `json:"minor_faults"`
+	MajorFaults         int64       `json:"major_faults"`
+	MaxRSSBytes         *int64      `json:"max_rss_bytes"`
+	CoreHz              stats.Float `json:"core_hz"`
+	// LowNs and HighNs bound the time on a machine of its own.
+	LowNs    stats.Float `json:"low_ns"`
+	HighNs   stats.Float `json:"high_ns"`
+	ExitCode *int        `json:"exit_code"` // null where a signal ended it
+	Signal   *string     `json:"signal"`
+	Rejected bool        `json:"rejected"`
+	Why      *string     `json:"why"` // it was rejected, or what else is to be said of it
+}
+
+// Counted are the runs that count. A run that was traced for its memory and threads took longer
+// for it, and is one that doesn't.
+func (p Report) Counted() []RunReport {
+	return slices.DeleteFunc(slices.Clone(p.Runs), func(r RunReport) bool { return r.Rejected })
+}
+
+// NewReport puts a result into the form of a document.
+func NewReport(r *Result) Report {
+	p := Report{
+		Command: r.Command.Name, Parameters: map[string]string{}, Estimate: r.Estimate, Wall: r.Wall, CPU: r.CPU,
+		RunqueueWaitNs: stats.FloatOf(r.RunqueueWaitNs), BlockedNs: stats.FloatOf(r.BlockedNs), MaxRSSBytes: positive(r.MaxRSSBytes),
+		Method: r.Method, Explanation: r.Explanation, Runs: []RunReport{}, Outliers: []Outlier{},
+		Judgement: r.Judgement,
+	}
+	maps.Copy(p.Parameters, r.Command.Parameters)
+	for _, run := range r.Runs {
+		p.Runs = append(p.Runs, newRunReport(run))
+	}
+	for _, o := range r.Outliers {
+		p.Outliers = append(p.Outliers, Outlier{Run: o.Run, Causes: append([]string{}, o.Causes...)})
+	}
+	p.Failure = howFailed(r.Failure)
+	return p
+}
+
+// howFailed says what failed, and how; nil where nothing did.
+func howFailed(err error) *string {
+	var failed *FailedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+		return text(fmt.Sprintf("%s: %v", failed.What, failed.Err))
+	}
+	return text(err.Error())
+}
+
+func newRunReport(r Run) RunReport {
+	run := RunReport{
+		Started: r.Started, WallNs: float64(r.WallNs), UserNs: float64(r.UserNs), SystemNs: float64(r.SystemNs),
+		RunqueueWaitNs: stats.FloatOf(r.RunqueueWaitNs), BlockedNs: stats.FloatOf(r.BlockedNs),
+		StealNs: stats.FloatOf(r.StealNs), ThrottledNs: stats.FloatOf(r.ThrottledNs), InterruptsNs: stats.FloatOf(r.InterruptsNs),
+		VoluntarySwitches: r.VoluntarySwitches, InvoluntarySwitches: r.InvoluntarySwitches,
+		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: positive(r.MaxRSSBytes),
+		CoreHz: stats.FloatOf(r.CoreHz), LowNs: stats.FloatOf(r.LowNs), HighNs: stats.FloatOf(r.HighNs),
+		ExitCode: &r.ExitCode, Rejected: r.Rejected, Why: text(strings.Join(r.Why, "; ")),
+	}
+	if r.Signal != nil {
+		run.ExitCode, run.Signal = nil, text(r.Signal.String())
+	}
+	return run
+}
+
+// positive is a number of which 0 says that it is not known.
+func positive(n int64) *int64 {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+// text is a text that may be missing, which is nil where it is empty.
+func text(t string) *string {
+	if t == "" {
+		return nil
+	}
+	return &t
+}
+
+// Pair is the comparison in the form of a document, one of several.
+func (c *Comparison) Pair(comparisons int) stats.Pair {
+	return stats.NewPair(c.A.Command.Name, c.B.Command.Name, c.Comparison, c.Joint(comparisons))
+}
