@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"chronoscope/record"
+	"chronoscope/remedy"
 	"chronoscope/view"
 )
 
@@ -88,13 +89,13 @@ func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []strin
 	}
 	caveats = append(caveats, inherited(subjects)...)
 	if compared(rows, view.TopicProgram, view.TopicBenchmark) {
-		caveats = append(caveats, "measured one after the other: a core's rate, and what else runs, may differ by some percent from one time to the next; chronoscope run A B and bench --against measure in turn")
+		caveats = append(caveats, "measured one after the other: a core's rate, and what else runs, may differ by some percent from one time to the next; "+remedy.Of(remedy.InTurn)+" measure in turn")
 	}
 	if compared(rows, view.TopicEvent) {
 		caveats = append(caveats, "an event is made anew each time, to about the length that was asked for: what the fine clock says of each tells how far they differ")
 	}
 	if clocksApart(rows) {
-		caveats = append(caveats, "no clock was measured in all: chronoscope clocks --set kuperberg2011 measures those that were published")
+		caveats = append(caveats, "no clock was measured in all: "+remedy.Of(remedy.Published)+" measures those that were published")
 	}
 	return caveats
 }

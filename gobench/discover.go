@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"chronoscope/remedy"
 )
 
 // Found is which benchmarks a package has.
@@ -50,7 +52,7 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 		found.Failed = append(found.Failed, &FailedError{Benchmark: test, Why: why, Output: said(output, test.Name, len(output))})
 		crashed = append(crashed, exactly(test.Name))
 	}
-	return found, fmt.Errorf("%d benchmarks of %s end their process: choose others with --bench", mostCrashes, test.Package)
+	return found, fmt.Errorf("%d benchmarks of %s end their process: choose others with %s", mostCrashes, test.Package, remedy.Of(remedy.Benchmarks))
 }
 
 func (f *Found) take(test Benchmark, l listing, output string) {

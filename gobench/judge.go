@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/remedy"
 	"chronoscope/stats"
 )
 
@@ -47,7 +48,7 @@ func (c *conclusion) judgeCount() {
 	case c.series.tooSlow:
 		iteration := time.Duration(c.series.first.WallNs / (fewestFew + 1))
 		const calls = fewestFew + 1 + fewestMany + 1
-		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of --max-time", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least*calls)*iteration)))
+		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of %s", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least*calls)*iteration)), remedy.Of(remedy.MaxTime))
 	default:
 		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: %s", n, least, c.remedy(1.2*float64(least)/float64(n)))
 	}
@@ -79,15 +80,15 @@ func (c *conclusion) remedy(times float64) string {
 	longer := brief(roundUp(time.Duration(math.Max(needed, 2*float64(c.plan.MaxTime)))))
 	switch busy := c.WaitShare > busyShare; {
 	case busy && c.setting.CPUs > 1 && more:
-		return fmt.Sprintf("give it one CPU and more time, with --cpu 1 --max-time %s", longer)
+		return fmt.Sprintf("give it one CPU and more time, with %s %s", remedy.Of(remedy.CPUs, 1), remedy.Of(remedy.MaxTime, longer))
 	case busy && c.setting.CPUs > 1:
-		return "give it one CPU, with --cpu 1, and a calmer machine"
+		return fmt.Sprintf("give it one CPU, with %s, and a calmer machine", remedy.Of(remedy.CPUs, 1))
 	case c.Basis == Bounds:
 		return "measure it on a calmer machine, since more time does not narrow bounds"
 	case more:
-		return fmt.Sprintf("more time narrows it, such as --max-time %s, or a calmer machine", longer)
+		return fmt.Sprintf("more time narrows it, such as %s, or a calmer machine", remedy.Of(remedy.MaxTime, longer))
 	default:
-		return fmt.Sprintf("%s: more than %s of --max-time would be needed", calmer, brief(mostTime))
+		return fmt.Sprintf("%s: more than %s of %s would be needed", calmer, brief(mostTime), remedy.Of(remedy.MaxTime))
 	}
 }
 

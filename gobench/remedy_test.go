@@ -18,13 +18,13 @@ func TestRemedy(t *testing.T) {
 		times float64
 		says  string
 	}{
-		{2, 0.5, CPUTime, 4, "give it one CPU and more time, with --cpu 1 --max-time 2m"},
-		{2, 0.5, Bounds, 4, "give it one CPU and more time, with --cpu 1 --max-time 2m"},
-		{2, 0.5, CPUTime, 1000, "give it one CPU, with --cpu 1, and a calmer machine"},
-		{1, 0.5, CPUTime, 4, "more time narrows it, such as --max-time 2m, or a calmer machine"},
-		{2, 0, Timer, 1.2, "more time narrows it, such as --max-time 1m, or a calmer machine"},
-		{2, math.NaN(), Timer, 20, "more time narrows it, such as --max-time 10m, or a calmer machine"},
-		{1, 0, Timer, 100, "measure it on a calmer machine, or ask for less precision: more than 20m of --max-time would be needed"},
+		{2, 0.5, CPUTime, 4, "give it one CPU and more time, with CPUs 1 MaxTime 2m"},
+		{2, 0.5, Bounds, 4, "give it one CPU and more time, with CPUs 1 MaxTime 2m"},
+		{2, 0.5, CPUTime, 1000, "give it one CPU, with CPUs 1, and a calmer machine"},
+		{1, 0.5, CPUTime, 4, "more time narrows it, such as MaxTime 2m, or a calmer machine"},
+		{2, 0, Timer, 1.2, "more time narrows it, such as MaxTime 1m, or a calmer machine"},
+		{2, math.NaN(), Timer, 20, "more time narrows it, such as MaxTime 10m, or a calmer machine"},
+		{1, 0, Timer, 100, "measure it on a calmer machine, or ask for less precision: more than 20m of MaxTime would be needed"},
 		{1, 0.5, Bounds, 4, "measure it on a calmer machine, since more time does not narrow bounds"},
 	} {
 		conclude := conclusion{Result: &Result{Basis: c.basis, WaitShare: c.waits}, series: &Series{}, plan: DefaultPlan, setting: Setting{CPUs: c.cpus}}

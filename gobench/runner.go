@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"chronoscope/process"
+	"chronoscope/remedy"
 )
 
 // Processes runs benchmarks in processes.
@@ -85,7 +86,7 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, args ...s
 		Args: append([]string{"-test.paniconexit0", "-test.run=^$"}, args...),
 	}.Run(limited)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = &FailedError{Benchmark: b, Why: fmt.Sprintf("it still ran after %v, and was ended: allow it more with --timeout", p.Timeout), Output: output.String()}
+		err = &FailedError{Benchmark: b, Why: fmt.Sprintf("it still ran after %v, and was ended: allow it more with %s", p.Timeout, remedy.Of(remedy.Timeout)), Output: output.String()}
 	}
 	return run, output.String(), err
 }

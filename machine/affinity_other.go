@@ -10,6 +10,6 @@ func errNoAffinity() error {
 	return &UnsupportedError{
 		Operation: "binding a thread to a CPU",
 		Reason:    "the calls for it are known on Linux only, and macOS has none that binds",
-		Remedy:    "measure without --cpu, and keep the machine otherwise idle",
+		Remedy:    "measure without naming CPUs, and keep the machine otherwise idle",
 	}
 }

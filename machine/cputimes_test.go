@@ -131,7 +131,7 @@ func TestSibling(t *testing.T) {
 		{name: "idle", before: before, after: content{"proc/stat": stat(busy, idle, little, idle)}, severity: OK, says: "was busy in the last 200 ms"},
 		{name: "busy", before: before, after: content{"proc/stat": stat(idle, idle, busy, idle)}, severity: Warning, says: "CPU 2 beside CPU 0"},
 		{name: "waiting for the host", before: before, after: content{"proc/stat": stat(idle, idle, stolen, idle)}, severity: Warning, says: "CPU 2 beside CPU 0"},
-		{name: "another core is idle", cpus: []int{0, 1, 2, 3}, before: before, after: content{"proc/stat": stat(idle, idle, busy, idle)}, severity: Warning, says: "--cpu 1"},
+		{name: "another core is idle", cpus: []int{0, 1, 2, 3}, before: before, after: content{"proc/stat": stat(idle, idle, busy, idle)}, severity: Warning, says: "CPUs 1"},
 		{name: "no other core is idle", cpus: []int{0, 1}, before: before, after: content{"proc/stat": stat(idle, busy, busy, idle)}, severity: Warning, says: "head shows it|"},
 		{name: "both of a core busy", cpus: []int{0, 2}, before: before, after: content{"proc/stat": stat(busy, idle, busy, idle)}, severity: Warning, says: "CPU 2 beside CPU 0, CPU 0 beside CPU 2"},
 		{name: "no sibling", before: before.and(content{fmt.Sprintf(topology, 0): "0\n"})},

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"chronoscope/remedy"
 )
 
 // Interrupts a second on one CPU, beside its timer's, that are worth a word, and
@@ -94,7 +96,7 @@ func (d *Doctor) interruptFix(lines []string) string {
 	if others := d.otherCPUs(); others != "" {
 		return fmt.Sprintf("as root: echo %s > /proc/irq/%s/smp_affinity_list", others, lines[i])
 	}
-	return fmt.Sprintf("stop what uses the device (grep %s: /proc/interrupts names it), or measure on some CPUs only (--cpu) and as root move it to the others: echo CPUS > /proc/irq/%[1]s/smp_affinity_list", lines[i])
+	return fmt.Sprintf("stop what uses the device (grep %[1]s: /proc/interrupts names it), or measure on some CPUs only (%[2]s) and as root move it to the others: echo CPUS > /proc/irq/%[1]s/smp_affinity_list", lines[i], remedy.Of(remedy.CPUs))
 }
 
 // otherCPUs lists the CPUs that are online and not measured on; it is empty

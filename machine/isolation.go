@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"chronoscope/remedy"
 )
 
 // judgeIsolation looks whether the measured CPUs are kept free of other work
@@ -25,7 +27,7 @@ func judgeIsolation(d *Doctor) (*Finding, error) {
 	if len(isolated) == 0 {
 		last := d.CPUs[len(d.CPUs)-1]
 		return worthNoting("no CPU is isolated", effect, fmt.Sprintf(
-			"for the last percent: start the system with the boot parameters isolcpus=%d nohz_full=%[1]d rcu_nocbs=%[1]d, and measure with --cpu %[1]d", last)), nil
+			"for the last percent: start the system with the boot parameters isolcpus=%d nohz_full=%[1]d rcu_nocbs=%[1]d, and measure with %[2]s", last, remedy.Of(remedy.CPUs, last))), nil
 	}
 	seen := fmt.Sprintf("isolated CPUs %s", FormatCPUList(isolated))
 	if len(tickless) > 0 {
@@ -34,7 +36,7 @@ func judgeIsolation(d *Doctor) (*Finding, error) {
 	outside := func(cpu int) bool { return !slices.Contains(isolated, cpu) }
 	if slices.ContainsFunc(d.CPUs, outside) {
 		return worthNoting(seen+fmt.Sprintf("; measurements run on %s", FormatCPUList(d.CPUs)), effect,
-			"measure there: --cpu "+FormatCPUList(isolated)), nil
+			"measure there: "+remedy.Of(remedy.CPUs, FormatCPUList(isolated))), nil
 	}
 	return fine(seen), nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"chronoscope/remedy"
 )
 
 // busySibling is the share of time for which a sibling may run before it counts
@@ -39,7 +41,7 @@ func judgeSibling(d *Doctor, before, after map[int]CPUTimes, window time.Duratio
 	}
 	fix := "stop what runs there: ps -eLo psr,pcpu,comm --sort=-pcpu | head shows it"
 	if len(quiet) > 0 {
-		fix += fmt.Sprintf("; or measure on an idle core: --cpu %d", quiet[0])
+		fix += "; or measure on an idle core: " + remedy.Of(remedy.CPUs, quiet[0])
 	}
 	return spoiling(
 		fmt.Sprintf("busy in the last %.0f ms on the same core: %s", float64(window)/1e6, firstOf(pairs, 6)),

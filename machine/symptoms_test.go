@@ -144,7 +144,7 @@ func TestIsolation(t *testing.T) {
 	diagnose(t, "isolation", []sickness{
 		{name: "none", m: four, cpus: []int{1, 3}, before: files("\n", "(null)\n"), severity: Note, says: "isolcpus=3 nohz_full=3 rcu_nocbs=3"},
 		{name: "a kernel without nohz_full", m: four, before: files("\n", "").without("sys/devices/system/cpu/nohz_full"), severity: Note, says: "no CPU is isolated"},
-		{name: "others", m: four, cpus: []int{1, 2}, before: files("2-3\n", "3\n"), severity: Note, says: "measure there: --cpu 2-3"},
+		{name: "others", m: four, cpus: []int{1, 2}, before: files("2-3\n", "3\n"), severity: Note, says: "measure there: CPUs 2-3"},
 		{name: "the measured one", m: four, cpus: []int{2}, before: files("2-3\n", "3\n"), severity: OK, says: "isolated CPUs 2-3, without timer tick 3"},
 		{name: "one CPU", m: Machine{CPUsOnline: new(1)}, before: files("\n", "\n")},
 		{name: "malformed", m: four, before: files("3-2\n", "\n"), caveat: "/sys/devices/system/cpu/isolated: "},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chronoscope/process"
+	"chronoscope/remedy"
 	"chronoscope/stats"
 )
 
@@ -51,7 +52,7 @@ func (c *conclusion) judge() {
 	case c.Method == Bounds:
 		c.Lower(stats.Suspect, "the interval reaches from all of that delay taken off to none of it: %s narrows it", c.remedy())
 	case !(width <= uselessShare):
-		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (--warmup, --prepare)", c.Estimate.Range())
+		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (%s, %s)", c.Estimate.Range(), remedy.Of(remedy.Warmup), remedy.Of(remedy.Prepare))
 	case width > math.Max(wideShare, c.plan.Precision):
 		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
 	case width > c.plan.Precision: // less than what was asked for, and no less true
@@ -75,15 +76,15 @@ func (r *Result) RefuseZero() bool {
 // narrower is what narrows an interval: more runs, by the limit that ended them, or less noise.
 func (c *conclusion) narrower() string {
 	if len(c.used) >= c.plan.MaxRuns {
-		return "give more --max-runs, or use a calmer machine"
+		return "give more " + remedy.Of(remedy.MaxRuns) + ", or use a calmer machine"
 	}
-	return "give more --max-time, or use a calmer machine"
+	return "give more " + remedy.Of(remedy.MaxTime) + ", or use a calmer machine"
 }
 
 // moreRuns is how to get enough of them: the first one is traced, and does not count.
 func (c *conclusion) moreRuns() string {
 	if c.plan.MaxRuns < fewestChosen {
-		return "allow more with --max-runs"
+		return "allow more with " + remedy.Of(remedy.MaxRuns)
 	}
 	var spentNs float64
 	for _, r := range c.Runs {
@@ -91,21 +92,21 @@ func (c *conclusion) moreRuns() string {
 	}
 	needed := time.Duration(math.Ceil(float64(fewestChosen+1)*spentNs/float64(time.Minute))) * time.Minute
 	if time.Duration(float64(fewestChosen+1)*spentNs) <= c.plan.MaxTime {
-		return "allow more with --max-time" // its runs were rejected, or it was interrupted
+		return "allow more with " + remedy.Of(remedy.MaxTime) // its runs were rejected, or it was interrupted
 	}
-	return fmt.Sprintf("give them their time, --max-time %v", needed)
+	return "give them their time, " + remedy.Of(remedy.MaxTime, needed)
 }
 
 // remedy is what keeps others from delaying the program.
 func (c *conclusion) remedy() string {
-	remedy := "a calmer machine, a CPU of its own (--cpu), or for root a niceness of -20"
+	help := fmt.Sprintf("a calmer machine, a CPU of its own (%s), or for root a niceness of -20", remedy.Of(remedy.CPUs))
 	if c.niceness() < 0 {
-		remedy = "a calmer machine, or a CPU of its own (--cpu),"
+		help = fmt.Sprintf("a calmer machine, or a CPU of its own (%s),", remedy.Of(remedy.CPUs))
 	}
 	if by := interpreter(c.Command.Path); by != "" {
-		return fmt.Sprintf("to name the program that it starts, since it is a script for %s, or %s", by, remedy)
+		return fmt.Sprintf("to name the program that it starts, since it is a script for %s, or %s", by, help)
 	}
-	return remedy
+	return help
 }
 
 // judgeSources says what could not be known.

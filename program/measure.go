@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"chronoscope/remedy"
 	"chronoscope/stats"
 )
 
@@ -33,11 +34,11 @@ const theCommand = "the command"
 
 // Error says what failed, and what would help.
 func (e *FailedError) Error() string {
-	const remedy = "look at its output (--program-output inherit), or go on with --ignore-failure"
+	help := fmt.Sprintf("look at its output (%s), or go on with %s", remedy.Of(remedy.Output), remedy.Of(remedy.IgnoreFailure))
 	if e.What == theCommand {
-		return fmt.Sprintf("%s failed: %v: %s", e.Name, e.Err, remedy)
+		return fmt.Sprintf("%s failed: %v: %s", e.Name, e.Err, help)
 	}
-	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, remedy)
+	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, help)
 }
 
 // Unwrap is how it ended.

@@ -186,7 +186,7 @@ func TestShorterThanBetweenInterrupts(t *testing.T) {
 // Seven runs of 40 s need more time than is given to a command, and that is said.
 func TestLongPrograms(t *testing.T) {
 	run := begun().at(40e3, process.Exited, 1, 1, 0).run(40e3, 40e3, process.Thread{ID: 1, CPUNs: 40e3 * ms, ReadNs: 40e3 * ms})
-	if r := concluded(0, run); len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "--max-time 5m0s") {
+	if r := concluded(0, run); len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "MaxTime 5m0s") {
 		t.Errorf("%q", r.Reasons)
 	}
 }

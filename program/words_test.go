@@ -31,10 +31,10 @@ func TestExplanationsSayWhatOthersTook(t *testing.T) {
 }
 
 // What narrows an interval follows from what ended the runs: "run -- true" stopped at
-// --max-runs, and advised more --max-time.
+// MaxRuns, and advised more MaxTime.
 func TestAdviceNamesTheLimitThatEndedTheRuns(t *testing.T) {
 	runs := make([]*Run, 10)
-	for limit, want := range map[int]string{10: "--max-runs", 1000: "--max-time"} {
+	for limit, want := range map[int]string{10: "MaxRuns", 1000: "MaxTime"} {
 		c := conclusion{Result: &Result{Judgement: stats.NewJudgement(), Noise: quiet.Noise}, plan: Plan{Precision: 0.01, MaxRuns: limit}, used: runs}
 		if got := c.narrower(); !strings.Contains(got, want) {
 			t.Errorf("%d runs of at most %d: %q, want %s", len(runs), limit, got, want)

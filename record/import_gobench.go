@@ -49,7 +49,7 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 		h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %d more broken lines", broken-mostBroken))
 	}
 	if len(found.order) == 0 {
-		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote with --format json, hyperfine with --export-json, or go test -bench")
+		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote as JSON, hyperfine with --export-json, or go test -bench")
 	}
 	return Bench{Header: h, Results: found.results(), Pairs: []stats.Pair{}}, nil
 }

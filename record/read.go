@@ -92,7 +92,7 @@ func formOf(data []byte) (func([]byte) (Document, error), error) {
 	}
 	switch {
 	case h.Schema == nil || h.Command == nil:
-		return nil, malformed("it is JSON, but has no schema and command: give what a command wrote with --format json or --save")
+		return nil, malformed("it is JSON, but has no schema and command: give what a command wrote as JSON, or kept as a record")
 	case *h.Schema != Schema && strings.HasPrefix(*h.Schema, "chronoscope/"):
 		return nil, malformed("its schema is %.40q, and this version reads %q: use the version that wrote it, or a later one", *h.Schema, Schema)
 	case *h.Schema != Schema:

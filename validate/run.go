@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/remedy"
 )
 
 // Report is what a validation found.
@@ -311,6 +312,6 @@ func (v *validation) conclude() {
 		v.caveat("the reach is not kept for later: %v", err)
 	}
 	if err := v.store.forget(v.finished); err != nil {
-		v.caveat("cells that are reported are kept still, which --restart mends: %v", err)
+		v.caveat("cells that are reported are kept still, which %s mends: %v", remedy.Of(remedy.Restart), err)
 	}
 }

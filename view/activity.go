@@ -147,7 +147,7 @@ func traceNotes(t activity.Analysis) (notes []Line) {
 		notes = append(notes, say("Between two preemptions the thread typically ran for %s; a preemption typically cost %s beyond the wait.", duration(t.SliceNs), duration(t.SwitchNs)))
 	}
 	if t.Dropped > 0 {
-		notes = append(notes, say("%d periods were dropped: the trace was full. A higher --threshold or a shorter --duration keeps all.", t.Dropped))
+		notes = append(notes, say("%d periods were dropped: the trace was full. A higher threshold or a shorter recording keeps all.", t.Dropped))
 	}
 	for _, c := range t.Caveats {
 		notes = append(notes, say("caveat: %s", c))

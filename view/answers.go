@@ -15,8 +15,8 @@ const mostAdvised = 2
 
 // CardAnswers is a report card that fits on a terminal of 80 by 24: whether this machine can
 // measure, which clock to use for what, how noisy it is, and what to do. The rest is counted,
-// with the command that shows it.
-func CardAnswers(d record.Card) *Sheet {
+// and all is the command that shows it.
+func CardAnswers(d record.Card, all string) *Sheet {
 	d = Shown(d)
 	s := sheet("Report card", d.Header)
 	s.Caveats = nil
@@ -27,7 +27,7 @@ func CardAnswers(d record.Card) *Sheet {
 	for _, t := range d.Traces {
 		answers.Lines = append(answers.Lines, labelled("noise", "%s", noiseAnswer(t)))
 	}
-	s.add(answers, Section{Lines: toDo(d.Findings)}, Section{Lines: []Line{labelled("more", "%s", more(d.Header))}})
+	s.add(answers, Section{Lines: toDo(d.Findings)}, Section{Lines: []Line{labelled("more", "%s", more(d.Header, all))}})
 	return s
 }
 
@@ -89,6 +89,6 @@ func toDo(all []machine.Finding) (lines []Line) {
 }
 
 // more says where the rest is.
-func more(h record.Header) string {
-	return fmt.Sprintf("chronoscope --all (with %s), clocks, fidelity, activity, doctor", stats.Count(len(h.Caveats), "caveat"))
+func more(h record.Header, all string) string {
+	return fmt.Sprintf("%s (with %s), clocks, fidelity, activity, doctor", all, stats.Count(len(h.Caveats), "caveat"))
 }

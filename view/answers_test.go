@@ -29,7 +29,7 @@ func TestCardAnswersFitOnATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
-		if err := render.Text(&text, view.CardAnswers(card), render.Style{Width: 80}); err != nil {
+		if err := render.Text(&text, view.CardAnswers(card, "chronoscope --all"), render.Style{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")

@@ -15,7 +15,7 @@ func kept(d record.Kept) *Sheet {
 	s := sheet("Records", d.Header)
 	s.WithoutHead, s.Caveats = true, nil
 	if len(d.Records) == 0 {
-		s.add(Section{Lines: []Line{say("No records are kept in %s: give --save to a command that measures.", d.Folder)}})
+		s.add(Section{Lines: []Line{say("No records are kept in %s: let a command that measures save its result.", d.Folder)}})
 		return s
 	}
 	t := table(words("started", "command", "of"), numbers("took"), words("machine", "record"))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/remedy"
 )
 
 // Plan says how much time the checks take.
@@ -186,7 +187,7 @@ func (c *checking) judgeCPUs(r *Report) {
 	all := []Question{OrderAcross, CPUOffset, CPUSkew}
 	if c.bench.crew == nil {
 		for _, q := range all {
-			r.skip(q, "all clocks", "one CPU only may be used here, or threads can't be bound: allow two (--cpu, taskset, cpuset)")
+			r.skip(q, "all clocks", "one CPU only may be used here, or threads can't be bound: allow two (%s, taskset, cpuset)", remedy.Of(remedy.CPUs))
 		}
 		return
 	}

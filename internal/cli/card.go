@@ -41,7 +41,9 @@ func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 	d.Header = c.finish(ctx)
 	r := found{document: d, verdicts: cardVerdicts(d)}
 	if !t.all {
-		r.text = func(w io.Writer, style render.Style) error { return render.Text(w, view.CardAnswers(d), style) }
+		r.text = func(w io.Writer, style render.Style) error {
+			return render.Text(w, view.CardAnswers(d, "chronoscope --all"), style)
+		}
 	}
 	return r, err
 }

@@ -68,6 +68,9 @@ func listRecords(ctx context.Context, c *call, folder string) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	if len(entries) == 0 {
+		fmt.Fprintln(c.notes, "chronoscope: give --save to a command that measures")
+	}
 	return found{document: record.NewKept(c.finish(ctx), a.Folder, entries)}, nil
 }
 

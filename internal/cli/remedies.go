@@ -1,0 +1,14 @@
+package cli
+
+import "chronoscope/remedy"
+
+// flagsOf are the flags, or commands, by which this program offers remedies.
+var flagsOf = map[remedy.Code]string{
+	remedy.MaxTime: "--max-time", remedy.MaxRuns: "--max-runs", remedy.Warmup: "--warmup", remedy.Prepare: "--prepare",
+	remedy.Output: "--program-output inherit", remedy.IgnoreFailure: "--ignore-failure", remedy.CPUs: "--cpu",
+	remedy.Benchmarks: "--bench", remedy.Timeout: "--timeout", remedy.Restart: "--restart",
+	remedy.InTurn:    "chronoscope run A B and bench --against",
+	remedy.Published: "chronoscope clocks --set kuperberg2011",
+}
+
+func init() { remedy.Words = func(c remedy.Code) string { return flagsOf[c] } }
