@@ -17,6 +17,9 @@ type Crowd struct {
 	CPUs, Load int
 	// Loads, where it is not nil, is the Load of each CPU.
 	Loads []int
+	// Beside are other programs of one thread each: each function returns what such a program does
+	// next, and is called again when that is done.
+	Beside []func(*rand.Rand) []Step
 	// SliceNs is the length of a time slice, SliceJitter the share by which it varies.
 	SliceNs, SliceJitter float64
 	// EagerWakes is the probability that a thread that wakes up comes to the front of its queue.
@@ -73,6 +76,8 @@ type CrowdRun struct {
 	// CPUNs and WaitNs are of each thread, by its number. The first is number 1.
 	CPUNs, WaitNs map[int]float64
 	Preemptions   int
+	// OthersNs is the CPU time of all others, OthersWaitNs for how long they waited for a CPU.
+	OthersNs, OthersWaitNs float64
 }
 
 // Run runs a program once.
@@ -88,6 +93,10 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	first := &crowdThread{id: 1, process: 1, script: script}
 	r.put(0, first) // it has just become the program
 	r.cpus[0].sliceEnd = r.slice() * rng.Float64()
+	for _, does := range c.Beside {
+		script := does(rng)
+		r.enqueue(&crowdThread{does: does, script: script[rng.IntN(len(script)):]}, false)
+	}
 	for i := range r.cpus {
 		if r.cpus[i].running == nil {
 			r.next(i)
@@ -112,7 +121,8 @@ type crowdThread struct {
 	id, process int
 	bound       int // to this CPU, counted from 1; 0 is none
 	script      []Step
-	left        float64 // work of the present step; infinite for a competitor
+	does        func(*rand.Rand) []Step // of a program beside; nil of others
+	left        float64                 // work of the present step; infinite for a competitor
 	parent      *crowdThread
 	children    int // that have not ended
 	joining     bool
@@ -236,6 +246,8 @@ func (r *crowdRun) put(i int, t *crowdThread) {
 	t.cpu = i
 	r.cpus[i].running = t
 	if t.id == 0 {
+		r.out.OthersWaitNs += r.now - t.queuedAt
+		r.proceed(i, t)
 		return
 	}
 	r.out.WaitNs[t.id] += r.now - t.queuedAt
@@ -270,6 +282,8 @@ func (r *crowdRun) step() {
 			}
 			if t.id != 0 {
 				r.out.CPUNs[t.id] += ns
+			} else {
+				r.out.OthersNs += ns
 			}
 		}
 	}
@@ -318,6 +332,9 @@ func (r *crowdRun) displace(i int, t *crowdThread) {
 // proceed executes a running thread's next steps, up to the first one that takes time.
 func (r *crowdRun) proceed(i int, t *crowdThread) {
 	for t.left <= 1e-6 {
+		if t.does != nil && len(t.script) == 0 {
+			t.script = t.does(r.rng)
+		}
 		if len(t.script) == 0 {
 			r.exit(i, t)
 			return
