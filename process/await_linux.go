@@ -26,7 +26,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	stop := context.AfterFunc(ctx, func() { killGroup(a.pid) })
 	defer stop()
 	r := Run{WaitOf: NoThread}
-	waited := a.ownWait()
+	waited, used := a.ownWait(), ownCPUNs()
 	for ended := a.pollUntilEnd(); !ended; {
 		err := unix.Waitid(unix.P_PID, a.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if err == nil {
@@ -37,6 +37,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 		}
 	}
 	ended := time.Now()
+	r.BesideNs = ownCPUNs() - used
 	r.WallNs = ended.Sub(a.before).Nanoseconds()
 	late := waited() + wakeUpNs
 	r.WallErrorNs = a.after.Sub(a.before).Nanoseconds() + late

@@ -77,6 +77,8 @@ type Run struct {
 	Events     []Event
 	Unwatched  error
 	LostEvents int64
+	// BesideNs is what this process itself used of the CPUs while an untraced program ran.
+	BesideNs int64
 	// UserNs and SystemNs are CPU time. Their sum is finer than their split.
 	UserNs, SystemNs int64
 	// Threads are what is known of each thread, in the order of their exits. WaitOf says

@@ -251,12 +251,16 @@ func (l *looks) waited(thread int, ns int64) {
 	l.waitOf[thread] = ns
 }
 
-// processCPUNs is the CPU time of a process, by the clock of clock_getcpuclockid(3); 0 where it has
-// none.
+// processClock is the clock of the CPU time of all threads of a process (clock_getcpuclockid(3)).
+func processClock(pid int) int32 {
+	const all = 2
+	return int32(^pid<<3 | all)
+}
+
+// processCPUNs is the CPU time of a process; 0 where it has none.
 func processCPUNs(pid int) int64 {
-	const sum = 2 // of all threads
 	var used unix.Timespec
-	if unix.ClockGettime(int32(^pid<<3|sum), &used) != nil {
+	if unix.ClockGettime(processClock(pid), &used) != nil {
 		return 0
 	}
 	return used.Nano()

@@ -59,7 +59,26 @@ func (r *Run) byEvents(cpus int) {
 		r.least = progress{atNs: (t.ranNs - stolen) / float64(cpus), ranNs: t.ranNs / float64(cpus), preemptions: t.preemptions / cpus}
 		atLeast(r.least.atNs, r.least.ranNs, r.least.preemptions)
 	}
+	if others := r.othersAtMostNs(); !math.IsInf(others, 1) {
+		r.calm = progress{atNs: t.wallNs - others - stopped - stolen, ranNs: math.Min(t.ranNs, t.wallNs-t.idleNs), preemptions: t.preemptions}
+		atLeast(r.calm.atNs, r.calm.ranNs, r.calm.preemptions)
+	}
 	r.settle()
+}
+
+// othersAtMostNs is by how much others can have delayed the run at most; infinite where that is not
+// known. It was delayed by no more than the CPU time that others had, this process among them. What
+// a program of one thread waits for, such as a server on this machine, is one of the others: it was
+// delayed by no more than all of these waited for a CPU, and itself did.
+func (r *Run) othersAtMostNs() float64 {
+	if !r.Others.Known {
+		return math.Inf(1)
+	}
+	most := float64(r.Others.CPUNs + r.BesideNs)
+	if t := r.traced; r.noted && t.threads == 1 && t.leaderWake.known() {
+		most = math.Min(most, t.deficientNs+t.leaderWake.highNs+float64(r.Others.WaitNs))
+	}
+	return most
 }
 
 // settle puts the bounds in order. A lower bound above the upper one is a contradiction:
@@ -146,7 +165,10 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	certain := func(p progress) float64 { return math.Min(float64(p.preemptions), p.ranNs/leastSliceNs+1) }
 	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
 	r.leastNs = math.Max(0, r.least.atNs-off(r.least))
-	r.LowNs = math.Max(r.leastNs, r.LowNs-off(low))
+	if r.calm.atNs > 0 {
+		r.calmNs = r.calm.atNs - off(r.calm)
+	}
+	r.LowNs = max(r.leastNs, r.calmNs, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
 	up := func(p progress) float64 { return shareError*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*(coldNs-usualColdNs) }

@@ -90,7 +90,7 @@ func (c *conclusion) use() {
 // with the program in between.
 func (c *conclusion) allowForWaits(wokenNs float64) {
 	for i, r := range c.used {
-		c.low[i] = math.Max(r.leastNs, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
+		c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
 	}
 }
 

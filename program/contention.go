@@ -33,13 +33,25 @@ func (c *conclusion) delayedNs() float64 {
 	for i := range c.Runs {
 		all = all.Plus(c.Runs[i].Contention)
 	}
-	most := math.Inf(1)
+	most := c.typical(func(r *Run) float64 { return r.othersWaitedNs() })
+	if math.IsNaN(most) {
+		most = math.Inf(1)
+	}
 	for _, ns := range []float64{all.WaitedAtMostNs(c.setting.CPUs), all.OthersAtMostNs()} {
 		if !math.IsNaN(ns) {
 			most = math.Min(most, ns/float64(len(c.Runs)))
 		}
 	}
 	return most
+}
+
+// othersWaitedNs is for how long other processes waited for a CPU during the run, and at most for
+// how long others had one; NaN where that is not known.
+func (r *Run) othersWaitedNs() float64 {
+	if !r.Others.Known {
+		return math.NaN()
+	}
+	return float64(min(r.Others.WaitNs, r.Others.CPUNs+r.BesideNs))
 }
 
 // outsideNs is for how long threads had given up their CPUs for something other than a sleep, a

@@ -10,15 +10,11 @@ import (
 	"chronoscope/stats"
 )
 
-// contention is what the simulated machine tells of a run: each CPU has Load-1 competitors.
+// contention is what the simulated machine tells of a run, beside [process.OthersUse].
 func (c simulatedCase) contention(out clocktest.CrowdRun) machine.Contention {
 	seen := machine.Contention{Stretches: 1}
-	if c.load == 1 {
-		return seen
-	}
-	seen.OthersNs, seen.WaitedNs = out.WallNs*float64(c.crowd.CPUs), out.WallNs
-	for _, ns := range out.CPUNs {
-		seen.OthersNs -= ns
+	if c.load > 1 {
+		seen.OthersNs, seen.WaitedNs = out.OthersNs, out.WallNs
 	}
 	return seen
 }

@@ -82,7 +82,7 @@ func (r *Run) waitedNs() float64 {
 	if r.traced.threads <= 1 { // threads also wait for one another's CPUs
 		waited = math.Max(waited, known(r.RunqueueWaitNs))
 	}
-	return waited
+	return math.Min(waited, r.othersAtMostNs())
 }
 
 // waited tells whether that was long enough to have absorbed something.

@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,7 +154,7 @@ func (c *conclusion) judgeWaits() {
 	if c.mostlyLate() {
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
-	if c.varies {
+	if c.varies && slices.ContainsFunc(c.used, (*Run).waited) {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
 	if c.series.otherPolicy {
@@ -186,7 +187,7 @@ func (c *conclusion) worksLessWhereItWaits() bool {
 // a CPU.
 func (c *conclusion) mayHaveSpun() (n int) {
 	for _, r := range c.used {
-		if r.noted && r.traced.spunNs > math.Max(passableNs, spunShare*r.traced.ranNs) {
+		if r.noted && math.Min(r.traced.spunNs, r.othersAtMostNs()) > math.Max(passableNs, spunShare*r.traced.ranNs) {
 			n++
 		}
 	}

@@ -13,7 +13,7 @@ func (r *Run) undisturbed(cpus int) bool {
 	t := r.traced
 	passable := math.Max(passableNs, passableShare*float64(r.WallNs))
 	known := r.noted && t.leaderWake.known() && (t.othersKnown || t.threads == 1)
-	return known && t.deficientNs+t.wake().highNs <= passable || r.Contention.WaitedAtMostNs(cpus) <= passable
+	return known && t.deficientNs+t.wake().highNs <= passable || r.othersAtMostNs() <= passable || r.Contention.WaitedAtMostNs(cpus) <= passable
 }
 
 // mostNs is what the program takes alone at most, by the clock: no run takes longer alone than

@@ -26,6 +26,8 @@ type Run struct {
 	// Contention is how far programs competed for the machine's CPUs since the last look; of no
 	// stretch where there was none, as after short runs.
 	Contention machine.Contention
+	// Others is what other processes did meanwhile, where that was looked at.
+	Others process.OthersUse
 	// InterruptsNs is what interrupts typically take of so much CPU time.
 	InterruptsNs float64
 	// CoreHz is the core's rate by the mean of before and after; NaN where not known.
@@ -49,6 +51,10 @@ type Run struct {
 	// those, and surelyNs with all that these may have taken taken off.
 	least             progress
 	leastNs, surelyNs float64
+	// calm is what it took less all that others did, and calmNs that without interrupts and
+	// preemptions: by no more than that did they delay it. calm is of no time where that is not known.
+	calm   progress
+	calmNs float64
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 

@@ -19,19 +19,27 @@ type runner struct {
 	launcher *process.Launcher
 	throttle *machine.Throttling
 	others   *machine.ContentionWatch
-	root     fs.FS
-	cpus     int
-	lookedAt time.Time // when the machine was looked at
-	stolenNs float64   // by then
-	stopped  float64   // for how long control groups were, in nanoseconds, by then
-	hz       float64   // the core's rate at ratedAt
-	ratedAt  time.Time
-	found    map[string]string // where commands are
+	// processes tells what other processes use; nil where that can't be known. They are looked at
+	// beside runs that are as long as the last one, of lastNs.
+	processes *process.Others
+	lastNs    int64
+	root      fs.FS
+	cpus      int
+	lookedAt  time.Time // when the machine was looked at
+	stolenNs  float64   // by then
+	stopped   float64   // for how long control groups were, in nanoseconds, by then
+	hz        float64   // the core's rate at ratedAt
+	ratedAt   time.Time
+	found     map[string]string // where commands are
 }
 
 // lookEvery is how long runs may take together before steal, throttling and contention are looked
 // at again: those are files of the kernel, which take long to read beside a short program.
 const lookEvery = 20 * time.Millisecond
+
+// worthWatchingNs is from where on other processes are looked at before and after each run, which takes
+// 0.1 ms.
+const worthWatchingNs = 1e6
 
 // rateEvery is how long the core's rate is good for.
 const rateEvery = 5 * time.Millisecond
@@ -47,6 +55,7 @@ func newRunner(setting Setting) *runner {
 		}
 	}
 	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
+	r.processes, _ = process.OpenOthers()
 	r.look()
 	r.stopped = r.throttle.StoppedNs()
 	return r
@@ -55,6 +64,7 @@ func newRunner(setting Setting) *runner {
 func (r *runner) close() {
 	r.launcher.Close()
 	r.others.Close()
+	r.processes.Close()
 }
 
 // run makes one run.
@@ -69,9 +79,19 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if time.Since(r.lookedAt) > lookEvery { // what came between the runs is not theirs
 		r.look()
 	}
+	watched := r.lastNs > worthWatchingNs
+	if watched {
+		r.processes.Look(0)
+	}
 	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
+	if watched && run.Unwatched == nil && run.LostEvents == 0 {
+		run.Others = r.processes.Look(started(run.Events))
+	}
+	if run.WallNs > 0 {
+		r.lastNs = run.WallNs
+	}
 	if time.Since(run.Started) > lookEvery && before > 0 {
 		run.CoreHz = (before + r.coreHz()) / 2
 	}
@@ -87,6 +107,16 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
 	}
 	return run, err
+}
+
+// started is how many threads and processes the program started, with its first one.
+func started(events []process.Event) (n int) {
+	for _, e := range events {
+		if e.Kind == process.Forked {
+			n++
+		}
+	}
+	return n
 }
 
 // coreHz is the core's rate, now or a moment ago.

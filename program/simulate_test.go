@@ -259,7 +259,12 @@ func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
 	}
 	r.InvoluntarySwitches = int64(out.Preemptions)
 	nan := math.NaN()
-	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Contention: c.contention(out)}
+	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Contention: c.contention(out), Others: others(out)}
+}
+
+// others is what the kernel tells of the competitors.
+func others(out clocktest.CrowdRun) process.OthersUse {
+	return process.OthersUse{Known: true, CPUNs: int64(out.OthersNs), WaitNs: int64(out.OthersWaitNs)}
 }
 
 // nextShare is by how much more interrupts take now than on average.

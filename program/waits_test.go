@@ -187,7 +187,7 @@ func TestBlocksNowAndThen(t *testing.T) {
 			work, blocked := 2., 1.5*float64(i%2)
 			events := begun().at(work/2, process.Blocked, 1, 1, 0).at(work/2+blocked, process.SwitchedIn, 1, 1, 0).at(work+blocked, process.Exited, 1, 1, 0)
 			run := events.run(work+blocked, work, process.Thread{ID: 1, CPUNs: int64(work * ms), ReadNs: int64((work + blocked) * ms)})
-			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), 0
+			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), 3*ms
 			return run
 		})
 		said := slices.ContainsFunc(r.Reasons, func(reason string) bool { return strings.Contains(reason, "sleeps in some runs") })

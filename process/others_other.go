@@ -1,0 +1,25 @@
+//go:build !linux
+
+package process
+
+import "errors"
+
+// Others watches what other processes of this machine use of its CPUs: here nothing is known.
+type Others struct{}
+
+// OthersUse is what other processes did between two looks.
+type OthersUse struct {
+	Known         bool
+	CPUNs, WaitNs int64
+}
+
+// OpenOthers says that they can't be watched.
+func OpenOthers() (*Others, error) {
+	return nil, errors.New("what other processes use is not known on this system")
+}
+
+// Close does nothing.
+func (o *Others) Close() {}
+
+// Look knows of nothing.
+func (o *Others) Look(int) OthersUse { return OthersUse{} }
