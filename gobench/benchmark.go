@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Benchmark is one that can be run: sub-benchmarks are benchmarks of their own.
+// Benchmark is a benchmark that can be run. Sub-benchmarks are benchmarks of their own.
 type Benchmark struct {
 	// Name is as the testing package has it, without GOMAXPROCS: BenchmarkX/size=1.
 	Name string
@@ -32,7 +32,7 @@ type FailedError struct {
 	Output string
 }
 
-// Error says which one, why, and what line of its output tells most.
+// Error names the benchmark, why it failed, and the line of its output that says most.
 func (e *FailedError) Error() string { return e.Benchmark.Name + ": " + e.reason() }
 
 func (e *FailedError) reason() string {
@@ -42,9 +42,9 @@ func (e *FailedError) reason() string {
 	return e.Why
 }
 
-// lastLine is the one that says most of a failure: the panic, or what stands beside the
-// report of the failure: before it where the benchmark's log is printed as it is made,
-// and after it elsewhere.
+// lastLine returns the line that says most of a failure: the panic, or the line next to the
+// report of the failure. That is the one before where the log is printed as it is made, and the
+// one after elsewhere.
 func lastLine(output string) string {
 	last, reported := "", false
 	for line := range strings.Lines(output) {

@@ -60,7 +60,7 @@ type conclusion struct {
 	setting Setting
 }
 
-// times are what the repetitions took, without what disturbed them.
+// times are those of the repetitions, without what disturbed them.
 type times struct {
 	kind     kind
 	on       map[Basis][]bounds // of each repetition that counts, by what its time may rest on

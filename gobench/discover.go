@@ -8,7 +8,7 @@ import (
 	"chronoscope/remedy"
 )
 
-// Found is which benchmarks a package has.
+// Found are the benchmarks of a package.
 type Found struct {
 	Benchmarks []Benchmark
 	// Skipped are the names of those that skip themselves, Failed those that fail.
@@ -58,7 +58,7 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 func (f *Found) take(test Benchmark, l listing, output string) {
 	for _, name := range l.unfinished {
 		if !printsResult(output, name) {
-			continue // it only has parts, and none of them was asked for
+			continue // it only has sub-benchmarks, and none of them was asked for
 		}
 		_, err := resultOf(output, name)
 		l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: err.Error()})

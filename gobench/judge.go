@@ -54,9 +54,9 @@ func (c *conclusion) judgeCount() {
 	}
 }
 
-// narrower is how many times as many repetitions the precision that was asked for takes: the
-// width of an interval falls with the square root of their number. Bounds that one CPU would
-// make a figure tell nothing of it.
+// narrower is the factor of repetitions that the precision takes that was asked for: the width of
+// an interval falls with the square root of their number. How many it would take without the other
+// CPUs, bounds don't tell.
 func (c *conclusion) narrower() float64 {
 	if c.Basis == Bounds {
 		return 4
@@ -70,9 +70,8 @@ const busyShare = 0.01
 // mostTime is the longest measurement of a benchmark that is advised.
 const mostTime = 20 * time.Minute
 
-// remedy is what narrows the interval, where that takes so many times as many repetitions as
-// there are. Several CPUs that others have, too, are several waits to know of; who has given
-// it one CPU already is not told to.
+// remedy says how to narrow the interval, where that takes times as many repetitions. On one CPU
+// fewer waits are unknown.
 func (c *conclusion) remedy(times float64) string {
 	calmer := "measure it on a calmer machine, or ask for less precision"
 	needed := float64(max(c.series.spent, c.plan.MaxTime)) * times
@@ -101,7 +100,7 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + unit - 1) / unit * unit
 }
 
-// brief is a duration without the minutes and seconds that are none.
+// brief writes a duration without zero seconds at its end.
 func brief(d time.Duration) string {
 	if d < time.Second {
 		return d.String()
@@ -119,7 +118,7 @@ func (c *conclusion) narrow() bool {
 	return c.waitPerTimed <= 2*c.plan.Precision && c.Estimate.RelativeHalfWidth() <= c.plan.Precision
 }
 
-// judgeBasis says what the figure's basis does not tell.
+// judgeBasis lowers the verdict for what is not known of the benchmark's threads.
 func (c *conclusion) judgeBasis() {
 	switch {
 	case c.narrow():

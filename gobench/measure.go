@@ -11,7 +11,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Progress is told what is done, and how much of all that is to be done.
+// Progress is told which share of the measurement is done, and what is being done.
 type Progress func(share float64, doing string)
 
 // Series is what was measured of one benchmark.
@@ -25,12 +25,9 @@ type Series struct {
 	first     Observation   // the first run of the search for them
 	late      []Observation // runs of more iterations than were timed
 	spent     time.Duration // by the processes' clocks
-	// shy says that tracing slows the benchmark: every other repetition is then made
-	// without.
-	shy bool
-	// tooSlow says that no repetition fits into the time: the first run stands for one.
-	tooSlow bool
-	done    bool
+	shy       bool          // tracing slows it, so that every other repetition is made untraced
+	tooSlow   bool          // no repetition fits into the time: the first run stands for one
+	done      bool
 }
 
 // Measure repeats the benchmarks in turn until each is known as well as the plan asks
@@ -85,8 +82,7 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	}
 }
 
-// forPairs is the plan with as many repetitions as it takes to tell the benchmarks of groups
-// apart.
+// forPairs is the plan with enough repetitions to tell the two benchmarks of each group apart.
 func (p Plan) forPairs(all [][]*Series) Plan {
 	pairs := 0
 	for _, group := range all {
@@ -100,12 +96,12 @@ func (p Plan) forPairs(all [][]*Series) Plan {
 	return p
 }
 
-// alikeWithin is by which factor the iterations that were chosen for benchmarks of a group
-// may differ by chance: how long one takes is estimated from a single run.
+// alikeWithin is the factor by which the iterations that were chosen for the benchmarks of a
+// group may differ by chance, as each choice rests on a single run.
 const alikeWithin = 20
 
-// alike has what is compared measured alike: where one of two has more iterations than the
-// other, a cost that is not in proportion to them looks like a difference.
+// alike gives the benchmarks of a group equally many iterations, traced alike: otherwise a cost
+// that is not in proportion to the iterations looks like a difference.
 func alike(group []*Series) {
 	shy, tooSlow, fewest := false, false, int(mostN)
 	for _, s := range group {
@@ -126,7 +122,7 @@ func alike(group []*Series) {
 	}
 }
 
-// standIn has the first run stand for a repetition.
+// standIn makes the first run the only repetition.
 func (s *Series) standIn() {
 	s.tooSlow, s.few, s.many = true, 0, s.first.N
 	s.Repetitions = []Repetition{{Many: s.first, Traced: true}}
@@ -156,8 +152,9 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 	return 0.2 + 0.8*sum/math.Max(1, n)
 }
 
-// unfinished are the groups of which some benchmark needs more repetitions, as copies
-// that may be shuffled. A group goes on as a whole, so that its repetitions are pairs.
+// unfinished returns the groups in which some benchmark needs more repetitions, as copies that
+// may be shuffled. A group goes on as a whole, so that its repetitions are pairs, and ends with the
+// first benchmark of it that fails.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	for _, group := range all {
 		more := false
@@ -177,10 +174,9 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	return busy
 }
 
-// enough reports whether the series may end. It is looked at ever more rarely, since
-// an interval that may end the measurement whenever it happens to be narrow covers
-// less often than it says. One repetition is made where the search for the iterations took
-// all the time, too: bounds from it are more than nothing.
+// enough reports whether the series may end. The interval is looked at ever more rarely, since
+// one that may end the measurement whenever it happens to be narrow covers less often than it
+// says. One repetition is always made: bounds from it are more than nothing.
 func (m *measurement) enough(s *Series) bool {
 	n := len(s.Repetitions)
 	switch {
@@ -210,7 +206,8 @@ func worthALook(n, least int) bool {
 	return least == n
 }
 
-// repeat makes one more repetition, its runs in random order.
+// repeat makes one more repetition, its runs in random order, and the late runs once there are
+// enough repetitions to hold them against.
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.shy || len(s.Repetitions)%2 == 0}
 	runs := []func() error{
@@ -248,23 +245,23 @@ func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (O
 
 // Limits of the choice of iterations.
 const (
-	fewestFew  = 2 // testing takes a single iteration for the run before the first
+	fewestFew  = 2 // for a single iteration the testing package makes no run beside its first one
 	fewestMany = 4
-	ratio      = 5 // of many to few
-	// manyMoreThanLeast is how many times the least number few have to be, so that a run
-	// of the least takes little more than the start of a process.
+	ratio      = 5 // of the iterations of the longer run to those of the shorter one
+	// manyMoreThanLeast times fewestFew iterations take so much longer than fewestFew that a third
+	// run, of fewestFew, tells more than the shorter one.
 	manyMoreThanLeast = 5
 	mostN             = 1e9
-	// sureN iterations are run before their time is believed, where that takes little: what is
-	// spent once may be twice as much in the next process.
+	// sureN iterations are run before their time is believed, unless that takes long: what is
+	// spent once in a process may be twice as much in the next one.
 	sureN = 4 * fewestFew
 	// muchSignals a second slow a benchmark by about half a percent.
 	muchSignals = 300
 )
 
-// choose finds how many iterations the two runs have, by runs of ever more of them. What
-// the first run takes may be spent only once, as its caches and pools fill: only what a
-// longer run takes beyond it tells how long an iteration is.
+// choose finds how many iterations the two runs have, by runs of ever more of them. The first
+// run may fill caches and pools, so that only what a longer run takes beyond it tells how long an
+// iteration takes.
 func (m *measurement) choose(ctx context.Context, s *Series) error {
 	n, goal, onceNs := fewestFew, float64(m.plan.RunTime), 0.
 	for {
@@ -300,17 +297,16 @@ func (m *measurement) affordsOne(s *Series) bool {
 	return s.spent+time.Duration(s.first.WallNs/(fewestFew+1)*calls) <= 2*m.plan.MaxTime
 }
 
-// affordable is how many iterations of so many the longer run may have, so that the least
-// number of repetitions fits into the time that is left: on a busy machine a run takes
-// several times as long as on one of its own, and an interval from few repetitions is none.
+// affordable reduces the iterations of the longer run so that the least number of repetitions
+// fits into the time that is left. wallNs is what an iteration takes by the clock, which on a busy
+// machine is several times as long as on one of its own.
 func (m *measurement) affordable(s *Series, many, wallNs float64) float64 {
 	left := math.Max(float64(m.plan.MaxTime-s.spent), float64(m.plan.MaxTime)/2)
 	all := float64(m.plan.LeastRepetitions) * many * (1 + 1./ratio) * wallNs
 	return many * math.Min(1, left/math.Max(all, 1))
 }
 
-// dedicatedNs is roughly what the timed part of a run would take on a machine of its
-// own.
+// dedicatedNs estimates what the timed part of a run would take on a machine of its own.
 func dedicatedNs(o Observation) float64 {
 	waited := o.WaitNs / o.WallNs
 	if !(waited > 0) {

@@ -4,8 +4,8 @@ package gobench
 // = N, after a first call with b.N = 1.
 type Observation struct {
 	N int
-	// TimedNs is what the benchmark's own timer says of the N iterations, in
-	// nanoseconds; it is printed rounded, to RoundingNs to either side.
+	// TimedNs is the time of the N iterations by the benchmark's own timer. It is printed
+	// rounded, and may be off by RoundingNs.
 	TimedNs, RoundingNs float64
 	// WallNs, CPUNs and InvoluntarySwitches are of the whole process.
 	WallNs, CPUNs       float64
@@ -15,7 +15,7 @@ type Observation struct {
 	// WaitNs is the run-queue wait of the threads that did the work; NaN where it is not
 	// known.
 	WaitNs float64
-	// Signals stopped a traced process that often, and StoppedNs is for how long it
+	// Signals is how often a signal stopped a traced process, and StoppedNs for how long it
 	// stood still for the tracer.
 	Signals   int
 	StoppedNs float64
@@ -34,8 +34,8 @@ type Metric struct {
 // Repetition is a pair of runs, of few and of many iterations.
 type Repetition struct {
 	Few, Many Observation
-	// Least is a run of hardly any iterations, which shows what a call takes whatever
-	// their number; its N is 0 where Few are hardly more.
+	// Least is a run of two iterations, which shows what a call takes whatever their number.
+	// Its N is 0 where there was none, as Few has hardly more.
 	Least Observation
 	// Traced says that the runs were traced, so that the wait of all threads is known.
 	Traced bool
@@ -64,6 +64,6 @@ func (r Repetition) roundingNs() float64 {
 	return (r.Few.RoundingNs + r.Many.RoundingNs) / r.iterations()
 }
 
-// idleNs is for how long no thread could run, and none stood still for the tracer; below
-// 0 where several could run at a time.
+// idleNs is for how long no thread could run, without the time for which the tracer stopped them;
+// it is below 0 where several threads could run at a time.
 func idleNs(o Observation) float64 { return o.WallNs - o.CPUNs - o.WaitNs - o.StoppedNs }

@@ -66,8 +66,8 @@ func roundingOf(number string) float64 {
 type listing struct {
 	measurable, skipped []string
 	failed              []*FailedError
-	// unfinished began, and have no result. Where the process ended early it was in the
-	// first of these: one that panics may let the next begin before the process is gone.
+	// unfinished began and have no result. A process that ended early was in the first of them:
+	// the next one may begin before a panic has ended the process.
 	unfinished []string
 }
 
@@ -87,7 +87,7 @@ func parseListing(output string) (l listing) {
 			name = begunName(begun, name)
 			ended[name] = true
 			if slices.ContainsFunc(l.failed, func(f *FailedError) bool { return strings.HasPrefix(f.Benchmark.Name, name+"/") }) {
-				continue // since a part of it did
+				continue // a sub-benchmark of it does
 			}
 			l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: "it fails", Output: said(output, name, at[1])})
 		case strings.Contains(event, "SKIP"):
@@ -108,15 +108,15 @@ func parseListing(output string) (l listing) {
 	return l
 }
 
-// said is what was printed from when a benchmark began to the event after its failure,
-// which ends at end.
+// said is what was printed between the beginning of a benchmark and the event that follows its
+// failure, which ends at end.
 func said(output, name string, end int) string {
 	from := max(0, strings.LastIndex(output[:end], "=== RUN   "+name))
 	rest, _, _ := strings.Cut(output[end:], "\x16")
 	return output[from:end] + rest
 }
 
-// begunName takes GOMAXPROCS off a name, with which a failure may be printed.
+// begunName takes GOMAXPROCS off a name, which a report of failure may have.
 func begunName(begun []string, name string) string {
 	for _, b := range begun {
 		if suffix, ok := strings.CutPrefix(name, b+"-"); ok {

@@ -13,12 +13,12 @@ type Plan struct {
 	// a share of its value.
 	Precision float64
 	// MaxTime is how long the processes of a benchmark may take in all, by the clock. The
-	// least repetitions may take as long again. A benchmark of which not even one
-	// repetition fits into that is run once ([Measure]).
+	// least repetitions may take as long again. A benchmark of which not even one repetition fits
+	// into twice MaxTime is run once.
 	MaxTime time.Duration
-	// LeastRepetitions are made, where they fit into twice MaxTime.
+	// LeastRepetitions are made where they fit into twice MaxTime.
 	LeastRepetitions int
-	// RunTime is by how much the two runs of a repetition are to differ, on a machine of
+	// RunTime is the difference that the two runs of a repetition are to have, on a machine of
 	// its own.
 	RunTime time.Duration
 	// Seed fixes every random choice.

@@ -9,26 +9,24 @@ import (
 
 // Limits of what passes for a cost in proportion to b.N.
 const (
-	leastCycles = 0.2  // an iteration takes at least, on any core
-	leastNs     = 0.05 // the same where the core's rate is not known
-	// changeShare is by how much later iterations may be dearer or cheaper than the first
-	// ones, and fixedShare what a call may take beyond its iterations, as a share of the
-	// run of few.
+	// An iteration takes leastCycles on any core, or leastNs where the core's rate is not known.
+	leastCycles, leastNs = 0.2, 0.05
+	// changeShare is by how much later iterations may be slower or faster than the first ones, and
+	// fixedShare what a call may take beyond its iterations, as a share of the shorter run.
 	changeShare, fixedShare = 0.1, 0.1
 	// runtimeNs is what a Go process spends once as its heap grows and the collector's
 	// threads start, which no benchmark can help.
 	runtimeNs = 10e6
-	// leastGrowth is by which part of the growth of the iterations the time grows, as far
-	// as they can be seen beside the setup.
+	// leastGrowth is how much the time grows beside the iterations, where these can be told
+	// from the setup.
 	leastGrowth = 0.5
 )
 
-// judgeProportion looks for a cost that is not in proportion to b.N. Three counts of
-// iterations tell, least, few and many: two of them always lie on a line, and setup
-// could hide a growing cost. What a call takes beyond its iterations shows in the run of
-// the least, nearly by itself; and a cost that grows, or falls, makes the step from few
-// to many another one per iteration than that from least to few, whatever setup there
-// is. Where few are hardly more than the least, no calls stand for the least.
+// judgeProportion looks for a cost that is not in proportion to b.N. Two counts of iterations
+// always lie on a line, where setup could hide a growing cost, so that there are three. What a call
+// takes beyond its iterations shows in the run of the least. A cost that grows or falls makes an
+// iteration between few and many take another time than one between the least and few, whatever
+// the setup. Iterations beyond many are seen in the late runs.
 func (c *conclusion) judgeProportion() {
 	if c.Basis == Bounds && !c.narrow() { // how much of the time is waiting can't be told
 		return
@@ -50,8 +48,8 @@ func (c *conclusion) judgeProportion() {
 	}
 }
 
-// judgeWork says that there are no iterations to be seen, and reports whether there are:
-// what is left of them then is chance, and tells nothing of the kind of benchmark it is.
+// judgeWork reports whether the iterations take any time that can be seen, and lowers the verdict
+// where they don't: the differences of runs are chance then, and tell nothing else.
 func (c *conclusion) judgeWork() bool {
 	limitNs := leastNs
 	if hz := c.setting.CoreHz.Value; hz > 0 {
@@ -69,18 +67,17 @@ func (c *conclusion) judgeWork() bool {
 	return true
 }
 
-// timerGrowth is by how much the time by the timer grows from few to many, beside by how
-// much the iterations do. Where others have the CPUs it grows as well.
+// timerGrowth is the growth of the time by the timer from few to many, divided by that of the
+// iterations. Others that have the CPUs only make it larger.
 func timerGrowth(rep Repetition) float64 {
 	return (rep.Many.TimedNs/rep.Few.TimedNs - 1) / (float64(rep.Many.N)/float64(rep.Few.N) - 1)
 }
 
-// change is how many times as long an iteration takes between few and many as one
-// between the least and few; NaN where a repetition can't tell. Of CPU time the start of
-// the process cancels.
+// change is the time of an iteration between few and many over that of one between the least and
+// few; NaN where a repetition can't tell.
 func (c *conclusion) change(rep Repetition) float64 {
 	of := c.ranNs
-	if c.Basis == CPUTime && rep.Least.N > 0 {
+	if c.Basis == CPUTime && rep.Least.N > 0 { // the start of the process cancels
 		of = cpuNs
 	}
 	early := (of(rep.Few) - of(rep.Least)) / float64(rep.Few.N-rep.Least.N)
@@ -95,16 +92,16 @@ func (c *conclusion) onceNs(rep Repetition) float64 {
 	return (1 - c.change(rep)) * c.ranNs(rep.Few)
 }
 
-// fixedPart is what a call takes beyond its iterations, as a share of the run of few:
-// where the line through the runs of the least and of few begins.
+// fixedPart is what a call takes beyond its iterations, as a share of the run of few: where the
+// line through the runs of the least and of few meets that of no iterations.
 func (c *conclusion) fixedPart(rep Repetition) float64 {
 	least, few := float64(rep.Least.N), float64(rep.Few.N)
 	fewNs := c.ranNs(rep.Few)
 	return (few*c.ranNs(rep.Least) - least*fewNs) / (few - least) / fewNs
 }
 
-// ranNs is for how long a benchmark ran by its timer: without the process's share of
-// waiting where it had to wait; NaN where that is not known.
+// ranNs is for how long a benchmark ran by its timer. Where it had to wait, the process's share
+// of waiting comes off; it is NaN where that is not known.
 func (c *conclusion) ranNs(o Observation) float64 {
 	if c.Basis != CPUTime || o.N == 0 {
 		return o.TimedNs

@@ -17,8 +17,8 @@ type Rejection struct {
 
 // Limits of what is left out.
 const (
-	// standstillShare of a run's time has to be missing, and standstillDeviations times
-	// as much as what typically is, in standard deviations by the median.
+	// A run stood still if standstillShare of its time is missing, and more than is usual by
+	// standstillDeviations standard deviations.
 	standstillShare, standstillDeviations = 0.05, 10
 	// rejectedShare of the repetitions is worth a word.
 	rejectedShare  = 0.25
@@ -62,7 +62,7 @@ func calm(repetitions []Repetition) bool {
 	return wait <= calmShare*cpu
 }
 
-// limit is how much time may be missing of a run.
+// limit says how much time is usually missing of a run, and how often it waits for a disk.
 type limit struct {
 	typicalNs, deviationNs, typicalFaults float64
 }
@@ -76,7 +76,7 @@ func limitOf(k kind, of func(Repetition) Observation) limit {
 	}
 }
 
-// breach says why a run is beyond the limit; it is empty for one that is not.
+// breach says how a run exceeds the limit; it is empty for one that does not.
 func (l limit) breach(o Observation) string {
 	excess := missingNs(o) - l.typicalNs
 	if !(excess > math.Max(standstillShare*o.TimedNs, standstillDeviations*l.deviationNs)) {
@@ -89,9 +89,9 @@ func (l limit) breach(o Observation) string {
 	return why
 }
 
-// missingNs is for how long the timer ran while the process neither ran nor waited for a
-// CPU, as far as is known, less what it did with its timer stopped, of which its peers do
-// as much; below 0 where several threads ran.
+// missingNs is for how long the timer ran while the process neither ran nor waited for a CPU, as
+// far as is known. It is too little by what the process did while the timer stood still, which is
+// the same in all runs, and below 0 where several threads ran.
 func missingNs(o Observation) float64 {
 	ns := o.TimedNs - o.CPUNs - o.StoppedNs
 	if o.WaitNs > 0 {

@@ -30,9 +30,8 @@ type Result struct {
 	// Cycles is the estimate in cycles of the core; NaN where its rate is not known, or
 	// the benchmark does not keep it busy.
 	Cycles stats.Estimate
-	// WaitShare is for which part of their time the threads that had work waited for a CPU,
-	// also while the benchmark's timer stood still: at most 1, however many threads there
-	// are. It is NaN where it is not known.
+	// WaitShare is the part of their time in which the threads that had work waited for a CPU,
+	// also while the benchmark's timer stood still; NaN where it is not known.
 	WaitShare float64
 	// Runnable is how many threads could run, on average; NaN where it is not known.
 	Runnable float64
@@ -42,8 +41,8 @@ type Result struct {
 	Procs int
 	// Times are the corrected times of the repetitions, in order.
 	Times []float64
-	// Corrected counts repetitions that were corrected for waiting, Rejected those that
-	// were left out because a run stood still: see Rejections.
+	// Corrected counts repetitions that were corrected for waiting, Rejected those that were
+	// left out because a run stood still.
 	Corrected, Rejected int
 	Rejections          []Rejection
 	// Metrics are medians of what else the benchmark reports.

@@ -22,9 +22,8 @@ type Processes struct {
 	Timeout time.Duration
 }
 
-// workingShare is the share of a process's CPU time of which the threads do its work:
-// what the others wait, such as the one with which the Go runtime watches over itself,
-// keeps nobody waiting.
+// workingShare is the share of a process's CPU time that its working threads use. Nobody waits
+// for the others, such as the one with which the Go runtime watches itself.
 const workingShare = 0.9
 
 // Run implements [Runner].
@@ -55,7 +54,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	return o, nil
 }
 
-// workersWaitNs is the run-queue wait of those threads that did most.
+// workersWaitNs is the run-queue wait of the working threads.
 func workersWaitNs(threads []process.Thread) (waitNs float64) {
 	byWork := slices.SortedFunc(slices.Values(threads), func(a, b process.Thread) int { return cmp.Compare(b.CPUNs, a.CPUNs) })
 	var all, seen int64
