@@ -30,8 +30,8 @@ type Validation struct {
 // kernel's accounts made of the same work, again and again. An account that could not be read
 // has null.
 type ValidationSamples struct {
-	Work        string         `json:"work"`
-	Load        int            `json:"load"`
+	Work string `json:"work"`
+	validate.Regime
 	DurationNs  int64          `json:"duration_ns"` // that was aimed at
 	Expected    stats.Estimate `json:"expected"`    // the truth
 	WallNs      []float64      `json:"wall_ns"`
@@ -44,7 +44,7 @@ const mostSamples = 20
 
 func samplesOf(streams []*validate.Stream) (all []ValidationSamples) {
 	for _, s := range streams {
-		one := ValidationSamples{Work: string(s.Work), Load: s.Load, DurationNs: s.Duration.Nanoseconds(), Expected: s.Expected}
+		one := ValidationSamples{Work: string(s.Work), Regime: s.Regime.Named(), DurationNs: s.Duration.Nanoseconds(), Expected: s.Expected}
 		for _, x := range s.Samples[:min(len(s.Samples), mostSamples)] {
 			one.WallNs, one.TimesNs, one.GetrusageNs = append(one.WallNs, x.WallNs), append(one.TimesNs, x.TimesNs), append(one.GetrusageNs, x.GetrusageNs)
 		}
@@ -78,7 +78,7 @@ func (d *Validation) AddUp(earlier []Validation) {
 func (d *Validation) outcomes() []validate.Outcome {
 	var all []validate.Outcome
 	for _, c := range d.Cells {
-		o := validate.Outcome{Scheme: c.Scheme, Kind: c.Kind, Load: c.Load, Estimate: c.Estimate, Covered: c.Covered, NoTruth: c.NoTruth}
+		o := validate.Outcome{Scheme: c.Scheme, Kind: c.Kind, Regime: c.Regime, Estimate: c.Estimate, Covered: c.Covered, NoTruth: c.NoTruth}
 		o.Verdict = c.Verdict
 		all = append(all, o)
 	}
@@ -89,16 +89,16 @@ func (d *Validation) outcomes() []validate.Outcome {
 // number r of their rounds, on which the truth of long ones rests.
 type ValidationFit struct {
 	Work string `json:"work"`
-	Load int    `json:"load"`
+	validate.Regime
 	validate.Fit
 }
 
 // ValidationCell is how a scheme did with work of known length.
 type ValidationCell struct {
-	Scheme     string         `json:"scheme"`
-	Work       string         `json:"work"`
-	Kind       validate.Kind  `json:"kind,omitempty"` // of a whole program that does more than compute
-	Load       int            `json:"load"`
+	Scheme string        `json:"scheme"`
+	Work   string        `json:"work"`
+	Kind   validate.Kind `json:"kind,omitempty"` // of a whole program that does more than compute
+	validate.Regime
 	DurationNs int64          `json:"duration_ns"` // that was aimed at
 	Expected   stats.Estimate `json:"expected"`    // the truth
 	Estimate   stats.Estimate `json:"estimate"`
@@ -131,7 +131,7 @@ func NewValidation(h Header, r *validate.Report) Validation {
 	}
 	for _, o := range r.Outcomes {
 		d.Cells = append(d.Cells, ValidationCell{
-			Scheme: o.Scheme, Work: string(o.Work), Kind: o.Kind, Load: o.Load, DurationNs: o.Duration.Nanoseconds(),
+			Scheme: o.Scheme, Work: string(o.Work), Kind: o.Kind, Regime: o.Regime.Named(), DurationNs: o.Duration.Nanoseconds(),
 			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered, NoTruth: o.NoTruth, Marks: o.Marks,
 			Verdict: o.Verdict, Reasons: o.Reasons,
 		})
@@ -144,10 +144,10 @@ func NewValidation(h Header, r *validate.Report) Validation {
 func fitsOf(streams []*validate.Stream) []ValidationFit {
 	fits := []ValidationFit{}
 	for _, s := range streams {
-		i := slices.IndexFunc(fits, func(f ValidationFit) bool { return f.Work == string(s.Work) && f.Load == s.Load })
+		i := slices.IndexFunc(fits, func(f ValidationFit) bool { return f.Work == string(s.Work) && f.Regime == s.Regime })
 		switch {
 		case i < 0:
-			fits = append(fits, ValidationFit{string(s.Work), s.Load, s.Fit})
+			fits = append(fits, ValidationFit{string(s.Work), s.Regime, s.Fit})
 		case s.Fit.Error > fits[i].Error:
 			fits[i].Fit = s.Fit
 		}

@@ -28,13 +28,13 @@ func aValidation() *validate.Report {
 				off := map[string]float64{validate.SourceK3: float64(load-1) + 0.004, validate.OwnKBest: -0.02, validate.Times: -1}[scheme]
 				covered := scheme != validate.SourceK3
 				o := validate.Outcome{
-					Scheme: scheme, Work: validate.Chain, Load: load, Duration: time.Duration(ms * 1e6), Expected: truth,
+					Scheme: scheme, Work: validate.Chain, Regime: validate.Regime{Load: load}, Duration: time.Duration(ms * 1e6), Expected: truth,
 					Estimate: stats.Estimate{Value: truth.Value * (1 + off), Lo: 0.9 * truth.Value * (1 + off), Hi: 1.1 * truth.Value * (1 + off), Unit: "ns", Statistic: "min-k", N: 3},
 					Error:    off, Covered: &covered, Judgement: stats.NewJudgement(),
 				}
 				r.Outcomes = append(r.Outcomes, o)
 			}
-			s := &validate.Stream{Cell: validate.Cell{Work: validate.Chain, Load: load, Duration: time.Duration(ms * 1e6)}, Expected: truth, Fit: validate.Fit{RoundNs: 1.25, StartNs: 21.5, Error: 0.0001 * ms}}
+			s := &validate.Stream{Cell: validate.Cell{Work: validate.Chain, Regime: validate.Regime{Load: load}, Duration: time.Duration(ms * 1e6)}, Expected: truth, Fit: validate.Fit{RoundNs: 1.25, StartNs: 21.5, Error: 0.0001 * ms}}
 			ticks := 0.0
 			for n := range 20 {
 				s.Samples = append(s.Samples, validate.Sample{WallNs: truth.Value * float64(load) * (1 + 0.01*float64(n%(i+2))), TimesNs: &ticks})
@@ -81,21 +81,21 @@ func TestValidationText(t *testing.T) {
 	for _, want := range []string{
 		"gettimeofday     1.00 µs  25.0 ns",
 		"times                  ?   480 ns",
-		"chain at load 11: r rounds take 1.25 ns r +21.5 ns, short runs to within 10 %",
-		"error of chain  load   1.00 ms   30.0 ms   1.00 s",
-		"source-k3          1   +0.40 %   +0.40 %  +0.40 %",
-		"                  11  +1000 %  +1000 %  +1000 %",
-		"kbest              1   -2.00 %",
-		"error of ints  load  1.00 ms",
-		"unusable kbest, ints 1.00 ms at load 1: nothing could be used",
+		"chain beside loops 11: r rounds take 1.25 ns r +21.5 ns, short runs to within 10 %",
+		"error of chain  neighbours   1.00 ms   30.0 ms   1.00 s",
+		"source-k3          none   +0.40 %   +0.40 %  +0.40 %",
+		"            loops 11  +1000 %  +1000 %  +1000 %",
+		"kbest            none   -2.00 %",
+		"error of ints  neighbours  1.00 ms",
+		"unusable kbest, ints 1.00 ms alone: nothing could be used",
 		"source-k3            0.10 %",
 		"The truth was known to ±0.10 %, typically, and to ±0.10 % at worst",
 		"10.0 ms 110 µs 100 µs 90.0 µs 90 % +0.20 % -0.31 %",
 		"30.0 ms -2.00 µs 0 ns 1.00 µs ? -0.01 % -",
 		"one is from an earlier start",
-		"source-k3          1  0 of 3 cells, 0 % left out         0  0    10 %",
-		"kbest              1  3 of 3 cells, 0 % left out         1  0    10 %",
-		"11 3 of 3 cells, 0 % left out 0 0 10 %",
+		"source-k3          none  0 of 3 cells, 0 % left out         0  0    10 %",
+		"kbest              none  3 of 3 cells, 0 % left out         1  0    10 %",
+		"loops 11 3 of 3 cells, 0 % left out 0 0 10 %",
 	} {
 		if !strings.Contains(squeezed(b.String()), squeezed(want)) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
@@ -150,7 +150,7 @@ func TestValidationCSV(t *testing.T) {
 		t.Errorf("columns %q\nfields %q", rows[0], names)
 	}
 	last := rows[len(rows)-1]
-	if last[0] != "kbest" || last[1] != "ints" || last[len(last)-2] != "nothing could be used" || last[len(last)-4] != "" {
+	if last[0] != "kbest" || last[1] != "ints" || last[len(last)-3] != "nothing could be used" || last[len(last)-5] != "" || last[len(last)-1] != "none" {
 		t.Errorf("%q", last)
 	}
 }

@@ -51,7 +51,7 @@ func Serve() {
 type opening struct {
 	Works   []Work
 	CPU     int
-	Load    int
+	Regime  Regime
 	TickHz  float64 // of the kernel's tick
 	Virtual bool
 	Seed    uint64

@@ -9,10 +9,13 @@ import (
 // Coverage is how often a method's interval held the truth, where there is one.
 func ExampleCoverageOf() {
 	held, missed := true, false
+	alone, bursty := validate.Regime{Load: 1, Neighbours: validate.NoNeighbours}, validate.Regime{Load: 4, Neighbours: validate.Bursty}
 	for _, c := range validate.CoverageOf([]validate.Outcome{
-		{Scheme: "kbest", Load: 1, Covered: &held}, {Scheme: "kbest", Load: 1, Covered: &held}, {Scheme: "kbest", Load: 1, Covered: &missed},
+		{Scheme: "kbest", Regime: alone, Covered: &held}, {Scheme: "kbest", Regime: alone, Covered: &held}, {Scheme: "kbest", Regime: bursty, Covered: &missed},
 	}) {
-		fmt.Printf("%s at load %d: %d of %d\n", c.Scheme, c.Load, c.Covered, c.Cells)
+		fmt.Printf("%s, neighbours %s: %d of %d\n", c.Scheme, c.Regime, c.Covered, c.Cells)
 	}
-	// Output: kbest at load 1: 2 of 3
+	// Output:
+	// kbest, neighbours none: 2 of 2
+	// kbest, neighbours bursty 4: 0 of 1
 }

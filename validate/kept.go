@@ -76,7 +76,7 @@ func (s *Store) saveReach(found []keptReach) error {
 }
 
 func (r keptReach) sameAs(other keptReach) bool {
-	return r.Scheme == other.Scheme && r.Load == other.Load && r.Kind == other.Kind && r.Tolerance == other.Tolerance
+	return r.Scheme == other.Scheme && r.Regime.Named() == other.Regime.Named() && r.Kind == other.Kind && r.Tolerance == other.Tolerance
 }
 
 // replaces says whether all that the old row rests on was tried again.

@@ -71,7 +71,7 @@ func (l *lab) watch(ctx context.Context) {
 // lookAt is how the lab's CPU is looked at.
 func (l *lab) lookAt(o opening) func(context.Context) (machine.Noise, Losses, error) {
 	options := activity.Options{
-		CPU: o.CPU, Root: os.DirFS("/"), Duration: watching(o.Load), TickHz: o.TickHz, Virtual: o.Virtual,
+		CPU: o.CPU, Root: os.DirFS("/"), Duration: watching(o.Regime), TickHz: o.TickHz, Virtual: o.Virtual,
 	}
 	return func(ctx context.Context) (machine.Noise, Losses, error) {
 		t, err := activity.Record(ctx, l.station.Clock.Clock, l.station.Clock.TickNs.Value, options)

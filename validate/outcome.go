@@ -10,10 +10,10 @@ import (
 
 // Outcome is how a scheme did in a cell.
 type Outcome struct {
-	Scheme   string
-	Work     Work
-	Kind     Kind // of a whole program
-	Load     int
+	Scheme string
+	Work   Work
+	Kind   Kind // of a whole program
+	Regime
 	Duration time.Duration // that was aimed at
 	// Expected is the truth, Estimate what the scheme says.
 	Expected, Estimate stats.Estimate
@@ -46,7 +46,7 @@ func holds(claim, truth stats.Estimate) bool {
 // scheme's own verdict stays as it is, so that a wrong trusted shows.
 func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string) Outcome {
 	o := Outcome{
-		Scheme: s.Name, Work: c.Work, Kind: c.Kind, Load: c.Load, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
+		Scheme: s.Name, Work: c.Work, Kind: c.Kind, Regime: c.Regime, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
 		Error: (a.Estimate.Value - truth.Value) / truth.Value, Judgement: stats.NewJudgement(),
 		Marks: marks, NoTruth: len(marks) > 0,
 	}
@@ -69,11 +69,11 @@ func outcomes(schemes []Scheme, s *Stream) []Outcome {
 	return all
 }
 
-// Coverage is how often a scheme's claim held, at one load, with programs of one kind.
+// Coverage is how often a scheme's claim held, in one regime, with programs of one kind.
 type Coverage struct {
 	Scheme string `json:"scheme"`
-	Load   int    `json:"load"`
-	Kind   Kind   `json:"kind,omitempty"`
+	Regime
+	Kind Kind `json:"kind,omitempty"`
 	// Cells were judged, in Covered of them the interval held the truth. In
 	// Unusable others the scheme itself said that it has no usable figure.
 	Cells    int `json:"cells"`
@@ -85,7 +85,7 @@ type Coverage struct {
 	MedianWidth *float64 `json:"median_width"`
 }
 
-// CoverageOf counts, for each scheme that claims something, each load and each kind, in the
+// CoverageOf counts, for each scheme that claims something, each regime and each kind, in the
 // order of their first cells.
 func CoverageOf(all []Outcome) []Coverage {
 	var rows []Coverage
@@ -94,10 +94,10 @@ func CoverageOf(all []Outcome) []Coverage {
 		if o.Covered == nil && o.Verdict != stats.Unusable && !(o.NoTruth && o.claims()) {
 			continue
 		}
-		i := slices.IndexFunc(rows, func(c Coverage) bool { return c.Scheme == o.Scheme && c.Load == o.Load && c.Kind == o.Kind })
+		i := slices.IndexFunc(rows, func(c Coverage) bool { return c.Scheme == o.Scheme && c.Regime == o.Regime.Named() && c.Kind == o.Kind })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, Coverage{Scheme: o.Scheme, Load: o.Load, Kind: o.Kind})
+			rows = append(rows, Coverage{Scheme: o.Scheme, Regime: o.Regime.Named(), Kind: o.Kind})
 		}
 		switch {
 		case o.Verdict == stats.Unusable:
@@ -127,8 +127,8 @@ var Tolerances = []float64{0.001, 0.01, 0.1}
 
 // Reach is between which durations a scheme kept within a tolerance, at a load.
 type Reach struct {
-	Scheme    string  `json:"scheme"`
-	Load      int     `json:"load"`
+	Scheme string `json:"scheme"`
+	Regime
 	Kind      Kind    `json:"kind,omitempty"`
 	Tolerance float64 `json:"tolerance"`
 	// MaxDurationNs ends the longest run of durations, as they were tried, in which no
@@ -153,7 +153,7 @@ func ReachOf(all []Outcome) []Reach {
 func reachOf(group []Outcome) []Reach {
 	var rows []Reach
 	for _, tolerance := range Tolerances {
-		r := Reach{Scheme: group[0].Scheme, Load: group[0].Load, Kind: group[0].Kind, Tolerance: tolerance}
+		r := Reach{Scheme: group[0].Scheme, Regime: group[0].Regime.Named(), Kind: group[0].Kind, Tolerance: tolerance}
 		r.MinDurationNs, r.MaxDurationNs = longestStretch(worstErrors(group), tolerance)
 		rows = append(rows, r)
 	}
@@ -165,7 +165,9 @@ func reachOf(group []Outcome) []Reach {
 func groups(all []Outcome) [][]Outcome {
 	var groups [][]Outcome
 	for _, o := range all {
-		i := slices.IndexFunc(groups, func(g []Outcome) bool { return g[0].Scheme == o.Scheme && g[0].Load == o.Load && g[0].Kind == o.Kind })
+		i := slices.IndexFunc(groups, func(g []Outcome) bool {
+			return g[0].Scheme == o.Scheme && g[0].Regime.Named() == o.Regime.Named() && g[0].Kind == o.Kind
+		})
 		if i < 0 {
 			groups = append(groups, []Outcome{o})
 		} else {

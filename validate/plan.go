@@ -8,7 +8,7 @@ import (
 
 // Plan says what is tried.
 type Plan struct {
-	Loads     []int
+	Regimes   []Regime
 	Durations []time.Duration
 	Works     []Work
 	// Schemes are their names or families; none are all.
@@ -35,21 +35,34 @@ func milliseconds(ms ...float64) []time.Duration {
 	return all
 }
 
-// The plans: within ten minutes, one minute, and as long as it takes.
+// The plans: within eight minutes, about one, and as long as it takes.
 var (
 	DefaultPlan = Plan{
-		Loads: []int{1, 4, 11}, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,
-		RunTime: 350 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 85 * time.Second, LongestOther: 20 * time.Second,
+		Regimes: usualRegimes, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,
+		RunTime: 300 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 30 * time.Second, LongestOther: 6 * time.Second,
 	}
 	QuickPlan = Plan{
-		Loads: []int{1, 4, 11}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works, Kinds: Kinds,
+		Regimes: []Regime{{1, NoNeighbours}, {4, Loops}, {4, Bursty}}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works, Kinds: Kinds,
 		RunTime: 80 * time.Millisecond, MinTrials: 5, MaxTrials: 64, LongestCell: 8 * time.Second, LongestOther: 2 * time.Second,
 	}
 	FullPlan = Plan{
-		Loads: []int{1, 2, 4, 11}, Durations: milliseconds(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000), Works: Works, Kinds: Kinds,
+		Regimes: allRegimes(), Durations: milliseconds(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000), Works: Works, Kinds: Kinds,
 		RunTime: time.Second, MinTrials: 8, MaxTrials: 256, LongestCell: 10 * time.Minute, LongestOther: 5 * time.Minute,
 	}
 )
+
+// usualRegimes are those of the default.
+var usualRegimes = Regimes([]Neighbours{NoNeighbours, Loops, Bursty}, nil)
+
+// allRegimes are all neighbours at their usual loads, and loops at load 2.
+func allRegimes() []Regime {
+	all := []Regime{{2, Loops}}
+	for _, h := range neighbourhoods {
+		all = append(all, Regimes([]Neighbours{h.name}, nil)...)
+	}
+	slices.SortFunc(all, CompareRegimes)
+	return all
+}
 
 // Limits of a plan.
 const (
@@ -59,9 +72,9 @@ const (
 
 // Check says what of the plan is not allowed, and what is.
 func (p Plan) Check() error {
-	for _, load := range p.Loads {
-		if load < 1 || load > mostLoad {
-			return fmt.Errorf("validate: a load of %d: choose 1 (no competitor) to %d", load, mostLoad)
+	for _, r := range p.Regimes {
+		if err := r.check(); err != nil {
+			return err
 		}
 	}
 	for _, d := range p.Durations {
@@ -69,8 +82,8 @@ func (p Plan) Check() error {
 			return fmt.Errorf("validate: a duration of %v: choose %v to %v", d, shortestWork, longestDuration)
 		}
 	}
-	if load, twice := repeated(p.Loads); twice {
-		return fmt.Errorf("validate: load %d is given twice: its cells would count twice", load)
+	if r, twice := repeated(p.Regimes); twice {
+		return fmt.Errorf("validate: %s is given twice: its cells would count twice", r)
 	}
 	if d, twice := repeated(p.Durations); twice {
 		return fmt.Errorf("validate: the duration %v is given twice: its cells would count twice", d)
@@ -81,7 +94,7 @@ func (p Plan) Check() error {
 	if k, twice := repeated(p.Kinds); twice {
 		return fmt.Errorf("validate: the kind %s is given twice: its cells would count twice", k)
 	}
-	if len(p.Loads)*len(p.Durations)*len(p.Works) == 0 {
+	if len(p.Regimes)*len(p.Durations)*len(p.Works) == 0 {
 		return fmt.Errorf("validate: there is nothing to do: give at least one load, duration and work")
 	}
 	if slices.Equal(p.Works, []Work{Traced}) && !p.traces() {
@@ -106,8 +119,8 @@ func repeated[T comparable](all []T) (found T, twice bool) {
 
 // traces says whether any cell can be one of traced work.
 func (p Plan) traces() bool {
-	return slices.ContainsFunc(p.Loads, func(load int) bool {
-		return slices.ContainsFunc(p.Durations, func(d time.Duration) bool { return Traced.tells(load, d) })
+	return slices.ContainsFunc(p.Regimes, func(r Regime) bool {
+		return slices.ContainsFunc(p.Durations, func(d time.Duration) bool { return Traced.tells(r.Load, d) })
 	})
 }
 
@@ -139,24 +152,24 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 			tasks = append(tasks, t)
 		}
 	}
-	for _, load := range p.Loads {
+	for _, r := range p.Regimes {
 		for _, d := range p.Durations {
 			for i, w := range p.Works {
-				if !inside || !w.tells(load, d) {
+				if !inside || !w.tells(r.Load, d) {
 					continue
 				}
 				most := p.LongestOther
-				if i == 0 || load == 1 {
+				if i == 0 || r.Load == 1 {
 					most = p.LongestCell
 				}
-				c := Cell{Work: w, Load: load, Duration: d, Trials: p.trials(d)}
+				c := Cell{Work: w, Regime: r, Duration: d, Trials: p.trials(d)}
 				add(task{Cell: c, costNs: c.costNs()}, most)
 			}
 			for _, s := range schemes {
 				for _, k := range p.Kinds {
 					if s.measures(k, d) {
-						c := Cell{Work: Chain, Kind: k, Load: load, Duration: d, Trials: runsOfPrograms}
-						add(task{Cell: c, program: s.Name, costNs: c.costNs()}, p.LongestOther)
+						c := Cell{Work: Chain, Kind: k, Regime: r, Duration: d, Trials: runsOfPrograms}
+						add(task{Cell: c, program: s.Name, costNs: c.costNs() + programNs}, p.LongestOther)
 					}
 				}
 			}
@@ -179,18 +192,23 @@ func (p Plan) trials(d time.Duration) int {
 // besidesNs is about what is done around each trial, of running time.
 const besidesNs = 300e3
 
+// programNs is about what is done around the runs of a whole program.
+const programNs = 250e6
+
 // costNs is about how long the cell takes, of wall time: each of the competitors has the
 // CPU as long as this one. One more trial warms up. Around each trial of traced work the CPU is looked at.
 func (c Cell) costNs() float64 {
-	cost := float64(c.Load) * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)
+	cost := c.slowdown() * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)
 	if c.Kind != Compute { // without its rounds, before and after
 		cost += 2 * restRuns * (float64(c.Duration) + besidesNs)
 	}
 	if c.Work == Traced {
-		cost += float64(c.Load) * float64(c.Trials+2) * aroundNs(float64(c.Duration))
+		cost += c.slowdown() * float64(c.Trials+2) * aroundNs(float64(c.Duration))
 	}
 	return cost
 }
 
-// watching is how long the noise of a CPU is looked at, under a load.
-func watching(load int) time.Duration { return max(watchedAtLeast, watched*time.Duration(load)) }
+// watching is how long the noise of a CPU is looked at.
+func watching(r Regime) time.Duration {
+	return max(watchedAtLeast, time.Duration(r.slowdown()*float64(watched)))
+}

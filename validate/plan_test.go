@@ -19,7 +19,7 @@ func TestPlansFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan Plan
 		most time.Duration
-	}{"default": {DefaultPlan, 10 * time.Minute}, "quick": {QuickPlan, time.Minute}, "full": {FullPlan, 100 * time.Minute}} {
+	}{"default": {DefaultPlan, 8 * time.Minute}, "quick": {QuickPlan, time.Minute}, "full": {FullPlan, 100 * time.Minute}} {
 		if err := c.plan.Check(); err != nil {
 			t.Error(name, err)
 		}
@@ -28,19 +28,22 @@ func TestPlansFit(t *testing.T) {
 		for _, task := range tasks {
 			sum += task.costNs
 		}
-		for _, load := range c.plan.Loads { // the CPU is looked at, and a line fitted for each work
-			sum += float64(watching(load)) + float64(load)*float64(len(c.plan.Works))*fitted*fitRepeats*batchNs
+		for _, r := range c.plan.Regimes { // the CPU is looked at, and a line fitted for each work
+			sum += float64(watching(r)) + r.slowdown()*float64(len(c.plan.Works))*fitted*fitRepeats*batchNs
 		}
 		t.Logf("%s: %d tasks, %v", name, len(tasks), time.Duration(sum))
 		if sum > float64(c.most)/1.4 {
 			t.Errorf("%s takes %v", name, time.Duration(sum))
 		}
-		for _, load := range c.plan.Loads {
+		for _, r := range c.plan.Regimes {
 			longest := c.plan.Durations[len(c.plan.Durations)-1]
+			if name == "default" && r.Load > 4 {
+				longest = 300 * ms
+			}
 			if !slices.ContainsFunc(tasks, func(t task) bool {
-				return t.Work == Chain && t.Load == load && t.Duration == longest && t.program == ""
+				return t.Work == Chain && t.Regime == r && t.Duration == longest && t.program == ""
 			}) {
-				t.Errorf("%s: no chain of %v at load %d", name, longest, load)
+				t.Errorf("%s: no chain of %v beside %s", name, longest, r)
 			}
 		}
 	}
@@ -48,7 +51,7 @@ func TestPlansFit(t *testing.T) {
 
 func TestTasks(t *testing.T) {
 	p := DefaultPlan
-	p.Loads, p.Durations, p.Works = []int{1, 10}, []time.Duration{10 * ms, time.Second}, Works
+	p.Regimes, p.Durations, p.Works = Regimes(nil, []int{1, 10}), []time.Duration{10 * ms, time.Second}, Works
 	p.LongestCell, p.LongestOther, p.Kinds = 12*time.Second, 9*time.Second, []Kind{Compute, Sleep}
 	all := Schemes()
 	tasks, left := p.tasks(all)
@@ -59,11 +62,11 @@ func TestTasks(t *testing.T) {
 		}
 		return strings.Join(names, "; ")
 	}
-	if got, want := names(tasks), "load 1: chain, 10ms; load 1: ints, 10ms; load 1: traced, 10ms; load 1: program of compute, 10ms; load 1: program of sleep, 10ms; load 1: hyperfine of compute, 10ms; "+
-		"load 1: chain, 1s; load 1: ints, 1s; load 1: traced, 1s; load 1: program of compute, 1s; load 1: hyperfine of compute, 1s; load 10: chain, 10ms; load 10: ints, 10ms; load 10: program of compute, 10ms; load 10: program of sleep, 10ms; load 10: hyperfine of compute, 10ms"; got != want {
+	if got, want := names(tasks), "none: chain, 10ms; none: ints, 10ms; none: traced, 10ms; none: program of compute, 10ms; none: program of sleep, 10ms; none: hyperfine of compute, 10ms; "+
+		"none: chain, 1s; none: ints, 1s; none: traced, 1s; none: program of compute, 1s; none: hyperfine of compute, 1s; loops 10: chain, 10ms; loops 10: ints, 10ms; loops 10: program of compute, 10ms; loops 10: program of sleep, 10ms; loops 10: hyperfine of compute, 10ms"; got != want {
 		t.Errorf("%s", got)
 	}
-	if got, want := names(left), "load 10: chain, 1s; load 10: ints, 1s; load 10: program of compute, 1s; load 10: hyperfine of compute, 1s"; got != want {
+	if got, want := names(left), "loops 10: chain, 1s; loops 10: ints, 1s; loops 10: program of compute, 1s; loops 10: hyperfine of compute, 1s"; got != want {
 		t.Errorf("left: %s", got)
 	}
 	p.Works = []Work{Chain}
@@ -75,14 +78,15 @@ func TestTasks(t *testing.T) {
 
 func TestPlanCheck(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
-		"load":             func(p *Plan) { p.Loads = []int{0} },
-		"a load":           func(p *Plan) { p.Loads = []int{1000} },
-		"a load twice":     func(p *Plan) { p.Loads = []int{1, 11, 1} },
+		"load":             func(p *Plan) { p.Regimes = Regimes(nil, []int{0}) },
+		"a load":           func(p *Plan) { p.Regimes = Regimes(nil, []int{1000}) },
+		"a load twice":     func(p *Plan) { p.Regimes = Regimes(nil, []int{1, 11, 1}) },
+		"few neighbours":   func(p *Plan) { p.Regimes = []Regime{{1, Bursty}} },
 		"a duration twice": func(p *Plan) { p.Durations = milliseconds(1, 1) },
 		"a kind twice":     func(p *Plan) { p.Kinds = []Kind{Sleep, Sleep} },
 		"a work twice":     func(p *Plan) { p.Works = []Work{Ints, Ints} },
 		"nothing":          func(p *Plan) { p.Works = nil },
-		"traced":           func(p *Plan) { p.Works, p.Loads = []Work{Traced}, []int{2, 11} },
+		"traced":           func(p *Plan) { p.Works, p.Regimes = []Work{Traced}, Regimes(nil, []int{2, 11}) },
 		"short":            func(p *Plan) { p.Works, p.Durations = []Work{Traced}, milliseconds(1, 3) },
 		"duration":         func(p *Plan) { p.Durations = []time.Duration{time.Hour} },
 		"trials":           func(p *Plan) { p.MinTrials = 0 },
@@ -93,6 +97,35 @@ func TestPlanCheck(t *testing.T) {
 		if err := p.Check(); err == nil {
 			t.Errorf("%s is taken", name)
 		}
+	}
+}
+
+// Loads alone mean loops; neighbours have loads of their own, but where some are given.
+func TestRegimes(t *testing.T) {
+	for _, c := range []struct {
+		neighbours []Neighbours
+		loads      []int
+		want       string
+	}{
+		{nil, []int{1, 4, 11}, "[none loops 4 loops 11]"},
+		{[]Neighbours{NoNeighbours, Bursty, Builds}, nil, "[none bursty 4 build 2]"},
+		{[]Neighbours{NoNeighbours, Bursty}, []int{1, 2, 11}, "[none bursty 2 bursty 11]"},
+		{[]Neighbours{Wakers}, []int{1}, "[wakers 2]"},
+	} {
+		if got := format(Regimes(c.neighbours, c.loads)); got != c.want {
+			t.Errorf("%v at %v: %s, want %s", c.neighbours, c.loads, got, c.want)
+		}
+	}
+	for _, h := range neighbourhoods {
+		if n, err := ParseNeighbours(string(h.name)); err != nil || n != h.name {
+			t.Errorf("%s: %q %v", h.name, n, err)
+		}
+	}
+	if _, err := ParseNeighbours("quiet"); err == nil || !strings.Contains(err.Error(), "none, loops, bursty, wakers, memory, build, changing") {
+		t.Error(err)
+	}
+	if (Regime{4, Bursty}).Endless() || !(Regime{4, ""}).Endless() || !(Regime{1, NoNeighbours}).Endless() {
+		t.Error("bursty neighbours compute without end, or loops do not")
 	}
 }
 

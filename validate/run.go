@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,9 @@ func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progr
 	}
 	v := &validation{plan: plan, machine: m, store: store, progress: progress, report: r, schemes: installed(schemes, r), begun: time.Now()}
 	err = v.run(ctx)
-	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int { return v.rank(a) - v.rank(b) })
+	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int {
+		return cmp.Or(v.rank(a)-v.rank(b), CompareRegimes(a.Regime, b.Regime))
+	})
 	r.Reach, r.Coverage, r.Compensation = ReachOf(r.Outcomes), CoverageOf(r.Outcomes), CompensationOf(r.Streams)
 	if err == nil {
 		v.conclude()
@@ -89,10 +92,9 @@ type validation struct {
 	finished      []string // cells of the store
 }
 
-// rank is the place of an outcome's scheme, and within that its load.
+// rank is the place of a scheme.
 func (v *validation) rank(o Outcome) int {
-	i := slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == o.Scheme })
-	return i*2*mostLoad + o.Load
+	return slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == o.Scheme })
 }
 
 func (v *validation) run(ctx context.Context) error {
@@ -115,27 +117,26 @@ func (v *validation) run(ctx context.Context) error {
 		defer release()
 		v.programs = p
 	}
-	for _, load := range v.plan.Loads {
-		if err := v.under(ctx, load, tasks); err != nil && !v.passOver(ctx, load, err) {
+	for _, r := range v.plan.Regimes {
+		if err := v.under(ctx, r, tasks); err != nil && !v.passOver(ctx, r, err) {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// crowdError is that of a load that could not be brought about.
+// crowdError is that of neighbours that could not be started.
 type crowdError struct{ error }
 
 func (e crowdError) Unwrap() error { return e.error }
 
-// passOver leaves a load out that this machine can't bear, if there is anything else to
-// tell of.
-func (v *validation) passOver(ctx context.Context, load int, err error) bool {
+// passOver leaves out a regime that this machine can't bear, where there is another to tell of.
+func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
 	var unbearable crowdError
 	if ctx.Err() != nil || !errors.As(err, &unbearable) || len(v.report.Outcomes) == 0 {
 		return false
 	}
-	v.caveat("load %d is left out: %v", load, err)
+	v.caveat("%s is left out: %v", r, err)
 	return true
 }
 
@@ -202,19 +203,19 @@ func (v *validation) addWhole(w *Whole) {
 	v.report.Outcomes = append(v.report.Outcomes, newOutcome(v.schemes[i], w.Cell, w.Expected, w.Answer, w.Marks))
 }
 
-// under does all tasks of a load.
-func (v *validation) under(ctx context.Context, n int, tasks []task) error {
-	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t task) bool { return t.Load != n })
+// under does all tasks of a regime.
+func (v *validation) under(ctx context.Context, r Regime, tasks []task) error {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t task) bool { return t.Regime != r })
 	if len(tasks) == 0 {
 		return nil
 	}
-	v.tell(fmt.Sprintf("load %d: starting", n))
-	crowd := &competition{n: n - 1, cpu: v.plan.CPU}
+	v.tell(fmt.Sprintf("%s: starting", r))
+	crowd := &competition{regime: r, cpu: v.plan.CPU}
 	if err := crowd.renew(ctx); err != nil {
 		return crowdError{err}
 	}
 	defer crowd.stop()
-	lab, err := openSession(ctx, v.plan.CPU, v.opening(n))
+	lab, err := openSession(ctx, v.plan.CPU, v.opening(r))
 	if err != nil {
 		return err
 	}
@@ -229,8 +230,8 @@ func (v *validation) under(ctx context.Context, n int, tasks []task) error {
 	return nil
 }
 
-func (v *validation) opening(load int) opening {
-	o := opening{Works: v.plan.Works, CPU: v.plan.CPU, Load: load, TickHz: 100, Seed: v.plan.Seed}
+func (v *validation) opening(r Regime) opening {
+	o := opening{Works: v.plan.Works, CPU: v.plan.CPU, Regime: r, TickHz: 100, Seed: v.plan.Seed}
 	if !slices.Contains(o.Works, Chain) {
 		o.Works = append([]Work{Chain}, o.Works...)
 	}
@@ -246,7 +247,7 @@ func (t task) words() string {
 	if t.program != "" {
 		what = t.program + " of " + t.Kind.String()
 	}
-	return fmt.Sprintf("load %d: %s, %v", t.Load, what, t.Duration)
+	return fmt.Sprintf("%s: %s, %v", t.Regime, what, t.Duration)
 }
 
 // tell reports progress, with the time left by how long what is done took.

@@ -23,7 +23,7 @@ func tiny(t *testing.T) Plan {
 		t.Skip(err)
 	}
 	p := QuickPlan
-	p.CPU, p.Works, p.Loads, p.Durations = cpus[len(cpus)-1], []Work{Chain}, []int{1, 2}, []time.Duration{100 * time.Microsecond, ms}
+	p.CPU, p.Works, p.Regimes, p.Durations = cpus[len(cpus)-1], []Work{Chain}, Regimes(nil, []int{1, 2}), []time.Duration{100 * time.Microsecond, ms}
 	p.RunTime, p.Schemes = 5*ms, []string{SourceK3, OwnKBest}
 	return p
 }
@@ -57,7 +57,7 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 	}
 	var doing []string
 	r, err = Run(t.Context(), p, m, store, func(at Progress) { doing = append(doing, at.Doing) })
-	if err != nil || len(r.Streams) != 4 || slices.ContainsFunc(doing, func(d string) bool { return strings.HasPrefix(d, "load 1") }) {
+	if err != nil || len(r.Streams) != 4 || slices.ContainsFunc(doing, func(d string) bool { return strings.HasPrefix(d, "none") }) {
 		t.Fatalf("again: %d streams, %q, %v", len(r.Streams), doing, err)
 	}
 	if !slices.ContainsFunc(r.Caveats, func(c string) bool { return strings.Contains(c, "3 cells are from an earlier start") }) {
@@ -77,7 +77,7 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 // A competitor that ends is told, after a second try.
 func TestLostCompetitor(t *testing.T) {
 	p := tiny(t)
-	crowd := &competition{n: 1, cpu: p.CPU}
+	crowd := &competition{regime: Regime{2, Loops}, cpu: p.CPU}
 	if err := crowd.renew(t.Context()); err != nil {
 		t.Skip(err)
 	}
@@ -93,7 +93,7 @@ func TestLostCompetitor(t *testing.T) {
 		}
 		return tries, nil, nil
 	})
-	if err != nil || m.value != 2 || len(m.marks) != 1 || !strings.Contains(m.marks[0], "1 of 1 competitors ended") {
+	if err != nil || m.value != 2 || len(m.marks) != 1 || !strings.Contains(m.marks[0], "less: 1") {
 		t.Errorf("%+v %v", m, err)
 	}
 	if crowd.lost() != 0 {
@@ -102,6 +102,22 @@ func TestLostCompetitor(t *testing.T) {
 	m, err = retried(t.Context(), crowd, func() (int, []string, error) { tries++; return tries, nil, nil })
 	if err != nil || tries != 3 || len(m.marks) != 0 {
 		t.Errorf("all well: %d tries, %+v %v", tries, m, err)
+	}
+}
+
+// All neighbours run, pause, go on, and end.
+func TestNeighboursRun(t *testing.T) {
+	cpu := tiny(t).CPU
+	for _, h := range neighbourhoods {
+		crowd := &competition{regime: Regime{h.usual[0], h.name}, cpu: cpu}
+		if err := crowd.renew(t.Context()); err != nil {
+			t.Fatalf("%s: %v", h.name, err)
+		}
+		did := false
+		if err := crowd.paused(func() error { did = true; return nil }); err != nil || !did || crowd.lost() > 0 {
+			t.Errorf("%s: %v, %d ended", h.name, err, crowd.lost())
+		}
+		crowd.stop()
 	}
 }
 
@@ -141,7 +157,7 @@ func TestWholeProgram(t *testing.T) {
 		t.Skip("takes seconds: make test runs it")
 	}
 	p := tiny(t)
-	p.Loads, p.Durations, p.Schemes = []int{1}, []time.Duration{10 * ms}, []string{OwnProgram}
+	p.Regimes, p.Durations, p.Schemes = Regimes(nil, []int{1}), []time.Duration{10 * ms}, []string{OwnProgram}
 	p.Kinds = []Kind{Compute, Deadline}
 	r, err := Run(t.Context(), p, machine.Identify(), nil, nil)
 	if err != nil {
@@ -163,12 +179,12 @@ func TestWholeProgram(t *testing.T) {
 func TestLabEndsWithItsParent(t *testing.T) {
 	p := tiny(t)
 	v := validation{plan: p, machine: machine.Identify()}
-	s, err := openSession(t.Context(), p.CPU, v.opening(1))
+	s, err := openSession(t.Context(), p.CPU, v.opening(Regime{1, NoNeighbours}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
-	if err := s.encoder.Encode(order{Cell: Cell{Work: Chain, Load: 1, Duration: time.Minute, Trials: 100}}); err != nil {
+	if err := s.encoder.Encode(order{Cell: Cell{Work: Chain, Regime: Regime{Load: 1}, Duration: time.Minute, Trials: 100}}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(50 * ms)

@@ -144,7 +144,7 @@ func (s *simulated) take(t *testing.T, load int, d time.Duration, trials int) *S
 
 func (s *simulated) takeOf(t *testing.T, w Work, load int, d time.Duration, trials int) *Stream {
 	t.Helper()
-	stream, err := s.stream(context.Background(), Cell{Work: w, Load: load, Duration: d, Trials: trials})
+	stream, err := s.stream(context.Background(), Cell{Work: w, Regime: Regime{Load: load}, Duration: d, Trials: trials})
 	if err != nil {
 		t.Fatal(err)
 	}

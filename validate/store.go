@@ -64,7 +64,7 @@ func (t task) cellName(cpu int) string {
 	if t.program != "" {
 		what = t.program + "-" + t.Kind.String()
 	}
-	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-load%d-trials%d-cpu%d.json", what, t.Duration, t.Load, t.Trials, cpu))
+	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", what, t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
 }
 
 // forget removes cells that are reported now, and those that nobody will go on with. Others

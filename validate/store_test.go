@@ -19,7 +19,7 @@ import (
 // found is what a validation says that tried 1 to 100 ns, and found all good up to toNs.
 func found(scheme string, load int, toNs float64) keptReach {
 	least := 1.0
-	return keptReach{Reach{Scheme: scheme, Load: load, Tolerance: 0.01, MinDurationNs: &least, MaxDurationNs: &toNs}, 1, 100}
+	return keptReach{Reach{Scheme: scheme, Regime: Regime{Load: load}, Tolerance: 0.01, MinDurationNs: &least, MaxDurationNs: &toNs}, 1, 100}
 }
 
 // What was found stays until it is found anew, for this machine only.
@@ -78,7 +78,7 @@ func TestReachBeyondWhatWasTried(t *testing.T) {
 func TestKeptOf(t *testing.T) {
 	var all []Outcome
 	for i, ns := range []time.Duration{100, 1, 10} {
-		all = append(all, Outcome{Scheme: "a", Load: 2, Duration: ns, Error: []float64{0.5, 0.001, 0.005}[i]})
+		all = append(all, Outcome{Scheme: "a", Regime: Regime{Load: 2}, Duration: ns, Error: []float64{0.5, 0.001, 0.005}[i]})
 	}
 	for i, want := range []float64{1, 10, 10} {
 		if got := keptOf(all)[i]; *got.MinDurationNs != 1 || *got.MaxDurationNs != want || got.ShortestTriedNs != 1 || got.LongestTriedNs != 100 {
@@ -108,7 +108,7 @@ func keptHere(t *testing.T) (*Store, *machine.Machine) {
 // stand in a file.
 func TestRestore(t *testing.T) {
 	s, here := keptHere(t)
-	cell := Cell{Work: Chain, Load: 1, Duration: ms, Trials: 5}
+	cell := Cell{Work: Chain, Regime: Regime{Load: 1}, Duration: ms, Trials: 5}
 	schemes, err := Choose([]string{OwnKBest, OwnProgram})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func FuzzKeptCell(f *testing.F) {
 func TestForget(t *testing.T) {
 	s, _ := keptHere(t)
 	cell := func(trials int) string {
-		return task{Cell: Cell{Work: Chain, Load: 1, Duration: ms, Trials: trials}}.cellName(0)
+		return task{Cell: Cell{Work: Chain, Regime: Regime{Load: 1}, Duration: ms, Trials: trials}}.cellName(0)
 	}
 	for trials := range 3 {
 		if err := s.write(cell(trials), 1); err != nil {
@@ -207,17 +207,18 @@ func TestKeepFails(t *testing.T) {
 // A load that the machine can't bear is left out, and told, where there are others.
 func TestUnbearableLoad(t *testing.T) {
 	v := &validation{report: &Report{}}
+	loops200 := Regime{200, Loops}
 	unbearable := crowdError{errors.New("3 of 200 competitors were started")}
-	if v.passOver(t.Context(), 200, unbearable) {
+	if v.passOver(t.Context(), loops200, unbearable) {
 		t.Error("passed over, though there is nothing else")
 	}
 	v.report.Outcomes = make([]Outcome, 1)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if v.passOver(ended, 200, unbearable) || v.passOver(t.Context(), 200, errors.New("the lab ended")) || len(v.report.Caveats) > 0 {
+	if v.passOver(ended, loops200, unbearable) || v.passOver(t.Context(), loops200, errors.New("the lab ended")) || len(v.report.Caveats) > 0 {
 		t.Errorf("passed over: %q", v.report.Caveats)
 	}
-	if !v.passOver(t.Context(), 200, unbearable) || len(v.report.Caveats) != 1 || v.report.Caveats[0] != "load 200 is left out: 3 of 200 competitors were started" {
+	if !v.passOver(t.Context(), loops200, unbearable) || len(v.report.Caveats) != 1 || v.report.Caveats[0] != "loops 200 is left out: 3 of 200 competitors were started" {
 		t.Errorf("%q", v.report.Caveats)
 	}
 }

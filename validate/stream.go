@@ -11,9 +11,9 @@ import (
 
 // Cell names one experiment.
 type Cell struct {
-	Work     Work          `json:"work"`
-	Kind     Kind          `json:"kind,omitempty"` // of a whole program
-	Load     int           `json:"load"`           // threads that want the CPU, the measured one among them
+	Work Work `json:"work"`
+	Kind Kind `json:"kind,omitempty"` // of a whole program
+	Regime
 	Duration time.Duration `json:"duration_ns"`
 	Trials   int           `json:"trials"`
 }

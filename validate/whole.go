@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -113,11 +112,13 @@ func (p *programs) findStart(ctx context.Context) error {
 // alone is how long a program takes by the clock, from exec to exit, while no competitor
 // runs: the lower quartile, between the least run and the upper quartile.
 func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stats.Estimate, error) {
-	// A tracer stops it after its exec and before its exit, which no run meets that counts.
-	c.Untraced = p.why == nil
+	c.Untraced, c.Events = true, true // a tracer stops it, and is met by no run that counts
 	var times []float64
 	for range runs {
-		run, err := program.Once(ctx, c, p.setting)
+		run, err := c.Run(ctx)
+		if err == nil {
+			err = run.Failure()
+		}
 		if err != nil {
 			return stats.Estimate{}, err
 		}
@@ -240,11 +241,11 @@ func (p *programs) rest(ctx context.Context, t task, s shape, crowd *competition
 	if err != nil {
 		return start, err
 	}
-	if err := crowd.running.Pause(); err != nil {
-		return start, fmt.Errorf("validate: pausing the competitors: %w", err)
-	}
-	start, err = p.alone(ctx, command, restRuns)
-	return start, errors.Join(err, crowd.running.Resume())
+	err = crowd.paused(func() (err error) {
+		start, err = p.alone(ctx, command, restRuns)
+		return err
+	})
+	return start, err
 }
 
 func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (Answer, error) {

@@ -26,14 +26,24 @@ func validation(d record.Validation) *Sheet {
 	for _, work := range distinct(d.Cells, workOf) {
 		s.add(errorsByLength(d.Cells, work))
 	}
-	s.add(ownDoubts(d.Cells), compensation(d.Compensation), reach(d.Reach), reachByLoad(d.Reach), truth(d.Cells), coverage("its claim held", d.Coverage))
+	s.add(ownDoubts(d.Cells), compensation(d.Compensation), reach(d.Reach), reachByRegime(d.Reach), truth(d.Cells), coverage("its claim held", d.Coverage))
 	if d.AddedUp != nil {
 		s.add(coverage(fmt.Sprintf("its claim held, in %d runs", d.AddedUp.Runs), d.AddedUp.Coverage))
 	}
 	return s
 }
 
-func workOf(c record.ValidationCell) string   { return c.Work }
+func workOf(c record.ValidationCell) string            { return c.Work }
+func regimeOf(c record.ValidationCell) validate.Regime { return c.Regime }
+
+// beside says what ran beside a measurement.
+func beside(r validate.Regime) string {
+	if r.Named().Neighbours == validate.NoNeighbours {
+		return "alone"
+	}
+	return "beside " + r.String()
+}
+
 func methodOf(c record.ValidationCell) string { return method(c.Scheme, c.Kind) }
 
 // method is a scheme's name, with what the programs do that it measures.
@@ -50,7 +60,7 @@ func isShown(scheme string) bool {
 	return !numbered || strings.HasPrefix(k, "3")
 }
 
-// coverageTile says how often the claims of a scheme held, at all loads together.
+// coverageTile says how often the claims of a scheme held, in all regimes together.
 func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
 	cells, covered, unusable, unjudged := 0, 0, 0, 0
 	for _, c := range where(rows, func(c validate.Coverage) bool { return c.Scheme == scheme }) {
@@ -76,7 +86,7 @@ func sourceTimers(timers []validate.Timer) Section {
 func fits(all []record.ValidationFit) Section {
 	s := Section{Title: "How the truth is known"}
 	for _, f := range all {
-		s.Lines = append(s.Lines, say("%s at load %d: r rounds take %s r %+.3g ns, short runs to within %s", f.Work, f.Load, duration(&f.RoundNs), f.StartNs, stats.Share(f.Error)))
+		s.Lines = append(s.Lines, say("%s %s: r rounds take %s r %+.3g ns, short runs to within %s", f.Work, beside(f.Regime), duration(&f.RoundNs), f.StartNs, stats.Share(f.Error)))
 	}
 	return s
 }
@@ -87,19 +97,19 @@ const leastError, mostError = 1e-4, 30
 
 // errorCharts has a chart for each scheme: its error over the length of the work.
 func errorCharts(d record.Validation) Section {
-	loads := loadsOf(d.Cells, func(c record.ValidationCell) int { return c.Load })
-	t := table(words("method", "work"), numbers("load", "length", "truth", "estimate", "error"), words("held", "verdict", "reasons"))
+	regimes := regimesOf(d.Cells, regimeOf)
+	t := table(words("method", "work", "neighbours"), numbers("length", "truth", "estimate", "error"), words("held", "verdict", "reasons"))
 	s := Section{
 		Title: "How far methods of measuring are off", In: OnPage,
-		Lead: "The error of each method over the length of the work, both on logarithmic scales, at each number of processes on the CPU. " +
+		Lead: "The error of each method over the length of the work, both on logarithmic scales, beside each kind of neighbours; the number is the load: how many threads want the CPU. " +
 			"At the foot are errors of 0.01 % and less, better than the truth is known. Joined marks are a chain of multiplications (after Bryant and O'Hallaron 2003, Figures 9.8 to 9.22).",
 		Table: t,
 	}
-	for i, load := range loads {
-		s.Legend = append(s.Legend, seriesKey(i, fmt.Sprintf("load %d", load)))
+	for i, r := range regimes {
+		s.Legend = append(s.Legend, seriesKey(i, r.String()))
 	}
 	for _, scheme := range distinct(d.Cells, methodOf) {
-		s.Charts = append(s.Charts, errorChart(d.Cells, scheme, loads))
+		s.Charts = append(s.Charts, errorChart(d.Cells, scheme, regimes))
 	}
 	for _, c := range d.Cells {
 		off, held := stats.Unknown, ""
@@ -110,16 +120,16 @@ func errorCharts(d record.Validation) Section {
 			held = map[bool]string{true: "yes", false: "no"}[*c.Covered]
 		}
 		length := float64(c.DurationNs)
-		t.row(methodOf(c), c.Work, c.Load, duration(&length), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
+		t.row(methodOf(c), c.Work, c.Regime, duration(&length), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
 	}
 	return s
 }
 
-// loadsOf are the loads of some elements, in order.
-func loadsOf[E any](all []E, of func(E) int) []int {
-	loads := distinct(all, of)
-	slices.Sort(loads)
-	return loads
+// regimesOf are the regimes of some elements, in order.
+func regimesOf[E any](all []E, of func(E) validate.Regime) []validate.Regime {
+	regimes := distinct(all, of)
+	slices.SortFunc(regimes, validate.CompareRegimes)
+	return regimes
 }
 
 // intervalCounting is Figure 9.8 of Bryant 2003: by what share the kernel's accounts are off,
@@ -135,16 +145,16 @@ func intervalCounting(samples []record.ValidationSamples) Section {
 	} {
 		var times []float64
 		chart := Chart{Title: account.title, Label: "Error of interval counting " + account.title, Y: Axis{Title: "error", Lo: -1, Hi: 1, Unit: Shares}}
-		for i, load := range loadsOf(samples, func(x record.ValidationSamples) int { return x.Load }) {
+		for i, r := range regimesOf(samples, func(x record.ValidationSamples) validate.Regime { return x.Regime }) {
 			one := Series{Look: i}
-			for _, x := range where(samples, func(x record.ValidationSamples) bool { return x.Load == load }) {
+			for _, x := range where(samples, func(x record.ValidationSamples) bool { return x.Regime == r }) {
 				for _, ns := range account.of(x) {
 					if ns == nil {
 						continue
 					}
 					off := (*ns - x.Expected.Value) / x.Expected.Value
 					times = append(times, x.Expected.Value)
-					one.Points = append(one.Points, XY{x.Expected.Value, math.Max(-1, math.Min(1, off)), fmt.Sprintf("load %d: %s of %s, %s", load, written(x.Expected), x.Work, signed(&off))})
+					one.Points = append(one.Points, XY{x.Expected.Value, math.Max(-1, math.Min(1, off)), fmt.Sprintf("%s: %s of %s, %s", r, written(x.Expected), x.Work, signed(&off))})
 				}
 			}
 			chart.Series = append(chart.Series, one)
@@ -166,11 +176,11 @@ func measuredAgain(samples []record.ValidationSamples) Section {
 	}{{"a long procedure", 30e6}, {"a short procedure", 1e6}} {
 		var places, times []float64
 		chart := Chart{Title: about.title, Label: "Measured times of " + about.title}
-		for i, load := range loadsOf(samples, func(x record.ValidationSamples) int { return x.Load }) {
+		for i, r := range regimesOf(samples, func(x record.ValidationSamples) validate.Regime { return x.Regime }) {
 			one := Series{Look: i, Joined: true}
-			for n, ns := range nearest(samples, load, about.ns).WallNs {
+			for n, ns := range nearest(samples, r, about.ns).WallNs {
 				places, times = append(places, float64(n+1)), append(times, ns)
-				one.Points = append(one.Points, XY{float64(n + 1), ns, fmt.Sprintf("load %d, measurement %d: %s", load, n+1, stats.Duration(ns, 4))})
+				one.Points = append(one.Points, XY{float64(n + 1), ns, fmt.Sprintf("%s, measurement %d: %s", r, n+1, stats.Duration(ns, 4))})
 			}
 			chart.Series = append(chart.Series, one)
 		}
@@ -182,10 +192,10 @@ func measuredAgain(samples []record.ValidationSamples) Section {
 	return withCharts(s)
 }
 
-// nearest are the samples of a load whose length is that or the next longer one.
-func nearest(samples []record.ValidationSamples, load int, ns int64) (best record.ValidationSamples) {
+// nearest are the samples of a regime whose length is ns or the next longer one.
+func nearest(samples []record.ValidationSamples, r validate.Regime, ns int64) (best record.ValidationSamples) {
 	for _, x := range samples {
-		longer := x.Load == load && x.DurationNs >= ns
+		longer := x.Regime == r && x.DurationNs >= ns
 		if longer && (best.WallNs == nil || x.DurationNs < best.DurationNs || x.DurationNs == best.DurationNs && x.Work == string(validate.Ints)) {
 			best = x
 		}
@@ -193,17 +203,17 @@ func nearest(samples []record.ValidationSamples, load int, ns int64) (best recor
 	return best
 }
 
-// samplesSection has a row for each cell, and a key for each load.
+// samplesSection has a row for each cell, and a key for each regime.
 func samplesSection(title, lead string, samples []record.ValidationSamples) Section {
-	t := table(words("work"), numbers("load", "truth", "least", "median", "most", "samples"))
+	t := table(words("work", "neighbours"), numbers("truth", "least", "median", "most", "samples"))
 	s := Section{Title: title, Lead: lead, In: OnPage, Table: t}
-	for i, load := range loadsOf(samples, func(x record.ValidationSamples) int { return x.Load }) {
-		s.Legend = append(s.Legend, Key{Mark: SeriesMark(i), Look: SeriesLook(i), Text: fmt.Sprintf("load %d", load)})
+	for i, r := range regimesOf(samples, func(x record.ValidationSamples) validate.Regime { return x.Regime }) {
+		s.Legend = append(s.Legend, Key{Mark: SeriesMark(i), Look: SeriesLook(i), Text: r.String()})
 	}
 	for _, x := range samples {
 		least, most := extremes(x.WallNs)
 		median := stats.Median(x.WallNs)
-		t.row(x.Work, x.Load, written(x.Expected), duration(&least), duration(&median), duration(&most), len(x.WallNs))
+		t.row(x.Work, x.Regime, written(x.Expected), duration(&least), duration(&median), duration(&most), len(x.WallNs))
 	}
 	return s
 }
@@ -216,7 +226,7 @@ func withCharts(s Section) Section {
 	return s
 }
 
-func errorChart(cells []record.ValidationCell, method string, loads []int) Chart {
+func errorChart(cells []record.ValidationCell, method string, regimes []validate.Regime) Chart {
 	var times []float64
 	for _, c := range cells {
 		times = append(times, float64(c.DurationNs))
@@ -226,13 +236,13 @@ func errorChart(cells []record.ValidationCell, method string, loads []int) Chart
 		Y: Axis{Title: "error", Lo: leastError, Hi: mostError, Log: true, Unit: Shares},
 	}
 	chart.X.Title = "length of the work"
-	for i, load := range loads {
+	for i, r := range regimes {
 		for _, work := range distinct(cells, workOf) {
 			one := Series{Look: i, Joined: work == string(validate.Chain)}
 			for _, c := range cells {
-				if methodOf(c) == method && c.Load == load && c.Work == work && c.Error != nil && !c.NoTruth {
+				if methodOf(c) == method && c.Regime == r && c.Work == work && c.Error != nil && !c.NoTruth {
 					one.Points = append(one.Points, XY{c.Expected.Value, math.Max(math.Abs(*c.Error), leastError),
-						fmt.Sprintf("%s at load %d: %s of %s, %s", method, load, written(c.Expected), work, signed(c.Error))})
+						fmt.Sprintf("%s %s: %s of %s, %s", method, beside(r), written(c.Expected), work, signed(c.Error))})
 				}
 			}
 			slices.SortFunc(one.Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
@@ -242,12 +252,12 @@ func errorChart(cells []record.ValidationCell, method string, loads []int) Chart
 	return chart
 }
 
-// errorsByLength has, in text, a line for each scheme and load, a column for each duration.
+// errorsByLength has, in text, a line for each method and regime, a column for each duration.
 func errorsByLength(cells []record.ValidationCell, work string) Section {
 	cells = where(cells, func(c record.ValidationCell) bool { return c.Work == work && isShown(c.Scheme) })
 	durations := distinct(cells, func(c record.ValidationCell) int64 { return c.DurationNs })
 	slices.Sort(durations)
-	t := table(words("error of "+work), numbers("load"))
+	t := table(words("error of "+work, "neighbours"))
 	for _, d := range durations {
 		length := float64(d)
 		t.Columns = append(t.Columns, numbers(duration(&length))...)
@@ -255,10 +265,10 @@ func errorsByLength(cells []record.ValidationCell, work string) Section {
 	for _, method := range distinct(cells, methodOf) {
 		own := where(cells, func(c record.ValidationCell) bool { return methodOf(c) == method })
 		name := strong(method)
-		for _, load := range distinct(own, func(c record.ValidationCell) int { return c.Load }) {
-			row := []any{name, load}
+		for _, r := range regimesOf(own, regimeOf) {
+			row := []any{name, r}
 			for _, d := range durations {
-				row = append(row, errorAt(own, load, d))
+				row = append(row, errorAt(own, r, d))
 			}
 			t.row(row...)
 			name = ""
@@ -267,8 +277,8 @@ func errorsByLength(cells []record.ValidationCell, work string) Section {
 	return Section{In: InText, Table: t}
 }
 
-func errorAt(cells []record.ValidationCell, load int, ns int64) string {
-	i := slices.IndexFunc(cells, func(c record.ValidationCell) bool { return c.Load == load && c.DurationNs == ns })
+func errorAt(cells []record.ValidationCell, r validate.Regime, ns int64) string {
+	i := slices.IndexFunc(cells, func(c record.ValidationCell) bool { return c.Regime == r && c.DurationNs == ns })
 	switch {
 	case i < 0:
 		return ""
@@ -293,7 +303,7 @@ func ownDoubts(cells []record.ValidationCell) Section {
 			all = append(all, "left out of the counts: "+mark)
 		}
 		for _, reason := range all {
-			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: reason}, fmt.Sprintf("%s %s at load %d", c.Work, duration(&length), c.Load))
+			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: reason}, fmt.Sprintf("%s %s %s", c.Work, duration(&length), beside(c.Regime)))
 		}
 	}
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
@@ -321,31 +331,31 @@ func compensation(rows []validate.Compensation) Section {
 
 // reach shows on a page between which durations a method can be relied on.
 func reach(rows []validate.Reach) Section {
-	t := table(words("method"), numbers("load", "within", "from", "to"))
+	t := table(words("method", "neighbours"), numbers("within", "from", "to"))
 	for _, r := range where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) }) {
 		from, to := duration(r.MinDurationNs), duration(r.MaxDurationNs)
 		if r.MaxDurationNs == nil {
 			from, to = "never", "never"
 		}
-		t.row(method(r.Scheme, r.Kind), r.Load, stats.Share(r.Tolerance), from, to)
+		t.row(method(r.Scheme, r.Kind), r.Regime, stats.Share(r.Tolerance), from, to)
 	}
 	return Section{Title: "What can be relied on", In: OnPage, Lead: "Between which durations each method kept within a tolerance.", Table: t}
 }
 
-// reachByLoad is the same in text, with a column for each load.
-func reachByLoad(rows []validate.Reach) Section {
+// reachByRegime is the same in text, with a column for each regime.
+func reachByRegime(rows []validate.Reach) Section {
 	rows = where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) })
-	loads := loadsOf(rows, func(r validate.Reach) int { return r.Load })
+	regimes := regimesOf(rows, func(r validate.Reach) validate.Regime { return r.Regime })
 	t := table(words("relied on"), numbers("to within"))
-	for _, load := range loads {
-		t.Columns = append(t.Columns, numbers(fmt.Sprintf("load %d", load))...)
+	for _, r := range regimes {
+		t.Columns = append(t.Columns, numbers(r.String())...)
 	}
 	for _, named := range distinct(rows, func(r validate.Reach) string { return method(r.Scheme, r.Kind) }) {
 		name := strong(named)
 		for _, tolerance := range validate.Tolerances {
 			row := []any{name, stats.Share(tolerance)}
-			for _, load := range loads {
-				row = append(row, reachAt(rows, named, load, tolerance))
+			for _, r := range regimes {
+				row = append(row, reachAt(rows, named, r, tolerance))
 			}
 			t.row(row...)
 			name = ""
@@ -354,9 +364,9 @@ func reachByLoad(rows []validate.Reach) Section {
 	return Section{In: InText, Table: t}
 }
 
-func reachAt(rows []validate.Reach, named string, load int, tolerance float64) string {
+func reachAt(rows []validate.Reach, named string, in validate.Regime, tolerance float64) string {
 	for _, r := range rows {
-		if method(r.Scheme, r.Kind) != named || r.Load != load || r.Tolerance != tolerance {
+		if method(r.Scheme, r.Kind) != named || r.Regime != in || r.Tolerance != tolerance {
 			continue
 		}
 		switch {
@@ -395,7 +405,7 @@ func coverage(title string, rows []validate.Coverage) Section {
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int {
 		return cmp.Or(cmp.Compare(slices.Index(own, a.Scheme), slices.Index(own, b.Scheme)), cmp.Compare(a.Kind, b.Kind))
 	})
-	t := table(words(title), numbers("load", "in", "unusable", "no truth", "± typically"))
+	t := table(words(title, "neighbours"), numbers("in", "unusable", "no truth", "± typically"))
 	before := ""
 	for _, c := range rows {
 		name := strong(method(c.Scheme, c.Kind))
@@ -404,7 +414,7 @@ func coverage(title string, rows []validate.Coverage) Section {
 		} else {
 			before = string(name)
 		}
-		t.row(name, c.Load, fmt.Sprintf("%d of %d cells, %.0f %% left out", c.Covered, c.Cells, 100*leftOut(c)), c.Unusable, c.Unjudged, share(c.MedianWidth))
+		t.row(name, c.Regime, fmt.Sprintf("%d of %d cells, %.0f %% left out", c.Covered, c.Cells, 100*leftOut(c)), c.Unusable, c.Unjudged, share(c.MedianWidth))
 	}
 	return Section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: t}
 }
@@ -416,7 +426,7 @@ func leftOut(c validate.Coverage) float64 {
 
 // validationFields are a row a cell.
 func validationFields(d record.Validation) Fields {
-	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind")
+	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours")
 }
 
 // methodFigures are how often a method's interval held, and up to which duration it was
@@ -427,10 +437,10 @@ func methodFigures(d record.Validation) (all []Figure) {
 			continue
 		}
 		covered := float64(c.Covered) / float64(c.Cells)
-		all = append(all, bareFigure(FigureKey{TopicMethod, fmt.Sprintf("%s at load %d", method(c.Scheme, c.Kind), c.Load), "coverage"}, Higher, "share", &covered, stats.Trusted, nil)...)
+		all = append(all, bareFigure(FigureKey{TopicMethod, method(c.Scheme, c.Kind) + " " + beside(c.Regime), "coverage"}, Higher, "share", &covered, stats.Trusted, nil)...)
 	}
 	for _, r := range d.Reach {
-		name := fmt.Sprintf("%s at load %d, within %g %%", method(r.Scheme, r.Kind), r.Load, 100*r.Tolerance)
+		name := fmt.Sprintf("%s %s, within %g %%", method(r.Scheme, r.Kind), beside(r.Regime), 100*r.Tolerance)
 		all = append(all, bareFigure(FigureKey{TopicMethod, name, "reach"}, Higher, "ns", r.MaxDurationNs, stats.Trusted, nil)...)
 	}
 	return all

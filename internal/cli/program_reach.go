@@ -25,7 +25,7 @@ func reachHere(m *machine.Machine) (all []program.Reach) {
 		return *n
 	}
 	for _, r := range found {
-		if method, ok := methodOf[r.Scheme]; ok && r.Kind == validate.Compute {
+		if method, ok := methodOf[r.Scheme]; ok && r.Kind == validate.Compute && r.Endless() {
 			all = append(all, program.Reach{Method: method, Load: r.Load, Tolerance: r.Tolerance, MinDurationNs: orNaN(r.MinDurationNs), MaxDurationNs: orNaN(r.MaxDurationNs)})
 		}
 	}

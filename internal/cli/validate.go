@@ -21,7 +21,7 @@ var _ = register(newValidate)
 type validateFlags struct {
 	full, restart           bool
 	loads, durations, works []string
-	kinds                   []string
+	kinds, neighbours       []string
 	schemes                 []string
 	with                    []string
 	earlier                 []record.Validation // of those files
@@ -35,8 +35,8 @@ func newValidate() *command {
 		Use:   "validate",
 		Short: "How good are methods of measuring on this machine? The experiments, run again",
 		Long: `Lets every method measure work of known length, from 0.1 ms to a second, alone and
-beside processes that compete for the same CPU, and says for each how far off it was,
-how often its own claim held, and up to which duration it can be relied on:
+beside other processes, and says for each how far off it was, how often its own claim
+held, and up to which duration it can be relied on:
 
   times, getrusage             interval counting
   source-k1 to -k5             K-best as in the source, by the processor's counter
@@ -49,14 +49,29 @@ how often its own claim held, and up to which duration it can be relied on:
                                through pipes, or ask a server; computing ones of 1 s, too
   hyperfine                    whole programs that compute
 
+The neighbours, by --neighbours; all but memory and build are on the CPU of the work:
+
+  none                         nothing else runs
+  loops                        they compute without end
+  bursty                       they compute and sleep at random, 0.1 to 10 ms each time
+  wakers                       they wake up a thousand times a second, for microseconds
+  memory                       they sweep caches and memory, one on every other CPU too
+  build                        compilations on all CPUs
+  changing                     they come and go at random, every 20 ms to 1 s
+
+The load says how many threads want the CPU, the measured one among them: "loops 4" are
+three loops. Without a list they are none, loops 4, loops 11 and bursty 4 (--quick:
+without loops 11; --full: all).
+
 After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
-9.19, 9.21 and 9.22. It takes less than ten minutes (--quick: less than one). What is
+9.19, 9.21 and 9.22. It takes less than eight minutes (--quick: less than one). What is
 finished is kept: an interrupted validation goes on where it was when it is started
 again. What it finds of this machine is kept for other commands; a look at fewer
 durations does not replace one at more.`,
 		Example: `  chronoscope validate
   chronoscope validate --quick --load 1,11 --scheme source-k3,kbest
   chronoscope validate --plot validation.svg --format json -o validation.json
+  chronoscope validate --neighbours none,bursty,build --scheme kbest,program
   chronoscope validate --with monday.json,tuesday.json
   chronoscope validate --format json | jq '.coverage[] | select(.scheme == "kbest")'`,
 	}, flags: t.register, check: t.check, measure: t.measure}
@@ -66,6 +81,7 @@ func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.full, "full", false, "more durations, up to 3 s, all of them at every load: some 40 minutes")
 	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted validation has finished")
 	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
+	set.StringSliceVar(&t.neighbours, "neighbours", nil, "what runs beside the work, a `list` of none, loops, bursty, wakers, memory, build and changing (default none,loops,bursty)")
 	set.StringSliceVar(&t.durations, "duration", nil, "how long the work is, a `list` such as 1ms,100ms")
 	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
 	set.StringSliceVar(&t.kinds, "kind", nil, "what whole programs do, a `list` of compute, sleep, deadline, child, threads, pipe and server")
@@ -83,7 +99,7 @@ func (t *validateFlags) check(c *call) error {
 		t.plan = validate.FullPlan
 	}
 	t.plan.Seed, t.plan.Schemes = c.seed, t.schemes
-	for _, parse := range []func() error{t.parseLoads, t.parseDurations, t.parseWorks, t.parseKinds} {
+	for _, parse := range []func() error{t.parseRegimes, t.parseDurations, t.parseWorks, t.parseKinds} {
 		if err := parse(); err != nil {
 			return err
 		}
@@ -128,16 +144,25 @@ func (t *validateFlags) strangers(here *machine.Machine) []string {
 	return all
 }
 
-func (t *validateFlags) parseLoads() error {
-	if len(t.loads) > 0 {
-		t.plan.Loads = nil
-	}
+func (t *validateFlags) parseRegimes() error {
+	var loads []int
 	for _, text := range t.loads {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return usagef("--load: %q is no number of threads: give a list such as 1,4,11", text)
 		}
-		t.plan.Loads = append(t.plan.Loads, n)
+		loads = append(loads, n)
+	}
+	var neighbours []validate.Neighbours
+	for _, text := range t.neighbours {
+		n, err := validate.ParseNeighbours(text)
+		if err != nil {
+			return usagef("--neighbours: %v", err)
+		}
+		neighbours = append(neighbours, n)
+	}
+	if len(loads)+len(neighbours) > 0 {
+		t.plan.Regimes = validate.Regimes(neighbours, loads)
 	}
 	return nil
 }
@@ -245,7 +270,7 @@ func ownVerdicts(d record.Validation) map[string]stats.Verdict {
 			if c.Kind != validate.Compute {
 				what = c.Kind.String()
 			}
-			verdicts[fmt.Sprintf("%s of %s, %v at load %d", c.Scheme, what, time.Duration(c.DurationNs), c.Load)] = c.Verdict
+			verdicts[fmt.Sprintf("%s of %s, %v, neighbours %s", c.Scheme, what, time.Duration(c.DurationNs), c.Regime)] = c.Verdict
 		}
 	}
 	return verdicts

@@ -11,28 +11,31 @@ import (
 
 // The documented form of a validation.
 
+// Old documents name no neighbours: they had none, or loops.
+var regimeForm = oneOf("none", "loops", "bursty", "wakers", "memory", "build", "changing")
+
 // Whole programs that only compute have no kind.
 var kindForm = oneOf("sleep", "deadline", "child", "threads", "pipe", "server")
 
 var coverageForm = list(object{
-	"scheme": text, "load": count, "kind?": kindForm, "cells": count, "covered": count, "unusable": count, "unjudged": count, "median_width": orNull(size),
+	"scheme": text, "load": count, "neighbours?": regimeForm, "kind?": kindForm, "cells": count, "covered": count, "unusable": count, "unjudged": count, "median_width": orNull(size),
 }.check)
 
 var validationForm = object{
 	"cells": list(object{
-		"scheme": text, "work": oneOf("chain", "ints", "traced"), "kind?": kindForm, "load": count, "duration_ns": count,
+		"scheme": text, "work": oneOf("chain", "ints", "traced"), "kind?": kindForm, "load": count, "neighbours?": regimeForm, "duration_ns": count,
 		"expected": estimateForm.check, "estimate": estimateForm.check, "error": orNull(number), "no_truth": boolean, "covered": orNull(boolean),
 		"verdict": verdict, "reasons": list(text),
 	}.check),
 	"reach": list(object{
-		"scheme": text, "load": count, "kind?": kindForm, "tolerance": share, "min_duration_ns": orNull(size), "max_duration_ns": orNull(size),
+		"scheme": text, "load": count, "neighbours?": regimeForm, "kind?": kindForm, "tolerance": share, "min_duration_ns": orNull(size), "max_duration_ns": orNull(size),
 	}.check),
 	"coverage": coverageForm, "added_up": orNull(object{"runs": count, "coverage": coverageForm}.check),
 	"compensation": list(object{
 		"duration_ns": size, "error_ns": number, "lost_ns": size, "removed_ns": size, "residual": number, "own_residual": orNull(number),
 	}.check),
 	"fits": list(object{
-		"work": oneOf("chain", "ints", "traced"), "load": count, "round_ns": size, "start_ns": number, "error": size,
+		"work": oneOf("chain", "ints", "traced"), "load": count, "neighbours?": regimeForm, "round_ns": size, "start_ns": number, "error": size,
 	}.check),
 	"timers": list(object{"name": text, "resolution_ns": orNull(size), "latency_ns": size}.check),
 }
@@ -42,31 +45,31 @@ type validationDocument struct {
 	Cells    []validationCell
 	Reach    []reachRow
 	Coverage []struct {
-		Scheme, Kind                       string
+		Scheme, Kind, Neighbours           string
 		Load                               int
 		Cells, Covered, Unusable, Unjudged int
 	}
 }
 
 type validationCell struct {
-	Scheme, Work, Kind string
-	Load               int
-	DurationNs         float64 `json:"duration_ns"`
-	Expected, Estimate struct{ Value, Lo, Hi *float64 }
-	Error              *float64
-	NoTruth            bool `json:"no_truth"`
-	Covered            *bool
-	Verdict            string
-	Reasons            []string
+	Scheme, Work, Kind, Neighbours string
+	Load                           int
+	DurationNs                     float64 `json:"duration_ns"`
+	Expected, Estimate             struct{ Value, Lo, Hi *float64 }
+	Error                          *float64
+	NoTruth                        bool `json:"no_truth"`
+	Covered                        *bool
+	Verdict                        string
+	Reasons                        []string
 }
 
 type reachRow struct {
-	Scheme    string
-	Kind      string
-	Load      int
-	Tolerance float64
-	MinNs     *float64 `json:"min_duration_ns"`
-	MaxNs     *float64 `json:"max_duration_ns"`
+	Scheme           string
+	Kind, Neighbours string
+	Load             int
+	Tolerance        float64
+	MinNs            *float64 `json:"min_duration_ns"`
+	MaxNs            *float64 `json:"max_duration_ns"`
 }
 
 func (c validationCell) name() string {
@@ -134,7 +137,7 @@ func (c validationCell) breaches() []string {
 func (r reachRow) breaches(cells []validationCell) []string {
 	worst := map[float64]float64{}
 	for _, c := range cells {
-		if c.Scheme == r.Scheme && c.Load == r.Load && c.Kind == r.Kind {
+		if c.Scheme == r.Scheme && c.Load == r.Load && c.Kind == r.Kind && c.Neighbours == r.Neighbours {
 			if c.NoTruth {
 				c.Error = nil
 			}
@@ -171,7 +174,7 @@ func (d validationDocument) miscounted() []string {
 		cells, covered, unusable, unjudged := 0, 0, 0, 0
 		for _, c := range d.Cells {
 			switch {
-			case c.Scheme != row.Scheme || c.Load != row.Load || c.Kind != row.Kind:
+			case c.Scheme != row.Scheme || c.Load != row.Load || c.Kind != row.Kind || c.Neighbours != row.Neighbours:
 			case c.Verdict == "unusable":
 				unusable++
 			case c.NoTruth:
