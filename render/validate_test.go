@@ -89,13 +89,13 @@ func TestValidationText(t *testing.T) {
 		"error of ints  neighbours  1.00 ms",
 		"unusable kbest, ints 1.00 ms alone: nothing could be used",
 		"source-k3            0.10 %",
-		"The truth was known to ±0.10 %, typically, and to ±0.10 % at worst",
+		"The truth was known to ±0.10 % typically, and to ±0.10 % at worst",
 		"10.0 ms 110 µs 100 µs 90.0 µs 90 % +0.20 % -0.31 %",
 		"30.0 ms -2.00 µs 0 ns 1.00 µs ? -0.01 % -",
 		"one is from an earlier start",
-		"source-k3          none  0 of 3 cells, 0 % left out         0  0    10 %",
-		"kbest              none  3 of 3 cells, 0 % left out         1  0    10 %",
-		"loops 11 3 of 3 cells, 0 % left out 0 0 10 %",
+		"source-k3          none  0 of 3  0 (0 %)  0    10 %",
+		"kbest              none  3 of 3  0 (0 %)  1    10 %",
+		"loops 11 3 of 3 0 (0 %) 0 10 %",
 	} {
 		if !strings.Contains(squeezed(b.String()), squeezed(want)) {
 			t.Errorf("%q is missing in\n%s", want, b.String())

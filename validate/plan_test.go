@@ -62,11 +62,11 @@ func TestTasks(t *testing.T) {
 		}
 		return strings.Join(names, "; ")
 	}
-	if got, want := names(tasks), "none: chain, 10ms; none: ints, 10ms; none: traced, 10ms; none: program of compute, 10ms; none: program of sleep, 10ms; none: hyperfine of compute, 10ms; "+
-		"none: chain, 1s; none: ints, 1s; none: traced, 1s; none: program of compute, 1s; none: hyperfine of compute, 1s; loops 10: chain, 10ms; loops 10: ints, 10ms; loops 10: program of compute, 10ms; loops 10: program of sleep, 10ms; loops 10: hyperfine of compute, 10ms"; got != want {
+	if got, want := names(tasks), "none: chain, 10ms; none: ints, 10ms; none: traced, 10ms; none: program, 10ms; none: program (sleep), 10ms; none: hyperfine, 10ms; "+
+		"none: chain, 1s; none: ints, 1s; none: traced, 1s; none: program, 1s; none: hyperfine, 1s; loops 10: chain, 10ms; loops 10: ints, 10ms; loops 10: program, 10ms; loops 10: program (sleep), 10ms; loops 10: hyperfine, 10ms"; got != want {
 		t.Errorf("%s", got)
 	}
-	if got, want := names(left), "loops 10: chain, 1s; loops 10: ints, 1s; loops 10: program of compute, 1s; loops 10: hyperfine of compute, 1s"; got != want {
+	if got, want := names(left), "loops 10: chain, 1s; loops 10: ints, 1s; loops 10: program, 1s; loops 10: hyperfine, 1s"; got != want {
 		t.Errorf("left: %s", got)
 	}
 	p.Works = []Work{Chain}

@@ -140,13 +140,22 @@ func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
 	return true
 }
 
+// sayLeft names the tasks that a plan leaves out, those of one length together.
 func (v *validation) sayLeft(left []task) {
-	var words []string
+	var what []string
+	regimes := map[string][]string{}
 	for _, t := range left {
-		words = append(words, t.words())
+		name := fmt.Sprintf("%s of %v", t.what(), t.Duration)
+		if regimes[name] == nil {
+			what = append(what, name)
+		}
+		regimes[name] = append(regimes[name], t.Regime.String())
 	}
-	if len(words) > 0 {
-		v.caveat("left out, as it would take too long: %s; a fuller plan has more", strings.Join(words, "; "))
+	for i, name := range what {
+		what[i] += " (" + strings.Join(regimes[name], ", ") + ")"
+	}
+	if len(what) > 0 {
+		v.caveat("left out, as it would take too long: %s; a fuller plan has more", strings.Join(what, "; "))
 	}
 }
 
@@ -242,12 +251,17 @@ func (v *validation) opening(r Regime) opening {
 	return o
 }
 
-func (t task) words() string {
-	what := string(t.Work)
-	if t.program != "" {
-		what = t.program + " of " + t.Kind.String()
+func (t task) words() string { return fmt.Sprintf("%s: %s, %v", t.Regime, t.what(), t.Duration) }
+
+// what names the work, or the scheme and the kind of program that it measures.
+func (t task) what() string {
+	switch {
+	case t.program == "":
+		return string(t.Work)
+	case t.Kind == Compute:
+		return t.program
 	}
-	return fmt.Sprintf("%s: %s, %v", t.Regime, what, t.Duration)
+	return fmt.Sprintf("%s (%s)", t.program, t.Kind)
 }
 
 // tell reports progress, with the time left by how long what is done took.

@@ -60,11 +60,7 @@ const cellsFolder = "cells-4"
 
 // cellName is that of a finished task.
 func (t task) cellName(cpu int) string {
-	what := string(t.Work)
-	if t.program != "" {
-		what = t.program + "-" + t.Kind.String()
-	}
-	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", what, t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
+	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", t.what(), t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
 }
 
 // forget removes cells that are reported now, and those that nobody will go on with. Others

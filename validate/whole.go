@@ -48,8 +48,8 @@ type programs struct {
 	setting program.Setting
 	seed    uint64
 	// starts are how long a program of kind Compute takes that has nothing to compute, alone on
-	// the CPU, as each scheme counts it: [OwnProgram] from exec to exit, the quartile with the
-	// least run and the upper quartile; [Hyperfine], which times the fork and the wait too, up
+	// the CPU, as each scheme counts it: [OwnProgram] from exec to exit, see alone;
+	// [Hyperfine], which times the fork and the wait too, up
 	// to its own mean.
 	starts map[string]stats.Estimate
 }
@@ -110,7 +110,8 @@ func (p *programs) findStart(ctx context.Context) error {
 }
 
 // alone is how long a program takes by the clock, from exec to exit, while no competitor
-// runs: the lower quartile, between the least run and the upper quartile.
+// runs: the lower quartile, between the least run and the median. What else runs on the machine
+// can only make runs longer.
 func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stats.Estimate, error) {
 	c.Untraced, c.Events = true, true // a tracer stops it, and is met by no run that counts
 	var times []float64
@@ -126,7 +127,7 @@ func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stat
 	}
 	slices.Sort(times)
 	return stats.Estimate{
-		Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.75), Unit: "ns", Statistic: "quartile", N: len(times),
+		Value: stats.Quantile(times, 0.25), Lo: times[0], Hi: stats.Quantile(times, 0.5), Unit: "ns", Statistic: "quartile", N: len(times),
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func method(scheme string, k validate.Kind) string {
 	return fmt.Sprintf("%s (%s)", scheme, k)
 }
 
-// isShown leaves all K but the source's own to CSV and JSON.
+// isShown reports whether text and tables have a scheme: of K only the source's own, 3.
 func isShown(scheme string) bool {
 	_, k, numbered := strings.Cut(scheme, "-k")
 	return !numbered || strings.HasPrefix(k, "3")
@@ -290,20 +291,29 @@ func errorAt(cells []record.ValidationCell, r validate.Regime, ns int64) string 
 	return signed(cells[i].Error)
 }
 
+// figuresInText are numbers; reasons that differ in them alone are one.
+var figuresInText = regexp.MustCompile(`[0-9][0-9.,]*`)
+
 // ownDoubts say why this project's own results are not trusted, those of one reason together.
 func ownDoubts(cells []record.ValidationCell) Section {
 	var reasons folds
+	first := map[string]string{}
 	for _, c := range cells {
 		if c.Scheme != validate.OwnKBest && c.Scheme != validate.OwnProgram {
 			continue
 		}
 		length := float64(c.DurationNs)
+		what := strings.TrimPrefix(c.Work+" ", string(validate.Chain)+" ")
 		all := slices.Clone(c.Reasons)
 		for _, mark := range c.Marks {
 			all = append(all, "left out of the counts: "+mark)
 		}
 		for _, reason := range all {
-			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: reason}, fmt.Sprintf("%s %s %s", c.Work, duration(&length), beside(c.Regime)))
+			pattern := figuresInText.ReplaceAllString(reason, "#")
+			if first[pattern] == "" {
+				first[pattern] = reason
+			}
+			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: first[pattern]}, fmt.Sprintf("%s%s %s", what, duration(&length), beside(c.Regime)))
 		}
 	}
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
@@ -393,8 +403,8 @@ func truth(cells []record.ValidationCell) Section {
 		return Section{}
 	}
 	return Section{Title: "How well the truth is known", Lines: []Line{say(
-		"The truth was known to ±%s, typically, and to ±%s at worst: a claim holds that holds its value, within that and 1 %%. "+
-			"In brackets are cells that are left out of the counts, as the truth is not known there: with the error against it, and the method's own verdict.",
+		"The truth was known to ±%s typically, and to ±%s at worst. A claim holds where the method's interval holds the truth, to within that and 1 %%. "+
+			"Cells whose truth is not known stand in brackets, with the method's own verdict; they are left out of the counts.",
 		stats.Share(stats.Median(widths)), stats.Share(slices.Max(widths)))}}
 }
 
@@ -405,7 +415,7 @@ func coverage(title string, rows []validate.Coverage) Section {
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int {
 		return cmp.Or(cmp.Compare(slices.Index(own, a.Scheme), slices.Index(own, b.Scheme)), cmp.Compare(a.Kind, b.Kind))
 	})
-	t := table(words(title, "neighbours"), numbers("in", "unusable", "no truth", "± typically"))
+	t := table(words(title, "neighbours"), numbers("held", "left out", "unusable", "± typically"))
 	before := ""
 	for _, c := range rows {
 		name := strong(method(c.Scheme, c.Kind))
@@ -414,9 +424,9 @@ func coverage(title string, rows []validate.Coverage) Section {
 		} else {
 			before = string(name)
 		}
-		t.row(name, c.Regime, fmt.Sprintf("%d of %d cells, %.0f %% left out", c.Covered, c.Cells, 100*leftOut(c)), c.Unusable, c.Unjudged, share(c.MedianWidth))
+		t.row(name, c.Regime, fmt.Sprintf("%d of %d", c.Covered, c.Cells), fmt.Sprintf("%d (%.0f %%)", c.Unjudged, 100*leftOut(c)), c.Unusable, share(c.MedianWidth))
 	}
-	return Section{Title: "How often the claims held", Lead: "A claim holds where the method's interval meets that of the truth; a 95 % interval should in 19 of 20 cells.", Table: t}
+	return Section{Title: "How often the claims held", Lead: "A claim holds where the method's interval holds the truth, to within what is known of the truth and 1 %; a 95 % interval should in 19 of 20 cells. Left out are cells whose truth is not known.", Table: t}
 }
 
 // leftOut is the share of the cells that were not judged for want of a truth.
