@@ -47,6 +47,11 @@ func beside(r validate.Regime) string {
 
 func methodOf(c record.ValidationCell) string { return method(c.Scheme, c.Kind) }
 
+// ownOf is greatest for this project's own methods.
+func ownOf(method string) int {
+	return slices.IndexFunc([]string{validate.OwnProgram, validate.OwnKBest}, func(own string) bool { return strings.HasPrefix(method, own) })
+}
+
 // method is a scheme's name, with what the programs do that it measures.
 func method(scheme string, k validate.Kind) string {
 	if k == validate.Compute {
@@ -70,7 +75,7 @@ func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
 	share := leftOut(validate.Coverage{Cells: cells, Unusable: unusable, Unjudged: unjudged})
 	return Tile{
 		Topic: "Claims of " + scheme, Figure: fmt.Sprintf("%d of %d held, %.0f %% left out", covered, cells, 100*share),
-		Sentence: fmt.Sprintf("Its 95 %% interval held the truth in %d of %d cells; in %d others it said itself that it has no usable figure, and of %d nobody knows the truth.", covered, cells, unusable, unjudged),
+		Sentence: fmt.Sprintf("Its 95 %% interval held the truth in %d of %d cells. In %d others it said itself that it has no usable figure; %d were left out, as their truth is not known.", covered, cells, unusable, unjudged),
 	}, cells+unusable+unjudged > 0
 }
 
@@ -109,8 +114,10 @@ func errorCharts(d record.Validation) Section {
 	for i, r := range regimes {
 		s.Legend = append(s.Legend, seriesKey(i, r.String()))
 	}
-	for _, scheme := range distinct(d.Cells, methodOf) {
-		s.Charts = append(s.Charts, errorChart(d.Cells, scheme, regimes))
+	methods := distinct(d.Cells, methodOf)
+	slices.SortStableFunc(methods, func(a, b string) int { return cmp.Compare(ownOf(b), ownOf(a)) })
+	for _, method := range methods {
+		s.Charts = append(s.Charts, errorChart(d.Cells, method, regimes))
 	}
 	for _, c := range d.Cells {
 		off, held := stats.Unknown, ""
@@ -411,9 +418,8 @@ func truth(cells []record.ValidationCell) Section {
 // coverage says how often each scheme's claim held, this project's own last.
 func coverage(title string, rows []validate.Coverage) Section {
 	rows = where(rows, func(c validate.Coverage) bool { return isShown(c.Scheme) })
-	own := []string{validate.OwnProgram, validate.OwnKBest}
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int {
-		return cmp.Or(cmp.Compare(slices.Index(own, a.Scheme), slices.Index(own, b.Scheme)), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(ownOf(a.Scheme), ownOf(b.Scheme)), cmp.Compare(a.Kind, b.Kind))
 	})
 	t := table(words(title, "neighbours"), numbers("held", "left out", "unusable", "± typically"))
 	before := ""
