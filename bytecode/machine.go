@@ -31,12 +31,12 @@ type virtualMachine struct {
 
 // lostMachine says that a virtual machine no longer answers.
 type lostMachine struct {
-	asked   string
+	class   string // that it ran
 	problem string
 }
 
 func (l *lostMachine) Error() string {
-	return fmt.Sprintf("the virtual machine was asked to run %s: %s", l.asked, l.problem)
+	return fmt.Sprintf("the virtual machine was asked to run %s: %s", l.class, l.problem)
 }
 
 // startMachine starts the launcher in a process group of its own, on the CPUs given.

@@ -117,7 +117,7 @@ func TestLostMachines(t *testing.T) {
 		}
 		_, err := vm.run(t.Context(), c.class, 4, c.block, c.limit)
 		var lost *lostMachine
-		if !errors.As(err, &lost) || lost.asked != c.class || !strings.Contains(err.Error(), c.want) {
+		if !errors.As(err, &lost) || lost.class != c.class || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

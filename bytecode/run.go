@@ -108,9 +108,9 @@ func (r *running) start(ctx context.Context, p plannedStart, tell func(float64, 
 
 // mark records the loss of a virtual machine.
 func (r *running) mark(l *lostMachine) {
-	name := l.asked
+	name := l.class
 	for _, s := range r.all {
-		if className(s.name) == l.asked {
+		if className(s.name) == l.class {
 			name = s.name
 		}
 	}

@@ -311,7 +311,7 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 			}
 			text = fmt.Sprintf("%s takes %s times as long as %s (%s", p.B, value, p.A, interval)
 			if p.PValue.Known() {
-				text += ", p = " + probability(p.PValue)
+				text += strings.Replace(", p = "+probability(p.PValue), "= <", "<", 1)
 			}
 			text += ")"
 			if p.Outcome == stats.Undecided {

@@ -110,8 +110,13 @@ func ratio(e stats.Estimate) (value, bounds string) {
 	return value, bounds
 }
 
-// probability writes a p-value.
-func probability[N number](p N) string { return stats.Significant(floatOf(p), 2) }
+// probability writes a p-value with two digits; one below 0.0001 is no more than that.
+func probability[N number](p N) string {
+	if x := floatOf(p); x < 0.0001 {
+		return "< 0.0001"
+	}
+	return stats.Significant(floatOf(p), 2)
+}
 
 // because is the first reason of a verdict, as the end of a paragraph.
 func because(reasons []string) string {

@@ -31,3 +31,16 @@ func TestUndecidedPairSaysSoFirst(t *testing.T) {
 		t.Errorf("%q %q", line.Strong, line.Text)
 	}
 }
+
+// A p-value of 1.8e-20 stood there as 0.000000000000000000018.
+func TestProbabilities(t *testing.T) {
+	for p, want := range map[float64]string{1.8e-20: "< 0.0001", 0: "< 0.0001", 0.0001: "0.00010", 0.0217: "0.022", 1: "1.0", math.NaN(): "?"} {
+		if got := probability(p); got != want {
+			t.Errorf("%v: %q, want %q", p, got, want)
+		}
+	}
+	line := pairSentences([]stats.Pair{{A: "a", B: "b", Ratio: stats.Estimate{Value: 2, Lo: 1.5, Hi: 3}, PValue: stats.FloatOf(1e-9), Outcome: "slower"}})[0]
+	if want := "b takes 2.000 times as long as a (95 % interval 1.500 to 3.000, p < 0.0001)"; line.Text != want {
+		t.Errorf("%q, want %q", line.Text, want)
+	}
+}
