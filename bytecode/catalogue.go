@@ -25,7 +25,7 @@ func Lookup(mnemonic string) (*Instruction, error) {
 	for _, in := range catalogue {
 		names = append(names, in.Mnemonic)
 	}
-	return nil, fmt.Errorf("%q is none of the %d instructions that are timed: %s", mnemonic, len(names), strings.Join(names, " "))
+	return nil, fmt.Errorf("%q is not among the %d instructions that are timed: %s", mnemonic, len(names), strings.Join(names, " "))
 }
 
 var catalogue = slices.Concat(

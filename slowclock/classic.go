@@ -123,10 +123,9 @@ func (l *laboratory) loops(ctx context.Context, plan Plan, p pace, all *[]loop) 
 	return nil
 }
 
-// loop runs the event from the first edge after a pause of random length to the first
-// one after a random number of events, of so many ticks and up to one more. So both
-// ends fall on any place of the tick, and what one loop is off by says nothing of the
-// next.
+// loop runs the event from the first edge after a random pause to the first edge after a random
+// number of events, which take between ticks and ticks + 1 ticks. So both ends fall on any place of
+// the tick, and the errors of two loops are independent.
 func (l *laboratory) loop(ctx context.Context, last int64, ticks float64, p pace) (one loop, end int64, err error) {
 	l.pause(ctx, l.Clock.TickNs)
 	r := run{laboratory: l, mostTicks: int64(timesAJump * (ticks + fewestAJump)), now: l.Clock.Read()}
@@ -161,7 +160,7 @@ type run struct {
 	jumped    bool
 }
 
-// events are so many, and a reading after them.
+// events runs the event n times, and reads the clock once after them.
 func (r *run) events(ctx context.Context, n int64) error {
 	for range n {
 		r.Event()

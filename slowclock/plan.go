@@ -9,8 +9,8 @@ import (
 // z95 is the factor of the source's equations, for 95 %.
 const z95 = 1.96
 
-// Epsilon is the error that so many significant digits of a duration allow, in its
-// unit: one digit is as much as the duration itself (Lambert 2008, table 1).
+// Epsilon is the error that a number of significant digits of a duration allows, in the duration's
+// unit. For one digit it is the duration itself (Lambert 2008, table 1).
 func Epsilon(durationNs float64, digits int) float64 {
 	return durationNs * math.Pow(10, float64(1-digits))
 }

@@ -242,14 +242,14 @@ func programTimes(all []program.Report) Section {
 	return s
 }
 
-// crowd is how many runs still stand apart; more are drawn through one another.
-const crowd = 60
+// With more than overlapping runs their marks are drawn translucent.
+const overlapping = 60
 
 func programRow(p program.Report) Row {
 	row := Row{Name: p.Command, Figure: p.Estimate.TimeWithError()}
 	usual := "s0"
-	if len(p.Runs) > crowd {
-		usual += " crowd"
+	if len(p.Runs) > overlapping {
+		usual += " overlapping"
 	}
 	for i, r := range p.Runs {
 		mark, look, title := "ring", usual, fmt.Sprintf("run %d: %s by the clock", i+1, stats.Duration(r.WallNs, 5))
