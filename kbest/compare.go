@@ -145,7 +145,7 @@ func quotient(over, under stats.Estimate) stats.Estimate {
 }
 
 // paired draws the ratio in worlds that hold for both subjects: in one where the
-// machine's timers take more than the profile says, they do so from both.
+// machine loses more than the looks saw, both lose more.
 func (p pair) paired() stats.Estimate {
 	rng := p.a.m.rng()
 	a, b := p.a.inference(rng), p.b.inference(rng)
@@ -193,7 +193,7 @@ func (c *conclusion) fixedShare() float64 {
 // unseen is what an unknown noise may have taken of one subject's samples and not
 // of the other's, as those are too short. Of two long ones it takes the same share.
 func (c *conclusion) unseen(own, other *inference) float64 {
-	if c.noise().Known() || own.typicalRunNs() <= escapeNs || other.typicalRunNs() > escapeNs {
+	if c.m.looks.known() || own.typicalRunNs() <= escapeNs || other.typicalRunNs() > escapeNs {
 		return 0
 	}
 	return unseenShare

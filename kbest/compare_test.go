@@ -25,7 +25,6 @@ func compareRandom(seed uint64) compared {
 	rng := rand.New(rand.NewPCG(seed, 0xc0))
 	c := randomCase(seed)
 	s := newSimulated(seed, c.sharing, c.quantumNs, c.costNs)
-	s.station.Noise = s.watch(rng, c.watchNs)
 	x := compared{seed: seed, a: logUniform(rng, 50, 100e6), ratio: 1, load: c.load}
 	switch rng.IntN(3) {
 	case 0:
@@ -51,7 +50,7 @@ func TestRatiosOnRandomMachines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	const n = 600
+	n := cases(60)
 	all := make([]compared, n)
 	parallel(n, func(i int) { all[i] = compareRandom(uint64(i)) })
 	type count struct {
@@ -107,7 +106,7 @@ func TestRatiosOnRandomMachines(t *testing.T) {
 			t.Errorf("%s: %d of %d called faster or slower wrongly", name, s.wrong, s.n)
 		}
 	}
-	if s := strata["equal"]; s.n < 150 || s.same < s.n/3 {
+	if s := strata["equal"]; s.n < n/4 || s.same < s.n/3 {
 		t.Errorf("of %d equal pairs %d are called the same", s.n, s.same)
 	}
 	if s := strata["close"]; s.decided < s.n/4 {
@@ -136,11 +135,11 @@ func TestRatioOfCommonErrors(t *testing.T) {
 
 // Only rounds in which both were measured make pairs.
 func TestRoundsOfBoth(t *testing.T) {
-	const cases = 100
+	n := cases(10)
 	covered := 0
 	plan := DefaultPlan
 	plan.Precision = 1e-4 // so that the shorter work gets more trials
-	for seed := range uint64(cases) {
+	for seed := range uint64(n) {
 		s := quiet(24 + seed)
 		results, err := s.station.Measure(background, plan, s.work(1e3), s.work(2e8))
 		if err != nil {
@@ -155,8 +154,8 @@ func TestRoundsOfBoth(t *testing.T) {
 			covered++
 		}
 	}
-	if covered < atLeast(cases) {
-		t.Errorf("%d of %d ratios are covered, want %d", covered, cases, atLeast(cases))
+	if covered < atLeast(n) {
+		t.Errorf("%d of %d ratios are covered, want %d", covered, n, atLeast(n))
 	}
 }
 

@@ -8,8 +8,8 @@
 // tenth of a percent. Here each sample also carries what the kernel counted
 // meanwhile and how fast the core ran; what is known to have been taken away is
 // taken off, samples with unknown losses are left out, and what the rest can still
-// hold is inferred from a profile of the machine's noise. The source's own figure
-// and claim stand beside the result.
+// hold is inferred from what short looks between the samples see the CPU lose. The source's
+// own figure and claim stand beside the result.
 //
 // A busy hyperthread on the same core, also one that only the host sees, slows independent
 // instructions and no chain of multiplications. A probe before and after each sample tells
@@ -23,8 +23,8 @@
 // the whole. Where the mean is known to no better than a quarter the least stands, is
 // suspect, and says so; the mean is in [Result.Mean]. Some samples have many calls, so that slow
 // ones which are rare are among them. Slow calls that are rarer than 1 in a third of those that
-// were timed may not be: [Result.Caveats] says how many that are. What the garbage collector takes for what a call allocates is not
-// in the figure, which is suspect where that can matter.
+// were timed may not be: [Result.Caveats] says how many that are. What the garbage collector
+// takes for what a call allocates is not in the figure, which is suspect where that can matter.
 //
 // Times are those at the rate that the core had most of the time, which the result
 // names; how far the rate wandered is in their intervals. Cycles, and ratios of subjects

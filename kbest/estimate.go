@@ -11,12 +11,10 @@ import (
 
 // The statistics that a value can be.
 const (
-	// MinK is the mean of the K least samples: the source's scheme, for samples so
-	// short that some of them escape every disturbance.
+	// MinK is the mean of the K least samples: the source's scheme.
 	MinK = "min-k"
-	// Typical is the mean of the lower half of the samples, less the mean
-	// disturbance: for samples so long that none escapes, so that the least of few
-	// carries nearly as much as the others.
+	// Typical is the mean of the lower half of the samples, less the mean disturbance: where
+	// there are so few long samples that this is known better than what the least lost.
 	Typical = "typical"
 )
 
@@ -26,10 +24,10 @@ const (
 // exceeds the undisturbed time by is a random variable, whose distribution follows
 // from the model of the disturbances, from the clock's rounding and from the
 // number of samples. It is drawn many times, each time in another world that the
-// profile allows; what is left when it is taken off the observed statistic is the
-// distribution of the time sought (a parametric bootstrap: Efron and Tibshirani,
-// An Introduction to the Bootstrap, section 6.5). Short and long samples need no
-// different rules: of short ones the least have no excess in any world.
+// looks allow; what is left when it is taken off the observed statistic is the
+// distribution of the time sought (a bootstrap: Efron and Tibshirani, An Introduction to the
+// Bootstrap, section 6.5). Short and long samples need no different rules: of short ones the
+// least have no excess in any world.
 type inference struct {
 	used      []*Sample
 	n         int // calls in each
@@ -42,12 +40,9 @@ type inference struct {
 	scaling   scaling
 	runNs     []float64 // of the samples that are used, at the reference rate
 	from, to  int       // ranks of the samples that the statistic is the mean of
+	drawn     draws
 	rng       *rand.Rand
 }
-
-// clearOfDisturbance is how many undisturbed samples are to be expected for each of
-// the K, for the K least to be taken for undisturbed.
-const clearOfDisturbance = 3
 
 // worlds are drawn for an interval.
 const worlds = 200
@@ -63,14 +58,23 @@ func newInference(accepted []*Sample, model disturbances, accuracy float64, o ov
 	for _, x := range v.used {
 		v.runNs = append(v.runNs, speed.atReference(x, v.scaling))
 	}
-	v.to = min(k, len(v.used))
-	v.statistic = MinK
-	if model.calmShare(v.typicalRunNs())*float64(len(v.used)) < float64(clearOfDisturbance*k) || v.used[0].switches() > 0 {
-		v.statistic = Typical
-		v.from, v.to = len(v.used)/10, (6*len(v.used)+9)/10
+	v.model.spread = keptSpread
+	if v.used[0].switches() > 0 {
+		v.model.spread = switchedSpread
+	}
+	v.statistic, v.to = MinK, min(k, len(v.used))
+	typical := v
+	typical.statistic, typical.from, typical.to = Typical, len(v.used)/10, (6*len(v.used)+9)/10
+	v.drawn, typical.drawn = v.draws(typical)
+	width := v.drawn.width()
+	if v.used[0].switches() > 0 || width > leastWidth*v.typicalRunNs() && width > typical.drawn.width() {
+		return typical
 	}
 	return v
 }
+
+// leastWidth is how far apart the K least may be, as a share, for nothing to be better.
+const leastWidth = 0.001
 
 // calm are the samples during which the thread kept its CPU, if there are enough of
 // them, and all otherwise.
@@ -91,19 +95,18 @@ func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }
 
 // estimate is the time of one call, in nanoseconds.
 func (v inference) estimate() stats.Estimate {
-	excess, spread, least := v.excess()
-	observed := v.observedNs()
+	observed, excess := v.observedNs(), v.drawn.excess
 	e := stats.Estimate{Unit: "ns", Statistic: v.statistic, N: v.to - v.from}
 	e.Value = observed - stats.Quantile(excess, 0.5)
 	e.Lo, e.Hi = observed-stats.Quantile(excess, 0.99), observed-stats.Quantile(excess, 0.01)
-	strange := v.strangeNs(spread)
+	strange := v.strangeNs(v.drawn.spread)
 	e.Lo, e.Hi = e.Lo-strange, e.Hi+strange
 	if bound := v.boundNs(); bound < e.Value {
 		// The work varies by more than the model does: the K-th least says more than
 		// the mean of all.
-		kth := v.runNs[min(v.k, len(v.runNs))-1]
-		e.Value = math.Min(bound, kth-stats.Quantile(least, 0.5))
-		e.Lo = math.Min(e.Lo, kth-stats.Quantile(least, 0.99))
+		kth := v.kthNs()
+		e.Value = math.Min(bound, kth-stats.Quantile(v.drawn.least, 0.5))
+		e.Lo = math.Min(e.Lo, kth-stats.Quantile(v.drawn.least, 0.99))
 		e.Hi = bound
 	} else {
 		e.Hi = math.Min(e.Hi, bound)
@@ -127,23 +130,43 @@ func (v inference) mean(of func(int) float64) float64 {
 	return sum / float64(v.to-v.from)
 }
 
-// excess draws by how much the statistic exceeds the undisturbed time of the
-// sample, how far apart the ranks that it takes lie, and by how much the K-th least
-// exceeds that time; all sorted.
-func (v inference) excess() (excess, spread, least []float64) {
+// draws are what the model makes of the samples, in many worlds; each sorted.
+type draws struct {
+	// excess is by how much the statistic exceeds the undisturbed time of the sample, least by
+	// how much the K-th least does, and spread how far apart the ranks of the statistic lie.
+	excess, least, spread []float64
+}
+
+// width is how far the excess of one world may lie from that of another.
+func (d draws) width() float64 {
+	return stats.Quantile(d.excess, 0.99) - stats.Quantile(d.excess, 0.01)
+}
+
+// draws draws the worlds, for two statistics of the same samples.
+func (v inference) draws(other inference) (own, others draws) {
 	var w world
 	drawn := make([]float64, len(v.used))
+	of := func(i int) float64 { return drawn[i] }
 	for range worlds {
 		v.model.draw(v.rng, &w)
-		x, apart := v.excessIn(&w, drawn)
-		excess = append(excess, x)
-		spread = append(spread, apart)
-		least = append(least, v.overhead.clockNs+drawn[min(v.k, len(drawn))-1])
+		excess, spread := v.excessIn(&w, drawn)
+		least := v.overhead.clockNs + drawn[min(v.k, len(drawn))-1]
+		own.add(excess, spread, least)
+		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least)
 	}
-	slices.Sort(excess)
-	slices.Sort(spread)
-	slices.Sort(least)
-	return excess, spread, least
+	own.sort()
+	others.sort()
+	return own, others
+}
+
+func (d *draws) add(excess, spread, least float64) {
+	d.excess, d.spread, d.least = append(d.excess, excess), append(d.spread, spread), append(d.least, least)
+}
+
+func (d *draws) sort() {
+	for _, values := range [][]float64{d.excess, d.spread, d.least} {
+		slices.Sort(values)
+	}
 }
 
 // excessIn draws both in one world. drawn is room for as many samples as are used.
@@ -195,19 +218,13 @@ func (v inference) strangeNs(spread []float64) float64 {
 	return 1.5 * unexplained / math.Sqrt(float64(v.to-v.from))
 }
 
+// kthNs is the K-th least sample.
+func (v inference) kthNs() float64 { return v.runNs[min(v.k, len(v.runNs))-1] }
+
 // boundNs is what the time can't exceed: disturbances only ever add. It rests on
 // the K-th least sample instead of the least, so that a single wrong correction
 // can't set it.
 func (v inference) boundNs() float64 {
-	var least []float64
-	for i, x := range v.used {
-		run := v.runNs[i]
-		if x.switches() == 0 && x.Corrected == "" {
-			run -= v.model.certainNs(run)
-		}
-		least = append(least, run)
-	}
-	slices.Sort(least)
-	bound := least[min(v.k, len(least))-1] + v.accuracy - v.overhead.leastNs() + 2*v.overhead.clockSE
+	bound := v.kthNs() - stats.Quantile(v.drawn.least, 0.01) + v.accuracy + 2*v.overhead.clockSE
 	return bound * (1 + 3*v.scaling.left + 2*v.speed.standardError)
 }

@@ -17,12 +17,13 @@ import (
 type Setting struct {
 	// Clock to measure with; where it holds none, a counter is calibrated.
 	Clock clock.Rated
-	// Noise of the CPU, as a trace of its activity shows it.
-	Noise machine.Noise
 }
 
 // calibration is how long a counter is calibrated.
 const calibration = 5 * time.Millisecond
+
+// corrections are those that a test switches off, to see what they are for.
+type corrections struct{ switches, surveys bool }
 
 // Here is the station of the calling goroutine: it locks it to its thread, opens
 // what the kernel counts of that, calibrates a counter where none is given, and
@@ -42,7 +43,7 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		return nil, nil, err
 	}
 	undo = append(undo, unlock)
-	s := &Station{Clock: setting.Clock, Noise: setting.Noise}
+	s := &Station{Clock: setting.Clock}
 	if s.Clock.Clock == nil {
 		if s.Clock, err = rated(ctx); err != nil {
 			release()

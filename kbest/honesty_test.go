@@ -2,7 +2,6 @@ package kbest
 
 import (
 	"math"
-	"math/rand/v2"
 	"runtime/debug"
 	"testing"
 
@@ -47,32 +46,6 @@ func TestInterruptsApart(t *testing.T) {
 	})
 	if usable < 190 || covered < atLeast(usable) {
 		t.Errorf("%d of %d cover, want %d of 190", covered, usable, atLeast(usable))
-	}
-}
-
-// A profile of another day does not make a trusted figure of a wrong one.
-func TestOutdatedProfile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: make test runs it")
-	}
-	for _, factor := range []float64{1.0 / 3, 3} {
-		wrong := 0
-		for seed := range uint64(200) {
-			s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Timers: []clocktest.Timer{{PeriodNs: 1e6, Cost: clocktest.Above(8e3, 2e3, 0.4), Kernel: true}}}, 1, 10)
-			s.station.Noise = s.watch(rand.New(rand.NewPCG(seed, 1)), 5e8)
-			for i := range s.station.Noise.Regular {
-				r := &s.station.Noise.Regular[i]
-				r.LeastNs, r.MedianNs, r.MeanNs = factor*r.LeastNs, factor*r.MedianNs, factor*r.MeanNs
-			}
-			truth := 2e6 * math.Pow(20, float64(seed)/200)
-			r := measureOne(t, s, s.work(truth))
-			if r.Verdict == stats.Trusted && !r.Estimate.Covers(truth) {
-				wrong++
-			}
-		}
-		if wrong > 16 {
-			t.Errorf("profile times %.2g: %d of 200 are trusted and wrong", factor, wrong)
-		}
 	}
 }
 
@@ -182,7 +155,6 @@ func TestCollectorRestored(t *testing.T) {
 // contradiction.
 func TestSwitchesCountedTwice(t *testing.T) {
 	s := newSimulated(16, clocktest.Sharing{Load: 4, SliceNs: 3e6, SliceJitter: 0.2, LookNs: 1000, SwitchNs: clocktest.Constant(3e3)}, 1, 10)
-	s.station.Noise = s.watch(rand.New(rand.NewPCG(16, 1)), 2e8)
 	use := s.station.Use
 	s.station.Use = func() (machine.ThreadUse, error) {
 		u, err := use()
@@ -199,7 +171,6 @@ func TestSwitchesCountedTwice(t *testing.T) {
 func TestSwitchesCountedTwiceForLonger(t *testing.T) {
 	for twiceNs, want := range map[int64]bool{18e3: true, 400e3: false} {
 		s := newSimulated(16, clocktest.Sharing{Load: 2, SliceNs: 9e6, SliceJitter: 0.2, LookNs: 1000, SwitchNs: clocktest.Constant(3e3)}, 1, 10)
-		s.station.Noise = s.watch(rand.New(rand.NewPCG(16, 1)), 2e8)
 		use := s.station.Use
 		s.station.Use = func() (machine.ThreadUse, error) {
 			u, err := use()
@@ -210,13 +181,5 @@ func TestSwitchesCountedTwiceForLonger(t *testing.T) {
 		if used := r.Rejected[Unclear] == 0; used != want || used && !r.Estimate.Covers(10e6) {
 			t.Errorf("%d ns: %+v %v rejected %v", twiceNs, r.Estimate, r.Judgement, r.Rejected)
 		}
-	}
-}
-
-// An interrupt that takes longer than its period is no interrupt.
-func TestImpossibleProfile(t *testing.T) {
-	d := newDisturbances(machine.Noise{WatchedNs: 3e8, Regular: []machine.Interruption{{PeriodNs: 4e6, LeastNs: math.NaN(), MedianNs: math.NaN(), MeanNs: 4e7, Kernel: true}}})
-	if len(d.sources) > 0 {
-		t.Errorf("%+v", d.sources)
 	}
 }

@@ -95,8 +95,8 @@ func (c *conclusion) judgeSamples() {
 	if c.m.station.Use == nil && typical > unseenLongNs {
 		c.Lower(stats.Suspect, "the kernel does not tell when others had the CPU, and samples of %v are long enough for it", time.Duration(typical))
 	}
-	if !c.noise().Known() && typical > escapeNs && !c.blocks {
-		c.Lower(stats.Suspect, "what interrupts this CPU is not known, and samples of %v are long enough for it: record its activity first", time.Duration(typical))
+	if !c.m.looks.known() && typical > escapeNs && !c.blocks {
+		c.Lower(stats.Suspect, "what interrupts this CPU could not be watched, and samples of %v are long enough for it", time.Duration(typical))
 	}
 	clear := math.Max(leastDrift, 3*c.meanwhile)
 	if c.Mean.Value > 0 { // its width says how the calls differ, in any order
@@ -104,9 +104,6 @@ func (c *conclusion) judgeSamples() {
 	}
 	if by := c.drift(); math.Abs(by) > clear {
 		c.Lower(stats.Suspect, "later samples take %+.2g %% more than earlier ones: the work, or what slows it, changes as time goes by", 100*by)
-	}
-	if lost := c.m.weather; c.contradicts != 0 && c.contradicts != 1 && typical > escapeNs {
-		c.Lower(stats.Suspect, "the CPU lost %.2g %% of its time beside the samples, which is %.2g times what its profile says: record its activity again", 100*lost.lostNs/lost.ranNs, c.contradicts)
 	}
 	rejected := len(c.Samples) - len(c.full) - len(c.half) - len(c.surveys) - c.Rejected[Shared] // those say nothing of the others
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {

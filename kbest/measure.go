@@ -49,10 +49,7 @@ type measurement struct {
 	overhead overhead
 	series   []*series
 	loops    map[*series]stats.Estimate
-	weather  weather
-	// contradicted says that the first look and the profile don't agree: more looks,
-	// between the samples, tell whether that lasts.
-	contradicted bool
+	looks    looks
 }
 
 func (m *measurement) warmUp(ctx context.Context) {
@@ -63,10 +60,8 @@ func (m *measurement) warmUp(ctx context.Context) {
 		s.warmUp(m.overhead)
 	}
 	m.loops = m.emptyLoops(ctx)
-	m.weather = unknownHeld
 	if ctx.Err() == nil && slices.ContainsFunc(m.series, func(s *series) bool { return !s.done }) {
-		m.station.watchWeather(m.overhead, &m.weather)
-		m.contradicted = m.weather.contradicts(newDisturbances(m.station.Noise), m.rng()) != 1
+		m.station.takeLook(m.overhead, &m.looks)
 	}
 }
 
@@ -101,8 +96,8 @@ func (m *measurement) run(ctx context.Context) {
 			}
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
-				if (m.contradicted || s.tookNs <= weatherFromNs) && m.weather.due(s.ranNs-s.surveyedNs, s.tookNs) {
-					m.station.watchWeather(m.overhead, &m.weather)
+				if m.looks.due(s.ranNs-s.surveyedNs, s.tookNs) {
+					m.station.takeLook(m.overhead, &m.looks)
 				}
 				s.done = s.spent() || s.due() && m.suffices(s)
 				busy = true

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -100,9 +99,7 @@ type conclusion struct {
 	full, half []*Sample
 	// surveys are those of more.
 	surveys []*Sample
-	// contradicts is by what factor more is lost than the profile says.
-	contradicts float64
-	sharing     sharing
+	sharing sharing
 	// meanwhile is half the width of the interval, as a share, without what the core's
 	// rate may be at another time: what more trials can narrow.
 	meanwhile float64
@@ -206,11 +203,10 @@ func (c *conclusion) infer() {
 
 // inference is that of the accepted samples.
 func (c *conclusion) inference(rng *rand.Rand) inference {
-	model := newDisturbances(c.noise())
-	model.switches = newSwitchCost(c.noise(), c.full, c.speed)
-	model.held, model.now = c.m.weather.held, c.m.weather.contradicts(model, c.m.rng())
-	model.spread = c.m.weather.spread()
-	c.contradicts = model.now
+	model := disturbances{looks: &c.m.looks}
+	if !c.m.station.off.switches {
+		model.switches = newSwitchCost(c.full, c.speed, c.m.looks.share())
+	}
 	return newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, rng)
 }
 
@@ -249,7 +245,7 @@ func (c *conclusion) widen(runNs float64) {
 		e.Lo -= rate * e.Value
 		e.Hi += rate * e.Value
 	}
-	if !c.m.station.Noise.Known() && runNs > escapeNs {
+	if !c.m.looks.known() && runNs > escapeNs {
 		e.Lo -= unseenShare * e.Value
 	}
 	if fixed := c.fixedNs(); fixed > 0 {
@@ -309,6 +305,3 @@ func (c *conclusion) blocked() stats.Estimate {
 	e.Hi += clock
 	return e
 }
-
-// noise is the station's profile.
-func (c *conclusion) noise() machine.Noise { return c.m.station.Noise }

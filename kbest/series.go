@@ -86,7 +86,7 @@ func (s *series) warmUp(o overhead) {
 func (s *series) planSurveys() {
 	ns := math.Min(surveyNs, surveyShare*float64(s.plan.MaxTime)) / mostSurveys
 	calls := min(surveyedCalls/mostSurveys, int(ns/math.Max(s.tookNs, 1)*float64(s.n)))
-	if s.subject.batched() && calls >= 2*s.n {
+	if s.subject.batched() && calls >= 2*s.n && !s.station.off.surveys {
 		s.surveyCalls = calls
 	}
 }

@@ -2,7 +2,6 @@ package kbest
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"chronoscope/clock/clocktest"
@@ -12,7 +11,6 @@ import (
 // shareCore is a machine whose core has a sibling.
 func shareCore(seed uint64, sibling clocktest.Sibling) *simulated {
 	s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Sibling: sibling}, 1, 10)
-	s.station.Noise = s.watch(rand.New(rand.NewPCG(seed, 1)), 2e8)
 	return s
 }
 

@@ -15,8 +15,7 @@ type Station struct {
 	// Use is what the kernel counts of the measuring thread. It must not allocate.
 	// Nil where it does not tell: then preemption can't be seen.
 	Use func() (machine.ThreadUse, error)
-	// Core is the core's rate. Where nothing spins, neither can an outdated profile be
-	// noticed, nor a kernel that leaves interrupts out of CPU time.
+	// Core is the core's rate. Where nothing spins, nobody sees what interrupts the CPU.
 	env.Core
 	// Counted is how many cycles a hardware counter has counted of the thread in user
 	// space. It must not allocate. Nil where there is no counter.
@@ -33,10 +32,8 @@ type Station struct {
 	// Settle is called before each trial, outside of all that is timed. Nil where
 	// nothing is to be done.
 	Settle func()
-	// Noise is what the CPU was seen to take from a thread that keeps it. Its shares
-	// and rates are of running time, and hold no steal that the kernel takes off
-	// CPU time, which is known from Use.
-	Noise machine.Noise
+
+	off corrections
 }
 
 // look is what the kernel has counted so far; nothing where it does not tell.

@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
 // switchCost is what each switch adds to the running time, in
 // nanoseconds: the kernel's work, and caches that the others have used. The latter
-// depends on the subject, so that no profile of the machine can know it; beforehand
+// depends on the subject, so that no look at the machine can show it; beforehand
 // every order of magnitude is as likely, up to filling a core's own caches again.
 // The samples themselves tell more, where their numbers of switches differ: what
 // [Station.Turns] is for.
@@ -48,7 +47,7 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 			return c
 		}
 	}
-	c = newSwitchCost(machine.Noise{}, nil, coreSpeed{})
+	c = newSwitchCost(nil, coreSpeed{}, 0)
 	c.mostNs = usualSwitchNs
 	return c
 }
@@ -67,10 +66,8 @@ func quantileOf(values []float64, p float64) float64 {
 	return stats.Quantile(values, p)
 }
 
-// Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and
-// out again, at most 10 µs there and the filling of a core's own caches (2 MB at
-// 20 GB/s). The profile's cost of a switch is wall time, most of which no thread is
-// charged with: on a virtual machine 100 µs, of which CPU time held a few.
+// Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and out again, at
+// most 10 µs there and the filling of a core's own caches (2 MB at 20 GB/s).
 const (
 	leastSwitchNs = 500.0
 	usualSwitchNs = 110e3
@@ -81,24 +78,41 @@ const (
 	leastFitNs = 50.0
 )
 
-// newSwitchCost joins what is known beforehand with what the samples say. Where
-// slices end at the kernel's ticks, each switch comes with a tick, and the cost of
-// both is what the samples show; nobody tells whether it is so.
-func newSwitchCost(noise machine.Noise, samples []*Sample, speed coreSpeed) switchCost {
+// newSwitchCost joins what is known beforehand with what the samples say. Where time slices end
+// at ticks, samples with more switches have more of the interruptions too that the looks
+// see, lostShare of the running time: then a part of the growth, up to what is lost in a
+// slice, is in these already. Nobody tells which part.
+func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switchCost {
 	slope, errorNs := growth(samples, speed)
-	tickNs := kernelTickNs(noise)
+	inSliceNs := 0.0
+	if switches := totalSwitches(samples); switches > 0 {
+		for _, x := range samples {
+			inSliceNs += x.RunNs * lostShare / switches
+		}
+	}
 	var c switchCost
 	total := 0.0
 	for i := range costSteps {
 		ns := leastSwitchNs * math.Pow(mostSwitchNs/leastSwitchNs, float64(i)/(costSteps-1))
 		beforehand := math.Pow(math.Min(1, usualSwitchNs/ns), 1.5)
-		total += beforehand * (likelihood((slope-ns)/errorNs) + likelihood((slope-tickNs-ns)/errorNs))
+		for _, part := range []float64{0, 0.5, 1} {
+			total += beforehand * likelihood((slope-part*inSliceNs-ns)/errorNs)
+		}
 		c.ns, c.chance = append(c.ns, ns), append(c.chance, total)
 	}
 	for i := range c.chance {
 		c.chance[i] /= total
 	}
 	return c
+}
+
+// totalSwitches are those of all samples.
+func totalSwitches(samples []*Sample) float64 {
+	var switches float64
+	for _, x := range samples {
+		switches += float64(x.switches())
+	}
+	return switches
 }
 
 // likelihood of an error of so many standard deviations; never quite nothing, as
@@ -116,21 +130,11 @@ func growth(samples []*Sample, speed coreSpeed) (slope, standardError float64) {
 	for _, s := range samples {
 		x, y = append(x, float64(s.switches())), append(y, speed.atReference(s, scaling))
 	}
-	line, err := stats.LeastSquares(x, y)
+	line, err := stats.TheilSen(x, y)
 	if err != nil || !(line.Slope.HalfWidth() > 0) {
 		return 0, inf
 	}
 	return line.Slope.Value, math.Max(leastFitNs, line.Slope.HalfWidth()/1.96)
-}
-
-// kernelTickNs is what the kernel's tick takes on average.
-func kernelTickNs(noise machine.Noise) float64 {
-	for _, r := range noise.Regular {
-		if r.Kernel {
-			return r.MeanNs
-		}
-	}
-	return 0
 }
 
 // draw is a possible cost; 0 where no samples were looked at.

@@ -5,14 +5,11 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"chronoscope/clock/clocktest"
-	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -74,11 +71,6 @@ func measureVarying(seed uint64) varyingCase {
 	of := varyings[rng.IntN(len(varyings))]
 	times := logUniform(rng, 1.1, 100)
 	s := newSimulated(seed, c.sharing, c.quantumNs, c.costNs)
-	if seed%2 == 0 { // as kbest.Measure is called by most
-		s.station.Noise = machine.Noise{}
-	} else {
-		s.station.Noise = s.watch(rng, c.watchNs)
-	}
 	plan, calls := DefaultPlan, 0
 	plan.Seed = seed
 	results, err := s.station.Measure(background, plan, Subject{Run: func(n int) {
@@ -92,7 +84,7 @@ func measureVarying(seed uint64) varyingCase {
 	if err != nil {
 		panic(err)
 	}
-	m := measured{trialCase: c, result: results[0], truth: c.truthNs * of.mean(times), noise: s.station.Noise}
+	m := measured{trialCase: c, result: results[0], truth: c.truthNs * of.mean(times)}
 	return varyingCase{of, m, times}
 }
 
@@ -111,16 +103,13 @@ func (v varyingCase) slowSeen() float64 {
 // fastest calls was trusted: 27.6 µs of a writer whose calls cost 140 µs on the whole, as
 // each 64th of them flushed.
 func TestVaryingWork(t *testing.T) {
-	n := 60
-	if more, err := strconv.Atoi(os.Getenv("VARYING_CASES")); err == nil {
-		n = more
-	}
+	n := cases(60)
 	all := make([]varyingCase, n)
 	parallel(n, func(i int) { all[i] = measureVarying(uint64(i)) })
 	type count struct{ n, usable, trusted, covered, mean, wrong, rare int }
 	strata := map[string]*count{}
 	for _, v := range all {
-		for _, name := range []string{"all", v.name, fmt.Sprintf("load %d", v.load), fmt.Sprintf("profile known: %v", v.noise.Known())} {
+		for _, name := range []string{"all", v.name, fmt.Sprintf("load %d", v.load)} {
 			if strata[name] == nil {
 				strata[name] = &count{}
 			}
@@ -164,7 +153,6 @@ func TestMeanOfTwoWays(t *testing.T) {
 	const truth = 3e6
 	for seed := range uint64(20) {
 		s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Timers: []clocktest.Timer{{PeriodNs: 1e6, Cost: clocktest.Above(3e3, 500, 0.3)}}}, 1, 10)
-		s.station.Noise = s.watch(rand.New(rand.NewPCG(seed, 1)), 2e8)
 		calls := 0
 		r := measureOne(t, s, Subject{Run: func(n int) {
 			calls++
@@ -376,10 +364,11 @@ var rarelies = []rarely{
 }
 
 // rareCase measures such work beside so many loops, with calls of ns nanoseconds.
-func (o rarely) measure(seed uint64, load int, ns float64) measured {
+func (o rarely) measure(seed uint64, load int, ns float64, without func(*Station)) measured {
 	c := trialCase{seed: seed, load: load, truthNs: ns * (1 + o.share*(o.times-1))}
 	s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Load: load, SliceNs: 3e6, SliceJitter: 0.2, SwitchNs: clocktest.Constant(2e3),
 		Timers: []clocktest.Timer{{PeriodNs: 4e6, Cost: clocktest.Above(5e3, 1e3, 0.3), Kernel: true}}}, 1, 10)
+	without(s.station)
 	calls, plan := int(seed)*731, DefaultPlan
 	plan.Seed = seed
 	results, err := s.station.Measure(background, plan, Subject{Run: func(n int) {
@@ -407,7 +396,7 @@ func TestSlowCallsRarerThanSamples(t *testing.T) {
 		for _, ns := range []float64{30e3} {
 			var wrong, usable int
 			all := make([]measured, n)
-			parallel(n, func(i int) { all[i] = o.measure(uint64(i), 1+3*(i%2), ns) })
+			parallel(n, func(i int) { all[i] = o.measure(uint64(i), 1+3*(i%2), ns, withAll) })
 			for _, m := range all {
 				if m.wrong() {
 					wrong++
@@ -424,5 +413,18 @@ func TestSlowCallsRarerThanSamples(t *testing.T) {
 				t.Errorf("%s, %v ns: %d of %d wrongly trusted, %d usable; the first: %+v, mean %+v, %v", o.name, ns, wrong, n, usable, all[0].result.Estimate, all[0].result.Mean, all[0].result.Judgement)
 			}
 		}
+	}
+}
+
+// Without surveys they are not seen.
+func TestSlowCallsWithoutSurveys(t *testing.T) {
+	wrong := 0
+	for seed := range uint64(4) {
+		if rarelies[0].measure(seed, 1, 30e3, func(s *Station) { s.off.surveys = true }).wrong() {
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		t.Error("slow calls that are rarer than the samples are seen without surveys: the test above shows nothing")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -96,7 +95,7 @@ func (w whole) disturbed(v inference, model disturbances) []float64 {
 	var one world
 	for range worlds {
 		model.draw(v.rng, &one)
-		drawn = append(drawn, one.switchNs*w.switches+one.interruptedInAll(v.rng, w.byClockNs, w.byCPUNs))
+		drawn = append(drawn, one.switchNs*w.switches+one.lost(v.rng, w.byClockNs)+one.held*one.lost(v.rng, w.byCPUNs))
 	}
 	slices.Sort(drawn)
 	return drawn
@@ -122,7 +121,7 @@ func partMeans(sorted []float64) (means [len(parts)]float64) {
 
 // varies reports that some part of the samples took longer than the estimate of an
 // undisturbed call and the disturbances explain: then the subject's own time varies, or
-// something slows it that neither the kernel's counts nor the profile knows.
+// something slows it that neither the kernel's counts nor the looks show.
 func (v inference) varies(least stats.Estimate) bool {
 	var w world
 	var most [len(parts)][]float64
@@ -165,28 +164,9 @@ func (v inference) lessSharing(s sharing, least stats.Estimate) inference {
 	return v
 }
 
-// taking is the model of what disturbances take of all samples. Where the CPU's profile
-// is not known, what was seen beside the samples stands for it.
-func (c *conclusion) taking(model disturbances) disturbances {
-	if c.noise().Known() || c.m.weather.ranNs == 0 {
-		return model
-	}
-	w := c.m.weather
-	seen := newDisturbances(machine.Noise{
-		WatchedNs: w.ranNs, IrregularShare: w.lostNs / w.ranNs, IrregularPerSecond: w.gaps / w.ranNs * 1e9, IrregularWorstNs: w.worstNs,
-	})
-	if w.stolen > 0 {
-		mean := w.stolenNs / w.stolen
-		seen.sources = append(seen.sources, source{perNs: w.stolen / w.ranNs, length: newLength(0, math.Log(mean)-0.5, 1), seen: w.stolen})
-	}
-	seen.switches, seen.held = model.switches, model.held
-	return seen
-}
-
 // onTheWhole says what a call costs on the whole, where that is more than the time of
 // an undisturbed call: ok is false where the two agree.
 func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.Estimate, ok bool) {
-	v.model = c.taking(v.model)
 	v.model.switches = v.model.switches.bounded(c.full)
 	all := c.calls()
 	w := wholeOf(all, v)

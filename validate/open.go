@@ -9,7 +9,6 @@ import (
 	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/kbest"
-	"chronoscope/machine"
 )
 
 // watched is how long the CPU's noise is traced, of running time, and in any case.
@@ -60,24 +59,23 @@ func openAccount(name string, tickNs float64) account {
 	return account{read: c.Read, unitNs: c.UnitNs, tickNs: max(c.UnitNs, tickNs)}
 }
 
-// watch looks at the noise of the CPU. Where that can't be done the station knows of what
-// it knew before, or of none, and says so in its verdicts.
+// watch looks at what the CPU loses. Where that can't be done what was seen before stands.
 func (l *lab) watch(ctx context.Context) {
-	if noise, losses, err := l.look(ctx); err == nil {
-		l.station.Noise, l.losses = noise, losses
+	if losses, err := l.look(ctx); err == nil {
+		l.losses = losses
 	}
 }
 
 // lookAt is how the lab's CPU is looked at.
-func (l *lab) lookAt(o opening) func(context.Context) (machine.Noise, Losses, error) {
+func (l *lab) lookAt(o opening) func(context.Context) (Losses, error) {
 	options := activity.Options{
 		CPU: o.CPU, Root: os.DirFS("/"), Duration: watching(o.Regime), TickHz: o.TickHz, Virtual: o.Virtual,
 	}
-	return func(ctx context.Context) (machine.Noise, Losses, error) {
+	return func(ctx context.Context) (Losses, error) {
 		t, err := activity.Record(ctx, l.station.Clock.Clock, l.station.Clock.TickNs.Value, options)
 		if err != nil {
-			return machine.Noise{}, Losses{}, err
+			return Losses{}, err
 		}
-		return t.Noise(activity.Analyse(t)), lossesOf(t), nil
+		return lossesOf(t), nil
 	}
 }

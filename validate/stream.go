@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"chronoscope/kbest"
-	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -81,8 +80,8 @@ type lab struct {
 	station                        *kbest.Station
 	references                     map[Work]*reference
 	gettimeofday, times, getrusage account
-	// look traces the CPU's noise.
-	look   func(context.Context) (machine.Noise, Losses, error)
+	// look traces what the CPU loses.
+	look   func(context.Context) (Losses, error)
 	losses Losses
 	seed   uint64
 }

@@ -49,7 +49,6 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	count := flags.Int("load", 1, "processes that want the CPU, this one among them")
 	repetitions := flags.Int("repetitions", 10, "measurements by each of the peers")
 	cpu := flags.Int("cpu", 0, "CPU to measure on")
-	watch := flags.Duration("watch", 150*time.Millisecond, "how long the CPU's noise is watched, of running time")
 	trials := flags.Int("trials", kbest.DefaultPlan.MinTrials, "trials that K-best makes of long work at least")
 	only := flags.String("only", "", "peers to run, all if empty: "+strings.Join(peerNames(), ", "))
 	if err := flags.Parse(args); err != nil {
@@ -75,7 +74,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer rivals.Stop()
-	e := experiment{ctx: ctx, load: *count, cpu: *cpu, watch: *watch, trials: *trials}
+	e := experiment{ctx: ctx, load: *count, cpu: *cpu, trials: *trials}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "load %d, %d repetitions\ttruth\tvalue\terror: median\tworst\thalf-width\tcovers\ttrusted\ttime: median\t\n", *count, *repetitions)
 	for _, ns := range lengths {
@@ -112,7 +111,6 @@ type experiment struct {
 	ctx    context.Context
 	load   int
 	cpu    int
-	watch  time.Duration
 	trials int
 }
 

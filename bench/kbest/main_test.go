@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, load := range []string{"1", "2"} {
 		var out bytes.Buffer
-		err := run(context.Background(), []string{"-ns", "1000", "-repetitions", "1", "-load", load, "-watch", "30ms",
+		err := run(context.Background(), []string{"-ns", "1000", "-repetitions", "1", "-load", load,
 			"-cpu", machine.FormatCPUList(cpus[:1]), "-only", "kbest.Measure,K-best as in the source,testing.B 100 ms"}, &out)
 		if err != nil {
 			t.Fatal(err)

@@ -3,16 +3,12 @@ package main
 import (
 	"flag"
 	"math"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"chronoscope/activity"
 	"chronoscope/bench/internal/chain"
-	"chronoscope/clock"
 	"chronoscope/kbest"
-	"chronoscope/machine"
 	"chronoscope/stats"
 
 	"github.com/loov/hrtime"
@@ -25,8 +21,7 @@ type peer struct {
 }
 
 var peers = []peer{
-	{"kbest.Measure", func(e experiment, f func()) answer { return e.kbest(f, machine.Noise{}) }},
-	{"kbest.Measure with noise", func(e experiment, f func()) answer { return e.kbest(f, e.noise()) }},
+	{"kbest.Measure", func(e experiment, f func()) answer { return e.kbest(f) }},
 	{"kbest.Compare with a chain", func(e experiment, f func()) answer { return e.compare(f) }},
 	{"K-best as in the source", theSource},
 	{"testing.B 1 s", func(_ experiment, f func()) answer { return goBenchmark(f, "1s") }},
@@ -51,10 +46,10 @@ func peerNames() []string {
 // precision is what K-best is asked for: half the width of its interval.
 const precision = 0.005
 
-func (e experiment) kbest(f func(), noise machine.Noise) answer {
+func (e experiment) kbest(f func()) answer {
 	plan := kbest.DefaultPlan
 	plan.Precision, plan.MinTrials = precision, e.trials
-	r, err := kbest.Measure(f, kbest.WithContext(e.ctx), kbest.WithPlan(plan), kbest.WithSetting(kbest.Setting{Noise: noise}))
+	r, err := kbest.Measure(f, kbest.WithContext(e.ctx), kbest.WithPlan(plan))
 	if err != nil && r == nil {
 		return answer{ns: math.NaN()}
 	}
@@ -77,7 +72,7 @@ func (e experiment) kbest(f func(), noise machine.Noise) answer {
 // compare measures the work in turn with a chain of known length: their ratio holds
 // however the core's rate moves meanwhile.
 func (e experiment) compare(f func()) answer {
-	station, release, err := kbest.Here(e.ctx, kbest.Setting{Noise: e.noise()})
+	station, release, err := kbest.Here(e.ctx, kbest.Setting{})
 	if err != nil {
 		return answer{ns: math.NaN()}
 	}
@@ -102,35 +97,6 @@ func (e experiment) compare(f func()) answer {
 	}
 	return answer{ns: results[1].Estimate.Value, lo: results[1].Estimate.Lo, hi: results[1].Estimate.Hi, interval: true, verdict: c.Verdict,
 		cycles: &answer{ns: c.Ratio.Value * cycles, lo: c.Ratio.Lo * cycles, hi: c.Ratio.Hi * cycles, interval: true, verdict: c.Verdict}}
-}
-
-// noise watches what the CPU takes away.
-func (e experiment) noise() machine.Noise {
-	c, err := clock.Open("tsc")
-	if err != nil {
-		if c, err = clock.Open("go-time-now"); err != nil {
-			return machine.Noise{}
-		}
-	}
-	defer c.Close()
-	tickNs := c.UnitNs
-	if tickNs == 0 {
-		rate, err := clock.Calibrate(e.ctx, c, nil, 20*time.Millisecond)
-		if err != nil {
-			return machine.Noise{}
-		}
-		tickNs = 1e9 / rate.Hz.Value
-	}
-	m := machine.Identify()
-	o := activity.Options{CPU: e.cpu, Root: os.DirFS("/"), Duration: time.Duration(e.load) * e.watch, Virtual: m.Hypervisor != "" && m.Hypervisor != "none"}
-	if m.TickHz != nil {
-		o.TickHz = *m.TickHz
-	}
-	t, err := activity.Record(e.ctx, c, tickNs, o)
-	if err != nil {
-		return machine.Noise{}
-	}
-	return t.Noise(activity.Analyse(t))
 }
 
 // theSource is the scheme of Bryant 2003, section 9.4.3, with its K = 3, its epsilon
