@@ -18,8 +18,5 @@ func OpenOthers() (*Others, error) {
 	return nil, errors.New("what other processes use is not known on this system")
 }
 
-// Close does nothing.
-func (o *Others) Close() {}
-
 // Look knows of nothing.
 func (o *Others) Look(int) OthersUse { return OthersUse{} }

@@ -64,7 +64,6 @@ func newRunner(setting Setting) *runner {
 func (r *runner) close() {
 	r.launcher.Close()
 	r.others.Close()
-	r.processes.Close()
 }
 
 // run makes one run.

@@ -15,7 +15,7 @@ type weather struct {
 	// watch looks for so long, from the CPU on which it is called; nil where nothing can.
 	watch func(context.Context, time.Duration) machine.Noise
 	looks []machine.Noise
-	at    time.Time // of the last look
+	next  time.Time // from when on the next look is due; zero before the first one
 }
 
 // How long is looked, first and then once in a while: a twentieth of the time, a sixth where
@@ -41,11 +41,15 @@ func (w *weather) add(n machine.Noise) {
 // look looks at one of these CPUs where it is time to, and tells whether it did; no CPUs are
 // the one that the caller is on.
 func (w *weather) look(ctx context.Context, cpus []int) bool {
-	if w.watch == nil || !w.at.IsZero() && time.Since(w.at) < lookAfter {
+	if w.watch == nil || time.Now().Before(w.next) {
 		return false
 	}
 	span := w.span()
-	defer func() { w.at = time.Now() }()
+	pause := lookAfter
+	if span == firstLook {
+		pause *= 2
+	}
+	defer func() { w.next = time.Now().Add(pause) }()
 	if len(cpus) > 0 {
 		restore, err := machine.Pin(cpus)
 		if err != nil {
@@ -60,7 +64,7 @@ func (w *weather) look(ctx context.Context, cpus []int) bool {
 // span is how long the next look is to be: beside competitors most of it is theirs.
 func (w *weather) span() time.Duration {
 	switch n := len(w.looks); {
-	case w.at.IsZero():
+	case w.next.IsZero():
 		return firstLook
 	case n > 0 && w.looks[n-1].WatchedNs < float64(nextLook)/2:
 		return crowdedLook

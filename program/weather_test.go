@@ -63,7 +63,7 @@ func TestLooksOnceInAWhile(t *testing.T) {
 	if !first || second || len(spans) != 1 || spans[0] != firstLook || len(w.looks) != 1 {
 		t.Errorf("looked %v and %v, for %v", first, second, spans)
 	}
-	w.at = w.at.Add(-lookAfter)
+	w.next = time.Now()
 	if w.look(background, []int{1 << 20}) || len(spans) != 1 {
 		t.Error("it looked at a CPU that is not there")
 	}
