@@ -43,15 +43,19 @@ func (c *conclusion) undoneNs() float64 {
 // madScale makes a median absolute deviation comparable to a standard deviation.
 const madScale = 1.4826
 
-// allowForClocks takes a program that looks at a clock while it works. It may work until some time,
-// so that interrupts don't make it longer, and it may have left work undone where it was late.
+// allowForClocks takes a program that looks at a clock while it works. It may have left work undone
+// where it was late. It may also work until some time, so that interrupts don't make it longer, unless
+// it waited for much longer than it can have left undone: then it works by no clock.
 func (c *conclusion) allowForClocks() {
 	if !c.series.looksAtClock {
 		return
 	}
 	undone := c.undoneNs()
+	byClock := !(c.typical((*Run).waitedNs) > 2*undone)
 	for i, r := range c.used {
-		c.high[i] = math.Max(c.high[i], r.grossHighNs)
+		if byClock {
+			c.high[i] = math.Max(c.high[i], r.grossHighNs)
+		}
 		if !math.IsInf(undone, 1) {
 			more := math.Min(undone, r.waitedNs())
 			r.slackUpNs, r.slackUpOfLowNs = r.slackUpNs+more, r.slackUpOfLowNs+more
