@@ -131,7 +131,7 @@ func (c *conclusion) judgeSources() {
 	if lost > 0 {
 		c.Lower(stats.Suspect, "it switches so often that the kernel could not note all of it in %d of %d runs: its time is bounded by the kernel's accounts alone", lost, len(c.used))
 	}
-	if unnoted > 0 {
+	if float64(unnoted) > strayShare*float64(len(c.used)) {
 		c.Lower(stats.Suspect, "when it ran and when it waited was not noted (%s): its time is bounded by the kernel's accounts alone%s", reason(why), c.unknownWait())
 	}
 	if throttled > 0 {

@@ -196,3 +196,21 @@ func TestBlocksNowAndThen(t *testing.T) {
 		}
 	}
 }
+
+// Of a program whose child took long to give back its memory one run in 3,000 is not believed to be
+// noted; one in thirty moves no median. It was suspect for that.
+func TestFewRunsUnnoted(t *testing.T) {
+	for unnoted, want := range map[int]stats.Verdict{1: stats.Trusted, 6: stats.Suspect} {
+		s := series{probed: true}
+		r := s.concluded(30, func(i int) Run {
+			run := keptFor(66, 0.1)
+			if i < unnoted {
+				run.Events, run.Unwatched = nil, errTimeout
+			}
+			return run
+		})
+		if r.Verdict != want {
+			t.Errorf("%d of 30: %s %q", unnoted, r.Verdict, r.Reasons)
+		}
+	}
+}
