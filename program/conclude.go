@@ -285,17 +285,20 @@ func (c *conclusion) chosen() []int {
 const agreeShare = 0.1
 
 // agree tells whether nearly all of the other runs may have taken as long as the chosen ones, and
-// used as much CPU time.
+// used as much CPU time, and the median of them as much as that of all.
 func (c *conclusion) agree(chosen, others []int) bool {
 	least, most := math.Inf(1), 0.0
-	leastCPU, mostCPU := math.Inf(1), 0.0
+	var cpus []float64
 	for _, i := range chosen {
 		least, most = math.Min(least, c.low[i]), math.Max(most, c.high[i])
-		cpu := c.used[i].ownCPUNs()
-		leastCPU, mostCPU = math.Min(leastCPU, cpu), math.Max(mostCPU, cpu)
+		cpus = append(cpus, c.used[i].ownCPUNs())
 	}
+	leastCPU, mostCPU, usual := slices.Min(cpus), slices.Max(cpus), stats.Median(cpus)
 	apart := func(low, high, least, most float64) bool {
 		return high < (1-agreeShare)*least-passableNs || low > (1+agreeShare)*most+passableNs
+	}
+	if all := stats.Median(c.each((*Run).ownCPUNs)); apart(all, all, usual, usual) {
+		return false
 	}
 	differ := 0
 	for _, i := range others {
