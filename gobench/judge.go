@@ -130,6 +130,8 @@ func (c *conclusion) judgeBasis() {
 		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval reaches from all of that taken off to none of it", 100*c.WaitShare)
 	case c.Basis == Bounds:
 		c.Lower(stats.Suspect, "it needs %.2g CPUs, and its threads waited for one for %.3g %% of their time: the interval reaches from all of that taken off to none of it: %s", c.Runnable, 100*c.WaitShare, c.remedy(c.narrower()))
+	case c.Basis == CPUTime && c.Procs > 1 && c.waitPerTimed > c.plan.Precision:
+		c.Lower(stats.Suspect, "its threads waited for a CPU for %.3g %% of their time, some perhaps in vain while it slept: %s", 100*c.WaitShare, c.remedy(c.narrower()))
 	case c.Basis == CPUTime && c.untimed > untimedShare:
 		c.Lower(stats.Suspect, "for %.3g %% of the time its timer stands still, and others had the CPU: the timed part's share of the CPU time is taken for its share of the time", 100*c.untimed)
 	}

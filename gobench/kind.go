@@ -16,6 +16,8 @@ const (
 	aloneWithin = 0.04
 	// nothingMissing is a share of that kind that does not matter.
 	nothingMissing = 0.003
+	// mayBlockShare of the repetitions may look by chance as if no thread could run at times.
+	mayBlockShare = 0.25
 )
 
 // kind is what the repetitions of a benchmark show of its threads: whether they had to wait for a
@@ -29,10 +31,11 @@ type kind struct {
 	waitPerTimed float64 // the wait of all threads beside the time by the timer; may be above 1
 	runnable     float64 // how many threads could run, on average
 	missing      float64 // share of the CPU time in which no thread could run, and the clock went on
+	missingMost  float64 // what it may be, as threads that waited in vain may hide some
 
 	undelayed bool // nothing waited for a CPU
 	blocks    bool // at times no thread could run
-	mayBlock  bool // in some repetitions it looks as if it blocked
+	mayBlock  bool // more than mayBlockShare of the repetitions look as if it did
 	alone     bool // one thread at a time could run, all the time
 	untimed   float64
 }
@@ -67,10 +70,14 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 		k.waitShare, k.runnable = math.Max(0, wait/math.Max(wall, cpu+wait)), (cpu+wait)/wall
 	}
 	e := stats.MedianOrRange(missing, "")
-	k.missing = e.Value
+	k.missing, k.missingMost = e.Value, e.Hi
+	if s.Repetitions[0].Many.Procs == 1 { // then there are no such threads
+		k.missingMost = e.Value
+	}
 	k.undelayed = k.waitPerTimed <= calmShare
 	k.blocks = !(e.Lo <= aloneWithin && e.Value <= 2*aloneWithin)
-	k.mayBlock = !(e.Hi <= aloneWithin)
+	slices.Sort(missing)
+	k.mayBlock = !(stats.Quantile(missing, 1-mayBlockShare) <= aloneWithin)
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
 	return k
@@ -133,7 +140,7 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	case k.untimed > 0: // how much of the wait was timed is not known
 		b = bounds{least, most}
 	default:
-		b = bounds{math.Max(least, math.Min(unwaited, cpu)), math.Min(timed, most)}
+		b = bounds{math.Max(least, math.Min(unwaited, cpu)), most}
 	}
 	return bounds{math.Min(b.lo, b.hi), b.hi}
 }
@@ -151,7 +158,7 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	if !(runnable <= float64(k.cpus)) {
 		runnable = float64(k.cpus)
 	}
-	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missing))
+	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
 // waitedNs is for how long an iteration waited for a CPU: where that is not known of the
