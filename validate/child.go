@@ -47,7 +47,7 @@ func Serve() {
 	os.Exit(0)
 }
 
-// opening is the first that a lab is told.
+// opening is the first message to a lab: what it will measure, and where.
 type opening struct {
 	Works   []Work
 	CPU     int
@@ -57,14 +57,14 @@ type opening struct {
 	Seed    uint64
 }
 
-// order asks for a stream or, where Rounds are given, for how long so many rounds of the
-// chain take now.
+// order asks for the stream of a cell or, where Rounds are given, for how long that many
+// rounds of the chain take now.
 type order struct {
 	Cell   Cell
 	Rounds int
 }
 
-// reply is to an opening or an order.
+// reply answers an opening or an order.
 type reply struct {
 	Error    string
 	Stream   *Stream
@@ -72,8 +72,8 @@ type reply struct {
 	Expected stats.Estimate
 }
 
-// serve is the lab's side. It returns when in ends, in the middle of a stream too: that is
-// the end of who asked for it.
+// serve is the lab's side. It returns when in ends, even in the middle of a stream, since then
+// the process that asked for it has ended.
 func serve(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -104,7 +104,7 @@ func serve(in io.Reader, out io.Writer) error {
 	}
 }
 
-// work opens the lab and does what is ordered.
+// work opens the lab and carries out orders until there are no more.
 func work(ctx context.Context, o opening, orders <-chan order, encoder *json.Encoder) error {
 	l, release, err := openLab(ctx, o)
 	if err != nil {
@@ -133,10 +133,10 @@ func (l *lab) obey(ctx context.Context, o order) (r reply) {
 	return r
 }
 
-// manyLevels, each of mostBatches, are looked at for a program.
+// manyLevels is how many levels, each of mostBatches, tell the truth of a program.
 const manyLevels = 16
 
-// levels is how long so many rounds of the chain take now.
+// levels is how long that many rounds of the chain take now.
 func (l *lab) levels(rounds int) stats.Estimate {
 	ref := l.references[Chain]
 	times, levels := make([]float64, mostBatches), []level{}
@@ -146,7 +146,7 @@ func (l *lab) levels(rounds int) stats.Estimate {
 	return expected(levels, rounds, ref.fit)
 }
 
-// session is the parent's side of a lab.
+// session is the validating process's side of a lab.
 type session struct {
 	command *exec.Cmd
 	input   io.WriteCloser
@@ -155,8 +155,8 @@ type session struct {
 	roundNs float64 // of the chain
 }
 
-// openSession starts a lab with all its threads on a CPU: a child takes over the CPUs of
-// the thread that starts it. When ctx ends, so does the lab.
+// openSession starts a lab with all its threads on a CPU: a child inherits the CPUs of the
+// thread that starts it. When ctx ends, so does the lab.
 func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -190,7 +190,7 @@ func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
 	return s, nil
 }
 
-// ask sends what is asked, and takes the reply.
+// ask sends a question and reads the reply.
 func (s *session) ask(ctx context.Context, question any) (r reply, err error) {
 	err = s.encoder.Encode(question)
 	if err == nil {

@@ -8,18 +8,18 @@ import (
 	"chronoscope/machine"
 )
 
-// reachName is the store's file of what validations found.
+// reachName is the file of the store that holds the reach which validations found.
 const reachName = "reach.json"
 
-// keptReach is a reach with what was tried: that a method holds up to the longest duration
-// that was tried says nothing against longer ones.
+// keptReach is a reach with the durations that were tried. A method that holds up to the
+// longest of them may hold beyond.
 type keptReach struct {
 	Reach
 	ShortestTriedNs float64 `json:"shortest_tried_ns"`
 	LongestTriedNs  float64 `json:"longest_tried_ns"`
 }
 
-// keptOf is what is kept of a validation.
+// keptOf is what the store keeps of a validation.
 func keptOf(all []Outcome) []keptReach {
 	var rows []keptReach
 	for _, group := range groups(all) {
@@ -32,9 +32,9 @@ func keptOf(all []Outcome) []keptReach {
 	return rows
 }
 
-// LoadReach is what validations on this machine found. A reach that ends at the longest
-// duration that was tried is infinite. None was made where there is an error that is
-// [io/fs.ErrNotExist].
+// LoadReach reads the reach that validations on this machine found. One that ends at the
+// longest duration that was tried is given as infinite. The error is [io/fs.ErrNotExist] where
+// there was no validation.
 func LoadReach(m *machine.Machine) ([]Reach, error) {
 	s, err := OpenStore(m)
 	if err != nil {
@@ -55,8 +55,8 @@ func LoadReach(m *machine.Machine) ([]Reach, error) {
 	return all, nil
 }
 
-// saveReach keeps what a validation found. Rows of schemes and loads that it did not try
-// stay, and so do those of a validation that tried more.
+// saveReach keeps what a validation found. Rows of schemes, regimes and kinds that it did not
+// try stay, and so do rows of a validation that tried more durations.
 func (s *Store) saveReach(found []keptReach) error {
 	if s == nil {
 		return nil
@@ -79,7 +79,7 @@ func (r keptReach) sameAs(other keptReach) bool {
 	return r.Scheme == other.Scheme && r.Regime.Named() == other.Regime.Named() && r.Kind == other.Kind && r.Tolerance == other.Tolerance
 }
 
-// replaces says whether all that the old row rests on was tried again.
+// replaces reports whether all durations behind the old row were tried again.
 func (r keptReach) replaces(old keptReach) bool {
 	return r.sameAs(old) && r.LongestTriedNs >= old.LongestTriedNs && (old.LongestTriedNs == 0 || r.ShortestTriedNs <= old.ShortestTriedNs)
 }

@@ -9,25 +9,25 @@ import (
 	"chronoscope/stats"
 )
 
-// Losses are what a trace of the CPU saw interrupts take from a thread, this kernel's and
-// those of its host. The time in which others had the CPU is left out. All times are
-// nanoseconds.
+// Losses are the times that interrupts took from a thread, as a trace of the CPU saw them:
+// those of this kernel and of its host. Time in which other threads had the CPU is left out.
+// All times are nanoseconds.
 type Losses struct {
 	WatchedNs float64 `json:"watched_ns"`
 	All       []Loss  `json:"all"` // in their order
 }
 
-// Loss is one of them: with it the thread had lost SumNs in all.
+// Loss is one interrupt; SumNs is what the thread had lost up to its end.
 type Loss struct {
 	AtNs  float64 `json:"at_ns"`
 	SumNs float64 `json:"sum_ns"`
 }
 
 // shortestInterruptNs is less than any interrupt takes. Shorter gaps are stalls of the core,
-// which short batches and long runs suffer alike.
+// which slow short batches and long runs by the same share.
 const shortestInterruptNs = 1e3
 
-// lossesOf are those of a trace that was analysed. What the recording itself took is none.
+// lossesOf are the losses in a trace that was analysed, without what the recording itself took.
 func lossesOf(t *activity.Trace) Losses {
 	l := Losses{WatchedNs: t.Ns(t.Length)}
 	var awayNs, sumNs float64
@@ -45,7 +45,7 @@ func lossesOf(t *activity.Trace) Losses {
 	return l
 }
 
-// then are those of two traces, one after the other.
+// then joins two traces, one after the other.
 func (l Losses) then(next Losses) Losses {
 	joined := Losses{l.WatchedNs + next.WatchedNs, slices.Clone(l.All)}
 	sumNs := l.until(l.WatchedNs)
@@ -55,29 +55,28 @@ func (l Losses) then(next Losses) Losses {
 	return joined
 }
 
-// waited says whether the thread was off its CPU in such a gap.
+// waited reports whether the thread was off its CPU in a gap of that cause.
 func waited(c activity.Cause) bool {
 	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
 }
 
-// How many stretches are looked at, and how many at least are to fit into the trace.
+// How many stretches of a trace are compared, and how many at least fit into it side by side.
 const (
 	stretches       = 256
 	fewestStretches = 8
 )
 
-// golden spreads the beginnings of stretches evenly, in step with no timer.
+// golden spreads the beginnings of stretches evenly, so that they are in step with no timer.
 const golden = 0.6180339887498949
 
-// leastOf is what interrupts took of a run of that length that comes first, second and so
-// on, by its rank, of the least of n: the share rank/(n+1) of all stretches lost no more, as
-// that one of n loses on average. A stretch of
-// which the trace holds too few is put together from shorter ones, as if they were
-// independent.
+// leastOf estimates what interrupts took of a run of that length which is the rank-th shortest
+// of n runs. It cuts the trace into stretches as long as the run, and returns what the share
+// rank/(n+1) of them did not exceed. Where too few stretches fit into the trace it uses
+// shorter ones and adds them up, as if they were independent.
 //
-// The source takes off the least that one interrupt takes, for each (Bryant 2003, section
-// 9.4.3). Where their costs are skewed, as on a virtual machine, that is a third of what a
-// long run loses, since no run meets the least alone.
+// The source takes off the least cost of one interrupt times their number (Bryant 2003,
+// section 9.4.3). Where costs are skewed, as on a virtual machine, that is a third of what a
+// long run loses, since it does not meet the cheapest interrupts only.
 func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 	if !(lengthNs > 0) || !(l.WatchedNs > 0) {
 		return 0
@@ -95,8 +94,8 @@ func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 	return pieces*middle + math.Sqrt(pieces)*(stats.Quantile(lost, float64(rank)/float64(n+1))-middle)
 }
 
-// without leaves out so much that was waited for others: of the longest losses, since an
-// interrupt takes less than a turn.
+// without takes off ns that were spent waiting for other threads. It takes them from the
+// longest losses, since another thread's turn is longer than an interrupt.
 func (l Losses) without(ns float64) Losses {
 	if !(ns > 0) {
 		return l
@@ -122,7 +121,7 @@ func (l Losses) without(ns float64) Losses {
 	return rest
 }
 
-// until is what was lost before that time.
+// until is what was lost up to a time.
 func (l Losses) until(ns float64) float64 {
 	i, _ := slices.BinarySearchFunc(l.All, ns, func(x Loss, ns float64) int { return cmp.Compare(x.AtNs, ns) })
 	if i == 0 {

@@ -11,14 +11,15 @@ import (
 	"chronoscope/kbest"
 )
 
-// watched is how long the CPU's noise is traced, of running time, and in any case.
+// watched is how much running time is traced for the CPU's noise, watchedAtLeast how much
+// time in any case.
 const (
 	watched        = 300 * time.Millisecond
 	watchedAtLeast = time.Second
 )
 
-// openLab makes this process a lab, with all that the machine offers. The process's
-// threads are on one CPU already, beside as many competitors as the load says.
+// openLab makes this process a lab. Its threads are on one CPU already, beside the
+// competitors of the regime.
 func openLab(ctx context.Context, o opening) (l *lab, release func(), err error) {
 	station, release, err := kbest.Here(ctx, kbest.Setting{})
 	if err != nil {
@@ -40,7 +41,7 @@ func openLab(ctx context.Context, o opening) (l *lab, release func(), err error)
 	return l, release, nil
 }
 
-// refer fits the line of a work. The traced one stands on the chain.
+// refer finds how long short runs of a work take. Traced work is the chain in steps.
 func (l *lab) refer(w Work) (*reference, error) {
 	plain, err := newReference(l.station.Clock, w.do)
 	if err != nil || w != Traced {
@@ -49,8 +50,8 @@ func (l *lab) refer(w Work) (*reference, error) {
 	return newTracedReference(plain)
 }
 
-// openAccount opens a clock of the system. Its updates are as far apart as its unit, or
-// as the kernel's ticks at which it is brought up to date, if that is more.
+// openAccount opens a clock of the system. Its updates are one unit apart, or one tick of the
+// kernel where that is longer.
 func openAccount(name string, tickNs float64) account {
 	c, err := clock.Open(name)
 	if err != nil {
@@ -59,14 +60,14 @@ func openAccount(name string, tickNs float64) account {
 	return account{read: c.Read, unitNs: c.UnitNs, tickNs: max(c.UnitNs, tickNs)}
 }
 
-// watch looks at what the CPU loses. Where that can't be done what was seen before stands.
+// watch traces what the CPU loses. Where that can't be done the lab keeps what it saw before.
 func (l *lab) watch(ctx context.Context) {
 	if losses, err := l.look(ctx); err == nil {
 		l.losses = losses
 	}
 }
 
-// lookAt is how the lab's CPU is looked at.
+// lookAt returns the function that traces the lab's CPU.
 func (l *lab) lookAt(o opening) func(context.Context) (Losses, error) {
 	options := activity.Options{
 		CPU: o.CPU, Root: os.DirFS("/"), Duration: watching(o.Regime), TickHz: o.TickHz, Virtual: o.Virtual,

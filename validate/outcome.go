@@ -19,8 +19,8 @@ type Outcome struct {
 	Expected, Estimate stats.Estimate
 	// Error is (Tm - Tc)/Tc, as the source has it; NaN where there is no estimate.
 	Error float64
-	// Marks are what was wrong with the cell, so that nobody knows the truth and no scheme is
-	// judged by it; NoTruth says that there are any.
+	// Marks say why the truth of the cell is not known, so that no scheme is judged by it;
+	// NoTruth says that there are any.
 	Marks   []string
 	NoTruth bool
 	// Covered says whether the scheme's interval holds the truth's value, within the truth's
@@ -31,19 +31,19 @@ type Outcome struct {
 	stats.Judgement
 }
 
-// truthSlack is the share of the truth's value beyond which its own uncertainty is no excuse
-// for an interval that does not hold it.
+// truthSlack is how much of the truth's own uncertainty is allowed for, as a share of its
+// value. Without a limit, a truth that is known badly would count every claim as held.
 const truthSlack = 0.01
 
-// holds says whether an interval holds the truth's value, within the truth's own half-width
+// holds reports whether an interval holds the truth's value, within the truth's own half-width
 // of at most truthSlack.
 func holds(claim, truth stats.Estimate) bool {
 	slack := math.Min(truth.HalfWidth(), truthSlack*truth.Value)
 	return claim.Lo <= truth.Value+slack && truth.Value-slack <= claim.Hi
 }
 
-// newOutcome holds an answer against the truth. Marks are what was wrong with the cell; the
-// scheme's own verdict stays as it is, so that a wrong trusted shows.
+// newOutcome holds an answer against the truth. The scheme's own verdict stays as it is, also
+// where marks say that the truth is not known, so that a wrong "trusted" shows.
 func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string) Outcome {
 	o := Outcome{
 		Scheme: s.Name, Work: c.Work, Kind: c.Kind, Regime: c.Regime, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
@@ -58,7 +58,7 @@ func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string
 	return o
 }
 
-// outcomes are what the schemes make of a stream.
+// outcomes are those of all schemes that are evaluated on a stream.
 func outcomes(schemes []Scheme, s *Stream) []Outcome {
 	var all []Outcome
 	for _, scheme := range schemes {
@@ -74,12 +74,12 @@ type Coverage struct {
 	Scheme string `json:"scheme"`
 	Regime
 	Kind Kind `json:"kind,omitempty"`
-	// Cells were judged, in Covered of them the interval held the truth. In
-	// Unusable others the scheme itself said that it has no usable figure.
+	// Cells were judged; in Covered of them the interval held the truth. In Unusable others the
+	// scheme itself said that it has no usable figure.
 	Cells    int `json:"cells"`
 	Covered  int `json:"covered"`
 	Unusable int `json:"unusable"`
-	// Unjudged are those of whose work nobody knows the truth.
+	// Unjudged cells were left out, since their truth is not known.
 	Unjudged int `json:"unjudged"`
 	// MedianWidth is half the interval's width as a share of the value.
 	MedianWidth *float64 `json:"median_width"`
@@ -119,28 +119,29 @@ func CoverageOf(all []Outcome) []Coverage {
 	return rows
 }
 
-// claims says whether its scheme claims an interval.
+// claims reports whether the scheme gave an interval.
 func (o Outcome) claims() bool { return !math.IsNaN(o.Estimate.Lo) && !math.IsNaN(o.Estimate.Hi) }
 
 // Tolerances are the relative errors for which the reach is found.
 var Tolerances = []float64{0.001, 0.01, 0.1}
 
-// Reach is between which durations a scheme kept within a tolerance, at a load.
+// Reach says between which durations a scheme kept within a tolerance, in one regime and
+// with programs of one kind.
 type Reach struct {
 	Scheme string `json:"scheme"`
 	Regime
 	Kind      Kind    `json:"kind,omitempty"`
 	Tolerance float64 `json:"tolerance"`
-	// MaxDurationNs ends the longest run of durations, as they were tried, in which no
-	// error was greater, and MinDurationNs begins it; of runs as long as one another it is
-	// the later. Nil where no duration would do.
+	// MinDurationNs and MaxDurationNs are the ends of the longest run of neighbouring durations
+	// at which no error was greater; of two equally long runs, the one of longer durations. They
+	// are nil where the error was greater at every duration.
 	MinDurationNs *float64 `json:"min_duration_ns"`
 	MaxDurationNs *float64 `json:"max_duration_ns"`
 }
 
-// ReachOf finds it for each scheme, load and tolerance. A duration keeps within the
-// tolerance where all works do; without an estimate, or a truth to hold it against, it does
-// not. A scheme of which no cell has a truth has no reach.
+// ReachOf finds the reach of each scheme, regime, kind and tolerance. The worst work of a
+// duration counts. A duration without an estimate, or without a truth, is not within any
+// tolerance. A scheme has no reach where no cell has a truth.
 func ReachOf(all []Outcome) []Reach {
 	var rows []Reach
 	for _, group := range groups(all) {
@@ -149,7 +150,7 @@ func ReachOf(all []Outcome) []Reach {
 	return rows
 }
 
-// reachOf is that of one scheme at one load.
+// reachOf is the reach of one group, at each tolerance.
 func reachOf(group []Outcome) []Reach {
 	var rows []Reach
 	for _, tolerance := range Tolerances {
@@ -160,8 +161,8 @@ func reachOf(group []Outcome) []Reach {
 	return rows
 }
 
-// groups are the outcomes of each scheme at each load, in the order of their first, if there
-// is a truth in any.
+// groups divides outcomes by scheme, regime and kind, in the order of their first ones, and
+// leaves out groups without any truth.
 func groups(all []Outcome) [][]Outcome {
 	var groups [][]Outcome
 	for _, o := range all {
@@ -179,7 +180,7 @@ func groups(all []Outcome) [][]Outcome {
 	})
 }
 
-// durationError is the worst error at a duration, infinite where one is not known.
+// durationError is the worst error at a duration: infinite where an error is not known.
 type durationError struct{ ns, worst float64 }
 
 func worstErrors(group []Outcome) []durationError {

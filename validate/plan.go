@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Plan says what is tried.
+// Plan says which cells are measured.
 type Plan struct {
 	Regimes   []Regime
 	Durations []time.Duration
@@ -15,14 +15,14 @@ type Plan struct {
 	Schemes []string
 	// Kinds are what whole programs do.
 	Kinds []Kind
-	// CPU is where is measured.
+	// CPU is the one that the work and its competitors share.
 	CPU int
-	// RunTime is how long the trials of a cell run in all, MinTrials are made in any case
-	// and MaxTrials at most.
+	// RunTime is how long the trials of a cell run in all; MinTrials and MaxTrials limit their
+	// number.
 	RunTime              time.Duration
 	MinTrials, MaxTrials int
-	// LongestCell is the wall time beyond which a cell of the first work, or of any without
-	// competitors, is left out; LongestOther that of other works and of whole programs.
+	// LongestCell is the wall time beyond which a cell of the first work, or one without
+	// competitors, is left out; LongestOther the same for other works and for whole programs.
 	LongestCell, LongestOther time.Duration
 	Seed                      uint64
 }
@@ -70,7 +70,7 @@ const (
 	shortestWork, longestDuration = 50 * time.Microsecond, time.Minute
 )
 
-// Check says what of the plan is not allowed, and what is.
+// Check returns an error that says what in the plan is not allowed, and what is.
 func (p Plan) Check() error {
 	for _, r := range p.Regimes {
 		if err := r.check(); err != nil {
@@ -107,7 +107,7 @@ func (p Plan) Check() error {
 	return err
 }
 
-// repeated is the first that stands among some twice.
+// repeated is the first element that occurs twice.
 func repeated[T comparable](all []T) (found T, twice bool) {
 	for i, x := range all {
 		if slices.Contains(all[:i], x) {
@@ -117,7 +117,7 @@ func repeated[T comparable](all []T) (found T, twice bool) {
 	return found, false
 }
 
-// traces says whether any cell can be one of traced work.
+// traces reports whether any cell can be one of traced work.
 func (p Plan) traces() bool {
 	return slices.ContainsFunc(p.Regimes, func(r Regime) bool {
 		return slices.ContainsFunc(p.Durations, func(d time.Duration) bool { return Traced.tells(r.Load, d) })
@@ -132,17 +132,19 @@ type task struct {
 	costNs  float64 // wall time, about
 }
 
-// runsOfPrograms is the fewest that bound a median at 95 %; one more comes first.
+// runsOfPrograms is the least number of runs that bounds a median at 95 %. One more comes
+// before, to warm up.
 const runsOfPrograms = 6
 
-// lengthsOfPrograms are those for which whole programs are measured: shorter ones are
-// mostly start.
+// lengthsOfPrograms are the durations for which whole programs are measured. Shorter programs
+// would mostly consist of their start.
 var lengthsOfPrograms = milliseconds(10, 100, 1000)
 
 // longestPattern is the longest for which programs are measured that do more than compute.
 const longestPattern = 100 * time.Millisecond
 
-// tasks are all that is to be done, load by load, and cells that take too long.
+// tasks are the tasks of the plan, regime by regime, and those that are left out since they
+// would take too long.
 func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	inside := slices.ContainsFunc(schemes, func(s Scheme) bool { return s.answer != nil })
 	add := func(t task, most time.Duration) {
@@ -184,19 +186,19 @@ func (s Scheme) measures(k Kind, d time.Duration) bool {
 	return s.answer == nil && (s.Name != Hyperfine || k == Compute) && slices.Contains(lengthsOfPrograms, d) && (k == Compute || d <= longestPattern)
 }
 
-// trials is how many fit into the time for a cell.
+// trials is how many trials fit into the time for a cell.
 func (p Plan) trials(d time.Duration) int {
 	return min(p.MaxTrials, max(p.MinTrials, int(p.RunTime/d)))
 }
 
-// besidesNs is about what is done around each trial, of running time.
+// besidesNs is about the running time that is spent around each trial.
 const besidesNs = 300e3
 
 // programNs is about what is done around the runs of a whole program.
 const programNs = 250e6
 
-// costNs is about how long the cell takes, of wall time: each of the competitors has the
-// CPU as long as this one. One more trial warms up. Around each trial of traced work the CPU is looked at.
+// costNs is about the wall time of a cell: all trials, one more to warm up, and the time in
+// which competitors have the CPU. Around each trial of traced work the CPU is traced.
 func (c Cell) costNs() float64 {
 	cost := c.slowdown() * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)
 	if c.Kind != Compute { // without its rounds, before and after
@@ -208,7 +210,7 @@ func (c Cell) costNs() float64 {
 	return cost
 }
 
-// watching is how long the noise of a CPU is looked at.
+// watching is for how long the noise of a CPU is traced.
 func watching(r Regime) time.Duration {
 	return max(watchedAtLeast, time.Duration(r.slowdown()*float64(watched)))
 }

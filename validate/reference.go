@@ -8,16 +8,16 @@ import (
 	"chronoscope/stats"
 )
 
-// Fit is how long short runs of a work take, by the number of their rounds:
+// Fit is a line through the times of short runs of a work, by the number r of their rounds:
 // T(r) = RoundNs r + StartNs, by least squares (Bryant 2003, section 9.4.3).
 type Fit struct {
 	RoundNs float64 `json:"round_ns"`
 	StartNs float64 `json:"start_ns"`
-	// Error is how far a run lay from the line at most, as a share.
+	// Error is the greatest distance of a run from the line, as a share.
 	Error float64 `json:"error"`
 }
 
-// reference is a work with what is known of its short runs.
+// reference measures short runs of a work, from which the truth is derived.
 type reference struct {
 	do    func(rounds int)
 	clock clock.Rated
@@ -29,13 +29,13 @@ type reference struct {
 }
 
 const (
-	// batchNs is long beside a reading of the clock, and so short that most batches
+	// batchNs is much longer than a reading of the clock takes, and so short that most batches
 	// escape every disturbance.
 	batchNs = 25e3
 	// fitted lengths, from a fifth of a batch to two, each measured fitRepeats times.
 	fitted, fitRepeats = 10, 40
-	// escaped is the middle one of short runs, of which nearly all escape. The least would
-	// be those of a core that is faster for a moment.
+	// escaped is the quantile of short runs that stands for an undisturbed one. Nearly all
+	// escape, so that the median does; the least would be of a core that was faster for a moment.
 	escaped    = 0.5
 	mostRounds = 1 << 40
 )
@@ -52,7 +52,7 @@ func newReference(c clock.Rated, do func(rounds int)) (*reference, error) {
 	return r, err
 }
 
-// newTracedReference is that of a work in traced steps.
+// newTracedReference is the reference of the same work in traced steps.
 func newTracedReference(plain *reference) (*reference, error) {
 	t := newTraced(plain)
 	r, err := newReference(plain.clock, t.run)
@@ -70,14 +70,14 @@ func (r *reference) least() float64 {
 	return math.Max(least, r.clock.TickNs.Value)
 }
 
-// time is that of so many rounds, in nanoseconds, with that of a reading of the clock.
+// time is what that many rounds and one reading of the clock take, in nanoseconds.
 func (r *reference) time(rounds int) float64 {
 	start := r.clock.Start()
 	r.do(rounds)
 	return r.clock.Ns(r.clock.End() - start)
 }
 
-// line measures all lengths in turn, so that drift hits all alike, and fits.
+// line measures all lengths in turn, so that drift affects all of them, and fits the line.
 func (r *reference) line() (Fit, error) {
 	var times [fitted][]float64
 	for range fitRepeats {
@@ -103,11 +103,12 @@ func (r *reference) line() (Fit, error) {
 
 func (r *reference) fittedRounds(i int) int { return max(1, 2*r.rounds*(i+1)/fitted) }
 
-// level is what a round takes now: the quartiles of some batches. How far apart these are
-// is the machine's own doing, such as a hyperthread sibling's: interrupts hit far fewer.
+// level is what a round takes now: the quartiles of some batches. Interrupts hit far fewer
+// batches than one in four, so that the distance between the quartiles comes from something
+// steadier, such as a busy hyperthread sibling.
 type level struct{ low, middle, high float64 }
 
-// level takes it. times has room for one batch each.
+// level measures as many batches as times has room for.
 func (r *reference) level(times []float64) level {
 	for i := range times {
 		times[i] = r.time(r.rounds)
@@ -119,16 +120,15 @@ func (r *reference) level(times []float64) level {
 	return level{perRound(0.25), perRound(0.5), perRound(0.75)}
 }
 
-// undisturbedLevels is the share of levels that nothing outside has slowed, however busy
-// what shares the core is.
+// undisturbedLevels is the share of levels that are taken to be undisturbed, however busy a
+// sibling on the same core is.
 const undisturbedLevels = 0.1
 
-// expected is how long so many rounds take, by the levels around the samples: the median
-// of their middles. The interval is that of this median, whatever the distribution is, and
-// reaches from the typical lower quartile to the typical upper one, wider by how far short
-// runs lie from their line. It reaches down to where one level in ten lies: what comes and
-// goes while a work is measured, such as a hyperthread sibling, is not there on a machine of
-// its own.
+// expected is the truth: how long that many rounds take, by the levels around the samples. Its
+// value is the median of the levels' middles. Its interval holds the distribution-free interval
+// of that median and the typical lower and upper quartile of the batches, and is widened by how
+// far short runs lie from their line. It reaches down to the level that one in ten is below,
+// since a sibling that comes and goes is not there on a machine of its own.
 func expected(levels []level, rounds int, f Fit) stats.Estimate {
 	of := func(part func(level) float64) []float64 {
 		var all []float64
