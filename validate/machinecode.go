@@ -219,7 +219,7 @@ func architectureOf(name string) (architecture, error) {
 	return a, nil
 }
 
-// chainResult is what so many rounds make of the chain's start, by squaring.
+// chainResult is the chain's product after that many rounds, by squaring.
 func chainResult(rounds uint64) uint64 {
 	result, power := uint64(chainStart), uint64(chainFactor)
 	for ; rounds > 0; rounds /= 2 {

@@ -99,7 +99,7 @@ func result(v uint64) operand  { return operand{kept, v} }
 // ask is a system call.
 func (a architecture) ask(name string, args ...operand) []byte { return a.call(a.calls[name], args) }
 
-// end ends the process, with status 0 where the product is that of so many rounds.
+// end ends the process, with status 0 where the product is that of these rounds.
 func (a architecture) end(rounds uint64) []byte {
 	return a.finish(chainResult(rounds), a.calls["exit_group"])
 }
@@ -158,7 +158,7 @@ func pipeCode(a architecture, s shape) []byte {
 		bytesTimes(joined(compute, give(1), take(2)), turns), a.wait(), a.end(turns*s.rounds))
 }
 
-// serverCode asks a server for so many rounds, by the eight bytes that it sends.
+// serverCode sends a server the number of rounds in eight bytes, and waits until they return.
 func serverCode(a architecture, s shape) []byte {
 	const unix, stream = 1, 1
 	socket := append([]byte{unix, 0}, s.server...)

@@ -28,7 +28,7 @@ const (
 	// MemorySweeps write to more memory than caches hold: on the CPU of the work as the load says,
 	// and one on each other CPU.
 	MemorySweeps Neighbours = "memory"
-	// Builds are compilations on all CPUs, each of which is a process that lives for some 150 ms.
+	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"
 	// Changing come and go within a cell: they compute and are gone in turn, at random, 20 ms to
 	// a second each time.
@@ -187,7 +187,7 @@ func (c *competition) renew(ctx context.Context) error {
 	return start(c.regime.Load-1, here)
 }
 
-// lost is how many ended though nobody asked them to.
+// lost is how many have ended by themselves.
 func (c *competition) lost() (n int) {
 	for _, l := range c.running {
 		n += l.Lost()
@@ -219,30 +219,22 @@ func (c *competition) stop() {
 	c.running = nil
 }
 
-// marked is something with what was wrong with it.
-type marked[T any] struct {
-	value T
-	marks []string
-}
-
-// retried tries a second time where something was wrong the first time. Competitors that
-// ended are replaced.
-func retried[T any](ctx context.Context, crowd *competition, try func() (T, []string, error)) (marked[T], error) {
-	var m marked[T]
+// retried tries a second time where something was wrong the first time, and returns what was
+// wrong the last time. Competitors that ended are replaced.
+func retried[T any](ctx context.Context, crowd *competition, try func() (T, []string, error)) (value T, marks []string, err error) {
 	for range 2 {
-		value, marks, err := try()
-		if err != nil {
-			return m, err
+		if value, marks, err = try(); err != nil {
+			return value, nil, err
 		}
 		if lost := crowd.lost(); lost > 0 {
 			marks = append(marks, fmt.Sprintf("competitors ended meanwhile, so that the load was less: %d", lost))
 			if err := crowd.renew(ctx); err != nil {
-				return m, err
+				return value, nil, err
 			}
 		}
-		if m = (marked[T]{value, marks}); len(marks) == 0 {
+		if len(marks) == 0 {
 			break
 		}
 	}
-	return m, nil
+	return value, marks, nil
 }

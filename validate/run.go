@@ -22,24 +22,24 @@ type Report struct {
 	Outcomes []Outcome
 	Reach    []Reach
 	Coverage []Coverage
-	// Compensation is of the traced cells.
+	// Compensation is what it does in the traced cells without competitors.
 	Compensation []Compensation
 	// Caveats say what was left out, and what is from an earlier start.
 	Caveats []string
 }
 
-// Progress is how far a validation is.
+// Progress is how much of a validation is done, and what it does now.
 type Progress struct {
 	Share float64
 	Left  time.Duration
 	Doing string
 }
 
-// Run validates by the plan on the machine. What is finished is kept in the store, from
-// which an interrupted validation goes on; a nil store keeps nothing. Where ctx ends, its
-// error comes with the report of what is finished. progress may be nil.
+// Run measures the cells of a plan. The store keeps finished cells, so that an interrupted
+// validation goes on where it was; a nil store keeps nothing. Where ctx ends, its error comes
+// with the report of what is finished. progress may be nil.
 //
-// Other errors say that a process could not be started, or not on that CPU.
+// Other errors say that a process could not be started, or not on the plan's CPU.
 func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progress func(Progress)) (*Report, error) {
 	r := &Report{Streams: []*Stream{}, Outcomes: []Outcome{}, Reach: []Reach{}, Coverage: []Coverage{}}
 	if err := plan.Check(); err != nil {
@@ -61,7 +61,7 @@ func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progr
 	return r, err
 }
 
-// installed leaves out what this machine lacks.
+// installed leaves out schemes whose program is not installed here, and says so.
 func installed(schemes []Scheme, r *Report) []Scheme {
 	return slices.DeleteFunc(schemes, func(s Scheme) bool {
 		if s.Name != Hyperfine {
@@ -75,7 +75,7 @@ func installed(schemes []Scheme, r *Report) []Scheme {
 	})
 }
 
-// validation is one under way.
+// validation is a validation that is under way.
 type validation struct {
 	plan     Plan
 	machine  *machine.Machine
@@ -85,11 +85,11 @@ type validation struct {
 	schemes  []Scheme
 	programs *programs
 	begun    time.Time
-	// costs of all that is to be done here, and of what is done, by the plan.
+	// allNs is what all tasks cost by the plan, doneNs what the finished ones do.
 	allNs, doneNs float64
 	resumed       int
 	earliest      time.Time
-	finished      []string // cells of the store
+	finished      []string // cells, by their names in the store
 }
 
 // rank is the place of a scheme.
@@ -130,7 +130,8 @@ type crowdError struct{ error }
 
 func (e crowdError) Unwrap() error { return e.error }
 
-// passOver leaves out a regime that this machine can't bear, where there is another to tell of.
+// passOver leaves out a regime whose neighbours could not be started, and reports whether it
+// did. It does not where nothing else was measured.
 func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
 	var unbearable crowdError
 	if ctx.Err() != nil || !errors.As(err, &unbearable) || len(v.report.Outcomes) == 0 {
@@ -163,18 +164,18 @@ func (v *validation) caveat(format string, args ...any) {
 	v.report.Caveats = append(v.report.Caveats, fmt.Sprintf(format, args...))
 }
 
-// stale is the age from which on a finished cell is measured again: the machine may not
-// be what it was.
+// stale is the age from which a finished cell is measured again: the machine may have changed
+// since.
 const stale = 24 * time.Hour
 
-// fresh says whether what was taken then still counts. A clock that was set back makes no
-// cell younger.
+// fresh reports whether what was measured then still counts. What comes from the future, by a
+// clock that was set back, does not.
 func fresh(taken time.Time) bool {
 	age := time.Since(taken)
 	return age >= 0 && age < stale
 }
 
-// restore takes a task from the store, if it was finished before.
+// restore takes the result of a task from the store, and reports whether it was there.
 func (v *validation) restore(t task) bool {
 	var taken time.Time
 	if t.program != "" {
@@ -212,7 +213,7 @@ func (v *validation) addWhole(w *Whole) {
 	v.report.Outcomes = append(v.report.Outcomes, newOutcome(v.schemes[i], w.Cell, w.Expected, w.Answer, w.Marks))
 }
 
-// under does all tasks of a regime.
+// under does all tasks of one regime.
 func (v *validation) under(ctx context.Context, r Regime, tasks []task) error {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t task) bool { return t.Regime != r })
 	if len(tasks) == 0 {
@@ -264,7 +265,7 @@ func (t task) what() string {
 	return fmt.Sprintf("%s (%s)", t.program, t.Kind)
 }
 
-// tell reports progress, with the time left by how long what is done took.
+// tell reports progress. The time left follows from how long the finished tasks took.
 func (v *validation) tell(doing string) {
 	if v.progress == nil {
 		return
@@ -277,10 +278,10 @@ func (v *validation) tell(doing string) {
 	v.progress(Progress{Share: v.doneNs / math.Max(1, v.allNs), Left: time.Duration(left), Doing: doing})
 }
 
-// do does a task, once more where something was wrong with it, and keeps it.
+// do does a task, a second time where something was wrong the first time, and keeps its result.
 func (v *validation) do(ctx context.Context, t task, lab *session, crowd *competition) error {
 	if t.program != "" {
-		w, err := retried(ctx, crowd, func() (*Whole, []string, error) {
+		w, marks, err := retried(ctx, crowd, func() (*Whole, []string, error) {
 			w, err := v.programs.measure(ctx, t, lab, crowd)
 			if err != nil {
 				return nil, nil, err
@@ -290,12 +291,12 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 		if err != nil {
 			return err
 		}
-		w.value.Marks = append(w.value.Marks, w.marks...)
-		v.addWhole(w.value)
-		v.keep(t, w.value)
+		w.Marks = append(w.Marks, marks...)
+		v.addWhole(w)
+		v.keep(t, w)
 		return nil
 	}
-	s, err := retried(ctx, crowd, func() (*Stream, []string, error) {
+	s, marks, err := retried(ctx, crowd, func() (*Stream, []string, error) {
 		s, err := lab.stream(ctx, t.Cell)
 		if err != nil {
 			return nil, nil, err
@@ -305,13 +306,13 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 	if err != nil {
 		return err
 	}
-	s.value.Marks = append(s.value.Marks, s.marks...)
-	v.addStream(s.value)
-	v.keep(t, s.value)
+	s.Marks = append(s.Marks, marks...)
+	v.addStream(s)
+	v.keep(t, s)
 	return nil
 }
 
-// keep keeps a finished cell. Where that can't be done any more the result is none the worse.
+// keep keeps a finished cell. Where that fails it says so, and the validation goes on.
 func (v *validation) keep(t task, cell any) {
 	if err := v.store.write(t.cellName(v.plan.CPU), cell); err != nil {
 		v.caveat("no more cells are kept, so that an interrupted validation begins anew: %v", err)
@@ -321,7 +322,8 @@ func (v *validation) keep(t task, cell any) {
 	v.finished = append(v.finished, t.cellName(v.plan.CPU))
 }
 
-// conclude keeps the reach, and forgets its cells, since all are reported now.
+// conclude keeps the reach, and removes the finished cells from the store, since all are
+// reported now.
 func (v *validation) conclude() {
 	if err := v.store.saveReach(keptOf(v.report.Outcomes)); err != nil {
 		v.caveat("the reach is not kept for later: %v", err)

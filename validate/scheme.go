@@ -16,9 +16,9 @@ type Scheme struct {
 	Name string
 	// About says what it is.
 	About string
-	// Claims reports that it says how far it may be off.
+	// Claims is true where it gives an interval.
 	Claims bool
-	// answer is what it makes of a stream; nil for those that measure whole programs.
+	// answer evaluates a stream; nil for schemes that measure whole programs.
 	answer func(*Stream) Answer
 }
 
@@ -32,7 +32,7 @@ const (
 	Getrusage    = "getrusage"
 	SourceK3     = "source-k3"
 	Gettimeofday = "gettimeofday-k3"
-	// Compensated is what follows a scheme's name where what interrupts take was taken off.
+	// Compensated ends the name of a scheme that takes off what interrupts took.
 	Compensated = "-compensated"
 )
 
@@ -71,8 +71,8 @@ func Schemes() []Scheme {
 		Scheme{Hyperfine, "hyperfine's mean of wall times, whole programs", false, nil})
 }
 
-// Choose are the schemes of those names, or families: "source" is all that begin with
-// "source-". No names are all.
+// Choose returns the schemes of those names, or of families: "source" stands for all that begin
+// with "source-". Without names it returns all.
 func Choose(names []string) ([]Scheme, error) {
 	all := Schemes()
 	if len(names) == 0 {
@@ -96,7 +96,7 @@ func (s Scheme) is(name string) bool {
 	return name != "" && (s.Name == name || strings.HasPrefix(s.Name, name+"-"))
 }
 
-// families are the names, those that differ in K only together.
+// families are the names, with one for those that differ in K only.
 func families(all []Scheme) []string {
 	var names []string
 	for _, s := range all {
@@ -113,7 +113,7 @@ func families(all []Scheme) []string {
 
 func unknown() stats.Estimate { return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns"} }
 
-// missing is an answer where there is none.
+// missing is the answer of a scheme that has no figure, with the reason.
 func missing(format string, args ...any) Answer {
 	a := Answer{Estimate: unknown(), Judgement: stats.NewJudgement()}
 	a.Estimate.Statistic = "none"
@@ -121,16 +121,16 @@ func missing(format string, args ...any) Answer {
 	return a
 }
 
-// usual are the samples of a thread that asked for nothing: other schemes than kbest are
-// not to profit from long time slices. Work that is longer than those gains nothing from
-// them, and then all samples are usual.
+// usual are the samples that other schemes than kbest may use: those for which the thread had
+// not asked for long time slices. Work that is longer than such a slice gains nothing from it,
+// and then they are all samples.
 func (s *Stream) usual() []Sample {
 	gains := s.Load > 1 && s.Duration <= machine.LongTurns
 	return slices.DeleteFunc(slices.Clone(s.Samples), func(x Sample) bool { return gains && x.LongTurn })
 }
 
-// countingBy is interval counting, of one measurement. It claims to be off by one
-// interval at most (Bryant 2003, practice problem 9.4).
+// countingBy is interval counting: one measurement, whose error is at most one interval of the
+// kernel's accounting (Bryant 2003, practice problem 9.4).
 func countingBy(name string, of func(Sample) *float64, about func(*Stream) (tickNs, emptyNs float64)) func(*Stream) Answer {
 	return func(s *Stream) Answer {
 		samples := s.usual()
@@ -145,7 +145,7 @@ func countingBy(name string, of func(Sample) *float64, about func(*Stream) (tick
 	}
 }
 
-// reading is what a clock says of a sample, without the clock's own cost; nil where it
+// reading is the time of a sample by a clock, without the clock's own cost; nil where the clock
 // can't be read.
 type reading func(*Stream, Sample) *float64
 
@@ -158,14 +158,14 @@ func byGettimeofday(s *Stream, x Sample) *float64 {
 	return stats.Finite(*x.GettimeofdayNs - s.Empty.GettimeofdayNs)
 }
 
-// timed is a sample, and how long it took by some clock.
+// timed is a sample and its time by one clock.
 type timed struct {
 	Sample
 	ns float64
 }
 
-// made are the samples of the source's scheme in order of their times (Bryant 2003, section
-// 9.4.3): some are added until the K least agree within epsilon, or M were made. It is nil
+// made are the samples that the source's scheme makes (Bryant 2003, section 9.4.3), in order of
+// their times: it goes on until the K least agree within epsilon, or M were made. They are nil
 // where the clock can't be read.
 func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
 	best := kbest.NewBest(k)
@@ -185,9 +185,9 @@ func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
 	return all, best.Converged(epsilon)
 }
 
-// kBest is the source's scheme. Its value is that of the least run, its claim (v_K - v_1)/v_1.
-// With compensation what interrupts take of so long a run, that is the first, second and so
-// on of those made, is taken off: see [Losses].
+// kBest is the source's scheme. Its value is the least time v_1, its relative error by its own
+// claim (v_K - v_1)/v_1. With compensation it takes off what interrupts took of each of the K
+// samples: see leastOf of [Losses].
 func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	return func(s *Stream) Answer {
 		made, converged := s.made(k, read)

@@ -8,13 +8,13 @@ import (
 	"chronoscope/stats"
 )
 
-// unsteadyShare is how far the machine's speed may change within a cell.
+// unsteadyShare is how much the machine's speed may change within a cell.
 const unsteadyShare = 0.05
 
-// undisturbedRuns is how many reference runs have to be fast for that to be no accident.
+// undisturbedRuns is how many fast reference runs are no accident.
 const undisturbedRuns = 3
 
-// uncertain says where the truth is known to less than unsteadyShare.
+// uncertain returns a mark where the truth is known to less than unsteadyShare.
 func uncertain(truth stats.Estimate) []string {
 	if off := truth.RelativeHalfWidth(); off > unsteadyShare {
 		return []string{fmt.Sprintf("the truth is known to ± %.2g %% only: something outside slows short runs now and then, such as a hyperthread sibling", 100*off)}

@@ -12,13 +12,13 @@ import (
 	"chronoscope/machine"
 )
 
-// Store keeps what was found of one machine, in the user's cache folder: finished cells
-// of a validation that was interrupted, and the reach that others found. Each is
-// plain JSON. A nil Store keeps nothing.
+// Store keeps, in the user's cache folder, what validations found of one machine: the finished
+// cells of one that was interrupted, and the reach of all. Each is a file of JSON. A nil Store
+// keeps nothing.
 type Store struct{ folder string }
 
-// identity is what makes a machine the same one: with another kernel, hypervisor or
-// number of CPUs, methods may hold up to other durations.
+// identity tells machines apart. With another kernel, hypervisor or number of CPUs methods may
+// hold up to other durations.
 type identity struct {
 	CPU, Model, Kernel, Hypervisor, Clocksource, OS, Arch machine.Text
 	CPUs                                                  int
@@ -32,8 +32,8 @@ func identityOf(m *machine.Machine) identity {
 	return identity{m.CPU, m.Model, m.Kernel, m.Hypervisor, m.Clocksource, m.OS, m.Arch, online}
 }
 
-// OpenStore is that of a machine. The error is that of the system, where the user has no
-// cache folder.
+// OpenStore opens the store of a machine. The error says that the user has no cache folder, or
+// that it can't be written to.
 func OpenStore(m *machine.Machine) (*Store, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -52,10 +52,11 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 	return s, s.write("machine.json", id)
 }
 
-// Folder is where it is.
+// Folder is where the store is.
 func (s *Store) Folder() string { return s.folder }
 
-// cellsFolder names the form of what is in it: cells of another one are none.
+// cellsFolder holds finished cells. Its name has the version of their form; those of other
+// versions are not read.
 const cellsFolder = "cells-4"
 
 // cellName is that of a finished task.
@@ -63,8 +64,8 @@ func (t task) cellName(cpu int) string {
 	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", t.what(), t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
 }
 
-// forget removes cells that are reported now, and those that nobody will go on with. Others
-// may be of another plan that was interrupted.
+// forget removes cells that are reported now, and stale ones. Others stay: they may be of
+// another plan that was interrupted.
 func (s *Store) forget(reported []string) error {
 	if s == nil {
 		return nil
@@ -84,7 +85,7 @@ func (s *Store) forget(reported []string) error {
 	return err
 }
 
-// Restart forgets what interrupted validations have finished.
+// Restart removes what interrupted validations have finished.
 func (s *Store) Restart() error {
 	if s == nil {
 		return nil
@@ -96,7 +97,7 @@ func (s *Store) Restart() error {
 	return err
 }
 
-// read reads a file; into stays as it is where that can't be done.
+// read reads a file of JSON; where that fails, into stays as it is.
 func (s *Store) read(name string, into any) error {
 	if s == nil {
 		return fs.ErrNotExist
@@ -111,7 +112,7 @@ func (s *Store) read(name string, into any) error {
 	return nil
 }
 
-// write writes a file, whole or not at all.
+// write writes a file of JSON, whole or not at all.
 func (s *Store) write(name string, value any) (err error) {
 	if s == nil {
 		return nil

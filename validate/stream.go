@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Cell names one experiment.
+// Cell is one experiment.
 type Cell struct {
 	Work Work `json:"work"`
 	Kind Kind `json:"kind,omitempty"` // of a whole program
@@ -17,7 +17,7 @@ type Cell struct {
 	Trials   int           `json:"trials"`
 }
 
-// Stream is what one cell's samples were. All times are nanoseconds.
+// Stream holds the samples of one cell, and its truth. All times are nanoseconds.
 type Stream struct {
 	Cell
 	Taken  time.Time `json:"taken"`
@@ -28,19 +28,19 @@ type Stream struct {
 	Samples  []Sample       `json:"samples"`
 	// KBest is what package kbest says.
 	KBest Answer `json:"kbest"`
-	// Empty is what an empty frame reads, to be taken off.
+	// Empty is what the frame around the work reads without work; schemes take it off.
 	Empty Frame `json:"empty"`
-	// TickNs are the steps of the accounts.
+	// The steps in which the accounts advance.
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
-	// Losses are what interrupts took of the CPU before the load's first stream.
+	// Losses are what interrupts took of the CPU before the first stream of the regime.
 	Losses Losses `json:"losses"`
-	// Marks say what was wrong with the cell.
+	// Marks say why the truth of the cell is not known.
 	Marks []string `json:"marks"`
 }
 
-// Sample is one run of the work, and what each account says that it took. An account
-// that this system lacks is nil.
+// Sample is one run of the work, with its time by each account. An account that this system
+// lacks is nil.
 type Sample struct {
 	WallNs         float64  `json:"wall_ns"` // by the counter
 	GettimeofdayNs *float64 `json:"gettimeofday_ns"`
@@ -49,19 +49,20 @@ type Sample struct {
 	CPUNs          float64  `json:"cpu_ns"`
 	WaitNs         float64  `json:"runqueue_wait_ns"`
 	Switches       int64    `json:"switches"`
-	// LostNs is what a trace of this same run saw go; nil for work that is not traced.
+	// LostNs is what interrupts took of this run, as the trace of it saw; nil for work that is
+	// not traced.
 	LostNs *float64 `json:"lost_ns"`
 	// Around are the losses just before and just after; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`
 	// BeforeNs and AfterNs are what a round took just before and just after.
 	BeforeNs float64 `json:"before_ns"`
 	AfterNs  float64 `json:"after_ns"`
-	// LongTurn says that the thread had asked for long time slices, which no scheme of
-	// the source does.
+	// LongTurn is true where the thread had asked for long time slices, which the source's
+	// schemes don't.
 	LongTurn bool `json:"long_turn"`
 }
 
-// Frame is what the frame around the work takes.
+// Frame is what the calls around the work take, by each account.
 type Frame struct {
 	WallNs         float64 `json:"wall_ns"`
 	GettimeofdayNs float64 `json:"gettimeofday_ns"`
@@ -74,8 +75,8 @@ type Answer struct {
 	stats.Judgement
 }
 
-// lab is where a stream is taken: plain functions, so that the same code runs on a
-// simulated machine.
+// lab takes streams. Its clocks and the work are functions, so that it runs on a simulated
+// machine too.
 type lab struct {
 	station                        *kbest.Station
 	references                     map[Work]*reference
@@ -86,7 +87,7 @@ type lab struct {
 	seed   uint64
 }
 
-// account is a clock of the system; read is nil where there is none.
+// account is a clock of the system; read is nil where the system lacks it.
 type account struct {
 	read   func() int64
 	unitNs float64
@@ -117,7 +118,7 @@ type raw struct {
 	long                                                     bool
 }
 
-// recorder notes the readings. It has room for all of them from the start.
+// recorder keeps the readings of a stream. Its room is allocated before the first sample.
 type recorder struct {
 	lab       *lab
 	reference *reference
@@ -130,7 +131,7 @@ type recorder struct {
 	watched   Losses // last, of traced work
 }
 
-// Batches on each side of a sample: some hundredths of what a long one takes.
+// Batches on each side of a sample: together they take a hundredth of a long sample.
 const (
 	fewestBatches, mostBatches = 4, 64
 	batchShare                 = 0.01
@@ -167,7 +168,7 @@ func (r *recorder) after() {
 	}
 }
 
-// watch looks at what interrupts take now, without what was waited for others meanwhile.
+// watch traces what interrupts take now, without the time spent waiting for other threads.
 func (r *recorder) watch(t *traced) Losses {
 	waitedNs := func() (ns float64) {
 		if r.lab.station.Use != nil {
@@ -190,7 +191,7 @@ func (r *recorder) run(n int) {
 	}
 }
 
-// empty is run without the work.
+// empty does what run does, without the work.
 func (r *recorder) empty(n int) {
 	for range n {
 		r.now.dayStart = r.lab.gettimeofday.now()
@@ -198,7 +199,7 @@ func (r *recorder) empty(n int) {
 	}
 }
 
-// stream takes a cell's samples. Where ctx ends there is none.
+// stream takes the samples of a cell.
 func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
 	ref := l.references[c.Work]
 	ns := float64(c.Duration)
@@ -224,7 +225,7 @@ func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
 	return s, nil
 }
 
-// plan makes all trials: the same samples serve other schemes too.
+// plan makes all trials, however precise the first ones are: other schemes use them too.
 func (l *lab) plan(c Cell) kbest.Plan {
 	p := kbest.DefaultPlan
 	p.MaxTrials, p.MinTrials, p.Precision, p.Seed = c.Trials, c.Trials, 0, l.seed
@@ -232,8 +233,8 @@ func (l *lab) plan(c Cell) kbest.Plan {
 	return p
 }
 
-// take puts the samples together with the readings around them; those of the first
-// trials, which warm up, are left out.
+// take joins the samples with the readings around them, and leaves out the first trials, which
+// warm up.
 func (s *Stream) take(result *kbest.Result, r *recorder) {
 	kept := r.all[max(0, len(r.all)-len(result.Samples)):]
 	var levels []level
@@ -253,8 +254,8 @@ func (s *Stream) take(result *kbest.Result, r *recorder) {
 	s.KBest = Answer{Estimate: result.Estimate, Judgement: result.Judgement}
 }
 
-// around are the losses that are known next to a sample. What interrupts take changes from
-// second to second.
+// around are the losses next to a sample where they are known, as what interrupts take changes
+// from second to second, or else those from before the stream.
 func (s *Stream) around(x Sample) Losses {
 	if x.Around != nil {
 		return *x.Around
@@ -262,7 +263,7 @@ func (s *Stream) around(x Sample) Losses {
 	return s.Losses
 }
 
-// emptyFrames are looked at.
+// emptyFrames is how many frames without work are measured.
 const emptyFrames = 64
 
 // frame measures frames without work: the least of the clock's, the mean of the others',
@@ -287,7 +288,7 @@ func (l *lab) frame(r *recorder) Frame {
 	return f
 }
 
-// around does what a trial does on each side of the clock.
+// around does what a trial does before it starts and after it stops the clock.
 func (l *lab) around() {
 	if l.station.CoreHz != nil {
 		l.station.CoreHz()

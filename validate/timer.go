@@ -7,26 +7,26 @@ import (
 	"chronoscope/stats"
 )
 
-// Timer is what a row of Figure 9.21 of Bryant 2003 says of a clock, in nanoseconds.
+// Timer is a row of Figure 9.21 of Bryant 2003: a clock, in nanoseconds.
 type Timer struct {
 	Name string `json:"name"`
-	// ResolutionNs is by how much the clock moved when it moved at last: the median of
-	// some such steps. Nil where it did not move in the time.
+	// ResolutionNs is the median of the steps in which the clock advances; nil where it did not
+	// advance while it was watched.
 	ResolutionNs *float64 `json:"resolution_ns"`
-	// LatencyNs is what a call takes, by many in a row.
+	// LatencyNs is what a call takes, as the mean of many in a row.
 	LatencyNs float64 `json:"latency_ns"`
 }
 
-// timersShown are gettimeofday and its kin.
+// timersShown are gettimeofday and similar clocks.
 var timersShown = []string{"gettimeofday", "go-time-now", "monotonic", "monotonic-coarse", "times", "clock", "getrusage-self"}
 
-// How long each is looked at.
+// How long each clock is read.
 const (
 	forLatency, forSteps = 5 * time.Millisecond, 30 * time.Millisecond
 	steps                = 15
 )
 
-// Timers looks at gettimeofday and its kin, as far as this system has them. It takes some
+// Timers measures gettimeofday and similar clocks, as far as this system has them, in some
 // 100 ms.
 func Timers() []Timer {
 	all := []Timer{}

@@ -10,12 +10,12 @@ import (
 )
 
 // traced does a work in short steps, and reads the counter after each: an activity trace
-// of the very run that is measured (Bryant 2003, section 9.1). What a step took beyond the
-// usual was taken away from it.
+// (Bryant 2003, section 9.1) of the same run that is measured. Where a step took longer than
+// usual, something else had the CPU for the difference.
 type traced struct {
 	do    func(rounds int)
 	clock clock.Rated
-	// rounds make a step, which usually takes usualNs. One of more than leastNs was
+	// rounds make a step, which usually takes usualNs. A step of more than leastNs was
 	// interrupted.
 	rounds           int
 	usualNs, leastNs float64
@@ -23,16 +23,16 @@ type traced struct {
 }
 
 const (
-	// stepNs is long beside a reading of the counter, and short beside the cost of a timer
+	// stepNs is much longer than a reading of the counter takes, and shorter than a timer
 	// interrupt.
 	stepNs      = 2e3
 	stepsLooked = 400
-	// interruptedShare is by how much of the usual step one is longer that was
-	// interrupted: far more than the rate of a core wanders.
+	// interruptedShare is how much longer than usual a step is that was interrupted: far more
+	// than the rate of a core wanders.
 	interruptedShare = 0.15
 )
 
-// newTraced traces the work of that reference.
+// newTraced traces the work of a reference.
 func newTraced(plain *reference) *traced {
 	t := &traced{do: plain.do, clock: plain.clock, rounds: max(1, int(stepNs/plain.fit.RoundNs)), leastNs: math.Inf(1)}
 	var times []float64
@@ -48,14 +48,14 @@ func newTraced(plain *reference) *traced {
 	return t
 }
 
-// follow takes over how long a step takes now: a core that has become slower takes nothing
-// away.
+// follow takes over how long a step takes now, so that a core that has become slower does not
+// count as interrupts.
 func (t *traced) follow(l level) {
 	t.usualNs = l.middle * float64(t.rounds)
 	t.leastNs = (1+interruptedShare)*t.usualNs + 2*t.clock.AccuracyNs
 }
 
-// run does so many rounds. The last step is a short one, or none.
+// run does that many rounds, in steps. The last step is shorter, or empty.
 func (t *traced) run(rounds int) {
 	last := t.clock.Read()
 	for ; rounds >= t.rounds; rounds -= t.rounds {
@@ -69,19 +69,19 @@ func (t *traced) run(rounds int) {
 	t.do(rounds)
 }
 
-// Traced work is looked at before and after each run of it: for half as long as it takes,
+// The CPU is traced before and after each run of traced work: for half as long as the run takes,
 // within limits.
 const (
 	aroundShare                = 0.5
 	shortestAround, mostAround = 50e6, 500e6
 )
 
-// aroundNs is how long.
+// aroundNs is for how long.
 func aroundNs(durationNs float64) float64 {
 	return math.Max(shortestAround, math.Min(mostAround, aroundShare*durationNs))
 }
 
-// watch goes on with the work for so long, and notes what was taken away from it.
+// watch does the work for ns, and records the losses.
 func (t *traced) watch(ns float64) (l Losses) {
 	begin := t.clock.Read()
 	last := begin
@@ -98,29 +98,30 @@ func (t *traced) watch(ns float64) (l Losses) {
 	return l
 }
 
-// Compensation is how much of its error the source's K-best loses by compensation for
-// timer interrupts, in a cell without competitors (Bryant 2003, Figure 9.16). The sample is
-// the one that K-best with K = 3 gives; all times are nanoseconds.
+// Compensation says how much of the error of the source's K-best compensation for timer
+// interrupts takes off, in a cell without competitors (Bryant 2003, Figure 9.16). It is about
+// the sample that K-best with K = 3 chooses. All times are nanoseconds.
 type Compensation struct {
 	DurationNs float64 `json:"duration_ns"` // that was aimed at
-	// ErrorNs is by how much the sample is off what short runs just before and just after
-	// it say, and LostNs what the trace of that same sample saw go while it had its CPU:
-	// what it waited for others, as the kernel counted, is left out.
+	// ErrorNs is how much longer the sample was than short runs just before and just after it
+	// say. LostNs is what interrupts took of it, by the trace of the same sample; what it waited
+	// for other threads, by the kernel's count, is left out.
 	ErrorNs float64 `json:"error_ns"`
 	LostNs  float64 `json:"lost_ns"`
-	// RemovedNs is what compensation takes off, by traces from just before and just after.
+	// RemovedNs is what compensation takes off, by traces from just before and just after the
+	// sample.
 	RemovedNs float64 `json:"removed_ns"`
-	// Residual is how far off the sample is after that, as a share of the truth.
+	// Residual is the error that is left, as a share of the truth.
 	Residual float64 `json:"residual"`
-	// OwnResidual is how far off package kbest is on the same samples, as a share; nil
-	// where it gives no estimate.
+	// OwnResidual is the error of package kbest on the same samples, as a share; nil where it
+	// gives no estimate.
 	OwnResidual *float64 `json:"own_residual"`
 }
 
 // sourceK is the source's own K.
 const sourceK = 3
 
-// CompensationOf finds it in the traced cells without competitors.
+// CompensationOf evaluates the traced cells without competitors.
 func CompensationOf(streams []*Stream) []Compensation {
 	all := []Compensation{}
 	for _, s := range streams {
@@ -142,8 +143,8 @@ func CompensationOf(streams []*Stream) []Compensation {
 	return all
 }
 
-// near is how long the rounds take by the batches next to a sample. The least sample is
-// one for which the core was fast, so that against all of the cell it would be too short.
+// near is the truth of one sample, by the batches next to it. The least sample is one for which
+// the core was fast, so that it would look too short against the truth of the whole cell.
 func (s *Stream) near(x Sample) float64 {
 	return s.Fit.StartNs + float64(s.Rounds)*(x.BeforeNs+x.AfterNs)/2
 }

@@ -21,8 +21,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Whole is what a scheme said of a whole program that does so many rounds of the chain and
-// ends.
+// Whole is what a scheme said of a whole program, and the truth.
 type Whole struct {
 	Cell
 	Taken    time.Time      `json:"taken"`
@@ -264,7 +263,7 @@ func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (An
 	return missing("%v", results[0].Failure), nil
 }
 
-// hyperfineResult is what is read of its JSON; seconds.
+// hyperfineResult is what is read of hyperfine's JSON, in seconds.
 type hyperfineResult struct {
 	Results []struct {
 		Mean  float64
@@ -272,8 +271,8 @@ type hyperfineResult struct {
 	}
 }
 
-// byHyperfine runs it, on the same CPU as the program. It says the mean, and the
-// standard deviation of the runs, which is no claim of how far the mean may be off.
+// byHyperfine runs hyperfine on the same CPU as the program. Its answer is the mean. It also
+// gives the standard deviation of the runs, which is not an interval of the mean.
 func (p *programs) byHyperfine(ctx context.Context, of program.Command, runs int) (Answer, error) {
 	c := exec.CommandContext(ctx, "hyperfine", "--shell=none", "--style=none", "--warmup=1", "--runs="+strconv.Itoa(runs), "--export-json=/dev/stdout", quoted(of.Path))
 	c.Env = of.Env
@@ -299,7 +298,7 @@ func (p *programs) byHyperfine(ctx context.Context, of program.Command, runs int
 	return readHyperfine(out.Bytes()), nil
 }
 
-// quoted is a word as hyperfine reads it, which splits commands without a shell, too.
+// quoted is a path as hyperfine reads it, which splits commands into words also without a shell.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 func readHyperfine(text []byte) Answer {

@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// Work is what is measured: so many rounds of one thing.
+// Work is what is measured: a number of rounds of one thing.
 type Work string
 
 // The kinds of work.
 const (
-	// Chain is a chain of dependent multiplications: its time goes with the core's rate,
-	// and with nothing else.
+	// Chain is a chain of dependent multiplications: its time depends on the core's rate alone.
 	Chain Work = "chain"
 	// Ints writes an array of 2,048 integers and reads it back, as the source does
 	// (Bryant 2003, section 9.4.3).
 	Ints Work = "ints"
 	// Traced is the chain with a reading of the counter after every short step, so that
-	// what interrupts it is seen in the very run that is measured.
+	// interrupts are seen in the same run that is measured.
 	Traced Work = "traced"
 )
 
 // Works are all of them.
 var Works = []Work{Chain, Ints, Traced}
 
-// shortestTraced is the shortest work that timer interrupts are sure to hit.
+// shortestTraced is long enough that timer interrupts are sure to hit it.
 const shortestTraced = 10 * time.Millisecond
 
-// tells says whether the work in such a cell tells more than another does: a trace is there
-// for what the system takes, which nobody sees beside what competitors take.
+// tells reports whether such a cell is worth measuring. Traced work shows what interrupts take,
+// which competitors would hide.
 func (w Work) tells(load int, d time.Duration) bool {
 	return w != Traced || load == 1 && d >= shortestTraced
 }
 
-// do does so many rounds.
+// do does that many rounds.
 func (w Work) do(rounds int) {
 	switch w {
 	case Chain, Traced:
@@ -62,12 +61,12 @@ const (
 	chainFactor = 6364136223846793005
 )
 
-// factor is a variable, so that it stays in a register: of a constant some compilers put
-// four parts together in each round, which can take longer than the multiplication.
+// factor is a variable, so that it stays in a register. Some compilers build a constant from
+// four parts in each round, which can take longer than the multiplication.
 var factor uint64 = chainFactor
 
-// link is where the chain stands: each call goes on from the one before, so that a
-// processor can't work on two at once.
+// link is the product so far. Each call goes on from it, so that a processor can't work on two
+// calls at once.
 var link uint64 = chainStart
 
 //go:noinline

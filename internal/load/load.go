@@ -105,7 +105,7 @@ func (c *competitor) stop() {
 	}
 }
 
-// Lost is how many competitors ended though nobody asked them to: then the CPUs were
+// Lost is how many competitors ended before they were stopped: then the CPUs were
 // less busy than they should have been.
 func (l *Load) Lost() int {
 	n := 0
