@@ -90,7 +90,7 @@ func (c *conclusion) judgeSharing() {
 	switch {
 	case math.IsNaN(s.costs) && float64(s.samples) > sharedMost*float64(s.of):
 		c.Lower(stats.Suspect, "the core was shared: around %d of %d samples independent instructions took %.2g %% longer than on a core of their own, and the subject may have been slowed as much: a busy hyperthread, perhaps of another virtual machine; measure again when it is idle", s.samples, s.of, 100*s.slowed)
-	case s.told() && float64(s.within) > sharedWithin*float64(s.of):
+	case s.told() && float64(s.within) > sharedWithin*float64(s.of) && s.costs*float64(s.within) > unexplainedShare*float64(s.of):
 		c.Lower(stats.Suspect, "the core was shared for a part of %d of %d samples, which slows the subject, and perhaps unseen for a part of the others: a busy hyperthread, perhaps of another virtual machine; measure again when it is idle", s.within, s.of)
 	}
 }

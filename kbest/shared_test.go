@@ -56,6 +56,20 @@ func TestSharingComesAndGoes(t *testing.T) {
 	}
 }
 
+// Work that a sibling slows by 1 % is off by less where the sibling comes and goes unseen.
+func TestSharingThatHardlyMatters(t *testing.T) {
+	s := shareCore(3, clocktest.Sibling{Slows: 0.2, BusyNs: 3e6, IdleNs: 3e6})
+	r := measureOne(t, s, Subject{Run: func(n int) {
+		for range n {
+			s.machine.Run(950e3)
+			s.machine.RunWide(50e3)
+		}
+	}})
+	if r.Verdict != stats.Trusted || !r.Estimate.Covers(1e6) {
+		t.Errorf("%+v %v, rejected %v", r.Estimate, r.Judgement, r.Rejected)
+	}
+}
+
 // Work that a sibling does not slow is as good on a shared core as on one of its own.
 func TestSharedCoreOfAChain(t *testing.T) {
 	for _, ns := range []float64{1e3, 100e3, 3e6} {
