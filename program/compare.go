@@ -60,7 +60,9 @@ func pairs(a, b *Result) (all stats.Pairs) {
 			of[round] = &a.Runs[i]
 		}
 	}
-	times := func(r *Run) stats.Bounded { return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs} }
+	times := func(r *Run) stats.Bounded {
+		return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs, Disturbed: r.HighNs - r.LowNs + r.waitedNs()}
+	}
 	for i, round := range b.rounds {
 		if first := of[round]; first != nil && !b.Runs[i].Rejected {
 			all.Add(times(first), times(&b.Runs[i]))

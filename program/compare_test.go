@@ -18,8 +18,13 @@ func rounds(seed uint64, n int, ratio, drift float64, of func(*rand.Rand) float6
 	for round := range n {
 		slow = math.Abs(math.Remainder(slow+drift*rng.NormFloat64(), 2))
 		for r, times := range map[*Result]float64{a: 1, b: ratio} {
-			ns := 10e6 * times * (1 + slow/3) * (1 + of(rng))
-			r.Runs, r.rounds = append(r.Runs, Run{LowNs: 0.9995 * ns, HighNs: 1.0005 * ns}), append(r.rounds, round)
+			lost := of(rng)
+			ns := 10e6 * times * (1 + slow/3) * (1 + lost)
+			run := Run{LowNs: 0.9995 * ns, HighNs: 1.0005 * ns}
+			if lost > 0.1 { // how much of the time was lost is not known
+				run.LowNs /= 1 + 1.2*lost
+			}
+			r.Runs, r.rounds = append(r.Runs, run), append(r.rounds, round)
 		}
 	}
 	return a, b

@@ -1,6 +1,12 @@
 package stats
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
 
 // Outcome is how the second of two subjects does beside the first.
 type Outcome string
@@ -40,13 +46,14 @@ func OutcomeOf(ratio Estimate, p, tolerance float64) Outcome {
 	return Undecided
 }
 
-// Bounded is a time that lies between Lo and Hi; Mid is the best guess.
-type Bounded struct{ Lo, Mid, Hi float64 }
+// Bounded is a time that lies between Lo and Hi; Mid is the best guess. Disturbed is how much
+// disturbed it, in any unit.
+type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
 
 // Pairs compare two subjects that were measured one after the other, in random order, again and
 // again: what slows the machine for longer than both take cancels in the ratio of each pair, and
 // of equal subjects either is as likely to be the slower one.
-type Pairs struct{ low, middle, high []float64 } // ratios
+type Pairs struct{ low, middle, high, disturbed []float64 } // ratios, and what disturbed both
 
 // Add takes in one time of each subject. A pair of which a time may be 0 tells nothing.
 func (p *Pairs) Add(first, second Bounded) {
@@ -56,16 +63,52 @@ func (p *Pairs) Add(first, second Bounded) {
 	p.low = append(p.low, second.Lo/first.Hi)
 	p.middle = append(p.middle, second.Mid/first.Mid)
 	p.high = append(p.high, second.Hi/first.Lo)
+	p.disturbed = append(p.disturbed, first.Disturbed+second.Disturbed)
 }
 
 // Len is how many pairs there are.
 func (p *Pairs) Len() int { return len(p.middle) }
+
+// fewestOfMany pairs are left where the least disturbed are chosen, and apartShare is how far
+// the bounds of pairs lie apart on average where that is worth it.
+const fewestOfMany, apartShare = 30, 0.005
+
+// leastDisturbed is the quarter of the pairs that was disturbed least, where their bounds lie far
+// apart and there are many. What disturbed a pair may go with one mode of a program that has
+// several: all pairs count where the ratios of the others differ from theirs.
+func (p *Pairs) leastDisturbed() *Pairs {
+	order := make([]int, p.Len())
+	widths := make([]float64, p.Len())
+	for i := range order {
+		order[i], widths[i] = i, p.high[i]/p.low[i]-1
+	}
+	if p.Len() < 4*fewestOfMany || stat.Mean(widths, nil) <= apartShare {
+		return p
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.disturbed[i], p.disturbed[j]) })
+	chosen, others := p.only(order[:p.Len()/4]), p.only(order[p.Len()/4:])
+	a, b := MedianInterval(chosen.middle, ""), MedianInterval(others.middle, "")
+	if a.Lo > b.Hi || b.Lo > a.Hi {
+		return p
+	}
+	return chosen
+}
+
+// only are some of the pairs.
+func (p *Pairs) only(these []int) *Pairs {
+	q := &Pairs{}
+	for _, i := range these {
+		q.low, q.middle, q.high = append(q.low, p.low[i]), append(q.middle, p.middle[i]), append(q.high, p.high[i])
+	}
+	return q
+}
 
 // Compare says how the second subject does beside the first, by the median of the ratios
 // ([MedianInterval]) and [PairedPermutationTest]. The interval goes from that of the pairs' lower
 // ends to that of the upper ones, so that what is not known of single times is in it. Too few
 // pairs for an interval have their range instead, which holds less often.
 func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
+	p = p.leastDisturbed()
 	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN()}
 	c.Ratio.Lo, c.Ratio.Hi = MedianOrRange(p.low, "").Lo, MedianOrRange(p.high, "").Hi
 	logs := make([]float64, len(p.middle))
@@ -82,5 +125,6 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 // Joint bounds the ratio so that it holds together with those of so many comparisons
 // ([JointBounds]).
 func (p *Pairs) Joint(comparisons int) Joint {
+	p = p.leastDisturbed()
 	return JointBounds(p.low, p.high, comparisons)
 }

@@ -25,7 +25,7 @@ func TestPairsCover(t *testing.T) {
 				for range n {
 					shared := 1 + 2*rng.Float64()
 					a, b := shared*(1+draw(rng)), 1.1*shared*(1+draw(rng))
-					p.Add(Bounded{a, a, a}, Bounded{b, b, b})
+					p.Add(Bounded{Lo: a, Mid: a, Hi: a}, Bounded{Lo: b, Mid: b, Hi: b})
 				}
 				c := p.Compare(0.01, seed)
 				if c.Ratio.Covers(1.1) {
@@ -48,9 +48,9 @@ func TestPairsCover(t *testing.T) {
 func TestPairsOfBounds(t *testing.T) {
 	var p Pairs
 	for range 8 {
-		p.Add(Bounded{9, 10, 11}, Bounded{18, 20, 22})
+		p.Add(Bounded{Lo: 9, Mid: 10, Hi: 11}, Bounded{Lo: 18, Mid: 20, Hi: 22})
 	}
-	p.Add(Bounded{0, 1, 2}, Bounded{1, 1, 1}) // of no use
+	p.Add(Bounded{Hi: 2}, Bounded{Lo: 1, Mid: 1, Hi: 1}) // of no use
 	c := p.Compare(0.01, 1)
 	if p.Len() != 8 || math.Abs(c.Ratio.Value-2) > 1e-9 || math.Abs(c.Ratio.Lo-18./11) > 1e-9 || math.Abs(c.Ratio.Hi-22./9) > 1e-9 || c.Outcome != Slower {
 		t.Errorf("%d pairs: %+v", p.Len(), c)
@@ -58,5 +58,30 @@ func TestPairsOfBounds(t *testing.T) {
 	j := p.Joint(1)
 	if math.Abs(j.Lo-18./11) > 1e-9 || math.Abs(j.Hi-22./9) > 1e-9 {
 		t.Errorf("%+v", j)
+	}
+}
+
+// Of many pairs whose bounds lie far apart those count that were disturbed least, unless they are
+// another mode of a program.
+func TestLeastDisturbedPairs(t *testing.T) {
+	for _, modes := range []bool{false, true} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		var p Pairs
+		for i := range 400 {
+			waited, ratio := rng.Float64(), 1+0.01*rng.NormFloat64()
+			if i%3 == 0 {
+				waited *= 0.001
+			} else if modes {
+				ratio += 0.2
+			}
+			p.Add(Bounded{Lo: 1 - 0.2*waited, Mid: 1, Hi: 1 + 0.2*waited, Disturbed: waited}, Bounded{Lo: ratio, Mid: ratio, Hi: ratio})
+		}
+		c := p.Compare(0.01, 1)
+		if chosen := c.Ratio.N == 100; chosen == modes {
+			t.Errorf("modes %v: %d of 400 pairs: %+v", modes, c.Ratio.N, c.Ratio)
+		}
+		if !modes && !(c.Ratio.Covers(1) && c.Ratio.RelativeHalfWidth() < 0.005) {
+			t.Errorf("%+v", c.Ratio)
+		}
 	}
 }
