@@ -26,6 +26,7 @@ const (
 	timedWait callKind = iota // it can wait until some time
 	yield
 	policyChange // it asks for a scheduling policy other than the normal ones
+	clockRead    // it tells the time
 )
 
 // callForm is how a call tells whether it is one to be noted.
@@ -43,6 +44,7 @@ const (
 	policy                      // a scheduling policy, with flags
 	attributes                  // a pointer to struct sched_attr, whose second word is the policy
 	socketTime                  // an option of a socket
+	clockTime                   // a clock, other than of CPU time; clockCode marks its own calls
 )
 
 // notedCalls are the system calls that are noted, by their numbers: those of every
@@ -72,6 +74,15 @@ var notedCalls = func() map[uint64]notedCall {
 		unix.SYS_SCHED_YIELD:        {what: yield},
 		unix.SYS_SCHED_SETSCHEDULER: {what: policyChange, form: policy, arg: 1},
 		unix.SYS_SCHED_SETATTR:      {what: policyChange, form: attributes, arg: 1},
+		unix.SYS_CLOCK_GETTIME:      {what: clockRead, form: clockTime},
+		unix.SYS_GETTIMEOFDAY:       {what: clockRead},
+		unix.SYS_TIMES:              {what: clockRead},
+		unix.SYS_SYSINFO:            {what: clockRead},
+		unix.SYS_ADJTIMEX:           {what: clockRead},
+		unix.SYS_CLOCK_ADJTIME:      {what: clockRead},
+		unix.SYS_GETITIMER:          {what: clockRead},
+		unix.SYS_TIMER_GETTIME:      {what: clockRead},
+		unix.SYS_TIMERFD_GETTIME:    {what: clockRead},
 	}
 	for number, call := range ownNotedCalls {
 		all[number] = call
@@ -135,6 +146,8 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	case attributes:
 		var words [wordBytes]byte // size and policy (sched_setattr(2))
 		return !read(given, words[:]) || !normalPolicy(binary.NativeEndian.Uint32(words[4:]))
+	case clockTime:
+		return uint32(i.args[markArg]) != clockMark && !clockOfCPUTime(uint32(given))
 	case socketTime:
 		return uint32(i.args[1]) == unix.SOL_SOCKET && slices.Contains(socketTimes, uint32(given))
 	}
@@ -165,6 +178,10 @@ const resetOnFork = 0x40000000
 var normalPolicies = []uint32{0, 3, 5}
 
 func normalPolicy(policy uint32) bool { return slices.Contains(normalPolicies, policy&^resetOnFork) }
+
+// clockMark is what clockCode passes as argument markArg, which clock_gettime(2) does not have: its
+// own looks are noted already.
+const clockMark, markArg = 0x10c5, 3
 
 // cpuClocks are CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID; those of other processes
 // and threads are below 0 (clock_getcpuclockid(3)).

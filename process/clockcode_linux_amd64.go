@@ -8,11 +8,12 @@ const vdsoPrefix = "__vdso_"
 // conventions, and changes no registers but those that a function may.
 var clockCode = map[string][]byte{
 	clockGettime: {
+		0x41, 0xba, clockMark & 0xff, clockMark >> 8, 0, 0, // mov $clockMark, %r10d
 		0x83, 0xff, clocks, // cmp $clocks, %edi
 		0x73, 0x13, // jae call
 		0x89, 0xfa, // mov %edi, %edx
 		0xc1, 0xe2, 4, // shl $4, %edx
-		0x4c, 0x8d, 0x05, limitsOffset - 0x11, 0, 0, 0, // lea limits(%rip), %r8
+		0x4c, 0x8d, 0x05, limitsOffset - 0x17, 0, 0, 0, // lea limits(%rip), %r8
 		0x49, 0x01, 0xd0, // add %rdx, %r8
 		0x4d, 0x8b, 0x48, 8, // begin: mov 8(%r8), %r9
 		0xb8, 228, 0, 0, 0, // call: mov $228, %eax: clock_gettime
@@ -75,7 +76,7 @@ var clockCode = map[string][]byte{
 // clockCalls are where functions of clockCode call clock_gettime.
 var clockCalls = map[string]int{"gettimeofday": 0x17, "time": 10}
 
-const trapOffset, callOffset = 0x38, 0x1d
+const trapOffset, callOffset = 0x3e, 0x23
 
 // relocateCall has the call at the beginning of code go to what lies so many bytes from there.
 func relocateCall(code []byte, offset int) {

@@ -10,6 +10,7 @@ var clockCode = map[string][]byte{
 	clockGettime: {
 		0xe9, 0x03, 0x00, 0xaa, // mov x9, x0
 		0xea, 0x03, 0x00, 0x10, // adr x10, limits
+		0xa3, 0x18, 0x82, 0x52, // mov w3, #clockMark
 		0x4a, 0x51, 0x29, 0x8b, // add x10, x10, w9, uxtw #4
 		0x3f, clocks<<2 | 1, 0x00, 0x71, // begin: cmp w9, #clocks
 		0x42, 0x00, 0x00, 0x54, // b.hs call
@@ -61,7 +62,7 @@ var clockCode = map[string][]byte{
 // clockCalls are where functions of clockCode call clock_gettime.
 var clockCalls = map[string]int{"gettimeofday": 28}
 
-const trapOffset = 76
+const trapOffset = 80
 
 // relocateCall has the call at the beginning of code go to what lies so many bytes from there.
 func relocateCall(code []byte, offset int) {

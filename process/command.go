@@ -112,11 +112,13 @@ type Run struct {
 	// is how much of its work it may have done according to that: the CPU time that a process used
 	// both between its first look and a later one, and after that one; the most of each process,
 	// added up, within a tenth. Unclocked says why looks are not known, or not all of them; nil where
-	// they are. What is not seen: system calls that read clocks without the functions of the vDSO, and
-	// on arm64 the instruction that reads the counter.
-	ClockReads  int
-	ClockWorkNs int64
-	Unclocked   error
+	// they are. What is not seen: files that tell the time (/proc/uptime, or a file's own times), and
+	// on arm64 the instruction that reads the counter. UncorrectedWorkNs is the part of ClockWorkNs in
+	// processes whose looks did not all go by the functions of the vDSO: system calls show what the
+	// program has waited. They are seen where NoteWaits is asked for, too.
+	ClockReads                     int
+	ClockWorkNs, UncorrectedWorkNs int64
+	Unclocked                      error
 	// OtherPolicy is true where a thread asked for a scheduling policy other than the normal
 	// ones (sched(7): SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen: in a
 	// run that was traced with NoteWaits, of every thread; otherwise of the first one alone, by

@@ -45,6 +45,8 @@ func (c notedCall) filter() instructions {
 		return slices.Concat(load(argument(1)), without(futexFlags), among(timedFutexes, given), pass())
 	case policy:
 		return slices.Concat(low, without(resetOnFork), among(normalPolicies, pass()), stop())
+	case clockTime:
+		return slices.Concat(load(argument(markArg)), where(unix.BPF_JEQ, clockMark, pass()), low, where(unix.BPF_JSET, 1<<31, pass()), among(cpuClocks, pass()), stop())
 	case socketTime:
 		return slices.Concat(load(argument(1)), unless(unix.BPF_JEQ, unix.SOL_SOCKET, pass()), low, among(socketTimes, stop()), pass())
 	}

@@ -22,7 +22,8 @@ type looks struct {
 	leader       int // the program's first process
 	count, stops int
 	// workNs is what [Run.ClockWorkNs] says, of the programs that have ended.
-	workNs int64
+	// uncorrectedNs is the part of it in processes that also saw the time as it is.
+	workNs, uncorrectedNs int64
 	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf that of each.
 	waitedNs int64
 	waitOf   map[int]int64
@@ -52,6 +53,8 @@ type processLooks struct {
 	// than the one before is left out, so that there are some hundred at most.
 	laterNs []int64
 	toldNs  int64 // what work told last
+	// uncorrected says that a look after the first one showed what the process had waited for a CPU.
+	uncorrected bool
 }
 
 // A stop for a look takes some 30 µs, and up to a time slice beside competitors. A program may stop
@@ -219,6 +222,18 @@ func (l *looks) look(thread int) {
 	l.of[process].later(cpuNs)
 }
 
+// uncorrected is a look of a thread at a clock by a system call of its own, which shows what the
+// program has waited.
+func (l *looks) uncorrected(thread int) {
+	if l == nil {
+		return
+	}
+	looked := l.of[l.process(thread)] != nil
+	l.look(thread)
+	of := l.of[l.process(thread)]
+	of.uncorrected = of.uncorrected || looked
+}
+
 // process is the one that a thread belongs to, by /proc/TID/status (proc_pid_status(5)).
 func (l *looks) process(thread int) int {
 	if process, known := l.processOf[thread]; known {
@@ -281,7 +296,11 @@ func (l *looks) end(thread int, used Thread) {
 	l.waited(thread, used.WaitNs)
 	process := l.process(thread)
 	if p := l.of[process]; p != nil {
-		l.workNs += p.work(processCPUNs(process))
+		more := p.work(processCPUNs(process))
+		l.workNs += more
+		if p.uncorrected {
+			l.uncorrectedNs += more
+		}
 	}
 	delete(l.processOf, thread)
 	delete(l.calling, thread)

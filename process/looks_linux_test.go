@@ -45,6 +45,21 @@ func TestClockReads(t *testing.T) {
 	}
 }
 
+// System calls read clocks, too, past the vDSO, and show what the program has waited.
+func TestClocksReadBySystemCalls(t *testing.T) {
+	for call, c := range map[string]Command{
+		"clock_gettime": program("reads a clock by system calls", "clock_gettime"),
+		"times":         program("reads a clock by system calls", "times"),
+		"":              program("looks at the clock", "and works on"),
+	} {
+		c.NoteWaits = true
+		r := mustNoteClocks(t, c)
+		if r.Failure() != nil || r.Unclocked != nil || r.ClockWorkNs < 9e6 || r.ClockWorkNs > 30e6 || call != "" && r.UncorrectedWorkNs != r.ClockWorkNs || call == "" && r.UncorrectedWorkNs != 0 {
+			t.Errorf("%q: %d ns of work between looks, %d of it uncorrected: %+v", call, r.ClockWorkNs, r.UncorrectedWorkNs, r)
+		}
+	}
+}
+
 // A program that looked at clocks all the time was killed in its middle. It goes on to its end, and
 // few of its looks stop it.
 func TestLooksAllTheTime(t *testing.T) {

@@ -116,6 +116,20 @@ var programs = map[string]func(){
 			spin(time.Millisecond)
 		}
 	},
+	// reads a clock by system calls, without the vDSO, before, amid and after its work.
+	"reads a clock by system calls": func() {
+		runtime.LockOSThread()
+		for range 3 {
+			if os.Args[1] == "clock_gettime" {
+				var at syscall.Timespec
+				syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&at)), 0)
+			} else {
+				var used unix.Tms
+				unix.Times(&used)
+			}
+			spin(10 * time.Millisecond)
+		}
+	},
 	// reads clocks by all functions: the time goes on.
 	"reads all clocks": func() {
 		for range 1000 {

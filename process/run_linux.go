@@ -330,6 +330,6 @@ func (r *Run) noted(w *waits, l *looks) {
 		r.Yields, r.OtherPolicy = w.yields, w.otherPolicy
 	}
 	if l != nil {
-		r.ClockReads, r.ClockWorkNs, r.Unclocked = l.count, l.workNs, l.why
+		r.ClockReads, r.ClockWorkNs, r.UncorrectedWorkNs, r.Unclocked = l.count, l.workNs, l.uncorrectedNs, l.why
 	}
 }

@@ -154,7 +154,9 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
-		t.waits.note(id, time.Since(t.started))
+		if t.waits.note(id, time.Since(t.started)) {
+			t.looks.uncorrected(id)
+		}
 	case event(status) != 0:
 		signal = 0
 	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced

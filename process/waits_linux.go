@@ -80,13 +80,14 @@ func lookAtCall(thread int) (info syscallInfo, err error) {
 	return info, fmt.Errorf("looking at system calls: ptrace(PTRACE_GET_SYSCALL_INFO): %w: Linux 5.3 and later tell of them", errno)
 }
 
-// note looks at a thread that the filter has stopped at the beginning of a system call.
-func (w *waits) note(thread int, sinceStart time.Duration) {
+// note looks at a thread that the filter has stopped at the beginning of a system call, and tells
+// whether the call reads a clock.
+func (w *waits) note(thread int, sinceStart time.Duration) (readsClock bool) {
 	if w.why == nil && tooMany(w.stops, sinceStart) {
 		w.why = errManyCalls
 	}
 	if w.why != nil {
-		return
+		return false
 	}
 	w.stops++
 	info, err := lookAtCall(thread)
@@ -101,7 +102,9 @@ func (w *waits) note(thread int, sinceStart time.Duration) {
 			n, err := unix.PtracePeekData(thread, uintptr(at), into)
 			return err == nil && n == len(into)
 		})
+		return notedCalls[info.number].what == clockRead
 	}
+	return false
 }
 
 // enter counts the call that a thread begins.

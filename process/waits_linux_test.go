@@ -346,6 +346,11 @@ func TestCallsThatWait(t *testing.T) {
 		{"a socket's time limit", unix.SYS_SETSOCKOPT, [6]uint64{3, 1, 20, 1, 16}, repeating, false},
 		{"a socket's buffer", unix.SYS_SETSOCKOPT, [6]uint64{3, 1, 8, 1, 4}, 0, true},
 		{"a protocol's option", unix.SYS_SETSOCKOPT, [6]uint64{3, 6, 20, 1, 4}, 0, true},
+		{"clock_gettime", unix.SYS_CLOCK_GETTIME, [6]uint64{1, soon}, 1, false},
+		{"clock_gettime of clockCode", unix.SYS_CLOCK_GETTIME, [6]uint64{1, soon, 0, clockMark}, 0, true},
+		{"clock_gettime of CPU time", unix.SYS_CLOCK_GETTIME, [6]uint64{2, soon}, 0, true},
+		{"clock_gettime of another thread's CPU time", unix.SYS_CLOCK_GETTIME, [6]uint64{0xffffffce, soon}, 0, true},
+		{"times", unix.SYS_TIMES, [6]uint64{soon}, 1, false},
 		{"a profiler's timer", unix.SYS_SETITIMER, [6]uint64{2, periodic}, 0, true},
 	} {
 		// The filter reads no memory: it may stop for calls that turn out to ask for nothing.

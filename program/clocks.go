@@ -23,6 +23,10 @@ func (r *Run) worksByClock() bool {
 // from run to run by sameCPUShare, and by sameCPUNs, without a reason that matters.
 const stopCPUNs, sameCPUShare, sameCPUNs = 10e3, 0.03, 0.2e6
 
+// uncorrected tells whether the program may have done less in the traced run, too, because it was late:
+// it looked at clocks amid its work that showed what it had waited.
+func (r *Run) uncorrected() bool { return float64(r.UncorrectedWorkNs) > passable(float64(r.CPUNs())) }
+
 // undoneNs is how much work the program, which looks at clocks, may at most have left undone because
 // it was late: by how much its CPU time, in runs whose clocks did not show what it waited, may exceed
 // that of the runs that count. It is infinite where it does exceed that, or is not known.

@@ -37,7 +37,7 @@ func (s *series) probe(run *Run, blocks int) {
 		return
 	}
 	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
-	if run.Unclocked == nil {
+	if run.Unclocked == nil && !run.uncorrected() {
 		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops})
 	}
 	if s.probes == 1 || others < s.otherWaits {

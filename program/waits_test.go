@@ -46,6 +46,9 @@ func TestLateUnseen(t *testing.T) {
 			*r = keptFor(100, 0.1)
 			r.Untraced, r.ClockReads, r.ClockWorkNs = nil, 9, 30*ms
 		}},
+		{"it looks at a clock by system calls, which hide nothing", series{}, func(r *Run) {
+			r.Untraced, r.ClockReads, r.ClockWorkNs, r.UncorrectedWorkNs = nil, 9, 30*ms, 30*ms
+		}},
 		{"it looks at clocks too often for all of that to be seen", series{}, func(r *Run) { r.Untraced, r.ClockReads, r.Unclocked = nil, 300, errors.New("too many") }},
 		{"a scheduling policy that stops it", series{}, func(r *Run) { r.OtherPolicy = true }},
 	} {
