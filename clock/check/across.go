@@ -133,10 +133,10 @@ func (r *Report) judgeOffsets(s *subject, cpus []int) {
 		r.add(f)
 		return
 	}
-	r.judgePairs(o, CPUOffset, o.Offset, s.accuracyNs(), 1, func(e stats.Estimate) string {
+	r.judgePairs(o, CPUOffset, o.Offset, s.accuracyNs(), tellingNs, 1, func(e stats.Estimate) string {
 		return fmt.Sprintf("is %s %s", stats.Duration(math.Abs(e.Value), 4), either(e.Value > 0, "ahead of", "behind"))
 	})
-	r.judgePairs(o, CPUSkew, o.Skew, 0, o.spanNs*1e-6, func(e stats.Estimate) string {
+	r.judgePairs(o, CPUSkew, o.Skew, 0, tellingPPM, o.spanNs*1e-6, func(e stats.Estimate) string {
 		return fmt.Sprintf("runs %.4g ppm %s than", math.Abs(e.Value), either(e.Value > 0, "faster", "slower"))
 	})
 }
@@ -144,12 +144,17 @@ func (r *Report) judgeOffsets(s *subject, cpus []int) {
 // mostNamed is how many CPUs a reason names.
 const mostNamed = 4
 
-// judgePairs looks for CPUs that differ from the others by more than a tolerance.
+// judgePairs looks for CPUs that differ from the others by more than a tolerance. Where half
+// of the widest interval exceeds telling, that none was found says nothing.
 // A unit of the difference is worth scale nanoseconds.
-func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats.Estimate, tolerance, scale float64, says func(stats.Estimate) string) {
+func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats.Estimate, tolerance, telling, scale float64, says func(stats.Estimate) string) {
 	reference, odd, unknown := majority(o, between, tolerance)
 	if unknown > 0 {
 		r.skip(q, o.Clock, "%d of %d pairs of CPUs could not be linked by hand-overs before and after the middle of the time: a longer check, or a less busy machine", unknown, o.Pairs)
+	}
+	if w := widest(o, between); len(odd) == 0 && w > telling {
+		r.skip(q, o.Clock, "the difference of two CPUs is known to ± %.4g %s only: a longer check, or a less busy machine", w, between(0, 1).Unit)
+		return
 	}
 	f := newFinding(o.Clock, q)
 	var named []string

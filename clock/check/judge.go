@@ -11,8 +11,9 @@ const (
 	// driftTolerance in ppm is what the kernel's own test raw_skew allows.
 	driftTolerance = 1.0
 	// tellingPPM is how wide half of a drift's interval may be for the drift to be
-	// called right.
+	// called right, and tellingNs the same of an offset of two CPUs.
 	tellingPPM = 1000
+	tellingNs  = 100e3
 	// fewestLooks tell something about a clock's rate.
 	fewestLooks = 8
 )

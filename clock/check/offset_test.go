@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"chronoscope/clock"
 )
 
 // In a tournament each meets each once, and nobody plays twice in a round.
@@ -119,5 +121,28 @@ func TestLimitsOfTwoTimes(t *testing.T) {
 	}
 	if lo, hi := l.at(11); !math.IsInf(lo, -1) || !math.IsInf(hi, 1) {
 		t.Errorf("after all of them from %v to %v", lo, hi)
+	}
+}
+
+// Hand-overs of a busy machine that take milliseconds tell neither that two CPUs show the
+// same nor that they run equally fast. fidelity once said "trusted" of a skew known to
+// ± 12,481 ppm.
+func TestSlowHandOversTellNothing(t *testing.T) {
+	for _, c := range []struct {
+		handOverNs float64
+		findings   int
+	}{{200, 2}, {6e6, 0}} {
+		s := newSubject(clock.Rated{Clock: &clock.Clock{Name: "counter"}})
+		l := &limits{}
+		for _, at := range []float64{0, 0.1e9, 0.4e9, 0.5e9} {
+			l.upper = append(l.upper, limit{at, c.handOverNs})
+			l.lower = append(l.lower, limit{at, -c.handOverNs})
+		}
+		s.across.pairs[[2]int{0, 1}] = l
+		r := &Report{}
+		r.judgeOffsets(s, []int{0, 1})
+		if len(r.Findings) != c.findings || len(r.Skipped) != 2-c.findings {
+			t.Errorf("hand-overs of %v ns: %d findings %+v, want %d; %d skipped, want %d", c.handOverNs, len(r.Findings), r.Findings, c.findings, len(r.Skipped), 2-c.findings)
+		}
 	}
 }
