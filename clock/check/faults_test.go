@@ -104,3 +104,20 @@ func TestPauseIsNoJump(t *testing.T) {
 		}
 	}
 }
+
+// A coarse clock that was late most of the time once had a rate that "changed by NaN ppm".
+func TestUnknownChangeOfRateHasNoFigure(t *testing.T) {
+	var mostlyStill []Pair
+	for i := range 20 {
+		mostlyStill = append(mostlyStill, Pair{ReferenceNs: float64(i) * 1e8, ErrorNs: 1e7})
+	}
+	if got := byPPM(KeepsRate(mostlyStill)); got != "" {
+		t.Errorf("a clock that stands still changed its rate%s", got)
+	}
+	if got := byPPM(KeepsRate(mostlyStill[:2])); got != "" {
+		t.Errorf("two looks show a rate that changed%s", got)
+	}
+	if got := byPPM(Rate{WorstDeviation: 2.5e-5}); got != " by 25 ppm" {
+		t.Errorf("25 ppm are written as %q", got)
+	}
+}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 
 	"chronoscope/clock"
@@ -133,8 +134,8 @@ func (r *Report) judgeSteps(s *subject, sandwiches []clock.Sandwich, k kept) (wh
 	f := newFinding(s.Name, q)
 	if len(set) > fewJumps {
 		f.Check = RateChange
-		f.Lower(stats.Unusable, "its rate changed by %.4g ppm against %s, or it jumped: in %d of %d looks it was not where the look before let expect",
-			1e6*KeepsRate(s.rate.pairs(sandwiches)).WorstDeviation, s.steps.reference.Name, len(set), len(sandwiches))
+		f.Lower(stats.Unusable, "its rate changed%s against %s, or it jumped: in %d of %d looks it was not where the look before let expect",
+			byPPM(KeepsRate(s.rate.pairs(sandwiches))), s.steps.reference.Name, len(set), len(sandwiches))
 		r.add(f)
 		return nil, false
 	}
@@ -147,6 +148,15 @@ func (r *Report) judgeSteps(s *subject, sandwiches []clock.Sandwich, k kept) (wh
 	}
 	r.add(f)
 	return longestPiece(sandwiches, found), true
+}
+
+// byPPM says by how much a rate changed, where that is known: a clock that stood still for most
+// of the time has no rate to compare with.
+func byPPM(r Rate) string {
+	if math.IsNaN(r.WorstDeviation) || math.IsInf(r.WorstDeviation, 0) {
+		return ""
+	}
+	return fmt.Sprintf(" by %.4g ppm", 1e6*r.WorstDeviation)
 }
 
 func stepVerdict(q Question) stats.Verdict {
