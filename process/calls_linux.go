@@ -124,6 +124,27 @@ func (i *syscallInfo) sleeps() bool {
 	return false
 }
 
+// absoluteTime is where in the program's memory the time stands until which a call waits; 0 where it
+// waits for no time of a clock that goes on while the program does not run.
+func (i *syscallInfo) absoluteTime() uintptr {
+	const absolute = 1 // TIMER_ABSTIME and TFD_TIMER_ABSTIME
+	switch i.number {
+	case unix.SYS_CLOCK_NANOSLEEP:
+		if i.args[1]&absolute != 0 && !clockOfCPUTime(uint32(i.args[0])) {
+			return uintptr(i.args[2])
+		}
+	case unix.SYS_TIMERFD_SETTIME:
+		if i.args[1]&absolute != 0 && i.args[2] != 0 {
+			return uintptr(i.args[2] + 2*wordBytes)
+		}
+	case unix.SYS_FUTEX:
+		if operation := uint32(i.args[1]) &^ futexFlags; operation != 0 && slices.Contains(timedFutexes, operation) {
+			return uintptr(i.args[3])
+		}
+	}
+	return 0
+}
+
 // asks tells whether the call asks for what it is noted for. Programs that are late may ask for
 // no time at all, where they sleep; where they wait for files, that is just a look.
 func (i *syscallInfo) asks(call notedCall, read readMemory) bool {

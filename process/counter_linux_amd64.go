@@ -35,7 +35,7 @@ func (l *looks) stopAtCounter(thread int) (stops int) {
 
 // readCounter tells whether a thread has stopped with SIGSEGV because it reads the counter, and has
 // it go on with what the counter shows. Reads by the dynamic linker,
-// which takes its own time, are no looks; they count as stops. Once not all looks are known the
+// which takes its own time some ten times in each program, are no looks. Once not all looks are known the
 // thread may read the counter again.
 func (l *looks) readCounter(thread int) (looked bool) {
 	var r registers
@@ -48,9 +48,11 @@ func (l *looks) readCounter(thread int) (looked bool) {
 	if read == 0 {
 		return false
 	}
-	const mostLinkerBytes = 1 << 20
+	const mostLinkerBytes, mostLinkerReads = 1 << 20, 100
 	if linker, err := auxiliary(thread, auxBase); err == nil && at-linker < mostLinkerBytes {
-		l.stopped(thread)
+		if l.linked[thread]++; l.linked[thread] > mostLinkerReads {
+			l.keep(errManyLooks)
+		}
 	} else {
 		l.look(thread)
 	}

@@ -109,6 +109,15 @@ func TestCounterReads32Bit(t *testing.T) {
 	}
 }
 
+// The dynamic linker of each program reads the counter some ten times. A script that started thirty
+// programs was said to look at clocks too often.
+func TestLinkersReadCounter(t *testing.T) {
+	r := mustNoteClocks(t, shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do /bin/true; done"))
+	if r.Failure() != nil || r.Unclocked != nil || r.ClockReads > 35 {
+		t.Errorf("%d looks: %+v", r.ClockReads, r)
+	}
+}
+
 // Each thread stops at most once more when there were too many looks.
 func TestThreadsReadCounter(t *testing.T) {
 	for range 5 {

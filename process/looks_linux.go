@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // looks are those of a traced program at clocks that go on while it does not run. Programs read
@@ -27,6 +29,8 @@ type looks struct {
 	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf that of each.
 	waitedNs int64
 	waitOf   map[int]int64
+	// linked is how often the dynamic linker of each thread's program read the counter.
+	linked map[int]int
 	// why says why not all looks are known. From then on no look stops the program.
 	why error
 	// of are the looks of each process that looked, and processOf that of each thread.
@@ -34,8 +38,16 @@ type looks struct {
 	processOf map[int]int
 	// traps are the addresses at which clockCode stops a thread.
 	traps map[uintptr]bool
+	// shifted are the times that threads wait for, as they were in the program's memory.
+	shifted map[int]memory
 	// calling are the threads that make a system call for the tracer, as a single step.
 	calling map[int]interrupted
+}
+
+// memory is what a program has at an address.
+type memory struct {
+	at   uintptr
+	data []byte
 }
 
 // interrupted is how a thread goes on after a system call for the tracer: its registers, and the
@@ -68,7 +80,7 @@ const lookAfterNs = 400_000
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
 
 func newLooks(leader int) *looks {
-	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}}
+	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]memory{}, linked: map[int]int{}}
 }
 
 // begin writes clockCode into a new program, at whose first instruction a thread stands still.
@@ -77,6 +89,7 @@ func (l *looks) begin(thread int) {
 		return
 	}
 	delete(l.calling, thread)
+	delete(l.linked, thread)
 	if used, err := readThread(thread); err == nil {
 		process := l.process(thread)
 		l.end(thread, used)
@@ -178,6 +191,50 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	r.show(now.Nano() - offNs)
 	l.keep(r.write(thread))
 	return true
+}
+
+// shift has a thread that begins to wait for a time of a clock wait for that much longer as its clocks
+// are behind, and unshift gives the program back the time that it had written.
+func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
+	at := info.absoluteTime()
+	if l == nil || at == 0 {
+		return
+	}
+	functions, err := machine.ReadVDSO()
+	if err != nil {
+		return
+	}
+	base, err := auxiliary(thread, auxVDSO)
+	if err != nil || !l.traps[base+uintptr(functions.Functions[vdsoPrefix+clockGettime])+trapOffset] {
+		return
+	}
+	behind, err := limit(thread, base+uintptr(functions.Functions[vdsoPrefix+clockGettime]), unix.CLOCK_MONOTONIC)
+	was := memory{at, make([]byte, 2*wordBytes)}
+	if err != nil || peek(thread, at, was.data) != nil {
+		return
+	}
+	if used, err := readThread(thread); err == nil {
+		l.waited(thread, used.WaitNs)
+	}
+	offNs := behind.off(monotonicNs(), l.waitedNs+stoppedNs) // as the next look finds it
+	seconds, ns := int64(binary.NativeEndian.Uint64(was.data)), int64(binary.NativeEndian.Uint64(was.data[wordBytes:]))
+	if seconds < 0 || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // no time, or the end of a timer
+		return
+	}
+	ns += offNs
+	now := binary.NativeEndian.AppendUint64(nil, uint64(seconds+ns/1e9))
+	l.shifted[thread] = was
+	l.keep(poke(thread, at, binary.NativeEndian.AppendUint64(now, uint64(ns%1e9))))
+}
+
+func (l *looks) unshift(thread int) {
+	if l == nil {
+		return
+	}
+	if was, shifted := l.shifted[thread]; shifted {
+		l.keep(poke(thread, was.at, was.data))
+		delete(l.shifted, thread)
+	}
 }
 
 // off is what is to be taken off the time at a stop: what the program waited, and no more than keeps
@@ -304,6 +361,7 @@ func (l *looks) end(thread int, used Thread) {
 	}
 	delete(l.processOf, thread)
 	delete(l.calling, thread)
+	delete(l.linked, thread)
 }
 
 // work is the CPU time that the process used both before a look, since its first one, and after it:

@@ -154,6 +154,49 @@ func TestWaitsAreHidden(t *testing.T) {
 	}
 }
 
+// Python sleeps until a time of its clock. That is the time of the clock that it is shown: the other
+// one is ahead by what it waited, so that it did not sleep.
+func TestSleepsByTheClockShown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	beside(t, 4)
+	c := Command{Path: "python3", Args: []string{"-S", "-E", "-c", `import time, sys
+begun = time.monotonic()
+sum(range(1000000))
+time.sleep(0.05)
+sys.exit(time.monotonic() - begun < 0.05)`}, CPUs: []int{0}, NoteWaits: true}
+	if _, err := c.Run(background); err != nil {
+		t.Skip(err)
+	}
+	if r := mustNoteClocks(t, c); r.Failure() != nil || r.TimedSwitches == 0 {
+		t.Errorf("%d timed waits, %d switches in them, %d ns waited: %+v", r.TimedWaits, r.TimedSwitches, r.WaitNs(), r)
+	}
+}
+
+// Where the time stands until which a call waits.
+func TestAbsoluteTime(t *testing.T) {
+	for _, c := range []struct {
+		number uint64
+		args   [6]uint64
+		want   uintptr
+	}{
+		{unix.SYS_CLOCK_NANOSLEEP, [6]uint64{unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, 4096}, 4096},
+		{unix.SYS_CLOCK_NANOSLEEP, [6]uint64{unix.CLOCK_MONOTONIC, 0, 4096}, 0},
+		{unix.SYS_CLOCK_NANOSLEEP, [6]uint64{unix.CLOCK_PROCESS_CPUTIME_ID, unix.TIMER_ABSTIME, 4096}, 0},
+		{unix.SYS_NANOSLEEP, [6]uint64{4096, 0}, 0},
+		{unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 1, 4096}, 4112}, {unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, 4096}, 0},
+		{unix.SYS_FUTEX, [6]uint64{64, 9 | futexPrivate, 0, 4096}, 4096}, // FUTEX_WAIT_BITSET
+		{unix.SYS_FUTEX, [6]uint64{64, 0 | futexPrivate, 0, 4096}, 0},    // FUTEX_WAIT
+		{unix.SYS_FUTEX, [6]uint64{64, 1 | futexPrivate, 0, 4096}, 0},    // FUTEX_WAKE
+	} {
+		info := syscallInfo{number: c.number, args: c.args}
+		if got := info.absoluteTime(); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
 // beside computes in so many processes on CPU 0 until the test ends.
 func beside(t *testing.T, processes int) {
 	t.Helper()

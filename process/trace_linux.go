@@ -154,7 +154,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
-		if t.waits.note(id, time.Since(t.started)) {
+		if t.waits.note(id, time.Since(t.started), t.looks, t.run.StoppedNs) {
 			t.looks.uncorrected(id)
 		}
 	case event(status) != 0:
@@ -163,6 +163,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		signal = 0
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
+		t.looks.unshift(id)
 		t.waits.leave(id)
 	case signal == unix.SIGTRAP && (returned || t.looks.trapped(id, t.run.StoppedNs)):
 		signal = 0

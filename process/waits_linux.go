@@ -80,9 +80,9 @@ func lookAtCall(thread int) (info syscallInfo, err error) {
 	return info, fmt.Errorf("looking at system calls: ptrace(PTRACE_GET_SYSCALL_INFO): %w: Linux 5.3 and later tell of them", errno)
 }
 
-// note looks at a thread that the filter has stopped at the beginning of a system call, and tells
-// whether the call reads a clock.
-func (w *waits) note(thread int, sinceStart time.Duration) (readsClock bool) {
+// note looks at a thread that the filter has stopped at the beginning of a system call, has it wait for
+// as long as the clocks say that it is shown, and tells whether the call reads a clock.
+func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stoppedNs int64) (readsClock bool) {
 	if w.why == nil && tooMany(w.stops, sinceStart) {
 		w.why = errManyCalls
 	}
@@ -102,6 +102,9 @@ func (w *waits) note(thread int, sinceStart time.Duration) (readsClock bool) {
 			n, err := unix.PtracePeekData(thread, uintptr(at), into)
 			return err == nil && n == len(into)
 		})
+		if w.ends(thread) {
+			shown.shift(thread, &info, stoppedNs)
+		}
 		return notedCalls[info.number].what == clockRead
 	}
 	return false

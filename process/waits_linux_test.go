@@ -180,7 +180,7 @@ func TestTooManyCalls(t *testing.T) {
 		t.Errorf("%v: %+v", err, r)
 	}
 	w := waits{stops: manyStops + 1}
-	if w.note(os.Getpid(), 0); w.why != errManyCalls || w.count != 0 {
+	if w.note(os.Getpid(), 0, nil, 0); w.why != errManyCalls || w.count != 0 {
 		t.Errorf("%+v", w)
 	}
 }
