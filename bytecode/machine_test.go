@@ -236,7 +236,7 @@ func TestRunRefuses(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"instruction": {Options{Instructions: []string{"add"}}, "none of the 137"},
+		"instruction": {Options{Instructions: []string{"add"}}, "not among the 137"},
 		"method":      {Options{Methods: []Method{"sundial"}}, "is no method"},
 		"mode":        {Options{Mode: "c3"}, "is no mode"},
 		"length":      {Options{Length: -1}, "1 or more"},
