@@ -48,6 +48,9 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	}
 	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting}
 	c.judge()
+	if math.IsNaN(r.Estimate.Value) {
+		r.Basis = "" // of a time that is not known
+	}
 	return r
 }
 

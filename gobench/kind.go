@@ -158,6 +158,9 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	if !(runnable <= float64(k.cpus)) {
 		runnable = float64(k.cpus)
 	}
+	if math.IsNaN(k.missingMost) { // a single repetition, or none whose waits are known
+		return cpu / math.Max(1, runnable), math.Max(cpu, rep.perIteration(timedNs))
+	}
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 

@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"encoding/json"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -128,5 +129,22 @@ func TestPairsOfWhatIsLeft(t *testing.T) {
 	b := &Result{Basis: Timer, timed: times{on: known(20, 60, 80), kind: kind{at: []int{0, 2, 3}}}}
 	if c := Compare(a, b, 0.01, 1); c.Ratio.N != 2 || math.Abs(c.Ratio.Value-2) > 1e-12 {
 		t.Errorf("%+v", c.Ratio)
+	}
+}
+
+// A measurement that is interrupted after its first repetition, traced or not, has a document:
+// NaN among the repetitions' times lost all of it.
+func TestOneRepetitionHasADocument(t *testing.T) {
+	for _, traced := range []bool{true, false} {
+		s := series(0)
+		s.Repetitions[0].Traced = traced
+		s.Repetitions[0].Many.Procs, s.Repetitions[0].Many.WaitNs = 2, 20e6
+		r := Conclude(s, DefaultPlan, Setting{CPUs: 2})
+		if _, err := json.Marshal(NewReport(r)); err != nil {
+			t.Errorf("traced %v: %v", traced, err)
+		}
+		if r.Verdict == stats.Trusted || (r.Basis == "") != math.IsNaN(r.Estimate.Value) {
+			t.Errorf("traced %v: %s, on %q: %v", traced, r.Verdict, r.Basis, r.Estimate)
+		}
 	}
 }

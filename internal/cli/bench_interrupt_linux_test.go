@@ -49,7 +49,7 @@ func TestInterruptedBenchmarks(t *testing.T) {
 	}
 	end := interruptWhen(t, bothUnderWay, "bench", "--quick", "--max-time", "10m", "--precision", "0.0001%", "--format", "json")
 	if end.status.ExitStatus() != 130 {
-		t.Errorf("exit status %d, want 130", end.status.ExitStatus())
+		t.Errorf("exit status %d, want 130: %q", end.status.ExitStatus(), end.err)
 	}
 	for _, breach := range breaches(end.out.Bytes(), expectation{}) {
 		t.Error(breach)

@@ -15,31 +15,36 @@ import (
 
 // The documented form of activity traces.
 
-// causes are those of the table in docs/activity.md.
+// causes are those that the command knows; TestCausesAreDocumented holds them against the page.
 var causes = func() (all []string) {
-	page, err := os.ReadFile("../../docs/activity.md")
-	if err != nil {
-		panic(err)
-	}
-	_, section, _ := strings.Cut(string(page), "\n## Causes\n")
-	table, _, _ := strings.Cut(section, "\n\nA gap")
-	for line := range strings.SplitSeq(table, "\n") {
-		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
-		for _, name := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(first, -1) {
-			all = append(all, name[1])
-		}
+	for _, c := range activity.Causes() {
+		all = append(all, c.String())
 	}
 	return all
 }()
 
-// The documented causes are those that the command knows.
+// The causes that the command knows are those of the table in docs/activity.md.
 func TestCausesAreDocumented(t *testing.T) {
-	if len(causes) != len(activity.Causes()) {
-		t.Errorf("%q are documented", causes)
+	page, err := os.ReadFile("../../docs/activity.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Causes\n")
+	table, _, _ := strings.Cut(section, "\n\nA gap")
+	var documented []string
+	for line := range strings.SplitSeq(table, "\n") {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, name := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(first, -1) {
+			documented = append(documented, name[1])
+		}
+	}
+	slices.Sort(documented)
+	if known := slices.Sorted(slices.Values(causes)); !slices.Equal(documented, known) {
+		t.Errorf("documented: %q; known: %q", documented, known)
 	}
 	for _, c := range activity.Causes() {
-		if !slices.Contains(causes, c.String()) || c.Meaning() == "" {
-			t.Errorf("%s is not documented, or has no meaning", c)
+		if c.Meaning() == "" {
+			t.Errorf("%s has no meaning", c)
 		}
 	}
 }
