@@ -66,7 +66,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r := newRunner(setting)
 	defer r.close()
 	m := measurement{cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
-	m.run, m.weather = r.run, newWeather(setting)
+	m.run, m.compete, m.weather = r.run, compete, newWeather(setting)
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
 	}
@@ -108,6 +108,8 @@ type series struct {
 	looksAtClock, otherPolicy bool
 	// alone are the probes in which all looks at clocks were seen.
 	alone []alone
+	// contendedNs is the CPU time of runs beside loops of this command, by the kernel's notes.
+	contendedNs []float64
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool
@@ -130,6 +132,8 @@ type measurement struct {
 	cpus     int
 	// run makes one run of a command, traced or not.
 	run func(context.Context, Command, bool) (Run, error)
+	// compete keeps n CPUs busy until stop is called; nil where that can't be.
+	compete func(cpus []int, n int) (stop func())
 }
 
 func (m *measurement) measure(ctx context.Context) error {
@@ -144,7 +148,7 @@ func (m *measurement) measure(ctx context.Context) error {
 			}
 		}
 		if len(busy) == 0 {
-			return nil
+			break
 		}
 		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
 		for _, i := range busy {
@@ -155,6 +159,12 @@ func (m *measurement) measure(ctx context.Context) error {
 			m.tell(i)
 		}
 	}
+	for _, s := range m.all {
+		if err := m.contend(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sentinelEvery: one run in so many of a program with several threads is traced.

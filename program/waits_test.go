@@ -1,12 +1,14 @@
 package program
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -125,6 +127,37 @@ func TestWorksLessWhereItWaits(t *testing.T) {
 		})
 		if falls != (r.Verdict != stats.Trusted) {
 			t.Errorf("falls %v: %s, %+v, %q", falls, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
+// A program spins until a server answers. Beside a constant load it waits for about as long in each run,
+// so that its CPU time does not fall with that: 25 ms were trusted, alone it takes 50. It falls where
+// this command has it wait for longer. One that computes works as much there.
+func TestWorksLessContended(t *testing.T) {
+	for contended, want := range map[float64]stats.Verdict{12: stats.Suspect, 25.5: stats.Trusted} {
+		s := &series{command: Command{Name: "fake"}, probed: true}
+		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: time.Hour}
+		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, weather: newWeather(quiet)}
+		competes := 0
+		m.compete = func([]int, int) func() {
+			competes++
+			return func() { competes-- }
+		}
+		m.run = func(context.Context, Command, bool) (Run, error) {
+			run := keptFor(25, 60)
+			if competes > 0 {
+				run = keptFor(contended, 120)
+			}
+			run.Untraced, run.Unnoted = errTimeout, errTimeout
+			return run, nil
+		}
+		if err := m.measure(background); err != nil {
+			t.Fatal(err)
+		}
+		r := conclude(s, plan, quiet, m.weather)
+		if r.Verdict != want || len(r.Runs) != 10+contendedRuns || !r.Runs[10].Rejected || r.Estimate.N != 10 || competes != 0 {
+			t.Errorf("%v ms: %s, %+v, %d runs, %q", contended, r.Verdict, r.Estimate, len(r.Runs), r.Reasons)
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package program
+
+import (
+	"context"
+	"slices"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// loop is what competes with a contended run. It belongs to the same session as the program, so that
+// it takes half of the program's share also where the kernel groups processes by sessions (sched(7),
+// autogroup).
+var loop = process.Command{Path: "sh", Args: []string{"-c", "while :; do :; done"}, Untraced: true}
+
+// compete keeps n of the CPUs busy until stop is called, as far as the system lets it.
+func compete(cpus []int, n int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	for range n {
+		go func() {
+			c := loop
+			c.CPUs = cpus
+			c.Run(ctx)
+			ended <- struct{}{}
+		}()
+	}
+	return func() {
+		cancel()
+		for range n {
+			<-ended
+		}
+	}
+}
+
+// contendedRuns are made: the loops may not all have begun in the first one. contendedShare of the time
+// that a command may take is what they may take at most, and contendedSlower how much longer each of
+// them takes than other runs.
+const contendedRuns, contendedShare, contendedSlower = 2, 0.25, 2.5
+
+// contend makes more runs of a program that had to wait for a CPU, beside loops that have it wait for
+// longer. They don't count. A program that works until some time uses less CPU time in them, however
+// it learns the time: by a file, or by an answer from outside. That such a run fails, or exceeds its
+// time-out, does not matter.
+func (m *measurement) contend(ctx context.Context, s *series) error {
+	if m.compete == nil || !s.worthContending(m.plan) {
+		return nil
+	}
+	cpus := cpusOf(s.command, m.cpus)
+	defer m.compete(s.command.CPUs, cpus)()
+	for range contendedRuns {
+		run, err := m.once(ctx, s.command, false)
+		if ctx.Err() != nil || err != nil || run.WallNs == 0 {
+			return ctx.Err()
+		}
+		s.take(&run, cpus)
+		run.Rejected = true
+		run.Why = append(run.Why, "this command competed with it, to see whether it does less where it waits for longer")
+		s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)
+		if run.noted {
+			s.contendedNs = append(s.contendedNs, run.traced.ranNs)
+		}
+	}
+	return nil
+}
+
+// worthContending tells whether what the program did may have depended on its waits.
+func (s *series) worthContending(plan Plan) bool {
+	waited, counted := 0, s.counted()
+	for i := range s.runs {
+		if r := &s.runs[i]; !r.Rejected && r.waited() {
+			waited++
+		}
+	}
+	expectedNs := contendedRuns * contendedSlower * s.spentNs / float64(max(1, len(s.runs)))
+	return s.failure == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
+}
+
+// contendedLess of the CPU time that nine in ten of the other runs exceed is less than the same work
+// takes.
+const contendedLess, exceeded = 0.9, 0.1
+
+// worksLessContended tells whether it used less CPU time beside the loops of this command than in
+// nearly all runs that count.
+func (c *conclusion) worksLessContended() bool {
+	ran := slices.Sorted(slices.Values(c.each(func(r *Run) float64 { return r.traced.ranNs })))
+	return len(c.series.contendedNs) > 0 && slices.Min(c.series.contendedNs) < contendedLess*stats.Quantile(ran, exceeded)
+}
