@@ -32,10 +32,10 @@ const (
 // subjects.
 func samplesTested(subjects int) int { return min(500, max(20, 2000/subjects)) }
 
-// changeOf is how b does beside a, and nil where one of them is missing. The probability
-// is that of so many samples of each at most; what the outcome rests on is the interval,
-// which knows more than the samples' scatter.
-func changeOf(a, b *view.Figure, samples int) *record.ComparisonChange {
+// changeOf compares b with a; it is nil where one of them is missing. The scatter is that of
+// clocks between the two subjects. PValue is of at most that many samples of each; the outcome
+// rests on the interval instead, which knows more than the samples' scatter.
+func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChange {
 	if a == nil || b == nil {
 		return nil
 	}
@@ -55,22 +55,14 @@ func changeOf(a, b *view.Figure, samples int) *record.ComparisonChange {
 	if p, err := stats.PermutationTest(stats.Thinned(a.Samples, samples), stats.Thinned(b.Samples, samples), seed); err == nil {
 		c.PValue = stats.Finite(p)
 	}
-	c.Outcome = outcome(a, b, c.Ratio)
-	if isOfOneRanking(a) && c.Outcome != Same {
-		c.Outcome, c.Ratio.Lo, c.Ratio.Hi = Undecided, math.NaN(), math.NaN()
-		c.Reasons = append(c.Reasons, "one ranking on each side: from one ranking to the next a clock's figures differ by more than the interval of either says; rank several times, and look whether all of them differ")
+	if isOfClock(a) {
+		c.Reasons = append(c.Reasons, s.widen(a, b, &c.Ratio)...)
 	}
+	c.Outcome = outcome(a, b, c.Ratio)
 	if a.StandIn != "" {
 		c.Reasons = append(c.Reasons, "of wall times, since others are not known of all: what waited for a CPU is in them")
 	}
 	return c
-}
-
-// isOfOneRanking tells figures of clocks. Two rankings of the same clock, minutes apart, differ
-// by what else the machine did meanwhile, such as a busy sibling, of which the interval of
-// neither knows: a quality of 39.7 % was one of 13.1 % half a minute later.
-func isOfOneRanking(f *view.Figure) bool {
-	return f.Topic == view.TopicClock || f.Topic == view.TopicBest
 }
 
 // unusable says which of two is.

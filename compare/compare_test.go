@@ -163,7 +163,7 @@ func TestCyclesDecideBetweenMachines(t *testing.T) {
 		ratio   float64
 		outcome string
 	}{
-		"accuracy": {0.7, Undecided}, "accuracy in cycles": {1.4, Undecided}, "quality": {math.Pow(1.4*2, -0.1), Undecided},
+		"accuracy": {0.7, Better}, "accuracy in cycles": {1.4, Undecided}, "quality": {math.Pow(1.4*2, -0.1), Undecided},
 		"cost": {1, Same}, "spread": {1, Same}, "cost in cycles": {2, Undecided},
 	} {
 		r := rowOf(t, d, "monotonic", quantity)
@@ -391,7 +391,7 @@ func TestOneRankingShowsNoRegression(t *testing.T) {
 		{figureOf("quality", 0.397, 0.015), figureOf("quality", 0.395, 0.015), Same},
 		{figureOf("cost", 20, 0.1), figureOf("cost", 40, 0.1), Undecided},
 	} {
-		got := changeOf(c.a, c.b, 20)
+		got := changeOf(c.a, c.b, scatter{}, 20)
 		if got.Outcome != c.want || c.want == Undecided && (!math.IsNaN(got.Ratio.Hi) || len(got.Reasons) == 0) {
 			t.Errorf("%g and then %g: %+v, want %s", c.a.Estimate.Value, c.b.Estimate.Value, got, c.want)
 		}

@@ -37,8 +37,10 @@ func Subjects(h record.Header, subjects []Subject) (record.Comparison, error) {
 	if err := checkTopics(subjects, all); err != nil {
 		return d, err
 	}
-	for _, r := range withoutStandIns(join(all)) {
-		d.Rows = append(d.Rows, r.row())
+	joined := withoutStandIns(join(all))
+	scatters := scattersOf(joined, len(subjects))
+	for _, r := range joined {
+		d.Rows = append(d.Rows, r.row(scatters))
 	}
 	d.Rows = append(d.Rows, rankRows(d.Rows)...)
 	d.Caveats = append(d.Caveats, caveatsOn(subjects, d.Rows)...)

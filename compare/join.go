@@ -81,8 +81,9 @@ func withoutStandIns(rows []*joined) []*joined {
 	return kept
 }
 
-// row holds each subject's figure against the first one's.
-func (j *joined) row() record.ComparisonRow {
+// row holds each subject's figure against the first one's. The scatters are those of the
+// subjects after the first.
+func (j *joined) row(scatters []scatter) record.ComparisonRow {
 	f := j.one()
 	r := record.ComparisonRow{
 		Topic: j.Topic, Name: j.Name, Quantity: j.Quantity, Unit: f.Estimate.Unit, Better: f.Better,
@@ -95,7 +96,7 @@ func (j *joined) row() record.ComparisonRow {
 			r.Values = append(r.Values, &f.ComparisonValue)
 		}
 		if i > 0 {
-			r.Changes = append(r.Changes, changeOf(j.figures[0], f, samplesTested(len(j.figures))))
+			r.Changes = append(r.Changes, changeOf(j.figures[0], f, scatters[i-1], samplesTested(len(j.figures))))
 		}
 	}
 	finish(&r)

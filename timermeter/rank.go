@@ -52,7 +52,10 @@ type Rating struct {
 	// Quality is by [Quality]; 0 for a clock that is non-monotonic, unstable or
 	// not thread-safe.
 	Quality stats.Float `json:"quality"`
-	Cycles  Cycles      `json:"cycles"`
+	// LeastDisturbed is what another ranking can be compared with. Nil in records of before
+	// it was measured, and where there were too few rounds.
+	LeastDisturbed *LeastDisturbed `json:"least_disturbed,omitempty"`
+	Cycles         Cycles          `json:"cycles"`
 	// Monotonic: no reading was less than one before. Nil: could not be told,
 	// as the others.
 	Monotonic *bool `json:"monotonic"`

@@ -32,17 +32,21 @@ func (s *subject) rating(coreHz float64) Rating {
 	r.judgeRate(s)
 	r.judgeWitness(s)
 	r.Quality = stats.FloatOf(r.quality())
+	r.LeastDisturbed = r.leastDisturbed(s.cost.rounds(), cyclesPerNs)
 	return r
 }
 
-// quality is by Formula (1), with the 0 that section 4.4 reserves.
-func (r *Rating) quality() float64 {
+// quality is that of median cost and spread.
+func (r *Rating) quality() float64 { return r.qualityOf(r.Cycles.Cost.Value(), r.Spread.Value()) }
+
+// qualityOf is by Formula (1), with the 0 that section 4.4 reserves.
+func (r *Rating) qualityOf(costCycles, spread float64) float64 {
 	for _, property := range []*bool{r.Monotonic, r.ThreadSafe, r.Stable} {
 		if property != nil && !*property {
 			return 0
 		}
 	}
-	return Quality(r.Cycles.Accuracy.Value(), r.Cycles.Cost.Value(), r.Spread.Value())
+	return Quality(r.Cycles.Accuracy.Value(), costCycles, spread)
 }
 
 // judgeCost says where calls could only be timed roughly.

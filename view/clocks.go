@@ -287,15 +287,15 @@ func clockFigures(r timermeter.Ranking) (all []Figure) {
 		add := func(quantity, better, unit string, x stats.Float) {
 			all = append(all, bareFigure(of(quantity), better, unit, x, c.Verdict, c.Reasons)...)
 		}
-		quality := bareFigure(of("quality"), Higher, "share", c.Quality, c.Verdict, c.Reasons)
-		for i := range quality {
-			quality[i].Repeatability = QualityRepeatability
-		}
-		all = append(all, quality...)
+		all = append(all, qualityFigure(of("quality"), c)...)
 		if stats.IsFinite(c.Accuracy.Value) {
 			all = append(all, newFigure(of("accuracy"), Lower, c.Accuracy, c.Verdict, c.Reasons))
 		}
-		add("cost", Lower, "ns", c.Cost.MedianNs)
+		if c.LeastDisturbed != nil {
+			all = append(all, newFigure(of("cost"), Lower, c.LeastDisturbed.Cost, c.Verdict, c.Reasons))
+		} else {
+			add("cost", Lower, "ns", c.Cost.MedianNs)
+		}
 		if c.Cycles.Accuracy.Known() && c.Accuracy.Value > 0 {
 			inCycles := c.Accuracy.Scaled(c.Cycles.Accuracy.Value()/c.Accuracy.Value, "cycles")
 			all = append(all, newFigure(of("accuracy in cycles"), Lower, inCycles, c.Verdict, c.Reasons))
@@ -317,10 +317,23 @@ func bestFigures(r timermeter.Ranking) (all []Figure) {
 			continue
 		}
 		c := r.Clocks[i]
-		for _, f := range bareFigure(FigureKey{TopicBest, best.purpose, "quality"}, Higher, "share", c.Quality, c.Verdict, c.Reasons) {
-			f.Of, f.Repeatability = c.Name, QualityRepeatability
+		for _, f := range qualityFigure(FigureKey{TopicBest, best.purpose, "quality"}, c) {
+			f.Of = c.Name
 			all = append(all, f)
 		}
+	}
+	return all
+}
+
+// qualityFigure is the quality of a clock where it was least disturbed, or in records of before
+// that was measured, its quality.
+func qualityFigure(k FigureKey, c timermeter.Rating) []Figure {
+	if c.LeastDisturbed != nil && stats.IsFinite(c.LeastDisturbed.Quality.Value) {
+		return []Figure{newFigure(k, Higher, c.LeastDisturbed.Quality, c.Verdict, c.Reasons)}
+	}
+	all := bareFigure(k, Higher, "share", c.Quality, c.Verdict, c.Reasons)
+	for i := range all {
+		all[i].Repeatability = QualityRepeatability
 	}
 	return all
 }

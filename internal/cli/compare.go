@@ -16,6 +16,7 @@ import (
 	"chronoscope/compare"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 var _ = register(newCompare)
@@ -38,9 +39,11 @@ func newCompare() *command {
   ` + paperPrefix + `NAME   one of the machines of Kuperberg, Krogmann, Reussner (ICPE 2011):
                ` + strings.Join(paperNames(), ", ") + `
 
-Clocks are compared in time and in cycles of the core, and by quality and rank, and
-are undecided where they differ: one ranking tells nothing of how far the next may be off;
-programs and benchmarks by the ratio of their times, with its 95 % interval and, where
+Clocks are compared in time and in cycles of the core, and by quality and rank. Cost and
+quality are those of the least disturbed rounds, and the interval of their ratio is widened
+by what the other clocks differ by: what else ran meets them all. A change of all clocks at
+once can't be told from that, nor can one of fewer than six clocks. Programs and benchmarks
+are compared by the ratio of their times, with its 95 % interval and, where
 the single runs are known, the probability of such a difference by chance. Other tools
 know wall times alone: beside them, wall times are compared. What is unusable, or in
 another unit, is not compared, and the reason is given.
@@ -48,8 +51,9 @@ another unit, is not compared, and the reason is given.
 The exit status is 1 where there is nothing to compare. With --max-regression it is 3
 where one is slower by more than the limit: the lower end of its ratio is above it, for
 all rows at once with a chance of 99 %; of figures that are no times, where one is worse.
-It is 1 where that can't be told of a time or a clock of A: it is missing or unusable, or
-the ratio's interval reaches above the limit; and where nothing else can be told.`,
+It is 1 where that can't be told of a time of A or a clock that A advises to use: it is
+missing or unusable, or the ratio's interval reaches above the limit; and where nothing
+else can be told.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
@@ -188,10 +192,11 @@ func judged(d record.Comparison) found {
 	}
 	r := found{document: d}
 	isComparable := false
+	advised := clocksAdvised(d.Rows)
 	for _, row := range d.Rows {
 		for i, c := range row.Changes {
 			isComparable = isComparable || c != nil && c.Outcome != compare.Incomparable
-			if one, ok := rivalIn(row, c, d.Subjects[0], d.Subjects[1+i], comparisons); ok {
+			if one, ok := rivalIn(row, c, d.Subjects[0], d.Subjects[1+i], comparisons, hasToBeTold(row, advised)); ok {
 				r.rivals = append(r.rivals, one)
 			}
 		}
@@ -203,17 +208,16 @@ func judged(d record.Comparison) found {
 }
 
 // canBeWorse tells the changes that a limit holds for: those of what is better when it is
-// more, or less. Ranks follow from the qualities.
+// more, or less. Ranks and the best clocks follow from the clocks' qualities; the best may be
+// another clock in the other ranking.
 func canBeWorse(r record.ComparisonRow, c *record.ComparisonChange) bool {
-	return r.Better != "" && r.Quantity != "rank" && c.Outcome != compare.Incomparable
+	return r.Better != "" && r.Quantity != "rank" && r.Topic != view.TopicBest && c.Outcome != compare.Incomparable
 }
 
 // rivalIn is a value beside that of the first subject, one of comparisons; false where there
-// is nothing that could be held against a limit. What has to be told are the times and the
-// clocks that the first subject has: other figures are known to some tools alone, and many
-// have no interval.
-func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string, comparisons int) (rival, bool) {
-	needed := hasToBeTold(r) && r.Values[0] != nil
+// is nothing that could be held against a limit. Needed are the rows without which the gate
+// doesn't open.
+func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string, comparisons int, needed bool) (rival, bool) {
 	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
 	if c == nil || c.Outcome == compare.Incomparable {
 		return unanswered(question, whyNot(c)), needed
@@ -229,22 +233,45 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 	return rival{
 		ratio: ratio, joint: joint, optional: !needed,
 		slower:    r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse),
-		undecided: c.Outcome == compare.Undecided,
-		finding:   fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
-		question:  question,
+		undecided: c.Outcome == compare.Undecided, why: whyNotTold(r, c),
+		finding:  fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
+		question: question,
 	}, true
 }
 
-// hasToBeTold tells the rows that a limit is given for: what work takes, and what clocks are
-// worth. What stands beside them follows from these, or has no interval.
-func hasToBeTold(r record.ComparisonRow) bool {
+// clocksAdvised are those that the first subject advises to use.
+func clocksAdvised(rows []record.ComparisonRow) (names []string) {
+	for _, r := range rows {
+		if r.Topic == view.TopicBest && r.Values[0] != nil {
+			names = append(names, r.Values[0].Of)
+		}
+	}
+	return names
+}
+
+// hasToBeTold tells the rows that a limit is given for: what the work of the first subject
+// takes, and the clocks that it advises to use. The other figures follow from these, have no
+// interval, or are of clocks that nobody has a reason to use.
+func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	switch r.Quantity {
 	case "time", "wall time":
-		return true
+		return r.Values[0] != nil
 	case "quality", "accuracy", "cost":
-		return r.Topic == "clock"
+		return r.Values[0] != nil && r.Topic == view.TopicClock && slices.Contains(advised, r.Name)
 	}
 	return false
+}
+
+// whyNotTold is why a clock can't be told; other rows have their intervals to say it.
+func whyNotTold(r record.ComparisonRow, c *record.ComparisonChange) string {
+	if r.Topic != view.TopicClock || len(c.Reasons) == 0 {
+		return ""
+	}
+	why := strings.Join(c.Reasons, "; ")
+	if stats.IsFinite(c.Ratio.Hi) {
+		why = fmt.Sprintf("the interval of the ratio is %.4g to %.4g; %s", c.Ratio.Lo, c.Ratio.Hi, why)
+	}
+	return why
 }
 
 func whyNot(c *record.ComparisonChange) string {

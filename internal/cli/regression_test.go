@@ -125,16 +125,19 @@ func TestRegressionInRecords(t *testing.T) {
 	}
 	known := &record.ComparisonValue{}
 	same := row("program", "time", "lower", known, known, change("same", 1, 1, 1))
+	advised := row("best clock", "quality", "higher", &record.ComparisonValue{Of: "x"}, known, change("same", 1, 1, 1))
 	for name, c := range map[string]struct {
 		rows []record.ComparisonRow
 		want int
 	}{
 		"more is better, and it became less": {[]record.ComparisonRow{row("clock", "quality", "higher", known, known, change("worse", 0.8, 0.7, 0.9))}, 3},
 		"more is better, and it became more": {[]record.ComparisonRow{row("clock", "quality", "higher", known, known, change("better", 1.8, 1.7, 1.9))}, 0},
+		"another clock is the best one":      {[]record.ComparisonRow{same, row("best clock", "quality", "higher", known, known, change("worse", 0.8, 0.7, 0.9))}, 0},
 		"a worse rank":                       {[]record.ComparisonRow{row("clock", "rank", "lower", known, known, change("worse", 3, nan, nan))}, 0},
 		"more CPU time":                      {[]record.ComparisonRow{same, row("program", "CPU time", "lower", known, known, change("slower", 1.3, 1.2, 1.4))}, 3},
 		"CPU time that can't be told":        {[]record.ComparisonRow{same, row("program", "CPU time", "lower", known, known, change("undecided", 1, 0.5, 2))}, 0},
-		"a cost without an interval":         {[]record.ComparisonRow{row("clock", "cost", "lower", known, known, change("undecided", 2, nan, nan))}, 1},
+		"a clock that none advises to use":   {[]record.ComparisonRow{row("clock", "cost", "lower", known, known, change("undecided", 2, nan, nan)), same}, 0},
+		"an advised clock without interval":  {[]record.ComparisonRow{advised, row("clock", "cost", "lower", known, known, change("undecided", 2, nan, nan)), same}, 1},
 		"noise that can't be told":           {[]record.ComparisonRow{row("noise", "time lost", "lower", known, known, change("undecided", 2, nan, nan))}, 1},
 		"noise that can, beside some":        {[]record.ComparisonRow{row("noise", "time lost", "lower", known, known, change("same", 1, nan, nan)), row("noise", "time lost", "lower", known, known, change("undecided", 2, nan, nan))}, 0},
 		"a program that is missing":          {[]record.ComparisonRow{same, row("program", "time", "lower", known, nil, nil)}, 1},

@@ -1,0 +1,65 @@
+package timermeter
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// LeastDisturbed is the cost and the quality of a clock in the least disturbed rounds of a
+// ranking. What else runs makes calls slower and more uneven, never faster, and the median of
+// a ranking moves with it: by a third within a minute beside builds. The least of the rounds
+// is nearly the same in each ranking that had a few calm rounds.
+//
+// Each interval reaches from the best round to the one [agreeing] places behind it, and as
+// far to the other side, on the scale of logarithms. It is narrow where several rounds agree
+// on the least (Bryant and O'Hallaron's K-best criterion). A cost is known to half a cycle of
+// the core at best, as a call overlaps with what surrounds it. It can't know of a disturbance that
+// lasted for the whole ranking: package compare takes that from the other clocks.
+type LeastDisturbed struct {
+	Cost    stats.Estimate `json:"cost"` // nanoseconds
+	Quality stats.Estimate `json:"quality"`
+}
+
+const (
+	// fewestRounds tell which were least disturbed.
+	fewestRounds = 10
+	// agreeing rounds have to be near one another for a narrow interval.
+	agreeing  = 3
+	halfCycle = 0.5
+)
+
+// round is what one round says of a clock.
+type round struct{ costNs, spread float64 }
+
+// rounds are those of all chunks so far.
+func (c *CostSampler) rounds() (all []round) {
+	for _, k := range c.chunks {
+		all = append(all, round{c.meter.median(k.means, c.meter.batch), k.spread(c.accuracyNs)})
+	}
+	return all
+}
+
+func (r *Rating) leastDisturbed(rounds []round, cyclesPerNs float64) *LeastDisturbed {
+	if len(rounds) < fewestRounds {
+		return nil
+	}
+	slices.SortFunc(rounds, func(a, b round) int { return cmp.Compare(a.costNs, b.costNs) })
+	best, later := rounds[0], rounds[agreeing-1]
+	if cyclesPerNs > 0 {
+		later.costNs = math.Max(later.costNs, best.costNs+halfCycle/cyclesPerNs)
+	}
+	slices.SortFunc(rounds, func(a, b round) int { return cmp.Compare(b.spread, a.spread) })
+	best.spread, later.spread = rounds[0].spread, rounds[agreeing-1].spread
+	estimate := func(unit string, of func(round) float64) stats.Estimate {
+		value, other := of(best), of(later)
+		opposite := value * value / other
+		return stats.Estimate{Value: value, Lo: math.Min(other, opposite), Hi: math.Max(other, opposite), Unit: unit, Statistic: "least disturbed", N: len(rounds)}
+	}
+	return &LeastDisturbed{
+		Cost:    estimate("ns", func(x round) float64 { return x.costNs }),
+		Quality: estimate("share", func(x round) float64 { return r.qualityOf(x.costNs*cyclesPerNs, x.spread) }),
+	}
+}
