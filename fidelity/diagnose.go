@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	busyShare  = 0.1    // a thread that is idle for less of a sample is busy in it
-	idleShare  = 0.2    // and one that is idle for more sleeps in it
-	stillShare = 0.9    // a counter that loses so much of the sleep stands still in it
-	steadyMAD  = 0.1    // the share lost varies by less of itself: it is the same each time
-	farOff     = 1e-3   // a rate further off than this is no matter of calibration
-	slewLimit  = 600e-6 // a system slews its own clocks by 500 parts per million
-	leastBusy  = 5      // fewer busy samples don't tell a rate
-	leastMoves = 3      // fewer samples between two CPUs don't tell an offset
-	seldom     = 0.02   // jumps happen in no more of the samples
-	wander     = 2e-6   // two oscillators drift apart by less as they warm and cool
-	leastShare = 20e-6  // less of the sleep is no share of it but a rate that wanders
+	busyShare  = 0.1   // a thread that is idle for less of a sample is busy in it
+	idleShare  = 0.2   // and one that is idle for more sleeps in it
+	stillShare = 0.9   // a counter that loses so much of the sleep stands still in it
+	steadyMAD  = 0.1   // the share lost varies by less of itself: it is the same each time
+	farOff     = 1e-3  // a rate further off than this is no matter of calibration
+	leastBusy  = 5     // fewer busy samples don't tell a rate
+	leastMoves = 3     // fewer samples between two CPUs don't tell an offset
+	seldom     = 0.02  // jumps happen in no more of the samples
+	wander     = 2e-6  // two oscillators drift apart by less as they warm and cool
+	leastShare = 20e-6 // less of the sleep is no share of it but a rate that wanders
 )
 
 // observed is a sample among those of all workloads.
@@ -169,7 +168,7 @@ func (d *diagnosis) findIdle() {
 	share := stats.Median(shares)
 	least := leastShare
 	if d.disciplined() {
-		least = slewLimit
+		least = clock.SlewLimit
 	}
 	if 2*lost <= asleep || !(math.Abs(share) > least) {
 		return
@@ -317,7 +316,7 @@ func (d *diagnosis) findRest() {
 	for i, o := range d.all {
 		if math.Abs(o.offNs) > o.boundNs+wander*o.ReferenceNs && !d.explained[i] {
 			rest = append(rest, i)
-			slewed = slewed && math.Abs(o.offNs) <= o.boundNs+slewLimit*o.ReferenceNs
+			slewed = slewed && math.Abs(o.offNs) <= o.boundNs+clock.SlewLimit*o.ReferenceNs
 		}
 	}
 	switch {

@@ -103,7 +103,7 @@ func rateFault(ppm float64, disciplined bool) func(observed) Fault {
 		switch {
 		case math.Abs(ppm) > farOff*1e6:
 			f.Verdict = stats.Unusable
-		case disciplined && math.Abs(ppm) <= slewLimit*1e6:
+		case disciplined && math.Abs(ppm) <= clock.SlewLimit*1e6:
 			f.Says += ", which may be the system's correction of a calendar clock"
 		}
 		return f

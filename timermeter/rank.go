@@ -131,9 +131,6 @@ type Bench struct {
 
 // Limits of the judgement of rates.
 const (
-	// driftLimit is how far the rate may change: a system slews its clock by
-	// up to 500 ppm (adjtimex(2)), and that is no fault.
-	driftLimit = 600e-6
 	// fewSteps are steps; more are a changing rate.
 	fewSteps = 3
 	// fewestHandovers tell whether a clock agrees between threads.

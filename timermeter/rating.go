@@ -88,15 +88,15 @@ func (r *Rating) judgeThreads(s *subject) {
 func (r *Rating) judgeRate(s *subject) {
 	pairs := check.Pairs(s.pairs, s.ReferenceTickNs, s.Subject.UnitNs, r.Accuracy.Value)
 	rate := check.KeepsRate(pairs)
-	if math.IsNaN(rate.Ratio) || !(rate.Resolution < driftLimit) {
+	if math.IsNaN(rate.Ratio) || !(rate.Resolution < clock.SlewLimit) {
 		return
 	}
-	tolerance := driftLimit + rate.Resolution
+	tolerance := clock.SlewLimit + rate.Resolution
 	if s.Clock.Kind == clock.KindCPU {
 		r.judgeCPURate(rate, tolerance)
 		return
 	}
-	steps, worst := check.Steps(pairs, driftLimit+math.Abs(rate.Ratio-1))
+	steps, worst := check.Steps(pairs, clock.SlewLimit+math.Abs(rate.Ratio-1))
 	r.Stable = answer(rate.WorstDeviation <= tolerance && steps == 0)
 	switch {
 	case steps > 0 && steps <= fewSteps:

@@ -54,7 +54,7 @@ func (t *testimony) shown(unitNs float64) float64 {
 func (t *testimony) bounds(w *Witness, accuracyNs float64) (least, most float64) {
 	least = float64(t.last.Before-t.first.After) * w.TickNs / float64(max(1, w.Sharers))
 	most = float64(t.last.After-t.first.Before) * w.TickNs
-	return least*(1-driftLimit) - 2*accuracyNs, most*(1+driftLimit) + 2*accuracyNs
+	return least*(1-clock.SlewLimit) - 2*accuracyNs, most*(1+clock.SlewLimit) + 2*accuracyNs
 }
 
 // judgeWitness lowers the verdict on a clock of another program that contradicts its

@@ -64,11 +64,11 @@ func (k kept) explanation(lo, hi float64) string {
 	why := fmt.Sprintf("the kernel was told to let its clocks run %+.4g ppm faster (adjtimex)", a.ratePPM)
 	switch {
 	case k.err != nil:
-		bent, why = slewLimit*1e6, fmt.Sprintf("the system may be slewing its clocks, and that could not be asked: %v", k.err)
+		bent, why = clock.SlewLimit*1e6, fmt.Sprintf("the system may be slewing its clocks, and that could not be asked: %v", k.err)
 	case b.following || a.following:
-		bent, why = slewLimit*1e6, "the system is slewing its clocks to keep them in step with the time of day (adjtimex: PLL, FLL or PPS)"
+		bent, why = clock.SlewLimit*1e6, "the system is slewing its clocks to keep them in step with the time of day (adjtimex: PLL, FLL or PPS)"
 	case b.offsetNs != 0 || a.offsetNs != 0:
-		bent, why = slewLimit*1e6, fmt.Sprintf("the system is slewing its clocks to make up for %s (adjtimex)", stats.Duration(math.Max(math.Abs(b.offsetNs), math.Abs(a.offsetNs)), 4))
+		bent, why = clock.SlewLimit*1e6, fmt.Sprintf("the system is slewing its clocks to make up for %s (adjtimex)", stats.Duration(math.Max(math.Abs(b.offsetNs), math.Abs(a.offsetNs)), 4))
 	case least != most:
 		why = fmt.Sprintf("the system changed the rate of its clocks from %+.4g to %+.4g ppm meanwhile (adjtimex)", b.ratePPM, a.ratePPM)
 	case a.ratePPM == 0:

@@ -82,7 +82,7 @@ func (c *checking) arrange() {
 		}
 		bend := wanderLimit
 		if s.disciplined || reference.disciplined {
-			bend = slewLimit
+			bend = clock.SlewLimit
 		}
 		s.rate = c.newWatch(s, reference, bend)
 		s.steps = s.rate

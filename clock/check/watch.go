@@ -11,9 +11,6 @@ import (
 const (
 	burstLength = 64 // readings, as many as the kernel's own test for inconsistent clocks takes
 	tries       = 5  // sandwiches of which a look keeps the tightest
-	// slewLimit is how far a system may bend the rate of its clocks to bring them
-	// in step: 500 ppm (adjtimex(2)), and some room.
-	slewLimit = 600e-6
 	// wanderLimit is how far a free oscillator may wander while it is watched.
 	wanderLimit = 10e-6
 	// sameRate is for clocks that the kernel derives from one another.
