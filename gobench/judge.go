@@ -27,8 +27,8 @@ func (c *conclusion) judge() {
 	width := c.Estimate.RelativeHalfWidth()
 	switch {
 	case len(c.used) == 1 && c.Estimate.Value > 0: // there is no interval
-	case !(width <= uselessShare) && c.untimed > mostlyUntimed:
-		c.Lower(stats.Unusable, "its timer stands still for %.3g %% of the time (b.StopTimer), and what is left is too little to be timed beside that: time more per b.StartTimer, or prepare all iterations before b.ResetTimer", 100*c.untimed)
+	case seen && !(width <= uselessShare) && c.untimed > mostlyUntimed:
+		c.Lower(stats.Unusable, "its timer stands still for %.3g %% of the time (b.StopTimer, or what it does outside of its loop), and what is left is too little to be timed beside that: time more per b.StartTimer, or prepare all iterations before b.ResetTimer", 100*c.untimed)
 	case !(width <= uselessShare) && math.IsNaN(c.Estimate.Value):
 		c.Lower(stats.Unusable, "the runs of few and of many iterations don't differ beyond chance: no time is known")
 	case seen && c.Basis == Bounds && !(width <= uselessShare):

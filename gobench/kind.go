@@ -84,7 +84,8 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 }
 
 // untimedOf is which part of the time of an iteration passes while the benchmark's timer stands
-// still; 0 where that may be chance.
+// still; 0 where that may be chance. It is at most 1, also where the timer's own differences
+// came out negative.
 func untimedOf(used []Repetition) float64 {
 	e := stats.MedianOrRange(each(used, func(rep Repetition) float64 {
 		return 1 - rep.perIteration(timedNs)/rep.perIteration(wallNs)
@@ -92,7 +93,7 @@ func untimedOf(used []Repetition) float64 {
 	if !(e.Lo > 0) {
 		return 0
 	}
-	return e.Value
+	return math.Min(e.Value, 1)
 }
 
 // each is a figure of each repetition.

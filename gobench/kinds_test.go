@@ -70,6 +70,32 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
+// A timer that shows less after many iterations than after few, by chance, once made its
+// benchmark stand still "for 108 % of the time".
+func TestUntimedIsAtMostAll(t *testing.T) {
+	var used []Repetition
+	for i := range 8 {
+		used = append(used, Repetition{
+			Few:  Observation{N: 1000, TimedNs: 2e3 + float64(i), WallNs: 1e6},
+			Many: Observation{N: 100000, TimedNs: 1e3, WallNs: 2e6},
+		})
+	}
+	if share := untimedOf(used); share != 1 {
+		t.Errorf("its timer stands still for %v of the time, want all of it", share)
+	}
+}
+
+// A benchmark without work stops no timer, and nothing says so.
+func TestEmptyBenchmarkStopsNoTimer(t *testing.T) {
+	s, noise := newShared(1, 1, 0)
+	s.startNs = 2e6
+	r := measureOne(s, noise, DefaultPlan)
+	reasons := strings.Join(r.Reasons, "; ")
+	if r.Verdict == stats.Trusted || !strings.Contains(reasons, saysOptimised) || strings.Contains(reasons, "StopTimer") {
+		t.Errorf("%v %s: %s", r.Estimate, r.Verdict, reasons)
+	}
+}
+
 // Two revisions of one benchmark: equal ones are seldom told apart, and one that takes
 // 5 % longer is seen, at any load, with an interval that covers the ratio.
 func TestCompareRevisions(t *testing.T) {
