@@ -52,6 +52,7 @@ func (l *laboratory) result(m Method, all, allEmpty *tally, outcome outcome) Res
 	whole := t.estimate(outcome).Scaled(l.Clock.TickNs, "ns")
 	r.Estimate = whole.Less(r.Overhead)
 	r.judgeEdges()
+	r.judgeOverhead(&empty)
 	r.judgeClock(all.backward+allEmpty.backward, jumped+emptyJumped)
 	r.judgeLock(l.locked(&t) || l.locked(&empty), l.Dither)
 	if m == Bernoulli {

@@ -9,6 +9,7 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/env"
+	"chronoscope/stats"
 )
 
 // Lab is where an event is timed.
@@ -118,7 +119,7 @@ func (l *laboratory) passedBy(ticks int64) error {
 	if l.skips < mostSkips {
 		return nil
 	}
-	return fmt.Errorf("%s made %d steps of several ticks of %g ns and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, l.Clock.TickNs)
+	return fmt.Errorf("%s made %d steps of several ticks of %s and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, stats.Duration(l.Clock.TickNs, 3))
 }
 
 // perTick counts how often do runs in a tick, over some ticks from edge to edge. It is the most of a

@@ -86,6 +86,25 @@ func (r *Result) judgeEdges() {
 	}
 }
 
+// noticeableOverhead is an overhead that matters, as a share of the event's duration.
+const noticeableOverhead = 0.1
+
+// judgeOverhead says that the empty trials tell too little of the overhead: where there are few,
+// a single one that was preempted outweighs all others.
+func (r *Result) judgeOverhead(empty *tally) {
+	switch {
+	case r.Edges == 0 || math.IsNaN(r.Estimate.Value): // judgeEdges says so
+	case r.Estimate.Value <= 0:
+		verdict := stats.Suspect
+		if r.Estimate.Hi <= 0 {
+			verdict = stats.Unusable
+		}
+		r.Lower(verdict, "empty trials took %s on average, no less than those with the event: let it run for longer, on a calmer machine", stats.Duration(r.Overhead.Value, 3))
+	case empty.within < fewestEdges && r.Overhead.Value > noticeableOverhead*r.Estimate.Value:
+		r.Lower(stats.Suspect, "empty trials took %s on average, and the clock was seen to tick %d times within them, %d are needed: let it run for longer", stats.Duration(r.Overhead.Value, 3), empty.within, fewestEdges)
+	}
+}
+
 // judgeClock says what the clock did that a clock should not do.
 func (r *Result) judgeClock(backward, jumped int64) {
 	if backward > 0 {
