@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,7 +132,7 @@ func judgedBench(d record.Bench, broken []error) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, exports: render.Exports(d)}
 	failed := 0
 	for _, b := range d.Results {
-		r.verdicts[b.Package+"."+b.Name+" "+b.Revision] = b.Verdict
+		r.verdicts[strings.TrimSpace(b.Package+"."+b.Name+" "+b.Revision)] = b.Verdict
 		if b.Estimate.N == 0 {
 			failed++
 		}

@@ -18,8 +18,9 @@ type benchExperiment struct {
 	*call
 	patterns []string
 
-	broken []error      // why packages' benchmarks could not be found
-	undo   func() error // takes the other revision away
+	broken  []error      // why packages' benchmarks could not be found
+	skipped []string     // benchmarks that skip themselves
+	undo    func() error // takes the other revision away
 }
 
 // run measures. Where ctx ends, what was measured so far comes with its error.
@@ -114,6 +115,9 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 		}
 		groups = append(groups, group)
 	}
+	if len(groups)+len(failed) == 0 && len(e.skipped) > 0 {
+		return nil, nil, fmt.Errorf("all benchmarks of %s that match --bench %s skip themselves: %s", strings.Join(e.patterns, " "), e.flags.bench, strings.Join(e.skipped, ", "))
+	}
 	if len(groups)+len(failed) == 0 {
 		return nil, nil, fmt.Errorf("no benchmark of %s matches --bench %s: go test -list Benchmark shows which there are", strings.Join(e.patterns, " "), e.flags.bench)
 	}
@@ -150,6 +154,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 			breaks(err)
 		}
 		if len(found.Skipped) > 0 {
+			e.skipped = append(e.skipped, found.Skipped...)
 			e.caveat("%s: skip themselves: %s", test.Package, strings.Join(found.Skipped, ", "))
 		}
 		all = append(all, found.Benchmarks...)
