@@ -2,6 +2,7 @@ package record
 
 import (
 	"slices"
+	"time"
 
 	"chronoscope/stats"
 	"chronoscope/validate"
@@ -112,6 +113,8 @@ type ValidationCell struct {
 	// half-width of at most 1 %; null where it claims none, gives no estimate, or there is no
 	// truth.
 	Covered *bool `json:"covered"`
+	// Resumed is when the cell was measured, where an earlier start did that, which was interrupted.
+	Resumed *time.Time `json:"resumed_from,omitempty"`
 	// Verdict and Reasons are the scheme's own.
 	Verdict stats.Verdict `json:"verdict"`
 	Reasons []string      `json:"reasons"`
@@ -133,7 +136,7 @@ func NewValidation(h Header, r *validate.Report) Validation {
 		d.Cells = append(d.Cells, ValidationCell{
 			Scheme: o.Scheme, Work: string(o.Work), Kind: o.Kind, Regime: o.Regime.Named(), DurationNs: o.Duration.Nanoseconds(),
 			Expected: o.Expected, Estimate: o.Estimate, Error: stats.Finite(o.Error), Covered: o.Covered, NoTruth: o.NoTruth, Marks: o.Marks,
-			Verdict: o.Verdict, Reasons: o.Reasons,
+			Resumed: o.Resumed, Verdict: o.Verdict, Reasons: o.Reasons,
 		})
 	}
 	return d

@@ -18,7 +18,7 @@ import (
 
 // aValidation is one of two schemes and loads, made by hand.
 func aValidation() *validate.Report {
-	r := &validate.Report{Caveats: []string{"one is from an earlier start"}}
+	r := &validate.Report{Caveats: []string{"one is left out"}}
 	resolution := 1000.0
 	r.Timers = []validate.Timer{{Name: "gettimeofday", ResolutionNs: &resolution, LatencyNs: 25}, {Name: "times", LatencyNs: 480}}
 	for i, load := range []int{1, 11} {
@@ -75,6 +75,26 @@ func TestNoTruthIsShown(t *testing.T) {
 	}
 }
 
+// Cells that an earlier start measured are told of before all figures, and marked.
+func TestResumedCellsAreShown(t *testing.T) {
+	d := aValidationDocument()
+	then := time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC)
+	for i := range d.Cells {
+		if d.Cells[i].Scheme == "source-k3" && d.Cells[i].Load == 11 {
+			then = then.Add(time.Minute)
+			taken := then
+			d.Cells[i].Resumed = &taken
+		}
+	}
+	var b bytes.Buffer
+	showText(&b, d, Style{})
+	text := squeezed(b.String())
+	said := strings.Index(text, "3 of 19 figures were measured by an earlier start, from 2026-11-22 09:31:00 to 2026-11-22 09:33:00, and are marked *; Restart measures them anew")
+	if said < 0 || said > strings.Index(text, "gettimeofday") || !strings.Contains(text, "loops 11 +1000 %* +1000 %* +1000 %*") || strings.Count(text, "%*") != 3 {
+		t.Errorf("%s", b.String())
+	}
+}
+
 func TestValidationText(t *testing.T) {
 	var b bytes.Buffer
 	showText(&b, aValidationDocument(), Style{})
@@ -92,7 +112,7 @@ func TestValidationText(t *testing.T) {
 		"The truth was known to ±0.10 % typically, and to ±0.10 % at worst",
 		"10.0 ms 110 µs 100 µs 90.0 µs 90 % +0.20 % -0.31 %",
 		"30.0 ms -2.00 µs 0 ns 1.00 µs ? -0.01 % -",
-		"one is from an earlier start",
+		"one is left out",
 		"source-k3          none  0 of 3  0 (0 %)  0    10 %",
 		"kbest              none  3 of 3  0 (0 %)  1    10 %",
 		"loops 11 3 of 3 0 (0 %) 0 10 %",
@@ -132,7 +152,7 @@ func TestValidationCSV(t *testing.T) {
 	if err != nil || len(rows) != 1+len(d.Cells) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	d.Cells[0].Marks, d.Cells[0].Kind = []string{"a competitor ended"}, validate.Sleep
+	d.Cells[0].Marks, d.Cells[0].Kind, d.Cells[0].Resumed = []string{"a competitor ended"}, validate.Sleep, &time.Time{}
 	text, _ := json.Marshal(d.Cells[0])
 	var fields map[string]any
 	_ = json.Unmarshal(text, &fields)
@@ -150,7 +170,7 @@ func TestValidationCSV(t *testing.T) {
 		t.Errorf("columns %q\nfields %q", rows[0], names)
 	}
 	last := rows[len(rows)-1]
-	if last[0] != "kbest" || last[1] != "ints" || last[len(last)-3] != "nothing could be used" || last[len(last)-5] != "" || last[len(last)-1] != "none" {
+	if last[0] != "kbest" || last[1] != "ints" || last[len(last)-4] != "nothing could be used" || last[len(last)-6] != "" || last[len(last)-2] != "none" || last[len(last)-1] != "" {
 		t.Errorf("%q", last)
 	}
 }

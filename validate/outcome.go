@@ -27,6 +27,9 @@ type Outcome struct {
 	// half-width of at most truthSlack; nil where it claims none, gives no estimate, or there
 	// is no truth.
 	Covered *bool
+	// Resumed is when the cell was measured, where an earlier start did that; nil where it was
+	// measured now.
+	Resumed *time.Time
 	// Judgement is the scheme's own.
 	stats.Judgement
 }

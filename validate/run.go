@@ -24,7 +24,7 @@ type Report struct {
 	Coverage []Coverage
 	// Compensation is what it does in the traced cells without competitors.
 	Compensation []Compensation
-	// Caveats say what was left out, and what is from an earlier start.
+	// Caveats say what was left out.
 	Caveats []string
 }
 
@@ -87,8 +87,6 @@ type validation struct {
 	begun    time.Time
 	// allNs is what all tasks cost by the plan, doneNs what the finished ones do.
 	allNs, doneNs float64
-	resumed       int
-	earliest      time.Time
 	finished      []string // cells, by their names in the store
 }
 
@@ -101,9 +99,6 @@ func (v *validation) run(ctx context.Context) error {
 	tasks, left := v.plan.tasks(v.schemes)
 	v.sayLeft(left)
 	tasks = slices.DeleteFunc(tasks, v.restore)
-	if v.resumed > 0 {
-		v.caveat("%d cells are from an earlier start, that of %s", v.resumed, v.earliest.Format(time.DateTime))
-	}
 	for _, t := range tasks {
 		v.allNs += t.costNs
 	}
@@ -164,9 +159,9 @@ func (v *validation) caveat(format string, args ...any) {
 	v.report.Caveats = append(v.report.Caveats, fmt.Sprintf(format, args...))
 }
 
-// stale is the age from which a finished cell is measured again: the machine may have changed
-// since.
-const stale = 24 * time.Hour
+// stale is the age from which a finished cell is measured again, since what else runs on the
+// machine changes within minutes. It is twice what the default plan takes.
+const stale = 15 * time.Minute
 
 // fresh reports whether what was measured then still counts. What comes from the future, by a
 // clock that was set back, does not.
@@ -177,26 +172,23 @@ func fresh(taken time.Time) bool {
 
 // restore takes the result of a task from the store, and reports whether it was there.
 func (v *validation) restore(t task) bool {
-	var taken time.Time
-	if t.program != "" {
-		var w Whole
-		if v.store.read(t.cellName(v.plan.CPU), &w) != nil || !fresh(w.Taken) || w.Cell != t.Cell || w.Scheme != t.program {
-			return false
-		}
-		taken = w.Taken
+	var w Whole
+	var s Stream
+	name := v.store.cellName(t, v.plan.CPU)
+	from := len(v.report.Outcomes)
+	switch {
+	case t.program != "" && v.store.read(name, &w) == nil && fresh(w.Taken) && w.Cell == t.Cell && w.Scheme == t.program:
 		v.addWhole(&w)
-	} else {
-		var s Stream
-		if v.store.read(t.cellName(v.plan.CPU), &s) != nil || !fresh(s.Taken) || s.Cell != t.Cell || len(s.Samples) == 0 {
-			return false
-		}
-		taken = s.Taken
+	case t.program == "" && v.store.read(name, &s) == nil && fresh(s.Taken) && s.Cell == t.Cell && len(s.Samples) > 0:
 		v.addStream(&s)
+	default:
+		return false
 	}
-	v.finished = append(v.finished, t.cellName(v.plan.CPU))
-	if v.resumed++; v.earliest.IsZero() || taken.Before(v.earliest) {
-		v.earliest = taken
+	taken := cmp.Or(w.Taken, s.Taken)
+	for i := range v.report.Outcomes[from:] {
+		v.report.Outcomes[from+i].Resumed = &taken
 	}
+	v.finished = append(v.finished, name)
 	return true
 }
 
@@ -314,12 +306,12 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 
 // keep keeps a finished cell. Where that fails it says so, and the validation goes on.
 func (v *validation) keep(t task, cell any) {
-	if err := v.store.write(t.cellName(v.plan.CPU), cell); err != nil {
+	if err := v.store.write(v.store.cellName(t, v.plan.CPU), cell); err != nil {
 		v.caveat("no more cells are kept, so that an interrupted validation begins anew: %v", err)
 		v.store = nil
 		return
 	}
-	v.finished = append(v.finished, t.cellName(v.plan.CPU))
+	v.finished = append(v.finished, v.store.cellName(t, v.plan.CPU))
 }
 
 // conclude keeps the reach, and removes the finished cells from the store, since all are

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"chronoscope/machine"
 )
@@ -15,7 +17,26 @@ import (
 // Store keeps, in the user's cache folder, what validations found of one machine: the finished
 // cells of one that was interrupted, and the reach of all. Each is a file of JSON. A nil Store
 // keeps nothing.
-type Store struct{ folder string }
+type Store struct {
+	folder string
+	// origin tells builds of this program, and starts of the system, apart.
+	origin func() string
+}
+
+// buildAndBoot is the origin of what this process measures: a hash of the program, and what Linux
+// calls this start of the system. Elsewhere the age of a cell alone says whether it still counts.
+var buildAndBoot = sync.OnceValue(func() string {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	sum := sha256.New()
+	sum.Write(boot)
+	if self, err := os.Executable(); err == nil {
+		if f, err := os.Open(self); err == nil {
+			_, _ = io.Copy(sum, f)
+			_ = f.Close()
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
+})
 
 // identity tells machines apart. With another kernel, hypervisor or number of CPUs methods may
 // hold up to other durations.
@@ -48,20 +69,20 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{filepath.Join(cache, "chronoscope", "validate", fmt.Sprintf("%x", sha256.Sum256(text))[:16])}
+	s := &Store{filepath.Join(cache, "chronoscope", "validate", fmt.Sprintf("%x", sha256.Sum256(text))[:16]), buildAndBoot}
 	return s, s.write("machine.json", id)
 }
 
 // Folder is where the store is.
 func (s *Store) Folder() string { return s.folder }
 
-// cellsFolder holds finished cells. Its name has the version of their form; those of other
-// versions are not read.
-const cellsFolder = "cells-4"
-
-// cellName is that of a finished task.
-func (t task) cellName(cpu int) string {
-	return filepath.Join(cellsFolder, fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", t.what(), t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
+// cellName is the file of a finished task. It has the origin, so that cells of another build or
+// boot are not found.
+func (s *Store) cellName(t task, cpu int) string {
+	if s == nil {
+		return ""
+	}
+	return filepath.Join("cells-"+s.origin(), fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", t.what(), t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
 }
 
 // forget removes cells that are reported now, and stale ones. Others stay: they may be of
@@ -81,6 +102,10 @@ func (s *Store) forget(reported []string) error {
 		if about, failed := os.Stat(file); failed == nil && !fresh(about.ModTime()) {
 			err = errors.Join(err, os.Remove(file))
 		}
+	}
+	folders, _ := filepath.Glob(filepath.Join(s.folder, "cells*"))
+	for _, folder := range folders {
+		_ = os.Remove(folder) // fails where there are cells in it
 	}
 	return err
 }

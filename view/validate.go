@@ -7,8 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"chronoscope/record"
+	"chronoscope/remedy"
 	"chronoscope/stats"
 	"chronoscope/validate"
 )
@@ -23,7 +25,7 @@ func validation(d record.Validation) *Sheet {
 			s.Tiles = append(s.Tiles, t)
 		}
 	}
-	s.add(sourceTimers(d.Timers), fits(d.Fits), errorCharts(d), intervalCounting(d.Samples), measuredAgain(d.Samples))
+	s.add(resumed(d.Cells), sourceTimers(d.Timers), fits(d.Fits), errorCharts(d), intervalCounting(d.Samples), measuredAgain(d.Samples))
 	for _, work := range distinct(d.Cells, workOf) {
 		s.add(errorsByLength(d.Cells, work))
 	}
@@ -32,6 +34,41 @@ func validation(d record.Validation) *Sheet {
 		s.add(coverage(fmt.Sprintf("its claim held, in %d runs", d.AddedUp.Runs), d.AddedUp.Coverage))
 	}
 	return s
+}
+
+// resumed says how many cells an earlier start measured, and when: what else ran on the machine
+// then may not run now.
+func resumed(cells []record.ValidationCell) Section {
+	var first, last time.Time
+	n := 0
+	for _, c := range cells {
+		if c.Resumed == nil {
+			continue
+		}
+		if n++; n == 1 || c.Resumed.Before(first) {
+			first = *c.Resumed
+		}
+		if c.Resumed.After(last) {
+			last = *c.Resumed
+		}
+	}
+	if n == 0 {
+		return Section{}
+	}
+	return Section{Title: "Of an earlier start", Lines: []Line{say(
+		"%d of %d figures were measured by an earlier start, from %s to %s, and are marked %s; %s measures them anew",
+		n, len(cells), first.Format(time.DateTime), last.Format(time.DateTime), resumedMark, remedy.Of(remedy.Restart))}}
+}
+
+// resumedMark stands behind errors that an earlier start measured.
+const resumedMark = "*"
+
+// errorOf is a cell's error with its sign, and the mark of an earlier start.
+func errorOf(c record.ValidationCell) string {
+	if c.Resumed != nil {
+		return signed(c.Error) + resumedMark
+	}
+	return signed(c.Error)
 }
 
 func workOf(c record.ValidationCell) string            { return c.Work }
@@ -122,7 +159,7 @@ func errorCharts(d record.Validation) Section {
 	for _, c := range d.Cells {
 		off, held := stats.Unknown, ""
 		if !c.NoTruth {
-			off = signed(c.Error)
+			off = errorOf(c)
 		}
 		if c.Covered != nil {
 			held = map[bool]string{true: "yes", false: "no"}[*c.Covered]
@@ -293,9 +330,9 @@ func errorAt(cells []record.ValidationCell, r validate.Regime, ns int64) string 
 	case cells[i].Error == nil:
 		return "-"
 	case cells[i].NoTruth: // with the verdict, as nothing else says that it was wrong
-		return fmt.Sprintf("(%s %s)", signed(cells[i].Error), cells[i].Verdict)
+		return fmt.Sprintf("(%s %s)", errorOf(cells[i]), cells[i].Verdict)
 	}
-	return signed(cells[i].Error)
+	return errorOf(cells[i])
 }
 
 // figuresInText are numbers; reasons that differ in them alone are one.
@@ -442,7 +479,7 @@ func leftOut(c validate.Coverage) float64 {
 
 // validationFields are a row a cell.
 func validationFields(d record.Validation) Fields {
-	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours")
+	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours resumed_from")
 }
 
 // methodFigures are how often a method's interval held, and up to which duration it was

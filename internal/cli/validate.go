@@ -65,9 +65,9 @@ without loops 11; --full: all).
 
 After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
 9.19, 9.21 and 9.22. It takes less than eight minutes (--quick: less than one). What is
-finished is kept: an interrupted validation goes on where it was when it is started
-again. What it finds of this machine is kept for other commands; a look at fewer
-durations does not replace one at more.`,
+finished is kept for 15 minutes: an interrupted validation goes on where it was when it
+is started again, and says which figures are older. What it finds of this machine is
+kept for other commands; a look at fewer durations does not replace one at more.`,
 		Example: `  chronoscope validate
   chronoscope validate --quick --load 1,11 --scheme source-k3,kbest
   chronoscope validate --plot validation.svg --format json -o validation.json
