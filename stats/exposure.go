@@ -12,12 +12,17 @@ import (
 type Exposure struct {
 	// Mean is the mean exposure of the samples.
 	Mean float64
-	// Lost is the largest share of the median sample that the exposure may have added: without it, the
-	// median may be as small as (1 - Lost) times what it is.
-	Lost float64
-	// Unseen is the part of Lost that rests on the assumed worst alone, since hardly any sample was
+	// Lost is the share of the median sample that the exposure added: without it, the median is
+	// (1 - Lost) times what it is.
+	Lost Estimate
+	// Unseen is the part of Lost.Hi that rests on the assumed worst alone, since hardly any sample was
 	// exposed less.
 	Unseen float64
+	// Adds tells that samples of more exposure are larger: the slope's interval lies above 0.
+	Adds bool
+
+	slope        Estimate // of the samples over the exposure, from least on
+	least, worst float64
 }
 
 // leastExposed is the share of the samples that show what the least exposure does.
@@ -25,23 +30,40 @@ const leastExposed = 0.1
 
 // ExposureOf bounds what the exposure x, 0 or more, added to the samples y, above 0. An exposure of 1
 // makes a sample at most (1 + worst) times as large. Beyond the exposure that only a tenth of the
-// samples stay below, the upper end of the slope's interval ([TheilSen]) says what more of it adds.
-// Below that nothing was seen, and the worst is assumed. So is it where the samples don't tell: where
-// they are fewer than 6, or x does not vary. The zero value is the answer to no samples.
+// samples stay below, the slope's interval ([TheilSen]) says what more of it adds. Below that nothing
+// was seen: it added something between nothing and the worst. So it is where the samples don't tell:
+// where they are fewer than 6, or x does not vary. The zero value is the answer to no samples.
 func ExposureOf(x, y []float64, worst float64) Exposure {
 	if len(x) == 0 {
 		return Exposure{}
 	}
 	sorted := slices.Sorted(slices.Values(x))
-	least, slope := sorted[len(sorted)-1], 0.0
+	e := Exposure{Mean: stat.Mean(x, nil), least: sorted[len(sorted)-1], worst: worst}
 	if line, err := TheilSen(x, y); err == nil && !math.IsNaN(line.Slope.Hi) {
-		least, slope = Quantile(sorted, leastExposed), math.Max(0, line.Slope.Hi)
+		e.least, e.slope = Quantile(sorted, leastExposed), line.Slope
+		e.Adds = e.slope.Lo > 0
 	}
-	unseen, alone := make([]float64, len(x)), make([]float64, len(x))
-	for i := range x {
-		unseen[i] = y[i] / (1 + worst*math.Min(x[i], least))
-		alone[i] = math.Max(unseen[i]-slope*math.Max(0, x[i]-least), y[i]/(1+worst*x[i]))
+	lost := func(slope, worst float64) float64 {
+		alone := make([]float64, len(x))
+		for i := range x {
+			alone[i] = e.alone(x[i], y[i], slope, worst)
+		}
+		return math.Max(0, 1-Median(alone)/Median(y))
 	}
-	lost := func(without []float64) float64 { return math.Max(0, 1-Median(without)/Median(y)) }
-	return Exposure{Mean: stat.Mean(x, nil), Lost: lost(alone), Unseen: lost(unseen)}
+	e.Lost = Estimate{Value: lost(e.slope.Value, 0), Lo: lost(e.slope.Lo, 0), Hi: lost(e.slope.Hi, worst), Statistic: "theil-sen", N: len(x)}
+	e.Unseen = lost(0, worst)
+	return e
+}
+
+// Alone bounds what a sample y of exposure x would have been without it.
+func (e Exposure) Alone(x, y float64) (lo, hi float64) {
+	return e.alone(x, y, e.slope.Hi, e.worst), e.alone(x, y, e.slope.Lo, 0)
+}
+
+// alone is what is left of a sample where so much comes off for the exposure that was seen, and at
+// most the worst for the exposure that all samples had.
+func (e Exposure) alone(x, y, slope, worstUnseen float64) float64 {
+	unseen := y / (1 + worstUnseen*math.Min(x, e.least))
+	seen := math.Max(0, slope) * math.Max(0, x-e.least)
+	return math.Max(unseen-seen, y/(1+e.worst*x))
 }
