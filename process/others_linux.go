@@ -28,7 +28,7 @@ func OpenOthers() (*Others, error) {
 		return nil, fmt.Errorf("%s is not that of kthreadd: processes of this machine are hidden here", kthreadd)
 	}
 	o := &Others{processes: map[int]usage{}, lastPID: -1}
-	o.Look(0)
+	o.Look(0, nil)
 	return o, nil
 }
 
@@ -38,21 +38,25 @@ type OthersUse struct {
 	Known bool
 	// CPUNs is the CPU time of all, WaitNs for how long their threads waited for a CPU.
 	CPUNs, WaitNs int64
+	// ElsewhereNs is the part of CPUNs of processes that may use other CPUs than the given ones, and
+	// PassedNs the time between the looks.
+	ElsewhereNs, PassedNs int64
 }
 
 // Look tells what other processes than this one did since the last look. started is how many threads
-// and processes were started meanwhile that are none of the others, and have ended. It takes some
-// 60 µs. Nil knows of nothing.
+// and processes were started meanwhile that are none of the others, and have ended. ElsewhereNs is
+// without the processes that are bound to the CPUs in here; nil binds none. A look takes some 60 µs.
+// Nil knows of nothing.
 //
 // Where others had CPUs for more than half of the time, they could have delayed anything: for how long
 // they waited, which takes longer to find out, is then said to be for ever.
-func (o *Others) Look(started int) (use OthersUse) {
+func (o *Others) Look(started int, here []int) (use OthersUse) {
 	if o == nil {
 		return use
 	}
 	last, now := lastPID(), monotonicNs()
 	unseen, passedNs := last-o.lastPID-started, now-o.lookedNs
-	use.Known = o.lastPID >= 0 && last >= o.lastPID
+	use.Known, use.PassedNs = o.lastPID >= 0 && last >= o.lastPID, passedNs
 	if o.lastPID, o.lookedNs = last, now; unseen != 0 || !use.Known {
 		found := o.find()
 		use.Known = use.Known && found >= unseen
@@ -71,6 +75,9 @@ func (o *Others) Look(started int) (use OthersUse) {
 		}
 		if ns > was.cpuNs {
 			use.CPUNs += ns - was.cpuNs
+			if !boundTo(pid, here) {
+				use.ElsewhereNs += ns - was.cpuNs
+			}
 			active = append(active, pid)
 		}
 		o.processes[pid] = usage{ns, was.waitNs}
@@ -86,6 +93,18 @@ func (o *Others) Look(started int) (use OthersUse) {
 		o.processes[pid] = usage{was.cpuNs, ns}
 	}
 	return use
+}
+
+// boundTo reports whether a process may use none but these CPUs, by its first thread.
+func boundTo(pid int, cpus []int) bool {
+	var may unix.CPUSet
+	if len(cpus) == 0 || unix.SchedGetaffinity(pid, &may) != nil {
+		return false
+	}
+	for _, cpu := range cpus {
+		may.Clear(cpu)
+	}
+	return may.Count() == 0
 }
 
 // forEver is more than any time is, and may be added to one.

@@ -17,10 +17,10 @@ func TestOthers(t *testing.T) {
 	if _, err := spins.Run(background); err != nil {
 		t.Fatal(err)
 	}
-	if use := o.Look(0); use.Known {
+	if use := o.Look(0, nil); use.Known {
 		t.Errorf("a process came and went: %+v", use)
 	}
-	o.Look(0)
+	o.Look(0, nil)
 	c := shell("while :; do :; done")
 	stop := make(chan struct{})
 	go func() {
@@ -31,7 +31,7 @@ func TestOthers(t *testing.T) {
 		c.Run(ctx)
 	}()
 	time.Sleep(100 * time.Millisecond)
-	use := o.Look(0)
+	use := o.Look(0, nil)
 	if use.CPUNs < 1e6 {
 		t.Errorf("a loop ran beside: %+v", use)
 	}
@@ -43,7 +43,7 @@ func TestOthers(t *testing.T) {
 
 // Nobody knows of others where none can be seen.
 func TestNoOthers(t *testing.T) {
-	if use := (*Others)(nil).Look(0); use.Known {
+	if use := (*Others)(nil).Look(0, nil); use.Known {
 		t.Errorf("%+v", use)
 	}
 }

@@ -9,8 +9,9 @@ type Others struct{}
 
 // OthersUse is what other processes did between two looks.
 type OthersUse struct {
-	Known         bool
-	CPUNs, WaitNs int64
+	Known                 bool
+	CPUNs, WaitNs         int64
+	ElsewhereNs, PassedNs int64
 }
 
 // OpenOthers says that they can't be watched.
@@ -19,4 +20,4 @@ func OpenOthers() (*Others, error) {
 }
 
 // Look knows of nothing.
-func (o *Others) Look(int) OthersUse { return OthersUse{} }
+func (o *Others) Look(int, []int) OthersUse { return OthersUse{} }

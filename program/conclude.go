@@ -43,6 +43,7 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		if s.untraceable {
 			c.Explanation += "; it fails where it is traced, so that its memory is not known, nor whether it asks to wait until some time"
 		}
+		c.allowForNeighbours()
 		c.estimate()
 		c.Outliers = c.outliers()
 	}
@@ -66,6 +67,8 @@ type conclusion struct {
 	varies bool
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
+	// neighbours is what programs on other CPUs may have added.
+	neighbours stats.Exposure
 }
 
 // niceness is what the program was given; 0 where it was none.

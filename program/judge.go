@@ -34,6 +34,7 @@ func (c *conclusion) judge() {
 	c.judgeSources()
 	c.judgeWaits()
 	c.judgeOutside()
+	c.judgeNeighbours()
 	if n := len(c.used); n < fewestChosen {
 		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: %s", n, fewestChosen, c.moreRuns())
 	}

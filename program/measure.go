@@ -269,6 +269,7 @@ func (s *series) take(run *Run, cpus int) {
 		s.sentinels++
 	}
 	run.bound(cpus)
+	run.elsewhere = run.othersElsewhere(cpus)
 	run.allowForDeadline(s.waits(), blocked, threaded)
 	if run.blocks = blocked; !s.someUnnoted {
 		run.asked, run.waits = s.timedWaits, s.waits()

@@ -28,6 +28,11 @@ type Run struct {
 	Contention machine.Contention
 	// Others is what other processes did meanwhile, where that was looked at.
 	Others process.OthersUse
+	// sinceBegin is what others ran since the measurement began, by the end of the run.
+	sinceBegin neighbours
+	// elsewhere is how many other CPUs others used on average while the program ran; NaN where that
+	// is not known of this run.
+	elsewhere float64
 	// InterruptsNs is what interrupts typically take of so much CPU time.
 	InterruptsNs float64
 	// CoreHz is the core's rate by the mean of before and after; NaN where not known.

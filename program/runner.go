@@ -26,9 +26,10 @@ type runner struct {
 	root      fs.FS
 	cpus      int
 	lookedAt  time.Time // when the machine was looked at
-	stolenNs  float64   // by then
-	stopped   float64   // for how long control groups were, in nanoseconds, by then
-	hz        float64   // the core's rate at ratedAt
+	seen      neighbours
+	stolenNs  float64 // by then
+	stopped   float64 // for how long control groups were, in nanoseconds, by then
+	hz        float64 // the core's rate at ratedAt
 	ratedAt   time.Time
 	found     map[string]string // where commands are
 }
@@ -80,13 +81,13 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	}
 	watched := r.lastNs > worthWatchingNs
 	if watched {
-		r.processes.Look(0)
+		r.processes.Look(0, nil)
 	}
 	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
-		run.Others = r.processes.Look(started(run.Events))
+		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
 	}
 	if run.WallNs > 0 {
 		r.lastNs = run.WallNs
@@ -102,10 +103,23 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if now := time.Now(); now.Sub(r.lookedAt) > lookEvery {
 		run.StealNs, run.ThrottledNs, run.Contention = r.look()
 	}
+	run.sinceBegin = r.seen
 	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
 	}
 	return run, err
+}
+
+// onlyCPU is the CPU that a command is bound to; none where it may use several.
+func (r *runner) onlyCPU(c Command) []int {
+	cpus := c.CPUs
+	if len(cpus) == 0 {
+		cpus, _ = machine.Affinity()
+	}
+	if len(cpus) != 1 {
+		return nil
+	}
+	return cpus
 }
 
 // started is how many threads and processes the program started, with its first one.
@@ -143,6 +157,7 @@ func (r *runner) find(name string) (string, error) {
 
 // look is what was stolen and throttled since the last look, and who wanted the CPUs.
 func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contention) {
+	before := r.lookedAt
 	r.lookedAt = time.Now()
 	now := math.NaN()
 	if all, err := machine.ReadCPUTimes(r.root, machine.AllCPUs); err == nil {
@@ -153,7 +168,11 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped
 	}
-	return stolenNs, throttledNs, r.others.Look()
+	others = r.others.Look()
+	if !before.IsZero() {
+		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + others.OthersNs}
+	}
+	return stolenNs, throttledNs, others
 }
 
 // beside runs what is not timed.

@@ -20,6 +20,8 @@ type trajectory struct {
 	// deficientNs is for how long one of them was kept from a CPU, while they had not all
 	// of the CPUs that they may use.
 	deficientNs float64
+	// haltedNs is for how long one of them was kept from a CPU and none had one.
+	haltedNs float64
 	// low and high are when the program would have ended alone, at the earliest and at the
 	// latest.
 	low, high progress
@@ -232,6 +234,9 @@ func (w *way) pass(atNs float64) {
 	}
 	if w.could > 0 {
 		w.keptNs += ns
+	}
+	if w.could > 0 && w.ran == 0 {
+		w.haltedNs += ns
 	}
 	switch {
 	case w.could == 0 && w.ran == 0:

@@ -1,0 +1,87 @@
+package program
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// neighbours is the CPU time that others used, of all CPUs, in some time.
+type neighbours struct{ passedNs, othersNs float64 }
+
+// othersElsewhere is how many CPUs others used on average, other than those that the program had: NaN
+// where their processes were not all seen. cpus is how many the program may use. Of several, others had
+// one of these while all that the program could run was kept from a CPU.
+func (r *Run) othersElsewhere(cpus int) float64 {
+	if !r.Others.Known || r.Others.PassedNs <= 0 {
+		return math.NaN()
+	}
+	ns := float64(r.Others.ElsewhereNs)
+	if cpus != 1 {
+		ns -= r.haltedNs()
+	}
+	return math.Max(0, ns) / float64(r.Others.PassedNs)
+}
+
+// haltedNs is for how long others had the CPU that the program would have run on.
+func (r *Run) haltedNs() float64 {
+	if !r.noted {
+		return known(r.RunqueueWaitNs)
+	}
+	return r.traced.haltedNs + r.traced.leaderWake.ns()
+}
+
+// othersElsewhere is that of each run that counts. Where it is not known of a run, such as beside a
+// build, whose processes come and go, it is the mean over the whole measurement.
+func (c *conclusion) othersElsewhere() []float64 {
+	all := c.each(func(r *Run) float64 { return r.elsewhere })
+	first, last := c.used[0].sinceBegin, c.used[len(c.used)-1].sinceBegin
+	usual := 0.0
+	if passedNs := last.passedNs - first.passedNs; passedNs > 0 {
+		othersNs := last.othersNs - first.othersNs
+		for _, r := range c.used {
+			othersNs -= r.haltedNs()
+		}
+		usual = math.Max(0, known(othersNs)) / passedNs
+	}
+	for i, x := range all {
+		if math.IsNaN(x) {
+			all[i] = usual
+		}
+	}
+	return all
+}
+
+// A program beside another one on another CPU takes at most twice as long: both have half of the
+// caches, of the memory bus, or of a core with two threads. Of what that may have added, passableAdded
+// is too little to matter, and more than guessedAdded is not taken for known unless runs beside fewer
+// others show it.
+const neighboursWorst, passableAdded, guessedAdded = 1, 0.01, 0.02
+
+// allowForNeighbours takes off each run what programs on other CPUs added to it, where runs beside
+// fewer of them show what that is. Where none do, it keeps what is possible for the verdict.
+func (c *conclusion) allowForNeighbours() {
+	beside := c.othersElsewhere()
+	c.neighbours = stats.ExposureOf(beside, c.each((*Run).TimeNs), neighboursWorst)
+	lost := c.neighbours.Lost
+	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Unseen > guessedAdded {
+		return
+	}
+	for i, x := range beside {
+		c.low[i], _ = c.neighbours.Alone(x, c.low[i])
+		_, c.high[i] = c.neighbours.Alone(x, c.high[i])
+		c.used[i].surelyNs, _ = c.neighbours.Alone(x, c.used[i].surelyNs)
+	}
+	if lost.Hi > passableAdded {
+		c.Explanation += fmt.Sprintf("; beside programs on other CPUs it took up to %.2g %% longer, which is taken off", 100*lost.Hi/(1-lost.Hi))
+	}
+}
+
+// judgeNeighbours lowers the verdict where what programs on other CPUs may have added is not known.
+func (c *conclusion) judgeNeighbours() {
+	n := c.neighbours
+	if n.Unseen > guessedAdded {
+		c.Lower(stats.Suspect, "other programs used other CPUs for %.0f %% of its time: shared caches and memory may have slowed it by up to %.0f %%: a calmer machine tells", 100*n.Mean, 100*n.Lost.Hi/(1-n.Lost.Hi))
+	}
+}

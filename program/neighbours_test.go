@@ -1,0 +1,82 @@
+package program
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// A program of 50 ms on one CPU of two, and another on the other CPU for some share of each run, beside
+// which it takes (1 + slower) times as long. Beside one that is always there it was trusted, and off by
+// up to 100 %.
+func TestNeighbours(t *testing.T) {
+	const cases, runs, workMs = 60, 40, 50
+	always := func(*rand.Rand) float64 { return 0.97 }
+	atTimes := func(rng *rand.Rand) float64 { return float64(rng.IntN(2)) * 0.97 }
+	seldom := func(rng *rand.Rand) float64 { return 0.003 * rng.ExpFloat64() }
+	for _, c := range []struct {
+		name   string
+		share  func(*rand.Rand) float64
+		slower float64
+		// keptMs is for how long another program had its own CPU, hidden says that processes came and
+		// went, so that only /proc/stat tells of them.
+		keptMs         float64
+		hidden         bool
+		least, most    int // how many are trusted
+		reasonContains string
+	}{
+		{"always, slow", always, 0.4, 0, false, 0, 0, "shared caches and memory may have slowed it by up to 9"},
+		{"always, no matter", always, 0, 0, false, 0, 0, "used other CPUs for 97 % of its time"},
+		{"always, seen by /proc/stat", always, 0.4, 0, true, 0, 0, "used other CPUs for 9"},
+		{"always, and others on its own CPU", always, 0.4, 80, false, 0, 0, "used other CPUs for 97 %"},
+		{"at times, slow", atTimes, 0.4, 0, false, 0, cases, ""},
+		{"at times, a little slow", atTimes, 0.03, 0, false, 55, cases, ""},
+		{"at times, no matter", atTimes, 0, 0, false, 55, cases, ""},
+		{"calm", seldom, 0.4, 0, false, cases, cases, ""},
+		{"calm, seen by /proc/stat", seldom, 0.4, 0, true, cases, cases, ""},
+		{"others on its own CPU", seldom, 0.4, 80, false, cases, cases, ""},
+		{"others on its own CPU, seen by /proc/stat", seldom, 0.4, 80, true, cases, cases, ""},
+	} {
+		trusted, covered := 0, 0
+		for seed := range cases {
+			rng := rand.New(rand.NewPCG(uint64(seed), 0x16))
+			s := series{probed: true}
+			var seen neighbours
+			r := s.concluded(runs, func(int) Run {
+				x := c.share(rng)
+				run := keptFor(workMs*(1+c.slower*x)*math.Exp(0.003*rng.NormFloat64()), c.keptMs)
+				elsewhereNs := x * float64(run.WallNs)
+				seen = neighbours{seen.passedNs + float64(run.WallNs), seen.othersNs + elsewhereNs + c.keptMs*ms}
+				run.sinceBegin = seen
+				if !c.hidden {
+					run.Others = process.OthersUse{Known: true, CPUNs: int64(elsewhereNs + c.keptMs*ms), WaitNs: run.WallNs, ElsewhereNs: int64(elsewhereNs), PassedNs: run.WallNs}
+				}
+				return run
+			})
+			if r.Estimate.Covers(workMs * ms) {
+				covered++
+			}
+			if r.Verdict != stats.Trusted {
+				if !strings.Contains(strings.Join(r.Reasons, "; "), c.reasonContains) {
+					t.Errorf("%s: %q", c.name, r.Reasons)
+				}
+				continue
+			}
+			trusted++
+			if off := math.Abs(r.Estimate.Value/(workMs*ms) - 1); off > math.Max(0.01, 2*r.Estimate.RelativeHalfWidth()) {
+				t.Errorf("%s: wrongly trusted: %+v for %v ms", c.name, r.Estimate, workMs)
+			}
+		}
+		t.Logf("%-44s trusted %d of %d, covered %d", c.name, trusted, cases, covered)
+		if c.name[:2] == "at" && covered < atLeast(cases) {
+			t.Errorf("%s: covered %d of %d", c.name, covered, cases)
+		}
+		if trusted < c.least || trusted > c.most {
+			t.Errorf("%s: trusted %d of %d, want %d to %d", c.name, trusted, cases, c.least, c.most)
+		}
+	}
+}
