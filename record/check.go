@@ -56,7 +56,7 @@ func checkReferences(d Document) error {
 		}
 	case Validation:
 		for _, r := range d.Reach {
-			if (r.MinDurationNs == nil) != (r.MaxDurationNs == nil) {
+			if r.MinDurationNs.Known() != r.MaxDurationNs.Known() {
 				return malformed("reach: that of %.40q at load %d has one end", r.Scheme, r.Load)
 			}
 		}

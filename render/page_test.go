@@ -26,6 +26,7 @@ import (
 	"chronoscope/slowclock"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
+	"chronoscope/validate"
 	"chronoscope/view"
 )
 
@@ -164,7 +165,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 			record.Programs{Results: []program.Report{{Estimate: estimate(), Wall: estimate(), Runs: []program.RunReport{{WallNs: pick()}}}}, Pairs: []stats.Pair{{Ratio: estimate()}}},
 			record.Bench{Results: []gobench.Report{{Estimate: estimate(), Repetitions: []gobench.RepetitionReport{{TimeNs: pick()}}}}},
 			record.SlowClock{EventNs: pick(), Estimates: []slowclock.Result{{Estimate: estimate(), Truth: estimate()}}},
-			record.Validation{Cells: []record.ValidationCell{{Scheme: "kbest", Expected: estimate(), Estimate: estimate(), Error: stats.Finite(pick()), DurationNs: int64(random.IntN(3))}}},
+			record.Validation{Report: validate.Report{Outcomes: []validate.Outcome{{Scheme: "kbest", Expected: estimate(), Estimate: estimate(), Error: stats.FloatOf(pick()), DurationNs: int64(random.IntN(3))}}}},
 		)
 	}
 }

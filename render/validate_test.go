@@ -17,10 +17,9 @@ import (
 )
 
 // aValidation is one of two schemes and loads, made by hand.
-func aValidation() *validate.Report {
-	r := &validate.Report{Caveats: []string{"one is left out"}}
-	resolution := 1000.0
-	r.Timers = []validate.Timer{{Name: "gettimeofday", ResolutionNs: &resolution, LatencyNs: 25}, {Name: "times", LatencyNs: 480}}
+func aValidation() validate.Report {
+	var r validate.Report
+	r.Timers = []validate.Timer{{Name: "gettimeofday", ResolutionNs: stats.FloatOf(1000), LatencyNs: 25}, {Name: "times", LatencyNs: 480}}
 	for i, load := range []int{1, 11} {
 		for _, ms := range []float64{1, 30, 1000} {
 			truth := stats.Estimate{Value: ms * 1e6, Lo: 0.999 * ms * 1e6, Hi: 1.001 * ms * 1e6, Unit: "ns", Statistic: "reference", N: 9}
@@ -28,29 +27,29 @@ func aValidation() *validate.Report {
 				off := map[string]float64{validate.SourceK3: float64(load-1) + 0.004, validate.OwnKBest: -0.02, validate.Times: -1}[scheme]
 				covered := scheme != validate.SourceK3
 				o := validate.Outcome{
-					Scheme: scheme, Work: validate.Chain, Regime: validate.Regime{Load: load}, Duration: time.Duration(ms * 1e6), Expected: truth,
+					Scheme: scheme, Work: validate.Chain, Regime: validate.Regime{Load: load}.Named(), DurationNs: int64(ms * 1e6), Expected: truth,
 					Estimate: stats.Estimate{Value: truth.Value * (1 + off), Lo: 0.9 * truth.Value * (1 + off), Hi: 1.1 * truth.Value * (1 + off), Unit: "ns", Statistic: "min-k", N: 3},
-					Error:    off, Covered: &covered, Judgement: stats.NewJudgement(),
+					Error:    stats.FloatOf(off), Covered: &covered, Judgement: stats.NewJudgement(),
 				}
 				r.Outcomes = append(r.Outcomes, o)
 			}
-			s := &validate.Stream{Cell: validate.Cell{Work: validate.Chain, Regime: validate.Regime{Load: load}, Duration: time.Duration(ms * 1e6)}, Expected: truth, Fit: validate.Fit{RoundNs: 1.25, StartNs: 21.5, Error: 0.0001 * ms}}
-			ticks := 0.0
+			r.Fits = []validate.WorkFit{{Work: validate.Chain, Regime: validate.Regime{Load: load}, Fit: validate.Fit{RoundNs: 1.25, StartNs: 21.5, Error: 0.0001 * ms}}}
+			c := validate.CellSamples{Work: validate.Chain, Regime: validate.Regime{Load: load}.Named(), DurationNs: int64(ms * 1e6), Expected: truth}
 			for n := range 20 {
-				s.Samples = append(s.Samples, validate.Sample{WallNs: truth.Value * float64(load) * (1 + 0.01*float64(n%(i+2))), TimesNs: &ticks})
+				c.WallNs = append(c.WallNs, truth.Value*float64(load)*(1+0.01*float64(n%(i+2))))
+				c.TimesNs, c.GetrusageNs = append(c.TimesNs, stats.FloatOf(0)), append(c.GetrusageNs, stats.Float{})
 			}
-			r.Streams = append(r.Streams, s)
+			r.Samples = append(r.Samples, c)
 		}
 	}
 	bad := r.Outcomes[1]
-	bad.Work, bad.Error, bad.Covered = validate.Ints, math.NaN(), nil
+	bad.Work, bad.Error, bad.Covered = validate.Ints, stats.Float{}, nil
 	bad.Estimate = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "none"}
 	bad.Judgement = stats.NewJudgement()
 	bad.Lower(stats.Unusable, "nothing could be used")
 	r.Outcomes = append(r.Outcomes, bad)
-	own := -0.0031
 	r.Compensation = []validate.Compensation{
-		{DurationNs: 1e7, ErrorNs: 1.1e5, LostNs: 1e5, RemovedNs: 9e4, Residual: 0.002, OwnResidual: &own},
+		{DurationNs: 1e7, ErrorNs: 1.1e5, LostNs: 1e5, RemovedNs: 9e4, Residual: 0.002, OwnResidual: stats.FloatOf(-0.0031)},
 		{DurationNs: 3e7, ErrorNs: -2e3, RemovedNs: 1e3, Residual: -0.0001},
 	}
 	r.Reach, r.Coverage = validate.ReachOf(r.Outcomes), validate.CoverageOf(r.Outcomes)
@@ -58,15 +57,15 @@ func aValidation() *validate.Report {
 }
 
 func aValidationDocument() record.Validation {
-	return record.NewValidation(record.NewHeader("validate", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1), aValidation())
+	return record.Validation{Header: record.NewHeader("validate", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux", Caveats: []string{"one is left out"}}, 1), Report: aValidation()}
 }
 
 // A cell of which nobody knows the truth is shown with its error and the method's own
 // verdict: left out, a wrong trusted was seen by nobody.
 func TestNoTruthIsShown(t *testing.T) {
 	d := aValidationDocument()
-	for i := range d.Cells {
-		d.Cells[i].NoTruth = d.Cells[i].Scheme == "source-k3" && d.Cells[i].Load == 11
+	for i := range d.Outcomes {
+		d.Outcomes[i].NoTruth = d.Outcomes[i].Scheme == "source-k3" && d.Outcomes[i].Load == 11
 	}
 	var b bytes.Buffer
 	showText(&b, d, Style{})
@@ -79,11 +78,11 @@ func TestNoTruthIsShown(t *testing.T) {
 func TestResumedCellsAreShown(t *testing.T) {
 	d := aValidationDocument()
 	then := time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC)
-	for i := range d.Cells {
-		if d.Cells[i].Scheme == "source-k3" && d.Cells[i].Load == 11 {
+	for i := range d.Outcomes {
+		if d.Outcomes[i].Scheme == "source-k3" && d.Outcomes[i].Load == 11 {
 			then = then.Add(time.Minute)
 			taken := then
-			d.Cells[i].Resumed = &taken
+			d.Outcomes[i].Resumed = &taken
 		}
 	}
 	var b bytes.Buffer
@@ -149,11 +148,11 @@ func TestValidationCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
-	if err != nil || len(rows) != 1+len(d.Cells) {
+	if err != nil || len(rows) != 1+len(d.Outcomes) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	d.Cells[0].Marks, d.Cells[0].Kind, d.Cells[0].Resumed = []string{"a competitor ended"}, validate.Sleep, &time.Time{}
-	text, _ := json.Marshal(d.Cells[0])
+	d.Outcomes[0].Marks, d.Outcomes[0].Kind, d.Outcomes[0].Resumed = []string{"a competitor ended"}, validate.Sleep, &time.Time{}
+	text, _ := json.Marshal(d.Outcomes[0])
 	var fields map[string]any
 	_ = json.Unmarshal(text, &fields)
 	var names []string

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 // reachName is the file of the store that holds the reach which validations found.
@@ -23,17 +24,17 @@ type keptReach struct {
 func keptOf(all []Outcome) []keptReach {
 	var rows []keptReach
 	for _, group := range groups(all) {
-		byDuration := func(a, b Outcome) int { return cmp.Compare(a.Duration, b.Duration) }
+		byDuration := func(a, b Outcome) int { return cmp.Compare(a.DurationNs, b.DurationNs) }
 		shortest, longest := slices.MinFunc(group, byDuration), slices.MaxFunc(group, byDuration)
 		for _, r := range reachOf(group) {
-			rows = append(rows, keptReach{r, float64(shortest.Duration), float64(longest.Duration)})
+			rows = append(rows, keptReach{r, float64(shortest.DurationNs), float64(longest.DurationNs)})
 		}
 	}
 	return rows
 }
 
 // LoadReach reads the reach that validations on this machine found. One that ends at the
-// longest duration that was tried is given as infinite. The error is [io/fs.ErrNotExist] where
+// longest duration that was tried has the greatest number as its end. The error is [io/fs.ErrNotExist] where
 // there was no validation.
 func LoadReach(m *machine.Machine) ([]Reach, error) {
 	s, err := OpenStore(m)
@@ -46,9 +47,8 @@ func LoadReach(m *machine.Machine) ([]Reach, error) {
 	}
 	var all []Reach
 	for _, k := range kept {
-		if k.MaxDurationNs != nil && *k.MaxDurationNs == k.LongestTriedNs {
-			forever := math.Inf(1)
-			k.MaxDurationNs = &forever
+		if k.MaxDurationNs.Value() == k.LongestTriedNs {
+			k.MaxDurationNs = stats.FloatOf(math.MaxFloat64)
 		}
 		all = append(all, k.Reach)
 	}

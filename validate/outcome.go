@@ -10,26 +10,26 @@ import (
 
 // Outcome is how a scheme did in a cell.
 type Outcome struct {
-	Scheme string
-	Work   Work
-	Kind   Kind // of a whole program
+	Scheme string `json:"scheme"`
+	Work   Work   `json:"work"`
+	Kind   Kind   `json:"kind,omitempty"` // of a whole program that does more than compute
 	Regime
-	Duration time.Duration // that was aimed at
-	// Expected is the truth, Estimate what the scheme says.
-	Expected, Estimate stats.Estimate
-	// Error is (Tm - Tc)/Tc, as the source has it; NaN where there is no estimate.
-	Error float64
-	// Marks say why the truth of the cell is not known, so that no scheme is judged by it;
-	// NoTruth says that there are any.
-	Marks   []string
-	NoTruth bool
+	DurationNs int64          `json:"duration_ns"` // that was aimed at
+	Expected   stats.Estimate `json:"expected"`    // the truth
+	Estimate   stats.Estimate `json:"estimate"`    // the scheme's
+	// Error is (Tm - Tc)/Tc, as the source has it; missing where there is no estimate.
+	Error stats.Float `json:"error"`
+	// NoTruth says that the truth of the cell is not known, as Marks tell, so that no scheme is
+	// judged by it.
+	NoTruth bool     `json:"no_truth"`
+	Marks   []string `json:"marks,omitempty"`
 	// Covered says whether the scheme's interval holds the truth's value, within the truth's
 	// half-width of at most truthSlack; nil where it claims none, gives no estimate, or there
 	// is no truth.
-	Covered *bool
+	Covered *bool `json:"covered"`
 	// Resumed is when the cell was measured, where an earlier start did that; nil where it was
 	// measured now.
-	Resumed *time.Time
+	Resumed *time.Time `json:"resumed_from,omitempty"`
 	// Judgement is the scheme's own.
 	stats.Judgement
 }
@@ -49,8 +49,8 @@ func holds(claim, truth stats.Estimate) bool {
 // where marks say that the truth is not known, so that a wrong "trusted" shows.
 func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string) Outcome {
 	o := Outcome{
-		Scheme: s.Name, Work: c.Work, Kind: c.Kind, Regime: c.Regime, Duration: c.Duration, Expected: truth, Estimate: a.Estimate,
-		Error: (a.Estimate.Value - truth.Value) / truth.Value, Judgement: stats.NewJudgement(),
+		Scheme: s.Name, Work: c.Work, Kind: c.Kind, Regime: c.Regime.Named(), DurationNs: c.Duration.Nanoseconds(), Expected: truth, Estimate: a.Estimate,
+		Error: stats.FloatOf((a.Estimate.Value - truth.Value) / truth.Value), Judgement: stats.NewJudgement(),
 		Marks: marks, NoTruth: len(marks) > 0,
 	}
 	o.Join(a.Judgement)
@@ -85,7 +85,7 @@ type Coverage struct {
 	// Unjudged cells were left out, since their truth is not known.
 	Unjudged int `json:"unjudged"`
 	// MedianWidth is half the interval's width as a share of the value.
-	MedianWidth *float64 `json:"median_width"`
+	MedianWidth stats.Float `json:"median_width"`
 }
 
 // CoverageOf counts, for each scheme that claims something, each regime and each kind, in the
@@ -117,9 +117,25 @@ func CoverageOf(all []Outcome) []Coverage {
 		widths[i] = append(widths[i], math.Abs(o.Estimate.RelativeHalfWidth()))
 	}
 	for i := range rows {
-		rows[i].MedianWidth = stats.Finite(stats.Median(widths[i]))
+		rows[i].MedianWidth = stats.FloatOf(stats.Median(widths[i]))
 	}
 	return rows
+}
+
+// AddedUp is the coverage over several validations: cells of one are not independent of
+// one another, as they share what else ran on the machine.
+type AddedUp struct {
+	Runs     int        `json:"runs"`
+	Coverage []Coverage `json:"coverage"`
+}
+
+// AddUp is the coverage of several validations together.
+func AddUp(reports []Report) *AddedUp {
+	var all []Outcome
+	for _, r := range reports {
+		all = append(all, r.Outcomes...)
+	}
+	return &AddedUp{len(reports), CoverageOf(all)}
 }
 
 // claims reports whether the scheme gave an interval.
@@ -137,9 +153,9 @@ type Reach struct {
 	Tolerance float64 `json:"tolerance"`
 	// MinDurationNs and MaxDurationNs are the ends of the longest run of neighbouring durations
 	// at which no error was greater; of two equally long runs, the one of longer durations. They
-	// are nil where the error was greater at every duration.
-	MinDurationNs *float64 `json:"min_duration_ns"`
-	MaxDurationNs *float64 `json:"max_duration_ns"`
+	// are missing where the error was greater at every duration.
+	MinDurationNs stats.Float `json:"min_duration_ns"`
+	MaxDurationNs stats.Float `json:"max_duration_ns"`
 }
 
 // ReachOf finds the reach of each scheme, regime, kind and tolerance. The worst work of a
@@ -189,13 +205,13 @@ type durationError struct{ ns, worst float64 }
 func worstErrors(group []Outcome) []durationError {
 	var all []durationError
 	for _, o := range group {
-		worst := math.Abs(o.Error)
-		if math.IsNaN(worst) || o.NoTruth {
+		worst := math.Abs(o.Error.Or(math.Inf(1)))
+		if o.NoTruth {
 			worst = math.Inf(1)
 		}
-		i := slices.IndexFunc(all, func(d durationError) bool { return d.ns == float64(o.Duration) })
+		i := slices.IndexFunc(all, func(d durationError) bool { return d.ns == float64(o.DurationNs) })
 		if i < 0 {
-			all = append(all, durationError{float64(o.Duration), worst})
+			all = append(all, durationError{float64(o.DurationNs), worst})
 		} else {
 			all[i].worst = math.Max(all[i].worst, worst)
 		}
@@ -204,7 +220,7 @@ func worstErrors(group []Outcome) []durationError {
 	return all
 }
 
-func longestStretch(all []durationError, tolerance float64) (from, to *float64) {
+func longestStretch(all []durationError, tolerance float64) (from, to stats.Float) {
 	longest, length := 0, 0
 	for i, d := range all {
 		if d.worst > tolerance {
@@ -213,7 +229,7 @@ func longestStretch(all []durationError, tolerance float64) (from, to *float64) 
 		}
 		if length++; length >= longest {
 			longest = length
-			from, to = stats.Finite(all[i+1-length].ns), stats.Finite(d.ns)
+			from, to = stats.FloatOf(all[i+1-length].ns), stats.FloatOf(d.ns)
 		}
 	}
 	return from, to

@@ -15,7 +15,7 @@ const ms = time.Millisecond
 
 // made is an outcome with that error, whose claim holds or not.
 func made(scheme string, load int, d time.Duration, err float64, covered bool) Outcome {
-	o := Outcome{Scheme: scheme, Work: Chain, Regime: Regime{Load: load}, Duration: d, Error: err, Covered: &covered, Judgement: stats.NewJudgement()}
+	o := Outcome{Scheme: scheme, Work: Chain, Regime: Regime{Load: load}, DurationNs: d.Nanoseconds(), Error: stats.FloatOf(err), Covered: &covered, Judgement: stats.NewJudgement()}
 	o.Estimate = stats.Estimate{Value: 100, Lo: 100 - 10*float64(load), Hi: 100 + 10*float64(load)}
 	return o
 }
@@ -43,10 +43,10 @@ func TestCoverage(t *testing.T) {
 		made("a", 1, 2*ms, 0, false), unusable("a", 1, 3*ms), made("a", 1, 4*ms, 0, true), silent, nobodyKnows, unusable("c", 1, ms),
 		of(Sleep, made("a", 1, ms, 0.3, false)), of(Server, made("a", 1, ms, 0, true)),
 	})
-	tenth, fifth, alone := 0.1, 0.2, Regime{1, NoNeighbours}
+	tenth, fifth, alone := stats.FloatOf(0.1), stats.FloatOf(0.2), Regime{1, NoNeighbours}
 	want := []Coverage{
-		{"a", alone, Compute, 3, 2, 1, 1, &tenth}, {"a", Regime{2, Loops}, Compute, 1, 1, 0, 0, &fifth}, {"b", alone, Compute, 1, 0, 0, 0, &tenth},
-		{"c", alone, Compute, 0, 0, 1, 0, nil}, {"a", alone, Sleep, 1, 0, 0, 0, &tenth}, {"a", alone, Server, 1, 1, 0, 0, &tenth},
+		{"a", alone, Compute, 3, 2, 1, 1, tenth}, {"a", Regime{2, Loops}, Compute, 1, 1, 0, 0, fifth}, {"b", alone, Compute, 1, 0, 0, 0, tenth},
+		{"c", alone, Compute, 0, 0, 1, 0, stats.Float{}}, {"a", alone, Sleep, 1, 0, 0, 0, tenth}, {"a", alone, Server, 1, 1, 0, 0, tenth},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
@@ -82,17 +82,10 @@ func TestReach(t *testing.T) {
 	}
 	for _, r := range rows {
 		w := want[strings.TrimSpace(strings.Join([]string{r.Scheme, format(r.Load), format(r.Tolerance), string(r.Kind)}, " "))]
-		if at(r.MinDurationNs) != w[0]*1e6 || at(r.MaxDurationNs) != w[1]*1e6 {
-			t.Errorf("%s at load %d within %v: %v to %v, want %v ms", r.Scheme, r.Load, r.Tolerance, at(r.MinDurationNs), at(r.MaxDurationNs), w)
+		if r.MinDurationNs.Or(0) != w[0]*1e6 || r.MaxDurationNs.Or(0) != w[1]*1e6 {
+			t.Errorf("%s at load %d within %v: %v to %v, want %v ms", r.Scheme, r.Load, r.Tolerance, r.MinDurationNs.Or(0), r.MaxDurationNs.Or(0), w)
 		}
 	}
-}
-
-func at(p *float64) float64 {
-	if p == nil {
-		return 0
-	}
-	return *p
 }
 
 func TestOutcome(t *testing.T) {
@@ -120,7 +113,7 @@ func TestOutcome(t *testing.T) {
 		if o.Covered != nil {
 			covered = *o.Covered
 		}
-		if math.Abs(o.Error-c.error) > 1e-12 || covered != c.covered || o.Verdict != stats.Trusted {
+		if !(math.Abs(o.Error.Value()-c.error) <= 1e-12) || covered != c.covered || o.Verdict != stats.Trusted {
 			t.Errorf("%+v: %+v, covered %v", c.answer.Estimate, o, covered)
 		}
 	}
@@ -131,7 +124,7 @@ func TestOutcome(t *testing.T) {
 	if o := newOutcome(claims, Cell{}, stats.Estimate{Value: 100, Lo: 95, Hi: 105}, claim(104, 103, 105), nil); *o.Covered {
 		t.Errorf("103 to 105 holds 100: %+v", o)
 	}
-	if o := newOutcome(claims, Cell{}, truth, missing("no clock"), nil); o.Verdict != stats.Unusable || !math.IsNaN(o.Error) || o.Covered != nil {
+	if o := newOutcome(claims, Cell{}, truth, missing("no clock"), nil); o.Verdict != stats.Unusable || o.Error.Known() || o.Covered != nil {
 		t.Errorf("no answer: %+v", o)
 	}
 }
@@ -164,7 +157,7 @@ func TestCompensationByHand(t *testing.T) {
 	lost := []float64{300, 80, 500}
 	s := &Stream{Cell: Cell{Work: Traced, Regime: Regime{Load: 1}, Duration: 1000}, Rounds: 100, Fit: Fit{StartNs: 50}, Expected: stats.Estimate{Value: 1300}}
 	for i, wall := range []float64{1600, 1150, 1700} {
-		s.Samples = append(s.Samples, Sample{WallNs: wall, LostNs: &lost[i], BeforeNs: 13, AfterNs: 13})
+		s.Samples = append(s.Samples, Sample{WallNs: wall, LostNs: stats.FloatOf(lost[i]), BeforeNs: 13, AfterNs: 13})
 	}
 	s.Samples[1].BeforeNs, s.Samples[1].AfterNs = 9, 11
 	s.KBest.Estimate.Value = 1365
@@ -184,10 +177,10 @@ func TestCompensationByHand(t *testing.T) {
 	own := 0.05
 	want := Compensation{DurationNs: 1000, ErrorNs: 100, LostNs: 80, RemovedNs: 70, Residual: 30.0 / 1050}
 	got := all[0]
-	if math.Abs(*got.OwnResidual-own) > 1e-12 {
-		t.Errorf("kbest is off by %v", *got.OwnResidual)
+	if !(math.Abs(got.OwnResidual.Value()-own) <= 1e-12) {
+		t.Errorf("kbest is off by %v", got.OwnResidual)
 	}
-	if got.OwnResidual = nil; got != want {
+	if got.OwnResidual = (stats.Float{}); got != want {
 		t.Errorf("%+v", got)
 	}
 	s.Load = 2

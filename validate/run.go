@@ -13,19 +13,69 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/remedy"
+	"chronoscope/stats"
 )
 
 // Report is what a validation found.
 type Report struct {
-	Timers   []Timer
-	Streams  []*Stream
-	Outcomes []Outcome
-	Reach    []Reach
-	Coverage []Coverage
+	Outcomes []Outcome  `json:"cells"`
+	Reach    []Reach    `json:"reach"`
+	Coverage []Coverage `json:"coverage"`
+	// AddedUp is the coverage together with that of earlier validations; nil where none were
+	// given.
+	AddedUp *AddedUp `json:"added_up"`
 	// Compensation is what it does in the traced cells without competitors.
-	Compensation []Compensation
-	// Caveats say what was left out.
-	Caveats []string
+	Compensation []Compensation `json:"compensation"`
+	Timers       []Timer        `json:"timers"`
+	Fits         []WorkFit      `json:"fits"`
+	// Samples are the first of each cell; none in records of before they were kept.
+	Samples []CellSamples `json:"samples,omitempty"`
+	// LeftOut says what was left out, and why.
+	LeftOut []string `json:"-"`
+}
+
+// WorkFit is how long short runs of a work took beside the neighbours of a regime.
+type WorkFit struct {
+	Work Work `json:"work"`
+	Regime
+	Fit
+}
+
+// CellSamples are the first samples of a cell, for figures: what the counter and the kernel's
+// accounts made of the same work, again and again.
+type CellSamples struct {
+	Work Work `json:"work"`
+	Regime
+	DurationNs  int64          `json:"duration_ns"` // that was aimed at
+	Expected    stats.Estimate `json:"expected"`    // the truth
+	WallNs      []float64      `json:"wall_ns"`
+	TimesNs     []stats.Float  `json:"times_ns"`
+	GetrusageNs []stats.Float  `json:"getrusage_ns"`
+}
+
+// mostShown samples of a cell are kept for figures.
+const mostShown = 20
+
+// shown are the first samples of a stream.
+func (s *Stream) shown() CellSamples {
+	c := CellSamples{Work: s.Work, Regime: s.Regime.Named(), DurationNs: s.Duration.Nanoseconds(), Expected: s.Expected}
+	for _, x := range s.Samples[:min(len(s.Samples), mostShown)] {
+		c.WallNs, c.TimesNs, c.GetrusageNs = append(c.WallNs, x.WallNs), append(c.TimesNs, x.TimesNs), append(c.GetrusageNs, x.GetrusageNs)
+	}
+	return c
+}
+
+// withFit adds the fit of a stream. Of the fits of one work beside the same neighbours, which an
+// interrupted validation makes anew, it keeps the worst.
+func withFit(fits []WorkFit, s *Stream) []WorkFit {
+	i := slices.IndexFunc(fits, func(f WorkFit) bool { return f.Work == s.Work && f.Regime == s.Regime })
+	switch {
+	case i < 0:
+		return append(fits, WorkFit{s.Work, s.Regime, s.Fit})
+	case s.Fit.Error > fits[i].Error:
+		fits[i].Fit = s.Fit
+	}
+	return fits
 }
 
 // Progress is how much of a validation is done, and what it does now.
@@ -41,7 +91,7 @@ type Progress struct {
 //
 // Other errors say that a process could not be started, or not on the plan's CPU.
 func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progress func(Progress)) (*Report, error) {
-	r := &Report{Streams: []*Stream{}, Outcomes: []Outcome{}, Reach: []Reach{}, Coverage: []Coverage{}}
+	r := &Report{Outcomes: []Outcome{}, Reach: []Reach{}, Coverage: []Coverage{}, Timers: []Timer{}, Fits: []WorkFit{}}
 	if err := plan.Check(); err != nil {
 		return r, err
 	}
@@ -54,7 +104,8 @@ func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progr
 	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int {
 		return cmp.Or(v.rank(a)-v.rank(b), CompareRegimes(a.Regime, b.Regime))
 	})
-	r.Reach, r.Coverage, r.Compensation = ReachOf(r.Outcomes), CoverageOf(r.Outcomes), CompensationOf(r.Streams)
+	r.Reach, r.Coverage = append(r.Reach, ReachOf(r.Outcomes)...), append(r.Coverage, CoverageOf(r.Outcomes)...)
+	r.Compensation = CompensationOf(v.streams)
 	if err == nil {
 		v.conclude()
 	}
@@ -69,7 +120,7 @@ func installed(schemes []Scheme, r *Report) []Scheme {
 		}
 		_, err := exec.LookPath("hyperfine")
 		if err != nil {
-			r.Caveats = append(r.Caveats, fmt.Sprintf("hyperfine is not compared: %v; install it to see how it does here", err))
+			r.LeftOut = append(r.LeftOut, fmt.Sprintf("hyperfine is not compared: %v; install it to see how it does here", err))
 		}
 		return err != nil
 	})
@@ -83,6 +134,7 @@ type validation struct {
 	progress func(Progress)
 	report   *Report
 	schemes  []Scheme
+	streams  []*Stream
 	programs *programs
 	begun    time.Time
 	// allNs is what all tasks cost by the plan, doneNs what the finished ones do.
@@ -156,7 +208,7 @@ func (v *validation) sayLeft(left []task) {
 }
 
 func (v *validation) caveat(format string, args ...any) {
-	v.report.Caveats = append(v.report.Caveats, fmt.Sprintf(format, args...))
+	v.report.LeftOut = append(v.report.LeftOut, fmt.Sprintf(format, args...))
 }
 
 // stale is the age from which a finished cell is measured again, since what else runs on the
@@ -193,13 +245,17 @@ func (v *validation) restore(t task) bool {
 }
 
 func (v *validation) addStream(s *Stream) {
-	v.report.Streams = append(v.report.Streams, s)
+	v.streams = append(v.streams, s)
 	v.report.Outcomes = append(v.report.Outcomes, outcomes(v.schemes, s)...)
+	v.report.Fits = withFit(v.report.Fits, s)
+	if len(s.Samples) > 0 {
+		v.report.Samples = append(v.report.Samples, s.shown())
+	}
 }
 
 func (v *validation) addWhole(w *Whole) {
-	if text := "whole programs are this one once more, with the start and the threads of its runtime: " + w.Why; w.Why != "" && !slices.Contains(v.report.Caveats, text) {
-		v.report.Caveats = append(v.report.Caveats, text)
+	if text := "whole programs are this one once more, with the start and the threads of its runtime: " + w.Why; w.Why != "" && !slices.Contains(v.report.LeftOut, text) {
+		v.report.LeftOut = append(v.report.LeftOut, text)
 	}
 	i := slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == w.Scheme })
 	v.report.Outcomes = append(v.report.Outcomes, newOutcome(v.schemes[i], w.Cell, w.Expected, w.Answer, w.Marks))

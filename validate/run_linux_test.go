@@ -52,13 +52,13 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 			}
 		}
 	})
-	if !errors.Is(err, context.Canceled) || len(r.Streams) != 3 {
-		t.Fatalf("interrupted: %d streams, %v", len(r.Streams), err)
+	if !errors.Is(err, context.Canceled) || len(r.Samples) != 3 {
+		t.Fatalf("interrupted: samples of %d streams, %v", len(r.Samples), err)
 	}
 	var doing []string
 	r, err = Run(t.Context(), p, m, store, func(at Progress) { doing = append(doing, at.Doing) })
-	if err != nil || len(r.Streams) != 4 || slices.ContainsFunc(doing, func(d string) bool { return strings.HasPrefix(d, "none") }) {
-		t.Fatalf("again: %d streams, %q, %v", len(r.Streams), doing, err)
+	if err != nil || len(r.Samples) != 4 || slices.ContainsFunc(doing, func(d string) bool { return strings.HasPrefix(d, "none") }) {
+		t.Fatalf("again: samples of %d streams, %q, %v", len(r.Samples), doing, err)
 	}
 	resumed := 0
 	for _, o := range r.Outcomes {

@@ -46,8 +46,8 @@ const (
 // Schemes are all of them.
 func Schemes() []Scheme {
 	all := []Scheme{
-		{Times, "user and system time by times(2), one measurement", true, countingBy("times", func(x Sample) *float64 { return x.TimesNs }, func(s *Stream) (float64, float64) { return s.TimesTickNs, 0 })},
-		{Getrusage, "user and system time by getrusage(2), one measurement", true, countingBy("getrusage", func(x Sample) *float64 { return x.GetrusageNs }, func(s *Stream) (float64, float64) { return s.GetrusageTickNs, s.Empty.GetrusageNs })},
+		{Times, "user and system time by times(2), one measurement", true, countingBy("times", func(x Sample) stats.Float { return x.TimesNs }, func(s *Stream) (float64, float64) { return s.TimesTickNs, 0 })},
+		{Getrusage, "user and system time by getrusage(2), one measurement", true, countingBy("getrusage", func(x Sample) stats.Float { return x.GetrusageNs }, func(s *Stream) (float64, float64) { return s.GetrusageTickNs, s.Empty.GetrusageNs })},
 	}
 	for _, clock := range []struct {
 		name, about string
@@ -131,31 +131,28 @@ func (s *Stream) usual() []Sample {
 
 // countingBy is interval counting: one measurement, whose error is at most one interval of the
 // kernel's accounting (Bryant 2003, practice problem 9.4).
-func countingBy(name string, of func(Sample) *float64, about func(*Stream) (tickNs, emptyNs float64)) func(*Stream) Answer {
+func countingBy(name string, of func(Sample) stats.Float, about func(*Stream) (tickNs, emptyNs float64)) func(*Stream) Answer {
 	return func(s *Stream) Answer {
 		samples := s.usual()
-		if len(samples) == 0 || of(samples[0]) == nil {
+		if len(samples) == 0 || !of(samples[0]).Known() {
 			return missing("%s can't be read here", name)
 		}
 		tick, empty := about(s)
-		value := *of(samples[0]) - empty
+		value := of(samples[0]).Value() - empty
 		return Answer{Judgement: stats.NewJudgement(), Estimate: stats.Estimate{
 			Value: value, Lo: value - tick, Hi: value + tick, Unit: "ns", Statistic: "single", N: 1,
 		}}
 	}
 }
 
-// reading is the time of a sample by a clock, without the clock's own cost; nil where the clock
-// can't be read.
-type reading func(*Stream, Sample) *float64
+// reading is the time of a sample by a clock, without the clock's own cost; missing where the
+// clock can't be read.
+type reading func(*Stream, Sample) stats.Float
 
-func byCounter(s *Stream, x Sample) *float64 { return stats.Finite(x.WallNs - s.Empty.WallNs) }
+func byCounter(s *Stream, x Sample) stats.Float { return stats.FloatOf(x.WallNs - s.Empty.WallNs) }
 
-func byGettimeofday(s *Stream, x Sample) *float64 {
-	if x.GettimeofdayNs == nil {
-		return nil
-	}
-	return stats.Finite(*x.GettimeofdayNs - s.Empty.GettimeofdayNs)
+func byGettimeofday(s *Stream, x Sample) stats.Float {
+	return stats.FloatOf(x.GettimeofdayNs.Value() - s.Empty.GettimeofdayNs)
 }
 
 // timed is a sample and its time by one clock.
@@ -172,11 +169,11 @@ func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
 	all = []timed{}
 	for _, x := range s.usual() {
 		v := read(s, x)
-		if v == nil {
+		if !v.Known() {
 			return nil, false
 		}
-		best.Add(*v)
-		all = append(all, timed{x, *v})
+		best.Add(v.Value())
+		all = append(all, timed{x, v.Value()})
 		if best.Converged(epsilon) || len(all) == mostRuns {
 			break
 		}

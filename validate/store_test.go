@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 // found is what a validation says that tried 1 to 100 ns, and found all good up to toNs.
 func found(scheme string, load int, toNs float64) keptReach {
-	least := 1.0
-	return keptReach{Reach{Scheme: scheme, Regime: Regime{Load: load}, Tolerance: 0.01, MinDurationNs: &least, MaxDurationNs: &toNs}, 1, 100}
+	return keptReach{Reach{Scheme: scheme, Regime: Regime{Load: load}, Tolerance: 0.01, MinDurationNs: stats.FloatOf(1), MaxDurationNs: stats.FloatOf(toNs)}, 1, 100}
 }
 
 // What was found stays until it is found anew, for this machine only.
@@ -55,7 +55,7 @@ func TestReachIsKept(t *testing.T) {
 func TestReachBeyondWhatWasTried(t *testing.T) {
 	s, here := keptHere(t)
 	none := found("b", 1, 1)
-	none.MinDurationNs, none.MaxDurationNs = nil, nil
+	none.MinDurationNs, none.MaxDurationNs = stats.Float{}, stats.Float{}
 	shorter, longer := found("a", 1, 10), found("a", 1, 100)
 	shorter.LongestTriedNs = 10
 	longer.ShortestTriedNs = 10 // the short ones are not tried again
@@ -65,7 +65,7 @@ func TestReachBeyondWhatWasTried(t *testing.T) {
 		}
 	}
 	got, err := LoadReach(here)
-	if err != nil || len(got) != 3 || *got[0].MaxDurationNs != 30 || got[1].MaxDurationNs != nil || !math.IsInf(*got[2].MaxDurationNs, 1) {
+	if err != nil || len(got) != 3 || got[0].MaxDurationNs.Value() != 30 || got[1].MaxDurationNs.Known() || got[2].MaxDurationNs.Value() != math.MaxFloat64 {
 		t.Errorf("%+v %v", got, err)
 	}
 	// Files from before know nothing of what was tried.
@@ -77,11 +77,11 @@ func TestReachBeyondWhatWasTried(t *testing.T) {
 
 func TestKeptOf(t *testing.T) {
 	var all []Outcome
-	for i, ns := range []time.Duration{100, 1, 10} {
-		all = append(all, Outcome{Scheme: "a", Regime: Regime{Load: 2}, Duration: ns, Error: []float64{0.5, 0.001, 0.005}[i]})
+	for i, ns := range []int64{100, 1, 10} {
+		all = append(all, Outcome{Scheme: "a", Regime: Regime{Load: 2}, DurationNs: ns, Error: stats.FloatOf([]float64{0.5, 0.001, 0.005}[i])})
 	}
 	for i, want := range []float64{1, 10, 10} {
-		if got := keptOf(all)[i]; *got.MinDurationNs != 1 || *got.MaxDurationNs != want || got.ShortestTriedNs != 1 || got.LongestTriedNs != 100 {
+		if got := keptOf(all)[i]; got.MinDurationNs.Value() != 1 || got.MaxDurationNs.Value() != want || got.ShortestTriedNs != 1 || got.LongestTriedNs != 100 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -245,8 +245,8 @@ func TestKeepFails(t *testing.T) {
 	for range 2 {
 		v.keep(task{Cell: Cell{Work: Chain}}, 1)
 	}
-	if len(v.report.Caveats) != 1 || !strings.Contains(v.report.Caveats[0], "no more cells are kept") {
-		t.Errorf("%q", v.report.Caveats)
+	if len(v.report.LeftOut) != 1 || !strings.Contains(v.report.LeftOut[0], "no more cells are kept") {
+		t.Errorf("%q", v.report.LeftOut)
 	}
 	v.conclude()
 }
@@ -262,11 +262,11 @@ func TestUnbearableLoad(t *testing.T) {
 	v.report.Outcomes = make([]Outcome, 1)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if v.passOver(ended, loops200, unbearable) || v.passOver(t.Context(), loops200, errors.New("the lab ended")) || len(v.report.Caveats) > 0 {
-		t.Errorf("passed over: %q", v.report.Caveats)
+	if v.passOver(ended, loops200, unbearable) || v.passOver(t.Context(), loops200, errors.New("the lab ended")) || len(v.report.LeftOut) > 0 {
+		t.Errorf("passed over: %q", v.report.LeftOut)
 	}
-	if !v.passOver(t.Context(), loops200, unbearable) || len(v.report.Caveats) != 1 || v.report.Caveats[0] != "loops 200 is left out: 3 of 200 competitors were started" {
-		t.Errorf("%q", v.report.Caveats)
+	if !v.passOver(t.Context(), loops200, unbearable) || len(v.report.LeftOut) != 1 || v.report.LeftOut[0] != "loops 200 is left out: 3 of 200 competitors were started" {
+		t.Errorf("%q", v.report.LeftOut)
 	}
 }
 

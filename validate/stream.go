@@ -39,19 +39,19 @@ type Stream struct {
 	Marks []string `json:"marks"`
 }
 
-// Sample is one run of the work, with its time by each account. An account that this system
-// lacks is nil.
+// Sample is one run of the work, with its time by each account. That of an account which this
+// system lacks is missing.
 type Sample struct {
-	WallNs         float64  `json:"wall_ns"` // by the counter
-	GettimeofdayNs *float64 `json:"gettimeofday_ns"`
-	TimesNs        *float64 `json:"times_ns"`
-	GetrusageNs    *float64 `json:"getrusage_ns"`
-	CPUNs          float64  `json:"cpu_ns"`
-	WaitNs         float64  `json:"runqueue_wait_ns"`
-	Switches       int64    `json:"switches"`
-	// LostNs is what interrupts took of this run, as the trace of it saw; nil for work that is
-	// not traced.
-	LostNs *float64 `json:"lost_ns"`
+	WallNs         float64     `json:"wall_ns"` // by the counter
+	GettimeofdayNs stats.Float `json:"gettimeofday_ns"`
+	TimesNs        stats.Float `json:"times_ns"`
+	GetrusageNs    stats.Float `json:"getrusage_ns"`
+	CPUNs          float64     `json:"cpu_ns"`
+	WaitNs         float64     `json:"runqueue_wait_ns"`
+	Switches       int64       `json:"switches"`
+	// LostNs is what interrupts took of this run, as the trace of it saw; missing for work that
+	// is not traced.
+	LostNs stats.Float `json:"lost_ns"`
 	// Around are the losses just before and just after; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`
 	// BeforeNs and AfterNs are what a round took just before and just after.
@@ -102,11 +102,11 @@ func (a account) now() int64 {
 	return a.read()
 }
 
-func (a account) since(start, end int64) *float64 {
+func (a account) since(start, end int64) stats.Float {
 	if a.read == nil {
-		return nil
+		return stats.Float{}
 	}
-	return stats.Finite(float64(end-start) * a.unitNs)
+	return stats.FloatOf(float64(end-start) * a.unitNs)
 }
 
 // raw are the readings around one sample.
@@ -246,7 +246,7 @@ func (s *Stream) take(result *kbest.Result, r *recorder) {
 			GettimeofdayNs: r.lab.gettimeofday.since(k.dayStart, k.dayEnd),
 			TimesNs:        r.lab.times.since(k.timesStart, k.timesEnd),
 			GetrusageNs:    r.lab.getrusage.since(k.useStart, k.useEnd),
-			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long, LostNs: stats.Finite(k.lostNs), Around: k.around,
+			BeforeNs:       k.before.middle, AfterNs: k.after.middle, LongTurn: k.long, LostNs: stats.FloatOf(k.lostNs), Around: k.around,
 		})
 		levels = append(levels, k.before, k.after)
 	}

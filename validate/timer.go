@@ -10,9 +10,9 @@ import (
 // Timer is a row of Figure 9.21 of Bryant 2003: a clock, in nanoseconds.
 type Timer struct {
 	Name string `json:"name"`
-	// ResolutionNs is the median of the steps in which the clock advances; nil where it did not
-	// advance while it was watched.
-	ResolutionNs *float64 `json:"resolution_ns"`
+	// ResolutionNs is the median of the steps in which the clock advances; missing where it did
+	// not advance while it was watched.
+	ResolutionNs stats.Float `json:"resolution_ns"`
 	// LatencyNs is what a call takes, as the mean of many in a row.
 	LatencyNs float64 `json:"latency_ns"`
 }
@@ -52,7 +52,7 @@ func latency(c *clock.Clock) float64 {
 	return float64(time.Since(begun)) / float64(n)
 }
 
-func resolution(c *clock.Clock) *float64 {
+func resolution(c *clock.Clock) stats.Float {
 	var moves []float64
 	last, begun := c.Read(), time.Now()
 	for len(moves) < steps && time.Since(begun) < forSteps {
@@ -62,5 +62,5 @@ func resolution(c *clock.Clock) *float64 {
 		}
 		last = now
 	}
-	return stats.Finite(stats.Median(moves))
+	return stats.FloatOf(stats.Median(moves))
 }

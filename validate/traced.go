@@ -113,9 +113,9 @@ type Compensation struct {
 	RemovedNs float64 `json:"removed_ns"`
 	// Residual is the error that is left, as a share of the truth.
 	Residual float64 `json:"residual"`
-	// OwnResidual is the error of package kbest on the same samples, as a share; nil where it
-	// gives no estimate.
-	OwnResidual *float64 `json:"own_residual"`
+	// OwnResidual is the error of package kbest on the same samples, as a share; missing where
+	// it gives no estimate.
+	OwnResidual stats.Float `json:"own_residual"`
 }
 
 // sourceK is the source's own K.
@@ -126,17 +126,17 @@ func CompensationOf(streams []*Stream) []Compensation {
 	all := []Compensation{}
 	for _, s := range streams {
 		made, _ := s.made(sourceK, byCounter)
-		if s.Load != 1 || len(made) < sourceK || made[0].LostNs == nil {
+		if s.Load != 1 || len(made) < sourceK || !made[0].LostNs.Known() {
 			continue
 		}
 		x := made[0]
 		truth := s.near(x.Sample)
 		c := Compensation{
 			DurationNs: float64(s.Duration), ErrorNs: x.ns - truth,
-			LostNs: math.Max(0, *x.LostNs-x.WaitNs), RemovedNs: s.around(x.Sample).leastOf(1, len(made), x.ns),
+			LostNs: math.Max(0, x.LostNs.Value()-x.WaitNs), RemovedNs: s.around(x.Sample).leastOf(1, len(made), x.ns),
 		}
 		c.Residual = (c.ErrorNs - c.RemovedNs) / truth
-		c.OwnResidual = stats.Finite(s.KBest.Estimate.Value/s.Expected.Value - 1)
+		c.OwnResidual = stats.FloatOf(s.KBest.Estimate.Value/s.Expected.Value - 1)
 		all = append(all, c)
 	}
 	slices.SortStableFunc(all, func(a, b Compensation) int { return cmp.Compare(a.DurationNs, b.DurationNs) })

@@ -25,11 +25,11 @@ func validation(d record.Validation) *Sheet {
 			s.Tiles = append(s.Tiles, t)
 		}
 	}
-	s.add(resumed(d.Cells), sourceTimers(d.Timers), fits(d.Fits), errorCharts(d), intervalCounting(d.Samples), measuredAgain(d.Samples))
-	for _, work := range distinct(d.Cells, workOf) {
-		s.add(errorsByLength(d.Cells, work))
+	s.add(resumed(d.Outcomes), sourceTimers(d.Timers), fits(d.Fits), errorCharts(d), intervalCounting(d.Samples), measuredAgain(d.Samples))
+	for _, work := range distinct(d.Outcomes, workOf) {
+		s.add(errorsByLength(d.Outcomes, work))
 	}
-	s.add(ownDoubts(d.Cells), compensation(d.Compensation), reach(d.Reach), reachByRegime(d.Reach), truth(d.Cells), coverage("its claim held", d.Coverage))
+	s.add(ownDoubts(d.Outcomes), compensation(d.Compensation), reach(d.Reach), reachByRegime(d.Reach), truth(d.Outcomes), coverage("its claim held", d.Coverage))
 	if d.AddedUp != nil {
 		s.add(coverage(fmt.Sprintf("its claim held, in %d runs", d.AddedUp.Runs), d.AddedUp.Coverage))
 	}
@@ -38,7 +38,7 @@ func validation(d record.Validation) *Sheet {
 
 // resumed says how many cells an earlier start measured, and when: what else ran on the machine
 // then may not run now.
-func resumed(cells []record.ValidationCell) Section {
+func resumed(cells []validate.Outcome) Section {
 	var first, last time.Time
 	n := 0
 	for _, c := range cells {
@@ -64,15 +64,15 @@ func resumed(cells []record.ValidationCell) Section {
 const resumedMark = "*"
 
 // errorOf is a cell's error with its sign, and the mark of an earlier start.
-func errorOf(c record.ValidationCell) string {
+func errorOf(c validate.Outcome) string {
 	if c.Resumed != nil {
 		return signed(c.Error) + resumedMark
 	}
 	return signed(c.Error)
 }
 
-func workOf(c record.ValidationCell) string            { return c.Work }
-func regimeOf(c record.ValidationCell) validate.Regime { return c.Regime }
+func workOf(c validate.Outcome) validate.Work     { return c.Work }
+func regimeOf(c validate.Outcome) validate.Regime { return c.Regime }
 
 // beside says what ran beside a measurement.
 func beside(r validate.Regime) string {
@@ -82,7 +82,7 @@ func beside(r validate.Regime) string {
 	return "beside " + r.String()
 }
 
-func methodOf(c record.ValidationCell) string { return method(c.Scheme, c.Kind) }
+func methodOf(c validate.Outcome) string { return method(c.Scheme, c.Kind) }
 
 // ownOf is greatest for this project's own methods.
 func ownOf(method string) int {
@@ -120,16 +120,16 @@ func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
 func sourceTimers(timers []validate.Timer) Section {
 	t := table(words("clock"), numbers("resolution", "latency"))
 	for _, timer := range timers {
-		t.row(timer.Name, duration(timer.ResolutionNs), duration(&timer.LatencyNs))
+		t.row(timer.Name, duration(timer.ResolutionNs), duration(timer.LatencyNs))
 	}
 	return Section{Title: "Clocks of the source", Lead: "As Figure 9.21 of Bryant and O'Hallaron (2003) has them.", Table: t}
 }
 
 // fits say how long short runs took, and how far they lay from their line.
-func fits(all []record.ValidationFit) Section {
+func fits(all []validate.WorkFit) Section {
 	s := Section{Title: "How the truth is known"}
 	for _, f := range all {
-		s.Lines = append(s.Lines, say("%s %s: r rounds take %s r %+.3g ns, short runs to within %s", f.Work, beside(f.Regime), duration(&f.RoundNs), f.StartNs, stats.Share(f.Error)))
+		s.Lines = append(s.Lines, say("%s %s: r rounds take %s r %+.3g ns, short runs to within %s", f.Work, beside(f.Regime), duration(f.RoundNs), f.StartNs, stats.Share(f.Error)))
 	}
 	return s
 }
@@ -140,7 +140,7 @@ const leastError, mostError = 1e-4, 30
 
 // errorCharts has a chart for each scheme: its error over the length of the work.
 func errorCharts(d record.Validation) Section {
-	regimes := regimesOf(d.Cells, regimeOf)
+	regimes := regimesOf(d.Outcomes, regimeOf)
 	t := table(words("method", "work", "neighbours"), numbers("length", "truth", "estimate", "error"), words("held", "verdict", "reasons"))
 	s := Section{
 		Title: "How far methods of measuring are off", In: OnPage,
@@ -151,12 +151,12 @@ func errorCharts(d record.Validation) Section {
 	for i, r := range regimes {
 		s.Legend = append(s.Legend, seriesKey(i, r.String()))
 	}
-	methods := distinct(d.Cells, methodOf)
+	methods := distinct(d.Outcomes, methodOf)
 	slices.SortStableFunc(methods, func(a, b string) int { return cmp.Compare(ownOf(b), ownOf(a)) })
 	for _, method := range methods {
-		s.Charts = append(s.Charts, errorChart(d.Cells, method, regimes))
+		s.Charts = append(s.Charts, errorChart(d.Outcomes, method, regimes))
 	}
-	for _, c := range d.Cells {
+	for _, c := range d.Outcomes {
 		off, held := stats.Unknown, ""
 		if !c.NoTruth {
 			off = errorOf(c)
@@ -164,8 +164,7 @@ func errorCharts(d record.Validation) Section {
 		if c.Covered != nil {
 			held = map[bool]string{true: "yes", false: "no"}[*c.Covered]
 		}
-		length := float64(c.DurationNs)
-		t.row(methodOf(c), c.Work, c.Regime, duration(&length), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
+		t.row(methodOf(c), c.Work, c.Regime, duration(float64(c.DurationNs)), written(c.Expected), written(c.Estimate), off, held, c.Verdict, joined(c.Reasons))
 	}
 	return s
 }
@@ -179,27 +178,27 @@ func regimesOf[E any](all []E, of func(E) validate.Regime) []validate.Regime {
 
 // intervalCounting is Figure 9.8 of Bryant 2003: by what share the kernel's accounts are off,
 // for each sample, and at most by all of it.
-func intervalCounting(samples []record.ValidationSamples) Section {
+func intervalCounting(samples []validate.CellSamples) Section {
 	s := samplesSection("How far interval counting is off", "Each mark is one sample by an account of the kernel's; beyond 100 % it stands at the edge (as Figure 9.8 of Bryant and O'Hallaron 2003).", samples)
 	for _, account := range []struct {
 		title string
-		of    func(record.ValidationSamples) []*float64
+		of    func(validate.CellSamples) []stats.Float
 	}{
-		{"by times", func(x record.ValidationSamples) []*float64 { return x.TimesNs }},
-		{"by getrusage", func(x record.ValidationSamples) []*float64 { return x.GetrusageNs }},
+		{"by times", func(x validate.CellSamples) []stats.Float { return x.TimesNs }},
+		{"by getrusage", func(x validate.CellSamples) []stats.Float { return x.GetrusageNs }},
 	} {
 		var times []float64
 		chart := Chart{Title: account.title, Label: "Error of interval counting " + account.title, Y: Axis{Title: "error", Lo: -1, Hi: 1, Unit: Shares}}
-		for i, r := range regimesOf(samples, func(x record.ValidationSamples) validate.Regime { return x.Regime }) {
+		for i, r := range regimesOf(samples, func(x validate.CellSamples) validate.Regime { return x.Regime }) {
 			one := Series{Look: i}
-			for _, x := range where(samples, func(x record.ValidationSamples) bool { return x.Regime == r }) {
+			for _, x := range where(samples, func(x validate.CellSamples) bool { return x.Regime == r }) {
 				for _, ns := range account.of(x) {
-					if ns == nil {
+					if !ns.Known() {
 						continue
 					}
-					off := (*ns - x.Expected.Value) / x.Expected.Value
+					off := (ns.Value() - x.Expected.Value) / x.Expected.Value
 					times = append(times, x.Expected.Value)
-					one.Points = append(one.Points, XY{x.Expected.Value, math.Max(-1, math.Min(1, off)), fmt.Sprintf("%s: %s of %s, %s", r, written(x.Expected), x.Work, signed(&off))})
+					one.Points = append(one.Points, XY{x.Expected.Value, math.Max(-1, math.Min(1, off)), fmt.Sprintf("%s: %s of %s, %s", r, written(x.Expected), x.Work, signed(off))})
 				}
 			}
 			chart.Series = append(chart.Series, one)
@@ -213,7 +212,7 @@ func intervalCounting(samples []record.ValidationSamples) Section {
 
 // measuredAgain are Figures 9.11 and 9.12 of Bryant 2003: the samples of a long and of a short
 // procedure, one after the other.
-func measuredAgain(samples []record.ValidationSamples) Section {
+func measuredAgain(samples []validate.CellSamples) Section {
 	s := samplesSection("A procedure, measured again and again", "The wall time of each measurement, in their order, of a long and of a short procedure (as Figures 9.11 and 9.12 of Bryant and O'Hallaron 2003).", samples)
 	for _, about := range []struct {
 		title string
@@ -221,7 +220,7 @@ func measuredAgain(samples []record.ValidationSamples) Section {
 	}{{"a long procedure", 30e6}, {"a short procedure", 1e6}} {
 		var places, times []float64
 		chart := Chart{Title: about.title, Label: "Measured times of " + about.title}
-		for i, r := range regimesOf(samples, func(x record.ValidationSamples) validate.Regime { return x.Regime }) {
+		for i, r := range regimesOf(samples, func(x validate.CellSamples) validate.Regime { return x.Regime }) {
 			one := Series{Look: i, Joined: true}
 			for n, ns := range nearest(samples, r, about.ns).WallNs {
 				places, times = append(places, float64(n+1)), append(times, ns)
@@ -238,10 +237,10 @@ func measuredAgain(samples []record.ValidationSamples) Section {
 }
 
 // nearest are the samples of a regime whose length is ns or the next longer one.
-func nearest(samples []record.ValidationSamples, r validate.Regime, ns int64) (best record.ValidationSamples) {
+func nearest(samples []validate.CellSamples, r validate.Regime, ns int64) (best validate.CellSamples) {
 	for _, x := range samples {
 		longer := x.Regime == r && x.DurationNs >= ns
-		if longer && (best.WallNs == nil || x.DurationNs < best.DurationNs || x.DurationNs == best.DurationNs && x.Work == string(validate.Ints)) {
+		if longer && (best.WallNs == nil || x.DurationNs < best.DurationNs || x.DurationNs == best.DurationNs && x.Work == validate.Ints) {
 			best = x
 		}
 	}
@@ -249,16 +248,16 @@ func nearest(samples []record.ValidationSamples, r validate.Regime, ns int64) (b
 }
 
 // samplesSection has a row for each cell, and a key for each regime.
-func samplesSection(title, lead string, samples []record.ValidationSamples) Section {
+func samplesSection(title, lead string, samples []validate.CellSamples) Section {
 	t := table(words("work", "neighbours"), numbers("truth", "least", "median", "most", "samples"))
 	s := Section{Title: title, Lead: lead, In: OnPage, Table: t}
-	for i, r := range regimesOf(samples, func(x record.ValidationSamples) validate.Regime { return x.Regime }) {
+	for i, r := range regimesOf(samples, func(x validate.CellSamples) validate.Regime { return x.Regime }) {
 		s.Legend = append(s.Legend, Key{Mark: SeriesMark(i), Look: SeriesLook(i), Text: r.String()})
 	}
 	for _, x := range samples {
 		least, most := extremes(x.WallNs)
 		median := stats.Median(x.WallNs)
-		t.row(x.Work, x.Regime, written(x.Expected), duration(&least), duration(&median), duration(&most), len(x.WallNs))
+		t.row(x.Work, x.Regime, written(x.Expected), duration(least), duration(median), duration(most), len(x.WallNs))
 	}
 	return s
 }
@@ -271,7 +270,7 @@ func withCharts(s Section) Section {
 	return s
 }
 
-func errorChart(cells []record.ValidationCell, method string, regimes []validate.Regime) Chart {
+func errorChart(cells []validate.Outcome, method string, regimes []validate.Regime) Chart {
 	var times []float64
 	for _, c := range cells {
 		times = append(times, float64(c.DurationNs))
@@ -283,10 +282,10 @@ func errorChart(cells []record.ValidationCell, method string, regimes []validate
 	chart.X.Title = "length of the work"
 	for i, r := range regimes {
 		for _, work := range distinct(cells, workOf) {
-			one := Series{Look: i, Joined: work == string(validate.Chain)}
+			one := Series{Look: i, Joined: work == validate.Chain}
 			for _, c := range cells {
-				if methodOf(c) == method && c.Regime == r && c.Work == work && c.Error != nil && !c.NoTruth {
-					one.Points = append(one.Points, XY{c.Expected.Value, math.Max(math.Abs(*c.Error), leastError),
+				if methodOf(c) == method && c.Regime == r && c.Work == work && c.Error.Known() && !c.NoTruth {
+					one.Points = append(one.Points, XY{c.Expected.Value, math.Max(math.Abs(c.Error.Value()), leastError),
 						fmt.Sprintf("%s %s: %s of %s, %s", method, beside(r), written(c.Expected), work, signed(c.Error))})
 				}
 			}
@@ -298,17 +297,16 @@ func errorChart(cells []record.ValidationCell, method string, regimes []validate
 }
 
 // errorsByLength has, in text, a line for each method and regime, a column for each duration.
-func errorsByLength(cells []record.ValidationCell, work string) Section {
-	cells = where(cells, func(c record.ValidationCell) bool { return c.Work == work && isShown(c.Scheme) })
-	durations := distinct(cells, func(c record.ValidationCell) int64 { return c.DurationNs })
+func errorsByLength(cells []validate.Outcome, work validate.Work) Section {
+	cells = where(cells, func(c validate.Outcome) bool { return c.Work == work && isShown(c.Scheme) })
+	durations := distinct(cells, func(c validate.Outcome) int64 { return c.DurationNs })
 	slices.Sort(durations)
-	t := table(words("error of "+work, "neighbours"))
+	t := table(words("error of "+string(work), "neighbours"))
 	for _, d := range durations {
-		length := float64(d)
-		t.Columns = append(t.Columns, numbers(duration(&length))...)
+		t.Columns = append(t.Columns, numbers(duration(float64(d)))...)
 	}
 	for _, method := range distinct(cells, methodOf) {
-		own := where(cells, func(c record.ValidationCell) bool { return methodOf(c) == method })
+		own := where(cells, func(c validate.Outcome) bool { return methodOf(c) == method })
 		name := strong(method)
 		for _, r := range regimesOf(own, regimeOf) {
 			row := []any{name, r}
@@ -322,12 +320,12 @@ func errorsByLength(cells []record.ValidationCell, work string) Section {
 	return Section{In: InText, Table: t}
 }
 
-func errorAt(cells []record.ValidationCell, r validate.Regime, ns int64) string {
-	i := slices.IndexFunc(cells, func(c record.ValidationCell) bool { return c.Regime == r && c.DurationNs == ns })
+func errorAt(cells []validate.Outcome, r validate.Regime, length int64) string {
+	i := slices.IndexFunc(cells, func(c validate.Outcome) bool { return c.Regime == r && c.DurationNs == length })
 	switch {
 	case i < 0:
 		return ""
-	case cells[i].Error == nil:
+	case !cells[i].Error.Known():
 		return "-"
 	case cells[i].NoTruth: // with the verdict, as nothing else says that it was wrong
 		return fmt.Sprintf("(%s %s)", errorOf(cells[i]), cells[i].Verdict)
@@ -339,15 +337,14 @@ func errorAt(cells []record.ValidationCell, r validate.Regime, ns int64) string 
 var figuresInText = regexp.MustCompile(`[0-9][0-9.,]*`)
 
 // ownDoubts say why this project's own results are not trusted, those of one reason together.
-func ownDoubts(cells []record.ValidationCell) Section {
+func ownDoubts(cells []validate.Outcome) Section {
 	var reasons folds
 	first := map[string]string{}
 	for _, c := range cells {
 		if c.Scheme != validate.OwnKBest && c.Scheme != validate.OwnProgram {
 			continue
 		}
-		length := float64(c.DurationNs)
-		what := strings.TrimPrefix(c.Work+" ", string(validate.Chain)+" ")
+		what := strings.TrimPrefix(string(c.Work)+" ", string(validate.Chain)+" ")
 		all := slices.Clone(c.Reasons)
 		for _, mark := range c.Marks {
 			all = append(all, "left out of the counts: "+mark)
@@ -357,7 +354,7 @@ func ownDoubts(cells []record.ValidationCell) Section {
 			if first[pattern] == "" {
 				first[pattern] = reason
 			}
-			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: first[pattern]}, fmt.Sprintf("%s%s %s", what, duration(&length), beside(c.Regime)))
+			reasons.add(fold{verdict: c.Verdict, mark: methodOf(c) + ",", text: first[pattern]}, fmt.Sprintf("%s%s %s", what, duration(float64(c.DurationNs)), beside(c.Regime)))
 		}
 	}
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
@@ -372,10 +369,10 @@ func compensation(rows []validate.Compensation) Section {
 		if c.LostNs > 0 {
 			part = fmt.Sprintf("%.0f %%", 100*c.RemovedNs/c.LostNs)
 		}
-		if c.OwnResidual != nil {
+		if c.OwnResidual.Known() {
 			own = signed(c.OwnResidual)
 		}
-		t.row(duration(&c.DurationNs), duration(&c.ErrorNs), duration(&c.LostNs), duration(&c.RemovedNs), part, signed(&c.Residual), own)
+		t.row(duration(c.DurationNs), duration(c.ErrorNs), duration(c.LostNs), duration(c.RemovedNs), part, signed(c.Residual), own)
 	}
 	return Section{
 		Title: "What interrupts take, and compensation takes off", Table: t,
@@ -388,7 +385,7 @@ func reach(rows []validate.Reach) Section {
 	t := table(words("method", "neighbours"), numbers("within", "from", "to"))
 	for _, r := range where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) }) {
 		from, to := duration(r.MinDurationNs), duration(r.MaxDurationNs)
-		if r.MaxDurationNs == nil {
+		if !r.MaxDurationNs.Known() {
 			from, to = "never", "never"
 		}
 		t.row(method(r.Scheme, r.Kind), r.Regime, stats.Share(r.Tolerance), from, to)
@@ -424,9 +421,9 @@ func reachAt(rows []validate.Reach, named string, in validate.Regime, tolerance 
 			continue
 		}
 		switch {
-		case r.MaxDurationNs == nil:
+		case !r.MaxDurationNs.Known():
 			return "never"
-		case *r.MinDurationNs == *r.MaxDurationNs:
+		case r.MinDurationNs == r.MaxDurationNs:
 			return duration(r.MaxDurationNs)
 		}
 		return duration(r.MinDurationNs) + " to " + duration(r.MaxDurationNs)
@@ -436,7 +433,7 @@ func reachAt(rows []validate.Reach, named string, in validate.Regime, tolerance 
 
 // truth says how well the truth was known: a claim that holds meets its interval, so that the
 // wider that is, the less it says.
-func truth(cells []record.ValidationCell) Section {
+func truth(cells []validate.Outcome) Section {
 	var widths []float64
 	for _, c := range cells {
 		if width := c.Expected.RelativeHalfWidth(); !c.NoTruth && !math.IsNaN(width) {
@@ -479,7 +476,7 @@ func leftOut(c validate.Coverage) float64 {
 
 // validationFields are a row a cell.
 func validationFields(d record.Validation) Fields {
-	return fieldsOf(d.Cells, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours resumed_from")
+	return fieldsOf(d.Outcomes, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours resumed_from")
 }
 
 // methodFigures are how often a method's interval held, and up to which duration it was
@@ -490,7 +487,7 @@ func methodFigures(d record.Validation) (all []Figure) {
 			continue
 		}
 		covered := float64(c.Covered) / float64(c.Cells)
-		all = append(all, bareFigure(FigureKey{TopicMethod, method(c.Scheme, c.Kind) + " " + beside(c.Regime), "coverage"}, Higher, "share", &covered, stats.Trusted, nil)...)
+		all = append(all, bareFigure(FigureKey{TopicMethod, method(c.Scheme, c.Kind) + " " + beside(c.Regime), "coverage"}, Higher, "share", covered, stats.Trusted, nil)...)
 	}
 	for _, r := range d.Reach {
 		name := fmt.Sprintf("%s %s, within %g %%", method(r.Scheme, r.Kind), beside(r.Regime), 100*r.Tolerance)

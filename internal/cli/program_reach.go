@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"math"
-
 	"chronoscope/machine"
 	"chronoscope/program"
 	"chronoscope/validate"
@@ -18,15 +16,9 @@ func reachHere(m *machine.Machine) (all []program.Reach) {
 	if err != nil {
 		return nil
 	}
-	orNaN := func(n *float64) float64 {
-		if n == nil {
-			return math.NaN()
-		}
-		return *n
-	}
 	for _, r := range found {
 		if method, ok := methodOf[r.Scheme]; ok && r.Kind == validate.Compute && r.Endless() {
-			all = append(all, program.Reach{Method: method, Load: r.Load, Tolerance: r.Tolerance, MinDurationNs: orNaN(r.MinDurationNs), MaxDurationNs: orNaN(r.MaxDurationNs)})
+			all = append(all, program.Reach{Method: method, Load: r.Load, Tolerance: r.Tolerance, MinDurationNs: r.MinDurationNs.Value(), MaxDurationNs: r.MaxDurationNs.Value()})
 		}
 	}
 	return all

@@ -132,9 +132,9 @@ func (t *validateFlags) readEarlier() error {
 	return nil
 }
 
-// strangers say which of the earlier validations are of another machine: methods may do
+// differentMachines says which of the earlier validations are of another machine: methods may do
 // better there, or worse.
-func (t *validateFlags) strangers(here *machine.Machine) []string {
+func (t *validateFlags) differentMachines(here *machine.Machine) []string {
 	var all []string
 	for i, e := range t.earlier {
 		if there := e.Machine; there == nil || there.CPU != here.CPU || there.Hypervisor != here.Hypervisor || there.Kernel != here.Kernel {
@@ -225,9 +225,16 @@ func (t *validateFlags) measure(ctx context.Context, c *call) (found, error) {
 	if ctx.Err() != nil && store != nil {
 		c.caveat("what is finished is kept in %s: start again to go on, with --restart to begin anew", store.Folder())
 	}
-	c.header.Caveats = append(c.header.Caveats, t.strangers(c.header.Machine)...)
-	d := record.NewValidation(c.finish(ctx), r)
-	d.AddUp(t.earlier)
+	c.header.Caveats = append(c.header.Caveats, t.differentMachines(c.header.Machine)...)
+	if len(t.earlier) > 0 {
+		all := []validate.Report{*r}
+		for _, e := range t.earlier {
+			all = append(all, e.Report)
+		}
+		r.AddedUp = validate.AddUp(all)
+	}
+	c.header.Caveats = append(c.header.Caveats, r.LeftOut...)
+	d := record.Validation{Header: c.finish(ctx), Report: *r}
 	return found{document: d, verdicts: ownVerdicts(d)}, nil
 }
 
@@ -264,9 +271,9 @@ func (t *validateFlags) store(c *call) *validate.Store {
 // others fail is what the command is there to show.
 func ownVerdicts(d record.Validation) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
-	for _, c := range d.Cells {
+	for _, c := range d.Outcomes {
 		if c.Scheme == validate.OwnKBest || c.Scheme == validate.OwnProgram {
-			what := c.Work
+			what := string(c.Work)
 			if c.Kind != validate.Compute {
 				what = c.Kind.String()
 			}

@@ -21,7 +21,7 @@ func TestStrangers(t *testing.T) {
 	for _, name := range f.with[1:] {
 		want = append(want, name+" is of another machine or kernel than this one: what is added up holds for neither")
 	}
-	if got := f.strangers(here); !slices.Equal(got, want) {
+	if got := f.differentMachines(here); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
