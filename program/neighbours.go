@@ -11,15 +11,16 @@ import (
 type neighbours struct{ passedNs, othersNs float64 }
 
 // othersElsewhere is how many CPUs others used on average, other than those that the program had: NaN
-// where their processes were not all seen. cpus is how many the program may use. Of several, others had
-// one of these while all that the program could run was kept from a CPU.
+// where their processes were not all seen. cpus is how many the program may use. It is what others had
+// less what they had of the program's CPU while that waited, and where the program is bound to a CPU,
+// no more than what those had that are not.
 func (r *Run) othersElsewhere(cpus int) float64 {
 	if !r.Others.Known || r.Others.PassedNs <= 0 {
 		return math.NaN()
 	}
-	ns := float64(r.Others.ElsewhereNs)
-	if cpus != 1 {
-		ns -= r.haltedNs()
+	ns := float64(r.Others.CPUNs) - r.haltedNs()
+	if cpus == 1 {
+		ns = math.Min(ns, float64(r.Others.ElsewhereNs))
 	}
 	return math.Max(0, ns) / float64(r.Others.PassedNs)
 }
@@ -33,18 +34,15 @@ func (r *Run) haltedNs() float64 {
 }
 
 // othersElsewhere is that of each run that counts. Where it is not known of a run, such as beside a
-// build, whose processes come and go, it is the mean over the whole measurement.
+// build, whose processes come and go, it is the mean over all runs, by /proc/stat.
 func (c *conclusion) othersElsewhere() []float64 {
 	all := c.each(func(r *Run) float64 { return r.elsewhere })
-	first, last := c.used[0].sinceBegin, c.used[len(c.used)-1].sinceBegin
-	usual := 0.0
-	if passedNs := last.passedNs - first.passedNs; passedNs > 0 {
-		othersNs := last.othersNs - first.othersNs
-		for _, r := range c.used {
-			othersNs -= r.haltedNs()
-		}
-		usual = math.Max(0, known(othersNs)) / passedNs
+	var around neighbours
+	for _, r := range c.used {
+		around.passedNs += r.around.passedNs
+		around.othersNs += known(r.around.othersNs) - r.haltedNs()
 	}
+	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
 	for i, x := range all {
 		if math.IsNaN(x) {
 			all[i] = usual

@@ -45,13 +45,11 @@ func TestNeighbours(t *testing.T) {
 		for seed := range cases {
 			rng := rand.New(rand.NewPCG(uint64(seed), 0x16))
 			s := series{probed: true}
-			var seen neighbours
 			r := s.concluded(runs, func(int) Run {
 				x := c.share(rng)
 				run := keptFor(workMs*(1+c.slower*x)*math.Exp(0.003*rng.NormFloat64()), c.keptMs)
 				elsewhereNs := x * float64(run.WallNs)
-				seen = neighbours{seen.passedNs + float64(run.WallNs), seen.othersNs + elsewhereNs + c.keptMs*ms}
-				run.sinceBegin = seen
+				run.around = neighbours{float64(run.WallNs), elsewhereNs + c.keptMs*ms}
 				if !c.hidden {
 					run.Others = process.OthersUse{Known: true, CPUNs: int64(elsewhereNs + c.keptMs*ms), WaitNs: run.WallNs, ElsewhereNs: int64(elsewhereNs), PassedNs: run.WallNs}
 				}

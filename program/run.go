@@ -28,8 +28,9 @@ type Run struct {
 	Contention machine.Contention
 	// Others is what other processes did meanwhile, where that was looked at.
 	Others process.OthersUse
-	// sinceBegin is what others ran since the measurement began, by the end of the run.
-	sinceBegin neighbours
+	// around is what others ran between the machine's last look before the run and that at its end, of
+	// no time where there was none meanwhile.
+	around neighbours
 	// elsewhere is how many other CPUs others used on average while the program ran; NaN where that
 	// is not known of this run.
 	elsewhere float64

@@ -25,11 +25,11 @@ type runner struct {
 	lastNs    int64
 	root      fs.FS
 	cpus      int
-	lookedAt  time.Time // when the machine was looked at
-	seen      neighbours
-	stolenNs  float64 // by then
-	stopped   float64 // for how long control groups were, in nanoseconds, by then
-	hz        float64 // the core's rate at ratedAt
+	lookedAt  time.Time  // when the machine was looked at
+	seen      neighbours // since the last run
+	stolenNs  float64    // by then
+	stopped   float64    // for how long control groups were, in nanoseconds, by then
+	hz        float64    // the core's rate at ratedAt
 	ratedAt   time.Time
 	found     map[string]string // where commands are
 }
@@ -103,7 +103,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if now := time.Now(); now.Sub(r.lookedAt) > lookEvery {
 		run.StealNs, run.ThrottledNs, run.Contention = r.look()
 	}
-	run.sinceBegin = r.seen
+	run.around, r.seen = r.seen, neighbours{}
 	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
 	}
