@@ -27,6 +27,7 @@ const (
 	yield
 	policyChange // it asks for a scheduling policy other than the normal ones
 	clockRead    // it tells the time
+	usageRead    // it tells what the program used, and how often it was preempted
 )
 
 // callForm is how a call tells whether it is one to be noted.
@@ -44,6 +45,7 @@ const (
 	policy                      // a scheduling policy, with flags
 	attributes                  // a pointer to struct sched_attr, whose second word is the policy
 	socketTime                  // an option of a socket
+	ownUsage                    // what to tell of (getrusage(2)), other than of children
 	clockTime                   // a clock, other than of CPU time; clockCode marks its own calls
 )
 
@@ -83,6 +85,7 @@ var notedCalls = func() map[uint64]notedCall {
 		unix.SYS_GETITIMER:          {what: clockRead},
 		unix.SYS_TIMER_GETTIME:      {what: clockRead},
 		unix.SYS_TIMERFD_GETTIME:    {what: clockRead},
+		unix.SYS_GETRUSAGE:          {what: usageRead, form: ownUsage},
 	}
 	for number, call := range ownNotedCalls {
 		all[number] = call
@@ -169,6 +172,8 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 		return !read(given, words[:]) || !normalPolicy(binary.NativeEndian.Uint32(words[4:]))
 	case clockTime:
 		return uint32(i.args[markArg]) != clockMark && !clockOfCPUTime(uint32(given))
+	case ownUsage:
+		return int32(given) >= 0
 	case socketTime:
 		return uint32(i.args[1]) == unix.SOL_SOCKET && slices.Contains(socketTimes, uint32(given))
 	}

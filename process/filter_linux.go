@@ -47,6 +47,8 @@ func (c notedCall) filter() instructions {
 		return slices.Concat(low, without(resetOnFork), among(normalPolicies, pass()), stop())
 	case clockTime:
 		return slices.Concat(load(argument(markArg)), where(unix.BPF_JEQ, clockMark, pass()), low, where(unix.BPF_JSET, 1<<31, pass()), among(cpuClocks, pass()), stop())
+	case ownUsage:
+		return slices.Concat(low, where(unix.BPF_JSET, 1<<31, pass()), stop())
 	case socketTime:
 		return slices.Concat(load(argument(1)), unless(unix.BPF_JEQ, unix.SOL_SOCKET, pass()), low, among(socketTimes, stop()), pass())
 	}

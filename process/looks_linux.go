@@ -267,8 +267,11 @@ func (l *looks) keep(err error) {
 	}
 }
 
-// look is a look of a thread at a clock.
+// look is a look of a thread at a clock, or at how often it was preempted.
 func (l *looks) look(thread int) {
+	if l == nil {
+		return
+	}
 	process := l.process(thread)
 	l.count++
 	l.stopped(thread)

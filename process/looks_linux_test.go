@@ -154,6 +154,20 @@ func TestWaitsAreHidden(t *testing.T) {
 	}
 }
 
+// A program that does less once it was preempted does all that it would do alone: it sees no preemption.
+func TestPreemptionsAreHidden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	beside(t, 3)
+	c := program("counts its preemptions")
+	c.CPUs, c.NoteWaits = []int{0}, true
+	r := mustNoteClocks(t, c)
+	if r.Failure() != nil || r.Unnoted != nil || r.ClockReads < 30 || r.ClockWorkNs < 10e6 || r.UncorrectedWorkNs > 0 || r.InvoluntarySwitches < 5 || r.CPUNs() < 50e6 {
+		t.Errorf("%d ns of CPU time, %d preemptions, %d ns of work between looks: %+v", r.CPUNs(), r.InvoluntarySwitches, r.ClockWorkNs, r)
+	}
+}
+
 // Python sleeps until a time of its clock. That is the time of the clock that it is shown: the other
 // one is ahead by what it waited, so that it did not sleep.
 func TestSleepsByTheClockShown(t *testing.T) {

@@ -130,6 +130,16 @@ var programs = map[string]func(){
 			spin(10 * time.Millisecond)
 		}
 	},
+	// computes until it has been preempted three times, and then a tenth of it.
+	"counts its preemptions": func() {
+		runtime.LockOSThread()
+		for range 30 {
+			var used unix.Rusage
+			if unix.Getrusage(unix.RUSAGE_SELF, &used); used.Nivcsw < 3 {
+				spin(2 * time.Millisecond)
+			}
+		}
+	},
 	// reads clocks by all functions: the time goes on.
 	"reads all clocks": func() {
 		for range 1000 {
@@ -221,9 +231,9 @@ var (
 // spin uses so much CPU time of its thread.
 func spin(d time.Duration) {
 	used := func() time.Duration {
-		var u syscall.Rusage
-		syscall.Getrusage(1, &u) // RUSAGE_THREAD
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		var cpu unix.Timespec
+		unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &cpu)
+		return time.Duration(cpu.Nano())
 	}
 	for start := used(); used()-start < d; {
 		for range 10000 {

@@ -154,8 +154,11 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
-		if t.waits.note(id, time.Since(t.started), t.looks, t.run.StoppedNs) {
+		switch t.waits.note(id, time.Since(t.started), t.looks, t.run.StoppedNs) {
+		case clockRead:
 			t.looks.uncorrected(id)
+		case usageRead:
+			t.looks.look(id)
 		}
 	case event(status) != 0:
 		signal = 0

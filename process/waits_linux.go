@@ -26,9 +26,10 @@ type waits struct {
 
 // within is what was known of a thread at the beginning of a system call.
 type within struct {
-	switches  int64 // for how many times it had given up its CPU
-	sleeps    bool  // the call waits for nothing but a time, or for threads of its process
-	setPolicy bool  // the call asks for another scheduling policy
+	switches  int64  // for how many times it had given up its CPU
+	sleeps    bool   // the call waits for nothing but a time, or for threads of its process
+	setPolicy bool   // the call asks for another scheduling policy
+	usageAt   uint64 // where the call tells what the program used; 0 of other calls
 }
 
 var (
@@ -81,13 +82,13 @@ func lookAtCall(thread int) (info syscallInfo, err error) {
 }
 
 // note looks at a thread that the filter has stopped at the beginning of a system call, has it wait for
-// as long as the clocks say that it is shown, and tells whether the call reads a clock.
-func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stoppedNs int64) (readsClock bool) {
+// as long as the clocks say that it is shown, and returns what kind of call it is.
+func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stoppedNs int64) (what callKind) {
 	if w.why == nil && tooMany(w.stops, sinceStart) {
 		w.why = errManyCalls
 	}
 	if w.why != nil {
-		return false
+		return what
 	}
 	w.stops++
 	info, err := lookAtCall(thread)
@@ -105,9 +106,9 @@ func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stopped
 		if w.ends(thread) {
 			shown.shift(thread, &info, stoppedNs)
 		}
-		return notedCalls[info.number].what == clockRead
+		return notedCalls[info.number].what
 	}
-	return false
+	return what
 }
 
 // enter counts the call that a thread begins.
@@ -127,14 +128,25 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 		w.within[thread] = within{setPolicy: true}
 	case yield:
 		w.yields++
+	case usageRead:
+		w.within[thread] = within{usageAt: info.args[1]}
 	}
 }
 
-// leave is a thread that ends a system call. To stop for that is a switch, too.
+// preemptionsOffset is that of ru_nivcsw in struct rusage, behind two times of two words each and 13
+// numbers (getrusage(2)).
+const preemptionsOffset = (2*2 + 13) * wordBytes
+
+// leave notes how the system call of a thread ended, whose stop for that is a switch, too. A program
+// that counts its preemptions sees none, and does what it would do alone.
 func (w *waits) leave(thread int) {
 	w.stops++
-	if info, err := lookAtCall(thread); err == nil && w.within[thread].setPolicy && int64(info.number) >= 0 {
-		w.otherPolicy = true
+	if info, err := lookAtCall(thread); err == nil && int64(info.number) >= 0 {
+		in := w.within[thread]
+		w.otherPolicy = w.otherPolicy || in.setPolicy
+		if in.usageAt != 0 {
+			poke(thread, uintptr(in.usageAt+preemptionsOffset), make([]byte, wordBytes))
+		}
 	}
 	w.exit(thread)
 }

@@ -34,8 +34,9 @@
 // that sleep. A program that does, had to wait for a CPU, and blocked less often than that or
 // not at all, may have been late: then the time that the run took is the only upper bound, and
 // the verdict says why. On a calmer machine, or with such a niceness, its sleep shows.
-// Programs may also look at a clock themselves and, when they are late, do less, or ask for no sleep at
-// all. Their clocks in the same runs don't show what they waited ([process.Command.NoteClocks]): where
+// Programs may also look at a clock themselves, or at how often they were preempted, and do less when
+// they are late, or ask for no sleep at all. What they see in the same runs does not show what they
+// waited ([process.Command.NoteClocks]): where
 // a program that had to wait works more there than in other runs, or where its CPU time falls as its
 // waiting rises, the result is suspect. So it is where nothing is known of this, since tracing is
 // forbidden, or since a program makes more such calls than are worth a stop each.

@@ -34,7 +34,7 @@ func (r *Run) haltedNs() float64 {
 }
 
 // othersElsewhere is that of each run that counts. Where it is not known of a run, such as beside a
-// build, whose processes come and go, it is the mean over all runs, by /proc/stat.
+// build, whose processes come and go, it is the mean over all runs, by /proc/stat, which holds what came between them, too.
 func (c *conclusion) othersElsewhere() []float64 {
 	all := c.each(func(r *Run) float64 { return r.elsewhere })
 	var around neighbours
@@ -43,10 +43,15 @@ func (c *conclusion) othersElsewhere() []float64 {
 		around.othersNs += known(r.around.othersNs) - r.haltedNs()
 	}
 	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
+	most := math.Inf(1)
+	if c.setting.CPUs > 1 {
+		most = float64(c.setting.CPUs - 1)
+	}
 	for i, x := range all {
 		if math.IsNaN(x) {
-			all[i] = usual
+			x = usual
 		}
+		all[i] = math.Min(x, most)
 	}
 	return all
 }
