@@ -44,11 +44,12 @@ type counting struct {
 type round struct{ trials, empty stretch }
 
 // stretch is a number of trials: the counts within them, and how far the counter and
-// the clock went from the edge before the first to an edge after the last.
+// the clock went from the edge before the first to an edge after the last. The counter stood still
+// throughout some of the trials.
 type stretch struct {
-	trials, within, fine int64
-	counts               float64
-	ticks                int64
+	trials, still, within, fine int64
+	counts                      float64
+	ticks                       int64
 }
 
 const (
@@ -169,8 +170,11 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 			event()
 			s.fine += c.Fine.End() - fine
 		}
-		s.within += c.counter.End() - start
-		s.trials++
+		within := c.counter.End() - start
+		s.within += within
+		if s.trials++; within == 0 {
+			s.still++
+		}
 		now := c.Clock.Read()
 		if now < last || c.Clock.ticks(now-last) > timesAJump*(ticks+fewestAJump) {
 			return s, false, nil // it may take hours to be where it was
@@ -197,12 +201,12 @@ type approach struct {
 }
 
 // look notes the number of trials and ticks so far, and reports whether fewer than two more trials
-// fit before the next tick.
+// fit before the next tick. Before the first tick that is unknown.
 func (a *approach) look(trials, ticks int64) (near bool) {
 	if ticks != a.ticks {
 		a.ticks, a.trials = ticks, trials
 	}
-	return ticks >= a.mostTicks || (trials-a.trials+2)*a.ticks >= a.trials
+	return ticks >= a.mostTicks || ticks > 0 && (trials-a.trials+2)*a.ticks >= a.trials
 }
 
 // evenShare is the share of its greatest rate that a counter keeps on average where
@@ -221,6 +225,8 @@ func (c *counting) result() Result {
 	r.Trials, r.Edges = whole.sum.trials, whole.sum.ticks
 	r.Overhead = empty.mean()
 	r.Estimate = whole.mean().Less(r.Overhead)
+	unseenNs := r.Overhead.Value * math.Abs(whole.sum.unseen()-empty.sum.unseen())
+	r.Estimate.Lo, r.Estimate.Hi = r.Estimate.Lo-unseenNs, r.Estimate.Hi+unseenNs
 	r.Estimate.Discarded = c.backward
 	r.Truth = c.truth(whole.sum.fine, r.Trials)
 	if len(c.all) < fewestRounds {
@@ -251,6 +257,7 @@ func (s *shares) add(one stretch) {
 	}
 	s.all = append(s.all, one)
 	s.sum.trials += one.trials
+	s.sum.still += one.still
 	s.sum.within += one.within
 	s.sum.fine += one.fine
 	s.sum.counts += one.counts
@@ -262,6 +269,18 @@ func (s *shares) add(one stretch) {
 // was starved would weigh less than its time, although the counter and the trials may lose their
 // CPUs at different times.
 func (s stretch) inTrials() float64 { return float64(s.within) / s.counts * float64(s.ticks) }
+
+// unseen is the share of trials throughout which the counter stood still, times the share of the time
+// that trials take. A reading of a counter that stands still finds the count in its own cache, and
+// takes between nothing and its usual time: such trials and empty trials are shorter by at most the
+// overhead, and the difference of both means by at most the overhead times the difference of these
+// shares.
+func (s stretch) unseen() float64 {
+	if s.trials == 0 {
+		return 0
+	}
+	return float64(s.still) / float64(s.trials) * float64(s.within) / s.counts
+}
 
 // mean is the mean duration of a trial, with an interval by Student's t from the residuals of the
 // stretches (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio). Each stretch is part
