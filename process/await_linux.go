@@ -90,8 +90,8 @@ func (a awaited) pollUntilEnd() bool {
 	}
 	polled := []unix.PollFd{{Fd: int32(a.pidfd), Events: unix.POLLIN}}
 	if a.watch != nil {
-		for _, fd := range a.watch.fds {
-			polled = append(polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		for _, ring := range a.watch.rings {
+			polled = append(polled, unix.PollFd{Fd: int32(ring.FD), Events: unix.POLLIN})
 		}
 	}
 	for polled[0].Revents == 0 {

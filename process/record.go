@@ -1,6 +1,10 @@
 package process
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"chronoscope/internal/perfring"
+)
 
 // record is what is used of a record of perf_event_open(2).
 type record struct {
@@ -11,45 +15,28 @@ type record struct {
 	parent, parentTID int
 }
 
-// Types of records, and flags in their misc field (include/uapi/linux/perf_event.h).
-const (
-	recordLost   = 2
-	recordComm   = 3
-	recordExit   = 4
-	recordFork   = 7
-	recordSwitch = 14
-
-	commExec         = 1 << 13
-	switchOut        = 1 << 13
-	switchOutPreempt = 1 << 14
-)
-
-// Lengths, in bytes: the header, and what ends each record where sample_id_all is set,
-// with process, thread, time and CPU.
-const headerBytes, idBytes = 8, 24
+// idBytes is the length of what ends each record where sample_id_all is set, with process, thread,
+// time and CPU.
+const idBytes = 24
 
 // parseRecords appends what raw holds to records, and says how many the kernel could
 // not keep. What it can't read is left out; a record of an impossible length ends it.
-func parseRecords(records []record, raw []byte) ([]record, int64) {
-	var lost int64
-	order := binary.NativeEndian
-	for len(raw) >= headerBytes {
-		kind, misc, size := order.Uint32(raw), order.Uint16(raw[4:]), int(order.Uint16(raw[6:]))
-		if size < headerBytes || size > len(raw) {
-			return records, lost + 1
+func parseRecords(records []record, raw []byte) (_ []record, lost int64) {
+	intact := perfring.Records(raw, func(kind uint32, misc uint16, body []byte) {
+		if kind == perfring.Lost {
+			lost += perfring.LostIn(body)
 		}
-		body := raw[headerBytes:size]
-		raw = raw[size:]
-		if kind == recordLost && len(body) >= 16 {
-			lost += int64(min(order.Uint64(body[8:]), mostEvents))
-		}
-		if r, ok := parseRecord(kind, misc, body); ok {
-			if len(records) >= mostEvents {
-				lost++
-				continue
-			}
+		r, ok := parseRecord(kind, misc, body)
+		switch {
+		case !ok:
+		case len(records) >= mostEvents:
+			lost++
+		default:
 			records = append(records, r)
 		}
+	})
+	if !intact {
+		lost++
 	}
 	return records, lost
 }
@@ -66,17 +53,17 @@ func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
 		atNs: int64(order.Uint64(id[8:])), cpu: int(int32(order.Uint32(id[16:]))),
 	}
 	switch {
-	case kind == recordSwitch && misc&switchOut == 0:
+	case kind == perfring.Switch && misc&perfring.SwitchOut == 0:
 		r.kind = SwitchedIn
-	case kind == recordSwitch && misc&switchOutPreempt != 0:
+	case kind == perfring.Switch && misc&perfring.SwitchOutPreempt != 0:
 		r.kind = Preempted
-	case kind == recordSwitch:
+	case kind == perfring.Switch:
 		r.kind = Blocked
-	case kind == recordComm && misc&commExec != 0:
+	case kind == perfring.Comm && misc&perfring.CommExec != 0:
 		r.kind = Executed
-	case (kind == recordFork || kind == recordExit) && len(body) >= 24+idBytes:
+	case (kind == perfring.Fork || kind == perfring.Exit) && len(body) >= 24+idBytes:
 		r.kind = Forked
-		if kind == recordExit {
+		if kind == perfring.Exit {
 			r.kind = Exited
 		}
 		r.process, r.parent = int(int32(order.Uint32(body))), int(int32(order.Uint32(body[4:])))

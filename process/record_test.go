@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// headerBytes is the length of a record's type, flags and length.
+const headerBytes = 8
+
 // rawRecord is a record as the kernel writes it: type, flags, length, body, and what ends
 // each (include/uapi/linux/perf_event.h).
 func rawRecord(kind uint32, misc uint16, body []uint32, process, thread uint32, atNs uint64, cpu uint32) []byte {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
-	"sync/atomic"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/internal/perfring"
 	"chronoscope/machine"
 )
 
@@ -21,8 +19,7 @@ import (
 // that children inherit can't share a buffer between CPUs, so that there is one for
 // each CPU.
 type watch struct {
-	fds     []int
-	buffers []ringBuffer
+	rings   []*perfring.Ring
 	raw     []byte // scratch, for a record that wraps around
 	records []record
 	lost    int64
@@ -59,53 +56,42 @@ func watchThread(id int, cpus []int) (*watch, error) {
 }
 
 func (w *watch) open(id int, cpus []int, pages int) error {
-	size := pages * os.Getpagesize()
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
 		Bits: unix.PerfBitInherit | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitComm | unix.PerfBitCommExec |
 			unix.PerfBitTask | unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark,
-		Wakeup: uint32(size / 2), Clockid: unix.CLOCK_MONOTONIC,
+		Wakeup: uint32(pages * os.Getpagesize() / 2), Clockid: unix.CLOCK_MONOTONIC,
 	}
-	attr.Size = uint32(unsafe.Sizeof(attr))
 	for _, cpu := range cpus {
-		fd, err := unix.PerfEventOpen(&attr, id, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		ring, err := perfring.Open(&attr, id, cpu, pages)
 		if err == unix.ENODEV { // it has gone offline
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		w.fds = append(w.fds, fd)
-		memory, err := unix.Mmap(fd, 0, size+os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		if err != nil {
-			return err
-		}
-		w.buffers = append(w.buffers, ringBuffer{memory: memory, data: memory[os.Getpagesize():]})
+		w.rings = append(w.rings, ring)
 	}
-	if len(w.fds) == 0 {
+	if len(w.rings) == 0 {
 		return unix.ENODEV
 	}
 	return nil
 }
 
 func (w *watch) close() {
-	for _, b := range w.buffers {
-		unix.Munmap(b.memory)
+	for _, ring := range w.rings {
+		ring.Close()
 	}
-	for _, fd := range w.fds {
-		unix.Close(fd)
-	}
-	w.fds, w.buffers = nil, nil
+	w.rings = nil
 }
 
 // drain takes what the kernel has noted out of its buffers.
 func (w *watch) drain() {
-	for i := range w.buffers {
-		raw := w.buffers[i].take(w.raw[:0])
-		w.raw = raw
+	for _, ring := range w.rings {
+		w.raw = ring.Take(w.raw[:0])
 		var lost int64
-		w.records, lost = parseRecords(w.records, raw)
+		w.records, lost = parseRecords(w.records, w.raw)
 		w.lost += lost
 	}
 }
@@ -124,27 +110,4 @@ func (w *watch) take(leader int) (events []Event, execNs, lost int64) {
 	lost = w.lost
 	w.begin()
 	return events, execNs, lost
-}
-
-// ringBuffer is what the kernel shares with this process: a page that says up to where
-// it has written (data_head) and it has been read (data_tail), and the data.
-type ringBuffer struct {
-	memory, data []byte
-}
-
-// take appends all that is unread to raw.
-func (b *ringBuffer) take(raw []byte) []byte {
-	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&b.memory[0]))
-	head, tail := atomic.LoadUint64(&page.Data_head), page.Data_tail
-	size := uint64(len(b.data))
-	if head-tail > size { // not a state that the kernel leaves
-		tail = head
-	}
-	from, n := tail%size, head-tail
-	first := min(n, size-from)
-	raw = append(raw, b.data[from:from+first]...)
-	raw = append(raw, b.data[:n-first]...)
-	atomic.StoreUint64(&page.Data_tail, head)
-	runtime.KeepAlive(b.memory)
-	return raw
 }

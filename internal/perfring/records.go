@@ -1,0 +1,48 @@
+// Package perfring reads the buffers that the kernel fills with records of perf events
+// (perf_event_open(2)).
+package perfring
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Types of records, and flags in their misc field (include/uapi/linux/perf_event.h).
+const (
+	Lost   = 2
+	Comm   = 3
+	Exit   = 4
+	Fork   = 7
+	Sample = 9
+	Switch = 14
+
+	CommExec         = 1 << 13
+	SwitchOut        = 1 << 13
+	SwitchOutPreempt = 1 << 14
+)
+
+// headerBytes is the length of a record's header: its type, its flags and its size.
+const headerBytes = 8
+
+// Records calls each with the type, the flags and the body of every record that raw holds.
+// A record of an impossible length ends it: then what follows can't be read, and intact is false.
+func Records(raw []byte, each func(kind uint32, misc uint16, body []byte)) (intact bool) {
+	order := binary.NativeEndian
+	for len(raw) >= headerBytes {
+		kind, misc, size := order.Uint32(raw), order.Uint16(raw[4:]), int(order.Uint16(raw[6:]))
+		if size < headerBytes || size > len(raw) {
+			return false
+		}
+		each(kind, misc, raw[headerBytes:size])
+		raw = raw[size:]
+	}
+	return true
+}
+
+// LostIn is how many records the kernel could not keep, by the body of a record of type [Lost].
+func LostIn(body []byte) int64 {
+	if len(body) < 16 {
+		return 1
+	}
+	return int64(min(binary.NativeEndian.Uint64(body[8:]), math.MaxInt32))
+}

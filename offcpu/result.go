@@ -1,0 +1,130 @@
+// Package offcpu says what the time of threads went to: when they ran, for what they waited when they
+// did not, and who made them wait. It follows the kernel's scheduler by its tracepoints, as off-CPU
+// analysis does (Gregg: Systems Performance, 2nd edition, section 5.4.2), with the waker of each wait
+// and the threads that had the CPU during each run-queue wait.
+package offcpu
+
+import "chronoscope/stats"
+
+// Cause is what a thread's time went to.
+type Cause string
+
+// The causes.
+const (
+	Ran           Cause = "ran"
+	RunqueueWait  Cause = "runqueue-wait"
+	WakeupLatency Cause = "wakeup-latency"
+	Throttled     Cause = "throttled"
+	Stopped       Cause = "stopped"
+	OwnThread     Cause = "own-thread"
+	OtherProcess  Cause = "other-process"
+	KernelThread  Cause = "kernel-thread"
+	Timer         Cause = "timer"
+	Device        Cause = "device"
+	Network       Cause = "network"
+	Interrupt     Cause = "interrupt"
+	NotWoken      Cause = "not-woken"
+	Hypervisor    Cause = "hypervisor"
+	Unknown       Cause = "unknown"
+)
+
+// causes are all of them, in the order of help texts, with what they mean.
+var causes = []struct {
+	cause         Cause
+	meaning, help string
+}{
+	{Ran, "it had a CPU", "make the program do less, or profile it"},
+	{RunqueueWait, "it could have run, and others had the CPU", "give it CPUs of its own, or move or slow down who has them"},
+	{WakeupLatency, "it could have run on a CPU that was idle and had to wake up, or that the host had taken away", "forbid deep idle states, or keep the CPU busy"},
+	{Throttled, "the CPU quota of its control group was used up", "raise the quota, or use less CPU time in each period"},
+	{Stopped, "it was stopped by a signal or a debugger", "find who sends SIGSTOP"},
+	{OwnThread, "it waited until another thread of its own process woke it: a lock, a queue, a join", "shorten what the other thread does before it wakes this one"},
+	{OtherProcess, "it waited until another process woke it: a pipe, a socket, a child's end, a lock", "look why that process takes so long: chronoscope why on it"},
+	{KernelThread, "it waited until a thread of the kernel woke it", ""},
+	{Timer, "it slept, or waited until a time limit", "it asked for that: look for sleeps and time limits"},
+	{Device, "it waited for a device, such as a disk", "do less input and output, or use a faster device"},
+	{Network, "it waited for something from the network", "look at the other machine and the way there"},
+	{Interrupt, "an interrupt or the kernel's deferred work woke it", ""},
+	{NotWoken, "it waited, and nobody woke it before the recording ended", ""},
+	{Hypervisor, "the host took the CPU away while it ran (estimated from steal)", "move to a host with less load"},
+	{Unknown, "events were lost, or came before the recording began", "record less, or with fewer processes beside"},
+}
+
+// Causes are all of them.
+func Causes() (all []Cause) {
+	for _, c := range causes {
+		all = append(all, c.cause)
+	}
+	return all
+}
+
+// Meaning says what a cause is.
+func (c Cause) Meaning() string {
+	for _, known := range causes {
+		if known.cause == c {
+			return known.meaning
+		}
+	}
+	return ""
+}
+
+// Help says what would help; empty where nothing is known to.
+func (c Cause) Help() string {
+	for _, known := range causes {
+		if known.cause == c {
+			return known.help
+		}
+	}
+	return ""
+}
+
+// Who is who or what made threads wait: of the own process a thread, of others the process, or a
+// device with its interrupt. It is empty where nobody did.
+type Who struct {
+	Process   int32  `json:"process,omitempty"`
+	Thread    int32  `json:"thread,omitempty"`
+	Name      string `json:"name,omitempty"`
+	CGroup    string `json:"cgroup,omitempty"`
+	Interrupt int32  `json:"interrupt,omitempty"`
+}
+
+// Part is what of the time went to a cause, by who it was.
+type Part struct {
+	Cause   Cause   `json:"cause"`
+	Who     Who     `json:"who"`
+	Share   float64 `json:"share"`
+	Count   int64   `json:"count"`
+	TotalNs int64   `json:"total_ns"`
+	MaxNs   int64   `json:"max_ns"`
+}
+
+// Period is a stretch of time in which a thread did not run: from StartNs after the recording began.
+// Who is who had most of it.
+type Period struct {
+	Process    int32  `json:"process"`
+	Thread     int32  `json:"thread"`
+	Name       string `json:"name"`
+	StartNs    int64  `json:"start_ns"`
+	DurationNs int64  `json:"duration_ns"`
+	Cause      Cause  `json:"cause"`
+	Who        Who    `json:"who"`
+}
+
+// Result is what the time of threads went to.
+type Result struct {
+	RecordedNs int64 `json:"recorded_ns"`
+	// ThreadNs is the time that all threads together existed while it was recorded: the shares are of it.
+	ThreadNs int64  `json:"thread_ns"`
+	Threads  int    `json:"threads"`
+	Events   int64  `json:"events"`
+	Lost     int64  `json:"lost"`
+	Parts    []Part `json:"parts"` // the largest first
+	// Worst are the longest waits that nobody asked for.
+	Worst []Period `json:"worst"`
+	// Periods are the longest times in which a thread did not run, in order of time; more of them were
+	// left out, none of which is longer than LeftOutNs.
+	Periods   []Period `json:"periods"`
+	LeftOut   int64    `json:"left_out"`
+	LeftOutNs int64    `json:"left_out_ns"`
+	stats.Judgement
+}

@@ -1,0 +1,389 @@
+package offcpu
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"chronoscope/stats"
+	"chronoscope/tracepoint"
+)
+
+// A simulated machine schedules threads at random, notes what a kernel notes, and keeps its own books of
+// what the time of the target's threads went to.
+type world struct {
+	*rand.Rand
+	now     int64
+	cpus    []*simCPU
+	threads []*simThread
+	events  []tracepoint.Event
+	truth   map[key]int64
+	lives   int64
+}
+
+type simCPU struct {
+	current *simThread // nil where it is idle
+	seen    bool       // an event has told who has it
+}
+
+type simThread struct {
+	id, process int32
+	name, group string
+	ours        bool
+	doing       string // "run", "wait", "block", "gone"
+	cpu         int
+	unclear     bool // it has waited since before the recording began
+	blockedNs   int64
+	stopped     bool
+	unseen      map[int]int64 // what it waited on CPUs of which nothing was known
+}
+
+const simStart = 1_000_000
+
+func newWorld(seed uint64) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 7)), now: simStart, truth: map[key]int64{}}
+	for range 1 + w.IntN(4) {
+		w.cpus = append(w.cpus, &simCPU{})
+	}
+	add := func(id, process int32, name string, ours bool) {
+		w.threads = append(w.threads, &simThread{id: id, process: process, name: name, group: fmt.Sprint("/", process), ours: ours, doing: "block", cpu: w.IntN(len(w.cpus)), unseen: map[int]int64{}})
+	}
+	for i := range 1 + w.Int32N(4) {
+		add(100+i, 100, fmt.Sprint("own", i), true)
+	}
+	for i := range w.Int32N(5) {
+		add(200+10*i, 200+10*i, fmt.Sprint("other", i), false)
+	}
+	for _, t := range w.threads {
+		c := w.cpus[t.cpu]
+		switch w.IntN(3) {
+		case 0:
+			if t.doing = "wait"; c.current == nil {
+				c.current, t.doing = t, "run"
+			}
+			t.unclear = t.doing == "wait"
+		}
+	}
+	return w
+}
+
+func (w *world) tasks() (tasks []tracepoint.Task) {
+	for _, t := range w.threads {
+		task := tracepoint.Task{Process: t.process, Thread: t.id, Name: t.name, CGroup: t.group}
+		if t.doing == "block" {
+			task.State = tracepoint.Sleeping
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// who is how the result names a thread.
+func (w *world) who(t *simThread) Who {
+	if t == nil {
+		return Who{}
+	}
+	who := Who{Process: t.process, Name: t.name, CGroup: t.group}
+	if t.ours {
+		who.Thread = t.id
+	}
+	return who
+}
+
+// pass lets time pass, and books it.
+func (w *world) pass(ns int64) {
+	w.now += ns
+	for _, t := range w.threads {
+		if !t.ours || t.doing == "gone" {
+			continue
+		}
+		w.lives += ns
+		switch c := w.cpus[t.cpu]; {
+		case t.doing == "run":
+			w.truth[key{Ran, Who{}}] += ns
+		case t.doing == "block":
+			t.blockedNs += ns
+		case t.unclear:
+			w.truth[key{Unknown, Who{}}] += ns
+		case !c.seen:
+			t.unseen[t.cpu] += ns
+		case c.current == nil:
+			w.truth[key{WakeupLatency, Who{}}] += ns
+		default:
+			w.truth[key{RunqueueWait, w.who(c.current)}] += ns
+		}
+	}
+}
+
+// note has the kernel note an event on a CPU: from then on it is known who has it, and who has had it.
+func (w *world) note(number int, kind tracepoint.Kind, e tracepoint.Event) {
+	c := w.cpus[number]
+	e.AtNs, e.Kind, e.CPU = w.now, kind, int32(number)
+	if c.current != nil {
+		e.Thread, e.Process = c.current.id, c.current.process
+	}
+	w.events = append(w.events, e)
+	c.seen = true
+	for _, t := range w.threads {
+		if ns := t.unseen[number]; ns > 0 && t.doing == "wait" && t.cpu == number {
+			w.settle(t, number, c.current)
+		}
+	}
+}
+
+// settle books what a thread has waited on a CPU of which nothing was known.
+func (w *world) settle(t *simThread, number int, had *simThread) {
+	k := key{RunqueueWait, w.who(had)}
+	if had == nil {
+		k.cause = WakeupLatency
+	}
+	w.truth[k] += t.unseen[number]
+	delete(t.unseen, number)
+}
+
+func (w *world) those(number int, doing string) (all []*simThread) {
+	for _, t := range w.threads {
+		if t.doing == doing && (number < 0 || t.cpu == number) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (w *world) any(all []*simThread) *simThread {
+	if len(all) == 0 {
+		return nil
+	}
+	return all[w.IntN(len(all))]
+}
+
+// step is something that happens on a CPU.
+func (w *world) step() {
+	w.pass(1 + w.Int64N(50_000))
+	number := w.IntN(len(w.cpus))
+	c := w.cpus[number]
+	switch w.IntN(7) {
+	case 0, 1, 2:
+		w.change(number, w.any(w.those(number, "wait")))
+	case 3, 4:
+		w.wake(number, w.any(w.those(-1, "block")))
+	case 5:
+		if t := w.any(w.those(-1, "wait")); t != nil && !t.unclear && w.cpus[t.cpu].seen {
+			to := w.IntN(len(w.cpus))
+			w.note(number, tracepoint.Migrated, tracepoint.Event{Other: t.id, Value: int32(to)})
+			t.cpu = to
+		}
+	case 6:
+		if c.current == nil || len(w.threads) > 30 {
+			return
+		}
+		child := &simThread{id: int32(1000 + len(w.threads)), ours: c.current.ours, name: c.current.name, group: c.current.group, doing: "wait", cpu: w.IntN(len(w.cpus)), process: c.current.process, unseen: map[int]int64{}}
+		if !child.ours {
+			child.process = child.id
+		}
+		w.note(number, tracepoint.Forked, tracepoint.Event{Other: child.id, Value: child.process})
+		w.threads = append(w.threads, child)
+		w.note(number, tracepoint.Started, tracepoint.Event{Other: child.id, Value: int32(child.cpu)})
+	}
+}
+
+// change gives a CPU to another thread; nil is the idle one.
+func (w *world) change(number int, next *simThread) {
+	c := w.cpus[number]
+	prev := c.current
+	if prev == next {
+		return
+	}
+	e := tracepoint.Event{Value: int32(tracepoint.Runnable)}
+	doing, stopped := "wait", false
+	if prev != nil {
+		switch w.IntN(8) {
+		case 0, 1, 2:
+			doing, e.Value = "block", int32(tracepoint.Sleeping)
+		case 3:
+			doing, e.Value, stopped = "block", int32(tracepoint.Stopped), true
+		case 4:
+			doing, e.Value = "gone", int32(tracepoint.Ended)
+		}
+	}
+	if next != nil {
+		e.Other, e.Name = next.id, next.name
+	}
+	w.note(number, tracepoint.Switched, e)
+	if prev != nil {
+		prev.doing, prev.blockedNs, prev.stopped, prev.unclear = doing, 0, stopped, false
+	}
+	if next != nil {
+		next.doing, next.unclear = "run", false
+	}
+	c.current = next
+}
+
+// wake wakes a thread: the thread on a CPU does, or an interrupt there.
+func (w *world) wake(number int, t *simThread) {
+	if t == nil {
+		return
+	}
+	c := w.cpus[number]
+	k := key{cause: Interrupt}
+	woken := tracepoint.Event{Other: t.id, Value: int32(t.cpu)}
+	disk := Who{Name: "disk0", Interrupt: 33}
+	switch how := w.IntN(6); {
+	case how == 0:
+		w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
+		k.cause, woken.Context = Timer, tracepoint.InInterrupt
+		w.note(number, tracepoint.Waking, woken)
+	case how == 1:
+		w.note(number, tracepoint.Interrupt, tracepoint.Event{Value: 33, Name: "disk0", Context: tracepoint.InInterrupt})
+		k, woken.Context = key{Device, disk}, tracepoint.InInterrupt
+		w.pass(500)
+		w.note(number, tracepoint.Waking, woken)
+		w.note(number, tracepoint.InterruptEnd, tracepoint.Event{Value: 33, Context: tracepoint.InInterrupt})
+	case how == 2:
+		w.note(number, tracepoint.Raised, tracepoint.Event{Value: tracepoint.NetworkVector})
+		w.note(number, tracepoint.Softirq, tracepoint.Event{Value: tracepoint.NetworkVector, Context: tracepoint.InSoftirq})
+		k, woken.Context = key{Network, Who{}}, tracepoint.InSoftirq
+		if c.current != nil {
+			k = key{w.relation(c.current, t), w.who(c.current)}
+		}
+		w.note(number, tracepoint.Waking, woken)
+		w.note(number, tracepoint.SoftirqEnd, tracepoint.Event{Value: tracepoint.NetworkVector, Context: tracepoint.InSoftirq})
+	case c.current == nil:
+		woken.Context = tracepoint.InInterrupt
+		w.pass(2_000_000) // no timer is near
+		w.note(number, tracepoint.Waking, woken)
+	default:
+		k = key{w.relation(c.current, t), w.who(c.current)}
+		w.note(number, tracepoint.Waking, woken)
+	}
+	if t.stopped {
+		k.cause = Stopped
+	}
+	if t.ours {
+		w.truth[k] += t.blockedNs
+	}
+	t.doing, t.blockedNs, t.stopped = "wait", 0, false
+}
+
+func (w *world) relation(by, of *simThread) Cause {
+	if by.process == of.process {
+		return OwnThread
+	}
+	return OtherProcess
+}
+
+// end books what is left when the recording ends.
+func (w *world) end() {
+	for _, t := range w.threads {
+		if !t.ours {
+			continue
+		}
+		if t.doing == "block" {
+			k := key{NotWoken, Who{}}
+			if t.stopped {
+				k.cause = Stopped
+			}
+			w.truth[k] += t.blockedNs
+		}
+		for _, ns := range t.unseen {
+			w.truth[key{Unknown, Who{}}] += ns
+		}
+	}
+}
+
+// seeds is how many machines are simulated: more by the environment.
+func seeds() uint64 {
+	n, err := strconv.ParseUint(os.Getenv("OFFCPU_SEEDS"), 10, 64)
+	if err != nil {
+		return 100
+	}
+	return n
+}
+
+// Whatever a machine does, each nanosecond of the threads is put down to whom it belongs.
+func TestSimulated(t *testing.T) {
+	for seed := range seeds() {
+		w := newWorld(seed)
+		tasks := w.tasks()
+		for range 300 {
+			w.step()
+		}
+		w.end()
+		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		a.Add(w.events)
+		r := a.Result(w.now, nil)
+		got := map[key]int64{}
+		var sum int64
+		for _, p := range r.Parts {
+			got[key{p.Cause, p.Who}] = p.TotalNs
+			sum += p.TotalNs
+		}
+		maps.DeleteFunc(w.truth, func(_ key, ns int64) bool { return ns == 0 })
+		if !maps.Equal(got, w.truth) || sum != w.lives || r.ThreadNs != w.lives {
+			t.Fatalf("machine %d: %d ns of %d (said to be %d)\ngot  %v\nwant %v", seed, sum, w.lives, r.ThreadNs, got, w.truth)
+		}
+	}
+}
+
+// Where events are lost, no time goes to a wrong cause or name: it is unknown, and the verdict says so.
+func TestSimulatedLosses(t *testing.T) {
+	for seed := range seeds() {
+		w := newWorld(seed)
+		tasks := w.tasks()
+		for range 300 {
+			w.step()
+		}
+		w.end()
+		from := w.IntN(len(w.events))
+		n := 1 + w.IntN(min(20, len(w.events)-from))
+		lost, lastNs := map[int32]int32{}, map[int32]int64{}
+		kept := slices.Clone(w.events[:from])
+		for _, e := range kept {
+			lastNs[e.CPU] = e.AtNs
+		}
+		for i, e := range w.events[from:] {
+			if i < n {
+				if lost[e.CPU]++; lost[e.CPU] == 1 {
+					kept = append(kept, tracepoint.Event{AtNs: lastNs[e.CPU], CPU: e.CPU, Kind: tracepoint.Losing})
+				}
+				continue
+			}
+			if lost[e.CPU] > 0 {
+				kept = append(kept, tracepoint.Event{AtNs: e.AtNs, CPU: e.CPU, Kind: tracepoint.Lost, Value: lost[e.CPU]})
+				lost[e.CPU] = 0
+			}
+			kept = append(kept, e)
+		}
+		slices.SortStableFunc(kept, func(a, b tracepoint.Event) int { return cmp.Compare(a.AtNs, b.AtNs) })
+		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		a.Add(kept)
+		r := a.Result(w.now, nil)
+		if r.Lost > 0 && r.Verdict == stats.Trusted {
+			t.Fatalf("machine %d: trusted in spite of %d lost events", seed, r.Lost)
+		}
+		truth := map[key]int64{} // of a thread whose start was lost not all may be known
+		for k, ns := range w.truth {
+			k.who.CGroup = ""
+			truth[k] += ns
+			if k.who.Process == 0 {
+				continue
+			}
+			name := k.who.Name
+			k.who.Name = ""
+			truth[k] += ns
+			k.who = Who{Name: name}
+			truth[k] += ns
+		}
+		for _, p := range r.Parts {
+			p.Who.CGroup = ""
+			if want := truth[key{p.Cause, p.Who}]; r.Lost > 0 && p.Cause != Unknown && p.TotalNs > want {
+				t.Fatalf("machine %d: %+v, which was %d ns", seed, p, want)
+			}
+		}
+	}
+}

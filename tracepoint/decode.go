@@ -1,0 +1,241 @@
+package tracepoint
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"chronoscope/internal/perfring"
+)
+
+// source is a tracepoint that is recorded, and how its records become events.
+type source struct {
+	path   string // below tracefs's folder events
+	kind   Kind
+	fields []string // what it must have
+}
+
+// sources are all of them.
+var sources = []source{
+	{path: "sched/sched_switch", kind: Switched, fields: []string{"prev_state", "next_pid", "next_comm"}},
+	{path: "sched/sched_waking", kind: Waking, fields: []string{"pid", "target_cpu"}},
+	{path: "sched/sched_wakeup_new", kind: Started, fields: []string{"pid", "target_cpu"}},
+	{path: "sched/sched_migrate_task", kind: Migrated, fields: []string{"pid", "dest_cpu"}},
+	{path: "irq/irq_handler_entry", kind: Interrupt, fields: []string{"irq", "name"}},
+	{path: "irq/irq_handler_exit", kind: InterruptEnd, fields: []string{"irq"}},
+	{path: "irq/softirq_entry", kind: Softirq, fields: []string{"vec"}},
+	{path: "irq/softirq_exit", kind: SoftirqEnd, fields: []string{"vec"}},
+	{path: "irq/softirq_raise", kind: Raised, fields: []string{"vec"}},
+	{path: "timer/hrtimer_expire_entry", kind: TimerExpired},
+}
+
+// commonFields are those that every event has.
+var commonFields = []string{"common_type", "common_flags", "common_pid"}
+
+// Flags of common_flags (include/linux/trace_events.h: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
+const flagInterrupt, flagSoftirq = 0x08, 0x10
+
+// layout is a source as this kernel has it.
+type layout struct {
+	source
+	flags, pid, value, other, name field
+	names                          map[int64]string
+}
+
+// newLayout joins a source with what the kernel states of it.
+func newLayout(s source, f format) (layout, error) {
+	for _, name := range append(slices.Clone(commonFields), s.fields...) {
+		if _, ok := f.fields[name]; !ok {
+			return layout{}, fmt.Errorf("the event %s of this kernel has no field %s", s.path, name)
+		}
+	}
+	at := func(i int) field {
+		if i < len(s.fields) {
+			return f.fields[s.fields[i]]
+		}
+		return field{}
+	}
+	l := layout{source: s, flags: f.fields["common_flags"], pid: f.fields["common_pid"], names: f.names}
+	switch s.kind {
+	case Switched:
+		l.value, l.other, l.name = at(0), at(1), at(2)
+	case Waking, Started, Migrated:
+		l.other, l.value = at(0), at(1)
+	default:
+		l.value, l.name = at(0), at(1)
+	}
+	return l, nil
+}
+
+// decoder turns records of the kernel into events.
+type decoder struct {
+	layouts map[uint16]*layout
+	typeAt  field // of common_type
+	texts   map[string]string
+	events  []Event
+	lastNs  map[int]int64 // the last event of each CPU
+}
+
+func newDecoder() *decoder {
+	return &decoder{layouts: map[uint16]*layout{}, texts: map[string]string{}, lastNs: map[int]int64{}}
+}
+
+// add appends the events that raw holds, all of one CPU.
+func (d *decoder) add(raw []byte, cpu int) {
+	intact := perfring.Records(raw, func(kind uint32, misc uint16, body []byte) {
+		if e, ok := d.event(kind, misc, body); ok {
+			d.note(e, cpu)
+		}
+	})
+	if !intact {
+		d.note(Event{AtNs: d.lastNs[cpu], CPU: int32(cpu), Kind: Lost, Value: 1}, cpu)
+	}
+}
+
+// note keeps an event. Where some are lost, that began with the last one that was not.
+func (d *decoder) note(e Event, cpu int) {
+	if e.Kind == Lost {
+		d.events = append(d.events, Event{AtNs: d.lastNs[cpu], CPU: e.CPU, Kind: Losing})
+	}
+	d.events = append(d.events, e)
+	d.lastNs[cpu] = e.AtNs
+}
+
+// idBytes is the length of process, thread, time and CPU: a sample begins with them, and other
+// records end with them.
+const idBytes = 24
+
+// event reads a record.
+func (d *decoder) event(kind uint32, misc uint16, body []byte) (Event, bool) {
+	if len(body) < idBytes {
+		return Event{}, false
+	}
+	if kind == perfring.Sample {
+		return d.sample(identified(body), body[idBytes:])
+	}
+	order := binary.NativeEndian
+	e, body := identified(body[len(body)-idBytes:]), body[:len(body)-idBytes]
+	switch {
+	case kind == perfring.Lost:
+		e.Kind, e.Value = Lost, int32(perfring.LostIn(body))
+	case kind == perfring.Comm && len(body) >= 8:
+		e.Kind, e.Name = Renamed, d.text(untilNUL(body[8:]))
+		if misc&perfring.CommExec != 0 {
+			e.Kind = Executed
+		}
+	case kind == perfring.Fork && len(body) >= 16:
+		e.Kind, e.Value, e.Other = Forked, int32(order.Uint32(body)), int32(order.Uint32(body[8:]))
+	case kind == perfring.Exit:
+		e.Kind = Exited
+	default:
+		return Event{}, false
+	}
+	return e, true
+}
+
+// identified is an event with process, thread, time and CPU.
+func identified(id []byte) Event {
+	order := binary.NativeEndian
+	return Event{
+		Process: int32(order.Uint32(id)), Thread: int32(order.Uint32(id[4:])),
+		AtNs: int64(order.Uint64(id[8:])), CPU: int32(order.Uint32(id[16:])),
+	}
+}
+
+// sample reads what a tracepoint has left: its length, and the fields that its format states.
+func (d *decoder) sample(e Event, body []byte) (Event, bool) {
+	if len(body) < 4 {
+		return e, false
+	}
+	size := int(binary.NativeEndian.Uint32(body))
+	if body = body[4:]; size < 0 || size > len(body) {
+		return e, false
+	}
+	raw := body[:size]
+	number, ok := d.typeAt.number(raw)
+	l := d.layouts[uint16(number)]
+	if !ok || l == nil {
+		return e, false
+	}
+	flags, _ := l.flags.number(raw)
+	switch {
+	case flags&flagInterrupt != 0:
+		e.Context = InInterrupt
+	case flags&flagSoftirq != 0:
+		e.Context = InSoftirq
+	}
+	value, ok1 := l.value.number(raw)
+	other, ok2 := l.other.number(raw)
+	if !ok1 && l.value.size > 0 || !ok2 && l.other.size > 0 {
+		return e, false
+	}
+	e.Kind, e.Other, e.Value = l.kind, int32(other), int32(value)
+	switch l.kind {
+	case Switched:
+		e.Value, e.Name = int32(stateOf(value, l.names)), d.text(l.name.bytes(raw))
+	case Interrupt:
+		e.Name = d.text(l.name.located(raw))
+	case Softirq, SoftirqEnd, Raised:
+		e.Value = vectorOf(l.names[value])
+	}
+	return e, true
+}
+
+// stateOf is the state that a switch's prev_state stands for, by the words that the kernel has for its
+// bits. What has none of them was runnable.
+func stateOf(bits int64, words map[int64]string) State {
+	for bit := int64(1); bit <= bits && bit > 0; bit <<= 1 {
+		if bits&bit == 0 {
+			continue
+		}
+		switch words[bit] {
+		case "S":
+			return Sleeping
+		case "D", "K", "W":
+			return Uninterruptible
+		case "T":
+			return Stopped
+		case "t":
+			return Traced
+		case "X", "Z", "x":
+			return Ended
+		case "I", "P":
+			return Idle
+		}
+	}
+	return Runnable
+}
+
+// vectorOf is what the deferred work of a name serves.
+func vectorOf(name string) int32 {
+	switch name {
+	case "TIMER", "HRTIMER":
+		return TimerVector
+	case "NET_TX", "NET_RX":
+		return NetworkVector
+	case "BLOCK", "IRQ_POLL":
+		return BlockVector
+	}
+	return OtherVector
+}
+
+// text is a string of the bytes. Names are few, and stand in many events.
+func (d *decoder) text(b []byte) string {
+	text, ok := d.texts[string(b)]
+	if !ok {
+		text = string(b)
+		d.texts[text] = text
+	}
+	return text
+}
+
+// until takes the events before a time, in order; those of one CPU at one time in the order in which
+// they were noted.
+func (d *decoder) until(ns int64) []Event {
+	slices.SortStableFunc(d.events, func(a, b Event) int { return cmp.Compare(a.AtNs, b.AtNs) })
+	n, _ := slices.BinarySearchFunc(d.events, ns, func(e Event, ns int64) int { return cmp.Compare(e.AtNs, ns) })
+	taken := slices.Clone(d.events[:n])
+	d.events = append(d.events[:0], d.events[n:]...)
+	return taken
+}

@@ -1,0 +1,85 @@
+package tracepoint
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// mustOpen skips where this system refuses.
+func mustOpen(t *testing.T) *Recorder {
+	t.Helper()
+	r, err := Open()
+	var why *Unavailable
+	if errors.As(err, &why) && (os.Geteuid() != 0 || why.Reason == Refused || why.Reason == NoTracefs) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// The kernel notes of a program that sleeps: its start, its name, that it sleeps, that a timer wakes
+// it, and its end; of all of that in order of time.
+func TestRecord(t *testing.T) {
+	r := mustOpen(t)
+	program := exec.Command("sleep", "0.05")
+	if err := program.Run(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * late)
+	events, pid := r.TakeAll(), int32(program.Process.Pid)
+	var kinds [Lost + 1]int
+	asleep, woken, last := false, false, int64(0)
+	for _, e := range events {
+		if e.AtNs < last {
+			t.Fatalf("%+v comes after %d", e, last)
+		}
+		last = e.AtNs
+		if e.Thread == pid || e.Other == pid {
+			kinds[e.Kind]++
+		}
+		switch {
+		case e.Kind == Executed && e.Thread == pid && e.Name != "sleep":
+			t.Errorf("%+v is called otherwise", e)
+		case e.Kind == Switched && e.Thread == pid && State(e.Value) == Sleeping:
+			asleep = true
+		case e.Kind == Waking && e.Other == pid && asleep && e.Context == InInterrupt:
+			woken = true
+		}
+	}
+	if r.Lost() > 0 {
+		t.Skipf("%d events were lost", r.Lost())
+	}
+	if kinds[Forked] != 1 || kinds[Executed] != 1 || kinds[Exited] != 1 || kinds[Started] != 1 || !asleep || !woken {
+		t.Errorf("of %d events: by kind %v, asleep %v, woken by an interrupt %v", len(events), kinds, asleep, woken)
+	}
+}
+
+// Nothing stays open, and two at once don't disturb one another.
+func TestCloses(t *testing.T) {
+	mustOpen(t)
+	before := descriptors(t)
+	for range 3 {
+		r, err := Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+	}
+	if after := descriptors(t); after != before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}

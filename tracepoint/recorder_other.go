@@ -1,0 +1,34 @@
+//go:build !linux
+
+package tracepoint
+
+import (
+	"runtime"
+	"time"
+)
+
+// Recorder records the tracepoints of CPUs: there are none here.
+type Recorder struct{}
+
+// Open says that there are none here. The error is an [*Unavailable].
+func Open() (*Recorder, error) {
+	return nil, &Unavailable{Reason: OtherSystem, Detail: "they are those of Linux, this is " + runtime.GOOS}
+}
+
+// Close does nothing.
+func (*Recorder) Close() {}
+
+// Lost is 0.
+func (*Recorder) Lost() int64 { return 0 }
+
+// Take takes nothing.
+func (*Recorder) Take() []Event { return nil }
+
+// TakeAll takes nothing.
+func (*Recorder) TakeAll() []Event { return nil }
+
+// Wait lets the time pass.
+func (*Recorder) Wait(d time.Duration) { time.Sleep(d) }
+
+// Now is the time of events, which there are none of.
+func Now() int64 { return 0 }

@@ -1,0 +1,95 @@
+package tracepoint
+
+import (
+	"bytes"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Task is a thread that there is.
+type Task struct {
+	Process, Thread int32
+	Parent          int32 // the process that started its process
+	Name            string
+	State           State
+	Kernel          bool   // a thread of the kernel
+	CGroup          string // its control group that counts CPU time
+}
+
+// mostTaskBytes bounds what is read of one file.
+const mostTaskBytes = 4096
+
+// kernelThread is the flag PF_KTHREAD of /proc/PID/stat (include/linux/sched.h).
+const kernelThread = 0x00200000
+
+// Tasks lists all threads, by the files below root of the folder proc. What ends meanwhile is left out.
+func Tasks(root fs.FS) (all []Task) {
+	processes, err := fs.ReadDir(root, "proc")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range processes {
+		process, err := strconv.ParseInt(entry.Name(), 10, 32)
+		if err != nil {
+			continue
+		}
+		folder := path.Join("proc", entry.Name())
+		group, _ := fs.ReadFile(root, path.Join(folder, "cgroup"))
+		threads, _ := fs.ReadDir(root, path.Join(folder, "task"))
+		for _, thread := range threads {
+			stat, err := fs.ReadFile(root, path.Join(folder, "task", thread.Name(), "stat"))
+			if err != nil || len(stat) > mostTaskBytes {
+				continue
+			}
+			if t, ok := parseTask(stat); ok {
+				t.Process, t.CGroup = int32(process), cpuGroup(string(group))
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// parseTask reads /proc/PID/stat (proc_pid_stat(5)). The name may hold blanks and parentheses.
+func parseTask(stat []byte) (t Task, ok bool) {
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return t, false
+	}
+	id, err1 := strconv.ParseInt(strings.TrimSpace(string(stat[:open])), 10, 32)
+	rest := strings.Fields(string(stat[end+1:]))
+	if err1 != nil || len(rest) < 7 {
+		return t, false
+	}
+	parent, err1 := strconv.ParseInt(rest[1], 10, 32)
+	flags, err2 := strconv.ParseUint(rest[6], 10, 32)
+	if err1 != nil || err2 != nil || id < 0 || parent < 0 {
+		return t, false
+	}
+	return Task{
+		Thread: int32(id), Parent: int32(parent), Name: string(stat[open+1 : end]),
+		State: stateOf(1, map[int64]string{1: rest[0]}), Kernel: flags&kernelThread != 0,
+	}, true
+}
+
+// cpuGroup is the control group that counts CPU time, by /proc/PID/cgroup (cgroups(7)): that of the
+// controller cpu in version 1, else that of version 2.
+func cpuGroup(text string) (group string) {
+	for line := range strings.Lines(text) {
+		part := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
+		if len(part) != 3 {
+			continue
+		}
+		if part[1] == "" && group == "" {
+			group = part[2]
+		}
+		for controller := range strings.SplitSeq(part[1], ",") {
+			if controller == "cpu" {
+				group = part[2]
+			}
+		}
+	}
+	return group
+}
