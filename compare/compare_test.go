@@ -37,7 +37,7 @@ func programs(times map[string]float64) record.Programs {
 	d := record.Programs{Header: header("run")}
 	for _, name := range []string{"a", "b", "c"} {
 		if ns, ok := times[name]; ok {
-			d.Results = append(d.Results, program.Report{Command: name, Estimate: estimate(ns, ns*0.995, ns*1.005, "ns"), Wall: estimate(2*ns, 1.99*ns, 2.01*ns, "ns"), Judgement: stats.Judgement{Verdict: stats.Trusted}})
+			d.Results = append(d.Results, program.Report{Command: name, Summary: program.Summary{Estimate: estimate(ns, ns*0.995, ns*1.005, "ns"), Wall: estimate(2*ns, 1.99*ns, 2.01*ns, "ns")}, Judgement: stats.Judgement{Verdict: stats.Trusted}})
 		}
 	}
 	return d
@@ -286,9 +286,7 @@ func TestWallTimesStandIn(t *testing.T) {
 
 // A quantity without a name is no other's stand-in.
 func TestNamelessMetrics(t *testing.T) {
-	b := record.Bench{Header: header("bench"), Results: []gobench.Report{{
-		Name: "BenchmarkX", Estimate: estimate(5, 4, 6, "ns"), Metrics: []gobench.MetricReport{{Unit: "", Value: 1}}, Judgement: stats.Judgement{Verdict: stats.Trusted},
-	}}}
+	b := record.Bench{Header: header("bench"), Results: []gobench.Report{{Benchmark: gobench.Benchmark{Name: "BenchmarkX"}, Summary: gobench.Summary{Estimate: estimate(5, 4, 6, "ns"), Metrics: []gobench.Metric{{Unit: "", Value: 1}}}, Judgement: stats.Judgement{Verdict: stats.Trusted}}}}
 	if d := compared2(t, b, b); len(d.Rows) != 2 {
 		t.Errorf("%+v", d.Rows)
 	}
@@ -300,7 +298,7 @@ func TestBenchmarksOnSeveralProcs(t *testing.T) {
 	of := func(ns map[int]float64, order ...int) record.Bench {
 		d := record.Bench{Header: header("bench")}
 		for _, procs := range order {
-			d.Results = append(d.Results, gobench.Report{Name: "BenchmarkX", Procs: procs, Estimate: estimate(ns[procs], ns[procs]*0.99, ns[procs]*1.01, "ns"), Judgement: stats.Judgement{Verdict: stats.Trusted}})
+			d.Results = append(d.Results, gobench.Report{Benchmark: gobench.Benchmark{Name: "BenchmarkX"}, Summary: gobench.Summary{Procs: procs, Estimate: estimate(ns[procs], ns[procs]*0.99, ns[procs]*1.01, "ns")}, Judgement: stats.Judgement{Verdict: stats.Trusted}})
 		}
 		return d
 	}

@@ -9,12 +9,13 @@ import (
 // Benchmark is a benchmark that can be run. Sub-benchmarks are benchmarks of their own.
 type Benchmark struct {
 	// Name is as the testing package has it, without GOMAXPROCS: BenchmarkX/size=1.
-	Name string
-	// Package is the import path, Dir its directory, in which the benchmark runs, and
-	// Binary the compiled test.
-	Package, Dir, Binary string
+	Name    string `json:"name"`
+	Package string `json:"package"` // its import path
+	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
+	Dir    string `json:"-"`
+	Binary string `json:"-"`
 	// Revision is what it was compiled from; empty for the working tree.
-	Revision string
+	Revision string `json:"revision"`
 }
 
 // Runner runs benchmarks.

@@ -39,10 +39,10 @@ func TestPairsOnOneBasis(t *testing.T) {
 		a, b Result
 		want Basis
 	}{
-		{Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, Result{Basis: Timer, timed: times{kind: kind{alone: true, undelayed: true}}}, CPUTime},
-		{Result{Basis: Timer, timed: times{kind: kind{undelayed: true}}}, Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, Bounds},
-		{Result{Basis: Bounds}, Result{Basis: Timer, timed: times{kind: kind{undelayed: true}}}, Bounds},
-		{Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, Result{Basis: CPUTime, timed: times{kind: kind{alone: true}}}, CPUTime},
+		{Result{Summary: Summary{Basis: CPUTime}, timed: times{kind: kind{alone: true}}}, Result{Summary: Summary{Basis: Timer}, timed: times{kind: kind{alone: true, undelayed: true}}}, CPUTime},
+		{Result{Summary: Summary{Basis: Timer}, timed: times{kind: kind{undelayed: true}}}, Result{Summary: Summary{Basis: CPUTime}, timed: times{kind: kind{alone: true}}}, Bounds},
+		{Result{Summary: Summary{Basis: Bounds}}, Result{Summary: Summary{Basis: Timer}, timed: times{kind: kind{undelayed: true}}}, Bounds},
+		{Result{Summary: Summary{Basis: CPUTime}, timed: times{kind: kind{alone: true}}}, Result{Summary: Summary{Basis: CPUTime}, timed: times{kind: kind{alone: true}}}, CPUTime},
 	} {
 		if got := commonBasis(&c.a, &c.b); got != c.want {
 			t.Errorf("%+v and %+v: compared by %s, want %s", c.a, c.b, got, c.want)

@@ -19,8 +19,8 @@ const (
 func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
 	r := &Result{
-		Benchmark: s.Benchmark, Iterations: s.many, Repetitions: s.Repetitions, Judgement: stats.NewJudgement(),
-		Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown, WaitShare: math.NaN(), Runnable: math.NaN(),
+		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Judgement: stats.NewJudgement(),
+		Summary: Summary{Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown, Iterations: s.many},
 	}
 	r.Cycles.Unit = "cycles"
 	if s.Failure != nil {
@@ -37,7 +37,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
 	r.Rejected, r.Procs = len(r.Rejections), s.Repetitions[0].Many.Procs
-	r.WaitShare, r.Runnable, r.Basis, r.Metrics = k.waitShare, k.runnable, k.basis(), metricsOf(k.used)
+	r.WaitShare, r.Runnable, r.Basis, r.Metrics = stats.FloatOf(k.waitShare), stats.FloatOf(k.runnable), k.basis(), metricsOf(k.used)
 	r.Wall = notNegative(stats.MedianOrRange(each(k.used, func(rep Repetition) float64 { return rep.perIteration(timedNs) }), "ns"))
 	r.CPU = notNegative(stats.MedianOrRange(each(k.used, func(rep Repetition) float64 { return rep.perIteration(cpuNs) }), "ns"))
 	r.timed = timesOf(k, r.Basis, disturbanceOf(k, r.Basis, setting))

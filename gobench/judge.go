@@ -77,7 +77,7 @@ func (c *conclusion) remedy(times float64) string {
 	needed := float64(max(c.series.spent, c.plan.MaxTime)) * times
 	more := needed <= float64(mostTime)
 	longer := brief(roundUp(time.Duration(math.Max(needed, 2*float64(c.plan.MaxTime)))))
-	switch busy := c.WaitShare > busyShare; {
+	switch busy := c.WaitShare.Value() > busyShare; {
 	case busy && c.setting.CPUs > 1 && more:
 		return fmt.Sprintf("give it one CPU and more time, with %s %s", remedy.Of(remedy.CPUs, 1), remedy.Of(remedy.MaxTime, longer))
 	case busy && c.setting.CPUs > 1:
@@ -122,16 +122,16 @@ func (c *conclusion) narrow() bool {
 func (c *conclusion) judgeBasis() {
 	switch {
 	case c.narrow():
-	case math.IsNaN(c.WaitShare):
+	case !c.WaitShare.Known():
 		c.Lower(stats.Suspect, "whether its threads waited for a CPU is not known (the process could not be traced): the interval ends with what its own timer says")
 	case c.Basis == Bounds && !c.mayBlock:
-		c.Lower(stats.Suspect, "%.2g of its threads could run at a time, and they waited for a CPU for %.3g %% of their time: how much of its work is done at once is only known roughly: %s", c.Runnable, 100*c.WaitShare, c.remedy(c.narrower()))
+		c.Lower(stats.Suspect, "%.2g of its threads could run at a time, and they waited for a CPU for %.3g %% of their time: how much of its work is done at once is only known roughly: %s", c.Runnable.Value(), 100*c.WaitShare.Value(), c.remedy(c.narrower()))
 	case c.Basis == Bounds && c.blocks:
-		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval reaches from all of that taken off to none of it", 100*c.WaitShare)
+		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval reaches from all of that taken off to none of it", 100*c.WaitShare.Value())
 	case c.Basis == Bounds:
-		c.Lower(stats.Suspect, "it needs %.2g CPUs, and its threads waited for one for %.3g %% of their time: the interval reaches from all of that taken off to none of it: %s", c.Runnable, 100*c.WaitShare, c.remedy(c.narrower()))
+		c.Lower(stats.Suspect, "it needs %.2g CPUs, and its threads waited for one for %.3g %% of their time: the interval reaches from all of that taken off to none of it: %s", c.Runnable.Value(), 100*c.WaitShare.Value(), c.remedy(c.narrower()))
 	case c.Basis == CPUTime && c.Procs > 1 && c.waitPerTimed > c.plan.Precision:
-		c.Lower(stats.Suspect, "its threads waited for a CPU for %.3g %% of their time, some perhaps in vain while it slept: %s", 100*c.WaitShare, c.remedy(c.narrower()))
+		c.Lower(stats.Suspect, "its threads waited for a CPU for %.3g %% of their time, some perhaps in vain while it slept: %s", 100*c.WaitShare.Value(), c.remedy(c.narrower()))
 	case c.Basis == CPUTime && c.untimed > untimedShare:
 		c.Lower(stats.Suspect, "for %.3g %% of the time its timer stands still, and others had the CPU: the timed part's share of the CPU time is taken for its share of the time", 100*c.untimed)
 	}

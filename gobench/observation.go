@@ -27,8 +27,8 @@ type Observation struct {
 
 // Metric is a figure that a benchmark reports per operation, beside its time.
 type Metric struct {
-	Unit  string
-	Value float64
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
 }
 
 // Repetition is a pair of runs, of few and of many iterations.

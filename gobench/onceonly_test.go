@@ -193,8 +193,8 @@ func TestWaitedAtMostAll(t *testing.T) {
 		}
 		r := Conclude(s, DefaultPlan, quietSetting())
 		want := c.wait / math.Max(c.wall, c.cpu+c.wait)
-		if math.Abs(r.WaitShare-want) > 1e-9 || r.Verdict == stats.Trusted {
-			t.Errorf("%s: waited %.1f %%, want %.1f %%; %s", name, 100*r.WaitShare, 100*want, r.Verdict)
+		if math.Abs(r.WaitShare.Value()-want) > 1e-9 || r.Verdict == stats.Trusted {
+			t.Errorf("%s: waited %.1f %%, want %.1f %%; %s", name, 100*r.WaitShare.Value(), 100*want, r.Verdict)
 		}
 	}
 }

@@ -2,36 +2,15 @@ package gobench
 
 import "chronoscope/stats"
 
-// Report is one benchmark, as a document holds it. Times are per operation; what could not be had is null,
-// for a reason that stands in Reasons or among the caveats.
+// Report is one benchmark, as a document holds it. What could not be had is null, for a reason
+// that stands in Reasons or among the caveats.
 type Report struct {
-	Name     string         `json:"name"`
-	Package  string         `json:"package"`
-	Revision string         `json:"revision"` // empty for the working tree
-	Estimate stats.Estimate `json:"estimate"` // on a machine of its own
-	Basis    Basis          `json:"basis"`    // "timer", "cpu-time", "bounds"; empty where it was not measured
-	Wall     stats.Estimate `json:"wall"`     // as go test has it
-	CPU      stats.Estimate `json:"cpu"`
-	Cycles   stats.Estimate `json:"cycles"`
-	// WaitShare is for which part of their time threads waited for a CPU, at most 1; Runnable
-	// is how many could run, on average.
-	WaitShare  stats.Float    `json:"wait_share"`
-	Runnable   stats.Float    `json:"runnable_threads"`
-	Iterations int            `json:"iterations"` // of the longer run of a repetition
-	Procs      int            `json:"gomaxprocs"`
-	Corrected  int            `json:"corrected"` // repetitions
-	Rejected   int            `json:"rejected"`
-	Metrics    []MetricReport `json:"metrics"`
+	Benchmark
+	Summary
 	// Repetitions are what the estimate is made of, Runs all processes.
 	Repetitions []RepetitionReport `json:"repetitions"`
 	Runs        []RunReport        `json:"runs"`
 	stats.Judgement
-}
-
-// MetricReport is what a benchmark reports beside its time.
-type MetricReport struct {
-	Unit  string  `json:"unit"`
-	Value float64 `json:"value"` // median
 }
 
 // RepetitionReport is a pair of runs.
@@ -52,17 +31,8 @@ type RunReport struct {
 
 // NewReport puts a result into the form of a document.
 func NewReport(r *Result) Report {
-	b := Report{
-		Name: r.Benchmark.Name, Package: r.Benchmark.Package, Revision: r.Benchmark.Revision,
-		Estimate: r.Estimate, Basis: r.Basis, Wall: r.Wall, CPU: r.CPU, Cycles: r.Cycles,
-		WaitShare: stats.FloatOf(r.WaitShare), Runnable: stats.FloatOf(r.Runnable),
-		Iterations: r.Iterations, Procs: r.Procs, Corrected: r.Corrected, Rejected: r.Rejected,
-		Metrics: []MetricReport{}, Repetitions: []RepetitionReport{}, Runs: []RunReport{},
-		Judgement: r.Judgement,
-	}
-	for _, m := range r.Metrics {
-		b.Metrics = append(b.Metrics, MetricReport(m))
-	}
+	b := Report{Benchmark: r.Benchmark, Summary: r.Summary, Repetitions: []RepetitionReport{}, Runs: []RunReport{}, Judgement: r.Judgement}
+	b.Metrics = append([]Metric{}, r.Metrics...)
 	for _, ns := range r.Times {
 		b.Repetitions = append(b.Repetitions, RepetitionReport{ns})
 	}

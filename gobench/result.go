@@ -17,36 +17,38 @@ const (
 	Bounds Basis = "bounds"
 )
 
-// Result is what is known of one benchmark. Its times are per operation.
-type Result struct {
-	Benchmark Benchmark
+// Summary is what the repetitions of a benchmark show together. Its times are per operation.
+type Summary struct {
 	// Estimate is the time on a machine of its own, in nanoseconds.
-	Estimate stats.Estimate
-	Basis    Basis
+	Estimate stats.Estimate `json:"estimate"`
+	Basis    Basis          `json:"basis"` // empty where it was not measured
 	// Wall is the median of what the benchmark's timer says: what go test prints.
-	Wall stats.Estimate
-	// CPU is the process's CPU time.
-	CPU stats.Estimate
+	Wall stats.Estimate `json:"wall"`
+	CPU  stats.Estimate `json:"cpu"` // of the process
 	// Cycles is the estimate in cycles of the core; NaN where its rate is not known, or
 	// the benchmark does not keep it busy.
-	Cycles stats.Estimate
+	Cycles stats.Estimate `json:"cycles"`
 	// WaitShare is the part of their time in which the threads that had work waited for a CPU,
-	// also while the benchmark's timer stood still; NaN where it is not known.
-	WaitShare float64
-	// Runnable is how many threads could run, on average; NaN where it is not known.
-	Runnable float64
-	// Iterations of the longer run of a repetition.
-	Iterations int
-	// Procs is GOMAXPROCS of the benchmark.
-	Procs int
-	// Times are the corrected times of the repetitions, in order.
-	Times []float64
+	// also while the benchmark's timer stood still.
+	WaitShare  stats.Float `json:"wait_share"`
+	Runnable   stats.Float `json:"runnable_threads"` // on average
+	Iterations int         `json:"iterations"`       // of the longer run of a repetition
+	Procs      int         `json:"gomaxprocs"`
 	// Corrected counts repetitions that were corrected for waiting, Rejected those that were
 	// left out because a run stood still.
-	Corrected, Rejected int
-	Rejections          []Rejection
+	Corrected int `json:"corrected"`
+	Rejected  int `json:"rejected"`
 	// Metrics are medians of what else the benchmark reports.
-	Metrics     []Metric
+	Metrics []Metric `json:"metrics"`
+}
+
+// Result is what is known of one benchmark.
+type Result struct {
+	Benchmark
+	Summary
+	// Times are the corrected times of the repetitions, in order.
+	Times       []float64
+	Rejections  []Rejection
 	Repetitions []Repetition
 	stats.Judgement
 

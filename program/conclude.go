@@ -21,8 +21,8 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 		s.runs[i].takeOffDisturbance(noise, shareError)
 	}
 	r := &Result{
-		Command: s.command, Runs: s.runs, MaxRSSBytes: s.peak, Failure: s.failure, Judgement: stats.NewJudgement(),
-		Estimate: unknown(), Wall: unknown(), CPU: unknown(), RunqueueWaitNs: math.NaN(), BlockedNs: math.NaN(), Noise: noise, rounds: s.rounds,
+		Command: s.command, Runs: s.runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise, rounds: s.rounds,
+		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
 	c.use()
@@ -31,8 +31,8 @@ func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
 	if len(c.used) > 0 {
 		c.Wall = median(c.each(func(r *Run) float64 { return float64(r.WallNs) }))
 		c.CPU = median(c.each((*Run).ownCPUNs))
-		c.RunqueueWaitNs = c.typical(func(r *Run) float64 { return r.RunqueueWaitNs })
-		c.BlockedNs = c.typical(func(r *Run) float64 { return r.BlockedNs })
+		c.RunqueueWaitNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.RunqueueWaitNs }))
+		c.BlockedNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.BlockedNs }))
 		c.allowForDeadlines()
 		c.allowForClocks()
 		c.ruleOutDeadline()

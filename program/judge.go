@@ -234,7 +234,8 @@ func (c *conclusion) outliers() (all []Outlier) {
 }
 
 // causes are what sets a run apart.
-func (c *conclusion) causes(i int) (all []string) {
+func (c *conclusion) causes(i int) []string {
+	all := []string{}
 	r := &c.Runs[i]
 	if i == 0 {
 		all = append(all, "first run")

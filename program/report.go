@@ -16,19 +16,11 @@ import (
 type Report struct {
 	Command    string            `json:"command"`
 	Parameters map[string]string `json:"parameters"`
-	Estimate   stats.Estimate    `json:"estimate"` // on a machine of its own
-	Wall       stats.Estimate    `json:"wall"`     // from exec to exit, as it was
-	CPU        stats.Estimate    `json:"cpu"`
-	// RunqueueWaitNs and BlockedNs are medians over the runs.
-	RunqueueWaitNs stats.Float `json:"runqueue_wait_ns"`
-	BlockedNs      stats.Float `json:"blocked_ns"`
-	MaxRSSBytes    *int64      `json:"max_rss_bytes"` // the most of all runs
-	Method         Method      `json:"method"`        // empty where nothing was measured
-	Explanation    string      `json:"explanation"`   // why this method
-	Runs           []RunReport `json:"runs"`          // in the order in which they were made
-	Outliers       []Outlier   `json:"outliers"`
-	Failure        *string     `json:"failure"`    // how the command failed
-	StderrEnd      *string     `json:"stderr_end"` // of a command that failed, where it was not shown
+	Summary
+	Runs      []RunReport `json:"runs"` // in the order in which they were made
+	Outliers  []Outlier   `json:"outliers"`
+	Failure   *string     `json:"failure"`    // how the command failed
+	StderrEnd *string     `json:"stderr_end"` // of a command that failed, where it was not shown
 	stats.Judgement
 }
 
@@ -67,17 +59,12 @@ func (p Report) Counted() []RunReport {
 // NewReport puts a result into the form of a document.
 func NewReport(r *Result) Report {
 	p := Report{
-		Command: r.Command.Name, Parameters: map[string]string{}, Estimate: r.Estimate, Wall: r.Wall, CPU: r.CPU,
-		RunqueueWaitNs: stats.FloatOf(r.RunqueueWaitNs), BlockedNs: stats.FloatOf(r.BlockedNs), MaxRSSBytes: positive(r.MaxRSSBytes),
-		Method: r.Method, Explanation: r.Explanation, Runs: []RunReport{}, Outliers: []Outlier{},
-		Judgement: r.Judgement,
+		Command: r.Command.Name, Parameters: map[string]string{}, Summary: r.Summary,
+		Runs: []RunReport{}, Outliers: append([]Outlier{}, r.Outliers...), Judgement: r.Judgement,
 	}
 	maps.Copy(p.Parameters, r.Command.Parameters)
 	for _, run := range r.Runs {
 		p.Runs = append(p.Runs, newRunReport(run))
-	}
-	for _, o := range r.Outliers {
-		p.Outliers = append(p.Outliers, Outlier{Run: o.Run, Causes: append([]string{}, o.Causes...)})
 	}
 	p.Failure = howFailed(r.Failure)
 	return p
@@ -101,7 +88,7 @@ func newRunReport(r Run) RunReport {
 		RunqueueWaitNs: stats.FloatOf(r.RunqueueWaitNs), BlockedNs: stats.FloatOf(r.BlockedNs),
 		StealNs: stats.FloatOf(r.StealNs), ThrottledNs: stats.FloatOf(r.ThrottledNs), InterruptsNs: stats.FloatOf(r.InterruptsNs),
 		VoluntarySwitches: r.VoluntarySwitches, InvoluntarySwitches: r.InvoluntarySwitches,
-		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: positive(r.MaxRSSBytes),
+		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: Positive(r.MaxRSSBytes),
 		CoreHz: stats.FloatOf(r.CoreHz), LowNs: stats.FloatOf(r.LowNs), HighNs: stats.FloatOf(r.HighNs),
 		ExitCode: &r.ExitCode, Rejected: r.Rejected, Why: text(strings.Join(r.Why, "; ")),
 	}
@@ -111,8 +98,8 @@ func newRunReport(r Run) RunReport {
 	return run
 }
 
-// positive is a number of which 0 says that it is not known.
-func positive(n int64) *int64 {
+// Positive is a number of which 0 says that it is not known, which is nil.
+func Positive(n int64) *int64 {
 	if n <= 0 {
 		return nil
 	}

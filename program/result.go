@@ -19,22 +19,29 @@ const (
 	Bounds Method = "bounds"
 )
 
+// Summary is what the runs of a command show together.
+type Summary struct {
+	// Estimate is the time on a machine of its own, in nanoseconds: the median run.
+	Estimate stats.Estimate `json:"estimate"`
+	// Wall is what the runs took by the clock, from exec to exit, and CPU their CPU time,
+	// where it is known without what was used before the exec.
+	Wall stats.Estimate `json:"wall"`
+	CPU  stats.Estimate `json:"cpu"`
+	// RunqueueWaitNs and BlockedNs are medians over the runs.
+	RunqueueWaitNs stats.Float `json:"runqueue_wait_ns"`
+	BlockedNs      stats.Float `json:"blocked_ns"`
+	// MaxRSSBytes is the most memory that the program had resident; nil where not known.
+	MaxRSSBytes *int64 `json:"max_rss_bytes"`
+	Method      Method `json:"method"` // empty where nothing was measured
+	// Explanation says in one line why this method (Bryant 2003, section 9.6).
+	Explanation string `json:"explanation"`
+}
+
 // Result is what is known of one command.
 type Result struct {
 	Command Command
-	// Estimate is the time on a machine of its own, in nanoseconds: the median run.
-	Estimate stats.Estimate
-	// Wall is what the runs took by the clock, from exec to exit, and CPU their CPU time,
-	// where it is known without what was used before the exec.
-	Wall, CPU stats.Estimate
-	// RunqueueWaitNs and BlockedNs are medians over the runs; NaN where not known.
-	RunqueueWaitNs, BlockedNs float64
-	// MaxRSSBytes is the most memory that the program had resident; 0 where not known.
-	MaxRSSBytes int64
-	Method      Method
-	// Explanation says in one line why this method (Bryant 2003, section 9.6).
-	Explanation string
-	Runs        []Run
+	Summary
+	Runs []Run
 	// Noise is what interrupts took of the CPUs beside the runs.
 	Noise machine.Noise
 	// Outliers are runs that took much longer than the others, or much less.

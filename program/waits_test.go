@@ -211,11 +211,11 @@ func TestTwoModes(t *testing.T) {
 
 // Nothing is no time that a program takes, and not the headline of a result.
 func TestNoTime(t *testing.T) {
-	r := &Result{Estimate: stats.Estimate{Value: 0, Lo: 0, Hi: 479 * ms, N: 5}, Wall: stats.Estimate{Value: 200 * ms}, Judgement: stats.NewJudgement()}
+	r := &Result{Summary: Summary{Estimate: stats.Estimate{Value: 0, Lo: 0, Hi: 479 * ms, N: 5}, Wall: stats.Estimate{Value: 200 * ms}}, Judgement: stats.NewJudgement()}
 	if !r.RefuseZero() || !math.IsNaN(r.Estimate.Value+r.Estimate.Lo+r.Estimate.Hi) || r.Estimate.N != 5 || r.Verdict != stats.Unusable {
 		t.Errorf("%+v, %s", r.Estimate, r.Verdict)
 	}
-	r = &Result{Estimate: stats.Estimate{Value: 1}, Judgement: stats.NewJudgement()}
+	r = &Result{Summary: Summary{Estimate: stats.Estimate{Value: 1}}, Judgement: stats.NewJudgement()}
 	if r.RefuseZero() || r.Verdict != stats.Trusted {
 		t.Errorf("%+v, %s", r.Estimate, r.Verdict)
 	}

@@ -105,9 +105,11 @@ func newImportedBenchmark(r *benchfmt.Result) *importedBenchmark {
 	}
 	return &importedBenchmark{
 		Report: gobench.Report{
-			Name: "Benchmark" + name, Package: r.GetConfig("pkg"), Revision: importedRevision(r.GetConfig("revision")), Procs: procs,
-			Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(),
-			Metrics: []gobench.MetricReport{}, Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{},
+			Benchmark: gobench.Benchmark{Name: "Benchmark" + name, Package: r.GetConfig("pkg"), Revision: importedRevision(r.GetConfig("revision"))},
+			Summary: gobench.Summary{
+				Procs: procs, Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(), Metrics: []gobench.Metric{},
+			},
+			Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{},
 		},
 		metrics: map[string][]float64{},
 	}
@@ -146,7 +148,7 @@ func (all *importedBenchmarks) results() []gobench.Report {
 		b.Wall, judgement = wallMedian(b.timesNs)
 		b.Judgement = judgement
 		for _, unit := range b.units {
-			b.Metrics = append(b.Metrics, gobench.MetricReport{Unit: unit, Value: stats.Median(b.metrics[unit])})
+			b.Metrics = append(b.Metrics, gobench.Metric{Unit: unit, Value: stats.Median(b.metrics[unit])})
 		}
 		results = append(results, b.Report)
 	}

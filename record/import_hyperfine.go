@@ -60,7 +60,7 @@ const mostSeconds = 10 * 366 * 86400
 // program puts a command into the form of a document.
 func (c importedCommand) program() (program.Report, error) {
 	p := program.Report{
-		Command: c.Command, Parameters: map[string]string{}, Estimate: notMeasured(), CPU: notMeasured(),
+		Command: c.Command, Parameters: map[string]string{}, Summary: program.Summary{Estimate: notMeasured(), CPU: notMeasured()},
 		Runs: []program.RunReport{}, Outliers: []program.Outlier{},
 	}
 	if c.Command == "" {

@@ -37,18 +37,13 @@ func madeUpBench() record.Bench {
 		return []gobench.RepetitionReport{{TimeNs: ns * 0.99}, {TimeNs: ns * 1.01}}
 	}
 	d.Results = []gobench.Report{
-		{Name: "BenchmarkCopy/size=1|x,\"y\"", Package: "example.com/a", Revision: "v1.0", Basis: gobench.Timer, Procs: 8, Iterations: 1000,
-			Estimate: estimateOf(100, 99, 101), Wall: estimateOf(100, 99, 101), CPU: estimateOf(100, 99, 101), Cycles: unknown,
-			Metrics: []gobench.MetricReport{{Unit: "MB/s", Value: 500}, {Unit: "frogs/op", Value: 3}}, Repetitions: twice(100),
+		{Benchmark: gobench.Benchmark{Name: "BenchmarkCopy/size=1|x,\"y\"", Package: "example.com/a", Revision: "v1.0"}, Summary: gobench.Summary{Basis: gobench.Timer, Procs: 8, Iterations: 1000, Estimate: estimateOf(100, 99, 101), Wall: estimateOf(100, 99, 101), CPU: estimateOf(100, 99, 101), Cycles: unknown, Metrics: []gobench.Metric{{Unit: "MB/s", Value: 500}, {Unit: "frogs/op", Value: 3}}}, Repetitions: twice(100),
 			Judgement: stats.Judgement{Verdict: stats.Trusted}},
-		{Name: "BenchmarkCopy/size=1|x,\"y\"", Package: "example.com/a", Basis: gobench.CPUTime, Procs: 8, Iterations: 1000,
-			Estimate: estimateOf(200, 198, 202), Wall: estimateOf(2000, 1900, 2100), CPU: estimateOf(201, 200, 202), Cycles: unknown, WaitShare: stats.FloatOf(share),
-			Metrics: []gobench.MetricReport{{Unit: "MB/s", Value: 25}}, Repetitions: twice(200), Corrected: 2,
+		{Benchmark: gobench.Benchmark{Name: "BenchmarkCopy/size=1|x,\"y\"", Package: "example.com/a"}, Summary: gobench.Summary{Basis: gobench.CPUTime, Procs: 8, Iterations: 1000, Estimate: estimateOf(200, 198, 202), Wall: estimateOf(2000, 1900, 2100), CPU: estimateOf(201, 200, 202), Cycles: unknown, WaitShare: stats.FloatOf(share), Metrics: []gobench.Metric{{Unit: "MB/s", Value: 25}}, Corrected: 2}, Repetitions: twice(200),
 			Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{"a reason with a | in it"}}},
-		{Name: "Benchmark<b>Ω</b>", Package: "example.com/b", Procs: 1, Iterations: 4,
-			Estimate: estimateOf(-2, -50, 40), Wall: estimateOf(3, 2, 4), CPU: unknown, Cycles: unknown, Repetitions: twice(-2),
+		{Benchmark: gobench.Benchmark{Name: "Benchmark<b>Ω</b>", Package: "example.com/b"}, Summary: gobench.Summary{Procs: 1, Iterations: 4, Estimate: estimateOf(-2, -50, 40), Wall: estimateOf(3, 2, 4), CPU: unknown, Cycles: unknown}, Repetitions: twice(-2),
 			Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"the repetitions contradict one another", "a reason with a | in it"}}},
-		{Name: "BenchmarkBroken", Package: "example.com/b", Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown,
+		{Benchmark: gobench.Benchmark{Name: "BenchmarkBroken", Package: "example.com/b"}, Summary: gobench.Summary{Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown},
 			Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"exit status 2; it printed: panic: no"}}},
 	}
 	d.Pairs = []stats.Pair{

@@ -151,7 +151,7 @@ func TestComparisonOfFour(t *testing.T) {
 func TestComparisonOfHostileNames(t *testing.T) {
 	evil := "a\x1b[2Jb\nc\x07"
 	p := record.Programs{Header: record.Header{Command: "run", Started: someDay, Machine: &machine.Machine{CPU: machine.Text(evil)}, Caveats: []string{}}}
-	p.Results = []program.Report{{Command: evil, Estimate: stats.Estimate{Value: 1, Lo: 1, Hi: 1, Unit: "ns", N: 1}, Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{evil}}}}
+	p.Results = []program.Report{{Command: evil, Summary: program.Summary{Estimate: stats.Estimate{Value: 1, Lo: 1, Hi: 1, Unit: "ns", N: 1}}, Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{evil}}}}
 	text := comparisonText(compareAll(t, []compare.Subject{{Name: evil, Document: p}, {Name: "b", Document: p}}))
 	if i := strings.IndexAny(text, "\x1b\x07"); i >= 0 {
 		t.Errorf("%q", text[max(0, i-20):min(len(text), i+20)])
@@ -190,7 +190,7 @@ func BenchmarkComparison(b *testing.B) {
 	for i := range 100 {
 		d := record.Programs{Header: record.Header{Command: "run", Started: someDay, Machine: &machine.Machine{}, Caveats: []string{}}}
 		for p := range 4 {
-			one := program.Report{Command: fmt.Sprint(p), Estimate: stats.Estimate{Value: 1e6, Lo: 0.99e6, Hi: 1.01e6, Unit: "ns", N: 50}, Judgement: stats.Judgement{Verdict: stats.Trusted}}
+			one := program.Report{Command: fmt.Sprint(p), Summary: program.Summary{Estimate: stats.Estimate{Value: 1e6, Lo: 0.99e6, Hi: 1.01e6, Unit: "ns", N: 50}}, Judgement: stats.Judgement{Verdict: stats.Trusted}}
 			for run := range 50 {
 				ns := 1e6 + float64((run*7919+i*31+p)%1000)
 				one.Runs = append(one.Runs, program.RunReport{WallNs: ns, LowNs: stats.FloatOf(ns), HighNs: stats.FloatOf(ns)})

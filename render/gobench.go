@@ -59,7 +59,7 @@ func goBenchHeader(w io.Writer, h record.Header) {
 }
 
 // metricAt is a metric where an operation takes ns nanoseconds.
-func metricAt(m gobench.MetricReport, ns float64, wall stats.Estimate) float64 {
+func metricAt(m gobench.Metric, ns float64, wall stats.Estimate) float64 {
 	if m.Unit == "MB/s" && ns > 0 && wall.Value > 0 {
 		return m.Value * wall.Value / ns
 	}

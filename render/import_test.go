@@ -155,11 +155,11 @@ func TestImportGoBench(t *testing.T) {
 		name, revision string
 		procs, n       int
 		median         float64
-		metrics        []gobench.MetricReport
+		metrics        []gobench.Metric
 	}{
-		{"BenchmarkEncode/size=1", "", 8, 3, 20, []gobench.MetricReport{{Unit: "B/op", Value: 3}, {Unit: "allocs/op", Value: 2}}},
+		{"BenchmarkEncode/size=1", "", 8, 3, 20, []gobench.Metric{{Unit: "B/op", Value: 3}, {Unit: "allocs/op", Value: 2}}},
 		{"BenchmarkEncode/size=1", "main", 8, 1, 50, nil},
-		{"BenchmarkPlain", "", 1, 1, 1.5, []gobench.MetricReport{{Unit: "MB/s", Value: 12.5}}},
+		{"BenchmarkPlain", "", 1, 1, 1.5, []gobench.Metric{{Unit: "MB/s", Value: 12.5}}},
 	} {
 		b := d.Results[i]
 		if b.Name != want.name || b.Package != "example.com/a" || b.Revision != want.revision || b.Procs != want.procs || b.Wall.N != want.n || b.Wall.Value != want.median || len(b.Metrics) != len(want.metrics) {

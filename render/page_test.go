@@ -115,13 +115,10 @@ func hostileDocuments() []record.Document {
 			Periods: []activity.TimedPeriod{{Label: hostile, State: "inactive", StartNs: 10, DurationNs: 10}},
 		}}},
 		record.Programs{Header: h, Results: []program.Report{{
-			Command: hostile, Estimate: estimate, Wall: estimate, Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{hostile}},
+			Command: hostile, Summary: program.Summary{Estimate: estimate, Wall: estimate}, Judgement: stats.Judgement{Verdict: stats.Suspect, Reasons: []string{hostile}},
 			Runs: []program.RunReport{{WallNs: 10, Why: &text}, {WallNs: 12, Rejected: true}}, Failure: &text,
 		}}, Pairs: []stats.Pair{pair}},
-		record.Bench{Header: h, Results: []gobench.Report{{
-			Name: hostile, Package: hostile, Estimate: estimate, Judgement: stats.Judgement{Reasons: []string{hostile}}, Repetitions: []gobench.RepetitionReport{{TimeNs: 10}},
-			Metrics: []gobench.MetricReport{{Unit: hostile, Value: 1}},
-		}}, Pairs: []stats.Pair{pair}},
+		record.Bench{Header: h, Results: []gobench.Report{{Benchmark: gobench.Benchmark{Name: hostile, Package: hostile}, Summary: gobench.Summary{Estimate: estimate, Metrics: []gobench.Metric{{Unit: hostile, Value: 1}}}, Judgement: stats.Judgement{Reasons: []string{hostile}}, Repetitions: []gobench.RepetitionReport{{TimeNs: 10}}}}, Pairs: []stats.Pair{pair}},
 		record.Fidelity{Header: h, Trust: record.Trust{Sandwiches: []fidelity.Result{{
 			Counter: hostile, Reference: hostile, Workload: hostile, Meaning: hostile, Rate: estimate, MaxErrorNs: ten, PermittedNs: ten,
 			Samples: []fidelity.Sample{{RequestedNs: 10, ReferenceNs: 10, CounterTicks: 10, CounterNs: ten}},
@@ -162,8 +159,8 @@ func TestPageOfOddNumbers(t *testing.T) {
 				DurationNs: length, ActiveRatio: stats.FloatOf(pick()), Causes: map[activity.Cause]activity.Total{activity.Interrupt: {Count: 1, TotalNs: pick(), MaxNs: pick()}},
 				Periods: []activity.TimedPeriod{{State: "inactive", StartNs: pick(), DurationNs: pick()}}, Undisturbed: []activity.Undisturbed{{LengthNs: pick(), Probability: pick()}},
 			}}},
-			record.Programs{Results: []program.Report{{Estimate: estimate(), Wall: estimate(), Runs: []program.RunReport{{WallNs: pick()}}}}, Pairs: []stats.Pair{{Ratio: estimate()}}},
-			record.Bench{Results: []gobench.Report{{Estimate: estimate(), Repetitions: []gobench.RepetitionReport{{TimeNs: pick()}}}}},
+			record.Programs{Results: []program.Report{{Summary: program.Summary{Estimate: estimate(), Wall: estimate()}, Runs: []program.RunReport{{WallNs: pick()}}}}, Pairs: []stats.Pair{{Ratio: estimate()}}},
+			record.Bench{Results: []gobench.Report{{Summary: gobench.Summary{Estimate: estimate()}, Repetitions: []gobench.RepetitionReport{{TimeNs: pick()}}}}},
 			record.SlowClock{EventNs: pick(), Estimates: []slowclock.Result{{Estimate: estimate(), Truth: estimate()}}},
 			record.Validation{Report: validate.Report{Outcomes: []validate.Outcome{{Scheme: "kbest", Expected: estimate(), Estimate: estimate(), Error: stats.FloatOf(pick()), DurationNs: int64(random.IntN(3))}}}},
 		)

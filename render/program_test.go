@@ -30,9 +30,7 @@ func programs() record.Programs {
 	why := "it was traced"
 	rejected.Rejected, rejected.Why = true, &why
 	a := program.Report{
-		Command: "work --size 1", Parameters: map[string]string{"size": "1"}, Estimate: estimate(98.5e6, 0.4e6),
-		Wall: estimate(102e6, 1e6), CPU: estimate(91e6, 1e6), RunqueueWaitNs: wait, MaxRSSBytes: &rss,
-		Method: program.CycleTime, Explanation: "it runs for 98.5 ms", Judgement: stats.Judgement{Verdict: stats.Trusted, Reasons: []string{}},
+		Command: "work --size 1", Parameters: map[string]string{"size": "1"}, Summary: program.Summary{Estimate: estimate(98.5e6, 0.4e6), Wall: estimate(102e6, 1e6), CPU: estimate(91e6, 1e6), RunqueueWaitNs: wait, MaxRSSBytes: &rss, Method: program.CycleTime, Explanation: "it runs for 98.5 ms"}, Judgement: stats.Judgement{Verdict: stats.Trusted, Reasons: []string{}},
 		Runs:     []program.RunReport{rejected, run(101e6), run(102e6), run(103e6), run(140e6)},
 		Outliers: []program.Outlier{{Run: 4, Causes: []string{"preempted: 17 times, usually 2"}}},
 	}

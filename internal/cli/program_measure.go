@@ -122,8 +122,8 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 func single(c program.Command, run program.Run, failure error) *program.Result {
 	nan := math.NaN()
 	r := &program.Result{
-		Command: c, Failure: failure, MaxRSSBytes: run.MaxRSSBytes, Judgement: stats.NewJudgement(),
-		Estimate: once(nan, nan, nan), Wall: once(nan, nan, nan), CPU: once(nan, nan, nan), RunqueueWaitNs: nan, BlockedNs: nan,
+		Command: c, Failure: failure, Judgement: stats.NewJudgement(),
+		Summary: program.Summary{Estimate: once(nan, nan, nan), Wall: once(nan, nan, nan), CPU: once(nan, nan, nan), MaxRSSBytes: program.Positive(run.MaxRSSBytes)},
 	}
 	if failure != nil {
 		r.Lower(stats.Unusable, "%v", failure)
@@ -132,7 +132,7 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 		return r
 	}
 	wall, cpu := float64(run.WallNs), float64(run.CPUNs())
-	r.Runs, r.RunqueueWaitNs, r.BlockedNs = []program.Run{run}, run.RunqueueWaitNs, run.BlockedNs
+	r.Runs, r.RunqueueWaitNs, r.BlockedNs = []program.Run{run}, stats.FloatOf(run.RunqueueWaitNs), stats.FloatOf(run.BlockedNs)
 	r.Estimate, r.Wall, r.CPU = once(run.TimeNs(), run.LowNs, run.HighNs), once(wall, nan, nan), once(cpu, nan, nan)
 	r.Method, r.Explanation = program.CycleTime, "the one run's own time, between all of the wait for a CPU taken off and as much as is certain"
 	r.RefuseZero()
