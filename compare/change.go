@@ -53,7 +53,7 @@ func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChang
 	}
 	c.Ratio = ratio(a, b)
 	if p, err := stats.PermutationTest(stats.Thinned(a.Samples, samples), stats.Thinned(b.Samples, samples), seed); err == nil {
-		c.PValue = stats.Finite(p)
+		c.PValue = stats.FloatOf(p)
 	}
 	if isOfClock(a) {
 		c.Reasons = append(c.Reasons, s.widen(a, b, &c.Ratio)...)
@@ -126,7 +126,7 @@ func boundsOf(f *view.Figure) (lo, hi float64) {
 
 // outcome judges a ratio. Without an interval only equality can be told.
 func outcome(a, b *view.Figure, r stats.Estimate) string {
-	known := stats.Finite(r.Lo) != nil && stats.Finite(r.Hi) != nil
+	known := stats.IsFinite(r.Lo) && stats.IsFinite(r.Hi)
 	switch {
 	case a.Estimate.Value == b.Estimate.Value:
 		return Same
@@ -139,7 +139,7 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 	case r.Hi < 1:
 		return direction(a, -1)
 	}
-	if stats.Finite(a.Repeatability) != nil {
+	if stats.IsFinite(a.Repeatability) {
 		return Same // nearer than one can tell
 	}
 	return Undecided

@@ -334,7 +334,7 @@ func TestProbability(t *testing.T) {
 		return d
 	}
 	d := compared2(t, withRuns(1, 2, 3), withRuns(11, 12, 13))
-	if p := d.Rows[0].Changes[0].PValue; p == nil || math.Abs(*p-0.1) > 1e-12 {
+	if p := d.Rows[0].Changes[0].PValue; !p.Known() || math.Abs(p.Value()-0.1) > 1e-12 {
 		t.Errorf("%v, want 0.1", p)
 	}
 }

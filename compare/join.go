@@ -110,7 +110,7 @@ func finish(r *record.ComparisonRow) {
 	}
 	if last := r.Changes[len(r.Changes)-1]; last != nil {
 		r.Outcome = last.Outcome
-		if stats.Finite(last.Ratio.Value) != nil {
+		if stats.IsFinite(last.Ratio.Value) {
 			r.Change = &last.Ratio
 		}
 	}

@@ -63,7 +63,7 @@ type ComparisonValue struct {
 type ComparisonChange struct {
 	// Ratio is the figure over the first one's, or for ranks the difference.
 	Ratio  stats.Estimate `json:"ratio"`
-	PValue *float64       `json:"p_value"` // null where the samples are not known
+	PValue stats.Float    `json:"p_value"` // null where the samples are not known
 	// Outcome is "faster", "slower", "better", "worse", "same", "undecided",
 	// "changed" or "incomparable".
 	Outcome string   `json:"outcome"`

@@ -38,7 +38,7 @@ func Hyperfine(w io.Writer, d record.Programs) error {
 type hyperfineResult struct {
 	Command    string            `json:"command"`
 	Mean       float64           `json:"mean"`
-	StdDev     *float64          `json:"stddev"` // null for one run
+	StdDev     stats.Float       `json:"stddev"` // null for one run
 	Median     float64           `json:"median"`
 	User       float64           `json:"user"`   // mean
 	System     float64           `json:"system"` // mean
@@ -66,7 +66,7 @@ func newHyperfineResult(p program.Report) hyperfineResult {
 
 // meanAndSD are the mean and the sample's standard deviation, which one value has none
 // of.
-func meanAndSD(values []float64) (mean float64, sd *float64) {
+func meanAndSD(values []float64) (mean float64, sd stats.Float) {
 	for _, v := range values {
 		mean += v / float64(len(values))
 	}
@@ -74,5 +74,5 @@ func meanAndSD(values []float64) (mean float64, sd *float64) {
 	for _, v := range values {
 		squares += (v - mean) * (v - mean)
 	}
-	return mean, stats.Finite(math.Sqrt(squares / float64(len(values)-1)))
+	return mean, stats.FloatOf(math.Sqrt(squares / float64(len(values)-1)))
 }

@@ -36,7 +36,7 @@ func Markdown(w io.Writer, d record.Programs) error {
 	for i, p := range rows {
 		r := newHyperfineResult(p)
 		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.ReplaceAll(p.Command, "|", `\|`),
-			plusMinus(r.Mean*1e9, inNs(r.StdDev), unit), unit.of(r.Min*1e9), unit.of(r.Max*1e9), relativeTo(r, fastest, i == fastest.place),
+			plusMinus(r.Mean*1e9, 1e9*r.StdDev.Value(), unit), unit.of(r.Min*1e9), unit.of(r.Max*1e9), relativeTo(r, fastest, i == fastest.place),
 			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), p.Verdict)
 	}
 	return out.Flush()
@@ -51,34 +51,25 @@ type markdownUnit struct {
 
 // of writes a time without its unit.
 func (u markdownUnit) of(ns float64) string {
-	if stats.Finite(ns) == nil {
+	if !stats.IsFinite(ns) {
 		return "?"
 	}
 	return fmt.Sprintf("%.*f", u.places, ns/u.ns)
 }
 
 // plusMinus writes a value and its deviation, where that is known.
-func plusMinus(ns float64, deviationNs *float64, unit markdownUnit) string {
-	if deviationNs == nil {
+func plusMinus(ns, deviationNs float64, unit markdownUnit) string {
+	if !stats.IsFinite(deviationNs) {
 		return unit.of(ns)
 	}
-	return unit.of(ns) + " ± " + unit.of(*deviationNs)
-}
-
-// inNs are seconds, which may not be known.
-func inNs(seconds *float64) *float64 {
-	if seconds == nil {
-		return nil
-	}
-	ns := *seconds * 1e9
-	return &ns
+	return unit.of(ns) + " ± " + unit.of(deviationNs)
 }
 
 // alone writes an estimate and half the width of its interval.
 func alone(e stats.Estimate, unit markdownUnit) string {
 	fine := unit
 	fine.places += 2 // the interval is often narrower than a tenth of a millisecond
-	return plusMinus(e.Value, stats.Finite(e.HalfWidth()), fine)
+	return plusMinus(e.Value, e.HalfWidth(), fine)
 }
 
 // fastest is the command with the least mean.
@@ -100,8 +91,8 @@ func fastestOf(rows []program.Report) (f fastest) {
 // that of a quotient of independent values, to first order.
 func relativeTo(r hyperfineResult, f fastest, itself bool) string {
 	ratio := r.Mean / f.result.Mean
-	if itself || r.StdDev == nil || f.result.StdDev == nil {
+	if itself || !r.StdDev.Known() || !f.result.StdDev.Known() {
 		return fmt.Sprintf("%.2f", ratio)
 	}
-	return fmt.Sprintf("%.2f ± %.2f", ratio, ratio*math.Hypot(*r.StdDev/r.Mean, *f.result.StdDev/f.result.Mean))
+	return fmt.Sprintf("%.2f ± %.2f", ratio, ratio*math.Hypot(r.StdDev.Value()/r.Mean, f.result.StdDev.Value()/f.result.Mean))
 }

@@ -76,21 +76,21 @@ func (e Estimate) Scaled(factor float64, unit string) Estimate {
 
 // estimateDocument is the form of an Estimate in JSON.
 type estimateDocument struct {
-	Value      *float64 `json:"value"`
-	Lo         *float64 `json:"lo"`
-	Hi         *float64 `json:"hi"`
-	Confidence float64  `json:"confidence"`
-	Unit       string   `json:"unit"`
-	Statistic  string   `json:"statistic"`
-	N          int      `json:"n"`
-	Discarded  int      `json:"discarded"`
+	Value      Float   `json:"value"`
+	Lo         Float   `json:"lo"`
+	Hi         Float   `json:"hi"`
+	Confidence float64 `json:"confidence"`
+	Unit       string  `json:"unit"`
+	Statistic  string  `json:"statistic"`
+	N          int     `json:"n"`
+	Discarded  int     `json:"discarded"`
 }
 
 // MarshalJSON writes the estimate with null for every number that is not
 // finite.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(estimateDocument{
-		Value: Finite(e.Value), Lo: Finite(e.Lo), Hi: Finite(e.Hi), Confidence: Confidence,
+		Value: FloatOf(e.Value), Lo: FloatOf(e.Lo), Hi: FloatOf(e.Hi), Confidence: Confidence,
 		Unit: e.Unit, Statistic: e.Statistic, N: e.N, Discarded: e.Discarded,
 	})
 }
@@ -102,24 +102,8 @@ func (e *Estimate) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*e = Estimate{
-		Value: orNaN(d.Value), Lo: orNaN(d.Lo), Hi: orNaN(d.Hi),
+		Value: d.Value.Value(), Lo: d.Lo.Value(), Hi: d.Hi.Value(),
 		Unit: d.Unit, Statistic: d.Statistic, N: d.N, Discarded: d.Discarded,
 	}
 	return nil
-}
-
-// Finite is a pointer to x, or nil where x is NaN or infinite: the form in
-// which documents hold a number that may not be known.
-func Finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
-func orNaN(p *float64) float64 {
-	if p == nil {
-		return math.NaN()
-	}
-	return *p
 }

@@ -143,13 +143,13 @@ func TestEstimateCovers(t *testing.T) {
 
 func TestFinite(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if p := stats.Finite(x); p != nil {
-			t.Errorf("Finite(%v) is %v", x, *p)
+		if f := stats.FloatOf(x); f.Known() || stats.IsFinite(x) {
+			t.Errorf("FloatOf(%v) is %v", x, f)
 		}
 	}
 	for _, x := range []float64{0, -1.5, math.MaxFloat64, math.SmallestNonzeroFloat64} {
-		if p := stats.Finite(x); p == nil || *p != x {
-			t.Errorf("Finite(%v) is %v", x, p)
+		if f := stats.FloatOf(x); !f.Known() || f.Value() != x || !stats.IsFinite(x) {
+			t.Errorf("FloatOf(%v) is %v", x, f)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func unitOf(ns float64) timeUnit {
 // Duration writes nanoseconds in the unit that suits them, with that many significant
 // digits: "1.23 ms".
 func Duration(ns float64, digits int) string {
-	if Finite(ns) == nil {
+	if !IsFinite(ns) {
 		return Unknown
 	}
 	u := unitOf(ns)
@@ -51,7 +51,7 @@ func Significant(v float64, digits int) string {
 	switch {
 	case v == 0:
 		return "0"
-	case Finite(v) == nil:
+	case !IsFinite(v):
 		return Unknown
 	}
 	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e") // of the rounded number
@@ -65,7 +65,7 @@ func magnitude(x float64) int { return int(math.Floor(math.Log10(math.Abs(x)))) 
 // Share writes a share with two digits, as percent or as parts per million.
 func Share(share float64) string {
 	switch percent := 100 * share; {
-	case Finite(share) == nil:
+	case !IsFinite(share):
 		return Unknown
 	case percent == 0:
 		return "0"
@@ -79,7 +79,7 @@ func Share(share float64) string {
 // Percent writes a share as percent with one place, and with none from 100 % on.
 func Percent(share float64) string {
 	switch {
-	case Finite(share) == nil:
+	case !IsFinite(share):
 		return Unknown
 	case math.Abs(share) >= 0.9995 && share != 1:
 		return fmt.Sprintf("%.0f %%", 100*share)
@@ -114,7 +114,7 @@ func (e Estimate) unit() timeUnit {
 
 // largest is the value, or where that is 0 or unknown the larger bound.
 func (e Estimate) largest() float64 {
-	if Finite(e.Value) != nil && e.Value != 0 {
+	if IsFinite(e.Value) && e.Value != 0 {
 		return e.Value
 	}
 	return math.Max(math.Abs(e.Lo), math.Abs(e.Hi))
@@ -141,9 +141,9 @@ const lopsided = 1.5
 func (e Estimate) valueAndError(u timeUnit) (value, off string) {
 	below, above := e.Value-e.Lo, e.Hi-e.Value
 	switch {
-	case Finite(e.Value) == nil:
+	case !IsFinite(e.Value):
 		return Unknown, ""
-	case Finite(below+above) == nil || below+above <= 0 || e.Value <= 0:
+	case !IsFinite(below+above) || below+above <= 0 || e.Value <= 0:
 		return strings.TrimSpace(Significant(e.Value/u.ns, 4) + " " + u.name), ""
 	}
 	places := e.places(u, e.Value, 2)
@@ -178,7 +178,7 @@ func (e Estimate) places(u timeUnit, x float64, least int) int {
 func (e Estimate) Range() string { return e.rangeIn(unitOf(e.largest())) }
 
 func (e Estimate) rangeIn(u timeUnit) string {
-	if Finite(e.Value) == nil || Finite(e.Lo) == nil || Finite(e.Hi) == nil {
+	if !IsFinite(e.Value) || !IsFinite(e.Lo) || !IsFinite(e.Hi) {
 		return Unknown
 	}
 	places := 3

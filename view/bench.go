@@ -79,7 +79,7 @@ func benchmarkRow(b gobench.Report) Row {
 		return row
 	}
 	off := func(v float64) float64 { return v/b.Estimate.Value - 1 }
-	if stats.Finite(b.Estimate.Lo) != nil && stats.Finite(b.Estimate.Hi) != nil {
+	if stats.IsFinite(b.Estimate.Lo) && stats.IsFinite(b.Estimate.Hi) {
 		row.Spans = []Span{{off(b.Estimate.Lo), off(b.Estimate.Hi), "thick", b.Estimate.Range()}}
 	}
 	for i, r := range b.Repetitions {
@@ -126,7 +126,7 @@ func benchFigures(d record.Bench) (all []Figure) {
 			if strings.HasSuffix(m.Unit, "/s") {
 				direction = Higher
 			}
-			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, direction, m.Unit, &m.Value, b.Verdict, b.Reasons)...)
+			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, direction, m.Unit, m.Value, b.Verdict, b.Reasons)...)
 		}
 	}
 	return all

@@ -155,7 +155,7 @@ func scatter(i int) float64 { return float64((i*5)%9-4) * 1.1 }
 func interval(e stats.Estimate) ([]Span, []Point) {
 	title := e.TimeWithError()
 	var spans []Span
-	if stats.Finite(e.Lo) != nil && stats.Finite(e.Hi) != nil {
+	if stats.IsFinite(e.Lo) && stats.IsFinite(e.Hi) {
 		title = fmt.Sprintf("%s, 95 %% interval %s", e.Time(), e.Range())
 		spans = []Span{{e.Lo, e.Hi, "thick", title}}
 	}

@@ -272,7 +272,7 @@ func valueBeside(v *record.ComparisonValue, r record.ComparisonRow, i, subjects 
 	if v != nil && v.Of != "" {
 		text = v.Of + " " + text
 	}
-	if subjects > 2 && i > 0 && r.Changes[i-1] != nil && stats.Finite(r.Changes[i-1].Ratio.Value) != nil {
+	if subjects > 2 && i > 0 && r.Changes[i-1] != nil && stats.IsFinite(r.Changes[i-1].Ratio.Value) {
 		text += fmt.Sprintf(" (x%.3f %s)", r.Changes[i-1].Ratio.Value, r.Changes[i-1].Outcome)
 	}
 	return text
@@ -284,13 +284,13 @@ func changeCells(c *record.ComparisonChange) []any {
 		return []any{"-", "-", "-", ""}
 	}
 	ratio, bounds, p := "-", "-", "-"
-	if stats.Finite(c.Ratio.Value) != nil {
+	if stats.IsFinite(c.Ratio.Value) {
 		ratio = fmt.Sprintf("%.4f", c.Ratio.Value)
 	}
-	if stats.Finite(c.Ratio.Lo) != nil && stats.Finite(c.Ratio.Hi) != nil {
+	if stats.IsFinite(c.Ratio.Lo) && stats.IsFinite(c.Ratio.Hi) {
 		bounds = fmt.Sprintf("%.4f to %.4f", c.Ratio.Lo, c.Ratio.Hi)
 	}
-	if c.PValue != nil {
+	if c.PValue.Known() {
 		p = probability(c.PValue)
 	}
 	return []any{ratio, bounds, p, strong(c.Outcome)}
@@ -303,7 +303,7 @@ func spreadOfSubjects(topic string, rows []record.ComparisonRow) Section {
 	for _, r := range rows {
 		var values []float64
 		for _, v := range r.Values {
-			if v != nil && stats.Finite(v.Estimate.Value) != nil {
+			if v != nil && stats.IsFinite(v.Estimate.Value) {
 				values = append(values, v.Estimate.Value)
 			}
 		}
@@ -342,7 +342,7 @@ func valueOf(v *record.ComparisonValue) string {
 
 func inUnit(x float64, unit string) string {
 	switch {
-	case stats.Finite(x) == nil:
+	case !stats.IsFinite(x):
 		return stats.Unknown
 	case unit == "ns":
 		return stats.Duration(x, 4)
@@ -411,7 +411,7 @@ func comparisonChart(d record.Comparison, quantity string) Section {
 			_, bounds := ratio(c.Ratio)
 			values = append(values, c.Ratio.Value, c.Ratio.Lo, c.Ratio.Hi)
 			row.Points = append(row.Points, Point{At: c.Ratio.Value, Mark: SeriesMark(i), Look: SeriesLook(i), Title: fmt.Sprintf("%s: %.4g times, %s", d.Subjects[i+1], c.Ratio.Value, c.Outcome)})
-			if c.Ratio.Lo > 0 && stats.Finite(c.Ratio.Hi) != nil {
+			if c.Ratio.Lo > 0 && stats.IsFinite(c.Ratio.Hi) {
 				row.Spans = append(row.Spans, Span{c.Ratio.Lo, c.Ratio.Hi, "thin", bounds})
 			}
 		}
@@ -454,7 +454,7 @@ func comparisonFields(d record.Comparison) Fields {
 		Subject  string `json:"subject"`
 		*record.ComparisonValue
 		Ratio   stats.Estimate `json:"ratio"`
-		PValue  *float64       `json:"p_value"`
+		PValue  stats.Float    `json:"p_value"`
 		Outcome string         `json:"outcome"`
 	}
 	var rows []row

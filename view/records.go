@@ -26,8 +26,7 @@ func kept(d record.Kept) *Sheet {
 			broken = append(broken, Line{Strong: r.Name + ":", Text: *r.Error})
 			continue
 		}
-		ns := float64(*r.DurationNs)
-		took := duration(&ns)
+		took := duration(float64(*r.DurationNs))
 		if *r.Interrupted {
 			took += ", interrupted"
 		}

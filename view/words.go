@@ -13,20 +13,14 @@ import (
 
 // number is a number that may be missing.
 type number interface {
-	float64 | *float64 | stats.Float
+	float64 | stats.Float
 }
 
 // floatOf is a number's value, or NaN where it is missing. The functions of package stats write
 // NaN as unknown.
 func floatOf[N number](n N) float64 {
-	switch n := any(n).(type) {
-	case stats.Float:
-		return n.Value()
-	case *float64:
-		if n == nil {
-			return math.NaN()
-		}
-		return *n
+	if f, ok := any(n).(stats.Float); ok {
+		return f.Value()
 	}
 	return any(n).(float64)
 }
@@ -101,10 +95,10 @@ func size(n *int64) string {
 // gives none, though its ends are the value.
 func ratio(e stats.Estimate) (value, bounds string) {
 	value, bounds = stats.Unknown, stats.Unknown
-	if stats.Finite(e.Value) != nil {
+	if stats.IsFinite(e.Value) {
 		value = stats.Significant(e.Value, 4)
 	}
-	if stats.Finite(e.Lo) != nil && stats.Finite(e.Hi) != nil && e.Lo < e.Hi {
+	if stats.IsFinite(e.Lo) && stats.IsFinite(e.Hi) && e.Lo < e.Hi {
 		bounds = stats.Significant(e.Lo, 4) + " to " + stats.Significant(e.Hi, 4)
 	}
 	return value, bounds

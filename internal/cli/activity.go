@@ -18,7 +18,6 @@ import (
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/render"
-	"chronoscope/stats"
 )
 
 var _ = register(newActivity)
@@ -215,7 +214,7 @@ func (c *call) openCounter(ctx context.Context) (clock.Rated, error) {
 	if err != nil {
 		return clock.Rated{}, ctx.Err()
 	}
-	c.header.Machine.TSCHz = stats.Finite(counter.Rate.Hz.Value)
+	c.header.Machine.TSCHz = orNil(counter.Rate.Hz.Value)
 	c.header.Caveats = append(c.header.Caveats, counter.Rate.Caveats...)
 	return counter, nil
 }

@@ -54,7 +54,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	defer here.close()
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
 	here.lookAgain()
-	e.header.Machine.CoreHz = stats.Finite(here.setting.CoreHz.Value)
+	e.header.Machine.CoreHz = orNil(here.setting.CoreHz.Value)
 	var comparisons []gobench.Comparison
 	for _, group := range all {
 		if results := e.add(&d, group, here.setting); len(results) == 2 {

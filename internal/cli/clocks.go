@@ -123,18 +123,21 @@ func (c *call) rank(ctx context.Context, e effort, request timermeter.Request) (
 		return nil, err
 	}
 	c.header.Caveats = append(c.header.Caveats, local.Caveats...)
-	c.header.Machine.CoreHz = valueOf(local.CoreHz)
+	if local.CoreHz != nil {
+		c.header.Machine.CoreHz = orNil(local.CoreHz.Value)
+	}
 	for _, counter := range local.Counters {
-		c.header.Machine.TSCHz = stats.Finite(counter.Rate.Hz.Value)
+		c.header.Machine.TSCHz = orNil(counter.Rate.Hz.Value)
 	}
 	return local, ctx.Err()
 }
 
-func valueOf(e *stats.Estimate) *float64 {
-	if e == nil {
+// orNil is a number for the description of the machine, which has nil for one that is not known.
+func orNil(x float64) *float64 {
+	if !stats.IsFinite(x) {
 		return nil
 	}
-	return stats.Finite(e.Value)
+	return &x
 }
 
 func verdicts(clocks []timermeter.Rating) map[string]stats.Verdict {

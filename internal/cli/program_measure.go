@@ -148,7 +148,7 @@ func once(value, lo, hi float64) stats.Estimate {
 // noteCore notes the rates of the core and of its counter.
 func (e *programExperiment) noteCore(setting program.Setting) {
 	if setting.CoreHz != nil {
-		e.header.Machine.CoreHz = stats.Finite(setting.CoreHz())
+		e.header.Machine.CoreHz = orNil(setting.CoreHz())
 	}
 	if setting.CounterHz > 0 {
 		e.header.Machine.TSCHz = &setting.CounterHz
@@ -186,7 +186,7 @@ func shortened(name string) string {
 
 // soFar is what is known by now, for the line that shows how far the measurement is.
 func soFar(name string, p program.Progress) string {
-	if stats.Finite(p.Estimate.Value) == nil {
+	if !stats.IsFinite(p.Estimate.Value) {
 		return fmt.Sprintf("%s: run %d", shortened(name), p.Runs)
 	}
 	return fmt.Sprintf("%s: %s, run %d", shortened(name), p.Estimate.TimeWithError(), p.Runs)
