@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,9 @@ type Others struct {
 	processes map[int]usage
 	lastPID   int
 	lookedNs  int64
+	// allNs is the CPU time of all processes, also of those that have ended, less that of this one and
+	// of its children; -1 where that is not known.
+	allNs int64
 }
 
 // usage is what all threads of a process have used, and waited for a CPU.
@@ -27,14 +31,16 @@ func OpenOthers() (*Others, error) {
 	if name, err := os.ReadFile(kthreadd); err != nil || string(name) != "kthreadd\n" {
 		return nil, fmt.Errorf("%s is not that of kthreadd: processes of this machine are hidden here", kthreadd)
 	}
-	o := &Others{processes: map[int]usage{}, lastPID: -1}
-	o.Look(0, nil)
+	o := &Others{processes: map[int]usage{}, lastPID: -1, allNs: othersCPUNs()}
+	if seen := o.Look(0, nil).CPUNs; o.allNs < seen { // the file is that of a container
+		o.allNs = -1
+	}
 	return o, nil
 }
 
 // OthersUse is what other processes did between two looks.
 type OthersUse struct {
-	// Known tells that nothing else is missing.
+	// Known tells that nothing is missing.
 	Known bool
 	// CPUNs is the CPU time of all, WaitNs for how long their threads waited for a CPU.
 	CPUNs, WaitNs int64
@@ -48,8 +54,9 @@ type OthersUse struct {
 // without the processes that are bound to the CPUs in here; nil binds none. A look takes some 60 µs.
 // Nil knows of nothing.
 //
-// Where others had CPUs for more than half of the time, they could have delayed anything: for how long
-// they waited, which takes longer to find out, is then said to be for ever.
+// Where others had more than half of the CPUs, they could have delayed anything: for how long they
+// waited, which takes longer to find out, is then said to be for ever. So it is of processes that came
+// and went, whose CPU time is what all had less what those had that were seen.
 func (o *Others) Look(started int, here []int) (use OthersUse) {
 	if o == nil {
 		return use
@@ -82,8 +89,15 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 		}
 		o.processes[pid] = usage{ns, was.waitNs}
 	}
-	if 2*use.CPUNs > passedNs {
+	if was := o.allNs; was >= 0 {
+		if o.allNs = othersCPUNs(); !use.Known && o.allNs >= was {
+			use.addUnseen(o.allNs - was)
+		}
+	}
+	if 2*use.CPUNs > passedNs*int64(runtime.NumCPU()) {
 		use.WaitNs = forEver
+	}
+	if use.WaitNs == forEver {
 		return use
 	}
 	for _, pid := range active {
@@ -93,6 +107,31 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 		o.processes[pid] = usage{was.cpuNs, ns}
 	}
 	return use
+}
+
+// addUnseen adds what others had beyond what is known of them, where all had allNs. The kernel adds up
+// what a process has used when that gives up its CPU, and at each tick: of those that still run it may
+// not have added the last tick.
+func (u *OthersUse) addUnseen(allNs int64) {
+	const tickNs = 10e6 // at most
+	unseenNs := max(0, allNs-u.CPUNs) + min(u.CPUNs, tickNs*int64(runtime.NumCPU()))
+	u.Known, u.CPUNs, u.ElsewhereNs, u.WaitNs = true, u.CPUNs+unseenNs, u.ElsewhereNs+unseenNs, forEver
+}
+
+// othersCPUNs is what all processes have used, by the root of the control groups
+// (Documentation/admin-guide/cgroup-v1/cpuacct.rst), less what this one and its children have; -1 where
+// there is no such file.
+func othersCPUNs() int64 {
+	text, err := readLine("/sys/fs/cgroup/cpuacct/cpuacct.usage")
+	if err != nil {
+		return -1
+	}
+	all, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	var children unix.Rusage
+	if err != nil || unix.Getrusage(unix.RUSAGE_CHILDREN, &children) != nil {
+		return -1
+	}
+	return all - ownCPUNs() - children.Utime.Nano() - children.Stime.Nano()
 }
 
 // boundTo reports whether a process may use none but these CPUs, by its first thread.
