@@ -45,6 +45,13 @@ func (r *Run) byEvents(cpus int) {
 	if t.high.own && t.threads == 1 { // else it may have been stolen from a thread that the end did not wait for
 		r.HighNs -= t.stolenNs
 	}
+	// What threads may have spun while others of the program were kept from a CPU is theirs, where it is
+	// little; where it is much, the verdict says so.
+	spun := r.mayHaveSpunNs()
+	if spun > wideShare*t.wallNs {
+		spun = 0
+	}
+	r.LowNs -= spun
 	// What else bounds it from below holds the interrupts and preemptions of all threads.
 	atLeast := func(ns, ranNs float64, preemptions int) {
 		if ns > r.LowNs {
@@ -80,6 +87,10 @@ func (r *Run) othersAtMostNs() float64 {
 	}
 	return most
 }
+
+// mayHaveSpunNs is for how long threads may have spun, at most, while others kept those that they waited
+// for from a CPU.
+func (r *Run) mayHaveSpunNs() float64 { return math.Min(r.traced.spunNs, r.othersAtMostNs()) }
 
 // settle puts the bounds in order. A lower bound above the upper one is a contradiction:
 // something happened to the run that is not known, so that all of its time is possible.

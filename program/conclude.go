@@ -125,7 +125,8 @@ func median(values []float64) stats.Estimate {
 
 // allowForDeadlines keeps a run that had to wait so long that a deadline had passed, and
 // that did not sleep therefore, from being taken for one that never sleeps: alone it may
-// have taken as long as those that slept did at most.
+// have taken as long as those that slept did at most. One that others did not keep waiting slept
+// less for reasons of its own.
 func (c *conclusion) allowForDeadlines() {
 	if c.series.probed && !c.series.someUnnoted && c.series.timedWaits == 0 {
 		return // it asks for no time
@@ -149,7 +150,7 @@ func (c *conclusion) allowForDeadlines() {
 	end, shorter := stats.Median(ends), 0
 	for i, r := range c.used {
 		matters := math.Max(passableNs, passableShare*float64(r.WallNs))
-		if r.BlockedNs < sleptAlike*long && long-r.BlockedNs > matters && end-c.high[i] > matters {
+		if r.waited() && r.BlockedNs < sleptAlike*long && long-r.BlockedNs > matters && end-c.high[i] > matters {
 			shorter++
 			c.high[i] = end
 		}

@@ -85,8 +85,13 @@ func (r *Run) waitedNs() float64 {
 	return math.Min(waited, r.othersAtMostNs())
 }
 
-// waited tells whether that was long enough to have absorbed something.
-func (r *Run) waited() bool { return r.waitedNs() > passable(float64(r.WallNs)) }
+// waitedShare of its time is too short a wait for a program to take another time that matters.
+const waitedShare = 0.01
+
+// waited tells whether that was long enough to matter.
+func (r *Run) waited() bool {
+	return r.waitedNs() > math.Max(passableNs, waitedShare*float64(r.WallNs))
+}
 
 // mostlyWaited tells whether most runs that count had to wait.
 func (c *conclusion) mostlyWaited() bool { return c.most((*Run).waited) }

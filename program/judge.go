@@ -3,7 +3,6 @@ package program
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -155,7 +154,7 @@ func (c *conclusion) judgeWaits() {
 	if c.mostlyLate() {
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
-	if c.varies && slices.ContainsFunc(c.used, (*Run).waited) {
+	if c.varies {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
 	if c.series.otherPolicy {
@@ -184,19 +183,15 @@ func (c *conclusion) worksLessWhereItWaits() bool {
 	return err == nil && line.Slope.Hi < -clearlyLess && -line.Slope.Value*stats.Median(waits) > c.plan.Precision*c.Estimate.Value
 }
 
-// mayHaveSpun is in how many runs threads ran for long while others of the program were kept from
-// a CPU.
+// mayHaveSpun is in how many runs threads may have spun for longer than their bounds allow for.
 func (c *conclusion) mayHaveSpun() (n int) {
 	for _, r := range c.used {
-		if r.noted && math.Min(r.traced.spunNs, r.othersAtMostNs()) > math.Max(passableNs, spunShare*r.traced.ranNs) {
+		if r.noted && r.mayHaveSpunNs() > wideShare*r.traced.wallNs {
 			n++
 		}
 	}
 	return n
 }
-
-// spunShare of the time on CPUs may have been spent on spinning.
-const spunShare = 0.01
 
 func reason(err error) string {
 	if err == nil {

@@ -25,10 +25,13 @@ func keptFor(workMs, keptMs float64) Run {
 }
 
 // series of runs, on one CPU that nothing interrupts.
-func (s *series) concluded(n int, run func(i int) Run) *Result {
+func (s *series) concluded(n int, run func(i int) Run) *Result { return s.concludedOn(1, n, run) }
+
+// concludedOn is that of runs on so many CPUs.
+func (s *series) concludedOn(cpus, n int, run func(i int) Run) *Result {
 	for i := range n {
 		r := run(i)
-		s.take(&r, 1)
+		s.take(&r, cpus)
 		s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 	}
 	return conclude(s, DefaultPlan, quiet, newWeather(quiet))
