@@ -23,7 +23,9 @@
 // the whole. Where the mean is known to no better than a quarter the least stands, is
 // suspect, and says so; the mean is in [Result.Mean]. Some samples have many calls, so that slow
 // ones which are rare are among them. Slow calls that are rarer than 1 in a third of those that
-// were timed may not be: [Result.Caveats] says how many that are. What the garbage collector
+// were timed may not be: [Result.Caveats] says how many that are. The first trials are spread over
+// [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats say for
+// how long the subject was watched. What the garbage collector
 // takes for what a call allocates is not in the figure, which is suspect where that can matter.
 //
 // Times are those at the rate that the core had most of the time, which the result

@@ -43,7 +43,7 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		return nil, nil, err
 	}
 	undo = append(undo, unlock)
-	s := &Station{Clock: setting.Clock}
+	s := &Station{Clock: setting.Clock, Pause: pause}
 	if s.Clock.Clock == nil {
 		if s.Clock, err = rated(ctx); err != nil {
 			release()
@@ -63,6 +63,14 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 	s.Core = env.FollowCore(s.Clock)
 	undo = append(undo, s.holdCollector())
 	return s, release, nil
+}
+
+// pause waits for that long, or until ctx ends.
+func pause(ctx context.Context, length time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(length):
+	}
 }
 
 // rated opens the best clock that is there, and measures what its readings cost.

@@ -29,7 +29,7 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Unusable, "%d of %d samples could be used, %d are needed%s", len(c.full), len(c.Samples), max(fewestSamples, c.m.plan.K), c.mostRejected())
 		return
 	}
-	c.tellRarest()
+	c.tellUnseen()
 	c.judgeWork()
 	c.judgeLoop()
 	c.judgeSamples()
@@ -50,10 +50,13 @@ func (c *conclusion) judge() {
 // 100 cases.
 const ruleOfThree = 3
 
-// tellRarest says which slow calls can't be seen in so many.
-func (c *conclusion) tellRarest() {
+// tellUnseen says which changes the samples can't show: in long phases, and of rare calls.
+func (c *conclusion) tellUnseen() {
 	for i := range c.Samples {
 		c.Timed += c.Samples[i].N
+	}
+	if c.Watched > 0 {
+		c.Caveats = append(c.Caveats, fmt.Sprintf("the subject was watched for %s: where its cost changes in longer phases, the figure may be that of one phase", stats.Duration(float64(c.Watched), 2)))
 	}
 	if c.Timed >= ruleOfThree {
 		c.Caveats = append(c.Caveats, fmt.Sprintf("%d calls were timed: slow ones that are rarer than 1 in %d, or come in bursts further apart than these, may not be among them", c.Timed, c.Timed/ruleOfThree))

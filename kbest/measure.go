@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"chronoscope/stats"
 )
@@ -50,6 +51,8 @@ type measurement struct {
 	series   []*series
 	loops    map[*series]stats.Estimate
 	looks    looks
+	// watched is the time from the first trial to the last.
+	watched time.Duration
 }
 
 func (m *measurement) warmUp(ctx context.Context) {
@@ -88,20 +91,35 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 // run makes the trials, a round of one for each subject at a time. Which comes
 // first in a round changes, so that none is always behind the same other.
 func (m *measurement) run(ctx context.Context) {
+	spread := m.newSpreading()
 	for round, busy := 0, true; busy; round++ {
 		busy = false
+		if spread.next(ctx, m.series) {
+			m.warmAgain()
+		}
 		for i := range m.series {
 			if ctx.Err() != nil {
 				return
 			}
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
+				s.samples[len(s.samples)-1].burst = spread.burst
+				m.watched = spread.elapsed()
 				if m.looks.due(s.ranNs-s.surveyedNs, s.tookNs) {
 					m.station.takeLook(m.overhead, &m.looks)
 				}
 				s.done = s.spent() || s.due() && m.suffices(s)
 				busy = true
 			}
+		}
+	}
+}
+
+// warmAgain runs the subjects untimed, since caches and the core cooled down in a pause.
+func (m *measurement) warmAgain() {
+	for _, s := range m.series {
+		if !s.done {
+			m.station.take(s.subject, s.n)
 		}
 	}
 }

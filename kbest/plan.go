@@ -20,6 +20,9 @@ type Plan struct {
 	// MaxTime is how long a subject may run in all, in running time: on a machine
 	// shared by eleven it takes eleven times as long.
 	MaxTime time.Duration
+	// Span is the time over which the first trials are spread, in several bursts with pauses, so that
+	// work whose cost changes in phases shorter than that shows. 0 makes no pauses.
+	Span time.Duration
 	// CallLimit is the longest that a single call may take. It can't be noticed
 	// before the call returns: what never returns is never measured, and belongs
 	// into a process of its own.
@@ -36,7 +39,7 @@ type Plan struct {
 // 30, since trials are short and calls that are slow now and then have to be among them.
 var DefaultPlan = Plan{
 	K: 3, Epsilon: 0.001, MaxTrials: 2048, MinTrials: 8,
-	MaxTime: 500 * time.Millisecond, CallLimit: 10 * time.Second, Precision: 0.0025,
+	MaxTime: 500 * time.Millisecond, Span: time.Second, CallLimit: 10 * time.Second, Precision: 0.0025,
 }
 
 // FewestTrials are made before a measurement may end early, unless they ran for a fifth of a
@@ -64,6 +67,8 @@ func (p Plan) check() error {
 		return fmt.Errorf("kbest: a precision of %v: choose a share from 0 to below 1", p.Precision)
 	case p.MaxTime <= 0 || p.MaxTime > mostTime:
 		return fmt.Errorf("kbest: a time of %v: choose more than 0 and at most %v", p.MaxTime, mostTime)
+	case p.Span < 0 || p.Span > mostTime:
+		return fmt.Errorf("kbest: trials spread over %v: choose 0 to %v", p.Span, mostTime)
 	case p.CallLimit <= 0 || p.CallLimit > mostTime:
 		return fmt.Errorf("kbest: a limit of %v a call: choose more than 0 and at most %v", p.CallLimit, mostTime)
 	}

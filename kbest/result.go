@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"chronoscope/stats"
 )
@@ -52,6 +53,8 @@ type Result struct {
 	// with their number, and some of more, to see slow calls that are rare. Timed is the
 	// number of calls in all of them.
 	Trials, Calls, Timed int
+	// Watched is the time from the first trial to the last.
+	Watched time.Duration
 	// Corrected and Rejected count samples by what happened to them.
 	Corrected, Rejected map[Reason]int
 	// Samples are all that was seen, in order.
@@ -70,7 +73,7 @@ func unknown(unit, statistic string) stats.Estimate {
 // conclude is what the samples so far say of a subject.
 func (m *measurement) conclude(s *series) *Result {
 	r := &Result{
-		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples,
+		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples, Watched: m.watched,
 		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement(),
 		Estimate: unknown("ns", MinK), Cycles: unknown("cycles", MinK), CPU: unknown("ns", MinK), Wall: unknown("ns", MinK),
 		Mean:  unknown("ns", Mean),

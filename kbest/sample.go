@@ -36,6 +36,8 @@ type Sample struct {
 	// Corrected says what was taken off, Rejected why the sample was left out;
 	// both empty for an undisturbed one.
 	Corrected, Rejected Reason
+
+	burst int // number of the burst that it is in
 }
 
 // Reason says what happened to a sample.

@@ -1,6 +1,9 @@
 package kbest
 
 import (
+	"context"
+	"time"
+
 	"chronoscope/clock"
 	"chronoscope/env"
 	"chronoscope/machine"
@@ -32,6 +35,8 @@ type Station struct {
 	// Settle is called before each trial, outside of all that is timed. Nil where
 	// nothing is to be done.
 	Settle func()
+	// Pause waits for that long, or until ctx ends. Nil where trials follow one another at once.
+	Pause func(ctx context.Context, length time.Duration)
 
 	off corrections
 }

@@ -38,6 +38,8 @@ const (
 	// blockOf consecutive samples are taken together to see how uncertain a mean is of
 	// which neighbours resemble each other, where there are at least blocksFrom samples.
 	blockOf, blocksFrom = 8, 64
+	// fewestBursts tell how uncertain a mean is where the cost changes from burst to burst.
+	fewestBursts = 4
 )
 
 // whole is what all calls of some samples took together.
@@ -191,9 +193,10 @@ func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.E
 // rests on few of them, their number is taken for Poisson distributed: as many as k were
 // seen where up to k + 2 + 1.96 sqrt(k+1) are to be expected.
 func (v inference) meanError(samples []*Sample, meanNs, slowNs float64) (below, above float64) {
-	standardError := standardErrorOf(samples, func(x *Sample) float64 { return v.callsNs(x) - float64(x.N)*meanNs })
+	departure := func(x *Sample) float64 { return v.callsNs(x) - float64(x.N)*meanNs }
+	standardError := standardErrorOf(samples, departure)
 	few := 1 + 1.5/float64(len(samples)-1) // Student's t beside the normal distribution
-	below = 1.96 * few * standardError
+	below = math.Max(1.96*few*standardError, errorOfBursts(samples, departure))
 	k := math.Max(leastSeen, math.Pow(slowNs/math.Max(standardError, 1e-9), 2))
 	return below, below*math.Sqrt(1+1/k) + 2*standardError/math.Sqrt(k)
 }
@@ -218,6 +221,25 @@ func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64
 		return blocked(1)
 	}
 	return math.Max(blocked(1), blocked(blockOf))
+}
+
+// errorOfBursts is the half-width of the mean's interval by how bursts depart from it; 0 where there
+// are fewer than fewestBursts.
+func errorOfBursts(ordered []*Sample, departure func(*Sample) float64) float64 {
+	sums := map[int]float64{}
+	var calls, squares float64
+	for _, x := range ordered {
+		sums[x.burst] += departure(x)
+		calls += float64(x.N)
+	}
+	n := float64(len(sums))
+	if n < fewestBursts {
+		return 0
+	}
+	for _, sum := range sums {
+		squares += sum * sum
+	}
+	return stats.StudentT(n-1) * math.Sqrt(squares*n/(n-1)) / calls
 }
 
 // calls are the samples that a mean is taken of, in their order: the accepted ones of all the

@@ -230,6 +230,7 @@ func (l *lab) plan(c Cell) kbest.Plan {
 	p := kbest.DefaultPlan
 	p.MaxTrials, p.MinTrials, p.Precision, p.Seed = c.Trials, c.Trials, 0, l.seed
 	p.CallLimit = max(p.CallLimit, 10*c.Duration)
+	p.Span = 0 // a pause would come between a sample and the readings around it
 	return p
 }
 

@@ -1,0 +1,59 @@
+package kbest
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// bursts is how many bursts of trials the first [FewestTrials] are divided into, which are spread
+// over [Plan.Span].
+const bursts = 8
+
+// spreading pauses between bursts of trials, so that work whose cost changes in phases of tenths of a
+// second is seen in several of them.
+type spreading struct {
+	station *Station
+	span    time.Duration
+	rng     *rand.Rand
+	began   int64
+	burst   int // number of the burst
+}
+
+func (m *measurement) newSpreading() spreading {
+	return spreading{station: m.station, span: m.plan.Span, rng: m.rng(), began: m.station.Clock.Start()}
+}
+
+// elapsed is the time since the first trial began.
+func (s *spreading) elapsed() time.Duration {
+	return time.Duration(s.station.Clock.Ns(s.station.Clock.End() - s.began))
+}
+
+// next begins another burst where the subjects are as far as that, and pauses before it if it would
+// begin too early. It reports whether it paused. Bursts begin at random moments, since regular ones
+// may keep step with the phases.
+func (s *spreading) next(ctx context.Context, all []*series) (paused bool) {
+	if done := leastProgress(all); done*bursts < float64(s.burst+1) {
+		return false
+	}
+	s.burst++
+	begin := time.Duration(float64(s.span) * (float64(s.burst) - 1 + s.rng.Float64()) / (bursts - 1))
+	early := begin - s.elapsed()
+	if s.station.Pause == nil || s.burst >= bursts || early <= 0 {
+		return false
+	}
+	s.station.Pause(ctx, early)
+	return ctx.Err() == nil
+}
+
+// leastProgress is how far the slowest of the subjects is on its way to its first look, as a share.
+func leastProgress(all []*series) float64 {
+	least := inf
+	for _, s := range all {
+		if !s.done {
+			least = math.Min(least, math.Max(float64(s.trials)/FewestTrials, s.ranNs/enoughNs))
+		}
+	}
+	return least
+}
