@@ -250,11 +250,8 @@ type shares struct {
 	sum    stretch
 }
 
-// add enters a stretch in which the counter ran: of another nothing is known.
+// add enters a stretch.
 func (s *shares) add(one stretch) {
-	if !(one.counts > 0) {
-		return
-	}
 	s.all = append(s.all, one)
 	s.sum.trials += one.trials
 	s.sum.still += one.still
@@ -267,20 +264,24 @@ func (s *shares) add(one stretch) {
 // inTrials is the number of ticks of the stretch that were within trials: their share of its counts,
 // times its ticks. Only the stretch's own counts are used: otherwise a stretch in which the counter
 // was starved would weigh less than its time, although the counter and the trials may lose their
-// CPUs at different times.
-func (s stretch) inTrials() float64 { return float64(s.within) / s.counts * float64(s.ticks) }
+// CPUs at different times. Where the counter stood still throughout, the share is that of all stretches:
+// without its trials, what was taken from them would be missing.
+func (s *shares) inTrials(one stretch) float64 {
+	if !(one.counts > 0) {
+		one.within, one.counts = s.sum.within, s.sum.counts
+	}
+	return one.share() * float64(one.ticks)
+}
+
+// share is the share of its counts, and so of its time, that were within trials.
+func (s stretch) share() float64 { return float64(s.within) / s.counts }
 
 // unseen is the share of trials throughout which the counter stood still, times the share of the time
 // that trials take. A reading of a counter that stands still finds the count in its own cache, and
 // takes between nothing and its usual time: such trials and empty trials are shorter by at most the
 // overhead, and the difference of both means by at most the overhead times the difference of these
 // shares.
-func (s stretch) unseen() float64 {
-	if s.trials == 0 {
-		return 0
-	}
-	return float64(s.still) / float64(s.trials) * float64(s.within) / s.counts
-}
+func (s stretch) unseen() float64 { return float64(s.still) / float64(s.trials) * s.share() }
 
 // mean is the mean duration of a trial, with an interval by Student's t from the residuals of the
 // stretches (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio). Each stretch is part
@@ -288,12 +289,12 @@ func (s stretch) unseen() float64 {
 func (s *shares) mean() stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	n, trials := float64(len(s.all)), float64(s.sum.trials)
-	if n == 0 {
+	if n == 0 || !(s.sum.counts > 0) {
 		return e
 	}
 	var ticks float64
 	for _, one := range s.all {
-		ticks += one.inTrials()
+		ticks += s.inTrials(one)
 	}
 	e.N, e.Value = int(s.sum.trials), ticks/trials*s.tickNs
 	if n < fewestRounds {
@@ -301,7 +302,7 @@ func (s *shares) mean() stats.Estimate {
 	}
 	var squares float64
 	for _, one := range s.all {
-		off := one.inTrials()/ticks - float64(one.trials)/trials
+		off := s.inTrials(one)/ticks - float64(one.trials)/trials
 		squares += off * off
 	}
 	half := e.Value * stats.StudentT(n-1) * math.Sqrt(squares) * n / (n - 1)
