@@ -17,12 +17,15 @@ type Throttling struct {
 	count int64
 }
 
-// OpenThrottling finds the groups' cpu.stat files below root. Where there are
-// none, nothing is ever throttled.
-func OpenThrottling(root fs.FS) *Throttling {
+// OpenThrottling finds the cpu.stat files of this process's groups below root. Where there
+// are none, nothing is ever throttled.
+func OpenThrottling(root fs.FS) *Throttling { return OpenThrottlingOf(root, "self") }
+
+// OpenThrottlingOf is [OpenThrottling] of another process, by its number.
+func OpenThrottlingOf(root fs.FS, process string) *Throttling {
 	t := &Throttling{root: root}
 	f := files{root}
-	groups, err1 := f.text("proc/self/cgroup")
+	groups, err1 := f.text("proc/" + process + "/cgroup")
 	mounts, err2 := f.text("proc/self/mountinfo")
 	if err := errors.Join(err1, err2); err != nil {
 		return t

@@ -1,6 +1,10 @@
 package offcpu
 
-import "chronoscope/tracepoint"
+import (
+	"time"
+
+	"chronoscope/tracepoint"
+)
 
 // Target are the threads whose time is looked at.
 type Target struct {
@@ -26,9 +30,12 @@ type Analyser struct {
 	parts   map[key]*Part
 	periods []Period
 	waits   []wait // of which it is not known yet whether it was throttled
-	quotas  []Quota
-	ranOn   map[int32]int64 // by CPU
-	busy    map[int32]int64 // by CPU, all threads
+	// How many of the two were looked at by Late.
+	lookedPeriods, lookedWaits int
+
+	quotas []Quota
+	ranOn  map[int32]int64 // by CPU
+	busy   map[int32]int64 // by CPU, all threads
 }
 
 type key struct {
@@ -42,6 +49,20 @@ type wait struct {
 	had map[Who]int64 // who had the CPU, for how long
 }
 
+// Late is the longest time for which an own thread could have run and had no CPU, or was stopped, of
+// what ended since the last call.
+func (a *Analyser) Late() (longest time.Duration) {
+	for ; a.lookedWaits < len(a.waits); a.lookedWaits++ {
+		longest = max(longest, time.Duration(a.waits[a.lookedWaits].DurationNs))
+	}
+	for ; a.lookedPeriods < len(a.periods); a.lookedPeriods++ {
+		if p := a.periods[a.lookedPeriods]; p.Cause == Stopped {
+			longest = max(longest, time.Duration(p.DurationNs))
+		}
+	}
+	return longest
+}
+
 // Quota is for how long the target's control groups have been stopped until a time, for their quota
 // was used up.
 type Quota struct{ AtNs, StoppedNs int64 }
@@ -52,12 +73,37 @@ func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 		target: target, threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, parts: map[key]*Part{},
 		ranOn: map[int32]int64{}, busy: map[int32]int64{}, startNs: startNs, lastNs: startNs,
 	}
+	parents := map[int32]int32{}
+	for _, task := range tasks {
+		parents[task.Process] = task.Parent
+	}
 	for _, task := range tasks {
 		t := a.begin(task.Thread, task.Process, task.Name, startNs)
 		t.kernel, t.cgroup, t.blockedIn = task.Kernel, task.CGroup, task.State
-		a.adopt(t, target.Processes[task.Process])
+		a.adopt(t, target.holds(task.Process, parents))
 	}
 	return a
+}
+
+// holds reports whether a process is the target's, or was started by one that is.
+func (t Target) holds(process int32, parents map[int32]int32) bool {
+	for range len(parents) {
+		if t.Processes[process] {
+			return true
+		}
+		process = parents[process]
+	}
+	return false
+}
+
+// Alive reports whether threads of the target are still there.
+func (a *Analyser) Alive() bool {
+	for _, t := range a.threads {
+		if t.ours && t.state != ended {
+			return true
+		}
+	}
+	return a.target.Parent != 0
 }
 
 // begin is a thread that was not known until then.
@@ -136,7 +182,10 @@ func (a *Analyser) add(e tracepoint.Event) {
 		a.wakes(c, e)
 	case tracepoint.Started:
 		t := a.thread(e.Other, 0, e.AtNs)
-		a.close(t, Unknown, Who{}, e.AtNs) // nothing, where its fork was seen
+		if t.forked { // it was not there before
+			t.forked, t.sinceNs = false, e.AtNs
+		}
+		a.close(t, Unknown, Who{}, e.AtNs)
 		a.ready(t, e.Value, e.AtNs)
 	case tracepoint.Migrated:
 		if t := a.thread(e.Other, 0, e.AtNs); t.state == waiting {
@@ -197,6 +246,7 @@ func (a *Analyser) forked(e tracepoint.Event) {
 		a.own--
 	}
 	t := a.begin(e.Other, e.Value, "", e.AtNs)
+	t.forked = true
 	if parent != nil {
 		t.name, t.cgroup = parent.name, parent.cgroup
 		t.kernel = parent.kernel || parent.id == kthreadd
@@ -317,7 +367,7 @@ func (a *Analyser) waker(c *cpu, e tracepoint.Event, woken *thread) wake {
 			w.cause = a.relation(c.raisedBy.Process, woken)
 		}
 	case e.Context == tracepoint.InSoftirq && c.vector == tracepoint.BlockVector:
-		w.cause = Device
+		w.cause, w.who = Device, Who{Name: "block device"}
 	case e.Context == tracepoint.InSoftirq:
 	case e.Thread == 0:
 	default:

@@ -25,12 +25,18 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 		p.Share = float64(p.TotalNs) / float64(max(1, a.lives))
 		r.Parts = append(r.Parts, *p)
 	}
-	slices.SortFunc(r.Parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Who.Name, b.Who.Name), cmp.Compare(a.Who.Thread, b.Who.Thread))
-	})
+	r.order()
 	a.list(&r)
 	r.judge()
 	return r
+}
+
+// order sorts the parts, the largest first.
+func (r *Result) order() {
+	slices.SortFunc(r.Parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Who.Name, b.Who.Name),
+			cmp.Compare(a.Who.Process, b.Who.Process), cmp.Compare(a.Who.Thread, b.Who.Thread))
+	})
 }
 
 // ending ends what a thread does when the recording ends.

@@ -20,6 +20,7 @@ type thread struct {
 	cgroup      string
 	kernel      bool
 	ours        bool
+	forked      bool // and not started yet
 	state       state
 	sinceNs     int64
 	cpu         int32 // that it has, or had last; -1 where that is not known

@@ -52,6 +52,12 @@ func Tasks(root fs.FS) (all []Task) {
 	return all
 }
 
+// StateIn is the state of a thread by /proc/PID/stat.
+func StateIn(stat []byte) (State, bool) {
+	t, ok := parseTask(stat)
+	return t.State, ok
+}
+
 // parseTask reads /proc/PID/stat (proc_pid_stat(5)). The name may hold blanks and parentheses.
 func parseTask(stat []byte) (t Task, ok bool) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')

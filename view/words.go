@@ -13,14 +13,17 @@ import (
 
 // number is a number that may be missing.
 type number interface {
-	float64 | stats.Float
+	int64 | float64 | stats.Float
 }
 
 // floatOf is a number's value, or NaN where it is missing. The functions of package stats write
 // NaN as unknown.
 func floatOf[N number](n N) float64 {
-	if f, ok := any(n).(stats.Float); ok {
-		return f.Value()
+	switch n := any(n).(type) {
+	case int64:
+		return float64(n)
+	case stats.Float:
+		return n.Value()
 	}
 	return any(n).(float64)
 }

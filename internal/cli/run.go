@@ -251,6 +251,7 @@ var errInterrupted = errors.New("interrupted")
 func ExitStatus(err error) int {
 	var usage *usageError
 	var regression *regressionError
+	var late *lateError
 	switch {
 	case err == nil:
 		return 0
@@ -258,6 +259,8 @@ func ExitStatus(err error) int {
 		return 2
 	case errors.As(err, &regression):
 		return 3
+	case errors.As(err, &late):
+		return 4
 	case errors.Is(err, errInterrupted):
 		return 130
 	}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"chronoscope/internal/group"
+	"chronoscope/offcpu"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/tracepoint"
+)
+
+var _ = register(newWhy)
+
+// newWhy is the command that says what a program waits for.
+func newWhy() *command {
+	w := &whyFlags{}
+	return &command{Command: &cobra.Command{
+		Use:   "why [-- COMMAND [ARGUMENT ...]]",
+		Short: "Say where a program's time goes, and who makes it wait",
+		Long: `Follows all threads of a process, a control group or a command, and says of
+their time what they ran, and for whom or what they waited:
+
+` + offCPUList() + `
+It needs the kernel's tracepoints: run it as root, or give the program
+CAP_PERFMON and CAP_DAC_READ_SEARCH. Without rights it says what the kernel
+accounts for each thread, and not who made it wait; the verdict is suspect.
+
+A command's output goes to standard error. With --until it ends with status 4
+once a thread that could run was kept from it for that long.`,
+		Example: `  chronoscope why --pid 1234 --duration 10s
+  chronoscope why -- make -j4
+  chronoscope why --cgroup /sys/fs/cgroup/system.slice/web.service --html why.html
+  chronoscope why --pid 1234 --duration 1h --until 5ms
+  chronoscope why --pid 1234 --format json | jq '.parts[] | select(.share > 0.1)'`,
+		Args: cobra.ArbitraryArgs,
+	}, flags: w.register, check: w.check, measure: w.measure,
+		refused: map[string]string{"cpu": "follows threads on whichever CPU they run"},
+	}
+}
+
+// offCPUList says what the causes are.
+func offCPUList() string {
+	var b strings.Builder
+	for _, c := range offcpu.Causes() {
+		fmt.Fprintf(&b, "  %-14s %s\n", c, c.Meaning())
+	}
+	return b.String()
+}
+
+// whyFlags are those of the command.
+type whyFlags struct {
+	pid      int
+	cgroup   string
+	duration time.Duration
+	until    time.Duration
+}
+
+func (w *whyFlags) register(set *pflag.FlagSet, _ *flags) {
+	set.IntVar(&w.pid, "pid", 0, "follow this process with what it starts, or one thread, by its `number`")
+	set.StringVar(&w.cgroup, "cgroup", "", "follow the processes of this control group, a `folder`")
+	set.DurationVar(&w.duration, "duration", 0, "how long to record, such as 10s (default: a command to its end, others 10s; --quick: 2s, --thorough: 60s)")
+	set.DurationVar(&w.until, "until", 0, "end with status 4 once a thread that could run had no CPU for this long, such as 5ms")
+}
+
+// longestWhy bounds a recording.
+const longestWhy = 24 * time.Hour
+
+// check says which flag is wrong, and what is allowed.
+func (w *whyFlags) check(c *call) error {
+	subjects := 0
+	for _, given := range []bool{w.pid != 0, w.cgroup != "", len(c.args) > 0} {
+		if given {
+			subjects++
+		}
+	}
+	switch {
+	case subjects != 1:
+		return usagef("%q needs one subject: give --pid NUMBER, --cgroup FOLDER, or -- COMMAND", c.cmd.CommandPath())
+	case w.pid < 0:
+		return usagef("--pid: %d is no process: give the number of one", w.pid)
+	case w.duration < 0 || w.duration > longestWhy:
+		return usagef("--duration: %v can't be recorded: give more than 0 and at most %v", w.duration, longestWhy)
+	case w.until < 0:
+		return usagef("--until: %v is no length of a wait: give more than 0", w.until)
+	}
+	if w.duration == 0 {
+		w.duration = of(c.effort, 2*time.Second, 10*time.Second, time.Minute)
+		if len(c.args) > 0 {
+			w.duration = longestWhy
+		}
+	}
+	return nil
+}
+
+// measure follows the threads.
+func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
+	d := record.Why{Method: "tracepoints"}
+	o := offcpu.Options{Duration: w.duration, Until: w.until, Root: os.DirFS("/")}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	begin := func() error { return nil }
+	var err error
+	switch {
+	case w.pid != 0:
+		d.Subject, o.Target, err = processTarget(w.pid)
+	case w.cgroup != "":
+		d.Subject = "control group " + w.cgroup
+		o.Processes, err = offcpu.ProcessesOf(w.cgroup)
+		if err == nil && len(o.Processes) == 0 {
+			err = errors.New("no process is in it")
+		}
+		if err != nil {
+			err = fmt.Errorf("--cgroup %s: %w: give the folder of a control group, such as one below /sys/fs/cgroup", w.cgroup, err)
+		}
+	default:
+		d.Subject, o.Parent = joinWords(c.args), int32(os.Getpid())
+		program := exec.Command(c.args[0], c.args[1:]...)
+		program.Stdin, program.Stdout, program.Stderr = os.Stdin, c.streams.Err, c.streams.Err
+		group.Own(program)
+		ended := make(chan struct{})
+		begin = func() error { return start(program, stop, ended) }
+		defer func() {
+			if program.Process == nil {
+				return
+			}
+			select {
+			case <-ended:
+			default:
+				group.End(program)
+				<-ended
+			}
+		}()
+	}
+	if err != nil {
+		return found{}, err
+	}
+	r, err := offcpu.Record(following, o, begin)
+	var unavailable *tracepoint.Unavailable
+	if errors.As(err, &unavailable) {
+		d.Method = "accounts"
+		r, err = offcpu.Accounts(following, o, begin, unavailable)
+	}
+	if err != nil {
+		return found{}, err
+	}
+	d.Header, d.Result = c.finish(ctx), r.Result
+	f := found{document: d, verdicts: map[string]stats.Verdict{d.Subject: d.Verdict}}
+	if r.Late > 0 {
+		ns := r.Late.Nanoseconds()
+		d.LateNs = &ns
+		f.document, f.failed = d, &lateError{r.Late, w.until}
+	}
+	return f, nil
+}
+
+// start starts a program, and calls stop when it has ended.
+func start(program *exec.Cmd, stop func(), ended chan<- struct{}) error {
+	if err := program.Start(); err != nil {
+		return fmt.Errorf("%w: check that it is there and may be executed", err)
+	}
+	go func() {
+		program.Wait()
+		stop()
+		close(ended)
+	}()
+	return nil
+}
+
+// processTarget is a process, or a thread of one.
+func processTarget(pid int) (subject string, t offcpu.Target, err error) {
+	for _, task := range tracepoint.Tasks(os.DirFS("/")) {
+		if int(task.Thread) != pid {
+			continue
+		}
+		t.Processes = map[int32]bool{task.Process: true}
+		if task.Process != task.Thread {
+			t.Thread = task.Thread
+		}
+		return fmt.Sprintf("%s (%d)", task.Name, pid), t, nil
+	}
+	return "", t, fmt.Errorf("--pid %d: no process or thread has this number: check that it runs", pid)
+}
+
+// lateError says that a thread was kept from running for longer than it may: exit status 4.
+type lateError struct{ waited, limit time.Duration }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("a thread that could run was kept from it for %v, --until is %v", e.waited, e.limit)
+}

@@ -1,0 +1,17 @@
+package record
+
+import "chronoscope/offcpu"
+
+var _ = register[Why]("why")
+
+// Why is the document of what the time of threads went to.
+type Why struct {
+	Header
+	// Subject names the threads: a command, a process, a control group.
+	Subject string `json:"subject"`
+	// Method is "tracepoints", or "accounts" where these are unavailable.
+	Method string `json:"method"`
+	// LateNs is the wait that ended the recording; null where none did.
+	LateNs *int64 `json:"late_ns"`
+	offcpu.Result
+}
