@@ -7,6 +7,3 @@ const (
 	coreRoundOperations = 16
 	coreOperationCycles = 3
 )
-
-// dependentChain runs so many rounds, at least one.
-func dependentChain(rounds int)
