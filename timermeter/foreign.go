@@ -40,10 +40,10 @@ type Questions interface {
 	HandOver(ctx context.Context, threads, n int) ([]int64, error)
 }
 
-// asked is a foreign timer in the middle of its measurement. The measurement runs in
+// remoteTimer is a foreign timer in the middle of its measurement. The measurement runs in
 // functions that can't fail; so the first error stays here, and readings after it are
 // the last good one, over and over.
-type asked struct {
+type remoteTimer struct {
 	Foreign
 	ctx       context.Context
 	nowNs     func() float64
@@ -51,12 +51,12 @@ type asked struct {
 	wayNs     float64              // what the quickest answer took
 	last      int64
 	err       error
-	handOver  error  // why threads could not hand over
-	reference *asked // nil where nothing can time the calls
+	handOver  error        // why threads could not hand over
+	reference *remoteTimer // nil where nothing can time the calls
 }
 
-func newAsked(ctx context.Context, f Foreign, nowNs func() float64, pause func(upToNs float64)) *asked {
-	return &asked{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1)}
+func newRemoteTimer(ctx context.Context, f Foreign, nowNs func() float64, pause func(upToNs float64)) *remoteTimer {
+	return &remoteTimer{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1)}
 }
 
 // A pause is up to so many times what the quickest answer took, and not longer than
@@ -68,7 +68,7 @@ const (
 
 // put puts a question and takes as much of the answer as there is room for. It tells
 // whether there was one.
-func (a *asked) put(into []int64, question func() ([]int64, error)) bool {
+func (a *remoteTimer) put(into []int64, question func() ([]int64, error)) bool {
 	var answer []int64
 	if a.err == nil {
 		answer, a.err = question()
@@ -84,7 +84,7 @@ func (a *asked) put(into []int64, question func() ([]int64, error)) bool {
 }
 
 // read fills ticks with the readings of an answer. Made-up ones don't step back.
-func (a *asked) read(ticks []int64, question func() ([]int64, error)) {
+func (a *remoteTimer) read(ticks []int64, question func() ([]int64, error)) {
 	if a.put(ticks, question) {
 		a.last = ticks[len(ticks)-1]
 		return
@@ -94,13 +94,13 @@ func (a *asked) read(ticks []int64, question func() ([]int64, error)) {
 	}
 }
 
-var errTooFew = errors.New("it gave fewer readings than it was asked for")
+var errTooFew = errors.New("it gave fewer readings than were asked for")
 
 // chain fills ticks with consecutive readings. With work they are pairs, and the work
 // stands between the two of each. The way of an answer always takes about the same time,
 // and even steps between readings would lay a lattice of their own over the clock's: so
 // there is a random pause before each question.
-func (a *asked) chain(work int, ticks []int64) {
+func (a *remoteTimer) chain(work int, ticks []int64) {
 	a.pause(math.Min(longestPauseNs, pausesOfWay*a.wayNs))
 	begin := a.nowNs()
 	defer func() { a.wayNs = math.Min(a.wayNs, a.nowNs()-begin) }()
@@ -113,12 +113,12 @@ func (a *asked) chain(work int, ticks []int64) {
 	})
 }
 
-func (a *asked) reads(ticks []int64) {
+func (a *remoteTimer) reads(ticks []int64) {
 	a.read(ticks, func() ([]int64, error) { return a.Ask.Reads(a.ctx, len(ticks)) })
 }
 
 // calls times calls by the reference.
-func (a *asked) calls(batch int, durations []int64) {
+func (a *remoteTimer) calls(batch int, durations []int64) {
 	a.put(durations, func() ([]int64, error) {
 		return a.Ask.Durations(a.ctx, a.reference.Name, batch, len(durations))
 	})
@@ -127,7 +127,7 @@ func (a *asked) calls(batch int, durations []int64) {
 // frames shows the reference the loop in which the calls stand, which takes long where
 // the runtime interprets its programs. What the reference can't answer fails this timer:
 // its calls are not timed.
-func (a *asked) frames(batch int, durations []int64) {
+func (a *remoteTimer) frames(batch int, durations []int64) {
 	a.put(durations, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, batch, len(durations)) })
 }
 
@@ -137,7 +137,7 @@ const handOverAtOnce = 256
 
 // handOvers are n readings that two threads took by turns, or as many as there is time
 // for. Each answer comes from threads of its own.
-func (a *asked) handOvers(limited context.Context, n int) ([]check.Handed, error) {
+func (a *remoteTimer) handOvers(limited context.Context, n int) ([]check.Handed, error) {
 	const threads = 2
 	var all []check.Handed
 	for turn := 0; len(all) < n && limited.Err() == nil; turn++ {
@@ -155,7 +155,7 @@ func (a *asked) handOvers(limited context.Context, n int) ([]check.Handed, error
 
 // candidate makes a candidate of the timer, in the company of this process's clocks.
 // Its calls are timed by a timer of its own process.
-func (a *asked) candidate(s Surroundings, reference *asked, r Reference) Candidate {
+func (a *remoteTimer) candidate(s Surroundings, reference *remoteTimer, r Reference) Candidate {
 	a.reference = reference
 	c := Candidate{
 		Clock:   a.Clock,
@@ -181,7 +181,7 @@ func (a *asked) candidate(s Surroundings, reference *asked, r Reference) Candida
 const readingsAtOnce = 16
 
 // subject is the timer without anything that times its calls.
-func (a *asked) subject() Subject {
+func (a *remoteTimer) subject() Subject {
 	return Subject{
 		UnitNs: a.TickNs, Chain: a.chain,
 		LeastChain: readingsAtOnce, StandsStill: a.Clock.Kind == clock.KindCPU,
@@ -189,7 +189,7 @@ func (a *asked) subject() Subject {
 }
 
 // sandwich reads the timer between two readings of a reference of this process.
-func (a *asked) sandwich(ref clock.Rated) clock.Sandwich {
+func (a *remoteTimer) sandwich(ref clock.Rated) clock.Sandwich {
 	var tick [1]int64
 	before := ref.Read()
 	a.reads(tick[:])
@@ -198,7 +198,7 @@ func (a *asked) sandwich(ref clock.Rated) clock.Sandwich {
 
 // witness holds the timer against time, as this process tells it, or CPU time against what
 // the kernel has counted of the process that reads it.
-func (a *asked) witness(ref clock.Rated) *Witness {
+func (a *remoteTimer) witness(ref clock.Rated) *Witness {
 	untold := func(why string) *Witness {
 		return &Witness{Pair: func() (clock.Sandwich, error) { return clock.Sandwich{}, errors.New(why) }}
 	}

@@ -115,9 +115,9 @@ func rankedRemote(plan Plan, seed uint64, remotes ...*remote) ([]Rating, error) 
 	b := bench(m, timer, seed)
 	pause := func(upToNs float64) { m.Idle(b.Rand.Float64() * upToNs) }
 	var candidates []Candidate
-	var reference *asked
+	var reference *remoteTimer
 	for _, r := range remotes {
-		a := newAsked(background, Foreign{
+		a := newRemoteTimer(background, Foreign{
 			Clock: clock.Clock{Name: "remote/" + r.name, Kind: cmp.Or(r.kind, clock.KindWall), Scope: clock.ScopeMachine},
 			Name:  r.name, TickNs: r.UnitNs, Ask: r,
 			CPUTime: func() (float64, int, error) { return m.NowNs(), 1, nil },
@@ -302,7 +302,7 @@ func TestTimerThatShowsNoTime(t *testing.T) {
 			c.cpuTime = func() (float64, int, error) { return m.NowNs(), 3, nil }
 		}
 		pause := func(upToNs float64) { m.Idle(b.Rand.Float64() * upToNs) }
-		a := newAsked(background, Foreign{Clock: clock.Clock{Name: "timer", Kind: c.kind, Scope: c.scope}, Name: "timer", TickNs: 1, Ask: ask, CPUTime: c.cpuTime}, m.NowNs, pause)
+		a := newRemoteTimer(background, Foreign{Clock: clock.Clock{Name: "timer", Kind: c.kind, Scope: c.scope}, Name: "timer", TickNs: 1, Ask: ask, CPUTime: c.cpuTime}, m.NowNs, pause)
 		ratings, err := Rank(background, []Candidate{a.candidate(s, a, Reference{UnitNs: 1, AccuracyNs: 10})}, onTheWay(QuickPlan), b)
 		if err != nil || len(ratings) != 1 {
 			t.Fatalf("%s: %d ratings, %v", name, len(ratings), err)
@@ -379,18 +379,18 @@ func TestCostThatNothingTimes(t *testing.T) {
 // fine it is.
 func TestFinestTimer(t *testing.T) {
 	m := clocktest.NewMachine(1)
-	timer := func(quantumNs float64, description clock.Clock) *asked {
+	timer := func(quantumNs float64, description clock.Clock) *remoteTimer {
 		c := &clocktest.Clock{Machine: m, QuantumNs: quantumNs, UnitNs: quantumNs, Cost: clocktest.Constant(25)}
 		if description.Name == "steps back" {
 			c.Faults.BackStepEvery, c.Faults.BackStepNs = 50, 5000
 		}
-		return newAsked(background, Foreign{Clock: description, TickNs: quantumNs, Ask: &remote{Clock: c, wayNs: 1e4}}, m.NowNs, func(float64) {})
+		return newRemoteTimer(background, Foreign{Clock: description, TickNs: quantumNs, Ask: &remote{Clock: c, wayNs: 1e4}}, m.NowNs, func(float64) {})
 	}
 	l := &local{rng: m.Rand(), started: time.Now()}
 	reference := referenceOf(counter(m))
 	liar := timer(1, clock.Clock{Name: "counts its readings", Kind: clock.KindWall})
 	liar.Ask = &liarsAnswers{Questions: liar.Ask}
-	best, r := l.finest(background, []*asked{
+	best, r := l.finest(background, []*remoteTimer{
 		liar,
 		timer(1, clock.Clock{Name: "CPU time", Kind: clock.KindCPU}),
 		timer(1, clock.Clock{Name: "events", Kind: clock.KindCounter, Scope: clock.ScopeThread}),
@@ -401,7 +401,7 @@ func TestFinestTimer(t *testing.T) {
 	if best == nil || best.Clock.Name != "right" || math.Abs(r.AccuracyNs-50) > 0.5 {
 		t.Errorf("%+v, %+v", best, r)
 	}
-	if best, _ := l.finest(background, []*asked{timer(1, clock.Clock{Kind: clock.KindCPU})}, reference); best != nil {
+	if best, _ := l.finest(background, []*remoteTimer{timer(1, clock.Clock{Kind: clock.KindCPU})}, reference); best != nil {
 		t.Error("CPU time times the others")
 	}
 }
@@ -429,9 +429,9 @@ func TestInterruptedForeignTimers(t *testing.T) {
 				cancel()
 			}
 		}
-		a := newAsked(ctx, Foreign{Clock: clock.Clock{Name: "timer", Kind: clock.KindWall, Scope: clock.ScopeMachine}, Name: "timer", TickNs: 1, Ask: r},
+		a := newRemoteTimer(ctx, Foreign{Clock: clock.Clock{Name: "timer", Kind: clock.KindWall, Scope: clock.ScopeMachine}, Name: "timer", TickNs: 1, Ask: r},
 			m.NowNs, func(upToNs float64) { m.Idle(b.Rand.Float64() * upToNs) })
-		coarse := newAsked(ctx, Foreign{Clock: clock.Clock{Name: "coarse", Kind: clock.KindWall, Scope: clock.ScopeMachine}, Name: "coarse", TickNs: 1e3,
+		coarse := newRemoteTimer(ctx, Foreign{Clock: clock.Clock{Name: "coarse", Kind: clock.KindWall, Scope: clock.ScopeMachine}, Name: "coarse", TickNs: 1e3,
 			Ask: &remote{wayNs: 1e4, ended: ctx, others: map[string]*clocktest.Clock{"timer": sim},
 				Clock: &clocktest.Clock{Machine: m, QuantumNs: 1e3, UnitNs: 1e3, Cost: clocktest.Constant(30)}},
 		}, m.NowNs, a.pause)

@@ -50,7 +50,7 @@ func (l *local) receive(ctx context.Context, s Surroundings, b Bench) error {
 		b.Progress(0, "starting it")
 		company, err := g.Open(ctx)
 		if err != nil {
-			l.turnAway(g.Name, err)
+			l.leaveOut(g.Name, err)
 			continue
 		}
 		err = l.rankGuest(ctx, company, s, b)
@@ -74,8 +74,8 @@ func (l *local) part(i int, name string) func(share float64, doing string) {
 	}
 }
 
-// turnAway says why a guest, or a timer of it, is not ranked.
-func (l *local) turnAway(name string, err error) {
+// leaveOut says why a guest, or a timer of it, is not ranked.
+func (l *local) leaveOut(name string, err error) {
 	missing, ok := errors.AsType[*clock.Unavailable](err)
 	if !ok {
 		missing = &clock.Unavailable{Name: name, Reason: clock.Refused, Detail: err.Error()}
@@ -87,9 +87,9 @@ func (l *local) turnAway(name string, err error) {
 func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings, b Bench) error {
 	l.result.Runtimes = append(l.result.Runtimes, company.Runtime)
 	l.result.Unavailable = append(l.result.Unavailable, company.Unavailable...)
-	var all []*asked
+	var all []*remoteTimer
 	for _, f := range company.Timers {
-		all = append(all, newAsked(ctx, f, l.nowNs, l.pause))
+		all = append(all, newRemoteTimer(ctx, f, l.nowNs, l.pause))
 	}
 	b.Progress(0, "finding its finest timer")
 	reference, r := l.finest(ctx, all, s.Time)
@@ -102,7 +102,7 @@ func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings,
 	ratings, err := Rank(ctx, candidates, onTheWay(l.request.Plan), b)
 	for _, a := range all {
 		if a.err != nil && ctx.Err() == nil {
-			l.turnAway(a.Clock.Name, a.err)
+			l.leaveOut(a.Clock.Name, a.err)
 		}
 	}
 	l.sayUnjudged(ctx, ratings, len(s.CPUs) > 1, handOverErrors(all))
@@ -121,7 +121,7 @@ func onTheWay(p Plan) Plan {
 // finest is the timer that times calls of the others: the one with the least sum of
 // accuracy and cost. It is no CPU time, which leaves out what it waits for, counts no
 // events, does not step back, and does not contradict time. Nil where there is none.
-func (l *local) finest(ctx context.Context, all []*asked, time clock.Rated) (best *asked, r Reference) {
+func (l *local) finest(ctx context.Context, all []*remoteTimer, time clock.Rated) (best *remoteTimer, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {
 		if a.Clock.Kind == clock.KindCPU || countsEvents(&a.Clock) {
@@ -165,7 +165,7 @@ func (l *local) pause(upToNs float64) {
 }
 
 // handOverErrors say of which timers threads could not hand readings over.
-func handOverErrors(all []*asked) map[string]error {
+func handOverErrors(all []*remoteTimer) map[string]error {
 	errs := map[string]error{}
 	for _, a := range all {
 		if a.handOver != nil {

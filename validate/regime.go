@@ -221,14 +221,14 @@ func (c *competition) stop() {
 
 // retried tries a second time where something was wrong the first time, and returns what was
 // wrong the last time. Competitors that ended are replaced.
-func retried[T any](ctx context.Context, crowd *competition, try func() (T, []string, error)) (value T, marks []string, err error) {
+func retried[T any](ctx context.Context, competitors *competition, try func() (T, []string, error)) (value T, marks []string, err error) {
 	for range 2 {
 		if value, marks, err = try(); err != nil {
 			return value, nil, err
 		}
-		if lost := crowd.lost(); lost > 0 {
+		if lost := competitors.lost(); lost > 0 {
 			marks = append(marks, fmt.Sprintf("competitors ended meanwhile, so that the load was less: %d", lost))
-			if err := crowd.renew(ctx); err != nil {
+			if err := competitors.renew(ctx); err != nil {
 				return value, nil, err
 			}
 		}

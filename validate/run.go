@@ -268,11 +268,11 @@ func (v *validation) under(ctx context.Context, r Regime, tasks []task) error {
 		return nil
 	}
 	v.tell(fmt.Sprintf("%s: starting", r))
-	crowd := &competition{regime: r, cpu: v.plan.CPU}
-	if err := crowd.renew(ctx); err != nil {
+	competitors := &competition{regime: r, cpu: v.plan.CPU}
+	if err := competitors.renew(ctx); err != nil {
 		return crowdError{err}
 	}
-	defer crowd.stop()
+	defer competitors.stop()
 	lab, err := openSession(ctx, v.plan.CPU, v.opening(r))
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (v *validation) under(ctx context.Context, r Regime, tasks []task) error {
 	defer lab.close()
 	for _, t := range tasks {
 		v.tell(t.words())
-		if err := v.do(ctx, t, lab, crowd); err != nil {
+		if err := v.do(ctx, t, lab, competitors); err != nil {
 			return err
 		}
 		v.doneNs += t.costNs
@@ -327,10 +327,10 @@ func (v *validation) tell(doing string) {
 }
 
 // do does a task, a second time where something was wrong the first time, and keeps its result.
-func (v *validation) do(ctx context.Context, t task, lab *session, crowd *competition) error {
+func (v *validation) do(ctx context.Context, t task, lab *session, competitors *competition) error {
 	if t.program != "" {
-		w, marks, err := retried(ctx, crowd, func() (*Whole, []string, error) {
-			w, err := v.programs.measure(ctx, t, lab, crowd)
+		w, marks, err := retried(ctx, competitors, func() (*Whole, []string, error) {
+			w, err := v.programs.measure(ctx, t, lab, competitors)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -344,7 +344,7 @@ func (v *validation) do(ctx context.Context, t task, lab *session, crowd *compet
 		v.keep(t, w)
 		return nil
 	}
-	s, marks, err := retried(ctx, crowd, func() (*Stream, []string, error) {
+	s, marks, err := retried(ctx, competitors, func() (*Stream, []string, error) {
 		s, err := lab.stream(ctx, t.Cell)
 		if err != nil {
 			return nil, nil, err

@@ -83,17 +83,17 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 // A competitor that ends is told, after a second try.
 func TestLostCompetitor(t *testing.T) {
 	p := tiny(t)
-	crowd := &competition{regime: Regime{2, Loops}, cpu: p.CPU}
-	if err := crowd.renew(t.Context()); err != nil {
+	competitors := &competition{regime: Regime{2, Loops}, cpu: p.CPU}
+	if err := competitors.renew(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	defer crowd.stop()
+	defer competitors.stop()
 	tries := 0
-	last, marks, err := retried(t.Context(), crowd, func() (int, []string, error) {
+	last, marks, err := retried(t.Context(), competitors, func() (int, []string, error) {
 		tries++
 		if tries <= 2 {
 			killOne(t)
-			for crowd.lost() == 0 {
+			for competitors.lost() == 0 {
 				time.Sleep(ms)
 			}
 		}
@@ -102,10 +102,10 @@ func TestLostCompetitor(t *testing.T) {
 	if err != nil || last != 2 || len(marks) != 1 || !strings.Contains(marks[0], "less: 1") {
 		t.Errorf("try %d, %q, %v", last, marks, err)
 	}
-	if crowd.lost() != 0 {
+	if competitors.lost() != 0 {
 		t.Error("the competitor was not replaced")
 	}
-	_, marks, err = retried(t.Context(), crowd, func() (int, []string, error) { tries++; return tries, nil, nil })
+	_, marks, err = retried(t.Context(), competitors, func() (int, []string, error) { tries++; return tries, nil, nil })
 	if err != nil || tries != 3 || len(marks) != 0 {
 		t.Errorf("all well: %d tries, %q %v", tries, marks, err)
 	}
@@ -115,15 +115,15 @@ func TestLostCompetitor(t *testing.T) {
 func TestNeighboursRun(t *testing.T) {
 	cpu := tiny(t).CPU
 	for _, h := range neighbourhoods {
-		crowd := &competition{regime: Regime{h.usual[0], h.name}, cpu: cpu}
-		if err := crowd.renew(t.Context()); err != nil {
+		competitors := &competition{regime: Regime{h.usual[0], h.name}, cpu: cpu}
+		if err := competitors.renew(t.Context()); err != nil {
 			t.Fatalf("%s: %v", h.name, err)
 		}
 		did := false
-		if err := crowd.paused(func() error { did = true; return nil }); err != nil || !did || crowd.lost() > 0 {
-			t.Errorf("%s: %v, %d ended", h.name, err, crowd.lost())
+		if err := competitors.paused(func() error { did = true; return nil }); err != nil || !did || competitors.lost() > 0 {
+			t.Errorf("%s: %v, %d ended", h.name, err, competitors.lost())
 		}
-		crowd.stop()
+		competitors.stop()
 	}
 }
 

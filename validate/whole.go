@@ -168,9 +168,9 @@ func (p *programs) command(k Kind, s shape, load int) (program.Command, error) {
 
 // measure lets a scheme measure a program of the cell's length. The truth is taken before and
 // after.
-func (p *programs) measure(ctx context.Context, t task, s *session, crowd *competition) (*Whole, error) {
+func (p *programs) measure(ctx context.Context, t task, s *session, competitors *competition) (*Whole, error) {
 	shape := p.shapeOf(t, s.roundNs)
-	before, err := p.truth(ctx, t, shape, s, crowd)
+	before, err := p.truth(ctx, t, shape, s, competitors)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (p *programs) measure(ctx context.Context, t task, s *session, crowd *compe
 	if err != nil {
 		return nil, err
 	}
-	after, err := p.truth(ctx, t, shape, s, crowd)
+	after, err := p.truth(ctx, t, shape, s, competitors)
 	if err != nil {
 		return nil, err
 	}
@@ -218,13 +218,13 @@ func (p *programs) shapeOf(t task, roundNs float64) shape {
 // truth is how long the program takes on a machine of its own: as long as its rounds take now
 // and, while the competitors pause, the same program without rounds. Where what it computes
 // does not delay its end, it is what the whole program takes while they pause.
-func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, crowd *competition) (stats.Estimate, error) {
+func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, competitors *competition) (stats.Estimate, error) {
 	of := patterns[t.Kind]
 	rest := s
 	if !of.absorbed {
 		rest.rounds = 0
 	}
-	start, err := p.rest(ctx, t, rest, crowd)
+	start, err := p.rest(ctx, t, rest, competitors)
 	if err != nil || of.absorbed {
 		return start, err
 	}
@@ -234,7 +234,7 @@ func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, cro
 }
 
 // rest is how long a program without rounds takes; that of one which only computes is known.
-func (p *programs) rest(ctx context.Context, t task, s shape, crowd *competition) (start stats.Estimate, err error) {
+func (p *programs) rest(ctx context.Context, t task, s shape, competitors *competition) (start stats.Estimate, err error) {
 	if t.Kind == Compute {
 		return p.starts[t.program], nil
 	}
@@ -242,7 +242,7 @@ func (p *programs) rest(ctx context.Context, t task, s shape, crowd *competition
 	if err != nil {
 		return start, err
 	}
-	err = crowd.paused(func() (err error) {
+	err = competitors.paused(func() (err error) {
 		start, err = p.alone(ctx, command, restRuns)
 		return err
 	})

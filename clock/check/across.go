@@ -168,13 +168,13 @@ func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats
 	}
 	f.measured(o, between, reference, odd, scale)
 	if f.Estimate != nil {
-		f.note("%s; widest interval ± %.4g %s", o.asked(), widest(o, between), f.Estimate.Unit)
+		f.note("%s; widest interval ± %.4g %s", o.coverage(), widest(o, between), f.Estimate.Unit)
 		r.add(f)
 	}
 }
 
-// asked says how the pairs were covered.
-func (o *Offsets) asked() string {
+// coverage says how the pairs were covered.
+func (o *Offsets) coverage() string {
 	if o.Direct == o.Pairs {
 		if o.Pairs == 1 {
 			return "both CPUs were asked directly"
