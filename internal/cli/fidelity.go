@@ -106,6 +106,9 @@ func (t *fidelityFlags) check(*call) (err error) {
 			return usagef("%s: no clock is called %q: use one of %s", named.flag, named.name, strings.Join(named.known, ", "))
 		}
 	}
+	if t.counter != "" && t.counter == t.reference {
+		return usagef("--reference: %s can't be compared with itself: choose another clock", t.counter)
+	}
 	if t.workloads, err = fidelity.Select(fidelity.Workloads(child), t.names); err != nil {
 		return usagef("--workload: %v", err)
 	}
