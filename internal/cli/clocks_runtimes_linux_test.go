@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"chronoscope/clock/clocktest"
 	"chronoscope/record"
 	"chronoscope/timermeter"
 )
@@ -37,7 +38,7 @@ func TestSimulatedProbe(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 9))
 	between := func(least, most float64) float64 { return least * math.Pow(most/least, rng.Float64()) }
-	for i := range 12 {
+	for i := range clocktest.Cases(t, 4) {
 		quantumNs := between(2, 1e6)
 		unitNs := []float64{1, quantumNs}[i%2]
 		timers = append(timers, simulatedTimer{fmt.Sprintf("random%d", i), unitNs, quantumNs, between(5, 3000), 0})

@@ -232,21 +232,26 @@ func breaches(data []byte, e expectation) []string {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return broken("document", "more follows it")
 	}
-	command, _ := whole["command"].(string)
-	form, ok := forms[command]
-	if !ok {
-		return broken("command", "no documents of %q are known", command)
-	}
-	if all := append(form.check("document", whole), unitsOf("document", whole)...); len(all) > 0 {
+	if all := breachesOfForm(whole); len(all) > 0 {
 		return all
 	}
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		if _, has := form[name]; has {
+		if _, has := forms[whole["command"].(string)][name]; has {
 			all = append(all, parts[name](data, e)...)
 		}
 	}
 	return all
+}
+
+// breachesOfForm are the fields that are missing, of another type or of another unit.
+func breachesOfForm(document map[string]any) []string {
+	command, _ := document["command"].(string)
+	form, ok := forms[command]
+	if !ok {
+		return broken("command", "no documents of %q are known", command)
+	}
+	return append(form.check("document", document), unitsOf("document", document)...)
 }
 
 // otherUnits end the names of fields that hold times in other units.
