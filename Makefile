@@ -4,8 +4,11 @@
 FUZZTIME    ?= 1m
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   := linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
-# Packages with code or assembly of their own for arm64.
-ARM64       := $(wildcard stats machine clock kbest)
+# Packages with code or assembly of their own for arm64, and those whose simulations take
+# minutes under emulation, with their tests that run such code.
+ARM64       := $(wildcard stats machine clock)
+ARM64_SOME  := $(wildcard kbest slowclock)
+ARM64_TESTS := ^(Example|TestSweptBytes|TestFlush|TestWhereCodeLies|TestRing|TestEviction|TestPreparations|TestHere|TestKeep|TestTrialAllocates|TestReport$$|TestRun$$|TestCount|TestNobodyCounts)
 BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
 # Systems that ready-made files are for, and where these go.
@@ -78,6 +81,7 @@ unit: needs
 cases: needs
 	@echo "cases: simulations with four times the cases"
 	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 ./clock/... ./timermeter ./fidelity ./activity ./gobench
+	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 -run SimulatedProbe ./internal/cli
 
 nested: needs
 	@set -e; for module in $(BENCH); do \
@@ -87,12 +91,14 @@ nested: needs
 
 # Simulations compute the same on every architecture: under emulation the short tests do.
 arm64: needs
-	@echo "arm64: short tests of $(ARM64) under emulation"
-	@CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go test -short -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...)
+	@echo "arm64: short tests of $(ARM64) under emulation, and some of $(ARM64_SOME)"
+	@export CGO_ENABLED=0 GOOS=linux GOARCH=arm64; \
+		go test -short -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...) && \
+		go test -short -count=1 -run '$(ARM64_TESTS)' -exec qemu-aarch64-static $(ARM64_SOME:%=./%/...)
 
 arm64-long: needs
-	@echo "arm64: all tests of $(ARM64) under emulation"
-	@CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go test -timeout 60m -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...)
+	@echo "arm64: all tests of $(ARM64) $(ARM64_SOME) under emulation"
+	@CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go test -timeout 60m -count=1 -exec qemu-aarch64-static $(ARM64:%=./%/...) $(ARM64_SOME:%=./%/...)
 
 fuzz:
 	@set -e; for package in $$(go list ./...); do \

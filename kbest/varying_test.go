@@ -103,6 +103,9 @@ func (v varyingCase) slowSeen() float64 {
 // fastest calls was trusted: 27.6 µs of a writer whose calls cost 140 µs on the whole, as
 // each 64th of them flushed.
 func TestVaryingWork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	n := cases(60)
 	all := make([]varyingCase, n)
 	parallel(n, func(i int) { all[i] = measureVarying(uint64(i)) })

@@ -101,6 +101,9 @@ func (s *stratum) String() string {
 
 // The interval holds the true mean 95 times in 100, and does not do so by being wide.
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	// A perfect method stays within these nearly always.
 	const cases, fewest, most = 300, 277, 297
 	for _, kind := range []string{alike, varied, disturbed} {

@@ -348,6 +348,9 @@ var simulatedPlan = Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 40, MaxTime: tim
 // Thousands of machines and programs: the interval covers the truth in every stratum, and
 // what is trusted is right.
 func TestRandomMachines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const each = 75
 	loads := []int{1, 2, 4, 11}
 	names := slices.Sorted(maps.Keys(patterns))

@@ -103,6 +103,9 @@ func unevenCase(seed uint64, pattern string, load int) simulatedCase {
 // was done first, since the CPU of its own was wanted by three others, was once trusted at half
 // of what it takes alone.
 func TestUnevenMachines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const each = 30
 	loads := []int{1, 2, 4, 11}
 	names := slices.Sorted(maps.Keys(togetherPatterns))

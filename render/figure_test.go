@@ -219,6 +219,9 @@ func TestFigureOfNothing(t *testing.T) {
 // Each kind of document is drawn in both forms: an SVG file is well formed and has no place
 // that is no number, and no text of a PNG leaves the picture.
 func TestFiguresOfEachKind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	for _, d := range append(documentsOfEachKind(t), hostileDocuments()...) {
 		var svg, png bytes.Buffer
 		if err := Figure(&svg, "svg", d); err != nil {

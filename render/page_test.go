@@ -145,6 +145,9 @@ func TestPageEscapesHostileText(t *testing.T) {
 
 // Numbers that a document can't vouch for do not break a page.
 func TestPageOfOddNumbers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, -1, 1e-300, 1e300, math.MaxFloat64, math.NaN(), math.Inf(1), math.Inf(-1), 5}
 	pick := func() float64 { return odd[random.IntN(len(odd))] }
