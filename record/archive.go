@@ -15,6 +15,30 @@ import (
 	"time"
 )
 
+// Store is where records are kept, each as a file.
+type Store interface {
+	// Place names the store for people.
+	Place() string
+	// Prepare finds out whether records can be kept.
+	Prepare() error
+	// Keep keeps a document, and names its file.
+	Keep(Document) (file string, err error)
+	// Files are the records, in the order of their names.
+	Files() ([]StoredFile, error)
+	// ReadFiles hands the contents of files to a function, in any order and by several goroutines
+	// at once; instead of a content that can't be read the error.
+	ReadFiles(files []StoredFile, take func(file StoredFile, content []byte, err error)) error
+	// IndexFile is a file that may hold what can be had from the records again.
+	IndexFile() string
+}
+
+// StoredFile is a record in a store.
+type StoredFile struct {
+	Name string
+	// Stamp changes when the content does.
+	Stamp string
+}
+
 // Archive is a folder of records, one file each. Their names begin with the time at which
 // the measurement was started, and then name the machine, so that they sort by these.
 type Archive struct {
@@ -49,12 +73,15 @@ func dataFolder() (string, error) {
 }
 
 // ArchiveIn is the archive in a folder, which is made when the first record is kept.
-func ArchiveIn(folder string) Archive {
+func ArchiveIn(folder string) Archive { return Archive{Folder: folder, Host: HostName()} }
+
+// HostName is this machine's name, as kept records bear it.
+func HostName() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown"
+		return "unknown"
 	}
-	return Archive{Folder: folder, Host: host}
+	return host
 }
 
 // Prepare makes the folder, and finds out whether files can be made in it.
@@ -80,7 +107,7 @@ func (a Archive) Prepare() error {
 //
 // A document that could not be read again is not kept, and gives a [MalformedError].
 func (a Archive) Keep(d Document) (file string, err error) {
-	text, err := encode(d)
+	text, err := Encode(d)
 	if err == nil {
 		file, err = a.keep(d.Head(), text)
 	}
@@ -93,8 +120,8 @@ func (a Archive) Keep(d Document) (file string, err error) {
 	return "", fmt.Errorf("keeping the record in %s: %w: nothing was kept; choose another folder, or write the result to a file with -o", a.Folder, err)
 }
 
-// encode writes a document, and makes sure that it can be read.
-func encode(d Document) ([]byte, error) {
+// Encode writes a document as it is kept, and makes sure that it can be read.
+func Encode(d Document) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -127,7 +154,7 @@ func (a Archive) keep(h Header, text []byte) (string, error) {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
-	file := filepath.Join(a.Folder, a.name(h))
+	file := filepath.Join(a.Folder, NameFor(h, a.Host))
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}
@@ -141,14 +168,14 @@ func (a Archive) keep(h Header, text []byte) (string, error) {
 // timeInNames has nanoseconds, and no colons, which not all systems allow in names.
 const timeInNames = "20060102T150405.000000000Z"
 
-// name is that of a record's file. Its end is random: two writers may start within the same
+// NameFor is that of a record's file. Its end is random: two writers may start within the same
 // nanosecond.
-func (a Archive) name(h Header) string {
+func NameFor(h Header, host string) string {
 	command := h.Command
 	if command == "" {
 		command = "card"
 	}
-	return fmt.Sprintf("%s-%s-%s-%012x.json", h.Started.UTC().Format(timeInNames), nameOf(a.Host), command, rand.Uint64N(1<<48))
+	return fmt.Sprintf("%s-%s-%s-%012x.json", h.Started.UTC().Format(timeInNames), nameOf(host), command, rand.Uint64N(1<<48))
 }
 
 // nameOf is a host's name, without what files' names can't hold everywhere.

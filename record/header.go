@@ -21,6 +21,8 @@ type Header struct {
 	Seed        uint64           `json:"seed"` // repeats every random choice with --seed
 	Machine     *machine.Machine `json:"machine"`
 	Caveats     []string         `json:"caveats"`
+	// Source is what was measured, where the record is kept and that is known.
+	Source *Source `json:"source,omitempty"`
 }
 
 // NewHeader starts the document of a command.

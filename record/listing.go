@@ -75,14 +75,19 @@ func readHead(file string) (Header, []string, error) {
 	return d.Header, d.names(), d.Header.check()
 }
 
-// readRecord is the content of a file that may be a record.
-func readRecord(file string) ([]byte, error) {
+// readRegular is the content of a file, up to what [CheckExtent] refuses.
+func readRegular(file string) ([]byte, error) {
 	f, err := OpenRegular(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MostBytes+1)) // whatever is larger is refused
+	return io.ReadAll(io.LimitReader(f, MostBytes+1))
+}
+
+// readRecord is the content of a file that may be a record.
+func readRecord(file string) ([]byte, error) {
+	data, err := readRegular(file)
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func TestPublishedBest(t *testing.T) {
 func TestPublishedMachinesCanBeKept(t *testing.T) {
 	for _, m := range PublishedMachines {
 		d, _ := Published(m.Name)
-		if _, err := encode(d); err != nil {
+		if _, err := Encode(d); err != nil {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 	}

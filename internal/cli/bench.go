@@ -68,8 +68,9 @@ no benchmark is in both revisions, or a package does not compile.`,
   chronoscope bench --format json | jq '.results[] | {name, estimate, verdict}'`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measure,
-		exports:     map[string]string{"gobench": "which benchstat reads"},
-		regressions: "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
+		exports:      map[string]string{"gobench": "which benchstat reads"},
+		measuresCode: true,
+		regressions:  "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/record/gitarchive"
 	"chronoscope/render"
 	"chronoscope/stats"
 )
@@ -40,7 +42,7 @@ const defaultSave = "default"
 
 func (f *flags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.saveIn, "save", "", "keep the result as a record, in this `folder` (give it as --save=FOLDER; default is chronoscope/records among the user's data)")
+	set.StringVar(&f.saveIn, "save", "", "keep the result as a record, in this `folder` (give it as --save=FOLDER; git is a branch of the repository here; default is chronoscope/records among the user's data)")
 	set.Lookup("save").NoOptDefVal = defaultSave
 	set.StringVar(&f.format, "format", "text", "form of the result: text, json or csv")
 	set.StringVarP(&f.output, "output", "o", "", "write the result to this `file` instead of standard output")
@@ -104,7 +106,7 @@ type settings struct {
 	output     string
 	html, plot string
 	exports    []export
-	archive    *record.Archive // nil where the result is not kept
+	store      record.Store // nil where the result is not kept
 	notes      io.Writer
 	effort     effort
 	seed       uint64
@@ -169,7 +171,7 @@ func (f *flags) check(c *command) (settings, error) {
 	if err := s.checkPlaces(); err != nil {
 		return s, err
 	}
-	s.archive, err = f.archive()
+	s.store, err = f.store()
 	return s, err
 }
 
@@ -189,20 +191,32 @@ func exportsOf(texts, formats []string) (all []export, err error) {
 	return all, nil
 }
 
-// archive is where the result is to be kept; nil where it is not. That nothing can be
+// store is where the result is to be kept; nil where it is not. That nothing can be
 // written there is found out before a long measurement.
-func (f *flags) archive() (*record.Archive, error) {
+func (f *flags) store() (record.Store, error) {
 	if !f.set.Changed("save") {
 		return nil, nil
 	}
-	a, err := archiveIn(f.saveIn)
+	s, err := storeIn(f.saveIn)
 	if err == nil {
-		err = a.Prepare()
+		err = s.Prepare()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--save: %w", err)
 	}
-	return &a, nil
+	return s, nil
+}
+
+// inGit is the place of records that is a branch of the repository around the working folder;
+// a colon and the name of the branch may follow.
+const inGit = "git"
+
+// storeIn is the store in a place that the user named, or else the default one.
+func storeIn(place string) (record.Store, error) {
+	if name, branch, _ := strings.Cut(place, ":"); name == inGit {
+		return gitarchive.In(context.Background(), ".", branch)
+	}
+	return archiveIn(place)
 }
 
 // archiveIn is the archive in a folder that the user named, or else the default one.

@@ -30,6 +30,9 @@ type command struct {
 	flags func(own *pflag.FlagSet, f *flags)
 	// refused are flags of all commands that mean nothing to it, and why.
 	refused map[string]string
+	// measuresCode tells commands whose figures are of the code in the working folder: what is kept
+	// of them names its commit.
+	measuresCode bool
 	// measuresNothing tells commands that show what others have measured.
 	measuresNothing bool
 	// values are what a shell offers for its flags.
@@ -172,6 +175,9 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	}
 	header := record.NewHeader(nameIn(cmd), machine.Identify(), set.seed)
 	here.header = &header
+	if c.measuresCode && set.store != nil {
+		header.Source = record.SourceIn(cmd.Context(), ".")
+	}
 	if err := here.bindable(); err != nil {
 		return err
 	}

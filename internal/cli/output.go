@@ -214,10 +214,10 @@ func (s settings) met(verdicts map[string]stats.Verdict) error {
 // keep keeps a document where that was asked for. It says so only when the record is on
 // the disk.
 func (s settings) keep(d record.Document) error {
-	if s.archive == nil || d == nil {
+	if s.store == nil || d == nil {
 		return nil
 	}
-	file, err := s.archive.Keep(d)
+	file, err := s.store.Keep(d)
 	if err != nil {
 		return err
 	}

@@ -83,9 +83,10 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
   chronoscope run --pid 1234 --duration 10s`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measureAndJudge,
-		exports:     map[string]string{"hyperfine": "", "markdown": "", "gobench": "which benchstat reads"},
-		regressions: "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
-		unknownFlag: "flags of the program itself belong after --",
+		exports:      map[string]string{"hyperfine": "", "markdown": "", "gobench": "which benchstat reads"},
+		measuresCode: true,
+		regressions:  "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
+		unknownFlag:  "flags of the program itself belong after --",
 	}
 }
 

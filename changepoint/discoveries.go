@@ -1,0 +1,26 @@
+package changepoint
+
+import "slices"
+
+// FalseDiscoveries is the share of the changes of many series that may be false.
+const FalseDiscoveries = 0.01
+
+// Limit is the greatest P value that a change may have, so that of the changes found in many
+// series at most the given share is false (Benjamini and Hochberg, "Controlling the False
+// Discovery Rate", JRSS B 57, 1995). A series without a change was tested, too.
+func Limit(all []Result, share float64) float64 {
+	var values []float64
+	for _, r := range all {
+		for _, c := range r.Changes {
+			values = append(values, c.PValue)
+		}
+	}
+	slices.Sort(values)
+	limit := 0.0
+	for i, p := range values {
+		if p <= share*float64(i+1)/float64(max(len(values), len(all))) {
+			limit = p
+		}
+	}
+	return min(limit, FalseChanges)
+}

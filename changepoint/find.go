@@ -1,0 +1,343 @@
+package changepoint
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// Find looks for changes in a series whose P value is at most the given one, usually
+// [FalseChanges]. The same series has the same result each time.
+func Find(points []Point, most float64) Result {
+	n := len(points)
+	if n == 0 {
+		return Result{}
+	}
+	out := outliers(points)
+	found := explanations(points, out)
+	best := found[0]
+	ends := slices.Clone(best.ends)
+	var values []float64
+	for len(ends) > 1 {
+		values = pValues(found, points, out, ends, most)
+		worst := 0
+		for i, p := range values {
+			if p > values[worst] {
+				worst = i
+			}
+		}
+		if values[worst] <= most {
+			break
+		}
+		ends = slices.Delete(ends, worst, worst+1)
+	}
+	return result(found, points, out, ends, values)
+}
+
+// explanation is a shape of the noise with the regimes that suit it best.
+type explanation struct {
+	whitened
+	ends     []int
+	variance float64 // of the innovations, as a multiple of what the filter was told
+	prior    float64 // variance that the filter was told
+	// likelihood is the logarithm of the likelihood, less a penalty for each change.
+	likelihood float64
+}
+
+// plausible is how far the likelihood of an explanation may be below the best one's. Half of
+// the quantile of the chi-squared distribution with two degrees of freedom at 99.8 %.
+const plausible = 6
+
+// explanations are those that are plausible, the best one first.
+func explanations(points []Point, out []bool) []explanation {
+	variance := varianceOf(points, out)
+	all := make([]explanation, 0, len(shapes))
+	for _, s := range shapes {
+		all = append(all, explain(whiten(points, out, s, variance), variance))
+		if len(points) < FewestPoints {
+			break // too few to tell shapes apart
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].likelihood > all[j].likelihood })
+	for i, e := range all {
+		if e.likelihood < all[0].likelihood-plausible {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// varianceOf is a first estimate of the variance of the noise without that of the measurements,
+// from the differences of neighbours, which few steps spoil.
+func varianceOf(points []Point, out []bool) float64 {
+	var differences, known []float64
+	for i := 1; i < len(points); i++ {
+		if !out[i] && !out[i-1] {
+			differences = append(differences, points[i].Value-points[i-1].Value)
+			known = append(known, points[i].StandardError*points[i].StandardError)
+		}
+	}
+	if len(differences) == 0 {
+		return 1
+	}
+	scale := madToSD * stats.MAD(append(differences, 0))
+	measured := stats.Median(known)
+	if v := scale*scale/2 - measured; v > 0 {
+		return v
+	}
+	if measured > 0 {
+		return measured / 100
+	}
+	return 1e-24 // a series that is constant but for some points
+}
+
+// explain finds the regimes that suit a shape.
+func explain(w whitened, prior float64) explanation {
+	e := explanation{whitened: w, prior: prior}
+	var steps []float64
+	for i := 1; i < len(w.innovations); i++ {
+		if w.responses[i] != 0 && w.responses[i-1] != 0 {
+			steps = append(steps, w.innovations[i]-w.innovations[i-1])
+		}
+	}
+	e.variance = 1
+	if len(steps) > 2 {
+		scale := madToSD * stats.MAD(steps) / math.Sqrt2
+		e.variance = math.Max(scale*scale, 1e-12)
+	}
+	penalty := 2*math.Log(float64(max(w.used, 2))) + 5
+	for range 2 { // the second time with the scale that the regimes leave
+		e.ends = w.partition(penalty * e.variance)
+		sum := 0.0
+		for _, r := range w.residuals(e.ends) {
+			sum += r * r
+		}
+		e.variance = math.Max(sum/math.Max(1, float64(w.used-len(e.ends))), 1e-12)
+	}
+	e.likelihood = -float64(w.used)/2*math.Log(e.variance) - w.logVariance/2 - float64(len(e.ends)-1)*penalty/2 - w.parameters()*math.Log(float64(max(w.used, 2)))/2
+	return e
+}
+
+// equivalentPoints is how many points with independent noise would tell as much of a level.
+func (e explanation) equivalentPoints() float64 { return e.weights[len(e.innovations)] * e.prior }
+
+// freedom is how many degrees of freedom the variance has, where so many levels were estimated.
+func (e explanation) freedom(levels int) float64 {
+	return math.Max(1, e.equivalentPoints()-float64(levels))
+}
+
+// pValues are those of the changes between the regimes: for each the greatest of all plausible explanations.
+func pValues(found []explanation, points []Point, out []bool, ends []int, most float64) []float64 {
+	values := make([]float64, len(ends)-1)
+	for i := range values {
+		start := 0
+		if i > 0 {
+			start = ends[i-1]
+		}
+		for _, e := range found {
+			if values[i] <= most {
+				stretch := e.clipped(points[start:ends[i+1]], out[start:ends[i+1]])
+				p := stretch.pValue(ends[i]-start, e.freedom(len(ends)))
+				// The stretch was chosen among as many as fit into the series.
+				values[i] = math.Max(values[i], math.Min(1, p*float64(len(points))/float64(ends[i+1]-start)))
+			}
+		}
+	}
+	return values
+}
+
+const (
+	permutations = 499
+	// tailShare of the permutations tell how the tail of their distribution goes on.
+	tailShare = 0.2
+)
+
+// clipLimit is how many standard deviations a point of two regimes counts at most: a few points
+// far away are no regime.
+const clipLimit = 3
+
+// clipped is the explanation of a stretch of the series in which no point lies far from the median.
+func (e explanation) clipped(points []Point, out []bool) explanation {
+	var values []float64
+	for i, p := range points {
+		if !out[i] {
+			values = append(values, p.Value)
+		}
+	}
+	middle := stats.Median(values)
+	near := make([]Point, len(points))
+	for i, p := range points {
+		limit := clipLimit * math.Sqrt((e.prior+p.StandardError*p.StandardError)*e.variance)
+		near[i] = Point{math.Max(middle-limit, math.Min(middle+limit, p.Value)), p.StandardError}
+	}
+	e.whitened = whiten(near, out, e.shape, e.prior)
+	return e
+}
+
+// pValue is the probability that noise makes a change in the series that is as strong as the
+// one at the given place. The innovations are dealt out anew many times, and each time the
+// strongest change is noted. Since the tail of its square falls exponentially, probabilities
+// below one in the number of permutations are extrapolated.
+func (e explanation) pValue(at int, freedom float64) float64 {
+	end := len(e.innovations)
+	strength := e.gain(0, at) + e.gain(at, end) - e.gain(0, end)
+	strength = math.Pow(normalOf(math.Sqrt(strength/e.variance), freedom), 2)
+	if strength < 9 { // by chance in some percent of all series
+		return 1
+	}
+	var residuals, responses []float64
+	total := 0.0
+	for i, r := range e.residuals([]int{end}) {
+		if e.responses[i] != 0 {
+			residuals, responses = append(residuals, r), append(responses, e.responses[i])
+			total += r * r
+		}
+	}
+	n := len(residuals)
+	if n < FewestPoints {
+		return 1
+	}
+	random := rand.New(rand.NewPCG(uint64(n), uint64(at)))
+	dealt := make([]float64, permutations)
+	for i := range dealt {
+		random.Shuffle(n, func(a, b int) { residuals[a], residuals[b] = residuals[b], residuals[a] })
+		dealt[i] = strongest(residuals, responses) / (total / float64(n-1))
+	}
+	slices.Sort(dealt)
+	return tail(dealt, strength)
+}
+
+// strongest is the greatest gain of a change anywhere.
+func strongest(residuals, responses []float64) float64 {
+	total, weight := 0.0, 0.0
+	for i, r := range residuals {
+		total += r * responses[i]
+		weight += responses[i] * responses[i]
+	}
+	most, score, before := 0.0, 0.0, 0.0
+	whole := total * total / weight
+	for i := range len(residuals) - ShortestRegime {
+		score += residuals[i] * responses[i]
+		before += responses[i] * responses[i]
+		if i+1 < ShortestRegime {
+			continue
+		}
+		rest := total - score
+		most = math.Max(most, score*score/before+rest*rest/(weight-before)-whole)
+	}
+	return most
+}
+
+// tail is the share of the distribution of which there are sorted draws that lies beyond x. Beyond
+// most of the draws it falls exponentially.
+func tail(sorted []float64, x float64) float64 {
+	from := int(float64(len(sorted)) * (1 - tailShare))
+	threshold := sorted[from]
+	if x <= threshold {
+		return float64(len(sorted)-sort.SearchFloat64s(sorted, x)+1) / float64(len(sorted)+1)
+	}
+	excess := 0.0
+	for _, d := range sorted[from:] {
+		excess += d - threshold
+	}
+	excess /= float64(len(sorted) - from)
+	// The square of a normal variable falls no faster than with a mean excess of 2.
+	return tailShare * math.Exp(-(x-threshold)/math.Max(excess, 2))
+}
+
+// normalOf is the quantile of the normal distribution that has the probability that t has in
+// Student's with the given degrees of freedom (Wallace, "Bounds on Normal Approximations to
+// Student's and the Chi-Square Distributions", Annals of Mathematical Statistics 30, 1959).
+func normalOf(t, freedom float64) float64 {
+	return (8*freedom + 1) / (8*freedom + 3) * math.Sqrt(freedom*math.Log1p(t*t/freedom))
+}
+
+// result describes regimes and changes by the best explanation. The standard errors of the levels
+// are the greatest of all plausible explanations.
+func result(found []explanation, points []Point, out []bool, ends []int, values []float64) Result {
+	e := found[0]
+	r := Result{Noise: Noise{
+		StandardDeviation: math.Sqrt(e.prior * e.variance), LastingShare: e.lasting, Correlation: e.correlation,
+		EquivalentPoints: e.equivalentPoints(),
+	}}
+	for i, is := range out {
+		if is {
+			r.Outliers = append(r.Outliers, i)
+		}
+	}
+	start := 0
+	for _, end := range ends {
+		regime := Regime{Start: start, End: end, Level: points[0].Value}
+		if e.weights[end] > e.weights[start] {
+			regime.Level += e.level(start, end)
+		}
+		for _, other := range found {
+			regime.StandardError = math.Max(regime.StandardError, math.Sqrt(other.winsorized()/(other.weights[end]-other.weights[start])))
+		}
+		r.Regimes = append(r.Regimes, regime)
+		start = end
+	}
+	for i := range len(ends) - 1 {
+		before, after := r.Regimes[i], r.Regimes[i+1]
+		c := Change{At: ends[i], PValue: values[i]}
+		c.First, c.Last = e.places(before.Start, c.At, after.End)
+		shift := after.Level - before.Level
+		half := e.quantile(len(ends)) * math.Hypot(before.StandardError, after.StandardError)
+		c.Shift = stats.Estimate{Value: shift, Lo: shift - half, Hi: shift + half, Statistic: "difference of levels", N: after.End - before.Start}
+		r.Changes = append(r.Changes, c)
+	}
+	return r
+}
+
+// winsorized is the variance with each outlier as far away as a point may be that is none: the
+// mean of the others is a trimmed mean, whose error this gives (Tukey and McLaughlin, "Less
+// vulnerable confidence and significance procedures for location based on a single sample", 1963).
+func (e explanation) winsorized() float64 {
+	all, used := float64(len(e.innovations)), float64(e.used)
+	return e.variance * (used + (all-used)*outlierLimit*outlierLimit) / used
+}
+
+// quantile is that of Student's distribution for two-sided intervals, where so many levels were estimated.
+func (e explanation) quantile(levels int) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: e.freedom(levels)}.Quantile(0.5 + stats.Confidence/2)
+}
+
+// places are the first and the last place that a change has with a probability of 95 %: all
+// places are equally probable beforehand, and the levels on both sides are those that suit
+// each place best.
+func (e explanation) places(start, at, end int) (first, last int) {
+	const reach = 1
+	probability := make([]float64, end-start)
+	total := 0.0
+	top := e.gain(start, at) + e.gain(at, end)
+	for k := start + reach; k < end; k++ {
+		probability[k-start] = math.Exp((e.gain(start, k) + e.gain(k, end) - top) / 2 / e.variance)
+		total += probability[k-start]
+	}
+	first, last = at, at
+	for held := probability[at-start]; held < stats.Confidence*total; {
+		left, right := 0.0, 0.0
+		if first-1 > start {
+			left = probability[first-1-start]
+		}
+		if last+1 < end {
+			right = probability[last+1-start]
+		}
+		if left == 0 && right == 0 {
+			break
+		}
+		if left >= right {
+			first--
+			held += left
+		} else {
+			last++
+			held += right
+		}
+	}
+	return first, last
+}

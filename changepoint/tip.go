@@ -1,0 +1,54 @@
+package changepoint
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// Tip holds the newest points of a series against the regime before them.
+type Tip struct {
+	// Newest is how many points were held against it.
+	Newest int
+	// Shift is their level less that of the regime. Its interval knows what differs from
+	// one measurement to the next.
+	Shift stats.Estimate
+	// PValue is the probability of such a shift, up or down, where nothing changed.
+	PValue float64
+	Regime Regime
+}
+
+// FewestBefore is how many points a regime needs before others can be held against it.
+const FewestBefore = 4
+
+// TipOf holds the newest points against the regime that the points before them end with. It is
+// false where these are fewer than [FewestBefore].
+func TipOf(points []Point, newest int) (Tip, bool) {
+	n := len(points) - newest
+	if newest < 1 || n < FewestBefore {
+		return Tip{}, false
+	}
+	before := Find(points[:n], FalseChanges)
+	t := Tip{Newest: newest, Regime: before.Regimes[len(before.Regimes)-1]}
+	if t.Regime.End-t.Regime.Start < FewestBefore {
+		return Tip{}, false
+	}
+	variance := before.Noise.StandardDeviation * before.Noise.StandardDeviation
+	sum, weight := 0.0, 0.0
+	for _, p := range points[n:] {
+		w := 1 / (variance + p.StandardError*p.StandardError)
+		sum += w * p.Value
+		weight += w
+	}
+	// What lasts of the noise doesn't average out over a few points.
+	error2 := math.Max(1/weight, before.Noise.LastingShare*variance) + t.Regime.StandardError*t.Regime.StandardError
+	freedom := math.Max(1, before.Noise.EquivalentPoints-float64(len(before.Regimes)))
+	student := distuv.StudentsT{Sigma: 1, Nu: freedom}
+	shift := sum/weight - t.Regime.Level
+	half := student.Quantile(0.5+stats.Confidence/2) * math.Sqrt(error2)
+	t.Shift = stats.Estimate{Value: shift, Lo: shift - half, Hi: shift + half, Statistic: "difference of levels", N: int(freedom) + 1}
+	t.PValue = 2 * student.Survival(math.Abs(shift)/math.Sqrt(error2))
+	return t, true
+}

@@ -1,0 +1,246 @@
+package history
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// Index holds the figures of all records of a store.
+type Index struct {
+	Records []Record
+	figures columns
+}
+
+// Record is what the index holds of a record.
+type Record struct {
+	Name, Stamp string // of its file
+	// Err is why it can't be read; all else is empty then.
+	Err         string
+	Command     string
+	Started     time.Time
+	Interrupted bool
+	Source      record.Source // empty where it is not known
+	Tier        Tier
+	Go          string
+	Host        string
+}
+
+// Time is when the record's place in a series is: that of the commit, where it is known.
+func (r Record) Time() time.Time {
+	if r.Source.Commit != "" {
+		return r.Source.Time
+	}
+	return r.Started
+}
+
+// columns are the figures, a place in each list for each figure. Lists of numbers are read much
+// faster than lists of structures.
+type columns struct {
+	Keys                 []Key
+	Record, Key, N       []int32
+	Value, Lo, Hi        []float64
+	Verdict, StatisticAt []byte
+	Statistics           []string
+}
+
+// Key is what the values of a series have in common, beside the machine.
+type Key struct {
+	view.FigureKey
+	Unit, Better, Work, StandIn string
+}
+
+// verdicts are numbered in the index.
+var verdicts = []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable}
+
+// indexVersion is that of the form of the index: of another one it is made anew.
+const indexVersion = "chronoscope history 1"
+
+// stored is the index as it is written.
+type stored struct {
+	Version string
+	Records []Record
+	Figures columns
+}
+
+// Open reads the index of a store, and brings it up to date. What was read anew is told. That the
+// index can't be written is no error: it is made again the next time.
+func Open(s record.Store) (x Index, read int, err error) {
+	files, err := s.Files()
+	if err != nil {
+		return x, 0, err
+	}
+	before := load(s.IndexFile())
+	known := map[string]int{}
+	for i, r := range before.Records {
+		known[r.Name+"\x00"+r.Stamp] = i
+	}
+	var unknown []record.StoredFile
+	kept := make([]int32, len(before.Records)) // places in the new index
+	for i := range kept {
+		kept[i] = -1
+	}
+	for _, f := range files {
+		if i, ok := known[f.Name+"\x00"+f.Stamp]; ok {
+			kept[i] = int32(len(x.Records))
+			x.Records = append(x.Records, before.Records[i])
+		} else {
+			unknown = append(unknown, f)
+		}
+	}
+	if len(unknown) == 0 && len(x.Records) == len(before.Records) {
+		return before, 0, nil
+	}
+	build := builder{Index: x, keys: map[Key]int32{}, statistics: map[string]byte{}}
+	build.copy(before.figures, kept)
+	var lock sync.Mutex
+	err = s.ReadFiles(unknown, func(f record.StoredFile, content []byte, err error) {
+		r, figures := readRecord(f, content, err)
+		lock.Lock()
+		defer lock.Unlock()
+		build.add(r, figures)
+	})
+	if err != nil {
+		return x, 0, err
+	}
+	save(s.IndexFile(), build.Index)
+	return build.Index, len(unknown), nil
+}
+
+// readRecord is what the index holds of a record.
+func readRecord(f record.StoredFile, content []byte, err error) (Record, []view.Figure) {
+	r := Record{Name: f.Name, Stamp: f.Stamp}
+	var d record.Document
+	if err == nil {
+		d, err = record.Parse(content)
+	}
+	if err != nil {
+		r.Err = err.Error()
+		return r, nil
+	}
+	h := d.Head()
+	r.Command, r.Started, r.Interrupted, r.Tier, r.Go = h.Command, h.Started, h.Interrupted, TierOf(h.Machine), string(h.Machine.Go)
+	if h.Source != nil {
+		r.Source = *h.Source
+	}
+	return r, view.FiguresOf(d)
+}
+
+// builder adds to an index.
+type builder struct {
+	Index
+	keys       map[Key]int32
+	statistics map[string]byte
+}
+
+func (b *builder) add(r Record, figures []view.Figure) {
+	place := int32(len(b.Records))
+	b.Records = append(b.Records, r)
+	seen := map[view.FigureKey]bool{}
+	for _, f := range figures {
+		if seen[f.FigureKey] || math.IsNaN(f.Estimate.Value) || math.IsInf(f.Estimate.Value, 0) {
+			continue
+		}
+		seen[f.FigureKey] = true
+		key := Key{f.FigureKey, f.Estimate.Unit, f.Better, f.Work, f.StandIn}
+		b.value(place, key, f.Estimate, byte(max(0, slices.Index(verdicts, f.Verdict))))
+	}
+}
+
+// copy takes figures of another index over whose records have a place in this one.
+func (b *builder) copy(c columns, places []int32) {
+	for i, r := range c.Record {
+		if places[r] >= 0 {
+			b.value(places[r], c.Keys[c.Key[i]], c.estimate(i), c.Verdict[i])
+		}
+	}
+}
+
+func (c columns) estimate(i int) stats.Estimate {
+	return stats.Estimate{Value: c.Value[i], Lo: c.Lo[i], Hi: c.Hi[i], N: int(c.N[i]), Unit: c.Keys[c.Key[i]].Unit, Statistic: c.Statistics[c.StatisticAt[i]]}
+}
+
+func (b *builder) value(place int32, key Key, e stats.Estimate, verdict byte) {
+	c := &b.figures
+	k, known := b.keys[key]
+	if !known {
+		k = int32(len(c.Keys))
+		b.keys[key] = k
+		c.Keys = append(c.Keys, key)
+	}
+	statistic, known := b.statistics[e.Statistic]
+	if !known && len(c.Statistics) < math.MaxUint8 {
+		statistic = byte(len(c.Statistics))
+		b.statistics[e.Statistic] = statistic
+		c.Statistics = append(c.Statistics, e.Statistic)
+	}
+	c.Record, c.Key, c.N = append(c.Record, place), append(c.Key, k), append(c.N, int32(min(e.N, math.MaxInt32)))
+	c.Value, c.Lo, c.Hi = append(c.Value, e.Value), append(c.Lo, e.Lo), append(c.Hi, e.Hi)
+	c.Verdict, c.StatisticAt = append(c.Verdict, verdict), append(c.StatisticAt, statistic)
+}
+
+// load is the index in a file; an empty one where it is missing, of another version, or damaged.
+func load(file string) Index {
+	f, err := record.OpenRegular(file)
+	if err != nil {
+		return Index{}
+	}
+	defer f.Close()
+	var s stored
+	if err := gob.NewDecoder(bufio.NewReaderSize(f, 1<<20)).Decode(&s); err != nil || s.Version != indexVersion || !s.Figures.sound(len(s.Records)) {
+		return Index{}
+	}
+	return Index{s.Records, s.Figures}
+}
+
+// sound reports that no place of the index leads beyond its lists.
+func (c columns) sound(records int) bool {
+	n := len(c.Record)
+	for _, length := range []int{len(c.Key), len(c.N), len(c.Value), len(c.Lo), len(c.Hi), len(c.Verdict), len(c.StatisticAt)} {
+		if length != n {
+			return false
+		}
+	}
+	for i := range c.Record {
+		if c.Record[i] < 0 || int(c.Record[i]) >= records || c.Key[i] < 0 || int(c.Key[i]) >= len(c.Keys) ||
+			int(c.Verdict[i]) >= len(verdicts) || int(c.StatisticAt[i]) >= len(c.Statistics) {
+			return false
+		}
+	}
+	return true
+}
+
+// save writes the index whole or not at all.
+func save(file string, x Index) error {
+	if file == "" {
+		return errors.New("the store has no place for an index")
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".unfinished-index-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("writing the index of records: %w", err)
+	}
+	to := bufio.NewWriterSize(f, 1<<20)
+	err = errors.Join(gob.NewEncoder(to).Encode(stored{indexVersion, x.Records, x.figures}), to.Flush(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

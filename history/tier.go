@@ -1,0 +1,62 @@
+package history
+
+import (
+	"strings"
+
+	"chronoscope/machine"
+)
+
+// Tier is what must be the same of two machines for their figures to stand in one series.
+type Tier struct {
+	CPU, System, Kernel, Hypervisor, Clocksource, Arch string
+}
+
+// TierOf is that of a machine. Of the kernel's release the first two numbers count: its patches
+// don't begin a new tier.
+func TierOf(m *machine.Machine) Tier {
+	return Tier{
+		CPU: string(m.CPU), System: string(m.OS), Kernel: series(string(m.Kernel)),
+		Hypervisor: string(m.Hypervisor), Clocksource: string(m.Clocksource), Arch: string(m.Arch),
+	}
+}
+
+// series is the first two numbers of a kernel's release, such as 6.12 of 6.12.8-1-amd64.
+func series(release string) string {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return release
+	}
+	end := strings.IndexFunc(parts[1], func(r rune) bool { return r < '0' || r > '9' })
+	if end >= 0 {
+		parts[1] = parts[1][:end]
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// String names the tier in words.
+func (t Tier) String() string {
+	var parts []string
+	for _, part := range []string{t.CPU, strings.TrimSpace(t.System + " " + t.Kernel), t.Hypervisor, t.Clocksource} {
+		if part != "" && part != "none" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return "unknown machine"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unlike says how one tier differs from another.
+func (t Tier) unlike(other Tier) string {
+	var parts []string
+	for _, p := range []struct{ name, now, before string }{
+		{"CPU", t.CPU, other.CPU}, {"system", t.System, other.System}, {"kernel", t.Kernel, other.Kernel},
+		{"hypervisor", t.Hypervisor, other.Hypervisor}, {"clock source", t.Clocksource, other.Clocksource}, {"architecture", t.Arch, other.Arch},
+	} {
+		if p.now != p.before {
+			parts = append(parts, p.name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

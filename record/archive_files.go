@@ -1,0 +1,52 @@
+package record
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Place is the folder.
+func (a Archive) Place() string { return a.Folder }
+
+// IndexFile is hidden beside the records.
+func (a Archive) IndexFile() string { return filepath.Join(a.Folder, ".history-index") }
+
+// Files are the records, with their sizes and times as stamps.
+func (a Archive) Files() ([]StoredFile, error) {
+	names, err := a.names()
+	if err != nil {
+		return nil, err
+	}
+	files := make([]StoredFile, 0, len(names))
+	for _, name := range names {
+		f := StoredFile{Name: name}
+		if info, err := os.Lstat(filepath.Join(a.Folder, name)); err == nil {
+			f.Stamp = fmt.Sprintf("%x-%x", info.Size(), info.ModTime().UnixNano())
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// ReadFiles reads on all CPUs.
+func (a Archive) ReadFiles(files []StoredFile, take func(StoredFile, []byte, error)) error {
+	next := make(chan StoredFile)
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for f := range next {
+				content, err := readRegular(filepath.Join(a.Folder, f.Name))
+				take(f, content, err)
+			}
+		})
+	}
+	for _, f := range files {
+		next <- f
+	}
+	close(next)
+	all.Wait()
+	return nil
+}

@@ -1,0 +1,207 @@
+// Package gitarchive keeps records in a branch of a git repository that has no commit in common
+// with its other branches, so that records need no server of their own.
+//
+// Each record is a file with a name that no other has, and is kept by a commit of its own. A
+// branch of another clone is merged by taking the files of both. Work trees and the index of
+// the repository are not touched. All is done by the git command.
+package gitarchive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"chronoscope/record"
+)
+
+// DefaultBranch holds the records where no other is named.
+const DefaultBranch = "chronoscope-records"
+
+// Archive is a branch of records.
+type Archive struct {
+	Context context.Context
+	// Folder is in the repository.
+	Folder string
+	Branch string
+	Host   string // this machine's name, which kept records bear
+}
+
+var _ record.Store = Archive{}
+
+// In is the archive in a branch of the repository around a folder. An empty branch is [DefaultBranch].
+func In(ctx context.Context, folder, branch string) (Archive, error) {
+	if branch == "" {
+		branch = DefaultBranch
+	}
+	a := Archive{Context: ctx, Folder: folder, Branch: branch, Host: record.HostName()}
+	if _, err := a.git(nil, "check-ref-format", "--branch", branch); err != nil {
+		return a, fmt.Errorf("%q is no name for a branch: %w", branch, err)
+	}
+	if _, err := a.git(nil, "rev-parse", "--git-dir"); err != nil {
+		return a, fmt.Errorf("keeping records in git: there is no git repository around %s: %w", folder, err)
+	}
+	return a, nil
+}
+
+// Place names the branch.
+func (a Archive) Place() string { return "git branch " + a.Branch }
+
+func (a Archive) ref() string { return "refs/heads/" + a.Branch }
+
+// Prepare has nothing to make: the branch begins with the first record.
+func (a Archive) Prepare() error { return nil }
+
+// IndexFile is in git's own folder.
+func (a Archive) IndexFile() string {
+	folder, err := a.git(nil, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(folder, "chronoscope-history-"+strings.ReplaceAll(a.Branch, "/", "-"))
+}
+
+// tries are how often a change of the branch is tried again that another writer forestalled.
+const tries = 60
+
+// Keep adds a record to the branch. When it returns no error, the record is in the repository, on
+// the disk. Other writers may be at work in the same repository.
+func (a Archive) Keep(d record.Document) (file string, err error) {
+	text, err := record.Encode(d)
+	if err != nil {
+		return "", err
+	}
+	return a.KeepAll(map[string][]byte{record.NameFor(d.Head(), a.Host): text})
+}
+
+// KeepAll adds several records by one commit, and names one of them.
+func (a Archive) KeepAll(contents map[string][]byte) (file string, err error) {
+	var entries strings.Builder
+	for name, text := range contents {
+		object, err := a.git(bytes.NewReader(text), "hash-object", "-w", "--stdin")
+		if err != nil {
+			return "", a.notKept(err)
+		}
+		file = path.Join(monthOf(name), name)
+		fmt.Fprintf(&entries, "100644 %s\t%s\n", object, file)
+	}
+	err = a.change(func() (string, []string, error) {
+		parent := a.commit(a.ref())
+		if parent == "" { // as in a fresh clone
+			parent = a.commit("refs/remotes/origin/" + a.Branch)
+		}
+		tree, err := a.treeWith(parent, entries.String())
+		return tree, []string{parent}, err
+	}, fmt.Sprintf("Keep %d records, %s", len(contents), path.Base(file)))
+	if err != nil {
+		return "", a.notKept(err)
+	}
+	return a.Branch + ":" + file, nil
+}
+
+func (a Archive) notKept(err error) error {
+	return fmt.Errorf("keeping the record in %s: %w: nothing was kept; keep it in a folder, or write the result to a file with -o", a.Place(), err)
+}
+
+// monthOf is the folder of a record: the year and the month with which its name begins.
+func monthOf(name string) string { return name[:min(6, len(name))] }
+
+// change moves the branch to a new commit with the tree and the parents that a function makes of the
+// branch as it is. Where somebody else moved the branch meanwhile, the function is asked again.
+func (a Archive) change(next func() (tree string, parents []string, err error), message string) error {
+	var err error
+	for try := range tries {
+		before := a.commit(a.ref())
+		tree, parents, failed := next()
+		if failed != nil {
+			return failed
+		}
+		args := []string{"commit-tree", tree, "-m", message}
+		for _, p := range parents {
+			if p != "" {
+				args = append(args, "-p", p)
+			}
+		}
+		commit, failed := a.git(nil, args...)
+		if failed != nil {
+			return failed
+		}
+		if before == "" {
+			before = strings.Repeat("0", len(commit))
+		}
+		if _, err = a.git(nil, "update-ref", "-m", message, a.ref(), commit, before); err == nil {
+			return nil
+		}
+		if a.Context.Err() != nil {
+			break
+		}
+		time.Sleep(time.Duration(rand.IntN(20*(min(try, 20)+1))) * time.Millisecond)
+	}
+	return fmt.Errorf("the branch could not be moved in %d tries: %w; a lock that a killed writer left has to be removed by hand", tries, err)
+}
+
+// commit is the one that a name stands for; empty where there is none.
+func (a Archive) commit(ref string) string {
+	commit, err := a.git(nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// treeWith is the tree of a commit with entries added, in the form of git ls-tree.
+func (a Archive) treeWith(commit, entries string) (string, error) {
+	folder, err := os.MkdirTemp("", "chronoscope-index-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	index := "GIT_INDEX_FILE=" + filepath.Join(folder, "index")
+	if commit != "" {
+		if _, err := a.gitWith([]string{index}, nil, "read-tree", commit); err != nil {
+			return "", err
+		}
+	}
+	if _, err := a.gitWith([]string{index}, strings.NewReader(entries), "update-index", "--add", "--index-info"); err != nil {
+		return "", err
+	}
+	return a.gitWith([]string{index}, nil, "write-tree")
+}
+
+func (a Archive) git(input *bytes.Reader, args ...string) (string, error) {
+	if input == nil {
+		return a.gitWith(nil, strings.NewReader(""), args...)
+	}
+	return a.gitWith(nil, input, args...)
+}
+
+// safely makes git put what it writes on the disk before it says so, and run nobody's programs.
+var safely = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.hooksPath=" + os.DevNull, "-c", "commit.gpgSign=false", "-c", "gc.auto=0"}
+
+// gitWith runs git. Its error holds what git said.
+func (a Archive) gitWith(environment []string, input interface{ Read([]byte) (int, error) }, args ...string) (string, error) {
+	command := exec.CommandContext(a.Context, "git", append(append([]string{}, safely...), args...)...)
+	command.Dir = a.Folder
+	command.Env = append(append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=chronoscope", "GIT_AUTHOR_EMAIL=chronoscope@"+a.Host,
+		"GIT_COMMITTER_NAME=chronoscope", "GIT_COMMITTER_EMAIL=chronoscope@"+a.Host), environment...)
+	if input != nil {
+		command.Stdin = input
+	}
+	var out, problems bytes.Buffer
+	command.Stdout, command.Stderr = &out, &problems
+	if err := command.Run(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", fmt.Errorf("there is no git command: install git, or keep records in a folder: %w", err)
+		}
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(problems.String()))
+	}
+	return strings.TrimSpace(out.String()), nil
+}

@@ -1,0 +1,126 @@
+package gitarchive
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chronoscope/record"
+)
+
+// Files are the records of the branch, with the names of git's objects as stamps. Where the branch is
+// only at the remote repository, as in a fresh clone, they are those of the remote branch.
+func (a Archive) Files() ([]record.StoredFile, error) {
+	commit := a.commit(a.ref())
+	if commit == "" {
+		commit = a.commit("refs/remotes/origin/" + a.Branch)
+	}
+	if commit == "" {
+		return nil, nil
+	}
+	list, err := a.git(nil, "ls-tree", "-r", "-z", commit)
+	if err != nil {
+		return nil, fmt.Errorf("listing records in %s: %w", a.Place(), err)
+	}
+	var files []record.StoredFile
+	for _, entry := range strings.Split(list, "\x00") {
+		attributes, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(attributes) // mode, type, object
+		if len(fields) == 3 && fields[1] == "blob" && strings.HasSuffix(name, ".json") {
+			files = append(files, record.StoredFile{Name: name, Stamp: fields[2]})
+		}
+	}
+	slices.SortFunc(files, func(x, y record.StoredFile) int { return strings.Compare(path.Base(x.Name), path.Base(y.Name)) })
+	return files, nil
+}
+
+// ReadFiles reads objects one after the other. Git ends at an object that is damaged: then it is
+// started again for those that follow.
+func (a Archive) ReadFiles(files []record.StoredFile, take func(record.StoredFile, []byte, error)) error {
+	for len(files) > 0 {
+		read, err := a.readSome(files, take)
+		if a.Context.Err() != nil {
+			return a.Context.Err()
+		}
+		if read < len(files) {
+			if err == nil {
+				err = errors.New("git ended before it was read")
+			}
+			take(files[read], nil, fmt.Errorf("git can't read object %s: %w", files[read].Stamp, err))
+			read++
+		}
+		files = files[read:]
+	}
+	return nil
+}
+
+// readSome is how many of the files could be read.
+func (a Archive) readSome(files []record.StoredFile, take func(record.StoredFile, []byte, error)) (int, error) {
+	var objects strings.Builder
+	for _, f := range files {
+		objects.WriteString(f.Stamp + "\n")
+	}
+	command := exec.CommandContext(a.Context, "git", "cat-file", "--batch")
+	command.Dir = a.Folder
+	command.Stdin = strings.NewReader(objects.String())
+	var problems bytes.Buffer
+	command.Stderr = &problems
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := command.Start(); err != nil {
+		return 0, err
+	}
+	defer command.Wait()
+	defer out.Close()
+	from := bufio.NewReaderSize(out, 1<<20)
+	for i, f := range files {
+		content, err := object(from)
+		var damaged *damagedError
+		switch {
+		case errors.As(err, &damaged):
+			take(f, nil, err)
+		case err != nil:
+			return i, errors.New(strings.TrimSpace(problems.String()))
+		default:
+			take(f, content, nil)
+		}
+	}
+	return len(files), nil
+}
+
+// damagedError says that git knows of an object that it doesn't have.
+type damagedError struct{ said string }
+
+func (e *damagedError) Error() string { return "git has no such object: " + e.said }
+
+// object is the next one of git cat-file --batch.
+func object(from *bufio.Reader) ([]byte, error) {
+	line, err := from.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 {
+		return nil, &damagedError{strings.TrimSpace(line)}
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || size < 0 {
+		return nil, &damagedError{strings.TrimSpace(line)}
+	}
+	kept := min(size, record.MostBytes+1) // whatever is larger is refused
+	content := make([]byte, kept)
+	if _, err := io.ReadFull(from, content); err != nil {
+		return nil, err
+	}
+	_, err = io.CopyN(io.Discard, from, size-kept+1) // the rest, and the end of the line
+	return content, err
+}

@@ -1,0 +1,136 @@
+package gitarchive
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"time"
+)
+
+// Sync joins the branch with that of a remote repository, so that both have the records of both.
+// It pushes without force: where somebody else pushed meanwhile, it merges again. Records that
+// one side lacks are added to it, also where its history was rewritten.
+func (a Archive) Sync(remote string) error {
+	if strings.HasPrefix(remote, "-") {
+		return fmt.Errorf("%q is no remote repository", remote)
+	}
+	var err error
+	for try := range tries {
+		if err = a.fetch(remote); err != nil {
+			return err
+		}
+		if err = a.merge(a.tracking(remote)); err != nil {
+			return err
+		}
+		if a.commit(a.ref()) == a.commit(a.tracking(remote)) {
+			return nil
+		}
+		if _, err = a.git(nil, "push", "--quiet", "--no-verify", remote, a.ref()+":"+a.ref()); err == nil || a.Context.Err() != nil {
+			break
+		}
+		if text := err.Error(); !strings.Contains(text, "fetch first") && !strings.Contains(text, "non-fast-forward") && !strings.Contains(text, "reject") && !strings.Contains(text, "lock") {
+			break // not because of another writer
+		}
+		time.Sleep(time.Duration(rand.IntN(50*(min(try, 20)+1))) * time.Millisecond)
+	}
+	if err != nil {
+		return fmt.Errorf("records can't be pushed to %s: %w; they are kept here, and a later sync pushes them", remote, err)
+	}
+	return a.fetch(remote)
+}
+
+// tracking is where the branch of the remote repository is noted.
+func (a Archive) tracking(remote string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, remote)
+	return "refs/remotes/" + strings.Trim(name, "-") + "/" + a.Branch
+}
+
+// fetch notes the branch of the remote repository, where there is one.
+func (a Archive) fetch(remote string) error {
+	there, err := a.git(nil, "ls-remote", remote, a.ref())
+	if err != nil {
+		return fmt.Errorf("records of %s can't be had: %w", remote, err)
+	}
+	if there == "" {
+		return nil
+	}
+	if _, err := a.git(nil, "fetch", "--quiet", "--no-tags", remote, "+"+a.ref()+":"+a.tracking(remote)); err != nil {
+		return fmt.Errorf("records of %s can't be fetched: %w", remote, err)
+	}
+	return nil
+}
+
+// merge brings the files of another branch into this one.
+func (a Archive) merge(other string) error {
+	theirs := a.commit(other)
+	ours := a.commit(a.ref())
+	if theirs == "" || ours != "" && a.contains(ours, theirs) {
+		return nil
+	}
+	if ours == "" || a.contains(theirs, ours) {
+		before := ours
+		if before == "" {
+			before = strings.Repeat("0", len(theirs))
+		}
+		if _, err := a.git(nil, "update-ref", a.ref(), theirs, before); err == nil {
+			return nil // otherwise another writer was at work: what both have is merged
+		}
+	}
+	return a.change(func() (string, []string, error) {
+		ours := a.commit(a.ref())
+		entries, err := a.missing(ours, theirs)
+		if err != nil {
+			return "", nil, err
+		}
+		tree, err := a.treeWith(ours, entries)
+		if err != nil {
+			return "", nil, err
+		}
+		return tree, []string{ours, theirs}, nil
+	}, "Merge records")
+}
+
+// contains reports whether a commit has another one in its history.
+func (a Archive) contains(commit, other string) bool {
+	_, err := a.git(nil, "merge-base", "--is-ancestor", other, commit)
+	return err == nil
+}
+
+// missing are the entries of one commit that another lacks. Of two files of one name the other's
+// is added under a name that tells its content.
+func (a Archive) missing(ours, theirs string) (string, error) {
+	has := map[string]string{} // objects by name
+	if ours != "" {
+		list, err := a.git(nil, "ls-tree", "-r", "-z", ours)
+		if err != nil {
+			return "", err
+		}
+		for _, entry := range strings.Split(list, "\x00") {
+			attributes, name, _ := strings.Cut(entry, "\t")
+			has[name] = attributes
+		}
+	}
+	list, err := a.git(nil, "ls-tree", "-r", "-z", theirs)
+	if err != nil {
+		return "", err
+	}
+	var entries strings.Builder
+	for _, entry := range strings.Split(list, "\x00") {
+		attributes, name, ok := strings.Cut(entry, "\t")
+		if !ok || has[name] == attributes || strings.ContainsAny(name, "\n\"") {
+			continue
+		}
+		if has[name] != "" {
+			ending := path.Ext(name)
+			name = strings.TrimSuffix(name, ending) + "-" + attributes[len(attributes)-12:] + ending
+		}
+		fmt.Fprintf(&entries, "%s\t%s\n", attributes, name)
+	}
+	return entries.String(), nil
+}
