@@ -47,14 +47,30 @@ func (c *conclusion) undoneNs() float64 {
 // madScale makes a median absolute deviation comparable to a standard deviation.
 const madScale = 1.4826
 
+// doneAlone is by how much more CPU time it used at most where its clocks did not show what it waited.
+func (c *conclusion) doneAlone() (more float64) {
+	usual := stats.Median(c.each(func(r *Run) float64 { return r.traced.ranNs }))
+	for _, a := range c.series.alone {
+		more = math.Max(more, a.ranNs-usual)
+	}
+	return more
+}
+
 // allowForClocks takes a program that looks at a clock while it works. It may have left work undone
-// where it was late. It may also work until some time, so that interrupts don't make it longer, unless
-// it waited for much longer than it can have left undone: then it works by no clock.
+// where it was late: where its clocks did not show that, it used more CPU time. It may also work until
+// some time, so that interrupts don't make it longer, unless it waited for much longer than it can have
+// left undone: then it works by no clock.
 func (c *conclusion) allowForClocks() {
 	if !c.series.looksAtClock {
 		return
 	}
 	undone := c.undoneNs()
+	if math.IsInf(undone, 1) && c.mostlyWaited() {
+		more := c.doneAlone()
+		for i := range c.used {
+			c.high[i] += more
+		}
+	}
 	byClock := !(c.typical((*Run).waitedNs) > 2*undone)
 	for i, r := range c.used {
 		if byClock {

@@ -54,3 +54,20 @@ func TestIdleMachine(t *testing.T) {
 		}
 	}
 }
+
+// A program that does a third of its work where it was preempted, as the first run shows, in which it saw
+// no preemption. It was 34.7 ms, give or take little, for 108.
+func TestDoesLessWhereLate(t *testing.T) {
+	s := series{}
+	r := s.concluded(30, func(i int) Run {
+		if i < mostProbes {
+			run := keptFor(108, 400)
+			run.Untraced, run.ClockReads, run.ClockWorkNs = nil, 30, 50*ms
+			return run
+		}
+		return keptFor(34.7, 200)
+	})
+	if r.Verdict == stats.Trusted || !r.Estimate.Covers(107*ms) {
+		t.Errorf("%s: %+v %q", r.Verdict, r.Estimate, r.Reasons)
+	}
+}
