@@ -159,12 +159,15 @@ func tally(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-// failureLines say how a command failed.
+// failureLines say how a command failed, unless the verdict does.
 func failureLines(p program.Report) (lines []Line) {
 	if p.Failure == nil {
 		return nil
 	}
-	lines = append(lines, Line{Label: "failed", Text: *p.Failure})
+	_, how, _ := strings.Cut(*p.Failure, ": ")
+	if how == "" || !slices.ContainsFunc(p.Reasons, func(reason string) bool { return strings.Contains(reason, how) }) {
+		lines = append(lines, Line{Label: "failed", Text: *p.Failure})
+	}
 	if p.StderrEnd != nil {
 		lines = append(lines, Line{Label: "failed", Text: "The end of its standard error:"})
 		for part := range strings.SplitSeq(*p.StderrEnd, "\n") {

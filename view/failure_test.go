@@ -1,0 +1,19 @@
+package view
+
+import (
+	"testing"
+
+	"chronoscope/program"
+	"chronoscope/stats"
+)
+
+// How a command failed stands once: in the verdict, and else on a line of its own.
+func TestFailureIsSaidOnce(t *testing.T) {
+	how := "the command: exit status 1"
+	for want, reasons := range [][]string{{"false failed: exit status 1: look at its output"}, {"its runs differ"}} {
+		p := program.Report{Failure: &how, Judgement: stats.Judgement{Reasons: reasons}}
+		if lines := failureLines(p); len(lines) != want {
+			t.Errorf("%q: %+v", reasons, lines)
+		}
+	}
+}
