@@ -27,22 +27,24 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	defer stop()
 	r := Run{WaitOf: NoThread}
 	waited, used := a.ownWait(), ownCPUNs()
-	for ended := a.pollUntilEnd(); !ended; {
+	usedByEnd, ended := a.pollUntilEnd()
+	for !ended {
 		err := unix.Waitid(unix.P_PID, a.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err == nil {
+		usedByEnd, ended = ownCPUNs(), err == nil
+		if ended {
 			break
 		}
 		if err != unix.EINTR {
 			return r, fmt.Errorf("waiting for process %d: waitid: %w", a.pid, err)
 		}
 	}
-	ended := time.Now()
-	r.BesideNs = ownCPUNs() - used
-	r.WallNs = ended.Sub(a.before).Nanoseconds()
+	seen := time.Now()
+	r.BesideNs = usedByEnd - used
+	r.WallNs = seen.Sub(a.before).Nanoseconds()
 	late := waited() + wakeUpNs
 	r.WallErrorNs = a.after.Sub(a.before).Nanoseconds() + late
 	if first, err := readThread(a.pid); err == nil {
-		first.LateNs = late + time.Since(ended).Nanoseconds()
+		first.LateNs = late + time.Since(seen).Nanoseconds()
 		r.Threads, r.WaitOf = []Thread{first}, FirstThread
 	}
 	if attr, err := unix.SchedGetAttr(a.pid, 0); err == nil {
@@ -82,11 +84,12 @@ func (a awaited) ownWait() func() int64 {
 // it can stop no thread to collect garbage, which is why it is so short.
 const attentive = 2 * time.Millisecond
 
-// pollUntilEnd waits for the program's end, and takes what is noted of it before the
-// kernel's buffers are full; false where the system does not tell of the end this way.
-func (a awaited) pollUntilEnd() bool {
+// pollUntilEnd waits for the program's end, takes what is noted of it before the kernel's buffers are
+// full, and returns what this process had used of the CPUs by that end; false where the system does not
+// tell of the end this way.
+func (a awaited) pollUntilEnd() (usedNs int64, ended bool) {
 	if a.pidfd < 0 {
-		return false
+		return 0, false
 	}
 	polled := []unix.PollFd{{Fd: int32(a.pidfd), Events: unix.POLLIN}}
 	if a.watch != nil {
@@ -102,13 +105,14 @@ func (a awaited) pollUntilEnd() bool {
 			_, err = unix.Poll(polled, -1)
 		}
 		if err != nil && err != unix.EINTR {
-			return false
+			return 0, false
 		}
+		usedNs = ownCPUNs()
 		if a.watch != nil {
 			a.watch.drain()
 		}
 	}
-	return true
+	return usedNs, true
 }
 
 // pollUntold polls for so long without telling the Go runtime.

@@ -25,12 +25,12 @@ func (r *Run) othersElsewhere(cpus int) float64 {
 	return math.Max(0, ns) / float64(r.Others.PassedNs)
 }
 
-// haltedNs is for how long others had the CPU that the program would have run on.
+// haltedNs is for how long others had the CPU that the program would have run on, at least.
 func (r *Run) haltedNs() float64 {
 	if !r.noted {
 		return known(r.RunqueueWaitNs)
 	}
-	return r.traced.haltedNs + r.traced.leaderWake.ns()
+	return r.traced.haltedNs + r.traced.leaderWake.lowNs
 }
 
 // othersElsewhere is that of each run that counts. Where it is not known of a run, such as beside a
