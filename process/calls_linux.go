@@ -148,6 +148,31 @@ func (i *syscallInfo) absoluteTime() uintptr {
 	return 0
 }
 
+// timeoutNs is for how long the call waits for files, or for another thread, at most; 0 where that is not
+// known.
+func (i *syscallInfo) timeoutNs(read readMemory) int64 {
+	call := notedCalls[i.number]
+	waitsForFiles := call.files > 0 || call.form == selected || i.number == unix.SYS_EPOLL_PWAIT2
+	switch {
+	case call.form == millisecond:
+		return int64(int32(i.args[call.arg])) * 1e6
+	case !waitsForFiles && (call.form != futex || uint32(i.args[1])&^futexFlags != 0): // FUTEX_WAIT, the one that is relative
+		return 0
+	}
+	var words [2 * wordBytes]byte
+	if !read(i.args[call.arg], words[:]) {
+		return 0
+	}
+	seconds, rest := int64(binary.NativeEndian.Uint64(words[:])), int64(binary.NativeEndian.Uint64(words[wordBytes:]))
+	if seconds < 0 || seconds > 1<<20 || rest < 0 || rest >= 1e9 {
+		return 0
+	}
+	if call.form == selected && i.number != unix.SYS_PSELECT6 { // select(2) is given microseconds
+		rest *= 1e3
+	}
+	return seconds*1e9 + rest
+}
+
 // asks tells whether the call asks for what it is noted for. Programs that are late may ask for
 // no time at all, where they sleep; where they wait for files, that is just a look.
 func (i *syscallInfo) asks(call notedCall, read readMemory) bool {

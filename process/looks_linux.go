@@ -326,6 +326,17 @@ func (l *looks) waited(thread int, ns int64) {
 	l.waitOf[thread] = ns
 }
 
+// lateNs is for how long all threads have waited for a CPU, as far as is known: more than any time where
+// that is not looked at.
+func (l *looks) lateNs(thread int) int64 {
+	used, err := readThread(thread)
+	if l == nil || err != nil {
+		return forEver
+	}
+	l.waited(thread, used.WaitNs)
+	return l.waitedNs
+}
+
 // processClock is the clock of the CPU time of all threads of a process (clock_getcpuclockid(3)).
 func processClock(pid int) int32 {
 	const all = 2

@@ -167,7 +167,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
 		t.looks.unshift(id)
-		t.waits.leave(id)
+		t.waits.leave(id, t.looks.lateNs(id))
 	case signal == unix.SIGTRAP && (returned || t.looks.trapped(id, t.run.StoppedNs)):
 		signal = 0
 	case signal == unix.SIGSEGV && t.looks.readCounter(id):

@@ -26,10 +26,15 @@ type waits struct {
 
 // within is what was known of a thread at the beginning of a system call.
 type within struct {
-	switches  int64  // for how many times it had given up its CPU
-	sleeps    bool   // the call waits for nothing but a time, or for threads of its process
-	setPolicy bool   // the call asks for another scheduling policy
-	usageAt   uint64 // where the call tells what the program used; 0 of other calls
+	switches  int64 // for how many times it had given up its CPU
+	sleeps    bool  // the call waits for nothing but a time, or for threads of its process
+	setPolicy bool  // the call asks for another scheduling policy
+	// times is how often the call was counted. By endsNs of this machine's clock it waits no longer; 0 is
+	// not known.
+	times   int
+	endsNs  int64
+	futex   bool
+	usageAt uint64 // where the call tells what the program used; 0 of other calls
 }
 
 var (
@@ -123,7 +128,11 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 	switch notedCalls[info.number].what {
 	case timedWait:
 		w.count += times
-		w.within[thread] = within{switches: voluntarySwitches(thread), sleeps: info.sleeps()}
+		in := within{switches: voluntarySwitches(thread), sleeps: info.sleeps(), times: times, futex: info.number == unix.SYS_FUTEX}
+		if ns := info.timeoutNs(read); ns > 0 {
+			in.endsNs = monotonicNs() + ns
+		}
+		w.within[thread] = in
 	case policyChange:
 		w.within[thread] = within{setPolicy: true}
 	case yield:
@@ -133,16 +142,29 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 	}
 }
 
+// answered tells whether the call ended before its time-out, with what else it waited for, and would have
+// done so at this time, too. Then it is no wait until some time: alone, the program would not come to
+// that either.
+func (in within) answered(returned, atNs int64) bool {
+	found := returned > 0 && !in.futex || returned == 0 && in.futex
+	return in.times == 1 && found && atNs < in.endsNs
+}
+
 // preemptionsOffset is that of ru_nivcsw in struct rusage, behind two times of two words each and 13
 // numbers (getrusage(2)).
 const preemptionsOffset = (2*2 + 13) * wordBytes
 
 // leave notes how the system call of a thread ended, whose stop for that is a switch, too. A program
-// that counts its preemptions sees none, and does what it would do alone.
-func (w *waits) leave(thread int) {
+// that counts its preemptions sees none, and does what it would do alone. lateNs is for how long the
+// program has waited for a CPU.
+func (w *waits) leave(thread int, lateNs int64) {
 	w.stops++
 	if info, err := lookAtCall(thread); err == nil && int64(info.number) >= 0 {
 		in := w.within[thread]
+		if in.answered(int64(info.number), monotonicNs()+lateNs) {
+			w.count -= in.times
+			delete(w.within, thread)
+		}
 		w.otherPolicy = w.otherPolicy || in.setPolicy
 		if in.usageAt != 0 {
 			poke(thread, uintptr(in.usageAt+preemptionsOffset), make([]byte, wordBytes))

@@ -126,6 +126,65 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
+// A time-out that is far off when the answer comes is no wait until some time: an event loop was taken
+// for a program that may be late. One that passes is, and so is one that might have passed.
+func TestTimeOutsThatDoNotPass(t *testing.T) {
+	for what, want := range map[string]int{"poll(60000)": 0, "poll(1)": 3, "epoll(60)": 0, "select(60)": 0} {
+		c := Command{Path: "python3", Args: []string{"-S", "-E", "-c", `import os, select, sys
+what, limit = sys.argv[1].rstrip(")").split("(")
+for turn in range(3):
+	r, w = os.pipe()
+	if os.fork() == 0:
+		if limit != "1": os.write(w, b"x" * (1 + sum(range(100000)) % 2))
+		os._exit(0)
+	if what == "poll":
+		p = select.poll()
+		p.register(r, select.POLLIN)
+		p.poll(int(limit))
+	elif what == "epoll":
+		p = select.epoll()
+		p.register(r, select.EPOLLIN)
+		p.poll(int(limit))
+	else:
+		select.select([r], [], [], int(limit))
+	os.wait()
+`, what}, NoteWaits: true}
+		if _, err := c.Run(background); err != nil {
+			t.Skip(err)
+		}
+		if r := mustNoteClocks(t, c); r.Failure() != nil || r.Unnoted != nil || r.TimedWaits != want {
+			t.Errorf("%s: %d timed waits, want %d: %+v", what, r.TimedWaits, want, r)
+		}
+	}
+}
+
+// What is asked for stands in the arguments or in memory, and is checked.
+func TestTimeOuts(t *testing.T) {
+	words := map[uint64][]uint64{8: {2, 5e8}, 24: {1, 2e9}, 32: {1 << 40, 0}}
+	read := func(at uint64, into []byte) bool {
+		for i, word := range words[at] {
+			binary.NativeEndian.PutUint64(into[8*i:], word)
+		}
+		return words[at] != nil
+	}
+	for _, c := range []struct {
+		number uint64
+		args   [6]uint64
+		want   int64
+	}{
+		{unix.SYS_EPOLL_PWAIT, [6]uint64{3, 1, 8, 10}, 10e6},
+		{unix.SYS_PPOLL, [6]uint64{1, 1, 8}, 2.5e9}, {unix.SYS_PSELECT6, [6]uint64{4, 1, 0, 0, 8}, 2.5e9},
+		{unix.SYS_PPOLL, [6]uint64{1, 1, 24}, 0}, {unix.SYS_PPOLL, [6]uint64{1, 1, 32}, 0}, {unix.SYS_PPOLL, [6]uint64{1, 1, 40}, 0},
+		{unix.SYS_FUTEX, [6]uint64{1, 128, 2, 8}, 2.5e9}, {unix.SYS_FUTEX, [6]uint64{1, 9 | 128, 2, 8}, 0},
+		{unix.SYS_NANOSLEEP, [6]uint64{8}, 0}, {unix.SYS_TIMERFD_SETTIME, [6]uint64{3, 0, 8}, 0},
+	} {
+		i := syscallInfo{number: c.number, args: c.args}
+		if got := i.timeoutNs(read); got != c.want {
+			t.Errorf("%+v: %d, want %d", c, got, c.want)
+		}
+	}
+}
+
 // Signals and exit statuses arrive as ever.
 func TestTimedWaitsDisturbNothing(t *testing.T) {
 	r := mustNoteWaits(t, shell("trap 'exit 6' USR1; kill -USR1 $$; exit 7"))
