@@ -3,6 +3,7 @@ package gobench
 import (
 	"math"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -36,6 +37,11 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	if r.Rejections = standstills(k, s.Repetitions); len(r.Rejections) > 0 {
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
+	stoodStill, sharing := len(r.Rejections), sharingOf(k, plan, setting)
+	if shared := sharedRepetitions(k); sharing.Told() && len(k.used)-len(shared) >= fewestApart {
+		r.Rejections = append(r.Rejections, shared...)
+		k = kindOf(s, setting.CPUs, r.Rejections)
+	}
 	r.Rejected, r.Procs = len(r.Rejections), s.Repetitions[0].Many.Procs
 	r.WaitShare, r.Runnable, r.Basis, r.Metrics = stats.FloatOf(k.waitShare), stats.FloatOf(k.runnable), k.basis(), metricsOf(k.used)
 	r.Wall = notNegative(stats.MedianOrRange(each(k.used, func(rep Repetition) float64 { return rep.perIteration(timedNs) }), "ns"))
@@ -46,7 +52,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	if k.alone {
 		r.Cycles = cyclesOf(r.Estimate, setting.CoreHz)
 	}
-	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting}
+	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill}
 	c.judge()
 	if math.IsNaN(r.Estimate.Value) {
 		r.Basis = "" // of a time that is not known
@@ -61,6 +67,9 @@ type conclusion struct {
 	series  *Series
 	plan    Plan
 	setting Setting
+	sharing env.Sharing
+	// stoodStill is how many repetitions were left out because a run stood still.
+	stoodStill int
 }
 
 // times are those of the repetitions, without what disturbed them.

@@ -17,8 +17,11 @@ func (c *conclusion) judge() {
 		c.judgeBasis()
 		c.judgeProportion()
 	}
-	if n := len(c.used) + c.Rejected; float64(c.Rejected) > rejectedShare*float64(n) {
-		c.Lower(stats.Suspect, "%d of %d repetitions were left out, the first because %s: find out what stops its process", c.Rejected, n, c.Rejections[0].Why)
+	if n := len(c.used) + c.Rejected; float64(c.stoodStill) > rejectedShare*float64(n) {
+		c.Lower(stats.Suspect, "%d of %d repetitions were left out, the first because %s: find out what stops its process", c.stoodStill, n, c.Rejections[0].Why)
+	}
+	if why := c.sharing.Suspicion("repetitions"); why != "" {
+		c.Lower(stats.Suspect, "%s", why)
 	}
 	if !c.setting.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")

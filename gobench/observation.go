@@ -21,6 +21,9 @@ type Observation struct {
 	StoppedNs float64
 	// Procs is how many threads could run Go code at a time (GOMAXPROCS).
 	Procs int
+	// SlowedBefore and SlowedAfter are by what share independent instructions took longer just before
+	// and after the process than on cores that nothing shares; NaN where that is not known.
+	SlowedBefore, SlowedAfter float64
 	// Metrics are what else the benchmark reported per operation.
 	Metrics []Metric
 }

@@ -35,7 +35,7 @@ type Summary struct {
 	Iterations int         `json:"iterations"`       // of the longer run of a repetition
 	Procs      int         `json:"gomaxprocs"`
 	// Corrected counts repetitions that were corrected for waiting, Rejected those that were
-	// left out because a run stood still.
+	// left out because a run stood still, or something else ran on the core.
 	Corrected int `json:"corrected"`
 	Rejected  int `json:"rejected"`
 	// Metrics are medians of what else the benchmark reports.

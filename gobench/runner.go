@@ -20,6 +20,17 @@ type Processes struct {
 	CPUs []int
 	// Timeout ends a process that takes longer; 0 is none.
 	Timeout time.Duration
+	// Slowed is by what share independent instructions take longer now than on cores that nothing
+	// shares, on the slowest of the CPUs. Nil where that can't be told.
+	Slowed func() float64
+}
+
+// slowed is what Slowed says now.
+func (p Processes) slowed() float64 {
+	if p.Slowed == nil {
+		return math.NaN()
+	}
+	return p.Slowed()
 }
 
 // workingShare is the share of a process's CPU time that its working threads use. Nobody waits
@@ -29,7 +40,9 @@ const workingShare = 0.9
 // Run implements [Runner].
 func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
 	// With -test.v name and result are printed together, whatever the benchmark prints.
+	before := p.slowed()
 	run, output, err := p.test(ctx, b, traced, "-test.v", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	after := p.slowed()
 	if err != nil {
 		return Observation{}, err
 	}
@@ -44,6 +57,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	if o.N != n {
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
 	}
+	o.SlowedBefore, o.SlowedAfter = before, after
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
 	o.InvoluntarySwitches, o.Signals = float64(run.InvoluntarySwitches), run.Signals
 	o.MajorFaults = float64(run.MajorFaults)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -102,7 +103,7 @@ type conclusion struct {
 	full, half []*Sample
 	// surveys are those of more.
 	surveys []*Sample
-	sharing sharing
+	sharing env.Sharing
 	// meanwhile is half the width of the interval, as a share, without what the core's
 	// rate may be at another time: what more trials can narrow.
 	meanwhile float64
@@ -135,7 +136,7 @@ func (c *conclusion) screen() {
 			c.surveys = append(c.surveys, x)
 		}
 	}
-	if c.sharing = c.sharingOf(c.full); c.sharing.told() {
+	if c.sharing = c.sharingOf(c.full); c.sharing.Told() {
 		c.rejectShared()
 	}
 	for _, x := range c.Samples {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -157,10 +158,10 @@ func (v inference) of(samples []*Sample) inference {
 
 // lessSharing takes off what sharing the core may have added: a long sample may have been
 // shared in its middle only, which the probes at its ends don't see.
-func (v inference) lessSharing(s sharing, least stats.Estimate) inference {
-	if s.told() {
+func (v inference) lessSharing(s env.Sharing, least stats.Estimate) inference {
+	if s.Told() {
 		for i, run := range v.runNs {
-			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+s.costs))
+			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+s.Costs))
 		}
 	}
 	return v

@@ -52,6 +52,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 		return d, err
 	}
 	defer here.close()
+	processes.Slowed = here.slowed()
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
 	here.lookAgain()
 	e.header.Machine.CoreHz = orNil(here.setting.CoreHz.Value)

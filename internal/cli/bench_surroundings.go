@@ -20,6 +20,7 @@ type surroundings struct {
 	setting gobench.Setting
 	counter clock.Rated // its Clock is nil where there is none
 	cpu     int         // -1 where the system does not tell
+	cpus    []int       // all of them; empty where the system does not tell
 }
 
 // surroundings traces the noise of the CPUs, and measures the core's rate. What can't be
@@ -31,7 +32,7 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 		cpus, err = machine.Affinity()
 	}
 	if err == nil {
-		here.cpu, here.setting.CPUs = cpus[len(cpus)-1], len(cpus)
+		here.cpus, here.cpu, here.setting.CPUs = cpus, cpus[len(cpus)-1], len(cpus)
 	}
 	e.bar.show(0, "tracing the machine's noise")
 	if here.counter, err = e.openCounter(ctx); err != nil {
@@ -68,6 +69,29 @@ func (h *surroundings) coreHz() stats.Estimate {
 		return stats.Estimate{Value: math.NaN()}
 	}
 	return hz
+}
+
+// slowed prepares a probe of whether something shares the cores of the CPUs; nil where there is none.
+func (h *surroundings) slowed() func() float64 {
+	if h.counter.Clock == nil || len(h.cpus) == 0 {
+		return nil
+	}
+	probe, err := clock.NewPortProbe(h.counter)
+	if err != nil {
+		return nil
+	}
+	return func() float64 {
+		slowest := math.NaN()
+		for _, cpu := range h.cpus {
+			if release, err := env.Thread(cpu); err == nil {
+				if slowed := probe.Slowed(); !(slowed <= slowest) {
+					slowest = slowed
+				}
+				release()
+			}
+		}
+		return slowest
+	}
 }
 
 // lookAgain widens the core's rate to what it is by now.

@@ -1,0 +1,87 @@
+package env
+
+import (
+	"fmt"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// Probed is a sample with what [Core.Slowed] said around it.
+type Probed struct {
+	// Ns is the time of the work.
+	Ns float64
+	// SlowedBefore and SlowedAfter are by what share independent instructions took longer just
+	// outside than on a core that nothing shares; NaN where it is not known.
+	SlowedBefore, SlowedAfter float64
+}
+
+const (
+	// SharedFrom is by what share independent instructions take longer on a core that is
+	// shared, at the least: alone they differ by 1 to 3 %, and beside a busy hyperthread
+	// they took 15 to 80 % longer (Zen 4).
+	SharedFrom = 0.1
+	// sharedMost is the share of samples that may be shared where it is not known whether that
+	// slows them: the value rests on the lower ones.
+	sharedMost = 0.25
+	// sharedWithin is the share of samples within which the sharing began or ended, from
+	// which on it may have done so unseen in the others.
+	sharedWithin = 0.1
+)
+
+// Shared reports that something else ran on the core just before or just after the sample.
+func (p Probed) Shared() bool { return math.Max(p.SlowedBefore, p.SlowedAfter) > SharedFrom }
+
+// Sharing is what samples say of a core that something else used too.
+type Sharing struct {
+	Samples, Of int     // samples that were shared, of all
+	Within      int     // samples in which it began or ended
+	Slowed      float64 // by what share independent instructions typically took longer meanwhile
+	// Costs is by what share samples took longer meanwhile; NaN where there are too few of
+	// one kind to tell.
+	Costs float64
+
+	matters float64
+}
+
+// SharingOf compares samples on a shared core with those on a core of their own, where there are
+// fewestApart of these or more. Costs matter from that share on.
+func SharingOf(samples []Probed, fewestApart int, matters float64) Sharing {
+	s := Sharing{Of: len(samples), Costs: math.NaN(), matters: matters}
+	var slowed, apart, together []float64
+	for _, p := range samples {
+		if !p.Shared() {
+			apart = append(apart, p.Ns)
+			continue
+		}
+		together = append(together, p.Ns)
+		slowed = append(slowed, math.Max(p.SlowedBefore, p.SlowedAfter))
+		if math.Min(p.SlowedBefore, p.SlowedAfter) <= SharedFrom {
+			s.Within++
+		}
+	}
+	if s.Samples = len(together); s.Samples == 0 {
+		return s
+	}
+	s.Slowed = stats.Median(slowed)
+	if len(apart) >= fewestApart {
+		s.Costs = stats.Median(together)/stats.Median(apart) - 1
+	}
+	return s
+}
+
+// Told reports that sharing the core slows the work, as samples of both kinds tell.
+func (s Sharing) Told() bool { return s.Costs > s.matters }
+
+// Suspicion says why the figure is, or may be, that of a core that was shared; it is empty where it is
+// not. what is the word for samples.
+func (s Sharing) Suspicion(what string) string {
+	const whose = "a busy hyperthread, perhaps of another virtual machine; measure again when it is idle"
+	switch {
+	case math.IsNaN(s.Costs) && float64(s.Samples) > sharedMost*float64(s.Of):
+		return fmt.Sprintf("the core was shared: around %d of %d %s independent instructions took %.2g %% longer than on a core of their own, and the subject may have been slowed as much: %s", s.Samples, s.Of, what, 100*s.Slowed, whose)
+	case s.Told() && float64(s.Within) > sharedWithin*float64(s.Of) && s.Costs*float64(s.Within) > s.matters*float64(s.Of):
+		return fmt.Sprintf("the core was shared for a part of %d of %d %s, which slows the subject, and perhaps unseen for a part of the others: %s", s.Within, s.Of, what, whose)
+	}
+	return ""
+}
