@@ -12,8 +12,6 @@ const (
 	// untimedShare of the time that passes outside of the benchmark's timer is worth a word;
 	// mostlyUntimed is such a share that little is left to be timed.
 	untimedShare, mostlyUntimed = 0.02, 0.5
-	// uselessShare is half the width of an interval that says nothing, as a share of its value.
-	uselessShare = 0.25
 )
 
 // Conclude says what the repetitions of a benchmark show.

@@ -30,15 +30,15 @@ func (c *conclusion) judge() {
 	width := c.Estimate.RelativeHalfWidth()
 	switch {
 	case len(c.used) == 1 && c.Estimate.Value > 0: // there is no interval
-	case seen && !(width <= uselessShare) && c.untimed > mostlyUntimed:
+	case seen && !(width <= stats.UselessShare) && c.untimed > mostlyUntimed:
 		c.Lower(stats.Unusable, "its timer stands still for %.3g %% of the time (b.StopTimer, or what it does outside of its loop), and what is left is too little to be timed beside that: time more per b.StartTimer, or prepare all iterations before b.ResetTimer", 100*c.untimed)
-	case !(width <= uselessShare) && math.IsNaN(c.Estimate.Value):
+	case !(width <= stats.UselessShare) && math.IsNaN(c.Estimate.Value):
 		c.Lower(stats.Unusable, "the runs of few and of many iterations don't differ beyond chance: no time is known")
-	case seen && c.Basis == Bounds && !(width <= uselessShare):
+	case seen && c.Basis == Bounds && !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "it takes %s, and no more is known: %s", c.Estimate.Range(), c.remedy(c.narrower()))
-	case !(width <= uselessShare):
+	case !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "the repetitions contradict one another: from %s", c.Estimate.Range())
-	case width > c.plan.Precision && c.Basis != Bounds:
+	case width > math.Max(stats.WideShare, c.plan.Precision) && c.Basis != Bounds:
 		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.remedy(c.narrower()))
 	}
 }

@@ -10,8 +10,6 @@ import (
 
 // Limits of what is trusted.
 const (
-	wideShare     = 0.05 // half the interval's width beyond which a figure is suspect
-	uselessShare  = 0.25 // and beyond which it is unusable
 	leastCycles   = 0.2  // a call takes at least, on any core
 	leastNs       = 0.05 // the same where the core's rate is not known
 	leastGrowth   = 1.5  // of the time of twice the calls
@@ -37,11 +35,11 @@ func (c *conclusion) judge() {
 	c.judgeSpeed()
 	c.judgeSharing()
 	switch width := c.Estimate.RelativeHalfWidth(); {
-	case !(width <= uselessShare) || c.Estimate.Value <= 0:
+	case !(width <= stats.UselessShare) || c.Estimate.Value <= 0:
 		c.Lower(stats.Unusable, "the interval is as wide as %s: the samples contradict one another, or the clock is too coarse", stats.Duration(2*c.Estimate.HalfWidth(), 3))
-	case width > wideShare && c.meanwhile <= wideShare:
+	case width > stats.WideShare && c.meanwhile <= stats.WideShare:
 		c.Lower(stats.Suspect, "the core's rate wandered by %.2g %%, up and down: fix its frequency", 100*c.speed.spread)
-	case width > wideShare:
+	case width > stats.WideShare:
 		c.Lower(stats.Suspect, "the interval is %s wide: more trials, or a calmer machine, narrow it", stats.Duration(2*c.Estimate.HalfWidth(), 3))
 	}
 }

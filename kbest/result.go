@@ -196,7 +196,7 @@ func (c *conclusion) infer() {
 	c.Estimate = v.estimate()
 	if mean, varies := c.onTheWhole(v, c.Estimate); varies {
 		c.Mean = mean
-		if mean.RelativeHalfWidth() <= uselessShare {
+		if mean.RelativeHalfWidth() <= stats.UselessShare {
 			c.Estimate = mean
 		}
 	}

@@ -12,6 +12,10 @@ const (
 	Unusable Verdict = "unusable" // not to be used
 )
 
+// Half the width of a 95 % interval, as a share of its value: beyond WideShare a result is suspect,
+// unless a wider interval was asked for, and beyond UselessShare it is unusable.
+const WideShare, UselessShare = 0.05, 0.25
+
 // rank orders verdicts from best to worst.
 func (v Verdict) rank() int {
 	switch v {
