@@ -146,14 +146,18 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 }
 
 // direction says what more (1) or less (-1) of a quantity means.
-func direction(f *view.Figure, sign int) string {
-	isTime := f.Quantity == view.QuantityTime || f.Quantity == view.QuantityWall || f.Quantity == view.QuantityCPU
+func direction(f *view.Figure, sign int) string { return Direction(f.Quantity, f.Better, sign) }
+
+// Direction says what more (1) or less (-1) of a quantity means, of which lower or higher values are
+// better, or neither.
+func Direction(quantity, better string, sign int) string {
+	isTime := quantity == view.QuantityTime || quantity == view.QuantityWall || quantity == view.QuantityCPU
 	switch {
-	case f.Better == view.Neither:
+	case better == view.Neither:
 		return Changed
-	case (f.Better == view.Higher) == (sign > 0) && isTime:
+	case (better == view.Higher) == (sign > 0) && isTime:
 		return Faster
-	case (f.Better == view.Higher) == (sign > 0):
+	case (better == view.Higher) == (sign > 0):
 		return Better
 	case isTime:
 		return Slower

@@ -15,13 +15,13 @@ type Tier struct {
 // don't begin a new tier.
 func TierOf(m *machine.Machine) Tier {
 	return Tier{
-		CPU: string(m.CPU), System: string(m.OS), Kernel: series(string(m.Kernel)),
+		CPU: string(m.CPU), System: string(m.OS), Kernel: kernelSeries(string(m.Kernel)),
 		Hypervisor: string(m.Hypervisor), Clocksource: string(m.Clocksource), Arch: string(m.Arch),
 	}
 }
 
-// series is the first two numbers of a kernel's release, such as 6.12 of 6.12.8-1-amd64.
-func series(release string) string {
+// kernelSeries is the first two numbers of a kernel's release, such as 6.12 of 6.12.8-1-amd64.
+func kernelSeries(release string) string {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {
 		return release

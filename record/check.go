@@ -62,6 +62,8 @@ func checkReferences(d Document) error {
 		}
 	case Comparison:
 		return d.checkSubjects()
+	case History:
+		return d.checkPlaces()
 	}
 	return nil
 }

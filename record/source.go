@@ -41,9 +41,11 @@ func SourceIn(ctx context.Context, folder string) *Source {
 		return nil
 	}
 	_, same := git("diff-index", "--quiet", "HEAD", "--")
-	subject := strings.ToValidUTF8(parts[2], "�")
-	if runes := []rune(subject); len(runes) > longestSubject {
-		subject = string(runes[:longestSubject])
-	}
-	return &Source{Commit: parts[0], Time: at.UTC(), Subject: subject, Modified: same != nil}
+	return &Source{Commit: parts[0], Time: at.UTC(), Subject: shortened(parts[2]), Modified: same != nil}
+}
+
+// shortened is a commit's first line as it is kept.
+func shortened(subject string) string {
+	runes := []rune(strings.ToValidUTF8(subject, "�"))
+	return string(runes[:min(len(runes), longestSubject)])
 }

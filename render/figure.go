@@ -87,6 +87,9 @@ func newFigure(s *view.Sheet) *figure {
 		f.text("caption", strings.Join(s.Facts, ", "), 16)
 	}
 	for _, section := range s.Sections {
+		if section.Trends != nil {
+			section.Charts = section.Trends.Charts()
+		}
 		if len(section.Charts) > 0 && section.In != view.InText {
 			f.section(section)
 		}

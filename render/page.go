@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,9 +46,15 @@ func Page(w io.Writer, documents ...record.Document) error {
 		}
 		p.Sheets = append(p.Sheets, newPageSheet(fmt.Sprintf("record-%d", len(p.Sheets)+1), s))
 	}
+	script := ""
 	if slices.ContainsFunc(p.Sheets, pageSheet.pictured) {
-		p.Script = template.JS(asset("page.js"))
-		p.ScriptHash = scriptHash(string(p.Script))
+		script += asset("page.js")
+	}
+	if slices.ContainsFunc(p.Sheets, pageSheet.trending) {
+		script += asset("trends.js")
+	}
+	if script != "" {
+		p.Script, p.ScriptHash = template.JS(script), scriptHash(script)
 	}
 	return templates.Execute(w, p)
 }
@@ -79,6 +86,11 @@ type pageSheet struct {
 // pictured reports whether a script draws a part of the sheet.
 func (p pageSheet) pictured() bool {
 	return slices.ContainsFunc(p.Parts, func(part pageSection) bool { return len(part.Pictures) > 0 })
+}
+
+// trending reports whether a script draws trends of the sheet.
+func (p pageSheet) trending() bool {
+	return slices.ContainsFunc(p.Parts, func(part pageSection) bool { return part.Trends != nil })
 }
 
 func newPageSheet(id string, s *view.Sheet) pageSheet {
@@ -163,7 +175,7 @@ type picture struct {
 
 // shows reports whether the page has anything of the section.
 func (s pageSection) shows() bool {
-	return len(s.Charts) > 0 || s.Data != nil || len(s.Disturbing()) > 0 || len(pageLines(s.Lines)) > 0 || len(pageLines(s.Notes)) > 0
+	return len(s.Charts) > 0 || s.Trends != nil || s.Data != nil || len(s.Disturbing()) > 0 || len(pageLines(s.Lines)) > 0 || len(pageLines(s.Notes)) > 0
 }
 
 // Disturbing are the findings that are not as they should be.
@@ -223,6 +235,9 @@ func newDataTable(t *view.Table) *dataTable {
 	for _, row := range t.Rows {
 		var cells []dataCell
 		for i, c := range row {
+			if c.URL != "" && !isWebPage(c.URL) {
+				c.URL = ""
+			}
 			if t.Columns[i].In != view.InText {
 				cells = append(cells, dataCell{c, classOf(t.Columns[i], c), t.Columns[i].Name})
 			}
@@ -230,6 +245,12 @@ func newDataTable(t *view.Table) *dataTable {
 		d.Rows = append(d.Rows, cells)
 	}
 	return d
+}
+
+// isWebPage reports that a browser may be led to an address: it starts no script.
+func isWebPage(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // classOf is how a cell is set: numbers flush right, and texts to read in lines of some

@@ -52,6 +52,7 @@ type Section struct {
 	Lines   []Line // before the table
 	Legend  []Key  // of the charts
 	Charts  []Chart
+	Trends  *Trends
 	Table   *Table
 	Notes   []Line // after the table
 	// Findings are what disturbs measurements.
@@ -122,7 +123,11 @@ type Cell struct {
 	Text    string
 	Verdict stats.Verdict
 	Strong  bool
+	URL     string // where the text leads to on a page; empty for nowhere
 }
+
+// webLink is a cell that leads to another page; to none where the URL is empty.
+type webLink struct{ Text, URL string }
 
 // strong is the text of a cell that stands out.
 type strong string
@@ -162,6 +167,8 @@ func (t *Table) row(values ...any) {
 		switch v := v.(type) {
 		case stats.Verdict:
 			row = append(row, Cell{Verdict: v})
+		case webLink:
+			row = append(row, Cell{Text: v.Text, URL: v.URL})
 		case strong:
 			row = append(row, Cell{Text: string(v), Strong: true})
 		default:
@@ -177,7 +184,7 @@ func (s *Sheet) add(sections ...Section) {
 		if part.Table != nil && len(part.Table.Rows) == 0 {
 			part.Table = nil
 		}
-		if part.Table != nil || len(part.Charts)+len(part.Lines)+len(part.Notes)+len(part.Findings) > 0 {
+		if part.Table != nil || part.Trends != nil || len(part.Charts)+len(part.Lines)+len(part.Notes)+len(part.Findings) > 0 {
 			s.Sections = append(s.Sections, part)
 		}
 	}

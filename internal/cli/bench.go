@@ -68,9 +68,8 @@ no benchmark is in both revisions, or a package does not compile.`,
   chronoscope bench --format json | jq '.results[] | {name, estimate, verdict}'`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measure,
-		exports:      map[string]string{"gobench": "which benchstat reads"},
-		measuresCode: true,
-		regressions:  "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
+		exports:     map[string]string{"gobench": "which benchstat reads"},
+		regressions: "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
 	}
 }
 
@@ -115,6 +114,7 @@ func (t *benchFlags) check(c *call) (err error) {
 
 // measure compiles and measures.
 func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
+	c.measuresCodeIn(ctx, t.directory)
 	e := benchExperiment{flags: t, call: c, patterns: c.args}
 	if len(c.args) == 0 {
 		e.patterns = []string{"."}

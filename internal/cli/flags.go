@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -112,8 +113,9 @@ type settings struct {
 	seed       uint64
 	cpus       []int
 	require    stats.Verdict // empty where nothing is required
-	// regression is the limit of --max-regression as it was given, and mostRegression the
+	// regression is the limit of gateFlag, usually --max-regression, as it was given, and mostRegression the
 	// share; NaN where no regression is too much.
+	gateFlag       string
 	regression     string
 	mostRegression float64
 }
@@ -126,7 +128,7 @@ type export struct{ format, file string }
 func (f *flags) check(c *command) (settings, error) {
 	s := settings{
 		output: f.output, html: f.html, plot: f.plot, notes: f.notes, seed: f.seed,
-		require: stats.Verdict(f.require), regression: f.regression,
+		require: stats.Verdict(f.require), regression: f.regression, gateFlag: "--" + cmp.Or(c.gateFlag, maxRegression),
 	}
 	if s.output == standardOutput {
 		s.output = ""
@@ -162,7 +164,7 @@ func (f *flags) check(c *command) (settings, error) {
 	if !f.set.Changed("seed") {
 		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
 	}
-	if s.mostRegression, err = allowedRegression(f.regression); err != nil {
+	if s.mostRegression, err = allowedRegression(s.gateFlag, f.regression); err != nil {
 		return s, err
 	}
 	if s.exports, err = exportsOf(f.exports, slices.Sorted(maps.Keys(c.exports))); err != nil {

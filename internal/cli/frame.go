@@ -30,15 +30,14 @@ type command struct {
 	flags func(own *pflag.FlagSet, f *flags)
 	// refused are flags of all commands that mean nothing to it, and why.
 	refused map[string]string
-	// measuresCode tells commands whose figures are of the code in the working folder: what is kept
-	// of them names its commit.
-	measuresCode bool
 	// measuresNothing tells commands that show what others have measured.
 	measuresNothing bool
 	// values are what a shell offers for its flags.
 	values map[string][]string
 	// exports are the formats of --export, with what reads them.
 	exports map[string]string
+	// gateFlag is what --max-regression is called; empty for that.
+	gateFlag string
 	// regressions is the help text of --max-regression; empty where it compares nothing.
 	regressions string
 	// unknownFlag is added to what is said of flags that it does not have.
@@ -84,6 +83,13 @@ func (c *call) caveat(format string, args ...any) {
 	c.header.Caveats = append(c.header.Caveats, fmt.Sprintf(format, args...))
 }
 
+// measuresCodeIn notes the commit of the code in a folder, where the result is kept.
+func (c *call) measuresCodeIn(ctx context.Context, folder string) {
+	if c.store != nil {
+		c.header.Source = record.SourceIn(ctx, folder)
+	}
+}
+
 // finish completes the header, once all is measured.
 func (c *call) finish(ctx context.Context) record.Header {
 	c.header.Finish(ctx.Err() != nil)
@@ -114,7 +120,7 @@ func (c *command) build(f *flags, s Streams) *cobra.Command {
 		c.flags(own, f)
 	}
 	if c.regressions != "" {
-		own.StringVar(&f.regression, "max-regression", "", c.regressions)
+		own.StringVar(&f.regression, cmp.Or(c.gateFlag, maxRegression), "", c.regressions)
 	}
 	if len(c.exports) > 0 {
 		own.StringArrayVar(&f.exports, "export", nil, "write another tool's `format:file`: "+c.exportsInWords())
@@ -175,9 +181,6 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	}
 	header := record.NewHeader(nameIn(cmd), machine.Identify(), set.seed)
 	here.header = &header
-	if c.measuresCode && set.store != nil {
-		header.Source = record.SourceIn(cmd.Context(), ".")
-	}
 	if err := here.bindable(); err != nil {
 		return err
 	}
@@ -234,5 +237,5 @@ func explained(err error) error {
 
 // outcome is the error that tells the exit status of a finished measurement.
 func (s settings) outcome(r found) error {
-	return cmp.Or(errors.Join(r.failed, gate(r.rivals, s.mostRegression, s.regression)), s.met(r.verdicts))
+	return cmp.Or(errors.Join(r.failed, gate(r.rivals, s.mostRegression, s.gateFlag, s.regression)), s.met(r.verdicts))
 }

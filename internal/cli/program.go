@@ -83,10 +83,9 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
   chronoscope run --pid 1234 --duration 10s`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measureAndJudge,
-		exports:      map[string]string{"hyperfine": "", "markdown": "", "gobench": "which benchstat reads"},
-		measuresCode: true,
-		regressions:  "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
-		unknownFlag:  "flags of the program itself belong after --",
+		exports:     map[string]string{"hyperfine": "", "markdown": "", "gobench": "which benchstat reads"},
+		regressions: "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
+		unknownFlag: "flags of the program itself belong after --",
 	}
 }
 
@@ -119,6 +118,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 
 // measureAndJudge measures, and says what is held against --require and --max-regression.
 func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, error) {
+	c.measuresCodeIn(ctx, ".")
 	d, err := (&programExperiment{flags: t, call: c}).run(ctx)
 	if err != nil && ctx.Err() == nil {
 		return found{}, err

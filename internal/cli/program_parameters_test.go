@@ -143,7 +143,7 @@ func TestProgramOutcome(t *testing.T) {
 		"too bad a verdict":         {"", nil, nil, stats.Trusted, 1},
 		"good enough":               {"", nil, nil, stats.Suspect, 0},
 	} {
-		allowed, err := allowedRegression(c.limit)
+		allowed, err := allowedRegression("--max-regression", c.limit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,18 +15,21 @@ type regressionError struct{ text string }
 
 func (e *regressionError) Error() string { return e.text }
 
-// allowedRegression is the share that --max-regression allows, of 0 or more; NaN where the flag
+// maxRegression is the flag that allows a share; a command may have another name for it.
+const maxRegression = "max-regression"
+
+// allowedRegression is the share that a flag allows, of 0 or more; NaN where the flag
 // is not given. A number such as 5 without a percent sign is a mistake, and no limit of 500 %.
-func allowedRegression(text string) (float64, error) {
+func allowedRegression(flag, text string) (float64, error) {
 	if text == "" {
 		return math.NaN(), nil
 	}
 	share, err := parseShare(text)
 	switch {
 	case err != nil || share < 0:
-		return 0, usagef("--max-regression: %q is none: give a share of 0 or more, such as 5%%", text)
+		return 0, usagef("%s: %q is none: give a share of 0 or more, such as 5%%", flag, text)
 	case share >= 1 && !strings.Contains(text, "%"):
-		return 0, usagef("--max-regression: %s is %g %%: write %[1]s%% for %[1]s percent, or %g%%", strings.TrimSpace(text), 100*share, 100*share)
+		return 0, usagef("%s: %s is %g %%: write %[2]s%% for %[2]s percent, or %g%%", flag, strings.TrimSpace(text), 100*share, 100*share)
 	}
 	return share, nil
 }
@@ -97,18 +100,18 @@ func jointOf(p stats.Pair) stats.Joint {
 	return j
 }
 
-// gate is what --max-regression, which allows this share, makes of a comparison. A regression
+// gate is what a flag, usually --max-regression, which allows this share, makes of a comparison. A regression
 // is what is above the limit with all of its joint interval: among comparisons of what is
 // equal, however many, any is called one with a chance of [stats.FalseAlarms] at most. A gate
 // that can't know doesn't open: it is an error that one is undecided, or slower than allowed
 // if looked at alone, unless even the upper end of its own interval is allowed, that all
 // optional ones are, and that nothing was compared. NaN allows everything.
-func gate(all []rival, allowed float64, given string) error {
+func gate(all []rival, allowed float64, flag, given string) error {
 	if math.IsNaN(allowed) {
 		return nil
 	}
 	if len(all) == 0 {
-		return errors.New("--max-regression: nothing stands in both that could be held against it: measure the same on both sides")
+		return fmt.Errorf("%s: nothing stands in both that could be held against it: measure the same on both sides", flag)
 	}
 	limit := 1 + allowed
 	var slower []rival
@@ -123,14 +126,14 @@ func gate(all []rival, allowed float64, given string) error {
 		case r.joint.Lo > limit:
 			slower = append(slower, r)
 		case isOpen && !r.optional && unknown == nil:
-			unknown = fmt.Errorf("--max-regression: whether %s can't be told: %s", r.question, r.unknown())
+			unknown = fmt.Errorf("%s: whether %s can't be told: %s", flag, r.question, r.unknown())
 		}
 	}
 	switch {
 	case len(slower) > 0:
-		return &regressionError{fmt.Sprintf("%s: more than --max-regression %s allows", findings(slower), given)}
+		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(slower), flag, given)}
 	case unknown == nil && told == 0:
-		return fmt.Errorf("--max-regression: none of %d figures in both can be told from chance, and so nothing was held against the limit", len(all))
+		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, len(all))
 	}
 	return unknown
 }

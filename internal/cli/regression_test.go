@@ -21,7 +21,7 @@ func pairOf(outcome stats.Outcome, value, lo, hi float64) stats.Pair {
 func TestFewPairsAreNoRegression(t *testing.T) {
 	p := pairOf("slower", 1.184, 1.087, 1.311)
 	p.Joint.Lo = stats.Float{}
-	if got := ExitStatus(gate(rivalsOf([]stats.Pair{p}), 0.03, "3%")); got != 1 {
+	if got := ExitStatus(gate(rivalsOf([]stats.Pair{p}), 0.03, "--max-regression", "3%")); got != 1 {
 		t.Errorf("exit status %d, want 1", got)
 	}
 }
@@ -103,7 +103,7 @@ func TestLimitThatIsNoLimit(t *testing.T) {
 		"-5%": "none: give a share", "5%%": "none: give a share", "NaN": "none: give a share", "+Inf": "none: give a share", "five": "none: give a share",
 		"0": "", "5%": "", "0.05": "", "500%": "", " 5 % ": "",
 	} {
-		_, err := allowedRegression(text)
+		_, err := allowedRegression("--max-regression", text)
 		if want == "" && err == nil {
 			continue
 		}

@@ -1,0 +1,293 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"chronoscope/changepoint"
+	"chronoscope/compare"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// Filter says which figures are of interest. What is empty lets all pass.
+type Filter struct {
+	Since   time.Time
+	Name    *regexp.Regexp
+	Machine *regexp.Regexp
+	// ByGo tells series apart by the version of Go, too.
+	ByGo bool
+}
+
+// Of makes series of the figures in an index, and looks for their changes.
+func Of(h record.Header, x Index, f Filter) record.History {
+	d := record.History{Header: h, Records: []record.HistoryRecord{}, Unreadable: []record.UnreadableRecord{}, Series: []record.HistorySeries{}}
+	for _, r := range x.Records {
+		if r.Err != "" {
+			d.Unreadable = append(d.Unreadable, record.UnreadableRecord{Name: r.Name, Error: r.Err})
+		}
+	}
+	all := withoutStandIns(x.series(f))
+	d.Records = x.number(all)
+	found := inParallel(all, func(s *series) changepoint.Result { return changepoint.Find(s.points(), changepoint.FalseChanges) })
+	limit := changepoint.Limit(found, changepoint.FalseDiscoveries)
+	for i, s := range all {
+		if slices.ContainsFunc(found[i].Changes, func(c changepoint.Change) bool { return c.PValue > limit }) {
+			found[i] = changepoint.Find(s.points(), limit)
+		}
+	}
+	d.Series = inParallel(all, func(s *series) record.HistorySeries { return s.document(found[s.place]) })
+	return d
+}
+
+// inParallel is what a function makes of each series.
+func inParallel[T any](all []*series, of func(*series) T) []T {
+	results := make([]T, len(all))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				results[i] = of(all[i])
+			}
+		})
+	}
+	for i := range all {
+		all[i].place = i
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return results
+}
+
+// seriesKey is what the points of a series have in common.
+type seriesKey struct {
+	Key
+	tier Tier
+	goes string
+}
+
+// series are places among the figures of an index.
+type series struct {
+	seriesKey
+	figures  []int
+	values   columns // of the index
+	records  []Record
+	unusable int
+	began    string
+	numbers  map[int32]int // of records in the document
+	place    int
+}
+
+// series are the figures that pass a filter, in the order of their topics and names, and those of one
+// figure in the order in which they began.
+func (x Index) series(f Filter) []*series {
+	place := map[seriesKey]*series{}
+	var all []*series
+	c := x.figures
+	for i, r := range c.Record {
+		of, key := x.Records[r], c.Keys[c.Key[i]]
+		if of.Time().Before(f.Since) || f.Name != nil && !f.Name.MatchString(key.Name) || f.Machine != nil && !f.Machine.MatchString(of.Tier.String()) {
+			continue
+		}
+		k := seriesKey{Key: key, tier: of.Tier}
+		if f.ByGo {
+			k.goes = of.Go
+		}
+		s := place[k]
+		if s == nil {
+			s = &series{seriesKey: k, values: c, records: x.Records}
+			place[k] = s
+			all = append(all, s)
+		}
+		if verdicts[c.Verdict[i]] == stats.Unusable {
+			s.unusable++
+			continue
+		}
+		s.figures = append(s.figures, i)
+	}
+	all = slices.DeleteFunc(all, func(s *series) bool { return len(s.figures) == 0 })
+	for _, s := range all {
+		slices.SortStableFunc(s.figures, func(a, b int) int { return inTime(s.of(a), s.of(b)) })
+	}
+	slices.SortStableFunc(all, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Quantity, b.Quantity), inTime(a.of(a.figures[0]), b.of(b.figures[0])))
+	})
+	for i, s := range all {
+		if i > 0 && all[i-1].Key == s.Key {
+			s.began = "new " + s.tier.unlike(all[i-1].tier)
+			if s.tier == all[i-1].tier {
+				s.began = "new Go " + s.goes
+			}
+		}
+	}
+	return all
+}
+
+// inTime orders records as their points stand in a series.
+func inTime(a, b Record) int {
+	return cmp.Or(a.Time().Compare(b.Time()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
+}
+
+func (s *series) of(figure int) Record { return s.records[s.values.Record[figure]] }
+
+// withoutStandIns leaves out wall times where the time on a machine of its own is known as often.
+func withoutStandIns(all []*series) []*series {
+	count := map[seriesKey]int{}
+	for _, s := range all {
+		count[standsFor(s.seriesKey, s.Quantity)] = len(s.figures)
+	}
+	return slices.DeleteFunc(all, func(s *series) bool {
+		return s.StandIn != "" && count[standsFor(s.seriesKey, s.StandIn)] >= len(s.figures)
+	})
+}
+
+// standsFor is the key under which another quantity of the same name is found.
+func standsFor(k seriesKey, quantity string) seriesKey {
+	return seriesKey{Key{FigureKey: view.FigureKey{Topic: k.Topic, Name: k.Name, Quantity: quantity}}, k.tier, k.goes}
+}
+
+// number gives the records of all points their places in the document.
+func (x Index) number(all []*series) []record.HistoryRecord {
+	used := map[int32]bool{}
+	for _, s := range all {
+		for _, f := range s.figures {
+			used[s.values.Record[f]] = true
+		}
+	}
+	var order []int32
+	for r := range used {
+		order = append(order, r)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return inTime(x.Records[a], x.Records[b]) })
+	records := []record.HistoryRecord{}
+	numbers := map[int32]int{}
+	for i, place := range order {
+		numbers[place] = i
+		r := x.Records[place]
+		h := record.HistoryRecord{Name: r.Name, Started: r.Started, Commit: r.Source.Commit, Subject: r.Source.Subject, Modified: r.Source.Modified, Go: r.Go}
+		if r.Source.Commit != "" {
+			h.CommitTime = &r.Source.Time
+		}
+		records = append(records, h)
+	}
+	for _, s := range all {
+		s.numbers = numbers
+	}
+	return records
+}
+
+// onLogScale reports that all values are positive, so that changes are ratios.
+func (s *series) onLogScale() bool {
+	return !slices.ContainsFunc(s.figures, func(f int) bool { return !(s.values.Value[f] > 0) })
+}
+
+// sdsInInterval is how many standard errors lie between the ends of a 95 % interval.
+const sdsInInterval = 2 * 1.959964
+
+// points are the values on the scale on which changes add up.
+func (s *series) points() []changepoint.Point {
+	logs := s.onLogScale()
+	points := make([]changepoint.Point, len(s.figures))
+	for i, f := range s.figures {
+		v, lo, hi := s.values.Value[f], s.values.Lo[f], s.values.Hi[f]
+		if logs {
+			v, lo, hi = math.Log(v), math.Log(lo), math.Log(hi)
+		}
+		p := changepoint.Point{Value: v}
+		if width := hi - lo; width > 0 && !math.IsInf(width, 0) {
+			p.StandardError = width / sdsInInterval
+		}
+		points[i] = p
+	}
+	return points
+}
+
+// document is the series with what was found of it.
+func (s *series) document(found changepoint.Result) record.HistorySeries {
+	logs := s.onLogScale()
+	d := record.HistorySeries{
+		Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Unit: s.Unit, Better: s.Better,
+		Tier: s.tier.String(), CPU: s.tier.CPU, System: s.tier.System, Kernel: s.tier.Kernel, Hypervisor: s.tier.Hypervisor,
+		Clocksource: s.tier.Clocksource, Arch: s.tier.Arch, Go: s.goes, Began: s.began, Unusable: s.unusable,
+		Points: []record.HistoryPoint{}, Regimes: []record.HistoryRegime{}, Changes: []record.HistoryChange{},
+	}
+	for i, f := range s.figures {
+		d.Points = append(d.Points, record.HistoryPoint{
+			Record: s.numbers[s.values.Record[f]], Value: s.values.Value[f], Lo: stats.Finite(s.values.Lo[f]), Hi: stats.Finite(s.values.Hi[f]),
+			Verdict: verdicts[s.values.Verdict[f]], Outlier: slices.Contains(found.Outliers, i),
+		})
+	}
+	for _, r := range found.Regimes {
+		half := sdsInInterval / 2 * r.StandardError
+		level := stats.Estimate{Value: r.Level, Lo: r.Level - half, Hi: r.Level + half, Unit: s.Unit, Statistic: "level", N: r.End - r.Start}
+		if logs {
+			level.Value, level.Lo, level.Hi = math.Exp(level.Value), math.Exp(level.Lo), math.Exp(level.Hi)
+		}
+		d.Regimes = append(d.Regimes, record.HistoryRegime{First: r.Start, Last: r.End - 1, Level: level})
+	}
+	for i, c := range found.Changes {
+		d.Changes = append(d.Changes, record.HistoryChange{
+			At: c.At, First: c.First, Last: c.Last, Change: s.asChange(c.Shift, logs), PValue: c.PValue,
+			Outcome: compare.Direction(s.Quantity, s.Better, sign(c.Shift.Value)), MendedBy: mendedBy(found, i),
+		})
+	}
+	if logs {
+		d.Noise = stats.Finite(found.Noise.StandardDeviation)
+	}
+	if tip, ok := changepoint.TipOf(s.points(), s.newest()); ok {
+		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, logs), PValue: tip.PValue, Outcome: s.tipOutcome(tip.Shift)}
+	}
+	return d
+}
+
+// asChange is a difference of levels as a ratio, where the levels are logarithms.
+func (s *series) asChange(shift stats.Estimate, logs bool) stats.Estimate {
+	shift.Unit = s.Unit
+	if logs {
+		shift.Value, shift.Lo, shift.Hi, shift.Unit, shift.Statistic = math.Exp(shift.Value), math.Exp(shift.Lo), math.Exp(shift.Hi), "ratio", "ratio"
+	}
+	return shift
+}
+
+func (s *series) tipOutcome(shift stats.Estimate) string {
+	if shift.Lo > 0 || shift.Hi < 0 {
+		return compare.Direction(s.Quantity, s.Better, sign(shift.Value))
+	}
+	return compare.Undecided
+}
+
+func sign(x float64) int {
+	if x < 0 {
+		return -1
+	}
+	return 1
+}
+
+// newest is how many points at the end are of the newest commit.
+func (s *series) newest() int {
+	last := s.of(s.figures[len(s.figures)-1]).Source.Commit
+	n := 1
+	for last != "" && n < len(s.figures) && s.of(s.figures[len(s.figures)-1-n]).Source.Commit == last {
+		n++
+	}
+	return n
+}
+
+// mendedBy is the later change after which less than half of a change is left.
+func mendedBy(found changepoint.Result, i int) *int {
+	before, shift := found.Regimes[i].Level, found.Changes[i].Shift.Value
+	for k := i + 1; k < len(found.Changes); k++ {
+		if left := (found.Regimes[k+1].Level - before) / shift; left < 0.5 {
+			return &k
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package history
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"reflect"
+	"strconv"
+	"time"
+
+	"chronoscope/record"
+)
+
+// Row is one value of a series as a row of a table. docs/history.md describes the columns.
+type Row struct {
+	Record      string    `json:"record" parquet:"record,dict"`
+	Time        time.Time `json:"time" parquet:"time,timestamp(microsecond)"`
+	Started     time.Time `json:"started" parquet:"started,timestamp(microsecond)"`
+	Commit      *string   `json:"commit" parquet:"commit,optional,dict"`
+	Modified    bool      `json:"modified" parquet:"modified"`
+	Topic       string    `json:"topic" parquet:"topic,dict"`
+	Name        string    `json:"name" parquet:"name,dict"`
+	Quantity    string    `json:"quantity" parquet:"quantity,dict"`
+	Unit        string    `json:"unit" parquet:"unit,dict"`
+	Better      string    `json:"better" parquet:"better,dict"`
+	Value       float64   `json:"value" parquet:"value"`
+	Lo          *float64  `json:"lo" parquet:"lo,optional"`
+	Hi          *float64  `json:"hi" parquet:"hi,optional"`
+	Verdict     string    `json:"verdict" parquet:"verdict,dict"`
+	Outlier     bool      `json:"outlier" parquet:"outlier"`
+	Regime      int32     `json:"regime" parquet:"regime"`
+	Level       float64   `json:"level" parquet:"level"`
+	CPU         string    `json:"cpu" parquet:"cpu,dict"`
+	System      string    `json:"system" parquet:"system,dict"`
+	Kernel      string    `json:"kernel" parquet:"kernel,dict"`
+	Hypervisor  string    `json:"hypervisor" parquet:"hypervisor,dict"`
+	Clocksource string    `json:"clocksource" parquet:"clocksource,dict"`
+	Arch        string    `json:"arch" parquet:"arch,dict"`
+	Go          string    `json:"go" parquet:"go,dict"`
+}
+
+// Rows are all values of a history, series after series.
+func Rows(d record.History) []Row {
+	rows := []Row{}
+	for _, s := range d.Series {
+		regime := 0
+		for i, p := range s.Points {
+			for regime+1 < len(s.Regimes) && i > s.Regimes[regime].Last {
+				regime++
+			}
+			of := d.Records[p.Record]
+			row := Row{
+				Record: of.Name, Time: of.Started.UTC(), Started: of.Started.UTC(), Modified: of.Modified,
+				Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Unit: s.Unit, Better: s.Better,
+				Value: p.Value, Lo: p.Lo, Hi: p.Hi, Verdict: string(p.Verdict), Outlier: p.Outlier, Regime: int32(regime),
+				CPU: s.CPU, System: s.System, Kernel: s.Kernel, Hypervisor: s.Hypervisor, Clocksource: s.Clocksource, Arch: s.Arch, Go: of.Go,
+			}
+			if len(s.Regimes) > 0 {
+				row.Level = s.Regimes[regime].Level.Value
+			}
+			if of.Commit != "" {
+				row.Commit, row.Time = &of.Commit, of.CommitTime.UTC()
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// WriteJSONLines writes a row a line.
+func WriteJSONLines(w io.Writer, rows []Row) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, r := range rows {
+		if err := encoder.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteCSV writes the rows under the names of the columns. What is null is empty.
+func WriteCSV(w io.Writer, rows []Row) error {
+	to := csv.NewWriter(w)
+	columns := reflect.TypeFor[Row]()
+	cells := make([]string, columns.NumField())
+	for i := range cells {
+		cells[i] = columns.Field(i).Tag.Get("json")
+	}
+	to.Write(cells)
+	for _, r := range rows {
+		v := reflect.ValueOf(r)
+		for i := range cells {
+			cells[i] = cell(v.Field(i).Interface())
+		}
+		to.Write(cells)
+	}
+	to.Flush()
+	return to.Error()
+}
+
+func cell(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case *string:
+		if v == nil {
+			return ""
+		}
+		return *v
+	case bool:
+		return strconv.FormatBool(v)
+	case int32:
+		return strconv.Itoa(int(v))
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case *float64:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	}
+	return ""
+}

@@ -1,0 +1,378 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"chronoscope/compare"
+	"chronoscope/history"
+	"chronoscope/record"
+	"chronoscope/record/gitarchive"
+	"chronoscope/stats"
+)
+
+var _ = register(newHistory)
+
+// historyFlags are those of the command that shows series.
+type historyFlags struct {
+	store, since, bench, machine, commitURL string
+	byGo                                    bool
+	filter                                  history.Filter
+}
+
+// newHistory is the command that shows how figures went over many records.
+func newHistory() *command {
+	t := &historyFlags{}
+	c := &command{Command: &cobra.Command{
+		Use:   "history",
+		Short: "Show how figures went over many records, and where they changed",
+		Long: `Makes a series of each figure in the records that --save has kept: time and other metrics
+of each benchmark, time of each command, cost and quality of each clock, share of noise.
+Points stand in the order of their commits, or else of when they were measured. Figures of
+another CPU model, kernel (its first two numbers), hypervisor or clock source are a series
+of their own: a new machine is no regression.
+
+A change is where the level of a series moved beyond what its noise can do, however long
+that noise lasts. Each has the range of commits that it came with, its size with a 95 %
+interval, and the chance that a series without any change would show it: at most 1 in
+10,000, and of the changes of all series at most 1 % are false. A regime lasts for nine
+records or more. The newest commit alone is held against the regime before it.
+
+Records live in a folder, or in a branch of the git repository here (--store git, as
+--save=git keeps them): "history sync" joins that branch with the one of a remote
+repository. "history import" keeps what other tools measured.
+
+With --gate the exit status is 3 where the newest commit is slower or worse than the regime
+before it by more than the limit, with a chance of 99 % for all series at once, and 1 where
+that can't be told of a time.`,
+		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
+  chronoscope history --store git              series and changes
+  chronoscope history --bench 'Encode|Decode' --since 2026-09-01
+  chronoscope history --html history.html
+  chronoscope history --gate 5%
+  chronoscope history --export parquet:history.parquet
+  chronoscope history sync origin`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%q has no command %q: use import and sync", cmd.CommandPath(), args[0])
+			}
+			return nil
+		},
+	},
+		flags: t.register, check: t.check, measure: t.measure, measuresNothing: true,
+		gateFlag: "gate", regressions: "exit with 3 if the newest commit is slower or worse than the regime before it by more than this `share`, such as 5%",
+		exports: map[string]string{"parquet": "which DuckDB, pandas and Spark read", "csv": "", "jsonl": ""},
+		sub: []*command{
+			{Command: &cobra.Command{
+				Use:   "import FILE ...",
+				Short: "Keep what other tools measured as records",
+				Long: `Reads files and keeps what they hold as records: the data.js of github-action-benchmark,
+result files of asv, the JSON of hyperfine --export-json, and lines of go test -bench
+(benchstat's format). What is kept already, with the same commit and time, is passed over.`,
+				Example: `  chronoscope history import --store records data.js
+  chronoscope history import results/machine/*.json old.txt`,
+				Args: cobra.MinimumNArgs(1),
+			}, measure: t.importFiles},
+			{Command: &cobra.Command{
+				Use:     "sync [REMOTE]",
+				Short:   "Join the branch of records with that of a remote repository",
+				Example: "  chronoscope history sync origin",
+				Args:    cobra.MaximumNArgs(1),
+			}, measure: t.sync},
+		}}
+	c.PersistentFlags().StringVar(&t.store, "store", "", "where the records are: a `folder`, git, or git:BRANCH (default: the folder of --save)")
+	return c
+}
+
+func (t *historyFlags) register(set *pflag.FlagSet, _ *flags) {
+	set.StringVar(&t.since, "since", "", "leave out what is older than this `date` or duration, such as 2026-09-01 or 90d")
+	set.StringVar(&t.bench, "bench", "", "show only figures whose names match this `regexp`")
+	set.StringVar(&t.machine, "machine", "", "show only machines whose CPU, kernel, hypervisor or clock source match this `regexp`")
+	set.BoolVar(&t.byGo, "by-go", false, "begin a series of its own with each version of Go, too")
+	set.StringVar(&t.commitURL, "commit-url", "", "`address` of a commit's page, with {commit} for its name (default: of the remote repository origin)")
+}
+
+// check reads the filter.
+func (t *historyFlags) check(c *call) (err error) {
+	if t.filter.Since, err = sinceOf(t.since); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		flag, text string
+		to         **regexp.Regexp
+	}{{"--bench", t.bench, &t.filter.Name}, {"--machine", t.machine, &t.filter.Machine}} {
+		if p.text == "" {
+			continue
+		}
+		if *p.to, err = regexp.Compile(p.text); err != nil {
+			return usagef("%s: %q is no regular expression (go doc regexp/syntax): %v", p.flag, p.text, err)
+		}
+	}
+	if t.commitURL != "" && !strings.Contains(t.commitURL, "{commit}") {
+		return usagef("--commit-url: %q does not say where the commit's name stands: write {commit} there", t.commitURL)
+	}
+	t.filter.ByGo = t.byGo
+	return nil
+}
+
+// sinceOf is a date, or as long before now as a duration.
+func sinceOf(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	var days float64
+	var end string
+	if n, _ := fmt.Sscanf(text, "%f%s", &days, &end); n == 2 && end == "d" && days >= 0 && days < 1e5 {
+		return time.Now().Add(-time.Duration(days * float64(24*time.Hour))), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return time.Now().Add(-d), nil
+	}
+	return time.Time{}, usagef("--since: %q is neither a date such as 2026-09-01 nor a duration such as 90d or 12h", text)
+}
+
+// measure opens the index, and makes series of it.
+func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
+	store, err := storeIn(t.store)
+	if err != nil {
+		return found{}, err
+	}
+	index, _, err := history.Open(store)
+	if err != nil {
+		return found{}, err
+	}
+	c.header.Caveats = []string{} // those of this machine say nothing of the records
+	d := history.Of(c.finish(ctx), index, t.filter)
+	d.Store = store.Place()
+	if d.CommitURL = t.commitURL; d.CommitURL == "" {
+		d.CommitURL = commitURLOf(git(ctx, "remote", "get-url", "origin"))
+	}
+	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d)...)
+	if len(index.Records) == 0 {
+		fmt.Fprintln(c.notes, "chronoscope: there are no records yet: give --save to a command that measures")
+	}
+	rows := func(write func(io.Writer, []history.Row) error) func(io.Writer) error {
+		return func(w io.Writer) error { return write(w, history.Rows(d)) }
+	}
+	return found{document: d, rivals: rivalsInHistory(d), exports: map[string]func(io.Writer) error{
+		"csv": rows(history.WriteCSV), "jsonl": rows(history.WriteJSONLines),
+		"parquet": rows(func(w io.Writer, all []history.Row) error {
+			return parquet.Write(w, all, parquet.Compression(&parquet.Snappy))
+		}),
+	}}, nil
+}
+
+// git is what the git command says; empty where it fails.
+func git(ctx context.Context, args ...string) string {
+	out, err := exec.CommandContext(ctx, "git", args...).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// secureShell is a repository's address as git@HOST:PATH.
+var secureShell = regexp.MustCompile(`^(?:ssh://)?git@([A-Za-z0-9.-]+)[:/](.+)$`)
+
+// commitURLOf is the address of a commit's page, as the usual hosts have it, for the address of a
+// repository; empty where that is no web page.
+func commitURLOf(remote string) string {
+	if parts := secureShell.FindStringSubmatch(remote); parts != nil {
+		remote = "https://" + parts[1] + "/" + parts[2]
+	}
+	if !strings.HasPrefix(remote, "https://") || strings.Contains(remote, "@") {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(remote, "/"), ".git") + "/commit/{commit}"
+}
+
+// caveatsOfHistory say what can't be read, and which commits are not in the history of what is
+// checked out.
+func caveatsOfHistory(ctx context.Context, d record.History) (caveats []string) {
+	if n := len(d.Unreadable); n > 0 {
+		caveats = append(caveats, fmt.Sprintf("%s can't be read, and all others are shown: %s: %s", stats.Count(n, "record"), d.Unreadable[0].Name, d.Unreadable[0].Error))
+	}
+	known := strings.Fields(git(ctx, "rev-list", "HEAD"))
+	slices.Sort(known)
+	elsewhere := map[string]bool{}
+	modified := 0
+	for _, r := range d.Records {
+		if _, is := slices.BinarySearch(known, r.Commit); r.Commit != "" && len(known) > 0 && !is {
+			elsewhere[r.Commit] = true
+		}
+		if r.Modified {
+			modified++
+		}
+	}
+	if n := len(elsewhere); n > 0 {
+		why := "rebased away, or of another branch or repository"
+		if git(ctx, "rev-parse", "--is-shallow-repository") == "true" {
+			why = "this clone is shallow, or they were rebased away, or are of another branch"
+		}
+		caveats = append(caveats, fmt.Sprintf("%s measured are not in the history of HEAD (%s): their points stand by the times of their commits", stats.Count(n, "commit"), why))
+	}
+	if modified > 0 {
+		caveats = append(caveats, fmt.Sprintf("%s of code that differed from its commit, marked with +", stats.Count(modified, "record")))
+	}
+	return caveats
+}
+
+// rivalsInHistory hold the newest commit against the regimes before it: those series that have a
+// point of it.
+func rivalsInHistory(d record.History) (all []rival) {
+	newest := -1
+	for _, s := range d.Series {
+		newest = max(newest, s.Points[len(s.Points)-1].Record)
+	}
+	var tips []record.HistorySeries
+	for _, s := range d.Series {
+		last := s.Points[len(s.Points)-1].Record
+		same := last == newest || d.Records[last].Commit != "" && d.Records[last].Commit == d.Records[newest].Commit
+		if s.Better != "" && same {
+			tips = append(tips, s)
+		}
+	}
+	for _, s := range tips {
+		all = append(all, rivalAtTip(s, len(tips)))
+	}
+	return all
+}
+
+// rivalAtTip is the newest commit beside the regime before it, one of so many comparisons.
+func rivalAtTip(s record.HistorySeries, comparisons int) rival {
+	isTime := s.Quantity == "time" || s.Quantity == "wall time"
+	question := fmt.Sprintf("%s of %s is worse than before", s.Quantity, s.Name)
+	if s.Tip == nil || s.Tip.Change.Unit != "ratio" {
+		why := "there are too few records before it: keep more, then it can"
+		if s.Tip != nil {
+			why = "its values are not all positive, so that there is no ratio"
+		}
+		r := unanswered(question, why)
+		r.optional = !isTime
+		return r
+	}
+	ratio := s.Tip.Change
+	if s.Better == "higher" {
+		ratio.Value, ratio.Lo, ratio.Hi = 1/ratio.Value, 1/ratio.Hi, 1/ratio.Lo
+	}
+	slower := s.Tip.Outcome == compare.Slower || s.Tip.Outcome == compare.Worse
+	joint := stats.Joint{Lo: math.NaN()}
+	if slower {
+		joint = stats.JointOf(ratio, comparisons)
+	}
+	return rival{
+		ratio: ratio, joint: joint, slower: slower, undecided: s.Tip.Outcome == compare.Undecided, optional: !isTime,
+		finding:  fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, s.Tip.Outcome, 100*(ratio.Value-1)),
+		question: question, why: fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", ratio.Lo, ratio.Hi),
+	}
+}
+
+// importFiles keeps what other tools measured.
+func (t *historyFlags) importFiles(ctx context.Context, c *call) (found, error) {
+	store, err := storeIn(t.store)
+	if err != nil {
+		return found{}, err
+	}
+	index, _, err := history.Open(store)
+	if err != nil {
+		return found{}, err
+	}
+	kept := map[string]bool{}
+	for _, r := range index.Records {
+		kept[measurementOf(r.Started, r.Source.Commit)] = true
+	}
+	added, passed := 0, 0
+	for _, file := range c.args {
+		documents, err := importedFrom(file)
+		if err != nil {
+			return found{}, err
+		}
+		for _, d := range documents {
+			commit := ""
+			if source := d.Head().Source; source != nil {
+				commit = source.Commit
+			}
+			if kept[measurementOf(d.Head().Started, commit)] {
+				passed++
+				continue
+			}
+			if _, err := store.Keep(d); err != nil {
+				return found{}, fmt.Errorf("after %s were kept: %w", stats.Count(added, "record"), err)
+			}
+			added++
+			if ctx.Err() != nil {
+				return found{}, ctx.Err()
+			}
+		}
+	}
+	fmt.Fprintf(c.notes, "chronoscope: %s kept in %s, %d passed over that are there already\n", stats.Count(added, "record"), store.Place(), passed)
+	return t.measure(ctx, c)
+}
+
+func measurementOf(started time.Time, commit string) string {
+	return started.UTC().Format(time.RFC3339Nano) + " " + commit
+}
+
+// importedFrom are the documents in a file.
+func importedFrom(file string) ([]record.Document, error) {
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= record.MostBytes {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading what is to be imported: %w", err)
+		}
+		if documents, known, err := record.ImportSeries(data); known {
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", filepath.Clean(file), err)
+			}
+			return documents, nil
+		}
+	}
+	d, err := importFile(file)
+	return []record.Document{d}, err
+}
+
+// sync joins the branch of records with that of a remote repository.
+func (t *historyFlags) sync(ctx context.Context, c *call) (found, error) {
+	place := t.store
+	if place == "" {
+		place = inGit
+	}
+	store, err := storeIn(place)
+	if err != nil {
+		return found{}, err
+	}
+	archive, isGit := store.(gitarchive.Archive)
+	if !isGit {
+		return found{}, usagef("sync: %s is a folder: only records in git have a remote repository: give --store git", place)
+	}
+	remote := "origin"
+	if len(c.args) > 0 {
+		remote = c.args[0]
+	}
+	archive.Context = ctx
+	if err := archive.Sync(remote); err != nil {
+		return found{}, err
+	}
+	fmt.Fprintf(c.notes, "chronoscope: %s and that of %s have the same records\n", archive.Place(), remote)
+	t.store = place
+	return t.measure(ctx, c)
+}

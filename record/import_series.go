@@ -1,0 +1,210 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// ImportSeries reads a file that holds measurements of many commits, as other tools keep them: the data.js
+// of github-action-benchmark, or a result file of asv. It is false where the file is neither.
+func ImportSeries(data []byte) (documents []Document, known bool, err error) {
+	data = bytes.TrimSpace(data)
+	if js, ok := bytes.CutPrefix(data, []byte("window.BENCHMARK_DATA")); ok {
+		_, js, _ = bytes.Cut(js, []byte("="))
+		documents, err = importActionBenchmark(bytes.TrimRight(js, "; \n"))
+		return documents, true, inContext("reading the data.js of github-action-benchmark", err)
+	}
+	var form struct {
+		CommitHash json.RawMessage `json:"commit_hash"`
+		EnvName    json.RawMessage `json:"env_name"`
+		Entries    json.RawMessage `json:"entries"`
+	}
+	if json.Unmarshal(data, &form) != nil {
+		return nil, false, nil
+	}
+	switch {
+	case form.CommitHash != nil && form.EnvName != nil:
+		documents, err = importASV(data)
+		return documents, true, inContext("reading a result of asv", err)
+	case form.Entries != nil:
+		documents, err = importActionBenchmark(data)
+		return documents, true, inContext("reading the data of github-action-benchmark", err)
+	}
+	return nil, false, nil
+}
+
+func inContext(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// inNanoseconds are the units of time that other tools write, with how many nanoseconds they have.
+var inNanoseconds = map[string]float64{"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": 1e9, "seconds": 1e9, "sec": 1e9}
+
+// importActionBenchmark reads {"entries": {suite: [{commit, date, benches: [{name, value, unit, range}]}]}}.
+func importActionBenchmark(data []byte) (documents []Document, err error) {
+	if err := errors.Join(tooLarge(data), CheckExtent(data)); err != nil {
+		return nil, err
+	}
+	var file struct {
+		Entries map[string][]struct {
+			Commit  struct{ ID, Message, Timestamp string }
+			Date    float64 // milliseconds
+			Tool    string
+			Benches []struct {
+				Name, Unit, Range string
+				Value             float64
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	for suite, runs := range file.Entries {
+		for _, run := range runs {
+			d := importedBench(time.UnixMilli(int64(run.Date)).UTC(), &machine.Machine{}, "by github-action-benchmark ("+run.Tool+"), which does not say on what machine")
+			committed, err := time.Parse(time.RFC3339, run.Commit.Timestamp)
+			if err != nil {
+				committed = d.Started
+			}
+			subject, _, _ := strings.Cut(run.Commit.Message, "\n")
+			d.Source = &Source{Commit: run.Commit.ID, Time: committed.UTC(), Subject: shortened(subject)}
+			for _, b := range run.Benches {
+				unit, perOperation := strings.CutSuffix(b.Unit, "/op")
+				if after, ok := strings.CutSuffix(b.Unit, "/iter"); ok {
+					unit, perOperation = after, true
+				}
+				value := stats.Estimate{Value: b.Value, Lo: math.NaN(), Hi: math.NaN(), Unit: b.Unit, Statistic: "median", N: 1}
+				factor, isTime := inNanoseconds[unit]
+				if isTime && (perOperation || unit == b.Unit) {
+					value = value.Scaled(factor, "ns")
+				}
+				d.Results = append(d.Results, importedResult(suite, b.Name, value))
+			}
+			documents = append(documents, d)
+		}
+	}
+	if len(documents) == 0 {
+		return nil, errors.New("it has no entries")
+	}
+	slices.SortStableFunc(documents, func(a, b Document) int { return a.Head().Started.Compare(b.Head().Started) })
+	return documents, nil
+}
+
+// importASV reads a result file of asv, version 2: the names of the columns and, for each benchmark, a
+// list of values in their order.
+func importASV(data []byte) ([]Document, error) {
+	if err := errors.Join(tooLarge(data), CheckExtent(data)); err != nil {
+		return nil, err
+	}
+	var file struct {
+		CommitHash    string           `json:"commit_hash"`
+		Date          float64          `json:"date"` // milliseconds, of the commit
+		Params        map[string]any   `json:"params"`
+		ResultColumns []string         `json:"result_columns"`
+		Results       map[string][]any `json:"results"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	param := func(name string) machine.Text {
+		text, _ := file.Params[name].(string)
+		return machine.Text(text)
+	}
+	at := time.UnixMilli(int64(file.Date)).UTC()
+	d := importedBench(at, &machine.Machine{CPU: param("cpu"), OS: machine.Text(strings.ToLower(string(param("os")))), Arch: param("arch")}, "by asv, on the machine "+string(param("machine")))
+	d.Source = &Source{Commit: file.CommitHash, Time: at}
+	column := func(row []any, name string) any {
+		if i := slices.Index(file.ResultColumns, name); i >= 0 && i < len(row) {
+			return row[i]
+		}
+		return nil
+	}
+	for name, row := range file.Results {
+		values, _ := column(row, "result").([]any)
+		lows, _ := column(row, "stats_ci_99_a").([]any)
+		highs, _ := column(row, "stats_ci_99_b").([]any)
+		labels := asvLabels(column(row, "params"))
+		for i, v := range values {
+			seconds, ok := v.(float64)
+			if !ok {
+				continue // null: it failed
+			}
+			e := stats.Estimate{Value: seconds, Lo: number(lows, i), Hi: number(highs, i), Unit: "value", Statistic: "median", N: 1}
+			if strings.HasPrefix(name[strings.LastIndex(name, ".")+1:], "time_") {
+				e = e.Scaled(1e9, "ns")
+			}
+			label := name
+			if i < len(labels) && labels[i] != "" {
+				label += "(" + labels[i] + ")"
+			}
+			d.Results = append(d.Results, importedResult("", label, e))
+		}
+	}
+	if len(d.Results) == 0 {
+		return nil, errors.New("it has no results")
+	}
+	slices.SortFunc(d.Results, func(a, b gobench.Report) int { return strings.Compare(a.Name, b.Name) })
+	return []Document{d}, nil
+}
+
+// number is the i-th of a list that may be shorter or have nulls.
+func number(list []any, i int) float64 {
+	if i < len(list) {
+		if v, ok := list[i].(float64); ok {
+			return v
+		}
+	}
+	return math.NaN()
+}
+
+// asvLabels are the combinations of the parameters' values, the last parameter changing fastest.
+func asvLabels(params any) []string {
+	labels := []string{""}
+	lists, _ := params.([]any)
+	for _, list := range lists {
+		values, _ := list.([]any)
+		var longer []string
+		for _, l := range labels {
+			for _, v := range values {
+				longer = append(longer, strings.TrimPrefix(fmt.Sprintf("%s, %v", l, v), ", "))
+			}
+		}
+		if len(longer) > mostElements {
+			return nil
+		}
+		labels = longer
+	}
+	return labels
+}
+
+func importedBench(started time.Time, m *machine.Machine, caveat string) Bench {
+	return Bench{Header: importedHeader("bench", started, m, caveat), Results: []gobench.Report{}, Pairs: []stats.Pair{}}
+}
+
+// importedResult is a benchmark's value: its wall time, or what else it reports.
+func importedResult(suite, name string, e stats.Estimate) gobench.Report {
+	r := gobench.Report{
+		Name: name, Package: suite, Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(),
+		Metrics: []gobench.MetricReport{}, Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{}, Judgement: stats.NewJudgement(),
+	}
+	r.Lower(stats.Suspect, "by another tool: what waited for a CPU is in it, and nothing says how much that was")
+	if e.Unit == "ns" {
+		r.Wall = e
+	} else {
+		r.Metrics = append(r.Metrics, gobench.MetricReport{Unit: e.Unit, Value: e.Value})
+	}
+	return r
+}
