@@ -76,6 +76,8 @@ func howFailed(err error) *string {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &failed) && failed.What == theCommand:
+		return text(failed.Err.Error())
 	case errors.As(err, &failed):
 		return text(fmt.Sprintf("%s: %v", failed.What, failed.Err))
 	}

@@ -106,7 +106,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringArrayVar(&t.env, "env", nil, "set a variable, `name=value`, in the program's environment")
 	set.StringVar(&t.shell, "shell", "", "run the commands by a shell: --shell, or --shell=`name` (its own cost is said, and not taken off)")
 	set.Lookup("shell").NoOptDefVal = usualShell
-	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness; -20, for root, keeps others from delaying them")
+	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness, from -20, for root, to 19; where the kernel schedules sessions as groups (sched_autogroup_enabled), it counts within this session alone")
 	set.DurationVar(&t.timeout, "timeout", 0, "end a run that takes longer, with all of its processes (default: never)")
 	set.Var(&t.ignored, "ignore-failure", "go on with a command that fails: with whatever exit status, or with those of a `list` alone, as in --ignore-failure=1,2")
 	set.Lookup("ignore-failure").NoOptDefVal = allFailures
