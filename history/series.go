@@ -240,7 +240,7 @@ func (s *series) document(found changepoint.Result) record.HistorySeries {
 		})
 	}
 	if logs {
-		d.Noise = stats.Finite(found.Noise.StandardDeviation)
+		d.Noise = stats.FloatOf(found.Noise.StandardDeviation)
 	}
 	if tip, ok := changepoint.TipOf(s.points(), s.newest()); ok {
 		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, logs), PValue: tip.PValue, Outcome: s.tipOutcome(tip.Shift)}

@@ -63,7 +63,7 @@ type HistorySeries struct {
 	Tip *HistoryTip `json:"tip"`
 	// Noise is the standard deviation of the points of a regime, as a share of its level; null where the
 	// values are not all positive.
-	Noise *float64 `json:"noise"`
+	Noise stats.Float `json:"noise"`
 	// Unusable is how many values were left out, since their verdict is unusable.
 	Unusable int `json:"unusable"`
 }

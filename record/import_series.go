@@ -197,14 +197,17 @@ func importedBench(started time.Time, m *machine.Machine, caveat string) Bench {
 // importedResult is a benchmark's value: its wall time, or what else it reports.
 func importedResult(suite, name string, e stats.Estimate) gobench.Report {
 	r := gobench.Report{
-		Name: name, Package: suite, Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(),
-		Metrics: []gobench.MetricReport{}, Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{}, Judgement: stats.NewJudgement(),
+		Benchmark: gobench.Benchmark{Name: name, Package: suite},
+		Summary: gobench.Summary{
+			Estimate: notMeasured(), CPU: notMeasured(), Cycles: notMeasured(), Wall: notMeasured(), Metrics: []gobench.Metric{},
+		},
+		Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{}, Judgement: stats.NewJudgement(),
 	}
 	r.Lower(stats.Suspect, "by another tool: what waited for a CPU is in it, and nothing says how much that was")
 	if e.Unit == "ns" {
 		r.Wall = e
 	} else {
-		r.Metrics = append(r.Metrics, gobench.MetricReport{Unit: e.Unit, Value: e.Value})
+		r.Metrics = append(r.Metrics, gobench.Metric{Unit: e.Unit, Value: e.Value})
 	}
 	return r
 }
