@@ -221,7 +221,7 @@ func (s *series) document(found changepoint.Result) record.HistorySeries {
 	}
 	for i, f := range s.figures {
 		d.Points = append(d.Points, record.HistoryPoint{
-			Record: s.numbers[s.values.Record[f]], Value: s.values.Value[f], Lo: stats.Finite(s.values.Lo[f]), Hi: stats.Finite(s.values.Hi[f]),
+			Record: s.numbers[s.values.Record[f]], Value: s.values.Value[f], Lo: stats.FloatOf(s.values.Lo[f]), Hi: stats.FloatOf(s.values.Hi[f]),
 			Verdict: verdicts[s.values.Verdict[f]], Outlier: slices.Contains(found.Outliers, i),
 		})
 	}

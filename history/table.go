@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chronoscope/record"
+	"chronoscope/stats"
 )
 
 // Row is one value of a series as a row of a table. docs/history.md describes the columns.
@@ -52,7 +53,7 @@ func Rows(d record.History) []Row {
 			row := Row{
 				Record: of.Name, Time: of.Started.UTC(), Started: of.Started.UTC(), Modified: of.Modified,
 				Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Unit: s.Unit, Better: s.Better,
-				Value: p.Value, Lo: p.Lo, Hi: p.Hi, Verdict: string(p.Verdict), Outlier: p.Outlier, Regime: int32(regime),
+				Value: p.Value, Lo: maybe(p.Lo), Hi: maybe(p.Hi), Verdict: string(p.Verdict), Outlier: p.Outlier, Regime: int32(regime),
 				CPU: s.CPU, System: s.System, Kernel: s.Kernel, Hypervisor: s.Hypervisor, Clocksource: s.Clocksource, Arch: s.Arch, Go: of.Go,
 			}
 			if len(s.Regimes) > 0 {
@@ -123,4 +124,13 @@ func cell(v any) string {
 		return v.Format(time.RFC3339Nano)
 	}
 	return ""
+}
+
+// maybe is a number that may be missing, as parquet has it.
+func maybe(f stats.Float) *float64 {
+	if !f.Known() {
+		return nil
+	}
+	v := f.Value()
+	return &v
 }

@@ -72,8 +72,8 @@ type HistorySeries struct {
 type HistoryPoint struct {
 	Record  int           `json:"record"` // its place among the records
 	Value   float64       `json:"value"`
-	Lo      *float64      `json:"lo"`
-	Hi      *float64      `json:"hi"`
+	Lo      stats.Float   `json:"lo"`
+	Hi      stats.Float   `json:"hi"`
 	Verdict stats.Verdict `json:"verdict"`
 	// Outlier says that the point counts for nothing, since its neighbours on both sides differ from it.
 	Outlier bool `json:"outlier"`

@@ -276,8 +276,8 @@ func newTrend(s record.HistorySeries) Trend {
 	for _, p := range s.Points {
 		v := t.packed(p.Value)
 		below, above := 0, 0
-		if p.Lo != nil && p.Hi != nil {
-			below, above = max(0, v-t.packed(*p.Lo)), max(0, t.packed(*p.Hi)-v)
+		if p.Lo.Known() && p.Hi.Known() {
+			below, above = max(0, v-t.packed(p.Lo.Value())), max(0, t.packed(p.Hi.Value())-v)
 		}
 		outlier := 0
 		if p.Outlier {
