@@ -33,9 +33,19 @@ func (r *Run) haltedNs() float64 {
 	return r.traced.haltedNs + r.traced.leaderWake.lowNs
 }
 
-// othersElsewhere is that of each run that counts. Where it is not known of a run, such as beside a
+// ranShare is for which share of its time the program ran, at most: others don't slow its sleeps.
+func (r *Run) ranShare() float64 {
+	ranNs := float64(r.CPUNs())
+	if r.noted {
+		ranNs = r.traced.ranNs
+	}
+	return math.Min(1, ranNs/math.Max(1, r.TimeNs()))
+}
+
+// besideNeighbours is how many other CPUs others used on average in each run that counts, weighted by
+// the share of its time for which the program ran. Where it is not known of a run, such as beside a
 // build, whose processes come and go, it is the mean over all runs, by /proc/stat, which holds what came between them, too.
-func (c *conclusion) othersElsewhere() []float64 {
+func (c *conclusion) besideNeighbours() []float64 {
 	all := c.each(func(r *Run) float64 { return r.elsewhere })
 	var around neighbours
 	for _, r := range c.used {
@@ -51,7 +61,7 @@ func (c *conclusion) othersElsewhere() []float64 {
 		if math.IsNaN(x) {
 			x = usual
 		}
-		all[i] = math.Min(x, most)
+		all[i] = math.Min(x, most) * c.used[i].ranShare()
 	}
 	return all
 }
@@ -65,7 +75,7 @@ const neighboursWorst, passableAdded, guessedAdded = 1, 0.01, 0.02
 // allowForNeighbours takes off each run what programs on other CPUs added to it, where runs beside
 // fewer of them show what that is. Where none do, it keeps what is possible for the verdict.
 func (c *conclusion) allowForNeighbours() {
-	beside := c.othersElsewhere()
+	beside := c.besideNeighbours()
 	c.neighbours = stats.ExposureOf(beside, c.each((*Run).TimeNs), neighboursWorst)
 	lost := c.neighbours.Lost
 	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Unseen > guessedAdded {
@@ -85,6 +95,6 @@ func (c *conclusion) allowForNeighbours() {
 func (c *conclusion) judgeNeighbours() {
 	n := c.neighbours
 	if n.Unseen > guessedAdded {
-		c.Lower(stats.Suspect, "other programs used other CPUs for %.0f %% of its time: shared caches and memory may have slowed it by up to %.0f %%: a calmer machine tells", 100*n.Mean, 100*n.Lost.Hi/(1-n.Lost.Hi))
+		c.Lower(stats.Suspect, "while it ran, other programs used other CPUs for %.0f %% of its time: shared caches and memory may have slowed it by up to %.0f %%: a calmer machine tells", 100*n.Mean, 100*n.Lost.Hi/(1-n.Lost.Hi))
 	}
 }

@@ -22,7 +22,7 @@ func TestNeighbours(t *testing.T) {
 		name   string
 		share  func(*rand.Rand) float64
 		slower float64
-		// keptMs is for how long another program had its own CPU, hidden says that processes came and
+		// keptMs is for how long another program had its own CPU, or, below 0, it slept; hidden says that processes came and
 		// went, so that only /proc/stat tells of them.
 		keptMs         float64
 		hidden         bool
@@ -33,6 +33,7 @@ func TestNeighbours(t *testing.T) {
 		{"always, no matter", always, 0, 0, false, 0, 0, "used other CPUs for 97 % of its time"},
 		{"always, seen by /proc/stat", always, 0.4, 0, true, 0, 0, "used other CPUs for 9"},
 		{"always, and others on its own CPU", always, 0.4, 80, false, 0, 0, "used other CPUs for 97 %"},
+		{"always, but it sleeps", always, 0, -49.5, false, cases, cases, ""},
 		{"at times, slow", atTimes, 0.4, 0, false, 0, cases, ""},
 		{"at times, a little slow", atTimes, 0.03, 0, false, 55, cases, ""},
 		{"at times, no matter", atTimes, 0, 0, false, 55, cases, ""},
@@ -47,6 +48,11 @@ func TestNeighbours(t *testing.T) {
 			s := series{probed: true}
 			r := s.concluded(runs, func(int) Run {
 				x := c.share(rng)
+				if c.keptMs < 0 {
+					run := sleptFor(workMs+c.keptMs, -c.keptMs)
+					run.Others = process.OthersUse{Known: true, CPUNs: int64(x * float64(run.WallNs)), ElsewhereNs: int64(x * float64(run.WallNs)), PassedNs: run.WallNs}
+					return run
+				}
 				run := keptFor(workMs*(1+c.slower*x)*math.Exp(0.003*rng.NormFloat64()), c.keptMs)
 				elsewhereNs := x * float64(run.WallNs)
 				run.around = neighbours{float64(run.WallNs), elsewhereNs + c.keptMs*ms}
@@ -77,4 +83,13 @@ func TestNeighbours(t *testing.T) {
 			t.Errorf("%s: trusted %d of %d, want %d to %d", c.name, trusted, cases, c.least, c.most)
 		}
 	}
+}
+
+// sleptFor is a program that works, and sleeps in between.
+func sleptFor(workMs, sleepMs float64) Run {
+	end := workMs + sleepMs
+	events := begun().at(workMs/2, process.Blocked, 1, 1, 0).at(workMs/2+sleepMs, process.SwitchedIn, 1, 1, 0).at(end, process.Exited, 1, 1, 0)
+	run := events.run(end, workMs, process.Thread{ID: 1, CPUNs: int64(workMs * ms), ReadNs: int64(end * ms)})
+	run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), 0
+	return run
 }
