@@ -15,33 +15,43 @@ type Exposure struct {
 	// Lost is the share of the median sample that the exposure added: without it, the median is
 	// (1 - Lost) times what it is.
 	Lost Estimate
-	// Unseen is the part of Lost.Hi that rests on the assumed worst alone, since hardly any sample was
-	// exposed less.
+	// Unseen is the part of Lost.Hi that no samples show, since hardly any was exposed less.
 	Unseen float64
 	// Adds tells that samples of more exposure are larger: the slope's interval lies above 0.
 	Adds bool
 
-	slope        Estimate // of the samples over the exposure, from least on
-	least, worst float64
+	slope Estimate // of the samples over the exposure, from least on
+	// Below least an exposure of 1 makes a sample at most (1 + worstUnseen) times as large, and above
+	// (1 + worst) times.
+	least, worst, worstUnseen float64
 }
 
-// leastExposed is the share of the samples that show what the least exposure does.
+// leastExposed is the share of the samples that show what the least exposure does, and as large a share
+// shows what the most does.
 const leastExposed = 0.1
+
+// beyond is by how much more the exposure that all samples had may add than that of which they had more
+// or less: it may be of another kind.
+const beyond = 2
 
 // ExposureOf bounds what the exposure x, 0 or more, added to the samples y, above 0. An exposure of 1
 // makes a sample at most (1 + worst) times as large. Beyond the exposure that only a tenth of the
 // samples stay below, the slope's interval ([TheilSen]) says what more of it adds. Below that nothing
-// was seen: it added something between nothing and the worst. So it is where the samples don't tell:
-// where they are fewer than 6, or x does not vary. The zero value is the answer to no samples.
+// was seen: it added something between nothing and the worst, or twice what the slope says where the
+// exposures differ by more than that. Where the samples are fewer than 6, or x does not vary, all of it is
+// such. The zero value is the answer to no samples.
 func ExposureOf(x, y []float64, worst float64) Exposure {
 	if len(x) == 0 {
 		return Exposure{}
 	}
 	sorted := slices.Sorted(slices.Values(x))
-	e := Exposure{Mean: stat.Mean(x, nil), least: sorted[len(sorted)-1], worst: worst}
+	e := Exposure{Mean: stat.Mean(x, nil), least: sorted[len(sorted)-1], worst: worst, worstUnseen: worst}
 	if line, err := TheilSen(x, y); err == nil && !math.IsNaN(line.Slope.Hi) {
 		e.least, e.slope = Quantile(sorted, leastExposed), line.Slope
 		e.Adds = e.slope.Lo > 0
+		if Quantile(sorted, 1-leastExposed) >= 2*e.least {
+			e.worstUnseen = math.Min(worst, beyond*math.Max(0, e.slope.Hi)/Median(y))
+		}
 	}
 	lost := func(slope, worst float64) float64 {
 		alone := make([]float64, len(x))
@@ -50,14 +60,14 @@ func ExposureOf(x, y []float64, worst float64) Exposure {
 		}
 		return math.Max(0, 1-Median(alone)/Median(y))
 	}
-	e.Lost = Estimate{Value: lost(e.slope.Value, 0), Lo: lost(e.slope.Lo, 0), Hi: lost(e.slope.Hi, worst), Statistic: "theil-sen", N: len(x)}
-	e.Unseen = lost(0, worst)
+	e.Lost = Estimate{Value: lost(e.slope.Value, 0), Lo: lost(e.slope.Lo, 0), Hi: lost(e.slope.Hi, e.worstUnseen), Statistic: "theil-sen", N: len(x)}
+	e.Unseen = lost(0, e.worstUnseen)
 	return e
 }
 
 // Alone bounds what a sample y of exposure x would have been without it.
 func (e Exposure) Alone(x, y float64) (lo, hi float64) {
-	return e.alone(x, y, e.slope.Hi, e.worst), e.alone(x, y, e.slope.Lo, 0)
+	return e.alone(x, y, e.slope.Hi, e.worstUnseen), e.alone(x, y, e.slope.Lo, 0)
 }
 
 // alone is what is left of a sample where so much comes off for the exposure that was seen, and at

@@ -23,6 +23,8 @@ func TestExposureOf(t *testing.T) {
 		{"comes and goes, slow", func(rng *rand.Rand) float64 { return math.Round(rng.Float64()) }, 0.4, 0.31, 0.001},
 		{"comes and goes, no matter", func(rng *rand.Rand) float64 { return math.Round(rng.Float64()) }, 0, 0.015, 0.001},
 		{"more or less, slow", func(rng *rand.Rand) float64 { return rng.Float64() }, 0.4, 0.25, 0.11},
+		{"more or less, no matter", func(rng *rand.Rand) float64 { return 0.3 + 0.7*rng.Float64() }, 0, 0.03, 0.02},
+		{"hardly more or less, slow", func(rng *rand.Rand) float64 { return 0.6 + 0.4*rng.Float64() }, 0.4, 0.5, 0.5},
 		{"calm", func(rng *rand.Rand) float64 { return 0.004 * rng.ExpFloat64() }, 0.4, 0.006, 0.006},
 	} {
 		var lost, unseen []float64
