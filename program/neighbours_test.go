@@ -17,6 +17,7 @@ func TestNeighbours(t *testing.T) {
 	const cases, runs, workMs = 60, 40, 50
 	always := func(*rand.Rand) float64 { return 0.97 }
 	atTimes := func(rng *rand.Rand) float64 { return float64(rng.IntN(2)) * 0.97 }
+	moreOrLess := func(rng *rand.Rand) float64 { return 0.3 + 0.7*rng.Float64() }
 	seldom := func(rng *rand.Rand) float64 { return 0.003 * rng.ExpFloat64() }
 	for _, c := range []struct {
 		name   string
@@ -37,6 +38,8 @@ func TestNeighbours(t *testing.T) {
 		{"at times, slow", atTimes, 0.4, 0, false, 0, cases, ""},
 		{"at times, a little slow", atTimes, 0.03, 0, false, 55, cases, ""},
 		{"at times, no matter", atTimes, 0, 0, false, 55, cases, ""},
+		{"more or less, slow", moreOrLess, 0.4, 0, false, 0, 0, "used other CPUs"},
+		{"more or less, no matter", moreOrLess, 0, 0, false, 50, cases, "used other CPUs"},
 		{"calm", seldom, 0.4, 0, false, cases, cases, ""},
 		{"calm, seen by /proc/stat", seldom, 0.4, 0, true, cases, cases, ""},
 		{"others on its own CPU", seldom, 0.4, 80, false, cases, cases, ""},
