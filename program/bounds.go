@@ -92,7 +92,7 @@ func (r *Run) othersAtMostNs() float64 {
 // for from a CPU.
 func (r *Run) mayHaveSpunNs() float64 { return math.Min(r.traced.spunNs, r.othersAtMostNs()) }
 
-// settle puts the bounds in order. A lower bound above the upper one is a contradiction:
+// settle swaps bounds that are in the wrong order. A lower bound above the upper one is a contradiction:
 // something happened to the run that is not known, so that all of its time is possible.
 func (r *Run) settle() {
 	if r.LowNs <= r.HighNs {

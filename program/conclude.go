@@ -15,8 +15,8 @@ func unknown() stats.Estimate {
 }
 
 // conclude says what the runs of a command show.
-func conclude(s *series, plan Plan, setting Setting, w *weather) *Result {
-	noise, shareError := w.noise()
+func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
+	noise, shareError := w.joined()
 	for i := range s.runs {
 		s.runs[i].takeOffDisturbance(noise, shareError)
 	}
@@ -197,7 +197,7 @@ func (c *conclusion) ruleOutDeadline() {
 		if c.readMore(r) {
 			continue
 		}
-		if !r.noted || t.threads != 1 || r.asked == 0 || t.sleeps < r.asked || r.blocks < r.waits || r.late || !t.leaderWake.known() {
+		if !r.noted || t.threads != 1 || r.timedWaits == 0 || t.sleeps < r.timedWaits || r.blocks < r.waits || r.late || !t.leaderWake.known() {
 			return
 		}
 		kept = append(kept, t.keptBeforeNs)

@@ -23,7 +23,7 @@ func concluded(timedWaits int, runs ...Run) *Result {
 		s.take(&runs[i], 1)
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, quiet, newWeather(quiet))
+	return conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
 }
 
 // A program computes for 2 s by the kernel's notes, and is charged for 1.8: the rest was

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// loop is what competes with a contended run. It belongs to the same session as the program, so that
+// loop is the program that competes with contended runs. It belongs to the same session as the program, so that
 // it takes half of the program's share also where the kernel groups processes by sessions (sched(7),
 // autogroup).
 var loop = process.Command{Path: "sh", Args: []string{"-c", "while :; do :; done"}, Untraced: true}

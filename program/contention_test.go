@@ -31,7 +31,7 @@ func outsideCase(waitMs float64, sleeps int, c machine.Contention) *Result {
 		s.take(&run, 2)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, Setting{CPUs: 2, Noise: quiet.Noise}, newWeather(quiet))
+	return conclude(s, DefaultPlan, Setting{CPUs: 2, Noise: quiet.Noise}, newNoiseChecks(quiet))
 }
 
 // A server that is no descendant shares its CPU with a loop: 200 ms of its work took 400, and

@@ -110,7 +110,7 @@ func (c *conclusion) remedy() string {
 	return help
 }
 
-// judgeSources says what could not be known.
+// judgeSources lowers the verdict for what the kernel did not tell, and for what it tells of quotas.
 func (c *conclusion) judgeSources() {
 	if !c.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")

@@ -66,7 +66,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r := newRunner(setting)
 	defer r.close()
 	m := measurement{cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
-	m.run, m.compete, m.weather = r.run, compete, newWeather(setting)
+	m.run, m.compete, m.checks = r.run, compete, newNoiseChecks(setting)
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
 	}
@@ -74,7 +74,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r.launcher.On(func() { err = m.measure(ctx) })
 	results := make([]*Result, len(m.all))
 	for i, s := range m.all {
-		results[i] = conclude(s, plan, setting, m.weather)
+		results[i] = conclude(s, plan, setting, m.checks)
 	}
 	return results, err
 }
@@ -124,7 +124,7 @@ type series struct {
 type measurement struct {
 	plan     Plan
 	setting  Setting
-	weather  *weather
+	checks   *noiseChecks
 	progress func(Progress)
 	rng      *rand.Rand
 	all      []*series
@@ -152,7 +152,7 @@ func (m *measurement) measure(ctx context.Context) error {
 		}
 		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
 		for _, i := range busy {
-			m.weather.look(ctx, m.all[i].command.CPUs)
+			m.checks.look(ctx, m.all[i].command.CPUs)
 			if err := m.repeat(ctx, m.all[i]); err != nil {
 				return err
 			}
@@ -272,7 +272,7 @@ func (s *series) take(run *Run, cpus int) {
 	run.elsewhere = run.othersElsewhere(cpus)
 	run.allowForDeadline(s.waits(), blocked, threaded)
 	if run.blocks = blocked; !s.someUnnoted {
-		run.asked, run.waits = s.timedWaits, s.waits()
+		run.timedWaits, run.waits = s.timedWaits, s.waits()
 	}
 }
 
@@ -357,7 +357,7 @@ func (m *measurement) knows(s *series) bool {
 	case s.spentNs > limit:
 		return true
 	case worthALook(n, m.plan.MinRuns):
-		r := conclude(s, m.plan, m.setting, m.weather)
+		r := conclude(s, m.plan, m.setting, m.checks)
 		s.soFar = r.Estimate
 		return r.Estimate.RelativeHalfWidth() <= m.plan.Precision
 	}

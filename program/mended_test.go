@@ -158,7 +158,7 @@ func mayHaveSpun(t *testing.T, of int) {
 		s.take(&runs[i], 2)
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, quiet, newWeather(quiet)); r.Verdict == stats.Trusted {
+	if r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet)); r.Verdict == stats.Trusted {
 		t.Errorf("a thread of process %d: %+v by %s: trusted", of, r.Estimate, r.Method)
 	}
 }
@@ -178,7 +178,7 @@ func TestShorterThanBetweenInterrupts(t *testing.T) {
 		s.take(&run, 1)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, noisy, newWeather(noisy)); r.Estimate.Lo > 300e3 || r.Estimate.Hi < 300e3 {
+	if r := conclude(s, DefaultPlan, noisy, newNoiseChecks(noisy)); r.Estimate.Lo > 300e3 || r.Estimate.Hi < 300e3 {
 		t.Errorf("300 µs: %+v", r.Estimate)
 	}
 }
@@ -209,7 +209,7 @@ func TestShortBlocksBesideASleep(t *testing.T) {
 			s.take(&run, 1)
 			s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 		}
-		r := conclude(s, DefaultPlan, quiet, newWeather(quiet))
+		r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
 		if r.Verdict != want || r.Estimate.Lo > 56.3*ms || want == stats.Trusted && r.Estimate.Hi < 56.1*ms {
 			t.Errorf("blocks %v: %s, %+v, %q", blocks, r.Verdict, r.Estimate, r.Reasons)
 		}
@@ -237,7 +237,7 @@ func TestReadsAreNoSleeps(t *testing.T) {
 		s.take(&run, 1)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, quiet, newWeather(quiet)); r.Verdict != stats.Trusted || r.Estimate.Lo > 56.1*ms || r.Estimate.Hi < 55.9*ms {
+	if r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet)); r.Verdict != stats.Trusted || r.Estimate.Lo > 56.1*ms || r.Estimate.Hi < 55.9*ms {
 		t.Errorf("56 ms: %s, %+v, %q", r.Verdict, r.Estimate, r.Reasons)
 	}
 }

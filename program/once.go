@@ -9,13 +9,13 @@ import "context"
 func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	r := newRunner(setting)
 	defer r.close()
-	w := newWeather(setting)
+	w := newNoiseChecks(setting)
 	w.look(ctx, c.CPUs)
 	m := measurement{setting: setting, run: r.run}
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
 		(&series{}).take(&run, cpusOf(c, r.cpus))
-		run.takeOffDisturbance(w.noise())
+		run.takeOffDisturbance(w.joined())
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err

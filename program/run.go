@@ -71,10 +71,10 @@ type Run struct {
 	// have passed; 0 where it passed none. late says that it did so for what it waited.
 	unsleptNs float64
 	late      bool
-	// asked is how often the program asks to wait until some time, and waits how often it
+	// timedWaits is how often the program asks to wait until some time, and waits how often it
 	// waits for that or for something else; 0 where it asks for no time, or that is not known.
 	// blocks is how often it did, for however short a time.
-	asked, waits, blocks int
+	timedWaits, waits, blocks int
 	// outsideNs is for how long threads waited for what is no part of the program, at most; NaN
 	// where their blocks were not noted.
 	outsideNs float64

@@ -20,13 +20,13 @@ import (
 
 // simulatedCase is one random machine with one random program.
 type simulatedCase struct {
-	seed    uint64
-	pattern string
-	load    int
-	crowd   clocktest.Crowd
-	script  func(factor float64) []clocktest.Step
-	spread  float64 // of the program's own time
-	weather float64 // the spread of what interrupts take
+	seed      uint64
+	pattern   string
+	load      int
+	crowd     clocktest.Crowd
+	script    func(factor float64) []clocktest.Step
+	spread    float64 // of the program's own time
+	noisiness float64 // the spread of what interrupts take
 }
 
 var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
@@ -154,7 +154,7 @@ func randomCase(seed uint64, pattern string, load int) simulatedCase {
 
 func randomCaseOf(patterns map[string]func(*rand.Rand, int) func(float64) []clocktest.Step, seed uint64, pattern string, load int) simulatedCase {
 	rng := rand.New(rand.NewPCG(seed, 0x906))
-	c := simulatedCase{seed: seed, pattern: pattern, load: load, spread: logUniform(rng, 1e-4, 1e-2), weather: 0.8 * rng.Float64()}
+	c := simulatedCase{seed: seed, pattern: pattern, load: load, spread: logUniform(rng, 1e-4, 1e-2), noisiness: 0.8 * rng.Float64()}
 	c.script = patterns[pattern](rng, load)
 	c.crowd = clocktest.Crowd{
 		CPUs: 1 + rng.IntN(2), Load: load, SliceNs: logUniform(rng, 2.5e6, 4.5e6), SliceJitter: 0.3 * rng.Float64(), EagerWakes: rng.Float64(),
@@ -269,7 +269,7 @@ func others(out clocktest.CrowdRun) process.OthersUse {
 
 // nextShare is by how much more interrupts take now than on average.
 func (c simulatedCase) nextShare(rng *rand.Rand) float64 {
-	return math.Exp(c.weather*rng.NormFloat64() - c.weather*c.weather/2)
+	return math.Exp(c.noisiness*rng.NormFloat64() - c.noisiness*c.noisiness/2)
 }
 
 // lookEveryRuns is how often the simulated machine is watched.
@@ -281,12 +281,12 @@ func (c simulatedCase) measure(plan Plan) *Result {
 	rng := rand.New(rand.NewPCG(c.seed, 2))
 	setting := Setting{CPUs: c.crowd.CPUs}
 	m := measurement{
-		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}}, weather: newWeather(setting),
+		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}}, checks: newNoiseChecks(setting),
 	}
 	runs := 0
 	m.run = func(_ context.Context, command Command, traced bool) (Run, error) {
 		if runs++; runs%lookEveryRuns == 1 {
-			m.weather.add(machine.Noise{WatchedNs: 25e6, IrregularShare: c.crowd.InterruptShare * c.nextShare(rng), IrregularPerSecond: 1e3, SwitchNs: math.NaN()})
+			m.checks.add(machine.Noise{WatchedNs: 25e6, IrregularShare: c.crowd.InterruptShare * c.nextShare(rng), IrregularPerSecond: 1e3, SwitchNs: math.NaN()})
 		}
 		r := c.run(rng, traced)
 		if command.NoteWaits {
@@ -300,7 +300,7 @@ func (c simulatedCase) measure(plan Plan) *Result {
 	if err := m.measure(context.Background()); err != nil {
 		panic(err)
 	}
-	return conclude(m.all[0], plan, setting, m.weather)
+	return conclude(m.all[0], plan, setting, m.checks)
 }
 
 // tally counts the cases of one stratum.

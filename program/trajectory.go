@@ -59,7 +59,7 @@ type progress struct {
 	own bool
 }
 
-// later is what comes later.
+// later returns the later of the two.
 func (p progress) later(q progress) progress {
 	if q.atNs > p.atNs {
 		return q
@@ -221,7 +221,7 @@ func (w *way) count(c change) {
 	}
 }
 
-// pass lets time go by.
+// pass adds the time since the last change to the sums.
 func (w *way) pass(atNs float64) {
 	ns := atNs - math.Max(0, w.atNs)
 	w.atNs = math.Max(w.atNs, atNs)
@@ -267,7 +267,7 @@ func (w *way) own(c change, p *position) float64 {
 	return own + w.contendedNs - p.before.contendedNs
 }
 
-// begin is a thread that enters a state.
+// begin opens the span of a state that a thread enters.
 func (w *way) begin(c change) {
 	p := w.positions[c.line]
 	if p == nil {
@@ -287,7 +287,7 @@ func (w *way) begin(c change) {
 	}
 }
 
-// start is a thread that is born: where the one is that starts it.
+// start gives a new thread the position of the thread that starts it.
 func (w *way) start(l *line) *position {
 	p := &position{low: progress{own: true}, high: progress{own: true}}
 	if q := w.positions[l.starter]; q != nil {
@@ -349,7 +349,7 @@ func (w *way) finish(c change) {
 	}
 }
 
-// wake is a thread that comes back from a block.
+// wake advances a thread that returns from a block of the given length.
 func (w *way) wake(c change, p *position, ns float64) {
 	l, atNs := c.line, c.atNs
 	exited, exitNs := w.schedule.exitBefore(l, p.since, atNs, nil)

@@ -229,7 +229,7 @@ func TestContradictionsAreNotTrusted(t *testing.T) {
 		runs[i].CoreHz, runs[i].StealNs, runs[i].ThrottledNs = math.NaN(), math.NaN(), math.NaN()
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, quiet, newWeather(quiet)); r.Verdict == stats.Trusted {
+	if r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet)); r.Verdict == stats.Trusted {
 		t.Errorf("%+v by %s: trusted", r.Estimate, r.Method)
 	}
 }

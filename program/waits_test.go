@@ -34,7 +34,7 @@ func (s *series) concludedOn(cpus, n int, run func(i int) Run) *Result {
 		s.take(&r, cpus)
 		s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, quiet, newWeather(quiet))
+	return conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
 }
 
 // What a program does when it is late can't be seen in these: where it had to wait, it may have
@@ -141,7 +141,7 @@ func TestWorksLessContended(t *testing.T) {
 	for contended, want := range map[float64]stats.Verdict{12: stats.Suspect, 25.5: stats.Trusted} {
 		s := &series{command: Command{Name: "fake"}, probed: true}
 		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: time.Hour}
-		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, weather: newWeather(quiet)}
+		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
 		competes := 0
 		m.compete = func([]int, int) func() {
 			competes++
@@ -158,7 +158,7 @@ func TestWorksLessContended(t *testing.T) {
 		if err := m.measure(background); err != nil {
 			t.Fatal(err)
 		}
-		r := conclude(s, plan, quiet, m.weather)
+		r := conclude(s, plan, quiet, m.checks)
 		if r.Verdict != want || len(r.Runs) != 10+contendedRuns || !r.Runs[10].Rejected || r.Estimate.N != 10 || competes != 0 {
 			t.Errorf("%v ms: %s, %+v, %d runs, %q", contended, r.Verdict, r.Estimate, len(r.Runs), r.Reasons)
 		}
@@ -177,7 +177,7 @@ func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
 			s.take(&r, 1)
 			s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 		}
-		if e := conclude(&s, DefaultPlan, noisy, newWeather(noisy)).Estimate; !e.Covers(48.5*ms) || e.Covers(50*ms) != looks {
+		if e := conclude(&s, DefaultPlan, noisy, newNoiseChecks(noisy)).Estimate; !e.Covers(48.5*ms) || e.Covers(50*ms) != looks {
 			t.Errorf("looks at a clock %v: %+v", looks, e)
 		}
 	}

@@ -9,38 +9,38 @@ import (
 	"chronoscope/stats"
 )
 
-// weather is what interrupts took of the CPUs while the programs were measured: what one
-// look before them shows may be another thing a second later.
-type weather struct {
-	// watch looks for so long, from the CPU on which it is called; nil where nothing can.
+// noiseChecks are looks at what interrupts took of the CPUs, made between the runs of the programs since
+// that changes from second to second.
+type noiseChecks struct {
+	// watch looks at the caller's CPU for the given time; nil where that is not possible.
 	watch func(context.Context, time.Duration) machine.Noise
 	looks []machine.Noise
 	next  time.Time // from when on the next look is due; zero before the first one
 }
 
-// How long is looked, first and then once in a while: a twentieth of the time, a sixth where
-// others want the CPU.
+// The first look, later ones, and those where others want the CPU last so long. They take a twentieth of
+// the time, or a sixth where others want the CPU.
 const (
 	firstLook, nextLook, crowdedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
 	lookAfter                        = 500 * time.Millisecond
 )
 
-// newWeather begins with what is known beforehand.
-func newWeather(setting Setting) *weather {
-	w := &weather{watch: setting.Watch}
+// newNoiseChecks starts with the noise that the setting knows.
+func newNoiseChecks(setting Setting) *noiseChecks {
+	w := &noiseChecks{watch: setting.Watch}
 	w.add(setting.Noise)
 	return w
 }
 
-func (w *weather) add(n machine.Noise) {
+func (w *noiseChecks) add(n machine.Noise) {
 	if n.Known() {
 		w.looks = append(w.looks, n)
 	}
 }
 
-// look looks at one of these CPUs where it is time to, and tells whether it did; no CPUs are
-// the one that the caller is on.
-func (w *weather) look(ctx context.Context, cpus []int) bool {
+// look watches one of the given CPUs, or the caller's where none is given, if the next look is due. It
+// returns whether it did.
+func (w *noiseChecks) look(ctx context.Context, cpus []int) bool {
 	if w.watch == nil || time.Now().Before(w.next) {
 		return false
 	}
@@ -61,8 +61,8 @@ func (w *weather) look(ctx context.Context, cpus []int) bool {
 	return true
 }
 
-// span is how long the next look is to be: beside competitors most of it is theirs.
-func (w *weather) span() time.Duration {
+// span is the length of the next look. It is longer where competitors had most of the last one.
+func (w *noiseChecks) span() time.Duration {
 	switch n := len(w.looks); {
 	case w.next.IsZero():
 		return firstLook
@@ -72,8 +72,8 @@ func (w *weather) span() time.Duration {
 	return nextLook
 }
 
-// noise joins the looks, and shareError is how far the share that it tells may be off.
-func (w *weather) noise() (all machine.Noise, shareError float64) {
+// joined is the noise of all looks together, and shareError the error of its share.
+func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 	var lostNs, perSecond float64
 	var switches []float64
 	for _, n := range w.looks {
@@ -100,7 +100,7 @@ func (w *weather) noise() (all machine.Noise, shareError float64) {
 const shareErrors = 3
 
 // standardError is that of the mean share, from how the looks differ; 0 of a single one.
-func (w *weather) standardError(all machine.Noise) float64 {
+func (w *noiseChecks) standardError(all machine.Noise) float64 {
 	n := float64(len(w.looks))
 	if n < 2 {
 		return 0

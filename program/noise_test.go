@@ -17,7 +17,7 @@ func look(watchedNs, share, worstNs float64) machine.Noise {
 // One long gap in a short trace says little of how often there is one.
 func TestRareGapsAreUncertain(t *testing.T) {
 	errorOf := func(n machine.Noise) float64 {
-		_, off := newWeather(Setting{Noise: n}).noise()
+		_, off := newNoiseChecks(Setting{Noise: n}).joined()
 		return off
 	}
 	often, once, never := errorOf(look(50*ms, 0.02, 0.01*ms)), errorOf(look(50*ms, 0.02, 0.9*ms)), errorOf(machine.Noise{})
@@ -33,7 +33,7 @@ func TestSharesDifferFromLookToLook(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	held := 0
 	for range cases {
-		var w weather
+		var w noiseChecks
 		for range n {
 			share := 0.001
 			if rng.IntN(10) == 0 {
@@ -41,7 +41,7 @@ func TestSharesDifferFromLookToLook(t *testing.T) {
 			}
 			w.add(look(25*ms, share, 0.02*ms))
 		}
-		noise, off := w.noise()
+		noise, off := w.joined()
 		if mean := 0.9*0.001 + 0.1*0.2; math.Abs(noise.ShareLost()-mean) <= off {
 			held++
 		}
@@ -55,7 +55,7 @@ func TestSharesDifferFromLookToLook(t *testing.T) {
 // the program gets; where that can't be had the runs go on without.
 func TestLooksOnceInAWhile(t *testing.T) {
 	var spans []time.Duration
-	w := newWeather(Setting{Watch: func(_ context.Context, span time.Duration) machine.Noise {
+	w := newNoiseChecks(Setting{Watch: func(_ context.Context, span time.Duration) machine.Noise {
 		spans = append(spans, span)
 		return look(25*ms, 0.01, 0)
 	}})
@@ -67,7 +67,7 @@ func TestLooksOnceInAWhile(t *testing.T) {
 	if w.look(background, []int{1 << 20}) || len(spans) != 1 {
 		t.Error("it looked at a CPU that is not there")
 	}
-	if newWeather(Setting{}).look(background, nil) {
+	if newNoiseChecks(Setting{}).look(background, nil) {
 		t.Error("nothing can look, and it did")
 	}
 }
