@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"chronoscope/stats"
 )
@@ -54,8 +55,8 @@ func (c *conclusion) besideNeighbours() []float64 {
 	}
 	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
 	most := math.Inf(1)
-	if c.setting.CPUs > 1 {
-		most = float64(c.setting.CPUs - 1)
+	if cpus := runtime.NumCPU(); cpus > 1 { // else this process is bound to one of them
+		most = float64(cpus - 1)
 	}
 	for i, x := range all {
 		if math.IsNaN(x) {
