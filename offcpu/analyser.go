@@ -46,7 +46,7 @@ type key struct {
 // wait is a run-queue wait of an own thread.
 type wait struct {
 	Period
-	had map[Who]int64 // who had the CPU, for how long
+	had []turn
 }
 
 // Late is the longest time for which an own thread could have run and had no CPU, or was stopped, of
@@ -80,7 +80,9 @@ func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 	for _, task := range tasks {
 		t := a.begin(task.Thread, task.Process, task.Name, startNs)
 		t.kernel, t.cgroup, t.blockedIn = task.Kernel, task.CGroup, task.State
-		a.adopt(t, target.holds(task.Process, parents))
+		if a.adopt(t, target.holds(task.Process, parents)); task.State == tracepoint.Runnable {
+			a.ready(t, task.CPU, startNs) // unless it has the CPU, as that CPU's first event tells
+		}
 	}
 	return a
 }
@@ -171,6 +173,10 @@ func (a *Analyser) add(e tracepoint.Event) {
 	c := a.cpu(e.CPU)
 	if c.current == nil && e.Kind < tracepoint.Losing { // who has the CPU has had it since the last switch
 		c.current = a.thread(e.Thread, e.Process, e.AtNs)
+		if t := c.current; t.state == waiting && t.sinceNs == a.startNs { // it was listed as runnable
+			delete(c.waiters, t.id)
+			t.state, t.had = running, nil
+		}
 	}
 	if a.losing > 0 && e.Kind < tracepoint.Forked {
 		return
@@ -428,10 +434,11 @@ func (a *Analyser) charge(t *thread, atNs int64) {
 	if c := a.cpus[t.cpu]; c != nil && c.current != nil {
 		who = a.whoever(c.current)
 	}
-	if t.had == nil {
-		t.had = map[Who]int64{}
+	if n := len(t.had); n > 0 && t.had[n-1].who == who {
+		t.had[n-1].ns += atNs - t.chargedNs
+	} else {
+		t.had = append(t.had, turn{who, atNs - t.chargedNs})
 	}
-	t.had[who] += atNs - t.chargedNs
 	t.chargedNs = atNs
 }
 

@@ -51,52 +51,77 @@ func (a *Analyser) ending(t *thread) {
 	t.state = ended
 }
 
-// settle puts the waits for a CPU down to who had it, or to the quota: the longest first, as long as the
-// readings of the quota allow for it.
+// settle puts the waits for a CPU down to the quota and to who had it: the longest first, as long as
+// the readings of the quota allow for it.
 func (a *Analyser) settle() {
-	left := map[int]int64{} // of what the quota stopped between a reading and the one before
-	for i := 1; i < len(a.quotas); i++ {
-		left[i] = max(0, a.quotas[i].StoppedNs-a.quotas[i-1].StoppedNs)
-	}
 	slices.SortStableFunc(a.waits, func(a, b wait) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	left := a.stops()
 	for _, w := range a.waits {
-		if a.throttled(w, left) {
-			w.Cause = Throttled
-			a.count(Throttled, Who{}, w.DurationNs)
-			a.periods = append(a.periods, w.Period)
-			continue
+		stopped := w
+		stopped.DurationNs, stopped.Cause = a.throttledNs(w, left), Throttled
+		if w.StartNs, w.DurationNs = w.StartNs+stopped.DurationNs, w.DurationNs-stopped.DurationNs; stopped.DurationNs > 0 {
+			a.count(Throttled, Who{}, stopped.DurationNs)
+			a.periods = append(a.periods, stopped.Period)
 		}
-		most := int64(-1)
-		for who, ns := range w.had {
-			cause := RunqueueWait
-			switch who {
-			case Who{}:
-				cause = WakeupLatency
-			case nobodyKnown:
-				cause, who = Unknown, Who{}
-			}
-			a.count(cause, who, ns)
-			if ns > most || ns == most && who.Process < w.Who.Process {
-				most, w.Cause, w.Who = ns, cause, who
-			}
+		if w.DurationNs > 0 {
+			a.blame(w, stopped.DurationNs)
 		}
-		a.periods = append(a.periods, w.Period)
 	}
 	a.waits = nil
 }
 
-// throttled reports whether the quota stopped the thread during a wait: the kernel counts that when it
-// lets the group go on, which is when the wait ends.
-func (a *Analyser) throttled(w wait, left map[int]int64) bool {
-	endNs := a.startNs + w.StartNs + w.DurationNs
-	i, _ := slices.BinarySearchFunc(a.quotas, endNs, func(q Quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
-	for _, reading := range []int{i, i + 1, i - 1} {
-		if n := left[reading]; n > 0 && n >= w.DurationNs*4/5 {
-			left[reading] = max(0, n-w.DurationNs)
-			return true
+// stops are for how long the quota stopped the target between each reading and the one before.
+func (a *Analyser) stops() []int64 {
+	left := make([]int64, len(a.quotas))
+	for i := 1; i < len(left); i++ {
+		left[i] = max(0, a.quotas[i].StoppedNs-a.quotas[i-1].StoppedNs)
+	}
+	return left
+}
+
+// leastStopNs is how long the quota stops a group at least: it looks at its clock at each tick.
+const leastStopNs = 1e6
+
+// throttledNs is for how long the quota stopped a thread at the beginning of a wait: the kernel counts
+// that when it lets the group go on, which is before the wait ends.
+func (a *Analyser) throttledNs(w wait, left []int64) (ns int64) {
+	if w.DurationNs < leastStopNs {
+		return 0
+	}
+	startNs := a.startNs + w.StartNs
+	i, _ := slices.BinarySearchFunc(a.quotas, startNs, func(q Quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
+	for ; i < len(left) && ns < w.DurationNs; i++ {
+		n := min(left[i], w.DurationNs-ns)
+		left[i] -= n
+		ns += n
+		if a.quotas[i].AtNs >= startNs+w.DurationNs {
+			break
 		}
 	}
-	return false
+	return ns
+}
+
+// blame puts a wait down to who had the CPU. Of them skipNs are left out.
+func (a *Analyser) blame(w wait, skipNs int64) {
+	totals := map[key]int64{}
+	for _, turn := range w.had {
+		skipped := min(skipNs, turn.ns)
+		skipNs -= skipped
+		k := key{RunqueueWait, turn.who}
+		switch turn.who {
+		case Who{}:
+			k.cause = WakeupLatency
+		case nobodyKnown:
+			k = key{cause: Unknown}
+		}
+		if totals[k] += turn.ns - skipped; totals[k] > totals[key{w.Cause, w.Who}] {
+			w.Cause, w.Who = k.cause, k.who
+		}
+	}
+	for k, ns := range totals {
+		a.count(k.cause, k.who, ns)
+	}
+	a.periods = append(a.periods, w.Period)
 }
 
 // takeOff takes from the time that threads ran what the host had of it: of what it took of each CPU the

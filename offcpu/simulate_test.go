@@ -37,8 +37,8 @@ type simThread struct {
 	ours        bool
 	doing       string // "run", "wait", "block", "gone"
 	cpu         int
-	unclear     bool // it has waited since before the recording began
 	blockedNs   int64
+	ranNs       int64
 	stopped     bool
 	unseen      map[int]int64 // what it waited on CPUs of which nothing was known
 }
@@ -66,7 +66,6 @@ func newWorld(seed uint64) *world {
 			if t.doing = "wait"; c.current == nil {
 				c.current, t.doing = t, "run"
 			}
-			t.unclear = t.doing == "wait"
 		}
 	}
 	return w
@@ -74,7 +73,7 @@ func newWorld(seed uint64) *world {
 
 func (w *world) tasks() (tasks []tracepoint.Task) {
 	for _, t := range w.threads {
-		task := tracepoint.Task{Process: t.process, Thread: t.id, Name: t.name, CGroup: t.group}
+		task := tracepoint.Task{CPU: int32(t.cpu), Process: t.process, Thread: t.id, Name: t.name, CGroup: t.group}
 		if t.doing == "block" {
 			task.State = tracepoint.Sleeping
 		}
@@ -105,11 +104,9 @@ func (w *world) pass(ns int64) {
 		w.lives += ns
 		switch c := w.cpus[t.cpu]; {
 		case t.doing == "run":
-			w.truth[key{Ran, Who{}}] += ns
+			t.ranNs += ns
 		case t.doing == "block":
 			t.blockedNs += ns
-		case t.unclear:
-			w.truth[key{Unknown, Who{}}] += ns
 		case !c.seen:
 			t.unseen[t.cpu] += ns
 		case c.current == nil:
@@ -173,7 +170,7 @@ func (w *world) step() {
 	case 3, 4:
 		w.wake(number, w.any(w.those(-1, "block")))
 	case 5:
-		if t := w.any(w.those(-1, "wait")); t != nil && !t.unclear && w.cpus[t.cpu].seen {
+		if t := w.any(w.those(-1, "wait")); t != nil && w.cpus[t.cpu].seen {
 			to := w.IntN(len(w.cpus))
 			w.note(number, tracepoint.Migrated, tracepoint.Event{Other: t.id, Value: int32(to)})
 			t.cpu = to
@@ -216,10 +213,10 @@ func (w *world) change(number int, next *simThread) {
 	}
 	w.note(number, tracepoint.Switched, e)
 	if prev != nil {
-		prev.doing, prev.blockedNs, prev.stopped, prev.unclear = doing, 0, stopped, false
+		prev.doing, prev.blockedNs, prev.stopped = doing, 0, stopped
 	}
 	if next != nil {
-		next.doing, next.unclear = "run", false
+		next.doing = "run"
 	}
 	c.current = next
 }
@@ -283,6 +280,11 @@ func (w *world) end() {
 		if !t.ours {
 			continue
 		}
+		ran := key{Ran, Who{}}
+		if t.doing == "run" && !w.cpus[t.cpu].seen {
+			ran.cause = Unknown
+		}
+		w.truth[ran] += t.ranNs
 		if t.doing == "block" {
 			k := key{NotWoken, Who{}}
 			if t.stopped {
@@ -384,6 +386,32 @@ func TestSimulatedLosses(t *testing.T) {
 			if want := truth[key{p.Cause, p.Who}]; r.Lost > 0 && p.Cause != Unknown && p.TotalNs > want {
 				t.Fatalf("machine %d: %+v, which was %d ns", seed, p, want)
 			}
+		}
+	}
+}
+
+// A thread that its group's quota stops waits as if for a CPU: what the group's account says is the
+// quota's, at the beginning of the wait, and the rest is that of whoever had the CPU.
+func TestQuotaOfWaits(t *testing.T) {
+	const ms = 1_000_000
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, Name: "a"}, {Process: 2, Thread: 2, Name: "b", State: tracepoint.Sleeping}}
+	at := func(msec int64, from, to int32) tracepoint.Event {
+		return tracepoint.Event{AtNs: msec * ms, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to}
+	}
+	a := New(tasks, 0, Target{Processes: map[int32]bool{1: true}})
+	a.AddQuota(Quota{0, 0})
+	a.Add([]tracepoint.Event{at(20, 1, 0), {AtNs: 90 * ms, Kind: tracepoint.Waking, Other: 2}, at(90, 0, 2)})
+	a.AddQuota(Quota{95 * ms, 0})
+	a.AddQuota(Quota{105 * ms, 80 * ms}) // it was let go on at 100
+	a.Add([]tracepoint.Event{at(110, 2, 1)})
+	a.AddQuota(Quota{115 * ms, 80 * ms})
+	a.Add([]tracepoint.Event{at(130, 1, 2), at(133, 2, 1)})
+	a.AddQuota(Quota{140 * ms, 80 * ms})
+	r := a.Result(140*ms, nil)
+	for k, want := range map[key]int64{{Ran, Who{}}: 47 * ms, {Throttled, Who{}}: 80 * ms, {RunqueueWait, Who{Process: 2, Name: "b"}}: 13 * ms} {
+		i := slices.IndexFunc(r.Parts, func(p Part) bool { return key{p.Cause, p.Who} == k })
+		if i < 0 || r.Parts[i].TotalNs != want {
+			t.Errorf("%v: want %d of %+v", k, want, r.Parts)
 		}
 	}
 }

@@ -28,9 +28,16 @@ type thread struct {
 	early       *wake // that came while it ran
 	wokenNs     int64 // when it was woken last
 	woken       wake
-	// had are who had the CPU for how long since it waits for it, and chargedNs up to when that is known.
-	had       map[Who]int64
+	// had are who had the CPU since it waits for it, one after another, and chargedNs up to when that is
+	// known.
+	had       []turn
 	chargedNs int64
+}
+
+// turn is for how long somebody had a CPU.
+type turn struct {
+	who Who
+	ns  int64
 }
 
 // wake is who or what woke a thread.

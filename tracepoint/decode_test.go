@@ -187,18 +187,19 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestTasks(t *testing.T) {
+	rest := strings.Repeat(" 0", 28) + " 3 0"
 	root := fstest.MapFS{
 		"proc/12/cgroup":       {Data: []byte("9:name=systemd:/x\n1:cpu,cpuacct:/jobs/a\n0::/\n")},
-		"proc/12/task/12/stat": {Data: []byte("12 (a) b) S 1 12 12 0 -1 4194560 7")},
-		"proc/12/task/13/stat": {Data: []byte("13 (x\n) T 1 12 12 0 -1 4194560 7")},
-		"proc/2/task/2/stat":   {Data: []byte("2 (kthreadd) S 0 0 0 0 -1 2129984 0")},
+		"proc/12/task/12/stat": {Data: []byte("12 (a) b) S 1 12 12 0 -1 4194560 7" + rest)},
+		"proc/12/task/13/stat": {Data: []byte("13 (x\n) T 1 12 12 0 -1 4194560 7" + rest)},
+		"proc/2/task/2/stat":   {Data: []byte("2 (kthreadd) S 0 0 0 0 -1 2129984 0" + rest)},
 		"proc/9/task/9/stat":   {Data: []byte("9 (gone")},
 		"proc/self/x":          {Data: []byte("")},
 	}
 	want := []Task{
-		{Process: 12, Thread: 12, Parent: 1, Name: "a) b", State: Sleeping, CGroup: "/jobs/a"},
-		{Process: 12, Thread: 13, Parent: 1, Name: "x\n", State: Stopped, CGroup: "/jobs/a"},
-		{Process: 2, Thread: 2, Name: "kthreadd", State: Sleeping, Kernel: true},
+		{Process: 12, Thread: 12, Parent: 1, Name: "a) b", State: Sleeping, CPU: 3, CGroup: "/jobs/a"},
+		{Process: 12, Thread: 13, Parent: 1, Name: "x\n", State: Stopped, CPU: 3, CGroup: "/jobs/a"},
+		{Process: 2, Thread: 2, Name: "kthreadd", State: Sleeping, CPU: 3, Kernel: true},
 	}
 	if got := Tasks(root); !slices.Equal(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -14,6 +14,7 @@ type Task struct {
 	Parent          int32 // the process that started its process
 	Name            string
 	State           State
+	CPU             int32  // that it had last
 	Kernel          bool   // a thread of the kernel
 	CGroup          string // its control group that counts CPU time
 }
@@ -66,17 +67,18 @@ func parseTask(stat []byte) (t Task, ok bool) {
 	}
 	id, err1 := strconv.ParseInt(strings.TrimSpace(string(stat[:open])), 10, 32)
 	rest := strings.Fields(string(stat[end+1:]))
-	if err1 != nil || len(rest) < 7 {
+	if err1 != nil || len(rest) < 37 {
 		return t, false
 	}
 	parent, err1 := strconv.ParseInt(rest[1], 10, 32)
 	flags, err2 := strconv.ParseUint(rest[6], 10, 32)
-	if err1 != nil || err2 != nil || id < 0 || parent < 0 {
+	cpu, err3 := strconv.ParseUint(rest[36], 10, 16)
+	if err1 != nil || err2 != nil || err3 != nil || id < 0 || parent < 0 {
 		return t, false
 	}
 	return Task{
 		Thread: int32(id), Parent: int32(parent), Name: string(stat[open+1 : end]),
-		State: stateOf(1, map[int64]string{1: rest[0]}), Kernel: flags&kernelThread != 0,
+		State: stateOf(1, map[int64]string{1: rest[0]}), Kernel: flags&kernelThread != 0, CPU: int32(cpu),
 	}, true
 }
 

@@ -1,0 +1,471 @@
+package offcpu
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
+	"chronoscope/tracepoint"
+)
+
+// The test program itself plays the parts of those who wait and of those who make them wait.
+func TestMain(m *testing.M) {
+	if part, ok := parts[os.Getenv("OFFCPU_PART")]; ok {
+		runtime.LockOSThread() // to the first thread
+		part()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var parts = map[string]func(){
+	"compute": func() {
+		for {
+		}
+	},
+	"wakes": func() { // some thousand times a second
+		for {
+			time.Sleep(300 * time.Microsecond)
+			spin(100 * time.Microsecond)
+		}
+	},
+	"sleeps": func() {
+		for {
+			unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&unix.Timespec{Nsec: 10e6})), 0, 0) // past the Go runtime
+		}
+	},
+	"reads": func() {
+		b := make([]byte, 1)
+		for {
+			if n, err := unix.Read(0, b); n != 1 || err != nil {
+				return
+			}
+		}
+	},
+	"fights": fight,
+	"stores": store,
+}
+
+func spin(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
+	}
+}
+
+// fight has two threads that take turns at a lock, which each holds for 10 ms.
+func fight() {
+	runtime.GOMAXPROCS(4)
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			runtime.LockOSThread()
+			for {
+				lock.Lock()
+				spin(10 * time.Millisecond)
+				lock.Unlock()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// store writes to a disk, past the page cache.
+func store() {
+	name := os.Getenv("OFFCPU_FILE")
+	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_DIRECT, 0o600)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	os.Remove(name)
+	memory, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for at := int64(0); ; at = (at + 1<<20) % (64 << 20) {
+		if _, err := unix.Pwrite(fd, memory, at); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+}
+
+// play starts a part on a CPU, or on all where it is below 0.
+func play(t *testing.T, part string, cpu int, change func(*exec.Cmd)) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "OFFCPU_PART="+part, "GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1")
+	if change != nil {
+		change(c)
+	}
+	if cpu >= 0 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		before, err := machine.Affinity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := machine.SetAffinity([]int{cpu}); err != nil {
+			t.Skip(err)
+		}
+		defer machine.SetAffinity(before)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	return c
+}
+
+// follow records the first thread of a process for a while, or skips where the kernel refuses. while is
+// done meanwhile.
+func follow(t *testing.T, pid int, d time.Duration, while func()) Result {
+	t.Helper()
+	return followAll(t, Target{Processes: map[int32]bool{int32(pid): true}, Thread: int32(pid)}, d, while)
+}
+
+// followAll records a target.
+func followAll(t *testing.T, target Target, d time.Duration, while func()) Result {
+	t.Helper()
+	done := make(chan struct{})
+	began := false
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, err := Record(ctx, Options{Target: target, Duration: d, Root: os.DirFS("/")}, func() error {
+		began = true
+		go func() {
+			defer close(done)
+			if while != nil {
+				while()
+				stop()
+			}
+		}()
+		return nil
+	})
+	var why *tracepoint.Unavailable
+	if errors.As(err, &why) && (os.Geteuid() != 0 || why.Reason == tracepoint.Refused || why.Reason == tracepoint.NoTracefs) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if began {
+		<-done
+	}
+	return r.Result
+}
+
+// total is what went to a cause, of those whom it names.
+func (r Result) total(cause Cause, of func(Who) bool) (ns int64) {
+	for _, p := range r.Parts {
+		if p.Cause == cause && (of == nil || of(p.Who)) {
+			ns += p.TotalNs
+		}
+	}
+	return ns
+}
+
+// used is the CPU time of a process.
+func used(t *testing.T, pid int) (ns int64) {
+	t.Helper()
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, thread := range threads {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, thread.Name()))
+		fields := bytes.Fields(text)
+		if err != nil || len(fields) != 3 {
+			continue
+		}
+		n, _ := strconv.ParseInt(string(fields[0]), 10, 64)
+		ns += n
+	}
+	return ns
+}
+
+// mostly holds that got is want within 5 % and what accounts are late by, some ticks at each end.
+func mostly(t *testing.T, r Result, got, want int64) {
+	t.Helper()
+	if math.Abs(float64(got-want)) > 0.05*float64(want)+12e6 {
+		t.Errorf("%v is put down to it, which took %v\n%+v", time.Duration(got), time.Duration(want), r.Parts)
+	}
+	if r.Lost > 0 {
+		t.Logf("%d events were lost", r.Lost)
+	}
+}
+
+// tries is how often each is tried: more by the environment.
+func tries() int {
+	n, err := strconv.Atoi(os.Getenv("OFFCPU_TRIES"))
+	return max(1, n, map[bool]int{true: 1}[err != nil])
+}
+
+// lastCPU is one of those that this process may use.
+func lastCPU(t *testing.T) int {
+	t.Helper()
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	return cpus[len(cpus)-1]
+}
+
+// A competitor on the CPU of a thread that always wants it takes from it what it uses: its account says
+// how much that is.
+func TestCompetitors(t *testing.T) {
+	for range tries() {
+		for _, part := range []string{"compute", "wakes"} {
+			t.Run(part, func(t *testing.T) {
+				cpu := lastCPU(t)
+				victim := play(t, "compute", cpu, nil)
+				rival := play(t, part, cpu, nil)
+				time.Sleep(50 * time.Millisecond)
+				pid := rival.Process.Pid
+				var before, after int64
+				var window time.Duration
+				r := follow(t, victim.Process.Pid, time.Minute, func() {
+					start := time.Now()
+					before = used(t, pid)
+					time.Sleep(900 * time.Millisecond)
+					after, window = used(t, pid), time.Since(start)
+				})
+				mostly(t, r, r.total(RunqueueWait, func(w Who) bool { return w.Process == int32(pid) }), int64(float64(after-before)*float64(r.RecordedNs)/float64(window)))
+			})
+		}
+	}
+}
+
+// What a program asks for, and what others do to it, takes a known time.
+func TestKnownWaits(t *testing.T) {
+	const d = 600 * time.Millisecond
+	for range tries() {
+		t.Run("timer", func(t *testing.T) {
+			r := follow(t, play(t, "sleeps", -1, nil).Process.Pid, d, nil)
+			mostly(t, r, r.total(Timer, nil), r.ThreadNs-r.total(RunqueueWait, nil)-r.total(Ran, nil)-r.total(WakeupLatency, nil)-r.total(NotWoken, nil)-r.total(Hypervisor, nil))
+		})
+		t.Run("stopped", func(t *testing.T) {
+			victim := play(t, "compute", -1, nil)
+			time.Sleep(20 * time.Millisecond)
+			var stopped time.Duration
+			r := follow(t, victim.Process.Pid, time.Minute, func() {
+				for range 3 {
+					start := time.Now()
+					victim.Process.Signal(unix.SIGSTOP)
+					time.Sleep(100 * time.Millisecond)
+					victim.Process.Signal(unix.SIGCONT)
+					stopped += time.Since(start)
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+			busiest := int64(0)
+			for _, p := range r.Worst {
+				if p.Cause == Stopped && int(p.Thread) == victim.Process.Pid {
+					busiest += p.DurationNs
+				}
+			}
+			if busiest == 0 { // the thread that computes may be another one
+				busiest = r.total(Stopped, nil)
+			}
+			if busiest < int64(stopped)*95/100-r.total(RunqueueWait, nil) { // it stops when it gets a CPU
+				t.Errorf("%v of %v: %+v", time.Duration(busiest), stopped, r.Parts)
+			}
+		})
+		t.Run("pipe", func(t *testing.T) {
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer write.Close()
+			victim := play(t, "reads", -1, func(c *exec.Cmd) { c.Stdin = read })
+			read.Close()
+			time.Sleep(50 * time.Millisecond)
+			first := true
+			var waited time.Duration
+			last := time.Now()
+			r := follow(t, victim.Process.Pid, time.Minute, func() {
+				for range 25 {
+					write.Write([]byte{1})
+					if !first {
+						waited += time.Since(last)
+					}
+					first, last = false, time.Now()
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+			got := r.total(OtherProcess, func(w Who) bool { return int(w.Process) == os.Getpid() })
+			if got < int64(waited)*95/100-r.total(RunqueueWait, nil) {
+				t.Errorf("%v of %v is put down to the peer: %+v", time.Duration(got), waited, r.Parts)
+			}
+		})
+		t.Run("lock", func(t *testing.T) {
+			victim := play(t, "fights", -1, func(c *exec.Cmd) { c.Env = append(c.Env, "GOMAXPROCS=4") })
+			time.Sleep(50 * time.Millisecond)
+			r := followAll(t, Target{Processes: map[int32]bool{int32(victim.Process.Pid): true}}, d, nil)
+			own := r.total(OwnThread, nil)
+			other := r.total(OtherProcess, nil) + r.total(Device, nil) + r.total(Network, nil) + r.total(KernelThread, nil) + r.total(Interrupt, nil) + r.total(Unknown, nil)
+			if own < int64(d)/2 || other*20 > own {
+				t.Errorf("%v by own threads, %v by others: %+v", time.Duration(own), time.Duration(other), r.Parts)
+			}
+		})
+		t.Run("disk", func(t *testing.T) {
+			folder, err := os.MkdirTemp("/var/tmp", "offcpu") // /tmp may be memory
+			if err != nil {
+				t.Skip(err)
+			}
+			defer os.RemoveAll(folder)
+			var said bytes.Buffer
+			victim := play(t, "stores", -1, func(c *exec.Cmd) {
+				c.Env, c.Stdout = append(c.Env, "OFFCPU_FILE="+filepath.Join(folder, "file")), &said
+			})
+			time.Sleep(50 * time.Millisecond)
+			r := follow(t, victim.Process.Pid, d, nil)
+			pid := int32(victim.Process.Pid)
+			device := r.total(Device, nil)
+			if device == 0 {
+				t.Skipf("nothing waited for a disk here: %s %+v", &said, r.Parts)
+			}
+			var others int64
+			for _, p := range r.Periods {
+				if p.Thread == pid && (p.Cause == OtherProcess || p.Cause == KernelThread || p.Cause == Interrupt || p.Cause == Unknown || p.Cause == Network) {
+					others += p.DurationNs
+				}
+			}
+			if others*20 > device {
+				t.Errorf("%v for the disk, %v for others, %d lost: %+v", time.Duration(device), time.Duration(others), r.Lost, r.Parts)
+				for _, p := range r.Periods {
+					if p.Cause == Unknown {
+						t.Log(p, r.RecordedNs)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A control group's quota stops who is in it: the kernel counts for how long.
+func TestQuota(t *testing.T) {
+	group := quotaGroup(t)
+	for range tries() {
+		victim := play(t, "compute", lastCPU(t), nil)
+		if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(victim.Process.Pid)), 0); err != nil {
+			t.Skip(err)
+		}
+		time.Sleep(150 * time.Millisecond)
+		stoppedNs := func() int64 {
+			return int64(machine.OpenThrottlingOf(os.DirFS("/"), strconv.Itoa(victim.Process.Pid)).StoppedNs())
+		}
+		var before, after int64
+		r := follow(t, victim.Process.Pid, time.Minute, func() {
+			before = stoppedNs()
+			time.Sleep(950 * time.Millisecond)
+			after = stoppedNs()
+		})
+		var got, rest int64
+		for _, p := range r.Periods {
+			if p.Cause == Throttled {
+				got += p.DurationNs
+			} else if p.Cause == Unknown {
+				rest += p.DurationNs
+			}
+		}
+		if stopped := after - before; float64(got) < 0.95*float64(stopped)-80e6 || // it may be stopped when the recording begins
+			rest*20 > r.ThreadNs {
+			t.Errorf("throttled for %v of %v: %+v", time.Duration(got), time.Duration(stopped), r.Parts)
+		}
+		victim.Process.Kill()
+		victim.Wait()
+	}
+}
+
+// quotaGroup is a control group that may use a fifth of a CPU, of version 2 or 1.
+func quotaGroup(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.Open("/proc/self/mounts")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer mounts.Close()
+	why := "no hierarchy of control groups limits CPU time here"
+	for lines := bufio.NewScanner(mounts); lines.Scan(); {
+		f := strings.Fields(lines.Text())
+		if len(f) < 4 || f[2] != "cgroup2" && !(f[2] == "cgroup" && strings.Contains(","+f[3]+",", ",cpu,")) {
+			continue
+		}
+		group := filepath.Join(f[1], fmt.Sprint("offcpu-test-", os.Getpid()))
+		if err := os.Mkdir(group, 0o755); err != nil {
+			why = err.Error()
+			continue
+		}
+		t.Cleanup(func() {
+			for range 20 {
+				if os.Remove(group) == nil {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+		if f[2] == "cgroup2" {
+			os.WriteFile(filepath.Join(f[1], "cgroup.subtree_control"), []byte("+cpu"), 0)
+			err = os.WriteFile(filepath.Join(group, "cpu.max"), []byte("20000 100000"), 0)
+		} else {
+			err = os.WriteFile(filepath.Join(group, "cpu.cfs_quota_us"), []byte("20000"), 0)
+		}
+		if err == nil {
+			return group
+		}
+		why = err.Error()
+	}
+	t.Skip(why)
+	return ""
+}
+
+// Of a program that only sleeps nothing is invented.
+func TestIdle(t *testing.T) {
+	c := exec.Command("sleep", "10")
+	if err := c.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { c.Process.Kill(); c.Wait() }()
+	for range 500 { // it is loaded, perhaps from a disk
+		in, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", c.Process.Pid))
+		if strings.Contains(string(in), "nanosleep") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	r := follow(t, c.Process.Pid, 300*time.Millisecond, nil)
+	if len(r.Parts) != 1 || r.Parts[0].Cause != NotWoken || r.Parts[0].TotalNs != r.RecordedNs || len(r.Worst) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Where the recording ends early, all is given back.
+func TestRecordEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	follow(t, os.Getpid(), 30*time.Millisecond, nil)
+	_, err := Record(ctx, Options{Target: Target{Processes: map[int32]bool{1: true}}, Duration: time.Hour, Root: os.DirFS("/")}, func() error { return nil })
+	if err != nil || time.Since(start) > time.Minute {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	wrong := errors.New("wrong")
+	if _, err := Record(t.Context(), Options{Duration: time.Hour, Root: os.DirFS("/")}, func() error { return wrong }); !errors.Is(err, wrong) {
+		t.Errorf("%v", err)
+	}
+}
