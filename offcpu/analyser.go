@@ -181,6 +181,9 @@ func (a *Analyser) add(e tracepoint.Event) {
 	if a.losing > 0 && e.Kind < tracepoint.Forked {
 		return
 	}
+	if e.Kind < tracepoint.Losing && e.Kind != tracepoint.Executed && c.current.id != e.Thread {
+		a.missed(c, e)
+	}
 	switch e.Kind {
 	case tracepoint.Switched:
 		a.switched(c, e)
@@ -229,6 +232,31 @@ func (a *Analyser) add(e tracepoint.Event) {
 		a.losing--
 		a.lost += int64(e.Value)
 		a.forget(e.AtNs)
+	}
+}
+
+// missed is that another thread has a CPU than was noted last: the kernel has left switches out. It does
+// so without a word while some threads run. Who had the CPU since the last event is not known.
+func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
+	had := c.current
+	c.current = nil
+	for _, t := range c.waiters {
+		a.charge(t, e.AtNs)
+	}
+	if had.id != 0 && had.state == running && had.cpu == e.CPU {
+		had.state = unknown
+		a.close(had, Unknown, Who{}, e.AtNs)
+	}
+	c.current = a.thread(e.Thread, e.Process, e.AtNs)
+	if t := c.current; t.id != 0 {
+		if t.state == waiting {
+			delete(a.cpu(t.cpu).waiters, t.id)
+		}
+		if t.state != ended {
+			t.state = unknown
+			a.close(t, Unknown, Who{}, e.AtNs)
+		}
+		t.state, t.sinceNs, t.cpu, t.early = running, e.AtNs, e.CPU, nil
 	}
 }
 
@@ -329,6 +357,9 @@ func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 		a.finish(t, atNs)
 	case t.state == blocked && t.early != nil: // woken while it was about to give up its CPU
 		a.close(t, t.early.cause, t.early.who, atNs)
+	case t.state == running: // when it gave up its CPU was missed
+		t.state = unknown
+		fallthrough
 	default:
 		a.close(t, Unknown, Who{}, atNs)
 	}

@@ -24,6 +24,7 @@ type world struct {
 	events  []tracepoint.Event
 	truth   map[key]int64
 	lives   int64
+	still   bool // nothing is moved to another CPU
 }
 
 type simCPU struct {
@@ -170,7 +171,7 @@ func (w *world) step() {
 	case 3, 4:
 		w.wake(number, w.any(w.those(-1, "block")))
 	case 5:
-		if t := w.any(w.those(-1, "wait")); t != nil && w.cpus[t.cpu].seen {
+		if t := w.any(w.those(-1, "wait")); t != nil && !w.still && w.cpus[t.cpu].seen {
 			to := w.IntN(len(w.cpus))
 			w.note(number, tracepoint.Migrated, tracepoint.Event{Other: t.id, Value: int32(to)})
 			t.cpu = to
@@ -362,30 +363,65 @@ func TestSimulatedLosses(t *testing.T) {
 			kept = append(kept, e)
 		}
 		slices.SortStableFunc(kept, func(a, b tracepoint.Event) int { return cmp.Compare(a.AtNs, b.AtNs) })
-		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
-		a.Add(kept)
-		r := a.Result(w.now, nil)
+		r := analyse(tasks, kept, w.now)
 		if r.Lost > 0 && r.Verdict == stats.Trusted {
 			t.Fatalf("machine %d: trusted in spite of %d lost events", seed, r.Lost)
 		}
-		truth := map[key]int64{} // of a thread whose start was lost not all may be known
-		for k, ns := range w.truth {
-			k.who.CGroup = ""
-			truth[k] += ns
-			if k.who.Process == 0 {
-				continue
-			}
-			name := k.who.Name
-			k.who.Name = ""
-			truth[k] += ns
-			k.who = Who{Name: name}
-			truth[k] += ns
+		if r.Lost > 0 {
+			w.holds(t, seed, r)
 		}
-		for _, p := range r.Parts {
-			p.Who.CGroup = ""
-			if want := truth[key{p.Cause, p.Who}]; r.Lost > 0 && p.Cause != Unknown && p.TotalNs > want {
-				t.Fatalf("machine %d: %+v, which was %d ns", seed, p, want)
-			}
+	}
+}
+
+// Linux 6.18 notes nothing while certain threads run, without a word. Nothing is put down to a wrong one.
+func TestSimulatedSilence(t *testing.T) {
+	for seed := range seeds() {
+		w := newWorld(seed)
+		w.still = true
+		tasks := w.tasks()
+		for range 300 {
+			w.step()
+		}
+		for number := range w.cpus { // something happens on each before the recording ends
+			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
+		}
+		w.end()
+		silent := w.events[w.IntN(len(w.events))].Thread
+		seen := min(100, len(w.events))
+		kept := slices.Clone(w.events[seen:]) // each CPU has been seen then
+		kept = slices.DeleteFunc(kept, func(e tracepoint.Event) bool {
+			return e.Thread == silent && silent != 0 && e.Kind == tracepoint.Switched
+		})
+		w.holds(t, seed, analyse(tasks, append(w.events[:seen:seen], kept...), w.now))
+	}
+}
+
+func analyse(tasks []tracepoint.Task, events []tracepoint.Event, endNs int64) Result {
+	a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+	a.Add(events)
+	return a.Result(endNs, nil)
+}
+
+// holds makes sure that nothing is put down to a cause or a name beyond what is true.
+func (w *world) holds(t *testing.T, seed uint64, r Result) {
+	t.Helper()
+	truth := map[key]int64{} // of a thread whose start was lost not all may be known
+	for k, ns := range w.truth {
+		k.who.CGroup = ""
+		truth[k] += ns
+		if k.who.Process == 0 {
+			continue
+		}
+		name := k.who.Name
+		k.who.Name = ""
+		truth[k] += ns
+		k.who = Who{Name: name}
+		truth[k] += ns
+	}
+	for _, p := range r.Parts {
+		p.Who.CGroup = ""
+		if want := truth[key{p.Cause, p.Who}]; p.Cause != Unknown && p.TotalNs > want {
+			t.Fatalf("machine %d: %+v, which was %d ns", seed, p, want)
 		}
 	}
 }

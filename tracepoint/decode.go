@@ -158,6 +158,9 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 	if !ok || l == nil {
 		return e, false
 	}
+	if current, ok := l.pid.number(raw); ok && e.Thread < 0 { // of a thread that has ended perf tells no number
+		e.Process, e.Thread = 0, int32(current)
+	}
 	flags, _ := l.flags.number(raw)
 	switch {
 	case flags&flagInterrupt != 0:
