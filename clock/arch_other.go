@@ -3,6 +3,7 @@
 package clock
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -16,6 +17,9 @@ const AdditionsInRound = 0
 const coreShortRounds, coreRoundOperations, coreOperationCycles = 0, 0, 0
 
 var counterClocks = map[string]opener{}
+
+// AdditionsPerCycle is not known of other processors.
+func AdditionsPerCycle() float64 { return math.NaN() }
 
 func additions(rounds int)         {}
 func dependentChain(rounds int)    {}

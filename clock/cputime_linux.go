@@ -1,5 +1,3 @@
-//go:build linux && (amd64 || arm64)
-
 package clock
 
 import (
@@ -27,7 +25,7 @@ func openTimes() (*Clock, error) {
 	return New(cpuClock(ScopeProcess, 1e9/userHz, "times(2)"), func() int64 {
 		var t unix.Tms
 		unix.RawSyscall(unix.SYS_TIMES, uintptr(unsafe.Pointer(&t)), 0, 0)
-		return t.Utime + t.Stime
+		return int64(t.Utime) + int64(t.Stime)
 	}), nil
 }
 
@@ -51,7 +49,7 @@ func openRusage(who int, name string, scope Scope) opener {
 		return New(description, func() int64 {
 			var u unix.Rusage
 			unix.RawSyscall(unix.SYS_GETRUSAGE, uintptr(who), uintptr(unsafe.Pointer(&u)), 0)
-			return (u.Utime.Sec+u.Stime.Sec)*1e6 + u.Utime.Usec + u.Stime.Usec
+			return int64(u.Utime.Sec+u.Stime.Sec)*1e6 + int64(u.Utime.Usec+u.Stime.Usec)
 		}), nil
 	}
 }

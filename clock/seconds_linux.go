@@ -1,5 +1,3 @@
-//go:build linux && (amd64 || arm64)
-
 package clock
 
 import (
@@ -22,7 +20,7 @@ func openGettimeofday() (*Clock, error) {
 func gettimeofdayBySyscall() int64 {
 	var t unix.Timeval
 	unix.RawSyscall(unix.SYS_GETTIMEOFDAY, uintptr(unsafe.Pointer(&t)), 0, 0)
-	return t.Sec*1e6 + t.Usec
+	return int64(t.Sec)*1e6 + int64(t.Usec)
 }
 
 // openTime opens the calendar clock in seconds, time(2). Where there is no

@@ -1,5 +1,3 @@
-//go:build linux && (amd64 || arm64)
-
 package clock
 
 // vdso reads clocks by the functions that the kernel maps into every process,

@@ -106,3 +106,123 @@ TEXT ·counterPChain(SB), NOSPLIT, $0-32
 	MOVQ ticks_base+8(FP), DI
 	MOVQ ticks_len+16(FP), SI
 	CHAIN(RDTSCP)
+
+// Ten additions, none of which waits for another.
+#define TEN \
+	ADDQ R13, AX \
+	ADDQ R13, BX \
+	ADDQ R13, DX \
+	ADDQ R13, SI \
+	ADDQ R13, DI \
+	ADDQ R13, R8 \
+	ADDQ R13, R9 \
+	ADDQ R13, R10 \
+	ADDQ R13, R11 \
+	ADDQ R13, R12
+
+// func additions(rounds int)
+//
+// A round is 120 additions to 10 registers: none waits for the nine before it, so that they
+// fill the ports of any core.
+TEXT ·additions(SB), NOSPLIT, $0-8
+	MOVQ rounds+0(FP), CX
+	MOVQ $3, R13
+
+round:
+	TEN; TEN; TEN; TEN; TEN; TEN
+	TEN; TEN; TEN; TEN; TEN; TEN
+	DECQ CX
+	JNZ  round
+	RET
+
+// func dependentChain(rounds int)
+//
+// A round is 16 multiplications, each of which waits for the one before.
+TEXT ·dependentChain(SB), NOSPLIT, $0-8
+	MOVQ rounds+0(FP), CX
+	MOVQ $3, AX
+
+round:
+	IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX
+	IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX
+	IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX
+	IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX
+	DECQ  CX
+	JNZ   round
+	RET
+
+// func spin(work int)
+//
+// A round is one imul r64, r64, of 3 cycles; the loop's own decrement and
+// branch run beside it.
+TEXT ·spin(SB), NOSPLIT, $0-8
+	MOVQ work+0(FP), CX
+	MOVQ $3, BX
+	MOVQ $5, R9
+
+round:
+	DECQ  CX
+	JLT   done
+	IMULQ R9, BX
+	JMP   round
+
+done:
+	RET
+
+// The loop reads, compares with the reading before, and reads again; all but
+// the reading hides behind it.
+
+// func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int64)
+TEXT ·counterGaps(SB), NOSPLIT, $0-72
+	MOVQ last+0(FP), R8
+	MOVQ until+8(FP), R9
+	MOVQ threshold+16(FP), R10
+	MOVQ long+24(FP), R11
+	MOVQ gaps_base+32(FP), DI
+	MOVQ gaps_len+40(FP), SI
+	XORL BX, BX
+	MOVQ $(1<<20), R12 // mostWatched
+
+next:
+	DECQ R12
+	JLT  done
+	RDTSC
+	SHLQ $32, DX
+	ORQ  DX, AX
+	MOVQ AX, CX
+	SUBQ R8, CX
+	CMPQ CX, R10
+	JGT  gap
+	MOVQ AX, R8
+	CMPQ AX, R9
+	JLT  next
+	JMP  done
+
+gap:
+	MOVQ R8, (DI)
+	MOVQ AX, 8(DI)
+	ADDQ $16, DI
+	INCQ BX
+	MOVQ AX, R8
+	CMPQ BX, SI
+	JGE  done
+	CMPQ CX, R11
+	JGT  done
+	CMPQ AX, R9
+	JLT  next
+
+done:
+	MOVQ BX, n+56(FP)
+	MOVQ R8, now+64(FP)
+	RET
+
+// func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL subleaf+4(FP), CX
+	CPUID
+	MOVL AX, eax+8(FP)
+	MOVL BX, ebx+12(FP)
+	MOVL CX, ecx+16(FP)
+	MOVL DX, edx+20(FP)
+	RET

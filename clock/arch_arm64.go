@@ -1,5 +1,7 @@
 package clock
 
+import "math"
+
 // counterClocks are the ways to read the virtual counter (Arm Architecture
 // Reference Manual for A-profile, "The Generic Timer").
 var counterClocks = map[string]opener{
@@ -30,3 +32,34 @@ func counterChain(work int, ticks []int64)
 
 //go:noescape
 func counterFencedChain(work int, ticks []int64)
+
+// The rounds of the shorter chain (10 us at some 4 GHz), the dependent
+// operations of a round, and the cycles of one (add).
+const (
+	coreShortRounds     = 2400
+	coreRoundOperations = 16
+	coreOperationCycles = 1
+)
+
+// processorRates is what the firmware wrote into CNTFRQ_EL0 (Arm Architecture
+// Reference Manual, "The Generic Timer"), where the counter can be read at all:
+// the same bit of the system's control register allows both.
+func processorRates() []CrossCheck {
+	if _, err := tried(instructionCNTVCT); err != nil {
+		return nil
+	}
+	hz := counterFrequency()
+	if hz <= 0 {
+		return nil
+	}
+	return []CrossCheck{{Source: "CNTFRQ_EL0", Hz: float64(hz)}}
+}
+
+func counterFrequency() int64
+
+// identified holds for the virtual counter, which every processor of this
+// architecture has.
+func identified(i instruction) bool { return i == instructionCNTVCT }
+
+// AdditionsPerCycle is not known of these processors.
+func AdditionsPerCycle() float64 { return math.NaN() }

@@ -1,9 +1,0 @@
-package clock
-
-// The rounds of the shorter chain (10 us at some 4 GHz), the dependent
-// operations of a round, and the cycles of one (add).
-const (
-	coreShortRounds     = 2400
-	coreRoundOperations = 16
-	coreOperationCycles = 1
-)
