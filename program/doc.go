@@ -25,7 +25,8 @@
 // a thread's blocks are therefore without all time in which some thread of the program was
 // kept from a CPU, or may have been; at the most, they were as long as they were seen. On a
 // busy machine these lie far apart. A niceness of -20 ([Setting]), for those who may ask for
-// it, leaves little to be taken off in the first place.
+// it, leaves little to be taken off in the first place, where the kernel does not share the
+// CPUs among sessions first (autogroups, sched(7)).
 //
 // A program that would have slept to a deadline, and finds it passed in each of its runs,
 // shows the switches of one that never sleeps. In the first run or two, which are traced, it is

@@ -27,8 +27,11 @@ func bench(d record.Bench) *Sheet {
 		Sentence: fmt.Sprintf("Suspect: %d; unusable: %d. The reasons are in the data below.", verdicts[stats.Suspect], verdicts[stats.Unusable]),
 	}}
 	for _, b := range d.Results[:min(len(d.Results), mostTiles-1)] {
-		s.Tiles = append(s.Tiles, Tile{Topic: benchmarkName(b), Figure: written(b.Estimate), Verdict: b.Verdict,
-			Sentence: fmt.Sprintf("For each operation, known to ± %s; go test says %s.%s", plusMinus(b.Estimate), written(b.Wall), because(b.Reasons))})
+		sentence := because(b.Reasons)
+		if stats.IsFinite(b.Estimate.Value) || stats.IsFinite(b.Wall.Value) {
+			sentence = fmt.Sprintf("For each operation, known to ± %s; go test says %s.%s", plusMinus(b.Estimate), written(b.Wall), sentence)
+		}
+		s.Tiles = append(s.Tiles, Tile{Topic: benchmarkName(b), Figure: written(b.Estimate), Verdict: b.Verdict, Sentence: strings.TrimSpace(sentence)})
 	}
 	s.add(benchmarkTimes(d.Results), Section{In: InText, Lines: reasons.lines(-1, len(d.Results))}, pairs(d.Pairs, nil))
 	return s

@@ -1,10 +1,13 @@
 package view
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"chronoscope/gobench"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -46,5 +49,17 @@ func TestTileOfAComparison(t *testing.T) {
 	d.Rows = d.Rows[3:]
 	if got := comparisonTile(d, 0); got.Figure != "nothing in both" || got.Verdict != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A benchmark that failed had a tile that said "known to ± ?; go test says ?".
+func TestTileOfAFailedBenchmark(t *testing.T) {
+	nan := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+	s := bench(record.Bench{Results: []gobench.Report{{
+		Benchmark: gobench.Benchmark{Name: "BenchmarkBroken"}, Summary: gobench.Summary{Estimate: nan, Wall: nan},
+		Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"exit status 2"}},
+	}}})
+	if got := s.Tiles[1].Sentence; strings.Contains(got, "?") || !strings.Contains(got, "exit status 2") {
+		t.Error(got)
 	}
 }
