@@ -118,7 +118,7 @@ func micros(ns int64) json.Number {
 }
 
 // timerTicks are the interrupts of this kernel's timer in a trace: those that began a gap and
-// those that fell into one. A tick that left no gap was none.
+// those that fell into one. A tick that left no gap is left out.
 func timerTicks(t *activity.Trace, a *activity.Analysis) []activity.Tick {
 	if a.Tick == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 // times, as in its own files. Wall times are what a busy machine makes of a command: the
 // time without the others stands in the document's own form alone.
 //
-// Runs that don't count are left out, as are commands of which none counts. A run that a signal
+// Runs that don't count are left out, as are commands without a run that counts. A run that a signal
 // ended has no exit code.
 func Hyperfine(w io.Writer, d record.Programs) error {
 	whole := struct {

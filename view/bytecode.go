@@ -245,7 +245,7 @@ func timings(all []analysis.Timing) string {
 	return strings.Join(names, ", ")
 }
 
-// granularities are Table 4 of Lambert 2008, beside the source's.
+// granularities are as Table 4 of Lambert 2008, with the figures of the source.
 func granularities(r bytecode.Report) Section {
 	t := table(words("ignoring differences up to the"), numbers("of", "makes groups", "in 2008", "groups"))
 	for i, c := range r.Clusters[:min(len(r.Clusters), len(analysis.Lambert.Granularities))] {

@@ -266,7 +266,7 @@ func comparisonTable(d record.Comparison, topic string, rows []record.Comparison
 	return Section{In: InText, Table: t}
 }
 
-// valueBeside is a value, and in a comparison of several how it does beside the first.
+// valueBeside is a value and, where several are compared, how it differs from the first.
 func valueBeside(v *record.ComparisonValue, r record.ComparisonRow, i, subjects int) string {
 	text := marked(v)
 	if v != nil && v.Of != "" {

@@ -162,8 +162,8 @@ func (l *Lanes) lane(cause string) int64 {
 	return int64(len(l.Causes) - 1)
 }
 
-// lengthOfLongest is the length of the shortest of the longest gaps, of which there are most;
-// 0 where there are not as many.
+// lengthOfLongest returns the length of the shortest of the longest gaps, as many as most; 0
+// where there are fewer gaps.
 func lengthOfLongest(gaps []activity.TimedPeriod, most int) float64 {
 	if len(gaps) <= most {
 		return 0

@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		"a long by ldc":        {[]Instruction{{Op: Ldc, Ref: int64(7)}, {Op: Return}}, "can't refer to a int64"},
 		"an int by ldc2_w":     {[]Instruction{{Op: Ldc2W, Ref: int32(7)}, {Op: Return}}, "can't refer to a int32"},
 		"a call of nothing":    {[]Instruction{{Op: Invokestatic}, {Op: Return}}, "needs a Member"},
-		"a bad descriptor":     {[]Instruction{{Op: Invokestatic, Ref: Member{"A", "b", "(Q)V"}}, {Op: Return}}, "is none"},
+		"a bad descriptor":     {[]Instruction{{Op: Invokestatic, Ref: Member{"A", "b", "(Q)V"}}, {Op: Return}}, "invalid descriptor"},
 		"a switch":             {[]Instruction{{Op: Iconst0}, {Op: Tableswitch}}, "not supported"},
 		"an undefined opcode":  {[]Instruction{{Op: 250}}, "not supported"},
 		"too much code":        {append(long, Instruction{Op: Return}), "65535 are possible"},

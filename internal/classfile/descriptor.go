@@ -11,7 +11,7 @@ const mostDimensions = 255
 // slots is how many slots of the operand stack a value of the type has that a descriptor
 // begins with, and what follows that type.
 func slots(descriptor string) (n int, rest string, err error) {
-	bad := fmt.Errorf("the descriptor %q is none", descriptor)
+	bad := fmt.Errorf("invalid descriptor %q", descriptor)
 	rest = strings.TrimLeft(descriptor, "[")
 	dimensions := len(descriptor) - len(rest)
 	if rest == "" || dimensions > mostDimensions {
@@ -42,7 +42,7 @@ func slots(descriptor string) (n int, rest string, err error) {
 func fieldSlots(descriptor string) (int, error) {
 	n, rest, err := slots(descriptor)
 	if err == nil && rest != "" {
-		err = fmt.Errorf("the descriptor %q ends with %q, which is none of it", descriptor, rest)
+		err = fmt.Errorf("the descriptor %q ends with %q, which is unexpected", descriptor, rest)
 	}
 	return n, err
 }

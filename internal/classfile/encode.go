@@ -78,7 +78,7 @@ func (w *writer) class(c *Class) error {
 	return w.pool.err
 }
 
-// check refuses names and descriptors that are none.
+// check refuses invalid names and descriptors.
 func (c *Class) check() error {
 	names := append([]string{c.Name}, c.Interfaces...)
 	if c.Super != "" {

@@ -65,7 +65,7 @@ func causeList() string {
 func (t *traceFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
 	set.DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
-	set.IntVar(&t.gaps, "periods", 0, "end after so many inactive periods")
+	set.IntVar(&t.gaps, "periods", 0, "end after this `number` of inactive periods")
 	set.BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 }
 

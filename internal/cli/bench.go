@@ -53,7 +53,7 @@ who may use several CPUs waits for each of them.
 
 With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
-The result says how the working tree does beside the revision.
+The result compares the working tree with the revision.
 
 The exit status is 1 where a benchmark fails. With --max-regression it is 3 where one
 is slower by more than the limit: the lower end of its ratio is above it. That end holds

@@ -122,7 +122,7 @@ func (t *bytecodeFlags) checkInstructions() error {
 	}
 	for _, name := range t.instructions {
 		if !slices.Contains(known, name) {
-			return usagef("--instructions: %q is none of those that can be timed: use some of %s", name, strings.Join(known, ", "))
+			return usagef("--instructions: %q can't be timed: use some of %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func (t *bytecodeFlags) checkMethods() error {
 	for _, outcome := range t.outcomes {
 		m, ok := known[outcome]
 		if !ok {
-			return usagef("--outcome: %q is none: use 01, sum, or both", outcome)
+			return usagef("--outcome: invalid value %q: use 01, sum, or both", outcome)
 		}
 		if !slices.Contains(t.estimators, string(m)) {
 			t.estimators = append(t.estimators, string(m))

@@ -12,7 +12,7 @@ import (
 	"chronoscope/view"
 )
 
-// clockChoice says which clocks are ranked, of which runtimes.
+// clockChoice says which clocks of which runtimes are ranked.
 type clockChoice struct {
 	names    []string // of clocks; those of other runtimes as RUNTIME/NAME
 	runtimes []string // "go" is this program's own

@@ -172,7 +172,7 @@ func showsColor(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// widthOf is how many letters a terminal has on a line; 0 for what is none.
+// widthOf is how many letters fit on a line of a terminal; 0 where the writer is no terminal.
 func widthOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {

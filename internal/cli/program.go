@@ -56,7 +56,7 @@ the quoting rules of a shell, but run without one, unless --shell is given.
   CPU       user and system time
   waiting   for a CPU that others had, and blocked: asleep, or waiting for something else
 
-Several commands are run in turn, in random order, and set beside the first. A command
+Several commands are run in turn, in random order, and compared with the first. A command
 is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
 
 With --param n=1,10,100 each command in which {n} stands is measured with each of the
@@ -113,7 +113,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.BoolVar(&t.once, "once", false, "run one command one time, and show what it writes")
 	set.BoolVarP(&t.posix, "posix", "p", false, "with --once: write real, user and sys in seconds, as time -p does")
 	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")
-	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: for how long")
+	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: how long to watch")
 }
 
 // measureAndJudge measures, and says what is held against --require and --max-regression.

@@ -143,7 +143,7 @@ func (r programResult) misplacedOutliers() []string {
 	seen := map[int]bool{}
 	for _, o := range r.Outliers {
 		if o.Run >= len(r.Runs) || seen[o.Run] {
-			all = append(all, broken(r.Command, "of %d runs, outlier %d is none, or stands twice", len(r.Runs), o.Run)...)
+			all = append(all, broken(r.Command, "of %d runs, outlier %d does not exist, or stands twice", len(r.Runs), o.Run)...)
 		}
 		seen[o.Run] = true
 	}

@@ -42,7 +42,7 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 	case !watches && len(t.commands) == 0:
 		return usagef("there is no command to measure: give one after --, such as chronoscope run -- sleep 0.1, or command lines in quotes")
 	case changed("duration") && !watches:
-		return usagef("--duration: it is for how long a process is watched: give --pid too")
+		return usagef("--duration: it says how long to watch the process of --pid: give --pid too")
 	case t.duration <= 0:
 		return usagef("--duration: %v is too little: give more than 0, such as 5s", t.duration)
 	case t.once && len(t.commands) > 1:
@@ -58,7 +58,7 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 		}
 	}
 	if changed("max-regression") && len(t.commands) < 2 && len(t.given) == 0 {
-		return usagef("--max-regression: there is nothing to compare: give two commands, of which the first is the one that sets the limit")
+		return usagef("--max-regression: there is nothing to compare: give two commands; the first sets the limit")
 	}
 	return t.checkParameters()
 }

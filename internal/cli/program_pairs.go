@@ -5,9 +5,9 @@ import "chronoscope/program"
 // A programPair is two results that are set side by side.
 type programPair struct{ a, b *program.Result }
 
-// pairs sets each result beside the first of another command that has the same
+// pairs compares each result with the first of another command that has the same
 // parameters, so far as both have them. Where there is one command alone, its parameters
-// are what is compared: the other values are set beside the first.
+// are what is compared: the other values are compared with the first.
 func (t *programFlags) pairs(results []*program.Result) (all []programPair) {
 	for i, b := range results {
 		for _, a := range results[:i] {

@@ -27,7 +27,7 @@ var parameterForm = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$`)
 func parseParameter(text string) (parameter, error) {
 	parts := parameterForm.FindStringSubmatch(text)
 	if parts == nil {
-		return parameter{}, fmt.Errorf("%q is none: give NAME=VALUES, such as n=1,10,100 or n=1..8", text)
+		return parameter{}, fmt.Errorf("invalid value %q: give NAME=VALUES, such as n=1,10,100 or n=1..8", text)
 	}
 	p := parameter{name: parts[1]}
 	for element := range strings.SplitSeq(parts[2], ",") {

@@ -27,7 +27,7 @@ func allowedRegression(flag, text string) (float64, error) {
 	share, err := parseShare(text)
 	switch {
 	case err != nil || share < 0:
-		return 0, usagef("%s: %q is none: give a share of 0 or more, such as 5%%", flag, text)
+		return 0, usagef("%s: invalid value %q: give a share of 0 or more, such as 5%%", flag, text)
 	case share >= 1 && !strings.Contains(text, "%"):
 		return 0, usagef("%s: %s is %g %%: write %[2]s%% for %[2]s percent, or %g%%", flag, strings.TrimSpace(text), 100*share, 100*share)
 	}
@@ -51,7 +51,7 @@ func parseShare(text string) (float64, error) {
 func precisionOf(text string) (float64, error) {
 	share, err := parseShare(text)
 	if err != nil || share <= 0 || share >= 1 {
-		return 0, usagef("--precision: %q is none: give a share above 0 and below 100%%, such as 1%%", text)
+		return 0, usagef("--precision: invalid value %q: give a share above 0 and below 100%%, such as 1%%", text)
 	}
 	return share, nil
 }
@@ -73,7 +73,7 @@ type rival struct {
 	undecidedWhy string
 }
 
-// unanswered is a rival of which nothing is known.
+// unanswered is a rival about which nothing is known.
 func unanswered(question, why string) rival {
 	return rival{ratio: stats.Estimate{Hi: math.NaN()}, joint: stats.Joint{Lo: math.NaN()}, undecided: true, question: question, why: why}
 }

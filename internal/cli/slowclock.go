@@ -37,7 +37,7 @@ func newSlowClock() *command {
 	return &command{Command: &cobra.Command{
 		Use:   "slowclock",
 		Short: "Time an event with a clock that is far too slow for it",
-		Long: `Times a known event with a slow clock, by each of the methods, beside the truth from a
+		Long: `Times a known event with a slow clock, by each of the methods, and compares with the truth from a
 fine clock that watches the same executions:
 
   bernoulli  how many of many trials see the clock tick (Lambert and Power)
@@ -83,7 +83,7 @@ func (t *slowFlags) check(c *call) error {
 	case t.clock != "" && !slices.Contains(clock.Names(), t.clock):
 		return usagef("--clock: no clock is called %q: use one of %s", t.clock, strings.Join(clock.Names(), ", "))
 	case t.tick < 0 || t.tick == 0 && c.given("tick") || t.tick > time.Minute:
-		return usagef("--tick: %v is none: give 1ns to 1m, such as 1ms", t.tick)
+		return usagef("--tick: invalid value %v: give 1ns to 1m, such as 1ms", t.tick)
 	case t.event < 1 || t.event > 100*time.Millisecond:
 		return usagef("--event: %v can't be made: give 1ns to 100ms, such as 10us", t.event)
 	case t.digits < 1 || t.digits > 9:
@@ -180,7 +180,7 @@ func (e *slowExperiment) seat() {
 	if len(e.counting) == 0 || len(e.measuring) == 0 {
 		e.none = &clock.Unavailable{
 			Name: string(slowclock.CounterClock), Reason: clock.NotSupportedHere,
-			Detail: "a thread that counts needs a CPU beside the measuring thread's, and this process may use no other",
+			Detail: "a thread that counts needs another CPU than the measuring thread, and this process may use no other",
 			Remedy: "allow it two CPUs, or leave one with --cpu",
 		}
 	}
@@ -250,7 +250,7 @@ func (e *slowExperiment) rated(ctx context.Context, names ...string) (clock.Rate
 	return c, nil
 }
 
-// eventOf is a busy loop of about so many nanoseconds, at the speed that the core has
+// eventOf is a busy loop of about that length in nanoseconds, at the speed that the core has
 // now.
 func (e *slowExperiment) eventOf(ns float64) func() {
 	const trial, tries = 100_000, 5

@@ -60,7 +60,7 @@ The neighbours, by --neighbours; all but memory and build are on the CPU of the 
   changing                     they come and go at random, every 20 ms to 1 s
 
 The load says how many threads want the CPU, the measured one among them: "loops 4" are
-three loops. Without a list they are none, loops 4, loops 11 and bursty 4 (--quick:
+three loops. The default is: none, loops 4, loops 11 and bursty 4 (--quick:
 without loops 11; --full: all).
 
 After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
@@ -81,7 +81,7 @@ func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.full, "full", false, "more durations, up to 3 s, beside all kinds of neighbours: more than an hour")
 	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted validation has finished")
 	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
-	set.StringSliceVar(&t.neighbours, "neighbours", nil, "what runs beside the work, a `list` of none, loops, bursty, wakers, memory, build and changing (default none,loops,bursty)")
+	set.StringSliceVar(&t.neighbours, "neighbours", nil, "what else runs during the work, a `list` of none, loops, bursty, wakers, memory, build and changing (default none,loops,bursty)")
 	set.StringSliceVar(&t.durations, "duration", nil, "how long the work is, a `list` such as 1ms,100ms")
 	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
 	set.StringSliceVar(&t.kinds, "kind", nil, "what whole programs do, a `list` of compute, sleep, deadline, child, threads, pipe and server")
@@ -174,7 +174,7 @@ func (t *validateFlags) parseDurations() error {
 	for _, text := range t.durations {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return usagef("--duration: %q is none: give a list such as 1ms,100ms", text)
+			return usagef("--duration: invalid value %q: give a list such as 1ms,100ms", text)
 		}
 		t.plan.Durations = append(t.plan.Durations, d)
 	}
@@ -267,7 +267,7 @@ func (t *validateFlags) store(c *call) *validate.Store {
 	return store
 }
 
-// ownVerdicts are those of this project's own methods, of which --require asks: that the
+// ownVerdicts are those of this project's own methods, which --require judges: that the
 // others fail is what the command is there to show.
 func ownVerdicts(d record.Validation) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
