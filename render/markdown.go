@@ -65,7 +65,7 @@ func plusMinus(ns, deviationNs float64, unit markdownUnit) string {
 	return unit.of(ns) + " ± " + unit.of(deviationNs)
 }
 
-// alone writes an estimate and half the width of its interval.
+// alone writes an estimate ± half the width of its interval.
 func alone(e stats.Estimate, unit markdownUnit) string {
 	fine := unit
 	fine.places += 2 // the interval is often narrower than a tenth of a millisecond

@@ -163,7 +163,7 @@ func cycleCount(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-// costs shows how the cost of a call is distributed, and the accuracy beside it.
+// costs is a chart of the distribution of each clock's cost of a call, with its accuracy.
 func costs(r timermeter.Ranking) Section {
 	var all []float64
 	chart := Chart{Label: "Cost of a call, and accuracy, of each clock"}

@@ -121,8 +121,8 @@ func findJava(ctx context.Context, path string) (bytecode.Java, error) {
 // reference can.
 const referenceShare = 1. / 6
 
-// plan is that of one virtual machine in one mode, for so long. A compiler leaves too
-// little for any clock but the reference, which needs little time for all.
+// plan is the plan of measuring one virtual machine in one mode for the time d. Compiled code is
+// too short for any clock but the reference, which needs little time.
 func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time.Duration) bytecode.Options {
 	o := bytecode.Options{
 		Java: java, Instructions: e.flags.instructions, Methods: e.flags.methods(), Mode: mode, Pairs: e.flags.pairs,

@@ -96,7 +96,8 @@ func familyOf(name string) string {
 	return ""
 }
 
-// request fills in what of this process and of others is ranked.
+// request completes q with the names of the clocks to rank: those of this process, and those of
+// other runtimes.
 func (c clockChoice) request(q timermeter.Request) (timermeter.Request, error) {
 	q.GuestsOnly = !slices.Contains(c.runtimes, ownRuntime)
 	for _, name := range c.names {

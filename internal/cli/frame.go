@@ -61,7 +61,8 @@ type found struct {
 	exports map[string]func(io.Writer) error
 	// failed ends the command with status 1, once all is written.
 	failed error
-	// rivals are what --max-regression holds, and verdicts what --require asks of.
+	// rivals are the comparisons that --max-regression judges; verdicts, by the name of what has
+	// them, are what --require judges.
 	rivals   []rival
 	verdicts map[string]stats.Verdict
 }
@@ -226,7 +227,7 @@ func (c *call) bindable() error {
 	return restore()
 }
 
-// explained makes a wrong use of what a library was not able to know beforehand.
+// explained turns a library's error about an unknown name into a usage error: exit status 2.
 func explained(err error) error {
 	var unknown *clock.UnknownName
 	if errors.As(err, &unknown) {

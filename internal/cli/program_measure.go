@@ -117,8 +117,8 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 	return d, err
 }
 
-// single is what one run shows, which may have failed: its own time, as far as that can be known, and nothing of
-// how much runs differ.
+// single is the result of one run, which may have failed: its time, without what other runs would
+// show of how much runs differ.
 func single(c program.Command, run program.Run, failure error) *program.Result {
 	nan := math.NaN()
 	r := &program.Result{

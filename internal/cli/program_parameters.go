@@ -97,14 +97,14 @@ func valuesOfElement(element string) ([]string, error) {
 	return all, nil
 }
 
-// scaled is a decimal number in units of its last place of that many decimals.
+// scaled returns a decimal number times 10^decimals, which is whole.
 func scaled(number string, decimals int) (int, error) {
 	whole, fraction, _ := strings.Cut(number, ".")
 	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 32)
 	return int(n), err
 }
 
-// unscaled writes such a number with all of its decimals.
+// unscaled writes n / 10^decimals with all of its decimals; it is the reverse of scaled.
 func unscaled(n, decimals int) string {
 	if decimals == 0 {
 		return strconv.Itoa(n)
@@ -117,7 +117,7 @@ func unscaled(n, decimals int) string {
 	return sign + digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
 }
 
-// parseParameters reads all of them, each name once.
+// parseParameters reads the values of all --param flags. A name may be given once.
 func parseParameters(texts []string) ([]parameter, error) {
 	var all []parameter
 	for _, text := range texts {
