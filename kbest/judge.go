@@ -77,7 +77,7 @@ func (c *conclusion) judgeWork() {
 	}
 }
 
-// judgeLoop says that there is no empty loop to take off.
+// judgeLoop lowers the verdict where the time of the empty loop is missing, and so not subtracted.
 func (c *conclusion) judgeLoop() {
 	if _, ok := c.m.loops[c.series]; !ok && c.series.subject.Empty != nil {
 		c.Lower(stats.Suspect, "the empty loop could not be measured: its time is in the figure")

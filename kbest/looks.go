@@ -36,7 +36,7 @@ func (l *look) before(n int) float64 {
 	return l.lostNs[n-1]
 }
 
-// between is what was lost from one place to another.
+// between returns how much time was lost between two moments.
 func (l *look) between(from, to float64) float64 {
 	first, _ := slices.BinarySearch(l.atNs, from)
 	last, _ := slices.BinarySearch(l.atNs, to)

@@ -55,9 +55,10 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 const (
 	// longCall is the rank of the samples without a switch that long calls reach.
 	longCall = 0.99
-	// dearTimes the usual cost is more than switches take.
+	// dearTimes: a sample that lost more than this many times the usual cost of its switches lost
+	// it to something else, too.
 	dearTimes = 2
-	// boundTimes what switches typically add is the most that they do on average.
+	// boundTimes: on average, switches add at most this many times what they typically add.
 	boundTimes = 3
 )
 

@@ -43,7 +43,7 @@ func (s *shard) book(ticks uint64) {
 	s.edges.Add(1)
 }
 
-// addSquare stays at the greatest number where the sum does not fit.
+// addSquare adds x², and leaves the greatest number where the sum does not fit.
 func addSquare(sum *atomic.Uint64, x uint64) {
 	for {
 		old := sum.Load()

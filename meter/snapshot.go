@@ -35,8 +35,8 @@ type Part struct {
 	// Calls is how many there were, Measured how many of these were measured.
 	Calls    uint64 `json:"calls"`
 	Measured uint64 `json:"measured"`
-	// Edges is how many calls saw the clock move, Ticks how far in all, and Squares
-	// the sum of the squares of the ticks of each.
+	// Edges is the number of calls during which the clock moved, Ticks the sum of the ticks by
+	// which it did, and Squares the sum of their squares.
 	Edges   uint64 `json:"edges"`
 	Ticks   uint64 `json:"ticks"`
 	Squares uint64 `json:"squares"`

@@ -62,7 +62,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 // wakeUpNs is how long an idle CPU takes to wake up a thread, at most or so.
 const wakeUpNs = 200e3
 
-// ownWait starts to count for how long this thread waits for a CPU.
+// ownWait returns a function that returns how long this thread has waited for a CPU since.
 func (a awaited) ownWait() func() int64 {
 	look := func() (ns int64) {
 		if a.own == nil {

@@ -207,7 +207,7 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 
 const wordBytes = 8
 
-// zero tells whether two words of the program's memory are; what can't be read is not.
+// zero reports whether two words of the program's memory are zero; false where they can't be read.
 func zero(at uint64, read readMemory) bool {
 	var words [2 * wordBytes]byte
 	return read(at, words[:]) && binary.NativeEndian.Uint64(words[:]) == 0 && binary.NativeEndian.Uint64(words[wordBytes:]) == 0

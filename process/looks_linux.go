@@ -359,7 +359,7 @@ func (t *processLooks) later(cpuNs int64) {
 	}
 }
 
-// end is a thread that ends, or becomes another program, with what the kernel has counted of it.
+// end enters what the kernel counted of a thread that ends or becomes another program.
 func (l *looks) end(thread int, used Thread) {
 	if l == nil {
 		return

@@ -106,7 +106,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	}
 }
 
-// event is why a thread stopped for its tracer; 0 for a signal.
+// event returns the PTRACE_EVENT for which a thread stopped; 0 where it stopped for a signal.
 func event(status unix.WaitStatus) int { return int(status) >> 16 }
 
 // wait waits for a change of state of a child of this thread.

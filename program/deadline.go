@@ -85,10 +85,11 @@ func (r *Run) waitedNs() float64 {
 	return math.Min(waited, r.othersAtMostNs())
 }
 
-// waitedShare of its time is too short a wait for a program to take another time that matters.
+// waitedShare is the share of a run that its waits for a CPU have to exceed to matter: less changes
+// the time of a program that looks at the clock by less than that.
 const waitedShare = 0.01
 
-// waited tells whether that was long enough to matter.
+// waited reports whether the run waited for a CPU for long enough to matter.
 func (r *Run) waited() bool {
 	return r.waitedNs() > math.Max(passableNs, waitedShare*float64(r.WallNs))
 }

@@ -77,8 +77,8 @@ func (s start) spreadOut(grain float64) start {
 	return s
 }
 
-// positive moves a start to where the distributions of positive quantities are
-// defined.
+// positive returns a start whose values are all above zero, as the distributions of positive
+// quantities require.
 func (s start) positive(grain float64) start {
 	return start{
 		low:    math.Max(s.low, grain/8),

@@ -9,7 +9,7 @@ import "math"
 // with accuracy and cost in cycles of the core, at least 1 each (section 4.1),
 // and spread the share of invocation costs within one accuracy of their median.
 // It lies between 0 and 1. Section 4.4 keeps the value 0 for a clock that is
-// non-monotonic, unstable or not thread-safe; that is the caller's to know.
+// non-monotonic, unstable or not thread-safe; the caller has to know whether it is.
 //
 // It is NaN where an input is.
 func Quality(accuracyCycles, costCycles, spread float64) float64 {

@@ -180,10 +180,10 @@ var architectures = map[string]architecture{
 // amd64At is the displacement of a place in the scratch memory from the stack pointer.
 func amd64At(at uint64) int32 { return int32(at) - scratchBytes }
 
-// arm64At is the same, as ldur and stur have it.
+// arm64At is that displacement as the instructions ldur and stur encode it.
 func arm64At(at uint64) uint32 { return uint32((int32(at)-scratchBytes)&0x1ff) << 12 }
 
-// arm64Set is movz and three movk: a register is set to a value.
+// arm64Set is the code that sets a register to a value: movz and three movk.
 func arm64Set(register uint32, value uint64) []byte {
 	var code []byte
 	for part := range uint32(4) {

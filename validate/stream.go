@@ -267,8 +267,8 @@ func (s *Stream) around(x Sample) Losses {
 // emptyFrames is how many frames without work are measured.
 const emptyFrames = 64
 
-// frame measures frames without work: the least of the clock's, the mean of the others',
-// which are coarse.
+// frame measures what a measurement without work shows: by the clock, the least; by the other
+// sources, which are coarse, the mean.
 func (l *lab) frame(r *recorder) Frame {
 	var f Frame
 	c := l.station.Clock

@@ -83,8 +83,8 @@ func (w *worker) work() {
 	}
 }
 
-// stillBound is an error where the thread may run elsewhere by now: the kernel
-// gives it other CPUs where its own goes offline or out of the cpuset.
+// stillBound returns an error if the thread is no longer bound to its CPU alone: the kernel
+// moves it to others when that goes offline or leaves the cpuset.
 func (w *worker) stillBound() error {
 	now, err := machine.Affinity()
 	if err == nil && !slices.Equal(now, []int{w.cpu}) {

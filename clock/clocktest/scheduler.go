@@ -336,7 +336,7 @@ func (s *Scheduler) addSlices() {
 // They come less often by the same factor, so that its share of the CPU stays the same.
 func (s *Scheduler) AskForTurns(times float64) { s.turns = times }
 
-// ticks reports that slices end at the kernel's ticks.
+// ticks reports whether slices end at the kernel's ticks.
 func (s *Scheduler) ticks() bool { return s.given.AtTicks && s.kernel > 0 }
 
 // slice draws the length of a time slice.
