@@ -23,8 +23,9 @@ func Find(points []Point, most float64) Result {
 	best := found[0]
 	ends := slices.Clone(best.ends)
 	var values []float64
+	known := map[[3]int]float64{}
 	for len(ends) > 1 {
-		values = pValues(found, points, out, ends, most)
+		values = pValues(found, points, out, ends, most, known)
 		worst := 0
 		for i, p := range values {
 			if p > values[worst] {
@@ -131,24 +132,35 @@ func (e explanation) freedom(levels int) float64 {
 	return math.Max(1, e.equivalentPoints()-float64(levels))
 }
 
-// pValues are those of the changes between the regimes: for each the greatest of all plausible explanations.
-func pValues(found []explanation, points []Point, out []bool, ends []int, most float64) []float64 {
+// pValues are those of the changes between the regimes. Those that are known are not computed again.
+func pValues(found []explanation, points []Point, out []bool, ends []int, most float64, known map[[3]int]float64) []float64 {
 	values := make([]float64, len(ends)-1)
+	start := 0
 	for i := range values {
-		start := 0
-		if i > 0 {
-			start = ends[i-1]
+		place := [3]int{start, ends[i], ends[i+1]}
+		p, is := known[place]
+		if !is {
+			p = greatestPValue(found, points, out, place, len(ends), most)
+			known[place] = p
 		}
-		for _, e := range found {
-			if values[i] <= most {
-				stretch := e.clipped(points[start:ends[i+1]], out[start:ends[i+1]])
-				p := stretch.pValue(ends[i]-start, e.freedom(len(ends)))
-				// The stretch was chosen among as many as fit into the series.
-				values[i] = math.Max(values[i], math.Min(1, p*float64(len(points))/float64(ends[i+1]-start)))
-			}
-		}
+		values[i], start = p, ends[i]
 	}
 	return values
+}
+
+// greatestPValue is that of all plausible explanations for a change between two regimes; of those
+// that come after one whose P value is too great already, none is looked at.
+func greatestPValue(found []explanation, points []Point, out []bool, place [3]int, levels int, most float64) (greatest float64) {
+	start, at, end := place[0], place[1], place[2]
+	for _, e := range found {
+		p := e.clipped(points[start:end], out[start:end]).pValue(at-start, e.freedom(levels))
+		// The stretch was chosen among as many as fit into the series.
+		p = math.Min(1, p*float64(len(points))/float64(end-start))
+		if greatest = math.Max(greatest, p); greatest > most {
+			break
+		}
+	}
+	return greatest
 }
 
 const (

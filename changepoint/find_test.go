@@ -1,81 +1,258 @@
 package changepoint
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
 )
 
-// each runs count series of a kind on all CPUs, and adds up.
-func each(count int, kind string, draw func(r *rand.Rand) simulated) tally {
-	var total tally
-	var lock sync.Mutex
+// A case is a kind of series. Its noise has the standard deviation 1.
+type simulatedCase struct {
+	Name string
+	draw func(r *rand.Rand) simulated
+}
+
+const simulatedPoints = 200
+
+// flat, stepped and mended series, and ramps.
+func flat(kind string) simulatedCase {
+	return simulatedCase{"flat, " + kind, func(r *rand.Rand) simulated { return simulate(r, simulatedPoints, kind, nil) }}
+}
+
+func stepped(size float64, kind string) simulatedCase {
+	return simulatedCase{fmt.Sprintf("step of %g, %s", size, kind), func(r *rand.Rand) simulated {
+		return simulate(r, simulatedPoints, kind, map[int]float64{15 + r.IntN(simulatedPoints-30): size * float64(1-2*r.IntN(2))})
+	}}
+}
+
+func mended(size float64) simulatedCase {
+	return simulatedCase{fmt.Sprintf("step of %g, mended after 15 to 30", size), func(r *rand.Rand) simulated {
+		at := 15 + r.IntN(simulatedPoints-60)
+		return simulate(r, simulatedPoints, "white", map[int]float64{at: size, at + 15 + r.IntN(15): -size})
+	}}
+}
+
+// ramp rises over 40 points. Any change within counts as found.
+func ramp(size float64) simulatedCase {
+	const length = 40
+	return simulatedCase{fmt.Sprintf("ramp of %g over %d", size, length), func(r *rand.Rand) simulated {
+		s := simulate(r, simulatedPoints, "white", nil)
+		at := 30 + r.IntN(simulatedPoints-60-length)
+		for i := range s.points {
+			s.points[i].Value += size * math.Max(0, math.Min(1, float64(i-at)/length))
+		}
+		s.steps = map[int]float64{at + length/2: size}
+		s.reach = length/2 + near
+		return s
+	}}
+}
+
+func simulatedCases() (all []simulatedCase) {
+	for _, kind := range noiseKinds {
+		all = append(all, flat(kind))
+	}
+	for size := 1.0; size <= 5; size++ {
+		all = append(all, stepped(size, "white"))
+	}
+	for _, kind := range noiseKinds[1:] {
+		all = append(all, stepped(2, kind), stepped(5, kind))
+	}
+	return append(all, mended(2), mended(3), ramp(3), ramp(5))
+}
+
+// tallied runs so many series of a case on all CPUs.
+func (c simulatedCase) tallied(series int) tally {
+	tallies := make([]tally, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
-	const workers = 2
-	for w := range workers {
+	for w := range tallies {
 		wait.Go(func() {
-			var t tally
-			for i := w; i < count; i += workers {
-				s := draw(rand.New(rand.NewPCG(uint64(i), 7)))
-				t.countFound(s, Find(s.points, FalseChanges))
+			for i := w; i < series; i += len(tallies) {
+				s := c.draw(rand.New(rand.NewPCG(uint64(i), 7)))
+				tallies[w].countFound(s, Find(s.points, FalseChanges))
 			}
-			lock.Lock()
-			defer lock.Unlock()
-			total.series += t.series
-			total.steps += t.steps
-			total.found += t.found
-			total.exact += t.exact
-			total.wrong += t.wrong
-			total.seriesWrong += t.seriesWrong
-			total.sizes += t.sizes
-			total.covered += t.covered
-			total.placesCovered += t.placesCovered
-			total.width += t.width
 		})
 	}
 	wait.Wait()
+	total := tallies[0]
+	for _, t := range tallies[1:] {
+		total.add(t)
+	}
 	return total
 }
 
-func TestTable(t *testing.T) {
-	count, _ := strconv.Atoi(os.Getenv("CHANGEPOINT_SERIES"))
-	if count == 0 {
-		t.Skip("set CHANGEPOINT_SERIES")
+// Prints the table of docs/history.md: CHANGEPOINT_SERIES=3000 go test -run SimulatedTable -v -timeout 2h
+func TestSimulatedTable(t *testing.T) {
+	series, _ := strconv.Atoi(os.Getenv("CHANGEPOINT_SERIES"))
+	if series == 0 {
+		t.Skip("takes an hour: CHANGEPOINT_SERIES says how many flat series of each kind, and four times as many as others")
 	}
-	const n = 200
-	show := func(name string, got tally) {
-		fmt.Printf("%-28s series %d wrong %d in %d; steps %d found %.3f exact %.3f; sizes covered %.3f places %.3f half width %.3f\n", name, got.series, got.wrong, got.seriesWrong, got.steps,
-			float64(got.found)/float64(max(1, got.steps)), float64(got.exact)/float64(max(1, got.steps)),
-			float64(got.covered)/float64(max(1, got.sizes)), float64(got.placesCovered)/float64(max(1, got.sizes)), got.width/float64(max(1, got.sizes)))
-	}
-	only := os.Getenv("CHANGEPOINT_KIND")
-	for _, kind := range noiseKinds {
-		if only != "" && only != kind {
-			continue
+	for _, c := range simulatedCases() {
+		n := series
+		if c.Name[:4] != "flat" {
+			n /= 4
 		}
-		show("flat "+kind, each(count, kind, func(r *rand.Rand) simulated { return simulate(r, n, kind, nil) }))
+		got := c.tallied(n)
+		fmt.Printf("%-36s series %d, with a false change %d; found %s, at the commit %s; size covered %s, place covered %s; half width %.2f\n",
+			c.Name, got.series, got.seriesWrong, share(got.found, got.steps), share(got.exact, got.steps), share(got.covered, got.sizes), share(got.placesCovered, got.sizes), got.width/math.Max(1, float64(got.sizes)))
 	}
-	for _, kind := range noiseKinds {
-		if only != "" && only != kind {
-			continue
-		}
-		for _, size := range []float64{1, 2, 3, 5} {
-			if size == 1 && kind != "white" {
-				continue
+}
+
+func share(part, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+}
+
+// Writes the series for bench/history/beside_otava.py: CHANGEPOINT_DUMP=series.json go test -run Dump
+func TestDump(t *testing.T) {
+	file := os.Getenv("CHANGEPOINT_DUMP")
+	if file == "" {
+		t.Skip("CHANGEPOINT_DUMP names the file")
+	}
+	type dumped struct {
+		Case   string          `json:"case"`
+		Values []float64       `json:"values"`
+		Steps  map[int]float64 `json:"steps"`
+		Reach  int             `json:"reach"`
+		Found  []int           `json:"found"`
+	}
+	all := []dumped{}
+	for _, c := range simulatedCases() {
+		for i := range 100 {
+			s := c.draw(rand.New(rand.NewPCG(uint64(i), 7)))
+			d := dumped{Case: c.Name, Steps: s.steps, Reach: s.within(), Found: []int{}}
+			for _, p := range s.points {
+				d.Values = append(d.Values, 100+p.Value)
 			}
-			show(fmt.Sprintf("step %g %s", size, kind), each(count/4, kind, func(r *rand.Rand) simulated {
-				return simulate(r, n, kind, map[int]float64{15 + r.IntN(n-30): size * float64(1-2*r.IntN(2))})
-			}))
+			for _, change := range Find(s.points, FalseChanges).Changes {
+				d.Found = append(d.Found, change.At)
+			}
+			all = append(all, d)
 		}
 	}
-	if only != "" {
-		return
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o644)
 	}
-	show("mended 2 white", each(count/4, "white", func(r *rand.Rand) simulated {
-		at := 15 + r.IntN(n-60)
-		return simulate(r, n, "white", map[int]float64{at: 2, at + 15 + r.IntN(15): -2})
-	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A step of two standard deviations is found within three commits, and a flat series has no change.
+// The bounds are those that a method which finds 96 of 100, or makes one false change in 10,000 series,
+// passes nearly always.
+func TestFindSimulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	const series = 100
+	for _, kind := range noiseKinds {
+		if got := flat(kind).tallied(series); got.seriesWrong > 1 {
+			t.Errorf("flat, %s: %d of %d series have a change", kind, got.seriesWrong, series)
+		}
+	}
+	for _, want := range []struct {
+		simulatedCase
+		found, covered int
+	}{{stepped(2, "white"), 90, 89}, {stepped(3, "white"), 98, 89}, {stepped(5, "ar0.6"), 95, 86}, {stepped(3, "unequal intervals"), 95, 89}, {stepped(5, "outliers"), 97, 89}} {
+		got := want.tallied(series)
+		if got.found < want.found {
+			t.Errorf("%s: %d of %d found within %d commits, want %d", want.Name, got.found, series, near, want.found)
+		}
+		if 100*got.covered < want.covered*got.sizes {
+			t.Errorf("%s: %d of %d sizes are covered, want %d in 100", want.Name, got.covered, got.sizes, want.covered)
+		}
+	}
+}
+
+func TestFindExact(t *testing.T) {
+	constant := make([]Point, 60)
+	for i := range constant {
+		constant[i].Value = 5
+		if i >= 25 {
+			constant[i].Value = 6
+		}
+	}
+	r := Find(constant, FalseChanges)
+	if len(r.Changes) != 1 || r.Changes[0].At != 25 || math.Abs(r.Changes[0].Shift.Value-1) > 1e-9 {
+		t.Errorf("a count that goes from 5 to 6 at 25: %+v", r.Changes)
+	}
+	for n := range FewestPoints {
+		if got := Find(constant[:n], FalseChanges); len(got.Changes) != 0 || n > 0 && len(got.Regimes) != 1 {
+			t.Errorf("%d points: %+v", n, got)
+		}
+	}
+	same := make([]Point, 100)
+	if got := Find(same, FalseChanges); len(got.Changes) != 0 || got.Regimes[0].Level != 0 {
+		t.Errorf("zeros: %+v", got)
+	}
+}
+
+// More than mostPlaces points are looked at more coarsely at first; the place is exact all the same.
+func TestFindLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	const at = 3001
+	s := simulate(rand.New(rand.NewPCG(3, 3)), 5000, "white", map[int]float64{at: 4})
+	r := Find(s.points, FalseChanges)
+	if len(r.Changes) != 1 || abs(r.Changes[0].At-at) > 1 {
+		t.Errorf("%+v, want a change at %d", r.Changes, at)
+	}
+}
+
+func TestLimit(t *testing.T) {
+	// The example of Benjamini and Hochberg (1995), section 3.2: of these 15 P values, at a share of 5 %,
+	// the four least are kept.
+	values := []float64{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000}
+	var all []Result
+	for _, p := range values {
+		all = append(all, Result{Changes: []Change{{PValue: p}}})
+	}
+	if got := Limit(all, 0.05); got != FalseChanges {
+		t.Errorf("%g, want no more than %g", got, FalseChanges)
+	}
+	one := append([]Result{{Changes: []Change{{PValue: 5e-5}}}}, make([]Result, 999)...)
+	if got := Limit(one, 0.01); got != 0 {
+		t.Errorf("one change of 5e-5 in 1,000 series: limit %g, want 0: at most 1e-5 is allowed", got)
+	}
+}
+
+// The tip's interval covers the size of a step that begins with the newest point, and is rarely
+// away from 0 where nothing changed.
+func TestTip(t *testing.T) {
+	const series = 300
+	for _, kind := range []string{"white", "ar0.4", "unequal intervals"} {
+		covered, alarms := 0, 0
+		for i := range series {
+			s := simulate(rand.New(rand.NewPCG(uint64(i), 9)), 60, kind, map[int]float64{58: 4})
+			if tip, ok := TipOf(s.points[:59], 1); !ok || tip.Shift.Covers(4) {
+				covered++
+			}
+			if tip, ok := TipOf(s.points[:58], 1); ok && tip.PValue < 0.01 {
+				alarms++
+			}
+		}
+		if covered < 276 || alarms > 12 {
+			t.Errorf("%s: %d of %d covered, %d with P < 0.01", kind, covered, series, alarms)
+		}
+	}
+	if _, ok := TipOf(make([]Point, FewestBefore), 1); ok {
+		t.Error("three points before the newest are a regime")
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	s := stepped(3, "ar0.4").draw(rand.New(rand.NewPCG(1, 1)))
+	for b.Loop() {
+		Find(s.points, FalseChanges)
+	}
 }

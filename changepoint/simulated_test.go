@@ -9,6 +9,15 @@ import (
 type simulated struct {
 	points []Point
 	steps  map[int]float64 // first point after a change: shift
+	reach  int             // how far a change may be off its place; 0 for near
+}
+
+// within is how many points a change may be off its place.
+func (s simulated) within() int {
+	if s.reach > 0 {
+		return s.reach
+	}
+	return near
 }
 
 // noiseKinds are how noise is simulated; all have about the standard deviation 1 where no
@@ -72,6 +81,19 @@ type tally struct {
 	width                       float64
 }
 
+func (t *tally) add(other tally) {
+	t.series += other.series
+	t.steps += other.steps
+	t.found += other.found
+	t.exact += other.exact
+	t.wrong += other.wrong
+	t.seriesWrong += other.seriesWrong
+	t.sizes += other.sizes
+	t.covered += other.covered
+	t.placesCovered += other.placesCovered
+	t.width += other.width
+}
+
 // near is how many commits a change may be off its place.
 const near = 3
 
@@ -84,7 +106,7 @@ func (t *tally) count(s simulated, places []int) (matched map[int]int) {
 	for i, at := range places {
 		best := -1
 		for step := range s.steps {
-			if abs(at-step) <= near && (best < 0 || abs(at-step) < abs(at-best)) {
+			if abs(at-step) <= s.within() && (best < 0 || abs(at-step) < abs(at-best)) {
 				best = step
 			}
 		}

@@ -139,36 +139,55 @@ func (w whitened) residuals(ends []int) []float64 {
 	return all
 }
 
+// mostPlaces are looked at exactly; of longer series only every second, third ... place may be a
+// change at first, since the time grows with the square.
+const mostPlaces = 1000
+
 // partition is where the regimes end that have the most gain, less a penalty for each change:
 // optimal partitioning, with the pruning of PELT.
 func (w whitened) partition(penalty float64) []int {
 	n := len(w.innovations)
+	stride := 1 + n/mostPlaces
 	best, last := make([]float64, n+1), make([]int, n+1)
 	best[0] = penalty
-	var starts []int
-	for end := 1; end <= n; end++ {
-		best[end] = math.Inf(-1)
-		newest := end - ShortestRegime
-		if newest < 0 {
+	starts := []int{0}
+	for end := ShortestRegime; end <= n; end++ {
+		if end%stride != 0 && end != n {
 			continue
 		}
-		// A start that was no better than a change at newest will not be later on.
-		starts = slices.DeleteFunc(starts, func(start int) bool {
-			return newest-start >= ShortestRegime && best[start]+w.gain(start, newest) < best[newest]
-		})
-		if !math.IsInf(best[newest], -1) {
-			starts = append(starts, newest)
-		}
+		best[end] = math.Inf(-1)
 		for _, start := range starts {
-			if total := best[start] + w.gain(start, end) - penalty; total > best[end] {
+			if total := best[start] + w.gain(start, end) - penalty; end-start >= ShortestRegime && total > best[end] {
 				best[end], last[end] = total, start
 			}
 		}
+		// A start that is no better than a change here will not be later on, but for regimes that would be too short.
+		starts = slices.DeleteFunc(starts, func(start int) bool {
+			return end-start >= ShortestRegime && best[start]+w.gain(start, end) < best[end]-penalty
+		})
+		starts = append(starts, end)
 	}
 	var ends []int
 	for end := n; end > 0; end = last[end] {
 		ends = append(ends, end)
 	}
 	slices.Reverse(ends)
+	if stride > 1 {
+		w.refine(ends, stride)
+	}
 	return ends
+}
+
+// refine moves each change to the best place nearby.
+func (w whitened) refine(ends []int, stride int) {
+	start := 0
+	for i := range len(ends) - 1 {
+		next, best := ends[i+1], ends[i]
+		for at := max(start+ShortestRegime, ends[i]-stride); at <= min(next-ShortestRegime, ends[i]+stride); at++ {
+			if w.gain(start, at)+w.gain(at, next) > w.gain(start, best)+w.gain(best, next) {
+				best = at
+			}
+		}
+		ends[i], start = best, best
+	}
 }

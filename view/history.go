@@ -21,7 +21,7 @@ func history(d record.History) *Sheet {
 		s.add(Section{Lines: []Line{say("No figures were found in %s.", d.Store)}}, unreadable(d))
 		return s
 	}
-	s.Facts = []string{d.Store, stats.Count(len(d.Records), "record"), stats.Count(len(d.Series), "series")}
+	s.Facts = []string{d.Store, stats.Count(len(d.Records), "record"), fmt.Sprintf("%d series", len(d.Series))}
 	changes := allChanges(d)
 	there := 0
 	for _, c := range changes {
@@ -105,11 +105,11 @@ func when(r record.HistoryRecord) string {
 // commitRange names the commits with which a change may have come: after the first, up to the last.
 func commitRange(d record.History, c seriesChange) string {
 	before, last := c.series.Points[c.change.First-1], c.series.Points[c.change.Last]
-	from, to := shortCommit(d, before), shortCommit(d, last)
-	if from == to {
-		return "within " + from
+	from, to := d.Records[before.Record], d.Records[last.Record]
+	if from.Commit != "" && from.Commit == to.Commit {
+		return "within " + shortCommit(d, last)
 	}
-	return from + ".." + to
+	return shortCommit(d, before) + ".." + shortCommit(d, last)
 }
 
 // shortCommit names the commit of a point, or else when it was measured.
@@ -261,7 +261,7 @@ func trendSection(d record.History) Section {
 
 // newTrend is the chart of a series.
 func newTrend(s record.HistorySeries) Trend {
-	t := Trend{Name: figureName(s), What: strings.Join(nonEmpty(s.Quantity, machineName(s), s.Began), " · "), Unit: s.Unit}
+	t := Trend{Name: figureName(s), What: strings.Join(nonEmpty(s.Quantity, machineName(s), s.Began), " · "), Unit: s.Unit, Points: []int{}, Regimes: []int{}, Changes: []TrendChange{}}
 	values := make([]float64, 0, 3*len(s.Points))
 	for _, p := range s.Points {
 		values = append(values, p.Value)

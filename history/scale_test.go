@@ -1,0 +1,87 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// archiveOf keeps records of so many benchmarks in a folder. Benchmark 0 takes 20 % longer from the
+// middle on.
+func archiveOf(t testing.TB, folder string, records, benchmarks int) record.Archive {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 1))
+	a := record.ArchiveIn(folder)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range records {
+		d := recordOf(r, i, records, benchmarks, start.Add(time.Duration(i)*time.Hour))
+		text, err := record.Encode(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), "host")), text, 0o644); err != nil { // without waiting for the disk
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// recordOf is the i-th of so many records.
+func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Bench {
+	d := record.Bench{
+		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
+			Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8-amd64", Hypervisor: "kvm", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"},
+			Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc00000+i*7919, i), Time: at, Subject: fmt.Sprintf("commit %d", i)}},
+		Pairs: []stats.Pair{},
+	}
+	none := stats.NoEstimate("ns", "median")
+	for b := range benchmarks {
+		level := 100 * float64(b+1)
+		if b == 0 && i >= records/2 {
+			level *= 1.2
+		}
+		v := level * math.Exp(0.02*r.NormFloat64())
+		e := stats.Estimate{Value: v, Lo: v * 0.99, Hi: v * 1.01, Unit: "ns", Statistic: "median", N: 20}
+		report := gobench.Report{Name: fmt.Sprintf("BenchmarkNumber%d", b), Package: "example", Estimate: e, Basis: "timer", Wall: none, CPU: e, Cycles: none,
+			Metrics: []gobench.MetricReport{}, Runs: []gobench.RunReport{}, Judgement: stats.NewJudgement()}
+		for range 10 {
+			report.Repetitions = append(report.Repetitions, gobench.RepetitionReport{})
+		}
+		d.Results = append(d.Results, report)
+	}
+	return d
+}
+
+// What issue 21 asks for: 10,000 records of 50 figures.
+func TestScale(t *testing.T) {
+	folder := os.Getenv("HISTORY_SCALE")
+	if folder == "" {
+		t.Skip("set HISTORY_SCALE to a folder")
+	}
+	os.MkdirAll(folder, 0o755)
+	if files, _ := os.ReadDir(folder); len(files) == 0 {
+		records, benchmarks := 10000, 50
+		fmt.Sscanf(os.Getenv("HISTORY_SIZE"), "%dx%d", &records, &benchmarks)
+		archiveOf(t, folder, records, benchmarks)
+	}
+	a := record.ArchiveIn(folder)
+	os.Remove(a.IndexFile())
+	for range 3 {
+		began := time.Now()
+		x, read, err := Open(a)
+		fmt.Println("open", time.Since(began), "read", read, "records", len(x.Records), "figures", len(x.figures.Key), err)
+		began = time.Now()
+		d := Of(record.Header{}, x, Filter{Name: regexp.MustCompile("Number1$")})
+		fmt.Println("one series", time.Since(began), len(d.Series), len(d.Series[0].Points), len(d.Series[0].Changes))
+	}
+}
