@@ -50,7 +50,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	if k.alone {
 		r.Cycles = cyclesOf(r.Estimate, setting.CoreHz)
 	}
-	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill}
+	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
 	c.judge()
 	if math.IsNaN(r.Estimate.Value) {
 		r.Basis = "" // of a time that is not known
@@ -66,6 +66,8 @@ type conclusion struct {
 	plan    Plan
 	setting Setting
 	sharing env.Sharing
+	// neighbours are programs on other CPUs.
+	neighbours stats.Exposure
 	// stoodStill is how many repetitions were left out because a run stood still.
 	stoodStill int
 }

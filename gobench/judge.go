@@ -23,6 +23,9 @@ func (c *conclusion) judge() {
 	if why := c.sharing.Suspicion("repetitions"); why != "" {
 		c.Lower(stats.Suspect, "%s", why)
 	}
+	if c.neighbours.Lost.Hi > stats.GuessedAdded {
+		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
+	}
 	if !c.setting.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}

@@ -24,6 +24,8 @@ type Observation struct {
 	// SlowedBefore and SlowedAfter are by what share independent instructions took longer just before
 	// and after the process than on cores that nothing shares; NaN where that is not known.
 	SlowedBefore, SlowedAfter float64
+	// OthersNs is the CPU time of other processes meanwhile; NaN where it is not known.
+	OthersNs float64
 	// Metrics are what else the benchmark reported per operation.
 	Metrics []Metric
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -23,6 +24,8 @@ type Processes struct {
 	// Slowed is by what share independent instructions take longer now than on cores that nothing
 	// shares, on the slowest of the CPUs. Nil where that can't be told.
 	Slowed func() float64
+	// Others watches other processes. Nil where they can't be seen.
+	Others *process.Others
 }
 
 // slowed is what Slowed says now.
@@ -41,7 +44,9 @@ const workingShare = 0.9
 func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
 	// With -test.v name and result are printed together, whatever the benchmark prints.
 	before := p.slowed()
+	p.Others.Look(0, nil)
 	run, output, err := p.test(ctx, b, traced, "-test.v", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	others := p.Others.Look(len(run.Threads), nil)
 	after := p.slowed()
 	if err != nil {
 		return Observation{}, err
@@ -57,8 +62,12 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	if o.N != n {
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
 	}
-	o.SlowedBefore, o.SlowedAfter = before, after
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
+	o.SlowedBefore, o.SlowedAfter, o.OthersNs = before, after, math.NaN()
+	if others.Known {
+		otherCPUs := math.Max(1, float64(runtime.NumCPU()-1)) // one also where this process may use no more
+		o.OthersNs = math.Min(float64(others.CPUNs), otherCPUs*o.WallNs)
+	}
 	o.InvoluntarySwitches, o.Signals = float64(run.InvoluntarySwitches), run.Signals
 	o.MajorFaults = float64(run.MajorFaults)
 	o.StoppedNs, o.WaitNs = float64(run.StoppedNs), math.NaN()

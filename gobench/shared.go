@@ -37,6 +37,32 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	return env.SharingOf(probed, fewestApart, plan.Precision)
 }
 
+// othersElsewhere is how many CPUs other programs used on average while a repetition ran, other than
+// those that it waited for; NaN where that is not known.
+func (k kind) othersElsewhere(rep Repetition) float64 {
+	var othersNs, wallNs float64
+	for _, o := range []Observation{rep.Few, rep.Many} {
+		waitNs := o.WaitNs
+		if math.IsNaN(waitNs) {
+			waitNs = k.waitShare * o.WallNs
+		}
+		othersNs, wallNs = othersNs+math.Max(0, o.OthersNs-waitNs), wallNs+o.WallNs
+	}
+	return othersNs / wallNs
+}
+
+// neighboursOf says what programs on other CPUs may have added to the repetitions. The zero value says
+// that nothing is known of these.
+func neighboursOf(k kind, middles []float64) stats.Exposure {
+	var beside, times []float64
+	for i, rep := range k.used {
+		if x := k.othersElsewhere(rep); !math.IsNaN(x) {
+			beside, times = append(beside, x), append(times, middles[i])
+		}
+	}
+	return stats.ExposureOf(beside, times, stats.NeighboursWorst)
+}
+
 // sharedRepetitions are those around which something else ran on the cores.
 func sharedRepetitions(k kind) (all []Rejection) {
 	for i, rep := range k.used {

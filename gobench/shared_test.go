@@ -74,3 +74,55 @@ func TestSharedCore(t *testing.T) {
 		}
 	}
 }
+
+// beside is a runner beside which a program on another CPU sweeps memory in some runs, which makes the
+// benchmark take a fifth longer.
+type beside struct {
+	*simulated
+	sweeps func(run int) bool
+	seen   bool
+}
+
+func (b *beside) Run(ctx context.Context, bench Benchmark, n int, traced bool) (Observation, error) {
+	usualNs, sweeps := b.truthNs, b.sweeps(b.runs)
+	if sweeps {
+		b.truthNs *= 1.2
+	}
+	o, err := b.simulated.Run(ctx, bench, n, traced)
+	b.truthNs = usualNs
+	if sweeps && b.seen {
+		o.OthersNs = o.WallNs
+	}
+	return o, err
+}
+
+// A neighbour on another CPU that uses the caches and the memory bus at the same rate all the time
+// shows in no time of the benchmark: 1,200 ns were trusted for 1,000. What other processes used of the
+// CPUs meanwhile is known, and without them the figure is trusted.
+func TestNeighboursOnOtherCPUs(t *testing.T) {
+	for name, c := range map[string]struct {
+		sweeps        func(int) bool
+		seen, trusted bool
+	}{
+		"always":              {func(int) bool { return true }, true, false},
+		"always, not seen":    {func(int) bool { return true }, false, true},
+		"in half of the time": {func(run int) bool { return run/30%2 == 0 }, true, false},
+		"never":               {func(int) bool { return false }, true, true},
+	} {
+		for seed := range uint64(5) {
+			s, noise := newShared(seed, 1, 1000)
+			setting := Setting{Noise: noise, CPUs: 1}
+			plan := DefaultPlan
+			plan.LeastRepetitions = 24
+			all, err := Measure(background, &beside{s, c.sweeps, c.seen}, [][]Benchmark{{{Name: "BenchmarkWork"}}}, plan, setting, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Conclude(all[0][0], plan, setting)
+			says := strings.Contains(strings.Join(r.Reasons, "\n"), "other programs used other CPUs")
+			if (r.Verdict == stats.Trusted) != c.trusted || says != (name == "always") {
+				t.Errorf("%s, seed %d: %v %s %q", name, seed, r.Estimate, r.Verdict, r.Reasons)
+			}
+		}
+	}
+}

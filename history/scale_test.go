@@ -52,8 +52,8 @@ func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Ben
 		}
 		v := level * math.Exp(0.02*r.NormFloat64())
 		e := stats.Estimate{Value: v, Lo: v * 0.99, Hi: v * 1.01, Unit: "ns", Statistic: "median", N: 20}
-		report := gobench.Report{Name: fmt.Sprintf("BenchmarkNumber%d", b), Package: "example", Estimate: e, Basis: "timer", Wall: none, CPU: e, Cycles: none,
-			Metrics: []gobench.MetricReport{}, Runs: []gobench.RunReport{}, Judgement: stats.NewJudgement()}
+		report := gobench.Report{Benchmark: gobench.Benchmark{Name: fmt.Sprintf("BenchmarkNumber%d", b), Package: "example"},
+			Summary: gobench.Summary{Estimate: e, Basis: "timer", Wall: none, CPU: e, Cycles: none, Metrics: []gobench.Metric{}}, Runs: []gobench.RunReport{}, Judgement: stats.NewJudgement()}
 		for range 10 {
 			report.Repetitions = append(report.Repetitions, gobench.RepetitionReport{})
 		}

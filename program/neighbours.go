@@ -67,19 +67,16 @@ func (c *conclusion) besideNeighbours() []float64 {
 	return all
 }
 
-// A program beside another one on another CPU takes at most twice as long: both have half of the
-// caches, of the memory bus, or of a core with two threads. Of what that may have added, passableAdded
-// is too little to matter, and more than guessedAdded is not taken for known unless runs beside fewer
-// others show it.
-const neighboursWorst, passableAdded, guessedAdded = 1, 0.01, 0.02
+// passableAdded is what programs on other CPUs may have added without mattering.
+const passableAdded = 0.01
 
 // allowForNeighbours takes off each run what programs on other CPUs added to it, where runs beside
 // fewer of them show what that is. Where none do, it keeps what is possible for the verdict.
 func (c *conclusion) allowForNeighbours() {
 	beside := c.besideNeighbours()
-	c.neighbours = stats.ExposureOf(beside, c.each((*Run).TimeNs), neighboursWorst)
+	c.neighbours = stats.ExposureOf(beside, c.each((*Run).TimeNs), stats.NeighboursWorst)
 	lost := c.neighbours.Lost
-	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Unseen > guessedAdded {
+	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Guessed() {
 		return
 	}
 	for i, x := range beside {
@@ -94,8 +91,7 @@ func (c *conclusion) allowForNeighbours() {
 
 // judgeNeighbours lowers the verdict where what programs on other CPUs may have added is not known.
 func (c *conclusion) judgeNeighbours() {
-	n := c.neighbours
-	if n.Unseen > guessedAdded {
-		c.Lower(stats.Suspect, "while it ran, other programs used other CPUs for %.0f %% of its time: shared caches and memory may have slowed it by up to %.0f %%: a calmer machine tells", 100*n.Mean, 100*n.Lost.Hi/(1-n.Lost.Hi))
+	if c.neighbours.Guessed() {
+		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}
 }

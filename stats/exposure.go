@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -25,6 +26,11 @@ type Exposure struct {
 	// (1 + worst) times.
 	least, worst, worstUnseen float64
 }
+
+// A program beside another one on another CPU takes at most twice as long (1 + NeighboursWorst): both
+// have half of the caches, of the memory bus, or of a core with two threads. More than GuessedAdded
+// that neighbours may have added is not taken for known unless samples beside fewer others show it.
+const NeighboursWorst, GuessedAdded = 1, 0.02
 
 // leastExposed is the share of the samples that show what the least exposure does, and as large a share
 // shows what the most does.
@@ -63,6 +69,14 @@ func ExposureOf(x, y []float64, worst float64) Exposure {
 	e.Lost = Estimate{Value: lost(e.slope.Value, 0), Lo: lost(e.slope.Lo, 0), Hi: lost(e.slope.Hi, e.worstUnseen), Statistic: "theil-sen", N: len(x)}
 	e.Unseen = lost(0, e.worstUnseen)
 	return e
+}
+
+// Guessed reports that too much of what may have been added rests on the assumed worst alone.
+func (e Exposure) Guessed() bool { return e.Unseen > GuessedAdded }
+
+// AddedByOthers says what programs on other CPUs may have added to samples of a program.
+func (e Exposure) AddedByOthers() string {
+	return fmt.Sprintf("other programs used other CPUs for %.0f %% of its time: shared caches and memory may have slowed it by up to %.0f %%: a calmer machine tells", 100*e.Mean, 100*e.Lost.Hi/(1-e.Lost.Hi))
 }
 
 // Alone bounds what a sample y of exposure x would have been without it.

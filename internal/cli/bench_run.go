@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"chronoscope/gobench"
+	"chronoscope/process"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -53,6 +54,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	}
 	defer here.close()
 	processes.Slowed = here.slowed()
+	processes.Others, _ = process.OpenOthers() // where they can't be seen, nothing is said of them
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
 	here.lookAgain()
 	e.header.Machine.CoreHz = orNil(here.setting.CoreHz.Value)
