@@ -12,7 +12,7 @@ type arrivals []float64
 // crowdSizes are how many gaps are looked at, the longest first.
 var crowdSizes = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18}
 
-// sampledLengths are enough gaps to know how long they are.
+// sampledLengths is the number of gaps that suffices to know how long gaps are.
 const sampledLengths = 1 << 16
 
 // eligible reports that a gap may belong to a comb: as long as an interrupt, not

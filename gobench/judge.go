@@ -97,7 +97,7 @@ func (c *conclusion) remedy(times float64) string {
 	}
 }
 
-// roundUp is a duration in whole tens of seconds, or minutes above five.
+// roundUp rounds a duration up to tens of seconds, or to minutes above five.
 func roundUp(d time.Duration) time.Duration {
 	unit := 10 * time.Second
 	if d > 5*time.Minute {

@@ -11,7 +11,7 @@ type Tier struct {
 	CPU, System, Kernel, Hypervisor, Clocksource, Arch string
 }
 
-// TierOf is that of a machine. Of the kernel's release the first two numbers count: its patches
+// TierOf returns the tier of a machine. Of the kernel's release the first two numbers count: its patches
 // don't begin a new tier.
 func TierOf(m *machine.Machine) Tier {
 	return Tier{

@@ -55,8 +55,8 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 const (
 	// longCall is the rank of the samples without a switch that long calls reach.
 	longCall = 0.99
-	// dearTimes: a sample that lost more than this many times the usual cost of its switches lost
-	// it to something else, too.
+	// dearTimes: where switches seem to add more than this many times their usual cost, something
+	// else did.
 	dearTimes = 2
 	// boundTimes: on average, switches add at most this many times what they typically add.
 	boundTimes = 3

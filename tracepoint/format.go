@@ -83,7 +83,7 @@ func (f field) number(raw []byte) (int64, bool) {
 	return 0, false
 }
 
-// bytes are those of a text of fixed length, up to its end.
+// bytes returns a text of fixed length, up to its first zero byte.
 func (f field) bytes(raw []byte) []byte {
 	if f.offset+f.size > len(raw) {
 		return nil

@@ -94,7 +94,7 @@ func (h *surroundings) slowed() func() float64 {
 	}
 }
 
-// lookAgain widens the core's rate to what it is by now.
+// lookAgain measures the core's rate again, and widens its interval to hold both.
 func (h *surroundings) lookAgain() {
 	if h.counter.Clock == nil {
 		return
