@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/tracepoint"
 )
 
 var _ = register(newDoctor)
@@ -54,9 +57,34 @@ func examine(ctx context.Context, c *call) (found, error) {
 		Wait: func(d time.Duration) time.Duration { watched = wait(ctx, d); return watched },
 	}.Examine()
 	c.header.Caveats = append(c.header.Caveats, caveats...)
+	findings = c.withTracepoints(findings)
 	return found{document: record.Doctor{
 		Header: c.finish(ctx), CPUList: machine.Text(machine.FormatCPUList(cpus)), WatchedNs: watched.Nanoseconds(), Findings: findings,
 	}}, nil
+}
+
+// withTracepoints adds to findings, the worst of which come first, whether the kernel's tracepoints can
+// be recorded; or a caveat where that is not a matter of rights.
+func (c *call) withTracepoints(findings []machine.Finding) []machine.Finding {
+	const topic = "tracepoints"
+	r, err := tracepoint.Open()
+	if err == nil {
+		r.Close()
+		return append(findings, machine.Finding{Topic: topic, Severity: machine.OK, Seen: "the kernel's tracepoints can be recorded: why names who makes a program wait"})
+	}
+	var unavailable *tracepoint.Unavailable
+	if !errors.As(err, &unavailable) || unavailable.Remedy == "" {
+		c.caveat("%s: %v", topic, err)
+		return findings
+	}
+	fine := slices.IndexFunc(findings, func(f machine.Finding) bool { return f.Severity == machine.OK })
+	if fine < 0 {
+		fine = len(findings)
+	}
+	return slices.Insert(findings, fine, machine.Finding{
+		Topic: topic, Severity: machine.Note, Seen: "the kernel's tracepoints can't be recorded: " + unavailable.Detail,
+		Effect: "why says for how long a program waits, and not for whom", Fix: unavailable.Remedy,
+	})
 }
 
 // watchFor is how long the kernel's counters are watched.
