@@ -124,12 +124,9 @@ func explain(w whitened, prior float64) explanation {
 	return e
 }
 
-// equivalentPoints is how many points with independent noise would tell as much of a level.
-func (e explanation) equivalentPoints() float64 { return e.weights[len(e.innovations)] * e.prior }
-
 // freedom is how many degrees of freedom the variance has, where so many levels were estimated.
 func (e explanation) freedom(levels int) float64 {
-	return math.Max(1, e.equivalentPoints()-float64(levels))
+	return math.Max(1, e.equivalent-float64(levels))
 }
 
 // pValues are those of the changes between the regimes. Those that are known are not computed again.
@@ -275,7 +272,7 @@ func result(found []explanation, points []Point, out []bool, ends []int, values 
 	e := found[0]
 	r := Result{Noise: Noise{
 		StandardDeviation: math.Sqrt(e.prior * e.variance), LastingShare: e.lasting, Correlation: e.correlation,
-		EquivalentPoints: e.equivalentPoints(),
+		EquivalentPoints: e.equivalent,
 	}}
 	for i, is := range out {
 		if is {

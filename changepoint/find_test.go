@@ -190,6 +190,15 @@ func TestFindExact(t *testing.T) {
 			t.Errorf("%d points: %+v", n, got)
 		}
 	}
+	// Intervals that are wider than what the points differ by hide nothing: each tells as much as the others.
+	for i := range constant {
+		constant[i].Value += float64(i*7%5) / 500
+		constant[i].StandardError = 0.02
+	}
+	r = Find(constant, FalseChanges)
+	if len(r.Changes) != 1 || r.Changes[0].At != 25 || math.Abs(r.Noise.EquivalentPoints-60) > 1e-6 {
+		t.Errorf("wide intervals: %+v", r)
+	}
 	same := make([]Point, 100)
 	if got := Find(same, FalseChanges); len(got.Changes) != 0 || got.Regimes[0].Level != 0 {
 		t.Errorf("zeros: %+v", got)

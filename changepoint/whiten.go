@@ -73,6 +73,9 @@ type whitened struct {
 	responses   []float64 // of the innovations to a level of 1
 	logVariance float64   // the sum of the logarithms of the innovations' variances
 	used        int       // points that are no outliers
+	// equivalent is how many points of equal weight (Kish), with independent noise, would tell as
+	// much of a level.
+	equivalent float64
 	// Sums of responses times innovations, and of squares of responses, over the points before i.
 	scores, weights []float64
 }
@@ -85,6 +88,7 @@ func whiten(points []Point, out []bool, s shape, variance float64) whitened {
 	origin := points[0].Value
 	// What is predicted of the lasting part of the noise, from the points and from a level of 1.
 	predicted, response, uncertainty := 0.0, 0.0, lasting
+	white, white2 := 0.0, 0.0 // sums of weights and of their squares, for white noise
 	for i, p := range points {
 		if !out[i] {
 			v := uncertainty + variance - lasting + p.StandardError*p.StandardError
@@ -96,12 +100,18 @@ func whiten(points []Point, out []bool, s shape, variance float64) whitened {
 			w.innovations[i], w.responses[i] = innovation/math.Sqrt(v), answer/math.Sqrt(v)
 			w.logVariance += math.Log(v)
 			w.used++
+			weight := 1 / (variance + p.StandardError*p.StandardError)
+			white += weight
+			white2 += weight * weight
 		}
 		predicted *= s.correlation
 		response *= s.correlation
 		uncertainty = s.correlation*s.correlation*uncertainty + (1-s.correlation*s.correlation)*lasting
 		w.scores[i+1] = w.scores[i] + w.responses[i]*w.innovations[i]
 		w.weights[i+1] = w.weights[i] + w.responses[i]*w.responses[i]
+	}
+	if white > 0 {
+		w.equivalent = w.weights[n] * white / white2 // white * white / white2 points, times weights[n] / white
 	}
 	return w
 }

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// keepSeries keeps so many records of a benchmark that takes 100 ns, and from the middle on 130 ns.
+func keepSeries(t *testing.T, folder string, records int) {
+	t.Helper()
+	a := record.ArchiveIn(folder)
+	for i := range records {
+		level := 100.0
+		if i >= records/2 {
+			level = 130
+		}
+		level += float64(i*7%5) / 2
+		at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, i)
+		none := stats.NoEstimate("ns", "median")
+		d := record.Bench{
+			Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
+				Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8", Hypervisor: "none", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"},
+				Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc0000+i, i), Time: at, Subject: fmt.Sprintf("commit %d", i)}},
+			Results: []gobench.Report{{Name: "BenchmarkEncode", Package: "example", Basis: "timer", Wall: none, CPU: none, Cycles: none,
+				Estimate: stats.Estimate{Value: level, Lo: level - 1, Hi: level + 1, Unit: "ns", Statistic: "median", N: 10},
+				Metrics:  []gobench.MetricReport{{Unit: "allocs/op", Value: 3}}, Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{},
+				Judgement: stats.NewJudgement()}},
+			Pairs: []stats.Pair{},
+		}
+		text, err := record.Encode(d)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), a.Host)), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runHere runs the command in this process.
+func runHere(t *testing.T, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	err := Run(t.Context(), args, Streams{Out: &out, Err: &problems})
+	return out.String(), problems.String(), ExitStatus(err)
+}
+
+// DuckDB reads the exports: types, nulls and values are those of docs/history.md.
+func TestHistoryExportInDuckDB(t *testing.T) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := filepath.Join(cache, "chronoscope-tests", "node_modules")
+	folder := t.TempDir()
+	keepSeries(t, folder, 40)
+	for _, format := range []string{"parquet", "csv", "jsonl"} {
+		file := filepath.Join(t.TempDir(), "history."+format)
+		if _, problems, status := runHere(t, "history", "--store", folder, "--export", format+":"+file); status != 0 {
+			t.Fatalf("status %d: %s", status, problems)
+		}
+		query := `SELECT name, quantity, count(*)::INT AS n, avg(value) AS mean, max(regime)::INT AS regimes, count(lo)::INT AS bounded,
+			min(commit) AS first, epoch(min("time"))::BIGINT::VARCHAR AS since, any_value(cpu) AS cpu, bool_or(modified) AS modified FROM '` + file + `' GROUP BY ALL ORDER BY quantity`
+		script := `const {DuckDBInstance} = require("@duckdb/node-api");
+			(async () => {
+				const c = await (await DuckDBInstance.create()).connect();
+				const rows = await c.runAndReadAll(process.argv[1]);
+				const types = await c.runAndReadAll("SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM '" + process.argv[2] + "')");
+				console.log(JSON.stringify({rows: rows.getRowObjectsJson(), types: Object.fromEntries(types.getRowsJson())}));
+			})().catch((e) => { console.error(e); process.exit(1); });`
+		command := exec.Command("node", "-e", script, query, file)
+		command.Env = append(os.Environ(), "NODE_PATH="+modules)
+		command.Stderr = os.Stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("%s: DuckDB from npm: %v: run .ci/needs", format, err)
+		}
+		var got struct {
+			Rows []struct {
+				Name, Quantity, First, Since, CPU string
+				N, Regimes, Bounded               int
+				Mean                              float64
+				Modified                          bool
+			}
+			Types map[string]string
+		}
+		if err := json.Unmarshal(out, &got); err != nil {
+			t.Fatalf("%s: %v: %s", format, err, out)
+		}
+		if len(got.Rows) != 2 {
+			t.Fatalf("%s: %s", format, out)
+		}
+		allocations, times := got.Rows[0], got.Rows[1]
+		if allocations.Quantity != "allocs/op" || allocations.N != 40 || allocations.Mean != 3 || allocations.Bounded != 0 || allocations.Regimes != 0 {
+			t.Errorf("%s: %+v", format, allocations)
+		}
+		// The mean of 100 and 130, and of 0, 0.5 ... 2.
+		if times.Name != "example.Encode" || times.N != 40 || math.Abs(times.Mean-116) > 1e-9 || times.Regimes != 1 || times.Bounded != 40 ||
+			times.Since != "1788264000" || times.CPU != "Example 9000" || times.Modified || !strings.HasPrefix(times.First, "0abc0000") {
+			t.Errorf("%s: %+v", format, times)
+		}
+		if format == "parquet" {
+			for column, want := range map[string]string{"record": "VARCHAR", "time": "TIMESTAMP WITH TIME ZONE", "commit": "VARCHAR", "modified": "BOOLEAN", "value": "DOUBLE", "lo": "DOUBLE", "regime": "INTEGER"} {
+				if got.Types[column] != want {
+					t.Errorf("column %s is %s, want %s", column, got.Types[column], want)
+				}
+			}
+			if len(got.Types) != 24 {
+				t.Errorf("%d columns, want 24", len(got.Types))
+			}
+		}
+	}
+}
