@@ -61,7 +61,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 			cpu += rep.perIteration(cpuNs)
 			missing = append(missing, rep.perIteration(idleNs)/rep.perIteration(cpuNs))
 		}
-		if !s.shy || !rep.Traced || !untraced {
+		if !s.slowedByTracing || !rep.Traced || !untraced {
 			k.used, k.at = append(k.used, rep), append(k.at, i)
 		}
 	}

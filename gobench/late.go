@@ -38,7 +38,7 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 			if s.spent+time.Duration(wallNs*float64(n)) > 2*m.plan.MaxTime {
 				return nil
 			}
-			o, err := m.run(ctx, s, n, !s.shy)
+			o, err := m.run(ctx, s, n, !s.slowedByTracing)
 			if err != nil || s.Failure != nil {
 				return err
 			}

@@ -21,13 +21,13 @@ type Series struct {
 	// Failure is why there are no more repetitions; nil where there are enough.
 	Failure *FailedError
 
-	few, many int           // iterations of the two runs
-	first     Observation   // the first run of the search for them
-	late      []Observation // runs of more iterations than were timed
-	spent     time.Duration // by the processes' clocks
-	shy       bool          // tracing slows it, so that every other repetition is made untraced
-	tooSlow   bool          // no repetition fits into the time: the first run stands for one
-	done      bool
+	few, many       int           // iterations of the two runs
+	first           Observation   // the first run of the search for them
+	late            []Observation // runs of more iterations than were timed
+	spent           time.Duration // by the processes' clocks
+	slowedByTracing bool          // tracing slows it, so that every other repetition is made untraced
+	tooSlow         bool          // no repetition fits into the time: the first run stands for one
+	done            bool
 }
 
 // Measure repeats the benchmarks in turn until each is known as well as the plan asks
@@ -103,15 +103,15 @@ const alikeWithin = 20
 // alike gives the benchmarks of a group equally many iterations, traced alike: otherwise a cost
 // that is not in proportion to the iterations looks like a difference.
 func alike(group []*Series) {
-	shy, tooSlow, fewest := false, false, int(mostN)
+	slowedByTracing, tooSlow, fewest := false, false, int(mostN)
 	for _, s := range group {
-		shy, tooSlow = shy || s.shy, tooSlow || s.tooSlow
+		slowedByTracing, tooSlow = slowedByTracing || s.slowedByTracing, tooSlow || s.tooSlow
 		if s.many > 0 {
 			fewest = min(fewest, s.many)
 		}
 	}
 	for _, s := range group {
-		s.shy = shy
+		s.slowedByTracing = slowedByTracing
 		switch {
 		case s.Failure != nil:
 		case tooSlow:
@@ -209,7 +209,7 @@ func worthALook(n, least int) bool {
 // repeat makes one more repetition, its runs in random order, and the late runs once there are
 // enough repetitions to hold them against.
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
-	rep := Repetition{Traced: !s.shy || len(s.Repetitions)%2 == 0}
+	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
 	runs := []func() error{
 		func() (err error) { rep.Few, err = m.run(ctx, s, s.few, rep.Traced); return err },
 		func() (err error) { rep.Many, err = m.run(ctx, s, s.many, rep.Traced); return err },
@@ -276,7 +276,7 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 			}
 		}
 		grown := math.Max(1, dedicatedNs(o)-onceNs)
-		s.shy = float64(o.Signals) > muchSignals*o.WallNs/1e9
+		s.slowedByTracing = float64(o.Signals) > muchSignals*o.WallNs/1e9
 		sure := n >= sureN || n > fewestFew && o.WallNs > float64(m.plan.MaxTime)/20
 		if sure && grown >= goal/ratio || n >= mostN || s.spent > m.plan.MaxTime/3 {
 			many := math.Min(goal/grown*float64(n-fewestFew)*ratio/(ratio-1), 2*ratio*float64(n))

@@ -146,7 +146,7 @@ func TestTooSlowIsRunOnce(t *testing.T) {
 func TestTimeIsUsedUp(t *testing.T) {
 	for _, signals := range []int{0, 1e6} {
 		w := &warming{rng: rand.New(rand.NewPCG(1, 1)), iterationNs: 1e6}
-		shy := runnerOf(func(b Benchmark, n int, traced bool) Observation {
+		slowedByTracing := runnerOf(func(b Benchmark, n int, traced bool) Observation {
 			o, _ := w.Run(background, b, n, traced)
 			o.Signals = signals
 			if w.iterationNs = 1e6 * (1 + 0.05*w.rng.NormFloat64()); !traced {
@@ -156,7 +156,7 @@ func TestTimeIsUsedUp(t *testing.T) {
 		})
 		plan := DefaultPlan
 		plan.MaxTime = 60 * time.Second
-		all, err := Measure(background, shy, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+		all, err := Measure(background, slowedByTracing, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -144,20 +144,20 @@ func quotient(over, under stats.Estimate) stats.Estimate {
 	}
 }
 
-// paired draws the ratio in worlds that hold for both subjects: in one where the
+// paired draws the ratio in scenarios that hold for both subjects: in one where the
 // machine loses more than the looks saw, both lose more.
 func (p pair) paired() stats.Estimate {
 	rng := p.a.m.rng()
 	a, b := p.a.inference(rng), p.b.inference(rng)
 	observedA, observedB := a.observedNs(), b.observedNs()
 	drawnA, drawnB := make([]float64, len(a.used)), make([]float64, len(b.used))
-	var w world
+	var w scenario
 	var ratios, spreadsA, spreadsB []float64
-	for range worlds {
+	for range scenarios {
 		a.model.draw(rng, &w)
-		excessA, spreadA := a.excessIn(&w, drawnA)
+		excessA, spreadA := a.excessOf(&w, drawnA)
 		w.switchNs = b.model.switches.draw(rng)
-		excessB, spreadB := b.excessIn(&w, drawnB)
+		excessB, spreadB := b.excessOf(&w, drawnB)
 		timeA := (observedA-excessA)/float64(a.n) - p.a.loopNs(rng.NormFloat64())
 		timeB := (observedB-excessB)/float64(b.n) - p.b.loopNs(rng.NormFloat64())
 		ratios = append(ratios, timeB/timeA)

@@ -23,11 +23,11 @@ const (
 // What a statistic of the samples (the mean of the K least, or of the lower half)
 // exceeds the undisturbed time by is a random variable, whose distribution follows
 // from the model of the disturbances, from the clock's rounding and from the
-// number of samples. It is drawn many times, each time in another world that the
+// number of samples. It is drawn many times, each time in another scenario that the
 // looks allow; what is left when it is taken off the observed statistic is the
 // distribution of the time sought (a bootstrap: Efron and Tibshirani, An Introduction to the
 // Bootstrap, section 6.5). Short and long samples need no different rules: of short ones the
-// least have no excess in any world.
+// least have no excess in any scenario.
 type inference struct {
 	used      []*Sample
 	n         int // calls in each
@@ -44,8 +44,8 @@ type inference struct {
 	rng       *rand.Rand
 }
 
-// worlds are drawn for an interval.
-const worlds = 200
+// scenarios is the number of Monte Carlo draws for an interval.
+const scenarios = 200
 
 // newInference chooses the samples and the statistic.
 func newInference(accepted []*Sample, model disturbances, accuracy float64, o overhead, speed coreSpeed, k int, rng *rand.Rand) inference {
@@ -130,26 +130,26 @@ func (v inference) mean(of func(int) float64) float64 {
 	return sum / float64(v.to-v.from)
 }
 
-// draws are what the model makes of the samples, in many worlds; each sorted.
+// draws are what the model makes of the samples, in many scenarios; each sorted.
 type draws struct {
 	// excess is by how much the statistic exceeds the undisturbed time of the sample, least by
 	// how much the K-th least does, and spread how far apart the ranks of the statistic lie.
 	excess, least, spread []float64
 }
 
-// width is how far the excess of one world may lie from that of another.
+// width is how far the excess of one scenario may lie from that of another.
 func (d draws) width() float64 {
 	return stats.Quantile(d.excess, 0.99) - stats.Quantile(d.excess, 0.01)
 }
 
-// draws draws the worlds, for two statistics of the same samples.
+// draws takes many scenarios for two statistics of the same samples.
 func (v inference) draws(other inference) (own, others draws) {
-	var w world
+	var w scenario
 	drawn := make([]float64, len(v.used))
 	of := func(i int) float64 { return drawn[i] }
-	for range worlds {
+	for range scenarios {
 		v.model.draw(v.rng, &w)
-		excess, spread := v.excessIn(&w, drawn)
+		excess, spread := v.excessOf(&w, drawn)
 		least := v.overhead.clockNs + drawn[min(v.k, len(drawn))-1]
 		own.add(excess, spread, least)
 		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least)
@@ -169,8 +169,8 @@ func (d *draws) sort() {
 	}
 }
 
-// excessIn draws both in one world. drawn is room for as many samples as are used.
-func (v inference) excessIn(w *world, drawn []float64) (excess, spread float64) {
+// excessOf draws the excess and the spread of the statistic in a scenario. drawn is room for as many samples as are used.
+func (v inference) excessOf(w *scenario, drawn []float64) (excess, spread float64) {
 	run := v.typicalRunNs()
 	place := v.rng.Float64()
 	left, off := v.scaling.left*v.rng.Float64(), v.scaling.standardError*v.rng.NormFloat64()
@@ -189,8 +189,9 @@ func (v inference) rounded(place, excessNs float64) float64 {
 	return v.accuracy * (math.Floor(v.rng.Float64()+place+excessNs/v.accuracy) - place)
 }
 
-// misscaled is by what share a sample is off because the core's rate wanders, in a
-// world where that much of it is left and the exponent is off by so much.
+// misscaled draws by what share a sample is off because the core's rate wanders, in one
+// scenario: left is the standard deviation of what scaling leaves of that, exponentOff the error of the
+// exponent.
 func (v inference) misscaled(x *Sample, left, exponentOff float64) float64 {
 	if v.scaling.left == 0 {
 		return 0

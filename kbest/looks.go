@@ -135,14 +135,14 @@ func (l *looks) due(samplesNs, tookNs float64) bool {
 // saw, again, from other moments on.
 type disturbances struct {
 	looks *looks
-	// switches is what each switch adds, spread how far the factor of a world may lie from 1
+	// switches is what each switch adds, spread how far the factor of a scenario may lie from 1
 	// after many looks, a standard deviation as a logarithm.
 	switches switchCost
 	spread   float64
 }
 
-// world is one possible truth about the disturbances.
-type world struct {
+// scenario is one possible truth about the disturbances.
+type scenario struct {
 	// looks are as many as there were, drawn from them (a bootstrap).
 	looks []*look
 	// factor is by how much more is lost than they saw, held the share of it that CPU time
@@ -155,7 +155,7 @@ type world struct {
 }
 
 const (
-	// factorSpread is the standard deviation of a world's factor after one look, as a
+	// factorSpread is the standard deviation of a scenario's factor after one look, as a
 	// logarithm, keptSpread after many for samples that kept their CPU, and switchedSpread for
 	// others: looks see nothing of what comes with a switch, such as the tick that makes it
 	// (off by 0.5 % at 60 ms beside three loops on the EPYC, where 1.4 % are lost).
@@ -164,8 +164,8 @@ const (
 	leastUnseenNs, mostUnseenNs = 1e3, 2e5
 )
 
-// draw is a possible truth.
-func (d disturbances) draw(rng *rand.Rand, w *world) {
+// draw chooses one possible truth about the disturbances.
+func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.switchNs = d.switches.draw(rng)
 	w.looks = w.looks[:0]
 	n := len(d.looks.all)
@@ -201,7 +201,7 @@ func (l *looks) lacking() (least, most float64) {
 const leastLacking = 0.25
 
 // add draws what is in a sample of that running time.
-func (w *world) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
+func (w *scenario) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
 	lost := w.lost(rng, runNs)
 	if x.Corrected != "" {
 		lost *= w.held
@@ -210,7 +210,7 @@ func (w *world) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
 }
 
 // lost draws what is lost within a running time.
-func (w *world) lost(rng *rand.Rand, runNs float64) float64 {
+func (w *scenario) lost(rng *rand.Rand, runNs float64) float64 {
 	if len(w.looks) == 0 {
 		return 0
 	}

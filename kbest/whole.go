@@ -17,8 +17,8 @@ const (
 	// unexplainedShare of the least is how much more the mean may be without a cause
 	// that is known: a mean that is closer changes nothing.
 	unexplainedShare = 0.005
-	// fewerWorlds are drawn to see what disturbances explain at most.
-	fewerWorlds = 64
+	// fewerScenarios are drawn to see what disturbances explain at most.
+	fewerScenarios = 64
 	// collectorNs is what the garbage collector takes at most for each byte that is
 	// allocated: some 0.1 to 0.5 ns beside a small live heap, and about 1 ns where each
 	// collection has to mark as much as was allocated since the last. From collectorShare of
@@ -95,8 +95,8 @@ func (v inference) rescaledNs(samples []*Sample) float64 {
 // disturbed draws what disturbances add to all of it, sorted.
 func (w whole) disturbed(v inference, model disturbances) []float64 {
 	var drawn []float64
-	var one world
-	for range worlds {
+	var one scenario
+	for range scenarios {
 		model.draw(v.rng, &one)
 		drawn = append(drawn, one.switchNs*w.switches+one.lost(v.rng, w.byClockNs)+one.held*one.lost(v.rng, w.byCPUNs))
 	}
@@ -126,12 +126,12 @@ func partMeans(sorted []float64) (means [len(parts)]float64) {
 // undisturbed call and the disturbances explain: then the subject's own time varies, or
 // something slows it that neither the kernel's counts nor the looks show.
 func (v inference) varies(least stats.Estimate) bool {
-	var w world
+	var w scenario
 	var most [len(parts)][]float64
 	drawn := make([]float64, len(v.used))
-	for range fewerWorlds {
+	for range fewerScenarios {
 		v.model.draw(v.rng, &w)
-		v.excessIn(&w, drawn)
+		v.excessOf(&w, drawn)
 		for i, mean := range partMeans(drawn) {
 			most[i] = append(most[i], mean)
 		}

@@ -126,7 +126,7 @@ func TestCoverage(t *testing.T) {
 }
 
 // request makes four calls at once, and goes on when all of them have ended.
-func (w *world) request(m *Meter, call duration) {
+func (w *simulated) request(m *Meter, call duration) {
 	const calls = 4
 	var starts [calls]Start
 	var ends [calls]float64

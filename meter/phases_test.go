@@ -101,7 +101,7 @@ func TestTimersAndBurstsAreNotLocked(t *testing.T) {
 	}
 }
 
-func (w *world) keepBursting(m *Meter, n int, lengthNs float64) {
+func (w *simulated) keepBursting(m *Meter, n int, lengthNs float64) {
 	for range n {
 		start := m.Start()
 		w.nowNs += lengthNs

@@ -8,8 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
-// world is a simulated machine with a coarse clock that is read for nothing.
-type world struct {
+// simulated is a simulated machine with a coarse clock that is read for nothing.
+type simulated struct {
 	rng    *rand.Rand
 	nowNs  float64
 	tickNs float64
@@ -17,20 +17,20 @@ type world struct {
 	shown  func() int64 // by the coarse clock, where it does not keep to its ticks
 }
 
-func newWorld(seed uint64, tickNs float64) *world {
+func newWorld(seed uint64, tickNs float64) *simulated {
 	rng := rand.New(rand.NewPCG(seed, 0x3e7e5))
-	return &world{rng: rng, nowNs: 1e12 + rng.Float64()*tickNs, tickNs: math.Round(tickNs)}
+	return &simulated{rng: rng, nowNs: 1e12 + rng.Float64()*tickNs, tickNs: math.Round(tickNs)}
 }
 
 // coarse is the clock's reading, in nanoseconds as the kernel gives it.
-func (w *world) coarse() int64 {
+func (w *simulated) coarse() int64 {
 	if w.shown != nil {
 		return w.shown()
 	}
 	return int64(math.Floor((w.nowNs+w.skewNs)/w.tickNs)) * int64(w.tickNs)
 }
 
-func (w *world) source() Source {
+func (w *simulated) source() Source {
 	c := clock.New(clock.Clock{Name: "simulated-coarse", Scope: clock.ScopeMachine, UnitNs: 1}, w.coarse)
 	return Source{
 		clock: c, tickNs: w.tickNs, perTick: int64(w.tickNs),
@@ -39,8 +39,8 @@ func (w *world) source() Source {
 	}
 }
 
-// seed lets the world choose which calls a meter measures, whatever shard counts them.
-func (w *world) seed(m *Meter) {
+// seed lets the simulated choose which calls a meter measures, whatever shard counts them.
+func (w *simulated) seed(m *Meter) {
 	salt := w.rng.Uint64()
 	for i := range m.shards.all {
 		m.shards.all[i].salt = salt
@@ -82,7 +82,7 @@ type worker struct {
 }
 
 // run lets workers make calls of the meter, side by side, n in all.
-func (w *world) run(m *Meter, n int, workers ...*worker) {
+func (w *simulated) run(m *Meter, n int, workers ...*worker) {
 	for _, k := range workers {
 		k.dueNs = w.nowNs + k.pause(w.rng)*w.rng.Float64()
 	}
@@ -108,7 +108,7 @@ func (w *world) run(m *Meter, n int, workers ...*worker) {
 
 // keepTime lets one worker call at fixed times, a period apart from a place in the
 // tick on, each up to a jitter later.
-func (w *world) keepTime(m *Meter, n int, periodNs, jitterNs float64, call duration) {
+func (w *simulated) keepTime(m *Meter, n int, periodNs, jitterNs float64, call duration) {
 	begun := w.nowNs + w.tickNs*w.rng.Float64()
 	for i := range n {
 		w.nowNs = max(w.nowNs, begun+float64(i)*periodNs+jitterNs*w.rng.Float64())

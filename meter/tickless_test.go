@@ -14,16 +14,16 @@ import (
 // fixed time after that step, and by the interrupt that ends an idle time which a tick
 // was due in.
 type tickless struct {
-	*world
+	*simulated
 	afterStepNs float64 // the tick's interrupt comes this long after the clock's own step
 	updatedNs   float64
 	shown       int64
 }
 
 func newTickless(seed uint64, tickNs float64) *tickless {
-	t := &tickless{world: newWorld(seed, tickNs)}
+	t := &tickless{simulated: newWorld(seed, tickNs)}
 	t.afterStepNs = t.rng.Float64() * t.tickNs
-	t.world.shown = func() int64 { return t.shown }
+	t.simulated.shown = func() int64 { return t.shown }
 	t.update()
 	return t
 }
