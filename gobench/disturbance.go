@@ -1,14 +1,9 @@
 package gobench
 
-import "math"
+import (
+	"math"
 
-// Limits of what is known of interrupts and preemptions.
-const (
-	// noiseError is by which share what a CPU loses to interrupts may differ from the trace.
-	noiseError = 0.3
-	// switchNs is what a preemption takes where the trace does not tell; coldNs is how long caches
-	// may take to fill again after one, and usualColdNs how long they usually take.
-	switchNs, coldNs, usualColdNs = 3e3, 25e3, 8e3
+	"chronoscope/machine"
 )
 
 // disturbance is what interrupts and preemptions take of a benchmark's iterations.
@@ -28,9 +23,9 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 	}
 	d := disturbance{interrupts: busy * setting.Noise.ShareLost()}
 	if k.waitPerTimed > calmShare {
-		d.switches, d.coldest = math.Max(0, k.typical(func(rep Repetition) float64 { return rep.perIteration(switches) })), coldNs
+		d.switches, d.coldest = math.Max(0, k.typical(func(rep Repetition) float64 { return rep.perIteration(switches) })), machine.ColdNs
 		if d.switchNs = setting.Noise.SwitchNs; !(d.switchNs > 0) {
-			d.switchNs = switchNs
+			d.switchNs = machine.UsualSwitchNs
 		}
 	}
 	return d
@@ -40,16 +35,16 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 func (d disturbance) usualNs(ns float64, rep Repetition) float64 {
 	taken := ns * d.interrupts
 	if d.switchNs > 0 {
-		taken += math.Max(0, rep.perIteration(switches)) * (d.switchNs + usualColdNs)
+		taken += math.Max(0, rep.perIteration(switches)) * (d.switchNs + machine.UsualColdNs)
 	}
 	return taken
 }
 
 // leastNs and mostNs bound what a time of an iteration has too much.
 func (d disturbance) leastNs(ns float64) float64 {
-	return (1 - noiseError) * (ns*d.interrupts + d.switches*d.switchNs)
+	return (1 - machine.NoiseError) * (ns*d.interrupts + d.switches*d.switchNs)
 }
 
 func (d disturbance) mostNs(ns float64) float64 {
-	return (1+noiseError)*(ns*d.interrupts+d.switches*d.switchNs) + d.switches*d.coldest
+	return (1+machine.NoiseError)*(ns*d.interrupts+d.switches*d.switchNs) + d.switches*d.coldest
 }

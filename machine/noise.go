@@ -1,5 +1,13 @@
 package machine
 
+const (
+	// UsualSwitchNs is what a preemption takes where [Noise] does not tell, with the timer interrupt that
+	// led to it. Caches that others used take usually UsualColdNs more to fill again, and up to ColdNs.
+	UsualSwitchNs, UsualColdNs, ColdNs = 10e3, 8e3, 25e3
+	// NoiseError is by which share what a CPU loses to interrupts may differ from the trace.
+	NoiseError = 0.3
+)
+
 // Noise is what one CPU takes away from a thread that runs on it, as far as it
 // was seen beforehand: what a method needs to know to correct for it, or to say
 // how far a figure may be off. The zero value is a CPU of which nothing is known.

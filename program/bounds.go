@@ -7,17 +7,10 @@ import (
 	"chronoscope/process"
 )
 
-// What a preemption takes where the trace does not tell, with the timer interrupt that led to
-// it, and what others may leave of the caches, and usually leave.
-const switchNs, coldNs, usualColdNs = 10e3, 25e3, 8e3
-
 // leastSliceNs is how long a thread has its CPU before others take it away, at the least and on
 // average. A thread that lost it more often gave it away itself (sched_yield(2)), which takes
 // anything between nothing and a preemption's cost from its time.
 const leastSliceNs = 1.5e6
-
-// noiseError is how far what a CPU loses to interrupts may differ from the trace.
-const noiseError = 0.3
 
 // mostLost is the largest share that interrupts are believed to take.
 const mostLost = 0.5
@@ -169,9 +162,9 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.InterruptsNs = low.ranNs * share
 	// The kernel notes that a thread lost its CPU after the interrupt that took it away, and
 	// that it has it again before it goes on.
-	each, least := switchNs+usualColdNs, 0.0
+	each, least := machine.UsualSwitchNs+machine.UsualColdNs, 0.0
 	if ns := noise.SwitchNs; ns > 0 {
-		each, least = ns+usualColdNs, ns/2
+		each, least = ns+machine.UsualColdNs, ns/2
 	}
 	certain := func(p progress) float64 { return math.Min(float64(p.preemptions), p.ranNs/leastSliceNs+1) }
 	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
@@ -182,7 +175,9 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.LowNs = max(r.leastNs, r.calmNs, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
 	up := func(p progress) float64 { return shareError*p.ranNs + certain(p)*(each-least) }
-	down := func(p progress) float64 { return shareError*p.ranNs + float64(p.preemptions)*(coldNs-usualColdNs) }
+	down := func(p progress) float64 {
+		return shareError*p.ranNs + float64(p.preemptions)*(machine.ColdNs-machine.UsualColdNs)
+	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The share is a mean, and the estimate a median: that of a Poisson distribution lies

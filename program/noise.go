@@ -91,7 +91,7 @@ func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 	}
 	all.IrregularShare, all.IrregularPerSecond = lostNs/all.WatchedNs, perSecond/all.WatchedNs
 	// What was seen one time may as well not have been, or twice.
-	shareError = math.Max(noiseError*math.Min(mostLost, all.IrregularShare), math.Min(mostLost, all.IrregularWorstNs/all.WatchedNs))
+	shareError = math.Max(machine.NoiseError*math.Min(mostLost, all.IrregularShare), math.Min(mostLost, all.IrregularWorstNs/all.WatchedNs))
 	return all, math.Max(shareError, shareErrors*w.standardError(all))
 }
 

@@ -21,7 +21,7 @@ func TestRareGapsAreUncertain(t *testing.T) {
 		return off
 	}
 	often, once, never := errorOf(look(50*ms, 0.02, 0.01*ms)), errorOf(look(50*ms, 0.02, 0.9*ms)), errorOf(machine.Noise{})
-	if often != noiseError*0.02 || once < 0.018 || never != 0 {
+	if often != machine.NoiseError*0.02 || once < 0.018 || never != 0 {
 		t.Errorf("%v, %v of one gap, and %v where nothing is known", often, once, never)
 	}
 }

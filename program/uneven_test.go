@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
 )
@@ -260,7 +261,7 @@ func TestLimitsHold(t *testing.T) {
 				t.Errorf("%s: %g to %g ns, in %d", name, run.LowNs, run.HighNs, run.WallNs)
 			}
 			// Interrupts take 5 % at most, and a preemption what it is taken for at most.
-			if own := 0.95*float64(run.CPUNs()-2*beforeExecNs) - float64(run.InvoluntarySwitches)*(switchNs+coldNs); !run.Rejected {
+			if own := 0.95*float64(run.CPUNs()-2*beforeExecNs) - float64(run.InvoluntarySwitches)*(machine.UsualSwitchNs+machine.ColdNs); !run.Rejected {
 				least = append(least, math.Max(0, own)/float64(c.crowd.CPUs))
 			}
 		}
