@@ -92,6 +92,7 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 // first in a round changes, so that none is always behind the same other.
 func (m *measurement) run(ctx context.Context) {
 	spread := m.newSpreading()
+	defer func() { m.watched = spread.elapsed() }()
 	for round, busy := 0, true; busy; round++ {
 		busy = false
 		if spread.next(ctx, m.series) {
@@ -104,7 +105,6 @@ func (m *measurement) run(ctx context.Context) {
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
 				s.samples[len(s.samples)-1].burst = spread.burst
-				m.watched = spread.elapsed()
 				if m.looks.due(s.ranNs-s.surveyedNs, s.tookNs) {
 					m.station.takeLook(m.overhead, &m.looks)
 				}

@@ -111,11 +111,11 @@ func TestWithoutCorrections(t *testing.T) {
 	}{
 		{"looks", "xeon-quiet", 30e6, func(s *Station) { s.Spin = nil }},
 		{"CPU time", "xeon-load4", 30e6, func(s *Station) { s.Use = nil }},
-		{"the cost of switches", "xeon-load4", 12e6, func(s *Station) { s.off.switches = true }},
+		{"the cost of switches", "epyc-load4", 20e6, func(s *Station) { s.off.switches = true }},
 	} {
 		recordings := recorded(t)
 		r := &recordings[slices.IndexFunc(recordings, func(r clocktest.Recording) bool { return r.Name == c.recording })]
-		const n = 8
+		const n = 24
 		var with, without []float64
 		for seed := range uint64(n) {
 			with = append(with, math.Abs(replayed(r, seed, c.ns, withAll).error()))
