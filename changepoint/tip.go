@@ -20,6 +20,10 @@ type Tip struct {
 	Regime Regime
 }
 
+// FalseTips is the P value from which on the newest points of a series are said to differ: with a
+// commit a day, in 1 % of series a month where nothing changed.
+const FalseTips = 0.01 / 30
+
 // FewestBefore is how many points a regime needs before others can be held against it.
 const FewestBefore = 4
 

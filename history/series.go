@@ -243,7 +243,7 @@ func (s *series) document(found changepoint.Result) record.HistorySeries {
 		d.Noise = stats.FloatOf(found.Noise.StandardDeviation)
 	}
 	if tip, ok := changepoint.TipOf(s.points(), s.newest()); ok {
-		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, logs), PValue: tip.PValue, Outcome: s.tipOutcome(tip.Shift)}
+		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, logs), PValue: tip.PValue, Outcome: s.tipOutcome(tip)}
 	}
 	return d
 }
@@ -257,9 +257,9 @@ func (s *series) asChange(shift stats.Estimate, logs bool) stats.Estimate {
 	return shift
 }
 
-func (s *series) tipOutcome(shift stats.Estimate) string {
-	if shift.Lo > 0 || shift.Hi < 0 {
-		return compare.Direction(s.Quantity, s.Better, sign(shift.Value))
+func (s *series) tipOutcome(tip changepoint.Tip) string {
+	if tip.PValue < changepoint.FalseTips {
+		return compare.Direction(s.Quantity, s.Better, sign(tip.Shift.Value))
 	}
 	return compare.Undecided
 }

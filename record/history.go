@@ -108,7 +108,7 @@ type HistoryTip struct {
 	Points  int            `json:"points"`
 	Change  stats.Estimate `json:"change"` // as of a [HistoryChange]
 	PValue  float64        `json:"p_value"`
-	Outcome string         `json:"outcome"` // also "same" or "undecided"
+	Outcome string         `json:"outcome"` // also "undecided"
 }
 
 // checkPlaces makes sure that nothing in the series leads beyond its lists.

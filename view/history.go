@@ -187,7 +187,11 @@ func tipInWords(s record.HistorySeries) string {
 	if s.Tip == nil {
 		return "too few points before it"
 	}
-	return fmt.Sprintf("%s (%s to %s)", s.Tip.Outcome, changed(s.Tip.Change, s.Tip.Change.Lo), changed(s.Tip.Change, s.Tip.Change.Hi))
+	outcome := s.Tip.Outcome
+	if outcome == "undecided" {
+		outcome = "within noise"
+	}
+	return fmt.Sprintf("%s (%s to %s)", outcome, changed(s.Tip.Change, s.Tip.Change.Lo), changed(s.Tip.Change, s.Tip.Change.Hi))
 }
 
 // sparkWidth is how many letters a sparkline has, without its marks.

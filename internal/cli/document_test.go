@@ -172,6 +172,7 @@ var forms = map[string]object{
 	"bytecode":  headerForm.with(bytecodeForm),
 	"compare":   headerForm.with(comparisonForm),
 	"records":   headerForm.with(keptForm),
+	"history":   headerForm.with(historyForm),
 	"":          headerForm.with(rankingForm).with(trustForm).with(cardForm),
 }
 
@@ -180,6 +181,7 @@ var parts = map[string]func(data []byte, e expectation) []string{
 	"clocks": checkPart(clocksDocument.breaches),
 	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
 	"rows":      checkPart(comparisonDocument.breaches),
+	"series":    checkPart(historyDocument.breaches),
 	"estimates": checkPart(slowDocument.breaches), "cells": checkPart(validationDocument.breaches),
 	"instructions": checkPart(bytecodeDocument.breaches),
 	"results": byCommand(map[string]func([]byte, expectation) []string{

@@ -274,14 +274,14 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	if s.Better == "higher" {
 		ratio.Value, ratio.Lo, ratio.Hi = 1/ratio.Value, 1/ratio.Hi, 1/ratio.Lo
 	}
-	slower := s.Tip.Outcome == compare.Slower || s.Tip.Outcome == compare.Worse
+	slower := ratio.Lo > 1
 	joint := stats.Joint{Lo: math.NaN()}
 	if slower {
 		joint = stats.JointOf(ratio, comparisons)
 	}
 	return rival{
-		ratio: ratio, joint: joint, slower: slower, undecided: s.Tip.Outcome == compare.Undecided, optional: !isTime,
-		finding:  fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, s.Tip.Outcome, 100*(ratio.Value-1)),
+		ratio: ratio, joint: joint, slower: slower, undecided: ratio.Lo <= 1 && ratio.Hi >= 1, optional: !isTime,
+		finding:  fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, compare.Direction(s.Quantity, "lower", 1), 100*(ratio.Value-1)),
 		question: question, why: fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", ratio.Lo, ratio.Hi),
 	}
 }
