@@ -85,7 +85,7 @@ func (s *stratum) take(r Report, truth float64) {
 	if covers {
 		s.covered++
 	}
-	if r.Verdict == stats.Trusted {
+	if butForWidth(r.Judgement) == stats.Trusted {
 		s.usable++
 		if covers {
 			s.usableCovered++

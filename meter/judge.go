@@ -33,6 +33,9 @@ func (r *Report) judge(parts []Part) {
 		}
 		p.judgeFaults(&r.Judgement)
 	}
+	if r.Verdict != stats.Unusable {
+		r.JudgeWidth(r.Mean, 0, "wait for more calls")
+	}
 	if r.TickBias.Hi > r.Mean.HalfWidth() {
 		r.Caveats = append(r.Caveats, fmt.Sprintf("the interval of the mean is narrower than the bias that the tick itself may cause: take the mean as known within +-%.3g %%, or time calls with a fine clock (meter.Counter)", 50*(r.MeanWithBias().Hi-r.MeanWithBias().Lo)/r.Mean.Value))
 	}

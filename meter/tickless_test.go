@@ -129,7 +129,10 @@ func TestTicklessIdleIsNotTrusted(t *testing.T) {
 						}
 						r, truth := m.Snapshot().Report(), sum/float64(n)
 						off = append(off, r.Mean.Value/truth)
-						if r.Verdict == stats.Trusted {
+						if width := r.Mean.RelativeHalfWidth(); width > 0.05 && r.Verdict == stats.Trusted {
+							t.Errorf("± %.0f %% is trusted", 100*width)
+						}
+						if butForWidth(r.Judgement) == stats.Trusted {
 							trusted++
 							// Half as far again as the interval reaches, which chance does in 1 of 300.
 							if truth > r.Mean.Value+1.5*(r.Mean.Hi-r.Mean.Value) || truth < r.Mean.Value-1.5*(r.Mean.Value-r.Mean.Lo) {

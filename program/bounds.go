@@ -5,6 +5,7 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/process"
+	"chronoscope/stats"
 )
 
 // leastSliceNs is how long a thread has its CPU before others take it away, at the least and on
@@ -41,7 +42,7 @@ func (r *Run) byEvents(cpus int) {
 	// What threads may have spun while others of the program were kept from a CPU is theirs, where it is
 	// little; where it is much, the verdict says so.
 	spun := r.mayHaveSpunNs()
-	if spun > wideShare*t.wallNs {
+	if spun > stats.WideShare*t.wallNs {
 		spun = 0
 	}
 	r.LowNs -= spun

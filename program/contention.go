@@ -15,7 +15,7 @@ import (
 func (c *conclusion) judgeOutside() {
 	outside := c.typical(func(r *Run) float64 { return r.outsideNs })
 	most := c.delayedNs()
-	if delay := math.Min(outside, most); !(delay > math.Min(c.plan.Precision, wideShare)*c.Estimate.Value) {
+	if delay := math.Min(outside, most); !(delay > math.Min(c.plan.Precision, stats.WideShare)*c.Estimate.Value) {
 		return
 	}
 	seen := "and whether others competed with that for the CPUs is not known"

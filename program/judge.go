@@ -11,10 +11,6 @@ import (
 	"chronoscope/stats"
 )
 
-// Half the width of an interval from where on it is suspect, unless a wider one was asked
-// for, and from where on it says nothing.
-const wideShare, uselessShare = 0.05, 0.25
-
 // judge says how far the figure can be trusted.
 func (c *conclusion) judge() {
 	if c.Failure != nil {
@@ -48,13 +44,13 @@ func (c *conclusion) judge() {
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case c.RefuseZero():
-	case c.Method == Bounds && !(width <= uselessShare):
+	case c.Method == Bounds && !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "it takes %s, and no more is known: %s narrows that", c.Estimate.Range(), c.remedy())
 	case c.Method == Bounds:
 		c.Lower(stats.Suspect, "the interval reaches from all of that delay taken off to none of it: %s narrows it", c.remedy())
-	case !(width <= uselessShare):
+	case !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (%s, %s)", c.Estimate.Range(), remedy.Of(remedy.Warmup), remedy.Of(remedy.Prepare))
-	case width > math.Max(wideShare, c.plan.Precision):
+	case width > math.Max(stats.WideShare, c.plan.Precision):
 		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
 	case width > c.plan.Precision: // less than what was asked for, and no less true
 		c.Explanation += fmt.Sprintf("; ± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
@@ -186,7 +182,7 @@ func (c *conclusion) worksLessWhereItWaits() bool {
 // mayHaveSpun is in how many runs threads may have spun for longer than their bounds allow for.
 func (c *conclusion) mayHaveSpun() (n int) {
 	for _, r := range c.used {
-		if r.noted && r.mayHaveSpunNs() > wideShare*r.traced.wallNs {
+		if r.noted && r.mayHaveSpunNs() > stats.WideShare*r.traced.wallNs {
 			n++
 		}
 	}

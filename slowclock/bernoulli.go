@@ -29,7 +29,7 @@ func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
 	truth := lab.truth(loaded.fine, loaded.trials)
 	for i := range results {
 		results[i].Truth = truth
-		results[i].cutShort(err)
+		results[i].finish(plan, err)
 	}
 	return results, err
 }

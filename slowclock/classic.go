@@ -27,7 +27,7 @@ func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 		err = lab.loops(ctx, lab.left(plan, begun), p, &all)
 	}
 	r := lab.classic(all, p)
-	r.cutShort(err)
+	r.finish(plan, err)
 	return r, err
 }
 

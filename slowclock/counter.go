@@ -22,7 +22,7 @@ func (l Lab) Counter(ctx context.Context, counter *clock.Clock, plan Plan) (Resu
 	c := &counting{laboratory: lab, counter: counter}
 	err := c.rounds(ctx, plan)
 	r := c.result()
-	r.cutShort(err)
+	r.finish(plan, err)
 	return r, err
 }
 

@@ -59,7 +59,7 @@ func near(t *testing.T, r slowclock.Result) {
 }
 
 func TestNoFault(t *testing.T) {
-	each(t, clocktest.Faults{}, slowclock.Plan{Duration: 600 * time.Millisecond}, func(t *testing.T, r slowclock.Result) {
+	each(t, clocktest.Faults{}, slowclock.Plan{Duration: 1200 * time.Millisecond}, func(t *testing.T, r slowclock.Result) {
 		near(t, r)
 		if r.Verdict != stats.Trusted {
 			t.Errorf("%s: %v", r.Verdict, r.Reasons)

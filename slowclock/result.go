@@ -60,8 +60,12 @@ func (l *laboratory) newResult(m Method) Result {
 	}
 }
 
-// cutShort says that a measurement did not come to its end.
-func (r *Result) cutShort(err error) {
+// finish judges the width of the interval, and says that a measurement did not come to its end. Where
+// something else makes the result unusable, its width tells no more.
+func (r *Result) finish(plan Plan, err error) {
+	if r.Verdict != stats.Unusable {
+		r.JudgeWidth(r.Estimate, plan.Precision, "let it run for longer, on a calmer machine")
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Lower(stats.Suspect, "its time was over before it had come to its end: let it run for longer")

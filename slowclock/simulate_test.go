@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,11 +98,27 @@ func (b *bench) planOfTrials(c conditions) slowclock.Plan {
 
 func (b *bench) planOfLoops(c conditions) slowclock.Plan { return b.plan(c, 24, 6) }
 
+// butForWidth is the verdict without what the width of the interval adds, which the length of a
+// simulated measurement decides.
+func butForWidth(j stats.Judgement) stats.Verdict {
+	if !slices.ContainsFunc(j.Reasons, ofWidth) {
+		return j.Verdict
+	}
+	if len(j.Reasons) == 1 {
+		return stats.Trusted
+	}
+	return stats.Suspect // no width is judged of what is unusable otherwise
+}
+
+func ofWidth(reason string) bool {
+	return strings.HasPrefix(reason, "the interval is ±") || strings.HasPrefix(reason, "it has no interval")
+}
+
 // coverage counts how often intervals hold the truth.
 type coverage struct{ cases, covered, unusable int }
 
 func (c *coverage) add(r slowclock.Result, truthNs float64) {
-	if r.Verdict == stats.Unusable {
+	if butForWidth(r.Judgement) == stats.Unusable {
 		c.unusable++
 		return
 	}
@@ -225,6 +243,23 @@ func TestCoverageOfLoops(t *testing.T) {
 				t.Errorf("classic: %v", classic)
 			}
 		})
+	}
+}
+
+// A result of ± 101 % beside load was trusted: some ten ticks tell no more than an order of magnitude.
+func TestWideIsNotTrusted(t *testing.T) {
+	for seed := range uint64(10) {
+		c := strata[0]
+		b := c.bench(seed)
+		results, err := b.lab.Bernoulli(context.Background(), b.planOfTrials(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if width := r.Estimate.RelativeHalfWidth(); width > 0.25 && r.Verdict != stats.Unusable || width > 0.05 && r.Verdict == stats.Trusted {
+				t.Errorf("%s: ± %.0f %% is %s", r.Method, 100*width, r.Verdict)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Verdict says how far a result can be trusted.
 type Verdict string
@@ -15,6 +18,18 @@ const (
 // Half the width of a 95 % interval, as a share of its value: beyond WideShare a result is suspect,
 // unless a wider interval was asked for, and beyond UselessShare it is unusable.
 const WideShare, UselessShare = 0.05, 0.25
+
+// WidthVerdict is the verdict that the width of the interval alone allows. asked is the relative
+// half-width that was asked for, 0 where none was.
+func (e Estimate) WidthVerdict(asked float64) Verdict {
+	switch width := e.RelativeHalfWidth(); {
+	case !(width <= UselessShare): // also where there is no interval
+		return Unusable
+	case width > math.Max(WideShare, asked):
+		return Suspect
+	}
+	return Trusted
+}
 
 // rank orders verdicts from best to worst.
 func (v Verdict) rank() int {
@@ -49,6 +64,17 @@ func (j *Judgement) Lower(v Verdict, format string, args ...any) {
 		j.Verdict = v
 	}
 	j.Reasons = append(j.Reasons, fmt.Sprintf(format, args...))
+}
+
+// JudgeWidth lowers the verdict where the interval of e is too wide, and says what narrows it.
+func (j *Judgement) JudgeWidth(e Estimate, asked float64, remedy string) {
+	switch v := e.WidthVerdict(asked); {
+	case v == Trusted:
+	case math.IsNaN(e.RelativeHalfWidth()):
+		j.Lower(v, "it has no interval: %s", remedy)
+	default:
+		j.Lower(v, "the interval is ± %.2g %% wide: %s", 100*e.RelativeHalfWidth(), remedy)
+	}
 }
 
 // Join adds the reasons of other, and its verdict where that is worse.

@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"chronoscope/stats"
@@ -17,6 +18,23 @@ func TestVerdictsAreOrdered(t *testing.T) {
 			if v.WorseThan(other) != (i > j) {
 				t.Errorf("%s worse than %s: %v", v, other, v.WorseThan(other))
 			}
+		}
+	}
+}
+
+// Beyond 5 % an interval is suspect, unless a wider one was asked for, and beyond 25 % unusable.
+func TestJudgeWidth(t *testing.T) {
+	for _, c := range []struct {
+		value, half, asked float64
+		want               stats.Verdict
+	}{
+		{100, 4.9, 0.01, stats.Trusted}, {100, 5.1, 0.01, stats.Suspect}, {-100, 5.1, 0, stats.Suspect}, {100, 9, 0.1, stats.Trusted},
+		{100, 24.9, 0, stats.Suspect}, {100, 25.1, 0, stats.Unusable}, {100, 101, 0.5, stats.Unusable}, {0, 1, 0, stats.Unusable}, {100, math.NaN(), 0, stats.Unusable},
+	} {
+		j := stats.NewJudgement()
+		j.JudgeWidth(stats.Estimate{Value: c.value, Lo: c.value - c.half, Hi: c.value + c.half}, c.asked, "more time")
+		if j.Verdict != c.want || (len(j.Reasons) == 1) != (c.want != stats.Trusted) {
+			t.Errorf("%g ± %g, asked %g: %s %q, want %s", c.value, c.half, c.asked, j.Verdict, j.Reasons, c.want)
 		}
 	}
 }

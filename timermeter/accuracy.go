@@ -50,8 +50,8 @@ const (
 	mostReadings  = 4096
 	enoughChanges = 96
 	oftenChanging = 0.25 // share of readings that differ from the one before
-	wideShare     = 0.05 // of the value: an interval wider than this is said to be wide
-	fewestUpdates = 12   // that tell how far apart updates are
+
+	fewestUpdates = 12 // that tell how far apart updates are
 )
 
 // Sampler gathers readings of one clock for its accuracy.
@@ -266,7 +266,7 @@ func (a *Accuracy) takeLattice(l lattice) {
 	if l.blur > 0 {
 		a.Lower(stats.Suspect, "its values lie about multiples of %s, and stray from them by up to %s", a.time(l.quantum), a.time(l.blur))
 	}
-	if a.Units.RelativeHalfWidth() > wideShare {
+	if a.Units.RelativeHalfWidth() > stats.WideShare {
 		a.Lower(stats.Suspect, "only %.0f quanta were seen in one stretch; a longer measurement narrows the interval", l.extent/l.quantum)
 	}
 }
