@@ -63,7 +63,7 @@ func checkReferences(d Document) error {
 	case Comparison:
 		return d.checkSubjects()
 	case History:
-		return d.checkPlaces()
+		return d.CheckPlaces()
 	}
 	return nil
 }

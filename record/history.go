@@ -111,9 +111,12 @@ type HistoryTip struct {
 	Outcome string         `json:"outcome"` // also "undecided"
 }
 
-// checkPlaces makes sure that nothing in the series leads beyond its lists.
-func (d History) checkPlaces() error {
+// CheckPlaces makes sure that nothing in the series leads beyond its lists.
+func (d History) CheckPlaces() error {
 	for _, s := range d.Series {
+		if len(s.Points) == 0 {
+			return malformed("series: %.40q has no points", s.Name)
+		}
 		bad := func(i int) bool { return i < 0 || i >= len(s.Points) }
 		for _, p := range s.Points {
 			if p.Record < 0 || p.Record >= len(d.Records) {

@@ -17,6 +17,10 @@ var _ = register(105, "history", history, historyFields, nil)
 func history(d record.History) *Sheet {
 	s := sheet("History", d.Header)
 	s.WithoutHead = true
+	if err := d.CheckPlaces(); err != nil {
+		s.add(Section{Lines: []Line{say("%v", err)}})
+		return s
+	}
 	if len(d.Series) == 0 {
 		s.add(Section{Lines: []Line{say("No figures were found in %s.", d.Store)}}, unreadable(d))
 		return s
