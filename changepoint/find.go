@@ -37,7 +37,35 @@ func Find(points []Point, most float64) Result {
 		}
 		ends = slices.Delete(ends, worst, worst+1)
 	}
+	settle(points, out, ends)
 	return result(found, points, out, ends, values)
+}
+
+// settle puts outliers right at a change on the side whose typical value is nearer: beside a step
+// the neighbours of one side may be few, so that its points look like outliers.
+func settle(points []Point, out []bool, ends []int) {
+	typical := func(start, end int) float64 {
+		var values []float64
+		for i := start; i < end; i++ {
+			if !out[i] {
+				values = append(values, points[i].Value)
+			}
+		}
+		return stats.Median(values)
+	}
+	start := 0
+	for i := range len(ends) - 1 {
+		at, end := ends[i], ends[i+1]
+		before, after := typical(start, at), typical(at, end)
+		isBefore := func(i int) bool { return math.Abs(points[i].Value-before) < math.Abs(points[i].Value-after) }
+		for at+1 < end && out[at] && isBefore(at) {
+			at++
+		}
+		for at-1 > start && out[at-1] && !isBefore(at-1) {
+			at--
+		}
+		ends[i], start = at, at
+	}
 }
 
 // explanation is a shape of the noise with the regimes that suit it best.
@@ -320,11 +348,10 @@ func (e explanation) quantile(levels int) float64 {
 // places are equally probable beforehand, and the levels on both sides are those that suit
 // each place best.
 func (e explanation) places(start, at, end int) (first, last int) {
-	const reach = 1
 	probability := make([]float64, end-start)
 	total := 0.0
 	top := e.gain(start, at) + e.gain(at, end)
-	for k := start + reach; k < end; k++ {
+	for k := start + 1; k < end; k++ {
 		probability[k-start] = math.Exp((e.gain(start, k) + e.gain(k, end) - top) / 2 / e.variance)
 		total += probability[k-start]
 	}

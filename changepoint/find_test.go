@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -202,6 +203,39 @@ func TestFindExact(t *testing.T) {
 	same := make([]Point, 100)
 	if got := Find(same, FalseChanges); len(got.Changes) != 0 || got.Regimes[0].Level != 0 {
 		t.Errorf("zeros: %+v", got)
+	}
+}
+
+// Series that others publish with what their tools find: Apache Otava's demonstration (its
+// tests/tigerbeetle_test.py; with its usual settings it finds 15, 61, 71, 95, 117, 131, 192 and 212), and the long
+// series of MongoDB's signal-processing-algorithms (tests/data/long_series.json, in which its test wants four).
+func TestFindPublic(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		want []int
+	}{
+		{"tigerbeetle", []int{15, 61, 71, 95, 131, 192, 212}},
+		{"mongodb_long_series", []int{205, 395, 594, 794}},
+	} {
+		text, err := os.ReadFile("testdata/" + c.file + ".json")
+		var values []float64
+		if err == nil {
+			err = json.Unmarshal(text, &values)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := make([]Point, len(values))
+		for i, v := range values {
+			points[i].Value = v
+		}
+		var got []int
+		for _, change := range Find(points, FalseChanges).Changes {
+			got = append(got, change.At)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: changes at %d, want %d", c.file, got, c.want)
+		}
 	}
 }
 
