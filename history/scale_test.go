@@ -62,7 +62,8 @@ func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Ben
 	return d
 }
 
-// What issue 21 asks for: 10,000 records of 50 figures.
+// Prints how long 10,000 records of 50 figures take to be indexed, and to be opened.
+// HISTORY_SIZE=200x500 makes 200 records of 500.
 func TestScale(t *testing.T) {
 	folder := os.Getenv("HISTORY_SCALE")
 	if folder == "" {

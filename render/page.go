@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -235,9 +234,6 @@ func newDataTable(t *view.Table) *dataTable {
 	for _, row := range t.Rows {
 		var cells []dataCell
 		for i, c := range row {
-			if c.URL != "" && !isWebPage(c.URL) {
-				c.URL = ""
-			}
 			if t.Columns[i].In != view.InText {
 				cells = append(cells, dataCell{c, classOf(t.Columns[i], c), t.Columns[i].Name})
 			}
@@ -245,12 +241,6 @@ func newDataTable(t *view.Table) *dataTable {
 		d.Rows = append(d.Rows, cells)
 	}
 	return d
-}
-
-// isWebPage reports that a browser may be led to an address: it starts no script.
-func isWebPage(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // classOf is how a cell is set: numbers flush right, and texts to read in lines of some

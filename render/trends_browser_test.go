@@ -74,6 +74,11 @@ func TestTrendsInBrowser(t *testing.T) {
 	if links := value[[]string](p, `[...document.querySelectorAll("td a")].map((a) => a.href)`); len(links) != 1 || links[0] != "https://example.com/commit/00abc01e" {
 		t.Errorf("links: %q", links)
 	}
+	hostile := aHistory()
+	hostile.CommitURL = "javascript:alert(1)//{commit}"
+	if page := pageOf(t, hostile); strings.Contains(page, `href="javascript`) {
+		t.Error("a link runs a script")
+	}
 	box := value[struct{ X, Y, Width float64 }](p, `document.querySelectorAll(".trend canvas")[1].getBoundingClientRect().toJSON()`)
 	const left = 58 // of the chart's frame
 	at := func(place float64) float64 { return box.X + left + (place+0.5)/60*(box.Width-left) }

@@ -121,7 +121,10 @@ func (t *historyFlags) check(c *call) (err error) {
 			return usagef("%s: %q is no regular expression (go doc regexp/syntax): %v", p.flag, p.text, err)
 		}
 	}
-	if t.commitURL != "" && !strings.Contains(t.commitURL, "{commit}") {
+	switch isWeb := strings.HasPrefix(t.commitURL, "https://") || strings.HasPrefix(t.commitURL, "http://"); {
+	case t.commitURL != "" && !isWeb:
+		return usagef("--commit-url: %q is no address of a web page: begin it with https://", t.commitURL)
+	case isWeb && !strings.Contains(t.commitURL, "{commit}"):
 		return usagef("--commit-url: %q does not say where the commit's name stands: write {commit} there", t.commitURL)
 	}
 	t.filter.ByGo = t.byGo
@@ -228,7 +231,7 @@ func caveatsOfHistory(ctx context.Context, d record.History) (caveats []string) 
 		if git(ctx, "rev-parse", "--is-shallow-repository") == "true" {
 			why = "this clone is shallow, or they were rebased away, or are of another branch"
 		}
-		caveats = append(caveats, fmt.Sprintf("%s measured are not in the history of HEAD (%s): their points stand by the times of their commits", stats.Count(n, "commit"), why))
+		caveats = append(caveats, fmt.Sprintf("not in the history of HEAD (%s): %s; points stand by the times of their commits", why, stats.Count(n, "measured commit")))
 	}
 	if modified > 0 {
 		caveats = append(caveats, fmt.Sprintf("%s of code that differed from its commit, marked with +", stats.Count(modified, "record")))

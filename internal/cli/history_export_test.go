@@ -62,6 +62,9 @@ func runHere(t *testing.T, args ...string) (stdout, stderr string, status int) {
 
 // DuckDB reads the exports: types, nulls and values are those of docs/history.md.
 func TestHistoryExportInDuckDB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
