@@ -71,6 +71,22 @@ func TestAccountedFor(t *testing.T) {
 	}
 }
 
+// A program of 10 ms that may not be read was said to take 2.6 ms on a busy machine: its launcher came
+// 41 ms late, so that what it ran after its exec may have been its end. The figures are those of a run.
+func TestSeenLateAfterItsExec(t *testing.T) {
+	const pid = 27564
+	r := Run{WallNs: 43e6, WallErrorNs: 41e6, UserNs: 733_000, Untraced: errUnasked, WaitOf: FirstThread,
+		Threads: []Thread{{ID: pid, CPUNs: 733_822, WaitNs: 32_602_325, ReadNs: 43_420_336, LateNs: 40_786_156}},
+		Events: []Event{
+			{AtNs: -78_888, Kind: Forked, Thread: pid, Process: pid}, {AtNs: -70_195, Kind: SwitchedIn, Thread: pid, Process: pid},
+			{Kind: Executed, Thread: pid, Process: pid}, {AtNs: 3144, Kind: Exited, Thread: pid, Process: pid},
+		}}
+	r.untilEnd(pid)
+	if r.accountedFor() {
+		t.Errorf("3 µs after its exec it ended: %+v", r.Events)
+	}
+}
+
 // Linux 6.18 notes the exit of a program of 200 MB 35 ms before its end. Its notes were thrown away, as
 // those of one that has other rights.
 func TestUntilEnd(t *testing.T) {

@@ -178,6 +178,9 @@ func (r *Run) untilEnd(pid int) {
 	if r.Untraced == nil || r.WaitOf != FirstThread || r.LostEvents > 0 || n == 0 || r.Events[n-1].Kind != Exited || r.Events[n-1].Thread != pid {
 		return
 	}
+	if _, _, atExec := ranBy(r.Events); atExec { // what comes after that is the program, and not its end
+		return
+	}
 	account, exit := r.Threads[0], r.Events[n-1]
 	ranNs, keptNs := account.CPUNs, account.WaitNs
 	var state Event
@@ -224,12 +227,18 @@ func (r *Run) accountedFor() bool {
 	if r.LostEvents > 0 {
 		return true // that is said, and the events don't tell
 	}
+	ranNs, exits, atExec := ranBy(r.Events)
+	return !atExec && float64(r.CPUNs()-ranNs) <= exitNs*float64(exits)+stopNs*float64(r.Stops)+unnotedShare*float64(r.CPUNs())
+}
+
+// ranBy is for how long all threads ran by the events, how many of them exited, and whether one of
+// these did so at its exec.
+func ranBy(events []Event) (ranNs, exits int64, atExec bool) {
 	began, ran, executed := map[int]int64{}, map[int]int64{}, map[int]bool{}
-	var total, exits int64
-	for _, e := range r.Events {
+	for _, e := range events {
 		if from, on := began[e.Thread]; on && e.Kind != Forked { // which its parent notes
 			ran[e.Thread] += e.AtNs - from
-			total += e.AtNs - from
+			ranNs += e.AtNs - from
 			delete(began, e.Thread)
 		}
 		switch e.Kind {
@@ -239,12 +248,10 @@ func (r *Run) accountedFor() bool {
 			began[e.Thread], ran[e.Thread], executed[e.Thread] = e.AtNs, 0, true
 		case Exited:
 			exits++
-			if executed[e.Thread] && ran[e.Thread] < leastProgramNs {
-				return false
-			}
+			atExec = atExec || executed[e.Thread] && ran[e.Thread] < leastProgramNs
 		}
 	}
-	return float64(r.CPUNs()-total) <= exitNs*float64(exits)+stopNs*float64(r.Stops)+unnotedShare*float64(r.CPUNs())
+	return ranNs, exits, atExec
 }
 
 // lateEndNs is how much later than the exit the end of a program may be seen.
