@@ -112,15 +112,21 @@ func (a *accounts) waitsFor(folder string) key {
 	if state, ok := tracepoint.StateIn(stat); ok && (state == tracepoint.Stopped || state == tracepoint.Traced) {
 		return key{cause: Stopped}
 	}
-	in, _ := fs.ReadFile(a.root, path.Join(folder, "wchan"))
-	name := strings.TrimSpace(string(in))
-	switch {
-	case strings.Contains(name, "nanosleep"):
+	name := waitsIn(a.root, folder)
+	if strings.Contains(name, "nanosleep") {
 		return key{cause: Timer}
-	case name == "0" || len(name) > 64:
-		name = ""
 	}
 	return key{Blocked, Who{Name: name}}
+}
+
+// waitsIn is the function of the kernel that the thread of a folder waits in, empty where that is not told.
+func waitsIn(root fs.FS, folder string) string {
+	in, _ := fs.ReadFile(root, path.Join(folder, "wchan"))
+	name, _, _ := strings.Cut(strings.TrimSpace(string(in)), ".") // behind it is what the compiler made of it
+	if name == "0" || len(name) > 64 {
+		return ""
+	}
+	return name
 }
 
 // processes are those of the target, with what they have started.
@@ -174,7 +180,7 @@ func (a *accounts) result(recordedNs int64, unavailable error) Result {
 	for k, ns := range a.parts {
 		r.Parts = append(r.Parts, Part{Cause: k.cause, Who: k.who, Share: float64(ns) / float64(max(1, a.lives)), Count: a.looks[k], TotalNs: ns})
 	}
-	r.order()
+	order(r.Parts)
 	r.judge()
 	r.Lower(stats.Suspect, "who made the threads wait is not known: %v", unavailable)
 	return r

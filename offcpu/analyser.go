@@ -1,10 +1,6 @@
 package offcpu
 
-import (
-	"time"
-
-	"chronoscope/tracepoint"
-)
+import "chronoscope/tracepoint"
 
 // Target are the threads whose time is looked at.
 type Target struct {
@@ -17,61 +13,66 @@ type Target struct {
 
 // Analyser follows threads and CPUs by events.
 type Analyser struct {
+	// WaitsIn names the function of the kernel that a thread waits in when the recording ends; nil where
+	// that is not known.
+	WaitsIn func(process, thread int32) string
+
 	target  Target
 	threads map[int32]*thread
 	cpus    map[int32]*cpu
+	ordered []*cpu // the same
 	startNs int64
 	lastNs  int64
-	lives   int64 // the time that own threads existed
-	own     int   // threads
-	events  int64
-	lost    int64
+	own     int // threads
+	living  int // of them are there
 	losing  int // CPUs of which events are lost just now
-	parts   map[key]*Part
-	periods []Period
-	waits   []wait // of which it is not known yet whether it was throttled
-	// How many of the two were looked at by Late.
-	lookedPeriods, lookedWaits int
-
-	quotas []Quota
-	ranOn  map[int32]int64 // by CPU
-	busy   map[int32]int64 // by CPU, all threads
-}
-
-type key struct {
-	cause Cause
-	who   Who
+	whole   whole
+	tallies []*tally // in order of time; the last counts now
+	waits   []wait   // of which it is not known yet whether they were throttled
+	quotas  []quota
+	late    Period // the longest wait since it was asked for
 }
 
 // wait is a run-queue wait of an own thread.
 type wait struct {
 	Period
 	had []turn
+	// wholeNs is for how long at its end no thread of the target had a CPU.
+	wholeNs int64
 }
 
+func (p Period) endNs() int64 { return p.StartNs + p.DurationNs }
+
 // Late is the longest time for which an own thread could have run and had no CPU, or was stopped, of
-// what ended since the last call.
-func (a *Analyser) Late() (longest time.Duration) {
-	for ; a.lookedWaits < len(a.waits); a.lookedWaits++ {
-		longest = max(longest, time.Duration(a.waits[a.lookedWaits].DurationNs))
-	}
-	for ; a.lookedPeriods < len(a.periods); a.lookedPeriods++ {
-		if p := a.periods[a.lookedPeriods]; p.Cause == Stopped {
-			longest = max(longest, time.Duration(p.DurationNs))
-		}
-	}
+// what ended since the last call. Its StartNs is a time of events.
+func (a *Analyser) Late() (longest Period) {
+	longest, a.late = a.late, longest
 	return longest
+}
+
+// delayed notes that an own thread was kept from running.
+func (a *Analyser) delayed(p Period) {
+	if p.DurationNs > a.late.DurationNs {
+		a.late = p
+	}
 }
 
 // Quota is for how long the target's control groups have been stopped until a time, for their quota
 // was used up.
 type Quota struct{ AtNs, StoppedNs int64 }
 
+// quota is a reading, and for how long since the one before the quota stopped the target, as far as no
+// wait accounts for it.
+type quota struct {
+	Quota
+	leftNs int64
+}
+
 // New follows threads from startNs on: tasks are those that there are then.
 func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 	a := &Analyser{
-		target: target, threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, parts: map[key]*Part{},
-		ranOn: map[int32]int64{}, busy: map[int32]int64{}, startNs: startNs, lastNs: startNs,
+		target: target, threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)},
+		startNs: startNs, lastNs: startNs, whole: whole{sinceNs: startNs},
 	}
 	parents := map[int32]int32{}
 	for _, task := range tasks {
@@ -84,6 +85,7 @@ func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 			a.ready(t, task.CPU, startNs) // unless it has the CPU, as that CPU's first event tells
 		}
 	}
+	a.watch(startNs)
 	return a
 }
 
@@ -119,6 +121,7 @@ func (a *Analyser) begin(id, process int32, name string, atNs int64) *thread {
 func (a *Analyser) adopt(t *thread, ours bool) {
 	if t.ours = ours && (a.target.Thread == 0 || a.target.Thread == t.id); t.ours {
 		a.own++
+		a.living++
 	}
 }
 
@@ -147,7 +150,7 @@ func (a *Analyser) cpu(number int32) *cpu {
 	c := a.cpus[number]
 	if c == nil {
 		c = &cpu{waiters: map[int32]*thread{}, atNs: a.startNs}
-		a.cpus[number] = c
+		a.cpus[number], a.ordered = c, append(a.ordered, c)
 	}
 	return c
 }
@@ -160,14 +163,37 @@ func (a *Analyser) Add(events []tracepoint.Event) {
 		}
 		e.AtNs = max(e.AtNs, a.lastNs)
 		a.lastNs = e.AtNs
-		a.events++
+		a.tally().events++
 		a.add(e)
+		a.watch(e.AtNs)
 		a.cpu(e.CPU).atNs = e.AtNs
 	}
 }
 
+// mostQuotas are kept: readings come twenty times a second.
+const mostQuotas = 20_000
+
+// settledNs is how long after a wait the quota's account has it.
+const settledNs = 1e9
+
 // AddQuota takes a reading of the target's quotas, in order of time.
-func (a *Analyser) AddQuota(q Quota) { a.quotas = append(a.quotas, q) }
+func (a *Analyser) AddQuota(q Quota) {
+	next := quota{Quota: q}
+	if n := len(a.quotas); n > 0 {
+		next.leftNs = max(0, q.StoppedNs-a.quotas[n-1].StoppedNs)
+	}
+	a.quotas = append(a.quotas[max(0, len(a.quotas)-mostQuotas):], next)
+}
+
+// Settle puts down what is known for certain, and forgets threads that are gone. Without it all is kept.
+func (a *Analyser) Settle() {
+	a.settle(a.lastNs - settledNs)
+	for id, t := range a.threads {
+		if t.state == ended && t.sinceNs < a.lastNs-settledNs {
+			delete(a.threads, id)
+		}
+	}
+}
 
 func (a *Analyser) add(e tracepoint.Event) {
 	c := a.cpu(e.CPU)
@@ -175,7 +201,9 @@ func (a *Analyser) add(e tracepoint.Event) {
 		c.current = a.thread(e.Thread, e.Process, e.AtNs)
 		if t := c.current; t.state == waiting && t.sinceNs == a.startNs { // it was listed as runnable
 			delete(c.waiters, t.id)
-			t.state, t.had = running, nil
+			if t.state, t.had = running, nil; t.ours && a.whole.doing == queues && a.whole.sinceNs == a.startNs {
+				a.whole.doing = runs
+			}
 		}
 	}
 	if a.losing > 0 && e.Kind < tracepoint.Forked {
@@ -230,7 +258,7 @@ func (a *Analyser) add(e tracepoint.Event) {
 		a.forget(e.AtNs)
 	case tracepoint.Lost:
 		a.losing--
-		a.lost += int64(e.Value)
+		a.tally().lost += int64(e.Value)
 		a.forget(e.AtNs)
 	}
 }
@@ -278,6 +306,7 @@ func (a *Analyser) forked(e tracepoint.Event) {
 	parent := a.threads[e.Thread]
 	if listed := a.threads[e.Other]; listed != nil && listed.ours && listed.state == unknown { // it is the same one
 		a.own--
+		a.living--
 	}
 	t := a.begin(e.Other, e.Value, "", e.AtNs)
 	t.forked = true
@@ -422,8 +451,11 @@ func (a *Analyser) waker(c *cpu, e tracepoint.Event, woken *thread) wake {
 }
 
 func (a *Analyser) relation(process int32, woken *thread) Cause {
-	if process == woken.process {
+	switch {
+	case process == woken.process:
 		return OwnThread
+	case a.owns(process):
+		return OwnProcess
 	}
 	return OtherProcess
 }
@@ -486,9 +518,11 @@ func (a *Analyser) finish(t *thread, atNs int64) {
 		delete(c.waiters, t.id)
 	}
 	if atNs > t.sinceNs {
-		a.waits = append(a.waits, wait{Period{t.process, t.id, t.name, t.sinceNs - a.startNs, atNs - t.sinceNs, RunqueueWait, Who{}}, t.had})
+		w := wait{Period: Period{t.process, t.id, t.name, t.sinceNs, atNs - t.sinceNs, RunqueueWait, Who{}}, had: t.had}
+		a.waits = append(a.waits, w)
+		a.delayed(w.Period)
 	}
-	a.lives += atNs - t.sinceNs
+	a.live(t.sinceNs, atNs)
 }
 
 // close ends what a thread did until now. The cause is that of a block.
@@ -502,9 +536,9 @@ func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 		t.state, t.sinceNs = unknown, atNs
 		return
 	case running:
-		a.busy[t.cpu] += d
+		a.tally().busyNs[t.cpu] += d
 		if t.ours {
-			a.ranOn[t.cpu] += d
+			a.tally().ranOnNs[t.cpu] += d
 		}
 		cause, who = Ran, Who{}
 	case unknown:
@@ -514,34 +548,27 @@ func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 			cause = Stopped
 		}
 	}
-	if t.sinceNs = atNs; t.ours {
-		a.lives += d
-		a.count(cause, who, d)
-		if cause != Ran {
-			a.periods = append(a.periods, Period{t.process, t.id, t.name, atNs - d - a.startNs, d, cause, who})
-		}
-	}
-}
-
-// count adds time to a cause.
-func (a *Analyser) count(cause Cause, who Who, ns int64) {
-	if ns <= 0 {
+	if t.sinceNs = atNs; !t.ours || d <= 0 {
 		return
 	}
-	k := key{cause, who}
-	p := a.parts[k]
-	if p == nil {
-		p = &Part{Cause: cause, Who: who}
-		a.parts[k] = p
+	a.live(atNs-d, atNs)
+	a.count(key{cause, who}, atNs-d, d)
+	if cause == Ran {
+		return
 	}
-	p.Count++
-	p.TotalNs += ns
-	p.MaxNs = max(p.MaxNs, ns)
+	p := Period{t.process, t.id, t.name, atNs - d, d, cause, who}
+	a.tally().keep(p)
+	a.whole.ended, a.whole.endedNs = key{cause, who}, atNs
+	if cause == Stopped {
+		a.delayed(p)
+	}
 }
 
 // end is that a thread is gone.
 func (a *Analyser) end(t *thread, atNs int64) {
-	a.close(t, Unknown, Who{}, atNs)
+	if a.close(t, Unknown, Who{}, atNs); t.ours && t.state != ended {
+		a.living--
+	}
 	t.state = ended
 }
 

@@ -18,25 +18,20 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	for _, t := range a.threads {
 		a.ending(t)
 	}
-	a.settle()
-	a.takeOff(stolenNs)
-	r := Result{RecordedNs: a.lastNs - a.startNs, ThreadNs: a.lives, Threads: a.own, Events: a.events, Lost: a.lost, Parts: []Part{}}
-	for _, p := range a.parts {
-		p.Share = float64(p.TotalNs) / float64(max(1, a.lives))
-		r.Parts = append(r.Parts, *p)
+	a.endWhole(a.lastNs)
+	a.settle(a.lastNs)
+	all := a.tallies[0]
+	for _, later := range a.tallies[1:] {
+		all.join(later)
 	}
-	r.order()
-	a.list(&r)
+	all.takeOff(stolenNs)
+	r := Result{
+		RecordedNs: a.lastNs - all.startNs, ThreadNs: all.livesNs, WallNs: all.wallNs, Threads: a.own, Events: all.events, Lost: all.lost,
+		Parts: all.parts.list(all.livesNs), Wall: all.wall.list(all.wallNs),
+	}
+	all.show(&r)
 	r.judge()
 	return r
-}
-
-// order sorts the parts, the largest first.
-func (r *Result) order() {
-	slices.SortFunc(r.Parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Who.Name, b.Who.Name),
-			cmp.Compare(a.Who.Process, b.Who.Process), cmp.Compare(a.Who.Thread, b.Who.Thread))
-	})
 }
 
 // ending ends what a thread does when the recording ends.
@@ -47,63 +42,44 @@ func (a *Analyser) ending(t *thread) {
 	if t.state == waiting {
 		a.charge(t, a.lastNs)
 	}
-	a.close(t, NotWoken, Who{}, a.lastNs)
+	var in Who
+	if t.ours && t.state == blocked && a.WaitsIn != nil {
+		in.Name = a.WaitsIn(t.process, t.id)
+	}
+	a.close(t, NotWoken, in, a.lastNs)
 	t.state = ended
 }
 
-// settle puts the waits for a CPU down to the quota and to who had it: the longest first, as long as
-// the readings of the quota allow for it.
-func (a *Analyser) settle() {
-	slices.SortStableFunc(a.waits, func(a, b wait) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
-	left := a.stops()
+// settle puts the waits for a CPU that ended until then down to the quota and to who had it: the longest
+// first, as long as the readings of the quota allow for it.
+func (a *Analyser) settle(untilNs int64) {
+	var due, later []wait
 	for _, w := range a.waits {
-		stopped := w
-		stopped.DurationNs, stopped.Cause = a.throttledNs(w, left), Throttled
-		if w.StartNs, w.DurationNs = w.StartNs+stopped.DurationNs, w.DurationNs-stopped.DurationNs; stopped.DurationNs > 0 {
-			a.count(Throttled, Who{}, stopped.DurationNs)
-			a.periods = append(a.periods, stopped.Period)
-		}
-		if w.DurationNs > 0 {
-			a.blame(w, stopped.DurationNs)
+		if w.endNs() <= untilNs {
+			due = append(due, w)
+		} else {
+			later = append(later, w)
 		}
 	}
-	a.waits = nil
+	slices.SortStableFunc(due, func(a, b wait) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	for _, w := range due {
+		a.putDown(w, a.turns(w))
+	}
+	a.waits = later
 }
 
-// stops are for how long the quota stopped the target between each reading and the one before.
-func (a *Analyser) stops() []int64 {
-	left := make([]int64, len(a.quotas))
-	for i := 1; i < len(left); i++ {
-		left[i] = max(0, a.quotas[i].StoppedNs-a.quotas[i-1].StoppedNs)
-	}
-	return left
+// part is a stretch of a wait.
+type part struct {
+	key
+	ns int64
 }
 
-// leastStopNs is how long the quota stops a group at least: it looks at its clock at each tick.
-const leastStopNs = 1e6
-
-// throttledNs is for how long the quota stopped a thread at the beginning of a wait: the kernel counts
-// that when it lets the group go on, which is before the wait ends.
-func (a *Analyser) throttledNs(w wait, left []int64) (ns int64) {
-	if w.DurationNs < leastStopNs {
-		return 0
+// turns are the stretches of a wait, in order: the quota's comes first.
+func (a *Analyser) turns(w wait) (all []part) {
+	skipNs := a.throttledNs(w)
+	if skipNs > 0 {
+		all = append(all, part{key{cause: Throttled}, skipNs})
 	}
-	startNs := a.startNs + w.StartNs
-	i, _ := slices.BinarySearchFunc(a.quotas, startNs, func(q Quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
-	for ; i < len(left) && ns < w.DurationNs; i++ {
-		n := min(left[i], w.DurationNs-ns)
-		left[i] -= n
-		ns += n
-		if a.quotas[i].AtNs >= startNs+w.DurationNs {
-			break
-		}
-	}
-	return ns
-}
-
-// blame puts a wait down to who had the CPU. Of them skipNs are left out.
-func (a *Analyser) blame(w wait, skipNs int64) {
-	totals := map[key]int64{}
 	for _, turn := range w.had {
 		skipped := min(skipNs, turn.ns)
 		skipNs -= skipped
@@ -114,53 +90,100 @@ func (a *Analyser) blame(w wait, skipNs int64) {
 		case nobodyKnown:
 			k = key{cause: Unknown}
 		}
-		if totals[k] += turn.ns - skipped; totals[k] > totals[key{w.Cause, w.Who}] {
-			w.Cause, w.Who = k.cause, k.who
+		if turn.ns > skipped {
+			all = append(all, part{k, turn.ns - skipped})
 		}
 	}
-	for k, ns := range totals {
-		a.count(k.cause, k.who, ns)
-	}
-	a.periods = append(a.periods, w.Period)
+	return all
 }
 
-// takeOff takes from the time that threads ran what the host had of it: of what it took of each CPU the
-// share that they had of that CPU.
-func (a *Analyser) takeOff(stolenNs map[int32]int64) {
-	ran := a.parts[key{Ran, Who{}}]
-	if ran == nil {
-		return
-	}
-	var total int64
-	for cpu, stolen := range stolenNs {
-		if busy := a.busy[cpu]; busy > 0 {
-			total += int64(float64(stolen) * float64(a.ranOn[cpu]) / float64(busy))
+// putDown counts the stretches of a wait. What no quota took is one period, by who had most of it.
+func (a *Analyser) putDown(w wait, turns []part) {
+	rest, most := w.Period, int64(0)
+	atNs := w.StartNs
+	for _, p := range byWhom(turns) {
+		a.count(p.key, atNs, p.ns)
+		if atNs += p.ns; p.cause == Throttled {
+			stopped := w.Period
+			stopped.DurationNs, stopped.Cause = p.ns, Throttled
+			a.tally().keep(stopped)
+			rest.StartNs, rest.DurationNs = rest.StartNs+p.ns, rest.DurationNs-p.ns
+		} else if p.ns > most {
+			most, rest.Cause, rest.Who = p.ns, p.cause, p.who
 		}
 	}
-	total = min(total, ran.TotalNs)
-	ran.TotalNs -= total
-	a.count(Hypervisor, Who{}, total)
+	if rest.DurationNs > 0 {
+		a.tally().keep(rest)
+	}
+	if w.wholeNs > 0 && len(turns) > 0 {
+		a.putDownWhole(w, turns)
+	}
+}
+
+// putDownWhole counts the end of a wait in which no thread of the target had a CPU. Where that is longer
+// than the wait, another thread had waited before, for the same.
+func (a *Analyser) putDownWhole(w wait, turns []part) {
+	turns[0].ns += max(0, w.wholeNs-w.DurationNs)
+	left, first := w.wholeNs, len(turns)
+	for left > 0 && first > 0 {
+		first--
+		turns[first].ns = min(turns[first].ns, left)
+		left -= turns[first].ns
+	}
+	atNs := w.endNs() - w.wholeNs
+	for _, p := range byWhom(turns[first:]) {
+		a.countWall(p.key, atNs, p.ns)
+		atNs += p.ns
+	}
+}
+
+// byWhom joins the stretches that are put down to the same.
+func byWhom(turns []part) (all []part) {
+	for _, p := range turns {
+		if i := slices.IndexFunc(all, func(q part) bool { return q.key == p.key }); i >= 0 {
+			all[i].ns += p.ns
+		} else {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// leastStopNs is how long the quota stops a group at least: it looks at its clock at each tick.
+const leastStopNs = 1e6
+
+// throttledNs is for how long the quota stopped a thread at the beginning of a wait: the kernel counts
+// that when it lets the group go on, which is before the wait ends.
+func (a *Analyser) throttledNs(w wait) (ns int64) {
+	if w.DurationNs < leastStopNs {
+		return 0
+	}
+	i, _ := slices.BinarySearchFunc(a.quotas, w.StartNs, func(q quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
+	for ; i < len(a.quotas) && ns < w.DurationNs; i++ {
+		n := min(a.quotas[i].leftNs, w.DurationNs-ns)
+		a.quotas[i].leftNs -= n
+		ns += n
+		if a.quotas[i].AtNs >= w.endNs() {
+			break
+		}
+	}
+	return ns
 }
 
 // expected are causes of waits that a thread has asked for, or of which nobody is known to be to blame.
 var expected = []Cause{Timer, NotWoken, Unknown}
 
-// list sets the longest periods in order of time, and the worst of them apart.
-func (a *Analyser) list(r *Result) {
-	slices.SortStableFunc(a.periods, func(a, b Period) int {
-		return cmp.Or(cmp.Compare(b.DurationNs, a.DurationNs), cmp.Compare(a.StartNs, b.StartNs), cmp.Compare(a.Thread, b.Thread))
-	})
-	r.Worst = []Period{}
-	for _, p := range a.periods {
+// show sets the longest periods in order of time, and the worst of them apart.
+func (t *tally) show(r *Result) {
+	t.prune()
+	r.Worst, r.Periods, r.LeftOut, r.LeftOutNs = []Period{}, []Period{}, t.leftOut, t.leftOutNs
+	for _, p := range t.periods {
+		p.StartNs -= t.startNs
+		r.Periods = append(r.Periods, p)
 		if len(r.Worst) < mostWorst && !slices.Contains(expected, p.Cause) {
 			r.Worst = append(r.Worst, p)
 		}
 	}
-	if len(a.periods) > mostPeriods {
-		r.LeftOut, r.LeftOutNs = int64(len(a.periods)-mostPeriods), a.periods[mostPeriods].DurationNs
-		a.periods = a.periods[:mostPeriods]
-	}
-	r.Periods = append([]Period{}, a.periods...)
 	slices.SortStableFunc(r.Periods, func(a, b Period) int { return cmp.Compare(a.StartNs, b.StartNs) })
 }
 
@@ -170,13 +193,7 @@ const suspectShare, unusableShare = 0.01, 0.5
 // judge says how far the result can be trusted.
 func (r *Result) judge() {
 	r.Judgement = stats.NewJudgement()
-	var unknownNs int64
-	for _, p := range r.Parts {
-		if p.Cause == Unknown {
-			unknownNs += p.TotalNs
-		}
-	}
-	share := float64(unknownNs) / float64(max(1, r.ThreadNs))
+	share, open := shareOf(r.Parts, Unknown), shareOf(r.Wall, NotWoken)
 	switch {
 	case r.ThreadNs <= 0:
 		r.Lower(stats.Unusable, "no thread was seen: check that the process runs while it is recorded")
@@ -185,7 +202,20 @@ func (r *Result) judge() {
 	case share > suspectShare:
 		r.Lower(stats.Suspect, "of %s of the time it is not known what it went to", stats.Share(share))
 	}
+	if open > suspectShare {
+		r.Lower(stats.Suspect, "for %s of the time all threads waited for something that had not come when the recording ended: record for longer, to learn what", stats.Share(open))
+	}
 	if r.Lost > 0 {
 		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown", r.Lost, r.Lost+r.Events)
 	}
+}
+
+// shareOf is the share of a cause.
+func shareOf(parts []Part, cause Cause) (share float64) {
+	for _, p := range parts {
+		if p.Cause == cause {
+			share += p.Share
+		}
+	}
+	return share
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"strconv"
 	"time"
 
@@ -25,12 +26,16 @@ type Options struct {
 // Recording is what Record has found.
 type Recording struct {
 	Result
-	// Late is the time that ended the recording before its duration; 0 where none did.
-	Late time.Duration
+	// Late is the wait that ended the recording before its duration; nil where none did.
+	Late *Period
 }
 
 // drainEvery is how often events are taken out of the kernel's buffers.
 const drainEvery = 50 * time.Millisecond
+
+// settleEvery is how often what is known is put down, and turnEvery how long is kept at least where a
+// recording waits for something to happen.
+const settleEvery, turnEvery = time.Second, 5 * time.Second
 
 // Record follows threads by the kernel's tracepoints until ctx ends or the duration has passed. begin is
 // called when the recording has begun. The error is begin's, or a [tracepoint.Unavailable].
@@ -42,6 +47,9 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	defer r.Close()
 	startNs := tracepoint.Now()
 	a := New(tracepoint.Tasks(o.Root), startNs, o.Target)
+	a.WaitsIn = func(process, thread int32) string {
+		return waitsIn(o.Root, path.Join("proc", strconv.Itoa(int(process)), "task", strconv.Itoa(int(thread))))
+	}
 	stolen, quota := stolenOf(o.Root), machine.OpenThrottlingOf(o.Root, o.member())
 	read := func() {
 		if ns := quota.StoppedNs(); !math.IsNaN(ns) {
@@ -52,15 +60,24 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	if err := begin(); err != nil {
 		return Recording{}, err
 	}
-	var late time.Duration
-	end := time.Now().Add(o.Duration)
+	var late *Period
+	end, settled, turned := time.Now().Add(o.Duration), time.Now(), time.Now()
+	earlier := stolen // at the turn before the last
 	for ctx.Err() == nil && time.Now().Before(end) && a.Alive() {
 		r.Wait(min(drainEvery, time.Until(end)))
 		a.Add(r.Take())
 		read()
-		if longest := a.Late(); o.Until > 0 && longest >= o.Until {
-			late = longest
+		if longest := a.Late(); o.Until > 0 && longest.DurationNs >= o.Until.Nanoseconds() {
+			late = &longest
 			break
+		}
+		if o.Until > 0 && time.Since(turned) >= turnEvery {
+			a.Turn()
+			earlier, stolen, turned = stolen, stolenOf(o.Root), time.Now()
+		}
+		if time.Since(settled) >= settleEvery {
+			a.Settle()
+			settled = time.Now()
 		}
 	}
 	endNs := tracepoint.Now()
@@ -68,9 +85,24 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	read()
 	after := stolenOf(o.Root)
 	for cpu := range after {
-		after[cpu] = max(0, after[cpu]-stolen[cpu])
+		after[cpu] = max(0, after[cpu]-earlier[cpu])
 	}
-	return Recording{a.Result(endNs, after), late}, nil
+	result := a.Result(endNs, after)
+	if late != nil {
+		result.find(late, endNs-result.RecordedNs)
+	}
+	return Recording{result, late}, nil
+}
+
+// find completes a wait by what the result, which began at startNs, says of its longest part.
+func (r Result) find(w *Period, startNs int64) {
+	w.StartNs -= startNs
+	most := int64(0)
+	for _, p := range r.Periods {
+		if p.Thread == w.Thread && p.StartNs >= w.StartNs && p.endNs() <= w.endNs() && p.DurationNs > most {
+			most, w.Cause, w.Who = p.DurationNs, p.Cause, p.Who
+		}
+	}
 }
 
 // member is a process of the target, as a folder of /proc: this one for its children.

@@ -17,6 +17,7 @@ const (
 	Throttled     Cause = "throttled"
 	Stopped       Cause = "stopped"
 	OwnThread     Cause = "own-thread"
+	OwnProcess    Cause = "own-process"
 	OtherProcess  Cause = "other-process"
 	KernelThread  Cause = "kernel-thread"
 	Timer         Cause = "timer"
@@ -39,6 +40,7 @@ var causes = []struct {
 	{Throttled, "the CPU quota of its control group was used up", "raise the quota, or use less CPU time in each period"},
 	{Stopped, "it was stopped by a signal or a debugger", "find who sends SIGSTOP"},
 	{OwnThread, "it waited until another thread of its own process woke it: a lock, a queue, a join", "shorten what the other thread does before it wakes this one"},
+	{OwnProcess, "it waited until another process that is followed as well woke it: a pipe, a child's end", "see what that process did meanwhile: it is in this table as well"},
 	{OtherProcess, "it waited until another process woke it: a pipe, a socket, a child's end, a lock", "look why that process takes so long: chronoscope why on it"},
 	{KernelThread, "it waited until a thread of the kernel woke it", ""},
 	{Timer, "it slept, or waited until a time limit", "it asked for that: look for sleeps and time limits"},
@@ -120,6 +122,10 @@ type Result struct {
 	Events   int64  `json:"events"`
 	Lost     int64  `json:"lost"`
 	Parts    []Part `json:"parts"` // the largest first
+	// Wall says what the threads did as a whole in the WallNs in which there were any: one ran, or none
+	// had a CPU though one could run, or all were blocked until something woke the first. The shares are of it.
+	WallNs int64  `json:"wall_ns,omitempty"`
+	Wall   []Part `json:"wall,omitempty"`
 	// Worst are the longest waits that nobody asked for.
 	Worst []Period `json:"worst"`
 	// Periods are the longest times in which a thread did not run, in order of time; more of them were

@@ -25,6 +25,8 @@ type world struct {
 	truth   map[key]int64
 	lives   int64
 	still   bool // nothing is moved to another CPU
+	whole   map[Cause]int64
+	idleNs  int64 // all own threads have been blocked for so long
 }
 
 type simCPU struct {
@@ -47,7 +49,7 @@ type simThread struct {
 const simStart = 1_000_000
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 7)), now: simStart, truth: map[key]int64{}}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 7)), now: simStart, truth: map[key]int64{}, whole: map[Cause]int64{}}
 	for range 1 + w.IntN(4) {
 		w.cpus = append(w.cpus, &simCPU{})
 	}
@@ -98,6 +100,7 @@ func (w *world) who(t *simThread) Who {
 // pass lets time pass, and books it.
 func (w *world) pass(ns int64) {
 	w.now += ns
+	w.passWhole(ns)
 	for _, t := range w.threads {
 		if !t.ours || t.doing == "gone" {
 			continue
@@ -115,6 +118,24 @@ func (w *world) pass(ns int64) {
 		default:
 			w.truth[key{RunqueueWait, w.who(c.current)}] += ns
 		}
+	}
+}
+
+// passWhole books what the own threads do as a whole: for what they all wait is known when one is woken.
+func (w *world) passWhole(ns int64) {
+	doing := map[string]bool{}
+	for _, t := range w.threads {
+		if t.ours {
+			doing[t.doing] = true
+		}
+	}
+	switch {
+	case doing["run"]:
+		w.whole[Ran] += ns
+	case doing["wait"]:
+		w.whole[RunqueueWait] += ns
+	case doing["block"]:
+		w.idleNs += ns
 	}
 }
 
@@ -264,8 +285,20 @@ func (w *world) wake(number int, t *simThread) {
 	}
 	if t.ours {
 		w.truth[k] += t.blockedNs
+		w.whole[k.cause] += w.idleNs
+		w.idleNs = 0
 	}
 	t.doing, t.blockedNs, t.stopped = "wait", 0, false
+}
+
+// ranNs is for how long the own threads have run so far.
+func (w *world) ranNs() (ns int64) {
+	for _, t := range w.threads {
+		if t.ours {
+			ns += t.ranNs
+		}
+	}
+	return ns
 }
 
 func (w *world) relation(by, of *simThread) Cause {
@@ -393,6 +426,109 @@ func TestSimulatedSilence(t *testing.T) {
 			return e.Thread == silent && silent != 0 && e.Kind == tracepoint.Switched
 		})
 		w.holds(t, seed, analyse(tasks, append(w.events[:seen:seen], kept...), w.now))
+	}
+}
+
+// What the threads do as a whole is that one runs, that none has a CPU, or that all wait for what wakes the
+// first. Where only the last turns are kept, the rest is forgotten.
+func TestSimulatedWhole(t *testing.T) {
+	for seed := range seeds() {
+		w := newWorld(seed)
+		tasks := w.tasks()
+		for number := range w.cpus {
+			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
+		}
+		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		for _, steps := range []int{100, 200} {
+			for range steps {
+				w.step()
+			}
+			a.Add(w.events)
+			w.events = nil
+			a.Settle()
+		}
+		r := a.Result(w.now, nil)
+		w.whole[NotWoken] += w.idleNs
+		got, sum := map[Cause]int64{}, int64(0)
+		for _, p := range r.Wall {
+			if p.Cause == WakeupLatency {
+				p.Cause = RunqueueWait
+			}
+			got[p.Cause] += p.TotalNs
+			sum += p.TotalNs
+		}
+		maps.DeleteFunc(w.whole, func(_ Cause, ns int64) bool { return ns == 0 })
+		if !maps.Equal(got, w.whole) || sum != r.WallNs {
+			t.Fatalf("machine %d: %d of %d ns\ngot  %v\nwant %v", seed, sum, r.WallNs, got, w.whole)
+		}
+	}
+}
+
+// A recording that waits for something to happen keeps the last turns: what it says of them is what a
+// recording says that began with them.
+func TestTurns(t *testing.T) {
+	for seed := range seeds() {
+		w := newWorld(seed)
+		tasks := w.tasks()
+		for number := range w.cpus {
+			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
+		}
+		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		var began, ran []int64
+		for range 4 {
+			for range 100 {
+				w.step()
+			}
+			w.note(0, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
+			a.Add(w.events)
+			w.events = nil
+			a.Turn()
+			began, ran = append(began, a.lastNs), append(ran, w.ranNs())
+		}
+		w.step()
+		a.Add(w.events)
+		r := a.Result(w.now, nil)
+		var total int64
+		for _, p := range r.Parts {
+			total += p.TotalNs
+		}
+		if want := w.now - began[2]; r.RecordedNs != want || total != r.ThreadNs || r.WallNs > want {
+			t.Fatalf("machine %d: %d ns were kept, want %d; %d of %d ns of threads", seed, r.RecordedNs, want, total, r.ThreadNs)
+		}
+		want := w.ranNs() - ran[2]
+		for _, p := range r.Parts {
+			if p.Cause == Ran && p.TotalNs != want {
+				t.Fatalf("machine %d: %+v, want %d ns", seed, p, want)
+			}
+		}
+	}
+}
+
+// A process of the target that waits for another one of it waits for no stranger.
+func TestOwnProcess(t *testing.T) {
+	tasks := []tracepoint.Task{
+		{Process: 1, Thread: 1, Name: "sh", State: tracepoint.Sleeping}, {Process: 2, Parent: 1, Thread: 2, Name: "gzip"}, {Process: 3, Thread: 3, Name: "other", State: tracepoint.Sleeping},
+	}
+	a := New(tasks, 0, Target{Processes: map[int32]bool{1: true}})
+	a.Add([]tracepoint.Event{
+		{AtNs: 100, Kind: tracepoint.Waking, Process: 2, Thread: 2, Other: 1},
+		{AtNs: 100, Kind: tracepoint.Switched, Process: 2, Thread: 2, Other: 1, Value: int32(tracepoint.Sleeping)},
+		{AtNs: 300, Kind: tracepoint.Switched, Process: 1, Thread: 1, Other: 3, Value: int32(tracepoint.Sleeping)},
+		{AtNs: 600, Kind: tracepoint.Waking, Process: 3, Thread: 3, Other: 2},
+	})
+	r := a.Result(600, nil)
+	for k, want := range map[key]int64{{OwnProcess, Who{Process: 2, Thread: 2, Name: "gzip"}}: 100, {OtherProcess, Who{Process: 3, Name: "other"}}: 500} {
+		i := slices.IndexFunc(r.Parts, func(p Part) bool { return key{p.Cause, p.Who} == k })
+		if i < 0 || r.Parts[i].TotalNs != want {
+			t.Errorf("%v: want %d of %+v", k, want, r.Parts)
+		}
+	}
+	whole := map[Cause]int64{}
+	for _, p := range r.Wall {
+		whole[p.Cause] += p.TotalNs
+	}
+	if want := map[Cause]int64{Ran: 300, OtherProcess: 300}; !maps.Equal(whole, want) {
+		t.Errorf("as a whole %v, want %v", whole, want)
 	}
 }
 

@@ -1,8 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"chronoscope/offcpu"
 	"chronoscope/record"
@@ -11,33 +14,179 @@ import (
 
 var _ = register(25, "why", why, whyFields, nil)
 
-// leastShare of the time is shown: what takes less stands in JSON and CSV.
-const leastShare = 0.001
-
 // why shows what the time of threads went to.
 func why(d record.Why) *Sheet {
 	s := sheet("Why "+d.Subject+" took its time", d.Header)
-	s.Tiles = []Tile{{Topic: "Most of the wait", Figure: "none", Sentence: "The threads never waited.", Verdict: d.Verdict}}
-	if worst, ok := worstPart(d.Parts); ok {
-		s.Tiles[0].Figure, s.Tiles[0].Sentence = stats.Share(worst.Share), fmt.Sprintf("%s: %s.", whoWords(worst.Cause, worst.Who), worst.Cause.Meaning())
+	groups := groupsOf(d.Parts)
+	whole := groupsOf(d.Wall)
+	lines := []Line{{Strong: d.Subject, Verdict: d.Verdict, Text: fmt.Sprintf("%s in %s, %s of threads' time", stats.Count(d.Threads, "thread"), duration(d.RecordedNs), duration(d.ThreadNs))}}
+	if sentence := wholeWords(d.Wall); sentence != "" {
+		s.Tiles = append(s.Tiles, Tile{Topic: "Wall time", Figure: duration(d.WallNs), Sentence: "It " + sentence + ".", Verdict: d.Verdict})
+		lines = append(lines, say("in %s it %s", duration(d.WallNs), sentence))
+	} else {
+		whole = groups
 	}
+	wait := Tile{Topic: "Most of the wait", Figure: "none", Sentence: "The threads never waited.", Verdict: d.Verdict}
+	worst, ok := worstGroup(whole)
+	if !ok || worst.Share < leastTold { // they rarely waited all at once
+		worst, ok = worstGroup(groups)
+	}
+	if ok {
+		wait.Figure, wait.Sentence = stats.Share(worst.Share), fmt.Sprintf("%s: %s.", worst.who(), worst.Cause.Meaning())
+	}
+	s.Tiles = append(s.Tiles, wait)
 	s.add(Section{
-		Title: "What the time went to",
-		Lines: append([]Line{{Strong: d.Subject, Verdict: d.Verdict, Text: fmt.Sprintf("%s in %s, %s of threads' time", stats.Count(d.Threads, "thread"), duration(d.RecordedNs), duration(d.ThreadNs))}},
-			reasonLines(d.Verdict, "", d.Reasons)...),
-		Charts: whyChart(d.Parts), Table: whyTable(d.Parts), Notes: whyNotes(d),
+		Title:  "What the time went to",
+		Lead:   "The shares are of the time of all threads together.",
+		Lines:  append(lines, reasonLines(d.Verdict, "", d.Reasons)...),
+		Charts: whyChart(groups), Table: whyTable(groups), Notes: whyNotes(d, worst),
 	}, worstWaits(d.Worst))
 	s.add(whyLanes(d))
 	return s
 }
 
-// worstPart is the largest part that is a wait.
-func worstPart(parts []offcpu.Part) (offcpu.Part, bool) {
-	i := slices.IndexFunc(parts, func(p offcpu.Part) bool { return p.Cause != offcpu.Ran && p.Cause != offcpu.NotWoken })
-	if i < 0 {
-		return offcpu.Part{}, false
+// group is what went to a cause by threads and processes of one name.
+type group struct {
+	offcpu.Part
+	processes, threads map[int32]bool
+	names              map[string]bool
+	groups             int // that are folded into it
+}
+
+func newGroup(c offcpu.Cause, w offcpu.Who) *group {
+	return &group{Part: offcpu.Part{Cause: c, Who: w}, processes: map[int32]bool{}, threads: map[int32]bool{}, names: map[string]bool{}}
+}
+
+// groupsOf joins the parts of one cause and name, the largest first.
+func groupsOf(parts []offcpu.Part) (all []*group) {
+	type label struct {
+		cause     offcpu.Cause
+		name      string
+		interrupt int32
 	}
-	return parts[i], true
+	known := map[label]*group{}
+	for _, p := range parts {
+		k := label{p.Cause, p.Who.Name, p.Who.Interrupt}
+		if p.Cause == offcpu.NotWoken { // the names are functions of the kernel
+			k.name = ""
+		}
+		g := known[k]
+		if g == nil {
+			g = newGroup(p.Cause, p.Who)
+			known[k], all = g, append(all, g)
+		}
+		g.add(p)
+	}
+	slices.SortStableFunc(all, func(a, b *group) int { return cmp.Compare(b.TotalNs, a.TotalNs) })
+	return all
+}
+
+// add adds a part to the group.
+func (g *group) add(p offcpu.Part) {
+	g.processes[p.Who.Process], g.threads[p.Who.Thread], g.names[p.Who.Name] = true, true, true
+	g.Share += p.Share
+	g.Count += p.Count
+	g.TotalNs += p.TotalNs
+	g.MaxNs = max(g.MaxNs, p.MaxNs)
+}
+
+// who names those whose time it is.
+func (g *group) who() string {
+	name := or(g.Who.Name, "unknown")
+	switch {
+	case g.groups > 0:
+		return fmt.Sprintf("%d more", g.groups)
+	case g.Cause == offcpu.NotWoken && len(g.names) > 1:
+		return fmt.Sprintf("in %s and %d more", name, len(g.names)-1)
+	case g.Cause == offcpu.NotWoken && g.Who.Name != "":
+		return "in " + name
+	case len(g.processes) > 1:
+		return fmt.Sprintf("%s (%d processes)", name, len(g.processes))
+	case len(g.threads) > 1:
+		return fmt.Sprintf("%s (%d threads)", name, len(g.threads))
+	}
+	return whoWords(g.Cause, g.Who)
+}
+
+// mostGroups are shown: the rest stands in one row, and in JSON and CSV.
+const mostGroups = 10
+
+// folded joins all groups after the largest, but what ran and what is not known, which always stand alone.
+func folded(groups []*group) (shown []*group) {
+	rest := newGroup("the rest", offcpu.Who{})
+	for i, g := range groups {
+		if i < mostGroups || len(groups) == mostGroups+1 || g.Cause == offcpu.Ran || g.Cause == offcpu.Unknown {
+			shown = append(shown, g)
+			continue
+		}
+		rest.groups++
+		rest.add(g.Part)
+	}
+	if rest.groups > 0 {
+		shown = append(shown, rest)
+	}
+	return shown
+}
+
+// worstGroup is the largest that is a wait.
+func worstGroup(groups []*group) (*group, bool) {
+	i := slices.IndexFunc(groups, func(g *group) bool { return g.Cause != offcpu.Ran && g.Cause != offcpu.NotWoken })
+	if i < 0 {
+		return nil, false
+	}
+	return groups[i], true
+}
+
+// did are the words for what threads do as a whole.
+var did = map[offcpu.Cause]string{
+	offcpu.Ran:           "ran",
+	offcpu.RunqueueWait:  "waited for a CPU",
+	offcpu.WakeupLatency: "waited for an idle CPU",
+	offcpu.Throttled:     "was throttled by its quota",
+	offcpu.Stopped:       "was stopped",
+	offcpu.OwnThread:     "waited for its own threads",
+	offcpu.OwnProcess:    "waited for its own processes",
+	offcpu.OtherProcess:  "waited for other processes",
+	offcpu.KernelThread:  "waited for threads of the kernel",
+	offcpu.Timer:         "slept or waited for a time limit",
+	offcpu.Device:        "waited for a device",
+	offcpu.Network:       "waited for the network",
+	offcpu.Interrupt:     "waited for an interrupt",
+	offcpu.NotWoken:      "waited for something that had not come at the end",
+	offcpu.Hypervisor:    "had its CPU taken away by the host",
+	offcpu.Unknown:       "did something that was not seen",
+}
+
+// leastTold of the time is put into words.
+const leastTold = 0.01
+
+// wholeWords say what the threads did as a whole, most of the time first; empty where that is not known.
+func wholeWords(parts []offcpu.Part) string {
+	shares := map[offcpu.Cause]float64{}
+	for _, p := range parts {
+		shares[p.Cause] += p.Share
+	}
+	causes := slices.SortedFunc(maps.Keys(shares), func(a, b offcpu.Cause) int {
+		return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b))
+	})
+	groups := groupsOf(parts)
+	var said []string
+	for _, cause := range causes {
+		if shares[cause] < leastTold {
+			continue
+		}
+		words := fmt.Sprintf("%s %s", did[cause], stats.Share(shares[cause]))
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.Cause == cause })
+		switch g := groups[i]; {
+		case g.Who.Name == "":
+		case g.Share > 0.99*shares[cause]:
+			words += ", for " + g.who()
+		default:
+			words += fmt.Sprintf(", mostly for %s (%s)", g.who(), stats.Share(g.Share))
+		}
+		said = append(said, words)
+	}
+	return strings.Join(said, "; ")
 }
 
 // whoWords names who made threads wait, or the cause where nobody did.
@@ -53,44 +202,47 @@ func whoWords(c offcpu.Cause, w offcpu.Who) string {
 	return w.Name
 }
 
-func whyTable(parts []offcpu.Part) *Table {
+func whyTable(groups []*group) *Table {
 	t := table(words("cause", "who"), numbers("share", "times", "total", "worst"), words("what it is", "page:what would help"))
 	explained := map[offcpu.Cause]bool{}
-	for _, p := range where(parts, func(p offcpu.Part) bool { return p.Share >= leastShare }) {
-		worst, meaning, help := "", p.Cause.Meaning(), p.Cause.Help()
-		if explained[p.Cause] {
+	for _, g := range folded(groups) {
+		worst, meaning, help := "", g.Cause.Meaning(), g.Cause.Help()
+		if explained[g.Cause] {
 			meaning, help = "", ""
 		}
-		explained[p.Cause] = true
-		if p.MaxNs > 0 {
-			worst = duration(p.MaxNs)
+		explained[g.Cause] = true
+		if g.MaxNs > 0 {
+			worst = duration(g.MaxNs)
 		}
-		t.row(string(p.Cause), whoWords(p.Cause, p.Who), percent(p.Share), p.Count, duration(p.TotalNs), worst, meaning, help)
+		t.row(string(g.Cause), g.who(), percent(g.Share), g.Count, duration(g.TotalNs), worst, meaning, help)
 	}
 	return t
 }
 
-func whyChart(parts []offcpu.Part) []Chart {
-	shown := where(parts, func(p offcpu.Part) bool { return p.Share >= leastShare })
-	if len(shown) == 0 {
+func whyChart(groups []*group) []Chart {
+	if len(groups) == 0 {
 		return nil
 	}
 	chart := Chart{Label: "Share of the threads' time by cause", X: Axis{Title: "share of the threads' time", Lo: 0, Hi: 1, Unit: Shares}}
-	for _, p := range shown {
+	for _, g := range folded(groups) {
 		chart.Rows = append(chart.Rows, Row{
-			Name: string(p.Cause), Figure: fmt.Sprintf("%s %s", stats.Share(p.Share), whoWords(p.Cause, p.Who)),
-			Bars: []Span{{0, min(1, p.Share), "cause " + string(p.Cause), p.Cause.Meaning()}},
+			Name: string(g.Cause), Figure: fmt.Sprintf("%s %s", stats.Share(g.Share), g.who()),
+			Bars: []Span{{0, min(1, g.Share), "cause " + string(g.Cause), g.Cause.Meaning()}},
 		})
 	}
 	return []Chart{chart}
 }
 
 // whyNotes say what would help, and what limits the result.
-func whyNotes(d record.Why) (notes []Line) {
-	if worst, ok := worstPart(d.Parts); ok && worst.Cause.Help() != "" {
+func whyNotes(d record.Why, worst *group) (notes []Line) {
+	if worst != nil && worst.Cause.Help() != "" {
 		notes = append(notes, labelled("what would help", "%s", worst.Cause.Help()))
 	}
-	if d.LateNs != nil {
+	switch w := d.Late; {
+	case w != nil:
+		notes = append(notes, say("%s (%d) was kept from running for %s, %s after the beginning (%s %s): the recording ended then.",
+			w.Name, w.Thread, duration(w.DurationNs), durationTo(w.StartNs, 7), w.Cause, whoWords(w.Cause, w.Who)))
+	case d.LateNs != nil:
 		notes = append(notes, say("A thread was kept from running for %s: the recording ended then.", duration(*d.LateNs)))
 	}
 	return notes

@@ -155,10 +155,9 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	}
 	d.Header, d.Result = c.finish(ctx), r.Result
 	f := found{document: d, verdicts: map[string]stats.Verdict{d.Subject: d.Verdict}}
-	if r.Late > 0 {
-		ns := r.Late.Nanoseconds()
-		d.LateNs = &ns
-		f.document, f.failed = d, &lateError{r.Late, w.until}
+	if r.Late != nil {
+		d.LateNs, d.Late = &r.Late.DurationNs, r.Late
+		f.document, f.failed = d, &lateError{time.Duration(r.Late.DurationNs), w.until}
 	}
 	return f, nil
 }

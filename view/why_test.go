@@ -1,0 +1,60 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"chronoscope/offcpu"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// A build has hundreds of processes of one name, and a first reader ten rows: processes of one name share a
+// row, what is small stands in one more, and nothing gets lost on the way.
+func TestWhyIsShort(t *testing.T) {
+	d := record.Why{Subject: "make"}
+	d.Judgement, d.Threads, d.WallNs = stats.NewJudgement(), 900, 1000
+	total := int64(0)
+	add := func(cause offcpu.Cause, name string, process int32, ns int64) {
+		d.Parts = append(d.Parts, offcpu.Part{Cause: cause, Who: offcpu.Who{Name: name, Process: process}, Share: float64(ns) / 1e6, Count: 1, TotalNs: ns, MaxNs: ns})
+		total += ns
+	}
+	for i := range int32(300) {
+		add(offcpu.OwnProcess, "compile", 100+i, 2000)
+		add(offcpu.RunqueueWait, fmt.Sprint("other", i%30), 1000+i, 500)
+	}
+	add(offcpu.Ran, "", 0, 100)
+	add(offcpu.NotWoken, "ep_poll", 0, 90_000)
+	add(offcpu.NotWoken, "do_wait", 0, 40_000)
+	table := whyTable(groupsOf(d.Parts))
+	if n := len(table.Rows); n != mostGroups+2 {
+		t.Errorf("%d rows: %v", n, table.Rows)
+	}
+	first, second := fmt.Sprint(table.Rows[0]), fmt.Sprint(table.Rows[1])
+	if !strings.Contains(first, "compile (300 processes)") || !strings.Contains(second, "in ep_poll and 1 more") {
+		t.Errorf("first %s, then %s", first, second)
+	}
+	got := int64(0)
+	for _, g := range folded(groupsOf(d.Parts)) {
+		got += g.TotalNs
+	}
+	if got != total {
+		t.Errorf("%d ns are shown of %d", got, total)
+	}
+}
+
+// The summary says first what took most, and who.
+func TestWhyInWords(t *testing.T) {
+	part := func(c offcpu.Cause, name string, share float64) offcpu.Part {
+		return offcpu.Part{Cause: c, Who: offcpu.Who{Name: name, Process: 7}, Share: share, TotalNs: int64(share * 1e6)}
+	}
+	got := wholeWords([]offcpu.Part{
+		part(offcpu.RunqueueWait, "compile", 0.3), part(offcpu.RunqueueWait, "ld", 0.2), part(offcpu.Ran, "", 0.12),
+		part(offcpu.OtherProcess, "server", 0.375), part(offcpu.Timer, "", 0.005),
+	})
+	want := "waited for a CPU 50 %, mostly for compile (pid 7) (30 %); waited for other processes 38 %, for server (pid 7); ran 12 %"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
