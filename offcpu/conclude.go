@@ -26,7 +26,7 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	}
 	all.takeOff(stolenNs)
 	r := Result{
-		RecordedNs: a.lastNs - all.startNs, ThreadNs: all.livesNs, WallNs: all.wallNs, Threads: a.own, Events: all.events, Lost: all.lost,
+		RecordedNs: a.lastNs - all.startNs, ThreadNs: all.livesNs, WallNs: all.wallNs, Threads: a.own, Events: all.events, Lost: all.lost, Missed: all.missed,
 		Parts: all.parts.list(all.livesNs), Wall: all.wall.list(all.wallNs),
 	}
 	all.show(&r)
@@ -204,6 +204,9 @@ func (r *Result) judge() {
 	}
 	if open > suspectShare {
 		r.Lower(stats.Suspect, "for %s of the time all threads waited for something that had not come when the recording ended: record for longer, to learn what", stats.Share(open))
+	}
+	if share > suspectShare && r.Missed > 0 {
+		r.Lower(stats.Suspect, "the kernel left out switches between threads %d times without a word: who had a CPU then is counted as unknown", r.Missed)
 	}
 	if r.Lost > 0 {
 		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown", r.Lost, r.Lost+r.Events)

@@ -121,6 +121,8 @@ type Result struct {
 	Threads  int    `json:"threads"`
 	Events   int64  `json:"events"`
 	Lost     int64  `json:"lost"`
+	// Missed is how often the kernel left out switches between threads without counting them as lost.
+	Missed int64 `json:"missed,omitempty"`
 	Parts    []Part `json:"parts"` // the largest first
 	// Wall says what the threads did as a whole in the WallNs in which there were any: one ran, or none
 	// had a CPU though one could run, or all were blocked until something woke the first. The shares are of it.

@@ -16,6 +16,7 @@ type tally struct {
 	busyNs      map[int32]int64 // by CPU, all threads
 	events      int64
 	lost        int64
+	missed      int64 // switches
 	periods     []Period // StartNs is a time of events
 	leftOut     int64
 	leftOutNs   int64
@@ -97,6 +98,7 @@ func (t *tally) join(later *tally) {
 	t.wallNs += later.wallNs
 	t.events += later.events
 	t.lost += later.lost
+	t.missed += later.missed
 	t.periods = append(t.periods, later.periods...)
 	t.leftOut += later.leftOut
 	t.leftOutNs = max(t.leftOutNs, later.leftOutNs)
