@@ -117,13 +117,13 @@ type Period struct {
 type Result struct {
 	RecordedNs int64 `json:"recorded_ns"`
 	// ThreadNs is the time that all threads together existed while it was recorded: the shares are of it.
-	ThreadNs int64  `json:"thread_ns"`
-	Threads  int    `json:"threads"`
-	Events   int64  `json:"events"`
-	Lost     int64  `json:"lost"`
+	ThreadNs int64 `json:"thread_ns"`
+	Threads  int   `json:"threads"`
+	Events   int64 `json:"events"`
+	Lost     int64 `json:"lost"`
 	// Missed is how often the kernel left out switches between threads without counting them as lost.
-	Missed int64 `json:"missed,omitempty"`
-	Parts    []Part `json:"parts"` // the largest first
+	Missed int64  `json:"missed,omitempty"`
+	Parts  []Part `json:"parts"` // the largest first
 	// Wall says what the threads did as a whole in the WallNs in which there were any: one ran, or none
 	// had a CPU though one could run, or all were blocked until something woke the first. The shares are of it.
 	WallNs int64  `json:"wall_ns,omitempty"`

@@ -16,7 +16,7 @@ type tally struct {
 	busyNs      map[int32]int64 // by CPU, all threads
 	events      int64
 	lost        int64
-	missed      int64 // switches
+	missed      int64    // switches
 	periods     []Period // StartNs is a time of events
 	leftOut     int64
 	leftOutNs   int64
