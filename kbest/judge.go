@@ -66,11 +66,8 @@ func (c *conclusion) judgeWork() {
 	if c.Cycles.Hi < leastCycles || math.IsNaN(c.Cycles.Hi) && c.Estimate.Hi < leastNs {
 		c.Lower(stats.Suspect, "a call takes %.2g ns, less than a fifth of a cycle: the work seems to have been optimised away; give its result to Keep", c.Estimate.Value)
 	}
-	if len(c.half) < fewestSamples {
-		return
-	}
 	full, half := leastRun(c.full)-c.m.overhead.clockNs, leastRun(c.half)-c.m.overhead.clockNs
-	if full < leastGrowth*half {
+	if full < leastGrowth*half && len(c.half) >= fewestSamples {
 		c.Lower(stats.Suspect, "twice the calls take %.2f times as long: the work seems to have been optimised away, or is done once for all calls", full/half)
 	} else if fixed := c.fixedNs(); fixed > 0.01*full {
 		c.Lower(stats.Suspect, "each trial takes %v beyond its calls, whatever their number", time.Duration(fixed))

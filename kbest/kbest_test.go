@@ -99,7 +99,7 @@ func TestOptimisedAway(t *testing.T) {
 	if r := measureOne(t, s, Subject{Run: func(int) {}}); !says(r, "optimised away") && r.Verdict != stats.Unusable {
 		t.Errorf("no work: %+v %v", r.Estimate, r.Judgement)
 	}
-	if r := measureOne(t, s, Subject{Run: func(int) { s.machine.Run(40e3) }}); r.Calls > 1 && !says(r, "optimised away") {
+	if r := measureOne(t, s, Subject{Run: func(int) { s.machine.Run(40e3) }}); !says(r, "beyond its calls") {
 		t.Errorf("work done once for all calls: %+v %v", r.Estimate, r.Judgement)
 	}
 	if r := measureOne(t, s, Subject{Run: func(n int) { s.machine.Run(0.05 * float64(n)) }}); !says(r, "optimised away") {
@@ -107,6 +107,23 @@ func TestOptimisedAway(t *testing.T) {
 	}
 	if r := measureOne(t, s, s.work(10)); r.Verdict != stats.Trusted {
 		t.Errorf("ten nanoseconds: %+v %v", r.Estimate, r.Judgement)
+	}
+}
+
+// A call that takes twice as long after a pause is not what calls cost in a row. Where each
+// trial was one call, the first ones were trusted.
+func TestFirstCallOfATrial(t *testing.T) {
+	const ns = 80e3
+	for _, of := range []struct {
+		load    int
+		firstNs float64
+		told    bool
+	}{{4, 2 * ns, true}, {1, 1.05 * ns, true}, {1, 1.002 * ns, false}} {
+		s := newSimulated(3, clocktest.Sharing{Load: of.load, SliceNs: 3e6, LookNs: 1000}, 1, 10)
+		r := measureOne(t, s, Subject{Run: func(n int) { s.machine.Run(of.firstNs + float64(n-1)*ns) }})
+		if r.Calls != 1 || says(r, "beyond its calls") != of.told || of.told && r.Estimate.Lo > 1.002*ns {
+			t.Errorf("%+v, others take %v ns: %d calls, %+v %v", of, ns, r.Calls, r.Estimate, r.Judgement)
+		}
 	}
 }
 

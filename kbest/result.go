@@ -275,15 +275,19 @@ func widened(e stats.Estimate, share float64) stats.Estimate {
 	return e
 }
 
-// fixedNs is what each trial takes beyond its calls and the clock, as batches of
-// two sizes show it, where it is more than chance.
+// fixedNs is what each trial takes beyond its calls and the clock, where it is more than
+// chance: trials of two sizes show it. Where a trial is one call, surveys are the greater ones.
 func (c *conclusion) fixedNs() float64 {
-	if len(c.half) < fewestSamples {
+	few, many := c.half, c.full
+	if c.Calls == 1 {
+		few, many = c.full, c.surveys
+	}
+	if min(len(few), len(many)) < fewestSamples {
 		return 0
 	}
-	full, half := leastRun(c.full), leastRun(c.half)
-	fixed := 2*half - full - c.m.overhead.clockNs
-	return fixed - 3*c.m.station.Clock.AccuracyNs - c.m.plan.Epsilon*full
+	calls, manyCalls := float64(few[0].N), float64(many[0].N)
+	fixed := (manyCalls*leastRun(few)-calls*leastRun(many))/(manyCalls-calls) - c.m.overhead.clockNs
+	return fixed - 3*c.m.station.Clock.AccuracyNs - c.m.plan.Epsilon*leastRun(c.full)
 }
 
 // leastRun is the least running time of samples.
