@@ -13,6 +13,7 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -140,6 +141,26 @@ func TestBlockingSubject(t *testing.T) {
 		if !says(r, "gives up its CPU") || !r.Estimate.Covers(6e6) || math.Abs(r.CPU.Value-1e6) > 1e5 {
 			t.Errorf("load %d: %+v, CPU %+v, %v; want 6 ms of which 1 ms CPU", load, r.Estimate, r.CPU, r.Judgement)
 		}
+	}
+}
+
+// A wait that is counted beside a sleep is no more than the wall time: the bound that is
+// wall time less the wait was -7.6 ms.
+func TestWaitBesideASleep(t *testing.T) {
+	s := quiet(2)
+	use, looks := s.station.Use, int64(0)
+	s.station.Use = func() (machine.ThreadUse, error) {
+		u, err := use()
+		looks++
+		u.WaitNs += looks / 9 * 3e6
+		return u, err
+	}
+	r := measureOne(t, s, Subject{Run: func(n int) {
+		s.machine.Run(1e5 * float64(n))
+		s.scheduler.Block(5e5 * float64(n))
+	}})
+	if r.Estimate.Lo < 0.99e5 || !r.Estimate.Covers(6e5) {
+		t.Errorf("%+v %v; want 600 µs, and at least the 100 µs of CPU time", r.Estimate, r.Judgement)
 	}
 }
 

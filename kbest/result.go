@@ -300,16 +300,18 @@ func leastRun(samples []*Sample) float64 {
 }
 
 // blocked is the estimate for a subject that gives up its CPU: its time lies
-// between wall time less the wait and wall time, since a sleep may hide a wait.
+// between wall time less the wait and wall time, since a sleep may hide a wait. It is no
+// less than CPU time: a wait that began or ended outside of the sample is counted too.
 func (c *conclusion) blocked() stats.Estimate {
+	s := screen{overhead: c.m.overhead}
 	run, wall := NewBest(c.m.plan.K), NewBest(c.m.plan.K)
 	for _, x := range c.full {
-		run.Add((x.RunNs - c.m.overhead.clockNs) / float64(x.N))
+		run.Add((math.Max(x.RunNs, s.cpuNs(x)) - c.m.overhead.clockNs) / float64(x.N))
 		wall.Add((x.WallNs - c.m.overhead.clockNs) / float64(x.N))
 	}
 	e := fromBest(wall, "ns")
 	clock := (c.m.station.Clock.AccuracyNs + c.m.overhead.clockNs - c.m.overhead.leastNs()) / float64(c.Calls)
-	e.Lo = math.Min(slices.Min(run.Values()), e.Value) - clock
+	e.Lo = math.Max(0, math.Min(slices.Min(run.Values()), e.Value)-clock)
 	e.Hi += clock
 	return e
 }
