@@ -63,8 +63,8 @@ staticcheck: needs
 	@echo "staticcheck: $(STATICCHECK)"
 	@go run $(STATICCHECK) ./...
 
-cross: needs
-	@set -e; for platform in $(PLATFORMS); do \
+cross: needs # linux/386 stands for systems of 32 bits
+	@set -e; for platform in $(PLATFORMS) linux/386; do \
 		echo "cross: vet and build for $$platform"; \
 		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
 		go vet ./...; go build ./...; \

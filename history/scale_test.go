@@ -41,7 +41,7 @@ func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Ben
 	d := record.Bench{
 		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
 			Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8-amd64", Hypervisor: "kvm", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"},
-			Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc00000+i*7919, i), Time: at, Subject: fmt.Sprintf("commit %d", i)}},
+			Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0x0bc00000+i*7919, i), Time: at, Subject: fmt.Sprintf("commit %d", i)}},
 		Pairs: []stats.Pair{},
 	}
 	none := stats.NoEstimate("ns", "median")

@@ -33,7 +33,7 @@ const (
 	sweptCaches = 2
 	// unknownCaches are as large as a server's, in bytes.
 	unknownCaches = 64 << 20
-	mostSwept     = 2 << 30
+	mostSwept     = 1 << 30
 )
 
 // NewEvictor takes memory for sweeping the caches of CPU 0, as found in /sys below

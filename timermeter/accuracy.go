@@ -44,7 +44,7 @@ type Patience struct {
 const (
 	leastChain    = 8
 	mostChain     = 64
-	mostWork      = 1 << 32 // rounds; where even that changes nothing, nothing will
+	mostWork      = 1 << 30 // rounds; where even that changes nothing, nothing will
 	coarseRounds  = 1 << 18 // of work in a chain of a coarse clock
 	paceLength    = 16
 	mostReadings  = 4096

@@ -37,7 +37,7 @@ const (
 	// escaped is the quantile of short runs that stands for an undisturbed one. Nearly all
 	// escape, so that the median does; the least would be of a core that was faster for a moment.
 	escaped    = 0.5
-	mostRounds = 1 << 40
+	mostRounds = 1 << 30
 )
 
 // newReference finds how many rounds make a batch, and fits the line.

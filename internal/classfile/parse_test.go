@@ -51,7 +51,7 @@ func (r *reader) u16() int { return int(binary.BigEndian.Uint16(r.take(2))) }
 func (r *reader) u32() int { return int(binary.BigEndian.Uint32(r.take(4))) }
 
 func (r *reader) class() (*Class, error) {
-	if r.u32() != magic {
+	if uint32(r.u32()) != magic {
 		return nil, errors.New("the first four bytes are not those of a class file")
 	}
 	if minor, major := r.u16(), r.u16(); r.err == nil && (minor != 0 || major != Version) {
