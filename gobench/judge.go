@@ -32,7 +32,7 @@ func (c *conclusion) judge() {
 	c.judgeCount()
 	width := c.Estimate.RelativeHalfWidth()
 	switch {
-	case len(c.used) == 1 && c.Estimate.Value > 0: // there is no interval
+	case len(c.used) == 1 && c.Estimate.Value > 0: // there is no interval, and judgeCount says so
 	case seen && !(width <= stats.UselessShare) && c.untimed > mostlyUntimed:
 		c.Lower(stats.Unusable, "its timer stands still for %.3g %% of the time (b.StopTimer, or what it does outside of its loop), and what is left is too little to be timed beside that: time more per b.StartTimer, or prepare all iterations before b.ResetTimer", 100*c.untimed)
 	case !(width <= stats.UselessShare) && math.IsNaN(c.Estimate.Value):
@@ -55,6 +55,8 @@ func (c *conclusion) judgeCount() {
 		iteration := time.Duration(c.series.first.WallNs / (fewestFew + 1))
 		const calls = fewestFew + 1 + fewestMany + 1
 		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of %s", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least*calls)*iteration)), remedy.Of(remedy.MaxTime))
+	case n == 1:
+		c.Lower(stats.Unusable, "a single repetition has no interval, and can't be judged, %d are needed: %s", least, c.remedy(1.2*float64(least)))
 	default:
 		c.Lower(stats.Suspect, "%d repetitions are not enough for a 95 %% interval, %d are needed: %s", n, least, c.remedy(1.2*float64(least)/float64(n)))
 	}

@@ -141,6 +141,19 @@ func TestTooSlowIsRunOnce(t *testing.T) {
 	}
 }
 
+// A single repetition of 386 µs for 220 ns, beside others that made it wait for 97.8 % of its time, was
+// suspect: nothing tells how far it is off.
+func TestOneRepetitionIsUnusable(t *testing.T) {
+	of := func(n int) Observation {
+		const perNs = 386e3
+		return Observation{N: n, Procs: 2, TimedNs: perNs * float64(n), WallNs: perNs * float64(n), CPUNs: 220 * float64(n), WaitNs: 0.978 * perNs * float64(n)}
+	}
+	r := Conclude(&Series{Repetitions: []Repetition{{Few: of(100), Many: of(500), Traced: true}}}, DefaultPlan, quietSetting())
+	if r.Verdict != stats.Unusable || !strings.Contains(strings.Join(r.Reasons, "; "), "a single repetition") {
+		t.Errorf("%s %q", r.Verdict, r.Reasons)
+	}
+}
+
 // Only every other repetition of a benchmark that the tracer slows counts: it was ended with
 // 5 of them after 5 s of 60, and told that 6 are needed and that more time helps.
 func TestTimeIsUsedUp(t *testing.T) {
