@@ -229,3 +229,23 @@ func TestTooFewPairs(t *testing.T) {
 		t.Errorf("%s, %q, want %q", c.Outcome, c.Why, want)
 	}
 }
+
+// Iterations of 2 to 30 ms within 5 s, in processes that spend up to 30 times, or twice 30 times, as much
+// once: no time is below 0, and what the difference of two runs does not carry is unusable.
+func TestSlowIterationsInLittleTime(t *testing.T) {
+	plan := QuickPlan
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		w := &warming{rng: rng, iterationNs: logUniform(rng, 2e6, 30e6), bytes: 2, onceBytes: 74e6, byNs: 0.5}
+		w.onceNs = w.iterationNs * logUniform(rng, 1, 30)
+		all, err := Measure(background, w, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Conclude(all[0][0], plan, quietSetting())
+		off, bytes := math.Abs(r.Estimate.Value/w.iterationNs-1), r.Metrics[1].Value
+		if r.Estimate.Value <= 0 || r.Estimate.Lo < 0 || r.Verdict != stats.Unusable && (off > 0.05 || bytes > 3) {
+			t.Errorf("seed %d: %.3g ms and 2 B measured as %+v and %g B, %s", seed, w.iterationNs/1e6, r.Estimate, bytes, r.Verdict)
+		}
+	}
+}
