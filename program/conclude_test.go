@@ -20,7 +20,7 @@ func concluded(timedWaits int, runs ...Run) *Result {
 	for i := range runs {
 		runs[i].CoreHz, runs[i].StealNs, runs[i].ThrottledNs = math.NaN(), math.NaN(), math.NaN()
 		runs[i].Untraced = errTimeout
-		s.take(&runs[i], 1)
+		s.take(background, &runs[i], 1)
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
 	return conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
@@ -118,9 +118,9 @@ func TestSomeWaitsAreNotNoted(t *testing.T) {
 		var s series
 		run := alternating(1, 1*ms, 0)
 		run.TimedWaits, run.TimedSwitches, run.Unnoted = 1, 1, unnoted
-		s.take(&run, 1)
+		s.take(background, &run, 1)
 		later := alternating(1, 1*ms, 0)
-		s.take(&later, 1)
+		s.take(background, &later, 1)
 		if known := later.waits == 1; known != (unnoted == nil) {
 			t.Errorf("%v: it waits %d times", unnoted, later.waits)
 		}
@@ -142,7 +142,7 @@ func TestStealFromAChild(t *testing.T) {
 		},
 	}}
 	s := series{probed: true, sentinels: 1}
-	s.take(&run, 1)
+	s.take(background, &run, 1)
 	run.takeOffDisturbance(quiet.Noise, 0)
 	if run.LowNs > 9*ms || run.HighNs < 11*ms {
 		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)

@@ -53,7 +53,7 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 		if ctx.Err() != nil || err != nil || run.WallNs == 0 {
 			return ctx.Err()
 		}
-		s.take(&run, cpus)
+		s.take(ctx, &run, cpus)
 		run.Rejected = true
 		run.Why = append(run.Why, "this command competed with it, to see whether it does less where it waits for longer")
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)

@@ -28,7 +28,7 @@ func outsideCase(waitMs float64, sleeps int, c machine.Contention) *Result {
 		events := begun().at(1, process.Blocked, 1, 1, 0).at(1+waitMs, process.SwitchedIn, 1, 1, 0).at(end, process.Exited, 1, 1, 0)
 		run := events.run(end, 2, process.Thread{ID: 1, CPUNs: 2 * ms, ReadNs: int64(end * ms)})
 		run.CoreHz, run.StealNs, run.ThrottledNs, run.Contention = math.NaN(), math.NaN(), math.NaN(), c
-		s.take(&run, 2)
+		s.take(background, &run, 2)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
 	return conclude(s, DefaultPlan, Setting{CPUs: 2, Noise: quiet.Noise}, newNoiseChecks(quiet))

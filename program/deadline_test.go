@@ -49,7 +49,7 @@ func TestRunThatMayBeLate(t *testing.T) {
 			Threads: []process.Thread{{ID: 1, CPUNs: 3 * ms, WaitNs: 5 * ms, ReadNs: c.endNs}},
 		}}
 		s := series{probed: true, sentinels: 1, timedWaits: c.timedWaits, otherWaits: c.others}
-		s.take(&run, 1)
+		s.take(background, &run, 1)
 		run.takeOffDisturbance(machine.Noise{}, 0)
 		if run.late != c.late || c.late && run.HighNs != float64(c.endNs) {
 			t.Errorf("%s: late %v, at most %v ns, want %v, and %v ns where it is late", c.name, run.late, run.HighNs, c.late, c.endNs)
@@ -68,7 +68,7 @@ func TestProbe(t *testing.T) {
 		const stops = 7
 		run := alternating(stops+1+others, 0, 0)
 		run.Stops, run.TimedWaits, run.TimedSwitches = stops, timedWaits, 1
-		s.take(&run, 1)
+		s.take(background, &run, 1)
 	}
 	for _, c := range []struct {
 		name         string

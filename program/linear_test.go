@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"testing"
 
 	"chronoscope/process"
@@ -51,7 +52,7 @@ func TestStepsGrowWithTheEvents(t *testing.T) {
 			end := float64(events[len(events)-1].AtNs)
 			r := events.run(end/ms, 0, process.Thread{ID: 1, WaitNs: 1 * ms, ReadNs: int64(end)})
 			s := newSchedule(r.Events)
-			if _, ok := s.follow(&r.Run, 2, 0); !ok {
+			if _, ok := s.follow(background, &r.Run, 2, 0); !ok {
 				t.Fatalf("%s: it was not followed", name)
 			}
 			for _, l := range s.order {
@@ -65,13 +66,26 @@ func TestStepsGrowWithTheEvents(t *testing.T) {
 	}
 }
 
+// A million events took a second that nothing could interrupt.
+func TestFollowingEndsWithItsContext(t *testing.T) {
+	ended, end := context.WithCancel(background)
+	end()
+	for name, program := range switchesOften {
+		events := program(500)
+		r := events.run(float64(events[len(events)-1].AtNs)/ms, 0)
+		if _, ok := follow(ended, &r.Run, 2, 0); ok {
+			t.Errorf("%s: it was followed", name)
+		}
+	}
+}
+
 func BenchmarkFollow(b *testing.B) {
 	for name, program := range switchesOften {
 		b.Run(name, func(b *testing.B) {
 			events := program(20e3)
 			r := events.run(float64(events[len(events)-1].AtNs)/ms, 0)
 			for b.Loop() {
-				follow(&r.Run, 2, 0)
+				follow(background, &r.Run, 2, 0)
 			}
 		})
 	}

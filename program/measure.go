@@ -181,7 +181,10 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 		return err
 	}
 	if run.WallNs > 0 {
-		s.take(&run, cpusOf(s.command, m.cpus))
+		s.take(ctx, &run, cpusOf(s.command, m.cpus))
+		if err := ctx.Err(); err != nil { // it may not have been followed to its end
+			return err
+		}
 	}
 	s.spentNs += float64(time.Since(began).Nanoseconds())
 	var failed *FailedError
@@ -238,12 +241,12 @@ func cpusOf(c Command, cpus int) int {
 
 // take bounds a run by what it and the runs before tell, and notes what it tells of those
 // to come.
-func (s *series) take(run *Run, cpus int) {
+func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	others := math.Inf(1)
 	if s.sentinels > 0 {
 		others = sentinelMargin * s.wokenNs
 	}
-	run.traced, run.noted = follow(&run.Run, cpus, others)
+	run.traced, run.noted = follow(ctx, &run.Run, cpus, others)
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {
 		run.wokenAtMostNs = math.Inf(1)

@@ -119,7 +119,7 @@ func TestTracedRunIsNoFigure(t *testing.T) {
 	var s series
 	traced := alternating(2, 1*ms, 0)
 	traced.ExitCode = 1
-	s.take(&traced, 1)
+	s.take(background, &traced, 1)
 	s.runs = append(s.runs, traced)
 	for _, failure := range []error{nil, &FailedError{Name: "fake", What: theCommand, Err: errTimeout}} {
 		s.failure = failure

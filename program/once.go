@@ -14,7 +14,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	m := measurement{setting: setting, run: r.run}
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
-		(&series{}).take(&run, cpusOf(c, r.cpus))
+		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also of a program that ctx ended
 		run.takeOffDisturbance(w.joined())
 		run.Rejected, run.Why = false, nil
 	}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -81,17 +82,17 @@ const exitLatencyNs = 0.6e6
 const passableNs, passableShare = 0.5e6, 0.005
 
 // follow finds the trajectory of a run on so many CPUs (0 is not known); false where the
-// kernel noted none. othersWakeNs is for how long threads whose accounts are not known
+// kernel noted none, or ctx ended. othersWakeNs is for how long threads whose accounts are not known
 // waited for a CPU when they were woken, at most.
-func follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
+func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
 		return trajectory{}, false
 	}
-	return newSchedule(r.Events).follow(r, cpus, othersWakeNs)
+	return newSchedule(r.Events).follow(ctx, r, cpus, othersWakeNs)
 }
 
 // follow finds the trajectory that the schedule of a run shows.
-func (s *schedule) follow(r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
+func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if s.leader == nil {
 		return trajectory{}, false
 	}
@@ -105,8 +106,7 @@ func (s *schedule) follow(r *process.Run, cpus int, othersWakeNs float64) (traje
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)
 	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.wake().highNs}
-	w.sweep()
-	return t, true
+	return t, w.sweep(ctx) == nil
 }
 
 // against holds the schedule against the kernel's own accounts of the threads.
@@ -181,10 +181,14 @@ type position struct {
 }
 
 // sweep goes through all changes of state in order of time.
-func (w *way) sweep() {
+func (w *way) sweep(ctx context.Context) error {
 	w.positions, w.ended = map[*line]*position{}, map[*line]bool{}
 	w.has, w.ownNs = map[int]int{}, map[int]float64{}
-	for _, c := range w.schedule.changes() {
+	const changesPerLook = 4096 // at ctx: some 2 ms
+	for i, c := range w.schedule.changes() {
+		if i%changesPerLook == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if c.atNs > w.wallNs {
 			break
 		}
@@ -202,6 +206,7 @@ func (w *way) sweep() {
 	} else {
 		w.high = progress{atNs: w.wallNs}
 	}
+	return nil
 }
 
 // count brings the numbers of threads up to date.

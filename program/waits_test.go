@@ -31,7 +31,7 @@ func (s *series) concluded(n int, run func(i int) Run) *Result { return s.conclu
 func (s *series) concludedOn(cpus, n int, run func(i int) Run) *Result {
 	for i := range n {
 		r := run(i)
-		s.take(&r, cpus)
+		s.take(background, &r, cpus)
 		s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 	}
 	return conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
@@ -174,7 +174,7 @@ func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
 		s := series{probed: true, looksAtClock: looks}
 		for i := range 20 {
 			r := keptFor(50, 0.001)
-			s.take(&r, 1)
+			s.take(background, &r, 1)
 			s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 		}
 		if e := conclude(&s, DefaultPlan, noisy, newNoiseChecks(noisy)).Estimate; !e.Covers(48.5*ms) || e.Covers(50*ms) != looks {
