@@ -32,6 +32,8 @@ type Analysis struct {
 	Own *OwnInterrupts `json:"own_interrupts,omitempty"`
 	// Undisturbed says how likely a stretch of work is not disturbed.
 	Undisturbed []Undisturbed `json:"undisturbed"`
+	// Named says by the kernel's events who or what it was; nil without rights to them.
+	Named *Named `json:"named,omitempty"`
 	// SliceNs is how long the thread typically ran between two preemptions; missing
 	// where it was never preempted twice.
 	SliceNs stats.Float `json:"slice_ns"`

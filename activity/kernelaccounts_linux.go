@@ -34,3 +34,6 @@ func usage(who int) (CPUTime, error) {
 	}
 	return CPUTime{UserNs: float64(u.Utime.Nano()), SystemNs: float64(u.Stime.Nano())}, nil
 }
+
+// threadNumber is the number of the calling thread.
+func threadNumber() int { return unix.Gettid() }

@@ -13,3 +13,6 @@ var errAccounts = &machine.UnsupportedError{
 
 // readProcess has nothing to read.
 func (a *Accounts) readProcess() { a.lack("%v", errAccounts) }
+
+// threadNumber is 0: there are no events of threads here.
+func threadNumber() int { return 0 }

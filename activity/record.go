@@ -15,6 +15,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/env"
 	"chronoscope/machine"
+	"chronoscope/tracepoint"
 )
 
 // Options say how to record. The zero value of a field chooses its default.
@@ -55,6 +56,8 @@ const (
 	throttleNs = 2e6
 	// spellNs is how long the reading loop holds its thread.
 	spellNs = 500e3
+	// anchorNs is how often the trace's clock is compared with the kernel's.
+	anchorNs = 1e9
 )
 
 // Record records the calling goroutine's thread on a clock whose ticks are
@@ -171,6 +174,7 @@ func LeastThreshold(c *clock.Clock) int64 {
 // prepare opens what the kernel tells, on the thread that will record.
 func (r *recorder) prepare() error {
 	var err error
+	r.trace.Thread = threadNumber()
 	if r.thread, err = machine.OpenThread(); err != nil {
 		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("whether other threads had the CPU is not known, and neither is what the host took: %v; mount it (mount -t proc proc /proc), or allow it to be read", err))
 		r.trace.Unwatched = true
@@ -215,6 +219,7 @@ func (r *recorder) run(ctx context.Context) {
 	}
 	r.start = r.clock.Read()
 	r.last, r.lookedAt = r.start, r.start
+	r.anchor()
 	for more := 0; ; {
 		if r.last-r.start >= until || len(t.Gaps) >= r.options.MostGaps || ctx.Err() != nil {
 			if more++; more > mostLateLooks || !r.unsettled() {
@@ -232,6 +237,9 @@ func (r *recorder) run(ctx context.Context) {
 			break
 		}
 		kept := r.take(r.batch[:n])
+		if t.Ns(now-r.start-t.Anchors[len(t.Anchors)-1].Ticks) > anchorNs {
+			r.anchor()
+		}
 		between := n > 0 && r.batch[n-1].Before == r.last
 		r.last = now
 		if n > 0 && kept == n && r.batch[n-1].Ticks() > w.Long {
@@ -239,12 +247,28 @@ func (r *recorder) run(ctx context.Context) {
 		}
 	}
 	t.Length = r.last - r.start
+	r.anchor()
 	r.countInterrupts()
 	t.Accounts = ReadAccounts(r.options.Root, t.CPU).Since(before)
 	t.Caveats = append(t.Caveats, t.Accounts.Caveats...)
 	if n := collectionsSoFar() - collections; n > 0 {
 		t.Caveats = append(t.Caveats, fmt.Sprintf("%d garbage collections of this process fell into the trace", n))
 	}
+}
+
+// anchor compares the trace's clock with that of the kernel's events: of a few tries the one that took least
+// counts.
+func (r *recorder) anchor() {
+	best, least := Anchor{}, int64(math.MaxInt64)
+	for range 4 {
+		before := r.clock.Read()
+		now := tracepoint.Now()
+		after := r.clock.Read()
+		if after-before < least {
+			best, least = Anchor{before + (after-before)/2 - r.start, now}, after-before
+		}
+	}
+	r.trace.Anchors = append(r.trace.Anchors, best)
 }
 
 // unsettled reports that the look after a gap was interrupted, and that there is

@@ -9,6 +9,8 @@
 package activity
 
 import (
+	"sort"
+
 	"chronoscope/machine"
 )
 
@@ -40,8 +42,26 @@ type Trace struct {
 	// Accounts are what the kernel charged meanwhile to the thread, its process and
 	// its CPU.
 	Accounts Accounts
+	// Anchors say when the trace was, by the clock of the kernel's events; none where there are no such.
+	Anchors []Anchor
+	// Thread is the number of the thread that recorded; 0 where it is not known.
+	Thread int
 	// Caveats say what could not be had.
 	Caveats []string
+}
+
+// Anchor is a moment of a trace by two clocks.
+type Anchor struct {
+	Ticks  int64 // of the trace
+	TimeNs int64 // by CLOCK_MONOTONIC
+}
+
+// timeNs is when a moment of the trace was by CLOCK_MONOTONIC: between two anchors both clocks run evenly.
+func (t *Trace) timeNs(ticks int64) int64 {
+	i := sort.Search(len(t.Anchors), func(i int) bool { return t.Anchors[i].Ticks > ticks })
+	i = min(max(i, 1), len(t.Anchors)-1)
+	a, b := t.Anchors[i-1], t.Anchors[i]
+	return a.TimeNs + int64(float64(ticks-a.Ticks)*float64(b.TimeNs-a.TimeNs)/float64(b.Ticks-a.Ticks))
 }
 
 // Gap is one period of inactivity.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,15 +16,16 @@ import (
 // Perfetto and chrome://tracing open: one process, in it a track for each CPU
 // with an event for each period of inactivity, named after its cause, and, of
 // those traces that an analysis comes with and that hold a timer tick, a track
-// with its interrupts.
+// with its interrupts, and one with who had the CPU where the kernel's events tell.
 func ChromeTrace(w io.Writer, traces []*activity.Trace, analyses ...*activity.Analysis) error {
 	t := &traceEvents{out: bufio.NewWriter(w), separator: "\n"}
 	fmt.Fprint(t.out, `{"displayTimeUnit":"ns","traceEvents":[`)
 	t.name("process_name", 1, "chronoscope activity")
 	for i, trace := range traces {
-		t.gaps(2*i+1, trace)
+		t.gaps(3*i+1, trace)
 		if i < len(analyses) {
-			t.timer(2*i+2, cpuName(trace), timerTicks(trace, analyses[i]))
+			t.timer(3*i+2, cpuName(trace), timerTicks(trace, analyses[i]))
+			t.named(3*i+3, cpuName(trace), analyses[i].Named)
 		}
 	}
 	fmt.Fprint(t.out, "\n]}\n")
@@ -105,6 +107,21 @@ func (t *traceEvents) timer(track int, cpu string, ticks []activity.Tick) {
 			name = "within a gap (interpolated)"
 		}
 		t.write(traceEvent{Phase: "i", Category: "timer", Name: name, Thread: track, Time: micros(wholeNs(tick.AtNs)), Scope: "t"})
+	}
+}
+
+// named writes who or what had the CPU in the gaps.
+func (t *traceEvents) named(track int, cpu string, n *activity.Named) {
+	if n == nil || len(n.Pieces) == 0 {
+		return
+	}
+	t.track(track, cpu+" who had it")
+	for _, p := range n.Pieces {
+		from, to := wholeNs(p.StartNs), wholeNs(p.StartNs+p.DurationNs)
+		t.write(traceEvent{
+			Phase: "X", Category: p.Cause.String(), Name: cmp.Or(p.Who.String(), p.Cause.String()), Thread: track,
+			Time: micros(from), Duration: micros(to - from), Arguments: map[string]any{"cause": p.Cause.String(), "cgroup": p.Who.CGroup},
+		})
 	}
 }
 

@@ -14,10 +14,13 @@ type source struct {
 	path   string // below tracefs's folder events
 	kind   Kind
 	fields []string // what it must have
+	// name is the Name of its events where no field tells it.
+	name     string
+	optional bool
 }
 
-// sources are all of them.
-var sources = []source{
+// scheduling are those that say what threads do and who wakes them.
+var scheduling = []source{
 	{path: "sched/sched_switch", kind: Switched, fields: []string{"prev_state", "next_pid", "next_comm"}},
 	{path: "sched/sched_waking", kind: Waking, fields: []string{"pid", "target_cpu"}},
 	{path: "sched/sched_wakeup_new", kind: Started, fields: []string{"pid", "target_cpu"}},
@@ -28,6 +31,28 @@ var sources = []source{
 	{path: "irq/softirq_exit", kind: SoftirqEnd, fields: []string{"vec"}},
 	{path: "irq/softirq_raise", kind: Raised, fields: []string{"vec"}},
 	{path: "timer/hrtimer_expire_entry", kind: TimerExpired},
+}
+
+// disturbances are those that say what has a CPU. Not every architecture has the vectors.
+var disturbances = append([]source{
+	{path: "sched/sched_switch", kind: Switched, fields: []string{"prev_state", "next_pid", "next_comm"}},
+	{path: "irq/irq_handler_entry", kind: Interrupt, fields: []string{"irq", "name"}},
+	{path: "irq/irq_handler_exit", kind: InterruptEnd, fields: []string{"irq"}},
+	{path: "irq/softirq_entry", kind: Softirq, fields: []string{"vec"}},
+	{path: "irq/softirq_exit", kind: SoftirqEnd, fields: []string{"vec"}},
+}, vectors("local_timer", "reschedule", "call_function", "call_function_single", "x86_platform_ipi", "thermal_apic", "threshold_apic", "deferred_error_apic", "error_apic", "spurious_apic")...)
+
+// LocalTimer is the vector of a CPU's own timer.
+const LocalTimer = "local_timer"
+
+// vectors are the begins and ends of interrupts of the CPU itself. irq_work is none of them: the kernel
+// refuses to sample its end, since perf uses it itself.
+func vectors(names ...string) (all []source) {
+	for _, name := range names {
+		all = append(all, source{path: "irq_vectors/" + name + "_entry", kind: Vector, name: name, optional: true},
+			source{path: "irq_vectors/" + name + "_exit", kind: VectorEnd, name: name, optional: true})
+	}
+	return all
 }
 
 // commonFields are those that every event has.
@@ -173,14 +198,14 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 	if !ok1 && l.value.size > 0 || !ok2 && l.other.size > 0 {
 		return e, false
 	}
-	e.Kind, e.Other, e.Value = l.kind, int32(other), int32(value)
+	e.Kind, e.Other, e.Value, e.Name = l.kind, int32(other), int32(value), l.source.name
 	switch l.kind {
 	case Switched:
 		e.Value, e.Name = int32(stateOf(value, l.names)), d.text(l.name.bytes(raw))
 	case Interrupt:
 		e.Name = d.text(l.name.located(raw))
 	case Softirq, SoftirqEnd, Raised:
-		e.Value = vectorOf(l.names[value])
+		e.Value, e.Name = vectorOf(l.names[value]), l.names[value]
 	}
 	return e, true
 }

@@ -45,8 +45,8 @@ func simulated(t testing.TB) *decoder {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(sources, func(s source) bool { return s.path == name })
-		l, err := newLayout(sources[i], f)
+		i := slices.IndexFunc(scheduling, func(s source) bool { return s.path == name })
+		l, err := newLayout(scheduling[i], f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestBadFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newLayout(sources[0], f); err == nil || !strings.Contains(err.Error(), "next_pid") {
+	if _, err := newLayout(scheduling[0], f); err == nil || !strings.Contains(err.Error(), "next_pid") {
 		t.Errorf("%v", err)
 	}
 	for _, text := range []string{"", "ID: x\n", "ID: 70000\n", "ID: 1\n\tfield:int x;\toffset:99999;\tsize:4;\n"} {

@@ -23,6 +23,8 @@ const (
 	SoftirqEnd               //
 	Raised                   // the vector Value is to be done
 	TimerExpired             // a high-resolution timer expired
+	Vector                   // an interrupt of the CPU itself, such as its timer's: its name is Name
+	VectorEnd                //
 	Forked                   // the thread Other, of the process Value, was started by Thread
 	Executed                 // Thread became another program, called Name
 	Renamed                  // Thread is called Name now

@@ -33,15 +33,28 @@ const mostPages, fewestPages = 512, 16
 // rights says what lets a user record tracepoints.
 const rights = "run as root, or give the program the rights: sudo setcap cap_perfmon,cap_dac_read_search=ep PROGRAM"
 
-// Open begins to record all CPUs of the machine. The error is an [*Unavailable].
+// Open begins to record what threads do and who wakes them on all CPUs of the machine. The error is an
+// [*Unavailable].
 func Open() (*Recorder, error) {
-	decoder, err := describe()
+	cpus, err := onlineCPUs()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return open(scheduling, cpus)
+}
+
+// OpenDisturbances begins to record what has these CPUs: threads and interrupts. The error is an
+// [*Unavailable].
+func OpenDisturbances(cpus []int) (*Recorder, error) { return open(disturbances, cpus) }
+
+func open(sources []source, cpus []int) (*Recorder, error) {
+	decoder, err := describe(sources)
 	if err != nil {
 		return nil, err
 	}
 	for pages := mostPages; ; pages /= 2 {
 		r := &Recorder{decoder: decoder}
-		err := r.open(pages)
+		err := r.open(cpus, pages)
 		if err == nil {
 			return r, nil
 		}
@@ -62,7 +75,7 @@ func unavailable(err error) *Unavailable {
 }
 
 // describe reads from tracefs what the running kernel states of the sources.
-func describe() (*decoder, error) {
+func describe(sources []source) (*decoder, error) {
 	tracefs, err := openTracefs()
 	if err != nil {
 		return nil, err
@@ -71,6 +84,9 @@ func describe() (*decoder, error) {
 	d := newDecoder()
 	for _, s := range sources {
 		l, f, err := s.describe(tracefs)
+		if u := (*Unavailable)(nil); s.optional && errors.As(err, &u) && u.Reason == NoEvent {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -178,12 +194,8 @@ func tracefsMounts() (folders []string) {
 	return folders
 }
 
-// open opens all events on all CPUs: those of a CPU share one buffer.
-func (r *Recorder) open(pages int) error {
-	cpus, err := onlineCPUs()
-	if err != nil {
-		return err
-	}
+// open opens all events on the CPUs: those of a CPU share one buffer.
+func (r *Recorder) open(cpus []int, pages int) error {
 	for _, cpu := range cpus {
 		err := r.openCPU(cpu, pages)
 		if err != nil && err != unix.ENODEV { // it has gone offline

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"chronoscope/activity"
 	"chronoscope/record"
@@ -90,7 +91,7 @@ func traceSections(traces []activity.Analysis) (sections []Section) {
 	}
 	sections = append(sections, traceLanes(traces))
 	for _, t := range traces {
-		sections = append(sections, causes(t))
+		sections = append(sections, named(t), causes(t))
 	}
 	return append(sections, undisturbed(traces))
 }
@@ -123,6 +124,54 @@ func causes(t activity.Analysis) Section {
 	}
 	if len(chart.Rows) > 0 {
 		s.Charts = []Chart{chart}
+	}
+	return s
+}
+
+// mostCulprits rows are shown: the rest stands in one row, and in JSON.
+const mostCulprits = 12
+
+// named shows who or what took the time of a trace.
+func named(t activity.Analysis) Section {
+	n := t.Named
+	if n == nil || len(n.Parts) == 0 {
+		return Section{}
+	}
+	rows := table(words("cause", "who"), numbers("times", "share of time", "total", "worst"))
+	var rest activity.NamedPart
+	parts := n.By("name")
+	for i, p := range parts {
+		if i >= mostCulprits && len(parts) > mostCulprits+1 {
+			rest.Count, rest.Share, rest.TotalNs, rest.MaxNs = rest.Count+p.Count, rest.Share+p.Share, rest.TotalNs+p.TotalNs, max(rest.MaxNs, p.MaxNs)
+			continue
+		}
+		rows.row(p.Cause, p.Who.String(), p.Count, fmt.Sprintf("%.4f %%", 100*p.Share), duration(p.TotalNs), duration(p.MaxNs))
+	}
+	if rest.Count > 0 {
+		rows.row("the rest", fmt.Sprintf("%d more", len(parts)-mostCulprits), rest.Count, fmt.Sprintf("%.4f %%", 100*rest.Share), duration(rest.TotalNs), duration(rest.MaxNs))
+	}
+	s := Section{
+		Title:   "Who took the time on " + place(t),
+		Lead:    "By the kernel's events: threads that had the CPU, and interrupts.",
+		Heading: "Who took the time on " + place(t) + ", by the kernel's events:",
+		Table:   rows,
+	}
+	for i, m := range n.Worst {
+		var ran []string
+		for _, p := range m.Ran[:min(len(m.Ran), 3)] {
+			ran = append(ran, fmt.Sprintf("%s %s", or(p.Who.String(), p.Cause.String()), duration(p.DurationNs)))
+		}
+		if more := len(m.Ran) - len(ran); more > 0 {
+			ran = append(ran, fmt.Sprintf("%d more", more))
+		}
+		label := ""
+		if i == 0 {
+			label = "the worst moments"
+		}
+		s.Notes = append(s.Notes, labelled(label, "%s at %s (%s): %s", duration(m.DurationNs), durationTo(m.StartNs, 7), m.Cause, strings.Join(ran, ", ")))
+	}
+	if gaps := n.Agreement(); gaps < 0.95 {
+		s.Notes = append(s.Notes, say("without rights %s of the gaps are put down to the same cause: the events are right where they differ", stats.Share(gaps)))
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,10 +34,13 @@ than reading takes, it was inactive, and each such gap is put down to a cause:
 
 ` + causeList() + `
 After Bryant, O'Hallaron: Computer Systems (2003), sections 9.1 and 9.4. No
-rights are needed. Gaps have no verdict, so --require is refused.`,
+rights are needed; as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH, the
+kernel's events also name the threads and interrupts that took the time. Gaps
+have no verdict, so --require is refused.`,
 		Example: `  chronoscope activity                          one CPU, for a second
   chronoscope activity --cpu all --duration 10s  every CPU at once
   chronoscope activity --cpu 1 --periods 20 --list
+  sudo chronoscope activity --by cgroup
   chronoscope activity --duration 100ms --plot trace.svg --export chrome-trace:trace.json
   chronoscope activity --format json | jq '.traces[0].causes'`,
 	}, flags: t.register, check: t.check, measure: t.measure,
@@ -51,6 +55,7 @@ type traceFlags struct {
 	threshold time.Duration
 	gaps      int
 	list      bool
+	by        string
 }
 
 // causeList says what the causes are.
@@ -66,6 +71,7 @@ func (t *traceFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
 	set.DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
 	set.IntVar(&t.gaps, "periods", 0, "end after this `number` of inactive periods")
+	set.StringVar(&t.by, "by", "thread", "where the kernel tells it, name who took the time: each `thread`, each cgroup, or irq for interrupts alone")
 	set.BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 }
 
@@ -80,6 +86,8 @@ func (t *traceFlags) check(c *call) error {
 		t.duration = usualDuration(c.effort)
 	}
 	switch {
+	case !slices.Contains([]string{"thread", "cgroup", "irq"}, t.by):
+		return usagef("--by: %.40q is unknown: give thread, cgroup or irq", t.by)
 	case t.duration <= 0 || t.duration > activity.LongestDuration:
 		return usagef("--duration: %v can't be recorded: give more than 0 and at most %v", t.duration, activity.LongestDuration)
 	case t.threshold < 0:
@@ -92,7 +100,7 @@ func (t *traceFlags) check(c *call) error {
 
 // measure records and analyses.
 func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
-	traces, switching, err := t.trace(ctx, c)
+	traces, events, switching, err := t.trace(ctx, c)
 	if err != nil && ctx.Err() == nil {
 		return found{}, err
 	}
@@ -102,6 +110,9 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 		a := activity.Analyse(trace)
 		analyses = append(analyses, a)
 		a.Periods, a.Accounting = trace.TimedPeriods(), trace.Accounting(a.Tick)
+		if a.Named = trace.Name(events); a.Named != nil {
+			a.Named.Parts = a.Named.By(t.by)
+		}
 		d.Traces = append(d.Traces, *a)
 	}
 	r := found{document: d, exports: map[string]func(io.Writer) error{
@@ -120,20 +131,28 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 }
 
 // trace records the CPUs, and measures what a context switch costs.
-func (t *traceFlags) trace(ctx context.Context, c *call) ([]*activity.Trace, *activity.Switching, error) {
+func (t *traceFlags) trace(ctx context.Context, c *call) (traces []*activity.Trace, events activity.KernelEvents, w *activity.Switching, err error) {
 	c.bar.show(0, "calibrating")
 	clock, tickNs, err := c.traceClock(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, events, nil, err
 	}
 	defer clock.Close()
 	c.bar.show(0.1, "recording")
-	traces, err := t.recordAll(ctx, c, clock, tickNs)
+	stop, err := activity.WatchKernel(c.tracedCPUs(), os.DirFS("/"))
 	if err != nil {
-		return traces, nil, err
+		c.caveat("who or what took the time is not known: %v", err)
+		stop = func() activity.KernelEvents { return events }
+	}
+	traces, err = t.recordAll(ctx, c, clock, tickNs)
+	if events = stop(); events.Lost > 0 || events.Full {
+		c.caveat("not all events of the kernel could be kept (%d were lost): what they would have told stays with the causes that are found without them; record for a shorter time", events.Lost)
+	}
+	if err != nil {
+		return traces, events, nil, err
 	}
 	c.bar.show(0.8, "switching between threads")
-	return traces, t.measureSwitching(ctx, c, clock, tickNs), ctx.Err()
+	return traces, events, t.measureSwitching(ctx, c, clock, tickNs), ctx.Err()
 }
 
 // tracedCPUs are those to trace: the named ones, or else the last one that the process

@@ -1,0 +1,468 @@
+package activity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"chronoscope/machine"
+	"chronoscope/stats"
+	"chronoscope/tracepoint"
+)
+
+// Culprit is who or what had a CPU: a thread, or an interrupt. It is empty where nobody is known to.
+type Culprit struct {
+	// Kind is "thread", "kernel-thread", "interrupt" (a device's, with its number), "vector" (of the CPU
+	// itself, such as its timer's) or "softirq" (work that the kernel puts off after an interrupt).
+	Kind      string `json:"kind,omitempty"`
+	Process   int32  `json:"process,omitempty"`
+	Thread    int32  `json:"thread,omitempty"`
+	Name      string `json:"name,omitempty"`
+	CGroup    string `json:"cgroup,omitempty"`
+	Interrupt int32  `json:"interrupt,omitempty"`
+}
+
+// Named says by the kernel's events who or what made a thread inactive.
+type Named struct {
+	Parts []NamedPart `json:"parts"` // the largest first
+	// Worst are the longest gaps, each with what had the CPU then.
+	Worst []Moment `json:"worst"`
+	// Compared sets the causes that are found without rights against these.
+	Compared []Compared `json:"compared"`
+	Events   int        `json:"events"`
+	Lost     int64      `json:"lost"`
+	// Pieces are the stretches of all gaps, in order.
+	Pieces []Piece `json:"-"`
+}
+
+// NamedPart is what a cause took, by whom.
+type NamedPart struct {
+	Cause Cause   `json:"cause"`
+	Who   Culprit `json:"who"`
+	Share float64 `json:"share"` // of the trace
+	Total
+}
+
+// Moment is a gap with what had the CPU in it, the longest first.
+type Moment struct {
+	StartNs    float64 `json:"start_ns"`
+	DurationNs float64 `json:"duration_ns"`
+	Cause      Cause   `json:"cause"`
+	Ran        []Piece `json:"ran"`
+}
+
+// Piece is a stretch of a gap.
+type Piece struct {
+	StartNs    float64 `json:"start_ns"`
+	DurationNs float64 `json:"duration_ns"`
+	Cause      Cause   `json:"cause"`
+	Who        Culprit `json:"who"`
+}
+
+// Compared sets the gaps that are put down to a cause without rights against those that the kernel's events
+// put down to it. Same have the same cause both ways.
+type Compared struct {
+	Cause         Cause   `json:"cause"`
+	Gaps          int     `json:"gaps"`
+	TotalNs       float64 `json:"total_ns"`
+	EventGaps     int     `json:"event_gaps"`
+	EventsTotalNs float64 `json:"events_total_ns"`
+	Same          int     `json:"same"`
+}
+
+// KernelEvents are what the kernel noted of CPUs while traces were recorded.
+type KernelEvents struct {
+	Events []tracepoint.Event
+	Tasks  []tracepoint.Task // that there were before or after
+	Lost   int64
+	Full   bool // later ones did not fit
+}
+
+// mostEvents are kept: some 300 MB.
+const mostEvents = 4 << 20
+
+// WatchKernel records what has the CPUs until stop is called. The error is a [tracepoint.Unavailable].
+func WatchKernel(cpus []int, root fs.FS) (stop func() KernelEvents, err error) {
+	r, err := tracepoint.OpenDisturbances(cpus)
+	if err != nil {
+		return nil, err
+	}
+	k := KernelEvents{Tasks: tracepoint.Tasks(root)}
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	take := func(events []tracepoint.Event) {
+		n := min(len(events), mostEvents-len(k.Events))
+		k.Events, k.Full = append(k.Events, events[:n]...), k.Full || n < len(events)
+	}
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			r.Wait(100 * time.Millisecond)
+			take(r.Take())
+		}
+	}()
+	return func() KernelEvents {
+		end()
+		<-done
+		take(r.TakeAll())
+		k.Lost = r.Lost()
+		r.Close()
+		k.Tasks = append(k.Tasks, tracepoint.Tasks(root)...)
+		return k
+	}, nil
+}
+
+// stretch is a time in which something other than the trace's thread had its CPU.
+type stretch struct {
+	fromNs, toNs int64
+	cause        Cause
+	who          Culprit
+}
+
+// stretches follow a CPU through its events. Interrupts that come while another thread has the CPU are part
+// of that thread's time. obscure are the times of which events are missing.
+func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
+	names := k.culprits()
+	var inside []stretch // interrupts that have begun and not ended
+	var current int32 = -1
+	var fromNs int64
+	cut := func(atNs int64) {
+		switch n := len(inside); {
+		case atNs <= fromNs:
+		case current >= 0 && current != self:
+			who := names[current]
+			all = append(all, stretch{fromNs, atNs, Preempted, who})
+		case n > 0:
+			all = append(all, stretch{fromNs, atNs, inside[n-1].cause, inside[n-1].who})
+		}
+		fromNs = atNs
+	}
+	for _, e := range k.Events {
+		if int(e.CPU) != cpu {
+			continue
+		}
+		if current < 0 && e.Kind < tracepoint.Losing {
+			current, fromNs = e.Thread, e.AtNs
+		}
+		switch e.Kind {
+		case tracepoint.Switched:
+			if e.Thread != current { // the kernel left out a switch
+				obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
+				fromNs, current = e.AtNs, e.Thread
+			}
+			cut(e.AtNs)
+			if current, inside = e.Other, nil; e.Other != 0 {
+				who := names[e.Other]
+				who.Thread, who.Name, who.Kind = e.Other, e.Name, cmp.Or(who.Kind, "thread")
+				names[e.Other] = who
+			}
+		case tracepoint.Interrupt, tracepoint.Softirq, tracepoint.Vector:
+			cut(e.AtNs)
+			inside = append(inside, began(e))
+		case tracepoint.InterruptEnd, tracepoint.SoftirqEnd, tracepoint.VectorEnd:
+			cut(e.AtNs)
+			inside = inside[:max(0, len(inside)-1)]
+		case tracepoint.Losing:
+			cut(e.AtNs)
+			current, inside = -1, nil
+		case tracepoint.Lost:
+			obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
+			fromNs = e.AtNs
+		}
+	}
+	return all, obscure
+}
+
+// began is an interrupt that begins.
+func began(e tracepoint.Event) stretch {
+	s := stretch{cause: Interrupt, who: Culprit{Name: e.Name}}
+	switch e.Kind {
+	case tracepoint.Interrupt:
+		s.who.Kind, s.who.Interrupt = "interrupt", e.Value
+	case tracepoint.Softirq:
+		s.who.Kind = "softirq"
+	default:
+		s.who.Kind = "vector"
+	}
+	if e.Name == tracepoint.LocalTimer || e.Name == "arch_timer" {
+		s.cause = TimerTick
+	}
+	return s
+}
+
+// culprits are the threads by number.
+func (k KernelEvents) culprits() map[int32]Culprit {
+	all := map[int32]Culprit{0: {Name: "idle"}}
+	for _, t := range k.Tasks {
+		c := Culprit{Kind: "thread", Process: t.Process, Thread: t.Thread, Name: t.Name, CGroup: t.CGroup}
+		if t.Kernel {
+			c.Kind = "kernel-thread"
+		}
+		all[t.Thread] = c
+	}
+	for _, e := range k.Events {
+		if c, known := all[e.Thread]; !known && e.Thread > 0 {
+			c = Culprit{Kind: "thread", Process: e.Process, Thread: e.Thread, Name: e.Name}
+			all[e.Thread] = c
+		}
+	}
+	return all
+}
+
+// Name says by the kernel's events who made the trace's thread inactive. [Analyse] has put its gaps down to
+// causes; nil where the thread or its CPU is not known.
+func (t *Trace) Name(k KernelEvents) *Named {
+	if t.CPU < 0 || t.Thread == 0 || len(t.Anchors) < 2 || len(k.Events) == 0 {
+		return nil
+	}
+	all, obscure := k.stretches(t.CPU, int32(t.Thread))
+	n := &Named{Parts: []NamedPart{}, Worst: []Moment{}, Compared: []Compared{}, Events: len(k.Events), Lost: k.Lost}
+	books := map[part]*NamedPart{}
+	var compared [causes]Compared
+	entryNs := t.entryNs(all)
+	for _, g := range t.Gaps {
+		m := t.moment(g, entryNs, &all, &obscure)
+		n.add(m, books)
+		c, e := &compared[g.Cause], &compared[m.Cause]
+		c.Gaps++
+		c.TotalNs += m.DurationNs
+		e.EventGaps++
+		e.EventsTotalNs += m.DurationNs
+		if g.Cause == m.Cause {
+			c.Same++
+		}
+	}
+	for _, p := range books {
+		p.Share = p.TotalNs / t.Ns(max(1, t.Length))
+		n.Parts = append(n.Parts, *p)
+	}
+	slices.SortFunc(n.Parts, func(a, b NamedPart) int {
+		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Who.Name, b.Who.Name), cmp.Compare(a.Who.Thread, b.Who.Thread))
+	})
+	for _, cause := range Causes() {
+		if c := compared[cause]; c.Gaps+c.EventGaps > 0 {
+			c.Cause = cause
+			n.Compared = append(n.Compared, c)
+		}
+	}
+	return n
+}
+
+// part is what belongs together.
+type part struct {
+	cause Cause
+	who   Culprit
+}
+
+// mostMoments are listed.
+const mostMoments = 10
+
+// add counts a gap.
+func (n *Named) add(m Moment, books map[part]*NamedPart) {
+	for _, p := range m.Ran {
+		k := part{p.Cause, p.Who}
+		if books[k] == nil {
+			books[k] = &NamedPart{Cause: p.Cause, Who: p.Who}
+		}
+		b := books[k]
+		b.Count++
+		b.TotalNs += p.DurationNs
+		b.MaxNs = max(b.MaxNs, p.DurationNs)
+	}
+	n.Pieces = append(n.Pieces, m.Ran...)
+	m.Ran = byWhom(m.Ran)
+	slices.SortStableFunc(m.Ran, func(a, b Piece) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	i, _ := slices.BinarySearchFunc(n.Worst, m, func(a, b Moment) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	if i < mostMoments {
+		n.Worst = slices.Insert(n.Worst, i, m)
+		n.Worst = n.Worst[:min(len(n.Worst), mostMoments)]
+	}
+}
+
+// entryNs is the most that the way to an interrupt's first event and back is taken to need, with what a host
+// adds to deliver it: three times what it usually takes, but not less than leastEntryNs.
+func (t *Trace) entryNs(all []stretch) float64 {
+	var restsNs []float64
+	for _, g := range t.Gaps {
+		fromNs, toNs := t.timeNs(g.Start), t.timeNs(g.End())
+		restNs, interrupts := t.Ns(g.Ticks), false
+		for _, s := range within(&all, fromNs, toNs) {
+			restNs -= float64(min(s.toNs, toNs) - max(s.fromNs, fromNs))
+			if interrupts = s.cause != Preempted; !interrupts {
+				break
+			}
+		}
+		if interrupts {
+			restsNs = append(restsNs, restNs)
+		}
+	}
+	if len(restsNs) == 0 {
+		return leastEntryNs
+	}
+	return max(leastEntryNs, 3*stats.Median(restsNs))
+}
+
+// byWhom joins the pieces of a gap that belong together; each begins where its first did.
+func byWhom(pieces []Piece) (all []Piece) {
+	at := map[part]int{}
+	for _, p := range pieces {
+		k := part{p.Cause, p.Who}
+		if i, known := at[k]; known {
+			all[i].DurationNs += p.DurationNs
+			continue
+		}
+		at[k] = len(all)
+		all = append(all, p)
+	}
+	return all
+}
+
+// moment is a gap with what had the CPU in it. What ends before the gap is taken off the lists.
+func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
+	fromNs, toNs := t.timeNs(g.Start), t.timeNs(g.End())
+	m := Moment{StartNs: t.Ns(g.Start), DurationNs: t.Ns(g.Ticks)}
+	restNs := m.DurationNs
+	for _, s := range within(all, fromNs, toNs) {
+		ns := min(s.toNs, toNs) - max(s.fromNs, fromNs)
+		p := Piece{StartNs: m.StartNs + float64(max(s.fromNs, fromNs)-fromNs), DurationNs: min(restNs, float64(ns)), Cause: s.cause, Who: s.who}
+		if s.cause == Preempted && s.who.Kind == "" { // the CPU idled: the thread was not ready
+			p.Cause, p.Who = cmp.Or(notReady(g.Cause), Runtime), Culprit{}
+		}
+		restNs -= p.DurationNs
+		if n := len(m.Ran); n > 0 && m.Ran[n-1].Cause == p.Cause && m.Ran[n-1].Who == p.Who {
+			m.Ran[n-1].DurationNs += p.DurationNs
+			continue
+		}
+		m.Ran = append(m.Ran, p)
+	}
+	m.addRest(t, g, restNs, entryNs, len(within(obscure, fromNs, toNs)) > 0)
+	longest := slices.MaxFunc(m.Ran, func(a, b Piece) int { return cmp.Compare(a.DurationNs, b.DurationNs) })
+	m.Cause = longest.Cause
+	return m
+}
+
+// notReady are the causes for which a thread leaves its CPU to nobody.
+func notReady(c Cause) Cause {
+	if c == Throttled || c == Stopped || c == Migrated || c == Runtime {
+		return c
+	}
+	return Unexplained
+}
+
+// leastEntryNs is the least that the way to an interrupt's events and back is allowed.
+const leastEntryNs = 5e3
+
+// addRest puts down the time of a gap in which no event shows who had the CPU. A little is the way there and
+// back. More is the host's, unless the trace knows better.
+func (m *Moment) addRest(t *Trace, g Gap, restNs, entryNs float64, obscure bool) {
+	if restNs <= 0 && len(m.Ran) > 0 {
+		return
+	}
+	p := Piece{StartNs: m.StartNs, DurationNs: restNs, Cause: g.Cause}
+	taken := entryNs
+	for _, ran := range m.Ran {
+		if ran.Cause == Preempted {
+			taken = entryNs + machine.UsualSwitchNs
+		}
+	}
+	foreseen := g.Cause == TimerTick || g.Cause == Interrupt || g.Cause == Preempted
+	switch {
+	case len(m.Ran) > 0 && restNs <= taken && !obscure:
+		longest := 0
+		for i := range m.Ran {
+			if m.Ran[i].DurationNs > m.Ran[longest].DurationNs {
+				longest = i
+			}
+		}
+		m.Ran[longest].DurationNs += restNs
+		return
+	case obscure:
+	case t.Kernel.Virtual && (foreseen || g.Cause == Unexplained && restNs >= shortestInterruptNs):
+		p.Cause = Hypervisor
+	case foreseen:
+		p.Cause = Unexplained
+	}
+	m.Ran = append(m.Ran, p)
+}
+
+// within are the stretches that share time with one from fromNs to toNs. Those before are dropped.
+func within(all *[]stretch, fromNs, toNs int64) []stretch {
+	i := 0
+	for i < len(*all) && (*all)[i].toNs <= fromNs {
+		i++
+	}
+	*all = (*all)[i:]
+	n := 0
+	for n < len(*all) && (*all)[n].fromNs < toNs {
+		n++
+	}
+	return (*all)[:n]
+}
+
+// Agreement is the share of gaps that have the same cause with rights and without.
+func (n *Named) Agreement() float64 {
+	same, gaps := 0, 0
+	for _, c := range n.Compared {
+		same += c.Same
+		gaps += c.Gaps
+	}
+	return float64(same) / float64(max(1, gaps))
+}
+
+// String names who or what it was.
+func (c Culprit) String() string {
+	switch c.Kind {
+	case "":
+		return c.Name
+	case "interrupt":
+		return fmt.Sprintf("%s (interrupt %d)", c.Name, c.Interrupt)
+	case "softirq", "vector":
+		return fmt.Sprintf("%s (%s)", c.Name, c.Kind)
+	case "kernel-thread":
+		return fmt.Sprintf("%s (kernel thread %d)", c.Name, c.Thread)
+	}
+	name := cmp.Or(c.Name, "unknown")
+	if c.Thread == 0 {
+		return name + " (several threads)"
+	}
+	if c.Thread != c.Process && c.Process != 0 {
+		return fmt.Sprintf("%s (thread %d of %d)", name, c.Thread, c.Process)
+	}
+	return fmt.Sprintf("%s (pid %d)", name, c.Thread)
+}
+
+// By joins the parts by "thread" (each apart), "name" (threads of one name), "cgroup" (threads of one control
+// group) or "irq" (all threads).
+func (n *Named) By(what string) []NamedPart {
+	books := map[part]*NamedPart{}
+	var all []*NamedPart
+	names := map[string]int{}
+	for _, p := range n.Parts {
+		names[p.Who.Name]++
+	}
+	for _, p := range n.Parts {
+		if thread := p.Who.Kind == "thread" || p.Who.Kind == "kernel-thread"; thread && what == "cgroup" {
+			p.Who = Culprit{Name: cmp.Or(p.Who.CGroup, "?"), CGroup: p.Who.CGroup}
+		} else if thread && what == "name" && names[p.Who.Name] > 1 {
+			p.Who = Culprit{Kind: p.Who.Kind, Name: p.Who.Name}
+		} else if thread && what == "irq" {
+			p.Who = Culprit{Name: "threads"}
+		}
+		k := part{p.Cause, p.Who}
+		if b := books[k]; b != nil {
+			b.Share, b.Count, b.TotalNs, b.MaxNs = b.Share+p.Share, b.Count+p.Count, b.TotalNs+p.TotalNs, max(b.MaxNs, p.MaxNs)
+			continue
+		}
+		books[k] = &p
+		all = append(all, &p)
+	}
+	slices.SortStableFunc(all, func(a, b *NamedPart) int { return cmp.Compare(b.TotalNs, a.TotalNs) })
+	joined := make([]NamedPart, len(all))
+	for i, p := range all {
+		joined[i] = *p
+	}
+	return joined
+}

@@ -1,0 +1,191 @@
+package activity
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/tracepoint"
+)
+
+// namedWorld is a CPU whose kernel notes what it does, with books of its own. Times are in nanoseconds; the
+// trace's clock ticks every half of one and runs by 20 ppm too fast.
+type namedWorld struct {
+	*rand.Rand
+	nowNs  int64
+	events []tracepoint.Event
+	trace  *Trace
+	truth  map[part]float64
+}
+
+const selfThread, namedStart = 77, 5_000_000
+
+func newNamedWorld(seed uint64) *namedWorld {
+	w := &namedWorld{Rand: rand.New(rand.NewPCG(seed, 3)), nowNs: namedStart, truth: map[part]float64{}}
+	w.trace = &Trace{TickNs: 0.5, CPU: 1, Thread: selfThread, Kernel: Kernel{Virtual: true, Known: true}}
+	return w
+}
+
+// ticks are the trace's at a time.
+func (w *namedWorld) ticks(ns int64) int64 {
+	return int64(math.Round(float64(ns-namedStart) * 2 * 1.00002))
+}
+
+func (w *namedWorld) note(current int32, kind tracepoint.Kind, e tracepoint.Event) {
+	e.AtNs, e.CPU, e.Kind, e.Thread, e.Process = w.nowNs, 1, kind, current, current
+	w.events = append(w.events, e)
+}
+
+// gap lets the thread run for a while, and has it interrupted for as long as during takes.
+func (w *namedWorld) gap(cause Cause, during func()) {
+	w.nowNs += 20_000 + w.Int64N(100_000)
+	from := w.ticks(w.nowNs)
+	during()
+	w.trace.Gaps = append(w.trace.Gaps, Gap{Start: from, Ticks: w.ticks(w.nowNs) - from, Cause: cause})
+}
+
+func (w *namedWorld) pass(ns int64, k part) {
+	w.nowNs += ns
+	w.truth[k] += float64(ns)
+}
+
+// disturb is something that takes the CPU. Without rights all is put down to a preemption.
+func (w *namedWorld) disturb() {
+	rival := int32(200 + w.IntN(3))
+	thread := part{Preempted, Culprit{Kind: "thread", Process: rival, Thread: rival, Name: fmt.Sprint("rival", rival), CGroup: fmt.Sprint("/", rival)}}
+	disk := part{Interrupt, Culprit{Kind: "interrupt", Interrupt: 33, Name: "disk0"}}
+	timer := part{TimerTick, Culprit{Kind: "vector", Name: tracepoint.LocalTimer}}
+	softirq := part{Interrupt, Culprit{Kind: "softirq", Name: "NET_RX"}}
+	switch w.IntN(4) {
+	case 0: // a tick, and the work that follows
+		w.gap(Preempted, func() {
+			w.pass(1000, timer)
+			w.note(selfThread, tracepoint.Vector, tracepoint.Event{Name: tracepoint.LocalTimer})
+			w.pass(4000, timer)
+			w.note(selfThread, tracepoint.VectorEnd, tracepoint.Event{Name: tracepoint.LocalTimer})
+		})
+	case 1:
+		w.gap(Interrupt, func() {
+			w.note(selfThread, tracepoint.Interrupt, tracepoint.Event{Value: 33, Name: "disk0"})
+			w.pass(9000, disk)
+			w.note(selfThread, tracepoint.InterruptEnd, tracepoint.Event{Value: 33})
+			w.note(selfThread, tracepoint.Softirq, tracepoint.Event{Name: "NET_RX"})
+			w.pass(3000, softirq)
+			w.note(selfThread, tracepoint.SoftirqEnd, tracepoint.Event{Name: "NET_RX"})
+		})
+	case 2: // another thread, itself interrupted
+		w.gap(Preempted, func() {
+			w.note(selfThread, tracepoint.Switched, tracepoint.Event{Other: rival, Name: fmt.Sprint("rival", rival)})
+			w.pass(100_000+w.Int64N(1e6), thread)
+			w.note(rival, tracepoint.Vector, tracepoint.Event{Name: tracepoint.LocalTimer})
+			w.pass(3000, thread)
+			w.note(rival, tracepoint.VectorEnd, tracepoint.Event{Name: tracepoint.LocalTimer})
+			w.pass(2000, thread)
+			w.note(rival, tracepoint.Switched, tracepoint.Event{Other: selfThread, Name: "self"})
+		})
+	case 3: // the host, of which no event tells
+		w.gap(Interrupt, func() { w.pass(300_000, part{Hypervisor, Culprit{}}) })
+	}
+}
+
+func (w *namedWorld) run(steps int) KernelEvents {
+	w.note(selfThread, tracepoint.SoftirqEnd, tracepoint.Event{})
+	w.trace.Anchors = append(w.trace.Anchors, Anchor{w.ticks(w.nowNs), w.nowNs})
+	for range steps {
+		w.disturb()
+	}
+	w.nowNs += 1000
+	w.trace.Length = w.ticks(w.nowNs)
+	w.trace.Anchors = append(w.trace.Anchors, Anchor{w.ticks(w.nowNs), w.nowNs})
+	k := KernelEvents{Events: w.events}
+	for rival := range int32(3) {
+		k.Tasks = append(k.Tasks, tracepoint.Task{Process: 200 + rival, Thread: 200 + rival, Name: "sh", CGroup: fmt.Sprint("/", 200+rival)})
+	}
+	return k
+}
+
+// Each gap is put down to who had the CPU, and where no event tells of anybody, to the host.
+func TestNamed(t *testing.T) {
+	for seed := range uint64(50) {
+		w := newNamedWorld(seed)
+		k := w.run(200)
+		n := w.trace.Name(k)
+		got := map[part]float64{}
+		for _, p := range n.Parts {
+			got[part{p.Cause, p.Who}] = p.TotalNs
+		}
+		for key, want := range w.truth {
+			if math.Abs(got[key]-want) > 1e-3*want+1000 {
+				t.Errorf("machine %d: %+v took %v, want %v", seed, key, got[key], want)
+			}
+		}
+		if len(got) != len(w.truth) {
+			t.Fatalf("machine %d: %v\nwant %v", seed, got, w.truth)
+		}
+		var total float64
+		for _, p := range n.Pieces {
+			total += p.DurationNs
+		}
+		if want := w.trace.Ns(w.trace.Inactive()); math.Abs(total-want) > 1000 {
+			t.Fatalf("machine %d: pieces of %v, gaps of %v", seed, total, want)
+		}
+	}
+}
+
+// What is joined loses nothing.
+func TestNamedBy(t *testing.T) {
+	w := newNamedWorld(1)
+	n := w.trace.Name(w.run(300))
+	for what, wantRows := range map[string]int{"thread": 7, "cgroup": 7, "irq": 5} {
+		parts := n.By(what)
+		var total, want float64
+		for _, p := range parts {
+			total += p.TotalNs
+		}
+		for _, p := range n.Parts {
+			want += p.TotalNs
+		}
+		if len(parts) != wantRows || math.Abs(total-want) > 1 {
+			t.Errorf("--by %s: %d rows of %v, want %d of %v: %+v", what, len(parts), total, wantRows, want, parts)
+		}
+	}
+}
+
+// Where events were lost, a gap keeps the cause that it has without them, and nobody is named.
+func TestNamedLosses(t *testing.T) {
+	for seed := range uint64(50) {
+		w := newNamedWorld(seed)
+		k := w.run(100)
+		whole := w.trace.Name(k)
+		names := map[Culprit]float64{}
+		for _, p := range whole.Parts {
+			names[p.Who] += p.TotalNs
+		}
+		from := w.IntN(len(k.Events) - 20)
+		last := k.Events[from]
+		end := k.Events[from+1+w.IntN(15)]
+		events := append([]tracepoint.Event{}, k.Events[:from+1]...)
+		events = append(events, tracepoint.Event{AtNs: last.AtNs, CPU: 1, Kind: tracepoint.Losing}, tracepoint.Event{AtNs: end.AtNs, CPU: 1, Kind: tracepoint.Lost, Value: 3})
+		for _, e := range k.Events[from+1:] {
+			if e.AtNs > end.AtNs {
+				events = append(events, e)
+			}
+		}
+		k.Events = events
+		for _, p := range w.trace.Name(k).Parts {
+			if p.Who != (Culprit{}) && p.TotalNs > names[p.Who]+1000 {
+				t.Fatalf("machine %d: %+v, which was %v", seed, p, names[p.Who])
+			}
+		}
+	}
+}
+
+// Without events nobody is named, and nothing is put down to the host.
+func TestNamedNothing(t *testing.T) {
+	w := newNamedWorld(1)
+	w.run(5)
+	if n := w.trace.Name(KernelEvents{}); n != nil {
+		t.Errorf("%+v", n)
+	}
+}
