@@ -38,7 +38,7 @@ func (s *series) probe(run *Run, blocks int) {
 	}
 	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
 	if run.Unclocked == nil && !run.uncorrected() {
-		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops})
+		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops, run.ClockReads})
 	}
 	if s.probes == 1 || others < s.otherWaits {
 		s.otherWaits = others

@@ -93,6 +93,36 @@ func TestLooksAtClockOnce(t *testing.T) {
 	}
 }
 
+// A program looks at a clock when it begins and after 51 ms of work, and works for 15 ms more where it is
+// late, as in all runs beside this load. The clocks of a traced run hide that, so that no work follows
+// its last look: 66 ms were trusted, alone it takes 51.
+func TestWorksMoreWhereLate(t *testing.T) {
+	for _, c := range []struct {
+		reads            int
+		keptMs, tracedMs float64
+		want             stats.Verdict
+	}{
+		{2, 60, 51, stats.Suspect},
+		{2, 0.1, 51, stats.Trusted}, // it is late in no run
+		{2, 60, 65, stats.Trusted},
+		{2, 60, 90, stats.Trusted}, // its files were not in memory
+		{0, 60, 51, stats.Trusted},
+	} {
+		s := series{}
+		r := s.concluded(20, func(i int) Run {
+			if i > 0 {
+				return keptFor(66, c.keptMs)
+			}
+			run := keptFor(c.tracedMs, c.keptMs)
+			run.Untraced, run.ClockReads = nil, c.reads
+			return run
+		})
+		if s.probes != 1 || r.Verdict != c.want {
+			t.Errorf("%+v: %d probes, %s %+v: %q", c, s.probes, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
 // A program that looks at clocks while it works, and works as much where these hide what it waits, was
 // suspect beside load: Python looks when it imports, and Go when it schedules. The first of two probes
 // may differ for other reasons, such as files that are not in memory.
