@@ -34,10 +34,11 @@ func (l *looks) stopAtCounter(thread int) (stops int) {
 }
 
 // readCounter tells whether a thread has stopped with SIGSEGV because it reads the counter, and has
-// it go on with what the counter shows. Reads by the dynamic linker,
+// it go on with what the counter shows, less what the program has waited for a CPU and stood still for
+// its tracer. Reads by the dynamic linker,
 // which takes its own time some ten times in each program, are no looks. Once not all looks are known the
 // thread may read the counter again.
-func (l *looks) readCounter(thread int) (looked bool) {
+func (l *looks) readCounter(thread int, stoppedNs int64) (looked bool) {
 	var r registers
 	if l == nil || signalCode(thread) != signalKernel || r.read(thread) != nil {
 		return false
@@ -56,7 +57,8 @@ func (l *looks) readCounter(thread int) (looked bool) {
 	} else {
 		l.look(thread)
 	}
-	now := uint64(clock.Counter())
+	l.counter = l.counter.next(l.waitedNs+stoppedNs, processCPUNs(l.process(thread)))
+	now := uint64(l.counter.shown)
 	r.Rip += uint64(read)
 	r.Rax, r.Rdx = now&(1<<32-1), now>>32
 	if read == len(rdtscp) {
@@ -69,6 +71,25 @@ func (l *looks) readCounter(thread int) (looked bool) {
 		l.keep(l.allowCounter(thread, r))
 	}
 	return true
+}
+
+// shownCounter is the counter as a traced program sees it: when it was read first and last, what had to be
+// taken off the time at first, what it showed last, and the CPU time that the process had used then.
+type shownCounter struct{ firstNs, first, firstOffNs, lastNs, shown, usedNs int64 }
+
+// next is the next reading, with offNs taken off, by the counter's rate since the first one. It moves on
+// by the CPU time that the process used meanwhile: the waits of several threads may add up to more than
+// the time that has passed.
+func (c shownCounter) next(offNs, usedNs int64) shownCounter {
+	ns, ticks := monotonicNs(), clock.Counter()
+	if c.first == 0 {
+		return shownCounter{ns, ticks, offNs, ns, ticks, usedNs}
+	}
+	perNs := float64(ticks-c.first) / float64(max(1, ns-c.firstNs))
+	ran := max(0, min(ns-c.lastNs, usedNs-c.usedNs))
+	c.shown = max(c.shown+int64(perNs*float64(ran)), ticks-int64(perNs*float64(offNs-c.firstOffNs)))
+	c.lastNs, c.usedNs = ns, usedNs
+	return c
 }
 
 // allowCounter has a thread call prctl(2), by the instruction for that in clockCode: other threads may

@@ -7,9 +7,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/clock"
 )
 
 // counterProgram is a program that reads the counter by an instruction, reads times, each time
@@ -81,6 +85,25 @@ func TestCounterReads(t *testing.T) {
 		if r := mustNoteClocks(t, counterProgram(t, rdtsc, reads, 1, load)); r.Signal != unix.SIGSEGV || r.ClockReads < 10 {
 			t.Errorf("a fault of its own after %d reads: %+v", reads, r)
 		}
+	}
+}
+
+// A program that works for 40 ms by the counter did a quarter of that beside load when it was traced, too:
+// the counter showed what it waited, and its CPU time was taken for what it uses alone.
+func TestWaitsAreHiddenFromTheCounter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	begun, from := time.Now(), clock.Counter()
+	time.Sleep(50 * time.Millisecond)
+	ticksPerMs := float64(clock.Counter()-from) / time.Since(begun).Seconds() / 1e3
+	beside(t, 3)
+	const worksNs = 40e6
+	c := program("works until the counter shows so many ticks more", strconv.FormatInt(int64(ticksPerMs*worksNs/1e6), 10))
+	c.CPUs = []int{0}
+	r := mustNoteClocks(t, c)
+	if r.Failure() != nil || r.Unclocked != nil || r.WaitNs() < worksNs/2 || r.CPUNs() < 0.8*worksNs || r.CPUNs() > 2*worksNs {
+		t.Errorf("%d ns of CPU time, %d ns waited, %d looks: %+v", r.CPUNs(), r.WaitNs(), r.ClockReads, r)
 	}
 }
 

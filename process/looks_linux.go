@@ -31,6 +31,8 @@ type looks struct {
 	waitOf   map[int]int64
 	// linked is how often the dynamic linker of each thread's program read the counter.
 	linked map[int]int
+	// counter is the processor's, as the program is shown it.
+	counter shownCounter
 	// why says why not all looks are known. From then on no look stops the program.
 	why error
 	// of are the looks of each process that looked, and processOf that of each thread.

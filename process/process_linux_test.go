@@ -116,6 +116,12 @@ var programs = map[string]func(){
 			spin(time.Millisecond)
 		}
 	},
+	"works until the counter shows so many ticks more": func() {
+		ticks, _ := strconv.ParseInt(os.Args[1], 10, 64)
+		for begun := clock.Counter(); clock.Counter()-begun < ticks; {
+			spin(time.Millisecond)
+		}
+	},
 	// reads a clock by system calls, without the vDSO, before, amid and after its work.
 	"reads a clock by system calls": func() {
 		runtime.LockOSThread()

@@ -170,7 +170,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		t.waits.leave(id, t.looks.lateNs(id))
 	case signal == unix.SIGTRAP && (returned || t.looks.trapped(id, t.run.StoppedNs)):
 		signal = 0
-	case signal == unix.SIGSEGV && t.looks.readCounter(id):
+	case signal == unix.SIGSEGV && t.looks.readCounter(id, t.run.StoppedNs):
 		signal = 0
 	default:
 		t.run.Signals++
