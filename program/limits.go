@@ -32,9 +32,10 @@ func (c *conclusion) mostNs() float64 {
 	return most
 }
 
-// leastNs is what the program takes alone at least: its CPU time over its CPUs.
+// leastNs is what the program takes alone at least: its CPU time over its CPUs, less what it did
+// because it was late.
 func (c *conclusion) leastNs() float64 {
-	return median(c.each(func(r *Run) float64 { return r.surelyNs })).Lo
+	return median(c.each(func(r *Run) float64 { return r.surelyNs })).Lo - c.addedNs()
 }
 
 // hold keeps an estimate from the chosen runs within what is certain of all. Runs that are
