@@ -215,6 +215,9 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 	plan = l.left(plan, begun)
 	t := newTally()
 	t.paused = l.Dither
+	if l.pauseEvery == 1 {
+		t.pauseTicks = l.pauseNs / 2 / l.Clock.TickNs
+	}
 	mostTicks, trials := plan.ticks(l.Clock), plan.trials()
 	asked, look, ask := int64(0), int64(firstLook), int64(firstAsk)
 	last := l.Clock.Read()
