@@ -51,8 +51,37 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	freedom := math.Max(1, before.Noise.EquivalentPoints-float64(len(before.Regimes)))
 	student := distuv.StudentsT{Sigma: 1, Nu: freedom}
 	shift := sum/weight - t.Regime.Level
-	half := student.Quantile(0.5+stats.Confidence/2) * math.Sqrt(error2)
+	deviation := math.Sqrt(error2)
+	t.PValue = 2 * student.Survival(math.Abs(shift)/deviation)
+	// Outliers count for nothing in the noise, but the newest points are some as often as others were.
+	if often := before.outliersAsFar(points, newest, shift); often > t.PValue {
+		t.PValue = often
+		deviation = math.Max(deviation, math.Abs(shift)/student.Quantile(1-often/2))
+	}
+	half := student.Quantile(0.5+stats.Confidence/2) * deviation
 	t.Shift = stats.Estimate{Value: shift, Lo: shift - half, Hi: shift + half, Statistic: "difference of levels", N: int(freedom) + 1}
-	t.PValue = 2 * student.Survival(math.Abs(shift)/math.Sqrt(error2))
 	return t, true
+}
+
+// outliersAsFar is in what share of the places of the last regime so many points in a row lie half
+// as far off its level as the shift, or further, by its outliers alone.
+func (r Result) outliersAsFar(points []Point, row int, shift float64) float64 {
+	last := r.Regimes[len(r.Regimes)-1]
+	off := make([]float64, last.End-last.Start)
+	for _, i := range r.Outliers {
+		if i >= last.Start {
+			off[i-last.Start] = points[i].Value - last.Level
+		}
+	}
+	places, far, sum := max(1, len(off)-row+1), 0, 0.0
+	for i, o := range off {
+		sum += o
+		if i >= row {
+			sum -= off[i-row]
+		}
+		if i >= row-1 && sum != 0 && math.Abs(sum) >= float64(row)*math.Abs(shift)/2 {
+			far++
+		}
+	}
+	return float64(far) / float64(places)
 }
