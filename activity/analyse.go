@@ -32,6 +32,8 @@ type Analysis struct {
 	Own *OwnInterrupts `json:"own_interrupts,omitempty"`
 	// Undisturbed says how likely a stretch of work is not disturbed.
 	Undisturbed []Undisturbed `json:"undisturbed"`
+	// LateNs is the gap that ended the recording, as it was to; nil where none did.
+	LateNs *float64 `json:"late_ns,omitempty"`
 	// Named says by the kernel's events who or what it was; nil without rights to them.
 	Named *Named `json:"named,omitempty"`
 	// SliceNs is how long the thread typically ran between two preemptions; missing
@@ -132,6 +134,9 @@ func Analyse(t *Trace) *Analysis {
 	}
 	if t.CPU >= 0 {
 		a.CPU = &t.CPU
+	}
+	if t.LateNs > 0 {
+		a.LateNs = &t.LateNs
 	}
 	a.SwitchNs = stats.FloatOf(t.blameJoins(func(c Cause) bool { return c != Hypervisor }))
 	a.Combs = append(a.Combs, t.combs(t.hints())...)

@@ -71,6 +71,8 @@ type Compared struct {
 	EventGaps     int     `json:"event_gaps"`
 	EventsTotalNs float64 `json:"events_total_ns"`
 	Same          int     `json:"same"`
+	// ByEvents are the causes of these gaps by the events.
+	ByEvents map[Cause]int `json:"by_events,omitempty"`
 }
 
 // KernelEvents are what the kernel noted of CPUs while traces were recorded.
@@ -84,8 +86,9 @@ type KernelEvents struct {
 // mostEvents are kept: some 300 MB.
 const mostEvents = 4 << 20
 
-// WatchKernel records what has the CPUs until stop is called. The error is a [tracepoint.Unavailable].
-func WatchKernel(cpus []int, root fs.FS) (stop func() KernelEvents, err error) {
+// WatchKernel records what has the CPUs until stop is called. With keep, it keeps what the last turns of a
+// recording need that waits for a gap. The error is a [tracepoint.Unavailable].
+func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, err error) {
 	r, err := tracepoint.OpenDisturbances(cpus)
 	if err != nil {
 		return nil, err
@@ -94,6 +97,9 @@ func WatchKernel(cpus []int, root fs.FS) (stop func() KernelEvents, err error) {
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	take := func(events []tracepoint.Event) {
+		if n := len(k.Events); keep && n > 0 && float64(k.Events[n-1].AtNs-k.Events[0].AtNs) > 6*turnNs {
+			k.Events = append(k.Events[:0], after(k.Events, k.Events[n-1].AtNs-3*turnNs)...)
+		}
 		n := min(len(events), mostEvents-len(k.Events))
 		k.Events, k.Full = append(k.Events, events[:n]...), k.Full || n < len(events)
 	}
@@ -113,6 +119,12 @@ func WatchKernel(cpus []int, root fs.FS) (stop func() KernelEvents, err error) {
 		k.Tasks = append(k.Tasks, tracepoint.Tasks(root)...)
 		return k
 	}, nil
+}
+
+// after are the events from a time on.
+func after(events []tracepoint.Event, ns int64) []tracepoint.Event {
+	i, _ := slices.BinarySearchFunc(events, ns, func(e tracepoint.Event, ns int64) int { return cmp.Compare(e.AtNs, ns) })
+	return events[i:]
 }
 
 // stretch is a time in which something other than the trace's thread had its CPU.
@@ -227,6 +239,10 @@ func (t *Trace) Name(k KernelEvents) *Named {
 		m := t.moment(g, entryNs, &all, &obscure)
 		n.add(m, books)
 		c, e := &compared[g.Cause], &compared[m.Cause]
+		if c.ByEvents == nil {
+			c.ByEvents = map[Cause]int{}
+		}
+		c.ByEvents[m.Cause]++
 		c.Gaps++
 		c.TotalNs += m.DurationNs
 		e.EventGaps++

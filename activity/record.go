@@ -27,6 +27,9 @@ type Options struct {
 	// ThresholdNs is the step between two readings from which on the thread
 	// counts as inactive: found from the clock's own cost.
 	ThresholdNs float64
+	// Until ends the recording after a gap that is as long; of what was before, the last turns are kept. 0 is
+	// never.
+	Until time.Duration
 	// CPU is where to record; -1 for wherever the thread happens to be.
 	CPU int
 	// Root is the root of the file system: "/".
@@ -41,9 +44,13 @@ type Options struct {
 const (
 	// LongestDuration keeps a slip of the pen from recording for a day.
 	LongestDuration = 10 * time.Minute
-	keptGaps        = 1 << 20
-	keptJoins       = 1 << 18
-	batchGaps       = 4096
+	// LongestWatch is the longest that a recording may wait for a gap.
+	LongestWatch = 24 * time.Hour
+	// turnNs is how long is kept at least before such a gap, and at most twice that.
+	turnNs    = 5e9
+	keptGaps  = 1 << 20
+	keptJoins = 1 << 18
+	batchGaps = 4096
 	// joinNs is the length from which on a gap is worth a look at the kernel's
 	// counters, which itself takes 1 to 2 µs.
 	joinNs = 5e3
@@ -115,16 +122,28 @@ type recorder struct {
 	start, last int64 // readings
 	looked      machine.ThreadUse
 	lookedAt    int64
-	pending     int // the first gap whose look was interrupted, -1 for none
-	before      machine.Interrupts
+	pending     int  // the first gap whose look was interrupted, -1 for none
+	turn        turn // the last one
+	opened      turn // the one that the trace begins with
+}
+
+// turn is a moment that the trace may begin with.
+type turn struct {
+	at         int64 // reading
+	interrupts machine.Interrupts
+	accounts   Accounts
 }
 
 func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	if !(tickNs > 0) || math.IsInf(tickNs, 1) {
 		return nil, fmt.Errorf("activity: a clock whose ticks are %v ns long: give their length, or 0 to have it measured", tickNs)
 	}
-	if o.Duration < 0 || o.Duration > LongestDuration {
-		return nil, fmt.Errorf("activity: a duration of %v: choose one above 0 and up to %v", o.Duration, LongestDuration)
+	longest := LongestDuration
+	if o.Until > 0 {
+		longest = LongestWatch
+	}
+	if o.Duration < 0 || o.Duration > longest {
+		return nil, fmt.Errorf("activity: a duration of %v: choose one above 0 and up to %v", o.Duration, longest)
 	}
 	if o.Duration == 0 {
 		o.Duration = time.Second
@@ -180,14 +199,15 @@ func (r *recorder) prepare() error {
 		r.trace.Unwatched = true
 	}
 	r.group = machine.OpenThrottling(r.options.Root)
-	if r.before, err = machine.ReadInterrupts(r.options.Root); err != nil { // read anew when the trace begins
+	counted, err := machine.ReadInterrupts(r.options.Root)
+	if err != nil {
 		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("interrupts are not counted, so that gaps are not told from those of the host: %v", err))
 	}
 	if r.thread != nil {
 		if r.looked, err = r.thread.Look(); err != nil {
 			return err
 		}
-		if r.trace.CPU < 0 && len(r.before) > 0 {
+		if r.trace.CPU < 0 && len(counted) > 0 {
 			r.trace.Caveats = append(r.trace.Caveats, "the thread may move between CPUs, so that interrupts can't be counted for it: name a CPU")
 		}
 	}
@@ -206,22 +226,22 @@ func (r *recorder) run(ctx context.Context) {
 	touch(t.Gaps[:cap(t.Gaps)])
 	touch(t.Joins[:cap(t.Joins)])
 	collections := collectionsSoFar()
-	until := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
+	duration := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
 	spell := int64(spellNs / t.TickNs)
-	before := ReadAccounts(r.options.Root, t.CPU)
-	if counted, err := machine.ReadInterrupts(r.options.Root); err == nil {
-		r.before = counted // touching memory takes long enough for some, on a loaded CPU for many
-	}
+	r.opened = r.count() // now, since touching memory takes long enough for some interrupts
 	if r.thread != nil {
 		if use, err := r.thread.Look(); err == nil {
 			r.looked = use // what was counted while the trace was prepared is not the trace's
 		}
 	}
+	first := r.anchor()
 	r.start = r.clock.Read()
-	r.last, r.lookedAt = r.start, r.start
-	r.anchor()
+	r.last, r.lookedAt, r.turn = r.start, r.start, r.opened
+	r.turn.at = r.start
+	end := r.start + duration
+	r.keep(first)
 	for more := 0; ; {
-		if r.last-r.start >= until || len(t.Gaps) >= r.options.MostGaps || ctx.Err() != nil {
+		if r.last >= end || t.LateNs > 0 || len(t.Gaps) >= r.options.MostGaps || ctx.Err() != nil {
 			if more++; more > mostLateLooks || !r.unsettled() {
 				break
 			}
@@ -229,7 +249,7 @@ func (r *recorder) run(ctx context.Context) {
 		w := clock.Watch{
 			Threshold: t.Threshold,
 			Long:      int64(joinNs / t.TickNs),
-			Until:     min(r.last+spell, r.start+until),
+			Until:     min(r.last+spell, end),
 		}
 		n, now := r.clock.Gaps(r.last, w, r.batch[:min(batchGaps, r.options.MostGaps-len(t.Gaps))])
 		if now < r.last {
@@ -237,38 +257,106 @@ func (r *recorder) run(ctx context.Context) {
 			break
 		}
 		kept := r.take(r.batch[:n])
+		if r.options.Until > 0 {
+			t.LateNs = r.late(t.Gaps[len(t.Gaps)-kept:])
+		}
 		if t.Ns(now-r.start-t.Anchors[len(t.Anchors)-1].Ticks) > anchorNs {
-			r.anchor()
+			r.keep(r.anchor())
 		}
 		between := n > 0 && r.batch[n-1].Before == r.last
 		r.last = now
 		if n > 0 && kept == n && r.batch[n-1].Ticks() > w.Long {
 			r.join(len(t.Gaps)-1, between)
 		}
+		if r.options.Until > 0 && t.Ns(r.last-r.turn.at) > turnNs && t.LateNs == 0 {
+			r.forget()
+		}
 	}
 	t.Length = r.last - r.start
-	r.anchor()
+	r.keep(r.anchor())
 	r.countInterrupts()
-	t.Accounts = ReadAccounts(r.options.Root, t.CPU).Since(before)
+	t.Accounts = ReadAccounts(r.options.Root, t.CPU).Since(r.opened.accounts)
 	t.Caveats = append(t.Caveats, t.Accounts.Caveats...)
 	if n := collectionsSoFar() - collections; n > 0 {
 		t.Caveats = append(t.Caveats, fmt.Sprintf("%d garbage collections of this process fell into the trace", n))
 	}
 }
 
+// late is the longest of the gaps that took as long as the recording waits for; 0 if none did. A gap in which
+// the recording forgot what it need not keep is its own.
+func (r *recorder) late(gaps []Gap) (longestNs float64) {
+	for _, g := range gaps {
+		ns := r.trace.Ns(g.Ticks)
+		if own := g.Own && r.start+g.Start <= r.turn.at+int64(joinNs/r.trace.TickNs); !own && ns >= float64(r.options.Until.Nanoseconds()) {
+			longestNs = max(longestNs, ns)
+		}
+	}
+	return longestNs
+}
+
+// count is what the kernel has counted by now: its interrupts last, since reading them takes long enough for some.
+func (r *recorder) count() turn {
+	accounts := ReadAccounts(r.options.Root, r.trace.CPU)
+	interrupts, err := machine.ReadInterrupts(r.options.Root)
+	if err != nil {
+		interrupts = nil
+	}
+	return turn{r.last, interrupts, accounts}
+}
+
+// forget has the trace begin with the last turn, and makes another.
+func (r *recorder) forget() {
+	t, cut := r.trace, r.turn.at-r.start
+	n, _ := slices.BinarySearchFunc(t.Gaps, cut, func(g Gap, cut int64) int { return cmp.Compare(g.Start, cut) })
+	if r.pending >= 0 {
+		n = min(n, r.pending)
+		r.pending -= n
+	}
+	gaps := t.Gaps[:0]
+	for _, g := range t.Gaps[n:] {
+		g.Start = max(0, g.Start-cut)
+		gaps = append(gaps, g)
+	}
+	t.Gaps = gaps
+	joins := t.Joins[:0]
+	for _, j := range t.Joins {
+		if j.From -= n; j.From >= 0 {
+			j.Gap -= n
+			joins = append(joins, j)
+		}
+	}
+	t.Joins = joins
+	var anchors []Anchor
+	for i, a := range t.Anchors {
+		if i+1 == len(t.Anchors) || t.Anchors[i+1].Ticks > cut {
+			a.Ticks -= cut
+			anchors = append(anchors, a)
+		}
+	}
+	t.Anchors = anchors
+	r.start, r.opened = r.turn.at, r.turn
+	r.turn = r.count()
+}
+
 // anchor compares the trace's clock with that of the kernel's events: of a few tries the one that took least
-// counts.
-func (r *recorder) anchor() {
+// counts. Its Ticks are a reading.
+func (r *recorder) anchor() Anchor {
 	best, least := Anchor{}, int64(math.MaxInt64)
 	for range 4 {
 		before := r.clock.Read()
 		now := tracepoint.Now()
 		after := r.clock.Read()
 		if after-before < least {
-			best, least = Anchor{before + (after-before)/2 - r.start, now}, after-before
+			best, least = Anchor{before + (after-before)/2, now}, after-before
 		}
 	}
-	r.trace.Anchors = append(r.trace.Anchors, best)
+	return best
+}
+
+// keep adds an anchor to the trace.
+func (r *recorder) keep(a Anchor) {
+	a.Ticks -= r.start
+	r.trace.Anchors = append(r.trace.Anchors, a)
 }
 
 // unsettled reports that the look after a gap was interrupted, and that there is
@@ -364,7 +452,7 @@ func (r *recorder) countInterrupts() {
 		return
 	}
 	k := &r.trace.Kernel
-	k.TimerInterrupts, k.OtherInterrupts, k.Known = after.Since(r.before, r.trace.CPU)
+	k.TimerInterrupts, k.OtherInterrupts, k.Known = after.Since(r.opened.interrupts, r.trace.CPU)
 }
 
 // collectionsSoFar counts this process's garbage collections.

@@ -36,6 +36,8 @@ type Trace struct {
 	DroppedTicks int64
 	// Kernel is what the kernel counted while the trace was recorded.
 	Kernel Kernel
+	// LateNs is the gap that ended the recording, as it was to; 0 where none did.
+	LateNs float64
 	// Unwatched is true where the kernel did not tell what the thread waited for, so that a
 	// gap may be another thread's.
 	Unwatched bool

@@ -182,6 +182,7 @@ func traceNotes(t activity.Analysis) (notes []Line) {
 		notes = append(notes, say("every %s%s a %s gap: %d of them, least %s, median %s, worst %s",
 			durationTo(c.PeriodNs, 5), periodError(t, c), c.Source, c.Count, duration(c.MinNs), duration(c.MedianNs), duration(c.MaxNs)))
 	}
+	notes = append(notes, before(t)...)
 	notes = append(notes, combShares(t)...)
 	if i := t.Interrupts; i != nil {
 		if i.Hidden > 0 {
@@ -200,6 +201,28 @@ func traceNotes(t activity.Analysis) (notes []Line) {
 	}
 	for _, c := range t.Caveats {
 		notes = append(notes, say("caveat: %s", c))
+	}
+	return notes
+}
+
+// mostBefore gaps are listed before the one that ended a recording, of those that took leastBeforeNs.
+const mostBefore, leastBeforeNs = 5, 10e3
+
+// before says which gap ended the recording, and what came just before.
+func before(t activity.Analysis) (notes []Line) {
+	if t.LateNs == nil {
+		return nil
+	}
+	at := slices.IndexFunc(t.Periods, func(p activity.TimedPeriod) bool { return p.Cause != nil && p.DurationNs == *t.LateNs })
+	if at < 0 {
+		return []Line{say("the recording ended after a gap of %s", duration(*t.LateNs))}
+	}
+	late := t.Periods[at]
+	notes = append(notes, say("%s at %s (%s): the recording ended then", duration(late.DurationNs), durationTo(late.StartNs, 7), *late.Cause))
+	for i := at - 1; i >= 0 && len(notes) <= mostBefore; i-- {
+		if p := t.Periods[i]; p.Cause != nil && p.DurationNs >= leastBeforeNs {
+			notes = append(notes, say("%s before that: %s (%s)", duration(late.StartNs-p.StartNs), duration(p.DurationNs), *p.Cause))
+		}
 	}
 	return notes
 }

@@ -56,6 +56,7 @@ type traceFlags struct {
 	gaps      int
 	list      bool
 	by        string
+	until     time.Duration
 }
 
 // causeList says what the causes are.
@@ -71,6 +72,7 @@ func (t *traceFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.duration, "duration", time.Second, "how long to record, such as 500ms or 10s (--quick: 250ms, --thorough: 10s)")
 	set.DurationVar(&t.threshold, "threshold", 0, "shortest gap that counts, such as 1us (default: what the clock's own cost allows)")
 	set.IntVar(&t.gaps, "periods", 0, "end after this `number` of inactive periods")
+	set.DurationVar(&t.until, "until", 0, "end with status 4 after a gap as long as this, such as 5ms; what is shown is of the last 5 to 10 seconds (--duration: how long to wait for it, by default a day)")
 	set.StringVar(&t.by, "by", "thread", "where the kernel tells it, name who took the time: each `thread`, each cgroup, or irq for interrupts alone")
 	set.BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 }
@@ -84,12 +86,21 @@ func usualDuration(e effort) time.Duration {
 func (t *traceFlags) check(c *call) error {
 	if !c.given("duration") {
 		t.duration = usualDuration(c.effort)
+		if t.until > 0 {
+			t.duration = activity.LongestWatch
+		}
+	}
+	longest := activity.LongestDuration
+	if t.until > 0 {
+		longest = activity.LongestWatch
 	}
 	switch {
 	case !slices.Contains([]string{"thread", "cgroup", "irq"}, t.by):
 		return usagef("--by: %.40q is unknown: give thread, cgroup or irq", t.by)
-	case t.duration <= 0 || t.duration > activity.LongestDuration:
-		return usagef("--duration: %v can't be recorded: give more than 0 and at most %v", t.duration, activity.LongestDuration)
+	case t.duration <= 0 || t.duration > longest:
+		return usagef("--duration: %v can't be recorded: give more than 0 and at most %v", t.duration, longest)
+	case t.until < 0:
+		return usagef("--until: %v is no length of a gap: give more than 0", t.until)
 	case t.threshold < 0:
 		return usagef("--threshold: %v is no length of a gap: give more than 0", t.threshold)
 	case t.gaps < 0:
@@ -118,6 +129,11 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 	r := found{document: d, exports: map[string]func(io.Writer) error{
 		"chrome-trace": func(w io.Writer) error { return render.ChromeTrace(w, traces, analyses...) },
 	}}
+	for _, trace := range traces {
+		if trace.LateNs > 0 {
+			r.failed = &lateError{"a thread was kept from its CPU", time.Duration(trace.LateNs), t.until}
+		}
+	}
 	if t.list {
 		r.text = func(w io.Writer, style render.Style) error {
 			for _, trace := range traces {
@@ -139,7 +155,7 @@ func (t *traceFlags) trace(ctx context.Context, c *call) (traces []*activity.Tra
 	}
 	defer clock.Close()
 	c.bar.show(0.1, "recording")
-	stop, err := activity.WatchKernel(c.tracedCPUs(), os.DirFS("/"))
+	stop, err := activity.WatchKernel(c.tracedCPUs(), t.until > 0, os.DirFS("/"))
 	if err != nil {
 		c.caveat("who or what took the time is not known: %v", err)
 		stop = func() activity.KernelEvents { return events }
@@ -186,7 +202,7 @@ func (t *traceFlags) measureSwitching(ctx context.Context, c *call, clock *clock
 func (t *traceFlags) recordAll(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) ([]*activity.Trace, error) {
 	virtual := c.header.Machine.Hypervisor
 	o := activity.Options{
-		Duration: t.duration, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()),
+		Duration: t.duration, Until: t.until, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()),
 		Root: os.DirFS("/"), Virtual: virtual != "" && virtual != "none",
 	}
 	if c.header.Machine.TickHz != nil {
@@ -195,11 +211,16 @@ func (t *traceFlags) recordAll(ctx context.Context, c *call, clock *clock.Clock,
 	cpus := c.tracedCPUs()
 	traces, errs := make([]*activity.Trace, len(cpus)), make([]error, len(cpus))
 	var all sync.WaitGroup
+	recording, end := context.WithCancel(ctx)
+	defer end()
 	for i, cpu := range cpus {
 		all.Go(func() {
 			here := o
 			here.CPU = cpu
-			traces[i], errs[i] = activity.Record(ctx, clock, tickNs, here)
+			traces[i], errs[i] = activity.Record(recording, clock, tickNs, here)
+			if traces[i] != nil && traces[i].LateNs > 0 {
+				end() // those of the other CPUs, too
+			}
 		})
 	}
 	all.Wait()

@@ -157,7 +157,7 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	f := found{document: d, verdicts: map[string]stats.Verdict{d.Subject: d.Verdict}}
 	if r.Late != nil {
 		d.LateNs, d.Late = &r.Late.DurationNs, r.Late
-		f.document, f.failed = d, &lateError{time.Duration(r.Late.DurationNs), w.until}
+		f.document, f.failed = d, &lateError{"a thread that could run was kept from it", time.Duration(r.Late.DurationNs), w.until}
 	}
 	return f, nil
 }
@@ -191,8 +191,11 @@ func processTarget(pid int) (subject string, t offcpu.Target, err error) {
 }
 
 // lateError says that a thread was kept from running for longer than it may: exit status 4.
-type lateError struct{ waited, limit time.Duration }
+type lateError struct {
+	what          string
+	waited, limit time.Duration
+}
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("a thread that could run was kept from it for %v, --until is %v", e.waited, e.limit)
+	return fmt.Sprintf("%s for %v, --until is %v", e.what, e.waited, e.limit)
 }
