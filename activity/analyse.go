@@ -225,7 +225,7 @@ func (t *Trace) blameJoins(settled func(Cause) bool) (switchNs float64) {
 			beyond = append(beyond, math.Max(0, t.Ns(ticks)-float64(j.Use.WaitNs)))
 		}
 		if cause != Unexplained && settled(cause) {
-			for i := j.From; i <= j.Gap; i++ {
+			for _, i := range t.longestOf(j, cause) {
 				open := t.Gaps[i].Cause == Unexplained || t.Gaps[i].Cause == Runtime
 				if open && 10*t.Gaps[i].Ticks > ticks {
 					t.Gaps[i].Cause = cause
@@ -235,6 +235,19 @@ func (t *Trace) blameJoins(settled func(Cause) bool) (switchNs float64) {
 		cpu = j.Use.CPU
 	}
 	return stats.Median(beyond)
+}
+
+// longestOf are the gaps of a join that its cause may have made, the longest first: another thread had the CPU
+// in as many as there were switches at most.
+func (t *Trace) longestOf(j Join, cause Cause) (gaps []int) {
+	for i := j.From; i <= j.Gap; i++ {
+		gaps = append(gaps, i)
+	}
+	slices.SortStableFunc(gaps, func(a, b int) int { return cmp.Compare(t.Gaps[b].Ticks, t.Gaps[a].Ticks) })
+	if switches := j.Use.InvoluntarySwitches + j.Use.VoluntarySwitches; cause == Preempted && switches > 0 {
+		gaps = gaps[:min(len(gaps), int(switches))]
+	}
+	return gaps
 }
 
 // parkedNs is the most that the Go scheduler is taken to park the thread for.

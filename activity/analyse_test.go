@@ -149,3 +149,16 @@ func TestAnalysisAsDocument(t *testing.T) {
 		t.Errorf("a cause that does not exist: %v", err)
 	}
 }
+
+// A look that was interrupted accounts for two gaps. Where the kernel counted one switch, another thread had the
+// CPU in the longer one alone: the other was an interrupt.
+func TestOneSwitchIsOneGap(t *testing.T) {
+	for switches, want := range map[int64]Cause{1: Unexplained, 2: Preempted} {
+		trace := &Trace{TickNs: 1, CPU: -1, Threshold: 80, Length: 1e6, Gaps: []Gap{{Start: 1000, Ticks: 40_000}, {Start: 42_000, Ticks: 100_000}}}
+		trace.Joins = []Join{{From: 0, Gap: 1, Ticks: 150_000, Use: machine.ThreadUse{CPUNs: 10_000, WaitNs: 130_000}}}
+		trace.Joins[0].Use.InvoluntarySwitches = switches
+		if Analyse(trace); trace.Gaps[0].Cause != want || trace.Gaps[1].Cause != Preempted {
+			t.Errorf("%d switches: %v, then %v", switches, trace.Gaps[0].Cause, trace.Gaps[1].Cause)
+		}
+	}
+}
