@@ -216,9 +216,8 @@ func (k KernelEvents) culprits() map[int32]Culprit {
 		all[t.Thread] = c
 	}
 	for _, e := range k.Events {
-		if c, known := all[e.Thread]; !known && e.Thread > 0 {
-			c = Culprit{Kind: "thread", Process: e.Process, Thread: e.Thread, Name: e.Name}
-			all[e.Thread] = c
+		if _, known := all[e.Thread]; !known && e.Thread > 0 {
+			all[e.Thread] = Culprit{Kind: "thread", Process: e.Process, Thread: e.Thread, Name: e.Name}
 		}
 	}
 	return all
