@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 var parts = map[string]func(){
 	"compute": func() {
 		for {
+			spin(time.Second)
 		}
 	},
 	"wakes": func() { // some thousand times a second

@@ -16,7 +16,8 @@ import (
 
 // CSV writes the fields of a document's elements, one row an element. Columns are named as
 // the JSON fields, those of nested objects with dots between the names. What is not known is
-// empty; the texts of a list stand in one column, with semicolons between them.
+// empty; the texts of a list stand in one column, with semicolons between them. Texts are
+// harmless on a terminal ([view.Harmless]).
 func CSV(w io.Writer, d record.Document) error {
 	fields, err := view.FieldsOf(d)
 	if err != nil {
@@ -102,7 +103,7 @@ func textOf(v reflect.Value) string {
 	case time.Time:
 		return x.Format(time.RFC3339Nano)
 	case []string:
-		return strings.Join(x, "; ")
+		return view.Harmless(strings.Join(x, "; "))
 	case time.Duration:
 		v = reflect.ValueOf(float64(x.Nanoseconds()))
 	case stats.Float:
@@ -115,7 +116,7 @@ func textOf(v reflect.Value) string {
 		}
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
 	case v.Kind() == reflect.String:
-		return v.String()
+		return view.Harmless(v.String())
 	}
 	return fmt.Sprint(v.Interface())
 }

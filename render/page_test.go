@@ -126,6 +126,22 @@ func hostileDocuments() []record.Document {
 	}
 }
 
+// No text of a document steers a terminal that shows its CSV.
+func TestCSVIsHarmless(t *testing.T) {
+	for _, d := range filledDocuments("\x1b[8m\u202eharm", func() float64 { return 1 }) {
+		if _, err := view.FieldsOf(d); err != nil {
+			continue // it has no CSV
+		}
+		var b strings.Builder
+		if err := CSV(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "harm") {
+			t.Errorf("%T: %q", d, b.String())
+		}
+	}
+}
+
 // No text of a document is markup on the page, wherever it stands. That a browser agrees
 // is tested in a browser.
 func TestPageEscapesHostileText(t *testing.T) {

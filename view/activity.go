@@ -171,7 +171,7 @@ func named(t activity.Analysis) Section {
 		s.Notes = append(s.Notes, labelled(label, "%s at %s (%s): %s", duration(m.DurationNs), durationTo(m.StartNs, 7), m.Cause, strings.Join(ran, ", ")))
 	}
 	if gaps := n.Agreement(); gaps < 0.95 {
-		s.Notes = append(s.Notes, say("without rights %s of the gaps are put down to the same cause: the events are right where they differ", stats.Share(gaps)))
+		s.Notes = append(s.Notes, say("without rights %s of the gaps are put down to the same cause; of switches and handlers the events are the ones to believe", stats.Share(gaps)))
 	}
 	return s
 }
