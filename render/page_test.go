@@ -136,7 +136,7 @@ func TestCSVIsHarmless(t *testing.T) {
 		if err := CSV(&b, d); err != nil {
 			t.Fatal(err)
 		}
-		if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "harm") {
+		if strings.ContainsAny(b.String(), "\x1b\u202e") {
 			t.Errorf("%T: %q", d, b.String())
 		}
 	}
