@@ -115,6 +115,8 @@ func textOf(v reflect.Value) string {
 			return ""
 		}
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case v.Kind() == reflect.String:
+		return view.Harmless(v.String())
 	}
 	return view.Harmless(fmt.Sprint(v.Interface()))
 }
