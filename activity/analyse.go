@@ -3,7 +3,6 @@ package activity
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
@@ -101,21 +100,6 @@ type Total struct {
 	Count   int     `json:"count"`
 	TotalNs float64 `json:"total_ns"`
 	MaxNs   float64 `json:"max_ns"`
-}
-
-// Undisturbed says how work of a length fares on a machine like the trace's
-// (Bryant 2003, practice problem 9.7).
-type Undisturbed struct {
-	LengthNs float64 `json:"length_ns"`
-	// Probability that it runs without any gap that is not the recording's own,
-	// starting at a moment when the thread is active, and
-	// Trials that are expected for three such runs; missing where none would.
-	Probability float64     `json:"probability"`
-	Trials      stats.Float `json:"trials_for_3"`
-	// Unpreempted and UnpreemptedTrials count only gaps in which the thread lost
-	// its CPU to another.
-	Unpreempted       float64     `json:"unpreempted_probability"`
-	UnpreemptedTrials stats.Float `json:"unpreempted_trials_for_3"`
 }
 
 // Analyse puts each gap of the trace down to a cause, as Gap.Cause, and sums up.
@@ -499,69 +483,4 @@ func (t *Trace) attributed(c Comb) *int {
 		}
 	}
 	return &n
-}
-
-// undisturbedNs are the lengths of work that an analysis tells of.
-var undisturbedNs = []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6}
-
-// keptFromCPU are the causes by which the thread loses its CPU to another.
-func keptFromCPU(c Cause) bool {
-	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
-}
-
-// mayKeepFromCPU are these causes, and what is unexplained where nobody knows whether
-// another thread had the CPU.
-func (t *Trace) mayKeepFromCPU(c Cause) bool {
-	return keptFromCPU(c) || t.Unwatched && c == Unexplained
-}
-
-// activeStretches yields the times, in nanoseconds, between gaps of the causes
-// that disturb, and whether such a gap ended them; other gaps count as part of
-// the stretch.
-func (t *Trace) activeStretches(disturbs func(Cause) bool) iter.Seq2[float64, bool] {
-	return func(yield func(float64, bool) bool) {
-		from := int64(0)
-		for _, g := range t.Gaps {
-			if disturbs(g.Cause) {
-				if !yield(t.Ns(g.Start-from), true) {
-					return
-				}
-				from = g.End()
-			}
-		}
-		if end := t.seen(); end > from {
-			yield(t.Ns(end-from), false)
-		}
-	}
-}
-
-// room is how much of some active stretches work of each length can start in, so
-// that it's done before the stretch ends.
-type room struct {
-	lengthsNs, roomNs []float64
-	totalNs           float64
-}
-
-func (t *Trace) roomFor(lengthsNs []float64, disturbs func(Cause) bool) *room {
-	r := &room{lengthsNs: lengthsNs, roomNs: make([]float64, len(lengthsNs))}
-	for stretch := range t.activeStretches(disturbs) {
-		r.add(stretch)
-	}
-	return r
-}
-
-func (r *room) add(stretchNs float64) {
-	r.totalNs += stretchNs
-	for i, length := range r.lengthsNs {
-		r.roomNs[i] += math.Max(0, stretchNs-length)
-	}
-}
-
-// trials is the probability that work of the length of that number is done in
-// one stretch, and the trials expected for three that are.
-func (r *room) trials(i int) (probability, trials float64) {
-	if r.totalNs > 0 {
-		probability = r.roomNs[i] / r.totalNs
-	}
-	return probability, 3 / probability
 }

@@ -165,7 +165,7 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
-// waitedNs is for how long an iteration waited for a CPU: where that is not known of the
+// waitedNs is the time for which an iteration waited for a CPU: where that is not known of the
 // repetition, as long as it usually did; NaN where that isn't known either.
 func (k kind) waitedNs(rep Repetition) float64 {
 	wait := rep.perIteration(waitNs)

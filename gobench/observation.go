@@ -69,6 +69,6 @@ func (r Repetition) roundingNs() float64 {
 	return (r.Few.RoundingNs + r.Many.RoundingNs) / r.iterations()
 }
 
-// idleNs is for how long no thread could run, without the time for which the tracer stopped them;
+// idleNs is the time for which no thread could run, without the time for which the tracer stopped them;
 // it is below 0 where several threads could run at a time.
 func idleNs(o Observation) float64 { return o.WallNs - o.CPUNs - o.WaitNs - o.StoppedNs }

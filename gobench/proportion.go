@@ -100,7 +100,7 @@ func (c *conclusion) fixedPart(rep Repetition) float64 {
 	return (few*c.ranNs(rep.Least) - least*fewNs) / (few - least) / fewNs
 }
 
-// ranNs is for how long a benchmark ran by its timer. Where it had to wait, the process's share
+// ranNs is the time for which a benchmark ran by its timer. Where it had to wait, the process's share
 // of waiting comes off; it is NaN where that is not known.
 func (c *conclusion) ranNs(o Observation) float64 {
 	if c.Basis != CPUTime || o.N == 0 {

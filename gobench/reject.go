@@ -89,7 +89,7 @@ func (l limit) breach(o Observation) string {
 	return why
 }
 
-// missingNs is for how long the timer ran while the process neither ran nor waited for a CPU, as
+// missingNs is the time for which the timer ran while the process neither ran nor waited for a CPU, as
 // far as is known. It is too little by what the process did while the timer stood still, which is
 // the same in all runs, and below 0 where several threads ran.
 func missingNs(o Observation) float64 {

@@ -31,7 +31,7 @@ type noisy struct {
 	modeShare, modeFactor, heavy, jitter float64 // of a process
 }
 
-// stepNs is for how long the machine keeps its speed.
+// stepNs is the time for which the machine keeps its speed.
 const stepNs = 5e6
 
 // kindsOfNoise are drift, autocorrelated noise, bursts, processes of two speeds and with

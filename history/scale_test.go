@@ -62,27 +62,44 @@ func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Ben
 	return d
 }
 
-// Prints how long 10,000 records of 50 figures take to be indexed, and to be opened.
-// HISTORY_SIZE=200x500 makes 200 records of 500.
+// All records are indexed once, and read no second time; the step of one benchmark is found, and another
+// has none. HISTORY_SCALE, a folder, makes it 10,000 records of 50 figures and prints how long that takes;
+// HISTORY_SIZE=200x500 with it makes 200 records of 500.
 func TestScale(t *testing.T) {
+	records, benchmarks := 40, 3
 	folder := os.Getenv("HISTORY_SCALE")
 	if folder == "" {
-		t.Skip("set HISTORY_SCALE to a folder")
+		folder = t.TempDir()
+	} else {
+		records, benchmarks = 10000, 50
+		fmt.Sscanf(os.Getenv("HISTORY_SIZE"), "%dx%d", &records, &benchmarks)
 	}
 	os.MkdirAll(folder, 0o755)
 	if files, _ := os.ReadDir(folder); len(files) == 0 {
-		records, benchmarks := 10000, 50
-		fmt.Sscanf(os.Getenv("HISTORY_SIZE"), "%dx%d", &records, &benchmarks)
 		archiveOf(t, folder, records, benchmarks)
 	}
 	a := record.ArchiveIn(folder)
 	os.Remove(a.IndexFile())
-	for range 3 {
+	for i := range 3 {
 		began := time.Now()
 		x, read, err := Open(a)
-		fmt.Println("open", time.Since(began), "read", read, "records", len(x.Records), "figures", len(x.figures.Key), err)
+		opened := time.Since(began)
+		if err != nil || len(x.Records) != records || len(x.figures.Key) != records*benchmarks {
+			t.Fatalf("%d records, %d figures, %v", len(x.Records), len(x.figures.Key), err)
+		}
+		if want := []int{records, 0, 0}[i]; read != want {
+			t.Errorf("opening it for the %d. time read %d records, want %d", i+1, read, want)
+		}
 		began = time.Now()
-		d := Of(record.Header{}, x, Filter{Name: regexp.MustCompile("Number1$")})
-		fmt.Println("one series", time.Since(began), len(d.Series), len(d.Series[0].Points), len(d.Series[0].Changes))
+		d := Of(record.Header{}, x, Filter{Name: regexp.MustCompile("Number[01]$")})
+		t.Logf("opened in %v, two series in %v", opened, time.Since(began))
+		if len(d.Series) != 2 {
+			t.Fatalf("%d series, want 2", len(d.Series))
+		}
+		for b, s := range d.Series {
+			if len(s.Points) != records || len(s.Changes) != 1-b {
+				t.Errorf("%s: %d points, %d changes", s.Name, len(s.Points), len(s.Changes))
+			}
+		}
 	}
 }

@@ -17,7 +17,7 @@ type Contention struct {
 	// waited for used; NaN where that is not known. /proc/stat rounds, so that it may be below
 	// 0, and off by what OthersAtMostNs allows for.
 	OthersNs float64
-	// WaitedNs is for how long some thread of the machine waited for a CPU, this process's and
+	// WaitedNs is the time for which some thread of the machine waited for a CPU, this process's and
 	// its children's among them: the mean over the CPUs, weighted by how long each was in use.
 	// NaN where the kernel does not tell.
 	WaitedNs float64
@@ -42,7 +42,7 @@ func (c Contention) OthersAtMostNs() float64 {
 	return most
 }
 
-// WaitedAtMostNs is for how long threads waited on one of so many CPUs, at most; NaN where
+// WaitedAtMostNs is the time for which threads waited on one of so many CPUs, at most; NaN where
 // that is not known.
 func (c Contention) WaitedAtMostNs(cpus int) float64 {
 	if c.Stretches == 0 {

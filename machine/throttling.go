@@ -56,7 +56,7 @@ func (t *Throttling) Throttled() bool {
 	return now > was
 }
 
-// StoppedNs is for how long the groups have been stopped so far, all together, in
+// StoppedNs is the time for which the groups have been stopped so far, all together, in
 // nanoseconds of their CPUs' time; NaN where no group tells.
 func (t *Throttling) StoppedNs() float64 {
 	sum, known := 0.0, false

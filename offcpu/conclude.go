@@ -152,7 +152,7 @@ func byWhom(turns []part) (all []part) {
 // leastStopNs is how long the quota stops a group at least: it looks at its clock at each tick.
 const leastStopNs = 1e6
 
-// throttledNs is for how long the quota stopped a thread at the beginning of a wait: the kernel counts
+// throttledNs is the time for which the quota stopped a thread at the beginning of a wait: the kernel counts
 // that when it lets the group go on, which is before the wait ends.
 func (a *Analyser) throttledNs(w wait) (ns int64) {
 	if w.DurationNs < leastStopNs {

@@ -291,7 +291,7 @@ func (w *world) wake(number int, t *simThread) {
 	t.doing, t.blockedNs, t.stopped = "wait", 0, false
 }
 
-// ranNs is for how long the own threads have run so far.
+// ranNs is the time for which the own threads have run so far.
 func (w *world) ranNs() (ns int64) {
 	for _, t := range w.threads {
 		if t.ours {

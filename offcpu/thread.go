@@ -34,7 +34,7 @@ type thread struct {
 	chargedNs int64
 }
 
-// turn is for how long somebody had a CPU.
+// turn is the time for which somebody had a CPU.
 type turn struct {
 	who Who
 	ns  int64

@@ -78,7 +78,7 @@ func (a awaited) ownWait() func() int64 {
 	return func() int64 { return max(0, look()-before) }
 }
 
-// attentive is for how long the end of a program is waited for without a word to the Go
+// attentive is the time for which the end of a program is waited for without a word to the Go
 // runtime. Told that a thread waits, it wakes up another to do the work meanwhile: that
 // takes as long as a short program does, from the CPU on which that would run. Unasked,
 // it can stop no thread to collect garbage, which is why it is so short.

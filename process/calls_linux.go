@@ -148,7 +148,7 @@ func (i *syscallInfo) absoluteTime() uintptr {
 	return 0
 }
 
-// timeoutNs is for how long the call waits for files, or for another thread, at most; 0 where that is not
+// timeoutNs is the time for which the call waits for files, or for another thread, at most; 0 where that is not
 // known.
 func (i *syscallInfo) timeoutNs(read readMemory) int64 {
 	call := notedCalls[i.number]

@@ -90,7 +90,7 @@ type Run struct {
 	// some 20 µs. The Go runtime sends itself many while it collects garbage.
 	Untraced error
 	Signals  int
-	// StoppedNs is for how long threads stood still for the tracer, as far as it knows:
+	// StoppedNs is the time for which threads stood still for the tracer, as far as it knows:
 	// from when it was told of each stop to when it let the thread go on, and while it
 	// waited for a CPU itself. Stops are how often they did: each is a [Blocked] event.
 	StoppedNs int64

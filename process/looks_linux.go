@@ -76,7 +76,7 @@ type processLooks struct {
 // bound.
 const manyLooks, perLookNs = 256, 1e6
 
-// lookAfterNs is for how long after a stop looks don't stop the program.
+// lookAfterNs is the time for which after a stop looks don't stop the program.
 const lookAfterNs = 400_000
 
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
@@ -171,7 +171,7 @@ func limit(thread int, at uintptr, clock uint32) (of clockLimit, err error) {
 }
 
 // trapped tells whether a SIGTRAP is the doing of clockCode, and has the thread go on from there
-// with the time that it is shown. stoppedNs is for how long the program stood still for its tracer.
+// with the time that it is shown. stoppedNs is the time for which the program stood still for its tracer.
 func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	var r registers
 	if l == nil || r.read(thread) != nil || !l.traps[r.instruction()-breakpointAdvance] {
@@ -328,7 +328,7 @@ func (l *looks) waited(thread int, ns int64) {
 	l.waitOf[thread] = ns
 }
 
-// lateNs is for how long all threads have waited for a CPU, as far as is known: more than any time where
+// lateNs is the time for which all threads have waited for a CPU, as far as is known: more than any time where
 // that is not looked at.
 func (l *looks) lateNs(thread int) int64 {
 	used, err := readThread(thread)

@@ -179,7 +179,7 @@ func lastPID() int {
 	return pid
 }
 
-// waitOf is for how long the threads of a process have waited for a CPU.
+// waitOf is the time for which the threads of a process have waited for a CPU.
 func waitOf(pid int) (ns int64) {
 	for _, id := range numbersIn(fmt.Sprintf("/proc/%d/task", pid)) {
 		if thread, err := readThread(id); err == nil {

@@ -231,7 +231,7 @@ func (r *Run) accountedFor() bool {
 	return !atExec && float64(r.CPUNs()-ranNs) <= exitNs*float64(exits)+stopNs*float64(r.Stops)+unnotedShare*float64(r.CPUNs())
 }
 
-// ranBy is for how long all threads ran by the events, how many of them exited, and whether one of
+// ranBy is the time for which all threads ran by the events, how many of them exited, and whether one of
 // these did so at its exec.
 func ranBy(events []Event) (ranNs, exits int64, atExec bool) {
 	began, ran, executed := map[int]int64{}, map[int]int64{}, map[int]bool{}

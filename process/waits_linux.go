@@ -155,7 +155,7 @@ func (in within) answered(returned, atNs int64) bool {
 const preemptionsOffset = (2*2 + 13) * wordBytes
 
 // leave notes how the system call of a thread ended, whose stop for that is a switch, too. A program
-// that counts its preemptions sees none, and does what it would do alone. lateNs is for how long the
+// that counts its preemptions sees none, and does what it would do alone. lateNs is the time for which the
 // program has waited for a CPU.
 func (w *waits) leave(thread int, lateNs int64) {
 	w.stops++

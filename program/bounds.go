@@ -82,7 +82,7 @@ func (r *Run) othersAtMostNs() float64 {
 	return most
 }
 
-// mayHaveSpunNs is for how long threads may have spun, at most, while others kept those that they waited
+// mayHaveSpunNs is the time for which threads may have spun, at most, while others kept those that they waited
 // for from a CPU.
 func (r *Run) mayHaveSpunNs() float64 { return math.Min(r.traced.spunNs, r.othersAtMostNs()) }
 

@@ -228,7 +228,7 @@ func (c *conclusion) ruleOutDeadline() {
 	}
 }
 
-// sleepsWithin is for how long the program slept in those runs of which that is known within
+// sleepsWithin is the time for which the program slept in those runs of which that is known within
 // so much, which it is not where its end was seen late, and for how long it had been kept
 // waiting before.
 func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {

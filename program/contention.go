@@ -45,7 +45,7 @@ func (c *conclusion) delayedNs() float64 {
 	return most
 }
 
-// othersWaitedNs is for how long other processes waited for a CPU during the run, and at most for
+// othersWaitedNs is the time for which other processes waited for a CPU during the run, and at most for
 // how long others had one; NaN where that is not known.
 func (r *Run) othersWaitedNs() float64 {
 	if !r.Others.Known {
@@ -54,7 +54,7 @@ func (r *Run) othersWaitedNs() float64 {
 	return float64(min(r.Others.WaitNs, r.Others.CPUNs+r.BesideNs))
 }
 
-// outsideNs is for how long threads had given up their CPUs for something other than a sleep, a
+// outsideNs is the time for which threads had given up their CPUs for something other than a sleep, a
 // page fault with input, or the exit of another thread or process of the program: at most, in so
 // many sleeps and faults. Blocks too short to matter are left out.
 func outsideNs(events []process.Event, sleepsAndFaults int, wallNs float64) (ns float64) {

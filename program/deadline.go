@@ -76,7 +76,7 @@ func (r *Run) allowForDeadline(waits, blocks int, threaded bool) {
 // passable is how much of so long a time is too short to have absorbed anything.
 func passable(ns float64) float64 { return math.Max(passableNs, passableShare*ns) }
 
-// waitedNs is for how long others kept the program from CPUs.
+// waitedNs is the time for which others kept the program from CPUs.
 func (r *Run) waitedNs() float64 {
 	waited := r.traced.deficientNs
 	if r.traced.threads <= 1 { // threads also wait for one another's CPUs

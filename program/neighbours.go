@@ -26,7 +26,7 @@ func (r *Run) othersElsewhere(cpus int) float64 {
 	return math.Max(0, ns) / float64(r.Others.PassedNs)
 }
 
-// haltedNs is for how long others had the CPU that the program would have run on, at least.
+// haltedNs is the time for which others had the CPU that the program would have run on, at least.
 func (r *Run) haltedNs() float64 {
 	if !r.noted {
 		return known(r.RunqueueWaitNs)

@@ -23,7 +23,7 @@ func TestNeighbours(t *testing.T) {
 		name   string
 		share  func(*rand.Rand) float64
 		slower float64
-		// keptMs is for how long another program had its own CPU, or, below 0, it slept; hidden says that processes came and
+		// keptMs is the time for which another program had its own CPU, or, below 0, it slept; hidden says that processes came and
 		// went, so that only /proc/stat tells of them.
 		keptMs         float64
 		hidden         bool

@@ -12,14 +12,14 @@ import (
 type Run struct {
 	process.Run
 	Started time.Time
-	// BlockedNs is for how long nothing of the program ran or could have run: it slept, or
+	// BlockedNs is the time for which nothing of the program ran or could have run: it slept, or
 	// waited for others. It is NaN where the kernel does not tell.
 	BlockedNs float64
 	// RunqueueWaitNs is the run-queue wait of all threads that are known; NaN where that is
 	// none.
 	RunqueueWaitNs float64
 	// StealNs is what a hypervisor kept back of the CPUs since the last look, in steps of
-	// 10 ms; NaN where there was none, as after short runs. ThrottledNs is for how long
+	// 10 ms; NaN where there was none, as after short runs. ThrottledNs is the time for which
 	// control groups that hold this process were stopped since then, as their CPU quota was
 	// used up: 0 where none was, NaN where none was looked at or one does not tell.
 	StealNs, ThrottledNs float64
@@ -75,10 +75,10 @@ type Run struct {
 	// waits for that or for something else; 0 where it asks for no time, or that is not known.
 	// blocks is how often it did, for however short a time.
 	timedWaits, waits, blocks int
-	// outsideNs is for how long threads waited for what is no part of the program, at most; NaN
+	// outsideNs is the time for which threads waited for what is no part of the program, at most; NaN
 	// where their blocks were not noted.
 	outsideNs float64
-	// wokenAtMostNs is for how long threads of which that is not known were allowed to have
+	// wokenAtMostNs is the time for which threads of which that is not known were allowed to have
 	// waited for a CPU when they were woken; without limit where it is known of all.
 	wokenAtMostNs float64
 }

@@ -34,9 +34,9 @@ type line struct {
 	order               int // its place among the threads, by their starts
 	// exitNs is when it exited, as far as that is noted; NaN where it did not.
 	exitNs float64
-	// blockedNs is for how long it was blocked after the program's exec, all together.
+	// blockedNs is the time for which it was blocked after the program's exec, all together.
 	blockedNs float64
-	// wake is for how long it waited for a CPU after it was woken, from its exec to its exit.
+	// wake is the time for which it waited for a CPU after it was woken, from its exec to its exit.
 	wake wait
 	// sinceExits is what [schedule.sinceExits] found; nil before.
 	sinceExits *float64
@@ -45,7 +45,7 @@ type line struct {
 	visited int
 }
 
-// wait is for how long threads waited for a CPU where switches don't show it: at least, and
+// wait is the time for which threads waited for a CPU where switches don't show it: at least, and
 // at most.
 type wait struct{ lowNs, highNs float64 }
 
@@ -251,7 +251,7 @@ func after(exits []exit, ns float64) int {
 	return i
 }
 
-// total is for how long the thread was in a state.
+// total is the time for which the thread was in a state.
 func (l *line) total(in state) (ns float64) {
 	l.visited += len(l.spans)
 	for _, x := range l.spans {
@@ -262,7 +262,7 @@ func (l *line) total(in state) (ns float64) {
 	return ns
 }
 
-// during is for how long the thread was in a state, between two times.
+// during is the time for which the thread was in a state, between two times.
 func (l *line) during(in state, from, to float64) (ns float64) {
 	l.visited += len(l.spans)
 	for _, x := range l.spans {
@@ -306,7 +306,7 @@ func (s *schedule) ender() *line {
 // dyingNs is how long a thread may run whose process another one has ended.
 const dyingNs = 1e6
 
-// sinceExits is for how long, all together, the thread was still blocked after the exits that it
+// sinceExits is the time for which, all together, the thread was still blocked after the exits that it
 // can have waited for.
 func (s *schedule) sinceExits(l *line) (ns float64) {
 	if l.sinceExits == nil {

@@ -14,21 +14,21 @@ type trajectory struct {
 	wallNs float64
 	// threads is how many there were.
 	threads int
-	// ranNs is for how long they had CPUs, all together.
+	// ranNs is the time for which they had CPUs, all together.
 	ranNs float64
-	// idleNs is for how long none of them ran, or could have run as far as switches tell.
+	// idleNs is the time for which none of them ran, or could have run as far as switches tell.
 	idleNs float64
-	// deficientNs is for how long one of them was kept from a CPU, while they had not all
+	// deficientNs is the time for which one of them was kept from a CPU, while they had not all
 	// of the CPUs that they may use.
 	deficientNs float64
-	// haltedNs is for how long one of them was kept from a CPU and none had one.
+	// haltedNs is the time for which one of them was kept from a CPU and none had one.
 	haltedNs float64
 	// low and high are when the program would have ended alone, at the earliest and at the
 	// latest.
 	low, high progress
 	// preemptions are how often others took a CPU away.
 	preemptions int
-	// wake is for how long woken threads waited for a CPU, which switches don't tell: the
+	// wake is the time for which woken threads waited for a CPU, which switches don't tell: the
 	// first one, and the others.
 	leaderWake, othersWake wait
 	// othersKnown says that the accounts of the others tell, and not what other runs showed.
@@ -37,11 +37,11 @@ type trajectory struct {
 	// keptBeforeNs for how long threads had been kept from CPUs when it last did.
 	sleeps       int
 	keptBeforeNs float64
-	// startNs is for how long the first thread ran before its exec.
+	// startNs is the time for which the first thread ran before its exec.
 	startNs float64
 	// stolenNs is what a hypervisor took while the first thread had a CPU.
 	stolenNs float64
-	// spunNs is for how long threads ran while others of the program were kept from CPUs that
+	// spunNs is the time for which threads ran while others of the program were kept from CPUs that
 	// somebody else had: some may have spun, waiting for those. Processes share memory, too.
 	spunNs float64
 }
@@ -82,7 +82,7 @@ const exitLatencyNs = 0.6e6
 const passableNs, passableShare = 0.5e6, 0.005
 
 // follow finds the trajectory of a run on so many CPUs (0 is not known); false where the
-// kernel noted none, or ctx ended. othersWakeNs is for how long threads whose accounts are not known
+// kernel noted none, or ctx ended. othersWakeNs is the time for which threads whose accounts are not known
 // waited for a CPU when they were woken, at most.
 func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
@@ -261,7 +261,7 @@ func (w *way) pass(atNs float64) {
 	}
 }
 
-// own is for how long the program's own threads had the CPU that one was kept from: whether
+// own is the time for which the program's own threads had the CPU that one was kept from: whether
 // it would have got another alone is not known, as it may be bound to that one.
 func (w *way) own(c change, p *position) float64 {
 	x := c.of()

@@ -210,7 +210,7 @@ func (c Cell) costNs() float64 {
 	return cost
 }
 
-// watching is for how long the noise of a CPU is traced.
+// watching is the time for which the noise of a CPU is traced.
 func watching(r Regime) time.Duration {
 	return max(watchedAtLeast, time.Duration(r.slowdown()*float64(watched)))
 }

@@ -76,7 +76,7 @@ const (
 	shortestAround, mostAround = 50e6, 500e6
 )
 
-// aroundNs is for how long.
+// aroundNs is for how much time the CPU is traced before a run of this length, and again after it.
 func aroundNs(durationNs float64) float64 {
 	return math.Max(shortestAround, math.Min(mostAround, aroundShare*durationNs))
 }

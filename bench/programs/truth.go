@@ -63,7 +63,7 @@ func (t *truth) add(ctx context.Context, run process.Run) {
 	t.watchedAt = time.Now()
 }
 
-// ran is for how long a program had its CPU, for how long it was kept from it, and whether it
+// ran is the time for which a program had its CPU, for how long it was kept from it, and whether it
 // ever gave it up.
 type ran struct {
 	ns, keptNs int64

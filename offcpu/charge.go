@@ -1,0 +1,118 @@
+package offcpu
+
+import "chronoscope/tracepoint"
+
+// ready is that a thread waits for a CPU.
+func (a *Analyser) ready(t *thread, number int32, atNs int64) {
+	t.state, t.sinceNs, t.had = waiting, atNs, nil
+	t.chargedNs = atNs
+	a.queue(t, number)
+}
+
+func (a *Analyser) queue(t *thread, number int32) {
+	if t.cpu = number; t.ours && number >= 0 {
+		a.cpu(number).waiters[t.id] = t
+	}
+}
+
+// charge puts the wait since the last change down to who has the CPU.
+func (a *Analyser) charge(t *thread, atNs int64) {
+	if !t.ours {
+		return
+	}
+	who := nobodyKnown
+	if c := a.cpus[t.cpu]; c != nil && c.current != nil {
+		who = a.whoever(c.current)
+	}
+	if n := len(t.had); n > 0 && t.had[n-1].who == who {
+		t.had[n-1].ns += atNs - t.chargedNs
+	} else {
+		t.had = append(t.had, turn{who, atNs - t.chargedNs})
+	}
+	t.chargedNs = atNs
+}
+
+// nobodyKnown stands for a CPU of which it is not known what it did.
+var nobodyKnown = Who{Process: -1}
+
+// finish ends a wait for a CPU.
+func (a *Analyser) finish(t *thread, atNs int64) {
+	if !t.ours {
+		return
+	}
+	a.charge(t, atNs)
+	if c := a.cpus[t.cpu]; c != nil {
+		delete(c.waiters, t.id)
+	}
+	if atNs > t.sinceNs {
+		w := wait{Period: Period{t.process, t.id, t.name, t.sinceNs, atNs - t.sinceNs, RunqueueWait, Who{}}, had: t.had}
+		a.waits = append(a.waits, w)
+		a.delayed(w.Period)
+	}
+	a.live(t.sinceNs, atNs)
+}
+
+// close ends what a thread did until now. The cause is that of a block.
+func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
+	d := atNs - t.sinceNs
+	switch t.state {
+	case ended:
+		return
+	case waiting:
+		a.finish(t, atNs)
+		t.state, t.sinceNs = unknown, atNs
+		return
+	case running:
+		a.tally().busyNs[t.cpu] += d
+		if t.ours {
+			a.tally().ranOnNs[t.cpu] += d
+		}
+		cause, who = Ran, Who{}
+	case unknown:
+		cause, who = Unknown, Who{}
+	case blocked:
+		if t.blockedIn == tracepoint.Stopped || t.blockedIn == tracepoint.Traced {
+			cause = Stopped
+		}
+	}
+	if t.sinceNs = atNs; !t.ours || d <= 0 {
+		return
+	}
+	a.live(atNs-d, atNs)
+	a.count(key{cause, who}, atNs-d, d)
+	if cause == Ran {
+		return
+	}
+	p := Period{t.process, t.id, t.name, atNs - d, d, cause, who}
+	a.tally().keep(p)
+	a.whole.ended, a.whole.endedNs = key{cause, who}, atNs
+	if cause == Stopped {
+		a.delayed(p)
+	}
+}
+
+// end is that a thread is gone.
+func (a *Analyser) end(t *thread, atNs int64) {
+	if a.close(t, Unknown, Who{}, atNs); t.ours && t.state != ended {
+		a.living--
+	}
+	t.state = ended
+}
+
+// forget is that events were lost: what threads and CPUs did since their last event is not known. A
+// thread that was to be moved, woken or given a CPU on one CPU may have been so on another.
+func (a *Analyser) forget(atNs int64) {
+	for _, t := range a.threads {
+		if t.state == ended {
+			continue
+		}
+		if t.state == waiting {
+			delete(a.cpu(t.cpu).waiters, t.id)
+		}
+		t.state, t.early = unknown, nil
+		a.close(t, Unknown, Who{}, atNs)
+	}
+	for _, c := range a.cpus {
+		c.current, c.interrupt, c.raised = nil, nil, false
+	}
+}
