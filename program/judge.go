@@ -14,7 +14,7 @@ import (
 // judge says how far the figure can be trusted.
 func (c *conclusion) judge() {
 	if c.Failure != nil {
-		c.Lower(stats.Unusable, "%v", c.Failure)
+		c.Lower(stats.Unusable, "it failed: %s: %s", *howFailed(c.Failure), afterFailure())
 	}
 	if len(c.used) == 0 {
 		switch {

@@ -34,11 +34,15 @@ const theCommand = "the command"
 
 // Error says what failed, and what would help.
 func (e *FailedError) Error() string {
-	help := fmt.Sprintf("look at its output (%s), or go on with %s", remedy.Of(remedy.Output), remedy.Of(remedy.IgnoreFailure))
 	if e.What == theCommand {
-		return fmt.Sprintf("%s failed: %v: %s", e.Name, e.Err, help)
+		return fmt.Sprintf("%s failed: %v: %s", e.Name, e.Err, afterFailure())
 	}
-	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, help)
+	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, afterFailure())
+}
+
+// afterFailure is what helps where a command failed.
+func afterFailure() string {
+	return fmt.Sprintf("look at its output (%s), or go on with %s", remedy.Of(remedy.Output), remedy.Of(remedy.IgnoreFailure))
 }
 
 // Unwrap is how it ended.
