@@ -226,6 +226,16 @@ func once(t *testing.T, try func() bool) {
 // slackNs is what an account of CPU time may be late by: some ticks.
 const slackNs = 12e6
 
+// waits is how long a thread waited until something woke it: all time but what it ran, waited for a CPU,
+// and waited when the recording ended.
+func waits(r Result) int64 {
+	rest := r.ThreadNs
+	for _, c := range []Cause{Ran, RunqueueWait, WakeupLatency, NotWoken, Hypervisor} {
+		rest -= r.total(c, nil)
+	}
+	return rest
+}
+
 // tries is how often each is tried: more by the environment.
 func tries() int {
 	n, err := strconv.Atoi(os.Getenv("OFFCPU_TRIES"))
@@ -284,8 +294,7 @@ func TestKnownWaits(t *testing.T) {
 			victim := play(t, "sleeps", -1, nil)
 			once(t, func() bool {
 				r := follow(t, victim.Process.Pid, d, nil)
-				rest := r.ThreadNs - r.total(RunqueueWait, nil) - r.total(Ran, nil) - r.total(WakeupLatency, nil) - r.total(NotWoken, nil) - r.total(Hypervisor, nil)
-				return named(t, r, r.total(Timer, nil), rest, slackNs)
+				return named(t, r, r.total(Timer, nil), waits(r), slackNs)
 			})
 		})
 		t.Run("stopped", func(t *testing.T) {
@@ -317,21 +326,13 @@ func TestKnownWaits(t *testing.T) {
 			read.Close()
 			time.Sleep(50 * time.Millisecond)
 			once(t, func() bool {
-				var waited time.Duration
-				var last time.Time
 				r := follow(t, victim.Process.Pid, time.Minute, func() {
-					for i := range 25 {
+					for range 25 {
 						write.Write([]byte{1})
-						if i > 0 {
-							waited += time.Since(last)
-						}
-						last = time.Now()
 						time.Sleep(20 * time.Millisecond)
 					}
 				})
-				got := r.total(OtherProcess, func(w Who) bool { return int(w.Process) == os.Getpid() })
-				first := int64(20 * time.Millisecond) // before the first byte it waits, too, and after the last
-				return named(t, r, got, int64(waited), r.total(RunqueueWait, nil)+r.total(Ran, nil)+r.total(WakeupLatency, nil)+2*first+slackNs)
+				return named(t, r, r.total(OtherProcess, func(w Who) bool { return int(w.Process) == os.Getpid() }), waits(r), slackNs)
 			})
 		})
 		t.Run("lock", func(t *testing.T) {
