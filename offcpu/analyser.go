@@ -18,6 +18,7 @@ type Analyser struct {
 	WaitsIn func(process, thread int32) string
 
 	target  Target
+	wakers  *tracepoint.Wakers
 	threads map[int32]*thread
 	cpus    map[int32]*cpu
 	ordered []*cpu // the same
@@ -71,7 +72,7 @@ type quota struct {
 // New follows threads from startNs on: tasks are those that there are then.
 func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 	a := &Analyser{
-		target: target, threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)},
+		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)},
 		startNs: startNs, lastNs: startNs, whole: whole{sinceNs: startNs},
 	}
 	parents := map[int32]int32{}

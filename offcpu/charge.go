@@ -113,6 +113,7 @@ func (a *Analyser) forget(atNs int64) {
 		a.close(t, Unknown, Who{}, atNs)
 	}
 	for _, c := range a.cpus {
-		c.current, c.interrupt, c.raised = nil, nil, false
+		c.current = nil
 	}
+	a.wakers.Forget()
 }

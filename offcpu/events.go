@@ -19,11 +19,12 @@ func (a *Analyser) add(e tracepoint.Event) {
 	if e.Kind < tracepoint.Losing && e.Kind != tracepoint.Executed && c.current.id != e.Thread {
 		a.missed(c, e)
 	}
+	a.wakers.Note(e)
 	switch e.Kind {
 	case tracepoint.Switched:
 		a.switched(c, e)
 	case tracepoint.Waking:
-		a.wakes(c, e)
+		a.wakes(e)
 	case tracepoint.Started:
 		t := a.thread(e.Other, 0, e.AtNs)
 		if t.forked { // it was not there before
@@ -39,21 +40,6 @@ func (a *Analyser) add(e tracepoint.Event) {
 		} else {
 			t.cpu = e.Value
 		}
-	case tracepoint.Interrupt:
-		c.interrupt, c.handlerNs = &Who{Name: e.Name, Interrupt: e.Value}, e.AtNs
-	case tracepoint.InterruptEnd:
-		c.interrupt = nil
-	case tracepoint.TimerExpired:
-		c.timerNs = e.AtNs
-	case tracepoint.Softirq:
-		c.vector = e.Value
-	case tracepoint.SoftirqEnd:
-		if c.vector == tracepoint.NetworkVector {
-			c.raised = false
-		}
-		c.vector = tracepoint.OtherVector
-	case tracepoint.Raised:
-		a.raise(c, e)
 	case tracepoint.Forked:
 		a.forked(e)
 	case tracepoint.Executed:
@@ -94,20 +80,6 @@ func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 			a.close(t, Unknown, Who{}, e.AtNs)
 		}
 		t.state, t.sinceNs, t.cpu, t.early = running, e.AtNs, e.CPU, nil
-	}
-}
-
-// raise notes who has network packets delivered: a process that sends to this machine, or a device.
-func (a *Analyser) raise(c *cpu, e tracepoint.Event) {
-	if e.Value != tracepoint.NetworkVector || e.Context == tracepoint.InSoftirq {
-		return
-	}
-	c.raised, c.raisedBy = true, Who{}
-	switch {
-	case e.Context == tracepoint.InThread && e.Thread != 0:
-		c.raisedBy = a.whoever(a.thread(e.Thread, e.Process, e.AtNs))
-	case c.interrupt != nil:
-		c.raisedBy = *c.interrupt
 	}
 }
 
@@ -205,9 +177,9 @@ func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 }
 
 // wakes is that a thread is woken.
-func (a *Analyser) wakes(c *cpu, e tracepoint.Event) {
+func (a *Analyser) wakes(e tracepoint.Event) {
 	t := a.thread(e.Other, 0, e.AtNs)
-	w := a.waker(c, e, t)
+	w := a.waker(e, t)
 	switch t.state {
 	case running, waiting:
 		t.early = &w
@@ -224,39 +196,25 @@ func (a *Analyser) wakes(c *cpu, e tracepoint.Event) {
 	a.ready(t, e.Value, e.AtNs)
 }
 
+// causeOf is what a thread waited for that something other than a thread wakes.
+var causeOf = map[tracepoint.WakeSource]Cause{
+	tracepoint.ByInterrupt: Interrupt, tracepoint.ByTimer: Timer, tracepoint.ByDevice: Device, tracepoint.ByNetwork: Network,
+}
+
 // waker is who wakes a thread, or what.
-func (a *Analyser) waker(c *cpu, e tracepoint.Event, woken *thread) wake {
-	w := wake{cause: Interrupt, atNs: e.AtNs}
-	const since = 1e6 // a handler wakes within this time of its timer
-	switch {
-	case e.Context == tracepoint.InInterrupt && c.timerNs > c.handlerNs && e.AtNs-c.timerNs < since:
-		w.cause = Timer
-	case e.Context == tracepoint.InInterrupt && c.interrupt != nil:
-		w.cause, w.who = Device, *c.interrupt
-	case e.Context == tracepoint.InInterrupt:
-	case e.Context == tracepoint.InSoftirq && c.vector == tracepoint.TimerVector:
-		w.cause = Timer
-	case e.Context == tracepoint.InSoftirq && c.vector == tracepoint.NetworkVector:
-		w.cause, w.who = Network, c.raisedBy
-		if c.raised && c.raisedBy.Process != 0 {
-			w.cause = a.relation(c.raisedBy.Process, woken)
-		}
-	case e.Context == tracepoint.InSoftirq && c.vector == tracepoint.BlockVector:
-		w.cause, w.who = Device, Who{Name: "block device"}
-	case e.Context == tracepoint.InSoftirq:
-	case e.Thread == 0:
-	default:
-		by := a.thread(e.Thread, e.Process, e.AtNs)
-		w.cause, w.who = a.relation(by.process, woken), a.whoever(by)
-		if !by.kernel {
-			break
-		}
-		w.cause = KernelThread
-		if by.woken.cause == Device && woken.state == blocked && by.wokenNs >= woken.sinceNs {
-			w.cause, w.who = Device, by.woken.who // the thread of the kernel passes on what the device has done
-		}
+func (a *Analyser) waker(e tracepoint.Event, woken *thread) wake {
+	waker := a.wakers.Of(e)
+	if waker.Source != tracepoint.ByThread {
+		return wake{causeOf[waker.Source], Who{Name: waker.Name, Interrupt: waker.Interrupt}, e.AtNs}
 	}
-	return w
+	by := a.thread(waker.Thread, waker.Process, e.AtNs)
+	switch {
+	case !by.kernel:
+		return wake{a.relation(by.process, woken), a.whoever(by), e.AtNs}
+	case by.woken.cause == Device && woken.state == blocked && by.wokenNs >= woken.sinceNs:
+		return wake{Device, by.woken.who, e.AtNs} // the thread of the kernel passes on what the device has done
+	}
+	return wake{KernelThread, a.whoever(by), e.AtNs}
 }
 
 func (a *Analyser) relation(process int32, woken *thread) Cause {

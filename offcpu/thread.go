@@ -49,13 +49,7 @@ type wake struct {
 
 // cpu is what a CPU does.
 type cpu struct {
-	current   *thread
-	waiters   map[int32]*thread // own threads that wait for it
-	interrupt *Who              // the device whose handler runs
-	timerNs   int64             // when a timer expired last
-	handlerNs int64             // when a device's handler began last
-	vector    int32
-	raisedBy  Who // who had network packets delivered last; a device's Who or a process's
-	raised    bool
-	atNs      int64 // of the last event
+	current *thread
+	waiters map[int32]*thread // own threads that wait for it
+	atNs    int64             // of the last event
 }
