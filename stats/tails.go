@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,11 +62,12 @@ func newTails(low, middle, high []float64, quantile func(sorted []float64, p flo
 		e.N = t.N
 		lower, _, err := QuantileInterval(low, p, "ns")
 		upper, _, upperErr := QuantileInterval(high, p, "ns")
-		switch {
+		var few *TooFewError
+		switch err := cmp.Or(err, upperErr); {
+		case errors.As(err, &few):
+			t.Reasons = append(t.Reasons, fmt.Sprintf("%s takes %d samples or more, there are %d", PercentileName(e.Statistic), few.Need, few.Have))
 		case err != nil:
 			t.Reasons = append(t.Reasons, err.Error())
-		case upperErr != nil:
-			t.Reasons = append(t.Reasons, upperErr.Error())
 		default:
 			e.Lo, e.Hi = lower.Lo, upper.Hi
 			e.Value = quantile(middle, p)
