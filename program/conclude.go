@@ -47,6 +47,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.allowForNeighbours()
 		c.estimate()
 		c.Outliers = c.outliers()
+		c.Percentiles = c.percentiles()
 	}
 	c.judge()
 	return r

@@ -30,6 +30,8 @@ type Summary struct {
 	// RunqueueWaitNs and BlockedNs are medians over the runs.
 	RunqueueWaitNs stats.Float `json:"runqueue_wait_ns"`
 	BlockedNs      stats.Float `json:"blocked_ns"`
+	// Percentiles are of single runs; nil in documents of earlier versions.
+	Percentiles *Percentiles `json:"percentiles,omitempty"`
 	// MaxRSSBytes is the most memory that the program had resident; nil where not known.
 	MaxRSSBytes *int64 `json:"max_rss_bytes"`
 	Method      Method `json:"method"` // empty where nothing was measured

@@ -27,7 +27,7 @@ func programs(d record.Programs) *Sheet {
 	if len(d.Results) == 1 {
 		s.add(programInWords(d.Results[0]))
 	}
-	s.add(programTimes(d.Results), pairs(d.Pairs, pairSentences(d.Pairs)))
+	s.add(programTimes(d.Results), programPercentiles(d.Results), pairs(d.Pairs, pairSentences(d.Pairs)))
 	if len(d.Results) > 1 {
 		s.add(programNotes(d.Results)...)
 	}
@@ -88,6 +88,7 @@ func programInWords(p program.Report) Section {
 				duration(p.RunqueueWaitNs), duration(p.BlockedNs), tally(u.involuntary), tally(u.voluntary)),
 			labelled("memory", "%s at most; page faults: %s minor, %s major", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)),
 			labelled("method", "%s: %s", p.Method, p.Explanation))
+		s.Lines = append(s.Lines, percentileLines(p)...)
 	}
 	if len(p.Reasons) == 0 {
 		s.Lines = append(s.Lines, Line{Label: "verdict", Verdict: p.Verdict})

@@ -1,0 +1,123 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"chronoscope/program"
+	"chronoscope/stats"
+)
+
+// fewestShown percentiles are worth a line: with the median alone nothing is said of a tail.
+const fewestShown = 2
+
+// hasTails reports that a command was run often enough for a percentile above the median.
+func hasTails(p program.Report) bool {
+	return p.Percentiles != nil && len(p.Percentiles.Wall.Known()) >= fewestShown
+}
+
+// percentileLines write the percentiles of single runs.
+func percentileLines(p program.Report) []Line {
+	if !hasTails(p) {
+		return nil
+	}
+	return []Line{
+		labelled("runs", "alone on the machine: %s", p.Percentiles.Time),
+		labelled("", "by the clock: %s", p.Percentiles.Wall),
+	}
+}
+
+// programPercentiles shows how single runs are distributed, those of commands that were run often
+// enough.
+func programPercentiles(all []program.Report) Section {
+	shown := where(all, hasTails)
+	if len(shown) == 0 {
+		return Section{}
+	}
+	t := table(words("command", "time"), numbers("n"), words(percentileNames(shown[0].Percentiles.Wall)...), numbers("worst"))
+	for _, p := range shown {
+		t.row(tailRow(p.Command, "alone on the machine", p.Percentiles.Time)...)
+		t.row(tailRow(p.Command, "by the clock", p.Percentiles.Wall)...)
+	}
+	s := Section{
+		Title: "Single runs",
+		Lead: "Each step is a run: this share of the runs took no longer. Crosses are outliers; point at one for its causes. " +
+			"Percentiles have 95 % intervals by order statistics; a percentile for which there are too few runs is missing.",
+		Charts: []Chart{runDistribution(shown)}, Table: t,
+	}
+	if len(all) == 1 {
+		t.In = OnPage // text says it in words
+	}
+	for i, p := range shown {
+		s.Legend = append(s.Legend, seriesKey(i, Shortened(p.Command, mostName)))
+		s.Notes = append(s.Notes, where([]Line{{Text: strings.Join(p.Percentiles.Wall.Reasons, "; "), In: OnPage}}, func(l Line) bool { return l.Text != "" })...)
+	}
+	s.Notes = slices.CompactFunc(s.Notes, func(a, b Line) bool { return a.Text == b.Text })
+	return s
+}
+
+func percentileNames(t stats.Tails) (names []string) {
+	for _, e := range t.Percentiles {
+		names = append(names, stats.PercentileName(e.Statistic))
+	}
+	return names
+}
+
+// tailRow is a row of a table of percentiles, each with its interval.
+func tailRow(name, what string, t stats.Tails) []any {
+	row := []any{name, what, t.N}
+	for _, e := range t.Percentiles {
+		figure := stats.Unknown
+		if !math.IsNaN(e.Value) {
+			figure = fmt.Sprintf("%s (%s)", e.Time(), e.Range())
+		}
+		row = append(row, figure)
+	}
+	return append(row, duration(t.WorstNs))
+}
+
+// mostSteps of an empirical distribution function are drawn.
+const mostSteps = 2000
+
+// runDistribution is the empirical distribution function of the runs of each command, by the clock.
+func runDistribution(all []program.Report) Chart {
+	var values []float64
+	c := Chart{Label: "Share of the runs that took no longer than that", Y: Axis{Title: "share of the runs", Lo: 0, Hi: 1, Unit: Shares}}
+	for i, p := range all {
+		outliers := Series{Look: 3}
+		causes := map[int]string{}
+		for _, o := range p.Outliers {
+			causes[o.Run] = or(strings.Join(o.Causes, ", "), "cause not known")
+		}
+		order := make([]int, 0, len(p.Runs))
+		for run := range p.Runs {
+			if !p.Runs[run].Rejected {
+				order = append(order, run)
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Runs[a].WallNs, p.Runs[b].WallNs) })
+		steps := Series{Look: i, Joined: true, Plain: true}
+		for rank, run := range order {
+			at := XY{X: p.Runs[run].WallNs, Y: float64(rank+1) / float64(len(order))}
+			values = append(values, at.X)
+			steps.Points = append(steps.Points, XY{X: at.X, Y: float64(rank) / float64(len(order))}, at)
+			if why, apart := causes[run]; apart {
+				at.Title = fmt.Sprintf("run %d: %s by the clock: %s", run+1, stats.Duration(at.X, 4), why)
+				outliers.Points = append(outliers.Points, at)
+			}
+		}
+		steps.Points = stats.Thinned(steps.Points, mostSteps)
+		c.Series = append(c.Series, steps)
+		if len(outliers.Points) > 0 {
+			c.Series = append(c.Series, outliers)
+		}
+	}
+	c.X = linear("time by the clock", Time, values)
+	if lo, hi := extremes(values); lo > 0 && hi/lo > 20 {
+		c.X = logarithmic("time by the clock", Time, values)
+	}
+	return c
+}
