@@ -165,8 +165,11 @@ func failureLines(p program.Report) (lines []Line) {
 	if p.Failure == nil {
 		return nil
 	}
-	_, how, _ := strings.Cut(*p.Failure, ": ")
-	if how == "" || !slices.ContainsFunc(p.Reasons, func(reason string) bool { return strings.Contains(reason, how) }) {
+	how := *p.Failure
+	if _, detail, ok := strings.Cut(how, ": "); ok {
+		how = detail
+	}
+	if !slices.ContainsFunc(p.Reasons, func(reason string) bool { return strings.Contains(reason, how) }) {
 		lines = append(lines, Line{Label: "failed", Text: *p.Failure})
 	}
 	if p.StderrEnd != nil {
