@@ -17,6 +17,7 @@ type Others struct {
 	processes map[int]usage
 	lastPID   int
 	lookedNs  int64
+	ownNs     int64
 	// allNs is the CPU time of all processes, also of those that have ended, less that of this one and
 	// of its children; -1 where that is not known.
 	allNs int64
@@ -47,6 +48,8 @@ type OthersUse struct {
 	// ElsewhereNs is the part of CPUNs of processes that may use other CPUs than the given ones, and
 	// PassedNs the time between the looks.
 	ElsewhereNs, PassedNs int64
+	// OwnNs is what this process used.
+	OwnNs int64
 }
 
 // Look tells what other processes than this one did since the last look. started is how many threads
@@ -64,6 +67,8 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	last, now := lastPID(), monotonicNs()
 	unseen, passedNs := last-o.lastPID-started, now-o.lookedNs
 	use.Known, use.PassedNs = o.lastPID >= 0 && last >= o.lastPID, passedNs
+	own := ownCPUNs()
+	use.OwnNs, o.ownNs = own-o.ownNs, own
 	if o.lastPID, o.lookedNs = last, now; unseen != 0 || !use.Known {
 		found := o.find()
 		use.Known = use.Known && found >= unseen

@@ -12,6 +12,7 @@ type OthersUse struct {
 	Known                 bool
 	CPUNs, WaitNs         int64
 	ElsewhereNs, PassedNs int64
+	OwnNs                 int64
 }
 
 // OpenOthers says that they can't be watched.
