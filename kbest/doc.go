@@ -14,9 +14,11 @@
 // A busy hyperthread on the same core, also one that only the host sees, slows independent
 // instructions and no chain of multiplications. A probe before and after each sample tells
 // ([clock.PortProbe]): samples on a shared core are left out where they take longer than
-// the others, and where there are no others the figure is suspect. Neighbours in a shared
-// cache or on the memory bus that slow the subject from beginning to end are part of the
-// figure and of no interval.
+// the others, and where there are no others the figure is suspect. Programs on other CPUs
+// may slow it through shared caches and memory. How many CPUs they used is watched: where the
+// subject ran beside fewer of them for a while, its samples show what they add. Where they were
+// there all the time, the figure is suspect, unless the samples are as equal as contention for
+// memory never leaves them.
 //
 // Where calls differ by more than what disturbs them explains, the figure is their mean,
 // [Mean], and not the least: a writer that flushes at each 64th call costs what it costs on

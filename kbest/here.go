@@ -2,6 +2,8 @@ package kbest
 
 import (
 	"context"
+	"math"
+	"os"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/env"
 	"chronoscope/machine"
+	"chronoscope/process"
 )
 
 // Setting is what is known beforehand of where is measured. The zero value knows
@@ -59,10 +62,40 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		undo = append(undo, func() { counter.Close() })
 		s.Counted = counter.Read
 	}
+	s.Neighbours = s.watchNeighbours()
 	undo = append(undo, s.askForTurns())
 	s.Core = env.FollowCore(s.Clock)
 	undo = append(undo, s.holdCollector())
 	return s, release, nil
+}
+
+// watchNeighbours opens what the kernel tells of other processes; nil where it tells nothing. Where
+// some of them came and went unseen, /proc/stat tells of all, in steps of 10 ms.
+func (s *Station) watchNeighbours() func() Neighbours {
+	others, err := process.OpenOthers()
+	if err != nil || s.Use == nil {
+		return nil
+	}
+	var before machine.CPUTimes
+	var beforeNs int64
+	here, _ := machine.Affinity()
+	if len(here) != 1 {
+		here = nil
+	}
+	elsewhere := math.Max(1, float64(runtime.NumCPU()-1)) // one also where this process may use no more
+	return func() (n Neighbours) {
+		use, thread := others.Look(0, here), s.look().CPUNs
+		now, err := machine.ReadCPUTimes(os.DirFS("/"), machine.AllCPUs)
+		ownNs := math.Max(0, float64(use.OwnNs-(thread-beforeNs)))
+		n = Neighbours{OthersNs: float64(use.CPUNs) + ownNs, ElsewhereNs: float64(use.ElsewhereNs) + ownNs, PassedNs: float64(use.PassedNs), Exact: use.Known}
+		if !n.Exact && err == nil {
+			n.OthersNs = now.Since(before).RanNs() - float64(thread-beforeNs)
+			n.ElsewhereNs = n.OthersNs
+		}
+		n.ElsewhereNs = math.Min(n.ElsewhereNs, elsewhere*n.PassedNs)
+		before, beforeNs = now, thread
+		return n
+	}
 }
 
 // pause waits for that long, or until ctx ends.

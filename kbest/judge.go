@@ -34,6 +34,7 @@ func (c *conclusion) judge() {
 	c.judgeWhole()
 	c.judgeSpeed()
 	c.judgeSharing()
+	c.judgeNeighbours()
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case !(width <= stats.UselessShare) || c.Estimate.Value <= 0:
 		c.Lower(stats.Unusable, "the interval is as wide as %s: the samples contradict one another, or the clock is too coarse", stats.Duration(2*c.Estimate.HalfWidth(), 3))

@@ -51,6 +51,8 @@ type measurement struct {
 	series   []*series
 	loops    map[*series]stats.Estimate
 	looks    looks
+	// neighbours are those of each window.
+	neighbours []Neighbours
 	// watched is the time from the first trial to the last.
 	watched time.Duration
 }
@@ -92,11 +94,21 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 // first in a round changes, so that none is always behind the same other.
 func (m *measurement) run(ctx context.Context) {
 	spread := m.newSpreading()
-	defer func() { m.watched = spread.elapsed() }()
+	open := m.station.openWindow()
+	defer func() {
+		m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
+		m.watched = spread.elapsed()
+	}()
 	for round, busy := 0, true; busy; round++ {
 		busy = false
-		if spread.next(ctx, m.series) {
+		if early := spread.next(m.series); early > 0 {
+			m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
+			m.station.Pause(ctx, early)
 			m.warmAgain()
+			open = m.station.openWindow()
+		} else if m.station.Neighbours != nil && open.over(m.station) {
+			m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
+			open = m.station.openWindow()
 		}
 		for i := range m.series {
 			if ctx.Err() != nil {
@@ -104,7 +116,8 @@ func (m *measurement) run(ctx context.Context) {
 			}
 			if s := m.series[(i+round)%len(m.series)]; !s.done {
 				s.trial()
-				s.samples[len(s.samples)-1].burst = spread.burst
+				last := &s.samples[len(s.samples)-1]
+				last.burst, last.window = spread.burst, len(m.neighbours)
 				if m.looks.due(s.ranNs-s.surveyedNs, s.tookNs) {
 					m.station.takeLook(m.overhead, &m.looks)
 				}

@@ -1,7 +1,6 @@
 package kbest
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -30,21 +29,19 @@ func (s *spreading) elapsed() time.Duration {
 	return time.Duration(s.station.Clock.Ns(s.station.Clock.End() - s.began))
 }
 
-// next begins another burst where the subjects are as far as that, and pauses before it if it would
-// begin too early. It reports whether it paused. Bursts begin at random moments, since regular ones
-// may keep step with the phases.
-func (s *spreading) next(ctx context.Context, all []*series) (paused bool) {
+// next begins another burst where the subjects are as far as that, and says how long to pause before it
+// if it would begin too early. Bursts begin at random moments, since regular ones may keep step with the
+// phases.
+func (s *spreading) next(all []*series) (early time.Duration) {
 	if done := leastProgress(all); done*bursts < float64(s.burst+1) {
-		return false
+		return 0
 	}
 	s.burst++
 	begin := time.Duration(float64(s.span) * (float64(s.burst) - 1 + s.rng.Float64()) / (bursts - 1))
-	early := begin - s.elapsed()
-	if s.station.Pause == nil || s.burst >= bursts || early <= 0 {
-		return false
+	if s.station.Pause == nil || s.burst >= bursts {
+		return 0
 	}
-	s.station.Pause(ctx, early)
-	return ctx.Err() == nil
+	return begin - s.elapsed()
 }
 
 // leastProgress is how far the slowest of the subjects is on its way to its first look, as a share.

@@ -37,7 +37,7 @@ type Sample struct {
 	// both empty for an undisturbed one.
 	Corrected, Rejected Reason
 
-	burst int // number of the burst that it is in
+	burst, window int // numbers of the burst and of the window that it is in
 }
 
 // Reason says what happened to a sample.
