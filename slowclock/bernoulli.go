@@ -55,11 +55,27 @@ func (l *laboratory) result(m Method, all, allEmpty *tally, outcome outcome) Res
 	r.judgeOverhead(&empty)
 	r.judgeClock(all.backward+allEmpty.backward, jumped+emptyJumped)
 	r.judgeLock(l.locked(&t) || l.locked(&empty), l.Dither)
+	r.judgeWaits(&t)
 	if m == Bernoulli {
 		r.Equation2 = t.equation2().Scaled(l.Clock.TickNs, "ns").Less(empty.equation2().Scaled(l.Clock.TickNs, "ns"))
 		r.judgeOnes(&t)
 	}
 	return r
+}
+
+// judgeWaits says that the event may wait for the clock, so that each trial sees it tick, whatever its
+// length.
+func (r *Result) judgeWaits(t *tally) {
+	const nearlyAll = 0.95
+	all := nearlyAll * float64(t.trials)
+	if t.pauses.all == 0 || r.Locked || float64(t.ones) < all {
+		return
+	}
+	if _, possibly := t.pauses.waits(); possibly {
+		r.Lower(stats.Suspect, "each trial saw the clock tick: the event may wait for that, and others took the CPU too often to tell: let it run for longer, on a calmer machine")
+	} else if float64(2*t.ones-t.within) > all {
+		r.Lower(stats.Suspect, "each trial saw one tick: the event takes exactly that long, or waits for the clock: take another clock")
+	}
 }
 
 // judgeOnes says by how much the ticks are more than the trials that saw any.

@@ -184,12 +184,14 @@ func (l *laboratory) calibrateDelay(ctx context.Context) error {
 	return err
 }
 
-// pause waits for a random time up to mostNs, or until ctx ends.
-func (l *laboratory) pause(ctx context.Context, mostNs float64) {
+// pause waits for a random time up to mostNs, or until ctx ends, and returns that time.
+func (l *laboratory) pause(ctx context.Context, mostNs float64) (pauseNs float64) {
 	const atOnceNs = 100e6
-	for ns := l.rng.Float64() * mostNs; ns > 0 && ctx.Err() == nil; ns -= atOnceNs {
+	pauseNs = l.rng.Float64() * mostNs
+	for ns := pauseNs; ns > 0 && ctx.Err() == nil; ns -= atOnceNs {
 		l.delay(math.Min(ns, atOnceNs))
 	}
+	return pauseNs
 }
 
 // trial is one of the readings of a trial, with the same between them.
@@ -215,18 +217,19 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 	plan = l.left(plan, begun)
 	t := newTally()
 	t.paused = l.Dither
-	if l.pauseEvery == 1 {
-		t.pauseTicks = l.pauseNs / 2 / l.Clock.TickNs
-	}
 	mostTicks, trials := plan.ticks(l.Clock), plan.trials()
 	asked, look, ask := int64(0), int64(firstLook), int64(firstAsk)
 	last := l.Clock.Read()
 	for t.trials+t.backward < trials && t.elapsed() < mostTicks {
+		var pauseNs float64
 		if l.pauseEvery > 0 && t.trials%l.pauseEvery == 0 {
-			l.pause(ctx, l.pauseNs)
+			pauseNs = l.pause(ctx, l.pauseNs)
 		}
 		start, end, fineStart, fine := l.trial(event)
 		t.add(l.Clock.ticks(start-last), l.Clock.ticks(end-start), fineStart, fine)
+		if l.pauseEvery == 1 {
+			t.pauses = t.pauses.with(pauseNs/l.Clock.TickNs, l.Clock.ticks(start-last))
+		}
 		ticked := end != last
 		last = end
 		if l.ended(ctx, ticked) {

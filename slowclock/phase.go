@@ -25,7 +25,7 @@ const (
 // enough to tell. A loop that is interrupted every few edges can't keep step, unless its event waits
 // for the clock.
 func (l *laboratory) locked(t *tally) bool {
-	if t.endsInStep() {
+	if surely, _ := t.pauses.waits(); surely {
 		return true
 	}
 	judged, inStep := 0, 0
@@ -38,23 +38,57 @@ func (l *laboratory) locked(t *tally) bool {
 	return 2*inStep > judged
 }
 
-// endsInStep reports that far fewer pauses between trials saw an edge than pauses of their length do
-// that begin anywhere in the tick: events end at one place of it, right after an edge. What others take
-// of a pause makes more of them see one.
-func (t *tally) endsInStep() bool {
-	if t.pauseTicks == 0 || len(t.edges) == 0 {
-		return false
+// pauseCounts count pauses before trials, where each trial has one of up to a tick.
+type pauseCounts struct {
+	all, short float64
+	// shortUnseen are those below shortPause that saw no edge, longUnseen those above longPause. disturbed
+	// saw several edges: others took the CPU meanwhile.
+	shortUnseen, longUnseen, disturbed float64
+}
+
+// Pauses in ticks.
+const shortPause, longPause = 0.5, 0.8
+
+// with is p and another pause, during which the clock ticked so many times.
+func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
+	p.all++
+	if pauseTicks < shortPause {
+		p.short++
 	}
-	seen := 0.0
-	for _, e := range t.edges {
-		if e.before > 0 {
-			seen++
-		}
+	switch {
+	case seen > 1:
+		p.disturbed++
+	case seen == 0 && pauseTicks < shortPause:
+		p.shortUnseen++
+	case seen == 0 && pauseTicks > longPause:
+		p.longUnseen++
 	}
-	n := float64(t.edges[len(t.edges)-1].trial + 1)
-	expected := n * t.pauseTicks
+	return p
+}
+
+// waits tells whether events wait for an edge of the clock, so that pauses begin right after one. Such a
+// pause sees no edge unless others take the CPU. One of u ticks that begins anywhere in the tick sees none
+// in 1-u of all cases at most: so do three of four short ones, and few long ones. possibly is true
+// also where pauses can't tell.
+func (p pauseCounts) waits() (surely, possibly bool) {
+	const (
+		evenly     = (1 - longPause) * (1 - longPause) / (1 - (1-shortPause)*(1-shortPause))
+		afterEdges = 4 * evenly // at the least, where others take the CPU rarely
+		rarely     = 0.02
+	)
+	if p.all == 0 {
+		return false, false
+	}
+	const ofShort, variance = 1 - shortPause/2, shortPause/2 - shortPause*shortPause/3
+	surely = clearlyMore(p.longUnseen, evenly*p.shortUnseen, evenly*p.shortUnseen) || clearlyMore(p.shortUnseen, ofShort*p.short, variance*p.short)
+	possibly = p.disturbed > rarely*p.all || p.longUnseen+2*math.Sqrt(p.longUnseen+1) > afterEdges*p.shortUnseen
+	return surely, surely || possibly
+}
+
+// clearlyMore reports that a number of events is greater than chance makes it.
+func clearlyMore(seen, expected, variance float64) bool {
 	const deviations = 4
-	return seen < expected/2 && expected-seen > deviations*math.Sqrt(expected*(1-t.pauseTicks))
+	return seen > expected+deviations*math.Sqrt(variance+1)
 }
 
 // stretches are runs of edges that nothing interrupted, of fewestInStep to

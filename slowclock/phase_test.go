@@ -134,3 +134,39 @@ func TestEventWaitsForTheClock(t *testing.T) {
 		}
 	}
 }
+
+// Beside load whose time slices may end at the clock's ticks no event that waits for the clock is trusted.
+// Left alone, one that does not is, also if it takes longer than a tick.
+func TestEventWaitsBesideLoad(t *testing.T) {
+	const tick, cases = 4e6, 20
+	for seed := range uint64(cases) {
+		for _, waits := range []bool{true, false} {
+			m := clocktest.NewMachine(seed)
+			r := m.Rand()
+			if waits {
+				clocktest.Share(m, clocktest.Sharing{
+					Load: 2 + r.IntN(3), SliceNs: tick * logUniform(r, 0.7, 3), SliceJitter: 0.2, AtTicks: r.IntN(2) == 0,
+					Timers: []clocktest.Timer{{PeriodNs: tick, Kernel: true, Cost: clocktest.Constant(2e3)}},
+				})
+			}
+			c := slow(&clocktest.Clock{Machine: m, QuantumNs: tick, UnitNs: tick, PhaseNs: tick * r.Float64(), Cost: clocktest.Constant(1000)})
+			lengthNs := tick * (1.1 + r.Float64())
+			event := func() {
+				if !waits {
+					m.Run(lengthNs)
+					return
+				}
+				for last := c.Read(); c.Read() == last; {
+					m.Run(2e4)
+				}
+			}
+			results, err := slowclock.Lab{Clock: c, Event: event, Dither: true, Seed: seed, Delay: m.Run}.Bernoulli(context.Background(), slowclock.Plan{Duration: 4e9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := results[1]; (got.Verdict == stats.Trusted) == waits {
+				t.Errorf("seed %d, it waits for the clock: %v: %s, %v %v", seed, waits, got.Verdict, got.Estimate, got.Reasons)
+			}
+		}
+	}
+}

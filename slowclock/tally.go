@@ -19,8 +19,7 @@ type tally struct {
 	blockTrials int64
 	// paused says that pauses of random length keep the edges' places in the loop apart.
 	paused bool
-	// pauseTicks is how long the pause before each trial takes on average, 0 where not each has one.
-	pauseTicks float64
+	pauses pauseCounts
 }
 
 // counts are sums over trials.
