@@ -1,15 +1,14 @@
 package history
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"io"
 	"reflect"
-	"strconv"
 	"time"
 
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // Row is one value of a series as a row of a table. docs/history.md describes the columns.
@@ -80,50 +79,16 @@ func WriteJSONLines(w io.Writer, rows []Row) error {
 	return nil
 }
 
-// WriteCSV writes the rows under the names of the columns. What is null is empty.
-func WriteCSV(w io.Writer, rows []Row) error {
-	to := csv.NewWriter(w)
-	columns := reflect.TypeFor[Row]()
-	cells := make([]string, columns.NumField())
-	for i := range cells {
-		cells[i] = columns.Field(i).Tag.Get("json")
+// Fields are the rows with all of their columns.
+func Fields(rows []Row) view.Fields {
+	f := view.Fields{Element: Row{}}
+	for _, column := range reflect.VisibleFields(reflect.TypeFor[Row]()) {
+		f.Columns = append(f.Columns, column.Tag.Get("json"))
 	}
-	to.Write(cells)
 	for _, r := range rows {
-		v := reflect.ValueOf(r)
-		for i := range cells {
-			cells[i] = cell(v.Field(i).Interface())
-		}
-		to.Write(cells)
+		f.Rows = append(f.Rows, r)
 	}
-	to.Flush()
-	return to.Error()
-}
-
-func cell(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case *string:
-		if v == nil {
-			return ""
-		}
-		return *v
-	case bool:
-		return strconv.FormatBool(v)
-	case int32:
-		return strconv.Itoa(int(v))
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case *float64:
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
-	}
-	return ""
+	return f
 }
 
 // maybe is a number that may be missing, as parquet has it.

@@ -1,10 +1,5 @@
 package machine
 
-import (
-	"fmt"
-	"strings"
-)
-
 // readCPUs fills in which CPUs this process may use and how many the machine
 // has.
 func (m *Machine) readCPUs(f files) {
@@ -43,16 +38,11 @@ func (m *Machine) countOnline(cpus int) {
 // allowedCPUs is the affinity of this process's main thread (proc_pid_status(5),
 // Cpus_allowed_list).
 func allowedCPUs(f files) ([]int, error) {
-	text, err := f.text("proc/self/status")
+	list, err := f.status("Cpus_allowed_list")
 	if err != nil {
 		return nil, err
 	}
-	for line := range strings.Lines(text) {
-		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-			return ParseCPUList(strings.TrimSpace(list))
-		}
-	}
-	return nil, fmt.Errorf("/proc/self/status has no line Cpus_allowed_list")
+	return ParseCPUList(list)
 }
 
 // readSMT fills in whether CPUs share cores

@@ -71,6 +71,20 @@ func (f files) integer(name string) (int64, error) {
 	return n, nil
 }
 
+// status is a field of /proc/self/status (proc_pid_status(5)).
+func (f files) status(field string) (string, error) {
+	text, err := f.text("proc/self/status")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("/proc/self/status has no line %s", field)
+}
+
 // exists reports whether there is a file of that name.
 func (f files) exists(name string) bool {
 	_, err := fs.Stat(f.root, name)

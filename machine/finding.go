@@ -34,14 +34,22 @@ func worstFirst(all []Finding) []Finding {
 	return all
 }
 
+// judges answer what [Machine.Findings] asks; nil where the question does not arise.
+var judges = []struct {
+	topic string
+	judge func(*Machine) *Finding
+}{
+	{"load", judgeLoad}, {"cpus", judgeCPUs}, {"cpu-limit", judgeCPULimit}, {"clocksource", judgeClocksource},
+	{"governor", judgeGovernor}, {"smt", judgeSMT}, {"hypervisor", judgeHypervisor}, {"emulation", judgeEmulation},
+}
+
 // Findings says what of the machine an engineer ought to know before a
 // measurement. What could not be had gives none: the caveats tell of it.
 func (m *Machine) Findings() []Finding {
 	findings := []Finding{}
-	for _, judge := range []func(*Machine) *Finding{
-		judgeLoad, judgeCPUs, judgeCPULimit, judgeClocksource, judgeGovernor, judgeSMT, judgeHypervisor, judgeEmulation,
-	} {
-		if f := judge(m); f != nil {
+	for _, j := range judges {
+		if f := j.judge(m); f != nil {
+			f.Topic = j.topic
 			findings = append(findings, *f)
 		}
 	}
@@ -53,41 +61,38 @@ func judgeLoad(m *Machine) *Finding {
 	if m.CPUsOnline == nil || m.Load1 == nil && m.Running == nil {
 		return nil
 	}
-	var seen []string
+	var parts []string
 	var load float64
 	fix := "stop what else runs (top shows it), wait a minute, and look again"
 	if m.Load1 != nil {
 		load = *m.Load1
-		seen = append(seen, fmt.Sprintf("load average of the last minute %.2f", load))
+		parts = append(parts, fmt.Sprintf("load average of the last minute %.2f", load))
 	}
 	if m.Running != nil {
 		load = *m.Running
-		seen = append([]string{fmt.Sprintf("%.2g threads of others run or wait for a CPU now", load)}, seen...)
+		parts = append([]string{fmt.Sprintf("%.2g threads of others run or wait for a CPU now", load)}, parts...)
 		fix = "stop what else runs (top shows it), and look again"
 	}
-	f := Finding{Topic: "load", Severity: OK, Seen: strings.Join(seen, ", ") + " on " + count(*m.CPUsOnline, "CPU")}
+	seen := strings.Join(parts, ", ") + " on " + count(*m.CPUsOnline, "CPU")
 	switch cpus := float64(*m.CPUsOnline); {
 	case load >= cpus:
-		f.Severity, f.Fix = Warning, fix
-		f.Effect = "the measured thread has to share its CPU, so wall time holds the turns of others"
+		return spoiling(seen, "the measured thread has to share its CPU, so wall time holds the turns of others", fix)
 	case load > cpus/2:
-		f.Severity, f.Fix = Note, fix
-		f.Effect = "the measured thread is now and then pushed off its CPU, and caches and clock speed are shared"
+		return worthNoting(seen, "the measured thread is now and then pushed off its CPU, and caches and clock speed are shared", fix)
 	}
-	return &f
+	return fine(seen)
 }
 
 func judgeCPUs(m *Machine) *Finding {
-	if m.CPUs == 0 {
+	seen := count(m.CPUs, "CPU") + " usable by this process"
+	switch m.CPUs {
+	case 0:
 		return nil
+	case 1:
+		return worthNoting(seen, "whatever else runs takes its turn on the measured CPU, and clocks can't be compared across CPUs",
+			"give the process a second CPU (taskset, cpuset, or a larger machine)")
 	}
-	f := Finding{Topic: "cpus", Severity: OK, Seen: count(m.CPUs, "CPU") + " usable by this process"}
-	if m.CPUs == 1 {
-		f.Severity = Note
-		f.Effect = "whatever else runs takes its turn on the measured CPU, and clocks can't be compared across CPUs"
-		f.Fix = "give the process a second CPU (taskset, cpuset, or a larger machine)"
-	}
-	return &f
+	return fine(seen)
 }
 
 func judgeCPULimit(m *Machine) *Finding {
@@ -96,13 +101,12 @@ func judgeCPULimit(m *Machine) *Finding {
 		return nil
 	}
 	periodMs := limit.PeriodNs / 1e6
-	f := Finding{Topic: "cpu-limit", Severity: OK, Seen: fmt.Sprintf("a control group limits CPU time to %.4g CPUs in each %.4g ms", limit.CPUs, periodMs)}
+	seen := fmt.Sprintf("a control group limits CPU time to %.4g CPUs in each %.4g ms", limit.CPUs, periodMs)
 	if limit.CPUs < float64(m.CPUs) || m.CPUs == 0 {
-		f.Severity = Warning
-		f.Effect = fmt.Sprintf("once the group's threads have used %.4g ms of CPU time, all stop until the next period", limit.CPUs*periodMs)
-		f.Fix = "raise the limit (cpu.max, docker run --cpus, a pod's limits.cpu), or keep single measurements shorter than that"
+		return spoiling(seen, fmt.Sprintf("once the group's threads have used %.4g ms of CPU time, all stop until the next period", limit.CPUs*periodMs),
+			"raise the limit (cpu.max, docker run --cpus, a pod's limits.cpu), or keep single measurements shorter than that")
 	}
-	return &f
+	return fine(seen)
 }
 
 // quickClocksources are those that the vDSO reads without a system call, by
@@ -119,19 +123,14 @@ func judgeClocksource(m *Machine) *Finding {
 		return nil
 	}
 	counter := quick[0]
-	f := Finding{Topic: "clocksource", Severity: OK, Seen: fmt.Sprintf("the kernel's clocks rest on %s", m.Clocksource)}
+	seen := fmt.Sprintf("the kernel's clocks rest on %s", m.Clocksource)
 	switch {
 	case m.Clocksource == counter:
-		return &f
+		return fine(seen)
 	case slices.Contains(quick, m.Clocksource):
-		f.Severity = Note
-		f.Effect = "a reading takes longer, and the clock need not agree with the counter that programs read"
-	default:
-		f.Severity = Warning
-		f.Effect = "each reading of a clock is a system call and may wait for a device: hundreds of ns to some µs"
+		return worthNoting(seen, "a reading takes longer, and the clock need not agree with the counter that programs read", clocksourceFix(m, counter))
 	}
-	f.Fix = clocksourceFix(m, counter)
-	return &f
+	return spoiling(seen, "each reading of a clock is a system call and may wait for a device: hundreds of ns to some µs", clocksourceFix(m, counter))
 }
 
 func clocksourceFix(m *Machine, counter Text) string {
@@ -148,21 +147,18 @@ func judgeGovernor(m *Machine) *Finding {
 	if m.Governor == "" {
 		return nil
 	}
-	f := Finding{Topic: "governor", Severity: OK, Seen: fmt.Sprintf("frequency governor %s", m.Governor)}
+	seen := fmt.Sprintf("frequency governor %s", m.Governor)
 	if m.FrequencyDriver != "" {
-		f.Seen += fmt.Sprintf(" of driver %s", m.FrequencyDriver)
+		seen += fmt.Sprintf(" of driver %s", m.FrequencyDriver)
 	}
-	if m.Governor == "performance" {
-		return &f
+	const fix = "as root: cpupower frequency-set -g performance"
+	switch {
+	case m.Governor == "performance":
+		return fine(seen)
+	case m.slowedDown():
+		return spoiling(seen, "the core stays at its lowest frequency: everything takes longer than it would in production", fix)
 	}
-	f.Severity = Note
-	f.Effect = "the core's frequency follows the load: the first milliseconds of a measurement run slower"
-	f.Fix = "as root: cpupower frequency-set -g performance"
-	if m.slowedDown() {
-		f.Severity = Warning
-		f.Effect = "the core stays at its lowest frequency: everything takes longer than it would in production"
-	}
-	return &f
+	return worthNoting(seen, "the core's frequency follows the load: the first milliseconds of a measurement run slower", fix)
 }
 
 func (m *Machine) slowedDown() bool {
@@ -176,18 +172,14 @@ func judgeSMT(m *Machine) *Finding {
 	if m.SMT == nil {
 		return nil
 	}
-	if !*m.SMT {
-		f := Finding{Topic: "smt", Severity: OK, Seen: "no two CPUs share a core"}
-		if m.virtual() {
-			f.Seen += ", as far as the hypervisor shows"
-		}
-		return &f
+	switch {
+	case *m.SMT:
+		return worthNoting("CPUs share cores (SMT is active)", "a busy sibling takes up to half of the core, which no counter of waiting time shows",
+			"keep the sibling idle (lscpu -e shows which), or as root: echo off > /sys/devices/system/cpu/smt/control")
+	case m.virtual():
+		return fine("no two CPUs share a core, as far as the hypervisor shows")
 	}
-	return &Finding{
-		Topic: "smt", Severity: Note, Seen: "CPUs share cores (SMT is active)",
-		Effect: "a busy sibling takes up to half of the core, which no counter of waiting time shows",
-		Fix:    "keep the sibling idle (lscpu -e shows which), or as root: echo off > /sys/devices/system/cpu/smt/control",
-	}
+	return fine("no two CPUs share a core")
 }
 
 func judgeHypervisor(m *Machine) *Finding {
@@ -195,24 +187,19 @@ func judgeHypervisor(m *Machine) *Finding {
 	case m.Hypervisor == "":
 		return nil
 	case !m.virtual():
-		return &Finding{Topic: "hypervisor", Severity: OK, Seen: "no hypervisor below"}
+		return fine("no hypervisor below")
 	}
-	return &Finding{
-		Topic: "hypervisor", Severity: Note, Seen: fmt.Sprintf("a virtual machine (hypervisor: %s)", m.Hypervisor),
-		Effect: "the host takes CPU time and interrupts without this system's knowledge, may share the core with a neighbour, and rarely lends its performance counters",
-		Fix:    "repeat at other times and heed the verdicts; for the last percent use a bare-metal or dedicated host",
-	}
+	return worthNoting(fmt.Sprintf("a virtual machine (hypervisor: %s)", m.Hypervisor),
+		"the host takes CPU time and interrupts without this system's knowledge, may share the core with a neighbour, and rarely lends its performance counters",
+		"repeat at other times and heed the verdicts; for the last percent use a bare-metal or dedicated host")
 }
 
 func judgeEmulation(m *Machine) *Finding {
 	if !m.Emulated {
 		return nil
 	}
-	return &Finding{
-		Topic: "emulation", Severity: Warning, Seen: fmt.Sprintf("an emulator runs this %s program on another CPU", m.Arch),
-		Effect: "instructions and counters are the emulator's: no time here says anything about real hardware",
-		Fix:    "use a chronoscope that is built for this machine's CPU",
-	}
+	return spoiling(fmt.Sprintf("an emulator runs this %s program on another CPU", m.Arch),
+		"instructions and counters are the emulator's: no time here says anything about real hardware", "use a chronoscope that is built for this machine's CPU")
 }
 
 // count is a number with its noun: "1 CPU", "2 CPUs".

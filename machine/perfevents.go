@@ -3,7 +3,6 @@ package machine
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // mostParanoid is the highest kernel.perf_event_paranoid at which everybody may let the
@@ -37,19 +36,13 @@ func judgePerfEvents(d *Doctor) (*Finding, error) {
 
 // capabilities are the effective ones of this process (proc_pid_status(5)).
 func (d *Doctor) capabilities() (uint64, error) {
-	const name = "proc/self/status"
-	text, err := d.files().text(name)
+	hex, err := d.files().status("CapEff")
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(text) {
-		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			set, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
-			if err != nil {
-				return 0, fmt.Errorf("/%s holds %q, no set of capabilities", name, strings.TrimSpace(hex))
-			}
-			return set, nil
-		}
+	set, err := strconv.ParseUint(hex, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("/proc/self/status holds %q, no set of capabilities", hex)
 	}
-	return 0, fmt.Errorf("/%s has no line CapEff", name)
+	return set, nil
 }

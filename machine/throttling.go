@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"strconv"
-	"strings"
 )
 
 // Throttling watches whether the control groups that hold this process are
@@ -78,14 +76,11 @@ func (t *Throttling) StoppedNs() float64 {
 // stoppedNs is throttled_time (version 1) or throttled_usec (version 2) of a cpu.stat file;
 // NaN where it has neither.
 func stoppedNs(text string) float64 {
-	units := map[string]float64{"throttled_time": 1, "throttled_usec": 1e3}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if unit, ok := units[name]; ok {
-			if n, err := strconv.ParseUint(value, 10, 53); err == nil {
-				return float64(n) * unit
-			}
-		}
+	if ns, ok := countIn(text, "throttled_time"); ok {
+		return float64(ns)
+	}
+	if us, ok := countIn(text, "throttled_usec"); ok {
+		return 1e3 * float64(us)
 	}
 	return math.NaN()
 }
@@ -104,12 +99,9 @@ func (t *Throttling) periods() int64 {
 
 // throttledPeriods is nr_throttled of a cpu.stat file, 0 where it has none.
 func throttledPeriods(text string) int64 {
-	for line := range strings.Lines(text) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "nr_throttled "); ok {
-			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 {
-				return n
-			}
-		}
+	n, ok := countIn(text, "nr_throttled")
+	if !ok || n > math.MaxInt64 {
+		return 0
 	}
-	return 0
+	return int64(n)
 }

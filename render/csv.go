@@ -23,6 +23,11 @@ func CSV(w io.Writer, d record.Document) error {
 	if err != nil {
 		return err
 	}
+	return Table(w, fields)
+}
+
+// Table writes fields as [CSV] does.
+func Table(w io.Writer, fields view.Fields) error {
 	out := csv.NewWriter(w)
 	columns := expanded(fields)
 	var header []string

@@ -2,9 +2,7 @@ package validate
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // Kind is what a whole program does besides computing. Streams of samples have none.
@@ -43,14 +41,7 @@ func (k Kind) String() string {
 
 // ParseKind reads a kind's name.
 func ParseKind(name string) (Kind, error) {
-	var names []string
-	for _, k := range Kinds {
-		if k.String() == name {
-			return k, nil
-		}
-		names = append(names, k.String())
-	}
-	return "", fmt.Errorf("no kind of program is called %q: choose from %s", name, strings.Join(names, ", "))
+	return called("kind of program is", name, Kinds)
 }
 
 // turns is how often a program sleeps, or hands over to another process.

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,17 +83,8 @@ func (p Plan) Check() error {
 			return fmt.Errorf("validate: a duration of %v: choose %v to %v", d, shortestWork, longestDuration)
 		}
 	}
-	if r, twice := repeated(p.Regimes); twice {
-		return fmt.Errorf("validate: %s is given twice: its cells would count twice", r)
-	}
-	if d, twice := repeated(p.Durations); twice {
-		return fmt.Errorf("validate: the duration %v is given twice: its cells would count twice", d)
-	}
-	if w, twice := repeated(p.Works); twice {
-		return fmt.Errorf("validate: the work %s is given twice: its cells would count twice", w)
-	}
-	if k, twice := repeated(p.Kinds); twice {
-		return fmt.Errorf("validate: the kind %s is given twice: its cells would count twice", k)
+	if err := cmp.Or(once("", p.Regimes), once("the duration ", p.Durations), once("the work ", p.Works), once("the kind ", p.Kinds)); err != nil {
+		return err
 	}
 	if len(p.Regimes)*len(p.Durations)*len(p.Works) == 0 {
 		return fmt.Errorf("validate: there is nothing to do: give at least one load, duration and work")
@@ -107,14 +99,14 @@ func (p Plan) Check() error {
 	return err
 }
 
-// repeated is the first element that occurs twice.
-func repeated[T comparable](all []T) (found T, twice bool) {
+// once returns an error where an element occurs twice.
+func once[T comparable](what string, all []T) error {
 	for i, x := range all {
 		if slices.Contains(all[:i], x) {
-			return x, true
+			return fmt.Errorf("validate: %s%v is given twice: its cells would count twice", what, x)
 		}
 	}
-	return found, false
+	return nil
 }
 
 // traces reports whether any cell can be one of traced work.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
 	"chronoscope/internal/load"
 	"chronoscope/machine"
@@ -63,14 +62,11 @@ func (n Neighbours) hood() neighbourhood {
 
 // ParseNeighbours reads a name.
 func ParseNeighbours(name string) (Neighbours, error) {
-	var names []string
+	var all []Neighbours
 	for _, h := range neighbourhoods {
-		if string(h.name) == name {
-			return h.name, nil
-		}
-		names = append(names, string(h.name))
+		all = append(all, h.name)
 	}
-	return "", fmt.Errorf("no neighbours are called %q: choose from %s", name, strings.Join(names, ", "))
+	return called("neighbours are", name, all)
 }
 
 // Regime is what a cell was measured beside.

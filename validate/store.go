@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/google/renameio/v2/maybe"
+
 	"chronoscope/machine"
 )
 
@@ -138,7 +140,7 @@ func (s *Store) read(name string, into any) error {
 }
 
 // write writes a file of JSON, whole or not at all.
-func (s *Store) write(name string, value any) (err error) {
+func (s *Store) write(name string, value any) error {
 	if s == nil {
 		return nil
 	}
@@ -150,16 +152,7 @@ func (s *Store) write(name string, value any) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := maybe.WriteFile(name, text, 0o600); err != nil {
 		return fmt.Errorf("validate: keeping %s: %w", name, err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -45,14 +46,19 @@ func (w Work) do(rounds int) {
 
 // ParseWork reads the name of a kind of work.
 func ParseWork(name string) (Work, error) {
+	return called("work is", name, Works)
+}
+
+// called is the element of that name. The error says which there are.
+func called[T any](what, name string, all []T) (none T, err error) {
 	var names []string
-	for _, w := range Works {
-		if string(w) == name {
-			return w, nil
-		}
-		names = append(names, string(w))
+	for _, x := range all {
+		names = append(names, fmt.Sprint(x))
 	}
-	return "", fmt.Errorf("no work is called %q: choose from %s", name, strings.Join(names, ", "))
+	if i := slices.Index(names, name); i >= 0 {
+		return all[i], nil
+	}
+	return none, fmt.Errorf("no %s called %q: choose from %s", what, name, strings.Join(names, ", "))
 }
 
 // The chain multiplies by the factor, from the start on.

@@ -116,16 +116,12 @@ func causes(t activity.Analysis) Section {
 		})
 		rows.row(c, total.Count, fmt.Sprintf("%.4f %%", 100*part), duration(total.TotalNs), duration(total.MaxNs), c.Meaning())
 	}
-	s := Section{
+	return Section{
 		Title: "What took the time on " + place(t),
 		Lines: []Line{{Strong: place(t), Text: fmt.Sprintf("active %s of %s, read with %s; gaps above %s count",
 			percent(t.ActiveRatio), duration(t.DurationNs), t.Clock, duration(t.ThresholdNs))}},
-		Notes: traceNotes(t), Table: rows,
+		Notes: traceNotes(t), Charts: []Chart{chart}, Table: rows,
 	}
-	if len(chart.Rows) > 0 {
-		s.Charts = []Chart{chart}
-	}
-	return s
 }
 
 // mostCulprits rows are shown: the rest stands in one row, and in JSON.
@@ -361,10 +357,8 @@ func switching(w *activity.Switching) Section {
 	for _, c := range w.Caveats {
 		s.Lines = append(s.Lines, say("caveat: %s", c))
 	}
-	if len(chart.Rows) > 0 {
-		chart.X = logarithmic("time of a walk", Time, all)
-		s.Charts = []Chart{chart}
-	}
+	chart.X = logarithmic("time of a walk", Time, all)
+	s.Charts = []Chart{chart}
 	return s
 }
 

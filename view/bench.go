@@ -9,7 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(60, "bench", bench, benchFields, benchFigures)
+var _ = register(60, "bench", bench,
+	listing(func(d record.Bench) []gobench.Report { return d.Results }, "name package revision basis estimate wall cpu cycles wait_share runnable_threads iterations gomaxprocs corrected rejected verdict reasons"), benchFigures)
 
 // bench shows how long a module's Go benchmarks take.
 func bench(d record.Bench) *Sheet {
@@ -48,9 +49,6 @@ func benchmarkName(b gobench.Report) string {
 
 // benchmarkTimes shows how far the repetitions of each benchmark lie from its time.
 func benchmarkTimes(all []gobench.Report) Section {
-	if len(all) == 0 {
-		return Section{}
-	}
 	zero := 0.0
 	values := []float64{-0.01, 0.01}
 	chart := Chart{Label: "Repetitions of each benchmark, as shares of its time", Marker: &zero}
@@ -98,11 +96,6 @@ func otherMetrics(b gobench.Report) string {
 		all = append(all, stats.Significant(m.Value, 4)+" "+m.Unit)
 	}
 	return strings.Join(all, ", ")
-}
-
-// benchFields are a row a benchmark.
-func benchFields(d record.Bench) Fields {
-	return fieldsOf(d.Results, "name package revision basis estimate wall cpu cycles wait_share runnable_threads iterations gomaxprocs corrected rejected verdict reasons")
 }
 
 // benchFigures are the times of each benchmark, and what else it reports.

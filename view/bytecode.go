@@ -151,19 +151,8 @@ func instructionKinds(r bytecode.Report) Section {
 // lies beyond the whiskers.
 func box(name string, s analysis.Summary, outliers []analysis.Timing) Row {
 	row := Row{Name: name, Figure: "median " + duration(s.MedianNs)}
-	bar := func(from, to stats.Float, look, title string) {
-		if from.Known() && to.Known() {
-			row.Bars = append(row.Bars, Span{from.Value(), to.Value(), look, title})
-		}
-	}
-	bar(s.Q1Ns, s.Q3Ns, "box", fmt.Sprintf("half take %s to %s", duration(s.Q1Ns), duration(s.Q3Ns)))
-	line := func(from, to stats.Float) {
-		if from.Known() && to.Known() {
-			row.Spans = append(row.Spans, Span{from.Value(), to.Value(), "thin", fmt.Sprintf("%s to %s", duration(from), duration(to))})
-		}
-	}
-	line(s.LowerNs, s.Q1Ns)
-	line(s.Q3Ns, s.UpperNs)
+	row.Bars = knownSpan(s.Q1Ns, s.Q3Ns, "box", "half take ")
+	row.Spans = append(knownSpan(s.LowerNs, s.Q1Ns, "thin", ""), knownSpan(s.Q3Ns, s.UpperNs, "thin", "")...)
 	for _, p := range []struct {
 		at         stats.Float
 		mark, look string
@@ -257,9 +246,6 @@ func granularities(r bytecode.Report) Section {
 
 // groups are Tables 5 and 6 of Lambert 2008: the groups, and how they join.
 func groups(r bytecode.Report) Section {
-	if len(r.Groups) == 0 {
-		return Section{}
-	}
 	t := table(words("group"), numbers("least", "most", "instructions"), words("which"))
 	t.In = OnPage
 	s := Section{

@@ -20,6 +20,9 @@ type Chart struct {
 	Lanes  *Lanes
 }
 
+// shows reports whether there is anything to draw.
+func (c Chart) shows() bool { return len(c.Rows)+len(c.Series) > 0 || c.Lanes != nil }
+
 // Axis leads from values to places.
 type Axis struct {
 	Title  string
@@ -150,6 +153,14 @@ func logarithmic(title string, unit Unit, values []float64) Axis {
 // scatter raises the points of a row by a few pixels, in turn, so that those of about the
 // same value are seen apart.
 func scatter(i int) float64 { return float64((i*5)%9-4) * 1.1 }
+
+// knownSpan is the span between two times, if both are known. Its title is of what takes so long.
+func knownSpan(from, to stats.Float, look, what string) []Span {
+	if !from.Known() || !to.Known() {
+		return nil
+	}
+	return []Span{{from.Value(), to.Value(), look, fmt.Sprintf("%s%s to %s", what, duration(from), duration(to))}}
+}
 
 // interval is an estimate's mark and the line of its interval.
 func interval(e stats.Estimate) ([]Span, []Point) {

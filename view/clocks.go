@@ -13,7 +13,8 @@ import (
 	"chronoscope/timermeter"
 )
 
-var _ = register(10, "clocks", clocks, clockFields, rankingFigures)
+var _ = register(10, "clocks", clocks,
+	listing(func(d record.Clocks) []timermeter.Rating { return d.Clocks }, "name runtime api kind unit_ns accuracy cost.min_ns cost.median_ns cost.p95_ns cost.p99_ns cost.max_ns cost.family spread quality cycles.accuracy cycles.cost monotonic thread_safe stable verdict reasons counts_sleep counts_suspend"), rankingFigures)
 
 // clocks shows a ranking of clocks.
 func clocks(d record.Clocks) *Sheet {
@@ -32,13 +33,16 @@ func clocks(d record.Clocks) *Sheet {
 
 // purpose is what a clock is chosen for.
 type purpose struct {
+	key     string // of its figures
 	purpose string
 	name    *string // of the clock; nil where none is fit
 }
 
 // purposes are those for which a clock was chosen, in the order in which they are shown.
 func purposes(b timermeter.Best) []purpose {
-	return []purpose{{"wall intervals", b.Wall}, {"CPU time", b.CPU}, {"timestamps", b.Timestamp}, {"finest counter", b.Counter}}
+	return []purpose{
+		{"wall", "wall intervals", b.Wall}, {"cpu", "CPU time", b.CPU}, {"timestamp", "timestamps", b.Timestamp}, {"counter", "finest counter", b.Counter},
+	}
 }
 
 // clockNamed is nil where there is no clock of that name.
@@ -60,20 +64,14 @@ func clockTile(topic string, c timermeter.Rating) Tile {
 
 // trustInClocks says in a line whether the clocks to use can be trusted.
 func trustInClocks(r timermeter.Ranking) Section {
-	var chosen []timermeter.Rating
+	verdict, answer := stats.Verdict(""), "no, none of those measured is fit to use"
 	for _, p := range purposes(r.Best) {
-		if c := clockNamed(r.Clocks, p.name); c != nil {
-			chosen = append(chosen, *c)
-		}
-	}
-	verdict, answer := stats.Trusted, "yes, those to use are trusted"
-	if len(chosen) == 0 {
-		answer = "no, none of those measured is fit to use"
-	}
-	for _, c := range chosen {
-		if c.Verdict.WorseThan(verdict) {
-			verdict = c.Verdict
-			answer = fmt.Sprintf("with care, %s is %s for the reason below", c.Name, verdict)
+		switch c := clockNamed(r.Clocks, p.name); {
+		case c == nil:
+		case c.Verdict == stats.Trusted && verdict == "":
+			verdict, answer = c.Verdict, "yes, those to use are trusted"
+		case c.Verdict != stats.Trusted && (verdict == "" || c.Verdict.WorseThan(verdict)):
+			verdict, answer = c.Verdict, fmt.Sprintf("with care, %s is %s for the reason below", c.Name, c.Verdict)
 		}
 	}
 	trusted := len(where(r.Clocks, func(c timermeter.Rating) bool { return c.Verdict == stats.Trusted }))
@@ -117,17 +115,16 @@ func qualities(r timermeter.Ranking) Section {
 			reasons = append(reasons, Line{Verdict: c.Verdict, Strong: c.Name + ":", Text: reason, In: InText})
 		}
 	}
-	s := Section{
+	if chart.X.Hi == 0 {
+		chart.Rows = nil // there is no scale
+	}
+	return Section{
 		Title: "Which clock is best",
 		Lead: "Quality joins accuracy a, cost c and spread s of a clock: a^−0.1 · c^−0.1 · s^0.5, with a and c in cycles of the core " +
 			"(Kuperberg, Krogmann and Reussner, ICPE 2011). Spread is the share of calls whose cost is within one accuracy of the median. " +
 			"A clock that steps back, changes its rate, or disagrees between threads has quality 0.",
-		Legend: verdictKeys(r.Clocks), Table: t, Notes: reasons,
+		Legend: verdictKeys(r.Clocks), Charts: []Chart{chart}, Table: t, Notes: reasons,
 	}
-	if chart.X.Hi > 0 {
-		s.Charts = []Chart{chart}
-	}
-	return s
 }
 
 // verdictKeys explain the looks of bars, where there is more than one.
@@ -174,7 +171,7 @@ func costs(r timermeter.Ranking) Section {
 		t.row(c.Name, duration(c.Cost.MinNs), duration(c.Cost.MedianNs), duration(c.Cost.P95Ns), duration(c.Cost.P99Ns), duration(c.Cost.MaxNs), written(c.Accuracy), word(c.Cost.Family))
 	}
 	chart.X = logarithmic("time", Time, all)
-	s := Section{
+	return Section{
 		Title: "What a call costs, and how fine a clock is", In: OnPage,
 		Lead: "The cost of single calls: half of them lie below the median, 95 in 100 within the thick line, 99 in 100 within the thin one. " +
 			"The diamond is the accuracy, the distance between two values that the clock can show: the farther to the left, the better.",
@@ -182,23 +179,13 @@ func costs(r timermeter.Ranking) Section {
 			{Mark: "dot", Look: "s1", Text: "median cost"}, {Line: true, Look: "thick", Text: "least to 95th percentile"},
 			{Line: true, Look: "thin", Text: "to 99th"}, {Mark: "tick", Look: "faint", Text: "longest call"}, {Mark: "diamond", Look: "s2", Text: "accuracy"},
 		},
-		Table: t,
+		Charts: []Chart{chart}, Table: t,
 	}
-	if len(chart.Rows) > 0 {
-		s.Charts = []Chart{chart}
-	}
-	return s
 }
 
 func costRow(c timermeter.Rating) Row {
 	row := Row{Name: c.Name, Figure: fmt.Sprintf("%s a call, accurate to %s", duration(c.Cost.MedianNs), written(c.Accuracy))}
-	span := func(from, to stats.Float, look, what string) {
-		if from.Known() && to.Known() {
-			row.Spans = append(row.Spans, Span{from.Value(), to.Value(), look, fmt.Sprintf("%s: %s, %s to %s", c.Name, what, duration(from), duration(to))})
-		}
-	}
-	span(c.Cost.MinNs, c.Cost.P99Ns, "thin", "99 in 100 calls")
-	span(c.Cost.MinNs, c.Cost.P95Ns, "thick", "95 in 100 calls")
+	row.Spans = append(knownSpan(c.Cost.MinNs, c.Cost.P99Ns, "thin", c.Name+": 99 in 100 calls, "), knownSpan(c.Cost.MinNs, c.Cost.P95Ns, "thick", c.Name+": 95 in 100 calls, ")...)
 	point := func(v stats.Float, mark, look, what string) {
 		if v.Value() > 0 {
 			row.Points = append(row.Points, Point{At: v.Value(), Mark: mark, Look: look, Title: fmt.Sprintf("%s: %s %s", c.Name, what, durationTo(v, 4))})
@@ -255,12 +242,6 @@ func runtimes(r timermeter.Ranking) Section {
 	return s
 }
 
-// clockFields are a row a clock.
-func clockFields(d record.Clocks) Fields {
-	return fieldsOf(d.Clocks, `name runtime api kind unit_ns accuracy cost.min_ns cost.median_ns cost.p95_ns cost.p99_ns cost.max_ns cost.family
-		spread quality cycles.accuracy cycles.cost monotonic thread_safe stable verdict reasons counts_sleep counts_suspend`)
-}
-
 // SortClocks orders clocks by "quality", "accuracy" or "cost", best first.
 func SortClocks(clocks []timermeter.Rating, key string) error {
 	keys := map[string]func(timermeter.Rating) float64{
@@ -308,16 +289,12 @@ func clockFigures(r timermeter.Ranking) (all []Figure) {
 
 // bestFigures are the qualities of the clocks to use, which may be others on each machine.
 func bestFigures(r timermeter.Ranking) (all []Figure) {
-	for _, best := range []struct {
-		purpose string
-		name    *string
-	}{{"wall", r.Best.Wall}, {"cpu", r.Best.CPU}, {"timestamp", r.Best.Timestamp}, {"counter", r.Best.Counter}} {
-		i := slices.IndexFunc(r.Clocks, func(c timermeter.Rating) bool { return best.name != nil && c.Name == *best.name })
-		if i < 0 {
+	for _, best := range purposes(r.Best) {
+		c := clockNamed(r.Clocks, best.name)
+		if c == nil {
 			continue
 		}
-		c := r.Clocks[i]
-		for _, f := range qualityFigure(FigureKey{TopicBest, best.purpose, "quality"}, c) {
+		for _, f := range qualityFigure(FigureKey{TopicBest, best.key, "quality"}, *c) {
 			f.Of = c.Name
 			all = append(all, f)
 		}

@@ -8,7 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(40, "doctor", doctor, doctorFields, nil)
+var _ = register(40, "doctor", doctor,
+	listing(func(d record.Doctor) []machine.Finding { return d.Findings }, "topic severity seen effect fix"), nil)
 
 // doctor shows what disturbs measurements, the worst first.
 func doctor(d record.Doctor) *Sheet {
@@ -53,9 +54,4 @@ func disturbances(all []machine.Finding) Section {
 		}
 	}
 	return s
-}
-
-// doctorFields are a row a finding.
-func doctorFields(d record.Doctor) Fields {
-	return fieldsOf(d.Findings, "topic severity seen effect fix")
 }

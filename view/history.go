@@ -11,7 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(105, "history", history, historyFields, nil)
+var _ = register(105, "history", history,
+	listing(func(d record.History) []record.HistorySeries { return d.Series }, "topic name quantity unit better tier cpu system kernel hypervisor clocksource arch go began noise unusable tip.points tip.change tip.p_value tip.outcome"), nil)
 
 // history shows series of figures, and where they changed.
 func history(d record.History) *Sheet {
@@ -323,8 +324,3 @@ func unreadable(d record.History) Section {
 
 // mostUnreadable records are named one by one.
 const mostUnreadable = 20
-
-// historyFields are a row a series.
-func historyFields(d record.History) Fields {
-	return fieldsOf(d.Series, "topic name quantity unit better tier cpu system kernel hypervisor clocksource arch go began noise unusable tip.points tip.change tip.p_value tip.outcome")
-}

@@ -77,6 +77,11 @@ func fieldsOf[E any](elements []E, columns string) Fields {
 	return f
 }
 
+// listing is the table of a list in a document, a row for each element.
+func listing[D record.Document, E any](of func(D) []E, columns string) func(D) Fields {
+	return func(d D) Fields { return fieldsOf(of(d), columns) }
+}
+
 // Tabular reports whether documents of a command have [FieldsOf].
 func Tabular(command string) bool {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.command == command })

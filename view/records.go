@@ -8,7 +8,8 @@ import (
 	"chronoscope/record"
 )
 
-var _ = register(110, "records", kept, keptFields, nil)
+var _ = register(110, "records", kept,
+	listing(func(d record.Kept) []record.KeptRecord { return d.Records }, "name command started duration_ns interrupted cpu error subjects"), nil)
 
 // kept lists the records of an archive, the oldest first.
 func kept(d record.Kept) *Sheet {
@@ -50,8 +51,3 @@ func subjects(r record.KeptRecord) string {
 
 // commandName is what a command is called in a table: the report card's has no name.
 func commandName(command string) string { return or(command, "report card") }
-
-// keptFields are a row a record.
-func keptFields(d record.Kept) Fields {
-	return fieldsOf(d.Records, "name command started duration_ns interrupted cpu error subjects")
-}

@@ -16,7 +16,8 @@ import (
 // mostTiles of results are shown; the chart shows all.
 const mostTiles = 6
 
-var _ = register(50, "run", programs, programFields, programFigures)
+var _ = register(50, "run", programs,
+	listing(func(d record.Programs) []program.Report { return d.Results }, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons"), programFigures)
 
 // programs shows how long programs take.
 func programs(d record.Programs) *Sheet {
@@ -276,9 +277,6 @@ func programRow(p program.Report) Row {
 // pairs shows how results compare: times over the time of the first. Text says it in
 // sentences, where there are some, instead of a table.
 func pairs(all []stats.Pair, sentences []Line) Section {
-	if len(all) == 0 {
-		return Section{}
-	}
 	same := 1.0
 	values := []float64{same}
 	for _, p := range all {
@@ -363,11 +361,6 @@ func ProgramsPOSIX(d record.Programs) string {
 		}
 	}
 	return b.String()
-}
-
-// programFields are a row a command.
-func programFields(d record.Programs) Fields {
-	return fieldsOf(d.Results, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons")
 }
 
 // programFigures are the times of each command.

@@ -178,12 +178,13 @@ func (t *Table) row(values ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// add appends a section that has something to show.
+// add appends a section that has something to show, without charts and tables that are empty.
 func (s *Sheet) add(sections ...Section) {
 	for _, part := range sections {
 		if part.Table != nil && len(part.Table.Rows) == 0 {
 			part.Table = nil
 		}
+		part.Charts = where(part.Charts, Chart.shows)
 		if part.Table != nil || part.Trends != nil || len(part.Charts)+len(part.Lines)+len(part.Notes)+len(part.Findings) > 0 {
 			s.Sections = append(s.Sections, part)
 		}

@@ -15,7 +15,8 @@ import (
 	"chronoscope/validate"
 )
 
-var _ = register(90, "validate", validation, validationFields, methodFigures)
+var _ = register(90, "validate", validation,
+	listing(func(d record.Validation) []validate.Outcome { return d.Outcomes }, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours resumed_from"), methodFigures)
 
 // validation shows how good methods are on a machine.
 func validation(d record.Validation) *Sheet {
@@ -472,11 +473,6 @@ func coverage(title string, rows []validate.Coverage) Section {
 // leftOut is the share of the cells that were not judged for want of a truth.
 func leftOut(c validate.Coverage) float64 {
 	return float64(c.Unjudged) / math.Max(1, float64(c.Cells+c.Unusable+c.Unjudged))
-}
-
-// validationFields are a row a cell.
-func validationFields(d record.Validation) Fields {
-	return fieldsOf(d.Outcomes, "scheme work load duration_ns expected estimate error no_truth marks covered verdict reasons kind neighbours resumed_from")
 }
 
 // methodFigures are how often a method's interval held, and up to which duration it was

@@ -12,7 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(25, "why", why, whyFields, nil)
+var _ = register(25, "why", why,
+	listing(func(d record.Why) []offcpu.Part { return d.Parts }, "cause who.process who.thread who.name who.cgroup who.interrupt share count total_ns max_ns"), nil)
 
 // why shows what the time of threads went to.
 func why(d record.Why) *Sheet {
@@ -220,9 +221,6 @@ func whyTable(groups []*group) *Table {
 }
 
 func whyChart(groups []*group) []Chart {
-	if len(groups) == 0 {
-		return nil
-	}
 	chart := Chart{Label: "Share of the threads' time by cause", X: Axis{Title: "share of the threads' time", Lo: 0, Hi: 1, Unit: Shares}}
 	for _, g := range folded(groups) {
 		chart.Rows = append(chart.Rows, Row{
@@ -296,9 +294,4 @@ func threadLanes(periods []offcpu.Period, endNs int64) *Lanes {
 		before = end
 	}
 	return l
-}
-
-// whyFields are a row a cause.
-func whyFields(d record.Why) Fields {
-	return fieldsOf(d.Parts, "cause who.process who.thread who.name who.cgroup who.interrupt share count total_ns max_ns")
 }

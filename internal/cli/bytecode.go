@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,12 +100,11 @@ func (t *bytecodeFlags) check(c *call) error {
 	case t.length < leastLength || t.length > mostLength:
 		return usagef("--length: %d can't be had: give %d to %d", t.length, leastLength, mostLength)
 	}
-	for _, check := range []func() error{t.checkInstructions, t.checkMethods, t.checkModes} {
-		if err := check(); err != nil {
-			return err
-		}
+	var instructions []string
+	for _, i := range bytecode.Catalogue() {
+		instructions = append(instructions, i.Mnemonic)
 	}
-	return nil
+	return cmp.Or(allKnown("--instructions", t.instructions, instructions), t.checkMethods(), t.checkModes())
 }
 
 // Bounds of what can be asked for.
@@ -115,33 +114,11 @@ const (
 	mostLength       = 2000 // the code of a method ends at 64 KB
 )
 
-func (t *bytecodeFlags) checkInstructions() error {
-	var known []string
-	for _, i := range bytecode.Catalogue() {
-		known = append(known, i.Mnemonic)
-	}
-	for _, name := range t.instructions {
-		if !slices.Contains(known, name) {
-			return usagef("--instructions: %q can't be timed: use some of %s", name, strings.Join(known, ", "))
-		}
-	}
-	return nil
-}
-
 // checkMethods joins --estimator and --outcome.
 func (t *bytecodeFlags) checkMethods() error {
 	known := map[string]bytecode.Method{"01": bytecode.Bernoulli, "sum": bytecode.Discrete}
-	names := []string{}
-	for _, m := range bytecode.Methods() {
-		names = append(names, string(m))
-	}
-	for _, name := range t.estimators {
-		if !slices.Contains(names, name) {
-			return usagef("--estimator: none is called %q: use some of %s", name, strings.Join(names, ", "))
-		}
-	}
-	if len(t.outcomes) == 0 {
-		return nil
+	if err := allKnown("--estimator", t.estimators, texts(bytecode.Methods())); err != nil || len(t.outcomes) == 0 {
+		return err
 	}
 	t.estimators = slices.DeleteFunc(t.estimators, func(name string) bool {
 		return name == string(bytecode.Bernoulli) || name == string(bytecode.Discrete)
@@ -162,11 +139,9 @@ func (t *bytecodeFlags) checkModes() error {
 	if len(t.modes) == 0 {
 		t.modes = []string{string(bytecode.Interpreter)}
 	}
-	known := []string{string(bytecode.Interpreter), string(bytecode.C1), string(bytecode.C2)}
-	for _, mode := range t.modes {
-		if !slices.Contains(known, mode) {
-			return usagef("--mode: none is called %q: use some of %s", mode, strings.Join(known, ", "))
-		}
+	known := texts([]bytecode.Mode{bytecode.Interpreter, bytecode.C1, bytecode.C2})
+	if err := allKnown("--mode", t.modes, known); err != nil {
+		return err
 	}
 	// The interpreter leads, as the others are beside it.
 	slices.SortStableFunc(t.modes, func(a, b string) int { return slices.Index(known, a) - slices.Index(known, b) })

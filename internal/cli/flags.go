@@ -120,6 +120,24 @@ type settings struct {
 	mostRegression float64
 }
 
+// allKnown refuses names in a flag's list that are not among the known ones.
+func allKnown(flag string, names, known []string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return usagef("%s: none is called %q: use some of %s", flag, name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// texts are names as flags have them.
+func texts[T ~string](names []T) (all []string) {
+	for _, name := range names {
+		all = append(all, string(name))
+	}
+	return all
+}
+
 // An export is a file in the format of another tool.
 type export struct{ format, file string }
 

@@ -21,6 +21,7 @@ import (
 	"chronoscope/history"
 	"chronoscope/record"
 	"chronoscope/record/gitarchive"
+	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -177,7 +178,8 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 		return func(w io.Writer) error { return write(w, history.Rows(d)) }
 	}
 	return found{document: d, rivals: rivalsInHistory(d), exports: map[string]func(io.Writer) error{
-		"csv": rows(history.WriteCSV), "jsonl": rows(history.WriteJSONLines),
+		"csv":   rows(func(w io.Writer, all []history.Row) error { return render.Table(w, history.Fields(all)) }),
+		"jsonl": rows(history.WriteJSONLines),
 		"parquet": rows(func(w io.Writer, all []history.Row) error {
 			return parquet.Write(w, all, parquet.Compression(&parquet.Snappy))
 		}),

@@ -91,14 +91,9 @@ func (t *slowFlags) check(c *call) error {
 	case t.maxTime <= 0:
 		return usagef("--max-time: %v is too little: give more than 0, such as 5s", t.maxTime)
 	}
-	known := []string{}
-	for _, m := range slowclock.Methods() {
-		known = append(known, string(m))
-	}
-	for _, m := range t.methods {
-		if !slices.Contains(known, m) {
-			return usagef("--method: no method is called %q: use some of %s", m, strings.Join(known, ", "))
-		}
+	known := texts(slowclock.Methods())
+	if err := allKnown("--method", t.methods, known); err != nil {
+		return err
 	}
 	if len(t.methods) == 0 {
 		t.methods = known

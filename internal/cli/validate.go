@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -99,10 +100,8 @@ func (t *validateFlags) check(c *call) error {
 		t.plan = validate.FullPlan
 	}
 	t.plan.Seed, t.plan.Schemes = c.seed, t.schemes
-	for _, parse := range []func() error{t.parseRegimes, t.parseDurations, t.parseWorks, t.parseKinds} {
-		if err := parse(); err != nil {
-			return err
-		}
+	if err := t.parse(); err != nil {
+		return err
 	}
 	if err := t.plan.Check(); err != nil {
 		return usagef("%v", err)
@@ -144,69 +143,48 @@ func (t *validateFlags) differentMachines(here *machine.Machine) []string {
 	return all
 }
 
-func (t *validateFlags) parseRegimes() error {
-	var loads []int
-	for _, text := range t.loads {
+// parse reads the lists of flags.
+func (t *validateFlags) parse() error {
+	loads, bad := parsed("--load", t.loads, nil, func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return usagef("--load: %q is no number of threads: give a list such as 1,4,11", text)
+			err = fmt.Errorf("%q is no number of threads: give a list such as 1,4,11", text)
 		}
-		loads = append(loads, n)
-	}
-	var neighbours []validate.Neighbours
-	for _, text := range t.neighbours {
-		n, err := validate.ParseNeighbours(text)
-		if err != nil {
-			return usagef("--neighbours: %v", err)
-		}
-		neighbours = append(neighbours, n)
-	}
+		return n, err
+	})
+	neighbours, err := parsed("--neighbours", t.neighbours, nil, validate.ParseNeighbours)
+	bad = cmp.Or(bad, err)
 	if len(loads)+len(neighbours) > 0 {
 		t.plan.Regimes = validate.Regimes(neighbours, loads)
 	}
-	return nil
-}
-
-func (t *validateFlags) parseDurations() error {
-	if len(t.durations) > 0 {
-		t.plan.Durations = nil
-	}
-	for _, text := range t.durations {
+	t.plan.Durations, err = parsed("--duration", t.durations, t.plan.Durations, func(text string) (time.Duration, error) {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return usagef("--duration: invalid value %q: give a list such as 1ms,100ms", text)
+			err = fmt.Errorf("invalid value %q: give a list such as 1ms,100ms", text)
 		}
-		t.plan.Durations = append(t.plan.Durations, d)
-	}
-	return nil
+		return d, err
+	})
+	bad = cmp.Or(bad, err)
+	t.plan.Works, err = parsed("--work", t.works, t.plan.Works, validate.ParseWork)
+	bad = cmp.Or(bad, err)
+	t.plan.Kinds, err = parsed("--kind", t.kinds, t.plan.Kinds, validate.ParseKind)
+	return cmp.Or(bad, err)
 }
 
-func (t *validateFlags) parseWorks() error {
-	if len(t.works) > 0 {
-		t.plan.Works = nil
+// parsed are the elements of a flag's list, or the usual ones where it has none.
+func parsed[T any](flag string, texts []string, usual []T, parse func(string) (T, error)) ([]T, error) {
+	if len(texts) == 0 {
+		return usual, nil
 	}
-	for _, text := range t.works {
-		w, err := validate.ParseWork(text)
+	var all []T
+	for _, text := range texts {
+		x, err := parse(text)
 		if err != nil {
-			return usagef("--work: %v", err)
+			return nil, usagef("%s: %v", flag, err)
 		}
-		t.plan.Works = append(t.plan.Works, w)
+		all = append(all, x)
 	}
-	return nil
-}
-
-func (t *validateFlags) parseKinds() error {
-	if len(t.kinds) > 0 {
-		t.plan.Kinds = nil
-	}
-	for _, text := range t.kinds {
-		k, err := validate.ParseKind(text)
-		if err != nil {
-			return usagef("--kind: %v", err)
-		}
-		t.plan.Kinds = append(t.plan.Kinds, k)
-	}
-	return nil
+	return all, nil
 }
 
 // measure validates.
