@@ -74,7 +74,9 @@ type Run struct {
 	WallNs, WallErrorNs int64
 	// Events are what the kernel noted of all threads, in order of time. Unwatched says
 	// why there are none. LostEvents were noted and could not be kept.
+	// ExecNs is the time 0 of the events, of the system's monotonic clock.
 	Events     []Event
+	ExecNs     int64
 	Unwatched  error
 	LostEvents int64
 	// BesideNs is what this process itself used of the CPUs while an untraced program ran.

@@ -156,10 +156,9 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	if w == nil {
 		return
 	}
-	var execNs int64
-	r.Events, execNs, r.LostEvents = w.take(pid)
+	r.Events, r.ExecNs, r.LostEvents = w.take(pid)
 	for i := range r.Threads {
-		r.Threads[i].ReadNs -= execNs
+		r.Threads[i].ReadNs -= r.ExecNs
 	}
 	r.untilEnd(pid)
 	if ended := endOf(pid, r.Events); ended > 0 && r.lasted(ended) && r.accountedFor() {

@@ -11,6 +11,8 @@ type change struct {
 	atNs   float64
 	span   int // its index
 	begins bool
+	// wakes says that the thread wakes another then, and neither begins nor ends a span.
+	wakes *wakeup
 }
 
 // of is the span that begins or ends.
@@ -23,14 +25,19 @@ func (c change) last() bool  { return c.span == len(c.spans)-1 }
 // changes are those of all threads, in order of time. What ends comes before what begins,
 // so that what waits for it finds it.
 func (s *schedule) changes() []change {
-	n := 0
-	for _, l := range s.order {
+	n, lines := len(s.wakes), slices.Concat(s.order, s.foreign)
+	for _, l := range lines {
 		n += 2 * len(l.spans)
 	}
 	all := make([]change, 0, n)
-	for _, l := range s.order {
+	for _, l := range lines {
 		for i, x := range l.spans {
-			all = append(all, change{l, x.from, i, true}, change{l, x.to, i, false})
+			all = append(all, change{line: l, atNs: x.from, span: i, begins: true}, change{line: l, atNs: x.to, span: i})
+		}
+	}
+	for _, k := range s.wakes {
+		if k.by != nil {
+			all = append(all, change{line: k.by, atNs: k.atNs, wakes: k})
 		}
 	}
 	slices.SortFunc(all, compareChanges)
@@ -49,14 +56,16 @@ func compareChanges(a, b change) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.order, b.order), cmp.Compare(a.span, b.span))
 }
 
-// rank orders the changes of one moment: first what ends, and the ends of blocks after those
-// of runs, then what begins.
+// rank orders the changes of one moment: first the ends of runs, then wake-ups, which a thread may make
+// as it ends, then the ends of blocks, then what begins.
 func (c change) rank() int {
 	switch {
-	case c.begins:
-		return 2
-	case c.of().state == blocked:
+	case c.wakes != nil:
 		return 1
+	case c.begins:
+		return 3
+	case c.of().state == blocked:
+		return 2
 	}
 	return 0
 }

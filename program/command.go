@@ -18,4 +18,7 @@ type Command struct {
 	Prepare, Conclude *process.Command
 	// Timeout ends a run that takes longer, with all of its process group; 0 never does.
 	Timeout time.Duration
+
+	// noteWakeups has tracepoints recorded while it runs, where that may be.
+	noteWakeups bool
 }

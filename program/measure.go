@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"chronoscope/remedy"
@@ -232,7 +233,13 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
 	command := s.command
 	command.NoteWaits, command.NoteClocks = !s.probed, !s.probed
+	command.noteWakeups = s.probed && !traced && s.waitsForSomething()
 	return m.once(ctx, command, traced)
+}
+
+// waitsForSomething tells of a program whose bounds depend on who wakes its threads.
+func (s *series) waitsForSomething() bool {
+	return s.several || slices.ContainsFunc(s.runs, func(r Run) bool { return r.BlockedNs > passable(float64(r.WallNs)) })
 }
 
 // cpusOf is how many CPUs a command may use, of so many.
@@ -250,7 +257,8 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	if s.sentinels > 0 {
 		others = sentinelMargin * s.wokenNs
 	}
-	run.traced, run.noted = follow(ctx, &run.Run, cpus, others)
+	run.traced, run.noted = followWoken(ctx, &run.Run, cpus, others, run.wakeups)
+	run.wakeups = wakeupEvents{} // what they told is kept
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {
 		run.wokenAtMostNs = math.Inf(1)
@@ -265,8 +273,13 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	if !s.probed {
 		s.probe(run, blocked)
 	}
-	if run.outsideNs = math.NaN(); run.noted {
-		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), run.traced.wallNs)
+	switch t := run.traced; {
+	case !run.noted:
+		run.outsideNs = math.NaN()
+	case t.blocksKnown > 0 && t.blocksUnknown == 0:
+		run.outsideNs = t.strangersNs
+	default:
+		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), t.wallNs)
 	}
 	s.otherPolicy = s.otherPolicy || run.OtherPolicy
 	s.peak = max(s.peak, run.MaxRSSBytes)

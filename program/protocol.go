@@ -39,6 +39,12 @@ func (c *conclusion) chooseMethod() {
 	default:
 		c.Explanation = fmt.Sprintf("nothing disturbed it (%.2g %% lost to other programs)", 100*waited)
 	}
+	if c.most(func(r *Run) bool { return r.traced.blocksKnown > 0 }) {
+		c.Explanation += "; the kernel's tracepoints told who woke its threads"
+		if c.Method == CycleTime {
+			c.Method = CriticalPath
+		}
+	}
 }
 
 // delays is between what bounds other programs delayed a typical run.

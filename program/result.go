@@ -14,7 +14,10 @@ const (
 	CycleTime Method = "cycle-time"
 	// ByIntervalCounting: the CPU time that the kernel charged.
 	ByIntervalCounting Method = "interval-counting"
-	// Bounds: neither will do; the time is only known to lie between the time without
+	// CriticalPath: cycle time along the way through threads and processes that led to the end, by who
+	// woke whom.
+	CriticalPath Method = "critical-path"
+	// Bounds: none of these will do; the time is only known to lie between the time without
 	// the run-queue wait and the wall time.
 	Bounds Method = "bounds"
 )

@@ -64,6 +64,8 @@ type Run struct {
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 
+	// wakeups are what tracepoints told of all threads meanwhile; empty where they were not recorded.
+	wakeups wakeupEvents
 	// traced is what the kernel noted of it, where noted.
 	traced trajectory
 	noted  bool

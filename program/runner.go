@@ -22,16 +22,18 @@ type runner struct {
 	// processes tells what other processes use; nil where that can't be known. They are looked at
 	// beside runs that are as long as the last one, of lastNs.
 	processes *process.Others
-	lastNs    int64
-	root      fs.FS
-	cpus      int
-	lookedAt  time.Time  // when the machine was looked at
-	seen      neighbours // since the last run
-	stolenNs  float64    // by then
-	stopped   float64    // for how long control groups were, in nanoseconds, by then
-	hz        float64    // the core's rate at ratedAt
-	ratedAt   time.Time
-	found     map[string]string // where commands are
+	// recorder records tracepoints, once it is needed; nil where that may not be.
+	recorder *wakeupRecorder
+	lastNs   int64
+	root     fs.FS
+	cpus     int
+	lookedAt time.Time  // when the machine was looked at
+	seen     neighbours // since the last run
+	stolenNs float64    // by then
+	stopped  float64    // for how long control groups were, in nanoseconds, by then
+	hz       float64    // the core's rate at ratedAt
+	ratedAt  time.Time
+	found    map[string]string // where commands are
 }
 
 // lookEvery is how long runs may take together before steal, throttling and contention are looked
@@ -65,6 +67,7 @@ func newRunner(setting Setting) *runner {
 func (r *runner) close() {
 	r.launcher.Close()
 	r.others.Close()
+	r.recorder.close()
 }
 
 // run makes one run.
@@ -84,8 +87,17 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		r.processes.Look(0, nil)
 	}
 	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
+	if c.noteWakeups && !r.setting.NoWakeups && r.recorder == nil {
+		r.recorder = openWakeups()
+	}
+	if c.noteWakeups {
+		r.recorder.begin()
+	}
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
+	if c.noteWakeups && run.ExecNs > 0 {
+		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs}
+	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
 	}

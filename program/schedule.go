@@ -24,11 +24,16 @@ type span struct {
 	// cpu is the one that the thread had, lost or gave up, next the one on which the
 	// stretch ended.
 	cpu, next int
+	// wake is how a block ended; nil where that is not known. woken says that a thread that is kept from a
+	// CPU was woken before.
+	wake  *wakeup
+	woken bool
 }
 
 // line is the life of one thread.
 type line struct {
 	id, process, parent int
+	foreign             bool  // of another program
 	starter             *line // that started it; nil for none that is known
 	spans               []span
 	order               int // its place among the threads, by their starts
@@ -38,6 +43,10 @@ type line struct {
 	blockedNs float64
 	// wake is the time for which it waited for a CPU after it was woken, from its exec to its exit.
 	wake wait
+	// allWoken says that it is known of all of its blocks how they ended, and latencyNs is for how long
+	// idle CPUs then took to be told.
+	allWoken  bool
+	latencyNs float64
 	// sinceExits is what [schedule.sinceExits] found; nil before.
 	sinceExits *float64
 	// visited is how many spans and exits were looked at on its behalf: a test holds that this
@@ -70,7 +79,11 @@ func (w wait) plus(v wait) wait { return wait{w.lowNs + v.lowNs, w.highNs + v.hi
 // the last to exit, it is known for how long its end was seen later than that.
 func (l *line) accounts(t process.Thread, lastToExit bool) {
 	l.blockedNs = l.during(blocked, 0, math.Inf(1))
-	unseen := float64(t.WaitNs) - l.during(kept, math.Inf(-1), float64(t.ReadNs))
+	if l.allWoken {
+		l.wake = wait{}
+		return
+	}
+	unseen := float64(t.WaitNs) - l.latencyNs - l.during(kept, math.Inf(-1), float64(t.ReadNs))
 	before := l.during(blocked, math.Inf(-1), 0)
 	after := known(math.Max(0, float64(t.ReadNs)-l.exitNs))
 	certain := 0.0
@@ -89,6 +102,28 @@ type schedule struct {
 	// awaited are, by process, the exits that a thread of it can have waited for: of its own
 	// threads, and of processes that they started.
 	awaited map[int][]exit
+	// lives are the threads that had a number, one after another. foreign are those of other programs that
+	// woke the program's, wakes how blocks ended, and latency what idle CPUs took then.
+	lives   map[int][]life
+	foreign []*line
+	wakes   []*wakeup
+	latency latency
+}
+
+// life is a thread that has a number from then on.
+type life struct {
+	*line
+	fromNs float64
+}
+
+// named is the program's thread that had a number at a time; nil where none had.
+func (s *schedule) named(id int32, atNs float64) (l *line) {
+	for _, x := range s.lives[int(id)] {
+		if l == nil || x.fromNs <= atNs {
+			l = x.line
+		}
+	}
+	return l
 }
 
 type exit struct {
@@ -103,6 +138,7 @@ func (s *schedule) add(e process.Event) *line {
 		order: len(s.order), exitNs: math.NaN(), wake: unknownWait,
 	}
 	s.threads[e.Thread] = l
+	s.lives[e.Thread] = append(s.lives[e.Thread], life{l, float64(e.AtNs)})
 	s.order = append(s.order, l)
 	return l
 }
@@ -126,7 +162,7 @@ func (s *schedule) exit(l *line, atNs float64) {
 // newSchedule reads the kernel's notes. They come from outside: what does not fit is
 // passed over.
 func newSchedule(events []process.Event) *schedule {
-	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}}
+	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}, lives: map[int][]life{}, latency: usualLatency(nil)}
 	open := map[int]span{}
 	for _, e := range events {
 		at := float64(e.AtNs)
@@ -139,7 +175,7 @@ func newSchedule(events []process.Event) *schedule {
 			case e.AtNs == 0 && s.leader == nil:
 				s.leader = l
 			case l.exited():
-				s.takeOver(l, open)
+				s.takeOver(l, at, open)
 			}
 			continue
 		}
@@ -195,7 +231,7 @@ func (l *line) exited() bool { return !math.IsNaN(l.exitNs) }
 
 // takeOver gives the number of a process's first thread, which has exited, to the one that
 // called exec: it is the only one left (execve(2)).
-func (s *schedule) takeOver(first *line, open map[int]span) {
+func (s *schedule) takeOver(first *line, atNs float64, open map[int]span) {
 	for _, l := range s.order {
 		if l.process != first.process || l.exited() {
 			continue
@@ -205,6 +241,7 @@ func (s *schedule) takeOver(first *line, open map[int]span) {
 			open[first.id] = now
 		}
 		s.threads[first.id] = l
+		s.lives[first.id] = append(s.lives[first.id], life{l, atNs})
 		if s.leader == first {
 			s.leader = l
 		}

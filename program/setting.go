@@ -30,6 +30,9 @@ type Setting struct {
 	// Nice is the niceness of all programs that don't have one of their own, by
 	// process.Command.Nice.
 	Nice int
+	// NoWakeups keeps the kernel's tracepoints from being recorded beside programs that wait, also where
+	// that is allowed.
+	NoWakeups bool
 	// Root holds the machine's /proc and /sys; nil is this machine's.
 	Root fs.FS
 }

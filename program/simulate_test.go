@@ -27,6 +27,9 @@ type simulatedCase struct {
 	script    func(factor float64) []clocktest.Step
 	spread    float64 // of the program's own time
 	noisiness float64 // the spread of what interrupts take
+	// rights says that tracepoints are recorded, of which the kernel leaves out a share.
+	rights       bool
+	unnotedShare float64
 }
 
 var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
@@ -259,7 +262,11 @@ func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
 	}
 	r.InvoluntarySwitches = int64(out.Preemptions)
 	nan := math.NaN()
-	return Run{Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Contention: c.contention(out), Others: others(out)}
+	var w wakeupEvents
+	if c.rights && !traced {
+		w = tracepointsOf(out).without(rng, c.unnotedShare)
+	}
+	return Run{wakeups: w, Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Contention: c.contention(out), Others: others(out)}
 }
 
 // others is what the kernel tells of the competitors.

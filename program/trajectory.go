@@ -44,6 +44,11 @@ type trajectory struct {
 	// spunNs is the time for which threads ran while others of the program were kept from CPUs that
 	// somebody else had: some may have spun, waiting for those. Processes share memory, too.
 	spunNs float64
+	// blocksKnown is of how many blocks of threads it is known how they ended, and blocksUnknown of how many it is not.
+	blocksKnown, blocksUnknown int
+	// strangersNs is the time for which threads waited for other programs, where it is known for whom, but
+	// not from when on these worked for them.
+	strangersNs float64
 }
 
 // progress is how far a thread would have come, alone on the machine, by the time that it
@@ -85,10 +90,19 @@ const passableNs, passableShare = 0.5e6, 0.005
 // kernel noted none, or ctx ended. othersWakeNs is the time for which threads whose accounts are not known
 // waited for a CPU when they were woken, at most.
 func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
+	return followWoken(ctx, r, cpus, othersWakeNs, wakeupEvents{})
+}
+
+// followWoken is follow, with what tracepoints told of the run.
+func followWoken(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64, e wakeupEvents) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
 		return trajectory{}, false
 	}
-	return newSchedule(r.Events).follow(ctx, r, cpus, othersWakeNs)
+	s := newSchedule(r.Events)
+	if len(e.events) > 0 {
+		s.addWakeups(e)
+	}
+	return s.follow(ctx, r, cpus, othersWakeNs)
 }
 
 // follow finds the trajectory that the schedule of a run shows.
@@ -121,11 +135,19 @@ func (t *trajectory) against(s *schedule, r *process.Run, othersAtMostNs float64
 		if l == nil {
 			continue
 		}
-		found++
 		l.accounts(thread, l == s.last)
 		if l == s.leader {
 			t.stolenNs = math.Max(0, l.total(running)-float64(thread.CPUNs))
-		} else {
+		}
+	}
+	for _, l := range s.order {
+		if l.allWoken {
+			l.wake = wait{}
+		}
+		if l.wake.known() {
+			found++
+		}
+		if l != s.leader && l.wake.known() {
 			others = others.plus(l.wake)
 		}
 	}
@@ -178,6 +200,8 @@ type position struct {
 	before    sums    // by then
 	ownNs     float64 // by then, of the CPU that it had, and of the one that it got next
 	nextOwnNs float64
+	ranToNs   float64 // the end of its last run
+	linked    bool    // of another program's thread: what it does follows from the program's own way
 }
 
 // sweep goes through all changes of state in order of time.
@@ -193,10 +217,15 @@ func (w *way) sweep(ctx context.Context) error {
 			break
 		}
 		w.pass(c.atNs)
-		w.count(c)
-		if c.begins {
+		if !c.foreign && c.wakes == nil {
+			w.count(c)
+		}
+		switch {
+		case c.wakes != nil:
+			w.wakes(c)
+		case c.begins:
 			w.begin(c)
-		} else {
+		default:
 			w.finish(c)
 		}
 	}
@@ -279,12 +308,12 @@ func (w *way) begin(c change) {
 		p = w.start(c.line)
 	}
 	x := c.of()
-	if p.running = x.state == running; p.running {
+	if p.running = x.state == running; p.running && (!c.foreign || p.linked) {
 		w.onCPU = append(w.onCPU, p)
 	}
 	p.since, p.before = math.Max(0, c.atNs), w.sums
 	p.ownNs, p.nextOwnNs = w.ownNs[x.cpu], w.ownNs[x.next]
-	if x.state == kept && !c.first() && c.atNs >= 0 {
+	if x.state == kept && !c.first() && !x.woken && !c.foreign && c.atNs >= 0 {
 		w.preemptions++
 		w.lost++
 		p.low.preemptions++
@@ -295,6 +324,9 @@ func (w *way) begin(c change) {
 // start gives a new thread the position of the thread that starts it.
 func (w *way) start(l *line) *position {
 	p := &position{low: progress{own: true}, high: progress{own: true}}
+	if l.foreign { // what it did before is not the program's
+		p.low, p.high = progress{atNs: w.atNs}, progress{atNs: w.atNs}
+	}
 	if q := w.positions[l.starter]; q != nil {
 		p.low, p.high = q.low, q.high
 		if q.running {
@@ -332,25 +364,106 @@ func (w *way) finish(c change) {
 		p.running = false
 		w.onCPU = slices.DeleteFunc(w.onCPU, func(q *position) bool { return q == p })
 	}
-	defer func() { w.front = w.front.later(p.high) }()
-	switch c.of().state {
-	case running:
-		p.low, p.high = p.low.ran(ns), p.high.ran(ns)
+	defer func() {
+		if !c.foreign || p.linked {
+			w.front = w.front.later(p.high)
+		}
+	}()
+	switch x := c.of(); {
+	case x.state == running:
+		p.low, p.high, p.ranToNs = p.low.ran(ns), p.high.ran(ns), c.atNs
 		if c.last() {
 			w.ended[c.line] = true
 		}
-	case kept:
-		own := w.own(c, p)
-		if c.first() {
-			own = math.Min(ns, own+wakeLatencyNs)
+	case x.state == kept:
+		w.finishKept(c, p, ns)
+	case c.atNs <= 0:
+	case x.wake != nil && (x.wake.by == nil || x.wake.known):
+		if !c.foreign {
+			w.blocksKnown++
 		}
-		p.high.atNs += own
+		w.woken(c, p, ns)
 		p.high = p.high.later(w.furthest())
-	case blocked:
-		if c.atNs > 0 {
-			w.wake(c, p, ns)
-			p.high = p.high.later(w.furthest())
+	case c.foreign:
+		p.low.atNs += ns
+		p.high, p.linked = progress{atNs: c.atNs}, false
+	default:
+		w.blocksUnknown++
+		w.wake(c, p, ns)
+		p.high = p.high.later(w.furthest())
+	}
+}
+
+// finishKept advances a thread that was kept from a CPU. What delays another program's thread before the
+// program's own way leads there may be as it would be alone.
+func (w *way) finishKept(c change, p *position, ns float64) {
+	if c.foreign && !p.linked {
+		p.high.atNs += ns
+		return
+	}
+	own := w.own(c, p)
+	switch {
+	case c.first():
+		own = math.Min(ns, own+wakeLatencyNs)
+	case c.of().woken: // alone the CPU would have been idle
+		p.low.atNs += math.Min(ns, w.schedule.latency.lowNs)
+		own = math.Min(ns, own+w.schedule.latency.highNs)
+	}
+	p.high.atNs += own
+	p.high = p.high.later(w.furthest())
+}
+
+// wakes notes how far a thread that wakes another would have come alone.
+func (w *way) wakes(c change) {
+	p := w.positions[c.line]
+	if p == nil {
+		return
+	}
+	low, high := p.low, p.high
+	switch since := c.atNs - p.ranToNs; {
+	case p.running:
+		low, high = low.ran(math.Max(0, c.atNs-p.since)), high.ran(math.Max(0, c.atNs-p.since))
+	case since == 0:
+	case w.ended[c.line]: // it gives back its memory after its exit was noted
+		low, high = low.ran(c.wakes.tailNs), high.ran(c.wakes.tailNs)
+	default: // a switch of it was left out
+		return
+	}
+	c.wakes.low, c.wakes.high, c.wakes.known, c.wakes.linked = low, high, true, !c.foreign || p.linked
+}
+
+// woken advances a thread that returns from a block of the given length, of which it is known how it ended.
+func (w *way) woken(c change, p *position, ns float64) {
+	k := c.of().wake
+	told := c.atNs - math.Max(k.atNs, p.since) // that it may run, on an idle CPU
+	if k.linked {
+		usual := math.Min(told, w.schedule.latency.highNs)
+		p.low, p.high = p.low.later(k.low), p.high.later(k.high)
+		p.low.atNs, p.high.atNs, p.linked = p.low.atNs+usual, p.high.atNs+told, true
+		return
+	}
+	if c.line == w.schedule.leader {
+		w.sleeps++
+		w.keptBeforeNs = p.before.keptNs
+	}
+	least, end := ns, progress{atNs: c.atNs}
+	if k.by != nil {
+		least = math.Min(ns, math.Max(0, k.low.atNs+told-p.low.atNs))
+		end.atNs = math.Min(end.atNs, k.high.atNs+told)
+		p.linked = false
+		if !c.foreign {
+			w.strangersNs += ns
 		}
+	}
+	p.low.atNs += least
+	switch {
+	case k.inKernel:
+		p.high.atNs += ns
+	case ns <= w.passableNs && !c.foreign:
+		w.passableNs -= ns
+		p.high.atNs += ns
+	default: // it may have come at a time that did not depend on when it was waited for
+		p.high = p.high.later(end)
 	}
 }
 

@@ -271,6 +271,14 @@ const late = 20 * time.Millisecond
 // last moments comes with the next call.
 func (r *Recorder) Take() []Event { return r.take(Now() - late.Nanoseconds()) }
 
+// Drop forgets the events so far.
+func (r *Recorder) Drop() {
+	for _, ring := range r.rings {
+		r.raw = ring.Take(r.raw[:0])
+	}
+	r.decoder.events = r.decoder.events[:0]
+}
+
 // TakeAll takes all events.
 func (r *Recorder) TakeAll() []Event { return r.take(Now()) }
 

@@ -27,6 +27,9 @@ func (*Recorder) Lost() int64 { return 0 }
 // Take takes nothing.
 func (*Recorder) Take() []Event { return nil }
 
+// Drop does nothing.
+func (*Recorder) Drop() {}
+
 // TakeAll takes nothing.
 func (*Recorder) TakeAll() []Event { return nil }
 

@@ -35,9 +35,11 @@ type Step struct {
 	// WorkNs is CPU time, SleepNs a time to sleep, and UntilNs a time to sleep until, counted from
 	// the program's start.
 	WorkNs, SleepNs, UntilNs float64
-	// Start starts a thread, or a process where Process is set.
-	Start   []Step
-	Process bool
+	// Start starts a thread, or a process where Process is set. Where Stranger is set, it is one of another
+	// program, such as a server, which has waited for what its script begins with: of what it does, CrowdRun
+	// tells by Wakings and Turns alone.
+	Start             []Step
+	Process, Stranger bool
 	// Join waits until all that the thread has started have ended.
 	Join bool
 	// Bind binds the thread to a CPU from then on; numbers begin with 1.
@@ -69,10 +71,31 @@ type CrowdEvent struct {
 	CPU                     int
 }
 
+// CrowdWaking is that a thread is woken.
+type CrowdWaking struct {
+	AtNs      float64
+	Thread    int
+	By, ByCPU int // the thread that wakes it, with its CPU; 0 is a timer
+	ByProcess int
+}
+
+// CrowdTurn is that a CPU goes from one thread to another: 0 is the idle thread, and those of endless
+// competitors are negative.
+type CrowdTurn struct {
+	AtNs     float64
+	CPU      int
+	From, To int
+	// FromState is what From does then: CrowdPreempted, CrowdBlocked or CrowdExited.
+	FromState CrowdEventKind
+}
+
 // CrowdRun is what a kernel would record of a run.
 type CrowdRun struct {
 	WallNs float64
 	Events []CrowdEvent
+	// Wakings and Turns are of all threads of the machine.
+	Wakings []CrowdWaking
+	Turns   []CrowdTurn
 	// CPUNs and WaitNs are of each thread, by its number. The first is number 1.
 	CPUNs, WaitNs map[int]float64
 	Preemptions   int
@@ -86,16 +109,18 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	r.cpus = make([]crowdCPU, max(1, c.CPUs))
 	for i := range r.cpus {
 		for range c.load(i) - 1 {
-			r.cpus[i].queue = append(r.cpus[i].queue, &crowdThread{left: math.Inf(1)})
+			r.competitors++
+			r.cpus[i].queue = append(r.cpus[i].queue, &crowdThread{number: -r.competitors, left: math.Inf(1)})
 		}
 	}
 	r.threads = 1
-	first := &crowdThread{id: 1, process: 1, script: script}
+	first := &crowdThread{id: 1, number: 1, process: 1, script: script}
 	r.put(0, first) // it has just become the program
 	r.cpus[0].sliceEnd = r.slice() * rng.Float64()
 	for _, does := range c.Beside {
 		script := does(rng)
-		r.enqueue(&crowdThread{does: does, script: script[rng.IntN(len(script)):]}, false)
+		r.competitors++
+		r.enqueue(&crowdThread{number: -r.competitors, does: does, script: script[rng.IntN(len(script)):]}, false)
 	}
 	for i := range r.cpus {
 		if r.cpus[i].running == nil {
@@ -118,7 +143,8 @@ func (c Crowd) load(cpu int) int {
 }
 
 type crowdThread struct {
-	id, process int
+	id, process int // 0 of threads of other programs
+	number      int // of any thread
 	bound       int // to this CPU, counted from 1; 0 is none
 	script      []Step
 	does        func(*rand.Rand) []Step // of a program beside; nil of others
@@ -129,26 +155,29 @@ type crowdThread struct {
 	waiting     int // for a semaphore
 	wakeAt      float64
 	ended       bool
+	told        bool // who wakes it was noted
 	queuedAt    float64
 	cpu         int
 	preempted   bool
 }
 
 type crowdCPU struct {
+	had      int // the thread that had it last, 0 for none
+	hadState CrowdEventKind
 	running  *crowdThread
 	queue    []*crowdThread
 	sliceEnd float64
 }
 
 type crowdRun struct {
-	given   Crowd
-	rng     *rand.Rand
-	now     float64
-	cpus    []crowdCPU
-	sleeper []*crowdThread
-	threads int
-	posts   map[int]int // of semaphores
-	out     CrowdRun
+	given                Crowd
+	rng                  *rand.Rand
+	now                  float64
+	cpus                 []crowdCPU
+	sleeper              []*crowdThread
+	threads, competitors int
+	posts                map[int]int // of semaphores
+	out                  CrowdRun
 }
 
 func (r *crowdRun) note(t *crowdThread, kind CrowdEventKind) {
@@ -169,18 +198,33 @@ func (r *crowdRun) slice() float64 {
 	return r.given.SliceNs * (1 + r.given.SliceJitter*(2*r.rng.Float64()-1))
 }
 
-func (r *crowdRun) fork(parent *crowdThread, script []Step, process bool) *crowdThread {
+func (r *crowdRun) fork(parent *crowdThread, script []Step, process, stranger bool) {
 	r.threads++
-	t := &crowdThread{id: r.threads, process: r.threads, script: script, parent: parent}
-	if parent != nil {
-		parent.children++
-		if !process {
-			t.process = parent.process
-		}
-		r.note(t, CrowdForked)
+	t := &crowdThread{id: r.threads, number: r.threads, process: r.threads, script: script, parent: parent}
+	parent.children++
+	if !process {
+		t.process = parent.process
+	}
+	if stranger || parent.id == 0 {
+		t.id, t.process, t.parent = 0, 0, nil
+		parent.children--
+	}
+	r.note(t, CrowdForked)
+	if stranger { // it has been there for long
+		r.rest(t)
+		return
 	}
 	r.enqueue(t, false)
-	return t
+}
+
+// rest has a thread wait for what its script begins with: a semaphore or a time.
+func (r *crowdRun) rest(t *crowdThread) {
+	t.waiting, t.wakeAt = t.script[0].Wait, math.Inf(1)
+	if t.waiting == 0 {
+		t.wakeAt = r.now + t.script[0].SleepNs
+	}
+	t.script = t.script[1:]
+	r.sleeper = append(r.sleeper, t)
 }
 
 // may says whether a thread may use a CPU.
@@ -223,6 +267,7 @@ func (r *crowdRun) next(i int) {
 		r.steal(i)
 	}
 	if len(cpu.queue) == 0 {
+		r.turnTo(i, 0)
 		return
 	}
 	t := cpu.queue[0]
@@ -242,7 +287,27 @@ func (r *crowdRun) steal(i int) {
 	}
 }
 
+// turnTo notes that a CPU goes to a thread.
+func (r *crowdRun) turnTo(i, number int) {
+	cpu := &r.cpus[i]
+	if cpu.had == number && number == 0 {
+		return
+	}
+	r.out.Turns = append(r.out.Turns, CrowdTurn{r.now, i, cpu.had, number, cpu.hadState})
+	cpu.had = number
+}
+
+// wakes notes that a thread, or a timer where it is nil, wakes another.
+func (r *crowdRun) wakes(by, t *crowdThread) {
+	w := CrowdWaking{AtNs: r.now, Thread: t.number, ByCPU: t.cpu}
+	if by != nil {
+		w.By, w.ByCPU, w.ByProcess = by.number, by.cpu, by.process
+	}
+	r.out.Wakings = append(r.out.Wakings, w)
+}
+
 func (r *crowdRun) put(i int, t *crowdThread) {
+	r.turnTo(i, t.number)
 	t.cpu = i
 	r.cpus[i].running = t
 	if t.id == 0 {
@@ -326,7 +391,7 @@ func (r *crowdRun) displace(i int, t *crowdThread) {
 		r.note(t, CrowdPreempted)
 	}
 	t.queuedAt = r.now
-	r.cpus[i].running = nil
+	r.cpus[i].running, r.cpus[i].hadState = nil, CrowdPreempted
 }
 
 // proceed executes a running thread's next steps, up to the first one that takes time.
@@ -345,7 +410,7 @@ func (r *crowdRun) proceed(i int, t *crowdThread) {
 		case s.WorkNs > 0:
 			t.left = s.WorkNs / (1 - r.given.InterruptShare)
 		case s.Start != nil:
-			r.fork(t, s.Start, s.Process)
+			r.fork(t, s.Start, s.Process, s.Stranger)
 		case s.Bind > 0 && i != s.Bind-1:
 			t.bound = s.Bind
 			r.displace(i, t)
@@ -360,7 +425,7 @@ func (r *crowdRun) proceed(i int, t *crowdThread) {
 			r.next(i)
 			return
 		case s.Post > 0:
-			r.post(s.Post)
+			r.post(t, s.Post)
 		case s.Wait > 0 && r.posts[s.Wait] > 0:
 			r.posts[s.Wait]--
 		case s.Wait > 0:
@@ -385,15 +450,16 @@ func (r *crowdRun) block(i int, t *crowdThread, until float64) {
 	r.note(t, CrowdBlocked)
 	t.left, t.wakeAt = 0, until
 	r.sleeper = append(r.sleeper, t)
-	r.cpus[i].running = nil
+	r.cpus[i].running, r.cpus[i].hadState = nil, CrowdBlocked
 	r.next(i)
 }
 
 // post wakes up a thread that waits for the semaphore, or leaves one for the next.
-func (r *crowdRun) post(number int) {
+func (r *crowdRun) post(by *crowdThread, number int) {
 	for _, t := range r.sleeper {
 		if t.waiting == number {
-			t.waiting, t.wakeAt = 0, r.now
+			t.waiting, t.wakeAt, t.told = 0, r.now, true
+			r.wakes(by, t)
 			return
 		}
 	}
@@ -403,11 +469,12 @@ func (r *crowdRun) post(number int) {
 func (r *crowdRun) exit(i int, t *crowdThread) {
 	r.note(t, CrowdExited)
 	t.ended = true
-	r.cpus[i].running = nil
+	r.cpus[i].running, r.cpus[i].hadState = nil, CrowdExited
 	if p := t.parent; p != nil {
 		p.children--
 		if p.joining && p.children == 0 {
-			p.joining, p.wakeAt = false, r.now
+			p.joining, p.wakeAt, p.told = false, r.now, true
+			r.wakes(t, p)
 		}
 	}
 	r.next(i)
@@ -423,6 +490,10 @@ func (r *crowdRun) wake() {
 		return true
 	})
 	for _, t := range woken {
+		if !t.told {
+			r.wakes(nil, t)
+		}
+		t.told = false
 		r.enqueue(t, r.rng.Float64() < r.given.EagerWakes)
 	}
 }

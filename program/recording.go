@@ -1,0 +1,106 @@
+package program
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"chronoscope/tracepoint"
+)
+
+// wakeupRecorder records the tracepoints of all CPUs.
+type wakeupRecorder struct {
+	access   sync.Mutex
+	recorder *tracepoint.Recorder // nil where it is refused, or closed
+	events   []tracepoint.Event
+	lost     int64
+	ended    chan struct{} // when nothing drains it any more
+}
+
+// firstNamespace is the kernel's own namespace of process numbers (PROC_PID_INIT_INO of
+// include/linux/proc_fs.h). In others the numbers in events are not those that processes see.
+const firstNamespace = "pid:[4026531836]"
+
+// drainEvery is how often the kernel's buffers are emptied, unless they are half full before. mostWakeupEvents
+// of a run are kept, 64 bytes each or so.
+const (
+	drainEvery       = 100 * time.Millisecond
+	mostWakeupEvents = 1 << 21
+)
+
+// openWakeups begins to record, and records nothing where that may not be.
+func openWakeups() *wakeupRecorder {
+	w := &wakeupRecorder{}
+	if namespace, err := os.Readlink("/proc/self/ns/pid"); err != nil || namespace != firstNamespace {
+		return w
+	}
+	recorder, err := tracepoint.Open()
+	if err != nil {
+		return w
+	}
+	w.recorder, w.ended = recorder, make(chan struct{})
+	go func() {
+		defer close(w.ended)
+		defer recorder.Close()
+		for w.drain() {
+			recorder.Wait(drainEvery)
+		}
+	}()
+	return w
+}
+
+// drain takes what there is; false once it is closed.
+func (w *wakeupRecorder) drain() bool {
+	w.access.Lock()
+	defer w.access.Unlock()
+	if w.recorder == nil {
+		return false
+	}
+	w.keep(w.recorder.Take())
+	return true
+}
+
+// keep adds events, as many as are kept.
+func (w *wakeupRecorder) keep(events []tracepoint.Event) {
+	if len(w.events)+len(events) > mostWakeupEvents {
+		w.lost++
+		return
+	}
+	w.events = append(w.events, events...)
+}
+
+// begin forgets what was recorded so far.
+func (w *wakeupRecorder) begin() {
+	if w == nil || w.recorder == nil {
+		return
+	}
+	w.access.Lock()
+	defer w.access.Unlock()
+	w.recorder.Drop()
+	w.events, w.lost = nil, -w.recorder.Lost()
+}
+
+// take is what was recorded since begin, in order of time; nothing where events were lost.
+func (w *wakeupRecorder) take() []tracepoint.Event {
+	if w == nil || w.recorder == nil {
+		return nil
+	}
+	w.access.Lock()
+	defer w.access.Unlock()
+	w.keep(w.recorder.TakeAll())
+	if w.lost+w.recorder.Lost() > 0 {
+		return nil
+	}
+	return w.events
+}
+
+// close ends the recording.
+func (w *wakeupRecorder) close() {
+	if w == nil || w.recorder == nil {
+		return
+	}
+	w.access.Lock()
+	w.recorder = nil
+	w.access.Unlock()
+	<-w.ended
+}

@@ -1,0 +1,312 @@
+package program
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+	"chronoscope/tracepoint"
+)
+
+// wakeup is how a block ended, by the kernel's tracepoints.
+type wakeup struct {
+	atNs   float64
+	source tracepoint.WakeSource
+	by     *line // the thread that woke it; nil where something else did
+	// inKernel says that it could not be woken by a signal, as while it waits for a disk: what it waited for
+	// had begun with its block.
+	inKernel bool
+	// low and high are how far by would have come alone by then; linked says that this follows from the
+	// program's own way, and known that it is known at all.
+	low, high     progress
+	linked, known bool
+	// tailNs is for how long by ran between the note of its exit and the wake-up.
+	tailNs float64
+}
+
+// wakeupEvents are what tracepoints told of all threads of the machine while a program ran.
+type wakeupEvents struct {
+	events []tracepoint.Event
+	execNs int64 // the time 0 of the program's events
+}
+
+func (e wakeupEvents) at(ns int64) float64 { return float64(ns - e.execNs) }
+
+// turn is that a thread got a CPU.
+type turn struct {
+	atNs   float64
+	thread int32 // 0 is the idle thread, and unknownThread one that is not known
+}
+
+// unknownThread stands in a CPU's turns where the kernel left out a switch.
+const unknownThread = -1
+
+// waking is one that was noted.
+type waking struct {
+	atNs   float64
+	thread int32
+	waker  tracepoint.Waker
+}
+
+// leaving is that a thread gave up its CPU.
+type leaving struct {
+	atNs  float64
+	state tracepoint.State
+}
+
+// wakeups joins a run's schedule with what tracepoints told.
+type wakeups struct {
+	*schedule
+	turns    map[int32][]turn   // of each CPU
+	wakings  map[int32][]waking // of each thread
+	leavings map[int32][]leaving
+	foreign  map[int32]*line
+}
+
+// mostForeign bounds how many threads of other programs are followed.
+const mostForeign = 10_000
+
+// earlyNs is how long before a block is noted the thread may have been woken from it.
+const earlyNs = 50e3
+
+// addWakeups says of the blocks of all threads who ended them, as far as that is known, and follows the
+// threads of other programs that did.
+func (s *schedule) addWakeups(e wakeupEvents) {
+	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}}
+	all := w.read(e)
+	w.findForeign(all)
+	w.followForeign(e)
+	var latencies []float64
+	for _, l := range slices.Concat(s.order, s.foreign) {
+		latencies = append(latencies, w.attach(l)...)
+	}
+	s.latency = usualLatency(latencies)
+}
+
+// latency is what a CPU that is idle takes to be told that a thread is to run: at least and at most, but
+// for a tenth of the wake-ups at either end.
+type latency struct{ lowNs, highNs float64 }
+
+// fewestLatencies are enough to tell.
+const fewestLatencies = 10
+
+func usualLatency(all []float64) latency {
+	if len(all) < fewestLatencies {
+		return latency{0, wakeLatencyNs}
+	}
+	slices.Sort(all)
+	return latency{math.Min(stats.Quantile(all, 0.1), wakeLatencyNs), math.Min(stats.Quantile(all, 0.9), wakeLatencyNs)}
+}
+
+// read sorts the events by CPUs and threads, and returns all wakings in order of time.
+func (w *wakeups) read(e wakeupEvents) (all []waking) {
+	wakers := tracepoint.NewWakers()
+	for _, x := range e.events {
+		wakers.Note(x)
+		switch at := e.at(x.AtNs); x.Kind {
+		case tracepoint.Waking:
+			k := waking{at, x.Other, wakers.Of(x)}
+			all = append(all, k)
+			w.wakings[x.Other] = append(w.wakings[x.Other], k)
+		case tracepoint.Switched:
+			turns := w.turns[x.CPU]
+			if n := len(turns); n > 0 && turns[n-1].thread != x.Thread {
+				turns[n-1].thread = unknownThread
+			}
+			w.turns[x.CPU] = append(turns, turn{at, x.Other})
+			w.leavings[x.Thread] = append(w.leavings[x.Thread], leaving{at, tracepoint.State(x.Value)})
+		}
+	}
+	return all
+}
+
+// findForeign finds the threads of other programs that woke the program's, or such a thread.
+func (w *wakeups) findForeign(all []waking) {
+	for _, k := range slices.Backward(all) {
+		by := k.waker.Thread
+		if k.waker.Source != tracepoint.ByThread || w.foreign[by] != nil || w.named(by, k.atNs) != nil {
+			continue
+		}
+		if w.foreign[k.thread] == nil && w.named(k.thread, k.atNs) == nil {
+			continue
+		}
+		if len(w.foreign) < mostForeign {
+			w.foreign[by] = &line{id: int(by), foreign: true, exitNs: math.NaN()}
+		}
+	}
+}
+
+// followForeign notes what these did.
+func (w *wakeups) followForeign(e wakeupEvents) {
+	open := map[*line]span{}
+	enter := func(l *line, in state, x tracepoint.Event) {
+		at := e.at(x.AtNs)
+		if before, ok := open[l]; ok && at > before.from {
+			before.to, before.next = at, int(x.CPU)
+			l.spans = append(l.spans, before)
+		}
+		open[l] = span{state: in, from: at, cpu: int(x.CPU)}
+	}
+	for _, x := range e.events {
+		if x.Kind != tracepoint.Switched {
+			continue
+		}
+		if l := w.foreign[x.Other]; l != nil {
+			if _, seen := open[l]; !seen { // it was not on a CPU since before the recording
+				enter(l, blocked, e.first(x))
+			}
+			enter(l, running, x)
+		}
+		l := w.foreign[x.Thread]
+		if l == nil {
+			continue
+		}
+		if _, seen := open[l]; !seen { // it has run since before the recording
+			enter(l, running, e.first(x))
+		}
+		if in := blocked; tracepoint.State(x.Value) != tracepoint.Runnable {
+			enter(l, in, x)
+		} else {
+			enter(l, kept, x)
+		}
+	}
+	for _, l := range w.foreign {
+		if last, ok := open[l]; ok && len(e.events) > 0 && last.state == running {
+			x := e.events[len(e.events)-1]
+			x.CPU = int32(last.cpu)
+			enter(l, running, x)
+		}
+		if l.order = len(w.order) + len(w.schedule.foreign); len(l.spans) > 0 {
+			w.schedule.foreign = append(w.schedule.foreign, l)
+		}
+	}
+	slices.SortFunc(w.schedule.foreign, func(a, b *line) int { return a.id - b.id })
+}
+
+// first is the event, at the time of the recording's first.
+func (e wakeupEvents) first(x tracepoint.Event) tracepoint.Event {
+	x.AtNs = e.events[0].AtNs
+	return x
+}
+
+// attach finds how the blocks of a thread ended, and parts what it waited for a CPU then from them. It
+// returns how long idle CPUs took to be told.
+func (w *wakeups) attach(l *line) (latencies []float64) {
+	spans := make([]span, 0, len(l.spans))
+	l.allWoken = true
+	for i, x := range l.spans {
+		if x.state != blocked || x.to <= 0 {
+			spans = append(spans, x)
+			continue
+		}
+		k, queuedNs, ok := w.wakeupOf(l, x)
+		if !ok {
+			l.allWoken = false
+			if l.foreign && i == 0 { // it was not blocked: it could run since before the recording
+				x.state = kept
+			}
+			spans = append(spans, x)
+			continue
+		}
+		w.wakes = append(w.wakes, k)
+		told := x.to - queuedNs - math.Max(k.atNs, x.from)
+		l.latencyNs += told
+		if queuedNs == 0 {
+			latencies = append(latencies, told)
+		}
+		woken := span{state: kept, from: x.to - queuedNs, to: x.to, cpu: x.next, next: x.next, woken: true}
+		x.to, x.wake = woken.from, k
+		if spans = append(spans, x); queuedNs > 0 {
+			spans = append(spans, woken)
+		}
+	}
+	l.spans = spans
+	return latencies
+}
+
+// wakeupOf is how a block of a thread ended, and for how long other threads then had the CPU that it
+// got; false where that is not known for certain.
+func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok bool) {
+	noted, ok := w.wakingWithin(int32(l.id), x.from, x.to)
+	if !ok {
+		return nil, 0, false
+	}
+	k = &wakeup{atNs: noted.atNs, source: noted.waker.Source, inKernel: w.inKernel(int32(l.id), x.from)}
+	if k.source == tracepoint.ByThread {
+		if k.by = w.named(noted.waker.Thread, k.atNs); k.by == nil {
+			k.by = w.foreign[noted.waker.Thread]
+		}
+		if k.by == nil || k.by == l {
+			return nil, 0, false
+		}
+	}
+	if k.by != nil && k.atNs > k.by.exitNs {
+		k.tailNs = w.ranNs(noted.waker.Thread, k.by.exitNs, k.atNs)
+	}
+	queuedNs, ok = w.queued(int32(l.id), int32(x.next), math.Max(k.atNs, x.from), x.to)
+	return k, queuedNs, ok
+}
+
+// wakingWithin is the one waking of a thread in a block. Where there are several, a switch was left out.
+func (w *wakeups) wakingWithin(id int32, from, to float64) (waking, bool) {
+	all := w.wakings[id]
+	first, _ := slices.BinarySearchFunc(all, from, func(k waking, ns float64) int { return cmp.Compare(k.atNs, ns) })
+	n := first
+	for n < len(all) && all[n].atNs <= to {
+		n++
+	}
+	switch {
+	case n == first+1:
+		return all[first], true
+	case n == first && first > 0 && all[first-1].atNs >= from-earlyNs: // woken while it gave up its CPU
+		return all[first-1], true
+	}
+	return waking{}, false
+}
+
+// inKernel tells whether a thread that gave up its CPU at a time waited uninterruptibly.
+func (w *wakeups) inKernel(id int32, ns float64) bool {
+	all := w.leavings[id]
+	i, _ := slices.BinarySearchFunc(all, ns, func(x leaving, ns float64) int { return cmp.Compare(x.atNs, ns) })
+	return i < len(all) && all[i].atNs <= ns+earlyNs && all[i].state == tracepoint.Uninterruptible
+}
+
+// ranNs is for how long a thread had CPUs between two times.
+func (w *wakeups) ranNs(id int32, from, to float64) (ns float64) {
+	for _, turns := range w.turns {
+		i, _ := slices.BinarySearchFunc(turns, from, func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
+		for i = max(0, i-1); i < len(turns) && turns[i].atNs < to; i++ {
+			end := to
+			if i+1 < len(turns) {
+				end = math.Min(to, turns[i+1].atNs)
+			}
+			if turns[i].thread == id {
+				ns += math.Max(0, end-math.Max(from, turns[i].atNs))
+			}
+		}
+	}
+	return ns
+}
+
+// queued is for how long, between two times, threads had the CPU that one got then; false where the
+// kernel left out who had it.
+func (w *wakeups) queued(id, cpu int32, from, to float64) (ns float64, ok bool) {
+	turns := w.turns[cpu]
+	i, _ := slices.BinarySearchFunc(turns, math.Nextafter(to, math.Inf(1)), func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
+	if i--; i < 0 || turns[i].thread != id { // its own turn begins just before the switch to it is noted
+		return 0, false
+	}
+	end := math.Min(to, turns[i].atNs)
+	for i--; end > from; i-- {
+		if i < 0 || turns[i].thread == unknownThread {
+			return 0, false
+		}
+		began := math.Max(from, turns[i].atNs)
+		if turns[i].thread != 0 {
+			ns += math.Max(0, end-began)
+		}
+		end = math.Min(end, began)
+	}
+	return ns, true
+}
