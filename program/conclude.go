@@ -37,6 +37,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.allowForLateness()
 		c.allowForClocks()
 		c.ruleOutDeadline()
+		c.outsideNs = c.allowForOutside()
 		c.chooseMethod()
 		if nice := c.niceness(); nice != 0 {
 			c.Explanation += fmt.Sprintf("; it ran with a niceness of %d", nice)
@@ -69,6 +70,8 @@ type conclusion struct {
 	varies bool
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
+	// outsideNs is what others may have delayed that the program waits for, beyond what its bounds hold.
+	outsideNs float64
 	// neighbours is what programs on other CPUs may have added.
 	neighbours stats.Exposure
 }

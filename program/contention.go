@@ -10,19 +10,35 @@ import (
 	"chronoscope/stats"
 )
 
-// judgeOutside lowers the verdict of a program that waits for what is no part of it, such as a
-// server on the same machine, while others compete with that for the CPUs.
-func (c *conclusion) judgeOutside() {
-	outside := c.typical(func(r *Run) float64 { return r.outsideNs })
+// allowForOutside takes off what a program waited for that is no part of it, such as a server on the
+// same machine, as far as others may have kept that from the CPUs: where this is little, the interval
+// holds it. It returns the rest, for the verdict.
+func (c *conclusion) allowForOutside() (leftNs float64) {
 	most := c.delayedNs()
-	if delay := math.Min(outside, most); !(delay > math.Min(c.plan.Precision, stats.WideShare)*c.Estimate.Value) {
+	delay := func(r *Run) float64 { return math.Min(r.outsideNs, most) }
+	if typical := c.typical(delay); typical > stats.WideShare*stats.Median(c.low) {
+		return typical
+	}
+	for i, r := range c.used {
+		if ns := delay(r); ns > 0 {
+			c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-ns)
+		}
+	}
+	return 0
+}
+
+// judgeOutside lowers the verdict of a program that waits for what is no part of it, while others compete
+// with that for the CPUs, for longer than its interval allows for.
+func (c *conclusion) judgeOutside() {
+	if !c.matters(c.outsideNs) {
 		return
 	}
 	seen := "and whether others competed with that for the CPUs is not known"
-	if !math.IsInf(most, 1) {
-		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", stats.Duration(math.Min(outside, most), 3))
+	if !math.IsInf(c.delayedNs(), 1) {
+		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
 	}
-	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(outside, 3), seen, c.remedy())
+	waited := c.typical(func(r *Run) float64 { return r.outsideNs })
+	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(waited, 3), seen, c.remedy())
 }
 
 // delayedNs is by how much competition for CPUs may have delayed what is no part of the program,

@@ -58,6 +58,15 @@ func TestServerThatHadToWait(t *testing.T) {
 	}
 }
 
+// Others may have kept a server of 400 ms from its CPU for 6 ms: that is in the interval, and no reason for
+// doubt by itself. It was suspect however little it was.
+func TestLittleDelayOfAServerIsInTheInterval(t *testing.T) {
+	r := outsideCase(400, 0, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 3 * ms}) // on each of two CPUs
+	if r.Verdict != stats.Trusted || !r.Estimate.Covers(396.5*ms) || !r.Estimate.Covers(401.9*ms) || r.Estimate.RelativeHalfWidth() > 0.012 {
+		t.Errorf("396 to 402 ms: %s %+v %q", r.Verdict, r.Estimate, r.Reasons)
+	}
+}
+
 // A client polls with a time limit for the answer of a server, which shares its CPU with a loop: that
 // passed for a sleep.
 func TestPollIsNoSleep(t *testing.T) {

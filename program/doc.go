@@ -42,6 +42,10 @@
 // waiting rises, the result is suspect. So it is where nothing is known of this, since tracing is
 // forbidden, or since a program makes more such calls than are worth a stop each.
 //
+// To root the kernel's tracepoints tell who woke whom ([Method] CriticalPath): a block then moves with the
+// thread that ended it, of the program or of a server that it called, and it is known how long each thread
+// that was woken waited for a CPU.
+//
 // No run is delayed by more than other processes ran meanwhile ([process.Others]), or waited for a CPU:
 // on a calm machine both bounds are the time by the clock.
 //

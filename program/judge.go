@@ -147,13 +147,13 @@ func (c *conclusion) judgeSources() {
 // judgeWaits lowers the verdict where waiting for a CPU may have changed what the program did:
 // alone it would have slept, or computed for longer.
 func (c *conclusion) judgeWaits() {
-	if c.mostlyLate() {
+	if c.mostlyLate() && c.Method == Bounds { // otherwise what it may have slept is in the interval
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
 	if c.varies {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
-	if c.series.otherPolicy {
+	if kept := c.typical(func(r *Run) float64 { return r.traced.deficientNs }); c.series.otherPolicy && c.matters(kept) {
 		c.Lower(stats.Suspect, "a thread of it has a scheduling policy of its own, under which the kernel may stop it while nobody else wants the CPU: that is taken for the doing of others")
 	}
 	switch {
@@ -167,6 +167,11 @@ func (c *conclusion) judgeWaits() {
 	case c.worksLessWhereItWaits(), c.worksLessContended():
 		c.Lower(stats.Suspect, "it uses less CPU time the longer it waits for a CPU, as programs do that look at a clock: alone it may take longer: %s tells", c.remedy())
 	}
+}
+
+// matters tells whether so long a time may change the estimate by more than was asked for.
+func (c *conclusion) matters(ns float64) bool {
+	return ns > math.Min(c.plan.Precision, stats.WideShare)*c.Estimate.Value
 }
 
 // clearlyLess is how much less CPU time for each nanosecond of waiting is no accident.
