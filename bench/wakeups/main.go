@@ -1,0 +1,270 @@
+// Command wakeups holds what package program says of programs that wait, with the kernel's tracepoints and
+// without, beside their truth: what they take between its runs, while the competitors stand still.
+//
+//	cd bench && go build -o /tmp/wakeups ./wakeups && sudo /tmp/wakeups
+//	sudo /tmp/wakeups -subject pool,client -load 4 -repetitions 5
+//
+// It needs Linux, root and a C compiler.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"chronoscope/internal/load"
+	"chronoscope/machine"
+	"chronoscope/process"
+	"chronoscope/program"
+	"chronoscope/stats"
+)
+
+//go:embed testdata/subject.c
+var source []byte
+
+// subjects are programs with how long each stretch of their work takes, and how often it comes.
+var subjects = []struct {
+	name  string
+	ms    float64
+	times int
+}{
+	{"pool", 2, 20}, {"mutex", 1, 10}, {"pipeline", 1, 20}, {"forks", 2, 8}, {"client", 1, 10},
+	{"relative", 2, 6}, {"absolute", 2, 6}, {"epoll", 2, 6}, {"timerfd", 2, 6},
+}
+
+func main() {
+	load.Serve()
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "wakeups:", err)
+		os.Exit(1)
+	}
+}
+
+// experiment is where and how is measured.
+type experiment struct {
+	folder, program, socket string
+	roundsPerMs             float64
+	setting                 program.Setting
+	launcher                *process.Launcher
+	others                  *process.Others
+	limit                   time.Duration
+}
+
+func run(ctx context.Context) error {
+	chosen := flag.String("subject", "", "programs, separated by commas (default: all)")
+	loads := flag.String("load", "1,4,bursty", "threads that want each CPU, the program's among them, or bursty neighbours")
+	repetitions := flag.Int("repetitions", 1, "measurements of each")
+	limit := flag.Duration("max-time", 4*time.Second, "how long the runs of a measurement may take")
+	flag.Parse()
+	e := experiment{limit: *limit, launcher: process.NewLauncher()}
+	defer e.launcher.Close()
+	setting, release, err := program.Here(ctx, program.Setting{})
+	if err != nil {
+		return err
+	}
+	defer release()
+	e.setting = setting
+	if e.others, err = process.OpenOthers(); err != nil {
+		return err
+	}
+	if e.folder, err = os.MkdirTemp("", "wakeups"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(e.folder)
+	if err := e.compile(ctx); err != nil {
+		return err
+	}
+	serve := exec.CommandContext(ctx, e.program, "server", e.rounds(1), e.socket)
+	if err := serve.Start(); err != nil {
+		return err
+	}
+	defer serve.Process.Kill()
+	rows := map[string]*row{}
+	for range *repetitions {
+		for _, competitors := range strings.Split(*loads, ",") {
+			for _, s := range subjects {
+				if *chosen != "" && !slices.Contains(strings.Split(*chosen, ","), s.name) {
+					continue
+				}
+				words := []string{s.name, e.rounds(s.ms), strconv.Itoa(s.times), e.socket}
+				if err := e.both(ctx, s.name, competitors, words, rows); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	show(rows)
+	return nil
+}
+
+// compile makes the subjects' program, and finds how many rounds take a millisecond.
+func (e *experiment) compile(ctx context.Context) error {
+	text := filepath.Join(e.folder, "subject.c")
+	e.program, e.socket = filepath.Join(e.folder, "subject"), filepath.Join(e.folder, "socket")
+	if err := os.WriteFile(text, source, 0o600); err != nil {
+		return err
+	}
+	if told, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", e.program, text).CombinedOutput(); err != nil {
+		return fmt.Errorf("cc: %w: install a C compiler: %s", err, told)
+	}
+	const many = 10_000_000
+	least := math.Inf(1)
+	for range 5 {
+		r, err := e.launcher.Run(ctx, process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(many), ""}, Untraced: true, Events: true})
+		if err != nil {
+			return err
+		}
+		least = math.Min(least, float64(r.CPUNs()))
+	}
+	e.roundsPerMs = many / (least / 1e6)
+	return nil
+}
+
+func (e *experiment) rounds(ms float64) string { return strconv.Itoa(int(ms * e.roundsPerMs)) }
+
+// both measures a subject with tracepoints and without, and its truth between the runs.
+func (e *experiment) both(ctx context.Context, name, competitors string, words []string, rows map[string]*row) error {
+	kind, n := load.Registers, 0
+	if competitors == "bursty" {
+		kind, n = load.Kind("bursty"), e.setting.CPUs
+	} else if threads, err := strconv.Atoi(competitors); err == nil {
+		n = (threads - 1) * e.setting.CPUs
+	} else {
+		return fmt.Errorf("-load: %q is no number, nor bursty", competitors)
+	}
+	cpus, err := machine.Affinity()
+	if err != nil {
+		return err
+	}
+	c := program.Command{Name: name, Command: process.Command{Path: e.program, Args: words}}
+	truth := &truth{}
+	var results [2]*program.Result
+	for i := range results {
+		rivals, err := load.Start(ctx, n, kind, cpus)
+		if err != nil {
+			return err
+		}
+		setting, plan := e.setting, program.DefaultPlan
+		setting.NoWakeups, plan.MaxTime = i == 0, e.limit
+		var refused error
+		all, err := program.Measure(ctx, []program.Command{c}, plan, setting, func(program.Progress) {
+			refused = errors.Join(refused, e.alone(ctx, c.Command, rivals, truth))
+		})
+		rivals.Stop()
+		if err = errors.Join(err, refused, all[0].Failure); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		results[i] = all[0]
+	}
+	known := truth.estimate()
+	for i, r := range results {
+		rights := map[int]string{0: "without", 1: "with"}[i]
+		fmt.Printf("%-9s %-6s %-7s truth %7.2f (%.2f to %.2f)  %7.2f (%.2f to %.2f, ± %4.1f %%) %-8s wall %.2f %s\n", name, competitors, rights, known.Value/1e6, known.Lo/1e6, known.Hi/1e6,
+			r.Estimate.Value/1e6, r.Estimate.Lo/1e6, r.Estimate.Hi/1e6, 100*r.Estimate.RelativeHalfWidth(), r.Verdict, r.Wall.Value/1e6, short(r.Reasons))
+		for _, key := range []string{"load " + competitors + ", " + rights, name + ", " + rights, "all, " + rights} {
+			if rows[key] == nil {
+				rows[key] = &row{}
+			}
+			rows[key].add(r, known)
+		}
+	}
+	return nil
+}
+
+// short is the begin of the reasons.
+func short(reasons []string) string {
+	text := strings.Join(reasons, "; ")
+	return text[:min(len(text), 80)]
+}
+
+// alone makes one run while the competitors stand still.
+func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
+	const settle = 2 * time.Millisecond
+	if err := rivals.Pause(); err != nil {
+		return err
+	}
+	time.Sleep(settle)
+	c.Untraced, c.Events, c.Nice = true, true, -20
+	e.others.Look(0, nil)
+	r, err := e.launcher.Run(ctx, c)
+	if use := e.others.Look(len(c.Args), nil); err == nil {
+		to.add(r, use)
+	}
+	return errors.Join(err, rivals.Resume())
+}
+
+// truth are what runs took while the competitors stood still, and what strangers had of the CPUs meanwhile.
+type truth struct{ lows, highs []float64 }
+
+// most is for which share of a run strangers may run: a server of its own works for half of its client's.
+const most = 0.03
+
+func (t *truth) add(r process.Run, use process.OthersUse) {
+	strangers := float64(use.WaitNs)
+	if float64(use.CPUNs) > float64(r.WallNs) || float64(r.WaitNs()) > most*float64(r.WallNs) {
+		return
+	}
+	strangers = math.Min(strangers, float64(use.CPUNs)) + float64(r.WaitNs())
+	if strangers > most*float64(r.WallNs) {
+		return
+	}
+	t.lows, t.highs = append(t.lows, float64(r.WallNs)-strangers), append(t.highs, float64(r.WallNs))
+}
+
+// estimate is the median run; NaN where there are too few.
+func (t *truth) estimate() stats.Estimate {
+	low, high := stats.MedianInterval(t.lows, "ns"), stats.MedianInterval(t.highs, "ns")
+	low.Value, low.Hi = (low.Value+high.Value)/2, high.Hi
+	return low
+}
+
+// row counts what was found.
+type row struct {
+	n, known, covered, usable, trusted, wrong int
+	widths                                    []float64
+}
+
+func (t *row) add(r *program.Result, truth stats.Estimate) {
+	t.n++
+	t.widths = append(t.widths, r.Estimate.RelativeHalfWidth())
+	if r.Verdict != stats.Unusable {
+		t.usable++
+	}
+	if r.Verdict == stats.Trusted {
+		t.trusted++
+	}
+	if math.IsNaN(truth.Lo) || r.Verdict == stats.Unusable {
+		return
+	}
+	t.known++
+	if r.Estimate.Lo <= truth.Hi && r.Estimate.Hi >= truth.Lo {
+		t.covered++
+	}
+	off := math.Max(r.Estimate.Value-truth.Hi, truth.Lo-r.Estimate.Value)
+	if half := r.Estimate.HalfWidth(); r.Verdict == stats.Trusted && (off > 0.05*truth.Value && off > 3*half || off > 0.01*truth.Value && off > 2*half) {
+		t.wrong++
+	}
+}
+
+func show(rows map[string]*row) {
+	names := make([]string, 0, len(rows))
+	for name := range rows {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		t := rows[name]
+		fmt.Printf("%-24s %3d measured, %3d usable, %3d trusted (%d wrongly), %d of %d usable with a truth cover it, median half-width %.2g %%\n",
+			name, t.n, t.usable, t.trusted, t.wrong, t.covered, t.known, 100*stats.Median(t.widths))
+	}
+}
