@@ -26,8 +26,7 @@ type Comparison struct {
 
 // Compare says how B relates to A, by the pairs of repetitions that followed one another
 // ([stats.Pairs.Compare]). Both are compared on one basis that both have. Where a time is only
-// bounded, so is the ratio. Of several comparisons, [Comparison.Joint] says what holds for all of
-// them.
+// bounded, so is the ratio. [Judge] says what holds for all comparisons of a suite.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
 	c.pairs = pairsOn(c.Basis, a, b)
@@ -50,16 +49,6 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 
 func (c *Comparison) unusable() bool {
 	return c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
-}
-
-// Joint bounds the ratio so that it holds together with those of all comparisons of a
-// suite; the bounds are NaN where the pairs are too few ([stats.PairsForJoint]), or a
-// result is unusable.
-func (c *Comparison) Joint(comparisons int) stats.Joint {
-	if c.unusable() {
-		return stats.JointBounds(nil, nil, comparisons)
-	}
-	return c.pairs.Joint(comparisons)
 }
 
 // pairsOn are the repetitions that followed one another. That their times were printed rounded

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"chronoscope/stats"
 )
 
 // Progress is told which share of the measurement is done, and what is being done.
@@ -54,7 +52,7 @@ type measurement struct {
 }
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
-	m.plan = m.plan.forPairs(all)
+	m.plan = m.plan.forPairs(pairsAmong(all))
 	for i, group := range all {
 		for _, s := range group {
 			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)
@@ -82,16 +80,20 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	}
 }
 
-// forPairs is the plan with enough repetitions to tell the two benchmarks of each group apart.
-func (p Plan) forPairs(all [][]*Series) Plan {
-	pairs := 0
+// pairsAmong counts the groups of two.
+func pairsAmong(all [][]*Series) (pairs int) {
 	for _, group := range all {
 		if len(group) > 1 {
 			pairs++
 		}
 	}
+	return pairs
+}
+
+// forPairs is the plan with enough repetitions to tell the two benchmarks of each group apart.
+func (p Plan) forPairs(pairs int) Plan {
 	if pairs > 0 {
-		p.LeastRepetitions = max(p.LeastRepetitions, stats.PairsForJoint(pairs))
+		p.LeastRepetitions = max(p.LeastRepetitions, p.gate().looksFor(pairs).First)
 	}
 	return p
 }
@@ -152,26 +154,73 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 	return 0.2 + 0.8*sum/math.Max(1, n)
 }
 
-// unfinished returns the groups in which some benchmark needs more repetitions, as copies that
-// may be shuffled. A group goes on as a whole, so that its repetitions are pairs, and ends with the
-// first benchmark of it that fails.
+// unfinished returns the groups that need more repetitions, as copies that may be shuffled. A group
+// goes on as a whole, so that its repetitions are pairs, and ends with the first benchmark of it that
+// fails.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
+	left := m.leftOver(all)
 	for _, group := range all {
-		more := false
-		for _, s := range group {
-			s.done = m.enough(s)
-			more = more || !s.done
-		}
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
-		if failed {
-			for _, s := range group {
-				s.done = true
-			}
-		} else if more {
+		more := !failed
+		switch {
+		case failed:
+		case len(group) > 1 && m.plan.Gate != nil:
+			more = !m.settled(group, pairsAmong(all), left)
+		default:
+			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s) })
+		}
+		for _, s := range group {
+			s.done = !more
+		}
+		if more {
 			busy = append(busy, slices.Clone(group))
 		}
 	}
 	return busy
+}
+
+// mostOverdrawn is how many times its own time a group may take of what others left over.
+const mostOverdrawn = 4
+
+// leftOver is the time that groups which are done did not use, less what others took of it.
+func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
+	for _, group := range all {
+		over := m.own(group) - spentOn(group)
+		if group[0].done || over < 0 {
+			left += over
+		}
+	}
+	return left
+}
+
+// own is the time that a group may take in any case.
+func (m *measurement) own(group []*Series) time.Duration {
+	return time.Duration(len(group)) * m.plan.MaxTime
+}
+
+func spentOn(group []*Series) (spent time.Duration) {
+	for _, s := range group {
+		spent += s.spent
+	}
+	return spent
+}
+
+// settled reports whether a pair may end: at a look that shows on which side of the limit it is, or
+// when its time is used up, and that which others left over.
+func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
+	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
+	switch {
+	case group[0].tooSlow || group[1].tooSlow:
+		return true
+	case n < m.plan.LeastRepetitions:
+		return n > 0 && spent > 2*own
+	case spent > own && left <= 0, spent > mostOverdrawn*own:
+		return true
+	case !m.plan.gate().looksFor(pairs).Due(n):
+		return false
+	}
+	c := Compare(Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting), 2*m.plan.Precision, m.plan.Seed)
+	return c.settled(m.plan, pairs)
 }
 
 // enough reports whether the series may end. The interval is looked at ever more rarely, since

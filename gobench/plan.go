@@ -21,6 +21,10 @@ type Plan struct {
 	// RunTime is the difference that the two runs of a repetition are to have, on a machine of
 	// its own.
 	RunTime time.Duration
+	// Gate is what the two benchmarks of each group are held against; nil where nothing is. With a
+	// gate a group is measured until it is settled on which side of the limit it is. Groups that are
+	// settled early leave their time to the others.
+	Gate *Gate
 	// Seed fixes every random choice.
 	Seed uint64
 }

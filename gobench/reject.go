@@ -21,8 +21,7 @@ const (
 	// standstillDeviations standard deviations.
 	standstillShare, standstillDeviations = 0.05, 10
 	// rejectedShare of the repetitions is worth a word.
-	rejectedShare  = 0.25
-	deviationOfMAD = 1.4826 // of a normal distribution
+	rejectedShare = 0.25
 )
 
 // standstills are the repetitions of which a run stood still while its timer ran: time passed in
@@ -71,7 +70,7 @@ type limit struct {
 func limitOf(k kind, of func(Repetition) Observation) limit {
 	missing := each(k.used, func(rep Repetition) float64 { return missingNs(of(rep)) })
 	return limit{
-		typicalNs: stats.Median(missing), deviationNs: deviationOfMAD * stats.MAD(missing),
+		typicalNs: stats.Median(missing), deviationNs: stats.DeviationOfMAD * stats.MAD(missing),
 		typicalFaults: k.typical(func(rep Repetition) float64 { return of(rep).MajorFaults }),
 	}
 }

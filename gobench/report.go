@@ -50,10 +50,11 @@ func NewReport(r *Result) Report {
 	return b
 }
 
-// Pair is the comparison in the form of a document, one of several.
-func (c *Comparison) Pair(comparisons int) stats.Pair {
-	p := stats.NewPair(label(c.A.Benchmark), label(c.B.Benchmark), c.Comparison, c.Joint(comparisons))
-	p.Why = c.Why
+// Pair is the comparison in the form of a document.
+func (j Judged) Pair() stats.Pair {
+	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
+	p.Why, p.FalseDiscoveries = j.Why, stats.FloatOf(j.FalseDiscoveries)
+	p.Joint.Limit, p.Joint.Beyond = stats.FloatOf(j.Limit), stats.FloatOf(j.Beyond)
 	return p
 }
 

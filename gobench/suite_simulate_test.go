@@ -115,13 +115,14 @@ func (s *noisy) slowness() float64 {
 }
 
 // compareSuite measures two revisions of so many benchmarks, as the command does.
-func compareSuite(s *noisy, benchmarks int, plan Plan) (all []Comparison) {
+func compareSuite(s *noisy, benchmarks int, plan Plan) []Judged {
 	var groups [][]Benchmark
 	for i := range benchmarks {
 		name := fmt.Sprintf("Benchmark%d", i)
 		s.truthNs[name] = logUniform(s.rng, 50, 5e6)
 		groups = append(groups, []Benchmark{{Name: name, Revision: "old"}, {Name: name}})
 	}
+	var all []Comparison
 	setting := Setting{CPUs: 2, Noise: machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), SliceNs: math.NaN()}}
 	measured, err := Measure(background, s, groups, plan, setting, nil)
 	if err != nil {
@@ -130,14 +131,14 @@ func compareSuite(s *noisy, benchmarks int, plan Plan) (all []Comparison) {
 	for _, group := range measured {
 		all = append(all, Compare(Conclude(group[0], plan, setting), Conclude(group[1], plan, setting), 2*plan.Precision, plan.Seed))
 	}
-	return all
+	return Judge(all, plan)
 }
 
 // slowerThan is how many of the comparisons of a suite say that something takes longer than
 // the limit.
-func slowerThan(limit float64, suite []Comparison) (n int) {
+func slowerThan(limit float64, suite []Judged) (n int) {
 	for _, c := range suite {
-		if c.Joint(len(suite)).Lo > limit {
+		if c.Joint.Lo > limit {
 			n++
 		}
 	}
@@ -174,7 +175,7 @@ func TestEqualSuitesPass(t *testing.T) {
 	failed, suites, covered, compared := 0, 0, 0, 0
 	for _, c := range []struct{ benchmarks, suites int }{{4, 40 * cases(t)}, {8, 10 * cases(t)}, {40, 3 * cases(t)}} {
 		for _, kind := range kindsOfNoise {
-			all := make([][]Comparison, c.suites)
+			all := make([][]Judged, c.suites)
 			parallel(c.suites, func(i int) {
 				plan := suitePlan(i)
 				all[i] = compareSuite(newNoisy(uint64(i), kind, 1), c.benchmarks, plan)
@@ -219,7 +220,7 @@ func TestComparedAlike(t *testing.T) {
 		s := newNoisy(seed, "drift", 0.1)
 		s.growth, s.hampered = 0.3, map[string]int{"Benchmark0": 10}
 		c := compareSuite(s, 1, QuickPlan)[0]
-		if c.A.Iterations != c.B.Iterations || c.Joint(1).Lo > 1 || c.Joint(1).Hi < 1 {
+		if c.A.Iterations != c.B.Iterations || c.Joint.Lo > 1 || c.Joint.Hi < 1 {
 			t.Errorf("seed %d: %d and %d iterations of equal code, ratio %+v", seed, c.A.Iterations, c.B.Iterations, c.Ratio)
 		}
 	}
@@ -247,7 +248,7 @@ func TestSlowerSuitesFail(t *testing.T) {
 				s := newNoisy(uint64(i), kind, 0.3)
 				s.slower["Benchmark1"] = 1.1
 				suite := compareSuite(s, benchmarks, plan)
-				found[i] = suite[1].Joint(benchmarks).Lo > limit
+				found[i] = suite[1].Joint.Lo > limit
 				blamed[i] = slowerThan(limit, append(suite[:1:1], suite[2:]...)) > 0
 			})
 			t.Logf("%d benchmarks, %s: found in %d of %d suites, another is blamed in %d", benchmarks, kind, trues(found), suites, trues(blamed))

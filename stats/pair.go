@@ -8,6 +8,9 @@ type Pair struct {
 	Ratio   Estimate `json:"ratio"`
 	PValue  Float    `json:"p_value"`
 	Outcome Outcome  `json:"outcome"` // of B
+	// FalseDiscoveries is the share of false ones among all pairs whose outcome is as sure as this
+	// one's; missing where the pairs were not judged together.
+	FalseDiscoveries Float `json:"false_discoveries,omitzero"`
 	// Why says why the outcome is undecided.
 	Why string `json:"why,omitempty"`
 	// Joint bounds the ratio together with those of all pairs; nil in documents that are
@@ -22,12 +25,16 @@ type PairJoint struct {
 	Hi          Float   `json:"hi"`
 	FalseAlarms float64 `json:"false_alarms"`
 	Comparisons int     `json:"comparisons"`
+	// Beyond is the chance of what was measured, in any of all pairs and whenever it is looked at, if
+	// the ratio is no more than 1 + Limit; both are missing where the pairs were not judged together.
+	Limit  Float `json:"limit,omitzero"`
+	Beyond Float `json:"p_beyond_limit,omitzero"`
 }
 
 // NewPair is the comparison of a with b, and with all others that joint has.
 func NewPair(a, b string, c Comparison, joint Joint) Pair {
 	return Pair{
 		A: a, B: b, Ratio: c.Ratio, PValue: FloatOf(c.P), Outcome: c.Outcome,
-		Joint: &PairJoint{FloatOf(joint.Lo), FloatOf(joint.Hi), joint.FalseAlarms, joint.Comparisons},
+		Joint: &PairJoint{Lo: FloatOf(joint.Lo), Hi: FloatOf(joint.Hi), FalseAlarms: joint.FalseAlarms, Comparisons: joint.Comparisons},
 	}
 }

@@ -111,11 +111,7 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	p = p.leastDisturbed()
 	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN()}
 	c.Ratio.Lo, c.Ratio.Hi = MedianOrRange(p.low, "").Lo, MedianOrRange(p.high, "").Hi
-	logs := make([]float64, len(p.middle))
-	for i, ratio := range p.middle {
-		logs[i] = math.Log(ratio)
-	}
-	if probability, err := PairedPermutationTest(logs, seed); err == nil {
+	if probability, err := PairedPermutationTest(logarithms(p.middle), seed); err == nil {
 		c.P = probability
 	}
 	c.Outcome = OutcomeOf(c.Ratio, c.P, tolerance)
@@ -127,4 +123,32 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 func (p *Pairs) Joint(comparisons int) Joint {
 	p = p.leastDisturbed()
 	return JointBounds(p.low, p.high, comparisons)
+}
+
+// Beyond is the chance of such pairs, at any of the looks, if the ratio is no more than the limit.
+func (p *Pairs) Beyond(looks Looks, limit float64) float64 {
+	return looks.Above(logarithms(p.low), math.Log(limit))
+}
+
+// Below is the chance of such pairs, at any of the looks, if the ratio is no less than the limit.
+func (p *Pairs) Below(looks Looks, limit float64) float64 {
+	return looks.Above(negated(logarithms(p.high)), -math.Log(limit))
+}
+
+// Bounds are those of the ratio. Each is wrong at any of the looks with that chance at most; they
+// are NaN where there are too few pairs.
+func (p *Pairs) Bounds(looks Looks, chance float64) (lo, hi float64) {
+	return math.Exp(looks.Lowest(logarithms(p.low), chance)), math.Exp(looks.Highest(logarithms(p.high), chance))
+}
+
+// Scatter is the standard deviation of the logarithms of the ratios, as far as the half in the
+// midst shows it.
+func (p *Pairs) Scatter() float64 { return DeviationOfMAD * MAD(logarithms(p.middle)) }
+
+func logarithms(ratios []float64) []float64 {
+	logs := make([]float64, len(ratios))
+	for i, ratio := range ratios {
+		logs[i] = math.Log(ratio)
+	}
+	return logs
 }

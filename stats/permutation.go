@@ -179,10 +179,21 @@ func countSplits(ranks []int, n, far int) float64 {
 }
 
 // countSigns is the share of the choices of signs whose sum is at least that far
-// from zero. share[s] is the share of those whose positive ranks so far add up to s.
+// from zero.
 func countSigns(ranks []int, far int) float64 {
 	total := sum(ranks)
-	share := make([]float64, total+1)
+	var extreme float64
+	for s, p := range signShares(ranks) {
+		if d := 2*s - total; max(d, -d) >= far {
+			extreme += p
+		}
+	}
+	return math.Min(1, extreme)
+}
+
+// signShares[s] is the share of the choices of signs whose positive ranks add up to s.
+func signShares(ranks []int) []float64 {
+	share := make([]float64, sum(ranks)+1)
 	share[0] = 1
 	seen := 0
 	for _, r := range ranks {
@@ -197,13 +208,7 @@ func countSigns(ranks []int, far int) float64 {
 			}
 		}
 	}
-	var extreme float64
-	for s, p := range share {
-		if d := 2*s - total; max(d, -d) >= far {
-			extreme += p
-		}
-	}
-	return math.Min(1, extreme)
+	return share
 }
 
 // drawn is the share of drawn permutations that are as extreme, the one at hand

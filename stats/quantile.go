@@ -32,9 +32,12 @@ func Median(samples []float64) float64 {
 	return Quantile(slices.Sorted(slices.Values(samples)), 0.5)
 }
 
+// DeviationOfMAD is the standard deviation of a normal distribution over its [MAD].
+const DeviationOfMAD = 1.4826
+
 // MAD is the median absolute deviation from the median, in the unit of the
-// samples, which may be in any order. It is not scaled: 1.4826 times the MAD
-// estimates the standard deviation of a normal distribution (what R calls mad).
+// samples, which may be in any order. It is not scaled, as what R calls mad
+// is, by [DeviationOfMAD].
 // It is NaN for no samples.
 func MAD(samples []float64) float64 {
 	median := Median(samples)

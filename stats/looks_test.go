@@ -1,0 +1,128 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Expected values are counted by hand over all 256 choices of signs: the chance that the ranks of
+// positive sign add up to that much.
+func TestSignedRankTail(t *testing.T) {
+	up := []float64{1, 2, 3, 4, 5, 6, 7, 8}
+	for _, c := range []struct {
+		samples []float64
+		centre  float64
+		want    float64
+	}{
+		{up, 0, 1. / 256},
+		{up, 8.5, 1},
+		{[]float64{-1, 2, 3, 4, 5, 6, 7, 8}, 0, 2. / 256},  // the sums 35 and 36
+		{[]float64{1, -2, 3, 4, 5, 6, 7, 8}, 0, 3. / 256},  // 34, 35 and 36
+		{[]float64{-1, -2, 3, 4, 5, 6, 7, 8}, 0, 5. / 256}, // 33 is 36-3 and 36-1-2
+		{[]float64{1, -1}, 0, 3. / 4},                      // ties share their rank
+		{nil, 0, 1},
+	} {
+		if got := SignedRankTail(c.samples, c.centre); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v about %v: %v, want %v", c.samples, c.centre, got, c.want)
+		}
+	}
+}
+
+// The bounds are where the tail crosses the chance, of few samples and of many.
+func TestSignedRankBounds(t *testing.T) {
+	if lo, hi := SignedRankBounds([]float64{1, 2, 3, 4, 5, 6, 7, 8}, 1./256); lo != 1 || hi != 8 {
+		t.Errorf("%v to %v, want the first and the last", lo, hi)
+	}
+	if lo, hi := SignedRankBounds([]float64{1, 2, 3, 4, 5, 6, 7}, 1./256); !math.IsNaN(lo) || !math.IsNaN(hi) {
+		t.Errorf("%v to %v of too few samples", lo, hi)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{15, 60, mostRanked + 1} {
+		samples := make([]float64, n)
+		for i := range samples {
+			samples[i] = rng.NormFloat64()
+		}
+		lo, hi := SignedRankBounds(samples, 0.001)
+		for name, above := range map[string]float64{"lower": SignedRankTail(samples, lo-1e-9), "upper": SignedRankTail(negated(samples), -hi-1e-9)} {
+			if above > 0.001 || above < 0.0005 {
+				t.Errorf("%d samples, just beyond the %s bound: %v, want a little less than 0.001", n, name, above)
+			}
+		}
+	}
+}
+
+// Of sequences without a difference, that are looked at again and again, no more are wrong than
+// the chance says; a fixed test that is looked at as often is.
+func TestLooksHoldTogether(t *testing.T) {
+	const chance, sequences, longest = 0.05, 4000, 60
+	looks := LooksFor(chance)
+	if looks.First < 8 || looks.First > 12 {
+		t.Fatalf("the first look is at %d samples", looks.First)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	wrong, bounded, naive := 0, 0, 0
+	for range sequences {
+		samples := make([]float64, longest)
+		for i := range samples { // heavy tails
+			samples[i] = rng.NormFloat64() / math.Max(0.1, rng.Float64())
+		}
+		if looks.Above(samples, 0) <= chance {
+			wrong++
+		}
+		if looks.Lowest(samples, chance) > 0 {
+			bounded++
+		}
+		if slices.ContainsFunc(looks.upTo(longest), func(n int) bool { return SignedRankTail(samples[:n], 0) <= chance }) {
+			naive++
+		}
+	}
+	t.Logf("%d of %d are wrong, and %d if each look has the whole chance", wrong, sequences, naive)
+	if most := chance*sequences + 3*math.Sqrt(chance*sequences); float64(wrong) > most || wrong < 20 {
+		t.Errorf("%d of %d are wrong, want at most %.0f, and no fewer than 20", wrong, sequences, most)
+	}
+	if wrong != bounded {
+		t.Errorf("%d by their P value, %d by their bound: both say the same", wrong, bounded)
+	}
+	if naive < 2*wrong {
+		t.Errorf("%d are wrong without sharing the chance: nothing is to be mended", naive)
+	}
+}
+
+// A difference is seen at a look, or at the end.
+func TestLooks(t *testing.T) {
+	l := Looks{First: 10}
+	if got := l.upTo(25); !slices.Equal(got, []int{10, 14, 19, 25}) {
+		t.Errorf("looks %v", got)
+	}
+	for n, want := range map[int]bool{9: false, 10: true, 11: false, 14: true, 25: false, 27: true} {
+		if l.Due(n) != want {
+			t.Errorf("due at %d: %v", n, !want)
+		}
+	}
+	if got := l.upTo(9); got != nil {
+		t.Errorf("looks %v of too few", got)
+	}
+	apart := []float64{3, 4, 5, 3, 4, 5, 3, 4, 5, 3}
+	if lo, hi := l.Lowest(apart, 0.01), l.Highest(apart, 0.01); lo != 3 || hi != 5 {
+		t.Errorf("%v to %v", lo, hi)
+	}
+	if p := l.Above(apart, 0); math.Abs(p-2./1024) > 1e-9 {
+		t.Errorf("P = %v, want twice that of ten of ten", p)
+	}
+}
+
+// Holm's own example, and values of R's p.adjust(c(0.01, 0.02, 0.03, 0.04), "BH").
+func TestAdjusted(t *testing.T) {
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+	if got := Holm([]float64{0.04, 0.01, 0.03, 0.005}); !slices.EqualFunc(got, []float64{0.06, 0.03, 0.06, 0.02}, near) {
+		t.Errorf("Holm: %v", got)
+	}
+	if got := FalseDiscoveryRates([]float64{0.01, 0.02, 0.03, 0.04}); !slices.EqualFunc(got, []float64{0.04, 0.04, 0.04, 0.04}, near) {
+		t.Errorf("false discovery rates: %v", got)
+	}
+	if got := FalseDiscoveryRates([]float64{0.9, 0.001}); !slices.EqualFunc(got, []float64{0.9, 0.002}, near) {
+		t.Errorf("false discovery rates: %v", got)
+	}
+}

@@ -1,0 +1,41 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Holm adjusts the P values of a family: where those below a level are taken for true, any of them
+// is false with that chance at most (Holm, "A Simple Sequentially Rejective Multiple Test
+// Procedure", Scandinavian Journal of Statistics 6, 1979).
+func Holm(values []float64) []float64 {
+	adjusted, highest := make([]float64, len(values)), 0.
+	for i, at := range ascending(values) {
+		highest = math.Max(highest, math.Min(1, values[at]*float64(len(values)-i)))
+		adjusted[at] = highest
+	}
+	return adjusted
+}
+
+// FalseDiscoveryRates adjusts the P values of a family: of those below a level, that share is false
+// on average (Benjamini and Hochberg, "Controlling the False Discovery Rate", JRSS B 57, 1995).
+func FalseDiscoveryRates(values []float64) []float64 {
+	adjusted, lowest := make([]float64, len(values)), 1.
+	order := ascending(values)
+	for i := len(order) - 1; i >= 0; i-- {
+		lowest = math.Min(lowest, values[order[i]]*float64(len(values))/float64(i+1))
+		adjusted[order[i]] = lowest
+	}
+	return adjusted
+}
+
+// ascending are the places of the values, the least value's first.
+func ascending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	return order
+}

@@ -1,0 +1,85 @@
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// mostRanked samples have their signed ranks counted exactly; of more, the normal distribution
+// does, whose tails are the heavier ones.
+const mostRanked = 200
+
+// SignedRankTail is the one-sided P value of samples that are as likely to lie above the centre as
+// below it, by as much: the chance that the ranks of those above it add up to that much or more
+// (Wilcoxon's signed-rank test, over all choices of signs for the distances at hand, as in
+// [PairedPermutationTest]). It is valid for a true centre that lies lower, too.
+func SignedRankTail(samples []float64, centre float64) float64 {
+	distances := make([]float64, len(samples))
+	for i, x := range samples {
+		distances[i] = math.Abs(x - centre)
+	}
+	ranks, err := twiceMidranks(distances)
+	if err != nil || len(samples) == 0 {
+		return 1
+	}
+	above, variance := 0, 0.
+	for i, x := range samples {
+		switch {
+		case x == centre:
+			ranks[i] = 0
+		case x > centre:
+			above += ranks[i]
+		}
+		variance += float64(ranks[i]) * float64(ranks[i]) / 4
+	}
+	if len(ranks) > mostRanked {
+		return distuv.UnitNormal.Survival((float64(above) - float64(sum(ranks))/2) / math.Sqrt(math.Max(1, variance)))
+	}
+	tail := 0.
+	for _, share := range signShares(ranks)[above:] {
+		tail += share
+	}
+	return math.Min(1, tail)
+}
+
+// SignedRankBounds are those of the centre about which samples lie symmetrically. Each is wrong
+// with that chance at most: lo and hi are two of the averages of all pairs of samples, each sample
+// with itself among them (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd
+// ed., section 3.3). They are NaN where the samples are too few.
+func SignedRankBounds(samples []float64, chance float64) (lo, hi float64) {
+	n := len(samples)
+	rank := lowestSignedRank(n, chance)
+	if rank < 1 {
+		return math.NaN(), math.NaN()
+	}
+	averages := make([]float64, 0, n*(n+1)/2)
+	for i, x := range samples {
+		for _, y := range samples[i:] {
+			averages = append(averages, (x+y)/2)
+		}
+	}
+	slices.Sort(averages)
+	return averages[rank-1], averages[len(averages)-rank]
+}
+
+// lowestSignedRank is the rank, counted from 1, of the greatest average of two of n samples that
+// lies above their centre with at most that chance; 0 where there is none.
+func lowestSignedRank(n int, chance float64) int {
+	if n > mostRanked {
+		mean, deviation := float64(n)*float64(n+1)/4, math.Sqrt(float64(n)*float64(n+1)*float64(2*n+1)/24)
+		return max(0, int(mean+distuv.UnitNormal.Quantile(chance)*deviation))
+	}
+	ranks := make([]int, n)
+	for i := range ranks {
+		ranks[i] = i + 1
+	}
+	below := 0.
+	for rank, share := range signShares(ranks) {
+		if below += share; below > chance {
+			return rank
+		}
+	}
+	return 0
+}
