@@ -39,6 +39,7 @@ type Judged struct {
 	// Limit is that of the gate. Beyond is the chance of what was measured, in any comparison of the
 	// suite, if the ratio is within it.
 	Limit, Beyond float64
+	Side          stats.Side
 	// FalseDiscoveries is the share of false ones among those that are found to differ and are as
 	// sure as this one.
 	FalseDiscoveries float64
@@ -61,7 +62,13 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	}
 	allBeyond, falseDiscoveries := stats.Holm(beyond), stats.FalseDiscoveryRates(differs)
 	for i, c := range all {
-		j := Judged{Comparison: c, Limit: gate.Limit, Beyond: allBeyond[i], FalseDiscoveries: falseDiscoveries[i], Joint: c.joint(gate, len(all))}
+		j := Judged{Comparison: c, Limit: gate.Limit, Beyond: allBeyond[i], FalseDiscoveries: falseDiscoveries[i], Joint: c.joint(gate, len(all)), Side: stats.Open}
+		switch {
+		case j.Beyond <= gate.FalseAlarms:
+			j.Side = stats.Beyond
+		case !c.unusable() && c.within(gate, looks):
+			j.Side = stats.Within
+		}
 		j.P = differs[i]
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > mostFalse {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, a difference like this comes by chance", len(all))
@@ -80,9 +87,15 @@ func (c *Comparison) joint(gate Gate, comparisons int) stats.Joint {
 	return j
 }
 
+// within reports whether the ratio is within the limit. That raises no alarm, so that it need not
+// hold for the whole suite.
+func (c *Comparison) within(gate Gate, looks stats.Looks) bool {
+	_, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
+	return hi <= 1+gate.Limit
+}
+
 // settled reports whether more pairs would change nothing: it is known on which side of the limit
-// the ratio lies, or where it lies as closely as the plan asks. That a ratio is within the limit,
-// as far as 95 of 100 such are, raises no alarm, and need not hold for the whole suite.
+// the ratio lies, or where it lies as closely as the plan asks.
 func (c *Comparison) settled(plan Plan, comparisons int) bool {
 	gate := plan.gate()
 	looks := gate.looksFor(comparisons)
@@ -90,5 +103,5 @@ func (c *Comparison) settled(plan Plan, comparisons int) bool {
 		return true
 	}
 	lo, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
-	return hi <= 1+gate.Limit || hi-lo <= 2*plan.Precision
+	return c.within(gate, looks) || hi-lo <= 2*plan.Precision
 }

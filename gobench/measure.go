@@ -161,9 +161,10 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	left := m.leftOver(all)
 	for _, group := range all {
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
-		more := !failed
+		ended := m.plan.MostRepetitions > 0 && len(group[0].Repetitions) >= m.plan.MostRepetitions
+		more := false
 		switch {
-		case failed:
+		case failed, ended:
 		case len(group) > 1 && m.plan.Gate != nil:
 			more = !m.settled(group, pairsAmong(all), left)
 		default:

@@ -18,6 +18,8 @@ type Plan struct {
 	MaxTime time.Duration
 	// LeastRepetitions are made where they fit into twice MaxTime.
 	LeastRepetitions int
+	// MostRepetitions are made at most; 0 is no limit.
+	MostRepetitions int
 	// RunTime is the difference that the two runs of a repetition are to have, on a machine of
 	// its own.
 	RunTime time.Duration

@@ -54,7 +54,7 @@ func NewReport(r *Result) Report {
 func (j Judged) Pair() stats.Pair {
 	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
 	p.Why, p.FalseDiscoveries = j.Why, stats.FloatOf(j.FalseDiscoveries)
-	p.Joint.Limit, p.Joint.Beyond = stats.FloatOf(j.Limit), stats.FloatOf(j.Beyond)
+	p.Joint.Limit, p.Joint.Beyond, p.Joint.Side = stats.FloatOf(j.Limit), stats.FloatOf(j.Beyond), j.Side
 	return p
 }
 

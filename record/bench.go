@@ -12,4 +12,6 @@ type Bench struct {
 	Header
 	Results []gobench.Report `json:"results"`
 	Pairs   []stats.Pair     `json:"pairs"` // of two revisions, where that was asked for
+	// Gate is what the gate sees on this machine, where that was asked for.
+	Gate *gobench.GateReport `json:"gate,omitempty"`
 }

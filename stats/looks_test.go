@@ -126,3 +126,64 @@ func TestAdjusted(t *testing.T) {
 		t.Errorf("false discovery rates: %v", got)
 	}
 }
+
+// What is said to be visible is seen in 95 of 100 sequences, with normal and with heavy tails, and
+// by little more than that many samples: half as many show it in fewer.
+func TestVisibleIsSeen(t *testing.T) {
+	const chance, sequences, scatter = 0.01 / 40, 400, 0.04
+	looks := LooksFor(chance)
+	reach := looks.Reach(chance, 1000)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, difference := range []float64{0.02, 0.03, 0.05} {
+		n, ok := reach.Needed(difference / scatter)
+		seen, early := 0, 0
+		for range sequences {
+			samples := make([]float64, n)
+			for i := range samples {
+				samples[i] = difference + scatter*rng.NormFloat64()
+			}
+			if looks.Above(samples, 0) <= chance {
+				seen++
+			}
+			if looks.Above(samples[:n/2], 0) <= chance {
+				early++
+			}
+		}
+		t.Logf("%v needs %d: seen in %d of %d, with half of them in %d", difference, n, seen, sequences, early)
+		if !ok || seen < 370 || early > 300 {
+			t.Errorf("%v: seen in %d of %d with %d samples, in %d with half of them", difference, seen, sequences, n, early)
+		}
+	}
+	if got, ok := reach.Needed(1e-6); ok {
+		t.Errorf("%d samples show a millionth", got)
+	}
+	if v := reach.Visible(looks.First - 1); !math.IsInf(v, 1) {
+		t.Errorf("%v is visible before the first look", v)
+	}
+}
+
+// Of pairs whose scatter is known, at most a quarter are said to scatter less, with heavy tails
+// by as much more as these hide.
+func TestScatterOfPairs(t *testing.T) {
+	const cases, scatter = 400, 0.03
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{8, 30} {
+		less, sum := 0, 0.
+		for range cases {
+			var p Pairs
+			for range n {
+				x := math.Exp(scatter * rng.NormFloat64())
+				p.Add(Bounded{Lo: 1, Mid: 1, Hi: 1}, Bounded{Lo: x, Mid: x, Hi: x})
+			}
+			if s := p.Scatter(); s < scatter {
+				less++
+			} else {
+				sum += s / scatter
+			}
+		}
+		t.Logf("%d pairs: %d of %d are below the truth", n, less, cases)
+		if less > cases/4 || sum/cases > 2 {
+			t.Errorf("%d pairs: %d of %d are below the truth, the others %.2g times as much", n, less, cases, sum/cases)
+		}
+	}
+}

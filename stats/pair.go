@@ -29,7 +29,20 @@ type PairJoint struct {
 	// the ratio is no more than 1 + Limit; both are missing where the pairs were not judged together.
 	Limit  Float `json:"limit,omitzero"`
 	Beyond Float `json:"p_beyond_limit,omitzero"`
+	// Side is that of the limit on which the ratio lies; empty where the pairs were not judged together.
+	Side Side `json:"side,omitempty"`
 }
+
+// Side is the side of a limit on which a ratio lies.
+type Side string
+
+// The sides. A ratio is beyond the limit where the suite as a whole is sure of that, and within it
+// where its own interval is, whenever it is looked at.
+const (
+	Within Side = "within"
+	Beyond Side = "beyond"
+	Open   Side = "undecided"
+)
 
 // NewPair is the comparison of a with b, and with all others that joint has.
 func NewPair(a, b string, c Comparison, joint Joint) Pair {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Outcome is how the second of two subjects does beside the first.
@@ -141,9 +142,17 @@ func (p *Pairs) Bounds(looks Looks, chance float64) (lo, hi float64) {
 	return math.Exp(looks.Lowest(logarithms(p.low), chance)), math.Exp(looks.Highest(logarithms(p.high), chance))
 }
 
-// Scatter is the standard deviation of the logarithms of the ratios, as far as the half in the
-// midst shows it.
-func (p *Pairs) Scatter() float64 { return DeviationOfMAD * MAD(logarithms(p.middle)) }
+// Scatter is the standard deviation of the logarithms of the ratios, as signed ranks see it: of a
+// normal distribution with it, the interval of their centre is as wide as that of these. It is what
+// it may be with a chance of 90 %, which is more where there are few pairs; NaN where there are
+// too few.
+func (p *Pairs) Scatter() float64 {
+	const chance = 0.1
+	n := float64(p.Len())
+	lo, hi := SignedRankBounds(logarithms(p.middle), chance)
+	deviation := (hi - lo) / 2 / distuv.UnitNormal.Quantile(1-chance) * math.Sqrt(n)
+	return deviation * math.Sqrt((n-1)/distuv.ChiSquared{K: math.Max(1, n-1)}.Quantile(chance))
+}
 
 func logarithms(ratios []float64) []float64 {
 	logs := make([]float64, len(ratios))

@@ -6,6 +6,7 @@ import (
 
 	"chronoscope/gobench"
 	"chronoscope/record"
+	"chronoscope/remedy"
 	"chronoscope/stats"
 )
 
@@ -34,9 +35,47 @@ func bench(d record.Bench) *Sheet {
 		}
 		s.Tiles = append(s.Tiles, Tile{Topic: benchmarkName(b), Figure: written(b.Estimate), Verdict: b.Verdict, Sentence: strings.TrimSpace(sentence)})
 	}
-	s.add(benchmarkTimes(d.Results), Section{In: InText, Lines: reasons.lines(-1, len(d.Results))}, pairs(d.Pairs, nil))
+	s.add(benchmarkTimes(d.Results), Section{In: InText, Lines: reasons.lines(-1, len(d.Results))}, pairs(d.Pairs, nil), gateSection(d))
 	return s
 }
+
+// gateSection says what a gate sees on this machine.
+func gateSection(d record.Bench) Section {
+	g := d.Gate
+	if g == nil {
+		return Section{}
+	}
+	t := table(words("benchmark"), numbers("pairs", "each takes", "scatter", "sees from", fmt.Sprintf("pairs to see %s", percentOf(g.Slowdown)), "take"))
+	for _, v := range g.Visible {
+		t.row(strings.TrimPrefix(v.Name, "Benchmark"), v.Pairs, stats.Duration(v.PairNs, 3), percent(v.Scatter), percent(v.Visible), v.Needed, stats.Duration(v.NeededNs, 3))
+	}
+	lines := []Line{{Text: fmt.Sprintf("To see %s in each of %d benchmarks here, beyond a limit of %s, you need %s: %s",
+		percentOf(g.Slowdown), len(g.Visible), percentOf(g.Limit), stats.Duration(g.NeededNs, 3), remedy.Of(remedy.MaxTime, g.MaxTime()))}}
+	if g.Null {
+		lines = append(lines, Line{Text: falseAlarms(d)})
+	}
+	return Section{
+		Title: "What the gate sees here", Lines: lines, Table: t,
+		Lead: "What a benchmark sees is the least slowdown that as many pairs as were measured show in 95 of 100 runs.",
+	}
+}
+
+// falseAlarms says what the gate made of equal code.
+func falseAlarms(d record.Bench) string {
+	beyond := 0
+	for _, p := range d.Pairs {
+		if p.Joint != nil && p.Joint.Side == stats.Beyond {
+			beyond++
+		}
+	}
+	if beyond == 0 {
+		return "The code was compared with itself, and the gate raised no alarm."
+	}
+	return fmt.Sprintf("The code was compared with itself, and the gate would have failed for %d of %d benchmarks: false alarms.", beyond, len(d.Pairs))
+}
+
+// percentOf is a share of the user's in percent.
+func percentOf(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
 // benchmarkName is a benchmark's name with its revision, without its package.
 func benchmarkName(b gobench.Report) string {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -25,6 +26,9 @@ type benchFlags struct {
 	directory        string // of the module
 	maxTime, timeout time.Duration
 	against          string
+	falseAlarms, see string
+	null, plans      bool
+	seen             float64      // the share of see
 	plan             gobench.Plan // as the flags have it, once they are found good
 }
 
@@ -56,19 +60,29 @@ checkout (in a temporary worktree), and the two are measured next to one another
 The result compares the working tree with the revision.
 
 The exit status is 1 where a benchmark fails. With --max-regression it is 3 where one
-is slower by more than the limit: the lower end of its ratio is above it. That end holds
-for all benchmarks at once, so that a suite that did not change fails one time in 100
-at most. It is 1 where that can't be told: the ratio's interval reaches above the limit,
-no benchmark is in both revisions, or a package does not compile.`,
+is slower by more than the limit. The suite as a whole is sure of that: if nothing is
+slower by more, it fails one time in 100 at most (--false-alarms), however many
+benchmarks it has and however often they were looked at meanwhile. What can't be told
+yet is measured for longer, in the time that the others leave. What still can't is
+named in a warning and passes, or with --undecided fail the status is 1. It is 1 also
+where no benchmark is in both revisions, or a package does not compile.
+
+With --null the working tree is compiled twice and compared with itself: what the gate
+says then is a false alarm, and what it could have seen on this machine in this time.
+With --plan a few pairs of each benchmark are measured, to say how long the gate takes
+to see a slowdown of --see.`,
 		Example: `  chronoscope bench
   chronoscope bench -C ../mymodule ./... --cpu 1 --max-time 2m   on a busy machine
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
+  chronoscope bench ./... --null --max-regression 5%      false alarms on this machine
+  chronoscope bench ./... --plan --max-regression 1% --see 5%
   chronoscope bench --format json | jq '.results[] | {name, estimate, verdict}'`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measure,
 		exports:     map[string]string{"gobench": "which benchstat reads"},
+		undecided:   undecidedPasses,
 		regressions: "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
 	}
 }
@@ -80,6 +94,10 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
+	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance with which --max-regression may fail a suite that is not slower, as a `share`")
+	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
+	set.BoolVar(&t.plans, "plan", false, "say how long the gate takes here to see a slowdown of --see, from a few pairs of each benchmark")
+	set.StringVar(&t.see, "see", "", "the slowdown that --plan and --null plan for, as a `share` (default: 5% more than --max-regression allows)")
 }
 
 // check says which flag is wrong, and what is allowed.
@@ -106,11 +124,46 @@ func (t *benchFlags) check(c *call) (err error) {
 	if t.timeout <= 0 {
 		return usagef("--timeout: %v is too little: give more than 0, such as 5m", t.timeout)
 	}
-	if c.given("max-regression") && !c.given("against") {
-		return usagef("--max-regression: there is nothing to compare with: give --against REVISION too")
+	return t.checkGate(c)
+}
+
+// checkGate reads what says how the gate judges.
+func (t *benchFlags) checkGate(c *call) (err error) {
+	compares := t.against != "" || t.null || t.plans
+	switch {
+	case t.null && t.against != "":
+		return usagef("--null and --against exclude one another: --null compares the working tree with itself")
+	case c.given("max-regression") && !compares:
+		return usagef("--max-regression: there is nothing to compare with: give --against REVISION too, or --null")
+	}
+	gate := &gobench.Gate{Limit: c.mostRegression}
+	if gate.FalseAlarms, err = parseShare(t.falseAlarms); err != nil || !(gate.FalseAlarms >= leastFalseAlarms && gate.FalseAlarms < 0.5) {
+		return usagef("--false-alarms: invalid value %q: give a share from %g to 50%%, such as 1%%", t.falseAlarms, leastFalseAlarms)
+	}
+	if math.IsNaN(gate.Limit) {
+		gate.Limit = 0
+	}
+	t.seen = gate.Limit + 0.05
+	if c.given("see") {
+		t.seen, err = parseShare(t.see)
+	}
+	if err != nil || !(t.seen > gate.Limit && t.seen < 10) {
+		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*gate.Limit)
+	}
+	if c.given("max-regression") || t.null || t.plans {
+		t.plan.Gate = gate
+	}
+	if t.plans {
+		t.plan.MostRepetitions = pairsForPlan
 	}
 	return nil
 }
+
+// pairsForPlan show how far the pairs of a benchmark scatter.
+const pairsForPlan = 8
+
+// leastFalseAlarms takes a hundred pairs to show anything.
+const leastFalseAlarms = 1e-9
 
 // measure compiles and measures.
 func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {

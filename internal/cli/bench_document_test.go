@@ -30,8 +30,17 @@ var benchForm = object{
 		}.check),
 		"verdict": verdict, "reasons": list(text),
 	}.check),
-	"pairs": list(pairForm.check),
+	"pairs": list(benchPairForm.check),
 }
+
+// benchPairForm is that of pairs that were judged together.
+var benchPairForm = pairForm.with(object{
+	"false_discoveries": orNull(share),
+	"joint": object{
+		"lo": orNull(number), "hi": orNull(number), "false_alarms": share, "comparisons": count,
+		"limit": number, "p_beyond_limit": share, "side": oneOf("within", "beyond", "undecided"),
+	}.check,
+})
 
 // benchDocument is the part of a document that holds benchmarks.
 type benchDocument struct {

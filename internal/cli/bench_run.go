@@ -64,8 +64,11 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 			comparisons = append(comparisons, gobench.Compare(results[0], results[1], 2*e.flags.plan.Precision, e.seed))
 		}
 	}
-	for _, c := range comparisons {
-		d.Pairs = append(d.Pairs, c.Pair(len(comparisons)))
+	if e.flags.null || e.flags.plans {
+		d.Gate = gobench.NewGateReport(comparisons, e.flags.plan, e.flags.seen, e.flags.against == "")
+	}
+	for _, j := range gobench.Judge(comparisons, e.flags.plan) {
+		d.Pairs = append(d.Pairs, j.Pair())
 	}
 	if len(d.Results) > 0 {
 		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")
@@ -94,7 +97,16 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 		return nil, failed, err
 	}
 	then := map[string]gobench.Benchmark{}
-	if e.flags.against != "" {
+	switch {
+	case e.flags.against == "" && (e.flags.null || e.flags.plans):
+		again, _, err := e.find(ctx, p, e.flags.directory, filepath.Join(directory, "again"), nullRevision)
+		if err != nil {
+			return nil, failed, err
+		}
+		for _, b := range again {
+			then[b.Package+"."+b.Name] = b
+		}
+	case e.flags.against != "":
 		revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, scratchTree))
 		if err != nil {
 			return nil, failed, fmt.Errorf("--against: %w", err)
@@ -126,6 +138,9 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	}
 	return groups, failed, nil
 }
+
+// nullRevision is how the working tree is called that is compared with itself.
+const nullRevision = "itself"
 
 // find compiles the packages as seen from dir, and finds their benchmarks.
 func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, into, revision string) (all []gobench.Benchmark, failed []*gobench.FailedError, err error) {

@@ -234,8 +234,8 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 		ratio: ratio, joint: joint, optional: !needed,
 		slower:    r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse),
 		undecided: c.Outcome == compare.Undecided, why: whyNotTold(r, c),
-		finding:  fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
-		question: question,
+		finding: fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
+		name:    r.Quantity + " of " + r.Name, question: question,
 	}, true
 }
 

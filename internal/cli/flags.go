@@ -31,6 +31,7 @@ type flags struct {
 	html, plot      string
 	saveIn          string // the folder of --save
 	regression      string
+	undecided       string
 	exports         []string
 
 	set   *pflag.FlagSet // where those of every command are registered
@@ -118,6 +119,8 @@ type settings struct {
 	gateFlag       string
 	regression     string
 	mostRegression float64
+	// undecidedPasses says that what can't be told does not fail.
+	undecidedPasses bool
 }
 
 // allKnown refuses names in a flag's list that are not among the known ones.
@@ -137,6 +140,9 @@ func texts[T ~string](names []T) (all []string) {
 	}
 	return all
 }
+
+// The values of --undecided.
+const undecidedPasses, undecidedFails = "pass", "fail"
 
 // An export is a file in the format of another tool.
 type export struct{ format, file string }
@@ -184,6 +190,13 @@ func (f *flags) check(c *command) (settings, error) {
 	}
 	if s.mostRegression, err = allowedRegression(s.gateFlag, f.regression); err != nil {
 		return s, err
+	}
+	switch cmp.Or(f.undecided, c.undecided, undecidedFails) {
+	case undecidedPasses:
+		s.undecidedPasses = true
+	case undecidedFails:
+	default:
+		return s, usagef("--undecided: %q is no answer: give pass or fail", f.undecided)
 	}
 	if s.exports, err = exportsOf(f.exports, slices.Sorted(maps.Keys(c.exports))); err != nil {
 		return s, err

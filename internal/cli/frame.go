@@ -38,6 +38,8 @@ type command struct {
 	exports map[string]string
 	// gateFlag is what --max-regression is called; empty for that.
 	gateFlag string
+	// undecided is the default of --undecided; empty for fail.
+	undecided string
 	// regressions is the help text of --max-regression; empty where it compares nothing.
 	regressions string
 	// unknownFlag is added to what is said of flags that it does not have.
@@ -122,6 +124,7 @@ func (c *command) build(f *flags, s Streams) *cobra.Command {
 	}
 	if c.regressions != "" {
 		own.StringVar(&f.regression, cmp.Or(c.gateFlag, maxRegression), "", c.regressions)
+		own.StringVar(&f.undecided, "undecided", "", "whether what can't be told shall pass with a warning, or fail with status 1: pass or fail (default: "+cmp.Or(c.undecided, undecidedFails)+")")
 	}
 	if len(c.exports) > 0 {
 		own.StringArrayVar(&f.exports, "export", nil, "write another tool's `format:file`: "+c.exportsInWords())
@@ -236,7 +239,12 @@ func explained(err error) error {
 	return err
 }
 
-// outcome is the error that tells the exit status of a finished measurement.
+// outcome is the error that tells the exit status of a finished measurement. What passes
+// undecided is said among the notes.
 func (s settings) outcome(r found) error {
-	return cmp.Or(errors.Join(r.failed, gate(r.rivals, s.mostRegression, s.gateFlag, s.regression)), s.met(r.verdicts))
+	v := gate(r.rivals, gateRule{s.mostRegression, s.gateFlag, s.regression, s.undecidedPasses})
+	if warning := v.warning(); warning != "" && s.notes != nil {
+		fmt.Fprintf(s.notes, "chronoscope: warning: %s\n", warning)
+	}
+	return cmp.Or(errors.Join(r.failed, v.err()), s.met(r.verdicts))
 }

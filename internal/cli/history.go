@@ -286,8 +286,8 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	}
 	return rival{
 		ratio: ratio, joint: joint, slower: slower, undecided: ratio.Lo <= 1 && ratio.Hi >= 1, optional: !isTime,
-		finding:  fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, compare.Direction(s.Quantity, "lower", 1), 100*(ratio.Value-1)),
-		question: question, why: fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", ratio.Lo, ratio.Hi),
+		finding: fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, compare.Direction(s.Quantity, "lower", 1), 100*(ratio.Value-1)),
+		name:    s.Quantity + " of " + s.Name, question: question, why: fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", ratio.Lo, ratio.Hi),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,18 +65,21 @@ type rival struct {
 	// nothing can be slower.
 	joint stats.Joint
 	// slower is beyond chance as far as this one alone is looked at, undecided what can't be
-	// told, and optional what need not be told as long as something else is.
-	slower, undecided, optional bool
-	// finding says how much slower it is, question asks whether it is, and why says why
+	// told, optional what need not be told as long as something else is, and missing what was not
+	// measured at all.
+	slower, undecided, optional, missing bool
+	// side is that of the limit, where a suite was judged as a whole.
+	side stats.Side
+	// name is what may be slower; finding says how much slower it is, question asks whether it is, and why says why
 	// nothing tells.
-	finding, question, why string
+	name, finding, question, why string
 	// undecidedWhy says why a comparison that was made is undecided.
 	undecidedWhy string
 }
 
 // unanswered is a rival about which nothing is known.
 func unanswered(question, why string) rival {
-	return rival{ratio: stats.Estimate{Hi: math.NaN()}, joint: stats.Joint{Lo: math.NaN()}, undecided: true, question: question, why: why}
+	return rival{ratio: stats.Estimate{Hi: math.NaN()}, joint: stats.Joint{Lo: math.NaN()}, undecided: true, missing: true, name: question, question: question, why: why}
 }
 
 // rivalsOf are those of pairs that were measured together.
@@ -83,8 +87,8 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 	for _, p := range pairs {
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
-			finding:  fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
-			question: fmt.Sprintf("%s is slower than %s", p.B, p.A), undecidedWhy: p.Why,
+			finding: fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
+			side:    sideOf(p), name: p.B, question: fmt.Sprintf("%s is slower than %s", p.B, p.A), undecidedWhy: p.Why,
 		})
 	}
 	return all
@@ -100,42 +104,100 @@ func jointOf(p stats.Pair) stats.Joint {
 	return j
 }
 
-// gate is what a flag, usually --max-regression, which allows this share, makes of a comparison. A regression
-// is what is above the limit with all of its joint interval: among comparisons of what is
-// equal, however many, any is called one with a chance of [stats.FalseAlarms] at most. A gate
-// that can't know doesn't open: it is an error that one is undecided, or slower than allowed
-// if looked at alone, unless even the upper end of its own interval is allowed, that all
-// optional ones are, and that nothing was compared. NaN allows everything.
-func gate(all []rival, allowed float64, flag, given string) error {
-	if math.IsNaN(allowed) {
-		return nil
+// sideOf is the side of the limit on which a pair lies, where all pairs were judged together.
+func sideOf(p stats.Pair) stats.Side {
+	if p.Joint == nil {
+		return ""
 	}
-	if len(all) == 0 {
-		return fmt.Errorf("%s: nothing stands in both that could be held against it: measure the same on both sides", flag)
-	}
-	limit := 1 + allowed
-	var slower []rival
-	var unknown error
-	told := 0
+	return p.Joint.Side
+}
+
+// gateRule is what a flag, usually --max-regression, asks of comparisons.
+type gateRule struct {
+	allowed     float64 // share; NaN allows everything
+	flag, given string
+	// undecidedPasses says that what can't be told raises a warning and no error.
+	undecidedPasses bool
+}
+
+// A gateVerdict is what a rule makes of comparisons.
+type gateVerdict struct {
+	rule gateRule
+	// slower is by more than is allowed, of which the suite as a whole is sure; missing was not
+	// measured, and undecided can't be told.
+	slower, missing, undecided []rival
+	compared, told             int
+}
+
+// gate judges comparisons by a rule. A regression is what is above the limit with all of its joint
+// interval, or on that side where the suite was judged as a whole: where nothing got slower, however many comparisons there
+// are, any is called a regression with a chance of [stats.FalseAlarms] at most, or what the user
+// chose. Undecided is what is slower or may be, as far as it alone is looked at, unless even the
+// upper end of its own interval is allowed.
+func gate(all []rival, rule gateRule) gateVerdict {
+	v := gateVerdict{rule: rule, compared: len(all)}
+	limit := 1 + rule.allowed
 	for _, r := range all {
 		isOpen := (r.undecided || r.slower && r.ratio.Value > limit) && !(r.ratio.Hi <= limit)
+		isBeyond := r.joint.Lo > limit
+		if r.side != "" {
+			isOpen, isBeyond = r.side == stats.Open, r.side == stats.Beyond
+		}
 		if !isOpen {
-			told++
+			v.told++
 		}
 		switch {
-		case r.joint.Lo > limit:
-			slower = append(slower, r)
-		case isOpen && !r.optional && unknown == nil:
-			unknown = fmt.Errorf("%s: whether %s can't be told: %s", flag, r.question, r.unknown())
+		case isBeyond:
+			v.slower = append(v.slower, r)
+		case !isOpen || r.optional:
+		case r.missing:
+			v.missing = append(v.missing, r)
+		default:
+			v.undecided = append(v.undecided, r)
 		}
 	}
-	switch {
-	case len(slower) > 0:
-		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(slower), flag, given)}
-	case unknown == nil && told == 0:
-		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, len(all))
+	return v
+}
+
+// err is how the command ends.
+func (v gateVerdict) err() error {
+	flag := v.rule.flag
+	untold := v.missing
+	if !v.rule.undecidedPasses {
+		untold = append(slices.Clip(untold), v.undecided...)
 	}
-	return unknown
+	switch {
+	case math.IsNaN(v.rule.allowed):
+		return nil
+	case v.compared == 0:
+		return fmt.Errorf("%s: nothing stands in both that could be held against it: measure the same on both sides", flag)
+	case len(v.slower) > 0:
+		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(v.slower), flag, v.rule.given)}
+	case len(untold) > 0:
+		return fmt.Errorf("%s: whether %s can't be told: %s", flag, untold[0].question, untold[0].unknown())
+	case v.told == 0 && !v.rule.undecidedPasses:
+		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, v.compared)
+	}
+	return nil
+}
+
+// mostUndecided are named one by one.
+const mostUndecided = 5
+
+// warning names what passes though it can't be told; empty where there is nothing.
+func (v gateVerdict) warning() string {
+	if math.IsNaN(v.rule.allowed) || !v.rule.undecidedPasses || len(v.undecided) == 0 {
+		return ""
+	}
+	var names []string
+	for _, r := range v.undecided[:min(len(v.undecided), mostUndecided)] {
+		names = append(names, r.name)
+	}
+	if more := len(v.undecided) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s %s: %d of %d comparisons pass undecided: %s: %s (--undecided fail ends with 1 instead)",
+		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown())
 }
 
 // findings are how much slower things are, with their lower ends.

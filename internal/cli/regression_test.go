@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +23,7 @@ func pairOf(outcome stats.Outcome, value, lo, hi float64) stats.Pair {
 func TestFewPairsAreNoRegression(t *testing.T) {
 	p := pairOf("slower", 1.184, 1.087, 1.311)
 	p.Joint.Lo = stats.Float{}
-	if got := ExitStatus(gate(rivalsOf([]stats.Pair{p}), 0.03, "--max-regression", "3%")); got != 1 {
+	if got := ExitStatus(gate(rivalsOf([]stats.Pair{p}), gateRule{allowed: 0.03, flag: "--max-regression", given: "3%"}).err()); got != 1 {
 		t.Errorf("exit status %d, want 1", got)
 	}
 }
@@ -154,5 +156,43 @@ func TestRegressionInRecords(t *testing.T) {
 		if (err != nil) != wantAnError {
 			t.Errorf("%s, without a limit: %v", name, err)
 		}
+	}
+}
+
+// What a suite as a whole is sure of decides, whatever the interval of one pair says: an interval
+// alone raised an alarm in 40 benchmarks of equal code. What is undecided passes with a warning
+// that names it, or fails, as the user chose; what was not measured fails.
+func TestUndecidedPassesWithAWarning(t *testing.T) {
+	side := func(name string, side stats.Side) stats.Pair {
+		p := pairOf(stats.Slower, 1.1, 1.02, 1.2)
+		p.B, p.Joint.Lo, p.Joint.Side = name, stats.FloatOf(0.99), side
+		return p
+	}
+	for _, c := range []struct {
+		pairs   []stats.Pair
+		passes  bool
+		want    int
+		warning string
+	}{
+		{[]stats.Pair{side("x", stats.Beyond), side("y", stats.Open)}, true, 3, "1 of 2 comparisons pass undecided: y"},
+		{[]stats.Pair{side("x", stats.Open), side("y", stats.Within)}, true, 0, "1 of 2 comparisons pass undecided: x"},
+		{[]stats.Pair{side("x", stats.Open), side("y", stats.Within)}, false, 1, ""},
+		{[]stats.Pair{side("x", stats.Within)}, false, 0, ""},
+		{[]stats.Pair{side("x", stats.Open)}, true, 0, "x"},
+		{[]stats.Pair{pairOf(stats.Undecided, 1, 0.9, 1.1)}, true, 0, "new"}, // judged alone, as run does
+		{slices.Repeat([]stats.Pair{side("x", stats.Open)}, 9), true, 0, "x, x, x, x, x, 4 more"},
+	} {
+		var notes strings.Builder
+		set := settings{mostRegression: 0.05, regression: "5%", gateFlag: "--max-regression", undecidedPasses: c.passes, notes: &notes}
+		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, nil))); got != c.want {
+			t.Errorf("%+v, undecided passes: %v: exit status %d, want %d", c.pairs, c.passes, got, c.want)
+		}
+		if (c.warning == "") != (notes.Len() == 0) || !strings.Contains(notes.String(), c.warning) {
+			t.Errorf("%+v: %q, want %q", c.pairs, notes.String(), c.warning)
+		}
+	}
+	missing := settings{mostRegression: 0.05, undecidedPasses: true}.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{side("x", stats.Within)}}, []error{errors.New("it does not compile")}))
+	if ExitStatus(missing) != 1 {
+		t.Errorf("a package that does not compile: %v", missing)
 	}
 }

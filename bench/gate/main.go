@@ -1,0 +1,230 @@
+// Command gate measures how often the gate of chronoscope bench is wrong, and what it sees: it
+// simulates suites of benchmarks on what a CPU of a real machine lost (clock/clocktest's
+// recordings), of which both revisions are the same or one benchmark takes longer.
+//
+//	go run ./gate -suites 1000
+//	go run ./gate -suites 1000 -planted 0.05 -limit 0.01
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// experiment is what is simulated.
+type experiment struct {
+	suites, benchmarks int
+	planted, limit     float64
+	falseAlarms        float64
+	deviation          float64 // of processes from one another
+	maxTime            time.Duration
+}
+
+func main() {
+	var e experiment
+	flag.IntVar(&e.suites, "suites", 100, "how many suites with each recording")
+	flag.IntVar(&e.benchmarks, "benchmarks", 40, "how many benchmarks a suite has")
+	flag.Float64Var(&e.planted, "planted", 0, "by which share one benchmark takes longer")
+	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
+	flag.Float64Var(&e.falseAlarms, "false-alarms", stats.FalseAlarms, "the chance of a false alarm")
+	flag.Float64Var(&e.deviation, "deviation", 0.02, "by which share processes differ from one another")
+	flag.DurationVar(&e.maxTime, "max-time", 7*time.Second, "how long a benchmark is measured")
+	flag.Parse()
+	if err := e.run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// outcome is what the gate says of some suites.
+type outcome struct {
+	failed, blamed int // suites that fail, and those that fail for what did not change
+	found          int // planted slowdowns that are found
+	visible, seen  int // planted ones that the plan says can be seen, and those of them that are found
+	minutes        []float64
+}
+
+func (o *outcome) add(p outcome) {
+	o.failed, o.blamed, o.found = o.failed+p.failed, o.blamed+p.blamed, o.found+p.found
+	o.visible, o.seen, o.minutes = o.visible+p.visible, o.seen+p.seen, append(o.minutes, p.minutes...)
+}
+
+func (o outcome) print(w io.Writer, name string, suites int) {
+	slices.Sort(o.minutes)
+	fmt.Fprintf(w, "%-14s %6d %8d %8d %8d %10d %6d %10.1f\n", name, suites, o.failed, o.blamed, o.found, o.visible, o.seen, stats.Median(o.minutes))
+}
+
+// run prints a line for each recording, and one for all.
+func (e experiment) run(w io.Writer) error {
+	recordings, err := clocktest.Recordings()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d benchmarks, processes differ by %g %%, %g %% planted, %g %% allowed, %g %% false alarms, %v each\n",
+		e.benchmarks, 100*e.deviation, 100*e.planted, 100*e.limit, 100*e.falseAlarms, e.maxTime)
+	fmt.Fprintf(w, "%-14s %6s %8s %8s %8s %10s %6s %10s\n", "noise", "suites", "failed", "wrongly", "found", "visible", "seen", "minutes")
+	var all outcome
+	for _, r := range recordings {
+		o, err := e.on(&r)
+		if err != nil {
+			return err
+		}
+		o.print(w, r.Name, e.suites)
+		all.add(o)
+	}
+	all.print(w, "all", e.suites*len(recordings))
+	return nil
+}
+
+// on simulates suites on what was recorded.
+func (e experiment) on(r *clocktest.Recording) (outcome, error) {
+	outcomes, errs := make([]outcome, e.suites), make([]error, e.suites)
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				outcomes[i], errs[i] = e.suite(r, uint64(i))
+			}
+		})
+	}
+	for i := range e.suites {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	var sum outcome
+	for i, o := range outcomes {
+		if errs[i] != nil {
+			return sum, errs[i]
+		}
+		sum.add(o)
+	}
+	return sum, nil
+}
+
+// slowed is the name of the benchmark that takes longer where something is planted.
+const slowed = "Benchmark0"
+
+// suite measures one suite, and holds it against the gate. What the plan says is known before from
+// a few pairs of equal code.
+func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err error) {
+	m := newSimulated(r, seed, e)
+	plan := gobench.QuickPlan
+	plan.Seed, plan.MaxTime, plan.Precision = seed, e.maxTime, 0.001
+	plan.Gate = &gobench.Gate{Limit: e.limit, FalseAlarms: e.falseAlarms}
+	var groups [][]gobench.Benchmark
+	for i := range e.benchmarks {
+		name := fmt.Sprintf("Benchmark%d", i)
+		groups = append(groups, []gobench.Benchmark{{Name: name, Revision: "then"}, {Name: name}})
+	}
+	if e.planted > 0 {
+		pilot := plan
+		pilot.MostRepetitions = 8
+		all, err := m.compare(groups, pilot)
+		if err != nil {
+			return o, err
+		}
+		if planned := gobench.NewGateReport(all, plan, e.planted, false).Visible[0]; planned.NeededNs <= 2*float64(e.maxTime) {
+			o.visible = 1
+		}
+		m.slower = 1 + e.planted
+	}
+	began := m.machine.NowNs()
+	all, err := m.compare(groups, plan)
+	if err != nil {
+		return o, err
+	}
+	o.minutes = []float64{(m.machine.NowNs() - began) / 60e9}
+	for _, j := range gobench.Judge(all, plan) {
+		switch {
+		case j.Side == stats.Beyond && e.planted > 0 && j.B.Name == slowed:
+			o.found = 1
+		case j.Side == stats.Beyond:
+			o.blamed = 1
+		}
+	}
+	o.failed, o.seen = max(o.found, o.blamed), min(o.found, o.visible)
+	return o, nil
+}
+
+// compare measures both revisions of some benchmarks.
+func (s *simulated) compare(groups [][]gobench.Benchmark, plan gobench.Plan) (all []gobench.Comparison, err error) {
+	measured, err := gobench.Measure(context.Background(), s, groups, plan, s.setting, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range measured {
+		all = append(all, gobench.Compare(gobench.Conclude(group[0], plan, s.setting), gobench.Conclude(group[1], plan, s.setting), 2*plan.Precision, plan.Seed))
+	}
+	return all, nil
+}
+
+// simulated runs benchmarks of 1 µs to 10 ms on one CPU of a machine that was recorded.
+type simulated struct {
+	machine   *clocktest.Machine
+	scheduler *clocktest.Scheduler
+	setting   gobench.Setting
+	rng       *rand.Rand
+	opNs      map[string]float64
+	slower    float64 // the factor of the new revision of what is slowed
+	deviation float64
+}
+
+// startNs is what a process takes before its benchmark.
+const startNs = 3e6
+
+func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated {
+	s := &simulated{machine: clocktest.NewMachine(seed), rng: rand.New(rand.NewPCG(seed, 0x6a7e)), opNs: map[string]float64{}, slower: 1, deviation: e.deviation}
+	s.scheduler = clocktest.Share(s.machine, clocktest.Sharing{LookNs: 1500, Recorded: r})
+	lost := 0.
+	for _, g := range r.Gaps {
+		if !g.Preempted {
+			lost += g.Ns
+		}
+	}
+	s.setting = gobench.Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: r.Ns, IrregularShare: lost / r.Ns, SwitchNs: math.NaN(), SliceNs: math.NaN()}}
+	for i := range e.benchmarks {
+		s.opNs[fmt.Sprintf("Benchmark%d", i)] = 1e3 * math.Pow(1e4, s.rng.Float64())
+	}
+	return s
+}
+
+// Run implements [gobench.Runner].
+func (s *simulated) Run(_ context.Context, b gobench.Benchmark, n int, traced bool) (gobench.Observation, error) {
+	opNs := s.opNs[b.Name] * math.Exp(s.deviation*s.rng.NormFloat64())
+	if b.Name == slowed && b.Revision == "" {
+		opNs *= s.slower
+	}
+	before, _ := s.scheduler.Use()
+	began := s.machine.NowNs()
+	s.machine.Run(startNs*(0.9+0.2*s.rng.Float64()) + opNs)
+	from := s.machine.NowNs()
+	s.machine.Run(float64(n) * opNs)
+	timedNs := s.machine.NowNs() - from
+	after, _ := s.scheduler.Use()
+	use := after.Since(before)
+	o := gobench.Observation{
+		N: n, Procs: 1, TimedNs: timedNs, RoundingNs: 1e-4 * timedNs, WallNs: s.machine.NowNs() - began, WaitNs: math.NaN(),
+		CPUNs: float64(use.CPUNs), InvoluntarySwitches: float64(use.InvoluntarySwitches),
+		SlowedBefore: math.NaN(), SlowedAfter: math.NaN(), OthersNs: math.NaN(),
+	}
+	if traced {
+		o.WaitNs = float64(use.WaitNs)
+	}
+	return o, nil
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/clock/clocktest"
+)
+
+// Of two suites on each recording none fails, and a slowdown by half is found.
+func TestExperiment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	var out strings.Builder
+	e := experiment{suites: 1, benchmarks: 4, limit: 0.03, falseAlarms: 0.01, deviation: 0.02, maxTime: 5 * time.Second}
+	if err := e.run(&out); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines < 10 || !strings.Contains(out.String(), "\nall ") {
+		t.Errorf("%d lines:\n%s", lines, out.String())
+	}
+	recordings, err := clocktest.Recordings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.planted = 0.5
+	for _, r := range recordings {
+		if !strings.HasSuffix(r.Name, "quiet") {
+			continue
+		}
+		if o, err := e.on(&r); err != nil || o.found != 1 || o.blamed != 0 || o.visible != 1 || o.seen != 1 {
+			t.Errorf("%s: %+v: %v", r.Name, o, err)
+		}
+	}
+}
