@@ -36,7 +36,7 @@ var floors = []struct {
 		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "bytecode/analysis", "changepoint",
 	}},
 	{"4, what joins methods", []string{"kbest/benchmark", "bytecode", "validate"}},
-	{"4, methods for others' systems", []string{"meter/prometheus"}},
+	{"4, methods for others' systems", []string{"meter/prometheus", "exporter"}},
 	{"5, records", []string{"record"}},
 	{"5, records in git", []string{"record/gitarchive"}},
 	{"6, views", []string{"view"}},

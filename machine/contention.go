@@ -63,7 +63,7 @@ type ContentionWatch struct {
 type contentionCounts struct{ busyNs, ownNs, waitedNs float64 }
 
 // OpenContention opens the files below root. What is not there is not known.
-func OpenContention(root fs.FS) *ContentionWatch { return openContention(root, ownCPUNs) }
+func OpenContention(root fs.FS) *ContentionWatch { return openContention(root, OwnCPUNs) }
 
 func openContention(root fs.FS, ownNs func() float64) *ContentionWatch {
 	w := &ContentionWatch{pressure: openKernelFile(root, "proc/pressure/cpu"), stat: openKernelFile(root, "proc/stat"), ownNs: ownNs}

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCPUNs is the CPU time of this process and of the children that it has waited for
+// OwnCPUNs is the CPU time of this process and of the children that it has waited for
 // (getrusage(2)); NaN where the system does not tell.
-func ownCPUNs() (ns float64) {
+func OwnCPUNs() (ns float64) {
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
 		var usage unix.Rusage
 		if err := unix.Getrusage(who, &usage); err != nil {

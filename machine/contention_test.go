@@ -72,7 +72,7 @@ func alike(a, b float64) bool { return math.Abs(a-b) < 1e-6 || math.IsNaN(a) && 
 // What a look tells begins with the look before.
 func TestContentionSinceTheLastLook(t *testing.T) {
 	files := fstest.MapFS{"proc/pressure/cpu": &fstest.MapFile{Data: []byte("some total=5\n")}}
-	w := openContention(files, ownCPUNs)
+	w := openContention(files, OwnCPUNs)
 	defer w.Close()
 	files["proc/pressure/cpu"].Data = []byte("some total=12\n")
 	first := w.Look()

@@ -19,7 +19,7 @@ func errNoAffinity() error {
 	}
 }
 
-func ownCPUNs() float64 { return math.NaN() }
+func OwnCPUNs() float64 { return math.NaN() }
 
 // Thread looks at what the kernel counts of a thread: on Linux only.
 type Thread struct{}

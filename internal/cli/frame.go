@@ -48,6 +48,8 @@ type command struct {
 	check func(*call) error
 	// measure measures. Where its context ends, what was measured so far comes with the error.
 	measure func(context.Context, *call) (found, error)
+	// serve runs until its context ends, and writes no result; nil where measure gives one.
+	serve func(context.Context, *call) error
 	// sub are its subcommands.
 	sub []*command
 }
@@ -112,7 +114,7 @@ func (c *command) build(f *flags, s Streams) *cobra.Command {
 	if c.Args == nil {
 		c.Args = takesNone
 	}
-	if c.measure != nil {
+	if c.measure != nil || c.serve != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, f, s) }
 	}
 	if c.unknownFlag != "" {
@@ -189,6 +191,9 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 		return err
 	}
 	ctx := cmd.Context()
+	if c.serve != nil {
+		return c.serve(ctx, here)
+	}
 	defer here.bar.end()
 	result, err := c.measure(ctx, here)
 	here.bar.end()

@@ -1,0 +1,333 @@
+package exporter
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	client "github.com/prometheus/client_golang/prometheus"
+
+	"chronoscope/activity"
+	"chronoscope/clock/check"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// Metrics adds up turns and keeps the last survey. It is a prometheus.Collector that computes nothing when
+// it is scraped. Its zero value is not usable; see [NewMetrics].
+type Metrics struct {
+	about   About
+	gaps    client.Histogram
+	now     func() time.Time
+	usedCPU func() time.Duration
+
+	lock             sync.Mutex
+	totals           totals
+	turn             Turn // the last
+	survey           Survey
+	turned, surveyed time.Time // when they ended; zero where there was none
+}
+
+// About is what does not change while an exporter runs.
+type About struct {
+	Version string
+	// Tier names what must be the same of two machines for their figures to compare.
+	Tier string
+	// Budget is the share of one CPU that may be used.
+	Budget float64
+	// MostNames is how many disturbers are named at most.
+	MostNames int
+}
+
+// totals are what was added up since the start.
+type totals struct {
+	turns, surveys, pauses int
+	watches                int // turns that watched a CPU
+	watched                time.Duration
+	lost                   map[activity.Cause]float64
+	shares, squares        float64 // of lost time, a watch
+	failures               map[Step]int
+	names                  names
+}
+
+// NewMetrics makes the metrics of an exporter that has not measured anything yet. usedCPU is the CPU time
+// of this process.
+func NewMetrics(about About, now func() time.Time, usedCPU func() time.Duration) *Metrics {
+	return &Metrics{
+		about: about, now: now, usedCPU: usedCPU,
+		gaps: client.NewHistogram(client.HistogramOpts{
+			Name: namespace + "gap_seconds", Help: "Lengths of the gaps in which a watched CPU did not run the watching thread, in seconds.",
+			Buckets:                     []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1},
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
+		}),
+		totals: totals{lost: map[activity.Cause]float64{}, failures: map[Step]int{}, names: newNames(about.MostNames)},
+	}
+}
+
+// AddTurn takes in what a turn found.
+func (m *Metrics) AddTurn(t Turn) {
+	for _, seconds := range t.Gaps {
+		m.gaps.Observe(seconds)
+	}
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.turn, m.turned = t, m.now()
+	m.totals.turns++
+	m.countFailures(t.Failures)
+	if t.Watched <= 0 {
+		return
+	}
+	m.totals.watches++
+	m.totals.watched += t.Watched
+	for cause, seconds := range t.Lost {
+		m.totals.lost[cause] += seconds
+	}
+	share := t.lostShare()
+	m.totals.shares += share
+	m.totals.squares += share * share
+	m.totals.names.add(t.Disturbers)
+}
+
+// AddSurvey takes in what a survey found.
+func (m *Metrics) AddSurvey(s Survey) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.survey, m.surveyed = s, m.now()
+	m.totals.surveys++
+	m.countFailures(s.Failures)
+}
+
+// AddPause counts a turn that was left out because the machine was busy.
+func (m *Metrics) AddPause() {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.totals.pauses++
+}
+
+// AddFailure counts a step that could not be made.
+func (m *Metrics) AddFailure(f Failure) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.countFailures([]Failure{f})
+}
+
+func (m *Metrics) countFailures(all []Failure) {
+	for _, f := range all {
+		m.totals.failures[f.Step]++
+	}
+}
+
+const namespace = "chronoscope_"
+
+// desc describes a metric.
+func desc(name, help string, labels ...string) *client.Desc {
+	return client.NewDesc(namespace+name, help, labels, nil)
+}
+
+var (
+	buildInfo   = desc("build_info", "1, labelled with the version of the exporter.", "version")
+	machineInfo = desc("machine_info", "1, labelled with the tier of the machine: machines of one tier should give the same figures.", "tier")
+
+	budget        = desc("budget_ratio", "Share of one CPU that this process may use in any hour.")
+	cpuSeconds    = desc("own_cpu_seconds_total", "CPU time that this process has used, in seconds.")
+	turns         = desc("turns_total", "Turns of measuring that were taken.")
+	pauses        = desc("pauses_total", "Turns that were left out because the machine was busy.")
+	surveys       = desc("surveys_total", "Surveys of clocks and settings that were made.")
+	failures      = desc("failures_total", "Steps of turns and surveys that could not be made.", "step")
+	turnAge       = desc("turn_age_seconds", "Time since the last turn, in seconds.")
+	surveyAge     = desc("survey_age_seconds", "Time since the last survey, in seconds.")
+	watched       = desc("watched_seconds_total", "Time for which a CPU was watched for gaps, in seconds.")
+	lost          = desc("lost_seconds_total", "Time that gaps took while a CPU was watched, in seconds, by cause.", "cause")
+	lostShares    = desc("turn_lost_ratio", "Share of the watched time that gaps took, over turns.")
+	lostSquares   = desc("turn_lost_ratio_squares_total", "Sum of the squares of chronoscope_turn_lost_ratio, for its variance.")
+	worst         = desc("worst_gap_seconds", "Longest gap of the last turn, in seconds.")
+	disturber     = desc("disturber_seconds_total", "Time that a disturber took while a CPU was watched, in seconds. Kind others sums those that are not named.", "kind", "name")
+	stolen        = desc("stolen_seconds_total", "Time that the hypervisor gave to others, over all CPUs since the machine started, in seconds.")
+	runQueueWait  = desc("runqueue_wait_seconds_total", "Time in which some thread of the machine waited for a CPU, in seconds.")
+	throttled     = desc("throttled_seconds_total", "Time for which the control groups of this process were stopped by their CPU quota, in seconds.")
+	work          = desc("work_seconds", "Time that known work takes on a machine of its own, in seconds.", "work")
+	workLower     = desc("work_lower_seconds", "Lower bound of the 95 % interval of chronoscope_work_seconds.", "work")
+	workUpper     = desc("work_upper_seconds", "Upper bound of the 95 % interval of chronoscope_work_seconds.", "work")
+	workVerdict   = desc("work_verdict", "1 for the present verdict on chronoscope_work_seconds, 0 for the others.", "work", "verdict")
+	clockQuality  = desc("clock_quality_ratio", "Quality of a clock, from 0 to 1, by its accuracy, its cost and how far that spreads.", "clock")
+	clockCost     = desc("clock_cost_seconds", "Median time that one reading of a clock takes, in seconds.", "clock")
+	clockAccuracy = desc("clock_accuracy_seconds", "Distance between two values that a clock can show, in seconds.", "clock")
+	clockVerdict  = desc("clock_verdict", "1 for the present verdict on a clock, 0 for the others.", "clock", "verdict")
+	checks        = desc("clock_checks", "Number of checks of a clock by their verdict.", "clock", "verdict")
+	checkFailed   = desc("clock_check_info", "1 for each check of a clock that does not find it trusted.", "clock", "check", "verdict")
+	offset        = desc("clock_cpu_offset_seconds", "Largest offset between what two CPUs show of a clock, in seconds.", "clock")
+	offsetLower   = desc("clock_cpu_offset_lower_seconds", "Lower bound of chronoscope_clock_cpu_offset_seconds.", "clock")
+	offsetUpper   = desc("clock_cpu_offset_upper_seconds", "Upper bound of chronoscope_clock_cpu_offset_seconds.", "clock")
+	drift         = desc("clock_drift_ratio", "Rate of a clock against the reference, less 1.", "clock")
+	driftLower    = desc("clock_drift_lower_ratio", "Lower bound of the 95 % interval of chronoscope_clock_drift_ratio.", "clock")
+	driftUpper    = desc("clock_drift_upper_ratio", "Upper bound of the 95 % interval of chronoscope_clock_drift_ratio.", "clock")
+	finding       = desc("finding_info", "1 for each thing about the machine that bears on measurements; chronoscope doctor says what to do about it.", "topic", "severity")
+)
+
+// descriptions are those of all metrics but the histogram, which describes itself.
+var descriptions = []*client.Desc{
+	buildInfo, machineInfo, budget, cpuSeconds, turns, pauses, surveys, failures, turnAge, surveyAge, watched, lost, lostShares, lostSquares, worst,
+	disturber, stolen, runQueueWait, throttled, work, workLower, workUpper, workVerdict, clockQuality, clockCost, clockAccuracy, clockVerdict,
+	checks, checkFailed, offset, offsetLower, offsetUpper, drift, driftLower, driftUpper, finding,
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *client.Desc) {
+	for _, d := range descriptions {
+		to <- d
+	}
+	m.gaps.Describe(to)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(to chan<- client.Metric) {
+	m.gaps.Collect(to)
+	m.lock.Lock()
+	s := snapshot{about: m.about, totals: m.totals, turn: m.turn, survey: m.survey}
+	s.totals.lost, s.totals.failures = maps.Clone(m.totals.lost), maps.Clone(m.totals.failures)
+	s.totals.names.took = maps.Clone(m.totals.names.took)
+	turned, surveyed := m.turned, m.surveyed
+	m.lock.Unlock()
+	out := sink(to)
+	out.gauge(buildInfo, 1, label(s.about.Version))
+	out.gauge(machineInfo, 1, label(s.about.Tier))
+	out.gauge(budget, s.about.Budget)
+	out.counter(cpuSeconds, m.usedCPU().Seconds())
+	s.sendTotals(out)
+	if !turned.IsZero() {
+		out.gauge(turnAge, m.now().Sub(turned).Seconds())
+		s.sendTurn(out)
+	}
+	if !surveyed.IsZero() {
+		out.gauge(surveyAge, m.now().Sub(surveyed).Seconds())
+		s.sendSurvey(out)
+	}
+}
+
+// snapshot is what is exported, at one moment.
+type snapshot struct {
+	about  About
+	totals totals
+	turn   Turn
+	survey Survey
+}
+
+func (s snapshot) sendTotals(out sink) {
+	t := s.totals
+	out.counter(turns, float64(t.turns))
+	out.counter(pauses, float64(t.pauses))
+	out.counter(surveys, float64(t.surveys))
+	for _, step := range steps() {
+		out.counter(failures, float64(t.failures[step]), string(step))
+	}
+	out.counter(watched, t.watched.Seconds())
+	for _, cause := range activity.Causes() {
+		out.counter(lost, t.lost[cause], cause.String())
+	}
+	out <- client.MustNewConstSummary(lostShares, uint64(t.watches), t.shares, nil)
+	out.counter(lostSquares, t.squares)
+	for who, seconds := range t.names.took {
+		out.counter(disturber, seconds, who.kind, who.name)
+	}
+}
+
+func (s snapshot) sendTurn(out sink) {
+	t := s.turn
+	if t.Watched > 0 {
+		longest := 0.0
+		for _, seconds := range t.Gaps {
+			longest = max(longest, seconds)
+		}
+		out.gauge(worst, longest)
+	}
+	for d, total := range map[*client.Desc]stats.Float{stolen: t.Stolen, runQueueWait: t.RunQueueWait, throttled: t.Throttled} {
+		if total.Known() {
+			out.counter(d, total.Value())
+		}
+	}
+	for _, w := range t.Works {
+		out.estimate(work, workLower, workUpper, w.Time, 1e-9, w.Name)
+		out.verdict(workVerdict, w.Verdict, w.Name)
+	}
+}
+
+func (s snapshot) sendSurvey(out sink) {
+	for _, c := range s.survey.Clocks {
+		if c.Quality.Known() {
+			out.gauge(clockQuality, c.Quality.Value(), c.Name)
+		}
+		if c.Cost.MedianNs.Known() {
+			out.gauge(clockCost, c.Cost.MedianNs.Value()/1e9, c.Name)
+		}
+		out.gauge(clockAccuracy, c.Accuracy.Value/1e9, c.Name)
+		out.verdict(clockVerdict, c.Verdict, c.Name)
+	}
+	s.sendChecks(out)
+	for _, f := range firsts(s.survey.Findings, func(f machine.Finding) [2]string { return [2]string{f.Topic, string(f.Severity)} }) {
+		out.gauge(finding, 1, f.Topic, string(f.Severity))
+	}
+}
+
+func (s snapshot) sendChecks(out sink) {
+	type counted struct {
+		clock   string
+		verdict stats.Verdict
+	}
+	counts := map[counted]int{}
+	for _, f := range firsts(s.survey.Checks, func(f check.Finding) [2]string { return [2]string{f.Clock, string(f.Check)} }) {
+		counts[counted{f.Clock, f.Verdict}]++
+		if f.Verdict != stats.Trusted {
+			out.gauge(checkFailed, 1, f.Clock, string(f.Check), string(f.Verdict))
+		}
+		switch {
+		case f.Estimate == nil:
+		case f.Check == check.CPUOffset:
+			out.estimate(offset, offsetLower, offsetUpper, *f.Estimate, 1e-9, f.Clock)
+		case f.Check == check.Drift:
+			out.estimate(drift, driftLower, driftUpper, *f.Estimate, 1e-6, f.Clock)
+		}
+	}
+	for c, n := range counts {
+		out.gauge(checks, float64(n), c.clock, string(c.verdict))
+	}
+}
+
+// firsts are the first elements of each key: a metric may be sent once only.
+func firsts[T any, K comparable](all []T, key func(T) K) (first []T) {
+	seen := map[K]bool{}
+	for _, element := range all {
+		if k := key(element); !seen[k] {
+			seen[k] = true
+			first = append(first, element)
+		}
+	}
+	return first
+}
+
+// sink is where metrics go.
+type sink chan<- client.Metric
+
+func (out sink) gauge(d *client.Desc, value float64, labels ...string) {
+	out <- client.MustNewConstMetric(d, client.GaugeValue, value, labels...)
+}
+
+func (out sink) counter(d *client.Desc, value float64, labels ...string) {
+	out <- client.MustNewConstMetric(d, client.CounterValue, value, labels...)
+}
+
+// estimate sends a value and its interval, scaled to the unit of the metrics.
+func (out sink) estimate(value, lower, upper *client.Desc, e stats.Estimate, scale float64, labels ...string) {
+	out.gauge(value, e.Value*scale, labels...)
+	out.gauge(lower, e.Lo*scale, labels...)
+	out.gauge(upper, e.Hi*scale, labels...)
+}
+
+func (out sink) verdict(d *client.Desc, is stats.Verdict, labels ...string) {
+	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {
+		value := 0.0
+		if v == is {
+			value = 1
+		}
+		out.gauge(d, value, append(labels[:len(labels):len(labels)], string(v))...)
+	}
+}

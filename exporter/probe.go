@@ -1,0 +1,261 @@
+package exporter
+
+import (
+	"context"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"chronoscope/activity"
+	"chronoscope/clock"
+	"chronoscope/clock/check"
+	"chronoscope/env"
+	"chronoscope/kbest"
+	"chronoscope/machine"
+	"chronoscope/stats"
+	"chronoscope/timermeter"
+)
+
+// Probe measures this machine.
+type Probe struct {
+	cpus      []int // those of the user; empty for all that may be used
+	root      fs.FS
+	machine   *machine.Machine
+	clock     clock.Rated
+	rng       *rand.Rand
+	walk      *walk
+	contended *machine.ContentionWatch
+	throttled *machine.Throttling
+	waited    float64 // seconds in the run queue, so far
+	unnamed   bool    // the kernel's events can't be had
+}
+
+// Known work: both take about a millisecond.
+const (
+	chainRounds = 1_000_000 // dependent multiplications
+	walkSteps   = 16_384    // dependent loads
+)
+
+const (
+	watchFor       = 25 * time.Millisecond
+	calibrationFor = 50 * time.Millisecond
+	// shortestGapNs is that of gaps that count: the same on every machine.
+	shortestGapNs = 1e3
+	mostGaps      = 20_000 // of a turn; each takes memory
+)
+
+// workPlan times known work in a few milliseconds.
+var workPlan = kbest.Plan{K: 3, Epsilon: 0.001, MaxTrials: 16, MinTrials: 8, MaxTime: 10 * time.Millisecond, CallLimit: time.Second}
+
+// NewProbe opens what turns need. cpus are those to measure; all that this process may use where there are
+// none. The caller closes it.
+func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, seed uint64) (*Probe, error) {
+	c, err := env.Open(ctx, calibrationFor, env.Clocks()...)
+	if err != nil {
+		return nil, err
+	}
+	if rated, err := env.ReadingCost(c); err == nil {
+		c = rated
+	}
+	return &Probe{
+		cpus: cpus, root: root, machine: m, clock: c, rng: rand.New(rand.NewPCG(seed, 0)), walk: newWalk(),
+		contended: machine.OpenContention(root), throttled: machine.OpenThrottling(root),
+	}, nil
+}
+
+// Close closes what was opened.
+func (p *Probe) Close() {
+	p.contended.Close()
+	p.clock.Close()
+}
+
+// Turn looks at one CPU, chosen at random. It takes some 100 ms of CPU time.
+func (p *Probe) Turn(ctx context.Context) Turn {
+	t := Turn{CPU: p.anyCPU()}
+	release, err := env.Thread(only(t.CPU)...)
+	if err != nil {
+		t.Failures = append(t.Failures, Failure{StepPin, err})
+		t.CPU = -1
+		release, _ = env.Thread()
+	}
+	defer release()
+	if t.Works, err = p.works(ctx); err != nil {
+		t.Failures = append(t.Failures, Failure{StepWork, err})
+	}
+	p.watch(ctx, &t)
+	t.Kernel = p.kernel()
+	return t
+}
+
+// only is the list of CPUs to bind to; none where the CPU is not known.
+func only(cpu int) []int {
+	if cpu < 0 {
+		return nil
+	}
+	return []int{cpu}
+}
+
+// anyCPU is one of those to measure that is there now, or -1. CPUs may come and go.
+func (p *Probe) anyCPU() int {
+	allowed, err := machine.Affinity()
+	if err != nil {
+		return -1
+	}
+	var there []int
+	for _, cpu := range allowed {
+		if len(p.cpus) == 0 || slices.Contains(p.cpus, cpu) {
+			there = append(there, cpu)
+		}
+	}
+	if len(there) == 0 {
+		return -1
+	}
+	return there[p.rng.IntN(len(there))]
+}
+
+// works times known work on this thread.
+func (p *Probe) works(ctx context.Context) ([]Work, error) {
+	station, release, err := kbest.Here(ctx, kbest.Setting{Clock: p.clock})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	plan := workPlan
+	plan.Seed = p.rng.Uint64()
+	results, err := station.Measure(ctx, plan,
+		kbest.Subject{Name: "chain", Run: func(n int) { clock.Spin(n * chainRounds) }},
+		kbest.Subject{Name: "walk", Run: func(n int) { p.walk.steps(n * walkSteps) }})
+	var works []Work
+	for _, r := range results {
+		works = append(works, Work{r.Name, r.Estimate, r.Verdict})
+	}
+	return works, err
+}
+
+// watch records the gaps of t's CPU into t.
+func (p *Probe) watch(ctx context.Context, t *Turn) {
+	stop := func() activity.KernelEvents { return activity.KernelEvents{} }
+	if !p.unnamed && t.CPU >= 0 {
+		if following, err := activity.WatchKernel([]int{t.CPU}, false, p.root); err == nil {
+			stop = following
+		} else {
+			p.unnamed = true // rights don't come back: said once
+			t.Failures = append(t.Failures, Failure{StepNames, err})
+		}
+	}
+	virtual := p.machine.Hypervisor
+	o := activity.Options{
+		Duration: watchFor, ThresholdNs: shortestGapNs, MostGaps: mostGaps, CPU: t.CPU, Root: p.root,
+		Virtual: virtual != "" && virtual != "none",
+	}
+	if p.machine.TickHz != nil {
+		o.TickHz = *p.machine.TickHz
+	}
+	trace, err := activity.Record(ctx, p.clock.Clock, p.clock.TickNs.Value, o)
+	events := stop()
+	if err != nil {
+		t.Failures = append(t.Failures, Failure{StepGaps, err})
+		return
+	}
+	a := activity.Analyse(trace)
+	t.Watched = time.Duration(a.DurationNs)
+	t.Lost = map[activity.Cause]float64{}
+	for cause, total := range a.Causes {
+		t.Lost[cause] = total.TotalNs / 1e9
+	}
+	for _, gap := range trace.Gaps {
+		t.Gaps = append(t.Gaps, float64(gap.Ticks)*trace.TickNs/1e9)
+	}
+	t.Disturbers = disturbers(trace.Name(events))
+}
+
+// disturbers are those that the kernel's events name.
+func disturbers(named *activity.Named) (all []Disturber) {
+	if named == nil {
+		return nil
+	}
+	for _, part := range named.By("name") {
+		kind := part.Who.Kind
+		if kind == "" {
+			kind = "unknown"
+		}
+		all = append(all, Disturber{Kind: kind, Name: part.Who.Name, Seconds: part.TotalNs / 1e9})
+	}
+	return all
+}
+
+// kernel is what the kernel counted so far.
+func (p *Probe) kernel() (k Kernel) {
+	if times, err := machine.ReadCPUTimes(p.root, machine.AllCPUs); err == nil {
+		k.Stolen = stats.FloatOf(times.StolenNs / 1e9)
+	}
+	k.Throttled = stats.FloatOf(p.throttled.StoppedNs() / 1e9)
+	p.waited += p.contended.Look().WaitedNs / 1e9
+	k.RunQueueWait = stats.FloatOf(p.waited)
+	return k
+}
+
+// Survey rates the clocks that programs use most, checks them against one another, and asks the doctor. It
+// takes some 300 ms of CPU time.
+func (p *Probe) Survey(ctx context.Context) (s Survey) {
+	local, err := timermeter.RankLocal(ctx, timermeter.Request{Plan: timermeter.QuickPlan, Names: surveyed(), CPUs: p.cpus, Seed: p.rng.Uint64()})
+	if err != nil {
+		s.Failures = append(s.Failures, Failure{StepClocks, err})
+	}
+	if local != nil {
+		s.Clocks = local.Ratings
+	}
+	if s.Checks, err = p.checks(ctx); err != nil {
+		s.Failures = append(s.Failures, Failure{StepChecks, err})
+	}
+	s.Findings, _ = machine.Doctor{
+		Root: p.root, Machine: p.machine, CPUs: p.cpus, Window: doctorWindow,
+		Wait: func(d time.Duration) time.Duration { return pause(ctx, d) },
+	}.Examine()
+	return s
+}
+
+const doctorWindow = 200 * time.Millisecond
+
+// surveyed are the clocks to rate, of those that are there.
+func surveyed() (names []string) {
+	all, _ := clock.List()
+	for _, c := range all {
+		if slices.Contains(surveyedClocks, c.Name) {
+			names = append(names, c.Name)
+		}
+		c.Close()
+	}
+	return names
+}
+
+var surveyedClocks = append(env.Counters(), "monotonic", "monotonic-raw", "realtime", "go-time-now")
+
+// checks asks of the surveyed clocks what their own readings can't be trusted to say.
+func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {
+	release, err := env.Thread(p.cpus...)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var clocks []clock.Rated
+	for _, name := range surveyed() {
+		if c, err := env.Open(ctx, calibrationFor, name); err == nil {
+			defer c.Close()
+			clocks = append(clocks, c)
+		}
+	}
+	report, err := check.Local(ctx, check.Request{Clocks: clocks, Plan: check.QuickPlan, CPUs: p.cpus, Seed: p.rng.Uint64()})
+	return report.Findings, err
+}
+
+// pause waits for that long, or until ctx ends, and says for how long it did.
+func pause(ctx context.Context, d time.Duration) time.Duration {
+	start := time.Now()
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return time.Since(start)
+}

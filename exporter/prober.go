@@ -1,0 +1,119 @@
+package exporter
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// Measurer takes turns and surveys: a [Probe], or a simulated one.
+type Measurer interface {
+	Turn(context.Context) Turn
+	Survey(context.Context) Survey
+}
+
+// Prober measures at random times within a budget, and hands what it found to Metrics.
+type Prober struct {
+	Measurer Measurer
+	Metrics  *Metrics
+	// Share of one CPU that the process may use in any hour.
+	Share float64
+	// Busy reports that turns are to be left out now; nil where they never are.
+	Busy func() bool
+	// UsedCPU is the CPU time that the process has used.
+	UsedCPU func() time.Duration
+	// Elapsed is the time since the start, and Pause waits, and ends early with its context.
+	Elapsed func() time.Duration
+	Pause   func(context.Context, time.Duration)
+	Rand    *rand.Rand
+	Log     *slog.Logger
+}
+
+const (
+	// atFirst is the most that the first turn is put off, so that a fleet that starts at once does not
+	// measure at once.
+	atFirst = 5 * time.Second
+	// turnsShare of the budget goes to turns, the rest to surveys, to scrapes, and to what is saved.
+	turnsShare = 0.75
+	// surveyEvery is how old a survey may become.
+	surveyEvery = time.Hour
+	// usualTurn and usualSurvey are what they are taken to cost until they were made.
+	usualTurn   = 200 * time.Millisecond
+	usualSurvey = 600 * time.Millisecond
+)
+
+// Run measures until ctx ends.
+func (p Prober) Run(ctx context.Context) {
+	purse := newPurse(p.Share, p.UsedCPU())
+	turn, survey := usualTurn, usualSurvey
+	due := time.Duration(0)
+	p.Pause(ctx, scaled(atFirst, p.Rand.Float64()))
+	for ctx.Err() == nil {
+		purse = purse.at(p.Elapsed(), p.UsedCPU())
+		wait, ever := purse.until(turn)
+		switch {
+		case !ever:
+			p.Metrics.AddFailure(Failure{Step: StepBudget})
+			p.Log.Warn("a turn costs more CPU time than the budget lets save: give more", "cost", turn, "budget", p.Share)
+			turn = scaled(turn, 0.9) // it may have been an exception
+			p.Pause(ctx, time.Minute)
+		case wait > 0:
+			p.Pause(ctx, wait)
+		case p.Busy != nil && p.Busy():
+			p.Metrics.AddPause()
+			p.Pause(ctx, p.gap(turn))
+		default:
+			turn = p.turn(ctx, turn)
+			purse = purse.at(p.Elapsed(), p.UsedCPU())
+			if wait, ever = purse.until(survey); ever && wait == 0 && purse.asOf >= due {
+				survey = p.survey(ctx, survey)
+				due = purse.asOf + scaled(surveyEvery, p.around())
+			}
+			p.Pause(ctx, p.gap(turn))
+		}
+	}
+}
+
+// gap is the time from a turn that costs so much to the next.
+func (p Prober) gap(cost time.Duration) time.Duration {
+	return scaled(cost, p.around()/(p.Share*turnsShare))
+}
+
+// around is a random factor of 1 on the mean.
+func (p Prober) around() float64 { return 0.5 + p.Rand.Float64() }
+
+// turn takes a turn, and gives what one costs: rather too much than too little.
+func (p Prober) turn(ctx context.Context, before time.Duration) time.Duration {
+	used := p.UsedCPU()
+	t := p.Measurer.Turn(ctx)
+	if ctx.Err() != nil {
+		return before
+	}
+	p.Metrics.AddTurn(t)
+	p.report(t.Failures)
+	return costs(before, p.UsedCPU()-used)
+}
+
+// survey makes a survey, and gives what one costs.
+func (p Prober) survey(ctx context.Context, before time.Duration) time.Duration {
+	used := p.UsedCPU()
+	s := p.Measurer.Survey(ctx)
+	if ctx.Err() != nil {
+		return before
+	}
+	p.Metrics.AddSurvey(s)
+	p.report(s.Failures)
+	return costs(before, p.UsedCPU()-used)
+}
+
+// costs is what something is taken to cost: at once more where it cost more, slowly less.
+func costs(before, now time.Duration) time.Duration {
+	return max(now, (7*before+now)/8)
+}
+
+func (p Prober) report(failures []Failure) {
+	for _, f := range failures {
+		p.Log.Warn("could not be measured", "step", string(f.Step), "reason", f.Err)
+	}
+}

@@ -1,0 +1,177 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// simulated is a machine whose turns and surveys cost what the test says, on a clock that only waits and
+// measuring move.
+type simulated struct {
+	now, used time.Duration
+	rng       *rand.Rand
+	turn      func(now time.Duration) time.Duration // CPU time that a turn takes
+	survey    time.Duration
+	// slowness is how much longer a turn lasts than the CPU time that it takes.
+	slowness float64
+	turns    []time.Duration // when
+	surveys  []time.Duration
+	spent    []spending
+	end      time.Duration
+	stop     context.CancelFunc
+}
+
+type spending struct{ at, used time.Duration }
+
+func (s *simulated) take(cost time.Duration) {
+	s.now += scaled(cost, s.slowness)
+	s.used += cost
+	s.spent = append(s.spent, spending{s.now, s.used})
+}
+
+func (s *simulated) Turn(context.Context) Turn {
+	s.turns = append(s.turns, s.now)
+	s.take(s.turn(s.now))
+	return Turn{Failures: []Failure{{StepNames, errors.New("no rights")}}}
+}
+
+func (s *simulated) Survey(context.Context) Survey {
+	s.surveys = append(s.surveys, s.now)
+	s.take(s.survey)
+	return Survey{}
+}
+
+// pause lets time pass, in which scrapes cost a little.
+func (s *simulated) pause(_ context.Context, d time.Duration) {
+	s.now += d
+	s.used += scaled(d, 1e-5)
+	if s.now > s.end {
+		s.stop()
+	}
+}
+
+func (s *simulated) run(t *testing.T, share float64, length time.Duration, busy func() bool) *Metrics {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	s.end, s.stop = length, stop
+	usedCPU := func() time.Duration { return s.used }
+	start := time.Now()
+	m := NewMetrics(About{}, func() time.Time { return start.Add(s.now) }, usedCPU)
+	Prober{
+		Measurer: s, Metrics: m, Share: share, Busy: busy, UsedCPU: usedCPU, Elapsed: func() time.Duration { return s.now },
+		Pause: s.pause, Rand: s.rng, Log: slog.New(slog.DiscardHandler),
+	}.Run(ctx)
+	return m
+}
+
+// mostInAnHour is the most CPU time that was used within any hour.
+func (s *simulated) mostInAnHour() (most time.Duration) {
+	first := 0
+	for _, last := range s.spent {
+		for s.spent[first].at < last.at-time.Hour {
+			first++
+		}
+		before := time.Duration(0)
+		if first > 0 {
+			before = s.spent[first-1].used
+		}
+		most = max(most, last.used-before)
+	}
+	return most
+}
+
+// In no hour of two days is more used than the budget allows, whatever turns cost, but for what one turn
+// costs more than those before it: that can't be known.
+func TestTheBudgetHoldsInAnyHour(t *testing.T) {
+	for name, c := range map[string]struct {
+		share    float64
+		turn     func(*rand.Rand, time.Duration) time.Duration
+		slowness float64
+		surprise time.Duration
+	}{
+		"steady":           {0.005, func(*rand.Rand, time.Duration) time.Duration { return 150 * time.Millisecond }, 1, 0},
+		"a loaded machine": {0.005, func(*rand.Rand, time.Duration) time.Duration { return 150 * time.Millisecond }, 12, 0},
+		"dear ones among them": {0.005, func(rng *rand.Rand, _ time.Duration) time.Duration {
+			return time.Duration(50+rng.ExpFloat64()*100) * time.Millisecond
+		}, 2, 500 * time.Millisecond},
+		"dearer from noon on": {0.005, func(_ *rand.Rand, now time.Duration) time.Duration {
+			return 100*time.Millisecond + now/(12*time.Hour)*100*time.Millisecond
+		}, 1, 300 * time.Millisecond},
+		"a small budget": {0.001, func(*rand.Rand, time.Duration) time.Duration { return 150 * time.Millisecond }, 1, 0},
+		"a large one":    {0.1, func(*rand.Rand, time.Duration) time.Duration { return 150 * time.Millisecond }, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(7, 0))
+			s := &simulated{rng: rng, survey: 300 * time.Millisecond, slowness: c.slowness, turn: func(now time.Duration) time.Duration { return c.turn(rng, now) }}
+			s.run(t, c.share, 48*time.Hour, nil)
+			allowed := scaled(time.Hour, c.share) + c.surprise
+			if most := s.mostInAnHour(); most > allowed {
+				t.Errorf("%v of CPU time in an hour, allowed are %v", most, allowed)
+			} else if most < allowed/2 {
+				t.Errorf("%v of CPU time in an hour at most, of %v: the budget is left unused", most, allowed)
+			}
+			if c.share >= 0.005 && (len(s.surveys) < 36 || len(s.surveys) > 66) {
+				t.Errorf("%d surveys in 48 hours, want about one an hour", len(s.surveys))
+			}
+		})
+	}
+}
+
+// A turn that costs more than can ever be saved is counted as one that the budget does not allow, and
+// measuring goes on once turns cost less.
+func TestATurnThatCostsTooMuch(t *testing.T) {
+	s := &simulated{rng: rand.New(rand.NewPCG(1, 0)), survey: time.Millisecond, slowness: 1, turn: func(now time.Duration) time.Duration {
+		if now < time.Minute {
+			return 20 * time.Second
+		}
+		return 50 * time.Millisecond
+	}}
+	m := s.run(t, 0.005, 12*time.Hour, nil)
+	if m.totals.failures[StepBudget] == 0 {
+		t.Error("nothing says that the budget is too small")
+	}
+	if len(s.turns) < 100 {
+		t.Errorf("%d turns in 12 hours", len(s.turns))
+	}
+}
+
+func TestTurnsAreLeftOutWhileTheMachineIsBusy(t *testing.T) {
+	s := &simulated{rng: rand.New(rand.NewPCG(1, 0)), survey: time.Millisecond, slowness: 1, turn: func(time.Duration) time.Duration { return 100 * time.Millisecond }}
+	m := s.run(t, 0.005, 2*time.Hour, func() bool { return s.now > time.Hour })
+	if last := s.turns[len(s.turns)-1]; last > time.Hour {
+		t.Errorf("a turn at %v, while the machine was busy", last)
+	}
+	if m.totals.pauses < 50 {
+		t.Errorf("%d pauses were counted in an hour", m.totals.pauses)
+	}
+}
+
+// Of two hundred exporters that start at once, no second sees many more turns than the mean.
+func TestAFleetDoesNotBeatInStep(t *testing.T) {
+	const nodes, length = 200, 30 * time.Minute
+	inSecond := map[time.Duration]int{}
+	total := 0
+	for seed := range uint64(nodes) {
+		s := &simulated{rng: rand.New(rand.NewPCG(seed, 0)), survey: 300 * time.Millisecond, slowness: 1, turn: func(time.Duration) time.Duration { return 100 * time.Millisecond }}
+		s.run(t, 0.005, length, nil)
+		for _, at := range s.turns {
+			if at > 5*time.Minute {
+				inSecond[at/time.Second]++
+				total++
+			}
+		}
+	}
+	mean := float64(total) / (length - 5*time.Minute).Seconds()
+	for second, n := range inSecond {
+		if float64(n) > 5*mean { // Poisson's chance of 5 times a mean of 7 is 1e-13
+			t.Errorf("%d turns in second %d, the mean is %.1f", n, second, mean)
+		}
+	}
+	if mean < 3 {
+		t.Errorf("a mean of %.1f turns a second", mean)
+	}
+}

@@ -1,0 +1,101 @@
+package exporter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/exporter-toolkit/web"
+	"go.yaml.in/yaml/v2"
+)
+
+// webConfig is a copy of a web configuration file as it was when it was last found good, with its
+// certificates: exporter-toolkit reads its file at every request, and would refuse service while the file
+// is broken.
+type webConfig struct {
+	source, folder string
+}
+
+// openWebConfig copies the file. close removes the copy.
+func openWebConfig(source string) (w webConfig, close func(), err error) {
+	folder, err := os.MkdirTemp("", "chronoscope-web-")
+	if err != nil {
+		return w, nil, fmt.Errorf("a folder for a copy of the web configuration: %w: set TMPDIR to a folder that can be written", err)
+	}
+	w = webConfig{source, folder}
+	if err := w.load(); err != nil {
+		os.RemoveAll(folder)
+		return w, nil, err
+	}
+	return w, func() { os.RemoveAll(folder) }, nil
+}
+
+// file is the copy.
+func (w webConfig) file() string { return filepath.Join(w.folder, "web.yml") }
+
+// load copies the file, if it is good; else the copy stays as it was.
+func (w webConfig) load() error {
+	text, err := os.ReadFile(w.source)
+	if err != nil {
+		return err
+	}
+	if text, err = selfContained(text, filepath.Dir(w.source)); err != nil {
+		return fmt.Errorf("%s: %w", w.source, err)
+	}
+	next := filepath.Join(w.folder, "next.yml")
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return err
+	}
+	if err := web.Validate(next); err != nil {
+		return fmt.Errorf("%s: %w", w.source, err)
+	}
+	return os.Rename(next, w.file())
+}
+
+// webSettings is what is changed of a web configuration, and all that is not.
+type webSettings struct {
+	TLS   map[string]any         `yaml:"tls_server_config,omitempty"`
+	Users map[string]string      `yaml:"basic_auth_users,omitempty"`
+	Limit *web.RateLimiterConfig `yaml:"rate_limit,omitempty"`
+	Rest  map[string]any         `yaml:",inline"`
+}
+
+// protects reports whether clients have to authenticate, or are told who answers.
+func (s webSettings) protects() bool { return len(s.TLS) > 0 || len(s.Users) > 0 }
+
+// inlined are the settings that name a file, and those that hold its content instead.
+var inlined = map[string]string{"cert_file": "cert", "key_file": "key", "client_ca_file": "client_ca"}
+
+// selfContained is a web configuration with the content of the files that it names, relative to folder.
+// Where there are users and no rate limit it gets one, as checking a password takes the CPU for long.
+func selfContained(text []byte, folder string) ([]byte, error) {
+	s, err := readWebSettings(text)
+	if err != nil {
+		return nil, err
+	}
+	for file, content := range inlined {
+		name, ok := s.TLS[file].(string)
+		if !ok || name == "" {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(folder, name)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		delete(s.TLS, file)
+		s.TLS[content] = string(data)
+	}
+	if len(s.Users) > 0 && s.Limit == nil {
+		s.Limit = &web.RateLimiterConfig{Interval: 500 * time.Millisecond, Burst: 10}
+	}
+	return yaml.Marshal(s)
+}
+
+func readWebSettings(text []byte) (s webSettings, err error) {
+	err = yaml.Unmarshal(text, &s)
+	return s, err
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	client "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"chronoscope/clock"
+	"chronoscope/exporter"
+	"chronoscope/history"
+	"chronoscope/machine"
+)
+
+var _ = register(newServe)
+
+// newServe is the command that exports to Prometheus what it measures all the time.
+func newServe() *command {
+	t := &serveFlags{}
+	const noResult = "runs until it is stopped, and writes no result"
+	return &command{Command: &cobra.Command{
+		Use:   "serve",
+		Short: "Measure all the time within a small budget, and export to Prometheus",
+		Long: `Answers Prometheus' scrapes at /metrics with what short turns of measuring found: how
+long known work takes, what share of a CPU's time is lost to which causes, how long the
+gaps are, how good the clocks are, and what doctor finds. As root, or with CAP_PERFMON and
+CAP_DAC_READ_SEARCH, also who takes the time, by name.
+
+Turns come at random times and keep within the budget: a share of one CPU, in any hour.
+What this process really uses is a metric, chronoscope_own_cpu_seconds_total. A scrape
+never waits for a turn: it reads what the last one found, with its age.
+
+It listens on this machine alone unless --web.listen-address says otherwise. Then it wants
+TLS or users, in a file as exporter-toolkit has it (--web.config.file), or else
+--web.insecure. SIGHUP reads that file and its certificates anew; if they are broken, those
+of before stay in use.
+
+SIGTERM and SIGINT end it with status 0.`,
+		Example: `  chronoscope serve
+  chronoscope serve --budget 0.2% --pause-above 0.8
+  chronoscope serve --web.listen-address :9788 --web.config.file web.yml
+  curl -s localhost:9788/metrics`,
+	}, flags: t.register, check: t.check, serve: t.serve, refused: map[string]string{
+		"save": noResult, "format": noResult, "output": noResult, "plot": noResult, "html": noResult, "require": noResult,
+		"quick": "measures in turns of one length: give --budget", "thorough": "measures in turns of one length: give --budget",
+	}}
+}
+
+// serveFlags are those of the exporter.
+type serveFlags struct {
+	server     exporter.Server
+	budgetText string
+	budget     float64
+	pauseAbove float64
+	names      int
+}
+
+func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
+	set.StringVar(&t.server.Address, "web.listen-address", "127.0.0.1:9788", "`address` to listen on")
+	set.StringVar(&t.server.ConfigFile, "web.config.file", "", "`file` with TLS and users, as exporter-toolkit has it")
+	set.BoolVar(&t.server.Insecure, "web.insecure", false, "listen beyond this machine without TLS and users")
+	set.StringVar(&t.budgetText, "budget", "0.5%", "`share` of one CPU that may be used in any hour")
+	set.Float64Var(&t.pauseAbove, "pause-above", 0, "leave turns out while more than so many threads a CPU run or wait (default: never)")
+	set.IntVar(&t.names, "names", 20, "`number` of disturbers that are named at most; the others are summed")
+}
+
+// Limits of the budget: less pays for no turn, more is no exporter any more.
+const (
+	leastBudget = 0.001
+	mostBudget  = 0.5
+)
+
+func (t *serveFlags) check(*call) error {
+	text, percent := strings.CutSuffix(t.budgetText, "%")
+	share, err := strconv.ParseFloat(text, 64)
+	if percent {
+		share /= 100
+	}
+	t.budget = share
+	switch {
+	case err != nil || !(share >= leastBudget && share <= mostBudget):
+		return usagef("--budget: %.40q is no share: give 0.1%% to 50%%", t.budgetText)
+	case !(t.pauseAbove >= 0):
+		return usagef("--pause-above: %v is no number of threads: give 0 or more", t.pauseAbove)
+	case t.names < 0 || t.names > exporter.MostNames:
+		return usagef("--names: %d can't be named: give 0 to %d", t.names, exporter.MostNames)
+	}
+	return nil
+}
+
+// mostMemory is how much the collector lets the process use: turns need some 30 MB.
+const mostMemory = 48 << 20
+
+// serve exports until ctx ends.
+func (t *serveFlags) serve(ctx context.Context, c *call) error {
+	debug.SetMemoryLimit(mostMemory)
+	log := slog.New(slog.NewTextHandler(c.streams.Err, nil))
+	signal.Reset(syscall.SIGHUP) // it ends other commands
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	t.server.Reload, t.server.Log = reload, log
+
+	usedCPU, err := ownCPU()
+	if err != nil {
+		return err
+	}
+	metrics := exporter.NewMetrics(exporter.About{
+		Version: version(), Tier: history.TierOf(c.header.Machine).String(), Budget: t.budget, MostNames: t.names,
+	}, time.Now, usedCPU)
+	registry := client.NewRegistry()
+	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	listener, err := t.server.Listen()
+	if err != nil {
+		var insecure *exporter.InsecureError
+		if errors.As(err, &insecure) {
+			return usagef("--web.listen-address: %v: give --web.config.file, or --web.insecure where the network is trusted", err)
+		}
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	probe, err := exporter.NewProbe(ctx, c.header.Machine, c.cpus, os.DirFS("/"), c.seed)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer probe.Close()
+	ended := make(chan struct{})
+	defer func() { stop(); <-ended }() // before the probe is closed
+	go func() {
+		defer close(ended)
+		t.prober(probe, metrics, usedCPU, c.seed, log).Run(ctx)
+	}()
+	return t.server.Serve(ctx, listener, registry)
+}
+
+func (t *serveFlags) prober(m exporter.Measurer, metrics *exporter.Metrics, usedCPU func() time.Duration, seed uint64, log *slog.Logger) exporter.Prober {
+	start := time.Now()
+	return exporter.Prober{
+		Measurer: m, Metrics: metrics, Share: t.budget, Busy: t.busy(), UsedCPU: usedCPU,
+		Elapsed: func() time.Duration { return time.Since(start) },
+		Pause:   func(ctx context.Context, d time.Duration) { wait(ctx, d) },
+		Rand:    rand.New(rand.NewPCG(seed, 1)), Log: log,
+	}
+}
+
+// busy reports that the machine is busier than turns may meet; nil where that does not matter.
+func (t *serveFlags) busy() func() bool {
+	if t.pauseAbove == 0 {
+		return nil
+	}
+	return func() bool {
+		load, err := machine.Load()
+		cpus, unknown := machine.Affinity()
+		return err == nil && unknown == nil && load > t.pauseAbove*float64(len(cpus))
+	}
+}
+
+// ownCPU reads the CPU time of this process, with that of its children where the system tells.
+func ownCPU() (func() time.Duration, error) {
+	if ns := machine.OwnCPUNs(); ns == ns {
+		return func() time.Duration { return time.Duration(machine.OwnCPUNs()) }, nil
+	}
+	c, err := clock.Open("process-cputime")
+	if err != nil {
+		return nil, err
+	}
+	return func() time.Duration { return time.Duration(float64(c.Read()) * c.UnitNs) }, nil
+}
