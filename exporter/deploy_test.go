@@ -1,0 +1,274 @@
+package exporter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	client "github.com/prometheus/client_golang/prometheus"
+
+	"chronoscope/activity"
+	"chronoscope/stats"
+)
+
+const (
+	rulesFile     = "../deploy/prometheus/chronoscope.rules.yml"
+	dashboardFile = "../deploy/grafana/chronoscope-fleet.json"
+)
+
+// promtool runs Debian's promtool, which has to succeed.
+func promtool(t *testing.T, args ...string) string {
+	t.Helper()
+	program, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Fatal("no promtool in PATH: install the Debian package prometheus, or run .ci/needs")
+	}
+	said, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("promtool %s: %v: %s", strings.Join(args, " "), err, said)
+	}
+	return string(said)
+}
+
+func TestRules(t *testing.T) {
+	promtool(t, "check", "rules", "--lint-fatal", rulesFile)
+	promtool(t, "test", "rules", strings.Replace(rulesFile, ".rules.", ".test.", 1))
+}
+
+// dashboard is what is read of a dashboard of Grafana.
+type dashboard struct {
+	Panels []struct {
+		Title   string
+		Targets []struct{ Expr string }
+	}
+}
+
+// queries are those of the dashboard, with Grafana's variables replaced.
+func queries(t *testing.T) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(dashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d dashboard
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			all = append(all, strings.NewReplacer("$__rate_interval", "5m", "$job", ".*", "$instance", ".*").Replace(target.Expr))
+		}
+	}
+	return all
+}
+
+// Prometheus understands the dashboard's queries.
+func TestDashboardIsUnderstood(t *testing.T) {
+	var rules strings.Builder
+	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
+	all := queries(t)
+	for i, query := range all {
+		fmt.Fprintf(&rules, "  - {record: 'query:%d', expr: %q}\n", i, query)
+	}
+	if len(all) < 10 {
+		t.Errorf("only %d queries", len(all))
+	}
+	file := filepath.Join(t.TempDir(), "rules.yml")
+	write(t, file, rules.String())
+	promtool(t, "check", "rules", file)
+}
+
+var (
+	metricName = regexp.MustCompile(`\bchronoscope_[a-z_]+`)
+	described  = regexp.MustCompile(`fqName: "([a-z_]+)"`)
+	recorded   = regexp.MustCompile(`(?m)record: (\S+)`)
+	colons     = regexp.MustCompile(`\b[a-z]+:chronoscope_[a-z_]+:[a-z0-9]+`)
+)
+
+// Rules and dashboard name no metric that is not exported, nor a recorded one that no rule records.
+func TestRulesAndDashboardNameWhatIsThere(t *testing.T) {
+	exported := []string{"chronoscope_config_last_reload_successful"}
+	for _, d := range append(slices.Clone(descriptions), NewMetrics(About{}, nil, nil).gaps.Desc()) {
+		exported = append(exported, described.FindStringSubmatch(d.String())[1])
+	}
+	rules, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []string
+	for _, found := range recorded.FindAllStringSubmatch(string(rules), -1) {
+		records = append(records, found[1])
+	}
+	text := string(rules) + strings.Join(queries(t), "\n")
+	for _, name := range colons.FindAllString(text, -1) {
+		if !slices.Contains(records, name) {
+			t.Errorf("%s is recorded by no rule", name)
+		}
+	}
+	for _, name := range metricName.FindAllString(colons.ReplaceAllString(text, ""), -1) {
+		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_sum"), "_count")
+		if !slices.Contains(exported, name) && !slices.Contains(exported, plain) {
+			t.Errorf("%s is not exported", name)
+		}
+	}
+}
+
+// hurried are the rules with seconds for minutes, so that a test need not wait for hours.
+func hurried(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hurried := strings.NewReplacer("[15m]", "[10s]", "for: 15m", "for: 3s", "for: 5m", "for: 2s").Replace(string(text))
+	file := filepath.Join(t.TempDir(), "hurried.rules.yml")
+	write(t, file, hurried)
+	return file
+}
+
+// node is a simulated machine that loses a share of its time, around which its turns vary.
+type node struct {
+	lost, slow float64
+	rng        *rand.Rand
+}
+
+func (n node) turn() Turn {
+	watched := 25 * time.Millisecond
+	lost := watched.Seconds() * n.lost * (0.5 + n.rng.Float64())
+	chain := 1e6 * n.slow * (1 + 0.002*n.rng.NormFloat64())
+	return Turn{
+		Watched: watched, Gaps: []float64{lost}, Lost: map[activity.Cause]float64{activity.Preempted: lost},
+		Works: []Work{{"chain", stats.Estimate{Value: chain, Lo: chain * 0.99, Hi: chain * 1.01, Unit: "ns"}, stats.Trusted}},
+	}
+}
+
+// A real Prometheus scrapes three exporters over TCP, one of a machine with a noisy neighbour and one of a slow
+// machine: the alerts name these, and none of the others. The machines are simulated, as this one may be noisy itself.
+func TestPrometheusFindsTheNoisyNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	machines := map[string]node{"healthy": {0.03, 1, nil}, "noisy": {0.4, 1, nil}, "other": {0.04, 1, nil}, "slow": {0.03, 1.08, nil}}
+	targets := map[string]string{} // address to name
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	for name, n := range machines {
+		n.rng = rand.New(rand.NewPCG(uint64(len(targets)), 0))
+		m, registry := NewMetrics(About{Tier: "one"}, time.Now, func() time.Duration { return 0 }), client.NewRegistry()
+		registry.MustRegister(m)
+		s := Server{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}
+		l, err := s.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Serve(ctx, l, registry)
+		go func() {
+			for ctx.Err() == nil {
+				m.AddTurn(n.turn())
+				pause(ctx, 200*time.Millisecond)
+			}
+		}()
+		targets[l.Addr().String()] = name
+	}
+	server := scrapingServer(t, targets)
+	want := []string{"ChronoscopeNodeNoisy noisy", "ChronoscopeNodeSlow slow"}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+		firing := alerts(t, server, targets)
+		for _, a := range firing {
+			if !slices.Contains(want, a) {
+				t.Fatalf("%q fires", a)
+			}
+		}
+		if slices.Equal(firing, want) {
+			return
+		}
+	}
+	t.Errorf("after a minute there fire %q, want %q", alerts(t, server, targets), want)
+}
+
+// scrapingServer starts a Prometheus that scrapes the targets each second, and gives its address.
+func scrapingServer(t *testing.T, targets map[string]string) string {
+	t.Helper()
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Fatal("no prometheus in PATH: install the Debian package prometheus, or run .ci/needs")
+	}
+	folder := t.TempDir()
+	var addresses []string
+	for address := range targets {
+		addresses = append(addresses, fmt.Sprintf("%q", address))
+	}
+	write(t, filepath.Join(folder, "prometheus.yml"), fmt.Sprintf(
+		"global: {evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- {job_name: node, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%s]}]}\n",
+		hurried(t), strings.Join(addresses, ", ")))
+	s := Server{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}
+	l, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	command := exec.Command(program, "--config.file="+filepath.Join(folder, "prometheus.yml"), "--web.listen-address="+address,
+		"--storage.tsdb.path="+filepath.Join(folder, "data"), "--log.level=error", "--enable-feature=native-histograms")
+	var said strings.Builder
+	command.Stdout, command.Stderr = &said, &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	return "http://" + address
+}
+
+// alerts are those that fire, each with the name of its target, in order; none while the server does not answer.
+func alerts(t *testing.T, server string, targets map[string]string) (firing []string) {
+	t.Helper()
+	for _, r := range asked(t, server, `ALERTS{alertstate="firing"}`) {
+		firing = append(firing, r.Metric["alertname"]+" "+targets[r.Metric["instance"]])
+	}
+	slices.Sort(firing)
+	return firing
+}
+
+// sample is what Prometheus answers of one series.
+type sample struct {
+	Metric map[string]string
+	Value  [2]any // time and value
+}
+
+// asked is the answer to a query; nothing while the server does not answer.
+func asked(t *testing.T, server, query string) []sample {
+	t.Helper()
+	answer, err := http.Get(server + "/api/v1/query?query=" + url.QueryEscape(query))
+	if err != nil {
+		return nil
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		return nil
+	}
+	var result struct{ Data struct{ Result []sample } }
+	if err := json.Unmarshal(text, &result); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return result.Data.Result
+}
