@@ -16,14 +16,15 @@ const (
 // distribution counts calls by their length in ticks.
 type distribution [buckets]atomic.Uint64
 
-// time books a call that was timed by itself.
-func (s *shard) time(ticks int64) {
+// time books a call that was timed by itself, and reports whether it counts.
+func (s *shard) time(ticks int64) bool {
 	if ticks < 0 {
 		s.backward.Add(1)
-		return
+		return false
 	}
 	s.distribution[bucketOf(uint64(ticks))].Add(1)
 	s.ticks.Add(uint64(ticks))
+	return true
 }
 
 func bucketOf(ticks uint64) int {

@@ -16,6 +16,8 @@ const (
 	// rateTicks how many ticks it takes to tell.
 	rateError = 0.01
 	rateTicks = 1000
+	// queuedShare of the calls may have waited longer than they took.
+	queuedShare = 0.01
 )
 
 // judge adds the verdict, its reasons and the caveats.
@@ -32,6 +34,9 @@ func (r *Report) judge(parts []Part) {
 			r.Caveats = append(r.Caveats, p.coarseCaveats()...)
 		}
 		p.judgeFaults(&r.Judgement)
+		if t := p.Tails; t != nil && float64(t.Queued) > queuedShare*float64(t.FromIntended.Count()) {
+			r.Caveats = append(r.Caveats, fmt.Sprintf("%d of %d calls waited longer before they began than they took then: what their callers waited is in from_intended, and not in tails", t.Queued, t.FromIntended.Count()))
+		}
 	}
 	if r.Verdict != stats.Unusable {
 		r.JudgeWidth(r.Mean, 0, "wait for more calls")

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"context"
 	"sync/atomic"
 
 	"chronoscope/stats"
@@ -25,6 +26,7 @@ type Meter struct {
 	// timedCostNs is the most that the clocks themselves take of a timed call.
 	timedCostNs float64
 	foreign     atomic.Uint64 // stops of what this meter did not start
+	tails       *tails        // nil where single calls are not timed
 }
 
 // Start is what [Meter.Start] gives to [Meter.Stop]. The zero value is that of a
@@ -35,6 +37,7 @@ type Start struct {
 	// weight is how many calls this one stands for, and fineNs when it began by the finer
 	// clock. Both are 0 for calls that the finer clock does not time.
 	weight, fineNs int64
+	tail           tailStart
 }
 
 // passedOver marks calls that sampling leaves out.
@@ -58,6 +61,7 @@ func New(name string, source Source, options ...Option) *Meter {
 	m.shards = newShards(source.eachCall)
 	m.costNs = costOf(source)
 	m.timedCostNs = timedCostOf(source)
+	m.shareSketches()
 	m.begun = m.now()
 	m.ledger.open(m.begun)
 	return m
@@ -79,6 +83,9 @@ func (m *Meter) Start() Start {
 			start.fineNs = m.source.fine() // before the other, whose interval it would lengthen
 		}
 	}
+	if m.tails != nil {
+		start.tail.reading = m.tails.clock.Read()
+	}
 	start.reading = m.source.clock.Read()
 	return start
 }
@@ -88,13 +95,16 @@ func (m *Meter) Start() Start {
 // nothing else.
 func (m *Meter) Stop(start Start) {
 	if start.meter != &passedOver {
-		m.stop(start)
+		m.stop(context.Background(), start)
 	}
 }
 
-func (m *Meter) stop(start Start) {
+func (m *Meter) stop(ctx context.Context, start Start) {
 	now := m.source.clock.Read()
-	var fineNs int64
+	var fineNs, fine int64
+	if m.tails != nil {
+		fine = m.tails.clock.Read()
+	}
 	if start.weight > 0 {
 		fineNs = m.source.fine()
 	}
@@ -104,7 +114,9 @@ func (m *Meter) stop(start Start) {
 	}
 	shard := m.shards.mine()
 	if shard.distribution != nil {
-		shard.time(m.source.between(start.reading, now))
+		if shard.time(m.source.between(start.reading, now)) && m.tails != nil {
+			m.tails.book(ctx, shard, start.tail, fine)
+		}
 		return
 	}
 	var ticks uint64
@@ -117,6 +129,9 @@ func (m *Meter) stop(start Start) {
 	shard.measured.Add(1)
 	if ticks > 0 {
 		shard.book(ticks)
+	}
+	if m.tails != nil {
+		m.tails.book(ctx, shard, start.tail, fine)
 	}
 	if start.weight > 0 {
 		m.phases.look(m, start, moment{now, fineNs})

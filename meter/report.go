@@ -29,6 +29,11 @@ type Report struct {
 	// as edges are seen nor averages out over meters, and stands beside the interval of the
 	// mean; [Report.MeanWithBias] has both in one.
 	TickBias stats.Estimate `json:"tick_bias"`
+	// Tails are percentiles of the time from Start to Stop, and FromIntended of that from the
+	// moment at which calls should have begun ([Meter.StartAt]); nil where [WithTails] did not
+	// ask for them, and where no call was started by StartAt.
+	Tails        *stats.Tails `json:"tails,omitempty"`
+	FromIntended *stats.Tails `json:"from_intended,omitempty"`
 	stats.Judgement
 	// Caveats are to be kept in mind, whatever the verdict.
 	Caveats []string `json:"caveats"`
@@ -65,6 +70,8 @@ func (s Snapshot) Report() Report {
 	r.Total = r.Mean.Scaled(float64(r.Calls), "ns")
 	r.Total.Statistic = "total"
 	r.TickBias = stats.Estimate{Lo: -atTicks, Hi: atTicks, Unit: "ns", Statistic: "bias", N: mean.N}.Scaled(1/calls, "ns")
+	r.Tails = s.tails(func(t *TailCounts) Histogram { return t.Calls })
+	r.FromIntended = s.tails(func(t *TailCounts) Histogram { return t.FromIntended })
 	r.judge(s.Parts)
 	return r
 }

@@ -23,8 +23,9 @@ type shard struct {
 	between  atomic.Uint64 // calls that moved by no whole number of ticks
 
 	distribution *distribution // nil for a coarse clock
+	tails        *sketches     // shared with some other shards; nil where single calls are not timed
 
-	_ [48]byte // processors fetch cache lines of 64 bytes in pairs
+	_ [40]byte // processors fetch cache lines of 64 bytes in pairs
 }
 
 // passesOver counts a call, and reports whether sampling leaves it out. Each shard has its own salt:

@@ -55,6 +55,8 @@ type Part struct {
 	// Lengths count the calls by their length, where each of them was timed: the
 	// buckets are those of [Part.Quantile].
 	Lengths []uint64 `json:"lengths,omitzero"`
+	// Tails are of the calls that [WithTails] timed; nil where that was not asked for.
+	Tails *TailCounts `json:"tails,omitempty"`
 
 	// ElapsedTicks is how far the clock went since the meters were made, and
 	// ElapsedNs how far Go's monotonic clock did. Both are 0 for clocks that wrap.
@@ -92,6 +94,9 @@ func (m *Meter) Snapshot() Snapshot {
 		OneIn: m.oneIn, Calls: c.measured, Measured: c.measured, Edges: c.edges, Ticks: c.ticks, Squares: c.squares,
 		Groups: groups, Batches: batches, Phases: phases, Timed: timed, Lengths: m.shards.lengths(),
 		Faults: Faults{m.foreign.Load(), c.backward, steps, c.stepped, c.between},
+	}
+	if m.tails != nil {
+		p.Tails = m.tails.snapshot()
 	}
 	if p.Lengths != nil {
 		p.Groups, p.Batches = Groups{}, Groups{}
@@ -152,7 +157,7 @@ func (s *Snapshot) take(p Part) {
 
 func (p Part) sameClock(other Part) bool {
 	return p.Clock == other.Clock && p.TickNs == other.TickNs && p.Vouched == other.Vouched && p.OneIn == other.OneIn &&
-		(p.Lengths == nil) == (other.Lengths == nil)
+		(p.Lengths == nil) == (other.Lengths == nil) && (p.Tails == nil) == (other.Tails == nil)
 }
 
 // plus adds two parts. It changes nothing that they refer to.
@@ -169,6 +174,9 @@ func (p Part) plus(other Part) Part {
 	p.Phases = p.Phases.plus(other.Phases)
 	p.Timed.merge(other.Timed)
 	p.Lengths = sumOf(p.Lengths, other.Lengths)
+	if p.Tails != nil {
+		p.Tails = p.Tails.plus(*other.Tails)
+	}
 	p.ElapsedTicks += other.ElapsedTicks
 	p.ElapsedNs += other.ElapsedNs
 	f, g := &p.Faults, other.Faults
@@ -260,6 +268,8 @@ func (p Part) impossible() string {
 		return fmt.Sprintf("%d lengths of calls, of %d at most", len(p.Lengths), buckets)
 	case !p.Groups.possible() || !p.Batches.possible():
 		return "a sum of squares below 0"
+	case p.Tails != nil && p.Tails.impossible(p.Measured) != "":
+		return p.Tails.impossible(p.Measured)
 	case p.Lengths != nil && p.Measured != total(p.Lengths):
 		return fmt.Sprintf("the lengths of %d calls, of %d that were timed", total(p.Lengths), p.Measured)
 	case p.Lengths == nil && (p.Edges > p.Measured || p.Edges > p.Ticks || p.Squares < p.Ticks):

@@ -31,7 +31,7 @@ func QuantileInterval(sorted []float64, p float64, unit string) (e Estimate, ach
 	n := len(sorted)
 	e = Estimate{
 		Value: Quantile(sorted, p), Lo: math.NaN(), Hi: math.NaN(),
-		Unit: unit, Statistic: quantileName(p), N: n,
+		Unit: unit, Statistic: QuantileName(p), N: n,
 	}
 	lo, hi, achieved := boundingRanks(n, p)
 	if lo < 1 || hi > n {
@@ -48,7 +48,7 @@ func QuantileInterval(sorted []float64, p float64, unit string) (e Estimate, ach
 func MedianInterval(samples []float64, unit string) Estimate {
 	e, _, err := QuantileInterval(slices.Sorted(slices.Values(samples)), 0.5, unit)
 	if err != nil {
-		e = Estimate{Value: Median(samples), Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: quantileName(0.5), N: len(samples)}
+		e = Estimate{Value: Median(samples), Lo: math.NaN(), Hi: math.NaN(), Unit: unit, Statistic: QuantileName(0.5), N: len(samples)}
 	}
 	return e
 }
@@ -93,8 +93,8 @@ func lowestRank(n int, chance float64) int {
 	return sort.Search(n, func(k int) bool { return below.CDF(float64(k)) > chance })
 }
 
-// quantileName is "median", or "p" with the percentage: "p99", "p99.9".
-func quantileName(p float64) string {
+// QuantileName is "median", or "p" with the percentage: "p99", "p99.9".
+func QuantileName(p float64) string {
 	if p == 0.5 {
 		return "median"
 	}
@@ -122,4 +122,12 @@ func boundingRanks(n int, p float64) (lo, hi int, achieved float64) {
 	lo = sort.Search(n, func(k int) bool { return atMost(k) > tail })
 	hi = 1 + sort.Search(n, func(k int) bool { return atMost(k) >= 1-tail })
 	return lo, hi, atMost(hi-1) - atMost(lo-1)
+}
+
+// QuantileShares are the shares of n samples up to the two that bound the p-quantile as
+// [QuantileInterval] says; ok is false where the samples are too few.
+func QuantileShares(n, p float64) (lo, hi float64, ok bool) {
+	n = math.Min(math.Floor(n), 1<<40)
+	first, last, _ := boundingRanks(int(n), p)
+	return float64(first) / n, float64(last) / n, first >= 1 && float64(last) <= n
 }

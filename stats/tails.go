@@ -58,7 +58,7 @@ func newTails(low, middle, high []float64, quantile func(sorted []float64, p flo
 		t.WorstNs = FloatOf(middle[t.N-1])
 	}
 	for _, p := range TailPercentiles {
-		e := NoEstimate("ns", quantileName(p))
+		e := NoEstimate("ns", QuantileName(p))
 		e.N = t.N
 		lower, _, err := QuantileInterval(low, p, "ns")
 		upper, _, upperErr := QuantileInterval(high, p, "ns")
@@ -114,7 +114,7 @@ func (t Tails) String() string {
 
 // PercentileName writes a median as p50, beside other percentiles.
 func PercentileName(statistic string) string {
-	if statistic == quantileName(0.5) {
+	if statistic == QuantileName(0.5) {
 		return "p50"
 	}
 	return statistic

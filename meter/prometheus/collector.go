@@ -14,9 +14,18 @@
 // does not shrink with edges or meters: chronoscope_meter_mean_tick_bias_seconds, either
 // way. Of meters that measure different shares of their calls, take
 // the mean of each, and weigh it by chronoscope_meter_calls_total. The gauges of the mean are since the process began.
+//
+// A meter with tails ([meter.WithTails]) has native histograms as well, with slow calls as exemplars, which
+// a server takes that was told to (scrape_native_histograms):
+//
+//	histogram_quantile(0.99, rate(chronoscope_meter_timed_call_seconds[1h]))
+//
+// Its quantiles are those of all calls, as the timed ones are chosen at random.
 package prometheus
 
 import (
+	"time"
+
 	client "github.com/prometheus/client_golang/prometheus"
 
 	"chronoscope/meter"
@@ -63,6 +72,45 @@ var metrics = []metric{
 		func(_ meter.Part, r meter.Report) float64 { return r.TickBias.Hi / 1e9 }},
 }
 
+// histogram is one of a meter with tails, as a native histogram.
+type histogram struct {
+	desc *client.Desc
+	of   func(*meter.TailCounts) meter.Histogram
+	// slow says that it has the slow calls as exemplars.
+	slow bool
+}
+
+var histograms = []histogram{
+	{describe("timed_call_seconds", "Durations of the calls that were timed one by one, a random sample of all, without the clocks' own cost."),
+		func(t *meter.TailCounts) meter.Histogram { return t.Calls }, true},
+	{describe("timed_call_from_intended_seconds", "Durations of these calls from when they should have begun, of those of which that is known."),
+		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended }, false},
+}
+
+// native is the histogram with what a meter has counted.
+func (h histogram) native(name string, t *meter.TailCounts) client.Metric {
+	counted := h.of(t)
+	m, err := client.NewConstNativeHistogram(h.desc, counted.Count(), counted.SumNs/1e9, counted.Buckets(), nil, 0,
+		meter.HistogramSchema, 0, time.Time{}, name)
+	if err != nil {
+		return client.NewInvalidMetric(h.desc, err)
+	}
+	var exemplars []client.Exemplar
+	for _, e := range t.Exemplars {
+		if h.slow && e.Trace != "" {
+			exemplars = append(exemplars, client.Exemplar{Value: e.Ns / 1e9, Labels: client.Labels{"trace_id": e.Trace}, Timestamp: e.At})
+		}
+	}
+	if len(exemplars) == 0 {
+		return m
+	}
+	with, err := client.NewMetricWithExemplars(m, exemplars...)
+	if err != nil { // a trace that is no label of an exemplar, by its length
+		return m
+	}
+	return with
+}
+
 var (
 	verdict = describe("verdict", "1 for the present verdict on the mean, 0 for the others.", "verdict")
 	faults  = describe("faults_total", "What went wrong with calls or clock.", "kind")
@@ -72,6 +120,9 @@ var (
 func (c collector) Describe(descs chan<- *client.Desc) {
 	for _, m := range metrics {
 		descs <- m.desc
+	}
+	for _, h := range histograms {
+		descs <- h.desc
 	}
 	descs <- verdict
 	descs <- faults
@@ -91,6 +142,11 @@ func (c collector) Collect(to chan<- client.Metric) {
 func send(to chan<- client.Metric, name string, part meter.Part, report meter.Report) {
 	for _, m := range metrics {
 		to <- client.MustNewConstMetric(m.desc, m.kind, m.value(part, report), name)
+	}
+	for _, h := range histograms {
+		if part.Tails != nil && h.of(part.Tails).Count() > 0 {
+			to <- h.native(name, part.Tails)
+		}
 	}
 	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {
 		var is float64

@@ -1,0 +1,155 @@
+package meter
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// A sketch's buckets are those of Prometheus' native histograms of schema 5, of durations in seconds:
+// 32 to each power of two, so that none is wider than 2.2 % of its values. They are the same on all
+// machines whatever their clocks, so that sketches add up exactly, and are exported as they are.
+//
+// DataDog's sketches-go and Prometheus' own native histogram have such buckets as well, and neither
+// can be filled here: a DDSketch is not safe for several goroutines, an observation of the native
+// histogram takes more than twice that of a classic one, and both allocate new buckets on the way
+// (bench/tails).
+const (
+	// HistogramSchema is the schema of [Histogram], by Prometheus' count.
+	HistogramSchema = 5
+
+	perPowerOfTwo  = 1 << HistogramSchema
+	leastExponent  = -30 // 0.93 ns; what is shorter is in the first bucket
+	mostExponent   = 10  // 17 minutes; what is longer is in the last
+	sketchBuckets  = (mostExponent - leastExponent) * perPowerOfTwo
+	firstBucketKey = leastExponent*perPowerOfTwo + 1
+)
+
+// sketch counts durations. It takes 10 kB.
+type sketch struct {
+	counts  [sketchBuckets]atomic.Uint64
+	sumNs   atomic.Uint64
+	worstNs atomic.Uint64
+}
+
+// fractions are the upper bounds of the buckets between 1/2 and 1, and firstFraction the first of
+// them that is not below numbers with these upper bits. No two bounds have the same upper bits.
+const fractionBits = 6
+
+var fractions, firstFraction = func() (bounds [perPowerOfTwo + 1]float64, first [1 << fractionBits]uint8) {
+	for i := range bounds {
+		bounds[i] = math.Exp2(float64(i)/perPowerOfTwo - 1)
+	}
+	bounds[0], bounds[perPowerOfTwo] = 0.5, 1
+	for upper := range first {
+		least := 0.5 + 0.5*float64(upper)/(1<<fractionBits)
+		for bounds[first[upper]] < least {
+			first[upper]++
+		}
+	}
+	return bounds, first
+}()
+
+// sketchKey is the number of the bucket of a duration in seconds, as native histograms count them:
+// bucket k reaches from 2^((k-1)/32), excluded, to 2^(k/32).
+func sketchKey(seconds float64) int {
+	bits := math.Float64bits(seconds)
+	exponent := int(bits>>52&0x7ff) - 1022
+	fraction := math.Float64frombits(bits&(1<<52-1) | 1022<<52) // 1/2 to 1
+	at := int(firstFraction[bits>>(52-fractionBits)&(1<<fractionBits-1)])
+	if fractions[at] < fraction {
+		at++
+	}
+	return (exponent-1)*perPowerOfTwo + at
+}
+
+// boundNs is the upper bound of a bucket, in nanoseconds.
+func boundNs(key int) float64 { return 1e9 * math.Exp2(float64(key)/perPowerOfTwo) }
+
+// add counts a duration.
+func (s *sketch) add(ns float64) {
+	ns = max(ns, 0)
+	at := 0
+	if seconds := ns * 1e-9; seconds >= 0x1p-30 {
+		at = min(sketchKey(seconds)-firstBucketKey, sketchBuckets-1)
+	}
+	s.counts[max(at, 0)].Add(1)
+	whole := uint64(ns + 0.5)
+	s.sumNs.Add(whole)
+	for worst := s.worstNs.Load(); whole > worst && !s.worstNs.CompareAndSwap(worst, whole); worst = s.worstNs.Load() {
+	}
+}
+
+// Histogram is how many durations a sketch has counted in each bucket.
+type Histogram struct {
+	// First is the number of the first bucket of Counts: bucket k of Prometheus' native histograms of
+	// schema 5 holds durations of up to 2^(k/32) seconds.
+	First  int      `json:"first"`
+	Counts []uint64 `json:"counts"`
+	// SumNs is the sum of all durations, WorstNs the longest.
+	SumNs   float64 `json:"sum_ns"`
+	WorstNs float64 `json:"worst_ns"`
+}
+
+// histogram is what some sketches have counted together.
+func histogram(sketches []*sketch) Histogram {
+	h := Histogram{First: firstBucketKey, Counts: make([]uint64, sketchBuckets)}
+	for _, s := range sketches {
+		h.WorstNs = max(h.WorstNs, float64(s.worstNs.Load()))
+		h.SumNs += float64(s.sumNs.Load())
+		for i := range h.Counts {
+			h.Counts[i] += s.counts[i].Load()
+		}
+	}
+	return h.cut()
+}
+
+// cut leaves out empty buckets at either end.
+func (h Histogram) cut() Histogram {
+	for len(h.Counts) > 0 && h.Counts[len(h.Counts)-1] == 0 {
+		h.Counts = h.Counts[:len(h.Counts)-1]
+	}
+	for len(h.Counts) > 0 && h.Counts[0] == 0 {
+		h.First, h.Counts = h.First+1, h.Counts[1:]
+	}
+	return h
+}
+
+// Count is the number of durations.
+func (h Histogram) Count() uint64 { return total(h.Counts) }
+
+// plus adds two histograms, and changes nothing that they refer to.
+func (h Histogram) plus(other Histogram) Histogram {
+	sum := Histogram{First: firstBucketKey, Counts: make([]uint64, sketchBuckets), SumNs: h.SumNs + other.SumNs, WorstNs: max(h.WorstNs, other.WorstNs)}
+	for _, one := range []Histogram{h, other} {
+		for i, n := range one.Counts {
+			at := one.First - firstBucketKey + i
+			sum.Counts[at] = saturating(sum.Counts[at], n)
+		}
+	}
+	return sum.cut()
+}
+
+// Buckets are the counts by the numbers of their buckets, as Prometheus has them.
+func (h Histogram) Buckets() map[int]int64 {
+	buckets := map[int]int64{}
+	for i, n := range h.Counts {
+		if n > 0 {
+			buckets[h.First+i] = int64(min(n, math.MaxInt64))
+		}
+	}
+	return buckets
+}
+
+// below is how many durations are in buckets up to that one, this included.
+func (h Histogram) below(key int) (n float64) {
+	for _, count := range h.Counts[:min(max(key-h.First+1, 0), len(h.Counts))] {
+		n += float64(count)
+	}
+	return n
+}
+
+// possible reports that a sketch can have counted that.
+func (h Histogram) possible() bool {
+	return h.First >= firstBucketKey && h.First <= firstBucketKey+sketchBuckets &&
+		len(h.Counts) <= sketchBuckets-(h.First-firstBucketKey) && h.SumNs >= 0 && h.WorstNs >= 0
+}
