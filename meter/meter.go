@@ -30,15 +30,30 @@ type Meter struct {
 }
 
 // Start is what [Meter.Start] gives to [Meter.Stop]. The zero value is that of a
-// call that was never started.
+// call that was never started. It has four words: Go keeps no larger struct in registers.
 type Start struct {
 	meter   *Meter
 	reading int64
-	// weight is how many calls this one stands for, and fineNs when it began by the finer
-	// clock. Both are 0 for calls that the finer clock does not time.
-	weight, fineNs int64
-	tail           tailStart
+	// fine is when the call began by the clock of the tails; without tails by the source's finer
+	// clock in ns, for calls with a weight.
+	fine  int64
+	notes notes
 }
+
+// notes are the weight of a call and how late it began, in one word.
+type notes int64
+
+const (
+	weightBits notes = 1<<4 - 1 // 1 more than the logarithm of the weight; 0 where there is none
+	late       notes = 1 << 4   // how late it began is known: the other bits, in ns
+	lateShift        = 5
+)
+
+// weight is how many calls this one stands for; 0 for calls that the finer clock does not time.
+func (n notes) weight() int64 { return 1 << (n & weightBits) >> 1 }
+
+// lateNs is how late the call began, where that is known.
+func (n notes) lateNs() (ns float64, known bool) { return float64(n >> lateShift), n&late != 0 }
 
 // passedOver marks calls that sampling leaves out.
 var passedOver Meter
@@ -79,15 +94,21 @@ func (m *Meter) Start() Start {
 	}
 	start := Start{meter: m}
 	if shard.distribution == nil {
-		if start.weight = weightOf(shard.measured.Load() + 1); start.weight > 0 {
-			start.fineNs = m.source.fine() // before the other, whose interval it would lengthen
-		}
+		start.notes = weightOf(shard.measured.Load() + 1)
 	}
-	if m.tails != nil {
-		start.tail.reading = m.tails.clock.Read()
-	}
-	start.reading = m.source.clock.Read()
+	start.reading, start.fine = m.begin(start.notes)
 	return start
+}
+
+// begin reads the clocks at the beginning of a call: that of which the reading costs more first, whose
+// interval then holds what the other costs.
+func (m *Meter) begin(n notes) (reading, fine int64) {
+	if m.tails != nil {
+		fine = m.tails.clock.Read()
+	} else if n.weight() > 0 {
+		fine = m.source.fine()
+	}
+	return m.source.clock.Read(), fine
 }
 
 // Stop ends a call. To stop the same start twice makes two calls of it, with a
@@ -101,12 +122,11 @@ func (m *Meter) Stop(start Start) {
 
 func (m *Meter) stop(ctx context.Context, start Start) {
 	now := m.source.clock.Read()
-	var fineNs, fine int64
+	var fine int64
 	if m.tails != nil {
 		fine = m.tails.clock.Read()
-	}
-	if start.weight > 0 {
-		fineNs = m.source.fine()
+	} else if start.notes.weight() > 0 {
+		fine = m.source.fine()
 	}
 	if start.meter != m {
 		m.foreign.Add(1)
@@ -115,7 +135,7 @@ func (m *Meter) stop(ctx context.Context, start Start) {
 	shard := m.shards.mine()
 	if shard.distribution != nil {
 		if shard.time(m.source.between(start.reading, now)) && m.tails != nil {
-			m.tails.book(ctx, shard, start.tail, fine)
+			m.tails.book(ctx, shard, start, fine)
 		}
 		return
 	}
@@ -130,12 +150,21 @@ func (m *Meter) stop(ctx context.Context, start Start) {
 	if ticks > 0 {
 		shard.book(ticks)
 	}
+	if start.notes.weight() > 0 {
+		m.lookAt(start, now, fine)
+	}
 	if m.tails != nil {
-		m.tails.book(ctx, shard, start.tail, fine)
+		m.tails.book(ctx, shard, start, fine)
 	}
-	if start.weight > 0 {
-		m.phases.look(m, start, moment{now, fineNs})
+}
+
+// lookAt notes a call with a weight, which ended at these readings.
+func (m *Meter) lookAt(start Start, reading, fine int64) {
+	if m.tails != nil {
+		m.phases.look(m, start.notes.weight(), m.tails.ns(start.fine, fine), moment{reading, m.source.fine()})
+		return
 	}
+	m.phases.look(m, start.notes.weight(), float64(fine-start.fine)-m.timedCostNs, moment{reading, fine})
 }
 
 // moved is how many ticks a call saw whose clock moved, and whether the call counts.

@@ -21,8 +21,8 @@ type phases struct {
 	lags   lags
 }
 
-// look notes a call that the finer clock timed, unless another call is being noted at that moment.
-func (p *phases) look(m *Meter, start Start, end moment) {
+// look notes a call of that weight and length, unless another call is being noted at that moment.
+func (p *phases) look(m *Meter, weight int64, ns float64, end moment) {
 	if !p.mutex.TryLock() {
 		return
 	}
@@ -37,7 +37,7 @@ func (p *phases) look(m *Meter, start Start, end moment) {
 	if m.source.sameTime {
 		p.lags.add(lag)
 	}
-	p.timed.add(float64(start.weight), float64(end.fineNs-start.fineNs)-m.timedCostNs)
+	p.timed.add(float64(weight), ns)
 }
 
 // lagTicks is how far the coarse clock is behind the finer one, in ticks, from where it was

@@ -113,7 +113,7 @@ func (w *simulated) keepBursting(m *Meter, n int, lengthNs float64) {
 func TestFewCallsAreTimed(t *testing.T) {
 	timed, weights := 0, 0.0
 	for n := range uint64(1 << 20) {
-		if w := weightOf(n); w > 0 {
+		if w := weightOf(n).weight(); w > 0 {
 			timed++
 			weights += float64(w)
 		}

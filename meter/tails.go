@@ -34,13 +34,6 @@ func TraceIDs(of func(context.Context) string) Option {
 	}
 }
 
-// tailStart is what the clock of the tails knew of the beginning of a call.
-type tailStart struct {
-	reading int64
-	// waitedNs is how late the call began, plus 1; 0 where that is not known.
-	waitedNs int64
-}
-
 // tails are how the measured calls are distributed.
 type tails struct {
 	clock     clock.Rated
@@ -90,12 +83,8 @@ func (m *Meter) shareSketches() {
 func (m *Meter) StartAt(intended time.Time) Start {
 	start := m.Start()
 	if m.tails != nil && start.meter == m {
-		start.tail.waitedNs = max(0, int64(time.Since(intended))) + 1
-		if start.weight > 0 { // once more, since the question took time
-			start.fineNs = m.source.fine()
-		}
-		start.tail.reading = m.tails.clock.Read()
-		start.reading = m.source.clock.Read()
+		start.notes |= late | notes(max(0, time.Since(intended)))<<lateShift
+		start.reading, start.fine = m.begin(start.notes) // once more, since the question took time
 	}
 	return start
 }
@@ -107,13 +96,16 @@ func (m *Meter) StopContext(ctx context.Context, start Start) {
 	}
 }
 
-// book counts a call.
-func (t *tails) book(ctx context.Context, shard *shard, start tailStart, end int64) {
-	ns := max(0, t.clock.Ns(end-start.reading)-t.costNs.Value)
+// ns is the length of a call that began and ended at these readings.
+func (t *tails) ns(from, to int64) float64 { return max(0, t.clock.Ns(to-from)-t.costNs.Value) }
+
+// book counts a call that ended at that reading.
+func (t *tails) book(ctx context.Context, shard *shard, start Start, end int64) {
+	ns := t.ns(start.fine, end)
 	shard.tails.calls.add(ns)
-	if start.waitedNs > 0 {
-		shard.tails.bookFromIntended(float64(start.waitedNs-1), ns)
-		ns += float64(start.waitedNs - 1)
+	if lateNs, known := start.notes.lateNs(); known {
+		shard.tails.bookFromIntended(lateNs, ns)
+		ns += lateNs
 	}
 	if t.traceID != nil && ctx != context.Background() && t.exemplars.wants(ns) {
 		t.exemplars.keep(Exemplar{Ns: ns, Trace: t.traceID(ctx), At: time.Now()})

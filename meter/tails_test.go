@@ -208,7 +208,7 @@ func TestStartAtSeesTheQueue(t *testing.T) {
 		due += 1e6
 		w.nowNs = math.Max(w.nowNs, due)
 		start := m.Start()
-		start.tail.waitedNs = int64(w.nowNs-due) + 1 // as StartAt does by time.Now
+		start.notes |= late | notes(w.nowNs-due)<<lateShift // as StartAt does by time.Now
 		w.nowNs += 1e5
 		if i%1000 == 999 {
 			w.nowNs += 50e6

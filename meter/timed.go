@@ -103,13 +103,13 @@ func (l *lags) uneven() uint64 {
 	return all - most
 }
 
-// weightOf is the weight of the n-th call of a shard if the finer clock times that call, otherwise
+// weightOf notes the weight of the n-th call of a shard if the finer clock times that call, otherwise
 // 0. The first 512 calls are timed, then ever fewer, and in the end one in 1,024, since all
 // processors share the notes. The choice must not depend on the clock.
-func weightOf(n uint64) int64 {
+func weightOf(n uint64) notes {
 	oneInBits := min(bits.Len64(n>>9), 10)
 	if scramble(n)>>(64-oneInBits) != 0 {
 		return 0
 	}
-	return 1 << oneInBits
+	return notes(oneInBits + 1)
 }

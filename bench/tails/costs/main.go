@@ -1,0 +1,161 @@
+// Command costs says what timing a call takes, as a share of a pair of time.Now: meters with tails beside
+// the histograms that are used for it, for 1, 2 and 64 goroutines that share one of them.
+//
+//	cd bench && go run ./tails/costs
+//
+// All are timed in turn, in rounds, by the CPU time of the process. The figures are medians over the
+// rounds of the ratio to time.Now's pair in the same round, with 95 % intervals.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/DataDog/sketches-go/ddsketch"
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+
+	"chronoscope/env"
+	"chronoscope/meter"
+	"chronoscope/stats"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "costs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("costs", flag.ContinueOnError)
+	rounds := flags.Int("rounds", 41, "rounds, in each of which all are timed")
+	calls := flags.Int("calls", 20_000, "calls of each in a round")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	all, err := subjects()
+	if err != nil {
+		return err
+	}
+	for _, goroutines := range []int{1, 2, 64} {
+		costs := measure(all, *rounds, *calls, goroutines)
+		pair := stats.MedianInterval(costs[0], "ns")
+		fmt.Fprintf(stdout, "%d goroutines; a pair of time.Now takes %s\n", goroutines, pair)
+		for i, s := range all {
+			var ratios []float64
+			for round, ns := range costs[i] {
+				ratios = append(ratios, ns/costs[0][round])
+			}
+			ratio := stats.MedianInterval(ratios, "")
+			fmt.Fprintf(stdout, "  %-34s %6.1f ns  %5.1f %% (%.1f to %.1f)\n", s.name, stats.Median(costs[i]), 100*ratio.Value, 100*ratio.Lo, 100*ratio.Hi)
+		}
+	}
+	return nil
+}
+
+// subject times one call in its way. Nothing is called: what is timed is the timing.
+type subject struct {
+	name string
+	pair func()
+}
+
+func subjects() ([]subject, error) {
+	tick, err := meter.KernelTick()
+	if err != nil {
+		return nil, err
+	}
+	fine, err := env.Open(context.Background(), 20*time.Millisecond, env.Clocks()...)
+	if err != nil {
+		return nil, err
+	}
+	counter, err := meter.Counter(fine)
+	if err != nil {
+		return nil, err
+	}
+	classic := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "classic_seconds"})
+	native := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "native_seconds", NativeHistogramBucketFactor: 1.02, NativeHistogramMaxBucketNumber: 1000})
+	hdr := hdrhistogram.New(1, int64(time.Hour), 2)
+	dd, err := ddsketch.LogCollapsingLowestDenseDDSketch(0.01, 2048)
+	if err != nil {
+		return nil, err
+	}
+	var hdrLock, ddLock sync.Mutex
+	return []subject{
+		{"time.Now twice", func() { since(time.Now()) }},
+		{"meter, mean", framed(meter.New("a", tick))},
+		{"meter, mean, 1 in 16", framed(meter.New("b", tick, meter.Sampled(16)))},
+		{"meter, tails, 1 in 1", framed(meter.New("c", tick, meter.WithTails(fine)))},
+		{"meter, tails, 1 in 16", framed(meter.New("d", tick, meter.Sampled(16), meter.WithTails(fine)))},
+		{"meter, tails, 1 in 128", framed(meter.New("e", tick, meter.Sampled(128), meter.WithTails(fine)))},
+		{"meter of a counter, tails, 1 in 16", framed(meter.New("f", counter, meter.Sampled(16), meter.WithTails(fine)))},
+		{"Prometheus, classic", func() { classic.Observe(since(time.Now()).Seconds()) }},
+		{"Prometheus, native, 2 %", func() { native.Observe(since(time.Now()).Seconds()) }},
+		{"HdrHistogram with a lock", func() {
+			took := since(time.Now())
+			hdrLock.Lock()
+			_ = hdr.RecordValue(int64(took))
+			hdrLock.Unlock()
+		}},
+		{"DDSketch with a lock", func() {
+			took := since(time.Now())
+			ddLock.Lock()
+			_ = dd.Add(took.Seconds())
+			ddLock.Unlock()
+		}},
+	}, nil
+}
+
+// since reads the whole clock, where time.Since reads less of it.
+//
+//go:noinline
+func since(start time.Time) time.Duration {
+	//lint:ignore S1012 time.Since reads less of the clock than time.Now does
+	return time.Now().Sub(start)
+}
+
+func framed(m *meter.Meter) func() { return func() { m.Stop(m.Start()) } }
+
+// measure times each subject once a round, in an order that changes, in nanoseconds of CPU time a call.
+func measure(all []subject, rounds, calls, goroutines int) [][]float64 {
+	costs := make([][]float64, len(all))
+	for round := range rounds + 1 {
+		for _, i := range rand.Perm(len(all)) {
+			ns := cpuTime(func() {
+				var each sync.WaitGroup
+				for range goroutines {
+					each.Go(func() {
+						for range calls / goroutines {
+							all[i].pair()
+						}
+					})
+				}
+				each.Wait()
+			}) / float64(calls/goroutines*goroutines)
+			if round > 0 { // the first warms up
+				costs[i] = append(costs[i], ns)
+			}
+		}
+	}
+	return costs
+}
+
+func cpuTime(f func()) float64 {
+	before := clockNs()
+	f()
+	return float64(clockNs() - before)
+}
+
+// clockNs is the CPU time of the process.
+func clockNs() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)
+	return t.Nano()
+}
