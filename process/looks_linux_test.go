@@ -183,9 +183,14 @@ sys.exit(time.monotonic() - begun < 0.05)`}, CPUs: []int{0}, NoteWaits: true}
 	if _, err := c.Run(background); err != nil {
 		t.Skip(err)
 	}
-	if r := mustNoteClocks(t, c); r.Failure() != nil || r.TimedSwitches == 0 {
-		t.Errorf("%d timed waits, %d switches in them, %d ns waited: %+v", r.TimedWaits, r.TimedSwitches, r.WaitNs(), r)
+	for range 5 { // beside much else it may wait for its CPU until the time has passed
+		r := mustNoteClocks(t, c)
+		if r.Failure() == nil && r.TimedSwitches > 0 {
+			return
+		}
+		t.Logf("%v, %d timed waits, %d switches in them, %d ns waited: %+v", r.Failure(), r.TimedWaits, r.TimedSwitches, r.WaitNs(), r)
 	}
+	t.Error("in none of five runs did it sleep")
 }
 
 // Where the time stands until which a call waits.
