@@ -185,8 +185,23 @@ func fitsNarrowScreen(t *testing.T, ctx context.Context, all []record.Document) 
 	if small > 0 {
 		t.Errorf("%d texts are too small to read", small)
 	}
+	for _, label := range value[[]string](p, badLabels) {
+		t.Errorf("the name of the column %q overlaps its value, or stands beside none", label)
+	}
 	p.silent()
 }
+
+// badLabels are the names of columns, on a narrow screen, that are wider than their place although
+// the cell has one line only, and those of empty cells that take room.
+const badLabels = `(() => {
+	const pen = document.createElement("canvas").getContext("2d");
+	return [...document.querySelectorAll(".short td")].filter((cell) => {
+		const style = getComputedStyle(cell), box = cell.getBoundingClientRect();
+		pen.font = style.font;
+		const oneLine = box.height < 1.9 * parseFloat(style.lineHeight), wide = pen.measureText(cell.dataset.column || "").width > parseFloat(style.paddingLeft);
+		return box.height > 0 && (cell.textContent === "" || wide && oneLine);
+	}).map((cell) => cell.dataset.column);
+})()`
 
 // contrastOf is that of each kind of text with the page's ground (Web Content
 // Accessibility Guidelines 2.2, section 1.4.3, and its definition of relative luminance).

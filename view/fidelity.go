@@ -170,7 +170,7 @@ func checks(all []check.Finding) Section {
 	t := table(words("clock", "question"), numbers("largest fault", "measured"), words("verdict", "reasons", "notes"))
 	t.In = OnPage
 	s := Section{Title: "Each clock by itself", Table: t}
-	s.Lines = []Line{{Strong: "Each clock by itself:", Text: fmt.Sprintf("%d checks of %d clocks, %d passed (%s)", len(all), len(clocks), passed(all), strings.Join(questions, ", "))}}
+	s.Lines = []Line{{Strong: "Each clock by itself:", Text: fmt.Sprintf("%s of %s, %d passed (%s)", stats.Count(len(all), "check"), stats.Count(len(clocks), "clock"), passed(all), strings.Join(questions, ", "))}}
 	var measures []Line
 	var notes folds
 	for _, f := range all {

@@ -35,7 +35,7 @@ func history(d record.History) *Sheet {
 		}
 	}
 	s.Tiles = []Tile{
-		{Topic: "Changes", Figure: fmt.Sprint(len(changes)), Sentence: fmt.Sprintf("in %d series of %d records", len(d.Series), len(d.Records))},
+		{Topic: "Changes", Figure: fmt.Sprint(len(changes)), Sentence: fmt.Sprintf("in %d series of %s", len(d.Series), stats.Count(len(d.Records), "record"))},
 		{Topic: "For the worse, and still there", Figure: fmt.Sprint(there), Sentence: "Each is named below, with the commits between which it came."},
 	}
 	s.add(changeTable(d, changes), seriesTable(d), trendSection(d), unreadable(d))
