@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/google/renameio/v2/maybe"
-
 	"chronoscope/machine"
 )
 
@@ -152,7 +150,16 @@ func (s *Store) write(name string, value any) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	if err := maybe.WriteFile(name, text, 0o600); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
 		return fmt.Errorf("validate: keeping %s: %w", name, err)
 	}
 	return nil
