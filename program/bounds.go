@@ -45,6 +45,7 @@ func (r *Run) byEvents(cpus int) {
 	if spun > stats.WideShare*t.wallNs {
 		spun = 0
 	}
+	unspunNs := r.LowNs
 	r.LowNs -= spun
 	// What else bounds it from below holds the interrupts and preemptions of all threads.
 	atLeast := func(ns, ranNs float64, preemptions int) {
@@ -64,6 +65,7 @@ func (r *Run) byEvents(cpus int) {
 		r.calm = progress{atNs: t.wallNs - others - stopped - stolen, ranNs: math.Min(t.ranNs, t.wallNs-t.idleNs), preemptions: t.preemptions}
 		atLeast(r.calm.atNs, r.calm.ranNs, r.calm.preemptions)
 	}
+	r.spunOffNs = math.Max(0, unspunNs-r.LowNs)
 	r.settle()
 }
 
@@ -180,6 +182,7 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 		return shareError*p.ranNs + float64(p.preemptions)*(machine.ColdNs-machine.UsualColdNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
+	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The share is a mean, and the estimate a median: that of a Poisson distribution lies
 	// less than ln 2 below its mean, and less than 1/3 above.

@@ -36,6 +36,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.allowForDeadlines()
 		c.allowForLateness()
 		c.allowForClocks()
+		c.allowForSpinning()
 		c.ruleOutDeadline()
 		c.outsideNs = c.allowForOutside()
 		c.chooseMethod()
@@ -70,6 +71,8 @@ type conclusion struct {
 	varies bool
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
+	// spins is which share of the time for which threads may have spun they did, at most.
+	spins float64
 	// outsideNs is what others may have delayed that the program waits for, beyond what its bounds hold.
 	outsideNs float64
 	// neighbours is what programs on other CPUs may have added.

@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,10 +187,32 @@ func (c *conclusion) worksLessWhereItWaits() bool {
 	return err == nil && line.Slope.Hi < -clearlyLess && -line.Slope.Value*stats.Median(waits) > c.plan.Precision*c.Estimate.Value
 }
 
+// hardlySpun is the share of what threads of a typical run may have spun that those of some runs may, at
+// most, so that spinning shows.
+const hardlySpun = 0.25
+
+// allowForSpinning puts back what was taken off since threads may have spun while others of the program
+// were kept from a CPU: to spin takes CPU time, so that they did for no larger share of such time than by
+// which their CPU time rises with it.
+func (c *conclusion) allowForSpinning() {
+	c.spins = 1
+	spun := slices.Sorted(slices.Values(c.each((*Run).mayHaveSpunNs)))
+	if !(stats.Quantile(spun, 0.1) <= hardlySpun*stats.Median(spun)) {
+		return // what threads always spin shows in no difference
+	}
+	line, err := stats.TheilSen(c.each((*Run).mayHaveSpunNs), c.each(func(r *Run) float64 { return r.traced.ranNs }))
+	if err == nil && line.Slope.Hi < 1 {
+		c.spins = math.Max(0, line.Slope.Hi)
+	}
+	for i, r := range c.used {
+		c.low[i] = math.Min(c.low[i]+(1-c.spins)*r.spunOffNs, math.Max(c.low[i], c.high[i]))
+	}
+}
+
 // mayHaveSpun is in how many runs threads may have spun for longer than their bounds allow for.
 func (c *conclusion) mayHaveSpun() (n int) {
 	for _, r := range c.used {
-		if r.noted && r.mayHaveSpunNs() > stats.WideShare*r.traced.wallNs {
+		if r.noted && c.spins*r.mayHaveSpunNs() > stats.WideShare*r.traced.wallNs {
 			n++
 		}
 	}

@@ -61,6 +61,8 @@ type Run struct {
 	// preemptions: by no more than that did they delay it. calm is of no time where that is not known.
 	calm   progress
 	calmNs float64
+	// spunOffNs is how much less the lower bound is since threads may have spun.
+	spunOffNs float64
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 

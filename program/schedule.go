@@ -108,6 +108,8 @@ type schedule struct {
 	foreign []*line
 	wakes   []*wakeup
 	latency latency
+	// recordedNs is what it took the program's threads to record tracepoints.
+	recordedNs float64
 }
 
 // life is a thread that has a number from then on.

@@ -49,6 +49,8 @@ type trajectory struct {
 	// strangersNs is the time for which threads waited for other programs, where it is known for whom, but
 	// not from when on these worked for them.
 	strangersNs float64
+	// recordedNs is what it took threads to have tracepoints recorded: not all of it delayed the end.
+	recordedNs float64
 }
 
 // progress is how far a thread would have come, alone on the machine, by the time that it
@@ -115,7 +117,7 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 		r.Unwatched = errMissed
 		return trajectory{}, false
 	}
-	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order)}
+	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs}
 	t.against(s, r, othersWakeNs)
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)

@@ -1,0 +1,41 @@
+package program
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Threads of a program of 50 ms may have spun for 0 to 10 ms in each run. Those that did used so much more
+// CPU time; where they may have spun for as long in all runs, nothing tells.
+func TestSpinningTakesCPUTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, c := range []struct {
+		name        string
+		share       float64 // of the time for which they may have spun
+		leastMs     float64
+		least, most float64
+	}{
+		{"they block", 0, 0, 0, 0.15},
+		{"they spin half of the time", 0.5, 0, 0.5, 0.65},
+		{"they spin", 1, 0, 1, 1},
+		{"nothing tells", 0, 8, 1, 1},
+	} {
+		k := conclusion{Result: &Result{}}
+		for range 60 {
+			spunNs := ms * (c.leastMs + (10-c.leastMs)*rng.Float64())
+			r := &Run{LowNs: 60*ms - spunNs, HighNs: 61 * ms, spunOffNs: spunNs, noted: true}
+			r.traced.spunNs, r.traced.ranNs, r.traced.wallNs = spunNs, 50*ms+c.share*spunNs+0.2*ms*rng.NormFloat64(), 100*ms
+			k.used, k.low, k.high = append(k.used, r), append(k.low, r.LowNs), append(k.high, r.HighNs)
+		}
+		k.allowForSpinning()
+		if k.spins < c.least || k.spins > c.most {
+			t.Errorf("%s: they spin for %.2f of it, want %v to %v", c.name, k.spins, c.least, c.most)
+		}
+		for i, r := range k.used {
+			if want := 60*ms - k.spins*r.spunOffNs; math.Abs(k.low[i]-want) > 1 {
+				t.Errorf("%s: at least %g ns, want %g", c.name, k.low[i], want)
+			}
+		}
+	}
+}
