@@ -38,6 +38,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.allowForClocks()
 		c.allowForSpinning()
 		c.ruleOutDeadline()
+		c.allowForTimers()
 		c.outsideNs = c.allowForOutside()
 		c.chooseMethod()
 		if nice := c.niceness(); nice != 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"chronoscope/process"
+	"chronoscope/tracepoint"
 )
 
 // trajectory is the way of one run through the scheduler, as the kernel noted it. All
@@ -49,6 +50,10 @@ type trajectory struct {
 	// strangersNs is the time for which threads waited for other programs, where it is known for whom, but
 	// not from when on these worked for them.
 	strangersNs float64
+	// timers are the blocks of threads that timers ended, and moved is high if each of these moves with its
+	// begin.
+	timers []timerWait
+	moved  progress
 	// recordedNs is what it took threads to have tracepoints recorded: not all of it delayed the end.
 	recordedNs float64
 }
@@ -122,7 +127,18 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)
 	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.wake().highNs}
-	return t, w.sweep(ctx) == nil
+	if w.sweep(ctx) != nil {
+		return t, false
+	}
+	if t.moved = t.high; len(t.timers) > 0 {
+		again := trajectory{wallNs: t.wallNs}
+		w = &way{trajectory: &again, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: w.hiddenNs, timersMove: true}
+		if w.sweep(ctx) != nil {
+			return t, false
+		}
+		t.moved = again.high
+	}
+	return t, true
 }
 
 // against holds the schedule against the kernel's own accounts of the threads.
@@ -171,6 +187,7 @@ type way struct {
 	cpus       int
 	passableNs float64
 	hiddenNs   float64 // for how long threads waited unseen, at most
+	timersMove bool    // blocks that timers end move with their begins
 
 	atNs       float64
 	ran, could int
@@ -448,6 +465,9 @@ func (w *way) woken(c change, p *position, ns float64) {
 		w.sleeps++
 		w.keptBeforeNs = p.before.keptNs
 	}
+	if k.source == tracepoint.ByTimer && !c.foreign {
+		w.timers = append(w.timers, timerWait{c.line.order, ns, math.Max(0, c.atNs-ns-p.low.atNs)})
+	}
 	least, end := ns, progress{atNs: c.atNs}
 	if k.by != nil {
 		least = math.Min(ns, math.Max(0, k.low.atNs+told-p.low.atNs))
@@ -458,8 +478,8 @@ func (w *way) woken(c change, p *position, ns float64) {
 		}
 	}
 	p.low.atNs += least
-	switch {
-	case k.inKernel:
+	switch moves := k.source == tracepoint.ByTimer && !c.foreign; {
+	case moves && w.timersMove, k.inKernel:
 		p.high.atNs += ns
 	case ns <= w.passableNs && !c.foreign:
 		w.passableNs -= ns

@@ -1,0 +1,63 @@
+package program
+
+import (
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// timerWait is a block that a timer ended.
+type timerWait struct {
+	thread int // its place among the threads of the program, by their starts
+	ns     float64
+	// lateNs is how much later it began than it would have alone, at most.
+	lateNs float64
+}
+
+// allowForTimers takes a program whose threads sleep as long in all runs, however late they begin to: then
+// they sleep until no time that is fixed, and what they waited before comes off. See ruleOutDeadline, which
+// knows this of one thread and without who woke it.
+func (c *conclusion) allowForTimers() {
+	if c.varies || c.mostlyLate() || !c.timersMove() {
+		return
+	}
+	for i, r := range c.used {
+		if end := r.traced.moved.atNs; len(r.traced.timers) > 0 && end < c.high[i] {
+			c.high[i] = math.Max(c.low[i], end)
+		}
+	}
+}
+
+// timersMove tells whether each of the sleeps of the program is as long in all runs, though it began late
+// by different times, or by hardly any.
+func (c *conclusion) timersMove() bool {
+	type sleep struct{ thread, number int } // of the thread
+	slept, late := map[sleep][]float64{}, map[sleep][]float64{}
+	most, fewest := 0, math.MaxInt
+	for _, r := range c.used {
+		t, number := r.traced, map[int]int{}
+		if !r.noted || t.blocksUnknown > 0 {
+			return false
+		}
+		for _, w := range t.timers {
+			s := sleep{w.thread, number[w.thread]}
+			number[w.thread]++
+			slept[s], late[s] = append(slept[s], w.ns), append(late[s], w.lateNs)
+		}
+		most, fewest = max(most, len(t.timers)), min(fewest, r.timedWaits)
+	}
+	if most < fewest { // of some, the time has always passed
+		return false
+	}
+	matters := c.plan.Precision * stats.Median(c.low) / float64(max(1, most))
+	for s := range slept {
+		if len(slept[s]) < fewestChosen {
+			return false
+		}
+		if hardly := stats.Quantile(slices.Sorted(slices.Values(late[s])), 0.9) <= matters; !hardly && spread(slept[s]) > alikeShare*spread(late[s]) {
+			return false
+		}
+	}
+	return true
+}
