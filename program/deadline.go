@@ -63,14 +63,20 @@ func (s *series) waits() int {
 // earlier, so that the run as it was bounds its time. Programs with several threads in a
 // process often ask for waits that never last, and have bounds that are wide as it is: for
 // them the verdict says it.
-func (r *Run) allowForDeadline(waits, blocks int, threaded bool) {
-	if !r.noted || waits == 0 || r.BlockedNs > passable(r.traced.wallNs) && blocks >= waits {
+func (r *Run) allowForDeadline(waits, timedWaits, blocks int, threaded bool) {
+	if !r.noted || waits == 0 || r.BlockedNs > passable(r.traced.wallNs) && blocks >= waits || r.sleptEachTime(timedWaits) {
 		return
 	}
 	if !threaded {
 		r.unsleptNs = r.traced.wallNs
 	}
 	r.late = r.waited()
+}
+
+// sleptEachTime tells whether it is known that timers ended as many blocks as the program asks for.
+func (r *Run) sleptEachTime(timedWaits int) bool {
+	t := r.traced
+	return t.blocksKnown > 0 && t.blocksUnknown == 0 && len(t.timers) >= timedWaits
 }
 
 // passable is how much of so long a time is too short to have absorbed anything.

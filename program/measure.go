@@ -290,7 +290,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	}
 	run.bound(cpus)
 	run.elsewhere = run.othersElsewhere(cpus)
-	run.allowForDeadline(s.waits(), blocked, threaded)
+	run.allowForDeadline(s.waits(), s.timedWaits, blocked, threaded)
 	if run.blocks = blocked; !s.someUnnoted {
 		run.timedWaits, run.waits = s.timedWaits, s.waits()
 	}

@@ -131,7 +131,7 @@ var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
 		work := logUniform(rng, 1e6, 5e7)
 		until, answer, after := work*(1.05+float64(load-1)*rng.Float64()), logUniform(rng, 1e6, 1e7), work*rng.Float64()
 		return func(f float64) []clocktest.Step {
-			return []clocktest.Step{{WorkNs: f * work}, {UntilNs: until}, {WorkNs: 1 + f*after}, {SleepNs: answer}, {WorkNs: 1e5}}
+			return []clocktest.Step{{WorkNs: f * work}, {UntilNs: until}, {WorkNs: 1 + f*after}, {AnswerNs: answer}, {WorkNs: 1e5}}
 		}
 	},
 	"a thread that sleeps beside": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
@@ -143,8 +143,7 @@ var patterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
 	},
 }
 
-// answers are how many of a pattern's sleeps no system call asks for: what they wait for is
-// another's doing.
+// answers are how many answers of a device a pattern waits for.
 var answers = map[string]int{"works until some time, and asks": 1}
 
 func logUniform(rng *rand.Rand, lo, hi float64) float64 {
@@ -298,7 +297,7 @@ func (c simulatedCase) measure(plan Plan) *Result {
 		r := c.run(rng, traced)
 		if command.NoteWaits {
 			others := answers[c.pattern]
-			r.TimedWaits, r.Unnoted = timedWaits(c.script(1))-others, nil
+			r.TimedWaits, r.Unnoted = timedWaits(c.script(1)), nil
 			r.TimedSwitches = int64(min(r.TimedWaits, blocks(r.Events)-others))
 			r.SleepSwitches = r.TimedSwitches
 		}

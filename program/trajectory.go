@@ -465,7 +465,7 @@ func (w *way) woken(c change, p *position, ns float64) {
 		w.sleeps++
 		w.keptBeforeNs = p.before.keptNs
 	}
-	if k.source == tracepoint.ByTimer && !c.foreign {
+	if k.source == tracepoint.ByTimer && !c.foreign && !k.inKernel {
 		w.timers = append(w.timers, timerWait{c.line.order, ns, math.Max(0, c.atNs-ns-p.low.atNs)})
 	}
 	least, end := ns, progress{atNs: c.atNs}

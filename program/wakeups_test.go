@@ -38,11 +38,16 @@ func tracepointsOf(out clocktest.CrowdRun) wakeupEvents {
 		e := tracepoint.Event{AtNs: at(x.AtNs), CPU: int32(x.ByCPU), Kind: tracepoint.Waking, Thread: number(x.By), Other: number(x.Thread)}
 		if x.By == 0 {
 			e.Context = tracepoint.InInterrupt
-			expired := e
-			expired.Kind = tracepoint.TimerExpired
-			events = append(events, expired)
+			before := e
+			if before.Kind = tracepoint.TimerExpired; x.ByDevice {
+				before.Kind = tracepoint.Interrupt
+			}
+			events = append(events, before)
 		}
-		events = append(events, e)
+		if events = append(events, e); x.ByDevice {
+			e.Kind = tracepoint.InterruptEnd
+			events = append(events, e)
+		}
 	}
 	slices.SortStableFunc(events, func(a, b tracepoint.Event) int { return cmp.Compare(a.AtNs, b.AtNs) })
 	return wakeupEvents{events, simulatedExecNs}

@@ -35,6 +35,8 @@ type Step struct {
 	// WorkNs is CPU time, SleepNs a time to sleep, and UntilNs a time to sleep until, counted from
 	// the program's start.
 	WorkNs, SleepNs, UntilNs float64
+	// AnswerNs is a time for which a device has to be waited for.
+	AnswerNs float64
 	// Start starts a thread, or a process where Process is set. Where Stranger is set, it is one of another
 	// program, such as a server, which has waited for what its script begins with: of what it does, CrowdRun
 	// tells by Wakings and Turns alone.
@@ -73,6 +75,7 @@ type CrowdEvent struct {
 
 // CrowdWaking is that a thread is woken.
 type CrowdWaking struct {
+	ByDevice  bool
 	AtNs      float64
 	Thread    int
 	By, ByCPU int // the thread that wakes it, with its CPU; 0 is a timer
@@ -155,6 +158,7 @@ type crowdThread struct {
 	waiting     int // for a semaphore
 	wakeAt      float64
 	ended       bool
+	asks        bool // it waits for a device
 	told        bool // who wakes it was noted
 	queuedAt    float64
 	cpu         int
@@ -299,7 +303,7 @@ func (r *crowdRun) turnTo(i, number int) {
 
 // wakes notes that a thread, or a timer where it is nil, wakes another.
 func (r *crowdRun) wakes(by, t *crowdThread) {
-	w := CrowdWaking{AtNs: r.now, Thread: t.number, ByCPU: t.cpu}
+	w := CrowdWaking{AtNs: r.now, Thread: t.number, ByCPU: t.cpu, ByDevice: t.asks}
 	if by != nil {
 		w.By, w.ByCPU, w.ByProcess = by.number, by.cpu, by.process
 	}
@@ -436,8 +440,9 @@ func (r *crowdRun) proceed(i int, t *crowdThread) {
 			t.joining = true
 			r.block(i, t, math.Inf(1))
 			return
-		case s.SleepNs > 0:
-			r.block(i, t, r.now+s.SleepNs)
+		case s.SleepNs > 0, s.AnswerNs > 0:
+			t.asks = s.AnswerNs > 0
+			r.block(i, t, r.now+s.SleepNs+s.AnswerNs)
 			return
 		case s.UntilNs > r.now:
 			r.block(i, t, s.UntilNs)

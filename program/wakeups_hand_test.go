@@ -1,0 +1,71 @@
+package program
+
+import (
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/tracepoint"
+)
+
+// told are tracepoints by hand, with times in milliseconds.
+type told []tracepoint.Event
+
+func (t told) event(atMs float64, cpu int32, kind tracepoint.Kind, thread, other int32, state tracepoint.State) told {
+	return append(t, tracepoint.Event{AtNs: int64(atMs * ms), CPU: cpu, Kind: kind, Thread: thread, Process: thread, Other: other, Value: int32(state)})
+}
+
+func (t told) switched(atMs float64, cpu int32, from, to int32, state tracepoint.State) told {
+	return t.event(atMs, cpu, tracepoint.Switched, from, to, state)
+}
+
+func (t told) wakes(atMs float64, cpu int32, by, thread int32) told {
+	return t.event(atMs, cpu, tracepoint.Waking, by, thread, 0)
+}
+
+// A client works 1 ms and asks a server, which another program keeps from its CPU until 5 ms, works 3 ms, and
+// wakes the client at 8. Another has the client's CPU until 9, and it works 1 ms. By hand: 5 ms, and what two
+// idle CPUs take to be told.
+func TestClientOfAServerThatWaits(t *testing.T) {
+	events := begun().at(1, process.Blocked, 1, 1, 0).at(9, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	all := told{}.switched(-1, 0, 0, 1, 0).switched(-1, 1, 0, 70, 0).wakes(1, 0, 1, 50).switched(1, 0, 1, 0, tracepoint.Sleeping).
+		switched(2, 0, 0, 71, 0).switched(5, 1, 70, 50, tracepoint.Runnable).wakes(8, 1, 50, 1).switched(8.1, 1, 50, 70, tracepoint.Sleeping).
+		switched(9, 0, 71, 1, tracepoint.Runnable).switched(10.1, 0, 1, 0, tracepoint.Ended)
+	run := events.run(10, 2)
+	for what, c := range map[string]struct {
+		events         told
+		lowMs, highMs  float64
+		known, unknown int
+	}{
+		"all is told":                         {all, 5, 5.4, 1, 0},
+		"nothing is told":                     {nil, 2, 10, 0, 1},
+		"who had the client's CPU is not":     {append(all[:8:8], all[9:]...), 2, 10, 0, 1},
+		"it was woken twice, says the kernel": {append(all[:7:7], append(told{}.wakes(6, 1, 50, 1), all[7:]...)...), 2, 10, 0, 1},
+		"the server is another thread":        {append(all[:2:2], all[3:]...), 4, 9.4, 1, 0}, // nobody wakes it: it could run all the time
+	} {
+		got, ok := followWoken(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
+		if !ok || got.low.atNs < c.lowMs*ms-1 || got.low.atNs > c.lowMs*ms+0.1*ms && c.known > 0 || got.high.atNs < (c.highMs-0.41)*ms || got.high.atNs > c.highMs*ms+1 ||
+			got.blocksKnown != c.known || got.blocksUnknown != c.unknown {
+			t.Errorf("%s: %v, %g to %g ns, %d known, %d unknown; want %+v", what, ok, got.low.atNs, got.high.atNs, got.blocksKnown, got.blocksUnknown, c)
+		}
+	}
+}
+
+// A thread's number is given anew once it has ended, and an exec gives the number of a process's first thread
+// to the one that calls it: the one that had the number at the time of a wake-up made it.
+func TestNumbersThatAreGivenAnew(t *testing.T) {
+	again := begun().at(1, process.Forked, 2, 2, 1).at(1, process.SwitchedIn, 2, 2, 1).at(2, process.Exited, 2, 2, 1).
+		at(5, process.Forked, 2, 2, 1).at(5, process.SwitchedIn, 2, 2, 1).at(9, process.Exited, 2, 2, 1).at(10, process.Exited, 1, 1, 0)
+	s := newSchedule(again)
+	if first, second := s.named(2, 1.5*ms), s.named(2, 6*ms); first == nil || second == nil || first == second || first.exitNs != 2*ms || second.exitNs != 9*ms {
+		t.Errorf("%+v and %+v", first, second)
+	}
+	if s.named(3, ms) != nil {
+		t.Error("a thread that there is not")
+	}
+	execs := begun().at(1, process.Forked, 2, 1, 1).at(1, process.SwitchedIn, 2, 1, 1).at(3, process.Exited, 1, 1, 0).
+		at(3, process.Executed, 1, 1, 0).at(9, process.Exited, 1, 1, 0)
+	s = newSchedule(execs)
+	if before, after := s.named(1, 2*ms), s.named(1, 4*ms); before == nil || after == nil || before == after || after.id != 2 {
+		t.Errorf("%+v and %+v", before, after)
+	}
+}
