@@ -10,11 +10,13 @@ import (
 // leastPairs of repetitions bound the median of their ratios.
 var leastPairs = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
 
-// Comparison is how two benchmarks that were measured in one group relate: the ratio is the time
-// of B over that of A. Code that is the same may lie elsewhere in another binary, and take longer
+// Comparison is how two benchmarks that were measured in one group relate: the ratio is the time,
+// or another metric, of B over that of A. Code that is the same may lie elsewhere in another binary, and take longer
 // for it: a small difference that is significant may be of that kind.
 type Comparison struct {
 	A, B *Result
+	// Metric is the unit of what is compared; empty for the time.
+	Metric string
 	// Basis is what both times rest on. It may be another one than that of A or B.
 	Basis Basis
 	stats.Comparison
@@ -30,6 +32,21 @@ type Comparison struct {
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
 	c.pairs = pairsOn(c.Basis, a, b)
+	c.decide(tolerance, seed)
+	return c
+}
+
+// CompareAll compares the times of two benchmarks, and each metric that both report.
+func CompareAll(a, b *Result, tolerance float64, seed uint64) []Comparison {
+	all := []Comparison{Compare(a, b, tolerance, seed)}
+	for _, unit := range metricsInBoth(a, b) {
+		all = append(all, CompareMetric(a, b, unit, seed))
+	}
+	return all
+}
+
+// decide says what the pairs show.
+func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
 	switch n := c.pairs.Len(); {
 	case n == 0:
@@ -44,11 +61,12 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	if c.Why != "" {
 		c.Outcome = stats.Undecided
 	}
-	return c
 }
 
+// unusable reports whether a time can't be compared. What else a benchmark reports does not rest on
+// the clock.
 func (c *Comparison) unusable() bool {
-	return c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
+	return c.Metric == "" && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
 }
 
 // pairsOn are the repetitions that followed one another. That their times were printed rounded

@@ -10,8 +10,10 @@ import (
 
 // Gate is how much longer the second benchmark of a group may take than the first.
 type Gate struct {
-	// Limit is the share, such as 0.05.
+	// Limit is the share, such as 0.05; NaN where the time is not held against any.
 	Limit float64
+	// Metrics are the shares by which other metrics may be worse, by their units.
+	Metrics map[string]float64
 	// FalseAlarms is the chance with which a suite in which nothing takes longer than that is failed;
 	// 0 is [stats.FalseAlarms].
 	FalseAlarms float64
@@ -22,13 +24,28 @@ func (p Plan) gate() Gate {
 	if p.Gate == nil {
 		return Gate{FalseAlarms: stats.FalseAlarms}
 	}
-	return Gate{p.Gate.Limit, cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
+	return Gate{p.Gate.Limit, p.Gate.Metrics, cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
-// looksFor are the looks at each of so many comparisons.
-func (g Gate) looksFor(comparisons int) stats.Looks {
-	return stats.LooksFor(g.FalseAlarms / float64(max(1, comparisons)))
+// limitOf is the share by which a metric may be worse, the time where it is empty; NaN for any.
+func (g Gate) limitOf(metric string) float64 {
+	if metric == "" {
+		return g.Limit
+	}
+	if limit, ok := g.Metrics[metric]; ok {
+		return limit
+	}
+	return math.NaN()
 }
+
+// family is how many comparisons are held against the gate at most, of so many pairs of benchmarks.
+func (g Gate) family(pairs int) int { return max(1, pairs*(1+len(g.Metrics))) }
+
+// looksFor are the looks at each comparison of so many pairs of benchmarks.
+func (g Gate) looksFor(pairs int) stats.Looks { return stats.LooksFor(g.chance(pairs)) }
+
+// chance is that of a false alarm in one of the comparisons.
+func (g Gate) chance(pairs int) float64 { return g.FalseAlarms / float64(g.family(pairs)) }
 
 // Judged is a comparison as one of a suite.
 type Judged struct {
@@ -38,11 +55,14 @@ type Judged struct {
 	Joint stats.Joint
 	// Limit is that of the gate. Beyond is the chance of what was measured, in any comparison of the
 	// suite, if the ratio is within it.
+	// What the gate does not judge has no limit, chance or side.
 	Limit, Beyond float64
 	Side          stats.Side
 	// FalseDiscoveries is the share of false ones among those that are found to differ and are as
 	// sure as this one.
 	FalseDiscoveries float64
+
+	place int // among those that are held against the gate; -1 for the others
 }
 
 // mostFalse is the share of the comparisons that are called slower or faster which may be false.
@@ -51,57 +71,86 @@ const mostFalse = 1 - stats.Confidence
 // Judge holds the comparisons of a suite against a gate, and against one another: the more there
 // are, the surer each has to be to count.
 func Judge(all []Comparison, plan Plan) (judged []Judged) {
-	gate, looks := plan.gate(), plan.gate().looksFor(len(all))
-	beyond, differs := make([]float64, len(all)), make([]float64, len(all))
+	gate, pairs := plan.gate(), timesAmong(all)
+	looks := gate.looksFor(pairs)
+	beyond, differs := make([]float64, gate.family(pairs)), make([]float64, len(all))
+	for i := range beyond {
+		beyond[i] = 1
+	}
+	gated := 0
 	for i := range all {
-		beyond[i], differs[i] = 1, 1
-		if pairs := &all[i].pairs; !all[i].unusable() {
-			beyond[i] = pairs.Beyond(looks, 1+gate.Limit)
-			differs[i] = math.Min(1, 2*math.Min(pairs.Beyond(looks, 1), pairs.Below(looks, 1)))
+		j := Judged{Comparison: all[i], Limit: gate.limitOf(all[i].Metric), Beyond: math.NaN(), place: -1}
+		differs[i] = 1
+		if !j.unusable() {
+			differs[i] = math.Min(1, 2*math.Min(j.pairs.Beyond(looks, 1), j.pairs.Below(looks, 1)))
 		}
+		j.Joint = j.joint(gate, pairs)
+		if !math.IsNaN(j.Limit) {
+			if !j.unusable() {
+				beyond[gated] = j.pairs.Beyond(looks, 1+j.Limit)
+			}
+			j.place = gated
+			gated++
+		}
+		judged = append(judged, j)
 	}
 	allBeyond, falseDiscoveries := stats.Holm(beyond), stats.FalseDiscoveryRates(differs)
-	for i, c := range all {
-		j := Judged{Comparison: c, Limit: gate.Limit, Beyond: allBeyond[i], FalseDiscoveries: falseDiscoveries[i], Joint: c.joint(gate, len(all)), Side: stats.Open}
-		switch {
-		case j.Beyond <= gate.FalseAlarms:
-			j.Side = stats.Beyond
-		case !c.unusable() && c.within(gate, looks):
-			j.Side = stats.Within
+	for i := range judged {
+		j := &judged[i]
+		j.P, j.FalseDiscoveries = differs[i], falseDiscoveries[i]
+		if j.place >= 0 {
+			j.Beyond, j.Side = allBeyond[j.place], stats.Open
+			switch {
+			case j.Beyond <= gate.FalseAlarms:
+				j.Side = stats.Beyond
+			case j.within(j.Limit, looks):
+				j.Side = stats.Within
+			}
 		}
-		j.P = differs[i]
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > mostFalse {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, a difference like this comes by chance", len(all))
 		}
-		judged = append(judged, j)
 	}
 	return judged
 }
 
-// joint are the bounds that hold for all of so many comparisons.
-func (c *Comparison) joint(gate Gate, comparisons int) stats.Joint {
-	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: comparisons}
+// timesAmong counts the comparisons of times.
+func timesAmong(all []Comparison) (n int) {
+	for _, c := range all {
+		if c.Metric == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// joint are the bounds that hold for all comparisons of so many pairs of benchmarks.
+func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
+	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.family(pairs)}
 	if !c.unusable() {
-		j.Lo, j.Hi = c.pairs.Bounds(gate.looksFor(comparisons), gate.FalseAlarms/float64(max(1, comparisons)))
+		j.Lo, j.Hi = c.pairs.Bounds(gate.looksFor(pairs), gate.chance(pairs))
 	}
 	return j
 }
 
 // within reports whether the ratio is within the limit. That raises no alarm, so that it need not
 // hold for the whole suite.
-func (c *Comparison) within(gate Gate, looks stats.Looks) bool {
+func (c *Comparison) within(limit float64, looks stats.Looks) bool {
+	if c.unusable() {
+		return false
+	}
 	_, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
-	return hi <= 1+gate.Limit
+	return hi <= 1+limit
 }
 
 // settled reports whether more pairs would change nothing: it is known on which side of the limit
 // the ratio lies, or where it lies as closely as the plan asks.
-func (c *Comparison) settled(plan Plan, comparisons int) bool {
+func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
-	looks := gate.looksFor(comparisons)
-	if c.pairs.Beyond(looks, 1+gate.Limit)*float64(comparisons) <= gate.FalseAlarms {
+	limit, looks := gate.limitOf(c.Metric), gate.looksFor(pairs)
+	if math.IsNaN(limit) || c.pairs.Beyond(looks, 1+limit) <= gate.chance(pairs) {
 		return true
 	}
 	lo, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
-	return c.within(gate, looks) || hi-lo <= 2*plan.Precision
+	return c.within(limit, looks) || hi-lo <= 2*plan.Precision
 }

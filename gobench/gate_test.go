@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +103,81 @@ func TestGateOfSuites(t *testing.T) {
 		if least := atLeast(suites); slower > 1 && trues(failed) < least {
 			t.Errorf("by %g: %d of %d suites fail, want %d", slower, trues(failed), suites, least)
 		}
+	}
+}
+
+// allocating is a suite of which the new revision of one benchmark allocates once more, and of which
+// another reports a figure of its own that scatters.
+type allocating struct {
+	*suite
+	more float64
+}
+
+func (a *allocating) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	o, err := a.suite.Run(ctx, b, n, traced)
+	allocs := 0.
+	if b.Name == "Benchmark1" {
+		allocs = 9
+		if b.Revision == "" {
+			allocs += a.more
+		}
+	}
+	if b.Name == "Benchmark0" && b.Revision == "" {
+		allocs = a.more
+	}
+	o.Metrics = []Metric{{Unit: "hits/s", Value: 1e6 * math.Exp(0.02*a.rng.NormFloat64())}, {Unit: "B/op", Value: 16 * allocs}, {Unit: "allocs/op", Value: allocs}}
+	return o, err
+}
+
+// An allocation more is found in the first pairs, also where there was none, and none is where there
+// is none. A rate that scatters raises no alarm, and is found where it falls.
+func TestMetricsAreGated(t *testing.T) {
+	for more, want := range map[float64]stats.Side{0: stats.Within, 1: stats.Beyond} {
+		plan := QuickPlan
+		plan.Gate = &Gate{Limit: 0.05, Metrics: map[string]float64{"allocs/op": 0, "B/op": 0.01, "hits/s": 0.1}}
+		s := &allocating{&suite{rng: rand.New(rand.NewPCG(2, 7)), pairs: map[string]int{}, deviation: map[string]float64{"Benchmark0": 0.01, "Benchmark1": 0.01}}, more}
+		setting := Setting{CPUs: 2}
+		measured, err := Measure(background, s, [][]Benchmark{{{Name: "Benchmark0", Revision: "then"}, {Name: "Benchmark0"}}, {{Name: "Benchmark1", Revision: "then"}, {Name: "Benchmark1"}}}, plan, setting, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []Comparison
+		for _, group := range measured {
+			all = append(all, CompareAll(Conclude(group[0], plan, setting), Conclude(group[1], plan, setting), 0.02, 1)...)
+		}
+		judged := Judge(all, plan)
+		if len(judged) != 8 {
+			t.Fatalf("%d comparisons", len(judged))
+		}
+		for _, j := range judged {
+			expected := stats.Within
+			if strings.HasSuffix(j.Metric, "/op") {
+				expected = want
+			}
+			if j.Side != expected {
+				t.Errorf("%g allocations more: %s %q is %s, want %s: %v", more, j.B.Name, j.Metric, j.Side, expected, j.Ratio)
+			}
+			if j.Joint.Comparisons != 8 {
+				t.Errorf("%d comparisons share the chance, want 8", j.Joint.Comparisons)
+			}
+		}
+	}
+}
+
+// Of a rate, less is worse.
+func TestRatesAreTurnedRound(t *testing.T) {
+	of := func(value float64) *Result {
+		r := &Result{}
+		for i := range 20 {
+			r.timed.kind.at = append(r.timed.kind.at, i)
+			r.timed.kind.used = append(r.timed.kind.used, Repetition{Many: Observation{N: 1, Metrics: []Metric{{Unit: "hits/s", Value: value}}}})
+		}
+		return r
+	}
+	if c := CompareMetric(of(100), of(50), "hits/s", 1); c.Ratio.Value != 2 || c.Outcome != stats.Slower {
+		t.Errorf("half the rate: %v, %s", c.Ratio, c.Outcome)
+	}
+	if c := CompareMetric(of(100), of(100), "hits/s", 1); c.Ratio.Value != 1 || c.Outcome != stats.Same {
+		t.Errorf("the same rate: %v, %s", c.Ratio, c.Outcome)
 	}
 }

@@ -220,8 +220,8 @@ func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bo
 	case !m.plan.gate().looksFor(pairs).Due(n):
 		return false
 	}
-	c := Compare(Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting), 2*m.plan.Precision, m.plan.Seed)
-	return c.settled(m.plan, pairs)
+	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
+	return !slices.ContainsFunc(CompareAll(then, now, 2*m.plan.Precision, m.plan.Seed), func(c Comparison) bool { return !c.settled(m.plan, pairs) })
 }
 
 // enough reports whether the series may end. The interval is looked at ever more rarely, since

@@ -1,5 +1,7 @@
 package gobench
 
+import "chronoscope/stats"
+
 // Observation is what one run of a benchmark showed: a process that calls it with b.N
 // = N, after a first call with b.N = 1.
 type Observation struct {
@@ -34,6 +36,10 @@ type Observation struct {
 type Metric struct {
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
+	// Lo and Hi are the 95 % interval of the median of the repetitions, or their range where they are
+	// too few; missing of a single one.
+	Lo stats.Float `json:"lo,omitzero"`
+	Hi stats.Float `json:"hi,omitzero"`
 }
 
 // Repetition is a pair of runs, of few and of many iterations.

@@ -29,8 +29,8 @@ func (w *warming) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obs
 	o := Observation{N: n, Procs: 1, WallNs: all, CPUNs: all}
 	o.TimedNs, o.RoundingNs = printed(timedNs, n)
 	o.Metrics = []Metric{
-		{"MB/s", w.byNs * 1e3 * w.iterationNs * float64(n) / timedNs},
-		{"B/op", math.Floor(w.bytes + times*w.onceBytes/float64(n))}, {"frogs/op", 7},
+		{Unit: "MB/s", Value: w.byNs * 1e3 * w.iterationNs * float64(n) / timedNs},
+		{Unit: "B/op", Value: math.Floor(w.bytes + times*w.onceBytes/float64(n))}, {Unit: "frogs/op", Value: 7},
 	}
 	return o, nil
 }
@@ -79,7 +79,9 @@ func TestMetricsAreSlopes(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ few, many, want float64 }{{1, 0, 0}, {16, 16, 16}, {3, 2, 2}, {100, 10, 0}} {
-		of := func(n int, v float64) Observation { return Observation{N: n, Metrics: []Metric{{"allocs/op", v}}} }
+		of := func(n int, v float64) Observation {
+			return Observation{N: n, Metrics: []Metric{{Unit: "allocs/op", Value: v}}}
+		}
 		if got := (Repetition{Few: of(10, c.few), Many: of(50, c.many)}).metric(0); got != c.want {
 			t.Errorf("%g and %g allocs/op: %g, want %g", c.few, c.many, got, c.want)
 		}

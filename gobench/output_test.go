@@ -19,7 +19,7 @@ func TestResultOf(t *testing.T) {
 		{"BenchmarkX-2   \t     100\t       763.1 ns/op\n", "BenchmarkX", 100, 2, 76310, "[]", false},
 		{"BenchmarkX   \t     100\t       763.1 ns/op\n", "BenchmarkX", 100, 1, 76310, "[]", false},
 		{"BenchmarkX-2 \t 4\t 10 ns/op\nBenchmarkXY-2 \t 5\t 20 ns/op\n", "BenchmarkX", 4, 2, 40, "[]", false},
-		{"helloBenchmarkX/n=1-8\t 4\t 10 ns/op\t 3.5 MB/s\t 2 frogs/op\n", "BenchmarkX/n=1", 4, 8, 40, "[{MB/s 3.5} {frogs/op 2}]", false},
+		{"helloBenchmarkX/n=1-8\t 4\t 10 ns/op\t 3.5 MB/s\t 2 frogs/op\n", "BenchmarkX/n=1", 4, 8, 40, "[{MB/s 3.5 ? ?} {frogs/op 2 ? ?}]", false},
 		{"BenchmarkX-2 \t 4\t 10 ns/op\nBenchmarkX-2 \t 4\t 12 ns/op\n", "BenchmarkX", 4, 2, 48, "[]", false},
 		{"BenchmarkX/a+b-2 \t 4\t 10 ns/op\n", "BenchmarkX/a+b", 4, 2, 40, "[]", false},
 		{"BenchmarkX-2 \t 4\t 2 frogs/op\n", "BenchmarkX", 0, 0, 0, "", true},

@@ -53,6 +53,7 @@ func NewReport(r *Result) Report {
 // Pair is the comparison in the form of a document.
 func (j Judged) Pair() stats.Pair {
 	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
+	p.Metric = j.Metric
 	p.Why, p.FalseDiscoveries = j.Why, stats.FloatOf(j.FalseDiscoveries)
 	p.Joint.Limit, p.Joint.Beyond, p.Joint.Side = stats.FloatOf(j.Limit), stats.FloatOf(j.Beyond), j.Side
 	return p

@@ -45,7 +45,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	// With -test.v name and result are printed together, whatever the benchmark prints.
 	before := p.slowed()
 	p.Others.Look(0, nil)
-	run, output, err := p.test(ctx, b, traced, "-test.v", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	run, output, err := p.test(ctx, b, traced, "-test.v", "-test.benchmem", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
 	others := p.Others.Look(len(run.Threads), nil)
 	after := p.slowed()
 	if err != nil {

@@ -66,9 +66,12 @@ const mostPlanned = 2000
 // many pairs it takes to see one, a share.
 func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 	seen := []Visibility{}
-	gate, looks := plan.gate(), plan.gate().looksFor(len(all))
-	reach := looks.Reach(gate.FalseAlarms/float64(max(1, len(all))), mostPlanned)
+	gate, pairs := plan.gate(), timesAmong(all)
+	reach := gate.looksFor(pairs).Reach(gate.chance(pairs), mostPlanned)
 	for _, c := range all {
+		if c.Metric != "" {
+			continue
+		}
 		v := Visibility{Name: c.B.Name, Package: c.B.Package, Pairs: c.pairs.Len(), Needed: mostPlanned}
 		for _, rep := range append(c.A.Repetitions[:len(c.A.Repetitions):len(c.A.Repetitions)], c.B.Repetitions...) {
 			v.PairNs += (rep.Few.WallNs + rep.Many.WallNs + rep.Least.WallNs) / float64(max(1, len(c.B.Repetitions)))

@@ -4,7 +4,10 @@ package stats
 type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
-	// Ratio is the time of B over that of A.
+	// Metric is the unit of what is compared; empty for the time. Of a rate the ratio is turned round,
+	// so that above 1 is worse.
+	Metric string `json:"metric,omitempty"`
+	// Ratio is the time, or the metric, of B over that of A.
 	Ratio   Estimate `json:"ratio"`
 	PValue  Float    `json:"p_value"`
 	Outcome Outcome  `json:"outcome"` // of B

@@ -285,7 +285,10 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 	chart := Chart{Label: "Ratios of times", Marker: &same, X: logarithmic("times as long", Plain, values)}
 	t := table(words("this", "beside"), numbers("times as long", "95 % interval", "p"), words("outcome"))
 	for _, p := range all {
-		row := Row{Name: p.B + " beside " + p.A, Figure: string(p.Outcome)}
+		if p.Metric != "" && p.Outcome == stats.Same {
+			continue
+		}
+		row := Row{Name: comparedIn(p) + " beside " + p.A, Figure: string(p.Outcome)}
 		value, bounds := ratio(p.Ratio)
 		if value != stats.Unknown {
 			row.Figure += ", " + value + " times"
@@ -293,7 +296,7 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 			row.Spans = []Span{{p.Ratio.Lo, p.Ratio.Hi, "thick", bounds}}
 		}
 		chart.Rows = append(chart.Rows, row)
-		t.row(p.B, p.A, value, bounds, probability(p.PValue), p.Outcome)
+		t.row(comparedIn(p), p.A, value, bounds, probability(p.PValue), outcomeOf(p))
 	}
 	if len(sentences) > 0 {
 		t.In = OnPage
@@ -302,6 +305,29 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 		Title: "How they compare", Lead: "Below 1 is faster, above 1 slower; an interval that holds 1 leaves it open.",
 		Lines: sentences, Charts: []Chart{chart}, Table: t,
 	}
+}
+
+// comparedIn is what a pair compares.
+func comparedIn(p stats.Pair) string {
+	if p.Metric == "" {
+		return p.B
+	}
+	return p.B + " " + p.Metric
+}
+
+// outcomeOf is the outcome of a pair in words: a metric is no time.
+func outcomeOf(p stats.Pair) string {
+	outcome := string(p.Outcome)
+	switch {
+	case p.Metric != "" && p.Outcome == stats.Slower:
+		outcome = "worse"
+	case p.Metric != "" && p.Outcome == stats.Faster:
+		outcome = "better"
+	}
+	if p.Joint != nil && p.Joint.Side == stats.Beyond {
+		outcome += ", beyond the limit"
+	}
+	return outcome
 }
 
 // pairSentences say who is faster.

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +29,7 @@ type benchFlags struct {
 	maxTime, timeout time.Duration
 	against          string
 	falseAlarms, see string
+	gate             string
 	null, plans      bool
 	seen             float64      // the share of see
 	plan             gobench.Plan // as the flags have it, once they are found good
@@ -67,6 +70,9 @@ yet is measured for longer, in the time that the others leave. What still can't 
 named in a warning and passes, or with --undecided fail the status is 1. It is 1 also
 where no benchmark is in both revisions, or a package does not compile.
 
+With --gate other metrics have limits, too: what go test -benchmem prints, which is
+measured always, and what a benchmark reports itself. Of a rate, less is worse.
+
 With --null the working tree is compiled twice and compared with itself: what the gate
 says then is a false alarm, and what it could have seen on this machine in this time.
 With --plan a few pairs of each benchmark are measured, to say how long the gate takes
@@ -76,6 +82,7 @@ to see a slowdown of --see.`,
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
+  chronoscope bench ./... --against main --gate sec/op=5%,allocs/op=0,B/op=1%
   chronoscope bench ./... --null --max-regression 5%      false alarms on this machine
   chronoscope bench ./... --plan --max-regression 1% --see 5%
   chronoscope bench --format json | jq '.results[] | {name, estimate, verdict}'`,
@@ -94,6 +101,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
+	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance with which --max-regression may fail a suite that is not slower, as a `share`")
 	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
 	set.BoolVar(&t.plans, "plan", false, "say how long the gate takes here to see a slowdown of --see, from a few pairs of each benchmark")
@@ -136,27 +144,78 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 	case c.given("max-regression") && !compares:
 		return usagef("--max-regression: there is nothing to compare with: give --against REVISION too, or --null")
 	}
-	gate := &gobench.Gate{Limit: c.mostRegression}
+	gate, err := gateWith(t.gate, c.mostRegression)
+	if err != nil {
+		return err
+	}
 	if gate.FalseAlarms, err = parseShare(t.falseAlarms); err != nil || !(gate.FalseAlarms >= leastFalseAlarms && gate.FalseAlarms < 0.5) {
 		return usagef("--false-alarms: invalid value %q: give a share from %g to 50%%, such as 1%%", t.falseAlarms, leastFalseAlarms)
 	}
-	if math.IsNaN(gate.Limit) {
+	limits := c.given("max-regression") || t.gate != ""
+	if limits && !compares {
+		return usagef("--gate: there is nothing to compare with: give --against REVISION too, or --null")
+	}
+	if math.IsNaN(gate.Limit) && len(gate.Metrics) == 0 {
 		gate.Limit = 0
 	}
-	t.seen = gate.Limit + 0.05
+	if t.gate != "" { // each metric has its own
+		c.mostRegression, c.gateFlag, c.regression = 0, "--gate", t.gate
+	}
+	t.seen = max(0, orZero(gate.Limit)) + 0.05
 	if c.given("see") {
 		t.seen, err = parseShare(t.see)
 	}
-	if err != nil || !(t.seen > gate.Limit && t.seen < 10) {
-		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*gate.Limit)
+	if err != nil || !(t.seen > orZero(gate.Limit) && t.seen < 10) {
+		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*orZero(gate.Limit))
 	}
-	if c.given("max-regression") || t.null || t.plans {
+	if limits || t.null || t.plans {
 		t.plan.Gate = gate
 	}
 	if t.plans {
 		t.plan.MostRepetitions = pairsForPlan
 	}
 	return nil
+}
+
+// orZero is a share, or 0 where it is not known.
+func orZero(share float64) float64 {
+	if math.IsNaN(share) {
+		return 0
+	}
+	return share
+}
+
+// timeUnits are how the time is called among metrics.
+var timeUnits = []string{"sec/op", "ns/op", "time"}
+
+// gateWith is the gate with the limits of metrics, UNIT=SHARE with commas between them; the time's may
+// be given by another flag.
+func gateWith(text string, timeLimit float64) (*gobench.Gate, error) {
+	gate := &gobench.Gate{Limit: timeLimit, Metrics: map[string]float64{}}
+	if text == "" {
+		return gate, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		unit, value, found := strings.Cut(strings.TrimSpace(part), "=")
+		if !found || unit == "" {
+			return nil, usagef("--gate: %q is no limit: give UNIT=SHARE, such as sec/op=5%%,allocs/op=0", part)
+		}
+		limit, err := allowedRegression("--gate "+unit, value)
+		if err != nil || math.IsNaN(limit) {
+			return nil, cmp.Or(err, error(usagef("--gate %s: a share is missing, such as %s=5%%", unit, unit)))
+		}
+		_, twice := gate.Metrics[unit]
+		isTime := slices.Contains(timeUnits, unit)
+		if twice || isTime && !math.IsNaN(gate.Limit) {
+			return nil, usagef("--gate: %s has two limits: give it one", unit)
+		}
+		if isTime {
+			gate.Limit = limit
+		} else {
+			gate.Metrics[unit] = limit
+		}
+	}
+	return gate, nil
 }
 
 // pairsForPlan show how far the pairs of a benchmark scatter.
@@ -197,6 +256,19 @@ func judgedBench(d record.Bench, broken []error) found {
 	for _, why := range broken {
 		r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", why.Error()))
 	}
-	r.rivals = append(r.rivals, rivalsOf(d.Pairs)...)
+	r.rivals = append(r.rivals, rivalsOf(gatedPairs(d.Pairs))...)
 	return r
+}
+
+// gatedPairs are those that a gate was asked to judge, where the suite was judged as a whole.
+func gatedPairs(all []stats.Pair) (gated []stats.Pair) {
+	for _, p := range all {
+		if sideOf(p) != "" {
+			gated = append(gated, p)
+		}
+	}
+	if len(gated) == 0 {
+		return all
+	}
+	return gated
 }

@@ -46,3 +46,40 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		}
 	}
 }
+
+// Each metric has its own limit; what can't be read is refused with what is meant.
+func TestLimitsOfMetrics(t *testing.T) {
+	nan := math.NaN()
+	gate, err := gateWith("sec/op=5%, allocs/op=0,B/op=1%", nan)
+	if err != nil || gate.Limit != 0.05 || len(gate.Metrics) != 2 || gate.Metrics["allocs/op"] != 0 || gate.Metrics["B/op"] != 0.01 {
+		t.Errorf("%+v: %v", gate, err)
+	}
+	if gate, err := gateWith("allocs/op=0", nan); err != nil || !math.IsNaN(gate.Limit) {
+		t.Errorf("a limit of the time that nobody gave: %+v: %v", gate, err)
+	}
+	if gate, err := gateWith("allocs/op=0", 0.05); err != nil || gate.Limit != 0.05 {
+		t.Errorf("the limit of --max-regression: %+v: %v", gate, err)
+	}
+	for _, text := range []string{"sec/op", "sec/op=", "=5%", "sec/op=5", "sec/op=-1%", "allocs/op=0,allocs/op=1%", "sec/op=5%,ns/op=5%", ","} {
+		if _, err := gateWith(text, nan); ExitStatus(err) != 2 {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := gateWith("sec/op=5%", 0.05); ExitStatus(err) != 2 {
+		t.Errorf("two limits of the time: %v", err)
+	}
+}
+
+// A metric that the gate does not judge fails nothing.
+func TestOnlyWhatIsGatedFails(t *testing.T) {
+	judged, other := pairOf(stats.Same, 1, 0.99, 1.01), pairOf(stats.Slower, 2, 1.9, 2.1)
+	judged.Joint.Side, other.Metric = stats.Within, "allocs/op"
+	set := settings{mostRegression: 0.05}
+	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); err != nil {
+		t.Errorf("an allocation more, of which no limit was given: %v", err)
+	}
+	other.Joint.Side = stats.Beyond
+	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); ExitStatus(err) != 3 {
+		t.Errorf("an allocation more: %v", err)
+	}
+}

@@ -214,7 +214,7 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	if stopped {
 		return errInterrupted
 	}
-	return set.outcome(result)
+	return here.outcome(result)
 }
 
 // bindable finds out before a long measurement that the CPUs of --cpu can't be had.

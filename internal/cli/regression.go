@@ -85,10 +85,15 @@ func unanswered(question, why string) rival {
 // rivalsOf are those of pairs that were measured together.
 func rivalsOf(pairs []stats.Pair) (all []rival) {
 	for _, p := range pairs {
+		name, measure := p.B, fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A)
+		if p.Metric != "" {
+			name = p.Metric + " of " + p.B
+			measure = fmt.Sprintf("%s is worse than %s by a factor of %.4g", name, p.A, p.Ratio.Value)
+		}
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
-			finding: fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A),
-			side:    sideOf(p), name: p.B, question: fmt.Sprintf("%s is slower than %s", p.B, p.A), undecidedWhy: p.Why,
+			finding: measure,
+			side:    sideOf(p), name: name, question: fmt.Sprintf("%s is slower than %s", name, p.A), undecidedWhy: p.Why,
 		})
 	}
 	return all
