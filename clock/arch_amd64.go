@@ -51,6 +51,21 @@ func counterFencedChain(work int, ticks []int64)
 //go:noescape
 func counterPChain(work int, ticks []int64)
 
+// AdditionsInRound are the additions of a round of [Additions]; 0 where there are none.
+const AdditionsInRound = 120
+
+//go:noescape
+func additions(rounds int)
+
+// dependentChain runs so many rounds, at least one.
+func dependentChain(rounds int)
+
+//go:noescape
+func spin(work int)
+
+//go:noescape
+func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int64)
+
 // The rounds of the shorter chain (10 us at some 4 GHz), the dependent
 // operations of a round, and the cycles of one (imul).
 const (

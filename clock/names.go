@@ -7,10 +7,17 @@ import (
 	"slices"
 )
 
-// names holds every clock of the kernel and of Go, on any platform.
-var names = []string{
-	"tsc", "tsc-fenced", "tscp",
-	"cntvct", "cntvct-fenced",
+// processorCounters are those of each processor architecture, the bare reading first.
+var processorCounters = []struct {
+	architecture string
+	names        []string
+}{
+	{"amd64", []string{"tsc", "tsc-fenced", "tscp"}},
+	{"arm64", []string{"cntvct", "cntvct-fenced"}},
+}
+
+// names holds every clock of the processors, of the kernel and of Go, on any platform.
+var names = append(counterNames(),
 	"go-time-now",
 	"realtime", "realtime-coarse",
 	"monotonic", "monotonic-raw", "monotonic-coarse",
@@ -20,12 +27,22 @@ var names = []string{
 	"gettimeofday", "time", "times", "clock",
 	"getrusage-self", "getrusage-thread",
 	"perf-task-clock", "perf-cycles", "perf-ref-cycles", "perf-instructions",
+)
+
+func counterNames() (all []string) {
+	for _, c := range processorCounters {
+		all = append(all, c.names...)
+	}
+	return all
 }
 
-// architectureOf says which counters belong to which processor architecture.
-var architectureOf = map[string]string{
-	"tsc": "amd64", "tsc-fenced": "amd64", "tscp": "amd64",
-	"cntvct": "arm64", "cntvct-fenced": "arm64",
+// BareCounters lists the bare reading of the counter of each processor architecture: one of
+// these clocks is there on each architecture that is known.
+func BareCounters() (all []string) {
+	for _, c := range processorCounters {
+		all = append(all, c.names[0])
+	}
+	return all
 }
 
 // opener opens one clock. Its error is an *Unavailable, whose Name Open fills
@@ -87,10 +104,12 @@ func openers(name string) (opener, bool) {
 
 // elsewhere says where a clock exists that this platform does not have.
 func elsewhere(name string) *Unavailable {
-	if architecture, ok := architectureOf[name]; ok && architecture != runtime.GOARCH {
-		return &Unavailable{
-			Name: name, Reason: OtherArchitecture,
-			Detail: fmt.Sprintf("this is %s, the counter belongs to %s", runtime.GOARCH, architecture),
+	for _, c := range processorCounters {
+		if slices.Contains(c.names, name) && c.architecture != runtime.GOARCH {
+			return &Unavailable{
+				Name: name, Reason: OtherArchitecture,
+				Detail: fmt.Sprintf("this is %s, the counter belongs to %s", runtime.GOARCH, c.architecture),
+			}
 		}
 	}
 	return &Unavailable{

@@ -65,7 +65,9 @@ func TestListAccountsForEveryName(t *testing.T) {
 }
 
 func TestCountersOfAnotherArchitectureSaySo(t *testing.T) {
-	for name, architecture := range architectureOf {
+	for name, architecture := range map[string]string{
+		"tsc": "amd64", "tsc-fenced": "amd64", "tscp": "amd64", "cntvct": "arm64", "cntvct-fenced": "arm64",
+	} {
 		if architecture == runtime.GOARCH {
 			continue
 		}

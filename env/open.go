@@ -11,14 +11,10 @@ import (
 	"chronoscope/stats"
 )
 
-// Counters returns the names of the processor's counters: one of them is there on each
-// architecture that is known.
-func Counters() []string { return []string{"tsc", "cntvct"} }
-
 // Clocks returns the names of clocks to measure time with, the best first: counters,
 // which cost little and which nobody steers, before what the system offers.
 func Clocks() []string {
-	return append(Counters(), "monotonic-raw", "monotonic", "go-time-now")
+	return append(clock.BareCounters(), "monotonic-raw", "monotonic", "go-time-now")
 }
 
 // Open opens the first of the named clocks that can be used, and finds the length of its

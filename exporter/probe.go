@@ -230,7 +230,7 @@ func surveyed() (names []string) {
 	return names
 }
 
-var surveyedClocks = append(env.Counters(), "monotonic", "monotonic-raw", "realtime", "go-time-now")
+var surveyedClocks = append(clock.BareCounters(), "monotonic", "monotonic-raw", "realtime", "go-time-now")
 
 // checks asks of the surveyed clocks what their own readings can't be trusted to say.
 func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {

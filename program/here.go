@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"chronoscope/clock"
 	"chronoscope/env"
 	"chronoscope/machine"
 )
@@ -30,7 +31,7 @@ func Here(ctx context.Context, given Setting) (setting Setting, release func(), 
 	if setting.Counting == (Counting{}) {
 		setting.Counting = counting()
 	}
-	counter, err := env.Open(ctx, calibration, env.Counters()...)
+	counter, err := env.Open(ctx, calibration, clock.BareCounters()...)
 	if err != nil {
 		return setting, release, ctx.Err()
 	}

@@ -262,7 +262,7 @@ const calibration = 100 * time.Millisecond
 // calibrate measures the rate of the processor's counter, and collects what
 // others say of it. Its clock is nil where it can't be read or measured.
 func (l *local) calibrate(ctx context.Context) clock.Rated {
-	counter := l.find(env.Counters()...)
+	counter := l.find(clock.BareCounters()...)
 	if counter == nil {
 		return clock.Rated{}
 	}

@@ -40,7 +40,7 @@ func MHz(ctx context.Context, root fs.FS, d time.Duration) (*Rates, error) {
 		return nil, err
 	}
 	defer unlock()
-	c, err := env.Open(ctx, d, env.Counters()...)
+	c, err := env.Open(ctx, d, clock.BareCounters()...)
 	if err != nil {
 		return nil, fmt.Errorf("the rate of the processor's counter: %w", err)
 	}

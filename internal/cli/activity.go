@@ -250,7 +250,7 @@ func (c *call) traceClock(ctx context.Context) (*clock.Clock, float64, error) {
 // openCounter opens and calibrates the processor's counter; its clock is nil where there is
 // none.
 func (c *call) openCounter(ctx context.Context) (clock.Rated, error) {
-	counter, err := env.Open(ctx, 100*time.Millisecond, env.Counters()...)
+	counter, err := env.Open(ctx, 100*time.Millisecond, clock.BareCounters()...)
 	if err != nil {
 		return clock.Rated{}, ctx.Err()
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -68,6 +69,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
 			"document": document,
+			"causes":   listedCauses,
 		},
 		Setup:               setUp,
 		RequireExplicitExec: true,
@@ -132,6 +134,19 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v", err)
 	case ended.ExitCode() != want:
 		ts.Fatalf("%v, want exit status %d", err, want)
+	}
+}
+
+// listedCauses makes sure that each period of inactivity of a list on standard output has a known cause.
+func listedCauses(ts *testscript.TestScript, neg bool, args []string) {
+	found := regexp.MustCompile(`(?m)^I[0-9]+\t.*\)  (.*)$`).FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+	if len(found) == 0 {
+		ts.Fatalf("the list has no period of inactivity")
+	}
+	for _, cause := range found {
+		if !slices.Contains(causes, cause[1]) {
+			ts.Fatalf("%q is no cause", cause[1])
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -211,12 +213,19 @@ func byCommand(of map[string]func([]byte, expectation) []string) func([]byte, ex
 	}
 }
 
-// everyClock is the documented list of this runtime's clocks.
-var everyClock = strings.Fields(`
-	tsc tsc-fenced tscp cntvct cntvct-fenced go-time-now realtime realtime-coarse
-	monotonic monotonic-raw monotonic-coarse boottime tai process-cputime thread-cputime
-	monotonic-syscall gettimeofday time times clock getrusage-self getrusage-thread
-	perf-task-clock perf-cycles perf-ref-cycles perf-instructions`)
+// everyClock is the list of this runtime's clocks in docs/output.md.
+var everyClock = func() (names []string) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "output.md"))
+	_, list, ok := strings.Cut(string(text), "\n## Names of clocks\n\n")
+	if err != nil || !ok {
+		panic("docs/output.md has no names of clocks")
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, name := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(list, -1) {
+		names = append(names, name[1])
+	}
+	return names
+}()
 
 // expectation is what the call of the command says of the document.
 type expectation struct {

@@ -191,7 +191,7 @@ func openRated(local *timermeter.Local) (clocks []clock.Rated, missing []*clock.
 
 // sandwiches takes them with the counter and the reference that are asked for.
 func (e trustExperiment) sandwiches(ctx context.Context, c *call, clocks []clock.Rated, missing []*clock.Unavailable) ([]fidelity.Result, error) {
-	counter, err := pick(clocks, missing, "--counter", e.flags.counter, "tsc", "cntvct", "monotonic")
+	counter, err := pick(clocks, missing, "--counter", e.flags.counter, append(clock.BareCounters(), "monotonic")...)
 	if err != nil {
 		return nil, err
 	}
