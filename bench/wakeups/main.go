@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"chronoscope/internal/load"
 	"chronoscope/machine"
 	"chronoscope/process"
@@ -56,7 +58,7 @@ type experiment struct {
 	roundsPerMs             float64
 	setting                 program.Setting
 	launcher                *process.Launcher
-	others                  *process.Others
+	server                  int // its process
 	limit                   time.Duration
 }
 
@@ -74,9 +76,6 @@ func run(ctx context.Context) error {
 	}
 	defer release()
 	e.setting = setting
-	if e.others, err = process.OpenOthers(); err != nil {
-		return err
-	}
 	if e.folder, err = os.MkdirTemp("", "wakeups"); err != nil {
 		return err
 	}
@@ -89,6 +88,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer serve.Process.Kill()
+	e.server = serve.Process.Pid
 	rows := map[string]*row{}
 	for range *repetitions {
 		for _, competitors := range strings.Split(*loads, ",") {
@@ -171,6 +171,9 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 		rights := map[int]string{0: "without", 1: "with"}[i]
 		fmt.Printf("%-9s %-6s %-7s truth %7.2f (%.2f to %.2f)  %7.2f (%.2f to %.2f, ± %4.1f %%) %-8s wall %.2f %s\n", name, competitors, rights, known.Value/1e6, known.Lo/1e6, known.Hi/1e6,
 			r.Estimate.Value/1e6, r.Estimate.Lo/1e6, r.Estimate.Hi/1e6, 100*r.Estimate.RelativeHalfWidth(), r.Verdict, r.Wall.Value/1e6, short(r.Reasons))
+		if i == 1 {
+			fmt.Printf("%-9s %-6s CPU time with tracepoints %+.1f %%\n", name, competitors, 100*(r.CPU.Value/results[0].CPU.Value-1))
+		}
 		for _, key := range []string{"load " + competitors + ", " + rights, name + ", " + rights, "all, " + rights} {
 			if rows[key] == nil {
 				rows[key] = &row{}
@@ -194,38 +197,40 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 		return err
 	}
 	time.Sleep(settle)
-	c.Untraced, c.Events, c.Nice = true, true, -20
-	e.others.Look(0, nil)
-	r, err := e.launcher.Run(ctx, c)
-	if use := e.others.Look(len(c.Args), nil); err == nil {
-		to.add(r, use)
+	c.Untraced, c.Events = true, true
+	var r process.Run
+	var err error
+	e.launcher.On(func() { // what it starts has the same policy
+		if err = errors.Join(e.before(e.server, true), e.before(0, true)); err == nil {
+			r, err = e.launcher.Run(ctx, c)
+		}
+		err = errors.Join(err, e.before(0, false), e.before(e.server, false))
+	})
+	if err == nil {
+		to.wallsNs = append(to.wallsNs, float64(r.WallNs))
 	}
 	return errors.Join(err, rivals.Resume())
 }
 
-// truth are what runs took while the competitors stood still, and what strangers had of the CPUs meanwhile.
-type truth struct{ lows, highs []float64 }
-
-// most is for which share of a run strangers may run: a server of its own works for half of its client's.
-const most = 0.03
-
-func (t *truth) add(r process.Run, use process.OthersUse) {
-	strangers := float64(use.WaitNs)
-	if float64(use.CPUNs) > float64(r.WallNs) || float64(r.WaitNs()) > most*float64(r.WallNs) {
-		return
+// before has a process run before all others of the machine, or as others do (sched(7)): strangers, too, stand
+// still.
+func (e *experiment) before(process int, all bool) error {
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
+	if all {
+		attr.Policy, attr.Priority = unix.SCHED_FIFO, 1
 	}
-	strangers = math.Min(strangers, float64(use.CPUNs)) + float64(r.WaitNs())
-	if strangers > most*float64(r.WallNs) {
-		return
-	}
-	t.lows, t.highs = append(t.lows, float64(r.WallNs)-strangers), append(t.highs, float64(r.WallNs))
+	return unix.SchedSetAttr(process, &attr, 0)
 }
 
-// estimate is the median run; NaN where there are too few.
+// truth are what runs took while the competitors stood still.
+type truth struct{ wallsNs []float64 }
+
+// estimate is the median run, in which interrupts and the host take a percent at most.
 func (t *truth) estimate() stats.Estimate {
-	low, high := stats.MedianInterval(t.lows, "ns"), stats.MedianInterval(t.highs, "ns")
-	low.Value, low.Hi = (low.Value+high.Value)/2, high.Hi
-	return low
+	const disturbed = 0.01
+	e := stats.MedianInterval(t.wallsNs, "ns")
+	e.Lo *= 1 - disturbed
+	return e
 }
 
 // row counts what was found.
