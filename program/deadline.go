@@ -64,7 +64,7 @@ func (s *series) waits() int {
 // process often ask for waits that never last, and have bounds that are wide as it is: for
 // them the verdict says it.
 func (r *Run) allowForDeadline(waits, timedWaits, blocks int, threaded bool) {
-	if !r.noted || waits == 0 || r.BlockedNs > passable(r.traced.wallNs) && blocks >= waits || r.sleptEachTime(timedWaits) {
+	if !r.noted || waits == 0 || r.BlockedNs > passable(r.traced.wallNs) && blocks >= waits || r.knownInTime(timedWaits) {
 		return
 	}
 	if !threaded {
@@ -73,10 +73,14 @@ func (r *Run) allowForDeadline(waits, timedWaits, blocks int, threaded bool) {
 	r.late = r.waited()
 }
 
-// sleptEachTime tells whether it is known that timers ended as many blocks as the program asks for.
-func (r *Run) sleptEachTime(timedWaits int) bool {
+// knownInTime tells whether it is known that no time had come before the program began to wait for it: timers
+// ended as many blocks as it asks for, or each of its calls was seen and gave up its CPU.
+func (r *Run) knownInTime(timedWaits int) bool {
 	t := r.traced
-	return t.blocksKnown > 0 && t.blocksUnknown == 0 && len(t.timers) >= timedWaits
+	if t.blocksKnown == 0 || t.blocksUnknown > 0 {
+		return false
+	}
+	return len(t.timers) >= timedWaits || t.timedCalls >= timedWaits && t.timesPassed == 0
 }
 
 // passable is how much of so long a time is too short to have absorbed anything.

@@ -34,7 +34,7 @@ func openWakeups() *wakeupRecorder {
 	if namespace, err := os.Readlink("/proc/self/ns/pid"); err != nil || namespace != firstNamespace {
 		return w
 	}
-	recorder, err := tracepoint.Open()
+	recorder, err := tracepoint.OpenWithTimedCalls()
 	if err != nil {
 		return w
 	}

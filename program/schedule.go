@@ -110,6 +110,8 @@ type schedule struct {
 	latency latency
 	// recordedNs is what it took the program's threads to record tracepoints.
 	recordedNs float64
+	// timedCalls and timesPassed are those of [trajectory].
+	timedCalls, timesPassed int
 }
 
 // life is a thread that has a number from then on.

@@ -54,6 +54,9 @@ type trajectory struct {
 	// begin.
 	timers []timerWait
 	moved  progress
+	// timedCalls are how often threads began to wait until some time, and timesPassed how often that had
+	// come before they gave up their CPU.
+	timedCalls, timesPassed int
 	// recordedNs is what it took threads to have tracepoints recorded: not all of it delayed the end.
 	recordedNs float64
 }
@@ -122,7 +125,7 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 		r.Unwatched = errMissed
 		return trajectory{}, false
 	}
-	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs}
+	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
 	t.against(s, r, othersWakeNs)
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)

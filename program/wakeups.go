@@ -78,6 +78,7 @@ const earlyNs = 50e3
 func (s *schedule) addWakeups(e wakeupEvents) {
 	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}}
 	all := w.read(e)
+	w.findPassed(e)
 	w.findForeign(all)
 	w.followForeign(e)
 	var latencies []float64
@@ -125,6 +126,46 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 		}
 	}
 	return all
+}
+
+// findPassed counts the calls that wait until some time, and those of them in which the thread did not
+// give up its CPU, since the time had come, or may have come.
+func (w *wakeups) findPassed(e wakeupEvents) {
+	began := map[int32]float64{}
+	for _, x := range e.events {
+		at := e.at(x.AtNs)
+		if at < 0 || x.Kind != tracepoint.TimedCall && x.Kind != tracepoint.TimedOut && x.Kind != tracepoint.OtherTimer {
+			continue
+		}
+		l := w.named(x.Thread, at)
+		if l == nil {
+			continue
+		}
+		switch x.Kind {
+		case tracepoint.TimedCall:
+			w.timedCalls++
+			began[x.Thread] = at
+			continue
+		case tracepoint.OtherTimer: // whether its time has passed is not told
+			w.timesPassed++
+			continue
+		}
+		if from, timed := began[x.Thread]; timed && !l.blockedWithin(from, at) {
+			w.timesPassed++
+		}
+		delete(began, x.Thread)
+	}
+}
+
+// blockedWithin tells whether the thread gave up its CPU between two times.
+func (l *line) blockedWithin(from, to float64) bool {
+	i, _ := slices.BinarySearchFunc(l.spans, from, func(x span, ns float64) int { return cmp.Compare(x.to, ns) })
+	for ; i < len(l.spans) && l.spans[i].from <= to; i++ {
+		if l.visited++; l.spans[i].state == blocked {
+			return true
+		}
+	}
+	return false
 }
 
 // findForeign finds the threads of other programs that woke the program's, or such a thread.

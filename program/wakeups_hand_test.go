@@ -50,6 +50,33 @@ func TestClientOfAServerThatWaits(t *testing.T) {
 	}
 }
 
+// A thread begins to wait until some time, and another wakes it before: it has missed nothing. In a second such
+// call the time has come already, so that it does not give up its CPU, and alone it might have slept.
+func TestTimesThatHadPassed(t *testing.T) {
+	events := begun().at(1, process.Blocked, 1, 1, 0).at(3, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	run := events.run(10, 8)
+	call := func(t told, atMs float64, kind tracepoint.Kind) told { return t.event(atMs, 0, kind, 1, 0, 0) }
+	first := call(told{}.switched(-1, 0, 0, 1, 0).switched(-1, 1, 0, 70, 0), 0.9, tracepoint.TimedCall).switched(1, 0, 1, 0, tracepoint.Sleeping).wakes(3, 1, 70, 1).switched(3, 0, 0, 1, 0)
+	for what, c := range map[string]struct {
+		events told
+		asks   int
+		want   bool
+	}{
+		"one call":                                   {first, 1, true},
+		"it asks for more than is seen":              {first, 2, false},
+		"another call, whose time has come":          {call(call(first[:6:6], 5, tracepoint.TimedCall), 5.01, tracepoint.TimedOut), 1, false},
+		"it sets a timer":                            {call(first[:6:6], 5, tracepoint.OtherTimer), 1, false},
+		"the first one's time came while it blocked": {call(first[:6:6], 3.1, tracepoint.TimedOut), 1, true},
+		"nobody tells who woke it":                   {append(first[:4:4], first[5:]...), 1, false},
+	} {
+		got, ok := followWoken(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
+		r := Run{traced: got}
+		if !ok || r.knownInTime(c.asks) != c.want {
+			t.Errorf("%s: %v, want %v: %d known, %d calls, %d passed", what, r.knownInTime(c.asks), c.want, got.blocksKnown, got.timedCalls, got.timesPassed)
+		}
+	}
+}
+
 // A thread's number is given anew once it has ended, and an exec gives the number of a process's first thread
 // to the one that calls it: the one that had the number at the time of a wake-up made it.
 func TestNumbersThatAreGivenAnew(t *testing.T) {

@@ -17,6 +17,7 @@ type source struct {
 	// name is the Name of its events where no field tells it.
 	name     string
 	optional bool
+	filter   string // of the kernel (Documentation/trace/events.rst); empty for all events
 }
 
 // scheduling are those that say what threads do and who wakes them.
@@ -31,6 +32,46 @@ var scheduling = []source{
 	{path: "irq/softirq_exit", kind: SoftirqEnd, fields: []string{"vec"}},
 	{path: "irq/softirq_raise", kind: Raised, fields: []string{"vec"}},
 	{path: "timer/hrtimer_expire_entry", kind: TimerExpired},
+}
+
+// Filters of times that system calls wait for at most: as a number of milliseconds, where 0 does not wait
+// and -1 waits for ever, and as the address of a time, where 0 waits for ever.
+const inMilliseconds, atAddress = "%[1]s > 0 && %[1]s < 0x7fffffff", "%s != 0"
+
+// timedFutex are the operations of futex(2) that wait: FUTEX_WAIT and FUTEX_WAIT_BITSET, private, shared, and
+// by either clock.
+const timedFutex = "utime != 0 && (op == 0 || op == 128 || op == 9 || op == 137 || op == 265 || op == 393)"
+
+// timedCalls are the begins of system calls that wait until some time, and their ends where that has come.
+// Not every architecture has all of them.
+var timedCalls = slices.Concat(
+	timedCall("futex", timedFutex, "ret == -110"), // ETIMEDOUT
+	timedCall("nanosleep", "", "ret == 0"),
+	timedCall("clock_nanosleep", "", "ret == 0"),
+	timedCall("epoll_wait", fmt.Sprintf(inMilliseconds, "timeout"), "ret == 0"),
+	timedCall("epoll_pwait", fmt.Sprintf(inMilliseconds, "timeout"), "ret == 0"),
+	timedCall("epoll_pwait2", fmt.Sprintf(atAddress, "timeout"), "ret == 0"),
+	timedCall("poll", fmt.Sprintf(inMilliseconds, "timeout_msecs"), "ret == 0"),
+	timedCall("ppoll", fmt.Sprintf(atAddress, "tsp"), "ret == 0"),
+	timedCall("select", fmt.Sprintf(atAddress, "tvp"), "ret == 0"),
+	timedCall("pselect6", fmt.Sprintf(atAddress, "tsp"), "ret == 0"),
+	otherTimers("futex_wait", "futex_waitv", "timerfd_settime", "timer_settime", "setitimer", "alarm", "rt_sigtimedwait",
+		"mq_timedsend", "mq_timedreceive", "recvmmsg", "io_getevents", "io_pgetevents", "semtimedop", "io_uring_setup"),
+	[]source{{path: "syscalls/sys_enter_setsockopt", kind: OtherTimer, optional: true, filter: "optname == 20 || optname == 21 || optname == 66 || optname == 67"}}, // SO_RCVTIMEO and SO_SNDTIMEO, old and new
+)
+
+func otherTimers(names ...string) (all []source) {
+	for _, name := range names {
+		all = append(all, source{path: "syscalls/sys_enter_" + name, kind: OtherTimer, name: name, optional: true})
+	}
+	return all
+}
+
+func timedCall(name, timed, passed string) []source {
+	return []source{
+		{path: "syscalls/sys_enter_" + name, kind: TimedCall, name: name, optional: true, filter: timed},
+		{path: "syscalls/sys_exit_" + name, kind: TimedOut, name: name, optional: true, filter: passed},
+	}
 }
 
 // disturbances are those that say what has a CPU. Not every architecture has the vectors.

@@ -25,6 +25,9 @@ const (
 	TimerExpired             // a high-resolution timer expired
 	Vector                   // an interrupt of the CPU itself, such as its timer's: its name is Name
 	VectorEnd                //
+	TimedCall                // Thread begins a system call that waits until some time, at most
+	TimedOut                 // Thread ends such a call, or one that waits for ever, since its time has come
+	OtherTimer               // Thread begins a call that may set a timer, or wait in a way that TimedOut does not tell of
 	Forked                   // the thread Other, of the process Value, was started by Thread
 	Executed                 // Thread became another program, called Name
 	Renamed                  // Thread is called Name now

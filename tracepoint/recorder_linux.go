@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -41,6 +43,16 @@ func Open() (*Recorder, error) {
 		return nil, unavailable(err)
 	}
 	return open(scheduling, cpus)
+}
+
+// OpenWithTimedCalls begins to record what Open does, and system calls that wait until some time, as far
+// as this kernel tells of them.
+func OpenWithTimedCalls() (*Recorder, error) {
+	cpus, err := onlineCPUs()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return open(slices.Concat(scheduling, timedCalls), cpus)
 }
 
 // OpenDisturbances begins to record what has these CPUs: threads and interrupts. The error is an
@@ -232,7 +244,7 @@ func (r *Recorder) openCPU(cpu, pages int) error {
 		return err
 	}
 	r.rings, r.cpus = append(r.rings, ring), append(r.cpus, cpu)
-	for id := range r.decoder.layouts {
+	for id, l := range r.decoder.layouts {
 		attr := unix.PerfEventAttr{
 			Type: unix.PERF_TYPE_TRACEPOINT, Config: uint64(id), Sample: 1, Sample_type: sampleType | unix.PERF_SAMPLE_RAW,
 			Bits: attrBits, Wakeup: names.Wakeup, Clockid: unix.CLOCK_MONOTONIC, Size: names.Size,
@@ -242,9 +254,27 @@ func (r *Recorder) openCPU(cpu, pages int) error {
 			return err
 		}
 		r.others = append(r.others, fd)
+		if err := setFilter(fd, l.filter); err != nil {
+			return err
+		}
 		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring.FD); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// setFilter has the kernel record those events alone that fit; all where the filter is empty.
+func setFilter(fd int, filter string) error {
+	if filter == "" {
+		return nil
+	}
+	text, err := unix.BytePtrFromString(filter)
+	if err != nil {
+		return err
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER, uintptr(unsafe.Pointer(text))); errno != 0 {
+		return fmt.Errorf("the filter %q: %w", filter, errno)
 	}
 	return nil
 }

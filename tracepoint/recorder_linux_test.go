@@ -2,10 +2,14 @@ package tracepoint
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // mustOpen skips where this system refuses.
@@ -57,6 +61,46 @@ func TestRecord(t *testing.T) {
 	}
 	if kinds[Forked] != 1 || kinds[Executed] != 1 || kinds[Exited] != 1 || kinds[Started] != 1 || !asleep || !woken {
 		t.Errorf("of %d events: by kind %v, asleep %v, woken by an interrupt %v", len(events), kinds, asleep, woken)
+	}
+}
+
+// A sleep is a call that waits until some time, and one whose time has passed ends at once.
+func TestTimedCalls(t *testing.T) {
+	mustOpen(t)
+	r, err := OpenWithTimedCalls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	past := unix.Timespec{Sec: 1}
+	for range 3 {
+		if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &past, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := unix.Poll(nil, 1); err != nil && err != unix.EINTR {
+		t.Fatal(err)
+	}
+	if _, err := unix.Poll(nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * late)
+	calls := map[string]int{}
+	for _, e := range r.TakeAll() {
+		if e.Thread == int32(unix.Gettid()) && (e.Kind == TimedCall || e.Kind == TimedOut) {
+			calls[fmt.Sprint(e.Name, " ", e.Kind == TimedOut)]++
+		}
+	}
+	if r.Lost() > 0 || len(calls) == 0 {
+		t.Skipf("%d events were lost; %v", r.Lost(), calls) // a kernel without CONFIG_FTRACE_SYSCALLS
+	}
+	if calls["clock_nanosleep false"] != 3 || calls["clock_nanosleep true"] != 3 {
+		t.Errorf("three sleeps whose time has passed: %v", calls)
+	}
+	if polls := calls["poll false"] + calls["ppoll false"]; polls != 1 && polls != 2 { // ppoll(2) is also told of times of 0
+		t.Errorf("a poll of 1 ms: %v", calls)
 	}
 }
 

@@ -32,7 +32,7 @@ var programForm = object{
 	"command": text, "parameters": dictionary(anyText),
 	"estimate": estimateForm.check, "wall": estimateForm.check, "cpu": estimateForm.check,
 	"runqueue_wait_ns": orNull(size), "blocked_ns": orNull(size), "max_rss_bytes": orNull(count),
-	"method": oneOf("cycle-time", "interval-counting", "bounds", ""), "explanation": anyText,
+	"method": oneOf("cycle-time", "interval-counting", "critical-path", "bounds", ""), "explanation": anyText,
 	"runs": list(object{
 		"started": instant, "wall_ns": size, "user_ns": size, "system_ns": size,
 		"runqueue_wait_ns": orNull(size), "blocked_ns": orNull(size), "steal_ns": orNull(size), "throttled_ns": orNull(size),
