@@ -11,6 +11,10 @@ type Benchmark struct {
 	// Name is as the testing package has it, without GOMAXPROCS: BenchmarkX/size=1.
 	Name    string `json:"name"`
 	Package string `json:"package"` // its import path
+	// File and Line are where its function is declared, as seen from the working folder; empty where
+	// that was not asked for, or is not known.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`

@@ -16,7 +16,15 @@ func Exports(document record.Document) map[string]func(io.Writer) error {
 			"gobench":   func(w io.Writer) error { return GoBenchPrograms(w, d) },
 		}
 	case record.Bench:
-		return map[string]func(io.Writer) error{"gobench": func(w io.Writer) error { return GoBench(w, d) }}
+		formats := map[string]func(io.Writer, record.Bench) error{
+			"gobench": GoBench, "summary": BenchSummary, "junit": JUnit, "codequality": CodeQuality,
+			"benchmark-action": BenchmarkAction, "bmf": BencherMetrics,
+		}
+		exports := map[string]func(io.Writer) error{}
+		for name, write := range formats {
+			exports[name] = func(w io.Writer) error { return write(w, d) }
+		}
+		return exports
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -31,6 +32,7 @@ type benchFlags struct {
 	falseAlarms, see string
 	gate             string
 	null, plans      bool
+	summary          bool
 	seen             float64      // the share of see
 	plan             gobench.Plan // as the flags have it, once they are found good
 }
@@ -88,7 +90,10 @@ to see a slowdown of --see.`,
   chronoscope bench --format json | jq '.results[] | {name, estimate, verdict}'`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measure,
-		exports:     map[string]string{"gobench": "which benchstat reads"},
+		exports: map[string]string{
+			"gobench": "which benchstat reads", "summary": "in Markdown, for a comment", "junit": "", "codequality": "which GitLab reads",
+			"benchmark-action": "which github-action-benchmark reads", "bmf": "which Bencher reads",
+		},
 		undecided:   undecidedPasses,
 		regressions: "with --against: exit with 3 if a benchmark is slower by more than this `share`, such as 5%",
 	}
@@ -105,6 +110,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance with which --max-regression may fail a suite that is not slower, as a `share`")
 	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
 	set.BoolVar(&t.plans, "plan", false, "say how long the gate takes here to see a slowdown of --see, from a few pairs of each benchmark")
+	set.BoolVar(&t.summary, "summary", false, "append the result to the job's summary of GitHub Actions (GITHUB_STEP_SUMMARY), and annotate what is slower")
 	set.StringVar(&t.see, "see", "", "the slowdown that --plan and --null plan for, as a `share` (default: 5% more than --max-regression allows)")
 }
 
@@ -132,7 +138,22 @@ func (t *benchFlags) check(c *call) (err error) {
 	if t.timeout <= 0 {
 		return usagef("--timeout: %v is too little: give more than 0, such as 5m", t.timeout)
 	}
+	if t.summary && os.Getenv(stepSummary) == "" {
+		return usagef("--summary: %s is not set, as GitHub Actions does: elsewhere give --export summary:FILE", stepSummary)
+	}
 	return t.checkGate(c)
+}
+
+// stepSummary names the file of a job's summary.
+const stepSummary = "GITHUB_STEP_SUMMARY"
+
+// summarise appends what was found to the job's summary, and annotates the source.
+func summarise(c *call, d record.Bench) error {
+	f, err := os.OpenFile(os.Getenv(stepSummary), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("--summary: %w", err)
+	}
+	return errors.Join(render.BenchSummary(f, d), f.Close(), render.Annotations(c.streams.Err, d))
 }
 
 // checkGate reads what says how the gate judges.
@@ -236,7 +257,12 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 		return found{}, err
 	}
 	d.Header = c.finish(ctx)
-	return judgedBench(d, e.broken), nil
+	r := judgedBench(d, e.broken)
+	if t.summary {
+		c.bar.end()
+		r.failed = errors.Join(r.failed, summarise(c, d))
+	}
+	return r, nil
 }
 
 // judgedBench is what was measured, with what --require and --max-regression ask of. The

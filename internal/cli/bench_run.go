@@ -139,6 +139,18 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	return groups, failed, nil
 }
 
+// locate notes where a benchmark of the working tree is declared, as seen from here.
+func locate(b *gobench.Benchmark) {
+	here, err := os.Getwd()
+	if err != nil || b.Revision != "" {
+		return
+	}
+	file, line := gobench.Locate(*b)
+	if relative, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(relative) {
+		b.File, b.Line = filepath.ToSlash(relative), line
+	}
+}
+
 // nullRevision is how the working tree is called that is compared with itself.
 const nullRevision = "itself"
 
@@ -174,6 +186,9 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		if len(found.Skipped) > 0 {
 			e.skipped = append(e.skipped, found.Skipped...)
 			e.caveat("%s: skip themselves: %s", test.Package, strings.Join(found.Skipped, ", "))
+		}
+		for i := range found.Benchmarks {
+			locate(&found.Benchmarks[i])
 		}
 		all = append(all, found.Benchmarks...)
 	}

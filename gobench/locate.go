@@ -1,0 +1,32 @@
+package gobench
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+)
+
+// Locate finds where the function of a benchmark is declared, in the tests in its directory; the file is
+// empty where that can't be told.
+func Locate(b Benchmark) (file string, line int) {
+	name, _, _ := strings.Cut(b.Name, "/")
+	files, err := filepath.Glob(filepath.Join(b.Dir, "*_test.go"))
+	if err != nil {
+		return "", 0
+	}
+	positions := token.NewFileSet()
+	for _, file := range files {
+		parsed, err := parser.ParseFile(positions, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name {
+				return file, positions.Position(f.Pos()).Line
+			}
+		}
+	}
+	return "", 0
+}

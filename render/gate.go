@@ -1,0 +1,343 @@
+package render
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"chronoscope/gobench"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+// change is a benchmark beside that of another revision, by its time or another metric.
+type change struct {
+	stats.Pair
+	benchmark gobench.Report
+}
+
+// changesIn are the pairs of a document, each with what was measured of the working tree.
+func changesIn(d record.Bench) (all []change) {
+	reports := map[string]gobench.Report{}
+	for _, b := range d.Results {
+		if b.Revision == "" {
+			reports[b.Package+"."+b.Name] = b
+		}
+	}
+	for _, p := range d.Pairs {
+		all = append(all, change{p, reports[p.B]})
+	}
+	return all
+}
+
+func (c change) side() stats.Side {
+	if c.Joint == nil {
+		return ""
+	}
+	return c.Joint.Side
+}
+
+// limit is the share that is allowed; NaN where the gate does not judge the pair.
+func (c change) limit() float64 {
+	if c.side() == "" {
+		return math.NaN()
+	}
+	return c.Joint.Limit.Value()
+}
+
+func (c change) name() string   { return strings.TrimPrefix(cmp.Or(c.benchmark.Name, c.B), "Benchmark") }
+func (c change) metric() string { return cmp.Or(c.Metric, "sec/op") }
+
+// differs reports whether a pair is worth a line of its own.
+func (c change) differs() bool {
+	return c.side() == stats.Beyond || c.Outcome == stats.Slower || c.Outcome == stats.Faster
+}
+
+// sentence says what was found, in one line.
+func (c change) sentence() string {
+	bounds := ""
+	if c.Joint != nil && c.Joint.Lo.Known() && c.Joint.Hi.Known() {
+		bounds = fmt.Sprintf(", between %s and %s for sure", percentMore(c.Joint.Lo.Value()), percentMore(c.Joint.Hi.Value()))
+	}
+	text := fmt.Sprintf("%s %s: %s%s", c.name(), c.metric(), percentMore(c.Ratio.Value), bounds)
+	if limit := c.limit(); !math.IsNaN(limit) {
+		text += fmt.Sprintf(" (limit %s)", percentMore(1+limit))
+	}
+	return view.OneLine(text)
+}
+
+// percentMore is a ratio as the share by which it is above 1.
+func percentMore(ratio float64) string {
+	if !stats.IsFinite(ratio) {
+		return "?"
+	}
+	return fmt.Sprintf("%+.3g %%", 100*(ratio-1))
+}
+
+// StickyMark begins the Markdown of [BenchSummary], so that the comment of an earlier run is found, and
+// written anew.
+const StickyMark = "<!-- chronoscope bench -->"
+
+// BenchSummary writes what a comparison of benchmarks found as Markdown, for a job's summary or a
+// comment: the verdict first, then what changed, then the rest, folded.
+func BenchSummary(w io.Writer, d record.Bench) error {
+	var b strings.Builder
+	changes := changesIn(d)
+	fmt.Fprintf(&b, "%s\n## %s\n\n", StickyMark, benchVerdict(d, changes))
+	var differing, rest []change
+	for _, c := range changes {
+		if c.differs() {
+			differing = append(differing, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	if len(differing) > 0 {
+		changeTable(&b, differing)
+	}
+	for _, r := range d.Results {
+		if r.Estimate.N == 0 && len(r.Reasons) > 0 {
+			fmt.Fprintf(&b, "- **%s** was not measured: %s\n", cell(r.Name), cell(r.Reasons[0]))
+		}
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%d comparisons without a change that is beyond chance</summary>\n\n", len(rest))
+		changeTable(&b, rest)
+		b.WriteString("\n</details>\n")
+	}
+	fmt.Fprintf(&b, "\n%s, measured in turn in %s.\n", cell(string(d.Machine.CPU)), stats.Duration(float64(d.DurationNs), 3))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// benchVerdict is what the gate says, in one line.
+func benchVerdict(d record.Bench, changes []change) string {
+	count := map[stats.Side]int{}
+	for _, c := range changes {
+		count[c.side()]++
+	}
+	gated := count[stats.Beyond] + count[stats.Within] + count[stats.Open]
+	switch {
+	case len(d.Pairs) == 0:
+		return fmt.Sprintf("%d benchmarks were measured", len(d.Results))
+	case count[stats.Beyond] > 0:
+		return fmt.Sprintf("Slower: %d of %d comparisons are beyond the limit", count[stats.Beyond], gated)
+	case count[stats.Open] > 0:
+		return fmt.Sprintf("No regression was found; %d of %d comparisons are undecided", count[stats.Open], gated)
+	}
+	return fmt.Sprintf("No regression: %d comparisons are within the limit", gated)
+}
+
+func changeTable(b *strings.Builder, changes []change) {
+	b.WriteString("| benchmark | metric | change | for sure | limit | |\n|---|---|---|---|---|---|\n")
+	for _, c := range changes {
+		bounds, limit := "", ""
+		if c.Joint != nil && c.Joint.Lo.Known() {
+			bounds = percentMore(c.Joint.Lo.Value()) + " to " + percentMore(c.Joint.Hi.Value())
+		}
+		if !math.IsNaN(c.limit()) {
+			limit = percentMore(1 + c.limit())
+		}
+		word := string(c.Outcome)
+		if c.side() == stats.Beyond {
+			word = "**beyond the limit**"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", cell(c.name()), cell(c.metric()), percentMore(c.Ratio.Value), bounds, limit, word)
+	}
+}
+
+// cell is a text in a table of Markdown: names come from others.
+func cell(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "'", "@", "&#64;").Replace(view.OneLine(text))
+}
+
+// Annotations writes what is beyond the limit as errors of GitHub's workflow commands, and what is
+// undecided as one warning.
+func Annotations(w io.Writer, d record.Bench) error {
+	var b strings.Builder
+	undecided := []string{}
+	for _, c := range changesIn(d) {
+		switch c.side() {
+		case stats.Beyond:
+			at := ""
+			if c.benchmark.File != "" {
+				at = fmt.Sprintf("file=%s,line=%d,", property(c.benchmark.File), c.benchmark.Line)
+			}
+			fmt.Fprintf(&b, "::error %stitle=%s::%s\n", at, property("slower than allowed"), message(c.sentence()))
+		case stats.Open:
+			undecided = append(undecided, c.name()+" "+c.metric())
+		}
+	}
+	if len(undecided) > 0 {
+		fmt.Fprintf(&b, "::warning title=%s::%s\n", property("undecided benchmarks"), message(view.OneLine(strings.Join(undecided, ", "))))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// message and property escape what GitHub reads as data, and as a parameter.
+func message(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+}
+
+func property(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(message(text))
+}
+
+// JUnit writes each comparison as a test case: what is beyond the limit fails, what is undecided is
+// skipped, and what could not be measured is an error.
+func JUnit(w io.Writer, d record.Bench) error {
+	type detail struct {
+		Message string `xml:"message,attr"`
+	}
+	type testCase struct {
+		Class   string  `xml:"classname,attr"`
+		Name    string  `xml:"name,attr"`
+		File    string  `xml:"file,attr,omitempty"`
+		Seconds float64 `xml:"time,attr"`
+		Failure *detail `xml:"failure"`
+		Error   *detail `xml:"error"`
+		Skipped *detail `xml:"skipped"`
+	}
+	type testSuite struct {
+		XMLName  xml.Name   `xml:"testsuite"`
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Seconds  float64    `xml:"time,attr"`
+		Cases    []testCase `xml:"testcase"`
+	}
+	suite := testSuite{Name: "chronoscope bench", Seconds: float64(d.DurationNs) / 1e9}
+	for _, c := range changesIn(d) {
+		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.File}
+		switch c.side() {
+		case "":
+			continue
+		case stats.Beyond:
+			t.Failure = &detail{c.sentence()}
+			suite.Failures++
+		case stats.Open:
+			t.Skipped = &detail{"undecided: " + c.sentence()}
+			suite.Skipped++
+		}
+		suite.Cases = append(suite.Cases, t)
+	}
+	for _, r := range d.Results {
+		if r.Estimate.N == 0 && len(r.Reasons) > 0 {
+			suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: r.Name, File: r.File, Error: &detail{view.OneLine(r.Reasons[0])}})
+			suite.Errors++
+		}
+	}
+	suite.Tests = len(suite.Cases)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(suite); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// CodeQuality writes what is beyond the limit as issues of GitLab's code quality report
+// (docs.gitlab.com, "Code Quality report format").
+func CodeQuality(w io.Writer, d record.Bench) error {
+	type lines struct {
+		Begin int `json:"begin"`
+	}
+	type location struct {
+		Path  string `json:"path"`
+		Lines lines  `json:"lines"`
+	}
+	type issue struct {
+		Description string   `json:"description"`
+		CheckName   string   `json:"check_name"`
+		Fingerprint string   `json:"fingerprint"`
+		Severity    string   `json:"severity"`
+		Location    location `json:"location"`
+	}
+	issues := []issue{}
+	for _, c := range changesIn(d) {
+		if c.side() == stats.Beyond {
+			id := sha256.Sum256([]byte(c.B + "\x00" + c.metric()))
+			issues = append(issues, issue{
+				Description: c.sentence(), CheckName: "chronoscope-bench", Fingerprint: fmt.Sprintf("%x", id[:16]), Severity: "major",
+				Location: location{cmp.Or(c.benchmark.File, "go.mod"), lines{max(1, c.benchmark.Line)}},
+			})
+		}
+	}
+	return writeIndented(w, issues)
+}
+
+// BenchmarkAction writes the times and metrics of the working tree as github-action-benchmark reads
+// them with "tool: customSmallerIsBetter".
+func BenchmarkAction(w io.Writer, d record.Bench) error {
+	type entry struct {
+		Name  string  `json:"name"`
+		Unit  string  `json:"unit"`
+		Value float64 `json:"value"`
+		Range string  `json:"range,omitempty"`
+		Extra string  `json:"extra,omitempty"`
+	}
+	entries := []entry{}
+	for _, r := range d.Results {
+		if r.Revision != "" || !stats.IsFinite(r.Estimate.Value) {
+			continue
+		}
+		e := entry{Name: r.Package + "." + r.Name, Unit: "ns/op", Value: r.Estimate.Value, Extra: string(r.Verdict)}
+		if half := r.Estimate.HalfWidth(); stats.IsFinite(half) {
+			e.Range = fmt.Sprintf("± %.4g", half)
+		}
+		entries = append(entries, e)
+		for _, m := range r.Metrics {
+			if !gobench.IsRate(m.Unit) { // of which more is better
+				entries = append(entries, entry{Name: r.Package + "." + r.Name + " - " + m.Unit, Unit: m.Unit, Value: m.Value})
+			}
+		}
+	}
+	return writeIndented(w, entries)
+}
+
+// BencherMetrics writes the times and metrics of the working tree in the Bencher Metric Format
+// (bencher.dev, "Bencher Metric Format"): latency in nanoseconds, and a measure for each unit.
+func BencherMetrics(w io.Writer, d record.Bench) error {
+	type metric struct {
+		Value float64     `json:"value"`
+		Lower stats.Float `json:"lower_value,omitzero"`
+		Upper stats.Float `json:"upper_value,omitzero"`
+	}
+	all := map[string]map[string]metric{}
+	for _, r := range d.Results {
+		if r.Revision != "" || !stats.IsFinite(r.Estimate.Value) {
+			continue
+		}
+		measures := map[string]metric{"latency": {r.Estimate.Value, stats.FloatOf(r.Estimate.Lo), stats.FloatOf(r.Estimate.Hi)}}
+		for _, m := range r.Metrics {
+			measures[slug(m.Unit)] = metric{m.Value, m.Lo, m.Hi}
+		}
+		all[r.Package+"."+r.Name] = measures
+	}
+	return writeIndented(w, all)
+}
+
+// slug is a unit as the name of a measure: small letters and digits, with hyphens between them.
+func slug(unit string) string {
+	words := strings.FieldsFunc(strings.ToLower(unit), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return cmp.Or(strings.Join(words, "-"), "metric")
+}
+
+func writeIndented(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

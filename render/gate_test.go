@@ -1,0 +1,159 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// gatedBench is a suite of a benchmark that is slower, with a hostile name, one that is undecided, one
+// that is not, and one that broke.
+func gatedBench() record.Bench {
+	const hostile = "BenchmarkCopy/<b>|`x`,a:b%\n::error::planted"
+	pair := func(name, metric string, outcome stats.Outcome, ratio float64, side stats.Side) stats.Pair {
+		joint := &stats.PairJoint{Lo: stats.FloatOf(ratio - 0.01), Hi: stats.FloatOf(ratio + 0.01), FalseAlarms: 0.01, Comparisons: 4, Side: side, Limit: stats.FloatOf(0.05)}
+		return stats.Pair{A: "example.com/a." + name + " at main", B: "example.com/a." + name, Metric: metric, Outcome: outcome, Ratio: stats.Estimate{Value: ratio, Lo: ratio, Hi: ratio, Unit: "ratio"}, Joint: joint}
+	}
+	report := func(name, revision string, ns float64) gobench.Report {
+		return gobench.Report{
+			Benchmark: gobench.Benchmark{Name: name, Package: "example.com/a", Revision: revision, File: "a/copy_test.go", Line: 12},
+			Summary:   gobench.Summary{Estimate: estimateOf(ns, ns-1, ns+1), Metrics: []gobench.Metric{{Unit: "allocs/op", Value: 2, Lo: stats.FloatOf(2), Hi: stats.FloatOf(2)}, {Unit: "MB/s", Value: 9}}},
+			Judgement: stats.Judgement{Verdict: stats.Trusted},
+		}
+	}
+	d := record.Bench{Header: record.Header{Machine: &machine.Machine{CPU: "Made Up CPU"}, DurationNs: 6e10}}
+	for _, name := range []string{hostile, "BenchmarkOpen", "BenchmarkCalm"} {
+		d.Results = append(d.Results, report(name, "main", 100), report(name, "", 120))
+	}
+	broken := gobench.Report{Benchmark: gobench.Benchmark{Name: "BenchmarkBroken", Package: "example.com/a"}, Summary: gobench.Summary{Estimate: unknown}, Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"panic: no"}}}
+	d.Results = append(d.Results, broken)
+	d.Pairs = []stats.Pair{
+		pair(hostile, "", stats.Slower, 1.2, stats.Beyond), pair(hostile, "allocs/op", stats.Same, 1, ""),
+		pair("BenchmarkOpen", "", stats.Undecided, 1.04, stats.Open), pair("BenchmarkCalm", "", stats.Same, 1, stats.Within),
+	}
+	return d
+}
+
+func written(t *testing.T, write func(d record.Bench, b *bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(gatedBench(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The verdict stands first, then what is slower, then what isn't, folded. Names that others chose
+// make no HTML, no cell and no mention of theirs.
+func TestBenchSummary(t *testing.T) {
+	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return BenchSummary(b, d) })
+	for _, want := range []string{
+		StickyMark + "\n## Slower: 1 of 3 comparisons are beyond the limit\n", "+20 % | +19 % to +21 % | +5 % | **beyond the limit** |",
+		"<summary>3 comparisons without a change", "| Open | sec/op | +4 %", "| Calm | sec/op |", "allocs/op", "**BenchmarkBroken** was not measured: panic: no", "Made Up CPU",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "<b>") || strings.Contains(text, "\n::") {
+		t.Errorf("a name is more than a name:\n%s", text)
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "|") && strings.Count(line, "|")-strings.Count(line, "\\|") != 7 {
+			t.Errorf("a row of another length: %s", line)
+		}
+	}
+	quiet := gatedBench()
+	quiet.Pairs = quiet.Pairs[3:]
+	var b bytes.Buffer
+	if BenchSummary(&b, quiet); !strings.Contains(b.String(), "## No regression: 1 comparisons are within the limit") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// GitHub reads one command a line: what a name holds begins none.
+func TestAnnotations(t *testing.T) {
+	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return Annotations(b, d) })
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::error file=a/copy_test.go,line=12,title=slower than allowed::Copy/<b>|`x`,a:b%25") || !strings.HasPrefix(lines[1], "::warning title=undecided benchmarks::Open sec/op") {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return JUnit(b, d) })
+	var suite struct {
+		XMLName  xml.Name `xml:"testsuite"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Errors   int      `xml:"errors,attr"`
+		Skipped  int      `xml:"skipped,attr"`
+		Cases    []struct {
+			Class   string    `xml:"classname,attr"`
+			Name    string    `xml:"name,attr"`
+			Failure *struct{} `xml:"failure"`
+			Error   *struct{} `xml:"error"`
+			Skipped *struct{} `xml:"skipped"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal([]byte(text), &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != 4 || suite.Failures != 1 || suite.Errors != 1 || suite.Skipped != 1 || len(suite.Cases) != 4 {
+		t.Fatalf("%+v\n%s", suite, text)
+	}
+	if c := suite.Cases; c[0].Failure == nil || c[1].Skipped == nil || c[2].Failure != nil || c[3].Error == nil || c[0].Class != "example.com/a" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The forms that GitLab, github-action-benchmark and Bencher publish.
+func TestFormatsOfOthers(t *testing.T) {
+	strictly := func(text string, into any) {
+		t.Helper()
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(into); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+	}
+	var issues []struct {
+		Description string
+		CheckName   string `json:"check_name"`
+		Fingerprint string
+		Severity    string
+		Location    struct {
+			Path  string
+			Lines struct{ Begin int }
+		}
+	}
+	strictly(written(t, func(d record.Bench, b *bytes.Buffer) error { return CodeQuality(b, d) }), &issues)
+	if len(issues) != 1 || issues[0].Severity != "major" || len(issues[0].Fingerprint) != 32 || issues[0].Location.Path != "a/copy_test.go" || issues[0].Location.Lines.Begin != 12 || issues[0].CheckName == "" {
+		t.Errorf("%+v", issues)
+	}
+	var entries []struct {
+		Name, Unit   string
+		Value        float64
+		Range, Extra string
+	}
+	strictly(written(t, func(d record.Bench, b *bytes.Buffer) error { return BenchmarkAction(b, d) }), &entries)
+	if len(entries) != 6 || entries[2].Name != "example.com/a.BenchmarkOpen" || entries[2].Value != 120 || entries[2].Unit != "ns/op" || entries[3].Unit != "allocs/op" {
+		t.Errorf("%+v", entries)
+	}
+	var measures map[string]map[string]struct {
+		Value float64
+		Lower float64 `json:"lower_value"`
+		Upper float64 `json:"upper_value"`
+	}
+	strictly(written(t, func(d record.Bench, b *bytes.Buffer) error { return BencherMetrics(b, d) }), &measures)
+	if m := measures["example.com/a.BenchmarkOpen"]; len(measures) != 3 || m["latency"].Value != 120 || m["latency"].Lower != 119 || m["allocs-op"].Value != 2 || m["mb-s"].Value != 9 {
+		t.Errorf("%+v", measures)
+	}
+}
