@@ -23,7 +23,8 @@ type Comparison struct {
 	// Why says why the outcome is undecided; it is empty otherwise.
 	Why string
 
-	pairs stats.Pairs
+	pairs  stats.Pairs
+	counts *counts // nil of what is no count
 }
 
 // Compare says how B relates to A, by the pairs of repetitions that followed one another

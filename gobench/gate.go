@@ -82,12 +82,12 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		j := Judged{Comparison: all[i], Limit: gate.limitOf(all[i].Metric), Beyond: math.NaN(), place: -1}
 		differs[i] = 1
 		if !j.unusable() {
-			differs[i] = math.Min(1, 2*math.Min(j.pairs.Beyond(looks, 1), j.pairs.Below(looks, 1)))
+			differs[i] = j.differs(looks)
 		}
 		j.Joint = j.joint(gate, pairs)
 		if !math.IsNaN(j.Limit) {
 			if !j.unusable() {
-				beyond[gated] = j.pairs.Beyond(looks, 1+j.Limit)
+				beyond[gated] = j.beyond(looks, 1+j.Limit)
 			}
 			j.place = gated
 			gated++
@@ -114,6 +114,23 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	return judged
 }
 
+// beyond is the chance of what was measured, in this comparison alone, if the ratio is no more than
+// the limit.
+func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
+	if c.counts != nil {
+		return c.counts.beyond(looks, limit)
+	}
+	return c.pairs.Beyond(looks, limit)
+}
+
+// differs is the chance of what was measured, in this comparison alone, if both are the same.
+func (c *Comparison) differs(looks stats.Looks) float64 {
+	if c.counts != nil { // either side is counted already
+		return math.Min(looks.AboveUnpaired(c.counts.first, c.counts.second), looks.AboveUnpaired(c.counts.second, c.counts.first))
+	}
+	return math.Min(1, 2*math.Min(c.pairs.Beyond(looks, 1), c.pairs.Below(looks, 1)))
+}
+
 // timesAmong counts the comparisons of times.
 func timesAmong(all []Comparison) (n int) {
 	for _, c := range all {
@@ -136,8 +153,11 @@ func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 // within reports whether the ratio is within the limit. That raises no alarm, so that it need not
 // hold for the whole suite.
 func (c *Comparison) within(limit float64, looks stats.Looks) bool {
-	if c.unusable() {
+	switch {
+	case c.unusable():
 		return false
+	case c.counts != nil && c.counts.within(1+limit):
+		return true
 	}
 	_, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
 	return hi <= 1+limit
@@ -148,7 +168,7 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
 	limit, looks := gate.limitOf(c.Metric), gate.looksFor(pairs)
-	if math.IsNaN(limit) || c.pairs.Beyond(looks, 1+limit) <= gate.chance(pairs) {
+	if math.IsNaN(limit) || c.beyond(looks, 1+limit) <= gate.chance(pairs) {
 		return true
 	}
 	lo, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)

@@ -169,8 +169,7 @@ func TestRatesAreTurnedRound(t *testing.T) {
 	of := func(value float64) *Result {
 		r := &Result{}
 		for i := range 20 {
-			r.timed.kind.at = append(r.timed.kind.at, i)
-			r.timed.kind.used = append(r.timed.kind.used, Repetition{Many: Observation{N: 1, Metrics: []Metric{{Unit: "hits/s", Value: value}}}})
+			r.Repetitions = append(r.Repetitions, Repetition{Many: Observation{N: 1 + i, Metrics: []Metric{{Unit: "hits/s", Value: value}, {Unit: "allocs/op", Value: value}}}})
 		}
 		return r
 	}
@@ -179,5 +178,30 @@ func TestRatesAreTurnedRound(t *testing.T) {
 	}
 	if c := CompareMetric(of(100), of(100), "hits/s", 1); c.Ratio.Value != 1 || c.Outcome != stats.Same {
 		t.Errorf("the same rate: %v, %s", c.Ratio, c.Outcome)
+	}
+}
+
+// An allocation more is sure from eight repetitions, on a machine that has no time for more, and
+// whatever became of the times; a count that is larger by chance in some of them is not.
+func TestFewCountsAreEnough(t *testing.T) {
+	of := func(values ...float64) *Result {
+		r := &Result{Judgement: stats.Judgement{Verdict: stats.Unusable}}
+		for _, value := range values {
+			r.Repetitions = append(r.Repetitions, Repetition{Many: Observation{N: 9, Metrics: []Metric{{Unit: "allocs/op", Value: value}}}})
+		}
+		return r
+	}
+	plan := Plan{Gate: &Gate{Limit: math.NaN(), Metrics: map[string]float64{"allocs/op": 0}}}
+	side := func(a, b *Result) stats.Side {
+		return Judge([]Comparison{CompareMetric(a, b, "allocs/op", 1)}, plan)[0].Side
+	}
+	two, three := of(2, 2, 2, 2, 2, 2, 2, 2), of(3, 3, 3, 3, 3, 3, 3, 3)
+	for _, c := range []struct {
+		a, b *Result
+		want stats.Side
+	}{{two, three, stats.Beyond}, {three, two, stats.Within}, {two, two, stats.Within}, {two, of(2, 2, 3, 2, 2, 2, 2, 3), stats.Open}, {of(2, 2, 2), of(3, 3, 3), stats.Open}} {
+		if got := side(c.a, c.b); got != c.want {
+			t.Errorf("%v and %v: %s, want %s", c.a.Repetitions, c.b.Repetitions, got, c.want)
+		}
 	}
 }

@@ -40,13 +40,9 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
-	for i, at := range b.timed.kind.at {
-		j, paired := slices.BinarySearch(a.timed.kind.at, at)
-		if !paired {
-			continue
-		}
-		x, ok := a.timed.kind.used[j].metricIn(unit)
-		y, also := b.timed.kind.used[i].metricIn(unit)
+	for i := range min(len(a.Repetitions), len(b.Repetitions)) { // also where something disturbed the time
+		x, ok := a.Repetitions[i].metricIn(unit)
+		y, also := b.Repetitions[i].metricIn(unit)
 		if ok && also && !(x < 0) && !(y < 0) {
 			first, second = append(first, x), append(second, y)
 		}
@@ -62,8 +58,31 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		}
 		c.pairs.Add(stats.Bounded{Lo: x, Mid: x, Hi: x}, stats.Bounded{Lo: y, Mid: y, Hi: y})
 	}
+	if unit == allocsUnit || unit == bytesUnit {
+		c.counts = &counts{first, second}
+	}
 	c.decide(0, seed)
 	return c
+}
+
+// The units of what the testing package counts.
+const allocsUnit, bytesUnit = "allocs/op", "B/op"
+
+// counts are what both revisions were counted to have, which does not depend on the machine.
+type counts struct{ first, second []float64 }
+
+// beyond is the chance of such counts if the second revision has at most limit times as much.
+func (c counts) beyond(looks stats.Looks, limit float64) float64 {
+	allowed := make([]float64, len(c.first))
+	for i, x := range c.first {
+		allowed[i] = x * limit
+	}
+	return looks.AboveUnpaired(allowed, c.second)
+}
+
+// within reports whether all counts of the second revision are within the limit.
+func (c counts) within(limit float64) bool {
+	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit
 }
 
 // IsRate reports whether more of a unit is better.
@@ -88,7 +107,7 @@ func (r Repetition) metric(i int) float64 {
 	total := func(value float64, o Observation) float64 { return value * float64(o.N) }
 	divisor, rounding := r.iterations(), float64(r.Many.N)
 	switch many.Unit {
-	case "B/op", "allocs/op": // rounded down to whole ones
+	case bytesUnit, allocsUnit: // rounded down to whole ones
 	case "MB/s":
 		total = func(value float64, o Observation) float64 { return value * o.TimedNs }
 		divisor, rounding = r.Many.TimedNs-r.Few.TimedNs, 0

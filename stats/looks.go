@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -12,7 +13,8 @@ import (
 // What they say holds at all looks at once, so that the measurement may stop at any of them for
 // what was seen: look j has the share 1/((j+1)(j+2)) of the chance, which sum to 1 (a group
 // sequential test with the union bound; Jennison and Turnbull, Group Sequential Methods, chapter
-// 2). A sequence that ended between two looks, because its time was up, is looked at once more.
+// 2). A sequence that ended between two looks, or before the first, because its time was up, is
+// looked at once more.
 //
 // The samples have to be as likely to lie above their centre as below it, by as much. Logarithms of
 // the ratios of pairs do, if the order in a pair was drawn: swapping two equal subjects changes
@@ -49,7 +51,7 @@ func shareOfLook(j int) float64 { return 1 / float64((j+1)*(j+2)) }
 // Due reports whether a sequence of that length is to be looked at.
 func (l Looks) Due(n int) bool {
 	all := l.upTo(n)
-	return len(all) > 0 && l.at(len(all)-1) == n
+	return len(all) > 0 && all[len(all)-1] == l.at(len(all)-1)
 }
 
 // at is the number of samples at the look with that index.
@@ -60,7 +62,7 @@ func (l Looks) upTo(n int) (all []int) {
 	for j := 0; l.at(j) <= n; j++ {
 		all = append(all, l.at(j))
 	}
-	if len(all) > 0 && all[len(all)-1] < n {
+	if n > 0 && (len(all) == 0 || all[len(all)-1] < n) {
 		all = append(all, n)
 	}
 	return all
@@ -72,6 +74,23 @@ func (l Looks) Above(samples []float64, centre float64) float64 {
 	p := 1.
 	for j, n := range l.upTo(len(samples)) {
 		p = math.Min(p, SignedRankTail(samples[:n], centre)/shareOfLook(j))
+	}
+	return p
+}
+
+// AboveUnpaired is the chance of a second sequence as far above the first one as these are, at any of
+// the looks, if they came from one distribution ([PermutationTest]). Of counts, which the machine
+// does not disturb, it tells more than pairs.
+func (l Looks) AboveUnpaired(first, second []float64) float64 {
+	p := 1.
+	for j, n := range l.upTo(min(len(first), len(second))) {
+		a, b := first[:n], second[:n]
+		if stat.Mean(b, nil) <= stat.Mean(a, nil) {
+			continue
+		}
+		if q, err := PermutationTest(a, b, 1); err == nil {
+			p = math.Min(p, q/shareOfLook(j))
+		}
 	}
 	return p
 }

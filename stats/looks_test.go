@@ -101,8 +101,11 @@ func TestLooks(t *testing.T) {
 			t.Errorf("due at %d: %v", n, !want)
 		}
 	}
-	if got := l.upTo(9); got != nil {
-		t.Errorf("looks %v of too few", got)
+	if got := l.upTo(9); !slices.Equal(got, []int{9}) {
+		t.Errorf("looks %v of a sequence that ended early", got)
+	}
+	if got := l.upTo(0); got != nil {
+		t.Errorf("looks %v of nothing", got)
 	}
 	apart := []float64{3, 4, 5, 3, 4, 5, 3, 4, 5, 3}
 	if lo, hi := l.Lowest(apart, 0.01), l.Highest(apart, 0.01); lo != 3 || hi != 5 {
@@ -185,5 +188,21 @@ func TestScatterOfPairs(t *testing.T) {
 		if less > cases/4 || sum/cases > 2 {
 			t.Errorf("%d pairs: %d of %d are below the truth, the others %.2g times as much", n, less, cases, sum/cases)
 		}
+	}
+}
+
+// Counts that are all greater than all others are so by chance once in as many cases as there are
+// ways to choose half of them, to either side; that counts twice at the first look.
+func TestCountsThatDiffer(t *testing.T) {
+	l := Looks{First: 10}
+	first, second := slices.Repeat([]float64{1}, 8), slices.Repeat([]float64{2}, 8)
+	if p := l.AboveUnpaired(first, second); math.Abs(p-2*2./12870) > 1e-9 {
+		t.Errorf("P = %v, want 2 of 12,870, twice", p)
+	}
+	if p := l.AboveUnpaired(second, first); p != 1 {
+		t.Errorf("P = %v of fewer", p)
+	}
+	if p := l.AboveUnpaired(first, first); p != 1 {
+		t.Errorf("P = %v of equal counts", p)
 	}
 }

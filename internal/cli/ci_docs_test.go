@@ -112,7 +112,7 @@ func TestStepsOfTheWorkflow(t *testing.T) {
 		case "BASE":
 			value = "origin/main"
 		case "MAX_TIME":
-			value = "2s"
+			value = "10s"
 		}
 		env = append(env, name+"="+value)
 	}
