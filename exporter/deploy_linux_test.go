@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,8 +37,7 @@ func TestPrometheusFindsTheRealNoisyNeighbour(t *testing.T) {
 		targets[realExporter(t, program, cpu)] = name
 	}
 	for range 4 {
-		neighbour := exec.Command("taskset", "-c", strconv.Itoa(noisy), "sh", "-c", "while :; do :; done")
-		neighbour.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		neighbour := exec.Command("taskset", "-c", strconv.Itoa(noisy), "sh", "-c", "ulimit -t 150; while :; do :; done")
 		if err := neighbour.Start(); err != nil {
 			t.Fatal(err)
 		}
