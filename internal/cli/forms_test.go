@@ -18,7 +18,7 @@ import (
 )
 
 // output is what the command prints. It has to succeed.
-func output(t *testing.T, args ...string) []byte {
+func output(t testing.TB, args ...string) []byte {
 	t.Helper()
 	printed, err := exec.Command(chronoscope, args...).Output()
 	if err != nil {

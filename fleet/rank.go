@@ -1,0 +1,332 @@
+package fleet
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// A Figure is one quantity as it was measured on machines.
+type Figure struct {
+	Topic, Name, Quantity, Unit string
+	// Better is "lower", "higher", or empty where neither is.
+	Better string
+	Values []Value
+}
+
+// A Value is a figure of one machine: above 0, with the bounds of its interval, NaN where it has none.
+type Value struct {
+	Node          int     // its number
+	At            float64 // when it was measured, in seconds
+	Value, Lo, Hi float64
+}
+
+// A Ranking says of each figure which machines lie apart.
+type Ranking struct {
+	// FalseDiscoveryRate is the share of the outliers that is false, on the mean, at most.
+	FalseDiscoveryRate float64        `json:"false_discovery_rate"`
+	Figures            []RankedFigure `json:"figures"`
+}
+
+// A RankedFigure is a figure with its tiers and outliers.
+type RankedFigure struct {
+	Topic    string `json:"topic"`
+	Name     string `json:"name"`
+	Quantity string `json:"quantity"`
+	Unit     string `json:"unit"`
+	Better   string `json:"better"`
+	// Tiers are in the order of their medians.
+	Tiers  []Tier  `json:"tiers"`
+	Placed []Place `json:"nodes"` // in the order of the values
+}
+
+// A Tier is a group of machines that lie together.
+type Tier struct {
+	Nodes  int     `json:"nodes"`
+	Median float64 `json:"median"`
+	// Spread is the robust standard deviation of the machines, as a share of the median.
+	Spread float64 `json:"spread"`
+	// DriftPerDay is by what share the figure grew a day, over the time of the measurements.
+	DriftPerDay float64 `json:"drift_per_day"`
+}
+
+// A Place is where a machine lies in its tier.
+type Place struct {
+	Node int `json:"node"`
+	Tier int `json:"tier"`
+	// Ratio is the value over what its tier has at that time, with the interval of the measurement, or the spread
+	// of the tier where it has none, and of the tier's median.
+	Ratio stats.Estimate `json:"ratio"`
+	// Rate is the false discovery rate at which it would just be an outlier; 1 in tiers of too few machines.
+	Rate    float64 `json:"rate"`
+	Outlier bool    `json:"outlier"`
+}
+
+const (
+	// fewestNodes of a tier tell what is usual there.
+	fewestNodes = 5
+	// tierShare of all machines is the least that makes a tier: what is rarer is an outlier.
+	tierShare = 0.05
+	// apart is by how many times their spread two tiers have to lie apart. The halves of one tier lie apart by
+	// 2.3 where it is normally distributed, and by 2.7 where it is spread evenly.
+	apart = 5
+	// leastSpread is the least difference that matters: figures may be the same on all machines.
+	leastSpread = 0.001
+	// secondsOfDay are those of a day.
+	secondsOfDay = 86400
+)
+
+// Rank finds tiers and outliers at a false discovery rate. Values that are not above 0 are left out.
+func Rank(figures []Figure, rate float64) Ranking {
+	r := Ranking{FalseDiscoveryRate: rate, Figures: []RankedFigure{}}
+	var tests []test
+	for i, f := range figures {
+		ranked, chances := rankFigure(f)
+		for j, p := range chances {
+			tests = append(tests, test{i, j, p})
+		}
+		r.Figures = append(r.Figures, ranked)
+	}
+	for _, t := range discover(tests) {
+		place := &r.Figures[t.figure].Placed[t.place]
+		place.Rate = t.p
+		place.Outlier = t.p <= rate
+	}
+	return r
+}
+
+// test is the chance that a place is no outlier.
+type test struct {
+	figure, place int
+	p             float64
+}
+
+// discover are the tests with the false discovery rate at which each would just be a discovery in place of
+// its chance.
+func discover(tests []test) []test {
+	slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.p, b.p) })
+	rate := 1.0
+	for i := len(tests) - 1; i >= 0; i-- {
+		rate = min(rate, tests[i].p*float64(len(tests))/float64(i+1))
+		tests[i].p = rate
+	}
+	return tests
+}
+
+// rankFigure finds the tiers of a figure, and the places in them with the chance that each is none of an
+// outlier; NaN-free, 1 where it can't be told.
+func rankFigure(f Figure) (RankedFigure, []float64) {
+	r := RankedFigure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: f.Unit, Better: f.Better, Tiers: []Tier{}, Placed: []Place{}}
+	values := slices.DeleteFunc(slices.Clone(f.Values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
+	slices.SortFunc(values, func(a, b Value) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Node, b.Node)) })
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i] = math.Log(v.Value)
+	}
+	var chances []float64
+	from := 0
+	for _, to := range tierEnds(logs) {
+		t := place(values[from:to], logs[from:to])
+		for i, v := range values[from:to] {
+			r.Placed = append(r.Placed, Place{Node: v.Node, Tier: len(r.Tiers), Ratio: t.ratio(v, i), Rate: 1})
+			chances = append(chances, t.chance(i))
+		}
+		r.Tiers = append(r.Tiers, Tier{Nodes: to - from, Median: math.Exp(t.median), Spread: t.spread, DriftPerDay: math.Expm1(t.slope * secondsOfDay)})
+		from = to
+	}
+	return r, chances
+}
+
+// tierEnds are the places in sorted values after which another tier begins, and the end.
+func tierEnds(sorted []float64) []int {
+	edge := max(fewestNodes, int(math.Ceil(tierShare*float64(len(sorted)))))
+	return joined(sorted, edges(sorted, 0, len(sorted), edge))
+}
+
+// edges are the ends of groups between which values are rarer than on either side, by so many values there.
+func edges(sorted []float64, from, to, edge int) []int {
+	best, at := apart*1.0, 0
+	for i := from + edge; i+edge <= to; i++ {
+		if d := distance(sorted[i-edge:i], sorted[i:i+edge]); d > best {
+			best, at = d, i
+		}
+	}
+	if at == 0 {
+		return []int{to}
+	}
+	lower, _ := medianAndDeviation(sorted[at-edge : at])
+	upper, _ := medianAndDeviation(sorted[at : at+edge])
+	at, _ = slices.BinarySearch(sorted, (lower+upper)/2) // between them are few, if any
+	return append(edges(sorted, from, at, edge), edges(sorted, at, to, edge)...)
+}
+
+// joined joins neighbouring groups that lie less far apart, as wholes, than tiers do: the nearest first.
+func joined(sorted []float64, ends []int) []int {
+	for len(ends) > 1 {
+		least, at, from := math.Inf(1), 0, 0
+		for i, end := range ends[:len(ends)-1] {
+			if d := distance(sorted[from:end], sorted[end:ends[i+1]]); d < least {
+				least, at = d, i
+			}
+			from = end
+		}
+		if least >= apart {
+			break
+		}
+		ends = slices.Delete(ends, at, at+1)
+	}
+	return ends
+}
+
+// distance is how far two sorted groups lie apart, in multiples of the larger spread.
+func distance(below, above []float64) float64 {
+	lower, lowerSpread := medianAndDeviation(below)
+	upper, upperSpread := medianAndDeviation(above)
+	return (upper - lower) / max(lowerSpread, upperSpread, leastSpread)
+}
+
+// medianAndDeviation are the median and the median absolute deviation, scaled to the standard deviation of a
+// normal distribution.
+func medianAndDeviation(values []float64) (median, deviation float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	median = stats.Quantile(sorted, 0.5)
+	for i, v := range sorted {
+		sorted[i] = math.Abs(v - median)
+	}
+	slices.Sort(sorted)
+	return median, 1.4826 * stats.Quantile(sorted, 0.5)
+}
+
+// placed is a tier with its machines.
+type placed struct {
+	median, spread float64
+	slope          float64   // of the logarithm, a second
+	residuals      []float64 // from the median, drift taken off
+	errors         []float64 // standard errors of the machines' own measurements
+	usualError     float64
+	tails          distuv.StudentsT
+}
+
+// place finds what is usual in a tier.
+func place(values []Value, logs []float64) placed {
+	t := placed{slope: drift(values, logs)}
+	middle := middleTime(values)
+	level := make([]float64, len(values))
+	for i, v := range values {
+		level[i] = logs[i] - t.slope*(v.At-middle)
+		t.errors = append(t.errors, standardError(v))
+	}
+	var deviation float64
+	t.median, deviation = medianAndDeviation(level)
+	for _, l := range level {
+		t.residuals = append(t.residuals, l-t.median)
+	}
+	t.spread = max(deviation, leastSpread)
+	t.usualError = stats.Quantile(slices.Sorted(slices.Values(t.errors)), 0.5)
+	t.tails = distuv.StudentsT{Sigma: 1, Nu: min(tailsOf(t.residuals), float64(max(1, len(values)-1)))}
+	return t
+}
+
+// standardError is that of the logarithm of a value, by its interval of 95 %; 0 where it has none.
+func standardError(v Value) float64 {
+	if e := math.Log(v.Hi/v.Lo) / (2 * 1.96); e > 0 && !math.IsInf(e, 1) {
+		return e
+	}
+	return 0
+}
+
+// chance is that of a machine of this tier to lie as far from its median, on either side.
+func (t placed) chance(i int) float64 {
+	if len(t.residuals) < fewestNodes {
+		return 1
+	}
+	// the spread of the machines holds their usual error
+	scale := math.Sqrt(t.spread*t.spread + max(0, t.errors[i]*t.errors[i]-t.usualError*t.usualError))
+	return 2 * t.tails.Survival(math.Abs(t.residuals[i])/scale)
+}
+
+// ratio is that of a machine to its tier.
+func (t placed) ratio(v Value, i int) stats.Estimate {
+	ofMedian := 1.2533 * t.spread / math.Sqrt(float64(len(t.residuals)))
+	own := t.errors[i]
+	if own == 0 { // not known: at most what the machines of the tier differ by
+		own = t.spread
+	}
+	half := 1.96 * math.Hypot(own, ofMedian)
+	x := t.residuals[i]
+	return stats.Estimate{Value: math.Exp(x), Lo: math.Exp(x - half), Hi: math.Exp(x + half), Unit: "ratio", Statistic: "ratio", N: len(t.residuals)}
+}
+
+const (
+	lightTails = 100.0 // as good as a normal distribution
+	heavyTails = 3.0
+	// tailsError is one and a half standard errors of the ratio of two percentiles, of one machine, as a
+	// share: those of 1,000 simulated fleets of normally distributed machines.
+	tailsError = 1.8
+	// enoughForTails are as many machines as tell how heavy the tails are.
+	enoughForTails = 40
+)
+
+// tailsOf are the degrees of freedom of the t distribution whose 90th percentile of absolute values lies as
+// far beyond the median of these as that of the residuals. Outliers are rarer than that percentile.
+func tailsOf(residuals []float64) float64 {
+	if len(residuals) < enoughForTails {
+		return 2 * heavyTails
+	}
+	var far []float64
+	for _, x := range residuals {
+		far = append(far, math.Abs(x))
+	}
+	slices.Sort(far)
+	seen := stats.Quantile(far, 0.9) / max(stats.Quantile(far, 0.5), 1e-12)
+	seen *= 1 - tailsError/math.Sqrt(float64(len(far))) // chance does not make tails heavy
+	low, high := heavyTails, lightTails
+	for range 30 {
+		nu := math.Sqrt(low * high)
+		d := distuv.StudentsT{Sigma: 1, Nu: nu}
+		if d.Quantile(0.95)/d.Quantile(0.75) > seen { // heavier than what was seen
+			low = nu
+		} else {
+			high = nu
+		}
+	}
+	return low
+}
+
+// mostPairs bounds the work of finding a drift.
+const mostPairs = 5_000
+
+// drift is the median slope between pairs of values, a second (Theil 1950, Sen 1968); 0 where all are of one
+// time. Of many machines it takes pairs that lie evenly among all.
+func drift(values []Value, logs []float64) float64 {
+	n := len(values)
+	stride := max(1, n*(n-1)/2/mostPairs)
+	var slopes []float64
+	pair := 0
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			pair++
+			if dt := values[j].At - values[i].At; pair%stride == 0 && dt != 0 {
+				slopes = append(slopes, (logs[j]-logs[i])/dt)
+			}
+		}
+	}
+	if len(slopes) < fewestNodes*(fewestNodes-1)/2 {
+		return 0
+	}
+	slices.Sort(slopes)
+	return stats.Quantile(slopes, 0.5)
+}
+
+func middleTime(values []Value) float64 {
+	var all []float64
+	for _, v := range values {
+		all = append(all, v.At)
+	}
+	slices.Sort(all)
+	return stats.Quantile(all, 0.5)
+}

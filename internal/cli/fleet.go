@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"chronoscope/fleet"
+	"chronoscope/history"
+	"chronoscope/record"
+	"chronoscope/stats"
+	"chronoscope/view"
+)
+
+var _ = register(newFleet)
+
+// newFleet is the command that ranks the machines of a fleet.
+func newFleet() *command {
+	folder, rate := "", ""
+	return &command{Command: &cobra.Command{
+		Use:   "fleet RECORD ...",
+		Short: "Say which machines of many are not like the others",
+		Long: `Ranks machines by records of one command, one record a machine: files that it wrote with
+--format json, folders of such files, or records kept with --save.
+
+Each figure is looked at by itself. Machines whose values lie together are a tier, such as
+those of one CPU model; a tier has a twentieth of all machines, and five, at least. What
+drifts over the time of the records is taken off. A machine is an outlier where it lies
+farther from its tier's median than the tails of the tier reach. Of all outliers named, 1 %
+is false on the mean (--false-discoveries). Values that are unusable are left out.
+
+The exit status does not depend on what was found.`,
+		Example: `  chronoscope fleet records/*.json
+  chronoscope fleet records/ --html fleet.html
+  chronoscope fleet records/ --format csv | sort -t, -k6 -n`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%q ranks records: name files or folders", cmd.CommandPath())
+			}
+			return nil
+		},
+	}, measuresNothing: true,
+		flags: func(set *pflag.FlagSet, _ *flags) {
+			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
+			set.StringVar(&rate, "false-discoveries", "1%", "`share` of the outliers named that may be false, on the mean")
+		},
+		measure: func(ctx context.Context, c *call) (found, error) {
+			share, err := falseDiscoveries(rate)
+			if err != nil {
+				return found{}, err
+			}
+			return rankFleet(ctx, c, folder, share)
+		}}
+}
+
+func falseDiscoveries(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share > 0 && share < 1) {
+		return 0, usagef("--false-discoveries: %.40q is no share: give more than 0 and less than 100%%", text)
+	}
+	return share, nil
+}
+
+// rankFleet reads the records and ranks their machines.
+func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found, error) {
+	names, err := filesIn(c.args)
+	if err != nil {
+		return found{}, err
+	}
+	documents, err := openAll(ctx, names, folder)
+	if err != nil {
+		return found{}, err
+	}
+	d := record.Fleet{Of: documents[0].Head().Command, Nodes: []record.FleetNode{}, Outliers: []record.FleetOutlier{}}
+	var labels []string
+	for i, document := range documents {
+		h := document.Head()
+		if h.Command != d.Of {
+			return found{}, fmt.Errorf("%s is of %q, and %s of %q: name records of one command", names[i], h.Command, names[0], d.Of)
+		}
+		labels = append(labels, labelOf(names[i], document))
+		node := record.FleetNode{Started: h.Started, Machine: "unknown machine"}
+		if h.Machine != nil {
+			node.Machine = history.TierOf(h.Machine).String()
+		}
+		d.Nodes = append(d.Nodes, node)
+	}
+	for i, label := range numbered(labels) {
+		d.Nodes[i].Name = label
+	}
+	d.Ranking = fleet.Rank(fleetFigures(documents), rate)
+	if len(d.Figures) == 0 {
+		return found{}, fmt.Errorf("no figure of %q can be ranked: name records of clocks, run, bench, or another command that measures", d.Of)
+	}
+	d.Outliers = outliersOf(d)
+	c.header.Caveats = []string{} // those of this machine say nothing of the others
+	d.Header = c.finish(ctx)
+	return found{document: d}, nil
+}
+
+// filesIn names the JSON files of folders in place of these.
+func filesIn(names []string) (all []string, err error) {
+	for _, name := range names {
+		inside, err := filepath.Glob(filepath.Join(escaped(name), "*.json"))
+		switch {
+		case err != nil:
+			return nil, err
+		case len(inside) > 0:
+			all = append(all, inside...)
+		default:
+			all = append(all, name)
+		}
+	}
+	return all, nil
+}
+
+// escaped is a name in which Glob finds no patterns.
+func escaped(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// openAll reads records, some at the same time.
+func openAll(ctx context.Context, names []string, folder string) ([]record.Document, error) {
+	documents, errs := make([]record.Document, len(names)), make([]error, len(names))
+	next := make(chan int)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for i := range next {
+				documents[i], errs[i] = openSubject(names[i], folder)
+			}
+		})
+	}
+	for i := range names {
+		if ctx.Err() != nil {
+			errs[i] = ctx.Err()
+			break
+		}
+		next <- i
+	}
+	close(next)
+	readers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return documents, nil
+}
+
+// numbered are the labels, with a number behind those that come again.
+func numbered(labels []string) []string {
+	seen := map[string]int{}
+	for i, label := range labels {
+		if seen[label]++; seen[label] > 1 {
+			labels[i] = fmt.Sprintf("%s (%d)", label, seen[label])
+		}
+	}
+	return labels
+}
+
+// fleetFigures are the figures of all documents, in the order of the first that has them. Values in another unit
+// than the first are left out, as are those that are unusable.
+func fleetFigures(documents []record.Document) []fleet.Figure {
+	var all []fleet.Figure
+	places := map[view.FigureKey]int{}
+	for node, d := range documents {
+		at := float64(d.Head().Started.UnixNano()) / 1e9
+		for _, f := range view.FiguresOf(d) {
+			e := f.Estimate
+			if f.Verdict == stats.Unusable || f.StandIn != "" || !(e.Value > 0) {
+				continue
+			}
+			place, known := places[f.FigureKey]
+			if !known {
+				place = len(all)
+				places[f.FigureKey] = place
+				all = append(all, fleet.Figure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: e.Unit, Better: f.Better})
+			}
+			if all[place].Unit == e.Unit {
+				all[place].Values = append(all[place].Values, fleet.Value{Node: node, At: at, Value: e.Value, Lo: e.Lo, Hi: e.Hi})
+			}
+		}
+	}
+	return all
+}
+
+// outliersOf are the machines that lie apart: those with the most figures that do first, and of a machine the
+// largest difference first.
+func outliersOf(d record.Fleet) []record.FleetOutlier {
+	byNode := map[int][]record.FleetOutlier{}
+	for _, f := range d.Figures {
+		for _, p := range f.Placed {
+			if p.Outlier {
+				byNode[p.Node] = append(byNode[p.Node], record.FleetOutlier{
+					Node: d.Nodes[p.Node].Name, Topic: f.Topic, Name: f.Name, Quantity: f.Quantity,
+					Tier: p.Tier + 1, Ratio: p.Ratio, Rate: p.Rate, Outcome: outcomeOf(f.Better, p.Ratio.Value),
+				})
+			}
+		}
+	}
+	size := func(o record.FleetOutlier) float64 { return math.Abs(math.Log(o.Ratio.Value)) }
+	for _, all := range byNode {
+		slices.SortStableFunc(all, func(a, b record.FleetOutlier) int { return cmp.Compare(size(b), size(a)) })
+	}
+	nodes := slices.SortedFunc(maps.Keys(byNode), func(a, b int) int {
+		return cmp.Or(cmp.Compare(len(byNode[b]), len(byNode[a])), cmp.Compare(size(byNode[b][0]), size(byNode[a][0])), cmp.Compare(a, b))
+	})
+	all := []record.FleetOutlier{}
+	for _, node := range nodes {
+		all = append(all, byNode[node]...)
+	}
+	return all
+}
+
+// outcomeOf says whether a ratio to the tier is worse or better.
+func outcomeOf(better string, ratio float64) string {
+	switch {
+	case better == "":
+		return "differs"
+	case (better == view.Lower) == (ratio > 1):
+		return "worse"
+	}
+	return "better"
+}
