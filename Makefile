@@ -84,7 +84,7 @@ unit: needs
 
 cases: needs
 	@echo "cases: simulations with four times the cases"
-	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 ./clock/... ./timermeter ./fidelity ./activity ./gobench
+	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 ./clock/... ./timermeter ./fidelity ./activity ./gobench ./changepoint
 	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 -run SimulatedProbe ./internal/cli
 	@CHRONOSCOPE_CASES=4 go test -count=1 -run Real ./exporter
 

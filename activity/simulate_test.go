@@ -330,7 +330,7 @@ func TestSimulatedTraces(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(worlds)) {
 		kind := worlds[name]
 		sum := outcome{wrong: map[[2]Cause]int{}}
-		for i, o := range judgeAll(clocktest.Cases(t, kind.n), kind.build) {
+		for i, o := range judgeAll(clocktest.Cases(t, 2*kind.n), kind.build) {
 			sum.add(o)
 			traces++
 			if float64(o.right) < 0.97*float64(o.gaps) {
@@ -345,7 +345,7 @@ func TestSimulatedTraces(t *testing.T) {
 			}
 		}
 		t.Logf("%s: in %d traces %d of %d gaps right (%.2f %%), %d of %d combs found and %d false ones; wrong, as [truth found]: %v",
-			name, clocktest.Cases(t, kind.n), sum.right, sum.gaps, 100*float64(sum.right)/float64(sum.gaps), sum.found, sum.combs, sum.false, sum.wrong)
+			name, clocktest.Cases(t, 2*kind.n), sum.right, sum.gaps, 100*float64(sum.right)/float64(sum.gaps), sum.found, sum.combs, sum.false, sum.wrong)
 	}
 	t.Logf("of %d traces %d have less than 97 %% of the gaps right, %d a wrong comb, %d a wrong least cost", traces, poor, lost, least)
 	if most := traces / 100; traces < 100 || poor > most || lost > most || least > most {

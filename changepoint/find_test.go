@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"chronoscope/clock/clocktest"
 )
 
 // A case is a kind of series. Its noise has the standard deviation 1.
@@ -154,9 +156,9 @@ func TestFindSimulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	const series = 100
+	series := clocktest.Cases(t, 100)
 	for _, kind := range noiseKinds {
-		if got := flat(kind).tallied(series); got.seriesWrong > 1 {
+		if got := flat(kind).tallied(series); 100*got.seriesWrong > max(100, series) {
 			t.Errorf("flat, %s: %d of %d series have a change", kind, got.seriesWrong, series)
 		}
 	}
@@ -165,8 +167,8 @@ func TestFindSimulated(t *testing.T) {
 		found, covered int
 	}{{stepped(2, "white"), 90, 89}, {stepped(3, "white"), 98, 89}, {stepped(5, "ar0.6"), 95, 86}, {stepped(3, "unequal intervals"), 95, 89}, {stepped(5, "outliers"), 97, 89}} {
 		got := want.tallied(series)
-		if got.found < want.found {
-			t.Errorf("%s: %d of %d found within %d commits, want %d", want.Name, got.found, series, near, want.found)
+		if 100*got.found < want.found*series {
+			t.Errorf("%s: %d of %d found within %d commits, want %d in 100", want.Name, got.found, series, near, want.found)
 		}
 		if 100*got.covered < want.covered*got.sizes {
 			t.Errorf("%s: %d of %d sizes are covered, want %d in 100", want.Name, got.covered, got.sizes, want.covered)
