@@ -85,7 +85,7 @@ type Interrupts struct {
 
 // TimerCount is how many interrupts of its timer the kernel counted on the
 // trace's CPU, and where they are in the trace. Counted may exceed the others by
-// those that the trace did not see, of which Own gaps hold some.
+// those that the trace did not see; some of these fell into Own gaps.
 type TimerCount struct {
 	// Counted in the part of the trace whose gaps were kept.
 	Counted int

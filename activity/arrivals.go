@@ -22,8 +22,8 @@ func (s *combSearch) eligible(i int) bool {
 	return !g.Own && !s.taken[i] && s.trace.Ns(g.Ticks) >= shortestInterruptNs
 }
 
-// rung says which gaps are in a crowd: of so many ticks or more, and those that
-// a switch explains only where it says so.
+// rung says which gaps are in a crowd: those of least ticks or more. Gaps that a switch
+// of threads explains are among them only if switched is set.
 type rung struct {
 	least    int64
 	switched bool
@@ -114,11 +114,11 @@ func (s *combSearch) settle(c arrivals, periodNs, reach float64) (teeth, bool) {
 // once in ten thousand crowds.
 var clearEvidence = math.Log(1e4)
 
-// evidence is the logarithm of how unlikely it is that gaps which begin at random
-// hit so many of the teeth, given how many gaps there are. Chernoff's bound
-// holds for any number (Hoeffding, "Probability Inequalities for Sums of Bounded
-// Random Variables", JASA 58, 1963, theorem 1). It's less by the logarithm of how
-// many different periods, within reach, and phases could have been found.
+// evidence is the negative logarithm of the probability that gaps which begin at random
+// times hit as many teeth as the gaps of c do, by Chernoff's bound, which holds for any
+// number of gaps (Hoeffding, "Probability Inequalities for Sums of Bounded Random
+// Variables", JASA 58, 1963, theorem 1). The logarithm of the number of periods, within
+// reach, and phases that were tried is subtracted.
 func (s *combSearch) evidence(c arrivals, w teeth, gaps int, reach float64) float64 {
 	hit := float64(c.hits(w))
 	all := math.Max(hit, s.freeNs/w.periodNs)
@@ -259,8 +259,8 @@ func (v *views) keep(w teeth) {
 	}
 }
 
-// near are the times that lie, by so much earlier, in the windows or next to
-// them; they go into room, which may be where the times are.
+// near shifts the times of c by byNs to earlier ones, and keeps those that then lie in the
+// windows or next to them. It writes them into room, which may be the memory of c.
 func (w teeth) near(c arrivals, byNs float64, room arrivals) arrivals {
 	kept := room[:0]
 	for _, at := range c {

@@ -31,8 +31,8 @@ var listLine = regexp.MustCompile(`^([AI])(\d+)\s+Time\s+(\d+)\s+\([^)]*\),\s+Du
 // taken on a clock whose ticks are tickNs long. The trace begins with the first
 // period, whatever its time.
 //
-// A line that is none, and periods that don't follow one another, are an error
-// that names the line.
+// The error names the first line that can't be read, or whose period does not follow the
+// one before.
 func ReadList(r io.Reader, tickNs float64) (*Trace, error) {
 	t := &Trace{TickNs: tickNs, CPU: -1}
 	lines := bufio.NewScanner(r)

@@ -13,7 +13,7 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Culprit is who or what had a CPU: a thread, or an interrupt. It is empty where nobody is known to.
+// Culprit is the thread or the interrupt that had a CPU. It is empty where that is not known.
 type Culprit struct {
 	// Kind is "thread", "kernel-thread", "interrupt" (a device's, with its number), "vector" (of the CPU
 	// itself, such as its timer's) or "softirq" (work that the kernel puts off after an interrupt).
@@ -135,7 +135,7 @@ type stretch struct {
 }
 
 // stretches follow a CPU through its events. Interrupts that come while another thread has the CPU are part
-// of that thread's time. obscure are the times of which events are missing.
+// of that thread's time. obscure are the times for which events are missing.
 func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 	names := k.culprits()
 	var inside []stretch // interrupts that have begun and not ended

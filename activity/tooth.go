@@ -66,7 +66,7 @@ func (s *combSearch) fit(c *Comb) bool {
 	return true
 }
 
-// measure fits period, phase and window to so many of the comb's gaps.
+// measure fits period, phase and window of a comb to a number of its gaps.
 func (s *combSearch) measure(c *Comb, points int) bool {
 	var numbers, starts []float64
 	for _, i := range stats.Thinned(c.Gaps, points) {
@@ -250,8 +250,8 @@ func (c *Comb) strangers() int {
 	return n
 }
 
-// foreign is how many of the least costs, at most so many, a break parts from the
-// rest.
+// foreign returns how many of the lowest costs, at most most of them, lie apart from the
+// others, beyond a break in the sorted costs.
 func foreign(costs []float64, most int) int {
 	next := max(12, len(costs)/50)
 	for n := min(most, len(costs)-next-1); n > 0; n-- {

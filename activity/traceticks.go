@@ -17,8 +17,7 @@ type Tick struct {
 	Interpolated bool
 }
 
-// Hidden is true of a tick that fell into time in which the thread was inactive
-// already.
+// Hidden reports whether the thread was already inactive when the tick came.
 func (k Tick) Hidden() bool { return k.Interpolated && k.Gap >= 0 }
 
 // Ticks are all ticks of a comb during the trace: those that began a gap, at its

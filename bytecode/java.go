@@ -101,8 +101,8 @@ func parseVersion(said []byte) (version, name string) {
 	return excerpt([]byte(version)), excerpt([]byte(name))
 }
 
-// Major is the number that a version is known by: 8 for 1.8.0_402, 17 for 17.0.15; 0
-// where it is none.
+// Major is the number by which a version is known: 8 for 1.8.0_402, 17 for 17.0.15; 0 where the
+// version has no number.
 func (j Java) Major() int {
 	parts := strings.FieldsFunc(j.Version, func(r rune) bool { return r < '0' || r > '9' })
 	if len(parts) > 1 && parts[0] == "1" {

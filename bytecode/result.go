@@ -118,7 +118,7 @@ type Measured struct {
 	stats.Judgement
 }
 
-// By is what a method found of the instruction.
+// By is what a method measured of the instruction, if it timed it.
 func (t *Timing) By(m Method) (Measured, bool) {
 	for _, found := range t.Measured {
 		if found.Method == m {

@@ -152,7 +152,7 @@ func explain(w whitened, prior float64) explanation {
 	return e
 }
 
-// freedom is how many degrees of freedom the variance has, where so many levels were estimated.
+// freedom returns the degrees of freedom of the variance, after levels have been estimated.
 func (e explanation) freedom(levels int) float64 {
 	return math.Max(1, e.equivalent-float64(levels))
 }
@@ -270,8 +270,8 @@ func strongest(residuals, responses []float64) float64 {
 	return most
 }
 
-// tail is the share of the distribution of which there are sorted draws that lies beyond x. Beyond
-// most of the draws it falls exponentially.
+// tail estimates the probability of values above x from sorted draws of a distribution. Above most
+// of the draws it is taken to fall exponentially.
 func tail(sorted []float64, x float64) float64 {
 	from := int(float64(len(sorted)) * (1 - tailShare))
 	threshold := sorted[from]
@@ -331,15 +331,15 @@ func result(found []explanation, points []Point, out []bool, ends []int, values 
 	return r
 }
 
-// winsorized is the variance with each outlier as far away as a point may be that is none: the
-// mean of the others is a trimmed mean, whose error this gives (Tukey and McLaughlin, "Less
+// winsorized is the variance with each outlier moved to the limit from which on points are outliers.
+// The mean without outliers is a trimmed mean, whose error this gives (Tukey and McLaughlin, "Less
 // vulnerable confidence and significance procedures for location based on a single sample", 1963).
 func (e explanation) winsorized() float64 {
 	all, used := float64(len(e.innovations)), float64(e.used)
 	return e.variance * (used + (all-used)*outlierLimit*outlierLimit) / used
 }
 
-// quantile is that of Student's distribution for two-sided intervals, where so many levels were estimated.
+// quantile is Student's quantile for two-sided intervals, after levels have been estimated.
 func (e explanation) quantile(levels int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: e.freedom(levels)}.Quantile(0.5 + stats.Confidence/2)
 }

@@ -63,8 +63,8 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	return t, true
 }
 
-// outliersAsFar is in what share of the places of the last regime so many points in a row lie half
-// as far off its level as the shift, or further, by its outliers alone.
+// outliersAsFar returns the share of places in the last regime at which row points in a row lie at
+// least half of the shift away from its level. Outliers alone bring that about.
 func (r Result) outliersAsFar(points []Point, row int, shift float64) float64 {
 	last := r.Regimes[len(r.Regimes)-1]
 	off := make([]float64, last.End-last.Start)

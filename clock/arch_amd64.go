@@ -57,7 +57,7 @@ const AdditionsInRound = 120
 //go:noescape
 func additions(rounds int)
 
-// dependentChain runs so many rounds, at least one.
+// dependentChain runs a chain of dependent instructions for a number of rounds, at least one.
 func dependentChain(rounds int)
 
 //go:noescape

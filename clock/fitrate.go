@@ -12,7 +12,7 @@ import (
 
 const (
 	fitBins      = 32 // stretches of the span that each keep their tightest sandwiches
-	keptShare    = 4  // one in so many is kept
+	keptShare    = 4  // one sandwich of keptShare is kept
 	widestKept   = 3  // times the median width
 	leastFitting = 8  // fewer sandwiches are no calibration
 )

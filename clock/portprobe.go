@@ -66,7 +66,7 @@ func (p *PortProbe) ratio() float64 {
 	return float64(p.ticks(Additions, p.additionRounds, probeTries)) / float64(max(1, chain))
 }
 
-// ticks is the least that run takes in so many tries, without the readings.
+// ticks returns the fewest ticks that run took in a number of tries, without the readings.
 func (p *PortProbe) ticks(run func(int), rounds, tries int) int64 {
 	least := int64(math.MaxInt64)
 	for range tries {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// goTimeCountsSuspend: Go reads the interrupt time, of which the documents say
+// goTimeCountsSuspend: Go reads the interrupt time, which by the documents
 // that it counts the time asleep, or the performance counter, of which they
 // do not say.
 const goTimeCountsSuspend = Unknown

@@ -46,7 +46,7 @@ func vdsoClocks(kernel machine.VDSO) (v vdso, err error) {
 }
 
 // The calls of C functions at an address, from a Go stack. They grow it first
-// where it is too small for C code, of which the kernel promises no bound; two
+// where it is too small for C code. The kernel promises no bound for it; two
 // pages are nearly twice what has been seen of it (Go issue 20427). A signal
 // that arrives within finds its goroutine through thread-local storage, which C
 // code leaves alone, and runs on a stack of its own. The first reading on a new

@@ -27,9 +27,8 @@ const (
 	seed       = 1 // the same records have the same comparison each time
 )
 
-// samplesTested is how many samples of each of so many subjects are tested against the
-// first one's: a test takes as long as there are samples, and there are as many tests as
-// subjects.
+// samplesTested is how many samples of each subject are tested against those of the first. It
+// falls with the number of subjects, since each takes a test.
 func samplesTested(subjects int) int { return min(500, max(20, 2000/subjects)) }
 
 // changeOf compares b with a; it is nil where one of them is missing. The scatter is that of
@@ -145,11 +144,11 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 	return Undecided
 }
 
-// direction says what more (1) or less (-1) of a quantity means.
+// direction is [Direction] of a figure.
 func direction(f *view.Figure, sign int) string { return Direction(f.Quantity, f.Better, sign) }
 
-// Direction says what more (1) or less (-1) of a quantity means, of which lower or higher values are
-// better, or neither.
+// Direction is the outcome of a quantity that has become more (sign 1) or less (sign -1). better says
+// which values are: [view.Lower], [view.Higher] or [view.Neither].
 func Direction(quantity, better string, sign int) string {
 	isTime := quantity == view.QuantityTime || quantity == view.QuantityWall || quantity == view.QuantityCPU
 	switch {

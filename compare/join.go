@@ -54,8 +54,8 @@ func (j *joined) one() *view.Figure {
 	return nil
 }
 
-// withoutStandIns leaves of a quantity and its stand-in the one that more subjects have;
-// of equals the quantity itself.
+// withoutStandIns keeps a quantity or its stand-in, whichever more subjects have; the quantity
+// itself if as many have both.
 func withoutStandIns(rows []*joined) []*joined {
 	place := map[view.FigureKey]*joined{}
 	for _, r := range rows {

@@ -21,8 +21,8 @@ const (
 )
 
 // Watch reads the clock over the span on the caller's CPU, and returns what took that CPU
-// away from its thread. The zero Noise says that the kernel does not count what it has
-// to know. Lock the goroutine to its thread before the call.
+// away from its thread. It returns the zero Noise where the kernel does not count the thread's
+// waits and switches. Lock the goroutine to its thread before the call.
 func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise {
 	thread, err := machine.OpenThread()
 	if err != nil {

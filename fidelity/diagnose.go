@@ -14,7 +14,7 @@ import (
 const (
 	busyShare  = 0.1   // a thread that is idle for less of a sample is busy in it
 	idleShare  = 0.2   // and one that is idle for more sleeps in it
-	stillShare = 0.9   // a counter that loses so much of the sleep stands still in it
+	stillShare = 0.9   // a counter that loses this share of the sleep stands still in it
 	steadyMAD  = 0.1   // the share lost varies by less of itself: it is the same each time
 	farOff     = 1e-3  // a rate further off than this is no matter of calibration
 	leastBusy  = 5     // fewer busy samples don't tell a rate
@@ -237,8 +237,8 @@ func (d *diagnosis) findOffset() {
 	d.findOddCPUs()
 }
 
-// findOddCPUs looks for CPUs of which samples are off by the same, whichever CPU
-// they come from or go to: where there are many, few samples share both ends.
+// findOddCPUs looks for CPUs whose samples are all off by the same, whichever other CPU
+// they involve: on machines with many CPUs few samples have both ends in common.
 func (d *diagnosis) findOddCPUs() {
 	touching := map[int][]int{}
 	for i, o := range d.all {

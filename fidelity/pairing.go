@@ -52,8 +52,8 @@ func CheckPair(counter, reference clock.Rated, longestNs float64) error {
 	return nil
 }
 
-// CheckWorkload refuses a counter that does not count what passes in a workload;
-// the error is a [*Refused].
+// CheckWorkload refuses a counter that stands still while a workload sleeps; the error is a
+// [*Refused].
 func CheckWorkload(counter, reference clock.Rated, w Workload) error {
 	if counter.CountsSleep != clock.No || w.Busy {
 		return nil

@@ -23,7 +23,7 @@ type Contention struct {
 	WaitedNs float64
 }
 
-// Plus is that of both.
+// Plus is the contention of the stretches of both.
 func (c Contention) Plus(d Contention) Contention {
 	return Contention{c.Stretches + d.Stretches, c.OthersNs + d.OthersNs, c.WaitedNs + d.WaitedNs}
 }
@@ -42,8 +42,8 @@ func (c Contention) OthersAtMostNs() float64 {
 	return most
 }
 
-// WaitedAtMostNs is the time for which threads waited on one of so many CPUs, at most; NaN where
-// that is not known.
+// WaitedAtMostNs is an upper bound of the time for which threads waited for any one CPU of a machine
+// with a number of CPUs; NaN where that is not known.
 func (c Contention) WaitedAtMostNs(cpus int) float64 {
 	if c.Stretches == 0 {
 		return math.NaN()
@@ -124,7 +124,7 @@ func pressureNs(text []byte) float64 {
 	return math.NaN()
 }
 
-// counted is a whole number that a float64 holds; NaN where the text is none.
+// counted reads a whole number that a float64 holds; NaN where the text is not one.
 func counted(text []byte) float64 {
 	n, err := strconv.ParseUint(string(text), 10, 53)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Place is the folder.
 func (a Archive) Place() string { return a.Folder }
 
-// IndexFile is hidden beside the records.
+// IndexFile is the name of the file in which package history keeps its index: a hidden one in the folder.
 func (a Archive) IndexFile() string { return filepath.Join(a.Folder, ".history-index") }
 
 // Files are the records, with their sizes and times as stamps.

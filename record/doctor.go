@@ -4,7 +4,7 @@ import "chronoscope/machine"
 
 var _ = register[Doctor]("doctor")
 
-// Doctor is the document of what about a machine will disturb measurements.
+// Doctor is the document of findings: what disturbs measurements on a machine.
 type Doctor struct {
 	Header
 	// CPUList names the CPUs that were looked at, in the kernel's form ("0-3,8").

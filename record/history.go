@@ -26,7 +26,7 @@ type UnreadableRecord struct {
 	Error string `json:"error"`
 }
 
-// HistoryRecord is a record that points are of. What is not known of a commit is empty or null.
+// HistoryRecord is a record that points of series come from. What is not known of its commit is empty or null.
 type HistoryRecord struct {
 	Name       string     `json:"name"`
 	Started    time.Time  `json:"started"`

@@ -4,7 +4,7 @@ import "chronoscope/offcpu"
 
 var _ = register[Why]("why")
 
-// Why is the document of what the time of threads went to.
+// Why is the document that says how threads spent their time: running, or waiting for what.
 type Why struct {
 	Header
 	// Subject names the threads: a command, a process, a control group.

@@ -96,7 +96,7 @@ func (s *Sampler) chainLength() int {
 	return min(mostChain, max(least, coarseRounds/s.work))
 }
 
-// take adds one chain of so many readings.
+// take adds one chain of n readings.
 func (s *Sampler) take(n int) {
 	ticks := make([]int64, n)
 	s.subject.Chain(s.randomWork(), ticks)
@@ -150,7 +150,7 @@ func (s *Sampler) wantsMore() bool {
 
 // findPace grows the work between two readings until a quarter of them or
 // more differ from the one before, and a step is at least twice that without
-// work: so much work shows the lattice and not only the cost of reading.
+// work. Then the readings show the steps of the clock and not only what a reading costs.
 func (s *Sampler) findPace(ctx context.Context) {
 	first := s.pace(0)
 	s.coarse = first.changing < oftenChanging
@@ -168,8 +168,8 @@ type step struct {
 	mean     float64 // units
 }
 
-// pace is how the clock moves with so much work between readings; the two
-// largest steps are left out, so that an interrupt can't set it.
+// pace is how the clock moves with some work between readings. The two largest steps are left
+// out, so that an interrupt can't set it.
 func (s *Sampler) pace(work int) step {
 	ticks := make([]int64, paceLength)
 	s.subject.Chain(work, ticks)

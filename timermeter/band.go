@@ -23,7 +23,7 @@ const (
 	// readings stray from a lattice for more reasons than rounding. Readings on
 	// no lattice fill all of it, and a scheduler's time slices, which are no
 	// clock's quantum, a good part: beyond mostBlur a lattice is doubtful, and
-	// beyond noLattice it is none.
+	// beyond noLattice there is no lattice.
 	mostBlur  = 0.01
 	noLattice = 0.7
 	// sharpShare is what rounding may explain of a small quantum without filling its

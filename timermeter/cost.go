@@ -50,9 +50,9 @@ const (
 // CostSampler times calls of one clock, chunk by chunk, so that the chunks can
 // be spread over a whole measurement.
 //
-// A clock whose cost is no less than its accuracy times itself: the
-// differences of consecutive readings are its cost. Any other is timed by the
-// reference, in a frame of two readings, less what the empty frame takes.
+// A clock that steps at least as finely as a call takes is its own reference: the differences
+// of consecutive readings are its cost. The calls of other clocks are timed by the
+// reference clock, which reads before and after them; what it reads without a call is taken off.
 type CostSampler struct {
 	subject    Subject
 	accuracyNs float64

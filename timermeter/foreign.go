@@ -27,7 +27,7 @@ type Foreign struct {
 type Questions interface {
 	// Reads are n readings in a row.
 	Reads(ctx context.Context, n int) ([]int64, error)
-	// Pairs are 2n readings, two around so many rounds of work, n times.
+	// Pairs are 2n readings: n times one before and one after work rounds of work.
 	Pairs(ctx context.Context, work, n int) ([]int64, error)
 	// Durations are what batch calls take, n times, in ticks of the timer that its
 	// process calls by that name.
@@ -35,8 +35,8 @@ type Questions interface {
 	// Frames are what this timer shows of the loop of Durations without the calls,
 	// n times; batch 0 is two readings in a row.
 	Frames(ctx context.Context, batch, n int) ([]int64, error)
-	// HandOver are n readings of threads that take turns: the thread's number, and
-	// its reading, n times.
+	// HandOver are n readings by threads that take turns, each as two numbers: the thread's
+	// and its reading.
 	HandOver(ctx context.Context, threads, n int) ([]int64, error)
 }
 
@@ -59,7 +59,7 @@ func newRemoteTimer(ctx context.Context, f Foreign, nowNs func() float64, pause 
 	return &remoteTimer{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1)}
 }
 
-// A pause is up to so many times what the quickest answer took, and not longer than
+// A pause takes up to pausesOfWay times as long as the quickest answer, and not longer than
 // longestPauseNs.
 const (
 	pausesOfWay    = 4

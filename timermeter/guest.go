@@ -164,7 +164,7 @@ func (l *local) pause(upToNs float64) {
 	}
 }
 
-// handOverErrors say of which timers threads could not hand readings over.
+// handOverErrors are the timers whose readings threads could not hand over, with the reasons.
 func handOverErrors(all []*remoteTimer) map[string]error {
 	errs := map[string]error{}
 	for _, a := range all {
@@ -175,7 +175,7 @@ func handOverErrors(all []*remoteTimer) map[string]error {
 	return errs
 }
 
-// sayNotHanded says of which clocks thread safety is not known, and why.
+// sayNotHanded names the clocks whose thread safety is not known, and says why.
 func (l *local) sayNotHanded(names []string, failed map[string]error) {
 	because := map[string][]string{}
 	var order []string

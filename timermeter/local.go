@@ -55,7 +55,7 @@ type Request struct {
 
 // RankLocal ranks the clocks that this process can read, and those of its guests. A
 // guest that fails stands among what is unavailable. The error is a
-// [*clock.UnknownName] for a name that is none, and one of [machine] for CPUs
+// [*clock.UnknownName] for a name that no clock has, and one of [machine] for CPUs
 // that can't be had; ctx's error comes with what was measured so far.
 func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	if q.Progress == nil {
@@ -225,9 +225,9 @@ func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 	return candidates
 }
 
-// sayUnjudged says of which clocks it is not known whether they keep their rate
-// and agree between threads, and why; handedOver tells that threads were to hand
-// readings over, and failed of which clocks they could not.
+// sayUnjudged names the clocks whose rate, or whose agreement between threads, is not known, and
+// says why. handedOver tells that threads were to hand readings over; failed holds the clocks
+// for which they could not, with the reasons.
 func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bool, failed map[string]error) {
 	if ctx.Err() != nil {
 		l.caveat("what was not reached before the interruption is not known")

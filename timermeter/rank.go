@@ -114,7 +114,7 @@ var (
 	}
 )
 
-// Bench is where a ranking takes place.
+// Bench is the environment in which clocks are ranked: the time, and how a thread rests.
 type Bench struct {
 	// NowNs tells the time that patience is measured in.
 	NowNs func() float64

@@ -15,8 +15,8 @@ type Witness struct {
 	Pair func() (clock.Sandwich, error)
 	// TickNs is the length of a tick of what it is held against.
 	TickNs float64
-	// Sharers is how many threads shared the CPU time, of which the clock shows one thread's;
-	// 1 for all other clocks.
+	// Sharers is the number of threads that shared the CPU time, for a clock that shows the time of
+	// one of them; 1 for all other clocks.
 	Sharers int
 }
 

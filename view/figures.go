@@ -67,7 +67,7 @@ func FiguresOf(d record.Document) []Figure {
 	return nil
 }
 
-// measured is the figure of an estimate.
+// newFigure is the figure of an estimate.
 func newFigure(k FigureKey, better string, e stats.Estimate, v stats.Verdict, reasons []string) Figure {
 	return Figure{
 		FigureKey: k, Better: better, Repeatability: math.NaN(),
@@ -75,8 +75,8 @@ func newFigure(k FigureKey, better string, e stats.Estimate, v stats.Verdict, re
 	}
 }
 
-// bare is the figure of a number that has no interval. There is none where the number is
-// not known.
+// bareFigure is the figure of a number that has no interval; empty where the number is not
+// known.
 func bareFigure[N number](k FigureKey, better, unit string, n N, v stats.Verdict, reasons []string) []Figure {
 	x := floatOf(n)
 	if !stats.IsFinite(x) {
@@ -86,7 +86,7 @@ func bareFigure[N number](k FigureKey, better, unit string, n N, v stats.Verdict
 	return []Figure{newFigure(k, better, e, v, reasons)}
 }
 
-// timing adds an estimate with its samples, where there is one.
+// timeFigure adds the figure of a time, with its samples, if the time is known.
 func timeFigure(all []Figure, k FigureKey, e stats.Estimate, v stats.Verdict, reasons []string, samples []float64) []Figure {
 	if !(e.Value > 0) || e.N == 0 || math.IsInf(e.Value, 0) {
 		return all

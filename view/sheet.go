@@ -218,8 +218,7 @@ func caveatsForPeople(all []string) (caveats []string) {
 	return caveats
 }
 
-// ownFacts are how many of a machine's facts say which machine it is; the others describe
-// its system.
+// machineFacts say which machine it is: its CPU, the number of CPUs, the rates of core and counter.
 func machineFacts(m *machine.Machine) []string {
 	if m == nil {
 		return []string{"unknown machine"}
@@ -234,7 +233,7 @@ func machineFacts(m *machine.Machine) []string {
 	return facts
 }
 
-// SystemFacts are what else is to be known of the machine.
+// SystemFacts describe the system of the machine: kernel, clock source, hypervisor, version of Go, load.
 func (s *Sheet) SystemFacts() (facts []string) {
 	m := s.Header.Machine
 	if m == nil {

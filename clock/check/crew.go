@@ -10,15 +10,13 @@ import (
 	"chronoscope/machine"
 )
 
-// crew are threads of which each is bound to a CPU, and which can read a clock by
-// turns. CPUs are named by their place in cpus.
+// crew are threads, each bound to a CPU of its own, that read a clock by turns. CPUs are named by their place in cpus.
 type crew interface {
 	cpus() []int
-	// play lets the pairs of threads, of which no two share one, read by turns, a
-	// round of two readings n times, for no longer than limit. Games that could
-	// not be played are left out.
+	// play lets each pair of threads read by turns: n rounds of two readings, for no longer
+	// than limit. No thread is in two pairs. Games that could not be played are left out.
 	play(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game
-	// lost says of CPUs that can't be asked any more why.
+	// lost says why some CPUs can't be asked any more.
 	lost() []string
 }
 

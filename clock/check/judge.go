@@ -250,9 +250,8 @@ const mostDoubled = 10
 // length that its tick is said to have; how well that is known is in the interval.
 //
 // A clock of constant rate keeps to a straight line, and each reading to within
-// its error of it: all slopes of such lines are possible and no other. Where there
-// is none, readings stray by more than their errors, which are doubled until
-// there is.
+// its error of it: the slopes of such lines are the possible ones. Where no line
+// does, readings stray by more than their errors, which are doubled until one does.
 func drift(w *watch, sandwiches []clock.Sandwich) stats.Estimate {
 	pairs := w.pairs(sandwiches)
 	e := stats.Estimate{Value: math.NaN(), Unit: "ppm", Statistic: "middle of bounds", N: len(pairs)}
@@ -268,8 +267,8 @@ func drift(w *watch, sandwiches []clock.Sandwich) stats.Estimate {
 	return e
 }
 
-// band are the limits that pairs put to how far the clock is ahead, each error
-// taken so many times.
+// band are the limits that pairs put to how far the clock is ahead, with each error
+// multiplied by times.
 func band(pairs []Pair, times float64) *limits {
 	l := &limits{}
 	for _, p := range pairs {

@@ -39,7 +39,7 @@ type RecordedGap struct {
 	Preempted bool
 }
 
-// Recordings reads all that there are, by name.
+// Recordings reads all recordings that come with the package, in the order of their names.
 func Recordings() ([]Recording, error) {
 	files, err := recordings.ReadDir("recordings")
 	if err != nil {

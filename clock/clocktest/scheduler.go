@@ -181,8 +181,7 @@ func (s *Scheduler) Use() (machine.ThreadUse, error) {
 // Speed is the core's present speed, as a share of the nominal one.
 func (s *Scheduler) Speed() float64 { return s.speed }
 
-// RanNs is how long the thread has been on the CPU, with all that interrupted it
-// there.
+// RanNs is how long the thread has had the CPU so far, the time of interrupts included.
 func (s *Scheduler) RanNs() float64 { return s.machine.now - s.waitNs }
 
 // Block lets the thread sleep for ns nanoseconds. Where there are competitors it

@@ -5,8 +5,8 @@ import "strings"
 // Code is a method's code that is being put together.
 type Code []Instruction
 
-// Do adds instructions that nothing follows, or whose operands need no more than a
-// number: a local variable or an immediate value.
+// Do adds an instruction that has no operand, or one whose operand is a number: a local variable or
+// an immediate value.
 func (c *Code) Do(op Op, arg ...int) {
 	in := Instruction{Op: op}
 	if len(arg) > 0 {

@@ -146,9 +146,9 @@ func (t *Timer) Frames(ctx context.Context, batch, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.duration}, "cost %s %s %d %d", nobody, t.Name, batch, n)
 }
 
-// HandOver lets threads read the timer in turn, each handing over to another, n times
-// in all: the number of the thread and its reading, n times, in the order in which
-// they were taken.
+// HandOver lets threads of the probe read the timer in turn, n times in all. The result has
+// two numbers for each reading, in the order in which they were taken: the number of the thread,
+// and the reading.
 func (t *Timer) HandOver(ctx context.Context, threads, n int) ([]int64, error) {
 	number := func(v value) (int64, error) { return thread(v, threads) }
 	return t.ask(ctx, n, []inTicks{number, t.scale.reading}, "threads %s %d %d", t.Name, threads, n)
