@@ -40,7 +40,7 @@ func (c Cause) String() string {
 	return fmt.Sprintf("cause %d", uint8(c))
 }
 
-// Meaning says in words what the cause is; empty for none of the causes.
+// Meaning says in words what the cause is; empty for a number that stands for no cause.
 func (c Cause) Meaning() string {
 	if c < causes {
 		return causeTexts[c].meaning

@@ -16,9 +16,8 @@ const cyclesForInterval = 20
 // inactive over a longer scale than the trace (Bryant 2003, practice problem
 // 9.2). tick is the timer's comb, nil for one that is not known.
 //
-// A short trace begins and ends somewhere in the alternation of the processes,
-// and its own share says as much about where as about the load. Here only whole
-// cycles count, each from the start of one loss of the CPU to the start of the
+// Processes alternate on the CPU. A short trace begins and ends within a turn, so
+// that its own share depends on where it begins. Here only whole cycles count, each from the start of one loss of the CPU to the start of the
 // next; where the CPU was not lost twice, from one tick to the next.
 //
 // The interval follows from how the cycles differ, by the jackknife of the

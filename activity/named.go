@@ -63,7 +63,7 @@ type Piece struct {
 }
 
 // Compared sets the gaps that are put down to a cause without rights against those that the kernel's events
-// put down to it. Same have the same cause both ways.
+// put down to it. Same is the number of gaps that have the same cause both ways.
 type Compared struct {
 	Cause         Cause   `json:"cause"`
 	Gaps          int     `json:"gaps"`
@@ -86,8 +86,9 @@ type KernelEvents struct {
 // mostEvents are kept: some 300 MB.
 const mostEvents = 4 << 20
 
-// WatchKernel records what has the CPUs until stop is called. With keep, it keeps what the last turns of a
-// recording need that waits for a gap. The error is a [tracepoint.Unavailable].
+// WatchKernel records the kernel's events on CPUs until stop is called. With keep it drops old events: a
+// recording that waits for a gap ([Options.Until]) needs those of its last seconds only. The error is a
+// [tracepoint.Unavailable].
 func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, err error) {
 	r, err := tracepoint.OpenDisturbances(cpus)
 	if err != nil {

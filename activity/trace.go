@@ -111,7 +111,7 @@ type Kernel struct {
 // Ns turns ticks into nanoseconds.
 func (t *Trace) Ns(ticks int64) float64 { return float64(ticks) * t.TickNs }
 
-// Inactive is the ticks that the thread was inactive.
+// Inactive is how long the thread was inactive, in ticks.
 func (t *Trace) Inactive() int64 {
 	inactive := t.DroppedTicks
 	for _, g := range t.Gaps {

@@ -109,7 +109,8 @@ type Fit struct {
 	Residuals []Residual `json:"residuals"`
 }
 
-// Residual is an instruction by two ways of timing.
+// Residual is the time of an instruction by a method and by the time stamp counter, and how far the
+// latter lies from the fitted line.
 type Residual struct {
 	Mnemonic   string  `json:"mnemonic"`
 	Form       Form    `json:"form"`

@@ -35,10 +35,9 @@ func (r Reference) ReachPPM(interval time.Duration) float64 {
 	return 2e6*stepNs(r.Rated)/float64(interval.Nanoseconds()) + 1e6*r.TickNs.RelativeHalfWidth()
 }
 
-// References opens the independent references of this machine, and gives the
-// reason for each that it lacks. root is the root of the file system, and span is
-// how long the experiment takes, within which a clock that is kept right from
-// outside shows its rate. The caller closes them.
+// References opens the independent references of this machine, and gives the reason for each that
+// it lacks. root is the root of the file system. span is how long the experiment takes: the error
+// of a clock that is synchronised with others is spread over it. The caller closes them.
 func References(root fs.FS, span time.Duration) ([]Reference, []*clock.Unavailable) {
 	var found []Reference
 	var missing []*clock.Unavailable

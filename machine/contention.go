@@ -71,7 +71,7 @@ func openContention(root fs.FS, ownNs func() float64) *ContentionWatch {
 	return w
 }
 
-// Close gives the files back.
+// Close closes the files.
 func (w *ContentionWatch) Close() {
 	w.pressure.close()
 	w.stat.close()

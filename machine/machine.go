@@ -156,8 +156,8 @@ var topics = []string{
 	"perf_event_paranoid", "load average", "threads that run",
 }
 
-// UnknownTopic is what a caveat of a machine says is not known; ok is false for other caveats.
-// A record holds the caveats of its machine among its own.
+// UnknownTopic returns the topic of a caveat that says that something of the machine is not known;
+// ok is false for other caveats. A record holds the caveats of its machine among its own.
 func UnknownTopic(caveat string) (topic string, ok bool) {
 	topic, _, named := strings.Cut(caveat, ": ")
 	return topic, named && slices.Contains(topics, topic)

@@ -34,7 +34,7 @@ func OpenThread() (*Thread, error) {
 	return t, nil
 }
 
-// Close gives the file back.
+// Close closes the file.
 func (t *Thread) Close() error { return unix.Close(t.schedstat) }
 
 // Look reads the counters as they are now.

@@ -8,7 +8,7 @@ import (
 )
 
 // AskForTurns asks the scheduler to let the calling thread, and those that it starts
-// from now on, run for so long at a time when others want its CPU; its share of the
+// from now on, run for the time d in a row when others want its CPU; its share of the
 // CPU stays what it is. No rights are needed. A goroutine has to be locked to its
 // thread.
 //

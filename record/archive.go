@@ -168,7 +168,7 @@ func (a Archive) keep(h Header, text []byte) (string, error) {
 // timeInNames has nanoseconds, and no colons, which not all systems allow in names.
 const timeInNames = "20060102T150405.000000000Z"
 
-// NameFor is that of a record's file. Its end is random: two writers may start within the same
+// NameFor is a name for the file of a record. Its end is random: two writers may start within the same
 // nanosecond.
 func NameFor(h Header, host string) string {
 	command := h.Command

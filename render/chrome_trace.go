@@ -13,10 +13,10 @@ import (
 )
 
 // ChromeTrace writes traces in the Trace Event Format (JSON object form), which
-// Perfetto and chrome://tracing open: one process, in it a track for each CPU
-// with an event for each period of inactivity, named after its cause, and, of
-// those traces that an analysis comes with and that hold a timer tick, a track
-// with its interrupts, and one with who had the CPU where the kernel's events tell.
+// Perfetto and chrome://tracing open. There is one process with a track for each
+// CPU, and on it an event for each period of inactivity, named after its cause. A trace with an
+// analysis has two more tracks: the interrupts of the timer tick, if one was found, and
+// who had the CPU, if the kernel's events tell.
 func ChromeTrace(w io.Writer, traces []*activity.Trace, analyses ...*activity.Analysis) error {
 	t := &traceEvents{out: bufio.NewWriter(w), separator: "\n"}
 	fmt.Fprint(t.out, `{"displayTimeUnit":"ns","traceEvents":[`)

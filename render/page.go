@@ -140,7 +140,7 @@ func (s pageSheet) AllFacts() []string {
 	return append(slices.Clone(s.Facts), s.SystemFacts()...)
 }
 
-// Started is empty where that is not known, or means nothing.
+// Started is when the measurement began; empty where that is not known, or the sheet shows several.
 func (s pageSheet) Started() string {
 	if s.Header.Started.IsZero() || s.WithoutHead {
 		return ""

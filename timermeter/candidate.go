@@ -7,8 +7,8 @@ import (
 	"chronoscope/clock/check"
 )
 
-// Surroundings are what candidates made of this process's clocks have in
-// common.
+// Surroundings are shared by the candidates for this process's own clocks: the clock that times their
+// calls, and others.
 type Surroundings struct {
 	// Timer frames calls that are to be timed: the finest clock there is, and
 	// what it is as a reference.

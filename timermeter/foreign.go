@@ -21,9 +21,9 @@ type Foreign struct {
 	CPUTime func() (ns float64, threads int, err error)
 }
 
-// Questions are what another process has to answer of a timer. Readings are in ticks
-// and follow one another in the order in which they were taken. Each fails with ctx's
-// error at its end; after any error of the first four the timer has no rating.
+// Questions are those that another process answers about a timer of its own. Readings are in ticks,
+// in the order in which they were taken. A question fails with ctx's error once ctx has
+// ended. After an error of one of the first four the timer gets no rating.
 type Questions interface {
 	// Reads are n readings in a row.
 	Reads(ctx context.Context, n int) ([]int64, error)

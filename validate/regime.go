@@ -97,8 +97,8 @@ func (r Regime) String() string {
 	return fmt.Sprintf("%s %d", r.Neighbours, r.Load)
 }
 
-// Endless reports whether all neighbours compute without end, as in the source; so does no
-// neighbour.
+// Endless reports whether all neighbours compute without end, as in the source. It is true where
+// there are no neighbours.
 func (r Regime) Endless() bool { return r == Regime{Load: r.Load} || r == Regime{Load: r.Load}.Named() }
 
 // CompareRegimes orders them by their neighbours, and by load.

@@ -14,8 +14,8 @@ import (
 const mostAdvised = 2
 
 // CardAnswers is a report card that fits on a terminal of 80 by 24: whether this machine can
-// measure, which clock to use for what, how noisy it is, and what to do. The rest is counted,
-// and all is the command that shows it.
+// measure, which clock to use for what, how noisy it is, and what to do. Of other findings
+// it says how many there are; all is the command that shows them.
 func CardAnswers(d record.Card, all string) *Sheet {
 	d = Shown(d)
 	s := sheet("Report card", d.Header)

@@ -70,7 +70,7 @@ type Point struct {
 // places between two rows are fractions.
 type Link struct{ X1, Row1, X2, Row2 float64 }
 
-// Series is some points of one look.
+// Series is a set of points that are drawn alike, joined by a line or not.
 type Series struct {
 	Look   int // of the looks that tell series apart
 	Joined bool
