@@ -54,7 +54,7 @@ func TestTimerCount(t *testing.T) {
 	}
 }
 
-// A break parts strangers from the least costs, if chance allows for as many.
+// A break parts others from the least costs, if chance allows for as many.
 func TestForeign(t *testing.T) {
 	var costs []float64
 	for i := range 1000 {
@@ -66,7 +66,7 @@ func TestForeign(t *testing.T) {
 		most, want int
 	}{{costs, 3, 0}, {two, 0, 0}, {two, 1, 1}, {two, 2, 2}, {two, 5, 2}, {two[:5], 2, 0}, {nil, 2, 0}} {
 		if got := foreign(c.costs, c.most); got != c.want {
-			t.Errorf("of %d costs, %d may be strangers: %d are, want %d", len(c.costs), c.most, got, c.want)
+			t.Errorf("of %d costs, %d may be others: %d are, want %d", len(c.costs), c.most, got, c.want)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestCombAtItsHarmonic(t *testing.T) {
 		trace := world{lengthNs: 3e9, combs: []source{someHost(rng, periodNs)}, others: usual()}.simulate(rng)
 		for _, harmonic := range []float64{1, 2} {
 			s := newCombSearch(trace.Trace, nil)
-			if !s.tryFrequency(s.arrivals(rung{}), harmonic/periodNs, s.seenNs, 1) {
+			if !s.tryFrequency(s.arrivals(subset{}), harmonic/periodNs, s.seenNs, 1) {
 				t.Errorf("seed %d: no comb at %v times the frequency", seed, harmonic)
 			} else if got := s.found[0].Period.Value; math.Abs(got/periodNs-1) > 1e-4 {
 				t.Errorf("seed %d: at %v times the frequency a comb of %.0f ns, want %.0f", seed, harmonic, got, periodNs)

@@ -9,8 +9,8 @@ import (
 // which gaps begin among which combs are looked for.
 type arrivals []float64
 
-// crowdSizes are how many gaps are looked at, the longest first.
-var crowdSizes = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18}
+// subsetSizes are how many gaps are looked at, the longest first.
+var subsetSizes = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18}
 
 // sampledLengths is the number of gaps that suffices to know how long gaps are.
 const sampledLengths = 1 << 16
@@ -22,20 +22,20 @@ func (s *combSearch) eligible(i int) bool {
 	return !g.Own && !s.taken[i] && s.trace.Ns(g.Ticks) >= shortestInterruptNs
 }
 
-// rung says which gaps are in a crowd: those of least ticks or more. Gaps that a switch
+// subset is a choice of gaps to look for combs in: those of least ticks or more. Gaps that a switch
 // of threads explains are among them only if switched is set.
-type rung struct {
+type subset struct {
 	least    int64
 	switched bool
 }
 
-// holds reports that a gap is in the crowd.
-func (r rung) holds(g Gap) bool {
+// holds reports that a gap is in the subset.
+func (r subset) holds(g Gap) bool {
 	return g.Ticks >= r.least && (r.switched || g.Cause == Unexplained)
 }
 
-// arrivals are those of the eligible gaps in the crowd.
-func (s *combSearch) arrivals(r rung) arrivals {
+// arrivals are those of the eligible gaps in the subset.
+func (s *combSearch) arrivals(r subset) arrivals {
 	c := s.room[:0]
 	for i, g := range s.trace.Gaps {
 		if r.holds(g) && len(c) < cap(c) && s.eligible(i) {
@@ -45,18 +45,18 @@ func (s *combSearch) arrivals(r rung) arrivals {
 	return c
 }
 
-// ladder lists the crowds, each one larger than the one before. Gaps that a
+// subsets are ever larger ones. Gaps that a
 // switch explains are among the longest and may bury a comb, or begin at its
 // teeth, where the scheduler acts at the tick: they are looked at last.
-func (s *combSearch) ladder() []rung {
-	var ladder []rung
+func (s *combSearch) subsets() []subset {
+	var subsets []subset
 	for _, least := range s.lengths() {
-		ladder = append(ladder, rung{least: least})
+		subsets = append(subsets, subset{least: least})
 	}
-	return append(ladder, rung{least: int64(joinNs / s.trace.TickNs), switched: true})
+	return append(subsets, subset{least: int64(joinNs / s.trace.TickNs), switched: true})
 }
 
-// lengths are, in falling order, how many ticks a gap has at least in each crowd.
+// lengths are, in falling order, how many ticks a gap has at least in each subset.
 func (s *combSearch) lengths() []int64 {
 	gaps := s.trace.Gaps
 	stride := 1 + len(gaps)/sampledLengths
@@ -68,7 +68,7 @@ func (s *combSearch) lengths() []int64 {
 	}
 	slices.Sort(lengths)
 	var steps []int64
-	for _, size := range crowdSizes {
+	for _, size := range subsetSizes {
 		rank := len(lengths) - size/stride
 		if rank <= 0 {
 			return append(steps, 0)
@@ -85,7 +85,7 @@ type teeth struct {
 }
 
 // settle finds the period, phase and width of the teeth of about that period in
-// which a crowd stands out most. It looks for the densest part of the period
+// which a subset stands out most. It looks for the densest part of the period
 // with wide windows first, which a period that is a little off blurs least, and
 // then with ever narrower ones. The period is known to within reach, a share of it.
 func (s *combSearch) settle(c arrivals, periodNs, reach float64) (teeth, bool) {
@@ -111,7 +111,7 @@ func (s *combSearch) settle(c arrivals, periodNs, reach float64) (teeth, bool) {
 }
 
 // clearEvidence is how much evidence there must be for a comb: chance brings it
-// once in ten thousand crowds.
+// once in ten thousand subsets.
 var clearEvidence = math.Log(1e4)
 
 // evidence is the negative logarithm of the probability that gaps which begin at random
@@ -167,7 +167,7 @@ const (
 	clearlyDense = 5
 )
 
-// densest is the window of a tenth of the period in which most gaps of the crowd
+// densest is the window of a tenth of the period in which most gaps of the subset
 // begin, of all periods that drift by a quarter or less of one over the span.
 // It does not stand alone where as many begin a half, or each third or fifth, of
 // a period away: then a fraction of the period is the comb's.
@@ -232,7 +232,7 @@ func mostOfFraction(held func(part, parts int) int) int {
 	return most
 }
 
-// views are a crowd near windows, as it is and shifted by each fraction of the
+// views are a subset near windows, as it is and shifted by each fraction of the
 // period that may be another comb's.
 type views [fractions]arrivals
 
@@ -242,7 +242,7 @@ const fractions = 2 * 3 * 5
 // shift numbers the views; as it is is number 0.
 func shift(part, parts int) int { return part * fractions / parts }
 
-// look takes the gaps of the crowd that begin in the windows or next to them.
+// look takes the gaps of the subset that begin in the windows or next to them.
 func (v *views) look(c arrivals, w teeth) {
 	v[0] = w.near(c, 0, v[0])
 	mostOfFraction(func(part, parts int) int {

@@ -30,8 +30,8 @@ type Comb struct {
 	Attributed *int `json:"attributed"`
 
 	// fromNs and toNs bound when its gaps begin, after their teeth, and
-	// strangersPerNs is how many other gaps begin in a nanosecond.
-	fromNs, toNs, strangersPerNs float64
+	// othersPerNs is how many other gaps begin in a nanosecond.
+	fromNs, toNs, othersPerNs float64
 }
 
 // Costs are what was lost by a tooth that stood alone. The least is what compensation may
@@ -68,11 +68,11 @@ const (
 //
 // The teeth of a timer take longer than most of what else befalls a thread, so
 // that they are looked for among the longest gaps first, where they are not lost
-// in the crowd, and then among ever more. Each comb takes its gaps away before
+// among others, and then among ever more. Each comb takes its gaps away before
 // the next is looked for.
 func (t *Trace) combs(hints []float64) []Comb {
 	s := newCombSearch(t, hints)
-	for _, r := range s.ladder() {
+	for _, r := range s.subsets() {
 		s.searchAmong(r)
 	}
 	s.share()
@@ -91,7 +91,7 @@ type combSearch struct {
 	taken  []bool    // gaps that belong to a comb already
 	found  []Comb
 
-	room  arrivals // memory for the crowd that is looked at
+	room  arrivals // memory for the subset that is looked at
 	views views    // and for what lies near its windows
 }
 
@@ -101,15 +101,15 @@ func newCombSearch(t *Trace, hints []float64) *combSearch {
 	for _, g := range t.Gaps {
 		s.freeNs -= t.Ns(g.Ticks)
 	}
-	most := min(len(t.Gaps), crowdSizes[len(crowdSizes)-1])
+	most := min(len(t.Gaps), subsetSizes[len(subsetSizes)-1])
 	s.room = make(arrivals, 0, most)
 	return s
 }
 
-// searchAmong looks for combs in a crowd: first in spectra of the whole trace,
+// searchAmong looks for combs in a subset: first in spectra of the whole trace,
 // which show slow combs, then of ever shorter stretches, whose bins resolve fast
 // ones.
-func (s *combSearch) searchAmong(r rung) {
+func (s *combSearch) searchAmong(r subset) {
 	const shortest = fastestCombNs / 8 * stats.SpectrumBins
 	c := s.arrivals(r)
 	for extent := s.seenNs; ; extent = math.Max(extent/8, shortest) {
@@ -122,7 +122,7 @@ func (s *combSearch) searchAmong(r rung) {
 	}
 }
 
-// tryStretch looks for a comb in the spectrum of the first stretch of a crowd:
+// tryStretch looks for a comb in the spectrum of the first stretch of a subset:
 // where a hint says, then at the lowest high summits.
 func (s *combSearch) tryStretch(c arrivals, extent float64) bool {
 	if len(c) < fewestTeeth {
@@ -152,8 +152,8 @@ func (s *combSearch) has(periodNs float64) bool {
 	return slices.ContainsFunc(s.found, func(c Comb) bool { return math.Abs(c.Period.Value/periodNs-1) < hintReach })
 }
 
-// tryFrequency keeps the comb of a frequency that a stretch of the crowd showed
-// if its teeth stand out from the crowd, and enough of them are among all gaps.
+// tryFrequency keeps the comb of a frequency that a stretch of the subset showed
+// if its teeth stand out from the others, and enough of them are among all gaps.
 // The period is known to within reach, a share of it: the wider, the more
 // evidence it takes.
 func (s *combSearch) tryFrequency(c arrivals, f, extent, reach float64) bool {

@@ -17,12 +17,12 @@ func (c *Comb) tooth(atNs float64) (number, lateNs float64) {
 
 // pick takes the comb's gaps: those that begin at a tooth, the longest where
 // there are several, as a timer's interrupt takes longer than most of what
-// befalls a thread. It returns how many strangers, gaps of other causes, begin
+// befalls a thread. It returns how many others, gaps of other causes, begin
 // in a nanosecond.
-func (s *combSearch) pick(c *Comb) (strangersPerNs float64) {
+func (s *combSearch) pick(c *Comb) (othersPerNs float64) {
 	c.Gaps = c.Gaps[:0]
 	gaps := s.trace.Gaps
-	strangers, last := 0, math.Inf(-1)
+	others, last := 0, math.Inf(-1)
 	for i, g := range gaps {
 		if !s.eligible(i) {
 			continue
@@ -30,18 +30,18 @@ func (s *combSearch) pick(c *Comb) (strangersPerNs float64) {
 		k, late := c.tooth(s.trace.Ns(g.Start))
 		switch n := len(c.Gaps); {
 		case late < c.fromNs || late > c.toNs:
-			strangers++
+			others++
 		case k > last:
 			c.Gaps = append(c.Gaps, i)
 			last = k
 		default:
-			strangers++
+			others++
 			if g.Ticks > gaps[c.Gaps[n-1]].Ticks {
 				c.Gaps[n-1] = i
 			}
 		}
 	}
-	return float64(strangers) / s.freeNs
+	return float64(others) / s.freeNs
 }
 
 // settlePoints fix a period well enough to pick gaps by; for its estimate up to
@@ -55,7 +55,7 @@ const mostPoints = 1 << 15
 // fit takes the comb's gaps, fits period, phase and window to them, and counts
 // its teeth. It is false where there are too few.
 func (s *combSearch) fit(c *Comb) bool {
-	c.strangersPerNs = s.pick(c)
+	c.othersPerNs = s.pick(c)
 	if n := float64(len(c.Gaps)); n < fewestTeeth || n < nearlyAll/2*s.freeNs/c.Period.Value {
 		return false
 	}
@@ -88,9 +88,9 @@ func (s *combSearch) measure(c *Comb, points int) bool {
 	return true
 }
 
-// rareStrangers is the share of teeth of the full width that a stranger may hit
+// rareOthers is the share of teeth of the full width that a gap of another cause may hit
 // before only narrow ones are safe.
-const rareStrangers = 0.02
+const rareOthers = 0.02
 
 // open bounds when the comb's gaps begin. They may well be late, but hardly early.
 func (c *Comb) open(starts []float64) {
@@ -100,19 +100,19 @@ func (c *Comb) open(starts []float64) {
 	}
 	middle, spread := stats.Median(late), math.Max(stats.MAD(late), 1)
 	c.fromNs, c.toNs = middle-4*spread, middle+12*spread
-	if width := toothWidth(c.Period.Value); c.strangersPerNs*width < rareStrangers {
+	if width := toothWidth(c.Period.Value); c.othersPerNs*width < rareOthers {
 		c.fromNs, c.toNs = math.Min(c.fromNs, middle-width/2), math.Max(c.toNs, middle+width/2)
 	}
 }
 
-// strangeShare is the share of the comb's teeth that a stranger hits.
-func (c *Comb) strangeShare() float64 { return -math.Expm1(-c.strangersPerNs * (c.toNs - c.fromNs)) }
+// shareOfOthers is the share of the comb's teeth that a gap of another cause hits.
+func (c *Comb) shareOfOthers() float64 { return -math.Expm1(-c.othersPerNs * (c.toNs - c.fromNs)) }
 
-// present reports that enough of the teeth are there, beside what strangers put
+// present reports that enough of the teeth are there, beside what others put
 // into them.
 func (s *combSearch) present(c *Comb) bool {
-	strange := c.strangeShare()
-	return float64(len(c.Gaps)) >= float64(c.Expected)*(strange+presence*(1-strange))
+	other := c.shareOfOthers()
+	return float64(len(c.Gaps)) >= float64(c.Expected)*(other+presence*(1-other))
 }
 
 // expect counts the teeth that fell into active time, where they begin a gap,
@@ -192,7 +192,7 @@ func (s *combSearch) share() {
 	for n := range s.found {
 		c := &s.found[n]
 		s.measure(c, mostPoints)
-		c.strangersPerNs = s.pick(c)
+		c.othersPerNs = s.pick(c)
 		for _, i := range c.Gaps {
 			s.taken[i] = true
 		}
@@ -205,23 +205,23 @@ func (s *combSearch) share() {
 // price takes what the comb's teeth cost that stood alone, so that no switch
 // lengthened them.
 //
-// Where a tooth is missing, a stranger may stand in its place. As many as
+// Where a tooth is missing, a gap of another cause may stand in its place. As many as
 // chance, or another comb, puts there are left out of the least costs where a break parts them
 // from the rest: it is wider than what the next fiftieth of the costs takes.
 func (s *combSearch) price(c *Comb) {
 	costs := make([]float64, 0, len(c.Gaps))
-	strangers := c.strangers()
+	others := c.others()
 	for _, i := range c.Gaps {
 		g := s.trace.Gaps[i]
 		if cost := s.trace.Ns(g.Ticks); g.Cause == Unexplained && cost < c.Period.Value/2 {
 			costs = append(costs, cost)
 		}
 		if s.others(c, s.trace.Ns(g.Start)) {
-			strangers++
+			others++
 		}
 	}
 	slices.Sort(costs)
-	costs = costs[foreign(costs, strangers):]
+	costs = costs[foreign(costs, others):]
 	quantile := func(p float64) stats.Float { return stats.FloatOf(stats.Quantile(costs, p)) }
 	c.Costs = Costs{quantile(0), quantile(0.5), quantile(1)}
 }
@@ -237,11 +237,11 @@ func (s *combSearch) others(c *Comb, atNs float64) bool {
 	return false
 }
 
-// strangers is how many gaps that begin at random may be among the comb's, in
+// others is how many gaps that begin at random may be among the comb's, in
 // all but one of a thousand traces.
-func (c *Comb) strangers() int {
-	strange := c.strangeShare()
-	expected := float64(c.Expected-len(c.Gaps)) * strange / (1 - strange)
+func (c *Comb) others() int {
+	other := c.shareOfOthers()
+	expected := float64(c.Expected-len(c.Gaps)) * other / (1 - other)
 	n, below := 0, 0.0
 	for p := math.Exp(-expected); below+p < 0.999 && n < len(c.Gaps); p *= expected / float64(n) {
 		below += p
