@@ -199,3 +199,17 @@ func TestSeriesAreBounded(t *testing.T) {
 		t.Errorf("%d series, %d before", after, before)
 	}
 }
+
+// The clock source is the last part of a tier, and was once cut off behind long names of CPUs.
+func TestTiersWithLongNamesStayApart(t *testing.T) {
+	const tier = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz, linux 6.18, kvm, clocksource tsc"
+	registry := client.NewRegistry()
+	registry.MustRegister(NewMetrics(About{Tier: tier}, time.Now, func() time.Duration { return 0 }))
+	text := `# HELP chronoscope_machine_info 1, labelled with the tier of the machine: machines of one tier should give the same figures.
+# TYPE chronoscope_machine_info gauge
+chronoscope_machine_info{tier="` + tier + `"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(text), "chronoscope_machine_info"); err != nil {
+		t.Error(err)
+	}
+}

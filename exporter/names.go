@@ -8,27 +8,29 @@ import (
 	"unicode"
 )
 
-// MostNames is how many disturbers can be named at most.
+// MostNames is the largest number of disturbers that can have a name in the metrics.
 const MostNames = 100
 
-// culprit is who or what disturbs.
+// culprit identifies a disturber.
 type culprit struct{ kind, name string }
 
-// others stands for all that are not named.
+// others stands for all disturbers without a name in the metrics.
 var others = culprit{"others", ""}
 
-// names adds up what disturbers took. At most so many are named, since each name is a time series of its
-// own; the time of the others is summed. A name comes in, in place of the least, once it lately took twice
-// as much as that. Each second is counted for one name alone, at the time that it was seen.
+// names adds up the time that disturbers took. It names at most `most` of them, since each name is a
+// time series of its own, and sums the time of the others. A new name replaces the one with the least
+// recent time once its own recent time is twice as long. Each second is counted for one name only, the
+// one it had when it was seen.
 type names struct {
 	most int
-	took map[culprit]float64 // of those that are named, and of others
-	late map[culprit]float64 // what each took lately: the weight of a turn halves in halfLife turns
+	took map[culprit]float64 // seconds, of those with a name, and of others
+	late map[culprit]float64 // recent seconds, in about meanLife turns
 }
 
 const (
-	halfLife = 32
-	// candidates are remembered for each name that may be shown.
+	// meanLife is how many turns count as recent: the weight of a turn falls by a factor of e in that time.
+	meanLife = 32
+	// candidates is how many disturbers are remembered for each name that may be shown.
 	candidates = 8
 )
 
@@ -36,10 +38,10 @@ func newNames(most int) names {
 	return names{most: most, took: map[culprit]float64{}, late: map[culprit]float64{}}
 }
 
-// add counts what a turn found. It changes n's maps.
+// add counts the disturbers of a turn. It changes n's maps.
 func (n names) add(turn []Disturber) {
 	for c := range n.late {
-		n.late[c] *= 1 - 1.0/halfLife
+		n.late[c] *= 1 - 1.0/meanLife
 	}
 	for _, d := range turn {
 		c := culprit{label(d.Kind), label(d.Name)}
@@ -53,7 +55,8 @@ func (n names) add(turn []Disturber) {
 	n.forget()
 }
 
-// admit names a disturber, if there is room or it took much more than the least of those that are named.
+// admit names a disturber if there is room, or if it took twice as much recently as the least of those
+// with a name.
 func (n names) admit(c culprit) {
 	if _, named := n.took[c]; named || n.most == 0 {
 		return
@@ -76,7 +79,7 @@ func (n names) admit(c culprit) {
 
 func (n names) byLate(a, b culprit) int { return cmp.Compare(n.late[a], n.late[b]) }
 
-// forget drops the candidates that took least.
+// forget drops the candidates that took least recently.
 func (n names) forget() {
 	excess := len(n.late) - candidates*max(1, n.most)
 	if excess <= 0 {
@@ -89,10 +92,11 @@ func (n names) forget() {
 	}
 }
 
-// longestLabel is as long as the kernel lets a thread's name be, four times.
-const longestLabel = 64
+// longestLabel leaves room for a tier or a version, and bounds what a name from outside can take.
+const longestLabel = 256
 
-// label is a name from outside as a label's value: valid, short, and without what steers a terminal.
+// label makes a label value of a name from outside: valid UTF-8, short, and without characters that
+// control a terminal.
 func label(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
