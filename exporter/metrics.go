@@ -13,8 +13,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Metrics adds up turns and keeps the last survey. It is a prometheus.Collector that computes nothing when
-// it is scraped. Its zero value is not usable; see [NewMetrics].
+// Metrics adds up turns and keeps the last survey. It is a prometheus.Collector that only copies when
+// it is scraped. Make it with [NewMetrics].
 type Metrics struct {
 	about   About
 	gaps    client.Histogram
@@ -23,35 +23,35 @@ type Metrics struct {
 
 	lock             sync.Mutex
 	totals           totals
-	turn             Turn // the last
+	turn             Turn // the last one
 	survey           Survey
 	turned, surveyed time.Time // when they ended; zero where there was none
 }
 
-// About is what does not change while an exporter runs.
+// About describes an exporter; it does not change while it runs.
 type About struct {
 	Version string
-	// Tier names what must be the same of two machines for their figures to compare.
+	// Tier names what two machines must have in common for their figures to be compared.
 	Tier string
 	// Budget is the share of one CPU that may be used.
 	Budget float64
-	// MostNames is how many disturbers are named at most.
+	// MostNames is the largest number of disturbers that have a name in the metrics.
 	MostNames int
 }
 
-// totals are what was added up since the start.
+// totals are sums since the start.
 type totals struct {
 	turns, surveys, pauses int
 	watches                int // turns that watched a CPU
 	watched                time.Duration
 	lost                   map[activity.Cause]float64
-	shares, squares        float64 // of lost time, a watch
+	shares, squares        float64 // sums over the watches, of the share of time lost
 	failures               map[Step]int
 	names                  names
 }
 
-// NewMetrics makes the metrics of an exporter that has not measured anything yet. usedCPU is the CPU time
-// of this process.
+// NewMetrics returns the metrics of an exporter that has not measured anything yet. usedCPU returns
+// the CPU time of this process.
 func NewMetrics(about About, now func() time.Time, usedCPU func() time.Duration) *Metrics {
 	return &Metrics{
 		about: about, now: now, usedCPU: usedCPU,
@@ -64,7 +64,7 @@ func NewMetrics(about About, now func() time.Time, usedCPU func() time.Duration)
 	}
 }
 
-// AddTurn takes in what a turn found.
+// AddTurn adds the results of a turn.
 func (m *Metrics) AddTurn(t Turn) {
 	for _, seconds := range t.Gaps {
 		m.gaps.Observe(seconds)
@@ -88,7 +88,7 @@ func (m *Metrics) AddTurn(t Turn) {
 	m.totals.names.add(t.Disturbers)
 }
 
-// AddSurvey takes in what a survey found.
+// AddSurvey replaces the results of the last survey.
 func (m *Metrics) AddSurvey(s Survey) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -97,14 +97,14 @@ func (m *Metrics) AddSurvey(s Survey) {
 	m.countFailures(s.Failures)
 }
 
-// AddPause counts a turn that was left out because the machine was busy.
+// AddPause counts a turn that was skipped because the machine was busy.
 func (m *Metrics) AddPause() {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.totals.pauses++
 }
 
-// AddFailure counts a step that could not be made.
+// AddFailure counts a step that failed.
 func (m *Metrics) AddFailure(f Failure) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -131,9 +131,9 @@ var (
 	budget        = desc("budget_ratio", "Share of one CPU that this process may use in any hour.")
 	cpuSeconds    = desc("own_cpu_seconds_total", "CPU time that this process has used, in seconds.")
 	turns         = desc("turns_total", "Turns of measuring that were taken.")
-	pauses        = desc("pauses_total", "Turns that were left out because the machine was busy.")
+	pauses        = desc("pauses_total", "Turns that were skipped because the machine was busy.")
 	surveys       = desc("surveys_total", "Surveys of clocks and settings that were made.")
-	failures      = desc("failures_total", "Steps of turns and surveys that could not be made.", "step")
+	failures      = desc("failures_total", "Steps of turns and surveys that failed.", "step")
 	turnAge       = desc("turn_age_seconds", "Time since the last turn, in seconds.")
 	surveyAge     = desc("survey_age_seconds", "Time since the last survey, in seconds.")
 	watched       = desc("watched_seconds_total", "Time for which a CPU was watched for gaps, in seconds.")
@@ -141,30 +141,30 @@ var (
 	lostShares    = desc("turn_lost_ratio", "Share of the watched time that gaps took, over turns.")
 	lostSquares   = desc("turn_lost_ratio_squares_total", "Sum of the squares of chronoscope_turn_lost_ratio, for its variance.")
 	worst         = desc("worst_gap_seconds", "Longest gap of the last turn, in seconds.")
-	disturber     = desc("disturber_seconds_total", "Time that a disturber took while a CPU was watched, in seconds. Kind others sums those that are not named.", "kind", "name")
-	stolen        = desc("stolen_seconds_total", "Time that the hypervisor gave to others, over all CPUs since the machine started, in seconds.")
+	disturber     = desc("disturber_seconds_total", "Time that a disturber took while a CPU was watched, in seconds. The kind others is the sum of those without a name here.", "kind", "name")
+	stolen        = desc("stolen_seconds_total", "Time for which the hypervisor kept this machine's CPUs from running, over all CPUs since the machine started, in seconds.")
 	runQueueWait  = desc("runqueue_wait_seconds_total", "Time in which some thread of the machine waited for a CPU, in seconds.")
 	throttled     = desc("throttled_seconds_total", "Time for which the control groups of this process were stopped by their CPU quota, in seconds.")
-	work          = desc("work_seconds", "Time that known work takes on a machine of its own, in seconds.", "work")
+	work          = desc("work_seconds", "Time that known work takes alone on the machine, in seconds.", "work")
 	workLower     = desc("work_lower_seconds", "Lower bound of the 95 % interval of chronoscope_work_seconds.", "work")
 	workUpper     = desc("work_upper_seconds", "Upper bound of the 95 % interval of chronoscope_work_seconds.", "work")
 	workVerdict   = desc("work_verdict", "1 for the present verdict on chronoscope_work_seconds, 0 for the others.", "work", "verdict")
-	clockQuality  = desc("clock_quality_ratio", "Quality of a clock, from 0 to 1, by its accuracy, its cost and how far that spreads.", "clock")
+	clockQuality  = desc("clock_quality_ratio", "Quality of a clock, from 0 to 1, by its accuracy, its cost and the spread of its cost.", "clock")
 	clockCost     = desc("clock_cost_seconds", "Median time that one reading of a clock takes, in seconds.", "clock")
 	clockAccuracy = desc("clock_accuracy_seconds", "Distance between two values that a clock can show, in seconds.", "clock")
 	clockVerdict  = desc("clock_verdict", "1 for the present verdict on a clock, 0 for the others.", "clock", "verdict")
 	checks        = desc("clock_checks", "Number of checks of a clock by their verdict.", "clock", "verdict")
-	checkFailed   = desc("clock_check_info", "1 for each check of a clock that does not find it trusted.", "clock", "check", "verdict")
-	offset        = desc("clock_cpu_offset_seconds", "Largest offset between what two CPUs show of a clock, in seconds.", "clock")
+	checkFailed   = desc("clock_check_info", "1 for each check of a clock whose verdict is not trusted.", "clock", "check", "verdict")
+	offset        = desc("clock_cpu_offset_seconds", "Largest offset between the readings of a clock on two CPUs, in seconds.", "clock")
 	offsetLower   = desc("clock_cpu_offset_lower_seconds", "Lower bound of chronoscope_clock_cpu_offset_seconds.", "clock")
 	offsetUpper   = desc("clock_cpu_offset_upper_seconds", "Upper bound of chronoscope_clock_cpu_offset_seconds.", "clock")
 	drift         = desc("clock_drift_ratio", "Rate of a clock against the reference, less 1.", "clock")
 	driftLower    = desc("clock_drift_lower_ratio", "Lower bound of the 95 % interval of chronoscope_clock_drift_ratio.", "clock")
 	driftUpper    = desc("clock_drift_upper_ratio", "Upper bound of the 95 % interval of chronoscope_clock_drift_ratio.", "clock")
-	finding       = desc("finding_info", "1 for each thing about the machine that bears on measurements; chronoscope doctor says what to do about it.", "topic", "severity")
+	finding       = desc("finding_info", "1 for each finding about the machine that affects measurements; chronoscope doctor says what to do about it.", "topic", "severity")
 )
 
-// descriptions are those of all metrics but the histogram, which describes itself.
+// descriptions are those of all metrics except the histogram, which describes itself.
 var descriptions = []*client.Desc{
 	buildInfo, machineInfo, budget, cpuSeconds, turns, pauses, surveys, failures, turnAge, surveyAge, watched, lost, lostShares, lostSquares, worst,
 	disturber, stolen, runQueueWait, throttled, work, workLower, workUpper, workVerdict, clockQuality, clockCost, clockAccuracy, clockVerdict,
@@ -204,7 +204,7 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	}
 }
 
-// snapshot is what is exported, at one moment.
+// snapshot is a copy of everything that a scrape exports.
 type snapshot struct {
 	about  About
 	totals totals
@@ -292,7 +292,7 @@ func (s snapshot) sendChecks(out sink) {
 	}
 }
 
-// firsts are the first elements of each key: a metric may be sent once only.
+// firsts returns the first element of each key: Prometheus refuses a metric that is sent twice.
 func firsts[T any, K comparable](all []T, key func(T) K) (first []T) {
 	seen := map[K]bool{}
 	for _, element := range all {
@@ -304,7 +304,7 @@ func firsts[T any, K comparable](all []T, key func(T) K) (first []T) {
 	return first
 }
 
-// sink is where metrics go.
+// sink takes the metrics of a scrape.
 type sink chan<- client.Metric
 
 func (out sink) gauge(d *client.Desc, value float64, labels ...string) {

@@ -19,7 +19,7 @@ import (
 
 // Probe measures this machine.
 type Probe struct {
-	cpus      []int // those of the user; empty for all that may be used
+	cpus      []int // to measure; empty for all that this process may use
 	root      fs.FS
 	machine   *machine.Machine
 	clock     clock.Rated
@@ -27,8 +27,8 @@ type Probe struct {
 	walk      *walk
 	contended *machine.ContentionWatch
 	throttled *machine.Throttling
-	waited    float64 // seconds in the run queue, so far
-	unnamed   bool    // the kernel's events can't be had
+	waited    float64 // seconds in which some thread waited for a CPU, so far
+	unnamed   bool    // the kernel's events are not available
 }
 
 // Known work: both take about a millisecond.
@@ -40,16 +40,16 @@ const (
 const (
 	watchFor       = 25 * time.Millisecond
 	calibrationFor = 50 * time.Millisecond
-	// shortestGapNs is that of gaps that count: the same on every machine.
+	// shortestGapNs is the length of the shortest gap that counts: the same on every machine.
 	shortestGapNs = 1e3
-	mostGaps      = 20_000 // of a turn; each takes memory
+	mostGaps      = 20_000 // in a turn, since each takes memory
 )
 
 // workPlan times known work in a few milliseconds.
 var workPlan = kbest.Plan{K: 3, Epsilon: 0.001, MaxTrials: 16, MinTrials: 8, MaxTime: 10 * time.Millisecond, CallLimit: time.Second}
 
-// NewProbe opens what turns need. cpus are those to measure; all that this process may use where there are
-// none. The caller closes it.
+// NewProbe opens what turns need. cpus are the CPUs to measure; if empty, all that this process may
+// use. The caller closes the probe.
 func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, seed uint64) (*Probe, error) {
 	c, err := env.Open(ctx, calibrationFor, env.Clocks()...)
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *Probe) Close() {
 	p.clock.Close()
 }
 
-// Turn looks at one CPU, chosen at random. It takes some 100 ms of CPU time.
+// Turn measures on one CPU, chosen at random. It takes some 100 ms of CPU time.
 func (p *Probe) Turn(ctx context.Context) Turn {
 	t := Turn{CPU: p.anyCPU()}
 	release, err := env.Thread(only(t.CPU)...)
@@ -88,7 +88,7 @@ func (p *Probe) Turn(ctx context.Context) Turn {
 	return t
 }
 
-// only is the list of CPUs to bind to; none where the CPU is not known.
+// only returns the list of CPUs to bind to; empty if the CPU is not known.
 func only(cpu int) []int {
 	if cpu < 0 {
 		return nil
@@ -96,7 +96,7 @@ func only(cpu int) []int {
 	return []int{cpu}
 }
 
-// anyCPU is one of those to measure that is there now, or -1. CPUs may come and go.
+// anyCPU returns one of the CPUs to measure that is available now, or -1: CPUs may come and go.
 func (p *Probe) anyCPU() int {
 	allowed, err := machine.Affinity()
 	if err != nil {
@@ -133,14 +133,14 @@ func (p *Probe) works(ctx context.Context) ([]Work, error) {
 	return works, err
 }
 
-// watch records the gaps of t's CPU into t.
+// watch records the gaps of t's CPU in t.
 func (p *Probe) watch(ctx context.Context, t *Turn) {
 	stop := func() activity.KernelEvents { return activity.KernelEvents{} }
 	if !p.unnamed && t.CPU >= 0 {
 		if following, err := activity.WatchKernel([]int{t.CPU}, false, p.root); err == nil {
 			stop = following
 		} else {
-			p.unnamed = true // rights don't come back: said once
+			p.unnamed = true // rights don't come back: report it once
 			t.Failures = append(t.Failures, Failure{StepNames, err})
 		}
 	}
@@ -170,7 +170,7 @@ func (p *Probe) watch(ctx context.Context, t *Turn) {
 	t.Disturbers = disturbers(trace.Name(events))
 }
 
-// disturbers are those that the kernel's events name.
+// disturbers returns what the kernel's events name.
 func disturbers(named *activity.Named) (all []Disturber) {
 	if named == nil {
 		return nil
@@ -185,7 +185,7 @@ func disturbers(named *activity.Named) (all []Disturber) {
 	return all
 }
 
-// kernel is what the kernel counted so far.
+// kernel returns what the kernel has counted so far.
 func (p *Probe) kernel() (k Kernel) {
 	if times, err := machine.ReadCPUTimes(p.root, machine.AllCPUs); err == nil {
 		k.Stolen = stats.FloatOf(times.StolenNs / 1e9)
@@ -196,8 +196,8 @@ func (p *Probe) kernel() (k Kernel) {
 	return k
 }
 
-// Survey rates the clocks that programs use most, checks them against one another, and asks the doctor. It
-// takes some 300 ms of CPU time.
+// Survey rates the clocks that programs use most, checks them against one another, and runs the checks
+// of chronoscope doctor. It takes some 300 ms of CPU time.
 func (p *Probe) Survey(ctx context.Context) (s Survey) {
 	local, err := timermeter.RankLocal(ctx, timermeter.Request{Plan: timermeter.QuickPlan, Names: surveyed(), CPUs: p.cpus, Seed: p.rng.Uint64()})
 	if err != nil {
@@ -218,7 +218,7 @@ func (p *Probe) Survey(ctx context.Context) (s Survey) {
 
 const doctorWindow = 200 * time.Millisecond
 
-// surveyed are the clocks to rate, of those that are there.
+// surveyed returns the names of those clocks to rate that are available.
 func surveyed() (names []string) {
 	all, _ := clock.List()
 	for _, c := range all {
@@ -232,7 +232,7 @@ func surveyed() (names []string) {
 
 var surveyedClocks = append(clock.BareCounters(), "monotonic", "monotonic-raw", "realtime", "go-time-now")
 
-// checks asks of the surveyed clocks what their own readings can't be trusted to say.
+// checks tests the surveyed clocks for faults that a clock's own readings don't show.
 func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {
 	release, err := env.Thread(p.cpus...)
 	if err != nil {
@@ -250,7 +250,7 @@ func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {
 	return report.Findings, err
 }
 
-// pause waits for that long, or until ctx ends, and says for how long it did.
+// pause waits for d, or until ctx ends, and returns how long it waited.
 func pause(ctx context.Context, d time.Duration) time.Duration {
 	start := time.Now()
 	select {

@@ -13,17 +13,17 @@ type Measurer interface {
 	Survey(context.Context) Survey
 }
 
-// Prober measures at random times within a budget, and hands what it found to Metrics.
+// Prober measures at random times within a budget, and hands the results to Metrics.
 type Prober struct {
 	Measurer Measurer
 	Metrics  *Metrics
-	// Share of one CPU that the process may use in any hour.
+	// Share is the share of one CPU that the process may use in any hour.
 	Share float64
-	// Busy reports that turns are to be left out now; nil where they never are.
+	// Busy reports whether to skip turns now; nil to skip none.
 	Busy func() bool
-	// UsedCPU is the CPU time that the process has used.
+	// UsedCPU returns the CPU time that the process has used.
 	UsedCPU func() time.Duration
-	// Elapsed is the time since the start, and Pause waits, and ends early with its context.
+	// Elapsed returns the time since the start. Pause waits; it ends early with its context.
 	Elapsed func() time.Duration
 	Pause   func(context.Context, time.Duration)
 	Rand    *rand.Rand
@@ -31,14 +31,14 @@ type Prober struct {
 }
 
 const (
-	// atFirst is the most that the first turn is put off, so that a fleet that starts at once does not
-	// measure at once.
+	// atFirst is the longest delay of the first turn, so that nodes that start together do not measure
+	// together.
 	atFirst = 5 * time.Second
-	// turnsShare of the budget goes to turns, the rest to surveys, to scrapes, and to what is saved.
+	// turnsShare is the share of the budget for turns; surveys, scrapes and savings have the rest.
 	turnsShare = 0.75
-	// surveyEvery is how old a survey may become.
+	// surveyEvery is the mean time between surveys.
 	surveyEvery = time.Hour
-	// usualTurn and usualSurvey are what they are taken to cost until they were made.
+	// usualTurn and usualSurvey are the costs assumed before the first turn and survey.
 	usualTurn   = 200 * time.Millisecond
 	usualSurvey = 600 * time.Millisecond
 )
@@ -56,7 +56,7 @@ func (p Prober) Run(ctx context.Context) {
 		case !ever:
 			p.Metrics.AddFailure(Failure{Step: StepBudget})
 			p.Log.Warn("a turn costs more CPU time than the budget lets save: give more", "cost", turn, "budget", p.Share)
-			turn = scaled(turn, 0.9) // it may have been an exception
+			turn = scaled(turn, 0.9) // the last one may have been an exception
 			p.Pause(ctx, time.Minute)
 		case wait > 0:
 			p.Pause(ctx, wait)
@@ -75,15 +75,15 @@ func (p Prober) Run(ctx context.Context) {
 	}
 }
 
-// gap is the time from a turn that costs so much to the next.
+// gap returns the time from a turn with this cost to the next one.
 func (p Prober) gap(cost time.Duration) time.Duration {
 	return scaled(cost, p.around()/(p.Share*turnsShare))
 }
 
-// around is a random factor of 1 on the mean.
+// around returns a random factor from 0.5 to 1.5.
 func (p Prober) around() float64 { return 0.5 + p.Rand.Float64() }
 
-// turn takes a turn, and gives what one costs: rather too much than too little.
+// turn takes a turn, and returns the cost to expect of the next one.
 func (p Prober) turn(ctx context.Context, before time.Duration) time.Duration {
 	used := p.UsedCPU()
 	t := p.Measurer.Turn(ctx)
@@ -95,7 +95,7 @@ func (p Prober) turn(ctx context.Context, before time.Duration) time.Duration {
 	return costs(before, p.UsedCPU()-used)
 }
 
-// survey makes a survey, and gives what one costs.
+// survey makes a survey, and returns the cost to expect of the next one.
 func (p Prober) survey(ctx context.Context, before time.Duration) time.Duration {
 	used := p.UsedCPU()
 	s := p.Measurer.Survey(ctx)
@@ -107,7 +107,8 @@ func (p Prober) survey(ctx context.Context, before time.Duration) time.Duration 
 	return costs(before, p.UsedCPU()-used)
 }
 
-// costs is what something is taken to cost: at once more where it cost more, slowly less.
+// costs returns the cost to expect, given the one expected before and the last one: it rises at once
+// and falls slowly.
 func costs(before, now time.Duration) time.Duration {
 	return max(now, (7*before+now)/8)
 }

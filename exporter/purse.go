@@ -2,8 +2,9 @@ package exporter
 
 import "time"
 
-// purse is the CPU time that the process may still use: a token bucket. Within any hour no more than
-// share × 1 h is granted: a tenth of it may be saved and be spent at once, and nine tenths come in evenly.
+// purse is the CPU time that the process may still use, as a token bucket. Within any hour no more
+// than share × 1 h is granted: up to a tenth of that may be saved and spent at once, nine tenths come
+// in evenly.
 type purse struct {
 	share        float64       // of one CPU
 	savedSeconds float64       // below 0 where more was used than was granted
@@ -16,27 +17,27 @@ const (
 	savedShare   = 0.1
 )
 
-// newPurse is a full purse.
+// newPurse returns a full purse.
 func newPurse(share float64, used time.Duration) purse {
 	p := purse{share: share, used: used}
 	p.savedSeconds = p.mostSeconds()
 	return p
 }
 
-// mostSeconds is how much can be saved.
+// mostSeconds is the most that can be saved.
 func (p purse) mostSeconds() float64 { return budgetWindow.Seconds() * p.share * savedShare }
 
 // income is what is granted, as a share of the time that passes.
 func (p purse) income() float64 { return p.share * (1 - savedShare) }
 
-// at is the purse later, when the process has used that much CPU time in all.
+// at returns the purse at a later time, given the CPU time that the process has used in all.
 func (p purse) at(now, used time.Duration) purse {
 	p.savedSeconds = min(p.savedSeconds+(now-p.asOf).Seconds()*p.income(), p.mostSeconds()) - (used - p.used).Seconds()
 	p.asOf, p.used = now, used
 	return p
 }
 
-// until is how long it takes until cost can be afforded; false where it never can.
+// until returns how long it takes until cost can be afforded; false if it never can.
 func (p purse) until(cost time.Duration) (time.Duration, bool) {
 	if cost.Seconds() > p.mostSeconds() {
 		return 0, false
@@ -45,7 +46,7 @@ func (p purse) until(cost time.Duration) (time.Duration, bool) {
 	if missing <= 0 {
 		return 0, true
 	}
-	// a little longer than that, so that rounding leaves nothing to wait for
+	// a little longer, so that rounding leaves nothing to wait for
 	return time.Duration(missing/p.income()*1e9) + time.Millisecond, true
 }
 

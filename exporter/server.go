@@ -19,18 +19,18 @@ import (
 
 // Server answers scrapes.
 type Server struct {
-	// Address to listen on.
+	// Address is the address to listen on.
 	Address string
-	// ConfigFile is a web configuration as exporter-toolkit has it, with TLS and basic authentication;
+	// ConfigFile is a web configuration of Prometheus' exporter-toolkit, with TLS and basic authentication;
 	// empty for none. It and its certificates are read at the start and at each Reload.
 	ConfigFile string
-	// Insecure allows to listen beyond this machine without TLS and authentication.
+	// Insecure allows other machines to read without TLS and authentication.
 	Insecure bool
 	Reload   <-chan os.Signal
 	Log      *slog.Logger
 }
 
-// An InsecureError says that a server would answer the network without TLS and authentication.
+// An InsecureError says that other machines could read the metrics without TLS and authentication.
 type InsecureError struct{ Address string }
 
 // Error says what was refused.
@@ -48,7 +48,7 @@ const (
 	shutdownWithin = 2 * time.Second
 )
 
-// Listen opens the address, or says why that is refused. Closing the listener is the caller's, or Serve's.
+// Listen opens the address, or says why not. The caller closes the listener, unless it calls Serve.
 func (s Server) Listen() (net.Listener, error) {
 	l, err := net.Listen("tcp", s.Address)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s Server) Listen() (net.Listener, error) {
 	return l, nil
 }
 
-// protected reports whether TLS or users are configured. A file that can't be read is refused later.
+// protected reports whether TLS or users are configured. Serve refuses a file that can't be read.
 func (s Server) protected() bool {
 	text, err := os.ReadFile(s.ConfigFile)
 	if err != nil {
@@ -75,10 +75,10 @@ func (s Server) protected() bool {
 	return err == nil && settings.protects()
 }
 
-// Serve answers scrapes of what the registry gathers until ctx ends.
+// Serve answers scrapes with what the registry gathers, until ctx ends.
 func (s Server) Serve(ctx context.Context, l net.Listener, registry *client.Registry) error {
 	defer l.Close()
-	reloaded := client.NewGauge(client.GaugeOpts{Name: namespace + "config_last_reload_successful", Help: "1 if the web configuration could be read when it was last asked for."})
+	reloaded := client.NewGauge(client.GaugeOpts{Name: namespace + "config_last_reload_successful", Help: "1 if the last reload of the web configuration succeeded."})
 	reloaded.Set(1)
 	if err := registry.Register(reloaded); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s Server) Serve(ctx context.Context, l net.Listener, registry *client.Regi
 	return err
 }
 
-// reloads reads the web configuration anew at each signal, until ctx ends.
+// reloads reads the web configuration again at each signal, until ctx ends.
 func (s Server) reloads(ctx context.Context, config webConfig, successful client.Gauge) {
 	for {
 		select {
@@ -122,7 +122,7 @@ func (s Server) reloads(ctx context.Context, config webConfig, successful client
 		}
 		if err := config.load(); err != nil {
 			successful.Set(0)
-			s.Log.Error("the web configuration is broken, and stays as it was: mend it and reload again", "reason", err)
+			s.Log.Error("the web configuration is broken, so the previous one stays in use: mend it and reload again", "reason", err)
 			continue
 		}
 		successful.Set(1)
@@ -130,7 +130,7 @@ func (s Server) reloads(ctx context.Context, config webConfig, successful client
 	}
 }
 
-// handler answers scrapes, and says where they are answered.
+// handler answers scrapes. If local, it refuses requests for other names than this machine's.
 func handler(registry *client.Registry, local bool) http.Handler {
 	paths := http.NewServeMux()
 	paths.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
@@ -143,15 +143,16 @@ func handler(registry *client.Registry, local bool) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if local && !namesThisMachine(r.Host) {
-			// a page of the web that has its name lead here (DNS rebinding)
-			http.Error(w, "this address answers by the names of this machine alone", http.StatusMisdirectedRequest)
+			// DNS rebinding: a web page whose name resolves to this address
+			http.Error(w, "this address answers requests for the names of this machine only", http.StatusMisdirectedRequest)
 			return
 		}
 		paths.ServeHTTP(w, r)
 	})
 }
 
-// namesThisMachine reports whether the Host of a request is an address, localhost or the machine's own name.
+// namesThisMachine reports whether the Host of a request is an address, localhost, or the machine's
+// own name.
 func namesThisMachine(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -10,14 +10,14 @@ import (
 
 const (
 	mostConnections = 64
-	// readsPerSecond bounds what a storm of requests can make the process work: a scrape takes two or
-	// three reads, a TLS handshake some more. readsAtOnce may come at once.
+	// readsPerSecond bounds the CPU time that many requests can cost: a scrape takes two or three
+	// reads, a TLS handshake some more. readsAtOnce is the size of a burst that is let through.
 	readsPerSecond = 40
 	readsAtOnce    = 200
 )
 
-// limited bounds the connections of a listener, and how often all of them are read from, before
-// anything that costs CPU time is done for a client.
+// limited limits the number of a listener's connections, and the rate of reads from all of them,
+// before a client can cost CPU time.
 func limited(l net.Listener) net.Listener {
 	return throttledListener{netutil.LimitListener(l, mostConnections), rate.NewLimiter(readsPerSecond, readsAtOnce)}
 }
@@ -40,11 +40,11 @@ type throttledConn struct {
 	reads *rate.Limiter
 }
 
-// Read waits after it has read: a connection on which nothing comes takes no turn.
+// Read waits after it has read: an idle connection uses up none of the rate.
 func (c throttledConn) Read(to []byte) (int, error) {
 	n, err := c.Conn.Read(to)
 	if n > 0 {
-		_ = c.reads.Wait(context.Background()) // its only error is that of the context
+		_ = c.reads.Wait(context.Background()) // it fails only if its context ends
 	}
 	return n, err
 }

@@ -10,17 +10,17 @@ import (
 	"chronoscope/timermeter"
 )
 
-// A Turn is what one short look at one CPU found. What could not be had is missing, and its reason stands
-// in Failures.
+// A Turn is the result of one short measurement on one CPU. Failures says what is missing, and why.
 type Turn struct {
 	CPU int
-	// Watched is how long the CPU was watched for gaps; 0 where it was not.
+	// Watched is how long the CPU was watched for gaps; 0 if it was not.
 	Watched time.Duration
-	// Gaps are their lengths, in seconds.
+	// Gaps are the lengths of the gaps, in seconds.
 	Gaps []float64
-	// Lost is what the gaps took, in seconds, by cause.
+	// Lost is the time that the gaps took, in seconds, by cause.
 	Lost map[activity.Cause]float64
-	// Disturbers are who or what took it by the kernel's events, which takes rights.
+	// Disturbers are the threads and interrupts that took that time, by the kernel's events; empty
+	// without rights.
 	Disturbers []Disturber
 	// Works are the known pieces of work that were timed.
 	Works []Work
@@ -28,7 +28,7 @@ type Turn struct {
 	Failures []Failure
 }
 
-// lostShare is the share of the time watched that gaps took.
+// lostShare is the share of the watched time that gaps took.
 func (t Turn) lostShare() float64 {
 	var lost float64
 	for _, seconds := range t.Lost {
@@ -37,28 +37,28 @@ func (t Turn) lostShare() float64 {
 	return lost / t.Watched.Seconds()
 }
 
-// Kernel is what the kernel counted. Stolen is since the machine started, the others are since the
-// prober did.
+// Kernel is what the kernel has counted: Stolen since the machine started, the others since the prober
+// did.
 type Kernel struct {
-	Stolen       stats.Float // seconds that the hypervisor gave to others, over all CPUs
+	Stolen       stats.Float // seconds for which the hypervisor kept the CPUs from running, over all CPUs
 	RunQueueWait stats.Float // seconds in which some thread of the machine waited for a CPU
-	Throttled    stats.Float // seconds that this process's control groups were stopped
+	Throttled    stats.Float // seconds for which this process's control groups were stopped
 }
 
-// A Disturber took time of a CPU while it was watched.
+// A Disturber took CPU time from the watching thread.
 type Disturber struct {
 	Kind, Name string
 	Seconds    float64
 }
 
-// A Work is a known piece of work as it was timed, in nanoseconds.
+// A Work is the time of a known piece of work, in nanoseconds.
 type Work struct {
 	Name    string
 	Time    stats.Estimate
 	Verdict stats.Verdict
 }
 
-// A Survey is what is looked at now and then, as it changes seldom.
+// A Survey is the result of looking at clocks and settings, which change seldom.
 type Survey struct {
 	Clocks   []timermeter.Rating
 	Checks   []check.Finding
@@ -66,7 +66,7 @@ type Survey struct {
 	Failures []Failure
 }
 
-// A Failure says which step could not be made, and why.
+// A Failure says which step failed, and why.
 type Failure struct {
 	Step Step
 	Err  error

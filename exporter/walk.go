@@ -2,7 +2,7 @@ package exporter
 
 import "math/rand/v2"
 
-// walk is a chain of loads through memory, each from an address that the one before gave.
+// walk is a chain of loads from memory, each from the address that the previous one returned.
 type walk struct {
 	next []uint32
 	at   uint32
@@ -14,7 +14,7 @@ const (
 	wordsInLine   = walkLineBytes / 4
 )
 
-// newWalk makes a walk that visits every cache line once before it comes back to the first (Sattolo's
+// newWalk returns a walk that visits every cache line once before it returns to the first (Sattolo's
 // algorithm). The order is the same on every machine.
 func newWalk() *walk {
 	order := make([]uint32, walkBytes/walkLineBytes)
@@ -33,7 +33,7 @@ func newWalk() *walk {
 	return w
 }
 
-// steps makes so many loads.
+// steps makes n loads.
 func (w *walk) steps(n int) {
 	at := w.at
 	for range n {

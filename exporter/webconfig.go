@@ -10,9 +10,8 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// webConfig is a copy of a web configuration file as it was when it was last found good, with its
-// certificates: exporter-toolkit reads its file at every request, and would refuse service while the file
-// is broken.
+// webConfig is a copy of the last good version of a web configuration file and its certificates.
+// exporter-toolkit reads its file at every request, and would answer none while the file is broken.
 type webConfig struct {
 	source, folder string
 }
@@ -21,7 +20,7 @@ type webConfig struct {
 func openWebConfig(source string) (w webConfig, close func(), err error) {
 	folder, err := os.MkdirTemp("", "chronoscope-web-")
 	if err != nil {
-		return w, nil, fmt.Errorf("a folder for a copy of the web configuration: %w: set TMPDIR to a folder that can be written", err)
+		return w, nil, fmt.Errorf("no folder for a copy of the web configuration: %w: set TMPDIR to a folder that can be written", err)
 	}
 	w = webConfig{source, folder}
 	if err := w.load(); err != nil {
@@ -31,10 +30,10 @@ func openWebConfig(source string) (w webConfig, close func(), err error) {
 	return w, func() { os.RemoveAll(folder) }, nil
 }
 
-// file is the copy.
+// file is the name of the copy.
 func (w webConfig) file() string { return filepath.Join(w.folder, "web.yml") }
 
-// load copies the file, if it is good; else the copy stays as it was.
+// load replaces the copy if the file is good.
 func (w webConfig) load() error {
 	text, err := os.ReadFile(w.source)
 	if err != nil {
@@ -53,7 +52,7 @@ func (w webConfig) load() error {
 	return os.Rename(next, w.file())
 }
 
-// webSettings is what is changed of a web configuration, and all that is not.
+// webSettings is a web configuration: the parts that this package changes, and the rest.
 type webSettings struct {
 	TLS   map[string]any         `yaml:"tls_server_config,omitempty"`
 	Users map[string]string      `yaml:"basic_auth_users,omitempty"`
@@ -61,14 +60,15 @@ type webSettings struct {
 	Rest  map[string]any         `yaml:",inline"`
 }
 
-// protects reports whether clients have to authenticate, or are told who answers.
+// protects reports whether the connection is encrypted or clients have to authenticate.
 func (s webSettings) protects() bool { return len(s.TLS) > 0 || len(s.Users) > 0 }
 
-// inlined are the settings that name a file, and those that hold its content instead.
+// inlined maps each setting that names a file to the one that holds the file's content.
 var inlined = map[string]string{"cert_file": "cert", "key_file": "key", "client_ca_file": "client_ca"}
 
-// selfContained is a web configuration with the content of the files that it names, relative to folder.
-// Where there are users and no rate limit it gets one, as checking a password takes the CPU for long.
+// selfContained returns a web configuration in which the content of files replaces their names, which
+// are relative to folder. It adds a rate limit if there are users and no limit, since checking a
+// password takes long on the CPU.
 func selfContained(text []byte, folder string) ([]byte, error) {
 	s, err := readWebSettings(text)
 	if err != nil {

@@ -26,26 +26,26 @@ import (
 
 var _ = register(newServe)
 
-// newServe is the command that exports to Prometheus what it measures all the time.
+// newServe is the command that measures all the time and exports the results to Prometheus.
 func newServe() *command {
 	t := &serveFlags{}
 	const noResult = "runs until it is stopped, and writes no result"
 	return &command{Command: &cobra.Command{
 		Use:   "serve",
 		Short: "Measure all the time within a small budget, and export to Prometheus",
-		Long: `Answers Prometheus' scrapes at /metrics with what short turns of measuring found: how
-long known work takes, what share of a CPU's time is lost to which causes, how long the
-gaps are, how good the clocks are, and what doctor finds. As root, or with CAP_PERFMON and
-CAP_DAC_READ_SEARCH, also who takes the time, by name.
+		Long: `Measures in short turns and answers Prometheus' scrapes at /metrics: how long known work
+takes, what share of a CPU's time is lost to which causes, how long the gaps are, how good
+the clocks are, and what doctor finds. As root, or with CAP_PERFMON and
+CAP_DAC_READ_SEARCH, it also names who takes the time.
 
 Turns come at random times and keep within the budget: a share of one CPU, in any hour.
-What this process really uses is a metric, chronoscope_own_cpu_seconds_total. A scrape
-never waits for a turn: it reads what the last one found, with its age.
+The metric chronoscope_own_cpu_seconds_total says what this process really uses. A scrape
+never waits for a turn: it reads the results of the last one, with their age.
 
-It listens on this machine alone unless --web.listen-address says otherwise. Then it wants
-TLS or users, in a file as exporter-toolkit has it (--web.config.file), or else
---web.insecure. SIGHUP reads that file and its certificates anew; if they are broken, those
-of before stay in use.
+By default only this machine can read the metrics. With another --web.listen-address it
+needs TLS or users, in a web configuration of Prometheus' exporter-toolkit
+(--web.config.file), or --web.insecure. SIGHUP reads that file and its certificates again;
+if they are broken, the previous ones stay in use.
 
 SIGTERM and SIGINT end it with status 0.`,
 		Example: `  chronoscope serve
@@ -69,14 +69,14 @@ type serveFlags struct {
 
 func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.server.Address, "web.listen-address", "127.0.0.1:9788", "`address` to listen on")
-	set.StringVar(&t.server.ConfigFile, "web.config.file", "", "`file` with TLS and users, as exporter-toolkit has it")
-	set.BoolVar(&t.server.Insecure, "web.insecure", false, "listen beyond this machine without TLS and users")
+	set.StringVar(&t.server.ConfigFile, "web.config.file", "", "`file` with TLS and users, a web configuration of Prometheus' exporter-toolkit")
+	set.BoolVar(&t.server.Insecure, "web.insecure", false, "allow other machines to read the metrics without TLS and users")
 	set.StringVar(&t.budgetText, "budget", "0.5%", "`share` of one CPU that may be used in any hour")
-	set.Float64Var(&t.pauseAbove, "pause-above", 0, "leave turns out while more than so many threads a CPU run or wait (default: never)")
+	set.Float64Var(&t.pauseAbove, "pause-above", 0, "skip turns while more `threads` per CPU than this run or wait for one, such as 0.8 (default: never)")
 	set.IntVar(&t.names, "names", 20, "`number` of disturbers that are named at most; the others are summed")
 }
 
-// Limits of the budget: less pays for no turn, more is no exporter any more.
+// Limits of the budget: less does not pay for a turn, more would disturb the machine.
 const (
 	leastBudget = 0.001
 	mostBudget  = 0.5
@@ -91,23 +91,23 @@ func (t *serveFlags) check(*call) error {
 	t.budget = share
 	switch {
 	case err != nil || !(share >= leastBudget && share <= mostBudget):
-		return usagef("--budget: %.40q is no share: give 0.1%% to 50%%", t.budgetText)
+		return usagef("--budget: %.40q is not a share: give 0.1%% to 50%%", t.budgetText)
 	case !(t.pauseAbove >= 0):
-		return usagef("--pause-above: %v is no number of threads: give 0 or more", t.pauseAbove)
+		return usagef("--pause-above: %v is not a number of threads: give 0 or more", t.pauseAbove)
 	case t.names < 0 || t.names > exporter.MostNames:
-		return usagef("--names: %d can't be named: give 0 to %d", t.names, exporter.MostNames)
+		return usagef("--names: %d is out of range: give 0 to %d", t.names, exporter.MostNames)
 	}
 	return nil
 }
 
-// mostMemory is how much the collector lets the process use: turns need some 30 MB.
+// mostMemory is the memory limit of the garbage collector: turns need some 30 MB.
 const mostMemory = 48 << 20
 
 // serve exports until ctx ends.
 func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	debug.SetMemoryLimit(mostMemory)
 	log := slog.New(slog.NewTextHandler(c.streams.Err, nil))
-	signal.Reset(syscall.SIGHUP) // it ends other commands
+	signal.Reset(syscall.SIGHUP) // which ends other commands
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
@@ -126,7 +126,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	if err != nil {
 		var insecure *exporter.InsecureError
 		if errors.As(err, &insecure) {
-			return usagef("--web.listen-address: %v: give --web.config.file, or --web.insecure where the network is trusted", err)
+			return usagef("--web.listen-address: %v: give --web.config.file, or --web.insecure if the network is trusted", err)
 		}
 		return err
 	}
@@ -157,7 +157,7 @@ func (t *serveFlags) prober(m exporter.Measurer, metrics *exporter.Metrics, used
 	}
 }
 
-// busy reports that the machine is busier than turns may meet; nil where that does not matter.
+// busy returns a function that reports whether turns are to be skipped now; nil without --pause-above.
 func (t *serveFlags) busy() func() bool {
 	if t.pauseAbove == 0 {
 		return nil
@@ -169,7 +169,8 @@ func (t *serveFlags) busy() func() bool {
 	}
 }
 
-// ownCPU reads the CPU time of this process, with that of its children where the system tells.
+// ownCPU returns a function that reads the CPU time of this process, and that of its children if the
+// system tells it.
 func ownCPU() (func() time.Duration, error) {
 	if ns := machine.OwnCPUNs(); ns == ns {
 		return func() time.Duration { return time.Duration(machine.OwnCPUNs()) }, nil
