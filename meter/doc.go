@@ -18,8 +18,8 @@
 //
 //	mean = tick x edges / calls - the clock's own cost
 //
-// Mean and total are all that such a clock can tell. A [Source] from [Counter]
-// times each call, and gives a distribution too.
+// Mean and total are all that such a clock can tell. [WithTails] adds percentiles, for which a fine clock
+// times the measured calls one by one. A [Source] from [Counter] times each call, and gives a distribution too.
 //
 // A [Snapshot] is what a meter has counted. Snapshots add up, over goroutines,
 // processes and machines, and [Snapshot.Report] says what they show: the mean with

@@ -16,7 +16,7 @@ const (
 	// rateTicks how many ticks it takes to tell.
 	rateError = 0.01
 	rateTicks = 1000
-	// queuedShare of the calls may have waited longer than they took.
+	// queuedShare is the share of calls that may have waited for longer than they took.
 	queuedShare = 0.01
 )
 

@@ -34,7 +34,7 @@ type Meter struct {
 type Start struct {
 	meter   *Meter
 	reading int64
-	// fine is when the call began by the clock of the tails; without tails by the source's finer
+	// fine is when the call began, by the clock of [WithTails]; without one, by the source's finer
 	// clock in ns, for calls with a weight.
 	fine  int64
 	notes notes
@@ -44,15 +44,15 @@ type Start struct {
 type notes int64
 
 const (
-	weightBits notes = 1<<4 - 1 // 1 more than the logarithm of the weight; 0 where there is none
-	late       notes = 1 << 4   // how late it began is known: the other bits, in ns
+	weightBits notes = 1<<4 - 1 // the logarithm of the weight to base 2, plus 1; 0 without a weight
+	late       notes = 1 << 4   // set if it is known how late the call began: the bits above, in ns
 	lateShift        = 5
 )
 
 // weight is how many calls this one stands for; 0 for calls that the finer clock does not time.
 func (n notes) weight() int64 { return 1 << (n & weightBits) >> 1 }
 
-// lateNs is how late the call began, where that is known.
+// lateNs is how late the call began, if that is known.
 func (n notes) lateNs() (ns float64, known bool) { return float64(n >> lateShift), n&late != 0 }
 
 // passedOver marks calls that sampling leaves out.
@@ -100,8 +100,8 @@ func (m *Meter) Start() Start {
 	return start
 }
 
-// begin reads the clocks at the beginning of a call: that of which the reading costs more first, whose
-// interval then holds what the other costs.
+// begin reads the clocks at the beginning of a call: the one that costs more to read first, so that
+// the cost of the other one lies within its interval.
 func (m *Meter) begin(n notes) (reading, fine int64) {
 	if m.tails != nil {
 		fine = m.tails.clock.Read()

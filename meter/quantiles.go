@@ -8,24 +8,24 @@ import (
 	"chronoscope/stats"
 )
 
-// sampled are the calls of a part: with one clock, and one share of them timed.
+// sampled are the counts of one part of a snapshot, which has one clock and one share of calls timed.
 type sampled struct {
 	histogram    Histogram
 	calls, timed float64
-	// belowNs and aboveNs are how much less and more than was taken off the clocks may have taken.
+	// A call may have been shorter by belowNs or longer by aboveNs, for the cost and the step of the clocks.
 	belowNs, aboveNs float64
 }
 
-// population are calls of which some were timed, chosen at random: a stratified sample (Cochran,
-// Sampling Techniques, 3rd ed., chapter 5).
+// population is a stratified sample of calls: of each part, some calls were timed, chosen at random
+// (Cochran, Sampling Techniques, 3rd ed., chapter 5).
 type population []sampled
 
-// tails are the percentiles of the calls that were made, nil where none was timed.
+// tails returns the percentiles of the calls that were made; nil if none was timed.
 //
-// They are those of all calls, whether or not they were timed. Which were timed was decided at random
-// for each call, so that the intervals hold however calls depend on one another. The larger the share that was
-// timed, the narrower they are; where all calls were, only the width of a bucket is left, and what is not
-// known of the clocks. With calls like these that are still to come it has nothing to do.
+// They are those of all calls, timed or not. Which calls to time was decided at random for each one,
+// so the intervals hold however calls depend on one another. They are narrower the larger the share of
+// timed calls is; if all were timed, only the width of a bucket and the uncertainty of the clocks are
+// left. They say nothing about future calls.
 func (s Snapshot) tails(of func(*TailCounts) Histogram) *stats.Tails {
 	var all population
 	timed, worst := 0.0, 0.0
@@ -59,11 +59,11 @@ func (s Snapshot) tails(of func(*TailCounts) Histogram) *stats.Tails {
 	return t
 }
 
-// quantile is the p-quantile with its interval, or the reason why there is none.
+// quantile returns the p-quantile with its interval, or the reason why it has none.
 //
-// Bounds are the quantiles at two other shares (Woodruff, "Confidence intervals for medians and other
-// position measures", JASA 47, 1952): those of the order statistics that bound the p-quantile of as
-// many independent calls as tell as much as these.
+// The bounds are quantiles at two other shares (Woodruff, "Confidence intervals for medians and other
+// position measures", JASA 47, 1952): those of the order statistics that bound the p-quantile of
+// [population.effective] independent calls.
 func (all population) quantile(p float64) (e stats.Estimate, reason string) {
 	e = stats.NoEstimate("ns", stats.QuantileName(p))
 	lo, hi, ok := p, p, true
@@ -71,7 +71,7 @@ func (all population) quantile(p float64) (e stats.Estimate, reason string) {
 		lo, hi, ok = stats.QuantileShares(n, p)
 	}
 	if !ok {
-		return e, fmt.Sprintf("%s takes more calls that are timed", stats.PercentileName(e.Statistic))
+		return e, fmt.Sprintf("%s needs more timed calls", stats.PercentileName(e.Statistic))
 	}
 	below, _ := all.bucket(lo)
 	_, above := all.bucket(hi)
@@ -85,7 +85,7 @@ func (all population) quantile(p float64) (e stats.Estimate, reason string) {
 	return e, ""
 }
 
-// share is which share of the calls is in buckets up to that one.
+// share is the share of the calls in the buckets up to key, included.
 func (all population) share(key int) float64 {
 	var below, calls float64
 	for _, s := range all {
@@ -95,8 +95,7 @@ func (all population) share(key int) float64 {
 	return below / calls
 }
 
-// bucket is the first one, from its lower bound to its upper, up to which that share of the calls
-// lies.
+// bucket returns the bounds of the first bucket up to which at least this share of the calls lies.
 func (all population) bucket(share float64) (fromNs, toNs float64) {
 	const rounding = 1e-12
 	key := firstBucketKey + sort.Search(sketchBuckets-1, func(i int) bool { return all.share(firstBucketKey+i) >= share-rounding })
@@ -106,8 +105,8 @@ func (all population) bucket(share float64) (fromNs, toNs float64) {
 	return boundNs(key - 1), boundNs(key)
 }
 
-// effective is how many independent calls would tell as much of the p-quantile: without limit where
-// all calls were timed.
+// effective is the number of independent calls that would tell as much about the p-quantile; infinite
+// if all calls were timed.
 func (all population) effective(p float64) float64 {
 	var calls float64
 	for _, s := range all {
@@ -118,7 +117,7 @@ func (all population) effective(p float64) float64 {
 	var variance float64
 	for _, s := range all {
 		weight, below := s.calls/calls, s.histogram.below(key)/s.timed
-		each := p * (1 - p) // at least, since few calls of a part may all lie below by chance
+		each := p * (1 - p) // at least, since the few timed calls of a part may all lie below by chance
 		if len(all) > 1 {
 			each = math.Max(each, below*(1-below))
 		}

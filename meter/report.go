@@ -29,9 +29,9 @@ type Report struct {
 	// as edges are seen nor averages out over meters, and stands beside the interval of the
 	// mean; [Report.MeanWithBias] has both in one.
 	TickBias stats.Estimate `json:"tick_bias"`
-	// Tails are percentiles of the time from Start to Stop, and FromIntended of that from the
-	// moment at which calls should have begun ([Meter.StartAt]); nil where [WithTails] did not
-	// ask for them, and where no call was started by StartAt.
+	// Tails are percentiles of the time from Start to Stop; nil without [WithTails]. FromIntended are
+	// percentiles of the time from when calls should have begun; nil if none was started by
+	// [Meter.StartAt].
 	Tails        *stats.Tails `json:"tails,omitempty"`
 	FromIntended *stats.Tails `json:"from_intended,omitempty"`
 	stats.Judgement

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// A sketch's buckets are those of Prometheus' native histograms of schema 5, of durations in seconds:
-// 32 to each power of two, so that none is wider than 2.2 % of its values. They are the same on all
-// machines whatever their clocks, so that sketches add up exactly, and are exported as they are.
+// A sketch has the buckets of Prometheus' native histograms of schema 5, for durations in seconds: 32 for
+// each power of two, so that each is at most 2.2 % wide. They are the same on all machines and for all
+// clocks, so that sketches add up exactly and are exported unchanged.
 //
-// DataDog's sketches-go and Prometheus' own native histogram have such buckets as well, and neither
-// can be filled here: a DDSketch is not safe for several goroutines, an observation of the native
-// histogram takes three times that of a classic one beside the clock, and both allocate new buckets on the way
+// The DDSketch of DataDog's sketches-go and Prometheus' own native histogram have such buckets, too, but
+// don't serve here: a DDSketch is not safe for several goroutines, an observation of the native histogram
+// costs three times as much as one of a classic histogram, and both allocate buckets as they go
 // (bench/tails).
 const (
 	// HistogramSchema is the schema of [Histogram], by Prometheus' count.
@@ -31,8 +31,9 @@ type sketch struct {
 	worstNs atomic.Uint64
 }
 
-// fractions are the upper bounds of the buckets between 1/2 and 1, and firstFraction the first of
-// them that is not below numbers with these upper bits. No two bounds have the same upper bits.
+// fractionBits are the upper bits of a fraction by which its bucket is looked up. fractions are the
+// upper bounds of the buckets between 1/2 and 1; firstFraction is, for each value of these bits, the
+// first bound that is not below it. No two bounds have the same upper bits.
 const fractionBits = 6
 
 var fractions, firstFraction = func() (bounds [perPowerOfTwo + 1]float64, first [1 << fractionBits]uint8) {
@@ -50,7 +51,7 @@ var fractions, firstFraction = func() (bounds [perPowerOfTwo + 1]float64, first 
 }()
 
 // sketchKey is the number of the bucket of a duration in seconds, as native histograms count them:
-// bucket k reaches from 2^((k-1)/32), excluded, to 2^(k/32).
+// bucket k goes from 2^((k-1)/32), excluded, to 2^(k/32).
 func sketchKey(seconds float64) int {
 	bits := math.Float64bits(seconds)
 	exponent := int(bits>>52&0x7ff) - 1022
@@ -79,18 +80,18 @@ func (s *sketch) add(ns float64) {
 	}
 }
 
-// Histogram is how many durations a sketch has counted in each bucket.
+// Histogram holds the counts of a sketch's buckets.
 type Histogram struct {
 	// First is the number of the first bucket of Counts: bucket k of Prometheus' native histograms of
 	// schema 5 holds durations of up to 2^(k/32) seconds.
 	First  int      `json:"first"`
 	Counts []uint64 `json:"counts"`
-	// SumNs is the sum of all durations, WorstNs the longest.
+	// SumNs is the sum of all durations, WorstNs the longest one.
 	SumNs   float64 `json:"sum_ns"`
 	WorstNs float64 `json:"worst_ns"`
 }
 
-// histogram is what some sketches have counted together.
+// histogram adds up the counts of some sketches.
 func histogram(sketches []*sketch) Histogram {
 	h := Histogram{First: firstBucketKey, Counts: make([]uint64, sketchBuckets)}
 	for _, s := range sketches {
@@ -103,7 +104,7 @@ func histogram(sketches []*sketch) Histogram {
 	return h.cut()
 }
 
-// cut leaves out empty buckets at either end.
+// cut removes empty buckets at both ends.
 func (h Histogram) cut() Histogram {
 	for len(h.Counts) > 0 && h.Counts[len(h.Counts)-1] == 0 {
 		h.Counts = h.Counts[:len(h.Counts)-1]
@@ -117,7 +118,7 @@ func (h Histogram) cut() Histogram {
 // Count is the number of durations.
 func (h Histogram) Count() uint64 { return total(h.Counts) }
 
-// plus adds two histograms, and changes nothing that they refer to.
+// plus returns the sum of two histograms, and changes neither.
 func (h Histogram) plus(other Histogram) Histogram {
 	sum := Histogram{First: firstBucketKey, Counts: make([]uint64, sketchBuckets), SumNs: h.SumNs + other.SumNs, WorstNs: max(h.WorstNs, other.WorstNs)}
 	for _, one := range []Histogram{h, other} {
@@ -129,7 +130,7 @@ func (h Histogram) plus(other Histogram) Histogram {
 	return sum.cut()
 }
 
-// Buckets are the counts by the numbers of their buckets, as Prometheus has them.
+// Buckets returns the counts by bucket number, in the form that client_golang takes.
 func (h Histogram) Buckets() map[int]int64 {
 	buckets := map[int]int64{}
 	for i, n := range h.Counts {
@@ -140,7 +141,7 @@ func (h Histogram) Buckets() map[int]int64 {
 	return buckets
 }
 
-// below is how many durations are in buckets up to that one, this included.
+// below is how many durations are in the buckets up to key, included.
 func (h Histogram) below(key int) (n float64) {
 	for _, count := range h.Counts[:min(max(key-h.First+1, 0), len(h.Counts))] {
 		n += float64(count)
@@ -148,7 +149,7 @@ func (h Histogram) below(key int) (n float64) {
 	return n
 }
 
-// possible reports that a sketch can have counted that.
+// possible reports whether a sketch can have counted this.
 func (h Histogram) possible() bool {
 	return h.First >= firstBucketKey && h.First <= firstBucketKey+sketchBuckets &&
 		len(h.Counts) <= sketchBuckets-(h.First-firstBucketKey) && h.SumNs >= 0 && h.WorstNs >= 0

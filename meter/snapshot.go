@@ -55,7 +55,7 @@ type Part struct {
 	// Lengths count the calls by their length, where each of them was timed: the
 	// buckets are those of [Part.Quantile].
 	Lengths []uint64 `json:"lengths,omitzero"`
-	// Tails are of the calls that [WithTails] timed; nil where that was not asked for.
+	// Tails are the counts of [WithTails]; nil without it.
 	Tails *TailCounts `json:"tails,omitempty"`
 
 	// ElapsedTicks is how far the clock went since the meters were made, and

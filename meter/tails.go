@@ -13,9 +13,9 @@ import (
 	"chronoscope/stats"
 )
 
-// WithTails times the measured calls one by one as well, by a clock that is finer than they are, and
-// keeps how their times are distributed: [Report.Tails]. With [Sampled] these are calls chosen at
-// random, and cost little where they are one in sixteen. It takes up to 160 kB.
+// WithTails also times each measured call with a clock that is finer than the calls, and keeps the
+// distribution of these times: [Report.Tails]. With [Sampled] the measured calls are chosen at random;
+// one in 16 costs little. It takes up to 160 kB.
 func WithTails(fine clock.Rated) Option {
 	return func(m *Meter) {
 		if fine.Clock != nil && fine.TickNs.Value > 0 {
@@ -24,8 +24,9 @@ func WithTails(fine clock.Rated) Option {
 	}
 }
 
-// TraceIDs says how the trace of a call is found, so that slow calls are kept with theirs as
-// exemplars. [Meter.StopContext] asks at slow calls only. It needs [WithTails], and stands behind it.
+// TraceIDs returns the identifier of a call's trace, which is kept as an exemplar with each of the
+// slowest calls. [Meter.StopContext] asks for it at slow calls only. Give it after [WithTails],
+// without which it does nothing.
 func TraceIDs(of func(context.Context) string) Option {
 	return func(m *Meter) {
 		if m.tails != nil {
@@ -34,28 +35,28 @@ func TraceIDs(of func(context.Context) string) Option {
 	}
 }
 
-// tails are how the measured calls are distributed.
+// tails keeps the distribution of the measured calls' times.
 type tails struct {
 	clock     clock.Rated
 	sketches  []sketches
-	costNs    stats.Estimate // of the clocks, in each call
+	costNs    stats.Estimate // what reading the clocks adds to each call
 	traceID   func(context.Context) string
 	exemplars exemplars
 }
 
-// sketches are those of some shards.
+// sketches are the counts of the shards that share them.
 type sketches struct {
 	calls  sketch
 	queued atomic.Uint64
-	// fromIntended is made by the first call that says when it should have begun.
+	// fromIntended is made at the first call of [Meter.StartAt].
 	fromIntended atomic.Pointer[sketch]
 }
 
-// mostSketches of a meter, so that a meter of a machine with many processors does not take
-// megabytes. Shards share them, as a sampled call meets another one seldom.
+// mostSketches limits the memory of a meter on a machine with many processors. Shards share sketches,
+// since sampled calls seldom meet.
 const mostSketches = 8
 
-// shareSketches makes the sketches, and measures what the clocks take of each call.
+// shareSketches makes the sketches, and measures what reading the clocks adds to each call.
 func (m *Meter) shareSketches() {
 	t := m.tails
 	if t == nil {
@@ -76,30 +77,30 @@ func (m *Meter) shareSketches() {
 	t.costNs = stats.Estimate{Value: stats.Quantile(empty, 0.5), Lo: empty[0], Hi: stats.Quantile(empty, 0.9)}
 }
 
-// StartAt begins a call that should have begun at that time, which has to be one of time.Now's: when
-// its request was due, or came in. How long such calls take from then on is in
-// [Report.FromIntended]. Without it a service that stands still for a second shows one slow call, and
-// not those that waited for it meanwhile (coordinated omission).
+// StartAt begins a call that should have begun at the time intended, when its request was due or came
+// in; intended must come from time.Now. [Report.FromIntended] has the times from then on. Without it a
+// service that stands still for a second shows one slow call, and not the calls that waited for it
+// meanwhile (coordinated omission).
 func (m *Meter) StartAt(intended time.Time) Start {
 	start := m.Start()
 	if m.tails != nil && start.meter == m {
 		start.notes |= late | notes(max(0, time.Since(intended)))<<lateShift
-		start.reading, start.fine = m.begin(start.notes) // once more, since the question took time
+		start.reading, start.fine = m.begin(start.notes) // again, since time.Since took time
 	}
 	return start
 }
 
-// StopContext is [Meter.Stop] for a call with a context, from which [TraceIDs] takes the trace.
+// StopContext is [Meter.Stop] with a context, in which [TraceIDs] finds the trace.
 func (m *Meter) StopContext(ctx context.Context, start Start) {
 	if start.meter != &passedOver {
 		m.stop(ctx, start)
 	}
 }
 
-// ns is the length of a call that began and ended at these readings.
+// ns returns the length of a call between two readings.
 func (t *tails) ns(from, to int64) float64 { return max(0, t.clock.Ns(to-from)-t.costNs.Value) }
 
-// book counts a call that ended at that reading.
+// book counts a call that ended at the reading end.
 func (t *tails) book(ctx context.Context, shard *shard, start Start, end int64) {
 	ns := t.ns(start.fine, end)
 	shard.tails.calls.add(ns)
@@ -124,19 +125,19 @@ func (s *sketches) bookFromIntended(waitedNs, ns float64) {
 	fromIntended.add(waitedNs + ns)
 }
 
-// TailCounts are what was counted of single calls.
+// TailCounts counts the times of single calls.
 type TailCounts struct {
-	// Calls are the times from Start to Stop, without what the clocks themselves take on average, and
-	// FromIntended those from when calls should have begun.
+	// Calls are the times from Start to Stop, less the median cost of reading the clocks. FromIntended
+	// are the times from when calls should have begun.
 	Calls        Histogram `json:"calls"`
 	FromIntended Histogram `json:"from_intended"`
-	// Queued is how many calls waited longer before they began than they took then.
+	// Queued is how many calls waited for longer before they began than they then took.
 	Queued uint64 `json:"queued"`
-	// CostBelowNs and CostAboveNs are sums over the calls of how much less and how much more the
-	// clocks may have taken.
+	// CostBelowNs and CostAboveNs are sums over the calls: how much less and how much more than the
+	// median the readings of the clocks may have cost.
 	CostBelowNs float64 `json:"cost_below_ns"`
 	CostAboveNs float64 `json:"cost_above_ns"`
-	// StepNs is the widest step of the clocks.
+	// StepNs is the step of the fine clock, or the widest of several.
 	StepNs    float64    `json:"step_ns"`
 	Exemplars []Exemplar `json:"exemplars,omitempty"`
 }
@@ -158,7 +159,7 @@ func (t *tails) snapshot() *TailCounts {
 	return c
 }
 
-// plus adds up two counts, and changes nothing that they refer to.
+// plus returns the sum of two counts, and changes neither.
 func (t TailCounts) plus(other TailCounts) *TailCounts {
 	t.Calls = t.Calls.plus(other.Calls)
 	t.FromIntended = t.FromIntended.plus(other.FromIntended)
@@ -170,7 +171,7 @@ func (t TailCounts) plus(other TailCounts) *TailCounts {
 	return &t
 }
 
-// impossible says what is wrong with counts that no meter could have written.
+// impossible says what is wrong with counts that no meter can have written.
 func (t TailCounts) impossible(measured uint64) string {
 	switch {
 	case !t.Calls.possible() || !t.FromIntended.possible():
@@ -192,17 +193,17 @@ type Exemplar struct {
 	At    time.Time `json:"at"`
 }
 
-// mostExemplars are kept: the slowest.
+// mostExemplars is how many of the slowest calls are kept.
 const mostExemplars = 10
 
-// exemplarAge is how long an exemplar stands in the way of a call that is not as slow.
+// exemplarAge is the age at which a faster call may replace an exemplar.
 const exemplarAge = time.Minute
 
-// exemplars are the slowest calls of late.
+// exemplars are the slowest of the recent calls.
 type exemplars struct {
 	mutex sync.Mutex
 	kept  []Exemplar
-	// leastNs is what a call has to take to be kept, until the next look at staleAt, in Unix time.
+	// leastNs is the time above which a call is kept. From staleAt on, a Unix time, any call is.
 	leastNs atomic.Int64
 	staleAt atomic.Int64
 }
@@ -212,7 +213,7 @@ func (e *exemplars) wants(ns float64) bool {
 	return ns > float64(e.leastNs.Load()) || time.Now().UnixNano() > e.staleAt.Load()
 }
 
-// keep adds a call, unless another is being added at that moment.
+// keep adds a call, unless another goroutine is adding one.
 func (e *exemplars) keep(x Exemplar) {
 	if !e.mutex.TryLock() {
 		return
@@ -234,7 +235,7 @@ func (e *exemplars) all() []Exemplar {
 	return slices.Clone(e.kept)
 }
 
-// slowest are the slowest of some calls, those first; it sorts them.
+// slowest returns the slowest of some calls, in descending order; it sorts its argument.
 func slowest(all []Exemplar) []Exemplar {
 	slices.SortStableFunc(all, func(a, b Exemplar) int { return int(math.Copysign(1, b.Ns-a.Ns)) })
 	return all[:min(len(all), mostExemplars)]

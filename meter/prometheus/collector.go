@@ -15,12 +15,12 @@
 // way. Of meters that measure different shares of their calls, take
 // the mean of each, and weigh it by chronoscope_meter_calls_total. The gauges of the mean are since the process began.
 //
-// A meter with tails ([meter.WithTails]) has native histograms as well, with slow calls as exemplars, which
-// a server takes that was told to (scrape_native_histograms):
+// A meter with tails ([meter.WithTails]) has native histograms as well, with slow calls as exemplars. A
+// server with scrape_native_histograms takes them:
 //
 //	histogram_quantile(0.99, rate(chronoscope_meter_timed_call_seconds[1h]))
 //
-// Its quantiles are those of all calls, as the timed ones are chosen at random.
+// Its quantiles are those of all calls, since the timed ones are chosen at random.
 package prometheus
 
 import (
@@ -72,22 +72,22 @@ var metrics = []metric{
 		func(_ meter.Part, r meter.Report) float64 { return r.TickBias.Hi / 1e9 }},
 }
 
-// histogram is one of a meter with tails, as a native histogram.
+// histogram exports one distribution of a meter with tails as a native histogram.
 type histogram struct {
 	desc *client.Desc
 	of   func(*meter.TailCounts) meter.Histogram
-	// slow says that it has the slow calls as exemplars.
+	// slow says that the slow calls are its exemplars.
 	slow bool
 }
 
 var histograms = []histogram{
 	{describe("timed_call_seconds", "Durations of the calls that were timed one by one, a random sample of all, without the clocks' own cost."),
 		func(t *meter.TailCounts) meter.Histogram { return t.Calls }, true},
-	{describe("timed_call_from_intended_seconds", "Durations of these calls from when they should have begun, of those of which that is known."),
+	{describe("timed_call_from_intended_seconds", "Durations from when calls should have begun, of the calls that say so."),
 		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended }, false},
 }
 
-// native is the histogram with what a meter has counted.
+// native returns the metric that holds the counts of a meter.
 func (h histogram) native(name string, t *meter.TailCounts) client.Metric {
 	counted := h.of(t)
 	m, err := client.NewConstNativeHistogram(h.desc, counted.Count(), counted.SumNs/1e9, counted.Buckets(), nil, 0,
@@ -105,7 +105,7 @@ func (h histogram) native(name string, t *meter.TailCounts) client.Metric {
 		return m
 	}
 	with, err := client.NewMetricWithExemplars(m, exemplars...)
-	if err != nil { // a trace that is no label of an exemplar, by its length
+	if err != nil { // the trace is too long for a label of an exemplar
 		return m
 	}
 	return with
