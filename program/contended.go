@@ -76,13 +76,17 @@ func (s *series) worthContending(plan Plan) bool {
 	return s.failure == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
-// contendedLess of the CPU time that nine in ten of the other runs exceed is less than the same work
-// takes.
-const contendedLess, exceeded = 0.9, 0.1
+// contendedLess and contendedMore of the CPU time that nine in ten of the other runs exceed, or stay
+// below, is less or more than the same work takes.
+const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 
-// worksLessContended tells whether it used less CPU time beside the loops of this command than in
-// nearly all runs that count.
-func (c *conclusion) worksLessContended() bool {
+// workContended tells whether it used less CPU time beside the loops of this command than in nearly all
+// runs that count, or more.
+func (c *conclusion) workContended() (less, more bool) {
+	contended := c.series.contendedNs
+	if len(contended) == 0 {
+		return false, false
+	}
 	ran := slices.Sorted(slices.Values(c.each(func(r *Run) float64 { return r.traced.ranNs })))
-	return len(c.series.contendedNs) > 0 && slices.Min(c.series.contendedNs) < contendedLess*stats.Quantile(ran, exceeded)
+	return slices.Min(contended) < contendedLess*stats.Quantile(ran, exceeded), slices.Min(contended) > contendedMore*stats.Quantile(ran, 1-exceeded)
 }

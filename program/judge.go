@@ -165,8 +165,8 @@ func (c *conclusion) judgeWaits() {
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and looks at a clock or at how often it was preempted while it works, or may do so unseen: it may do less where it is late: %s tells", c.remedy())
 	case c.addedNs() > 0:
 		c.Lower(stats.Suspect, "it had to wait for a CPU, looks at a clock, and uses less CPU time where the clock hides what it waited: it does more where it is late: %s tells", c.remedy())
-	case c.worksLessWhereItWaits(), c.worksLessContended():
-		c.Lower(stats.Suspect, "it uses less CPU time the longer it waits for a CPU, as programs do that look at a clock: alone it may take longer: %s tells", c.remedy())
+	default:
+		c.judgeWork()
 	}
 }
 
@@ -175,16 +175,34 @@ func (c *conclusion) matters(ns float64) bool {
 	return ns > math.Min(c.plan.Precision, stats.WideShare)*c.Estimate.Value
 }
 
-// clearlyLess is how much less CPU time for each nanosecond of waiting is no accident.
-const clearlyLess = 0.1
+// judgeWork lowers the verdict where the program did less or more work because it waited, however it
+// knew that: by a clock, by a file of /proc, or by what others told it.
+func (c *conclusion) judgeWork() {
+	less, more := c.workFollowsWaits()
+	lessContended, moreContended := c.workContended()
+	switch {
+	case less || lessContended:
+		c.Lower(stats.Suspect, "it uses less CPU time the longer it waits for a CPU, as programs do that look at a clock: alone it may take longer: %s tells", c.remedy())
+	case more || moreContended:
+		c.Lower(stats.Suspect, "it uses more CPU time the longer it waits for a CPU, as programs do that make up for what they missed: alone it may take less: %s tells", c.remedy())
+	}
+}
 
-// worksLessWhereItWaits tells whether CPU time falls where waiting rises, by so much that it
+// clearlyLess and clearlyMore CPU time, as a share of the result, is no accident of waiting: what others
+// leave in the caches makes work last longer.
+const clearlyLess, clearlyMore = 0.03, 0.15
+
+// workFollowsWaits tells whether CPU time falls or rises with waiting (Theil and Sen), by so much that it
 // matters for a program that does not wait: by the kernel's notes, since its accounts also hold
 // what was before the exec and after the exit.
-func (c *conclusion) worksLessWhereItWaits() bool {
+func (c *conclusion) workFollowsWaits() (less, more bool) {
 	waits := c.each(func(r *Run) float64 { return r.traced.deficientNs })
 	line, err := stats.TheilSen(waits, c.each(func(r *Run) float64 { return r.traced.ranNs }))
-	return err == nil && line.Slope.Hi < -clearlyLess && -line.Slope.Value*stats.Median(waits) > c.plan.Precision*c.Estimate.Value
+	if err != nil {
+		return false, false
+	}
+	by := line.Slope.Scaled(stats.Median(waits)/c.Estimate.Value, "")
+	return by.Hi < 0 && by.Value < -clearlyLess, by.Lo > 0 && by.Value > clearlyMore
 }
 
 // hardlySpun is the share of what threads of a typical run may have spun that those of some runs may, at

@@ -154,30 +154,34 @@ func TestLooksAtClockInVain(t *testing.T) {
 }
 
 // A program spins until 50 ms have passed: of what it waits, it works that much less. A clock of
-// the processor shows in no system call; its CPU time does. One that computes works as much.
-func TestWorksLessWhereItWaits(t *testing.T) {
+// the processor shows in no system call; its CPU time does. Another one sees in /proc that it was
+// preempted, and leaves out a little, or makes up for it. One that computes works as much.
+func TestWorkFollowsWaits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, falls := range []bool{true, false} {
+	for name, work := range map[string]func(kept float64) float64{
+		"spins":                func(kept float64) float64 { return 50 - kept },
+		"leaves some out":      func(kept float64) float64 { return 25 - 0.06*kept },
+		"makes up for it":      func(kept float64) float64 { return 25 + 0.3*kept },
+		"computes":             func(float64) float64 { return 25 },
+		"has its caches empty": func(kept float64) float64 { return 25 + 0.04*kept },
+	} {
 		s := series{probed: true}
 		r := s.concluded(20, func(int) Run {
 			kept := 23 + 4*rng.Float64()
-			work := 25 * (1 + 0.004*rng.NormFloat64())
-			if falls {
-				work = 50 - kept
-			}
-			return keptFor(work, kept)
+			return keptFor(work(kept)*(1+0.002*rng.NormFloat64()), kept)
 		})
-		if falls != (r.Verdict != stats.Trusted) {
-			t.Errorf("falls %v: %s, %+v, %q", falls, r.Verdict, r.Estimate, r.Reasons)
+		if same := name == "computes" || name == "has its caches empty"; same != (r.Verdict == stats.Trusted) {
+			t.Errorf("%s: %s, %+v, %q", name, r.Verdict, r.Estimate, r.Reasons)
 		}
 	}
 }
 
 // A program spins until a server answers. Beside a constant load it waits for about as long in each run,
 // so that its CPU time does not fall with that: 25 ms were trusted, alone it takes 50. It falls where
-// this command has it wait for longer. One that computes works as much there.
+// this command has it wait for longer. One that computes works as much there,
+// and one that makes up for what it missed works more.
 func TestWorksLessContended(t *testing.T) {
-	for contended, want := range map[float64]stats.Verdict{12: stats.Suspect, 25.5: stats.Trusted} {
+	for contended, want := range map[float64]stats.Verdict{12: stats.Suspect, 25.5: stats.Trusted, 28: stats.Trusted, 36: stats.Suspect} {
 		s := &series{command: Command{Name: "fake"}, probed: true}
 		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: time.Hour}
 		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
