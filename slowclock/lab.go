@@ -172,14 +172,20 @@ func pauses(perTick float64) (every int64, mostTicks float64) {
 	return max(1, int64(perTick/4)), math.Min(4/perTick, 1)
 }
 
-// calibrateDelay calibrates a busy loop by the slow clock, if the caller gave no way to pause.
-func (l *laboratory) calibrateDelay(ctx context.Context) error {
+// calibrateDelay calibrates a busy loop by the slow clock, if the caller gave no way to pause. On a busy
+// machine few ticks pass without others taking the CPU: it tries until another try comes close to the best.
+func (l *laboratory) calibrateDelay(ctx context.Context) (err error) {
 	if l.delay != nil {
 		return nil
 	}
-	const rounds = 256
-	perTick, err := l.perTick(ctx, 1, func() { clock.Spin(rounds) })
-	perNs := perTick * rounds / l.Clock.TickNs
+	const rounds, mostTries, close = 256, 7, 0.95
+	var best, second float64
+	for try := 0; try < mostTries && err == nil && (try < 2 || second < close*best); try++ {
+		var perTick float64
+		perTick, err = l.perTick(ctx, 1, func() { clock.Spin(rounds) })
+		best, second = math.Max(best, perTick), math.Max(second, math.Min(best, perTick))
+	}
+	perNs := best * rounds / l.Clock.TickNs
 	l.delay = func(ns float64) { clock.Spin(int(ns * perNs)) }
 	return err
 }
