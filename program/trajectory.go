@@ -484,7 +484,7 @@ func (w *way) woken(c change, p *position, ns float64) {
 	switch moves := k.source == tracepoint.ByTimer && !c.foreign; {
 	case moves && w.timersMove, k.inKernel:
 		p.high.atNs += ns
-	case ns <= w.passableNs && !c.foreign:
+	case ns <= w.passableNs && !c.foreign && k.source != tracepoint.ByTimer: // of a sleep little may be left, since it was late
 		w.passableNs -= ns
 		p.high.atNs += ns
 	default: // it may have come at a time that did not depend on when it was waited for
