@@ -73,7 +73,7 @@ func TestFollowingEndsWithItsContext(t *testing.T) {
 	for name, program := range switchesOften {
 		events := program(500)
 		r := events.run(float64(events[len(events)-1].AtNs)/ms, 0)
-		if _, ok := follow(ended, &r.Run, 2, 0); ok {
+		if _, ok := follow(ended, &r.Run, 2, 0, wakeupEvents{}); ok {
 			t.Errorf("%s: it was followed", name)
 		}
 	}
@@ -85,7 +85,7 @@ func BenchmarkFollow(b *testing.B) {
 			events := program(20e3)
 			r := events.run(float64(events[len(events)-1].AtNs)/ms, 0)
 			for b.Loop() {
-				follow(background, &r.Run, 2, 0)
+				follow(background, &r.Run, 2, 0, wakeupEvents{})
 			}
 		})
 	}

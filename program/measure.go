@@ -257,7 +257,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	if s.sentinels > 0 {
 		others = sentinelMargin * s.wokenNs
 	}
-	run.traced, run.noted = followWoken(ctx, &run.Run, cpus, others, run.wakeups)
+	run.traced, run.noted = follow(ctx, &run.Run, cpus, others, run.wakeups)
 	run.wakeups = wakeupEvents{} // what they told is kept
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {

@@ -45,7 +45,7 @@ func TestThreadsOnOneCPU(t *testing.T) {
 	}
 	events = events.at(100, process.Exited, other, 1, 0).at(100, process.SwitchedIn, 1, 1, 0).at(100, process.Exited, 1, 1, 0)
 	run := events.run(100, 100)
-	got, ok := follow(background, &run.Run, 2, 0)
+	got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{})
 	if !ok || got.high.atNs < 99*ms || got.low.atNs > 56*ms {
 		t.Errorf("50 to 100 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
 	}
@@ -58,7 +58,7 @@ func TestExecByAnotherThread(t *testing.T) {
 		at(1, process.Blocked, 1, 1, 0).at(3, process.SwitchedIn, 1, 1, 0).at(3, process.Exited, 1, 1, 0).
 		at(3, process.Executed, 1, 1, 1).at(53, process.Exited, 1, 1, 1)
 	run := events.run(53, 54)
-	got, ok := follow(background, &run.Run, 2, 0)
+	got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{})
 	if !ok || math.Abs(got.low.atNs-53*ms) > 0.1*ms || math.Abs(got.high.atNs-53*ms) > 0.1*ms {
 		t.Errorf("53 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
 	}
@@ -76,7 +76,7 @@ func TestNumbersAreUsedAgain(t *testing.T) {
 	}
 	at++
 	run := events.at(at, process.Exited, 1, 1, 0).run(at, at)
-	got, ok := follow(background, &run.Run, 2, 0)
+	got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{})
 	if !ok || math.Abs(got.low.atNs-at*ms) > 0.1*ms {
 		t.Errorf("%v ms: %v, %g to %g", at, ok, got.low.atNs, got.high.atNs)
 	}
@@ -87,12 +87,12 @@ func TestNumbersAreUsedAgain(t *testing.T) {
 func TestMissedNotes(t *testing.T) {
 	exec := begun().at(0.02, process.Exited, 1, 1, 0)
 	run := exec.run(0.02, 40)
-	if got, ok := follow(background, &run.Run, 1, 0); ok || run.Unwatched == nil {
+	if got, ok := follow(background, &run.Run, 1, 0, wakeupEvents{}); ok || run.Unwatched == nil {
 		t.Errorf("40 ms were charged, 20 µs noted: %+v, %v", got, run.Unwatched)
 	}
 	run = begun().at(30, process.Preempted, 1, 1, 0).at(40, process.SwitchedIn, 1, 1, 0).at(50, process.Exited, 1, 1, 0).
 		run(50, 50, process.Thread{ID: 1, CPUNs: 50 * ms, ReadNs: 50 * ms})
-	if got, ok := follow(background, &run.Run, 1, 0); ok || run.Unwatched == nil {
+	if got, ok := follow(background, &run.Run, 1, 0, wakeupEvents{}); ok || run.Unwatched == nil {
 		t.Errorf("50 ms were charged, 40 noted: %+v, %v", got, run.Unwatched)
 	}
 }
@@ -101,7 +101,7 @@ func TestMissedNotes(t *testing.T) {
 func TestTracedRunsAreNoted(t *testing.T) {
 	run := begun().at(14, process.Exited, 1, 1, 0).run(14, 30, process.Thread{ID: 1, CPUNs: 30 * ms, ReadNs: 14 * ms})
 	run.Untraced = nil
-	if got, ok := follow(background, &run.Run, 1, 0); !ok || run.Unwatched != nil {
+	if got, ok := follow(background, &run.Run, 1, 0, wakeupEvents{}); !ok || run.Unwatched != nil {
 		t.Errorf("%+v, %v", got, run.Unwatched)
 	}
 }
@@ -114,7 +114,7 @@ func TestFirstThreadLeaves(t *testing.T) {
 		at(20, process.Forked, 2, 1, 0).at(20, process.SwitchedIn, 2, 1, 1).
 		at(20.1, process.Exited, 1, 1, 0).at(120, process.Exited, 2, 1, 1)
 	run := events.run(120, 100, process.Thread{ID: 1, CPUNs: 0.1 * ms, WaitNs: 15 * ms, ReadNs: 120.1 * ms, LateNs: 0.2 * ms})
-	if got, ok := follow(background, &run.Run, 2, 0); !ok || got.low.atNs > 105.1*ms {
+	if got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{}); !ok || got.low.atNs > 105.1*ms {
 		t.Errorf("105 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
 	}
 }

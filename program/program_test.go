@@ -39,12 +39,12 @@ func TestTrajectoryOfAChild(t *testing.T) {
 		{AtNs: 21 * ms, Kind: process.SwitchedIn, Thread: 1, Process: 1},
 		{AtNs: 21 * ms, Kind: process.Exited, Thread: 1, Process: 1},
 	}}
-	got, ok := follow(background, &r, 1, 0)
+	got, ok := follow(background, &r, 1, 0, wakeupEvents{})
 	if !ok || got.low.atNs != 6*ms || got.high.atNs != 6*ms+wakeLatencyNs || !got.high.own || got.deficientNs != 15*ms {
 		t.Errorf("%+v", got)
 	}
 	r.LostEvents = 1
-	if _, ok := follow(background, &r, 1, 0); ok {
+	if _, ok := follow(background, &r, 1, 0, wakeupEvents{}); ok {
 		t.Error("events are missing, and the rest is believed")
 	}
 }
@@ -63,7 +63,7 @@ func TestWaitAfterTheExit(t *testing.T) {
 		{AtNs: 12 * ms, Kind: process.SwitchedIn, Thread: 1, Process: 1},
 		{AtNs: 13 * ms, Kind: process.Exited, Thread: 1, Process: 1},
 	}}
-	got, ok := follow(background, &r, 1, 0)
+	got, ok := follow(background, &r, 1, 0, wakeupEvents{})
 	want := wait{6.4*ms - 4*ms - 1*ms, 6.4*ms - (4-0.2-0.5)*ms}
 	if !ok || math.Abs(got.leaderWake.lowNs-want.lowNs) > 1 || math.Abs(got.leaderWake.highNs-want.highNs) > 1 {
 		t.Errorf("%+v, want %+v", got.leaderWake, want)
@@ -86,7 +86,7 @@ func TestTrajectoryOfASleep(t *testing.T) {
 		{AtNs: 12 * ms, Kind: process.SwitchedIn, Thread: 1, Process: 1},
 		{AtNs: 15 * ms, Kind: process.Exited, Thread: 1, Process: 1},
 	}}
-	got, ok := follow(background, &r, 1, 0)
+	got, ok := follow(background, &r, 1, 0, wakeupEvents{})
 	if !ok || got.low.atNs != 10*ms || got.high.atNs != 15*ms || got.high.own || got.high.ranNs != 3*ms || got.idleNs != 4*ms {
 		t.Errorf("%+v", got)
 	}
@@ -111,7 +111,7 @@ func TestTrajectoryOfAHandOver(t *testing.T) {
 		{AtNs: 11 * ms, Kind: process.Exited, Thread: 1, Process: 1},
 	}}
 	for hidden, low := range map[float64]float64{0: 6 * ms, 1 * ms: 5 * ms, 4 * ms: 3 * ms, math.Inf(1): 3 * ms} {
-		got, ok := follow(background, &r, 1, hidden)
+		got, ok := follow(background, &r, 1, hidden, wakeupEvents{})
 		if !ok || got.low.atNs != low || got.high.atNs != 11*ms || got.high.own {
 			t.Errorf("%g hidden: %+v", hidden, got)
 		}

@@ -120,12 +120,19 @@ type life struct {
 	fromNs float64
 }
 
-// named is the program's thread that had a number at a time; nil where none had.
+// mostTailNs is how long after the note of its exit a thread may be there, to give back its memory.
+const mostTailNs = 100e6
+
+// named is the program's thread that had a number at a time; nil where none had. Another program may have
+// the number after its end.
 func (s *schedule) named(id int32, atNs float64) (l *line) {
 	for _, x := range s.lives[int(id)] {
 		if l == nil || x.fromNs <= atNs {
 			l = x.line
 		}
+	}
+	if l != nil && l.exited() && atNs > l.exitNs+mostTailNs {
+		return nil
 	}
 	return l
 }

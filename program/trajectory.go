@@ -96,15 +96,10 @@ const exitLatencyNs = 0.6e6
 // absorbed anything: page faults, locks of the kernel.
 const passableNs, passableShare = 0.5e6, 0.005
 
-// follow finds the trajectory of a run on so many CPUs (0 is not known); false where the
-// kernel noted none, or ctx ended. othersWakeNs is the time for which threads whose accounts are not known
-// waited for a CPU when they were woken, at most.
-func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
-	return followWoken(ctx, r, cpus, othersWakeNs, wakeupEvents{})
-}
-
-// followWoken is follow, with what tracepoints told of the run.
-func followWoken(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64, e wakeupEvents) (trajectory, bool) {
+// follow finds the trajectory of a run on so many CPUs (0 is not known), with what tracepoints told of it;
+// false where the kernel noted none, or ctx ended. othersWakeNs is the time for which threads whose accounts
+// are not known waited for a CPU when they were woken, at most.
+func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64, e wakeupEvents) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
 		return trajectory{}, false
 	}

@@ -176,7 +176,7 @@ func TestDelayOfTheOneThatIsWaitedFor(t *testing.T) {
 		at(125, process.Blocked, 1, 1, 0).at(125, process.SwitchedIn, 2, 2, 1).
 		at(125, process.Exited, 2, 2, 1).at(125, process.SwitchedIn, 1, 1, 0).at(125, process.Exited, 1, 1, 0)
 	run := events.run(125, 157, process.Thread{ID: 1, CPUNs: 93 * ms, ReadNs: 125 * ms})
-	got, ok := follow(background, &run.Run, 2, 0)
+	got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{})
 	if !ok || got.low.atNs > 93.1*ms || got.high.atNs < 92.9*ms {
 		t.Errorf("93 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
 	}
@@ -204,7 +204,7 @@ func TestThreadsThatQueueBehindOneAnother(t *testing.T) {
 	slices.SortStableFunc(events, func(a, b process.Event) int { return int(a.AtNs - b.AtNs) })
 	run := events.at(13.8, process.SwitchedIn, 1, 1, 1).at(14, process.Exited, 1, 1, 1).run(14, 14.1, threads...)
 	run.WaitOf = process.AllThreads
-	got, ok := follow(background, &run.Run, 2, 0)
+	got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{})
 	if !ok || got.low.atNs > 7.2*ms || got.high.atNs < 7.2*ms {
 		t.Errorf("7.2 ms: %v, %g to %g", ok, got.low.atNs, got.high.atNs)
 	}

@@ -42,7 +42,7 @@ func TestClientOfAServerThatWaits(t *testing.T) {
 		"it was woken twice, says the kernel": {append(all[:7:7], append(told{}.wakes(6, 1, 50, 1), all[7:]...)...), 2, 10, 0, 1},
 		"the server is another thread":        {append(all[:2:2], all[3:]...), 4, 9.4, 1, 0}, // nobody wakes it: it could run all the time
 	} {
-		got, ok := followWoken(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
+		got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
 		if !ok || got.low.atNs < c.lowMs*ms-1 || got.low.atNs > c.lowMs*ms+0.1*ms && c.known > 0 || got.high.atNs < (c.highMs-0.41)*ms || got.high.atNs > c.highMs*ms+1 ||
 			got.blocksKnown != c.known || got.blocksUnknown != c.unknown {
 			t.Errorf("%s: %v, %g to %g ns, %d known, %d unknown; want %+v", what, ok, got.low.atNs, got.high.atNs, got.blocksKnown, got.blocksUnknown, c)
@@ -69,7 +69,7 @@ func TestTimesThatHadPassed(t *testing.T) {
 		"the first one's time came while it blocked": {call(first[:6:6], 3.1, tracepoint.TimedOut), 1, true},
 		"nobody tells who woke it":                   {append(first[:4:4], first[5:]...), 1, false},
 	} {
-		got, ok := followWoken(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
+		got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
 		r := Run{traced: got}
 		if !ok || r.knownInTime(c.asks) != c.want {
 			t.Errorf("%s: %v, want %v: %d known, %d calls, %d passed", what, r.knownInTime(c.asks), c.want, got.blocksKnown, got.timedCalls, got.timesPassed)
@@ -86,8 +86,8 @@ func TestNumbersThatAreGivenAnew(t *testing.T) {
 	if first, second := s.named(2, 1.5*ms), s.named(2, 6*ms); first == nil || second == nil || first == second || first.exitNs != 2*ms || second.exitNs != 9*ms {
 		t.Errorf("%+v and %+v", first, second)
 	}
-	if s.named(3, ms) != nil {
-		t.Error("a thread that there is not")
+	if s.named(3, ms) != nil || s.named(2, 300*ms) != nil {
+		t.Error("a thread that there is not, or another program's that has the number by then")
 	}
 	execs := begun().at(1, process.Forked, 2, 1, 1).at(1, process.SwitchedIn, 2, 1, 1).at(3, process.Exited, 1, 1, 0).
 		at(3, process.Executed, 1, 1, 0).at(9, process.Exited, 1, 1, 0)
