@@ -54,8 +54,8 @@ func (r *Run) byEvents(cpus int) {
 			t.low.ranNs, t.low.preemptions = math.Max(t.low.ranNs, ranNs), max(t.low.preemptions, preemptions)
 		}
 	}
-	if t.deficientNs <= littleLost*t.wallNs && t.leaderWake.known() && t.othersKnown {
-		atLeast(t.wallNs-t.deficientNs-t.wake().highNs-stopped-stolen, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
+	if lost := t.deficientNs + t.strangersKeptNs; lost <= littleLost*t.wallNs && t.leaderWake.known() && t.othersKnown {
+		atLeast(t.wallNs-lost-t.wake().highNs-stopped-stolen, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
 	}
 	if cpus > 0 {
 		r.least = progress{atNs: (t.ranNs - stolen) / float64(cpus), ranNs: t.ranNs / float64(cpus), preemptions: t.preemptions / cpus}

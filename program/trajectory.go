@@ -50,6 +50,8 @@ type trajectory struct {
 	// strangersNs is the time for which threads waited for other programs, where it is known for whom, but
 	// not from when on these worked for them.
 	strangersNs float64
+	// strangersKeptNs is the time for which others were kept from CPUs while they worked for the program.
+	strangersKeptNs float64
 	// timers are the blocks of threads that timers ended, and moved is high if each of these moves with its
 	// begin.
 	timers []timerWait
@@ -417,6 +419,9 @@ func (w *way) finishKept(c change, p *position, ns float64) {
 	if c.foreign && !p.linked {
 		p.high.atNs += ns
 		return
+	}
+	if c.foreign {
+		w.strangersKeptNs += ns
 	}
 	own := w.own(c, p)
 	switch {

@@ -167,3 +167,23 @@ func TestWokenMachines(t *testing.T) {
 		t.Errorf("with tracepoints %d usable, %d trusted; without %d and %d", all.with.usable, all.with.trusted, all.without.usable, all.without.trusted)
 	}
 }
+
+// A client blocks while others keep its server from a CPU for moments: those come off, and the figure is
+// trusted. They were counted as none, since the client itself was not kept, so that its bounds contradicted
+// one another in one case of four.
+func TestServerKeptForMoments(t *testing.T) {
+	const cases = 100
+	all := &tally{}
+	for seed := range uint64(cases) {
+		c := wokenCase(seed, "a client of a server", 0)
+		c.rights, c.unnotedShare = true, 0
+		r, truth := c.measure(simulatedPlan), c.truthNs()
+		all.add(r, truth)
+		if off := math.Abs(r.Estimate.Value/truth - 1); r.Verdict == stats.Trusted && off > 0.02 {
+			t.Errorf("wrongly trusted: seed %d: %g ns measured as %+v", seed, truth, r.Estimate)
+		}
+	}
+	if all.covered < atLeast(all.usable) || all.trusted < cases*9/10 {
+		t.Errorf("%d usable, %d covered, %d trusted", all.usable, all.covered, all.trusted)
+	}
+}
