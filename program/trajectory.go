@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"chronoscope/process"
-	"chronoscope/tracepoint"
 )
 
 // trajectory is the way of one run through the scheduler, as the kernel noted it. All
@@ -433,63 +432,6 @@ func (w *way) finishKept(c change, p *position, ns float64) {
 	}
 	p.high.atNs += own
 	p.high = p.high.later(w.furthest())
-}
-
-// wakes notes how far a thread that wakes another would have come alone.
-func (w *way) wakes(c change) {
-	p := w.positions[c.line]
-	if p == nil {
-		return
-	}
-	low, high := p.low, p.high
-	switch since := c.atNs - p.ranToNs; {
-	case p.running:
-		low, high = low.ran(math.Max(0, c.atNs-p.since)), high.ran(math.Max(0, c.atNs-p.since))
-	case since == 0:
-	case w.ended[c.line]: // it gives back its memory after its exit was noted
-		low, high = low.ran(c.wakes.tailNs), high.ran(c.wakes.tailNs)
-	default: // a switch of it was left out
-		return
-	}
-	c.wakes.low, c.wakes.high, c.wakes.known, c.wakes.linked = low, high, true, !c.foreign || p.linked
-}
-
-// woken advances a thread that returns from a block of the given length, of which it is known how it ended.
-func (w *way) woken(c change, p *position, ns float64) {
-	k := c.of().wake
-	told := c.atNs - math.Max(k.atNs, p.since) // that it may run, on an idle CPU
-	if k.linked {
-		usual := math.Min(told, w.schedule.latency.highNs)
-		p.low, p.high = p.low.later(k.low), p.high.later(k.high)
-		p.low.atNs, p.high.atNs, p.linked = p.low.atNs+usual, p.high.atNs+told, true
-		return
-	}
-	if c.line == w.schedule.leader {
-		w.sleeps++
-		w.keptBeforeNs = p.before.keptNs
-	}
-	if k.source == tracepoint.ByTimer && !c.foreign && !k.inKernel {
-		w.timers = append(w.timers, timerWait{c.line.order, ns, math.Max(0, c.atNs-ns-p.low.atNs)})
-	}
-	least, end := ns, progress{atNs: c.atNs}
-	if k.by != nil {
-		least = math.Min(ns, math.Max(0, k.low.atNs+told-p.low.atNs))
-		end.atNs = math.Min(end.atNs, k.high.atNs+told)
-		p.linked = false
-		if !c.foreign {
-			w.strangersNs += ns
-		}
-	}
-	p.low.atNs += least
-	switch moves := k.source == tracepoint.ByTimer && !c.foreign; {
-	case moves && w.timersMove, k.inKernel:
-		p.high.atNs += ns
-	case ns <= w.passableNs && !c.foreign && k.source != tracepoint.ByTimer: // of a sleep little may be left, since it was late
-		w.passableNs -= ns
-		p.high.atNs += ns
-	default: // it may have come at a time that did not depend on when it was waited for
-		p.high = p.high.later(end)
-	}
 }
 
 // wake advances a thread that returns from a block of the given length.
