@@ -51,7 +51,8 @@ command, word by word. Otherwise each argument is a command line, split into wor
 the quoting rules of a shell, but run without one, unless --shell is given.
 
   time      on a machine of its own: what others took of the CPUs is taken off. Where
-            that can't be known for certain, the interval holds all that is possible
+            that can't be known for certain, the interval holds all that is possible;
+            root is told who wakes whom, which narrows it
   wall      from exec to exit, by the clock
   CPU       user and system time
   waiting   for a CPU that others had, and blocked: asleep, or waiting for something else
