@@ -18,6 +18,9 @@ type Benchmark struct {
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`
+	// Layouts are binaries of the same code whose functions lie in different orders, Binary first; one
+	// repetition after the other runs the next of them. None are Binary alone.
+	Layouts []string `json:"-"`
 	// Revision is what it was compiled from; empty for the working tree.
 	Revision string `json:"revision"`
 }

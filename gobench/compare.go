@@ -24,6 +24,7 @@ type Comparison struct {
 	Why string
 
 	pairs  stats.Pairs
+	placed placement
 	counts *counts // nil of what is no count
 }
 
@@ -32,7 +33,9 @@ type Comparison struct {
 // bounded, so is the ratio. [Judge] says what holds for all comparisons of a suite.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
-	c.pairs = pairsOn(c.Basis, a, b)
+	var at []int
+	c.pairs, at = pairsOn(c.Basis, a, b)
+	c.placed = placementOf(c.pairs.Logs(), at, max(1, min(len(a.Layouts), len(b.Layouts))))
 	c.decide(tolerance, seed)
 	return c
 }
@@ -70,19 +73,21 @@ func (c *Comparison) unusable() bool {
 	return c.Metric == "" && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
 }
 
-// pairsOn are the repetitions that followed one another. That their times were printed rounded
+// pairsOn are the repetitions that followed one another, and which they are. That their times were printed rounded
 // is in the bounds.
-func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs) {
+func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	times := func(r *Result, i int) stats.Bounded {
 		on, rounding := r.timed.on[basis][i], r.timed.rounding
 		return stats.Bounded{Lo: on.lo * (1 - rounding), Mid: (on.lo + on.hi) / 2, Hi: on.hi * (1 + rounding)}
 	}
 	for i, at := range b.timed.kind.at {
 		if j, paired := slices.BinarySearch(a.timed.kind.at, at); paired {
-			pairs.Add(times(a, j), times(b, i))
+			if pairs.Add(times(a, j), times(b, i)) {
+				repetitions = append(repetitions, at)
+			}
 		}
 	}
-	return pairs
+	return pairs, repetitions
 }
 
 // commonBasis is what the times of both may rest on: each is right for one that neither

@@ -23,10 +23,46 @@ type Build struct {
 	Failed []error
 }
 
+// Building is how tests are compiled.
+type Building struct {
+	Tags    string // as of go build -tags
+	LDFlags string // as of go build -ldflags
+	Race    bool
+	// Layouts is how many binaries are linked of each package, the first as usual and the others with
+	// their functions in another order (go tool link -randlayout); 0 is 1.
+	Layouts int
+	// Seed chooses the orders.
+	Seed uint64
+}
+
+// flags are those of go list and go test.
+func (b Building) flags() (flags []string) {
+	if b.Tags != "" {
+		flags = append(flags, "-tags="+b.Tags)
+	}
+	if b.Race {
+		flags = append(flags, "-race")
+	}
+	return flags
+}
+
+// link are the flags for the layout with that index.
+func (b Building) link(layout int) (flags []string) {
+	ldflags := b.LDFlags
+	if layout > 0 {
+		order := 1 + (b.Seed+uint64(layout)*0x9e3779b1)%(1<<31-1) // 0 is the usual one
+		ldflags = strings.TrimSpace(fmt.Sprintf("%s -randlayout=%d", ldflags, order))
+	}
+	if ldflags == "" {
+		return nil
+	}
+	return []string{"-ldflags=" + ldflags}
+}
+
 // Compile compiles the tests of the packages that the patterns name (go help
 // packages), as seen from dir, into the directory into.
-func Compile(ctx context.Context, dir, into string, patterns []string) (Build, error) {
-	packages, err := list(ctx, dir, patterns)
+func Compile(ctx context.Context, dir, into string, patterns []string, building Building) (Build, error) {
+	packages, err := list(ctx, dir, append(building.flags(), "--"), patterns)
 	if err != nil {
 		return Build{}, err
 	}
@@ -35,16 +71,27 @@ func Compile(ctx context.Context, dir, into string, patterns []string) (Build, e
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
 			continue
 		}
-		binary := filepath.Join(into, strconv.Itoa(i)+".test")
-		if _, err := tool(ctx, dir, "go", "test", "-c", "-o", binary, p.ImportPath); err != nil {
+		test := Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: filepath.Join(into, strconv.Itoa(i)+".test")}
+		for layout := range max(1, building.Layouts) {
+			binary := filepath.Join(into, fmt.Sprintf("%d.%d.test", i, layout))
+			if layout == 0 {
+				binary = test.Binary
+			}
+			args := append([]string{"test", "-c", "-o", binary}, append(building.flags(), building.link(layout)...)...)
+			if _, err = tool(ctx, dir, "go", append(args, p.ImportPath)...); err != nil {
+				break
+			}
+			test.Layouts = append(test.Layouts, binary)
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return b, ctx.Err()
 			}
 			b.Failed = append(b.Failed, fmt.Errorf("compiling the tests of %s: %w", p.ImportPath, err))
 			continue
 		}
-		if _, err := os.Stat(binary); err == nil {
-			b.Tests = append(b.Tests, Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: binary})
+		if _, err := os.Stat(test.Binary); err == nil {
+			b.Tests = append(b.Tests, test)
 		}
 	}
 	return b, nil
@@ -56,8 +103,9 @@ type listed struct {
 	TestGoFiles, XTestGoFiles []string
 }
 
-func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
-	output, err := tool(ctx, dir, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "--"}, patterns...)...)
+func list(ctx context.Context, dir string, flags, patterns []string) ([]listed, error) {
+	args := append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, flags...)
+	output, err := tool(ctx, dir, "go", append(args, patterns...)...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("finding the packages %s: there is no go command in PATH: install Go, or add the folder of its go command to PATH", strings.Join(patterns, " "))
 	}

@@ -61,6 +61,9 @@ type Judged struct {
 	// FalseDiscoveries is the share of false ones among those that are found to differ and are as
 	// sure as this one.
 	FalseDiscoveries float64
+	// Placement is the standard deviation of the ratio from one layout of the binaries to another, as a
+	// share, and Own the ratio in the usual layout alone; 0 and NaN where there is only that one.
+	Placement, Own float64
 
 	place int // among those that are held against the gate; -1 for the others
 }
@@ -78,6 +81,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		beyond[i] = 1
 	}
 	gated := 0
+	typical := typicalPlacement(all)
 	for i := range all {
 		j := Judged{Comparison: all[i], Limit: gate.limitOf(all[i].Metric), Beyond: math.NaN(), place: -1}
 		differs[i] = 1
@@ -87,11 +91,16 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		j.Joint = j.joint(gate, pairs)
 		if !math.IsNaN(j.Limit) {
 			if !j.unusable() {
-				beyond[gated] = j.beyond(looks, 1+j.Limit)
+				margin := j.placed.margin(typical, gate.chance(pairs)/2)
+				beyond[gated] = j.beyond(looks, (1+j.Limit)*margin)
+				if margin > 1 { // the other half of the chance is that of the margin
+					beyond[gated] = math.Min(1, 2*beyond[gated])
+				}
 			}
 			j.place = gated
 			gated++
 		}
+		j.Placement, j.Own = j.placed.deviation, j.placed.own
 		judged = append(judged, j)
 	}
 	allBeyond, falseDiscoveries := stats.Holm(beyond), stats.FalseDiscoveryRates(differs)
@@ -168,7 +177,11 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
 	limit, looks := gate.limitOf(c.Metric), gate.looksFor(pairs)
-	if math.IsNaN(limit) || c.beyond(looks, 1+limit) <= gate.chance(pairs) {
+	chance := gate.chance(pairs)
+	if c.placed.layouts > 1 { // the other half is that of the margin
+		chance /= 2
+	}
+	if math.IsNaN(limit) || c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance {
 		return true
 	}
 	lo, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)

@@ -85,7 +85,7 @@ func TestMemoIsNotTrusted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	built, err := Compile(background, "testdata/memo", t.TempDir(), []string{"."})
+	built, err := Compile(background, "testdata/memo", t.TempDir(), []string{"."}, Building{})
 	if err != nil || len(built.Tests) != 1 {
 		t.Fatalf("%+v, %v", built, err)
 	}

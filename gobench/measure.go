@@ -283,7 +283,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 // run runs the benchmark once. A benchmark that fails ends its series, not the
 // measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
-	o, err := m.runner.Run(ctx, s.Benchmark, n, traced)
+	o, err := m.runner.Run(ctx, s.Benchmark.inLayout(len(s.Repetitions)), n, traced)
 	s.spent += time.Duration(o.WallNs)
 	var failed *FailedError
 	if errors.As(err, &failed) {

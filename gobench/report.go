@@ -54,6 +54,9 @@ func NewReport(r *Result) Report {
 func (j Judged) Pair() stats.Pair {
 	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
 	p.Metric = j.Metric
+	if j.placed.layouts > 1 {
+		p.Placement = &stats.PairPlacement{Layouts: j.placed.layouts, Deviation: stats.FloatOf(j.Placement), Own: stats.FloatOf(j.Own)}
+	}
 	p.Why, p.FalseDiscoveries = j.Why, stats.FloatOf(j.FalseDiscoveries)
 	p.Joint.Limit, p.Joint.Beyond, p.Joint.Side = stats.FloatOf(j.Limit), stats.FloatOf(j.Beyond), j.Side
 	return p

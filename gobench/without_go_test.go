@@ -9,7 +9,7 @@ import (
 // remedies in one message.
 func TestWithoutGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := Compile(t.Context(), ".", t.TempDir(), []string{"."})
+	_, err := Compile(t.Context(), ".", t.TempDir(), []string{"."}, Building{})
 	if err == nil || !strings.Contains(err.Error(), "install Go") || strings.Contains(err.Error(), "packages of the module") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}

@@ -14,11 +14,20 @@ type Pair struct {
 	// FalseDiscoveries is the share of false ones among all pairs whose outcome is as sure as this
 	// one's; missing where the pairs were not judged together.
 	FalseDiscoveries Float `json:"false_discoveries,omitzero"`
+	// Placement is what the order of the functions in the binaries does; nil where there was one order.
+	Placement *PairPlacement `json:"placement,omitempty"`
 	// Why says why the outcome is undecided.
 	Why string `json:"why,omitempty"`
 	// Joint bounds the ratio together with those of all pairs; nil in documents that are
 	// older than it.
 	Joint *PairJoint `json:"joint,omitempty"`
+}
+
+// PairPlacement is how far the ratio depends on where functions lie in memory.
+type PairPlacement struct {
+	Layouts   int   `json:"layouts"`
+	Deviation Float `json:"deviation"` // standard deviation of the ratio from layout to layout, as a share
+	Own       Float `json:"own"`       // the ratio in the usual layout alone
 }
 
 // PairJoint bounds a ratio so that those of all pairs hold at once: each end is wrong in any

@@ -56,16 +56,21 @@ type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
 // of equal subjects either is as likely to be the slower one.
 type Pairs struct{ low, middle, high, disturbed []float64 } // ratios, and what disturbed both
 
-// Add takes in one time of each subject. A pair of which a time may be 0 tells nothing.
-func (p *Pairs) Add(first, second Bounded) {
+// Add takes in one time of each subject. It refuses a pair of which a time may be 0, as it tells
+// nothing.
+func (p *Pairs) Add(first, second Bounded) bool {
 	if !(first.Lo > 0 && second.Lo > 0) {
-		return
+		return false
 	}
 	p.low = append(p.low, second.Lo/first.Hi)
 	p.middle = append(p.middle, second.Mid/first.Mid)
 	p.high = append(p.high, second.Hi/first.Lo)
 	p.disturbed = append(p.disturbed, first.Disturbed+second.Disturbed)
+	return true
 }
+
+// Logs are the logarithms of the ratios.
+func (p *Pairs) Logs() []float64 { return logarithms(p.middle) }
 
 // Len is how many pairs there are.
 func (p *Pairs) Len() int { return len(p.middle) }

@@ -31,6 +31,7 @@ type benchFlags struct {
 	against          string
 	falseAlarms, see string
 	gate             string
+	building         gobench.Building
 	null, plans      bool
 	summary          bool
 	seen             float64      // the share of see
@@ -84,6 +85,7 @@ to see a slowdown of --see.`,
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
+  chronoscope bench ./... --against main --layouts 4 --max-regression 3%
   chronoscope bench ./... --against main --gate sec/op=5%,allocs/op=0,B/op=1%
   chronoscope bench ./... --null --max-regression 5%      false alarms on this machine
   chronoscope bench ./... --plan --max-regression 1% --see 5%
@@ -106,6 +108,10 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
+	set.StringVar(&t.building.Tags, "tags", "", "build `tags`, as of go build")
+	set.StringVar(&t.building.LDFlags, "ldflags", "", "`flags` for the linker, as of go build")
+	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
+	set.IntVar(&t.building.Layouts, "layouts", 1, "with --against: link each revision `n` times, its functions in another order each time, so that what placement in memory does is part of the noise")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance with which --max-regression may fail a suite that is not slower, as a `share`")
 	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
@@ -138,6 +144,10 @@ func (t *benchFlags) check(c *call) (err error) {
 	if t.timeout <= 0 {
 		return usagef("--timeout: %v is too little: give more than 0, such as 5m", t.timeout)
 	}
+	if t.building.Layouts < 1 || t.building.Layouts > mostLayouts {
+		return usagef("--layouts: %d can't be linked: give a number from 1 to %d, such as 4", t.building.Layouts, mostLayouts)
+	}
+	t.building.Seed = c.seed
 	if t.summary && os.Getenv(stepSummary) == "" {
 		return usagef("--summary: %s is not set, as GitHub Actions does: elsewhere give --export summary:FILE", stepSummary)
 	}
@@ -238,6 +248,9 @@ func gateWith(text string, timeLimit float64) (*gobench.Gate, error) {
 	}
 	return gate, nil
 }
+
+// mostLayouts are linked of each package and revision.
+const mostLayouts = 64
 
 // pairsForPlan show how far the pairs of a benchmark scatter.
 const pairsForPlan = 8

@@ -160,7 +160,11 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		return nil, nil, err
 	}
 	e.bar.show(0, "compiling")
-	build, err := gobench.Compile(ctx, dir, into, e.patterns)
+	building := e.flags.building
+	if revision != "" { // code that did not change gets other orders, too
+		building.Seed++
+	}
+	build, err := gobench.Compile(ctx, dir, into, e.patterns, building)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,86 @@
+package gobench
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// Where a function lies in memory changes how long it takes, by some percent and for as long as the
+// binary is the same. Any edit moves functions, so that this is noise, which more runs of one binary
+// don't show. Pairs are therefore run in several layouts of each revision, and how far the layouts
+// scatter beyond what their pairs do is a component of variance of its own.
+
+// inLayout is the benchmark with the binary for a repetition.
+func (b Benchmark) inLayout(repetition int) Benchmark {
+	if len(b.Layouts) > 1 {
+		b.Binary = b.Layouts[repetition%len(b.Layouts)]
+	}
+	return b
+}
+
+// placement is what the pairs in several layouts say of their scatter.
+type placement struct {
+	layouts int
+	// deviation is the standard deviation of the logarithms of the ratios from layout to layout; 0 where
+	// there is one layout.
+	deviation float64
+	// own is the median ratio in the usual layout, NaN where there is none.
+	own float64
+}
+
+// placementOf splits the scatter of ratios, each in the layout of its repetition, into that of
+// layouts and that within them (one-way analysis of variance; Searle, Casella and McCulloch,
+// Variance Components, section 3.6).
+func placementOf(logs []float64, at []int, layouts int) placement {
+	p := placement{layouts: layouts, own: math.NaN()}
+	if layouts < 2 {
+		return p
+	}
+	groups := make([][]float64, layouts)
+	for i, x := range logs {
+		groups[at[i]%layouts] = append(groups[at[i]%layouts], x)
+	}
+	p.own = math.Exp(stats.Median(groups[0]))
+	var means []float64
+	within, freedom := 0., 0.
+	for _, g := range groups {
+		if len(g) < 2 {
+			return p
+		}
+		means = append(means, stat.Mean(g, nil))
+		within += stat.Variance(g, nil) * float64(len(g)-1)
+		freedom += float64(len(g) - 1)
+	}
+	perGroup := float64(len(logs)) / float64(layouts)
+	p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
+	return p
+}
+
+// typicalPlacement is the quadratic mean of the deviations of a suite: a few layouts tell little of
+// one benchmark.
+func typicalPlacement(all []Comparison) float64 {
+	squares, n := 0., 0.
+	for _, c := range all {
+		if c.Metric == "" && c.placed.layouts > 1 {
+			squares, n = squares+c.placed.deviation*c.placed.deviation, n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return math.Sqrt(squares / n)
+}
+
+// margin is the factor by which a ratio may be above its true value since so few layouts were drawn,
+// but for that chance.
+func (p placement) margin(typical, chance float64) float64 {
+	if p.layouts < 2 {
+		return 1
+	}
+	deviation := math.Max(p.deviation, typical)
+	return math.Exp(distuv.UnitNormal.Quantile(1-chance) * deviation / math.Sqrt(float64(p.layouts)))
+}
