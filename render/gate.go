@@ -126,6 +126,14 @@ func benchVerdict(d record.Bench, changes []change) string {
 	switch {
 	case len(d.Pairs) == 0:
 		return fmt.Sprintf("%d benchmarks were measured", len(d.Results))
+	case gated == 0:
+		differing := 0
+		for _, c := range changes {
+			if c.differs() {
+				differing++
+			}
+		}
+		return fmt.Sprintf("%d of %d comparisons differ beyond chance", differing, len(changes))
 	case count[stats.Beyond] > 0:
 		return fmt.Sprintf("Slower: %d of %d comparisons are beyond the limit", count[stats.Beyond], gated)
 	case count[stats.Open] > 0:
