@@ -157,7 +157,7 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	r := &recorder{clock: c, options: o, batch: make([]clock.Gap, batchGaps), pending: -1}
 	r.trace = &Trace{
 		Clock: c.Name, TickNs: tickNs, CPU: o.CPU,
-		Gaps: make([]Gap, 0, min(keptGaps, o.MostGaps)), Joins: make([]Join, 0, keptJoins),
+		Gaps: make([]Gap, 0, min(keptGaps, o.MostGaps)), Joins: make([]Join, 0, min(keptJoins, o.MostGaps)),
 		Kernel: Kernel{TickHz: o.TickHz, Virtual: o.Virtual},
 	}
 	least := LeastThreshold(c)

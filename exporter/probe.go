@@ -42,7 +42,7 @@ const (
 	calibrationFor = 50 * time.Millisecond
 	// shortestGapNs is the length of the shortest gap that counts: the same on every machine.
 	shortestGapNs = 1e3
-	mostGaps      = 20_000 // in a turn, since each takes memory
+	mostGaps      = 8192 // in a turn, since each takes memory
 )
 
 // workPlan times known work in a few milliseconds.
