@@ -41,7 +41,7 @@ func outliers(d record.Fleet) Section {
 	s := Section{Title: "Machines that lie apart", Table: t}
 	for i, o := range d.Outliers {
 		if i == mostOutliers {
-			s.Notes = []Line{say("and %d more: --format csv has all", len(d.Outliers)-i)}
+			s.Notes = []Line{say("and %d more, which JSON and CSV hold", len(d.Outliers)-i)}
 			break
 		}
 		_, bounds := ratio(o.Ratio)
