@@ -10,6 +10,7 @@ ARM64       := $(wildcard stats machine clock)
 ARM64_SOME  := $(wildcard kbest slowclock)
 ARM64_TESTS := ^(Example|TestSweptBytes|TestFlush|TestWhereCodeLies|TestRing|TestEviction|TestPreparations|TestHere|TestKeep|TestTrialAllocates|TestReport$$|TestRun$$|TestCount|TestNobodyCounts)
 BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
+NESTED      := $(BENCH) $(patsubst %/go.mod,%,$(wildcard deploy/go.mod))
 
 # Systems that ready-made files are for, and where these go.
 DIST        := linux/amd64 $(PLATFORMS)
@@ -89,7 +90,7 @@ cases: needs
 	@CHRONOSCOPE_CASES=4 go test -count=1 -run Real ./exporter
 
 nested: needs
-	@set -e; for module in $(BENCH); do \
+	@set -e; for module in $(NESTED); do \
 		echo "nested: vet and test of $$module"; \
 		(cd $$module; go vet ./...; go test -count=1 ./...); \
 	done
