@@ -16,7 +16,7 @@ NESTED      := $(BENCH) $(patsubst %/go.mod,%,$(wildcard deploy/go.mod))
 DIST        := linux/amd64 $(PLATFORMS)
 DISTDIR     := dist
 
-.PHONY: check test test-long cases needs format vet short staticcheck cross cross32 unit arm64 arm64-long nested fuzz bench build dist manual
+.PHONY: check test test-long cases packages needs format vet short staticcheck cross cross32 unit arm64 arm64-long nested fuzz bench build dist manual
 
 check: format vet short
 	@echo "short tests passed"
@@ -39,6 +39,10 @@ dist: manual
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags='-s -w' -o $(DISTDIR)/$$name ./cmd/chronoscope; \
 	done
 	@cd $(DISTDIR) && sha256sum chronoscope-* >SHA256SUMS
+
+packages:
+	@echo "packages: built twice, and tried in a clean Debian (as root, with debootstrap)"
+	@deploy/packaging/check
 
 manual:
 	@echo "manual: pages and shell completions in $(DISTDIR)"
