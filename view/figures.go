@@ -18,6 +18,7 @@ const (
 	TopicEvent     = "event"
 	TopicMethod    = "method"
 	TopicBytecode  = "instruction"
+	TopicLateness  = "lateness"
 )
 
 // Directions: which values are better.

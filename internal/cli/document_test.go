@@ -169,6 +169,7 @@ var forms = map[string]object{
 	"fidelity":  headerForm.with(trustForm),
 	"bench":     headerForm.with(benchForm),
 	"run":       headerForm.with(programsForm),
+	"lateness":  headerForm.with(latenessForm),
 	"slowclock": headerForm.with(slowForm),
 	"validate":  headerForm.with(validationForm),
 	"bytecode":  headerForm.with(bytecodeForm),
@@ -184,6 +185,7 @@ var parts = map[string]func(data []byte, e expectation) []string{
 	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
 	"rows":      checkPart(comparisonDocument.breaches),
 	"series":    checkPart(historyDocument.breaches),
+	"timers":    byCommand(map[string]func([]byte, expectation) []string{"lateness": checkPart(latenessDocument.breaches)}),
 	"estimates": checkPart(slowDocument.breaches), "cells": checkPart(validationDocument.breaches),
 	"instructions": checkPart(bytecodeDocument.breaches),
 	"results": byCommand(map[string]func([]byte, expectation) []string{
@@ -209,7 +211,10 @@ func byCommand(of map[string]func([]byte, expectation) []string) func([]byte, ex
 		if err := json.Unmarshal(data, &header); err != nil {
 			return broken("document", "%v", err)
 		}
-		return of[header.Command](data, e)
+		if check := of[header.Command]; check != nil {
+			return check(data, e)
+		}
+		return nil
 	}
 }
 

@@ -1,0 +1,139 @@
+package lateness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Plan says what is measured.
+type Plan struct {
+	// Lengths are those that each timer is asked for.
+	Lengths []time.Duration
+	// Wakes is how often at each length: 368 carry a p99 with an interval, 3,688 a p99.9.
+	Wakes int
+	// Seed fixes every random choice.
+	Seed uint64
+	// Progress is called now and then with the share of the measurement that is done; nil for nobody.
+	Progress func(share float64, timer string)
+}
+
+// DefaultPlan takes some 20 seconds for Go's timers and the kernel's.
+var DefaultPlan = Plan{Lengths: []time.Duration{100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond}, Wakes: 400}
+
+// rounds are how often each timer has its turn at each length, so that what happens to the
+// machine happens to all of them.
+const rounds = 4
+
+// Lengths that can be asked for, and wake-ups.
+const (
+	leastLength, mostLength = time.Microsecond, time.Minute
+	mostWakes               = 1 << 20
+)
+
+// Check says what of the plan is out of range.
+func (p Plan) Check() error {
+	if len(p.Lengths) == 0 {
+		return errors.New("lateness: no length is asked for: give one, such as 1ms")
+	}
+	for _, length := range p.Lengths {
+		if length < leastLength || length > mostLength {
+			return fmt.Errorf("lateness: a length of %v: choose %v to %v", length, leastLength, mostLength)
+		}
+	}
+	if p.Wakes < rounds || p.Wakes > mostWakes {
+		return fmt.Errorf("lateness: %d wake-ups: choose %d to %d (400 carry a p99)", p.Wakes, rounds, mostWakes)
+	}
+	return nil
+}
+
+// cell is a timer at a length.
+type cell struct {
+	timer  Timer
+	length time.Duration
+	series []series // one of each round
+	err    error
+}
+
+// series are the wake-ups of one round.
+type series struct {
+	lateNs  []float64
+	moments []float64 // that each was due at, counted from the beginning, in lengths
+	missed  int
+}
+
+// Measure lets each timer fire at each length. Where ctx ends, what was measured so far comes with its
+// error.
+func Measure(ctx context.Context, plan Plan, timers []Timer) (Report, error) {
+	if err := plan.Check(); err != nil {
+		return Report{}, err
+	}
+	random := rand.New(rand.NewPCG(plan.Seed, 0x1a7e))
+	var cells []*cell
+	for _, t := range timers {
+		for _, length := range plan.Lengths {
+			cells = append(cells, &cell{timer: t, length: length})
+		}
+	}
+	done := 0
+	for round := range rounds {
+		for _, i := range random.Perm(len(cells)) {
+			if ctx.Err() != nil {
+				return conclude(cells, plan), ctx.Err()
+			}
+			if plan.Progress != nil {
+				plan.Progress(float64(done)/float64(rounds*len(cells)), cells[i].timer.Name)
+			}
+			cells[i].run(ctx, (round+1)*plan.Wakes/rounds-round*plan.Wakes/rounds, random)
+			done++
+		}
+	}
+	return conclude(cells, plan), ctx.Err()
+}
+
+// mostPause is the longest pause before a timer that fires once. Without pauses each would be asked for
+// at the moment at which another has fired, at the same place in a tick of the kernel's.
+const mostPause = time.Millisecond
+
+// run makes some wake-ups.
+func (c *cell) run(ctx context.Context, wakes int, random *rand.Rand) {
+	if c.err != nil {
+		return
+	}
+	if c.timer.Unit > 0 && c.length%c.timer.Unit != 0 {
+		c.err = fmt.Errorf("%w: whole multiples of %v alone", errLength, c.timer.Unit)
+		return
+	}
+	wake, release, err := c.timer.Waker(c.length)
+	if err != nil {
+		c.err = err
+		return
+	}
+	defer release()
+	s := series{lateNs: make([]float64, 0, wakes)}
+	defer func() { c.series = append(c.series, s) }()
+	for range wakes {
+		if ctx.Err() != nil {
+			return
+		}
+		if !c.timer.Periodic {
+			spin(time.Duration(random.Float64() * float64(min(mostPause, c.length))))
+		}
+		lateNs, missed, err := wake(ctx)
+		if err != nil {
+			c.err = err
+			return
+		}
+		s.missed += missed
+		s.lateNs = append(s.lateNs, lateNs)
+		s.moments = append(s.moments, float64(len(s.lateNs)+s.missed))
+	}
+}
+
+// spin lets that much time pass without giving up the CPU.
+func spin(length time.Duration) {
+	for until := nowNs() + int64(length); nowNs() < until; {
+	}
+}

@@ -1,0 +1,156 @@
+package lateness
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"chronoscope/stats"
+)
+
+// Report says how late timers are.
+type Report struct {
+	// TimerSlackNs is by how much the kernel may delay timers of this program, to wake once for several.
+	TimerSlackNs stats.Float `json:"timer_slack_ns"`
+	Timers       []Result    `json:"timers"`
+}
+
+// Result is a timer at a length.
+type Result struct {
+	Name        string  `json:"name"`
+	RequestedNs float64 `json:"requested_ns"`
+	// Periodic says that it was asked for moments that are so far apart.
+	Periodic bool `json:"periodic"`
+	// Wakes is how often it fired, Early how often before it was due.
+	Wakes int    `json:"wakes"`
+	Early int    `json:"early"`
+	Late  Spread `json:"late"`
+	// Percentiles are of the lateness, with intervals.
+	Percentiles stats.Tails `json:"percentiles"`
+	// Missed are moments of a periodic timer that woke nobody.
+	Missed int `json:"missed"`
+	// DriftPPM is by how much moments move, in parts per million: of a periodic timer against the
+	// clock; of another in a loop that asks for it again and again. Drift has its interval.
+	DriftPPM stats.Float    `json:"drift_ppm"`
+	Drift    stats.Estimate `json:"drift"`
+	// Quality is 1 for a timer that is never late.
+	Quality stats.Float `json:"quality"`
+	stats.Judgement
+}
+
+// Spread is how late a timer was, in nanoseconds; less than 0 where it was early. What too few wake-ups
+// carry is missing.
+type Spread struct {
+	MinNs    stats.Float `json:"min_ns"`
+	MedianNs stats.Float `json:"median_ns"`
+	P95Ns    stats.Float `json:"p95_ns"`
+	P99Ns    stats.Float `json:"p99_ns"`
+	MaxNs    stats.Float `json:"max_ns"`
+}
+
+// clockNs is how much readings of the clock may be off.
+const clockNs = 1000
+
+func conclude(cells []*cell, plan Plan) Report {
+	r := Report{Timers: []Result{}}
+	if slack, err := SlackNs(); err == nil {
+		r.TimerSlackNs = stats.FloatOf(float64(slack))
+	}
+	for _, c := range cells {
+		if !errors.Is(c.err, errLength) {
+			r.Timers = append(r.Timers, c.result(plan))
+		}
+	}
+	return r
+}
+
+// result is what the wake-ups of a cell show.
+func (c *cell) result(plan Plan) Result {
+	r := Result{
+		Name: c.timer.Name, RequestedNs: float64(c.length), Periodic: c.timer.Periodic,
+		Drift: stats.NoEstimate("ppm", "slope"), Judgement: stats.NewJudgement(),
+	}
+	var late []float64
+	for _, s := range c.series {
+		late = append(late, s.lateNs...)
+		r.Missed += s.missed
+	}
+	for _, ns := range late {
+		if ns < -clockNs {
+			r.Early++
+		}
+	}
+	slices.Sort(late)
+	r.Wakes, r.Percentiles = len(late), stats.TailsOf(late)
+	if len(late) > 0 {
+		r.Late = Spread{
+			MinNs: stats.FloatOf(late[0]), MedianNs: carried(late, 0.5), P95Ns: carried(late, 0.95), P99Ns: carried(late, 0.99),
+			MaxNs: stats.FloatOf(late[len(late)-1]),
+		}
+		r.Drift = c.drift(late)
+		r.DriftPPM = stats.FloatOf(r.Drift.Value)
+		r.Quality = stats.FloatOf(r.quality())
+	}
+	r.judge(c, plan)
+	return r
+}
+
+// carried is a quantile that the samples carry with an interval.
+func carried(sorted []float64, p float64) stats.Float {
+	e, _, err := stats.QuantileInterval(sorted, p, "ns")
+	if err != nil {
+		return stats.Float{}
+	}
+	return stats.FloatOf(e.Value)
+}
+
+// drift is by how much moments move, in parts per million: the slope of a periodic timer's lateness over
+// time, within the series, and what another is late by on average, over what it was asked for.
+func (c *cell) drift(late []float64) stats.Estimate {
+	if !c.timer.Periodic {
+		mean, deviation := stat.MeanStdDev(late, nil)
+		half := stats.StudentT(float64(len(late)-1)) * deviation / math.Sqrt(float64(len(late)))
+		e := stats.Estimate{Value: mean, Lo: mean - half, Hi: mean + half, Statistic: "mean", N: len(late)}
+		return e.Scaled(1e6/float64(c.length), "ppm")
+	}
+	var x, y []float64
+	for _, s := range c.series {
+		middleX, middleY := stats.Median(s.moments), stats.Median(s.lateNs)
+		for i := range s.lateNs {
+			x, y = append(x, (s.moments[i]-middleX)*float64(c.length)), append(y, s.lateNs[i]-middleY)
+		}
+	}
+	line, err := stats.TheilSen(x, y)
+	if err != nil {
+		return stats.NoEstimate("ppm", "slope")
+	}
+	return line.Slope.Scaled(1e6, "ppm")
+}
+
+// quality is as the package says.
+func (r *Result) quality() float64 {
+	worst := math.Max(math.Abs(r.Late.MinNs.Value()), math.Abs(r.Late.P99Ns.Or(r.Late.MaxNs.Value())))
+	return r.RequestedNs / (r.RequestedNs + worst) * float64(r.Wakes) / float64(r.Wakes+r.Missed)
+}
+
+// judge says how far the figures can be trusted, and what of the timer can't.
+func (r *Result) judge(c *cell, plan Plan) {
+	if c.err != nil && !errors.Is(c.err, context.Canceled) {
+		r.Lower(stats.Unusable, "%v", c.err)
+	}
+	if r.Wakes == 0 && c.err == nil {
+		r.Lower(stats.Unusable, "it was not measured")
+	}
+	if r.Wakes > 0 && r.Wakes < plan.Wakes {
+		r.Lower(stats.Suspect, "it fired %d of %d times before the measurement ended", r.Wakes, plan.Wakes)
+	}
+	if r.Wakes > 0 && !r.Late.MedianNs.Known() {
+		r.Lower(stats.Suspect, "%d wake-ups carry no median, which takes 6", r.Wakes)
+	}
+	if r.Early > 0 {
+		r.Lower(stats.Suspect, "it fired before it was due %d of %d times, by up to %s", r.Early, r.Wakes, stats.Duration(-r.Late.MinNs.Value(), 3))
+	}
+}

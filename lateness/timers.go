@@ -1,0 +1,84 @@
+package lateness
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Timer is something that wakes those who wait for it.
+type Timer struct {
+	Name string
+	// Periodic says that it fires again and again at moments that are a length apart.
+	Periodic bool
+	// Unit is what lengths have to be multiples of; 0 where any will do.
+	Unit time.Duration
+	// Waker makes ready to be woken after that length, or at moments so far apart, until release is
+	// called on the same goroutine. The error says why that can't be had.
+	Waker func(length time.Duration) (wake Wake, release func(), err error)
+}
+
+// Wake waits for the timer once, and says by how much it was late in nanoseconds, and how many moments of a
+// periodic timer went by without waking anybody.
+type Wake func(ctx context.Context) (lateNs float64, missed int, err error)
+
+// errLength says that a timer can't be asked for a length.
+var errLength = errors.New("it takes no such length")
+
+// epoch is the zero of nowNs.
+var epoch = time.Now()
+
+// nowNs is Go's monotonic clock, by which the kernel's timers run, too.
+func nowNs() int64 { return int64(time.Since(epoch)) }
+
+func nothing() {}
+
+// once makes a waker of what blocks for a length.
+func once(block func(time.Duration) error) func(time.Duration) (Wake, func(), error) {
+	return func(length time.Duration) (Wake, func(), error) {
+		return func(context.Context) (float64, int, error) {
+			begun := nowNs()
+			err := block(length)
+			return float64(nowNs() - begun - int64(length)), 0, err
+		}, nothing, nil
+	}
+}
+
+// GoTimers are those of Go's runtime.
+func GoTimers() []Timer {
+	return []Timer{
+		{Name: "time.Sleep", Waker: once(func(length time.Duration) error { time.Sleep(length); return nil })},
+		{Name: "time.Timer", Waker: goTimer},
+		{Name: "time.Ticker", Periodic: true, Waker: goTicker},
+	}
+}
+
+func goTimer(length time.Duration) (Wake, func(), error) {
+	t := time.NewTimer(time.Hour)
+	wake, _, err := once(func(length time.Duration) error {
+		t.Reset(length)
+		<-t.C
+		return nil
+	})(length)
+	return wake, func() { t.Stop() }, err
+}
+
+// goTicker counts the ticks that nobody took as missed: a Ticker keeps one.
+func goTicker(length time.Duration) (Wake, func(), error) {
+	begun := nowNs() // not after the ticker's own beginning, or its first tick would seem to come early
+	t := time.NewTicker(length)
+	last := int64(0)
+	return func(ctx context.Context) (float64, int, error) {
+		select {
+		case at := <-t.C:
+			now := nowNs()
+			// The time that it sends says which of the moments it fired for.
+			number := max(last+1, (int64(at.Sub(epoch))-begun)/int64(length))
+			missed := int(number - last - 1)
+			last = number
+			return float64(now - begun - number*int64(length)), missed, nil
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		}
+	}, t.Stop, nil
+}

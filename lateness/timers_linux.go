@@ -1,0 +1,157 @@
+package lateness
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/env"
+)
+
+// KernelTimers are those that Linux offers. They are waited for on a thread of their own, on these CPUs
+// where some are named, by bare system calls: what the Go scheduler takes is no part of them.
+func KernelTimers(cpus ...int) []Timer {
+	held := func(t Timer) Timer {
+		waker := t.Waker
+		t.Waker = func(length time.Duration) (Wake, func(), error) {
+			unlock, err := env.Thread(cpus...)
+			if err != nil {
+				return nil, nil, err
+			}
+			wake, release, err := waker(length)
+			if err != nil {
+				unlock()
+				return nil, nil, err
+			}
+			return wake, func() { release(); unlock() }, nil
+		}
+		return t
+	}
+	return []Timer{
+		held(Timer{Name: "nanosleep", Waker: once(func(length time.Duration) error { return sleepUntil(0, length) })}),
+		held(Timer{Name: "nanosleep, slack of 1 ns", Waker: withoutSlack}),
+		held(Timer{Name: "clock_nanosleep, absolute", Periodic: true, Waker: absolute}),
+		held(Timer{Name: "timerfd", Periodic: true, Waker: timerfd}),
+		held(Timer{Name: "epoll_wait", Unit: time.Millisecond, Waker: epoll}),
+	}
+}
+
+// SlackNs is by how much the kernel may delay the timers of the calling thread, so as to wake once for
+// several of them (prctl(2), PR_GET_TIMERSLACK).
+func SlackNs() (ns int64, err error) {
+	n, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	return int64(n), err
+}
+
+// sleepUntil is clock_nanosleep(2): for a length, or with TIMER_ABSTIME until a moment. A signal, as Go's
+// runtime sends them to preempt goroutines, does not end it. It does not tell the Go scheduler that it
+// blocks, which would make it later.
+func sleepUntil(flags int, length time.Duration) error {
+	left := unix.NsecToTimespec(int64(length))
+	for {
+		_, _, errno := unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, uintptr(flags),
+			uintptr(unsafe.Pointer(&left)), uintptr(unsafe.Pointer(&left)), 0, 0)
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+			continue
+		}
+		return fmt.Errorf("clock_nanosleep: %w", errno)
+	}
+}
+
+// withoutSlack is nanosleep on a thread whose timers the kernel may not delay.
+func withoutSlack(length time.Duration) (Wake, func(), error) {
+	usual, err := SlackNs()
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the timer slack can't be set (prctl(2), PR_SET_TIMERSLACK): %w", err)
+	}
+	wake, _, err := once(func(length time.Duration) error { return sleepUntil(0, length) })(length)
+	return wake, func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(usual), 0, 0, 0) }, err
+}
+
+func monotonicNs() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	return now.Nano()
+}
+
+// absolute sleeps until moments that are a length apart, as cyclictest does. Moments that have passed
+// when it comes to them are missed.
+func absolute(length time.Duration) (Wake, func(), error) {
+	next := monotonicNs()
+	return func(context.Context) (float64, int, error) {
+		next += int64(length)
+		missed := 0
+		for ; next <= monotonicNs(); missed++ {
+			next += int64(length)
+		}
+		err := sleepUntil(unix.TIMER_ABSTIME, time.Duration(next))
+		return float64(monotonicNs() - next), missed, err
+	}, nothing, nil
+}
+
+// timerfd reads from a periodic timer (timerfd_create(2)), which says how often it has expired.
+func timerfd(length time.Duration) (Wake, func(), error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, nil, fmt.Errorf("timerfd_create: %w", err)
+	}
+	at := monotonicNs()
+	each := unix.NsecToTimespec(int64(length))
+	first := unix.NsecToTimespec(at + int64(length))
+	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME, &unix.ItimerSpec{Interval: each, Value: first}, nil); err != nil {
+		unix.Close(fd)
+		return nil, nil, fmt.Errorf("timerfd_settime: %w", err)
+	}
+	return func(context.Context) (float64, int, error) {
+		var expired [8]byte
+		for {
+			_, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&expired)), 8)
+			if errno == 0 {
+				break
+			}
+			if errno != unix.EINTR {
+				return 0, 0, fmt.Errorf("reading a timerfd: %w", errno)
+			}
+		}
+		now := monotonicNs()
+		times := int64(binary.NativeEndian.Uint64(expired[:]))
+		at += times * int64(length)
+		return float64(now - at), int(times - 1), nil
+	}, func() { unix.Close(fd) }, nil
+}
+
+// epoll waits for nothing with a time limit, as event loops do that have timers of their own.
+func epoll(length time.Duration) (Wake, func(), error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, nil, fmt.Errorf("epoll_create1: %w", err)
+	}
+	wake, _, err := once(func(length time.Duration) error {
+		var event unix.EpollEvent
+		for until := monotonicNs() + int64(length); ; {
+			left := (until - monotonicNs() + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+			_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(fd), uintptr(unsafe.Pointer(&event)), 1, uintptr(max(left, 0)), 0, 8)
+			if errno != unix.EINTR {
+				return errnoOrNil(errno)
+			}
+		}
+	})(length)
+	return wake, func() { unix.Close(fd) }, err
+}
+
+func errnoOrNil(errno unix.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return fmt.Errorf("epoll_pwait: %w", errno)
+}

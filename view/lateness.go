@@ -1,0 +1,137 @@
+package view
+
+import (
+	"fmt"
+
+	"chronoscope/lateness"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+var _ = register(75, "lateness", latenesses, latenessFields, latenessFigures)
+
+// latenesses shows how late timers are.
+func latenesses(d record.Lateness) *Sheet {
+	s := sheet("How late timers are", d.Header)
+	if best, worst := bestTimer(d.Timers), worstTimer(d.Timers); best != nil {
+		s.Tiles = append(s.Tiles, timerTile("The best timer", *best), timerTile("The worst", *worst))
+	}
+	s.add(timerLateness(d))
+	return s
+}
+
+// bestTimer is the one with the highest quality, nil where none has one.
+func bestTimer(all []lateness.Result) (best *lateness.Result) {
+	for i := range all {
+		if q := all[i].Quality; q.Known() && (best == nil || q.Value() > best.Quality.Value()) {
+			best = &all[i]
+		}
+	}
+	return best
+}
+
+func worstTimer(all []lateness.Result) (worst *lateness.Result) {
+	for i := range all {
+		if q := all[i].Quality; q.Known() && (worst == nil || q.Value() < worst.Quality.Value()) {
+			worst = &all[i]
+		}
+	}
+	return worst
+}
+
+func timerTile(topic string, r lateness.Result) Tile {
+	return Tile{
+		Topic: topic, Figure: fmt.Sprintf("%s late", duration(r.Late.MedianNs)), Verdict: r.Verdict,
+		Sentence: fmt.Sprintf("%s, asked for %s, is typically that late, and one time in a hundred %s.%s", r.Name, stats.Duration(r.RequestedNs, 3), duration(r.Late.P99Ns), because(r.Reasons)),
+	}
+}
+
+// timerLateness shows each timer at each length.
+func timerLateness(d record.Lateness) Section {
+	var values []float64
+	chart := Chart{Label: "How late each timer was"}
+	t := table(words("timer"), numbers("asked for", "least", "median", "p95", "p99", "page:95 % interval of p99", "worst", "missed", "drift", "quality"), words("verdict", "page:reasons"))
+	s := Section{
+		Title: "How late timers wake those who wait for them",
+		Lead: "The bar reaches from the least to the worst lateness that was seen, the diamond is the median, the triangle the p99. " +
+			"The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again.",
+		Legend: []Key{{Mark: "diamond", Look: "s2", Text: "median"}, {Mark: "triangle", Look: "s1", Text: "p99"}, {Line: true, Look: "thick", Text: "least to worst"}},
+		Table:  t,
+	}
+	var notes folds
+	for _, r := range d.Timers {
+		p99 := stats.Unknown
+		for _, e := range r.Percentiles.Known() {
+			if e.Statistic == "p99" {
+				p99 = e.Range()
+			}
+		}
+		t.row(r.Name, stats.Duration(r.RequestedNs, 3), duration(r.Late.MinNs), duration(r.Late.MedianNs), duration(r.Late.P95Ns), duration(r.Late.P99Ns), p99, duration(r.Late.MaxNs),
+			r.Missed, drift(r), quality(r.Quality), r.Verdict, joined(r.Reasons))
+		for _, reason := range r.Reasons {
+			notes.add(fold{verdict: r.Verdict, text: reason}, r.Name)
+		}
+		if !r.Late.MaxNs.Known() {
+			continue
+		}
+		row := Row{Name: fmt.Sprintf("%s, %s", r.Name, stats.Duration(r.RequestedNs, 3)), Figure: duration(r.Late.MedianNs)}
+		row.Spans = []Span{{max(1, r.Late.MinNs.Value()), max(1, r.Late.MaxNs.Value()), "thick", duration(r.Late.MinNs) + " to " + duration(r.Late.MaxNs)}}
+		for _, p := range []struct {
+			at         stats.Float
+			mark, look string
+		}{{r.Late.MedianNs, "diamond", "s2"}, {r.Late.P99Ns, "triangle", "s1"}} {
+			if p.at.Known() {
+				row.Points = append(row.Points, Point{At: max(1, p.at.Value()), Mark: p.mark, Look: p.look, Title: duration(p.at)})
+			}
+		}
+		values = append(values, row.Spans[0].From, row.Spans[0].To)
+		chart.Rows = append(chart.Rows, row)
+	}
+	if len(chart.Rows) > 0 {
+		chart.X = logarithmic("late by", Time, values)
+		s.Charts = []Chart{chart}
+	}
+	s.Notes = append(s.Notes, notes.lines(len(d.Timers), len(d.Timers))...)
+	if d.TimerSlackNs.Known() {
+		s.Notes = append(s.Notes, say("Timer slack: the kernel may delay this program's own timers by %s, to wake once for several (prctl(2), PR_SET_TIMERSLACK).", duration(d.TimerSlackNs)))
+	}
+	if d.Load > 1 {
+		s.Notes = append(s.Notes, say("%d threads wanted the CPUs, the one that waited among them.", d.Load))
+	}
+	return s
+}
+
+// drift writes a drift where one was seen.
+func drift(r lateness.Result) string {
+	switch {
+	case !r.DriftPPM.Known():
+		return stats.Unknown
+	case r.Drift.Covers(0):
+		return "none seen"
+	}
+	return stats.Share(r.DriftPPM.Value() / 1e6)
+}
+
+// quality writes a quality in percent.
+func quality(q stats.Float) string {
+	if !q.Known() {
+		return stats.Unknown
+	}
+	return stats.Percent(q.Value())
+}
+
+// latenessFields are a row a timer and length.
+func latenessFields(d record.Lateness) Fields {
+	return fieldsOf(d.Timers, "name requested_ns periodic wakes early late missed drift_ppm quality verdict reasons")
+}
+
+// latenessFigures are the percentiles of each timer's lateness.
+func latenessFigures(d record.Lateness) (all []Figure) {
+	for _, r := range d.Timers {
+		name := fmt.Sprintf("%s, asked for %s", r.Name, stats.Duration(r.RequestedNs, 3))
+		for _, e := range r.Percentiles.Known() {
+			all = timeFigure(all, FigureKey{TopicLateness, name, stats.PercentileName(e.Statistic)}, e, r.Verdict, r.Reasons, nil)
+		}
+	}
+	return all
+}
