@@ -78,7 +78,7 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 		if s.subject.Empty == nil || ctx.Err() != nil {
 			continue
 		}
-		empty := newSeries(m.station, &Subject{Name: s.subject.Name, Run: s.subject.Empty}, m.plan)
+		empty := newSeries(m.station, &Subject{Name: s.subject.Name, Run: s.subject.Empty, Setup: s.subject.Setup}, m.plan)
 		empty.warmUp(m.overhead)
 		for !empty.done && !empty.spent() && empty.trials < emptyLooks && ctx.Err() == nil {
 			empty.trial()

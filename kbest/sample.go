@@ -38,6 +38,7 @@ type Sample struct {
 	Corrected, Rejected Reason
 
 	burst, window int // numbers of the burst and of the window that it is in
+	setUp         setUp
 }
 
 // Reason says what happened to a sample.
@@ -86,6 +87,9 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 	}
 	if subject.Before != nil {
 		subject.Before()
+	}
+	if subject.Setup != nil {
+		x.setUp = s.setUp(subject, n)
 	}
 	x.N = n
 	x.CoreHzBefore, x.SlowedBefore = s.coreHz(), slowed(s)

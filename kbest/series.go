@@ -19,6 +19,8 @@ type series struct {
 	samples              []Sample
 	ranNs                float64
 	tookNs               float64 // a trial at first
+	setUpNs              float64 // that went into setting up
+	mostCalls            int     // in a trial
 	done                 bool
 	// tooSlow is set where a call exceeded the limit.
 	tooSlow *TooSlowError
@@ -49,7 +51,7 @@ const (
 )
 
 func newSeries(station *Station, subject *Subject, plan Plan) *series {
-	return &series{subject: subject, station: station, plan: plan, samples: make([]Sample, 0, min(plan.MaxTrials, keptAtFirst))}
+	return &series{subject: subject, station: station, plan: plan, mostCalls: mostCalls, samples: make([]Sample, 0, min(plan.MaxTrials, keptAtFirst))}
 }
 
 // sampleNs is how long a sample has to be for the clock's part of the error to
@@ -73,19 +75,19 @@ func (s *series) warmUp(o overhead) {
 			s.tooSlow = &TooSlowError{Subject: s.subject.Name, Took: time.Duration(took), Limit: s.plan.CallLimit}
 			s.done = true
 			return
-		case took >= want || !s.subject.batched() || s.n >= mostCalls:
+		case took >= want || !s.subject.batched() || s.n >= s.mostCalls:
 			s.planSurveys()
 			return
 		}
 		grow := math.Min(10, 1.2*want/math.Max(took, want/100))
-		s.n = min(mostCalls, 2*int(math.Ceil(float64(s.n)*grow/2)))
+		s.n = min(s.mostCalls, 2*int(math.Ceil(float64(s.n)*grow/2)))
 	}
 }
 
 // planSurveys finds how many calls make a survey.
 func (s *series) planSurveys() {
 	ns := math.Min(surveyNs, surveyShare*float64(s.plan.MaxTime)) / mostSurveys
-	calls := min(surveyedCalls/mostSurveys, int(ns/math.Max(s.tookNs, 1)*float64(s.n)))
+	calls := min(s.mostCalls, surveyedCalls/mostSurveys, int(ns/math.Max(s.tookNs, 1)*float64(s.n)))
 	if s.subject.batched() && calls >= 2*s.n && !s.station.off.surveys {
 		s.surveyCalls = calls
 	}
@@ -98,6 +100,9 @@ func (s *series) least() float64 {
 	for range 3 {
 		x := s.station.take(s.subject, s.n)
 		least = math.Min(least, x.spentNs())
+		if s.subject.Setup != nil {
+			s.mostCalls = min(s.mostCalls, x.setUp.mostSetUp(s.n))
+		}
 		if x.WallNs > 1e6 {
 			break
 		}
@@ -120,6 +125,7 @@ func (s *series) trial() {
 	s.samples = append(s.samples, x)
 	s.trials++
 	s.ranNs += x.spentNs()
+	s.setUpNs += x.setUp.ns
 	if survey {
 		s.surveys++
 		s.surveyedNs += x.spentNs()
@@ -136,7 +142,8 @@ func (s *series) longTurn() bool {
 
 // spent reports that no more trials are to be made, whatever they showed.
 func (s *series) spent() bool {
-	return s.trials >= s.plan.MaxTrials || s.trials >= max(s.plan.MinTrials, s.plan.K) && s.ranNs >= float64(s.plan.MaxTime)
+	return s.trials >= s.plan.MaxTrials ||
+		s.trials >= max(s.plan.MinTrials, s.plan.K) && math.Max(s.ranNs, s.setUpNs/mostSetUpTimes) >= float64(s.plan.MaxTime)
 }
 
 // due reports that it is time to look whether the samples suffice: at powers of two, and

@@ -1,6 +1,9 @@
 package kbest
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // Subject is what is measured.
 type Subject struct {
@@ -15,12 +18,38 @@ type Subject struct {
 	// prepared; unless Batches says that any number of calls may follow it.
 	Before  func()
 	Batches bool
+	// Setup prepares what the next n calls of Run consume, such as inputs that a call uses up. It is
+	// not timed. The calls of a trial are set up together, and are fewer where their inputs take
+	// much memory. [Prepared] makes such a subject.
+	Setup func(n int)
 	// After follows each trial, those that warm up too. It is not timed.
 	After func()
 }
 
 // batched reports that trials may be of several calls.
 func (s Subject) batched() bool { return s.Before == nil || s.Batches }
+
+// Prepared is a subject whose every call takes an input of its own, which setup makes, untimed. The
+// call of work itself is taken off.
+func Prepared[T any](name string, setup func() T, work func(T)) Subject {
+	var inputs []T
+	each := func(do func(T)) func(int) {
+		return func(n int) {
+			for _, input := range inputs[:n] {
+				do(input)
+			}
+		}
+	}
+	return Subject{
+		Name: name, Run: each(work), Empty: each(func(T) {}),
+		Setup: func(n int) {
+			inputs = slices.Grow(inputs[:0], n)
+			for range n {
+				inputs = append(inputs, setup())
+			}
+		},
+	}
+}
 
 // kept takes addresses, so that what they point to has to exist.
 var kept atomic.Pointer[any]
