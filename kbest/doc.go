@@ -47,6 +47,10 @@
 //	r, err := kbest.Measure(func() { slices.Sort(work) },
 //		kbest.Before(func() { copy(work, unsorted) }), kbest.WithPlan(plan))
 //
+// [Subject.Setup] prepares many calls at once, untimed, so that work far shorter than its set-up is
+// timed in batches, and [Prepared] gives each call an input of its own. [Station.Calls] says how single
+// calls are distributed.
+//
 // A [Station] with [Station.Measure] measures several subjects in turn, so that drift hits
 // all alike, and [Compare] says which is faster.
 package kbest

@@ -1,0 +1,236 @@
+package kbest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Calls say how single calls of a subject are distributed, in nanoseconds.
+type Calls struct {
+	Name string
+	// All are the percentiles of the calls as they were, Undisturbed those without what the kernel, the
+	// host and other programs took of them, in intervals that hold all that they may have taken.
+	All, Undisturbed stats.Tails
+	// Marked are the calls during which the kernel or the host is known to have taken time, by what it
+	// was.
+	Marked map[Reason]int
+	// Samples are the calls, in order. N of each is 1.
+	Samples []Sample
+	stats.Judgement
+}
+
+// CallsPlan says how many calls are timed one by one: 368 carry a p99, 3,688 a p99.9.
+type CallsPlan struct {
+	Calls int
+}
+
+// DefaultCalls carry a p99.9.
+var DefaultCalls = CallsPlan{Calls: 4000}
+
+// mostTimed calls are timed one by one.
+const mostTimed = 1 << 20
+
+// Calls times calls one by one. Each follows a look at what the kernel counts for the thread, so that it
+// finds the caches as such a look leaves them.
+//
+// The caller sees to it that the goroutine stays on one thread, as [Here] does.
+func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*Calls, error) {
+	switch {
+	case subject.Run == nil:
+		return nil, fmt.Errorf("kbest: subject %q has no Run to measure", subject.Name)
+	case s.Clock.Clock == nil || !(s.Clock.AccuracyNs > 0):
+		return nil, errors.New("kbest: the station has no clock whose accuracy is known")
+	case plan.Calls < 1 || plan.Calls > mostTimed:
+		return nil, fmt.Errorf("kbest: %d calls: choose 1 to %d (368 carry a p99)", plan.Calls, mostTimed)
+	}
+	o := s.overhead()
+	var seen looks
+	s.takeLook(o, &seen)
+	c := &Calls{Name: subject.Name, Marked: map[Reason]int{}, Judgement: stats.NewJudgement(), Samples: make([]Sample, 0, plan.Calls)}
+	s.takeOne(&subject) // the first call finds nothing prepared
+	ranNs := 0.0
+	for len(c.Samples) < plan.Calls && ctx.Err() == nil {
+		x := s.takeOne(&subject)
+		ranNs += x.spentNs()
+		if c.Samples = append(c.Samples, x); seen.due(ranNs, x.spentNs()) {
+			s.takeLook(o, &seen)
+		}
+	}
+	c.conclude(s, o, &seen)
+	if ctx.Err() != nil {
+		c.Lower(stats.Suspect, "it was interrupted after %d calls", len(c.Samples))
+	}
+	return c, ctx.Err()
+}
+
+// takeOne times a single call.
+func (s *Station) takeOne(subject *Subject) (x Sample) {
+	if s.Settle != nil {
+		s.Settle()
+	}
+	if subject.Before != nil {
+		subject.Before()
+	}
+	if subject.Setup != nil {
+		subject.Setup(1)
+	}
+	x.N = 1
+	collections := s.collections()
+	before := s.look()
+	start := s.Clock.Start()
+	subject.Run(1)
+	end := s.Clock.End()
+	after := s.look()
+	x.Collections = s.collections() - collections
+	x.WallNs, x.Use, x.Migrated = s.Clock.Ns(end-start), after.Since(before), after.CPU != before.CPU
+	if subject.After != nil {
+		subject.After()
+	}
+	return x
+}
+
+// leastAwayNs is a lack of CPU time that is more than its readings differ by.
+const leastAwayNs = 20e3
+
+// mark says what is known to have taken time of a call, and between what it took without that.
+func (x *Sample) mark(o overhead) (low, high float64) {
+	run := math.Min(x.WallNs, float64(x.Use.CPUNs)-o.lookNs)
+	away := x.WallNs - run
+	switch {
+	case x.Use.CPUNs == 0: // the kernel does not tell
+		return x.WallNs, x.WallNs
+	case x.Use.VoluntarySwitches > 0 && x.Use.WaitNs == 0: // the call itself waits
+		return x.WallNs, x.WallNs
+	case x.Use.WaitNs > 0 || x.Use.InvoluntarySwitches > 0:
+		x.Corrected = Preempted
+	case away > leastAwayNs+3*o.lookSpreadNs:
+		x.Corrected = Away
+	default:
+		return x.WallNs, x.WallNs
+	}
+	// A wait that began or ended outside of the call is counted, too; what comes with a switch is in the
+	// CPU time.
+	spread := 3*o.lookSpreadNs + 5e3*float64(1+x.switches())
+	return math.Max(0, math.Min(run, x.WallNs-float64(x.Use.WaitNs))-spread), math.Min(x.WallNs, run+3*o.lookSpreadNs)
+}
+
+// String writes both tails.
+func (c *Calls) String() string {
+	return fmt.Sprintf("%s; %s without what others took", c.All, c.Undisturbed)
+}
+
+// conclude says how the calls are distributed.
+func (c *Calls) conclude(s *Station, o overhead, seen *looks) {
+	var walls, low, high []float64
+	for i := range c.Samples {
+		x := &c.Samples[i]
+		least, most := x.mark(o)
+		x.RunNs = (least + most) / 2
+		for _, r := range []struct {
+			is     bool
+			reason Reason
+		}{{x.Corrected != "", x.Corrected}, {x.Migrated, Migrated}, {x.Collections > 0, Collected}, {x.Use.MajorFaults > 0, MajorFault}} {
+			if r.is {
+				c.Marked[r.reason]++
+			}
+		}
+		walls, low, high = append(walls, x.WallNs), append(low, least), append(high, most)
+	}
+	slices.Sort(low)
+	slices.Sort(high)
+	cost := stats.Estimate{Value: -o.clockNs, Lo: -o.clockNs - slices.Max(o.jitterNs), Hi: -o.leastNs()}
+	step := s.Clock.AccuracyNs
+	c.All = stats.TailsOfReadings(walls, step).Shifted(cost)
+	c.Undisturbed = undisturbed(low, high, seen, c.All, step, cost)
+	c.judge(s, o, seen)
+}
+
+// undisturbed are the percentiles of calls whose times lie between low and high each, both sorted, and
+// hold losses as the looks saw them.
+//
+// A call that took more than x took more than x - z by itself, or lost more than z. So the p-quantile of
+// the calls by themselves is at least the quantile at p less the chance of losing more than z, less z,
+// whatever z is, and however calls and losses depend on one another (Makarov, "Estimates for the
+// distribution function of a sum of two random variables when the marginal distributions are fixed",
+// Theory of Probability and its Applications 26, 1982). It is at most that of the calls as they were.
+func undisturbed(low, high []float64, seen *looks, all stats.Tails, step float64, cost stats.Estimate) stats.Tails {
+	t := all
+	t.Percentiles = slices.Clone(all.Percentiles)
+	for i, p := range stats.TailPercentiles {
+		e := &t.Percentiles[i]
+		upper, _, err := stats.QuantileInterval(high, p, "ns")
+		if err != nil || math.IsNaN(e.Value) {
+			continue
+		}
+		least, leastLo := 0.0, 0.0
+		losses := seen.within(upper.Value)
+		for _, z := range append([]float64{0}, stats.Thinned(losses, mostLosses)...) {
+			loseMore := 1 - share(losses, z)
+			if bound, _, err := stats.QuantileInterval(low, p-loseMore, "ns"); err == nil {
+				least, leastLo = math.Max(least, bound.Value-z), math.Max(leastLo, bound.Lo-z)
+			}
+		}
+		e.Lo = math.Max(0, math.Min(leastLo-step+cost.Lo, e.Lo))
+		e.Hi = math.Min(e.Hi, upper.Hi+step+cost.Hi)
+		e.Value = math.Min(math.Max((least+upper.Value)/2+cost.Value, e.Lo), e.Hi)
+	}
+	t.WorstNs = stats.FloatOf(math.Max(0, high[len(high)-1]+cost.Value))
+	return t
+}
+
+// mostStretches of the looks are compared with a call, and mostLosses of what they lost tried.
+const mostStretches, mostLosses = 400, 50
+
+// within are what stretches of that length lost in the looks, sorted.
+func (l *looks) within(ns float64) (losses []float64) {
+	if !l.known() {
+		return nil
+	}
+	each := l.ranNs / mostStretches
+	for i := range l.all {
+		one := &l.all[i]
+		for from := 0.0; from+ns <= math.Max(one.ranNs, ns); from += math.Max(each, 1) {
+			losses = append(losses, one.between(from, from+ns))
+		}
+	}
+	slices.Sort(losses)
+	return losses
+}
+
+// share is which share of sorted values is no more than x.
+func share(sorted []float64, x float64) float64 {
+	if len(sorted) == 0 {
+		return 1
+	}
+	n, found := slices.BinarySearch(sorted, x)
+	for found && n < len(sorted) && sorted[n] == x {
+		n++
+	}
+	return float64(n) / float64(len(sorted))
+}
+
+// tellsApart is how many times the clock's step and jitter a typical call has to take.
+const tellsApart = 2
+
+// judge says how far the percentiles can be trusted.
+func (c *Calls) judge(s *Station, o overhead, seen *looks) {
+	if len(c.Samples) == 0 {
+		c.Lower(stats.Unusable, "no call was timed")
+		return
+	}
+	coarse := s.Clock.AccuracyNs + slices.Max(o.jitterNs) - slices.Min(o.jitterNs)
+	if median := c.All.Percentiles[0]; median.Value < tellsApart*coarse {
+		c.Lower(stats.Unusable, "a call takes %s, and the clock tells single calls apart by %s: time more work in a call", stats.Duration(median.Value, 2), stats.Duration(coarse, 2))
+	}
+	if s.Use == nil {
+		c.Lower(stats.Suspect, "the kernel does not tell what others took of the calls")
+	}
+	if !seen.known() {
+		c.Lower(stats.Suspect, "what interrupts took of the calls is not known: nothing watched the CPU")
+	}
+}
