@@ -61,6 +61,9 @@ func (b beside) measure(seed uint64) *Result {
 
 // A neighbour that uses memory all the time slows what waits for memory, and no chain of multiplications.
 func TestNeighbours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	always, never := func(float64) bool { return true }, func(float64) bool { return false }
 	inTurns := func(nowNs float64) bool { return math.Mod(nowNs, 200e6) < 100e6 }
 	for _, b := range []beside{

@@ -138,7 +138,10 @@ func TestEventWaitsForTheClock(t *testing.T) {
 // Beside load whose time slices may end at the clock's ticks no event that waits for the clock is trusted.
 // Left alone, one that does not is, also if it takes longer than a tick.
 func TestEventWaitsBesideLoad(t *testing.T) {
-	const tick, cases = 4e6, 20
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	const tick, cases = 4e6, 10
 	for seed := range uint64(cases) {
 		for _, waits := range []bool{true, false} {
 			m := clocktest.NewMachine(seed)
