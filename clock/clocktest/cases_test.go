@@ -4,7 +4,7 @@ import "testing"
 
 func TestCases(t *testing.T) {
 	t.Setenv("CHRONOSCOPE_CASES", "")
-	want := 50
+	want := 25
 	if testing.Short() {
 		want = 5
 	}
