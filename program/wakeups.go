@@ -263,8 +263,10 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 			latencies = append(latencies, told)
 		}
 		woken := span{state: kept, from: x.to - queuedNs, to: x.to, cpu: x.next, next: x.next, woken: true}
-		x.to, x.wake = woken.from, k
-		if spans = append(spans, x); queuedNs > 0 {
+		if x.to, x.wake = woken.from, k; x.to > x.from { // else it was woken while it gave up its CPU
+			spans = append(spans, x)
+		}
+		if queuedNs > 0 {
 			spans = append(spans, woken)
 		}
 	}

@@ -96,3 +96,31 @@ func TestNumbersThatAreGivenAnew(t *testing.T) {
 		t.Errorf("%+v and %+v", before, after)
 	}
 }
+
+// A thread runs 4 ms, is woken while it gives up its CPU, waits 2 ms for it, and works 4 ms: by hand, 8 ms.
+func TestWokenWhileItGivesUpItsCPU(t *testing.T) {
+	events := begun().at(4, process.Blocked, 1, 1, 0).at(6, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	all := told{}.switched(-1, 0, 0, 1, 0).event(3.99, 0, tracepoint.TimerExpired, 0, 0, 0).event(3.99, 0, tracepoint.Waking, 0, 1, 0).
+		switched(4, 0, 1, 71, tracepoint.Sleeping).switched(6, 0, 71, 1, tracepoint.Runnable).switched(10.1, 0, 1, 0, tracepoint.Ended)
+	for i := range all {
+		if all[i].Kind == tracepoint.Waking {
+			all[i].Context = tracepoint.InInterrupt
+		}
+	}
+	run := events.run(10, 2)
+	if got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: all}); !ok || got.low.atNs > 8*ms+1 || got.high.atNs < 8*ms || got.high.atNs > 8.41*ms {
+		t.Errorf("%v, %g to %g ns, want 8 ms", ok, got.low.atNs, got.high.atNs)
+	}
+}
+
+// The recording begins as a server is woken, for which another program keeps it from its CPU: what it did before is not known.
+func TestServerThatIsWokenAsTheRecordingBegins(t *testing.T) {
+	events := begun().at(1, process.Blocked, 1, 1, 0).at(9, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	all := told{}.wakes(-1, 1, 70, 50).switched(-1, 0, 0, 1, 0).switched(-1, 1, 0, 70, 0).switched(1, 0, 1, 0, tracepoint.Sleeping).
+		switched(5, 1, 70, 50, tracepoint.Runnable).wakes(8, 1, 50, 1).switched(8.1, 1, 50, 70, tracepoint.Sleeping).
+		switched(9, 0, 0, 1, 0).switched(10.1, 0, 1, 0, tracepoint.Ended)
+	run := events.run(10, 2)
+	if got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: all}); !ok || got.high.atNs < 9*ms {
+		t.Errorf("%v, %g to %g ns, want up to 10 ms", ok, got.low.atNs, got.high.atNs)
+	}
+}
