@@ -42,16 +42,20 @@ func (w *way) woken(c change, p *position, ns float64) {
 	if k.source == tracepoint.ByTimer && !c.foreign && !k.inKernel {
 		w.timers = append(w.timers, timerWait{c.line.order, ns, math.Max(0, c.atNs-ns-p.low.atNs)})
 	}
-	least, end := ns, progress{atNs: c.atNs}
-	if k.by != nil {
-		least = math.Min(ns, math.Max(0, k.low.atNs+told-p.low.atNs))
+	end := progress{atNs: c.atNs}
+	switch {
+	case k.by != nil:
+		p.low.atNs += math.Min(ns, math.Max(0, k.low.atNs+told-p.low.atNs))
 		end.atNs = math.Min(end.atNs, k.high.atNs+told)
 		p.linked = false
 		if !c.foreign {
 			w.strangersNs += ns
 		}
+	case c.foreign:
+		p.low.atNs += ns
+	default: // a time limit may have passed only because another thread was late with what this one waited for
+		w.sinceBlocked(p, ns)
 	}
-	p.low.atNs += least
 	switch moves := k.source == tracepoint.ByTimer && !c.foreign; {
 	case moves && w.timersMove, k.inKernel && k.by == nil:
 		p.high.atNs += ns

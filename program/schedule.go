@@ -206,6 +206,12 @@ func newSchedule(events []process.Event) *schedule {
 			s.exit(l, at)
 		}
 	}
+	for _, l := range s.order {
+		if x, ok := open[l.id]; ok && x.state == kept && s.threads[l.id] == l { // it still had no CPU when the run ended
+			x.to, x.next = float64(events[len(events)-1].AtNs), x.cpu
+			l.spans = append(l.spans, x)
+		}
+	}
 	if s.last == nil {
 		s.leader = nil
 	}

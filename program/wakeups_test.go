@@ -83,6 +83,14 @@ var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 			return append([]clocktest.Step{{Stranger: true, Start: caller}}, append(server, clocktest.Step{WorkNs: 1e5})...)
 		}
 	},
+	"a time-out that passes where another thread is late": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		work := logUniform(rng, 3e6, 1e8)
+		timeout := work * (1.05 + 0.5*rng.Float64())
+		return func(f float64) []clocktest.Step {
+			answers := []clocktest.Step{{Bind: 2}, {WorkNs: f * work}, {Post: 1}, {WorkNs: 1e4}}
+			return []clocktest.Step{{Bind: 1}, {Start: answers}, {Wait: 1, SleepNs: timeout}, {WorkNs: 1e5}}
+		}
+	},
 	"a lock that threads fight for": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
 		n, threads, free, locked := 5+rng.IntN(20), 2, logUniform(rng, 1e5, 3e6), logUniform(rng, 1e4, 3e6)
 		return func(f float64) (all []clocktest.Step) {

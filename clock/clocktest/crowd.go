@@ -30,7 +30,7 @@ type Crowd struct {
 	InterruptShare float64
 }
 
-// Step is something that a thread does. One field is set.
+// Step is something that a thread does. One field is set, but for time-outs.
 type Step struct {
 	// WorkNs is CPU time, SleepNs a time to sleep, and UntilNs a time to sleep until, counted from
 	// the program's start.
@@ -49,7 +49,7 @@ type Step struct {
 	// Yield gives the CPU to the next in the queue, if there is one (sched_yield(2)).
 	Yield bool
 	// Post and Wait are operations on the semaphore with that number, counted from 1. With them
-	// threads hand over to one another.
+	// threads hand over to one another. A Wait with a SleepNs gives up after that time.
 	Post, Wait int
 }
 
@@ -434,7 +434,11 @@ func (r *crowdRun) proceed(i int, t *crowdThread) {
 			r.posts[s.Wait]--
 		case s.Wait > 0:
 			t.waiting = s.Wait
-			r.block(i, t, math.Inf(1))
+			until := math.Inf(1)
+			if s.SleepNs > 0 {
+				until = r.now + s.SleepNs
+			}
+			r.block(i, t, until)
 			return
 		case s.Join && t.children > 0:
 			t.joining = true
@@ -498,7 +502,7 @@ func (r *crowdRun) wake() {
 		if !t.told {
 			r.wakes(nil, t)
 		}
-		t.told = false
+		t.told, t.waiting = false, 0
 		r.enqueue(t, r.rng.Float64() < r.given.EagerWakes)
 	}
 }
