@@ -9,34 +9,35 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Looks are the numbers of samples at which a growing sequence is looked at while it is measured.
-// What they say holds at all looks at once, so that the measurement may stop at any of them for
-// what was seen: look j has the share 1/((j+1)(j+2)) of the chance, which sum to 1 (a group
-// sequential test with the union bound; Jennison and Turnbull, Group Sequential Methods, chapter
-// 2). A sequence that ended between two looks, or before the first, because its time was up, is
-// looked at once more.
+// Looks says at which numbers of samples a growing sequence is looked at while it is measured. Bounds
+// and P values hold at all looks at once, so that the measurement may stop at any look because of what
+// it shows: look j uses the share 1/((j+1)(j+2)) of the chance of an error, and these shares add up to
+// 1 (a group sequential test with the union bound; Jennison and Turnbull, Group Sequential Methods,
+// chapter 2). A sequence that ends between two looks, because its time is up, has a last look at its
+// end.
 //
-// The samples have to be as likely to lie above their centre as below it, by as much. Logarithms of
-// the ratios of pairs do, if the order in a pair was drawn: swapping two equal subjects changes
-// the sign and nothing else, whatever the noise is and however long it lasts.
+// The samples have to be distributed symmetrically about their centre. Logarithms of the ratios of
+// pairs are, if the order within each pair was drawn at random: swapping two equal subjects changes
+// only the sign, whatever the noise is and however long it lasts.
 //
-// Simulated with 40 comparisons at 1 % and a difference of one standard deviation, 43 pairs show
-// it in 95 of 100 runs, where 40 pairs with a single look do in 99 of 100; two confidence
-// sequences by betting, after de la Peña and on ranks, show it in 90 of 100 with 40 pairs.
+// In simulations of 40 comparisons at 1 % and a difference of one standard deviation, 43 pairs show
+// the difference in 95 of 100 runs; with a single look, 40 pairs show it in 99 of 100. Two confidence
+// sequences by betting, one after de la Peña and one on ranks, show it in 90 of 100 runs with 40
+// pairs.
 type Looks struct {
 	// First is the number of samples at the first look.
 	First int
 }
 
-// growth of the number of samples from one look to the next, and strays samples that may lie on
-// the wrong side at the first look.
+// growthOfLooks is the ratio of the numbers of samples at successive looks. straysAtFirst is how many
+// samples may lie on the wrong side at the first look.
 const (
 	growthOfLooks = 1.4
 	straysAtFirst = 2
 )
 
-// LooksFor are the looks of a sequence that is to be shown with that chance of an error. Its first
-// look comes when it can show something.
+// LooksFor returns the looks at a sequence for a result that may be wrong with this chance. The first
+// look is the earliest one at which a result is possible in spite of a few strays.
 func LooksFor(chance float64) Looks {
 	n := 1
 	for lowestSignedRank(n, chance*shareOfLook(0)) < 1 {
@@ -45,19 +46,19 @@ func LooksFor(chance float64) Looks {
 	return Looks{First: n + straysAtFirst}
 }
 
-// shareOfLook is the part of the chance that the look with that index has.
+// shareOfLook is the share of the chance of an error that look j, counted from 0, uses.
 func shareOfLook(j int) float64 { return 1 / float64((j+1)*(j+2)) }
 
-// Due reports whether a sequence of that length is to be looked at.
+// Due reports whether there is a look at n samples.
 func (l Looks) Due(n int) bool {
 	all := l.upTo(n)
 	return len(all) > 0 && all[len(all)-1] == l.at(len(all)-1)
 }
 
-// at is the number of samples at the look with that index.
+// at is the number of samples at look j, counted from 0.
 func (l Looks) at(j int) int { return int(float64(l.First) * math.Pow(growthOfLooks, float64(j))) }
 
-// upTo are the looks that a sequence of n samples had. The last one is at its end.
+// upTo returns the numbers of samples at the looks of a sequence that ended after n samples.
 func (l Looks) upTo(n int) (all []int) {
 	for j := 0; l.at(j) <= n; j++ {
 		all = append(all, l.at(j))
@@ -68,8 +69,8 @@ func (l Looks) upTo(n int) (all []int) {
 	return all
 }
 
-// Above is the chance of samples as far above the centre as these, at any of the looks, where their
-// true centre is no higher; 1 where there are too few.
+// Above is the P value, over all looks, of samples this far above centre if their true centre is no
+// higher; 1 if they are too few.
 func (l Looks) Above(samples []float64, centre float64) float64 {
 	p := 1.
 	for j, n := range l.upTo(len(samples)) {
@@ -95,8 +96,8 @@ func (l Looks) AboveUnpaired(first, second []float64) float64 {
 	return p
 }
 
-// Lowest is a bound below the centre of the samples, which is wrong at any of the looks with that
-// chance at most; NaN where there are too few.
+// Lowest is a lower bound of the centre of the samples. The chance that it is wrong at any look is at
+// most chance. It is NaN if the samples are too few.
 func (l Looks) Lowest(samples []float64, chance float64) float64 {
 	lowest := math.NaN()
 	for j, n := range l.upTo(len(samples)) {
@@ -107,28 +108,27 @@ func (l Looks) Lowest(samples []float64, chance float64) float64 {
 	return lowest
 }
 
-// Highest is a bound above it.
+// Highest is the upper bound that belongs to [Looks.Lowest].
 func (l Looks) Highest(samples []float64, chance float64) float64 {
 	return -l.Lowest(negated(samples), chance)
 }
 
-// Reach is how small a difference is shown at each look in 95 of 100 sequences of a normal
-// distribution.
+// Reach is, for each look, the smallest difference that 95 of 100 sequences of normally distributed
+// samples show.
 type Reach []struct {
 	Samples    int
 	Deviations float64 // the difference, in standard deviations of a sample
 }
 
-// seenIn is the share of the sequences in which a difference is shown that counts as visible. Up to
-// mostSimulated samples as many sequences as simulated are drawn; beyond, the bound has a normal
-// distribution, and signed ranks have the efficiency 3/π beside the mean. cautious is the share
-// that the normal distribution takes for seenIn.
+// A difference counts as visible if the share seenIn of the sequences shows it. Up to mostSimulated samples,
+// `simulated` sequences are drawn. Beyond, the bound is taken to be normal, with the efficiency 3/π of signed
+// ranks relative to the mean, and the share cautious in place of seenIn.
 const (
 	seenIn, cautious         = 0.95, 0.975
 	simulated, mostSimulated = 200, 60
 )
 
-// Reach is that of sequences of up to so many samples, with that chance of an error.
+// Reach returns the reach of sequences of up to most samples, with this chance of an error.
 func (l Looks) Reach(chance float64, most int) (reach Reach) {
 	rng := rand.New(rand.NewPCG(1, 0x100c))
 	for j := 0; l.at(j) <= most; j++ {
@@ -153,8 +153,8 @@ func (l Looks) Reach(chance float64, most int) (reach Reach) {
 	return reach
 }
 
-// Visible is the least difference that n samples show, in their standard deviations; infinite
-// where they are too few.
+// Visible is the smallest difference that n samples show, in standard deviations of a sample; infinite
+// if they are too few.
 func (r Reach) Visible(n int) float64 {
 	visible := math.Inf(1)
 	for _, look := range r {
@@ -165,8 +165,8 @@ func (r Reach) Visible(n int) float64 {
 	return visible
 }
 
-// Needed is how many samples show a difference, in their standard deviations; false where none of
-// the looks does.
+// Needed is the number of samples that show a difference, in standard deviations of a sample; false if
+// no look shows it.
 func (r Reach) Needed(deviations float64) (samples int, ok bool) {
 	for _, look := range r {
 		if look.Deviations <= deviations {

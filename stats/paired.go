@@ -131,26 +131,25 @@ func (p *Pairs) Joint(comparisons int) Joint {
 	return JointBounds(p.low, p.high, comparisons)
 }
 
-// Beyond is the chance of such pairs, at any of the looks, if the ratio is no more than the limit.
+// Beyond is the P value of these pairs, over all looks, if the ratio is at most limit.
 func (p *Pairs) Beyond(looks Looks, limit float64) float64 {
 	return looks.Above(logarithms(p.low), math.Log(limit))
 }
 
-// Below is the chance of such pairs, at any of the looks, if the ratio is no less than the limit.
+// Below is the P value of these pairs, over all looks, if the ratio is at least limit.
 func (p *Pairs) Below(looks Looks, limit float64) float64 {
 	return looks.Above(negated(logarithms(p.high)), -math.Log(limit))
 }
 
-// Bounds are those of the ratio. Each is wrong at any of the looks with that chance at most; they
-// are NaN where there are too few pairs.
+// Bounds returns bounds of the ratio. The chance that one of them is wrong at any look is at most
+// chance. They are NaN if there are too few pairs.
 func (p *Pairs) Bounds(looks Looks, chance float64) (lo, hi float64) {
 	return math.Exp(looks.Lowest(logarithms(p.low), chance)), math.Exp(looks.Highest(logarithms(p.high), chance))
 }
 
-// Scatter is the standard deviation of the logarithms of the ratios, as signed ranks see it: of a
-// normal distribution with it, the interval of their centre is as wide as that of these. It is what
-// it may be with a chance of 90 %, which is more where there are few pairs; NaN where there are
-// too few.
+// Scatter is an upper bound, at 90 %, of the standard deviation of the logarithms of the ratios: of
+// the normal distribution for which signed ranks give their centre an interval as wide as here. NaN if
+// there are too few pairs.
 func (p *Pairs) Scatter() float64 {
 	const chance = 0.1
 	n := float64(p.Len())

@@ -11,37 +11,38 @@ import (
 	"gonum.org/v1/gonum/interp"
 )
 
-// TailPercentiles are the quantiles that [Tails] holds.
+// TailPercentiles are the quantiles in [Tails].
 var TailPercentiles = []float64{0.5, 0.9, 0.99, 0.999}
 
-// Tails say how the durations of single calls or runs are distributed, in nanoseconds.
+// Tails describe the distribution of the durations of single calls or runs, in nanoseconds.
 type Tails struct {
-	// Percentiles are those of [TailPercentiles], in this order, each with an order-statistics
-	// interval ([QuantileInterval]). One whose interval the samples can't carry has neither bounds
-	// nor value: p99 takes 368 samples.
+	// Percentiles are the quantiles of [TailPercentiles], in this order, with order-statistics
+	// intervals ([QuantileInterval]). One for which the samples are too few has no value and no
+	// bounds: p99 needs 368.
 	Percentiles []Estimate `json:"percentiles"`
-	// WorstNs is the longest of the samples. The next one may be longer.
+	// WorstNs is the longest sample. A later one may be longer.
 	WorstNs Float `json:"worst_ns"`
 	N       int   `json:"n"`
-	// Reasons say which percentiles are missing, and how many samples they take.
+	// Reasons say which percentiles are missing, and how many samples they need.
 	Reasons []string `json:"reasons"`
 }
 
-// TailsOf are the tails of durations in any order.
+// TailsOf returns the tails of durations in any order.
 func TailsOf(durations []float64) Tails { return TailsBetween(durations, durations, durations) }
 
-// TailsBetween are the tails of durations that are known to lie between low and high each, and are
-// most likely middle. A percentile of the durations lies between those of low and high.
+// TailsBetween returns the tails of durations that are known between bounds: each lies between its low
+// and its high, and most likely at its middle. The interval of a percentile goes from that of the lows
+// to that of the highs.
 func TailsBetween(low, middle, high []float64) Tails {
 	return newTails(slices.Sorted(slices.Values(low)), slices.Sorted(slices.Values(middle)), slices.Sorted(slices.Values(high)), Quantile)
 }
 
-// TailsOfReadings are the tails of durations of which each is the difference of two readings of a
-// clock that moves in steps of stepNs, and is off by less than a step therefore.
+// TailsOfReadings returns the tails of durations that are differences of two readings of a clock. The
+// clock moves in steps of stepNs, so that each difference is off by less than a step.
 //
-// Where the step is a tenth of the interquartile range of the durations or more, the value of a
-// percentile is read off a distribution with the rounding taken out. The interval holds the step in
-// any case, and assumes nothing of the distribution.
+// If the interquartile range is at most ten steps, the value of a percentile comes from a distribution
+// from which the rounding is removed. The interval always allows for a step, and assumes nothing about
+// the distribution.
 func TailsOfReadings(durations []float64, stepNs float64) Tails {
 	sorted := slices.Sorted(slices.Values(durations))
 	quantile := Quantile
@@ -65,7 +66,7 @@ func newTails(low, middle, high []float64, quantile func(sorted []float64, p flo
 		var few *TooFewError
 		switch err := cmp.Or(err, upperErr); {
 		case errors.As(err, &few):
-			t.Reasons = append(t.Reasons, fmt.Sprintf("%s takes %d samples or more, there are %d", PercentileName(e.Statistic), few.Need, few.Have))
+			t.Reasons = append(t.Reasons, fmt.Sprintf("%s needs %d samples or more, there are %d", PercentileName(e.Statistic), few.Need, few.Have))
 		case err != nil:
 			t.Reasons = append(t.Reasons, err.Error())
 		default:
@@ -77,7 +78,7 @@ func newTails(low, middle, high []float64, quantile func(sorted []float64, p flo
 	return t
 }
 
-// widened has intervals that reach further down and up. Durations are not negative.
+// widened extends the intervals down and up, but not below 0.
 func (t Tails) widened(downNs, upNs float64) Tails {
 	t.Percentiles = slices.Clone(t.Percentiles)
 	for i := range t.Percentiles {
@@ -87,8 +88,8 @@ func (t Tails) widened(downNs, upNs float64) Tails {
 	return t
 }
 
-// Shifted are the tails of durations that are longer by shift, which is negative for a cost that
-// is taken off. The shift's interval is added to theirs.
+// Shifted returns the tails of durations that are longer by shift; a negative shift takes off a cost.
+// Each interval grows by the interval of the shift.
 func (t Tails) Shifted(shift Estimate) Tails {
 	t = t.widened(-shift.Lo, shift.Hi)
 	for i := range t.Percentiles {
@@ -98,12 +99,12 @@ func (t Tails) Shifted(shift Estimate) Tails {
 	return t
 }
 
-// Known are the percentiles that the samples carry.
+// Known returns the percentiles for which there are samples enough.
 func (t Tails) Known() []Estimate {
 	return slices.DeleteFunc(slices.Clone(t.Percentiles), func(e Estimate) bool { return math.IsNaN(e.Value) })
 }
 
-// String writes the percentiles that are known, with their intervals, and the worst.
+// String writes the known percentiles, with their intervals, and the worst sample.
 func (t Tails) String() string {
 	var text string
 	for _, e := range t.Known() {
@@ -112,7 +113,7 @@ func (t Tails) String() string {
 	return text + "worst " + Duration(t.WorstNs.Value(), 3)
 }
 
-// PercentileName writes a median as p50, beside other percentiles.
+// PercentileName writes the median as p50, beside other percentiles.
 func PercentileName(statistic string) string {
 	if statistic == QuantileName(0.5) {
 		return "p50"
@@ -120,14 +121,14 @@ func PercentileName(statistic string) string {
 	return statistic
 }
 
-// unrounded is the p-quantile of durations of which sorted are the readings, whole numbers of steps
-// but for a common offset.
+// unrounded is the p-quantile of durations, given their sorted readings. These are whole numbers of
+// steps plus a common offset.
 //
-// Where calls begin anywhere within a step, the share of readings of at most k steps is the mean of
-// the durations' distribution function from k to k + 1 steps. Taking second differences off turns
-// these means into the function's values at k + 1/2, which a monotone cubic joins (Fritsch and Butland, "A
-// method for constructing local monotone piecewise cubic interpolants", SIAM J. Sci. Stat. Comput.
-// 5, 1984).
+// If calls begin anywhere within a step, the share of readings of at most k steps is the mean of the
+// durations' distribution function from k to k + 1 steps. Subtracting second differences turns these
+// means into the function's values at k + 1/2, which a monotone cubic joins (Fritsch and Butland, "A
+// method for constructing local monotone piecewise cubic interpolants", SIAM J. Sci. Stat. Comput. 5,
+// 1984).
 func unrounded(sorted []float64, step, p float64) float64 {
 	const around = 4
 	share := func(k int) float64 {
