@@ -8,18 +8,18 @@ import (
 	"chronoscope/stats"
 )
 
-// Gate is how much longer the second benchmark of a group may take than the first.
+// Gate says by how much the second benchmark of a group may be worse than the first.
 type Gate struct {
-	// Limit is the share, such as 0.05; NaN where the time is not held against any.
+	// Limit is the share by which the time may be longer, such as 0.05; NaN for no limit.
 	Limit float64
-	// Metrics are the shares by which other metrics may be worse, by their units.
+	// Metrics are the shares by which other metrics may be worse, by unit.
 	Metrics map[string]float64
-	// FalseAlarms is the chance with which a suite in which nothing takes longer than that is failed;
-	// 0 is [stats.FalseAlarms].
+	// FalseAlarms is the chance of a false alarm in a suite in which nothing is worse by more than its
+	// limit; 0 stands for [stats.FalseAlarms].
 	FalseAlarms float64
 }
 
-// gate is that of the plan. Where it has none, a comparison is held against no slowdown at all.
+// gate returns the gate of the plan. A plan without one has a limit of 0.
 func (p Plan) gate() Gate {
 	if p.Gate == nil {
 		return Gate{FalseAlarms: stats.FalseAlarms}
@@ -27,7 +27,7 @@ func (p Plan) gate() Gate {
 	return Gate{p.Gate.Limit, p.Gate.Metrics, cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
-// limitOf is the share by which a metric may be worse, the time where it is empty; NaN for any.
+// limitOf is the share by which a metric may be worse; the empty metric is the time. NaN for no limit.
 func (g Gate) limitOf(metric string) float64 {
 	if metric == "" {
 		return g.Limit
@@ -38,41 +38,42 @@ func (g Gate) limitOf(metric string) float64 {
 	return math.NaN()
 }
 
-// family is how many comparisons are held against the gate at most, of so many pairs of benchmarks.
+// family is the largest number of comparisons with a limit, for this number of pairs of benchmarks.
 func (g Gate) family(pairs int) int { return max(1, pairs*(1+len(g.Metrics))) }
 
-// looksFor are the looks at each comparison of so many pairs of benchmarks.
+// looksFor returns the looks at each comparison, for this number of pairs of benchmarks.
 func (g Gate) looksFor(pairs int) stats.Looks { return stats.LooksFor(g.chance(pairs)) }
 
-// chance is that of a false alarm in one of the comparisons.
+// chance is the chance of a false alarm that each comparison may have.
 func (g Gate) chance(pairs int) float64 { return g.FalseAlarms / float64(g.family(pairs)) }
 
-// Judged is a comparison as one of a suite.
+// Judged is a comparison that was judged together with all others of its suite.
 type Judged struct {
 	Comparison
 	// Joint bounds the ratio so that the bounds of the whole suite hold at once, whenever the
-	// measurement was ended; NaN where the pairs are too few.
+	// measurement ended; NaN if the pairs are too few.
 	Joint stats.Joint
 	// Limit is that of the gate. Beyond is the chance of what was measured, in any comparison of the
 	// suite, if the ratio is within it.
 	// What the gate does not judge has no limit, chance or side.
 	Limit, Beyond float64
 	Side          stats.Side
-	// FalseDiscoveries is the share of false ones among those that are found to differ and are as
-	// sure as this one.
+	// FalseDiscoveries is the expected share of false ones among all comparisons whose P value is at
+	// most this one's.
 	FalseDiscoveries float64
 	// Placement is the standard deviation of the ratio from one layout of the binaries to another, as a
 	// share, and Own the ratio in the usual layout alone; 0 and NaN where there is only that one.
 	Placement, Own float64
 
-	place int // among those that are held against the gate; -1 for the others
+	place int // index among the comparisons with a limit; -1 without one
 }
 
-// mostFalse is the share of the comparisons that are called slower or faster which may be false.
+// mostFalse is the largest expected share of false ones among the comparisons that are called slower
+// or faster.
 const mostFalse = 1 - stats.Confidence
 
-// Judge holds the comparisons of a suite against a gate, and against one another: the more there
-// are, the surer each has to be to count.
+// Judge judges the comparisons of a suite together: by the limits of the gate, and for being slower or
+// faster at all. The more comparisons there are, the smaller their P values have to be.
 func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
 	looks := gate.looksFor(pairs)
@@ -117,7 +118,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 			}
 		}
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > mostFalse {
-			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, a difference like this comes by chance", len(all))
+			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, such a difference occurs by chance", len(all))
 		}
 	}
 	return judged
@@ -150,7 +151,8 @@ func timesAmong(all []Comparison) (n int) {
 	return n
 }
 
-// joint are the bounds that hold for all comparisons of so many pairs of benchmarks.
+// joint returns the bounds that hold for all comparisons at once, for this number of pairs of
+// benchmarks.
 func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.family(pairs)}
 	if !c.unusable() {
@@ -159,8 +161,8 @@ func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 	return j
 }
 
-// within reports whether the ratio is within the limit. That raises no alarm, so that it need not
-// hold for the whole suite.
+// within reports whether the 95 % interval lies within the limit. That raises no alarm, so it need not
+// hold for the whole suite at once.
 func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	switch {
 	case c.unusable():
@@ -172,8 +174,8 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	return hi <= 1+limit
 }
 
-// settled reports whether more pairs would change nothing: it is known on which side of the limit
-// the ratio lies, or where it lies as closely as the plan asks.
+// settled reports whether the comparison may end: its side of the limit is known, or its interval is
+// as narrow as the plan asks.
 func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
 	limit, looks := gate.limitOf(c.Metric), gate.looksFor(pairs)
