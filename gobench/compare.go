@@ -10,14 +10,14 @@ import (
 // leastPairs of repetitions bound the median of their ratios.
 var leastPairs = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
 
-// Comparison is how two benchmarks that were measured in one group relate: the ratio is the time,
-// or another metric, of B over that of A. Code that is the same may lie elsewhere in another binary, and take longer
-// for it: a small difference that is significant may be of that kind.
+// Comparison is how two benchmarks of one group compare: the ratio is the time, or another metric, of
+// B over that of A. The same code may take longer in another binary, where it lies at another address:
+// a small significant difference may come from that.
 type Comparison struct {
 	A, B *Result
-	// Metric is the unit of what is compared; empty for the time.
+	// Metric is the unit of the metric that is compared; empty for the time.
 	Metric string
-	// Basis is what both times rest on. It may be another one than that of A or B.
+	// Basis is the basis of both times. A and B themselves may have another one.
 	Basis Basis
 	stats.Comparison
 	// Why says why the outcome is undecided; it is empty otherwise.
@@ -25,12 +25,12 @@ type Comparison struct {
 
 	pairs  stats.Pairs
 	placed placement
-	counts *counts // nil of what is no count
+	counts *counts // nil unless the metric is a count
 }
 
-// Compare says how B relates to A, by the pairs of repetitions that followed one another
-// ([stats.Pairs.Compare]). Both are compared on one basis that both have. Where a time is only
-// bounded, so is the ratio. [Judge] says what holds for all comparisons of a suite.
+// Compare compares B with A by the pairs of repetitions that followed one another
+// ([stats.Pairs.Compare]), on a basis that both have. If a time is known only between bounds, so is
+// the ratio. [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
 	var at []int
@@ -49,12 +49,12 @@ func CompareAll(a, b *Result, tolerance float64, seed uint64) []Comparison {
 	return all
 }
 
-// decide says what the pairs show.
+// decide sets the outcome that the pairs show.
 func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
 	switch n := c.pairs.Len(); {
 	case n == 0:
-		c.Why = "no repetition of the one has its pair in the other"
+		c.Why = "the two have no pairs of repetitions"
 	case c.unusable():
 		c.Why = "one of both is unusable"
 	case n < leastPairs:
@@ -67,8 +67,8 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
-// unusable reports whether a time can't be compared. What else a benchmark reports does not rest on
-// the clock.
+// unusable reports whether a result is too bad to compare times. Other metrics don't depend on the
+// clock.
 func (c *Comparison) unusable() bool {
 	return c.Metric == "" && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
 }

@@ -80,7 +80,7 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	}
 }
 
-// pairsAmong counts the groups of two.
+// pairsAmong counts the groups of two benchmarks.
 func pairsAmong(all [][]*Series) (pairs int) {
 	for _, group := range all {
 		if len(group) > 1 {
@@ -90,7 +90,7 @@ func pairsAmong(all [][]*Series) (pairs int) {
 	return pairs
 }
 
-// forPairs is the plan with enough repetitions to tell the two benchmarks of each group apart.
+// forPairs returns the plan with enough repetitions to tell the two benchmarks of each group apart.
 func (p Plan) forPairs(pairs int) Plan {
 	if pairs > 0 {
 		p.LeastRepetitions = max(p.LeastRepetitions, p.gate().looksFor(pairs).First)
@@ -180,10 +180,10 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	return busy
 }
 
-// mostOverdrawn is how many times its own time a group may take of what others left over.
+// mostOverdrawn is how many times its own time a group may take, if others leave theirs.
 const mostOverdrawn = 4
 
-// leftOver is the time that groups which are done did not use, less what others took of it.
+// leftOver is the time that finished groups did not use, less what other groups took of it.
 func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
 	for _, group := range all {
 		over := m.own(group) - spentOn(group)
@@ -194,7 +194,7 @@ func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
 	return left
 }
 
-// own is the time that a group may take in any case.
+// own is the time that a group may always take.
 func (m *measurement) own(group []*Series) time.Duration {
 	return time.Duration(len(group)) * m.plan.MaxTime
 }
@@ -206,8 +206,8 @@ func spentOn(group []*Series) (spent time.Duration) {
 	return spent
 }
 
-// settled reports whether a pair may end: at a look that shows on which side of the limit it is, or
-// when its time is used up, and that which others left over.
+// settled reports whether a pair may end: a look shows its side of the limit, or its own time and what
+// others left are used up.
 func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
 	switch {

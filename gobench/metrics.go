@@ -8,9 +8,9 @@ import (
 	"chronoscope/stats"
 )
 
-// metricsOf are the medians of what else the repetitions report, with their intervals. Of figures
-// that the testing package divides by the iterations, or by the time, the part that is spent only
-// once cancels, as it does in the time.
+// metricsOf returns the medians of all other metrics of the repetitions, with their intervals. From
+// metrics that the testing package divides by the iterations, or by the time, it removes what is spent
+// only once, as from the time.
 func metricsOf(used []Repetition) (all []Metric) {
 	for i, m := range used[0].Many.Metrics {
 		var values []float64
@@ -25,7 +25,7 @@ func metricsOf(used []Repetition) (all []Metric) {
 	return all
 }
 
-// metricIn is what a repetition shows of a metric; false where it does not have it.
+// metricIn returns the value of a metric in a repetition; false if it has none.
 func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 	i := slices.IndexFunc(r.Many.Metrics, func(m Metric) bool { return m.Unit == unit })
 	if i < 0 {
@@ -34,9 +34,9 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 	return r.metric(i), true
 }
 
-// CompareMetric says how a metric of B relates to that of A, as [Compare] does of the times. A rate,
-// of which more is better, is turned round, so that above 1 is always worse. Where it is 0 at
-// times, 1 is added to all values, so that they have a ratio.
+// CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a
+// rate is inverted, since more of it is better, so that above 1 is always worse. If a value is 0, 1 is
+// added to all values, so that all pairs have a ratio.
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
@@ -85,10 +85,10 @@ func (c counts) within(limit float64) bool {
 	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit
 }
 
-// IsRate reports whether more of a unit is better.
+// IsRate reports whether a larger value of this unit is better.
 func IsRate(unit string) bool { return strings.HasSuffix(unit, "/s") }
 
-// metricsInBoth are the units that both report, without the rate that follows from the time.
+// metricsInBoth returns the units that both report, except the rate that follows from the time.
 func metricsInBoth(a, b *Result) (units []string) {
 	for _, m := range b.Metrics {
 		if m.Unit != "MB/s" && slices.ContainsFunc(a.Metrics, func(n Metric) bool { return n.Unit == m.Unit }) {

@@ -36,8 +36,8 @@ type Observation struct {
 type Metric struct {
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
-	// Lo and Hi are the 95 % interval of the median of the repetitions, or their range where they are
-	// too few; missing of a single one.
+	// Lo and Hi are the 95 % interval of the median of the repetitions, or their range if these are
+	// too few for one; missing for a single repetition.
 	Lo stats.Float `json:"lo,omitzero"`
 	Hi stats.Float `json:"hi,omitzero"`
 }

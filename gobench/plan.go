@@ -18,14 +18,14 @@ type Plan struct {
 	MaxTime time.Duration
 	// LeastRepetitions are made where they fit into twice MaxTime.
 	LeastRepetitions int
-	// MostRepetitions are made at most; 0 is no limit.
+	// MostRepetitions is the largest number of repetitions; 0 for no limit.
 	MostRepetitions int
 	// RunTime is the difference that the two runs of a repetition are to have, on a machine of
 	// its own.
 	RunTime time.Duration
-	// Gate is what the two benchmarks of each group are held against; nil where nothing is. With a
-	// gate a group is measured until it is settled on which side of the limit it is. Groups that are
-	// settled early leave their time to the others.
+	// Gate has the limits for the two benchmarks of each group; nil for none. With a gate a group is
+	// measured until its side of the limit is known. Groups that end early leave their time to the
+	// others.
 	Gate *Gate
 	// Seed fixes every random choice.
 	Seed uint64

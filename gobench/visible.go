@@ -7,38 +7,40 @@ import (
 	"chronoscope/stats"
 )
 
-// Visibility is which slowdown of a benchmark the gate sees, on this machine.
+// Visibility says which slowdown of a benchmark the gate would see on this machine.
 type Visibility struct {
 	Name    string `json:"name"`
 	Package string `json:"package"`
-	// Pairs were measured; PairNs is what one takes, by the clock.
+	// Pairs is how many pairs were measured; PairNs is the time that a pair takes, by the clock.
 	Pairs  int     `json:"pairs"`
 	PairNs float64 `json:"pair_ns"`
-	// Scatter is the standard deviation of the logarithms of the pairs' ratios, at most.
+	// Scatter is an upper bound of the standard deviation of the logarithms of the pairs' ratios.
 	Scatter stats.Float `json:"scatter"`
-	// Visible is the least slowdown beyond the limit that as many pairs as were measured show in 95 of
-	// 100 runs, as a share.
+	// Visible is the smallest slowdown, as a share, that this number of pairs shows to be beyond the
+	// limit in 95 of 100 runs.
 	Visible stats.Float `json:"visible"`
-	// Needed is how many pairs show the slowdown that was planned for, and NeededNs what they take.
+	// Needed is the number of pairs that show the planned slowdown, and NeededNs the time that they
+	// take.
 	Needed   int     `json:"needed_pairs"`
 	NeededNs float64 `json:"needed_ns"`
 }
 
-// GateReport is what a gate sees, as a document holds it.
+// GateReport says what a gate would see.
 type GateReport struct {
 	// Null says that a revision was compared with itself, so that whatever is beyond the limit is a
 	// false alarm.
 	Null        bool    `json:"null"`
 	Limit       float64 `json:"limit"`
 	FalseAlarms float64 `json:"false_alarms"`
-	// Slowdown is that which NeededNs shows in each benchmark, all in turn.
+	// Slowdown is the planned one, as a share. NeededNs is the time after which all benchmarks show
+	// it.
 	Slowdown float64      `json:"slowdown"`
 	NeededNs float64      `json:"needed_ns"`
 	Visible  []Visibility `json:"visible"`
 }
 
-// NewGateReport says what the gate of the plan sees in a suite, and what it takes to see a
-// slowdown, a share.
+// NewGateReport says which slowdowns the gate of the plan would see in a suite, and what it needs to
+// see the planned one, a share.
 func NewGateReport(all []Comparison, plan Plan, slowdown float64, null bool) *GateReport {
 	gate := plan.gate()
 	r := &GateReport{Null: null, Limit: gate.Limit, FalseAlarms: gate.FalseAlarms, Slowdown: slowdown, Visible: visible(all, plan, slowdown)}
@@ -48,8 +50,8 @@ func NewGateReport(all []Comparison, plan Plan, slowdown float64, null bool) *Ga
 	return r
 }
 
-// MaxTime is how long a benchmark may be measured, so that the suite has the time that it needs,
-// and none needs more than it may take of what others leave.
+// MaxTime is the time per benchmark that gives the whole suite the time that it needs, if each
+// benchmark takes at most mostOverdrawn times its own.
 func (r *GateReport) MaxTime() time.Duration {
 	longest := 0.
 	for _, v := range r.Visible {
@@ -59,11 +61,11 @@ func (r *GateReport) MaxTime() time.Duration {
 	return time.Duration(math.Ceil(ns/1e9)) * time.Second
 }
 
-// mostPlanned pairs are planned.
+// mostPlanned is the largest number of pairs that is planned for.
 const mostPlanned = 2000
 
-// visible says which slowdown the gate of the plan sees in each comparison of a suite, and how
-// many pairs it takes to see one, a share.
+// visible says which slowdown the gate of the plan would see in each benchmark of a suite, and how
+// many pairs it needs to see the planned one, a share.
 func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 	seen := []Visibility{}
 	gate, pairs := plan.gate(), timesAmong(all)
