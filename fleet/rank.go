@@ -10,24 +10,24 @@ import (
 	"chronoscope/stats"
 )
 
-// A Figure is one quantity as it was measured on machines.
+// A Figure is one quantity, measured on several machines.
 type Figure struct {
 	Topic, Name, Quantity, Unit string
-	// Better is "lower", "higher", or empty where neither is.
+	// Better is "lower", "higher", or empty if neither is better.
 	Better string
 	Values []Value
 }
 
-// A Value is a figure of one machine: above 0, with the bounds of its interval, NaN where it has none.
+// A Value is the figure of one machine. It is above 0. Lo and Hi are its interval, NaN without one.
 type Value struct {
-	Node          int     // its number
+	Node          int     // number of the machine
 	At            float64 // when it was measured, in seconds
 	Value, Lo, Hi float64
 }
 
-// A Ranking says of each figure which machines lie apart.
+// A Ranking says for each figure which machines are outliers.
 type Ranking struct {
-	// FalseDiscoveryRate is the share of the outliers that is false, on the mean, at most.
+	// FalseDiscoveryRate is the largest expected share of false outliers.
 	FalseDiscoveryRate float64        `json:"false_discovery_rate"`
 	Figures            []RankedFigure `json:"figures"`
 }
@@ -39,48 +39,48 @@ type RankedFigure struct {
 	Quantity string `json:"quantity"`
 	Unit     string `json:"unit"`
 	Better   string `json:"better"`
-	// Tiers are in the order of their medians.
+	// Tiers are in ascending order of their medians.
 	Tiers  []Tier  `json:"tiers"`
 	Placed []Place `json:"nodes"` // in the order of the values
 }
 
-// A Tier is a group of machines that lie together.
+// A Tier is a group of machines with similar values.
 type Tier struct {
 	Nodes  int     `json:"nodes"`
 	Median float64 `json:"median"`
 	// Spread is the robust standard deviation of the machines, as a share of the median.
 	Spread float64 `json:"spread"`
-	// DriftPerDay is by what share the figure grew a day, over the time of the measurements.
+	// DriftPerDay is the share by which the figure grew per day while the machines were measured.
 	DriftPerDay float64 `json:"drift_per_day"`
 }
 
-// A Place is where a machine lies in its tier.
+// A Place is the position of a machine in its tier.
 type Place struct {
 	Node int `json:"node"`
 	Tier int `json:"tier"`
-	// Ratio is the value over what its tier has at that time, with the interval of the measurement, or the spread
-	// of the tier where it has none, and of the tier's median.
+	// Ratio is the value over the median of its tier at that time. Its interval holds that of the
+	// median and that of the value, or the spread of the tier for a value without one.
 	Ratio stats.Estimate `json:"ratio"`
-	// Rate is the false discovery rate at which it would just be an outlier; 1 in tiers of too few machines.
+	// Rate is the smallest false discovery rate at which the machine is an outlier; 1 in a tier of too
+	// few machines.
 	Rate    float64 `json:"rate"`
 	Outlier bool    `json:"outlier"`
 }
 
 const (
-	// fewestNodes of a tier tell what is usual there.
+	// fewestNodes is the smallest number of machines in a tier.
 	fewestNodes = 5
-	// tierShare of all machines is the least that makes a tier: what is rarer is an outlier.
+	// tierShare is the smallest share of all machines in a tier: smaller groups are outliers.
 	tierShare = 0.05
-	// apart is by how many times their spread two tiers have to lie apart. The halves of one tier lie apart by
-	// 2.3 where it is normally distributed, and by 2.7 where it is spread evenly.
+	// apart is the smallest distance of two tiers, in multiples of their spread. The distance of the two halves
+	// of one tier is 2.3 for a normal distribution, and 2.7 for a uniform one.
 	apart = 5
-	// leastSpread is the least difference that matters: figures may be the same on all machines.
-	leastSpread = 0.001
-	// secondsOfDay are those of a day.
+	// leastSpread is the smallest spread that is assumed: a figure may be the same on all machines.
+	leastSpread  = 0.001
 	secondsOfDay = 86400
 )
 
-// Rank finds tiers and outliers at a false discovery rate. Values that are not above 0 are left out.
+// Rank finds tiers, and outliers at a false discovery rate. It ignores values that are not above 0.
 func Rank(figures []Figure, rate float64) Ranking {
 	r := Ranking{FalseDiscoveryRate: rate, Figures: []RankedFigure{}}
 	var tests []test
@@ -99,14 +99,14 @@ func Rank(figures []Figure, rate float64) Ranking {
 	return r
 }
 
-// test is the chance that a place is no outlier.
+// test is the P value of a machine for not being an outlier.
 type test struct {
 	figure, place int
 	p             float64
 }
 
-// discover are the tests with the false discovery rate at which each would just be a discovery in place of
-// its chance.
+// discover replaces each P value by the smallest false discovery rate at which the test is a
+// discovery.
 func discover(tests []test) []test {
 	slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.p, b.p) })
 	rate := 1.0
@@ -117,8 +117,7 @@ func discover(tests []test) []test {
 	return tests
 }
 
-// rankFigure finds the tiers of a figure, and the places in them with the chance that each is none of an
-// outlier; NaN-free, 1 where it can't be told.
+// rankFigure finds the tiers of a figure, and returns the P value of each place; 1 if there is none.
 func rankFigure(f Figure) (RankedFigure, []float64) {
 	r := RankedFigure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: f.Unit, Better: f.Better, Tiers: []Tier{}, Placed: []Place{}}
 	values := slices.DeleteFunc(slices.Clone(f.Values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
@@ -141,13 +140,14 @@ func rankFigure(f Figure) (RankedFigure, []float64) {
 	return r, chances
 }
 
-// tierEnds are the places in sorted values after which another tier begins, and the end.
+// tierEnds returns the indices at which tiers end in sorted values.
 func tierEnds(sorted []float64) []int {
 	edge := max(fewestNodes, int(math.Ceil(tierShare*float64(len(sorted)))))
 	return joined(sorted, edges(sorted, 0, len(sorted), edge))
 }
 
-// edges are the ends of groups between which values are rarer than on either side, by so many values there.
+// edges returns the indices at which groups end. Between two groups values are rarer than among the
+// edge values on either side.
 func edges(sorted []float64, from, to, edge int) []int {
 	best, at := apart*1.0, 0
 	for i := from + edge; i+edge <= to; i++ {
@@ -160,11 +160,11 @@ func edges(sorted []float64, from, to, edge int) []int {
 	}
 	lower, _ := medianAndDeviation(sorted[at-edge : at])
 	upper, _ := medianAndDeviation(sorted[at : at+edge])
-	at, _ = slices.BinarySearch(sorted, (lower+upper)/2) // between them are few, if any
+	at, _ = slices.BinarySearch(sorted, (lower+upper)/2) // few values lie between the two, if any
 	return append(edges(sorted, from, at, edge), edges(sorted, at, to, edge)...)
 }
 
-// joined joins neighbouring groups that lie less far apart, as wholes, than tiers do: the nearest first.
+// joined joins neighbouring groups, the nearest first, until all are as far apart as tiers have to be.
 func joined(sorted []float64, ends []int) []int {
 	for len(ends) > 1 {
 		least, at, from := math.Inf(1), 0, 0
@@ -182,15 +182,15 @@ func joined(sorted []float64, ends []int) []int {
 	return ends
 }
 
-// distance is how far two sorted groups lie apart, in multiples of the larger spread.
+// distance is the distance of two sorted groups, in multiples of the larger spread.
 func distance(below, above []float64) float64 {
 	lower, lowerSpread := medianAndDeviation(below)
 	upper, upperSpread := medianAndDeviation(above)
 	return (upper - lower) / max(lowerSpread, upperSpread, leastSpread)
 }
 
-// medianAndDeviation are the median and the median absolute deviation, scaled to the standard deviation of a
-// normal distribution.
+// medianAndDeviation returns the median, and the median absolute deviation scaled to the standard
+// deviation of a normal distribution.
 func medianAndDeviation(values []float64) (median, deviation float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	median = stats.Quantile(sorted, 0.5)
@@ -204,14 +204,14 @@ func medianAndDeviation(values []float64) (median, deviation float64) {
 // placed is a tier with its machines.
 type placed struct {
 	median, spread float64
-	slope          float64   // of the logarithm, a second
-	residuals      []float64 // from the median, drift taken off
+	slope          float64   // of the logarithm, per second
+	residuals      []float64 // distances from the median, without the drift
 	errors         []float64 // standard errors of the machines' own measurements
 	usualError     float64
 	tails          distuv.StudentsT
 }
 
-// place finds what is usual in a tier.
+// place computes the median, spread, drift and tails of a tier.
 func place(values []Value, logs []float64) placed {
 	t := placed{slope: drift(values, logs)}
 	middle := middleTime(values)
@@ -231,7 +231,8 @@ func place(values []Value, logs []float64) placed {
 	return t
 }
 
-// standardError is that of the logarithm of a value, by its interval of 95 %; 0 where it has none.
+// standardError is the standard error of the logarithm of a value, from its 95 % interval; 0 without
+// one.
 func standardError(v Value) float64 {
 	if e := math.Log(v.Hi/v.Lo) / (2 * 1.96); e > 0 && !math.IsInf(e, 1) {
 		return e
@@ -239,21 +240,21 @@ func standardError(v Value) float64 {
 	return 0
 }
 
-// chance is that of a machine of this tier to lie as far from its median, on either side.
+// chance is the two-sided P value of the distance between machine i and the median.
 func (t placed) chance(i int) float64 {
 	if len(t.residuals) < fewestNodes {
 		return 1
 	}
-	// the spread of the machines holds their usual error
+	// the spread of the machines includes their usual error
 	scale := math.Sqrt(t.spread*t.spread + max(0, t.errors[i]*t.errors[i]-t.usualError*t.usualError))
 	return 2 * t.tails.Survival(math.Abs(t.residuals[i])/scale)
 }
 
-// ratio is that of a machine to its tier.
+// ratio is the ratio of machine i to its tier.
 func (t placed) ratio(v Value, i int) stats.Estimate {
 	ofMedian := 1.2533 * t.spread / math.Sqrt(float64(len(t.residuals)))
 	own := t.errors[i]
-	if own == 0 { // not known: at most what the machines of the tier differ by
+	if own == 0 { // unknown: at most the spread of the tier
 		own = t.spread
 	}
 	half := 1.96 * math.Hypot(own, ofMedian)
@@ -264,15 +265,16 @@ func (t placed) ratio(v Value, i int) stats.Estimate {
 const (
 	lightTails = 100.0 // as good as a normal distribution
 	heavyTails = 3.0
-	// tailsError is one and a half standard errors of the ratio of two percentiles, of one machine, as a
-	// share: those of 1,000 simulated fleets of normally distributed machines.
+	// tailsError over the root of the number of machines is one and a half standard errors of the ratio of two
+	// percentiles, as a share, from 1,000 simulated fleets of normally distributed machines.
 	tailsError = 1.8
-	// enoughForTails are as many machines as tell how heavy the tails are.
+	// enoughForTails is the smallest number of machines that shows how heavy the tails are.
 	enoughForTails = 40
 )
 
-// tailsOf are the degrees of freedom of the t distribution whose 90th percentile of absolute values lies as
-// far beyond the median of these as that of the residuals. Outliers are rarer than that percentile.
+// tailsOf returns the degrees of freedom of the t distribution in which the ratio of the 90th
+// percentile and the median of absolute values is that of the residuals. Outliers are rare enough not
+// to reach that percentile.
 func tailsOf(residuals []float64) float64 {
 	if len(residuals) < enoughForTails {
 		return 2 * heavyTails
@@ -283,12 +285,12 @@ func tailsOf(residuals []float64) float64 {
 	}
 	slices.Sort(far)
 	seen := stats.Quantile(far, 0.9) / max(stats.Quantile(far, 0.5), 1e-12)
-	seen *= 1 - tailsError/math.Sqrt(float64(len(far))) // chance does not make tails heavy
+	seen *= 1 - tailsError/math.Sqrt(float64(len(far))) // so that chance does not make tails look heavy
 	low, high := heavyTails, lightTails
 	for range 30 {
 		nu := math.Sqrt(low * high)
 		d := distuv.StudentsT{Sigma: 1, Nu: nu}
-		if d.Quantile(0.95)/d.Quantile(0.75) > seen { // heavier than what was seen
+		if d.Quantile(0.95)/d.Quantile(0.75) > seen { // heavier than those of the residuals
 			low = nu
 		} else {
 			high = nu
@@ -300,8 +302,8 @@ func tailsOf(residuals []float64) float64 {
 // mostPairs bounds the work of finding a drift.
 const mostPairs = 5_000
 
-// drift is the median slope between pairs of values, a second (Theil 1950, Sen 1968); 0 where all are of one
-// time. Of many machines it takes pairs that lie evenly among all.
+// drift is the median slope between pairs of values, per second (Theil 1950, Sen 1968); 0 if all were
+// measured at one time. Of many machines it takes pairs that are spread evenly among all.
 func drift(values []Value, logs []float64) float64 {
 	n := len(values)
 	stride := max(1, n*(n-1)/2/mostPairs)

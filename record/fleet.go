@@ -9,34 +9,34 @@ import (
 
 var _ = register[Fleet]("fleet")
 
-// Fleet is the document of which machines of many are not like the others.
+// Fleet is the document that says which machines of a fleet are not like the others.
 type Fleet struct {
 	Header
 	// Of is the command whose records are ranked; the report card's has no name.
 	Of    string      `json:"of"`
 	Nodes []FleetNode `json:"nodes"`
-	// Outliers are the machines that lie apart, those with the most and largest differences first.
+	// Outliers begin with the machine that has the most; those of one machine begin with the largest.
 	Outliers []FleetOutlier `json:"outliers"`
 	fleet.Ranking
 }
 
-// FleetNode is a machine, as its record names it.
+// FleetNode is a machine, named after its record.
 type FleetNode struct {
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Machine string    `json:"machine"` // its CPU model, system and clock source
 }
 
-// FleetOutlier is a figure of a machine that lies apart from its tier.
+// FleetOutlier is a figure in which a machine is an outlier of its tier.
 type FleetOutlier struct {
 	Node     string `json:"node"`
 	Topic    string `json:"topic"`
 	Name     string `json:"name"`
 	Quantity string `json:"quantity"`
-	// Tier is its number among those of the figure, from 1, the one with the least values.
+	// Tier is the number of the tier among those of the figure; tier 1 has the smallest values.
 	Tier  int            `json:"tier"`
 	Ratio stats.Estimate `json:"ratio"`
 	Rate  float64        `json:"false_discovery_rate"`
-	// Outcome is "worse", "better", or "differs" where neither direction is better.
+	// Outcome is "worse" or "better", or "differs" if neither direction is better.
 	Outcome string `json:"outcome"`
 }

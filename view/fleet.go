@@ -20,14 +20,14 @@ const (
 	mostOutliers, mostMultiples = 40, 40
 )
 
-// fleetSheet shows which machines lie apart.
+// fleetSheet shows which machines are outliers.
 func fleetSheet(d record.Fleet) *Sheet {
 	s := sheet("Fleet", d.Header)
 	s.WithoutHead, s.Facts, s.Caveats = true, nil, nil
 	nodes := distinct(d.Outliers, func(o record.FleetOutlier) string { return o.Node })
 	says := fmt.Sprintf("%s, %s each at most: none lies apart.", stats.Count(len(d.Nodes), "machine"), stats.Count(len(d.Figures), "figure"))
 	if len(nodes) > 0 {
-		says = fmt.Sprintf("%d of %s lie apart, in %s; at most %s of these are false, on the mean.",
+		says = fmt.Sprintf("%d of %s lie apart, in %s; on average at most %s of these are false.",
 			len(nodes), stats.Count(len(d.Nodes), "machine"), stats.Count(len(d.Outliers), "finding"), percent(d.FalseDiscoveryRate))
 	}
 	s.Tiles = []Tile{{Topic: "Machines that lie apart", Figure: fmt.Sprintf("%d of %d", len(nodes), len(d.Nodes)), Sentence: says}}
@@ -35,7 +35,7 @@ func fleetSheet(d record.Fleet) *Sheet {
 	return s
 }
 
-// outliers list the machines that lie apart, the worst first.
+// outliers lists the outliers, the worst machine first.
 func outliers(d record.Fleet) Section {
 	t := table(words("node", "figure"), numbers("tier", "times its tier", "95 % interval"), words("outcome"))
 	s := Section{Title: "Machines that lie apart", Table: t}
@@ -57,7 +57,7 @@ func fleetFigure(topic, name, quantity string) string {
 	return Shortened(topic+" "+name, mostName) + ", " + quantity
 }
 
-// tiers list the groups of machines of each figure.
+// tiers lists the groups of machines of each figure.
 func tiers(d record.Fleet) Section {
 	t := table(words("figure"), numbers("tier", "nodes", "median", "spread", "drift a day"))
 	t.In = OnPage
@@ -69,10 +69,10 @@ func tiers(d record.Fleet) Section {
 	if len(t.Rows) == 0 {
 		return Section{}
 	}
-	return Section{Title: "Tiers", In: OnPage, Table: t, Lead: "Groups of machines that lie together, found by the values alone. The spread is a standard deviation that outliers don't move."}
+	return Section{Title: "Tiers", In: OnPage, Table: t, Lead: "Groups of machines that lie together, found by the values alone. The spread is a robust standard deviation: outliers don't change it."}
 }
 
-// multiples are a small chart for each figure, those with the most outliers first.
+// multiples returns a small chart for each figure, those with the most outliers first.
 func multiples(d record.Fleet) Section {
 	s := Section{Title: "Figures", In: OnPage,
 		Lead:   "Each line is a tier: the bar holds the middle half of its machines, the thin line nine of ten, and each mark is a machine that lies apart.",

@@ -30,14 +30,14 @@ func newFleet() *command {
 	return &command{Command: &cobra.Command{
 		Use:   "fleet RECORD ...",
 		Short: "Say which machines of many are not like the others",
-		Long: `Ranks machines by records of one command, one record a machine: files that it wrote with
---format json, folders of such files, or records kept with --save.
+		Long: `Compares machines by records of one command, one record for each machine: files written
+with --format json, folders of such files, or records kept with --save.
 
 Each figure is looked at by itself. Machines whose values lie together are a tier, such as
-those of one CPU model; a tier has a twentieth of all machines, and five, at least. What
-drifts over the time of the records is taken off. A machine is an outlier where it lies
-farther from its tier's median than the tails of the tier reach. Of all outliers named, 1 %
-is false on the mean (--false-discoveries). Values that are unusable are left out.
+those of one CPU model; a tier has at least five machines and a twentieth of all. A drift
+over the time of the records is taken off. A machine is an outlier if it is farther from
+its tier's median than the tails of the tier explain. Of all outliers named, 1 % are false
+on average (--false-discoveries). Unusable values are left out.
 
 The exit status does not depend on what was found.`,
 		Example: `  chronoscope fleet records/*.json
@@ -52,7 +52,7 @@ The exit status does not depend on what was found.`,
 	}, measuresNothing: true,
 		flags: func(set *pflag.FlagSet, _ *flags) {
 			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
-			set.StringVar(&rate, "false-discoveries", "1%", "`share` of the outliers named that may be false, on the mean")
+			set.StringVar(&rate, "false-discoveries", "1%", "`share` of the outliers named that may be false, on average")
 		},
 		measure: func(ctx context.Context, c *call) (found, error) {
 			share, err := falseDiscoveries(rate)
@@ -70,7 +70,7 @@ func falseDiscoveries(text string) (float64, error) {
 		share /= 100
 	}
 	if err != nil || !(share > 0 && share < 1) {
-		return 0, usagef("--false-discoveries: %.40q is no share: give more than 0 and less than 100%%", text)
+		return 0, usagef("--false-discoveries: %.40q is not a share: give more than 0 and less than 100%%", text)
 	}
 	return share, nil
 }
@@ -107,12 +107,12 @@ func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found
 		return found{}, fmt.Errorf("no figure of %q can be ranked: name records of clocks, run, bench, or another command that measures", d.Of)
 	}
 	d.Outliers = outliersOf(d)
-	c.header.Caveats = []string{} // those of this machine say nothing of the others
+	c.header.Caveats = []string{} // those of this machine don't apply to the others
 	d.Header = c.finish(ctx)
 	return found{document: d}, nil
 }
 
-// filesIn names the JSON files of folders in place of these.
+// filesIn replaces folders by the JSON files in them.
 func filesIn(names []string) (all []string, err error) {
 	for _, name := range names {
 		inside, err := filepath.Glob(filepath.Join(escaped(name), "*.json"))
@@ -128,12 +128,12 @@ func filesIn(names []string) (all []string, err error) {
 	return all, nil
 }
 
-// escaped is a name in which Glob finds no patterns.
+// escaped quotes the characters of a name that are patterns for Glob.
 func escaped(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
-// openAll reads records, some at the same time.
+// openAll reads the records, several at the same time.
 func openAll(ctx context.Context, names []string, folder string) ([]record.Document, error) {
 	documents, errs := make([]record.Document, len(names)), make([]error, len(names))
 	next := make(chan int)
@@ -162,7 +162,7 @@ func openAll(ctx context.Context, names []string, folder string) ([]record.Docum
 	return documents, nil
 }
 
-// numbered are the labels, with a number behind those that come again.
+// numbered adds a number to each label that was there before.
 func numbered(labels []string) []string {
 	seen := map[string]int{}
 	for i, label := range labels {
@@ -173,8 +173,8 @@ func numbered(labels []string) []string {
 	return labels
 }
 
-// fleetFigures are the figures of all documents, in the order of the first that has them. Values in another unit
-// than the first are left out, as are those that are unusable.
+// fleetFigures collects the figures of all documents, in the order in which they first appear. It
+// leaves out unusable values, and values in another unit than the first one.
 func fleetFigures(documents []record.Document) []fleet.Figure {
 	var all []fleet.Figure
 	places := map[view.FigureKey]int{}
@@ -199,8 +199,8 @@ func fleetFigures(documents []record.Document) []fleet.Figure {
 	return all
 }
 
-// outliersOf are the machines that lie apart: those with the most figures that do first, and of a machine the
-// largest difference first.
+// outliersOf lists the outliers: the machine with the most of them first, and the largest difference
+// of each machine first.
 func outliersOf(d record.Fleet) []record.FleetOutlier {
 	byNode := map[int][]record.FleetOutlier{}
 	for _, f := range d.Figures {
@@ -227,7 +227,7 @@ func outliersOf(d record.Fleet) []record.FleetOutlier {
 	return all
 }
 
-// outcomeOf says whether a ratio to the tier is worse or better.
+// outcomeOf says whether this ratio to the tier is worse or better.
 func outcomeOf(better string, ratio float64) string {
 	switch {
 	case better == "":
