@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Analysis is what a trace says, as the document of a trace holds it.
+// Analysis is the result of analysing a trace, as documents hold it.
 type Analysis struct {
 	CPU         *int        `json:"cpu"` // nil where the thread was free to move
 	Clock       string      `json:"clock"`
@@ -24,7 +24,7 @@ type Analysis struct {
 	// Accounting is that of [Trace.Accounting]; [Analyse] leaves it out.
 	Accounting *Accounting `json:"accounting"`
 	Combs      []Comb      `json:"combs"`
-	// Causes of inactivity, each with what it took.
+	// Causes has the time that each cause of inactivity took.
 	Causes map[Cause]Total `json:"causes"`
 	// Own are the kernel's interrupts other than its timer's; nil where the kernel does not
 	// tell, and in documents that are older than this field.

@@ -5,7 +5,7 @@ import "fmt"
 // Cause is what a period of inactivity is put down to.
 type Cause uint8
 
-// The causes. Unexplained is what is left when none of the others fits.
+// The causes. Unexplained is a gap that fits none of the others.
 const (
 	Unexplained Cause = iota
 	TimerTick

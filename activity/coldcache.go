@@ -38,9 +38,8 @@ type ColdCache struct {
 	Warm            stats.Estimate `json:"warm"`
 	AfterIdleSwitch stats.Estimate `json:"after_idle_switch"`
 	AfterBusySwitch stats.Estimate `json:"after_busy_switch"`
-	// Extra is the median of what the walk after the busy switch took longer than
-	// the warm one of the same repetition. Where a prefetcher keeps up it is near
-	// zero, on either side.
+	// Extra is the median, over repetitions, of how much longer the walk after the busy switch took
+	// than the warm walk. With a prefetcher that keeps up it is near zero, and may be negative.
 	Extra stats.Estimate `json:"extra"`
 }
 

@@ -45,8 +45,7 @@ func (a *Accounts) lack(format string, args ...any) {
 	a.Caveats = append(a.Caveats, fmt.Sprintf(format, args...))
 }
 
-// Since is what has been charged since an earlier reading, as far as both have
-// it.
+// Since returns the charges since an earlier reading, of those counters that both have.
 func (a Accounts) Since(before Accounts) Accounts {
 	since := Accounts{
 		Thread: spent(a.Thread, before.Thread), Process: spent(a.Process, before.Process),

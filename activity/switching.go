@@ -17,9 +17,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Switching is what it costs when a CPU goes from one thread to another: the
-// switch itself, and the cache that is cold afterwards (Bryant 2003, section
-// 9.2.3, third cause).
+// Switching is the cost of switching a CPU from one thread to another: the switch itself, and the
+// cache that is cold afterwards (Bryant 2003, section 9.2.3, third cause).
 type Switching struct {
 	CPU   int    `json:"cpu"`
 	Clock string `json:"clock"`

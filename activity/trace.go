@@ -36,13 +36,13 @@ type Trace struct {
 	DroppedTicks int64
 	// Kernel is what the kernel counted while the trace was recorded.
 	Kernel Kernel
-	// LateNs is the gap that ended the recording, as it was to; 0 where none did.
+	// LateNs is the length of the gap that ended the recording, if it was to end at one; else 0.
 	LateNs float64
 	// Unwatched is true where the kernel did not tell what the thread waited for, so that a
 	// gap may be another thread's.
 	Unwatched bool
-	// Accounts are what the kernel charged meanwhile to the thread, its process and
-	// its CPU.
+	// Accounts is the CPU time that the kernel charged during the trace to the thread, its process
+	// and its CPU.
 	Accounts Accounts
 	// Anchors say when the trace was, by the clock of the kernel's events; none where there are no such.
 	Anchors []Anchor
@@ -72,7 +72,7 @@ type Gap struct {
 	// Own is a gap that the recording itself made, as it returned to Go or
 	// asked the kernel; something else may have made it longer.
 	Own bool
-	// Cause is what the gap is put down to by [Analyse].
+	// Cause is the cause of the gap, as found by [Analyse].
 	Cause Cause
 }
 

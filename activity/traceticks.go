@@ -10,7 +10,7 @@ import (
 type Tick struct {
 	// AtNs is when it came, after the trace began.
 	AtNs float64
-	// Gap is the gap that it began, or that it fell into, -1 where it left none.
+	// Gap is the index of the gap that the tick began or fell into; -1 if it left none.
 	Gap int
 	// Interpolated is true where no gap began with it, so that its time follows
 	// from the ticks about it.
