@@ -67,7 +67,7 @@ type Compiled struct {
 	C2 *stats.Estimate `json:"c2"`
 }
 
-// TimerOverhead is what two readings of a method's timer take.
+// TimerOverhead is the time that two readings of a method's timer take.
 type TimerOverhead struct {
 	Method   Method         `json:"method"`
 	Overhead stats.Estimate `json:"overhead"`
@@ -261,7 +261,7 @@ func (i InstructionReport) Analysed() bool {
 	return one && stats.IsFinite(i.Time.Value) && i.Verdict != stats.Unusable
 }
 
-// Timings are those of the instructions that the analysis has.
+// Timings are the times of the instructions in the analysis.
 func (r Report) Timings() []analysis.Timing {
 	var all []analysis.Timing
 	for _, i := range r.Instructions {
@@ -272,7 +272,7 @@ func (r Report) Timings() []analysis.Timing {
 	return all
 }
 
-// Instruction is that of a name and form.
+// Instruction returns the instruction with this name and form.
 func (r Report) Instruction(mnemonic string, form Form) (InstructionReport, bool) {
 	i := slices.IndexFunc(r.Instructions, func(i InstructionReport) bool { return i.Mnemonic == mnemonic && i.Form == form })
 	if i < 0 {

@@ -87,7 +87,7 @@ type Result struct {
 	stats.Judgement
 }
 
-// Timing is what was found of an instruction in a form.
+// Timing is the result for an instruction in one form.
 type Timing struct {
 	Instruction *Instruction
 	Form        Form
@@ -103,13 +103,13 @@ type Timing struct {
 	stats.Judgement
 }
 
-// Measured is what a method found of an instruction.
+// Measured is the result of one method for an instruction.
 type Measured struct {
 	Method Method `json:"method"`
-	// Time is that of one instruction in nanoseconds, without overhead and balance.
+	// Time is the time of one instruction in nanoseconds, without overhead and balance.
 	Time stats.Estimate `json:"time"`
-	// Same is what the reference saw of the same executions; its numbers are NaN where
-	// it was not there. For the reference itself it is Time.
+	// Same is the reference's time for the same executions; its numbers are NaN without a reference.
+	// For the reference itself it equals Time.
 	Same stats.Estimate `json:"tsc"`
 	// Trials is how many times the sequence was run, and Elapsed how long it took with
 	// all that surrounds it.

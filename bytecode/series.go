@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Series is what a run has measured, in a form that can be kept as JSON.
+// Series holds the measurements of a run, in a form that can be stored as JSON.
 type Series struct {
 	Java   Java `json:"java"`
 	Mode   Mode `json:"mode"`
@@ -30,7 +30,7 @@ type Series struct {
 	Failures  []Failure         `json:"failures,omitempty"`
 }
 
-// Start is what one virtual machine has measured.
+// Start holds the measurements of one start of a virtual machine.
 type Start struct {
 	// Methods are those whose timers were read, all around the same sequences.
 	Methods []Method `json:"methods"`
