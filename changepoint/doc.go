@@ -28,7 +28,7 @@ type Point struct {
 type Regime struct {
 	Start, End int
 	Level      float64
-	// StandardError is that of Level.
+	// StandardError is the standard error of Level.
 	StandardError float64
 }
 
@@ -50,7 +50,7 @@ type Noise struct {
 	// LastingShare is the share of the variance that is noise that lasts, and Correlation is
 	// that between neighbours of this part.
 	LastingShare, Correlation float64
-	// EquivalentPoints is how many points with independent noise would tell as much as all points.
+	// EquivalentPoints is the number of points with independent noise that would tell as much.
 	EquivalentPoints float64
 }
 
