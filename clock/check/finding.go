@@ -7,7 +7,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Question is what a check asks of a clock.
+// Question is the question that a check answers.
 type Question string
 
 // The questions.
@@ -66,7 +66,7 @@ func (s Skipped) String() string {
 	return fmt.Sprintf("%s of %s is not judged: %s", s.Check, strings.Join(s.Clocks, ", "), s.Reason)
 }
 
-// Report is what the checks found.
+// Report has the findings of all checks.
 type Report struct {
 	Findings []Finding
 	Skipped  []Skipped

@@ -13,9 +13,9 @@ import (
 
 // Request says what of this process's clocks to check.
 type Request struct {
-	// Clocks are those to check. They are also one another's references, so that
-	// all that can be read should be there, monotonic-raw and monotonic above all.
-	// One whose tick has no length is checked for its order only.
+	// Clocks are the clocks to check. They are also one another's references, so that all clocks
+	// that can be read should be there, above all monotonic-raw and monotonic. A clock whose tick
+	// has no length is checked for its order only.
 	Clocks []clock.Rated
 	Plan   Plan
 	// CPUs are those that hand readings over; where there are none, those that the

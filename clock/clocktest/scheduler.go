@@ -43,8 +43,8 @@ type Sharing struct {
 	// as on a kernel without a high-resolution scheduler tick.
 	SliceNs, SliceJitter float64
 	AtTicks              bool
-	// SwitchNs is what a preemption takes beyond the wait, ColdNs what the thread
-	// then loses to caches that others have used. Nil is nothing.
+	// SwitchNs is the time that a preemption takes in addition to the wait. ColdNs is the time that
+	// the thread then loses because other threads used the caches. Nil stands for 0.
 	SwitchNs, ColdNs Distribution
 	// Timers are interrupts at fixed periods, Interrupts those at random.
 	Timers     []Timer
@@ -53,8 +53,8 @@ type Sharing struct {
 	// (CONFIG_IRQ_TIME_ACCOUNTING), its own timers and Interrupts; those of a host it
 	// does not know.
 	InterruptsApart bool
-	// Stolen is what a hypervisor takes. StealKnown says that the kernel takes it
-	// off the thread's CPU time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+	// Stolen is the time that a hypervisor takes. StealKnown says that the kernel subtracts it from
+	// the thread's CPU time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
 	Stolen     Arrivals
 	StealKnown bool
 	// Speeds are what the core changes between, as shares of its nominal speed,
