@@ -18,8 +18,8 @@ type Core struct {
 	CoreHzError float64
 	// Spin spends some microseconds with steady instructions. Nil where nothing does.
 	Spin func()
-	// Slowed is by what share independent instructions take longer now than on a core that
-	// nothing shares ([clock.PortProbe]). Nil where that can't be told.
+	// Slowed is the share by which independent instructions take longer now than on a core that
+	// nothing shares ([clock.PortProbe]); nil if unknown.
 	Slowed func() float64
 }
 

@@ -32,13 +32,13 @@ const (
 // Shared reports that something else ran on the core just before or just after the sample.
 func (p Probed) Shared() bool { return math.Max(p.SlowedBefore, p.SlowedAfter) > SharedFrom }
 
-// Sharing is what samples say of a core that something else used too.
+// Sharing collects samples with and without something else on the same core.
 type Sharing struct {
 	Samples, Of int     // samples that were shared, of all
 	Within      int     // samples in which it began or ended
 	Slowed      float64 // by what share independent instructions typically took longer meanwhile
-	// Costs is by what share samples took longer meanwhile; NaN where there are too few of
-	// one kind to tell.
+	// Costs is the share by which samples took longer while the core was shared; NaN if there are
+	// too few samples of either kind.
 	Costs float64
 
 	matters float64
