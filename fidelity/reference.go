@@ -28,9 +28,9 @@ func (r Reference) Close() error {
 	return r.release()
 }
 
-// ReachPPM is the least error of a counter's rate, in parts per million, that the
-// reference can tell in an interval of that length: both ends may be off by its
-// steps, and its own rate by what TickNs says.
+// ReachPPM is the smallest error of a counter's rate, in parts per million, that the reference can
+// show in an interval of this length: its steps limit both ends of the interval, and TickNs limits
+// its own rate.
 func (r Reference) ReachPPM(interval time.Duration) float64 {
 	return 2e6*stepNs(r.Rated)/float64(interval.Nanoseconds()) + 1e6*r.TickNs.RelativeHalfWidth()
 }
