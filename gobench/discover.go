@@ -11,7 +11,7 @@ import (
 // Found are the benchmarks of a package.
 type Found struct {
 	Benchmarks []Benchmark
-	// Skipped are the names of those that skip themselves, Failed those that fail.
+	// Skipped are the names of benchmarks that skip themselves, Failed the names of those that fail.
 	Skipped []string
 	Failed  []*FailedError
 }

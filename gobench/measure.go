@@ -12,7 +12,7 @@ import (
 // Progress is told which share of the measurement is done, and what is being done.
 type Progress func(share float64, doing string)
 
-// Series is what was measured of one benchmark.
+// Series holds the measurements of one benchmark.
 type Series struct {
 	Benchmark   Benchmark
 	Repetitions []Repetition

@@ -7,7 +7,7 @@ import "chronoscope/stats"
 type Report struct {
 	Benchmark
 	Summary
-	// Repetitions are what the estimate is made of, Runs all processes.
+	// Repetitions are the ones that the estimate rests on. Runs are all processes.
 	Repetitions []RepetitionReport `json:"repetitions"`
 	Runs        []RunReport        `json:"runs"`
 	stats.Judgement
