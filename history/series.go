@@ -21,7 +21,7 @@ type Filter struct {
 	Since   time.Time
 	Name    *regexp.Regexp
 	Machine *regexp.Regexp
-	// ByGo tells series apart by the version of Go, too.
+	// ByGo begins a new series for each version of Go.
 	ByGo bool
 }
 

@@ -67,7 +67,7 @@ func Rows(d record.History) []Row {
 	return rows
 }
 
-// WriteJSONLines writes a row a line.
+// WriteJSONLines writes one line of JSON for each row.
 func WriteJSONLines(w io.Writer, rows []Row) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
