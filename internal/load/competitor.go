@@ -23,10 +23,10 @@ const (
 	Registers Kind = "registers"
 	// Memory writes to more memory than a core's own caches hold.
 	Memory Kind = "memory"
-	// Sleeping computes and sleeps in turn, a millisecond each.
+	// Sleeping alternates between computing and sleeping, a millisecond each.
 	Sleeping Kind = "sleeping"
-	// Bursty computes and sleeps in turn, each time for a random span of 0.1 to 10 ms: 2 ms with
-	// an exponential distribution between these limits.
+	// Bursty alternates between computing and sleeping, each time for a random span with an
+	// exponential distribution of mean 2 ms, cut at 0.1 and 10 ms.
 	Bursty Kind = "bursty"
 	// Waking wakes up a thousand times a second, for some microseconds.
 	Waking Kind = "waking"

@@ -10,7 +10,7 @@ import (
 // Probe is a running probe.
 type Probe struct {
 	Hello
-	// Timers are those that it offers, as its hello lists them.
+	// Timers are the timers that the probe offers in its hello.
 	Timers []*Timer
 	// Silent are timers of the hello that could not be read, and why.
 	Silent map[string]error
@@ -113,8 +113,7 @@ func differ(readings []value) bool {
 	return slices.ContainsFunc(readings, func(v value) bool { return v != readings[0] })
 }
 
-// Close tells the probe to quit, and ends what is left of it and of all that it has
-// started.
+// Close ends the probe and every process that it has started.
 func (p *Probe) Close() {
 	p.session.quit()
 	p.release()
@@ -130,8 +129,8 @@ func (t *Timer) Pairs(ctx context.Context, work, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.reading, t.scale.reading}, "pairs %s %d %d", t.Name, work, n)
 }
 
-// Durations are what batch calls of the timer take, n times, in ticks of the
-// reference, a timer of the same probe.
+// Durations returns n times how long `batch` calls of the timer take, in ticks of the reference,
+// which is a timer of the same probe.
 func (t *Timer) Durations(ctx context.Context, reference string, batch, n int) ([]int64, error) {
 	by, err := t.probe.timer(reference)
 	if err != nil {
