@@ -10,7 +10,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Result is what is known of one subject. Its times are per call.
+// Result is the result for one subject. Its times are per call.
 type Result struct {
 	Name string
 	// Estimate is the time of one call on a machine of its own, in nanoseconds, at the
