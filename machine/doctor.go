@@ -13,8 +13,7 @@ type Doctor struct {
 	Root fs.FS
 	// Machine is what the machine is.
 	Machine *Machine
-	// CPUs are those that the measurements are to run on; where there are none,
-	// all that Machine lists.
+	// CPUs are the CPUs that measurements will run on; if empty, all that Machine lists.
 	CPUs []int
 	// Window is how long the kernel's counters are watched.
 	Window time.Duration
@@ -82,9 +81,8 @@ func watched[T any](read func(*Doctor) (T, error), judge func(d *Doctor, before,
 	}
 }
 
-// Examine gives the findings, those of [Machine.Findings] first. What could not
-// be read gives none; the caveats say of it what was tried, and what the system
-// answered.
+// Examine returns the findings, those of [Machine.Findings] first. For what could not be read there
+// is no finding, but a caveat that says what was tried and what the system answered.
 func (d Doctor) Examine() (findings []Finding, caveats []string) {
 	if d.Machine.OS != "linux" {
 		return worstFirst(d.Machine.Findings()), []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}

@@ -23,9 +23,8 @@ type Noise struct {
 	// other gaps in which it kept its CPU, IrregularPerSecond how many of them
 	// there are, and IrregularWorstNs the longest.
 	IrregularShare, IrregularPerSecond, IrregularWorstNs float64
-	// SliceNs is how long a thread typically runs between two preemptions, and
-	// SwitchNs what a preemption takes beyond the run-queue wait; NaN where there
-	// was none.
+	// SliceNs is the typical time for which a thread runs between two preemptions. SwitchNs is the
+	// time that a preemption takes in addition to the run-queue wait. NaN if there was none.
 	SliceNs, SwitchNs float64
 }
 

@@ -1,7 +1,7 @@
 package machine
 
-// ThreadUse is what the kernel has counted of one thread since it started. Only
-// differences mean something.
+// ThreadUse has the kernel's counters of one thread since it started. Only differences mean
+// something.
 type ThreadUse struct {
 	// CPUNs is the time that the thread ran on a CPU, as CLOCK_THREAD_CPUTIME_ID
 	// has it: on a guest that knows of steal it holds none.
@@ -20,7 +20,7 @@ type ThreadUse struct {
 	CPU int
 }
 
-// Since is what has been counted since an earlier look; CPU is the present one.
+// Since returns the counts since an earlier look. CPU is the present one.
 func (u ThreadUse) Since(before ThreadUse) ThreadUse {
 	u.CPUNs -= before.CPUNs
 	u.WaitNs -= before.WaitNs
