@@ -15,7 +15,7 @@ const fewEdges = 10
 // Report is what a snapshot shows.
 type Report struct {
 	Name string `json:"name"`
-	// Calls, Measured and Edges are those of all parts.
+	// Calls, Measured and Edges are sums over all parts.
 	Calls    uint64 `json:"calls"`
 	Measured uint64 `json:"measured"`
 	Edges    uint64 `json:"edges"`
@@ -187,9 +187,8 @@ func quantile975(freedom float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: min(freedom, 1e6)}.Quantile(0.975)
 }
 
-// Quantile bounds the p-quantile of the calls' lengths, in nanoseconds and less the
-// clock's own cost, by the bucket that it lies in; ok is false where there is none,
-// as with a coarse clock.
+// Quantile returns the bucket, in nanoseconds and less the clock's own cost, that holds the
+// p-quantile of the calls' lengths; ok is false if there is no distribution, as with a coarse clock.
 func (p Part) Quantile(q float64) (loNs, hiNs float64, ok bool) {
 	if p.Lengths == nil || p.Measured == 0 || !(q >= 0 && q <= 1) {
 		return 0, 0, false
