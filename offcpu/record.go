@@ -19,11 +19,11 @@ type Options struct {
 	Duration time.Duration
 	// Until ends the recording once a thread was kept from running for as long; 0 is never.
 	Until time.Duration
-	// Root is that of the file system.
+	// Root is the root of the file system.
 	Root fs.FS
 }
 
-// Recording is what Record has found.
+// Recording is the result of Record.
 type Recording struct {
 	Result
 	// Late is the wait that ended the recording before its duration; nil where none did.

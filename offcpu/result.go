@@ -101,8 +101,8 @@ type Part struct {
 	MaxNs   int64   `json:"max_ns"`
 }
 
-// Period is a stretch of time in which a thread did not run: from StartNs after the recording began.
-// Who is who had most of it.
+// Period is a stretch of time in which a thread did not run. StartNs is its start, counted from the
+// start of the recording. Who is the thread or interrupt that had most of it.
 type Period struct {
 	Process    int32  `json:"process"`
 	Thread     int32  `json:"thread"`
