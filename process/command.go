@@ -67,10 +67,9 @@ const (
 // and of the processes that it started and waited for. Where it was traced, also of
 // those that it did not wait for.
 type Run struct {
-	// WallNs is from the program's first instruction, as far as the system tells, to
-	// its exit. It is up to WallErrorNs too long: as far as is known how much of the
-	// start, and of the way back from the end, is in it. Where there are Events, the
-	// kernel itself noted both.
+	// WallNs is the time from the program's first instruction, as far as the system tells, to its
+	// exit. It may be up to WallErrorNs too long, since it may hold a part of the start and of the
+	// way back from the end. With Events, the kernel itself noted both moments.
 	WallNs, WallErrorNs int64
 	// Events are what the kernel noted of all threads, in order of time. Unwatched says
 	// why there are none. LostEvents were noted and could not be kept.

@@ -1,6 +1,6 @@
 package process
 
-// EventKind is what a thread did, or was done to it.
+// EventKind is the kind of an event in the life of a thread.
 type EventKind uint8
 
 // The kinds of events.
@@ -21,7 +21,7 @@ type Event struct {
 	Kind   EventKind
 	CPU    int
 	Thread int // its number (gettid(2)); the first of a process has the process's
-	// Process is that of the thread, Parent the thread that started it; of Forked alone.
+	// Process is the thread's process. Parent is the thread that started it; only Forked has one.
 	Process, Parent int
 }
 
