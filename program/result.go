@@ -22,7 +22,7 @@ const (
 	Bounds Method = "bounds"
 )
 
-// Summary is what the runs of a command show together.
+// Summary is the result of all runs of a command.
 type Summary struct {
 	// Estimate is the time on a machine of its own, in nanoseconds: the median run.
 	Estimate stats.Estimate `json:"estimate"`

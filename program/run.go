@@ -15,7 +15,7 @@ type Run struct {
 	// BlockedNs is the time for which nothing of the program ran or could have run: it slept, or
 	// waited for others. It is NaN where the kernel does not tell.
 	BlockedNs float64
-	// RunqueueWaitNs is the run-queue wait of all threads that are known; NaN where that is
+	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is for
 	// none.
 	RunqueueWaitNs float64
 	// StealNs is what a hypervisor kept back of the CPUs since the last look, in steps of
@@ -34,7 +34,7 @@ type Run struct {
 	// elsewhere is how many other CPUs others used on average while the program ran; NaN where that
 	// is not known of this run.
 	elsewhere float64
-	// InterruptsNs is what interrupts typically take of so much CPU time.
+	// InterruptsNs is the time that interrupts typically take out of this much CPU time.
 	InterruptsNs float64
 	// CoreHz is the core's rate by the mean of before and after; NaN where not known.
 	CoreHz float64
