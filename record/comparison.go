@@ -26,7 +26,7 @@ type Origin struct {
 	Machine *machine.Machine `json:"machine"`
 }
 
-// OriginOf is that of a document.
+// OriginOf returns the origin of a document.
 func OriginOf(d Document) Origin {
 	h := d.Head()
 	return Origin{Command: h.Command, Started: h.Started, Machine: h.Machine}
@@ -40,7 +40,8 @@ type ComparisonRow struct {
 	Unit     string `json:"unit"`
 	// Better says which values are: "lower", "higher", or "" where neither is.
 	Better string `json:"better"`
-	// Values are those of the subjects, in their order; null where one has none.
+	// Values has one element for each subject, in their order; null for a subject without the
+	// figure.
 	Values []*ComparisonValue `json:"values"`
 	// Changes are those of the subjects after the first, beside the first; null where
 	// there is nothing to set beside one another.
@@ -59,7 +60,7 @@ type ComparisonValue struct {
 	Reasons  []string       `json:"reasons"`
 }
 
-// ComparisonChange is a figure beside that of the first subject.
+// ComparisonChange compares a figure with that of the first subject.
 type ComparisonChange struct {
 	// Ratio is the figure over the first one's, or for ranks the difference.
 	Ratio  stats.Estimate `json:"ratio"`
