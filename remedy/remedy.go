@@ -24,8 +24,8 @@ const (
 	Published     Code = "Published"     // measure the clocks that a paper has published
 )
 
-// Words says how the program offers a code. By default it is called as in Go. A program sets it
-// once, before it measures.
+// Words returns the words in which a program recommends a remedy. By default they name the functions
+// of the Go packages. A program replaces it once, before it measures.
 var Words = func(c Code) string { return string(c) }
 
 // Of is the code in the program's words, with the value that is proposed, if any.
