@@ -15,11 +15,10 @@ func Epsilon(durationNs float64, digits int) float64 {
 	return durationNs * math.Pow(10, float64(1-digits))
 }
 
-// Trials is how many Bernoulli trials it takes to know a duration within ± epsilon
-// with a clock of that tick, at 95 %, if trials were independent of one another:
-// equation (3) of Lambert 2008. All are in nanoseconds. It is NaN for what is no duration,
-// and for one of a tick or more: every trial sees such a one, and no number of them tells
-// how long it is.
+// Trials is the number of Bernoulli trials, if these were independent, after which a clock of this
+// tick tells a duration within ± epsilon, at 95 %: equation (3) of Lambert 2008. All arguments are
+// in nanoseconds. It is NaN for a duration that is not positive, or not shorter than a tick: every
+// trial sees such an event, so no number of trials tells how long it is.
 func Trials(durationNs, tickNs, epsilonNs float64) float64 {
 	if !(0 < durationNs && durationNs < tickNs && epsilonNs > 0) {
 		return math.NaN()

@@ -26,7 +26,7 @@ func Methods() []Method { return []Method{Bernoulli, Discrete, Classic, CounterC
 // Reasons.
 type Result struct {
 	Method Method `json:"method"`
-	// Clock and TickNs are those of the slow clock.
+	// Clock is the name of the slow clock, TickNs the length of its tick.
 	Clock  string  `json:"clock"`
 	TickNs float64 `json:"tick_ns"`
 	// Trials is how many times the event was run.
@@ -38,13 +38,12 @@ type Result struct {
 	ElapsedNs float64 `json:"elapsed_ns"`
 	// Estimate is the mean duration of the event in nanoseconds, without overhead.
 	Estimate stats.Estimate `json:"estimate"`
-	// Overhead is what was taken off.
+	// Overhead is the time of empty trials that was subtracted.
 	Overhead stats.Estimate `json:"overhead"`
 	// Equation2 has the interval of the source's equation (2) instead, as if trials were
 	// independent of one another; NaN but for Bernoulli trials.
 	Equation2 stats.Estimate `json:"equation2"`
-	// Truth is what a finer clock saw of the same executions; NaN where none
-	// watched.
+	// Truth is the time of the same executions by a finer clock; NaN without one.
 	Truth stats.Estimate `json:"truth"`
 	// Locked reports that trials kept step with the clock.
 	Locked bool `json:"phase_locked"`
