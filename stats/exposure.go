@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Exposure says what something that went on beside the samples, such as other programs on other CPUs,
-// may have added to them.
+// Exposure says by how much a disturbance during the samples, such as programs on other CPUs, may
+// have lengthened them.
 type Exposure struct {
 	// Mean is the mean exposure of the samples.
 	Mean float64

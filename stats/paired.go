@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Outcome is how the second of two subjects does beside the first.
+// Outcome says how the second of two subjects compares with the first.
 type Outcome string
 
 // The outcomes.
@@ -56,8 +56,7 @@ type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
 // of equal subjects either is as likely to be the slower one.
 type Pairs struct{ low, middle, high, disturbed []float64 } // ratios, and what disturbed both
 
-// Add takes in one time of each subject. It refuses a pair of which a time may be 0, as it tells
-// nothing.
+// Add adds a pair of times, and reports whether it counts: a pair in which a time may be 0 does not.
 func (p *Pairs) Add(first, second Bounded) bool {
 	if !(first.Lo > 0 && second.Lo > 0) {
 		return false
@@ -109,10 +108,10 @@ func (p *Pairs) only(these []int) *Pairs {
 	return q
 }
 
-// Compare says how the second subject does beside the first, by the median of the ratios
-// ([MedianInterval]) and [PairedPermutationTest]. The interval goes from that of the pairs' lower
-// ends to that of the upper ones, so that what is not known of single times is in it. Too few
-// pairs for an interval have their range instead, which holds less often.
+// Compare compares the second subject with the first, by the median of the ratios ([MedianInterval])
+// and [PairedPermutationTest]. The interval goes from the median's lower bound for the pairs' lower
+// ends to its upper bound for their upper ends, so that it holds the uncertainty of single times.
+// Pairs that are too few for an interval have their range instead, which holds less often.
 func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	p = p.leastDisturbed()
 	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN()}

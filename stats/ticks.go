@@ -28,7 +28,7 @@ func (t *Ticks) Add(ticks uint64) {
 	*t = t.Plus(Ticks{Calls: 1, Sum: ticks, Squares: square(ticks)})
 }
 
-// Plus is what both have counted.
+// Plus returns the sum of both counts.
 func (t Ticks) Plus(other Ticks) Ticks {
 	return Ticks{
 		Calls:   plus(t.Calls, other.Calls),
@@ -162,9 +162,9 @@ func rounding(ticks float64) float64 {
 	return f * (1 - f)
 }
 
-// StudentT is the 97.5 % quantile of Student's t with so many degrees of freedom: how
-// many standard errors there are to a bound of a 95 % interval. For 0, where nothing
-// was estimated, it is that of the normal distribution.
+// StudentT is the 97.5 % quantile of Student's t with this number of degrees of freedom: the number
+// of standard errors from the value to a bound of its 95 % interval. For 0 degrees, where nothing
+// was estimated, it is the quantile of the normal distribution.
 func StudentT(freedom float64) float64 {
 	if freedom <= 0 || freedom > 1e6 {
 		return distuv.UnitNormal.Quantile(0.975)
