@@ -17,7 +17,7 @@ type Surroundings struct {
 	// Time is the reference for rates; a clock is never its own, so that
 	// Second stands in for it.
 	Time, Second clock.Rated
-	// CPUs are those that threads hand readings over between.
+	// CPUs are the CPUs whose threads hand readings over to one another.
 	CPUs []int
 }
 

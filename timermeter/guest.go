@@ -13,7 +13,7 @@ import (
 
 // Guest is another runtime, whose timers are ranked beside this process's clocks.
 type Guest struct {
-	// Name is what it is called until it has introduced itself.
+	// Name is the guest's name until it has introduced itself.
 	Name string
 	// Open starts it. Its error may be a [*clock.Unavailable].
 	Open func(ctx context.Context) (*Company, error)

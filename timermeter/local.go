@@ -47,16 +47,15 @@ type Request struct {
 	// GuestsOnly, instead of it.
 	Guests     []Guest
 	GuestsOnly bool
-	// CPUs that the measuring thread keeps to; where it likes if there are none.
+	// CPUs are the CPUs of the measuring thread; if empty, it may use all.
 	CPUs     []int
 	Seed     uint64
 	Progress func(share float64, doing string)
 }
 
-// RankLocal ranks the clocks that this process can read, and those of its guests. A
-// guest that fails stands among what is unavailable. The error is a
-// [*clock.UnknownName] for a name that no clock has, and one of [machine] for CPUs
-// that can't be had; ctx's error comes with what was measured so far.
+// RankLocal ranks the clocks that this process and its guests can read. A guest that fails is listed
+// as unavailable. The error is a [*clock.UnknownName] for an unknown name of a clock, one of package
+// [machine] for CPUs that are not available, or ctx's error, together with what was measured so far.
 func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	if q.Progress == nil {
 		q.Progress = func(float64, string) {}

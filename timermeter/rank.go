@@ -21,7 +21,7 @@ type Candidate struct {
 	// Pair reads the clock and a time reference together. Nil where the
 	// readings are no time.
 	Pair func() clock.Sandwich
-	// ReferenceTickNs is the length of the reference's ticks.
+	// ReferenceTickNs is the length of a tick of the reference.
 	ReferenceTickNs float64
 	// Witness holds a clock of another program against what it has to agree with. Nil for
 	// the clocks that this process reads itself.
@@ -47,7 +47,7 @@ type Rating struct {
 	UnitNs   stats.Float    `json:"unit_ns"`
 	Accuracy stats.Estimate `json:"accuracy"` // nanoseconds
 	Cost     Cost           `json:"cost"`
-	// Spread is that of [CostSampler.Spread].
+	// Spread is the result of [CostSampler.Spread].
 	Spread stats.Float `json:"spread"`
 	// Quality is by [Quality]; 0 for a clock that is non-monotonic, unstable or
 	// not thread-safe.
@@ -91,7 +91,7 @@ type Plan struct {
 	Patience  Patience
 	Rounds    int // of cost chunks and pairs, over all clocks
 	Handovers int // per clock, over all threads
-	// HandoverTime is what they may take at most, for all clocks together.
+	// HandoverTime is the longest time for all hand-overs of all clocks.
 	HandoverTime time.Duration
 	// Watch is how long the clocks' rates are watched at the end, and Total is
 	// when a watch ends that waits for slow clocks to tick.

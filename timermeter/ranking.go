@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Ranking is what was found of all clocks, as the document of a ranking holds it.
+// Ranking is the rating of all clocks, as documents hold it.
 type Ranking struct {
 	Clocks      []Rating      `json:"clocks"` // best first
 	Best        Best          `json:"best"`
