@@ -11,7 +11,8 @@ import "fmt"
 // Kind is what happened.
 type Kind uint8
 
-// The kinds of events. Thread is who had the CPU, Other the thread that it happened to, if another.
+// The kinds of events. Thread had the CPU; Other is the thread that the event happened to, if
+// another.
 const (
 	Switched     Kind = iota // Thread gave the CPU to Other, called Name, and went into State Value
 	Waking                   // Thread, or an interrupt in its place, wakes Other, which was on the CPU Value

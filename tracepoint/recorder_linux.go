@@ -45,8 +45,8 @@ func Open() (*Recorder, error) {
 	return open(scheduling, cpus)
 }
 
-// OpenWithTimedCalls begins to record what Open does, and system calls that wait until some time, as far
-// as this kernel tells of them.
+// OpenWithTimedCalls starts the recording that Open starts, and adds system calls that wait until
+// some time, if this kernel reports them.
 func OpenWithTimedCalls() (*Recorder, error) {
 	cpus, err := onlineCPUs()
 	if err != nil {
@@ -290,7 +290,7 @@ func (r *Recorder) Close() {
 	r.others, r.rings = nil, nil
 }
 
-// Lost is how many events the kernel could not keep so far.
+// Lost is the number of events that the kernel has dropped so far.
 func (r *Recorder) Lost() int64 { return r.lost }
 
 // late is how long the kernel may take from when it notes the time of an event to when the event can

@@ -15,7 +15,7 @@ func Open() (*Recorder, error) {
 	return nil, &Unavailable{Reason: OtherSystem, Detail: "they are those of Linux, this is " + runtime.GOOS}
 }
 
-// OpenWithTimedCalls says that there are none here. The error is an [*Unavailable].
+// OpenWithTimedCalls fails: this system has no tracepoints. The error is an [*Unavailable].
 func OpenWithTimedCalls() (*Recorder, error) { return Open() }
 
 // OpenDisturbances says that there are none here. The error is an [*Unavailable].

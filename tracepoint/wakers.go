@@ -1,6 +1,6 @@
 package tracepoint
 
-// WakeSource is what kind of thing wakes a thread.
+// WakeSource is the kind of source that wakes a thread.
 type WakeSource uint8
 
 // The sources.
@@ -12,24 +12,25 @@ const (
 	ByNetwork
 )
 
-// Waker is who or what wakes a thread.
+// Waker identifies the source that wakes a thread.
 type Waker struct {
 	Source WakeSource
-	// Process and Thread are those of ByThread. A thread that sends packets to this machine wakes their
-	// receiver.
+	// Process and Thread identify the thread, for ByThread. A thread that sends packets to this
+	// machine counts as waking their receiver.
 	Process, Thread int32
-	// Interrupt and Name are those of a device.
+	// Interrupt and Name identify the device, for ByDevice and ByNetwork.
 	Interrupt int32
 	Name      string
 }
 
-// Wakers follows by events what each CPU does beside its thread, and so who or what wakes threads.
+// Wakers follows, event by event, what each CPU does besides running its thread, and so finds who or
+// what wakes a thread.
 type Wakers struct{ cpus map[int32]*handling }
 
-// NewWakers knows of nothing yet.
+// NewWakers returns Wakers that have seen no event.
 func NewWakers() *Wakers { return &Wakers{map[int32]*handling{}} }
 
-// handling is what a CPU does beside its thread.
+// handling is what a CPU does besides running its thread.
 type handling struct {
 	device    *Waker // whose handler runs
 	timerNs   int64  // when a timer expired last
@@ -49,7 +50,7 @@ func (w *Wakers) cpu(number int32) *handling {
 	return c
 }
 
-// Note takes the next event; kinds that tell nothing of wakers are passed over.
+// Note processes the next event; it ignores kinds that don't matter here.
 func (w *Wakers) Note(e Event) {
 	switch c := w.cpu(e.CPU); e.Kind {
 	case Interrupt:
@@ -68,7 +69,8 @@ func (w *Wakers) Note(e Event) {
 	}
 }
 
-// raise notes who has network packets delivered: a thread that sends to this machine, or a device.
+// raise notes the source of network packets that are to be delivered: a thread that sends to this
+// machine, or a device.
 func (c *handling) raise(e Event) {
 	if e.Value != NetworkVector || e.Context == InSoftirq {
 		return
@@ -82,10 +84,10 @@ func (c *handling) raise(e Event) {
 	}
 }
 
-// Forget drops what is known, since events were lost.
+// Forget drops all state, since events were lost.
 func (w *Wakers) Forget() { clear(w.cpus) }
 
-// Of is who or what wakes a thread by an event of the kind Waking.
+// Of returns the source of the wake-up that an event of kind Waking reports.
 func (w *Wakers) Of(e Event) Waker {
 	c := w.cpu(e.CPU)
 	const since = 1e6 // a handler wakes within this time of its timer
