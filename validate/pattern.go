@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is what a whole program does besides computing. Streams of samples have none.
+// Kind says what a whole program does besides computing. Streams of samples have none.
 type Kind string
 
 // The kinds.
@@ -21,7 +21,7 @@ const (
 	Child Kind = "child"
 	// Threads: the same with a thread.
 	Threads Kind = "threads"
-	// Pipe: two processes compute in turn and wake each other through pipes.
+	// Pipe: two processes compute alternately and wake each other through pipes.
 	Pipe Kind = "pipe"
 	// Server: it computes, asks a server on the same CPU to compute, and waits for the answer,
 	// again and again. The server is no child of it.

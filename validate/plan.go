@@ -12,7 +12,7 @@ type Plan struct {
 	Regimes   []Regime
 	Durations []time.Duration
 	Works     []Work
-	// Schemes are their names or families; none are all.
+	// Schemes are names or families of schemes; empty for all.
 	Schemes []string
 	// Kinds are what whole programs do.
 	Kinds []Kind

@@ -29,8 +29,8 @@ const (
 	MemorySweeps Neighbours = "memory"
 	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"
-	// Changing come and go within a cell: they compute and are gone in turn, at random, 20 ms to
-	// a second each time.
+	// Changing neighbours come and go within a cell: they alternately compute and are absent, each
+	// time for a random 20 ms to a second.
 	Changing Neighbours = "changing"
 )
 
@@ -73,7 +73,7 @@ func ParseNeighbours(name string) (Neighbours, error) {
 type Regime struct {
 	// Load is how many threads want the CPU, the measured one among them.
 	Load int `json:"load"`
-	// Neighbours are empty in records of before there were several: none at load 1, loops
+	// Neighbours is empty in records of versions that knew only one kind: none at load 1, loops
 	// otherwise.
 	Neighbours Neighbours `json:"neighbours,omitempty"`
 }
@@ -89,7 +89,7 @@ func (r Regime) Named() Regime {
 	return r
 }
 
-// String is "none", or such as "loops 4", with the load.
+// String returns "none", or the neighbours with their load, such as "loops 4".
 func (r Regime) String() string {
 	if r = r.Named(); r.Neighbours == NoNeighbours {
 		return string(NoNeighbours)
@@ -109,8 +109,8 @@ func CompareRegimes(a, b Regime) int {
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Load, b.Load))
 }
 
-// Regimes are those of some neighbours at some loads. Without neighbours, load 1 has none and
-// the others are loops; without loads, each has its usual ones.
+// Regimes combines neighbours and loads. If neighbours is empty, load 1 has none and other loads
+// have loops; if loads is empty, each kind of neighbour has its usual loads.
 func Regimes(neighbours []Neighbours, loads []int) []Regime {
 	var all []Regime
 	if len(neighbours) == 0 {

@@ -16,7 +16,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Report is what a validation found.
+// Report is the result of a validation.
 type Report struct {
 	Outcomes []Outcome  `json:"cells"`
 	Reach    []Reach    `json:"reach"`
@@ -24,7 +24,7 @@ type Report struct {
 	// AddedUp is the coverage together with that of earlier validations; nil where none were
 	// given.
 	AddedUp *AddedUp `json:"added_up"`
-	// Compensation is what it does in the traced cells without competitors.
+	// Compensation says how well subtracting interrupts works in traced cells without competitors.
 	Compensation []Compensation `json:"compensation"`
 	Timers       []Timer        `json:"timers"`
 	Fits         []WorkFit      `json:"fits"`

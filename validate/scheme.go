@@ -32,7 +32,7 @@ const (
 	Getrusage    = "getrusage"
 	SourceK3     = "source-k3"
 	Gettimeofday = "gettimeofday-k3"
-	// Compensated ends the name of a scheme that takes off what interrupts took.
+	// Compensated is the suffix of schemes that subtract the time of interrupts.
 	Compensated = "-compensated"
 )
 

@@ -26,7 +26,7 @@ type Stream struct {
 	// Expected is the truth: how long the rounds take on a machine of their own.
 	Expected stats.Estimate `json:"expected"`
 	Samples  []Sample       `json:"samples"`
-	// KBest is what package kbest says.
+	// KBest is the estimate of package kbest.
 	KBest Answer `json:"kbest"`
 	// Empty is what the frame around the work reads without work; schemes take it off.
 	Empty Frame `json:"empty"`
@@ -52,7 +52,7 @@ type Sample struct {
 	// LostNs is what interrupts took of this run, as the trace of it saw; missing for work that
 	// is not traced.
 	LostNs stats.Float `json:"lost_ns"`
-	// Around are the losses just before and just after; nil for work that is not traced.
+	// Around are the gaps just before and just after the work; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`
 	// BeforeNs and AfterNs are what a round took just before and just after.
 	BeforeNs float64 `json:"before_ns"`
@@ -62,14 +62,14 @@ type Sample struct {
 	LongTurn bool `json:"long_turn"`
 }
 
-// Frame is what the calls around the work take, by each account.
+// Frame is the cost of the calls around the work, by each account.
 type Frame struct {
 	WallNs         float64 `json:"wall_ns"`
 	GettimeofdayNs float64 `json:"gettimeofday_ns"`
 	GetrusageNs    float64 `json:"getrusage_ns"`
 }
 
-// Answer is what a scheme says of a cell.
+// Answer is the estimate of a scheme for a cell.
 type Answer struct {
 	Estimate stats.Estimate `json:"estimate"`
 	stats.Judgement
