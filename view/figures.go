@@ -52,8 +52,8 @@ type Figure struct {
 	// Repeatability is how far the value strays from one measurement to the next, in its
 	// unit, where it has no interval that says so; NaN where that is not known.
 	Repeatability float64
-	// Work is what was done, where values of other work under the same name have nothing in
-	// common; empty where the name says it.
+	// Work names the work that was measured, if values of other work under the same name can't be
+	// compared with this one; empty if the name says it.
 	Work string
 	// StandIn is for another quantity of the same name: the figure is of use only where that
 	// one can't be had of all documents.

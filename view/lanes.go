@@ -17,7 +17,8 @@ type Lanes struct {
 	// Gaps holds three numbers a gap: from the end of the one before to its start, its
 	// length, and its cause's place in Causes.
 	Gaps []int64 `json:"gaps"`
-	// Hidden gaps were left out, the shortest, and none of them is longer than HiddenNs.
+	// Hidden is the number of gaps that were left out, the shortest; none of them is longer than
+	// HiddenNs.
 	Hidden   int   `json:"hidden"`
 	HiddenNs int64 `json:"hidden_ns"`
 	// Ticks are the times of the kernel's timer interrupts, each from the one before.
