@@ -11,7 +11,7 @@ type change struct {
 	atNs   float64
 	span   int // its index
 	begins bool
-	// wakes says that the thread wakes another then, and neither begins nor ends a span.
+	// wakes is set if the thread wakes another at that time, and neither begins nor ends a span.
 	wakes *wakeup
 }
 
@@ -56,8 +56,8 @@ func compareChanges(a, b change) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.order, b.order), cmp.Compare(a.span, b.span))
 }
 
-// rank orders the changes of one moment: first the ends of runs, then wake-ups, which a thread may make
-// as it ends, then the ends of blocks, then what begins.
+// rank orders the changes of one moment: ends of runs, then wake-ups, which a thread may cause as it
+// ends, then ends of blocks, then begins.
 func (c change) rank() int {
 	switch {
 	case c.wakes != nil:

@@ -19,6 +19,6 @@ type Command struct {
 	// Timeout ends a run that takes longer, with all of its process group; 0 never does.
 	Timeout time.Duration
 
-	// noteWakeups has tracepoints recorded while it runs, where that may be.
+	// noteWakeups records tracepoints while the command runs, if that is allowed.
 	noteWakeups bool
 }

@@ -72,9 +72,9 @@ type conclusion struct {
 	varies bool
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
-	// spins is which share of the time for which threads may have spun they did, at most.
+	// spins bounds the share of the possible spinning time in which threads did spin.
 	spins float64
-	// outsideNs is what others may have delayed that the program waits for, beyond what its bounds hold.
+	// outsideNs is the delay by others of what the program waits for, beyond what its bounds hold.
 	outsideNs float64
 	// neighbours is what programs on other CPUs may have added.
 	neighbours stats.Exposure

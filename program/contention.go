@@ -10,9 +10,9 @@ import (
 	"chronoscope/stats"
 )
 
-// allowForOutside takes off what a program waited for that is no part of it, such as a server on the
-// same machine, as far as others may have kept that from the CPUs: where this is little, the interval
-// holds it. It returns the rest, for the verdict.
+// allowForOutside lowers the lower bounds by the time for which others may have delayed something
+// outside the program that it waited for, such as a server on the same machine. If that is too much
+// for the interval, it changes nothing and returns that time, for the verdict.
 func (c *conclusion) allowForOutside() (leftNs float64) {
 	most := c.delayedNs()
 	delay := func(r *Run) float64 { return math.Min(r.outsideNs, most) }
@@ -27,8 +27,8 @@ func (c *conclusion) allowForOutside() (leftNs float64) {
 	return 0
 }
 
-// judgeOutside lowers the verdict of a program that waits for what is no part of it, while others compete
-// with that for the CPUs, for longer than its interval allows for.
+// judgeOutside lowers the verdict of a program that waits for something outside of it, if others may
+// have delayed that for longer than the interval allows for.
 func (c *conclusion) judgeOutside() {
 	if !c.matters(c.outsideNs) {
 		return

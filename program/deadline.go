@@ -83,7 +83,7 @@ func (r *Run) knownInTime(timedWaits int) bool {
 	return len(t.timers) >= timedWaits || t.timedCalls >= timedWaits && t.timesPassed == 0
 }
 
-// passable is how much of so long a time is too short to have absorbed anything.
+// passable is the part of a time that is too short to have absorbed a wait.
 func passable(ns float64) float64 { return math.Max(passableNs, passableShare*ns) }
 
 // waitedNs is the time for which others kept the program from CPUs.

@@ -170,7 +170,8 @@ func (c *conclusion) judgeWaits() {
 	}
 }
 
-// matters tells whether so long a time may change the estimate by more than was asked for.
+// matters reports whether this time may change the estimate by more than the precision that was
+// asked for.
 func (c *conclusion) matters(ns float64) bool {
 	return ns > math.Min(c.plan.Precision, stats.WideShare)*c.Estimate.Value
 }
@@ -205,13 +206,13 @@ func (c *conclusion) workFollowsWaits() (less, more bool) {
 	return by.Hi < 0 && by.Value < -clearlyLess, by.Lo > 0 && by.Value > clearlyMore
 }
 
-// hardlySpun is the share of what threads of a typical run may have spun that those of some runs may, at
-// most, so that spinning shows.
+// hardlySpun is the largest ratio between the spinning possible in the runs with little of it and in
+// a typical run at which the effect of spinning on CPU time can be estimated.
 const hardlySpun = 0.25
 
-// allowForSpinning puts back what was taken off since threads may have spun while others of the program
-// were kept from a CPU: to spin takes CPU time, so that they did for no larger share of such time than by
-// which their CPU time rises with it.
+// allowForSpinning raises lower bounds that were lowered because threads may have spun while others
+// of the program were kept from a CPU. Spinning takes CPU time: its share of the possible spinning
+// time is at most the slope of the CPU time over that time.
 func (c *conclusion) allowForSpinning() {
 	c.spins = 1
 	spun := slices.Sorted(slices.Values(c.each((*Run).mayHaveSpunNs)))

@@ -41,7 +41,7 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, afterFailure())
 }
 
-// afterFailure is what helps where a command failed.
+// afterFailure says what to do after a command failed.
 func afterFailure() string {
 	return fmt.Sprintf("look at its output (%s), or go on with %s", remedy.Of(remedy.Output), remedy.Of(remedy.IgnoreFailure))
 }
@@ -237,7 +237,7 @@ func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Ru
 	return m.once(ctx, command, traced)
 }
 
-// waitsForSomething tells of a program whose bounds depend on who wakes its threads.
+// waitsForSomething reports whether the program's bounds depend on who wakes its threads.
 func (s *series) waitsForSomething() bool {
 	return s.several || slices.ContainsFunc(s.runs, func(r Run) bool { return r.BlockedNs > passable(float64(r.WallNs)) })
 }

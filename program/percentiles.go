@@ -2,16 +2,17 @@ package program
 
 import "chronoscope/stats"
 
-// Percentiles say how the times of single runs are distributed.
+// Percentiles describe the distribution of the times of single runs.
 type Percentiles struct {
-	// Wall is of the times by the clock.
+	// Wall is the distribution of the times by the clock.
 	Wall stats.Tails `json:"wall"`
-	// Time is of the times on a machine of its own. The intervals hold the runs' own bounds.
+	// Time is the distribution of the times alone. The intervals hold the bounds of the runs.
 	Time stats.Tails `json:"time"`
 }
 
-// percentiles are those of all runs that count, also of those that the estimate leaves out
-// because they had to wait: without the waits they are as good a sample of the program's times.
+// percentiles returns the percentiles of all runs that count, including those that the estimate
+// leaves out because they had to wait: without the waits they represent the program's times just as
+// well.
 func (c *conclusion) percentiles() *Percentiles {
 	var low, middle, high []float64
 	for i, r := range c.used {

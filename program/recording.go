@@ -17,12 +17,13 @@ type wakeupRecorder struct {
 	ended    chan struct{} // when nothing drains it any more
 }
 
-// firstNamespace is the kernel's own namespace of process numbers (PROC_PID_INIT_INO of
-// include/linux/proc_fs.h). In others the numbers in events are not those that processes see.
+// firstNamespace is the initial namespace of process numbers (PROC_PID_INIT_INO of
+// include/linux/proc_fs.h). Processes in other namespaces see other numbers than the events hold.
 const firstNamespace = "pid:[4026531836]"
 
-// drainEvery is how often the kernel's buffers are emptied, unless they are half full before. mostWakeupEvents
-// of a run are kept, 64 bytes each or so.
+// drainEvery is the time between two reads of the kernel's buffers, unless they are half full
+// before. mostWakeupEvents is the largest number of events of a run that is kept, some 64 bytes
+// each.
 const (
 	drainEvery       = 100 * time.Millisecond
 	mostWakeupEvents = 1 << 21
@@ -49,7 +50,7 @@ func openWakeups() *wakeupRecorder {
 	return w
 }
 
-// drain takes what there is; false once it is closed.
+// drain reads the kernel's buffers; false once the recorder is closed.
 func (w *wakeupRecorder) drain() bool {
 	w.access.Lock()
 	defer w.access.Unlock()
@@ -60,7 +61,7 @@ func (w *wakeupRecorder) drain() bool {
 	return true
 }
 
-// keep adds events, as many as are kept.
+// keep adds events, up to mostWakeupEvents.
 func (w *wakeupRecorder) keep(events []tracepoint.Event) {
 	if len(w.events)+len(events) > mostWakeupEvents {
 		w.lost++
@@ -69,7 +70,7 @@ func (w *wakeupRecorder) keep(events []tracepoint.Event) {
 	w.events = append(w.events, events...)
 }
 
-// begin forgets what was recorded so far.
+// begin drops everything that was recorded so far.
 func (w *wakeupRecorder) begin() {
 	if w == nil || w.recorder == nil {
 		return
@@ -80,7 +81,7 @@ func (w *wakeupRecorder) begin() {
 	w.events, w.lost = nil, -w.recorder.Lost()
 }
 
-// take is what was recorded since begin, in order of time; nothing where events were lost.
+// take returns the events since begin, in order of time; none if events were lost.
 func (w *wakeupRecorder) take() []tracepoint.Event {
 	if w == nil || w.recorder == nil {
 		return nil

@@ -14,8 +14,8 @@ const (
 	CycleTime Method = "cycle-time"
 	// ByIntervalCounting: the CPU time that the kernel charged.
 	ByIntervalCounting Method = "interval-counting"
-	// CriticalPath: cycle time along the way through threads and processes that led to the end, by who
-	// woke whom.
+	// CriticalPath: cycle time along the path through threads and processes that led to the end,
+	// found by who woke whom.
 	CriticalPath Method = "critical-path"
 	// Bounds: none of these will do; the time is only known to lie between the time without
 	// the run-queue wait and the wall time.
@@ -33,7 +33,7 @@ type Summary struct {
 	// RunqueueWaitNs and BlockedNs are medians over the runs.
 	RunqueueWaitNs stats.Float `json:"runqueue_wait_ns"`
 	BlockedNs      stats.Float `json:"blocked_ns"`
-	// Percentiles are of single runs; nil in documents of earlier versions.
+	// Percentiles of single runs; nil in documents of earlier versions.
 	Percentiles *Percentiles `json:"percentiles,omitempty"`
 	// MaxRSSBytes is the most memory that the program had resident; nil where not known.
 	MaxRSSBytes *int64 `json:"max_rss_bytes"`
@@ -47,7 +47,7 @@ type Result struct {
 	Command Command
 	Summary
 	Runs []Run
-	// Noise is what interrupts took of the CPUs beside the runs.
+	// Noise is the time that interrupts took from the CPUs during the measurement.
 	Noise machine.Noise
 	// Outliers are runs that took much longer than the others, or much less.
 	Outliers []Outlier

@@ -61,12 +61,13 @@ type Run struct {
 	// preemptions: by no more than that did they delay it. calm is of no time where that is not known.
 	calm   progress
 	calmNs float64
-	// spunOffNs is how much less the lower bound is since threads may have spun.
+	// spunOffNs is the amount by which the lower bound was lowered because threads may have spun.
 	spunOffNs float64
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 
-	// wakeups are what tracepoints told of all threads meanwhile; empty where they were not recorded.
+	// wakeups are the tracepoints' events of all threads during the run; empty if they were not
+	// recorded.
 	wakeups wakeupEvents
 	// traced is what the kernel noted of it, where noted.
 	traced trajectory

@@ -22,7 +22,7 @@ type runner struct {
 	// processes tells what other processes use; nil where that can't be known. They are looked at
 	// beside runs that are as long as the last one, of lastNs.
 	processes *process.Others
-	// recorder records tracepoints, once it is needed; nil where that may not be.
+	// recorder records tracepoints; nil until it is needed, or if it is refused.
 	recorder *wakeupRecorder
 	lastNs   int64
 	root     fs.FS

@@ -24,8 +24,8 @@ type span struct {
 	// cpu is the one that the thread had, lost or gave up, next the one on which the
 	// stretch ended.
 	cpu, next int
-	// wake is how a block ended; nil where that is not known. woken says that a thread that is kept from a
-	// CPU was woken before.
+	// wake is how a block ended; nil if unknown. woken says that a thread that is kept from a CPU
+	// was woken before.
 	wake  *wakeup
 	woken bool
 }
@@ -43,8 +43,8 @@ type line struct {
 	blockedNs float64
 	// wake is the time for which it waited for a CPU after it was woken, from its exec to its exit.
 	wake wait
-	// allWoken says that it is known of all of its blocks how they ended, and latencyNs is for how long
-	// idle CPUs then took to be told.
+	// allWoken says that the end of each of its blocks is known; latencyNs is the time that idle
+	// CPUs then took to run it.
 	allWoken  bool
 	latencyNs float64
 	// sinceExits is what [schedule.sinceExits] found; nil before.
@@ -102,29 +102,31 @@ type schedule struct {
 	// awaited are, by process, the exits that a thread of it can have waited for: of its own
 	// threads, and of processes that they started.
 	awaited map[int][]exit
-	// lives are the threads that had a number, one after another. foreign are those of other programs that
-	// woke the program's, wakes how blocks ended, and latency what idle CPUs took then.
+	// lives are the threads that had a number, in order. foreign are threads of other programs that
+	// woke the program's, wakes the ends of blocks, and latency the time that idle CPUs took to run
+	// a woken thread.
 	lives   map[int][]life
 	foreign []*line
 	wakes   []*wakeup
 	latency latency
-	// recordedNs is what it took the program's threads to record tracepoints.
+	// recordedNs is the time that recording tracepoints took from the program's threads.
 	recordedNs float64
 	// timedCalls and timesPassed are those of [trajectory].
 	timedCalls, timesPassed int
 }
 
-// life is a thread that has a number from then on.
+// life is a thread that has a number from fromNs on.
 type life struct {
 	*line
 	fromNs float64
 }
 
-// mostTailNs is how long after the note of its exit a thread may be there, to give back its memory.
+// mostTailNs is the longest time for which a thread exists after the note of its exit, to free its
+// memory.
 const mostTailNs = 100e6
 
-// named is the program's thread that had a number at a time; nil where none had. Another program may have
-// the number after its end.
+// named returns the program's thread that had a number at a time; nil if none had it. After the
+// thread's end another program may have the number.
 func (s *schedule) named(id int32, atNs float64) (l *line) {
 	for _, x := range s.lives[int(id)] {
 		if l == nil || x.fromNs <= atNs {

@@ -30,8 +30,7 @@ type Setting struct {
 	// Nice is the niceness of all programs that don't have one of their own, by
 	// process.Command.Nice.
 	Nice int
-	// NoWakeups keeps the kernel's tracepoints from being recorded beside programs that wait, also where
-	// that is allowed.
+	// NoWakeups turns off recording the kernel's tracepoints for programs that wait.
 	NoWakeups bool
 	// Root holds the machine's /proc and /sys; nil is this machine's.
 	Root fs.FS

@@ -7,17 +7,17 @@ import (
 	"chronoscope/stats"
 )
 
-// timerWait is a block that a timer ended.
+// timerWait is a block that was ended by a timer.
 type timerWait struct {
 	thread int // its place among the threads of the program, by their starts
 	ns     float64
-	// lateNs is how much later it began than it would have alone, at most.
+	// lateNs bounds the delay of the block's begin compared with a run alone.
 	lateNs float64
 }
 
-// allowForTimers takes a program whose threads sleep as long in all runs, however late they begin to: then
-// they sleep until no time that is fixed, and what they waited before comes off. See ruleOutDeadline, which
-// knows this of one thread and without who woke it.
+// allowForTimers lowers the upper bounds of a program whose sleeps last equally long in all runs,
+// however late they begin: such sleeps have no deadline, so waits before them are subtracted.
+// ruleOutDeadline does this for a single thread without tracepoints.
 func (c *conclusion) allowForTimers() {
 	if c.varies || c.mostlyLate() || !c.timersMove() {
 		return
@@ -29,8 +29,8 @@ func (c *conclusion) allowForTimers() {
 	}
 }
 
-// timersMove tells whether each of the sleeps of the program is as long in all runs, though it began late
-// by different times, or by hardly any.
+// timersMove reports whether each sleep of the program lasts equally long in all runs, although it
+// began late by different times, or hardly late at all.
 func (c *conclusion) timersMove() bool {
 	type sleep struct{ thread, number int } // of the thread
 	slept, late := map[sleep][]float64{}, map[sleep][]float64{}

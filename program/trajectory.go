@@ -44,21 +44,23 @@ type trajectory struct {
 	// spunNs is the time for which threads ran while others of the program were kept from CPUs that
 	// somebody else had: some may have spun, waiting for those. Processes share memory, too.
 	spunNs float64
-	// blocksKnown is of how many blocks of threads it is known how they ended, and blocksUnknown of how many it is not.
+	// blocksKnown is the number of blocks whose end is known, blocksUnknown that of the others.
 	blocksKnown, blocksUnknown int
-	// strangersNs is the time for which threads waited for other programs, where it is known for whom, but
-	// not from when on these worked for them.
+	// strangersNs is the time for which threads waited for other programs that are known, but not
+	// from when on these worked for them.
 	strangersNs float64
-	// strangersKeptNs is the time for which others were kept from CPUs while they worked for the program.
+	// strangersKeptNs is the time for which other programs were kept from CPUs while they worked for
+	// this one.
 	strangersKeptNs float64
-	// timers are the blocks of threads that timers ended, and moved is high if each of these moves with its
-	// begin.
+	// timers are the blocks that were ended by timers. moved is high if the end of each of these
+	// moves with its begin.
 	timers []timerWait
 	moved  progress
-	// timedCalls are how often threads began to wait until some time, and timesPassed how often that had
-	// come before they gave up their CPU.
+	// timedCalls counts the calls that wait until some time, timesPassed those whose time had passed
+	// before the thread gave up its CPU.
 	timedCalls, timesPassed int
-	// recordedNs is what it took threads to have tracepoints recorded: not all of it delayed the end.
+	// recordedNs is the time that recording tracepoints took from the threads. Not all of it delayed
+	// the end.
 	recordedNs float64
 }
 
@@ -97,9 +99,9 @@ const exitLatencyNs = 0.6e6
 // absorbed anything: page faults, locks of the kernel.
 const passableNs, passableShare = 0.5e6, 0.005
 
-// follow finds the trajectory of a run on so many CPUs (0 is not known), with what tracepoints told of it;
-// false where the kernel noted none, or ctx ended. othersWakeNs is the time for which threads whose accounts
-// are not known waited for a CPU when they were woken, at most.
+// follow finds the trajectory of a run on `cpus` CPUs (0 if unknown), with the tracepoints' events;
+// false if the kernel noted no events, or ctx ended. othersWakeNs bounds the time for which threads
+// without accounts waited for a CPU after they were woken.
 func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64, e wakeupEvents) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
 		return trajectory{}, false
@@ -412,8 +414,8 @@ func (w *way) finish(c change) {
 	}
 }
 
-// finishKept advances a thread that was kept from a CPU. What delays another program's thread before the
-// program's own way leads there may be as it would be alone.
+// finishKept advances a thread that was kept from a CPU. A delay of another program's thread counts
+// only once that thread works for the program: before, it may be the same alone.
 func (w *way) finishKept(c change, p *position, ns float64) {
 	if c.foreign && !p.linked {
 		p.high.atNs += ns

@@ -9,23 +9,23 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// wakeup is how a block ended, by the kernel's tracepoints.
+// wakeup is the end of a block, from the kernel's tracepoints.
 type wakeup struct {
 	atNs   float64
 	source tracepoint.WakeSource
 	by     *line // the thread that woke it; nil where something else did
-	// inKernel says that it could not be woken by a signal, as while it waits for a disk: what it waited for
-	// had begun with its block.
+	// inKernel says that no signal could wake the thread, as while it waits for a disk. Such a wait
+	// began with the block.
 	inKernel bool
-	// low and high are how far by would have come alone by then; linked says that this follows from the
-	// program's own way, and known that it is known at all.
+	// low and high are the progress that by would have made alone until the wake-up. known says that
+	// they are known; linked says that they follow from the measured program's own path.
 	low, high     progress
 	linked, known bool
-	// tailNs is for how long by ran between the note of its exit and the wake-up.
+	// tailNs is the time for which by ran between the note of its exit and the wake-up.
 	tailNs float64
 }
 
-// wakeupEvents are what tracepoints told of all threads of the machine while a program ran.
+// wakeupEvents are the events of all threads of the machine while a program ran.
 type wakeupEvents struct {
 	events []tracepoint.Event
 	execNs int64 // the time 0 of the program's events
@@ -33,7 +33,7 @@ type wakeupEvents struct {
 
 func (e wakeupEvents) at(ns int64) float64 { return float64(ns - e.execNs) }
 
-// turn is that a thread got a CPU.
+// turn notes that a thread got a CPU.
 type turn struct {
 	atNs   float64
 	thread int32 // 0 is the idle thread, and unknownThread one that is not known
@@ -42,20 +42,20 @@ type turn struct {
 // unknownThread stands in a CPU's turns where the kernel left out a switch.
 const unknownThread = -1
 
-// waking is one that was noted.
+// waking is the wake-up of a thread.
 type waking struct {
 	atNs   float64
 	thread int32
 	waker  tracepoint.Waker
 }
 
-// leaving is that a thread gave up its CPU.
+// leaving notes that a thread gave up its CPU.
 type leaving struct {
 	atNs  float64
 	state tracepoint.State
 }
 
-// wakeups joins a run's schedule with what tracepoints told.
+// wakeups adds the tracepoints' events to the schedule of a run.
 type wakeups struct {
 	*schedule
 	turns    map[int32][]turn   // of each CPU
@@ -64,17 +64,17 @@ type wakeups struct {
 	foreign  map[int32]*line
 }
 
-// mostForeign bounds how many threads of other programs are followed.
+// mostForeign is the largest number of threads of other programs that are followed.
 const mostForeign = 10_000
 
-// tracepointNs is what the kernel takes to record an event: it was seen to take 0.8 µs.
+// tracepointNs is the time that the kernel takes to record an event: 0.8 µs was measured.
 const tracepointNs = 1e3
 
-// earlyNs is how long before a block is noted the thread may have been woken from it.
+// earlyNs is the longest time between a wake-up and the note of the block that it ends.
 const earlyNs = 50e3
 
-// addWakeups says of the blocks of all threads who ended them, as far as that is known, and follows the
-// threads of other programs that did.
+// addWakeups finds out who ended the blocks of all threads, and follows the threads of other
+// programs that did.
 func (s *schedule) addWakeups(e wakeupEvents) {
 	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}}
 	all := w.read(e)
@@ -88,11 +88,11 @@ func (s *schedule) addWakeups(e wakeupEvents) {
 	s.latency = usualLatency(latencies)
 }
 
-// latency is what a CPU that is idle takes to be told that a thread is to run: at least and at most, but
-// for a tenth of the wake-ups at either end.
+// latency bounds the time from a wake-up until an idle CPU runs the thread: the 10th and 90th
+// percentile.
 type latency struct{ lowNs, highNs float64 }
 
-// fewestLatencies are enough to tell.
+// fewestLatencies is the smallest number of wake-ups for percentiles.
 const fewestLatencies = 10
 
 func usualLatency(all []float64) latency {
@@ -103,7 +103,7 @@ func usualLatency(all []float64) latency {
 	return latency{math.Min(stats.Quantile(all, 0.1), wakeLatencyNs), math.Min(stats.Quantile(all, 0.9), wakeLatencyNs)}
 }
 
-// read sorts the events by CPUs and threads, and returns all wakings in order of time.
+// read sorts the events by CPU and thread, and returns all wake-ups in order of time.
 func (w *wakeups) read(e wakeupEvents) (all []waking) {
 	wakers := tracepoint.NewWakers()
 	for _, x := range e.events {
@@ -128,8 +128,8 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 	return all
 }
 
-// findPassed counts the calls that wait until some time, and those of them in which the thread did not
-// give up its CPU, since the time had come, or may have come.
+// findPassed counts the calls that wait until some time, and those in which the thread did not give
+// up its CPU, because that time had or may have passed.
 func (w *wakeups) findPassed(e wakeupEvents) {
 	began := map[int32]float64{}
 	for _, x := range e.events {
@@ -157,7 +157,7 @@ func (w *wakeups) findPassed(e wakeupEvents) {
 	}
 }
 
-// blockedWithin tells whether the thread gave up its CPU between two times.
+// blockedWithin reports whether the thread gave up its CPU between two times.
 func (l *line) blockedWithin(from, to float64) bool {
 	i, _ := slices.BinarySearchFunc(l.spans, from, func(x span, ns float64) int { return cmp.Compare(x.to, ns) })
 	for ; i < len(l.spans) && l.spans[i].from <= to; i++ {
@@ -168,7 +168,8 @@ func (l *line) blockedWithin(from, to float64) bool {
 	return false
 }
 
-// findForeign finds the threads of other programs that woke the program's, or such a thread.
+// findForeign finds the threads of other programs that woke threads of the program, directly or
+// through one another.
 func (w *wakeups) findForeign(all []waking) {
 	for _, k := range slices.Backward(all) {
 		by := k.waker.Thread
@@ -184,7 +185,7 @@ func (w *wakeups) findForeign(all []waking) {
 	}
 }
 
-// followForeign notes what these did.
+// followForeign adds the spans of these threads to the schedule.
 func (w *wakeups) followForeign(e wakeupEvents) {
 	open := map[*line]span{}
 	enter := func(l *line, in state, x tracepoint.Event) {
@@ -231,14 +232,14 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 	slices.SortFunc(w.schedule.foreign, func(a, b *line) int { return a.id - b.id })
 }
 
-// first is the event, at the time of the recording's first.
+// first returns the event with the time of the first event of the recording.
 func (e wakeupEvents) first(x tracepoint.Event) tracepoint.Event {
 	x.AtNs = e.events[0].AtNs
 	return x
 }
 
-// attach finds how the blocks of a thread ended, and parts what it waited for a CPU then from them. It
-// returns how long idle CPUs took to be told.
+// attach finds how the blocks of a thread ended, and splits the wait for a CPU after each wake-up
+// off the block. It returns the times that idle CPUs took to run the thread.
 func (w *wakeups) attach(l *line) (latencies []float64) {
 	spans := make([]span, 0, len(l.spans))
 	l.allWoken = true
@@ -274,8 +275,8 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 	return latencies
 }
 
-// wakeupOf is how a block of a thread ended, and for how long other threads then had the CPU that it
-// got; false where that is not known for certain.
+// wakeupOf returns how a block ended, and for how long other threads then had the CPU that the
+// thread got; false if that is not certain.
 func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok bool) {
 	noted, ok := w.wakingWithin(int32(l.id), x.from, x.to)
 	if !ok {
@@ -297,7 +298,8 @@ func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok boo
 	return k, queuedNs, ok
 }
 
-// wakingWithin is the one waking of a thread in a block. Where there are several, a switch was left out.
+// wakingWithin returns the only wake-up of a thread in a block; false if there are several, since
+// then a switch is missing in the recording.
 func (w *wakeups) wakingWithin(id int32, from, to float64) (waking, bool) {
 	all := w.wakings[id]
 	first, _ := slices.BinarySearchFunc(all, from, func(k waking, ns float64) int { return cmp.Compare(k.atNs, ns) })
@@ -314,14 +316,14 @@ func (w *wakeups) wakingWithin(id int32, from, to float64) (waking, bool) {
 	return waking{}, false
 }
 
-// inKernel tells whether a thread that gave up its CPU at a time waited uninterruptibly.
+// inKernel reports whether a thread waited uninterruptibly after it gave up its CPU at this time.
 func (w *wakeups) inKernel(id int32, ns float64) bool {
 	all := w.leavings[id]
 	i, _ := slices.BinarySearchFunc(all, ns, func(x leaving, ns float64) int { return cmp.Compare(x.atNs, ns) })
 	return i < len(all) && all[i].atNs <= ns+earlyNs && all[i].state == tracepoint.Uninterruptible
 }
 
-// ranNs is for how long a thread had CPUs between two times.
+// ranNs is the time for which a thread had a CPU between two times.
 func (w *wakeups) ranNs(id int32, from, to float64) (ns float64) {
 	for _, turns := range w.turns {
 		i, _ := slices.BinarySearchFunc(turns, from, func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
@@ -338,8 +340,8 @@ func (w *wakeups) ranNs(id int32, from, to float64) (ns float64) {
 	return ns
 }
 
-// queued is for how long, between two times, threads had the CPU that one got then; false where the
-// kernel left out who had it.
+// queued is the time, between two times, for which other threads had the CPU that the thread got at
+// the end; false if the kernel left out who had it.
 func (w *wakeups) queued(id, cpu int32, from, to float64) (ns float64, ok bool) {
 	turns := w.turns[cpu]
 	i, _ := slices.BinarySearchFunc(turns, math.Nextafter(to, math.Inf(1)), func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
