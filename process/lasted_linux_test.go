@@ -53,10 +53,19 @@ func TestAccountedFor(t *testing.T) {
 	stopped.Stops = 230
 	unstopped := stopped
 	unstopped.Stops = 3
+	// A pipeline, that was said to be noted in no run: 15,500 switches, each of 7 µs and 1 that nobody notes.
+	switching := Run{UserNs: 124 * ms, Events: []Event{{Kind: Executed, Thread: 1, Process: 1}}}
+	for i := range int64(15_500) {
+		switching.Events = append(switching.Events, Event{AtNs: 8 * us * i, Kind: SwitchedIn, Thread: 1, Process: 1}, Event{AtNs: 8*us*i + 7*us, Kind: Blocked, Thread: 1, Process: 1})
+	}
+	switching.Events = append(switching.Events, Event{AtNs: 125 * ms, Kind: Exited, Thread: 1, Process: 1})
+	unseen := switching
+	unseen.UserNs = 160 * ms
 	for name, c := range map[string]struct {
 		run  Run
 		want bool
 	}{
+		"it switches all the time": {switching, true}, "it switches all the time, and ran unseen": {unseen, false},
 		"it stopped for its tracer": {stopped, true}, "it was unseen for that long": {unstopped, false},
 		"as it was": {program(0, 2*ms, 2.1*ms), true}, "very short": {program(0, 28*us, 0.1*ms), true},
 		"other rights": {program(0, 2.8*us, 1.4*ms), false}, "it sleeps with them": {program(0, 3*us, 0.05*ms), false},
