@@ -45,7 +45,7 @@ const (
 
 // Run measures until ctx ends.
 func (p Prober) Run(ctx context.Context) {
-	purse := newPurse(p.Share, p.UsedCPU())
+	purse := newPurse(p.Share)
 	turn, survey := usualTurn, usualSurvey
 	due := time.Duration(0)
 	p.Pause(ctx, scaled(atFirst, p.Rand.Float64()))

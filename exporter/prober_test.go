@@ -18,6 +18,7 @@ type simulated struct {
 	survey    time.Duration
 	// slowness is how much longer a turn lasts than the CPU time that it takes.
 	slowness float64
+	scrapes  float64         // share of a CPU that they take
 	turns    []time.Duration // when
 	surveys  []time.Duration
 	spent    []spending
@@ -48,7 +49,8 @@ func (s *simulated) Survey(context.Context) Survey {
 // pause lets time pass, in which scrapes cost a little.
 func (s *simulated) pause(_ context.Context, d time.Duration) {
 	s.now += d
-	s.used += scaled(d, 1e-5)
+	s.used += scaled(d, 1e-5+s.scrapes)
+	s.spent = append(s.spent, spending{s.now, s.used})
 	if s.now > s.end {
 		s.stop()
 	}
@@ -173,5 +175,22 @@ func TestAFleetDoesNotBeatInStep(t *testing.T) {
 	}
 	if mean < 3 {
 		t.Errorf("a mean of %.1f turns a second", mean)
+	}
+}
+
+// Neither what the start of the process took nor scrapes that take more than half of the budget break it: turns
+// become rarer.
+func TestTheBudgetHoldsBesideScrapes(t *testing.T) {
+	const share = 0.005
+	rng := rand.New(rand.NewPCG(5, 0))
+	s := &simulated{rng: rng, survey: 400 * time.Millisecond, slowness: 2, scrapes: 0.003, used: 400 * time.Millisecond, turn: func(time.Duration) time.Duration {
+		return time.Duration(100+rng.IntN(100)) * time.Millisecond
+	}}
+	s.run(t, share, 6*time.Hour, nil)
+	if most, allowed := s.mostInAnHour(), scaled(time.Hour, share); most > allowed {
+		t.Errorf("%v of CPU time in an hour, allowed are %v", most, allowed)
+	}
+	if len(s.turns) < 100 {
+		t.Errorf("%d turns in 6 hours", len(s.turns))
 	}
 }

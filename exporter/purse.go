@@ -3,8 +3,8 @@ package exporter
 import "time"
 
 // purse is the CPU time that the process may still use, as a token bucket. Within any hour no more
-// than share × 1 h is granted: up to a tenth of that may be saved and spent at once, nine tenths come
-// in evenly.
+// than share × 1 h is granted: up to a tenth of that may be saved and spent at once, 85 % come in
+// evenly, and 5 % are left for what a turn costs more than those before it.
 type purse struct {
 	share        float64       // of one CPU
 	savedSeconds float64       // below 0 where more was used than was granted
@@ -15,11 +15,12 @@ type purse struct {
 const (
 	budgetWindow = time.Hour
 	savedShare   = 0.1
+	incomeShare  = 0.85
 )
 
-// newPurse returns a full purse.
-func newPurse(share float64, used time.Duration) purse {
-	p := purse{share: share, used: used}
+// newPurse returns a full purse, of which the start of the process is still to be paid.
+func newPurse(share float64) purse {
+	p := purse{share: share}
 	p.savedSeconds = p.mostSeconds()
 	return p
 }
@@ -28,7 +29,7 @@ func newPurse(share float64, used time.Duration) purse {
 func (p purse) mostSeconds() float64 { return budgetWindow.Seconds() * p.share * savedShare }
 
 // income is what is granted, as a share of the time that passes.
-func (p purse) income() float64 { return p.share * (1 - savedShare) }
+func (p purse) income() float64 { return p.share * incomeShare }
 
 // at returns the purse at a later time, given the CPU time that the process has used in all.
 func (p purse) at(now, used time.Duration) purse {
