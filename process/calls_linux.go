@@ -47,6 +47,7 @@ const (
 	socketTime                  // an option of a socket
 	ownUsage                    // what to tell of (getrusage(2)), other than of children
 	clockTime                   // a clock, other than of CPU time; clockCode marks its own calls
+	ring                        // as always, for any number of waits that need no call
 )
 
 // notedCalls are the system calls that are noted, by their numbers: those of every
@@ -55,7 +56,7 @@ var notedCalls = func() map[uint64]notedCall {
 	all := map[uint64]notedCall{
 		unix.SYS_NANOSLEEP:          {form: always},
 		unix.SYS_CLOCK_NANOSLEEP:    {form: always},
-		unix.SYS_IO_URING_SETUP:     {form: always}, // what is asked of it then needs no call
+		unix.SYS_IO_URING_SETUP:     {form: ring},
 		unix.SYS_PSELECT6:           {form: selected, arg: 4},
 		unix.SYS_PPOLL:              {form: pointer, arg: 2, files: 1},
 		unix.SYS_EPOLL_PWAIT:        {form: millisecond, arg: 3},
@@ -93,8 +94,9 @@ var notedCalls = func() map[uint64]notedCall {
 	return all
 }()
 
-// repeating is for how many waits a timer counts that goes off again and again, and a time limit
-// that holds for each later wait: for more than a program is seen to make.
+// repeating is for how many waits a timer counts that goes off again and again, a time limit that holds
+// for each later wait, and a ring in which waits are asked for without a call: for more than a program is
+// seen to make.
 const repeating = 1 << 20
 
 // readMemory reads the program's memory; false where it can't be read.
@@ -107,7 +109,7 @@ func (i *syscallInfo) noted(read readMemory) int {
 	switch {
 	case !known || !i.asks(call, read):
 		return 0
-	case (call.form == timer || call.form == realTimer) && !zero(i.args[call.arg], read), call.form == socketTime:
+	case (call.form == timer || call.form == realTimer) && !zero(i.args[call.arg], read), call.form == socketTime, call.form == ring:
 		return repeating
 	}
 	return 1
@@ -179,7 +181,7 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	given := i.args[call.arg]
 	none := (call.files > 0 || call.form == selected) && i.args[call.files] == 0
 	switch call.form {
-	case always:
+	case always, ring:
 		return true
 	case nonzero:
 		return uint32(given) != 0

@@ -29,7 +29,7 @@ func (c notedCall) filter() instructions {
 	low, high := load(argument(c.arg)), load(argument(c.arg)+4)
 	given := slices.Concat(low, unless(unix.BPF_JEQ, 0, stop()), high, unless(unix.BPF_JEQ, 0, stop()), pass())
 	switch c.form {
-	case always:
+	case always, ring:
 		return stop()
 	case nonzero:
 		return slices.Concat(low, where(unix.BPF_JEQ, 0, pass()), stop())

@@ -405,6 +405,7 @@ func TestCallsThatWait(t *testing.T) {
 		{"real-time policy", unix.SYS_SCHED_SETSCHEDULER, [6]uint64{0, 1, 1}, 1, false},
 		{"deadline policy", unix.SYS_SCHED_SETATTR, [6]uint64{0, deadline}, 1, false},
 		{"usual policy", unix.SYS_SCHED_SETATTR, [6]uint64{0, usual}, 0, false},
+		{"a ring that later waits are asked for in", unix.SYS_IO_URING_SETUP, [6]uint64{8, soon}, repeating, false},
 		{"a socket's time limit", unix.SYS_SETSOCKOPT, [6]uint64{3, 1, 20, 1, 16}, repeating, false},
 		{"a socket's buffer", unix.SYS_SETSOCKOPT, [6]uint64{3, 1, 8, 1, 4}, 0, true},
 		{"a protocol's option", unix.SYS_SETSOCKOPT, [6]uint64{3, 6, 20, 1, 4}, 0, true},
