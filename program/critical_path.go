@@ -51,7 +51,7 @@ func (w *way) woken(c change, p *position, ns float64) {
 		if !c.foreign {
 			w.strangersNs += ns
 		}
-	case c.foreign:
+	case c.foreign, k.inKernel:
 		p.low.atNs += ns
 	default: // a time limit may have passed only because another thread was late with what this one waited for
 		w.sinceBlocked(p, ns)
