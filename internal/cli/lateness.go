@@ -19,7 +19,7 @@ import (
 
 var _ = register(newLateness)
 
-// latenessFlags are those of the command that says how late timers are.
+// latenessFlags are the flags of lateness.
 type latenessFlags struct {
 	lengths  []string
 	wakes    int
@@ -28,7 +28,7 @@ type latenessFlags struct {
 	plan     lateness.Plan
 }
 
-// newLateness is the command that says how late timers wake those who wait for them.
+// newLateness returns the command that measures how late timers wake those who wait for them.
 func newLateness() *command {
 	t := &latenessFlags{}
 	return &command{Command: &cobra.Command{
@@ -59,7 +59,7 @@ func (t *latenessFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringSliceVar(&t.runtimes, "runtime", nil, "timers of these runtimes as well, a `list` of "+strings.Join(probe.Runtimes(), ", ")+", or all")
 }
 
-// mostLoad is the most that may be asked for.
+// mostLoad is the largest load.
 const mostLoad = 100
 
 // check says which flag is wrong, and what is allowed.
@@ -118,7 +118,7 @@ func (t *latenessFlags) measure(ctx context.Context, c *call) (found, error) {
 	return found{document: d, verdicts: verdicts}, nil
 }
 
-// foreignTimers are the sleeps of other runtimes. Those that can't be had are named in the caveats.
+// foreignTimers returns the sleeps of other runtimes. A caveat names each one that is not available.
 func foreignTimers(ctx context.Context, c *call, runtimes []string) (all []lateness.Timer, closeAll func()) {
 	var probes []*probe.Probe
 	for _, family := range runtimes {
@@ -139,7 +139,7 @@ func foreignTimers(ctx context.Context, c *call, runtimes []string) (all []laten
 	}
 }
 
-// foreignSleep is a runtime's sleep, timed by the finest of its own clocks.
+// foreignSleep is the sleep of a runtime, timed by the finest of its own clocks.
 func foreignSleep(p *probe.Probe) lateness.Timer {
 	return lateness.Timer{Name: p.Runtime + "/sleep", Unit: time.Millisecond, Waker: func(length time.Duration) (lateness.Wake, func(), error) {
 		finest := finestWallTimer(p)
@@ -156,7 +156,8 @@ func foreignSleep(p *probe.Probe) lateness.Timer {
 	}}
 }
 
-// finestWallTimer is the timer of a probe with the least unit that no one sets; nil where there is none.
+// finestWallTimer returns the timer of a probe with the smallest unit that nobody sets; nil if there
+// is none.
 func finestWallTimer(p *probe.Probe) (finest *probe.Timer) {
 	for _, t := range p.Timers {
 		if t.Kind == clock.KindWall && !t.Settable && (finest == nil || t.UnitNs < finest.UnitNs) {
