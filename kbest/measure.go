@@ -51,7 +51,7 @@ type measurement struct {
 	series   []*series
 	loops    map[*series]stats.Estimate
 	looks    looks
-	// neighbours are those of each window.
+	// neighbours has one element for each window.
 	neighbours []Neighbours
 	// watched is the time from the first trial to the last.
 	watched time.Duration

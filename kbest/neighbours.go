@@ -7,19 +7,22 @@ import (
 	"chronoscope/stats"
 )
 
-// Neighbours is what else ran on this machine between two looks, in nanoseconds of CPU time.
+// Neighbours is the CPU time of everything else that ran on this machine between two looks, in
+// nanoseconds.
 type Neighbours struct {
-	// OthersNs is the time of other processes and of the other threads of this one, ElsewhereNs the part
-	// of it that may use other CPUs than this thread, PassedNs the time between the looks.
+	// OthersNs is the CPU time of other processes and of the other threads of this one; ElsewhereNs
+	// is the part of it that may have been on other CPUs than this thread's. PassedNs is the time
+	// between the looks.
 	OthersNs, ElsewhereNs, PassedNs float64
-	// Exact says that OthersNs is not in steps of 10 ms: else only the mean of many looks tells.
+	// Exact says that OthersNs is known exactly. Otherwise it is in steps of 10 ms, so that only the
+	// mean of many looks counts.
 	Exact bool
 }
 
 // window is a stretch of trials without a pause.
 type window struct{ beganTicks, waitedNs int64 }
 
-// windowNs is long enough for a look of 60 µs to cost little.
+// windowNs is the length of a window; a look takes 60 µs.
 const windowNs = 20e6
 
 // openWindow begins to watch the neighbours.
@@ -31,11 +34,11 @@ func (s *Station) openWindow() (w window) {
 	return w
 }
 
-// over reports that a window is long enough.
+// over reports whether a window is long enough.
 func (w window) over(s *Station) bool { return s.Clock.Ns(s.Clock.End()-w.beganTicks) > windowNs }
 
-// neighboursIn is what ran on other CPUs in a window, that ends now. While this thread waited for a
-// CPU, others had one that is not beside it.
+// neighboursIn returns what ran on other CPUs in a window that ends now. While this thread waited
+// for a CPU, one of the others had its own.
 func (s *Station) neighboursIn(w window) (n Neighbours) {
 	if s.Neighbours != nil {
 		n = s.Neighbours()
@@ -45,7 +48,8 @@ func (s *Station) neighboursIn(w window) (n Neighbours) {
 	return n
 }
 
-// beside is how many other CPUs others used on average, beside each of the samples for which it is known.
+// beside returns the samples for which it is known how many other CPUs were in use meanwhile, and
+// that number, on average.
 func (m *measurement) beside(samples []*Sample) (known []*Sample, cpus []float64) {
 	var coarse Neighbours
 	for _, n := range m.neighbours {
@@ -68,7 +72,7 @@ func (m *measurement) beside(samples []*Sample) (known []*Sample, cpus []float64
 	return known, cpus
 }
 
-// neighboursOf says what programs on other CPUs may have added to the samples.
+// neighboursOf says how much programs on other CPUs may have added to the samples.
 func (c *conclusion) neighboursOf() stats.Exposure {
 	known, beside := c.m.beside(c.full)
 	var times []float64
@@ -78,15 +82,15 @@ func (c *conclusion) neighboursOf() stats.Exposure {
 	return stats.ExposureOf(beside, times, math.Min(stats.NeighboursWorst, c.contended()))
 }
 
-// contentionNs is how long an access to a shared cache or to memory waits for that of another core, at
-// the least: a shared cache serves one in some 10 ns, a bank of memory in some 50.
+// contentionNs is the least time for which an access to a shared cache or to memory waits for that
+// of another core: a shared cache serves an access in some 10 ns, a bank of memory in some 50 ns.
 const contentionNs = 10
 
-// contended is by what share contention for caches and memory can have slowed the samples. Who waits
-// for another's access waits at random, sometimes not at all and sometimes for long. So the time of a
-// sample with n waits differs from that of the next by about 1/sqrt(n) of what they add. A chain of
-// multiplications takes the same time each time, so that nothing can have slowed it. The lower samples
-// tell: interruptions lengthen the others.
+// contended is the largest share by which contention for caches and memory can have slowed the
+// samples. Waits for other cores' accesses are random: the time of a sample with n waits varies by
+// about 1/sqrt(n) of what they add. A chain of multiplications, however, takes the same time each
+// time, so nothing can have slowed it. The spread of the shorter samples decides, since
+// interruptions lengthen the others.
 func (c *conclusion) contended() float64 {
 	const from, to, deviations = 0.02, 0.25, 1.38 // these quantiles of a normal distribution lie 1.38 standard deviations apart
 	var runs []float64
@@ -103,10 +107,10 @@ func (c *conclusion) contended() float64 {
 	return (stats.Quantile(runs, to) - ns) / deviations / ns * math.Sqrt(ns/contentionNs)
 }
 
-// fewestSteady samples show how much samples differ.
+// fewestSteady is the smallest number of samples that shows their spread.
 const fewestSteady = 32
 
-// judgeNeighbours lowers the verdict where what programs on other CPUs may have added is not known.
+// judgeNeighbours lowers the verdict if it is unknown what programs on other CPUs may have added.
 func (c *conclusion) judgeNeighbours() {
 	if e := c.neighboursOf(); e.Guessed() && !c.blocks {
 		c.Lower(stats.Suspect, "%s", e.AddedByOthers())

@@ -29,9 +29,8 @@ func (s *spreading) elapsed() time.Duration {
 	return time.Duration(s.station.Clock.Ns(s.station.Clock.End() - s.began))
 }
 
-// next begins another burst where the subjects are as far as that, and says how long to pause before it
-// if it would begin too early. Bursts begin at random moments, since regular ones may keep step with the
-// phases.
+// next begins another burst if all subjects are ready for it, and returns how long to pause if that
+// is too early. Bursts begin at random moments, since regular ones may keep step with the phases.
 func (s *spreading) next(all []*series) (early time.Duration) {
 	if done := leastProgress(all); done*bursts < float64(s.burst+1) {
 		return 0

@@ -32,7 +32,7 @@ type Station struct {
 	// Allocated counts the bytes that the process has allocated so far. Nil where nobody
 	// counts them.
 	Allocated func() int64
-	// Neighbours tells what else ran since it was asked last. Nil where that is not known.
+	// Neighbours returns what else ran since the last call; nil if that is not known.
 	Neighbours func() Neighbours
 	// Settle is called before each trial, outside of all that is timed. Nil where
 	// nothing is to be done.
