@@ -8,6 +8,6 @@ var _ = register[Lateness]("lateness")
 type Lateness struct {
 	Header
 	lateness.Report
-	// Load is how many threads wanted the CPU, the one that waited among them.
+	// Load is the number of threads that wanted the CPU, including the one that waited.
 	Load int `json:"load"`
 }
