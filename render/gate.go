@@ -16,13 +16,13 @@ import (
 	"chronoscope/view"
 )
 
-// change is a benchmark beside that of another revision, by its time or another metric.
+// change compares a benchmark with that of another revision, by its time or another metric.
 type change struct {
 	stats.Pair
 	benchmark gobench.Report
 }
 
-// changesIn are the pairs of a document, each with what was measured of the working tree.
+// changesIn returns the pairs of a document, each with the result of the working tree.
 func changesIn(d record.Bench) (all []change) {
 	reports := map[string]gobench.Report{}
 	for _, b := range d.Results {
@@ -43,7 +43,7 @@ func (c change) side() stats.Side {
 	return c.Joint.Side
 }
 
-// limit is the share that is allowed; NaN where the gate does not judge the pair.
+// limit is the allowed share; NaN if the gate does not judge the pair.
 func (c change) limit() float64 {
 	if c.side() == "" {
 		return math.NaN()
@@ -54,12 +54,12 @@ func (c change) limit() float64 {
 func (c change) name() string   { return strings.TrimPrefix(cmp.Or(c.benchmark.Name, c.B), "Benchmark") }
 func (c change) metric() string { return cmp.Or(c.Metric, "sec/op") }
 
-// differs reports whether a pair is worth a line of its own.
+// differs reports whether a pair has a row in the table of changes.
 func (c change) differs() bool {
 	return c.side() == stats.Beyond || c.Outcome == stats.Slower || c.Outcome == stats.Faster
 }
 
-// sentence says what was found, in one line.
+// sentence describes the comparison in one line.
 func (c change) sentence() string {
 	bounds := ""
 	if c.Joint != nil && c.Joint.Lo.Known() && c.Joint.Hi.Known() {
@@ -72,7 +72,7 @@ func (c change) sentence() string {
 	return view.OneLine(text)
 }
 
-// percentMore is a ratio as the share by which it is above 1.
+// percentMore writes by how many percent a ratio is above 1.
 func percentMore(ratio float64) string {
 	if !stats.IsFinite(ratio) {
 		return "?"
@@ -80,12 +80,12 @@ func percentMore(ratio float64) string {
 	return fmt.Sprintf("%+.3g %%", 100*(ratio-1))
 }
 
-// StickyMark begins the Markdown of [BenchSummary], so that the comment of an earlier run is found, and
-// written anew.
+// StickyMark begins the Markdown of [BenchSummary], so that a later run finds its comment and
+// replaces it.
 const StickyMark = "<!-- chronoscope bench -->"
 
-// BenchSummary writes what a comparison of benchmarks found as Markdown, for a job's summary or a
-// comment: the verdict first, then what changed, then the rest, folded.
+// BenchSummary writes a comparison of benchmarks as Markdown, for a job's summary or a comment: the
+// verdict, the changes, and all other comparisons, folded.
 func BenchSummary(w io.Writer, d record.Bench) error {
 	var b strings.Builder
 	changes := changesIn(d)
@@ -116,7 +116,7 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	return err
 }
 
-// benchVerdict is what the gate says, in one line.
+// benchVerdict is the verdict of the gate, in one line.
 func benchVerdict(d record.Bench, changes []change) string {
 	count := map[stats.Side]int{}
 	for _, c := range changes {
@@ -160,13 +160,13 @@ func changeTable(b *strings.Builder, changes []change) {
 	}
 }
 
-// cell is a text in a table of Markdown: names come from others.
+// cell escapes text for a Markdown table: names come from outside.
 func cell(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "'", "@", "&#64;").Replace(view.OneLine(text))
 }
 
-// Annotations writes what is beyond the limit as errors of GitHub's workflow commands, and what is
-// undecided as one warning.
+// Annotations writes GitHub workflow commands: an error for each comparison beyond the limit, and
+// one warning that names the undecided ones.
 func Annotations(w io.Writer, d record.Bench) error {
 	var b strings.Builder
 	undecided := []string{}
@@ -189,7 +189,7 @@ func Annotations(w io.Writer, d record.Bench) error {
 	return err
 }
 
-// message and property escape what GitHub reads as data, and as a parameter.
+// message escapes data for GitHub's workflow commands, property a parameter.
 func message(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
@@ -198,8 +198,8 @@ func property(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(message(text))
 }
 
-// JUnit writes each comparison as a test case: what is beyond the limit fails, what is undecided is
-// skipped, and what could not be measured is an error.
+// JUnit writes each comparison as a test case: one beyond the limit fails, an undecided one is
+// skipped, and one that could not be measured is an error.
 func JUnit(w io.Writer, d record.Bench) error {
 	type detail struct {
 		Message string `xml:"message,attr"`
@@ -257,7 +257,7 @@ func JUnit(w io.Writer, d record.Bench) error {
 	return err
 }
 
-// CodeQuality writes what is beyond the limit as issues of GitLab's code quality report
+// CodeQuality writes each comparison beyond the limit as an issue of GitLab's code quality report
 // (docs.gitlab.com, "Code Quality report format").
 func CodeQuality(w io.Writer, d record.Bench) error {
 	type lines struct {
@@ -287,8 +287,8 @@ func CodeQuality(w io.Writer, d record.Bench) error {
 	return writeIndented(w, issues)
 }
 
-// BenchmarkAction writes the times and metrics of the working tree as github-action-benchmark reads
-// them with "tool: customSmallerIsBetter".
+// BenchmarkAction writes the times and metrics of the working tree for github-action-benchmark, with
+// "tool: customSmallerIsBetter".
 func BenchmarkAction(w io.Writer, d record.Bench) error {
 	type entry struct {
 		Name  string  `json:"name"`
@@ -338,7 +338,8 @@ func BencherMetrics(w io.Writer, d record.Bench) error {
 	return writeIndented(w, all)
 }
 
-// slug is a unit as the name of a measure: small letters and digits, with hyphens between them.
+// slug turns a unit into the name of a measure: lower-case letters and digits, with hyphens between
+// them.
 func slug(unit string) string {
 	words := strings.FieldsFunc(strings.ToLower(unit), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return cmp.Or(strings.Join(words, "-"), "metric")
