@@ -63,8 +63,8 @@ func (l *laboratory) result(m Method, all, allEmpty *tally, outcome outcome) Res
 	return r
 }
 
-// judgeWaits says that the event may wait for the clock, so that each trial sees it tick, whatever its
-// length.
+// judgeWaits lowers the verdict if the event may wait for a tick of the clock, since then each trial
+// sees a tick however short the event is.
 func (r *Result) judgeWaits(t *tally) {
 	const nearlyAll = 0.95
 	all := nearlyAll * float64(t.trials)

@@ -38,18 +38,18 @@ func (l *laboratory) locked(t *tally) bool {
 	return 2*inStep > judged
 }
 
-// pauseCounts count pauses before trials, where each trial has one of up to a tick.
+// pauseCounts counts the pauses before trials. Each trial has one of up to a tick.
 type pauseCounts struct {
 	all, short float64
-	// shortUnseen are those below shortPause that saw no edge, longUnseen those above longPause. disturbed
-	// saw several edges: others took the CPU meanwhile.
+	// shortUnseen counts pauses below shortPause during which the clock did not tick, longUnseen
+	// those above longPause, disturbed those with several ticks, in which others took the CPU.
 	shortUnseen, longUnseen, disturbed float64
 }
 
 // Pauses in ticks.
 const shortPause, longPause = 0.5, 0.8
 
-// with is p and another pause, during which the clock ticked so many times.
+// with adds a pause during which the clock ticked `seen` times.
 func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
 	p.all++
 	if pauseTicks < shortPause {
@@ -66,10 +66,10 @@ func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
 	return p
 }
 
-// waits tells whether events wait for an edge of the clock, so that pauses begin right after one. Such a
-// pause sees no edge unless others take the CPU. One of u ticks that begins anywhere in the tick sees none
-// in 1-u of all cases at most: so do three of four short ones, and few long ones. possibly is true
-// also where pauses can't tell.
+// waits reports whether events wait for an edge of the clock, so that pauses begin right after one.
+// Such a pause sees no edge unless others take the CPU. A pause of u ticks that begins anywhere in
+// the tick sees none in at most 1-u of all cases: three of four short pauses, and few long ones.
+// possibly is also true if the pauses don't decide it.
 func (p pauseCounts) waits() (surely, possibly bool) {
 	const (
 		evenly     = (1 - longPause) * (1 - longPause) / (1 - (1-shortPause)*(1-shortPause))
@@ -85,7 +85,7 @@ func (p pauseCounts) waits() (surely, possibly bool) {
 	return surely, surely || possibly
 }
 
-// clearlyMore reports that a number of events is greater than chance makes it.
+// clearlyMore reports whether a number of events is larger than chance explains.
 func clearlyMore(seen, expected, variance float64) bool {
 	const deviations = 4
 	return seen > expected+deviations*math.Sqrt(variance+1)
