@@ -10,7 +10,7 @@ import (
 
 var _ = register(75, "lateness", latenesses, latenessFields, latenessFigures)
 
-// latenesses shows how late timers are.
+// latenesses shows how late the timers are.
 func latenesses(d record.Lateness) *Sheet {
 	s := sheet("How late timers are", d.Header)
 	if best, worst := bestTimer(d.Timers), worstTimer(d.Timers); best != nil {
@@ -20,7 +20,7 @@ func latenesses(d record.Lateness) *Sheet {
 	return s
 }
 
-// bestTimer is the one with the highest quality, nil where none has one.
+// bestTimer returns the timer with the highest quality; nil if none has a quality.
 func bestTimer(all []lateness.Result) (best *lateness.Result) {
 	for i := range all {
 		if q := all[i].Quality; q.Known() && (best == nil || q.Value() > best.Quality.Value()) {
@@ -101,7 +101,7 @@ func timerLateness(d record.Lateness) Section {
 	return s
 }
 
-// drift writes a drift where one was seen.
+// drift writes a drift, if there is one.
 func drift(r lateness.Result) string {
 	switch {
 	case !r.DriftPPM.Known():
@@ -120,7 +120,7 @@ func quality(q stats.Float) string {
 	return stats.Percent(q.Value())
 }
 
-// latenessFields are a row a timer and length.
+// latenessFields makes one row for each timer and length.
 func latenessFields(d record.Lateness) Fields {
 	return fieldsOf(d.Timers, "name requested_ns periodic wakes early late missed drift_ppm quality verdict reasons")
 }
