@@ -9,12 +9,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Where a function lies in memory changes how long it takes, by some percent and for as long as the
-// binary is the same. Any edit moves functions, so that this is noise, which more runs of one binary
-// don't show. Pairs are therefore run in several layouts of each revision, and how far the layouts
-// scatter beyond what their pairs do is a component of variance of its own.
+// The address of a function changes how long it takes, by some percent, and for as long as the
+// binary is the same. Any edit moves functions, so this is noise, which more runs of one binary
+// don't show. Pairs are therefore run in several layouts of each revision. The scatter of the
+// layouts beyond that of their pairs is a component of variance of its own.
 
-// inLayout is the benchmark with the binary for a repetition.
+// inLayout returns the benchmark with the binary for a repetition.
 func (b Benchmark) inLayout(repetition int) Benchmark {
 	if len(b.Layouts) > 1 {
 		b.Binary = b.Layouts[repetition%len(b.Layouts)]
@@ -22,13 +22,13 @@ func (b Benchmark) inLayout(repetition int) Benchmark {
 	return b
 }
 
-// placement is what the pairs in several layouts say of their scatter.
+// placement describes the scatter between layouts.
 type placement struct {
 	layouts int
-	// deviation is the standard deviation of the logarithms of the ratios from layout to layout; 0 where
-	// there is one layout.
+	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 with
+	// one layout.
 	deviation float64
-	// own is the median ratio in the usual layout, NaN where there is none.
+	// own is the median ratio in the usual layout; NaN if there is none.
 	own float64
 }
 
@@ -60,8 +60,8 @@ func placementOf(logs []float64, at []int, layouts int) placement {
 	return p
 }
 
-// typicalPlacement is the quadratic mean of the deviations of a suite: a few layouts tell little of
-// one benchmark.
+// typicalPlacement is the quadratic mean of the deviations of a suite, since a few layouts tell
+// little about one benchmark.
 func typicalPlacement(all []Comparison) float64 {
 	squares, n := 0., 0.
 	for _, c := range all {
@@ -75,8 +75,8 @@ func typicalPlacement(all []Comparison) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// margin is the factor by which a ratio may be above its true value since so few layouts were drawn,
-// but for that chance.
+// margin is the factor by which a ratio may be above its true value because few layouts were drawn.
+// With this chance it is more.
 func (p placement) margin(typical, chance float64) float64 {
 	if p.layouts < 2 {
 		return 1
