@@ -10,35 +10,34 @@ import (
 	"chronoscope/stats"
 )
 
-// Calls say how single calls of a subject are distributed, in nanoseconds.
+// Calls describes the distribution of single calls of a subject, in nanoseconds.
 type Calls struct {
 	Name string
-	// All are the percentiles of the calls as they were, Undisturbed those without what the kernel, the
-	// host and other programs took of them, in intervals that hold all that they may have taken.
+	// All are the percentiles of the calls as they were. Undisturbed are those without the time that
+	// the kernel, the host and other programs took; their intervals hold all that these may have
+	// taken.
 	All, Undisturbed stats.Tails
-	// Marked are the calls during which the kernel or the host is known to have taken time, by what it
-	// was.
+	// Marked counts the calls during which the kernel or the host is known to have taken time, by
+	// cause.
 	Marked map[Reason]int
-	// Samples are the calls, in order. N of each is 1.
+	// Samples are the calls, in order; each has an N of 1.
 	Samples []Sample
 	stats.Judgement
 }
 
-// CallsPlan says how many calls are timed one by one: 368 carry a p99, 3,688 a p99.9.
+// CallsPlan says how many calls to time one by one: a p99 needs 368, a p99.9 needs 3,688.
 type CallsPlan struct {
 	Calls int
 }
 
-// DefaultCalls carry a p99.9.
+// DefaultCalls are enough for a p99.9.
 var DefaultCalls = CallsPlan{Calls: 4000}
 
-// mostTimed calls are timed one by one.
+// mostTimed is the largest number of calls.
 const mostTimed = 1 << 20
 
-// Calls times calls one by one. Each follows a look at what the kernel counts for the thread, so that it
-// finds the caches as such a look leaves them.
-//
-// The caller sees to it that the goroutine stays on one thread, as [Here] does.
+// Calls times calls one by one. Before each one it reads the kernel's counters of the thread, which
+// affects the caches that the call finds.
 func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*Calls, error) {
 	switch {
 	case subject.Run == nil:
@@ -94,10 +93,10 @@ func (s *Station) takeOne(subject *Subject) (x Sample) {
 	return x
 }
 
-// leastAwayNs is a lack of CPU time that is more than its readings differ by.
+// leastAwayNs is the smallest lack of CPU time that the error of its readings does not explain.
 const leastAwayNs = 20e3
 
-// mark says what is known to have taken time of a call, and between what it took without that.
+// mark notes what is known to have taken time from a call, and bounds the call's time without that.
 func (x *Sample) mark(o overhead) (low, high float64) {
 	run := math.Min(x.WallNs, float64(x.Use.CPUNs)-o.lookNs)
 	away := x.WallNs - run
@@ -119,12 +118,12 @@ func (x *Sample) mark(o overhead) (low, high float64) {
 	return math.Max(0, math.Min(run, x.WallNs-float64(x.Use.WaitNs))-spread), math.Min(x.WallNs, run+3*o.lookSpreadNs)
 }
 
-// String writes both tails.
+// String writes both distributions.
 func (c *Calls) String() string {
 	return fmt.Sprintf("%s; %s without what others took", c.All, c.Undisturbed)
 }
 
-// conclude says how the calls are distributed.
+// conclude computes the distributions of the calls.
 func (c *Calls) conclude(s *Station, o overhead, seen *looks) {
 	var walls, low, high []float64
 	for i := range c.Samples {
@@ -150,14 +149,15 @@ func (c *Calls) conclude(s *Station, o overhead, seen *looks) {
 	c.judge(s, o, seen)
 }
 
-// undisturbed are the percentiles of calls whose times lie between low and high each, both sorted, and
-// hold losses as the looks saw them.
+// undisturbed returns the percentiles of calls whose times are known between low and high, both
+// sorted, given sorted losses that the looks saw.
 //
-// A call that took more than x took more than x - z by itself, or lost more than z. So the p-quantile of
-// the calls by themselves is at least the quantile at p less the chance of losing more than z, less z,
-// whatever z is, and however calls and losses depend on one another (Makarov, "Estimates for the
-// distribution function of a sum of two random variables when the marginal distributions are fixed",
-// Theory of Probability and its Applications 26, 1982). It is at most that of the calls as they were.
+// A call that took more than x took more than x - z by itself, or lost more than z. So the
+// p-quantile of the calls by themselves is at least the quantile at p minus the chance of losing
+// more than z, minus z, for any z and any dependence between calls and losses (Makarov, "Estimates
+// for the distribution function of a sum of two random variables when the marginal distributions are
+// fixed", Theory of Probability and its Applications 26, 1982). It is at most the quantile of the
+// calls as they were.
 func undisturbed(low, high []float64, seen *looks, all stats.Tails, step float64, cost stats.Estimate) stats.Tails {
 	t := all
 	t.Percentiles = slices.Clone(all.Percentiles)
@@ -183,10 +183,11 @@ func undisturbed(low, high []float64, seen *looks, all stats.Tails, step float64
 	return t
 }
 
-// mostStretches of the looks are compared with a call, and mostLosses of what they lost tried.
+// mostStretches is the largest number of stretches of the looks that are compared with a call,
+// mostLosses the largest number of their losses that are tried.
 const mostStretches, mostLosses = 400, 50
 
-// within are what stretches of that length lost in the looks, sorted.
+// within returns the losses in stretches of this length of the looks, sorted.
 func (l *looks) within(ns float64) (losses []float64) {
 	if !l.known() {
 		return nil
@@ -202,7 +203,7 @@ func (l *looks) within(ns float64) (losses []float64) {
 	return losses
 }
 
-// share is which share of sorted values is no more than x.
+// share is the share of sorted values that are at most x.
 func share(sorted []float64, x float64) float64 {
 	if len(sorted) == 0 {
 		return 1
@@ -214,10 +215,10 @@ func share(sorted []float64, x float64) float64 {
 	return float64(n) / float64(len(sorted))
 }
 
-// tellsApart is how many times the clock's step and jitter a typical call has to take.
+// tellsApart is the smallest ratio of a typical call to the clock's step and jitter.
 const tellsApart = 2
 
-// judge says how far the percentiles can be trusted.
+// judge sets the verdict on the percentiles.
 func (c *Calls) judge(s *Station, o overhead, seen *looks) {
 	if len(c.Samples) == 0 {
 		c.Lower(stats.Unusable, "no call was timed")

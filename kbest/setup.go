@@ -1,6 +1,6 @@
 package kbest
 
-// setUp is what it took to set up the calls of a sample.
+// setUp is the time that setting up the calls of a sample took.
 type setUp struct {
 	ns    float64
 	bytes int64
@@ -16,14 +16,14 @@ func (s *Station) setUp(subject *Subject, n int) setUp {
 }
 
 const (
-	// mostSetUpBytes are what the inputs of a trial may take, so that they fit into memory, and the
-	// collector is not called for within the trial.
+	// mostSetUpBytes is the most memory for the inputs of a trial, so that they fit, and no garbage
+	// collection is needed within the trial.
 	mostSetUpBytes = mostGarbage / 2
-	// mostSetUpTimes the time of a plan may go into setting up.
+	// mostSetUpTimes is how many times the time of a plan may go into setting up.
 	mostSetUpTimes = 4
 )
 
-// mostSetUp is how many calls may be set up at a time, by what it took to set up n.
+// mostSetUp is the number of calls that may be set up at a time, given the time for setting up n.
 func (u setUp) mostSetUp(n int) int {
 	if u.bytes <= 0 {
 		return mostCalls
