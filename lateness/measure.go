@@ -8,32 +8,33 @@ import (
 	"time"
 )
 
-// Plan says what is measured.
+// Plan says what to measure.
 type Plan struct {
-	// Lengths are those that each timer is asked for.
+	// Lengths are the lengths that each timer is asked for.
 	Lengths []time.Duration
-	// Wakes is how often at each length: 368 carry a p99 with an interval, 3,688 a p99.9.
+	// Wakes is the number of wake-ups at each length: 368 are needed for a p99 with an interval,
+	// 3,688 for a p99.9.
 	Wakes int
 	// Seed fixes every random choice.
 	Seed uint64
-	// Progress is called now and then with the share of the measurement that is done; nil for nobody.
+	// Progress is called now and then with the share of the measurement that is done; it may be nil.
 	Progress func(share float64, timer string)
 }
 
 // DefaultPlan takes some 20 seconds for Go's timers and the kernel's.
 var DefaultPlan = Plan{Lengths: []time.Duration{100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond}, Wakes: 400}
 
-// rounds are how often each timer has its turn at each length, so that what happens to the
-// machine happens to all of them.
+// rounds is how often each timer has its turn at each length, so that a change of the machine
+// affects all of them.
 const rounds = 4
 
-// Lengths that can be asked for, and wake-ups.
+// Bounds of lengths and wake-ups.
 const (
 	leastLength, mostLength = time.Microsecond, time.Minute
 	mostWakes               = 1 << 20
 )
 
-// Check says what of the plan is out of range.
+// Check says which value of the plan is out of range.
 func (p Plan) Check() error {
 	if len(p.Lengths) == 0 {
 		return errors.New("lateness: no length is asked for: give one, such as 1ms")
@@ -57,15 +58,15 @@ type cell struct {
 	err    error
 }
 
-// series are the wake-ups of one round.
+// series has the wake-ups of one round.
 type series struct {
 	lateNs  []float64
 	moments []float64 // that each was due at, counted from the beginning, in lengths
 	missed  int
 }
 
-// Measure lets each timer fire at each length. Where ctx ends, what was measured so far comes with its
-// error.
+// Measure lets each timer fire at each length. If ctx ends, it returns what was measured so far,
+// with ctx's error.
 func Measure(ctx context.Context, plan Plan, timers []Timer) (Report, error) {
 	if err := plan.Check(); err != nil {
 		return Report{}, err
@@ -93,8 +94,8 @@ func Measure(ctx context.Context, plan Plan, timers []Timer) (Report, error) {
 	return conclude(cells, plan), ctx.Err()
 }
 
-// mostPause is the longest pause before a timer that fires once. Without pauses each would be asked for
-// at the moment at which another has fired, at the same place in a tick of the kernel's.
+// mostPause is the longest pause before a timer that fires once. Without pauses, each wait would
+// begin when another timer has fired, at the same place in the kernel's tick.
 const mostPause = time.Millisecond
 
 // run makes some wake-ups.
@@ -132,7 +133,7 @@ func (c *cell) run(ctx context.Context, wakes int, random *rand.Rand) {
 	}
 }
 
-// spin lets that much time pass without giving up the CPU.
+// spin waits without giving up the CPU.
 func spin(length time.Duration) {
 	for until := nowNs() + int64(length); nowNs() < until; {
 	}

@@ -13,7 +13,8 @@ import (
 
 // Report says how late timers are.
 type Report struct {
-	// TimerSlackNs is by how much the kernel may delay timers of this program, to wake once for several.
+	// TimerSlackNs is the time by which the kernel may delay timers of this program, to wake once
+	// for several.
 	TimerSlackNs stats.Float `json:"timer_slack_ns"`
 	Timers       []Result    `json:"timers"`
 }
@@ -22,18 +23,19 @@ type Report struct {
 type Result struct {
 	Name        string  `json:"name"`
 	RequestedNs float64 `json:"requested_ns"`
-	// Periodic says that it was asked for moments that are so far apart.
+	// Periodic says that the timer fires periodically.
 	Periodic bool `json:"periodic"`
-	// Wakes is how often it fired, Early how often before it was due.
+	// Wakes is how often the timer fired, Early how often it fired before it was due.
 	Wakes int    `json:"wakes"`
 	Early int    `json:"early"`
 	Late  Spread `json:"late"`
-	// Percentiles are of the lateness, with intervals.
+	// Percentiles are those of the lateness, with intervals.
 	Percentiles stats.Tails `json:"percentiles"`
 	// Missed are moments of a periodic timer that woke nobody.
 	Missed int `json:"missed"`
-	// DriftPPM is by how much moments move, in parts per million: of a periodic timer against the
-	// clock; of another in a loop that asks for it again and again. Drift has its interval.
+	// DriftPPM is in parts per million: for a periodic timer, how far its moments move relative to
+	// the clock; for another one, how far a loop that waits for it repeatedly falls behind. Drift
+	// has its interval.
 	DriftPPM stats.Float    `json:"drift_ppm"`
 	Drift    stats.Estimate `json:"drift"`
 	// Quality is 1 for a timer that is never late.
@@ -41,8 +43,8 @@ type Result struct {
 	stats.Judgement
 }
 
-// Spread is how late a timer was, in nanoseconds; less than 0 where it was early. What too few wake-ups
-// carry is missing.
+// Spread describes how late a timer was, in nanoseconds; below 0 if it was early. A percentile with
+// too few wake-ups is missing.
 type Spread struct {
 	MinNs    stats.Float `json:"min_ns"`
 	MedianNs stats.Float `json:"median_ns"`
@@ -51,7 +53,7 @@ type Spread struct {
 	MaxNs    stats.Float `json:"max_ns"`
 }
 
-// clockNs is how much readings of the clock may be off.
+// clockNs is the largest error of a reading of the clock.
 const clockNs = 1000
 
 func conclude(cells []*cell, plan Plan) Report {
@@ -67,7 +69,7 @@ func conclude(cells []*cell, plan Plan) Report {
 	return r
 }
 
-// result is what the wake-ups of a cell show.
+// result computes the figures of a cell.
 func (c *cell) result(plan Plan) Result {
 	r := Result{
 		Name: c.timer.Name, RequestedNs: float64(c.length), Periodic: c.timer.Periodic,
@@ -98,7 +100,7 @@ func (c *cell) result(plan Plan) Result {
 	return r
 }
 
-// carried is a quantile that the samples carry with an interval.
+// carried returns a quantile if the samples are enough for an interval.
 func carried(sorted []float64, p float64) stats.Float {
 	e, _, err := stats.QuantileInterval(sorted, p, "ns")
 	if err != nil {
@@ -107,8 +109,8 @@ func carried(sorted []float64, p float64) stats.Float {
 	return stats.FloatOf(e.Value)
 }
 
-// drift is by how much moments move, in parts per million: the slope of a periodic timer's lateness over
-// time, within the series, and what another is late by on average, over what it was asked for.
+// drift is in parts per million: for a periodic timer, the slope of its lateness over time, within
+// each series; for another one, its mean lateness over the length.
 func (c *cell) drift(late []float64) stats.Estimate {
 	if !c.timer.Periodic {
 		mean, deviation := stat.MeanStdDev(late, nil)
@@ -130,13 +132,13 @@ func (c *cell) drift(late []float64) stats.Estimate {
 	return line.Slope.Scaled(1e6, "ppm")
 }
 
-// quality is as the package says.
+// quality is computed as the package's comment says.
 func (r *Result) quality() float64 {
 	worst := math.Max(math.Abs(r.Late.MinNs.Value()), math.Abs(r.Late.P99Ns.Or(r.Late.MaxNs.Value())))
 	return r.RequestedNs / (r.RequestedNs + worst) * float64(r.Wakes) / float64(r.Wakes+r.Missed)
 }
 
-// judge says how far the figures can be trusted, and what of the timer can't.
+// judge sets the verdict, and names the timer's faults.
 func (r *Result) judge(c *cell, plan Plan) {
 	if c.err != nil && !errors.Is(c.err, context.Canceled) {
 		r.Lower(stats.Unusable, "%v", c.err)

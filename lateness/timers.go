@@ -9,17 +9,17 @@ import (
 // Timer is something that wakes those who wait for it.
 type Timer struct {
 	Name string
-	// Periodic says that it fires again and again at moments that are a length apart.
+	// Periodic says that the timer fires at moments that are a length apart.
 	Periodic bool
-	// Unit is what lengths have to be multiples of; 0 where any will do.
+	// Unit is what lengths have to be multiples of; 0 for any length.
 	Unit time.Duration
-	// Waker makes ready to be woken after that length, or at moments so far apart, until release is
-	// called on the same goroutine. The error says why that can't be had.
+	// Waker prepares to be woken after a length of time, or at moments that are a length apart,
+	// until release is called on the same goroutine. The error says why this timer is not available.
 	Waker func(length time.Duration) (wake Wake, release func(), err error)
 }
 
-// Wake waits for the timer once, and says by how much it was late in nanoseconds, and how many moments of a
-// periodic timer went by without waking anybody.
+// Wake waits for the timer once. It returns how late the timer was, in nanoseconds, and how many
+// moments of a periodic timer passed without a wake-up.
 type Wake func(ctx context.Context) (lateNs float64, missed int, err error)
 
 // errLength says that a timer can't be asked for a length.
@@ -33,7 +33,7 @@ func nowNs() int64 { return int64(time.Since(epoch)) }
 
 func nothing() {}
 
-// once makes a waker of what blocks for a length.
+// once makes a waker of a function that blocks for a length.
 func once(block func(time.Duration) error) func(time.Duration) (Wake, func(), error) {
 	return func(length time.Duration) (Wake, func(), error) {
 		return func(context.Context) (float64, int, error) {
@@ -44,7 +44,7 @@ func once(block func(time.Duration) error) func(time.Duration) (Wake, func(), er
 	}
 }
 
-// GoTimers are those of Go's runtime.
+// GoTimers returns the timers of Go's runtime.
 func GoTimers() []Timer {
 	return []Timer{
 		{Name: "time.Sleep", Waker: once(func(length time.Duration) error { time.Sleep(length); return nil })},

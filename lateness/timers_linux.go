@@ -12,8 +12,8 @@ import (
 	"chronoscope/env"
 )
 
-// KernelTimers are those that Linux offers. They are waited for on a thread of their own, on these CPUs
-// where some are named, by bare system calls: what the Go scheduler takes is no part of them.
+// KernelTimers returns Linux's timers. A thread of its own waits for them by bare system calls, on
+// these CPUs if there are any, so that the Go scheduler adds nothing.
 func KernelTimers(cpus ...int) []Timer {
 	held := func(t Timer) Timer {
 		waker := t.Waker
@@ -42,9 +42,9 @@ func KernelTimers(cpus ...int) []Timer {
 	}
 }
 
-// blockPreemption keeps from this thread the signal by which Go's runtime asks a goroutine to yield. To
-// the runtime the thread seems to compute while it waits, so that it is asked every 10 ms, and one wake-up
-// in ten of a timer of 1 ms would be later for it.
+// blockPreemption blocks the signal by which Go's runtime asks this thread's goroutine to yield. To
+// the runtime the thread seems to compute while it waits, so it would be asked every 10 ms, and one
+// wake-up in ten of a timer of 1 ms would be later.
 func blockPreemption() (unblock func()) {
 	var urgent, before unix.Sigset_t
 	urgent.Val[0] = 1 << (unix.SIGURG - 1)
@@ -54,7 +54,7 @@ func blockPreemption() (unblock func()) {
 	return func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }
 }
 
-// SlackNs is by how much the kernel may delay the timers of the calling thread, so as to wake once for
+// SlackNs is the time by which the kernel may delay timers of the calling thread, to wake once for
 // several of them (prctl(2), PR_GET_TIMERSLACK).
 func SlackNs() (ns int64, err error) {
 	n, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
@@ -144,7 +144,7 @@ func timerfd(length time.Duration) (Wake, func(), error) {
 	}, func() { unix.Close(fd) }, nil
 }
 
-// epoll waits for nothing with a time limit, as event loops do that have timers of their own.
+// epoll waits with a time limit only, as event loops with timers of their own do.
 func epoll(length time.Duration) (Wake, func(), error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {

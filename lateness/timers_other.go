@@ -4,10 +4,10 @@ package lateness
 
 import "errors"
 
-// KernelTimers are those that the system offers: none that are known here.
+// KernelTimers returns none: those of this system are not known here.
 func KernelTimers(...int) []Timer { return nil }
 
-// SlackNs is by how much the system may delay timers; it is not known here.
+// SlackNs fails: the timer slack of this system is not known here.
 func SlackNs() (ns int64, err error) {
 	return 0, errors.New("only Linux tells its timer slack")
 }
