@@ -339,8 +339,8 @@ type OwnInterrupts struct {
 	// many there were at least: others may have fallen into gaps of other causes.
 	Counted int `json:"counted"`
 	Fewest  int `json:"fewest"`
-	// Gaps is how many gaps of an interrupt's length nothing else explains, and LeastNs and
-	// MostNs are what as many of them as were counted took at least and at most.
+	// Gaps is the number of gaps of an interrupt's length that nothing else explains. LeastNs and
+	// MostNs bound the time of as many of them as were counted.
 	Gaps    int     `json:"gaps"`
 	LeastNs float64 `json:"least_ns"`
 	MostNs  float64 `json:"most_ns"`

@@ -2,7 +2,7 @@ package activity
 
 import "fmt"
 
-// Cause is what a period of inactivity is put down to.
+// Cause is the cause of a period of inactivity.
 type Cause uint8
 
 // The causes. Unexplained is a gap that fits none of the others.

@@ -24,9 +24,8 @@ type Comb struct {
 	Hidden   int `json:"-"`
 	Costs
 	Source Cause `json:"source"` // TimerTick, Hypervisor or Interrupt
-	// Attributed is how many of the gaps are put down to the source: of the others the
-	// kernel knows something else that befell the thread then. Nil in documents that are
-	// older than this field.
+	// Attributed is the number of gaps with this source as their cause; the kernel knows another
+	// cause of the others. Nil in older documents.
 	Attributed *int `json:"attributed"`
 
 	// fromNs and toNs bound when its gaps begin, after their teeth, and
@@ -34,9 +33,9 @@ type Comb struct {
 	fromNs, toNs, othersPerNs float64
 }
 
-// Costs are what was lost by a tooth that stood alone. The least is what compensation may
-// subtract (Bryant 2003, section 9.4.3). The greatest may hold something rare that befell the
-// thread just then. They are missing where no tooth stood alone.
+// Costs are the times lost by teeth that stood alone. Compensation may subtract the least (Bryant
+// 2003, section 9.4.3). The greatest may include something rare that happened just then. They are
+// missing if no tooth stood alone.
 type Costs struct {
 	MinNs    stats.Float `json:"min_cost_ns"`
 	MedianNs stats.Float `json:"median_cost_ns"`

@@ -38,7 +38,7 @@ type Named struct {
 	Pieces []Piece `json:"-"`
 }
 
-// NamedPart is what a cause took, by whom.
+// NamedPart is the time that a cause took, and who or what took it.
 type NamedPart struct {
 	Cause Cause   `json:"cause"`
 	Who   Culprit `json:"who"`
@@ -62,8 +62,8 @@ type Piece struct {
 	Who        Culprit `json:"who"`
 }
 
-// Compared sets the gaps that are put down to a cause without rights against those that the kernel's events
-// put down to it. Same is the number of gaps that have the same cause both ways.
+// Compared compares, for one cause, the gaps that are found without rights with those found by the
+// kernel's events. Same is the number of gaps that have this cause both ways.
 type Compared struct {
 	Cause         Cause   `json:"cause"`
 	Gaps          int     `json:"gaps"`
@@ -75,7 +75,7 @@ type Compared struct {
 	ByEvents map[Cause]int `json:"by_events,omitempty"`
 }
 
-// KernelEvents are what the kernel noted of CPUs while traces were recorded.
+// KernelEvents are the kernel's events on CPUs while traces were recorded.
 type KernelEvents struct {
 	Events []tracepoint.Event
 	Tasks  []tracepoint.Task // that there were before or after
@@ -224,8 +224,8 @@ func (k KernelEvents) culprits() map[int32]Culprit {
 	return all
 }
 
-// Name says by the kernel's events who made the trace's thread inactive. [Analyse] has put its gaps down to
-// causes; nil where the thread or its CPU is not known.
+// Name finds, by the kernel's events, who made the trace's thread inactive, after [Analyse] has
+// found the causes of the gaps. It returns nil if the thread or its CPU is not known.
 func (t *Trace) Name(k KernelEvents) *Named {
 	if t.CPU < 0 || t.Thread == 0 || len(t.Anchors) < 2 || len(k.Events) == 0 {
 		return nil

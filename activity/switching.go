@@ -34,12 +34,12 @@ type Switching struct {
 	// LeastNs and P95Ns are of single switches: half of a round trip each.
 	LeastNs stats.Float `json:"min_ns"`
 	P95Ns   stats.Float `json:"p95_ns"`
-	// Switches were made in all, those for the caches too, and Counted is what
-	// the kernel counted of both threads meanwhile; nil where it does not tell.
+	// Switches is the number of all switches, including those for the caches. Counted are the
+	// kernel's counts of both threads meanwhile; nil if it does not tell.
 	Switches int          `json:"switches"`
 	Counted  *SwitchCount `json:"-"`
-	// Cold is what the caches cost that the other thread left cold, a working set after the
-	// other.
+	// Cold is the cost of the caches that the other thread left cold, for one working set after
+	// another.
 	Cold []ColdCache `json:"cold"`
 	stats.Judgement
 	Caveats []string `json:"caveats"`

@@ -99,7 +99,7 @@ type Accounting struct {
 	AboveNs float64 `json:"above_ns"`
 	BelowNs float64 `json:"below_ns"`
 	UsedNs  float64 `json:"used_ns"`
-	// LongRunInactive is that of [Trace.LongRunInactive].
+	// LongRunInactive is the result of [Trace.LongRunInactive].
 	LongRunInactive stats.Estimate `json:"long_run_inactive"`
 	// Of the kernel's own counters; missing where they could not be read.
 	ThreadNs  stats.Float `json:"getrusage_thread_ns"`
