@@ -30,8 +30,7 @@ type Options struct {
 	Load int
 	// Seed fixes the order of the sequences.
 	Seed uint64
-	// Continue is what an earlier run with the same options has measured; this one
-	// goes on with it.
+	// Continue is the result of an earlier run with the same options, with which this one goes on.
 	Continue *Series
 	// Progress is told between sequences how far the run is. It may be nil.
 	Progress func(Progress)

@@ -54,7 +54,7 @@ type InstructionReport struct {
 	// each instruction, that of a branch which is not taken, and none that is unusable.
 	Outlier *bool   `json:"outlier"`
 	Cluster *string `json:"cluster"`
-	// Compiled is what of it survives a compiler.
+	// Compiled is the part that survives a compiler.
 	Compiled Compiled   `json:"compiled"`
 	Methods  []Measured `json:"methods"`
 	stats.Judgement
