@@ -54,7 +54,7 @@ type Noise struct {
 	EquivalentPoints float64
 }
 
-// Result is what is known of a series.
+// Result is the result for a series.
 type Result struct {
 	Regimes []Regime // at least one, in order, and without gaps
 	Changes []Change // one less than regimes
@@ -66,8 +66,8 @@ type Result struct {
 const (
 	// FewestPoints are needed to look for changes; a shorter series is one regime.
 	FewestPoints = 2 * ShortestRegime
-	// ShortestRegime is how many points a regime lasts. A level that lasts for fewer is taken for
-	// a disturbance inside the series, and is found by [Tip] at its end.
+	// ShortestRegime is the smallest number of points in a regime. A level that lasts for fewer
+	// points counts as a disturbance within the series; at its end, [Tip] finds it.
 	ShortestRegime = 9
 	// FalseChanges is the probability with which a series without changes is said to have one.
 	FalseChanges = 1e-4
