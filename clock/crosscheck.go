@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// CrossCheck is what somebody else says of the counter's rate. It is reported
-// and not believed: hypervisors hand on the rate of another machine, and
-// manufacturers round.
+// CrossCheck is the counter's rate by another source. It is reported but not used: hypervisors pass
+// on the rate of another machine, and manufacturers round.
 type CrossCheck struct {
 	Source string  `json:"source"` // who says it
 	Hz     float64 `json:"hz"`

@@ -56,8 +56,8 @@ func NewPortProbe(counter Rated) (*PortProbe, error) {
 	return p, nil
 }
 
-// Slowed is by what share the additions take longer now than on a core that nothing shares,
-// 0.3 for 30 %. It takes some microseconds and allocates nothing.
+// Slowed is the share by which the additions take longer now than on a core that nothing shares, 0.3
+// for 30 %. It takes some microseconds and allocates nothing.
 func (p *PortProbe) Slowed() float64 { return p.ratio()/p.alone - 1 }
 
 // ratio is how long the additions take beside the chain.

@@ -16,8 +16,7 @@ type Rated struct {
 	// nanoseconds; the upper end of its interval, so that bounds that rest on it
 	// hold.
 	AccuracyNs float64
-	// MinCostNs, MedianCostNs and P95CostNs are what one call takes, in
-	// nanoseconds.
+	// MinCostNs, MedianCostNs and P95CostNs are the cost of one call, in nanoseconds.
 	MinCostNs, MedianCostNs, P95CostNs float64
 }
 

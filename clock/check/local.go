@@ -18,8 +18,7 @@ type Request struct {
 	// has no length is checked for its order only.
 	Clocks []clock.Rated
 	Plan   Plan
-	// CPUs are those that hand readings over; where there are none, those that the
-	// calling thread may use.
+	// CPUs are the CPUs that hand readings over; if empty, those that the calling thread may use.
 	CPUs     []int
 	Seed     uint64
 	Progress func(share float64, doing string)

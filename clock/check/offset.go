@@ -96,7 +96,7 @@ func tightest(all []limit, ns, sign float64) float64 {
 // while it lasts.
 type Offsets struct {
 	Clock string
-	// CPUs are those that could be asked, ascending.
+	// CPUs are the CPUs on which the clock could be read, in ascending order.
 	CPUs []int
 	// Direct of the Pairs of CPUs were asked directly; the bounds of all are
 	// drawn from those by way of third CPUs, wherever that is tighter.
@@ -118,8 +118,8 @@ type Offsets struct {
 // NaN where the CPUs were not linked by any hand-overs.
 func (o *Offsets) Offset(i, j int) stats.Estimate { return estimateOf(o.offsets, i, j, 1, "ns") }
 
-// Skew is by how much CPUs[j] runs faster than CPUs[i], in parts per million. Its
-// bounds are as those of Offset.
+// Skew is how much faster CPUs[j] runs than CPUs[i], in parts per million. Its bounds are like those
+// of Offset.
 func (o *Offsets) Skew(i, j int) stats.Estimate { return estimateOf(o.skews, i, j, 1e6, "ppm") }
 
 func estimateOf(d *differences, i, j int, scale float64, unit string) stats.Estimate {

@@ -68,7 +68,7 @@ type Sharing struct {
 	MigrationsPerSecond float64
 	// Recorded is replayed where it is not nil, from a random moment on and around its end.
 	Recorded *Recording
-	// LookNs is what a look at the counters takes.
+	// LookNs is the time that a look at the counters takes.
 	LookNs float64
 	// Watch is told of each gap that the thread sees, where it is not nil.
 	Watch func(Gap)
@@ -77,7 +77,7 @@ type Sharing struct {
 // Sibling is a hyperthread that shares the core with the traced thread. While it is busy it
 // slows what [Machine.RunWide] runs, and no chain of dependent instructions.
 type Sibling struct {
-	// Slows is by what share wide work takes longer; 0 where there is no sibling.
+	// Slows is the share by which wide work takes longer; 0 without a busy sibling.
 	Slows float64
 	// BusyNs and IdleNs are how long it is busy and idle on average (exponential), 0 for
 	// IdleNs of one that is always busy.
