@@ -147,8 +147,8 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 // direction is [Direction] of a figure.
 func direction(f *view.Figure, sign int) string { return Direction(f.Quantity, f.Better, sign) }
 
-// Direction is the outcome of a quantity that has become more (sign 1) or less (sign -1). better says
-// which values are: [view.Lower], [view.Higher] or [view.Neither].
+// Direction returns the outcome for a quantity that has increased (sign 1) or decreased (sign -1).
+// better says which values are better: [view.Lower], [view.Higher] or [view.Neither].
 func Direction(quantity, better string, sign int) string {
 	isTime := quantity == view.QuantityTime || quantity == view.QuantityWall || quantity == view.QuantityCPU
 	switch {
