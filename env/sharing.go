@@ -11,8 +11,8 @@ import (
 type Probed struct {
 	// Ns is the time of the work.
 	Ns float64
-	// SlowedBefore and SlowedAfter are by what share independent instructions took longer just
-	// outside than on a core that nothing shares; NaN where it is not known.
+	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer,
+	// just before and just after the sample, than on a core that nothing shares; NaN if unknown.
 	SlowedBefore, SlowedAfter float64
 }
 
@@ -70,7 +70,7 @@ func SharingOf(samples []Probed, fewestApart int, matters float64) Sharing {
 	return s
 }
 
-// Told reports that sharing the core slows the work, as samples of both kinds tell.
+// Told reports whether the samples of both kinds show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Costs > s.matters }
 
 // Suspicion says why the figure is, or may be, that of a core that was shared; it is empty where it is
