@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Result is what one workload says of a counter.
+// Result is the result of one workload for a counter.
 type Result struct {
 	Counter   string `json:"counter"`
 	Reference string `json:"reference"`
@@ -36,7 +36,7 @@ type Result struct {
 	CalibratedNs  stats.Float `json:"max_error_calibrated_ns"`
 	// PermittedNs is the largest error that the steps of the clocks and the pairing explain.
 	PermittedNs stats.Float `json:"permitted_error_ns"`
-	// Faults are what was found; the reasons of the verdict name them.
+	// Faults are the faults that were found; the reasons of the verdict name them.
 	Faults []Fault `json:"faults"`
 	stats.Judgement
 	// Meaning says what the verdict is worth, in a sentence.

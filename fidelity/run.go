@@ -37,8 +37,8 @@ type Request struct {
 type Outcome struct {
 	// Results are of the workloads that were run, in their order.
 	Results []Result
-	// Unavailable are those that can't be run here, Refused those that would mean
-	// nothing with these clocks.
+	// Unavailable are the workloads that can't be run here, Refused those that would mean nothing
+	// with these clocks.
 	Unavailable []*Unavailable
 	Refused     []*Refused
 	// Caveats say what else is to be known.

@@ -21,7 +21,7 @@ const (
 	GC        = "gc"
 )
 
-// Workload is what happens between the two ends of a sandwich.
+// Workload is the work between the two ends of a sandwich.
 type Workload struct {
 	Name string
 	// Does says in a few words what it does.
