@@ -12,9 +12,9 @@ type Plan struct {
 	// Precision ends the measurement of a benchmark: half the width of its interval, as
 	// a share of its value.
 	Precision float64
-	// MaxTime is how long the processes of a benchmark may take in all, by the clock. The
-	// least repetitions may take as long again. A benchmark of which not even one repetition fits
-	// into twice MaxTime is run once.
+	// MaxTime is the longest time for all processes of a benchmark, by the clock. The least
+	// repetitions may take as long again. A benchmark of which one repetition does not fit into
+	// twice MaxTime is run once.
 	MaxTime time.Duration
 	// LeastRepetitions are made where they fit into twice MaxTime.
 	LeastRepetitions int

@@ -42,7 +42,7 @@ type Summary struct {
 	Metrics []Metric `json:"metrics"`
 }
 
-// Result is what is known of one benchmark.
+// Result is the result for one benchmark.
 type Result struct {
 	Benchmark
 	Summary
