@@ -24,7 +24,7 @@ type Index struct {
 	figures columns
 }
 
-// Record is what the index holds of a record.
+// Record is the entry of a record in the index.
 type Record struct {
 	Name, Stamp string // of its file
 	// Err is why it can't be read; all else is empty then.

@@ -6,7 +6,7 @@ import (
 	"chronoscope/machine"
 )
 
-// Tier is what must be the same of two machines for their figures to stand in one series.
+// Tier is what two machines must have in common for their figures to be in one series.
 type Tier struct {
 	CPU, System, Kernel, Hypervisor, Clocksource, Arch string
 }
