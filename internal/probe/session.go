@@ -22,7 +22,7 @@ type Limits struct {
 	Quit   time.Duration // to end when it is told to
 }
 
-// DefaultLimits are those of the documented protocol.
+// DefaultLimits are the limits of the documented protocol.
 var DefaultLimits = Limits{Hello: 15 * time.Second, Answer: 10 * time.Second, Quit: time.Second}
 
 // Error says what was wrong with a probe's answer, or why there was none.
