@@ -21,8 +21,8 @@ type Comparison struct {
 	// small: with many samples a difference that does not matter, such as one of
 	// where the linker put the code, is significant too.
 	P float64
-	// Rounds are those in which both were measured; 0 where they were not measured
-	// in turn.
+	// Rounds is the number of rounds in which both were measured; 0 if they were not measured in
+	// turn.
 	Rounds  int
 	Outcome stats.Outcome
 	stats.Judgement

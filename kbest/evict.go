@@ -21,8 +21,8 @@ type Evictor struct {
 	release  func() error
 	codeFrom uintptr
 	codeTo   uintptr
-	// Caches are those that it goes by, the nearest first; none where the system
-	// does not say.
+	// Caches are the caches whose sizes it uses, the nearest first; empty if the system does not
+	// tell.
 	Caches []machine.Cache
 }
 

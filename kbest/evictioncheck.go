@@ -21,7 +21,7 @@ type EvictionCheck struct {
 	// least half of it can't be in any cache, if they are as large as they say. Large
 	// pages or not, its addresses take longer to translate than those of a small set.
 	Memory stats.Estimate
-	// SweepNs is what a sweep takes.
+	// SweepNs is the time of a sweep.
 	SweepNs stats.Estimate
 	// Works says that lines come from memory after a sweep.
 	Works bool

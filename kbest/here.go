@@ -15,8 +15,7 @@ import (
 	"chronoscope/process"
 )
 
-// Setting is what is known beforehand of where is measured. The zero value knows
-// nothing.
+// Setting is what the caller knows about the place of measurement. The zero value knows nothing.
 type Setting struct {
 	// Clock to measure with; where it holds none, a counter is calibrated.
 	Clock clock.Rated

@@ -14,8 +14,8 @@ type Plan struct {
 	Epsilon float64
 	// MaxTrials ends the measurement of a subject, converged or not.
 	MaxTrials int
-	// MinTrials are made in any case, MaxTime or not. They are what a subject of
-	// more than a tenth of a second gets.
+	// MinTrials is the smallest number of trials, even if they take longer than MaxTime. A subject
+	// that takes more than a tenth of a second gets this number.
 	MinTrials int
 	// MaxTime is how long a subject may run in all, in running time: on a machine
 	// shared by eleven it takes eleven times as long.

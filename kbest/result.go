@@ -17,9 +17,9 @@ type Result struct {
 	// rate that the core has here: the value is at CoreHz, and the interval holds what a
 	// core that wanders as this one did makes of it.
 	Estimate stats.Estimate
-	// Mean is what a call costs on the whole, where calls differ by more than what disturbs
-	// them explains; NaN where they don't. Where it is known well enough it is the Estimate,
-	// which is else the time of a fast call, and suspect.
+	// Mean is the mean cost of a call, if calls differ by more than disturbances explain; else NaN.
+	// If it is known well enough, it is the Estimate. If not, the Estimate is the time of a fast
+	// call, and suspect.
 	Mean stats.Estimate
 	// Cycles is the same in cycles of the core. Its bounds and value are NaN where
 	// the core's rate is not known.
@@ -27,9 +27,9 @@ type Result struct {
 	// CoreHz is the rate that the core had most of the time; NaN where it is not
 	// known.
 	CoreHz float64
-	// Wander is by how much the core's rate went up and down meanwhile, a standard
-	// deviation as a share; NaN where it is not known. Twice that is in the interval of
-	// the time, whatever the number of trials, and not in that of the cycles.
+	// Wander is the standard deviation of the core's rate during the measurement, as a share; NaN if
+	// unknown. Twice that is in the interval of the time, whatever the number of trials, but not in
+	// that of the cycles.
 	Wander float64
 	// Ticks is the same in ticks of the clock that it was measured with, which for a
 	// processor's counter are no cycles of the core.

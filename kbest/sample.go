@@ -12,7 +12,7 @@ type Sample struct {
 	// N calls took WallNs, in nanoseconds of the clock, its own cost included.
 	N      int
 	WallNs float64
-	// Use is what the kernel counted from just before to just after.
+	// Use has the kernel's counts from just before the trial to just after it.
 	Use machine.ThreadUse
 	// Counted are cycles of the core by a hardware counter, those of reading the clock
 	// included; 0 where there is none.
@@ -20,18 +20,17 @@ type Sample struct {
 	// CoreHzBefore and CoreHzAfter are the core's rate just outside; NaN where it
 	// is not known.
 	CoreHzBefore, CoreHzAfter float64
-	// SlowedBefore and SlowedAfter are by what share independent instructions took longer
-	// just outside than on a core that nothing shares; NaN where it is not known.
+	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer,
+	// just before and just after the trial, than on a core that nothing shares; NaN if unknown.
 	SlowedBefore, SlowedAfter float64
-	// Collections of garbage began or ended meanwhile.
+	// Collections is the number of garbage collections that began or ended during the trial.
 	Collections int64
-	// Allocated are the bytes that were allocated meanwhile.
+	// Allocated is the number of bytes that were allocated during the trial.
 	Allocated int64
 	// Migrated says that it ended on another CPU.
 	Migrated bool
 
-	// RunNs is what is left when all that is known to have been taken away is
-	// taken off.
+	// RunNs is the time of the trial without everything that is known to have interrupted it.
 	RunNs float64
 	// Corrected says what was taken off, Rejected why the sample was left out;
 	// both empty for an undisturbed one.

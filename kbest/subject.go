@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Subject is what is measured.
+// Subject is a function that is measured.
 type Subject struct {
 	Name string
 	// Run does the work n times.
