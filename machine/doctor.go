@@ -11,7 +11,7 @@ import (
 type Doctor struct {
 	// Root holds the machine's /proc and /sys.
 	Root fs.FS
-	// Machine is what the machine is.
+	// Machine describes the machine.
 	Machine *Machine
 	// CPUs are the CPUs that measurements will run on; if empty, all that Machine lists.
 	CPUs []int

@@ -43,8 +43,8 @@ var judges = []struct {
 	{"governor", judgeGovernor}, {"smt", judgeSMT}, {"hypervisor", judgeHypervisor}, {"emulation", judgeEmulation},
 }
 
-// Findings says what of the machine an engineer ought to know before a
-// measurement. What could not be had gives none: the caveats tell of it.
+// Findings lists the properties of the machine that an engineer should know before a measurement.
+// For what could not be read there is a caveat instead.
 func (m *Machine) Findings() []Finding {
 	findings := []Finding{}
 	for _, j := range judges {

@@ -1,8 +1,9 @@
 package machine
 
 const (
-	// UsualSwitchNs is what a preemption takes where [Noise] does not tell, with the timer interrupt that
-	// led to it. Caches that others used take usually UsualColdNs more to fill again, and up to ColdNs.
+	// UsualSwitchNs is the time that a preemption takes, with the timer interrupt that led to it, if
+	// [Noise] does not tell. Filling caches again that others used usually takes UsualColdNs more,
+	// and up to ColdNs.
 	UsualSwitchNs, UsualColdNs, ColdNs = 10e3, 8e3, 25e3
 	// NoiseError is by which share what a CPU loses to interrupts may differ from the trace.
 	NoiseError = 0.3
