@@ -29,8 +29,8 @@ type Meter struct {
 	tails       *tails        // nil where single calls are not timed
 }
 
-// Start is what [Meter.Start] gives to [Meter.Stop]. The zero value is that of a
-// call that was never started. It has four words: Go keeps no larger struct in registers.
+// Start is the value that [Meter.Start] returns for [Meter.Stop]. The zero value is that of a call
+// that was never started. It has four words: Go keeps no larger struct in registers.
 type Start struct {
 	meter   *Meter
 	reading int64

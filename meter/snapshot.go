@@ -20,8 +20,8 @@ type Snapshot struct {
 	Parts []Part
 }
 
-// Part is what was counted with one clock. All that it holds are sums, so that parts
-// of the same clock and tick add up to what one meter would have counted.
+// Part has the counts of one clock. They are all sums, so that parts of the same clock and tick add
+// up to the counts of a single meter.
 type Part struct {
 	// Clock names the clock, TickNs is the length of its tick.
 	Clock  string  `json:"clock"`
@@ -66,7 +66,7 @@ type Part struct {
 	Faults Faults `json:"faults"`
 }
 
-// Faults are what went wrong, counted.
+// Faults counts what went wrong.
 type Faults struct {
 	// Foreign are calls of Stop for what the meter did not start: the zero Start,
 	// or another meter's.
@@ -77,8 +77,7 @@ type Faults struct {
 	// that were left out since it was set meanwhile.
 	Steps   uint64 `json:"steps"`
 	Stepped uint64 `json:"stepped"`
-	// Between are calls, counted with the nearest whole number of ticks, in which
-	// the clock did not move by one.
+	// Between counts calls during which the clock did not move by the nearest whole number of ticks.
 	Between uint64 `json:"between"`
 }
 
