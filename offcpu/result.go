@@ -6,7 +6,7 @@ package offcpu
 
 import "chronoscope/stats"
 
-// Cause is what a thread's time went to.
+// Cause is the cause to which a part of a thread's time belongs.
 type Cause string
 
 // The causes.
@@ -91,7 +91,7 @@ type Who struct {
 	Interrupt int32  `json:"interrupt,omitempty"`
 }
 
-// Part is what of the time went to a cause, by who it was.
+// Part is the time that belongs to one cause and one originator.
 type Part struct {
 	Cause   Cause   `json:"cause"`
 	Who     Who     `json:"who"`
