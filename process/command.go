@@ -78,7 +78,7 @@ type Run struct {
 	ExecNs     int64
 	Unwatched  error
 	LostEvents int64
-	// BesideNs is what this process itself used of the CPUs while an untraced program ran.
+	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64
 	// UserNs and SystemNs are CPU time. Their sum is finer than their split.
 	UserNs, SystemNs int64

@@ -39,7 +39,7 @@ func OpenOthers() (*Others, error) {
 	return o, nil
 }
 
-// OthersUse is what other processes did between two looks.
+// OthersUse is the CPU time of other processes between two looks.
 type OthersUse struct {
 	// Known tells that nothing is missing.
 	Known bool
@@ -48,7 +48,7 @@ type OthersUse struct {
 	// ElsewhereNs is the part of CPUNs of processes that may use other CPUs than the given ones, and
 	// PassedNs the time between the looks.
 	ElsewhereNs, PassedNs int64
-	// OwnNs is what this process used.
+	// OwnNs is the CPU time of this process.
 	OwnNs int64
 }
 
