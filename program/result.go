@@ -26,8 +26,8 @@ const (
 type Summary struct {
 	// Estimate is the time on a machine of its own, in nanoseconds: the median run.
 	Estimate stats.Estimate `json:"estimate"`
-	// Wall is what the runs took by the clock, from exec to exit, and CPU their CPU time,
-	// where it is known without what was used before the exec.
+	// Wall is the time of the runs by the clock, from exec to exit. CPU is their CPU time, if that
+	// is known without the time before the exec.
 	Wall stats.Estimate `json:"wall"`
 	CPU  stats.Estimate `json:"cpu"`
 	// RunqueueWaitNs and BlockedNs are medians over the runs.
@@ -38,11 +38,11 @@ type Summary struct {
 	// MaxRSSBytes is the most memory that the program had resident; nil where not known.
 	MaxRSSBytes *int64 `json:"max_rss_bytes"`
 	Method      Method `json:"method"` // empty where nothing was measured
-	// Explanation says in one line why this method (Bryant 2003, section 9.6).
+	// Explanation says in one line why this method was used (Bryant 2003, section 9.6).
 	Explanation string `json:"explanation"`
 }
 
-// Result is what is known of one command.
+// Result is the result for one command.
 type Result struct {
 	Command Command
 	Summary
@@ -62,6 +62,6 @@ type Result struct {
 type Outlier struct {
 	// Run is its place in Runs.
 	Run int `json:"run"`
-	// Causes are what is known of why; none where nothing is.
+	// Causes are the known causes; empty if there is none.
 	Causes []string `json:"causes"`
 }

@@ -26,7 +26,7 @@ type Run struct {
 	// Contention is how far programs competed for the machine's CPUs since the last look; of no
 	// stretch where there was none, as after short runs.
 	Contention machine.Contention
-	// Others is what other processes did meanwhile, where that was looked at.
+	// Others is the CPU time of other processes during the run, if it was looked at.
 	Others process.OthersUse
 	// around is what others ran between the machine's last look before the run and that at its end, of
 	// no time where there was none meanwhile.

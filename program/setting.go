@@ -43,7 +43,7 @@ type Reach struct {
 	Load int
 	// Tolerance is the greatest relative error.
 	Tolerance float64
-	// MinDurationNs and MaxDurationNs are NaN where no duration would do.
+	// MinDurationNs and MaxDurationNs bound the range; NaN if no duration kept within the tolerance.
 	MinDurationNs, MaxDurationNs float64
 }
 
