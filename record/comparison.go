@@ -12,8 +12,7 @@ var _ = register[Comparison]("compare")
 // Comparison is the document that sets machines or runs side by side.
 type Comparison struct {
 	Header
-	// Subjects are the names of what is compared. The first is what the others are held
-	// against.
+	// Subjects are the names of the compared subjects. All others are compared with the first.
 	Subjects []string        `json:"subjects"`
 	Origins  []Origin        `json:"origins"` // of the subjects, in their order
 	Rows     []ComparisonRow `json:"rows"`
@@ -43,8 +42,8 @@ type ComparisonRow struct {
 	// Values has one element for each subject, in their order; null for a subject without the
 	// figure.
 	Values []*ComparisonValue `json:"values"`
-	// Changes are those of the subjects after the first, beside the first; null where
-	// there is nothing to set beside one another.
+	// Changes compares each subject after the first with the first; null if there is nothing to
+	// compare.
 	Changes []*ComparisonChange `json:"changes"`
 	// Change is the last of Changes as a ratio, and Outcome the last one's; of two
 	// subjects, the only one's. Empty where there is none.

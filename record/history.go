@@ -43,7 +43,7 @@ type HistorySeries struct {
 	Name     string `json:"name"`
 	Quantity string `json:"quantity"`
 	Unit     string `json:"unit"`
-	// Better says which values are: "lower", "higher", or "" where neither is.
+	// Better says which values are better: "lower", "higher", or "" if neither.
 	Better      string `json:"better"`
 	Tier        string `json:"tier"`
 	CPU         string `json:"cpu"`
