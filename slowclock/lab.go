@@ -15,7 +15,7 @@ import (
 // Lab is where an event is timed.
 type Lab struct {
 	Clock Clock
-	// Event is what is timed. It must not allocate.
+	// Event is the code that is timed. It must not allocate.
 	Event func()
 	// Fine is a better clock that watches the same executions, to score the methods
 	// by; nil where there is none. Its readings are within the timed regions, and

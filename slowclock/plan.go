@@ -40,8 +40,8 @@ type Row struct {
 	EpsilonNs float64 `json:"epsilon_ns"`
 	// Trials are Bernoulli trials by equation (3).
 	Trials stats.Float `json:"trials"`
-	// SourceNs is what they take if a trial is the event and nothing else, as the
-	// source has it; BernoulliNs what they take here, with what surrounds the event.
+	// SourceNs is the time of the trials if each is the event only, as in the source. BernoulliNs is
+	// their time here, with everything around the event.
 	SourceNs    stats.Float `json:"source_ns"`
 	BernoulliNs stats.Float `json:"bernoulli_ns"`
 	// DiscreteNs is how long it takes until as many ticks have gone by as the interval
@@ -54,7 +54,7 @@ type Row struct {
 	CounterNs stats.Float `json:"counter_ns"`
 }
 
-// Costs are what a trial takes beside the event, in nanoseconds.
+// Costs are the parts of a trial in addition to the event, in nanoseconds.
 type Costs struct {
 	// OverheadNs is what a trial holds beside the event within the timed region, and
 	// BetweenNs what passes from its end to the start of the next.

@@ -22,8 +22,7 @@ const (
 // Methods lists all of them.
 func Methods() []Method { return []Method{Bernoulli, Discrete, Classic, CounterClock} }
 
-// Result is what a method found. What could not be had is missing, for a reason that stands in
-// Reasons.
+// Result is the result of a method. Reasons says why a value is missing.
 type Result struct {
 	Method Method `json:"method"`
 	// Clock is the name of the slow clock, TickNs the length of its tick.
