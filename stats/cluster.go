@@ -124,8 +124,8 @@ func numbered(points int, merges []Merge) Dendrogram {
 	return Dendrogram{points, merges}
 }
 
-// Cut is what the clusters are once all merges up to a height are made: the points of
-// each in ascending order, and the clusters in the order of their first points.
+// Cut returns the clusters after all merges up to a height: the points of each in ascending order,
+// and the clusters in the order of their first points.
 func (d Dendrogram) Cut(height float64) [][]int {
 	members := make([][]int, d.Points, d.Points+len(d.Merges))
 	for i := range members {
