@@ -209,7 +209,7 @@ func (s *Sampler) randomWork() int {
 // changes is how many readings differ from the one before.
 func (r readings) changes() int { return max(0, len(r.values())-1) }
 
-// Accuracy is what the readings so far say.
+// Accuracy returns the accuracy by the readings so far.
 func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.sample(), s.subject.UnitNs) }
 
 // accuracyOf judges the spacing of readings, in units of unitNs.

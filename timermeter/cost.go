@@ -231,7 +231,7 @@ func (k chunk) spread(accuracyNs float64) float64 {
 	return float64(within) / float64(len(k.singles))
 }
 
-// Cost is what the chunks so far say.
+// Cost returns the cost by the chunks so far.
 func (c *CostSampler) Cost() Cost {
 	var singles, means []float64
 	for _, k := range c.chunks {

@@ -39,7 +39,8 @@ type CounterRate struct {
 // Request says what of this process's clocks to rank.
 type Request struct {
 	Plan Plan
-	// Names of this process's clocks to rank; all where there are none, and none of Own.
+	// Names are the names of this process's clocks to rank; empty for all. Clocks in Own are not
+	// named here.
 	Names []string
 	// Own are clocks of the caller, each with its UnitNs, as [clock.New] makes them.
 	Own []*clock.Clock

@@ -29,9 +29,9 @@ type Candidate struct {
 	// HandOver lets threads on different CPUs read the clock in turn, n times
 	// altogether or somewhat more. Nil where that can't be had.
 	HandOver func(ctx context.Context, n int) ([]check.Handed, error)
-	// Err says why the clock can no longer be read, after which its readings are made
-	// up. The clock then has no rating, unless the ranking was interrupted. Nil where
-	// that can't be.
+	// Err says why the clock can no longer be read; its readings from then on are invented. The
+	// clock then gets no rating, unless the ranking was interrupted. Err is nil for clocks that
+	// can't fail.
 	Err func() error
 }
 
@@ -52,12 +52,12 @@ type Rating struct {
 	// Quality is by [Quality]; 0 for a clock that is non-monotonic, unstable or
 	// not thread-safe.
 	Quality stats.Float `json:"quality"`
-	// LeastDisturbed is what another ranking can be compared with. Nil in records of before
-	// it was measured, and where there were too few rounds.
+	// LeastDisturbed is for comparison with another ranking; nil in older records, and if there were
+	// too few rounds.
 	LeastDisturbed *LeastDisturbed `json:"least_disturbed,omitempty"`
 	Cycles         Cycles          `json:"cycles"`
-	// Monotonic: no reading was less than one before. Nil: could not be told,
-	// as the others.
+	// Monotonic says that no reading was less than an earlier one; nil if that is not known, as for
+	// the other two.
 	Monotonic *bool `json:"monotonic"`
 	// ThreadSafe: nor was one handed from thread to thread.
 	ThreadSafe *bool `json:"thread_safe"`
@@ -98,7 +98,7 @@ type Plan struct {
 	Watch, Total time.Duration
 }
 
-// The plans. Spread wants 20 chunks or more, so that no plan has fewer.
+// The plans. Spread needs 20 chunks or more, so no plan has fewer.
 var (
 	QuickPlan = Plan{
 		Patience: Patience{CalmNs: 4e6, MostNs: 150e6},
