@@ -8,7 +8,7 @@ package tracepoint
 
 import "fmt"
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind uint8
 
 // The kinds of events. Thread had the CPU; Other is the thread that the event happened to, if
@@ -47,7 +47,7 @@ const (
 	InInterrupt
 )
 
-// State is what a thread that gave up its CPU waits for.
+// State is the state of a thread that gave up its CPU.
 type State int32
 
 // The states.

@@ -18,7 +18,7 @@ func Open() (*Recorder, error) {
 // OpenWithTimedCalls fails: this system has no tracepoints. The error is an [*Unavailable].
 func OpenWithTimedCalls() (*Recorder, error) { return Open() }
 
-// OpenDisturbances says that there are none here. The error is an [*Unavailable].
+// OpenDisturbances fails: this system has no tracepoints. The error is an [*Unavailable].
 func OpenDisturbances([]int) (*Recorder, error) { return Open() }
 
 // Close does nothing.
