@@ -28,12 +28,12 @@ type Stream struct {
 	Samples  []Sample       `json:"samples"`
 	// KBest is the estimate of package kbest.
 	KBest Answer `json:"kbest"`
-	// Empty is what the frame around the work reads without work; schemes take it off.
+	// Empty is the reading of the frame without work, which schemes subtract.
 	Empty Frame `json:"empty"`
 	// The steps in which the accounts advance.
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
-	// Losses are what interrupts took of the CPU before the first stream of the regime.
+	// Losses are the times that interrupts took from the CPU before the first stream of the regime.
 	Losses Losses `json:"losses"`
 	// Marks say why the truth of the cell is not known.
 	Marks []string `json:"marks"`
@@ -49,8 +49,8 @@ type Sample struct {
 	CPUNs          float64     `json:"cpu_ns"`
 	WaitNs         float64     `json:"runqueue_wait_ns"`
 	Switches       int64       `json:"switches"`
-	// LostNs is what interrupts took of this run, as the trace of it saw; missing for work that
-	// is not traced.
+	// LostNs is the time that interrupts took from this run, by its trace; missing for work that is
+	// not traced.
 	LostNs stats.Float `json:"lost_ns"`
 	// Around are the gaps just before and just after the work; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`

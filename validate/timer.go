@@ -13,7 +13,7 @@ type Timer struct {
 	// ResolutionNs is the median of the steps in which the clock advances; missing where it did
 	// not advance while it was watched.
 	ResolutionNs stats.Float `json:"resolution_ns"`
-	// LatencyNs is what a call takes, as the mean of many in a row.
+	// LatencyNs is the time of a call, as the mean of many in a row.
 	LatencyNs float64 `json:"latency_ns"`
 }
 
