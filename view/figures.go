@@ -40,7 +40,7 @@ const (
 // the next: clocks that are nearer to one another are tied in the ranking, too.
 const QualityRepeatability = 0.015
 
-// FigureKey is what figures of several documents have in common.
+// FigureKey identifies the same figure in several documents.
 type FigureKey struct{ Topic, Name, Quantity string }
 
 // Figure is one value of a document, which can be set beside that of another.
@@ -60,7 +60,7 @@ type Figure struct {
 	StandIn string
 }
 
-// FiguresOf are those of a document, in its order.
+// FiguresOf returns the figures of a document, in its order.
 func FiguresOf(d record.Document) []Figure {
 	if k, known := kindOfDocument(d); known && k.figures != nil {
 		return k.figures(d)

@@ -88,7 +88,7 @@ func Tabular(command string) bool {
 	return i >= 0 && kinds[i].fields != nil
 }
 
-// FieldsOf are those of a document.
+// FieldsOf returns the fields of a document's table.
 func FieldsOf(d record.Document) (Fields, error) {
 	if k, known := kindOfDocument(d); known && k.fields != nil {
 		return k.fields(d), nil
