@@ -16,7 +16,7 @@ type Core struct {
 	CoreHz func() float64
 	// CoreHzError is how far all that CoreHz says may be off, as a share.
 	CoreHzError float64
-	// Spin spends some microseconds with steady instructions. Nil where nothing does.
+	// Spin runs steady instructions for some microseconds; nil if there are none.
 	Spin func()
 	// Slowed is the share by which independent instructions take longer now than on a core that
 	// nothing shares ([clock.PortProbe]); nil if unknown.
