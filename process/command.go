@@ -108,15 +108,18 @@ type Run struct {
 	// Yields are the calls of sched_yield(2) in a run that was traced with NoteWaits. Where
 	// Unnoted is not nil there may have been more.
 	Yields int
-	// ClockReads are looks of the program at clocks, in a run that was traced with NoteClocks: the
-	// first one of each process, and those that came 0.4 ms or more after the one before. ClockWorkNs
-	// is how much of its work it may have done according to that: the CPU time that a process used
-	// both between its first look and a later one, and after that one; the most of each process,
-	// added up, within a tenth. Unclocked says why looks are not known, or not all of them; nil where
-	// they are. What is not seen: files that tell the time (/proc/uptime, or a file's own times), and
-	// on arm64 the instruction that reads the counter. UncorrectedWorkNs is the part of ClockWorkNs in
-	// processes whose looks did not all go by the functions of the vDSO: system calls show what the
-	// program has waited. They are seen where NoteWaits is asked for, too.
+	// ClockReads are the program's readings of clocks, in a run that was traced with NoteClocks: the
+	// first one of each process, and each that came 0.4 ms or more after the previous one.
+	//
+	// ClockWorkNs bounds the work that may have depended on these readings: of each process, the
+	// most CPU time that it used both between its first reading and a later one, and after that one;
+	// added up over processes, within a tenth. UncorrectedWorkNs is its part in processes that did
+	// not read all clocks by functions of the vDSO: system calls show the time for which the program
+	// has waited; with NoteWaits they are noted, too.
+	//
+	// Unclocked says why not all readings are known; nil if they are. It does not cover files that
+	// tell the time (/proc/uptime, or a file's own times), and on arm64 the instruction that reads
+	// the counter.
 	ClockReads                     int
 	ClockWorkNs, UncorrectedWorkNs int64
 	Unclocked                      error
