@@ -16,11 +16,11 @@ import (
 // mostImported is how large another tool's file may be.
 const mostImported = 64 << 20
 
-// Import reads a document of this program, or what another tool wrote: the JSON of
-// hyperfine --export-json, or lines of the Go benchmark format. written is when, which
-// these don't tell.
+// Import reads a document of this program, or the output of another tool: the JSON of hyperfine
+// --export-json, or lines of the Go benchmark format. written is the time at which the file was
+// written, since these don't contain one.
 //
-// The errors of documents are those of [Parse]; others say what was tried.
+// For documents, the errors are those of [Parse]; others say what was tried.
 func Import(r io.Reader, written time.Time) (Document, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1)) // whatever is larger is refused below
 	if err != nil {
