@@ -10,11 +10,11 @@ import (
 // called slower, as a whole.
 const FalseAlarms = 0.01
 
-// Joint bounds a ratio so that those of all comparisons of a suite hold at once: each end
-// is wrong in any of them with a chance of at most FalseAlarms, as each alone may be wrong
-// with that chance over the number of comparisons (Bonferroni; of a suite as a whole the
-// procedure of Holm, "A Simple Sequentially Rejective Multiple Test Procedure",
-// Scandinavian Journal of Statistics 6, 1979, says the same, as its first step is this).
+// Joint bounds a ratio so that the bounds of all comparisons of a suite hold at once: the chance
+// that any lower end is wrong is at most FalseAlarms, and so for the upper ends. Each alone may be
+// wrong with that chance divided by the number of comparisons (Bonferroni; also the first step of
+// Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
+// Statistics 6, 1979).
 type Joint struct {
 	// Lo and Hi are NaN where there are too few samples.
 	Lo, Hi float64
