@@ -54,7 +54,7 @@ type Sample struct {
 	LostNs stats.Float `json:"lost_ns"`
 	// Around are the gaps just before and just after the work; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`
-	// BeforeNs and AfterNs are what a round took just before and just after.
+	// BeforeNs and AfterNs are the times of a round just before and just after the work.
 	BeforeNs float64 `json:"before_ns"`
 	AfterNs  float64 `json:"after_ns"`
 	// LongTurn is true where the thread had asked for long time slices, which the source's
