@@ -23,7 +23,7 @@ type Chart struct {
 // shows reports whether there is anything to draw.
 func (c Chart) shows() bool { return len(c.Rows)+len(c.Series) > 0 || c.Lanes != nil }
 
-// Axis leads from values to places.
+// Axis maps values to positions in a chart.
 type Axis struct {
 	Title  string
 	Lo, Hi float64
