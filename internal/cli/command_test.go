@@ -153,7 +153,7 @@ func listedCauses(ts *testscript.TestScript, neg bool, args []string) {
 // document [-sort=KEY] FILE [CLOCK ...] holds a JSON document against the
 // documented form: of those clocks, or of all.
 func document(ts *testscript.TestScript, neg bool, args []string) {
-	e := expectation{sortedBy: "quality", clocks: everyClock}
+	e := expectation{sortedBy: "quality", clocks: everyClock()}
 	if len(args) > 0 {
 		if key, ok := strings.CutPrefix(args[0], "-sort="); ok {
 			e.sortedBy, args = key, args[1:]

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -219,7 +220,7 @@ func byCommand(of map[string]func([]byte, expectation) []string) func([]byte, ex
 }
 
 // everyClock is the list of this runtime's clocks in docs/output.md.
-var everyClock = func() (names []string) {
+var everyClock = sync.OnceValue(func() (names []string) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "output.md"))
 	_, list, ok := strings.Cut(string(text), "\n## Names of clocks\n\n")
 	if err != nil || !ok {
@@ -230,7 +231,7 @@ var everyClock = func() (names []string) {
 		names = append(names, name[1])
 	}
 	return names
-}()
+})
 
 // expectation is what the call of the command says of the document.
 type expectation struct {

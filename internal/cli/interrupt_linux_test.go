@@ -113,7 +113,7 @@ func TestInterruptAtOnce(t *testing.T) {
 	if end.status.Signaled() && end.status.Signal() == syscall.SIGINT {
 		return
 	}
-	checkInterrupted(t, end, everyClock)
+	checkInterrupted(t, end, everyClock())
 }
 
 func TestInterruptedText(t *testing.T) {

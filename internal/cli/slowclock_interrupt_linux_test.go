@@ -15,6 +15,6 @@ func TestInterruptedSlowClock(t *testing.T) {
 				t.Errorf("%s: no result so far:\n%s", doing, &end.out)
 			}
 		}
-		checkInterrupted(t, end, everyClock)
+		checkInterrupted(t, end, everyClock())
 	}
 }
