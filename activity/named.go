@@ -28,7 +28,7 @@ type Culprit struct {
 // Named says by the kernel's events who or what made a thread inactive.
 type Named struct {
 	Parts []NamedPart `json:"parts"` // the largest first
-	// Worst are the longest gaps, each with what had the CPU then.
+	// Worst are the longest gaps, each with the threads and interrupts that had the CPU.
 	Worst []Moment `json:"worst"`
 	// Compared sets the causes that are found without rights against these.
 	Compared []Compared `json:"compared"`
