@@ -51,9 +51,8 @@ type Handed struct {
 	Ticks  int64
 }
 
-// AcrossThreads looks for readings that are less than the one before, whoever
-// took it: each thread handed over to the next after its own reading, so none
-// may be.
+// AcrossThreads looks for readings that are less than the previous one, whichever thread took that:
+// each thread hands over to the next after its reading, so there should be none.
 func AcrossThreads(handed []Handed) BackSteps {
 	var b BackSteps
 	for i := 1; i < len(handed); i++ {
