@@ -29,8 +29,8 @@ type Subject struct {
 // batched reports that trials may be of several calls.
 func (s Subject) batched() bool { return s.Before == nil || s.Batches }
 
-// Prepared is a subject whose every call takes an input of its own, which setup makes, untimed. The
-// call of work itself is taken off.
+// Prepared returns a subject each call of which has an input of its own, made by setup outside of
+// the measured time. The cost of calling work is subtracted.
 func Prepared[T any](name string, setup func() T, work func(T)) Subject {
 	var inputs []T
 	each := func(do func(T)) func(int) {
