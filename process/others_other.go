@@ -20,5 +20,5 @@ func OpenOthers() (*Others, error) {
 	return nil, errors.New("what other processes use is not known on this system")
 }
 
-// Look knows of nothing.
+// Look returns nothing: this system does not tell what other processes use.
 func (o *Others) Look(int, []int) OthersUse { return OthersUse{} }
