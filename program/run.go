@@ -18,10 +18,10 @@ type Run struct {
 	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is for
 	// none.
 	RunqueueWaitNs float64
-	// StealNs is what a hypervisor kept back of the CPUs since the last look, in steps of
-	// 10 ms; NaN where there was none, as after short runs. ThrottledNs is the time for which
-	// control groups that hold this process were stopped since then, as their CPU quota was
-	// used up: 0 where none was, NaN where none was looked at or one does not tell.
+	// StealNs is the time for which a hypervisor kept the CPUs from running since the last look, in
+	// steps of 10 ms; NaN without a look, as after short runs. ThrottledNs is the time since then
+	// for which a CPU quota stopped control groups that hold this process: 0 without such groups,
+	// NaN without a look, or if a group does not tell.
 	StealNs, ThrottledNs float64
 	// Contention is how far programs competed for the machine's CPUs since the last look; of no
 	// stretch where there was none, as after short runs.

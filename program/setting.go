@@ -72,8 +72,8 @@ func (s Setting) reaches(m Method, precision float64) (fromNs, toNs float64, ok 
 
 // Counting is how a kernel accounts for CPU time.
 type Counting struct {
-	// TickNs is the interval that it charges in whole; 0 where it counts by a clock, and
-	// where Unknown.
+	// TickNs is the tick of a kernel that charges whole ticks; 0 for one that charges by a clock,
+	// and for Unknown.
 	TickNs  float64
 	Unknown bool
 }
