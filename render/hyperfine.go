@@ -11,10 +11,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Hyperfine writes what hyperfine --export-json writes, with its keys and no others, in
-// seconds, so that scripts that read its files read these. The times in it are wall
-// times, as in its own files. Wall times are what a busy machine makes of a command: the
-// time without the others stands in the document's own form alone.
+// Hyperfine writes the format of hyperfine --export-json, with the same keys and units (seconds),
+// for scripts that read such files. Times are wall times, as in hyperfine's files, and so include
+// waits for other programs. The time alone is only in this program's own document.
 //
 // Runs that don't count are left out, as are commands without a run that counts. A run that a signal
 // ended has no exit code.
