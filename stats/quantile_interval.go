@@ -63,10 +63,10 @@ func MedianOrRange(samples []float64, unit string) Estimate {
 	return e
 }
 
-// MedianBounds are two of the samples, in any order, of which the median lies below lo with
-// at most that chance, and above hi with at most that chance, whatever the distribution
-// (David and Nagaraja, as [QuantileInterval]). Where the samples are too few they are NaN:
-// [SamplesForMedian] says how many it takes.
+// MedianBounds bounds the median by two of the samples, which may be in any order. The chance that
+// the median is below lo is at most `chance`, and so is the chance that it is above hi, for any
+// distribution (David and Nagaraja, as [QuantileInterval]). They are NaN if the samples are too few:
+// [SamplesForMedian] says how many are needed.
 func MedianBounds(samples []float64, chance float64) (lo, hi float64) {
 	rank := lowestRank(len(samples), chance)
 	if rank < 1 {
