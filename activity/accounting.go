@@ -34,8 +34,8 @@ func (c *CPUTime) add(system bool, ns float64) {
 	}
 }
 
-// Account is what accounting by ticks makes of one process, beside what it
-// really used (Bryant 2003, section 9.2, Figure 9.7).
+// Account compares the CPU time that accounting by ticks charges to one process with the time that
+// it really used (Bryant 2003, section 9.2, Figure 9.7).
 type Account struct {
 	IntervalNs float64 // from one tick to the next
 	// UserTicks and SystemTicks were charged to the process.
