@@ -20,9 +20,10 @@ const Blocked Cause = "blocked"
 // lookEvery is how often the threads' states are looked at.
 const lookEvery = 10 * time.Millisecond
 
-// Accounts says without rights what the time of threads went to: the kernel accounts for how long each
-// ran and waited for a CPU (/proc/PID/schedstat); what it waited for else is looked at a hundred times a
-// second (/proc/PID/stat and wchan). Who made it wait is not known: unavailable says why, and lowers the verdict.
+// Accounts finds, without rights, how threads spent their time: from the kernel's accounts, how long
+// each ran and waited for a CPU (/proc/PID/schedstat); and a hundred times a second, which function
+// of the kernel it waits in (/proc/PID/stat and wchan). Who made it wait is not known: unavailable
+// says why, and lowers the verdict.
 func Accounts(ctx context.Context, o Options, begin func() error, unavailable error) (Recording, error) {
 	if err := begin(); err != nil {
 		return Recording{}, err
