@@ -80,8 +80,8 @@ type Reference struct {
 	AccuracyNs float64
 }
 
-// NewCostSampler returns a sampler for a subject of that accuracy, timed by its
-// reference where it can't time itself.
+// NewCostSampler returns a sampler for a subject with this accuracy. A subject that is too coarse to
+// time itself is timed by its reference.
 func NewCostSampler(s Subject, accuracyNs float64) *CostSampler {
 	c := &CostSampler{subject: s, accuracyNs: accuracyNs}
 	const sample = 64 // readings that tell whether it can
