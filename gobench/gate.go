@@ -27,6 +27,14 @@ func (p Plan) gate() Gate {
 	return Gate{p.Gate.Limit, p.Gate.Metrics, cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
+// WithGate is the plan with a gate, and with runs as short as those of [QuickPlan] at most: processes
+// of one binary differ by some percent however long they run, so that many short pairs show more
+// than a few long ones.
+func (p Plan) WithGate(g *Gate) Plan {
+	p.Gate, p.RunTime = g, min(p.RunTime, QuickPlan.RunTime)
+	return p
+}
+
 // limitOf is the share by which a metric may be worse; the empty metric is the time. NaN for no limit.
 func (g Gate) limitOf(metric string) float64 {
 	if metric == "" {

@@ -205,3 +205,27 @@ func TestFewCountsAreEnough(t *testing.T) {
 		}
 	}
 }
+
+// In the same time, with processes that differ by 3 %, a slowdown of 5 % is found by the short runs of
+// a gate in most suites, and by the long ones of the default plan in few.
+func TestGateMakesManyShortPairs(t *testing.T) {
+	found := map[bool]int{}
+	const suites = 10
+	for _, short := range []bool{false, true} {
+		for i := range suites {
+			plan := DefaultPlan
+			plan.Seed, plan.MaxTime, plan.Precision, plan.Gate = uint64(i), 10*time.Second, 1e-3, &Gate{}
+			if short {
+				plan = plan.WithGate(plan.Gate)
+			}
+			s := &suite{rng: rand.New(rand.NewPCG(uint64(i), 9)), pairs: map[string]int{}, deviation: map[string]float64{"Benchmark0": 0.03}, slower: map[string]float64{"Benchmark0": 1.05}}
+			if s.judge(1, plan)[0].Side == stats.Beyond {
+				found[short]++
+			}
+		}
+	}
+	t.Logf("found in %d of %d suites by short pairs, in %d by long ones", found[true], suites, found[false])
+	if found[true] < 8 || found[false] > found[true]-3 {
+		t.Errorf("found in %d of %d suites by short pairs, in %d by long ones", found[true], suites, found[false])
+	}
+}

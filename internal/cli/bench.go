@@ -200,7 +200,7 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*orZero(gate.Limit))
 	}
 	if limits || t.null || t.plans {
-		t.plan.Gate = gate
+		t.plan = t.plan.WithGate(gate)
 	}
 	if t.plans {
 		t.plan.MostRepetitions = pairsForPlan
