@@ -94,7 +94,7 @@ func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 // waited, or computed all the time, whichever its own estimate rests on.
 func commonBasis(a, b *Result) Basis {
 	switch {
-	case a.Basis == b.Basis:
+	case a.Basis == b.Basis && a.Basis != "": // it is empty where no time is known
 		return a.Basis
 	case a.timed.kind.undelayed && b.timed.kind.undelayed:
 		return Timer

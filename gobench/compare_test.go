@@ -49,3 +49,22 @@ func TestPairsOnOneBasis(t *testing.T) {
 		}
 	}
 }
+
+// Two benchmarks of which no time is known rest on nothing: a comparison of them crashed.
+func TestTimesThatAreNotKnown(t *testing.T) {
+	s := &Series{Benchmark: Benchmark{Name: "BenchmarkX"}}
+	for i := range 13 {
+		of := func(n int) Observation {
+			ns := 200e6 - 1e6*float64(n) + 1e5*float64(i%3)
+			return Observation{N: n, Procs: 1, TimedNs: ns, WallNs: ns + 3e6, CPUNs: ns + 3e6}
+		}
+		s.Repetitions = append(s.Repetitions, Repetition{Few: of(2), Many: of(4), Traced: true})
+	}
+	r := Conclude(s, QuickPlan, Setting{CPUs: 2})
+	if r.Basis != "" {
+		t.Fatalf("it rests on %s: %v", r.Basis, r.Estimate)
+	}
+	if c := Compare(r, r, 0.02, 1); c.Outcome != stats.Undecided || c.Why == "" {
+		t.Errorf("%s: %q", c.Outcome, c.Why)
+	}
+}
