@@ -126,7 +126,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 	m := newSimulated(r, seed, e)
 	plan := gobench.QuickPlan
 	plan.Seed, plan.MaxTime, plan.Precision = seed, e.maxTime, 0.001
-	plan.Gate = &gobench.Gate{Limit: e.limit, FalseAlarms: e.falseAlarms}
+	plan = plan.WithGate(&gobench.Gate{Limit: e.limit, FalseAlarms: e.falseAlarms})
 	var groups [][]gobench.Benchmark
 	for i := range e.benchmarks {
 		name := fmt.Sprintf("Benchmark%d", i)
