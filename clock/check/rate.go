@@ -47,8 +47,8 @@ type Rate struct {
 // stretches of a measurement whose rates are compared.
 const stretches = 5
 
-// KeepsRate measures the rate over the whole and over each of five stretches
-// of about the same length. The pairs are in the order in which they were taken.
+// KeepsRate measures the rate over the whole time and over each of five stretches of about the same
+// length. The pairs have to be in the order in which they were taken.
 func KeepsRate(pairs []Pair) Rate {
 	var r Rate
 	var ratios []float64

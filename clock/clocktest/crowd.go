@@ -35,7 +35,7 @@ type Step struct {
 	// WorkNs is CPU time, SleepNs a time to sleep, and UntilNs a time to sleep until, counted from
 	// the program's start.
 	WorkNs, SleepNs, UntilNs float64
-	// AnswerNs is a time for which a device has to be waited for.
+	// AnswerNs is the time that a device takes to answer.
 	AnswerNs float64
 	// Start starts a thread, or a process where Process is set. Where Stranger is set, it is one of another
 	// program, such as a server, which has waited for what its script begins with: of what it does, CrowdRun
@@ -53,7 +53,7 @@ type Step struct {
 	Post, Wait int
 }
 
-// CrowdEventKind is what happened to a thread.
+// CrowdEventKind is the kind of an event.
 type CrowdEventKind int
 
 // The kinds of events.
@@ -65,7 +65,7 @@ const (
 	CrowdExited
 )
 
-// CrowdEvent is what the kernel notes of a thread of the program.
+// CrowdEvent is a note of the kernel about a thread of the program.
 type CrowdEvent struct {
 	AtNs                    float64
 	Kind                    CrowdEventKind
@@ -73,7 +73,7 @@ type CrowdEvent struct {
 	CPU                     int
 }
 
-// CrowdWaking is that a thread is woken.
+// CrowdWaking notes that a thread is woken.
 type CrowdWaking struct {
 	ByDevice  bool
 	AtNs      float64
@@ -82,8 +82,8 @@ type CrowdWaking struct {
 	ByProcess int
 }
 
-// CrowdTurn is that a CPU goes from one thread to another: 0 is the idle thread, and those of endless
-// competitors are negative.
+// CrowdTurn notes that a CPU goes from one thread to another: 0 is the idle thread, and endless
+// competitors have negative numbers.
 type CrowdTurn struct {
 	AtNs     float64
 	CPU      int
