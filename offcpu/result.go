@@ -130,8 +130,8 @@ type Result struct {
 	Wall   []Part `json:"wall,omitempty"`
 	// Worst are the longest waits that nobody asked for.
 	Worst []Period `json:"worst"`
-	// Periods are the longest times in which a thread did not run, in order of time; more of them were
-	// left out, none of which is longer than LeftOutNs.
+	// Periods are the longest times in which a thread did not run, in order of time. Others were
+	// left out, none longer than LeftOutNs.
 	Periods   []Period `json:"periods"`
 	LeftOut   int64    `json:"left_out"`
 	LeftOutNs int64    `json:"left_out_ns"`
