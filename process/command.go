@@ -227,7 +227,7 @@ func (e *PriorityError) Error() string {
 	return fmt.Sprintf("a niceness of %d: %v: run as root, with CAP_SYS_NICE or a higher limit (ulimit -e), or leave it as it is", e.Nice, e.Err)
 }
 
-// Unwrap is what the system answered.
+// Unwrap returns the error of the system.
 func (e *PriorityError) Unwrap() error { return e.Err }
 
 // StartError says that a program could not be started.
@@ -265,7 +265,7 @@ func (e *StartError) remedy() string {
 	return "check that it is there, may be executed, and was built for this machine"
 }
 
-// Unwrap is what the system answered.
+// Unwrap returns the error of the system.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // lingering is how long output is waited for when the program has ended, since
