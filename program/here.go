@@ -14,10 +14,9 @@ import (
 // calibration is how long the processor's counter is calibrated.
 const calibration = 20 * time.Millisecond
 
-// Here fills in what the setting does not say, within some 50 ms: it calibrates the
-// processor's counter, by which it lets interrupts be watched, and finds how the kernel counts
-// CPU time. What can't be had stays empty. release gives back what was opened. The error is
-// that of ctx.
+// Here completes a setting, in some 50 ms: it calibrates the processor's counter, by which
+// interrupts are watched, and finds out how the kernel counts CPU time. What is not available stays
+// empty. release closes what was opened. The error is that of ctx.
 func Here(ctx context.Context, given Setting) (setting Setting, release func(), err error) {
 	setting, release = given, func() {}
 	if setting.Root == nil {
