@@ -18,7 +18,7 @@ type Comparison struct {
 	Rows     []ComparisonRow `json:"rows"`
 }
 
-// Origin is where a subject of a comparison comes from.
+// Origin says where a subject of a comparison comes from.
 type Origin struct {
 	Command string           `json:"command"`
 	Started time.Time        `json:"started"`
