@@ -10,12 +10,12 @@ import (
 // Surroundings are shared by the candidates for this process's own clocks: the clock that times their
 // calls, and others.
 type Surroundings struct {
-	// Timer frames calls that are to be timed: the finest clock there is, and
-	// what it is as a reference.
+	// Timer is the finest clock there is, by which calls are timed, and its properties as a
+	// reference.
 	Timer     *clock.Clock
 	Reference Reference
-	// Time is the reference for rates; a clock is never its own, so that
-	// Second stands in for it.
+	// Time is the reference for rates. A clock is never its own reference; Second serves for Time
+	// itself.
 	Time, Second clock.Rated
 	// CPUs are the CPUs whose threads hand readings over to one another.
 	CPUs []int

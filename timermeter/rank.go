@@ -59,7 +59,8 @@ type Rating struct {
 	// Monotonic says that no reading was less than an earlier one; nil if that is not known, as for
 	// the other two.
 	Monotonic *bool `json:"monotonic"`
-	// ThreadSafe: nor was one handed from thread to thread.
+	// ThreadSafe says that no reading was less than an earlier one that another thread had handed
+	// over.
 	ThreadSafe *bool `json:"thread_safe"`
 	// Stable: the clock kept its rate against the reference.
 	Stable *bool `json:"stable"`
