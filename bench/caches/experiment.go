@@ -17,9 +17,9 @@ import (
 // Access is what the procedures of the experiment do with their data.
 type Access string
 
-// The ways of access. The source's procedures write. A processor with a store buffer
-// goes on before the line that is written to has come, so that on all of today a miss
-// hardly shows; one that is read has to be waited for.
+// The ways of access. The source's procedures write. A processor with a store buffer does not wait
+// for the line that it writes, so that a miss hardly shows on today's processors. It has to wait for
+// a line that it reads.
 const (
 	Writing Access = "writing"
 	Reading Access = "reading"
