@@ -66,7 +66,8 @@ type Sharing struct {
 	// MigrationsPerSecond move the thread to another of two CPUs; caches are
 	// cold there.
 	MigrationsPerSecond float64
-	// Recorded is replayed where it is not nil, from a random moment on and around its end.
+	// Recorded, if not nil, is a recording of real gaps. It is replayed from a random moment on, and
+	// starts over at its end.
 	Recorded *Recording
 	// LookNs is the time that a look at the counters takes.
 	LookNs float64
