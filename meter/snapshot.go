@@ -11,12 +11,12 @@ import (
 // Schema names the form of a snapshot in JSON. Another form gets another number.
 const Schema = "chronoscope/meter/v1"
 
-// Snapshot is what a meter has counted so far, or what several have.
+// Snapshot has the counts of a meter so far, or of several meters.
 type Snapshot struct {
 	// Name is the meter's.
 	Name string
-	// Parts are what was counted with one clock, length of tick and share of calls
-	// each, in no particular order.
+	// Parts has one element for each clock, length of tick and share of calls that was measured, in
+	// no particular order.
 	Parts []Part
 }
 
