@@ -215,12 +215,11 @@ func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
 	return PhaseLocked(phases)
 }
 
-// PhaseLocked reports that phases, in turns, lie on so few places that they are not
-// spread over the circle: on one, or on up to four at even distances. It is a
-// Rayleigh test (Mardia and Jupp, Directional Statistics, 2000, section 6.3.1) of the
-// phases and their multiples that asks for a large effect as well as for significance:
-// the mean of the unit vectors has to be half a unit long, since phases that follow
-// one another closely may be far from independent, and spread out in the end.
+// PhaseLocked reports whether phases, in turns, keep to a few places of the circle: to one, or to up
+// to four at even distances. It is a Rayleigh test (Mardia and Jupp, Directional Statistics, 2000,
+// section 6.3.1) of the phases and their multiples, which asks for a large effect in addition to
+// significance: the mean of the unit vectors has to be at least half a unit long. Phases that follow
+// one another closely may be far from independent, and yet spread out in the end.
 func PhaseLocked(phases []float64) bool {
 	if len(phases) < fewestInStep {
 		return false
