@@ -53,8 +53,8 @@ type Analysis struct {
 
 	// Tick is the comb of this kernel's timer, nil where none was found.
 	Tick *Comb `json:"-"`
-	// Timer sets the interrupts of this CPU's timer against those found in the
-	// trace, nil where the kernel does not tell.
+	// Timer compares the interrupts of this CPU's timer with those found in the trace; nil if the
+	// kernel does not tell.
 	Timer *TimerCount `json:"-"`
 }
 

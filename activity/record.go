@@ -67,9 +67,9 @@ const (
 	anchorNs = 1e9
 )
 
-// Record records the calling goroutine's thread on a clock whose ticks are
-// tickNs long. With a tickNs of 0 that is the clock's own unit, or measured, which
-// takes 100 ms. When ctx ends it, the trace so far comes with ctx's error.
+// Record records the calling goroutine's thread on a clock whose ticks are tickNs long. If tickNs is
+// 0, it takes the clock's own unit, or measures it in 100 ms. If ctx ends, it returns the trace so
+// far with ctx's error.
 func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Trace, error) {
 	tickNs, err := tickOf(ctx, c, tickNs)
 	if err != nil {
