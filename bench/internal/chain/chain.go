@@ -13,9 +13,8 @@ import (
 
 // Work is a function of known length.
 type Work struct {
-	// Do does it. Each call's chain goes on from the one before, so that a processor
-	// can't work on two calls at once: without that a call's time would depend on
-	// what stands around it.
+	// Do runs the work. Each call's chain continues that of the previous one, so that a processor
+	// can't work on two calls at once: else a call's time would depend on the code around it.
 	Do     func()
 	rounds int
 }
@@ -35,8 +34,8 @@ func spin(rounds int) {
 
 func newWork(rounds int) Work { return Work{Do: func() { spin(rounds) }, rounds: rounds} }
 
-// Reference is work of a known number of cycles, NaN where a round's are not known,
-// long enough for what a call takes beside it to be next to nothing.
+// Reference is work of a known number of cycles (NaN if those of a round are unknown), long enough
+// for the overhead of a call not to matter.
 func Reference() (w Work, cycles float64) {
 	w = newWork(batchRounds)
 	if roundCycles() == 0 {
