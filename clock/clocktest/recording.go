@@ -25,7 +25,7 @@ var recordings embed.FS
 
 // Recording is what one CPU of a real machine lost.
 type Recording struct {
-	// Name is that of the machine and what ran beside, such as xeon-bursty.
+	// Name names the machine and what ran beside, such as xeon-bursty.
 	Name string
 	// Ns is how long was recorded, Gaps what was lost meanwhile, in order.
 	Ns   float64
