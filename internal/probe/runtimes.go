@@ -68,8 +68,7 @@ func Runtimes() []string {
 	return names
 }
 
-// Kits are those of a family: Java comes interpreted and compiled, and .NET from two
-// makers.
+// Kits returns the kits of a family: Java comes interpreted and compiled, and .NET from two makers.
 func Kits(runtime string) []Kit {
 	return slices.DeleteFunc(slices.Clone(kits), func(k Kit) bool { return k.Runtime != runtime })
 }
