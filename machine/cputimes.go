@@ -17,8 +17,8 @@ type CPUTimes struct {
 	UserNs, SystemNs float64
 	// IdleNs holds the wait for input and output.
 	IdleNs float64
-	// InterruptsNs were spent on interrupts, soft ones too. Kernels without
-	// CONFIG_IRQ_TIME_ACCOUNTING count them by ticks, so that hardly any is seen.
+	// InterruptsNs is the time spent on interrupts, soft ones too. Kernels without
+	// CONFIG_IRQ_TIME_ACCOUNTING count it by ticks, and so miss most of it.
 	InterruptsNs float64
 	// StolenNs went to other guests of the host.
 	StolenNs float64
