@@ -91,9 +91,9 @@ type Run struct {
 	// some 20 µs. The Go runtime sends itself many while it collects garbage.
 	Untraced error
 	Signals  int
-	// StoppedNs is the time for which threads stood still for the tracer, as far as it knows:
-	// from when it was told of each stop to when it let the thread go on, and while it
-	// waited for a CPU itself. Stops are how often they did: each is a [Blocked] event.
+	// StoppedNs is the time for which the tracer kept threads stopped, as far as it knows: from the
+	// notice of each stop until it let the thread continue, including its own waits for a CPU. Stops
+	// is the number of these stops; each is a [Blocked] event.
 	StoppedNs int64
 	Stops     int
 	// TimedWaits are the system calls that could wait until some time: to sleep, to wait for
