@@ -40,12 +40,12 @@ const leastExposed = 0.1
 // or less: it may be of another kind.
 const beyond = 2
 
-// ExposureOf bounds what the exposure x, 0 or more, added to the samples y, above 0. An exposure of 1
-// makes a sample at most (1 + worst) times as large. Beyond the exposure that only a tenth of the
-// samples stay below, the slope's interval ([TheilSen]) says what more of it adds. Below that nothing
-// was seen: it added something between nothing and the worst, or twice what the slope says where the
-// exposures differ by more than that. Where the samples are fewer than 6, or x does not vary, all of it is
-// such. The zero value is the answer to no samples.
+// ExposureOf bounds how much an exposure x of 0 or more added to the samples y, which are above 0.
+// An exposure of 1 makes a sample at most (1 + worst) times as large. For the part of the exposure
+// above its 10th percentile, the slope's interval ([TheilSen]) says what it added. The part below
+// was never varied: it added between nothing and the worst, or at most twice what the slope says if
+// the exposures vary by more than that part. With fewer than 6 samples, or if x does not vary, all
+// of the exposure counts as that part. Without samples the result is the zero value.
 func ExposureOf(x, y []float64, worst float64) Exposure {
 	if len(x) == 0 {
 		return Exposure{}
