@@ -38,7 +38,8 @@ var benchPairForm = pairForm.with(object{
 	"false_discoveries": orNull(share),
 	"joint": object{
 		"lo": orNull(number), "hi": orNull(number), "false_alarms": share, "comparisons": count,
-		"limit": number, "p_beyond_limit": share, "side": oneOf("within", "beyond", "undecided"),
+		// A metric without a limit has none of these.
+		"limit?": number, "p_beyond_limit?": share, "side?": oneOf("within", "beyond", "undecided"),
 	}.check,
 })
 

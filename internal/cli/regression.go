@@ -179,7 +179,7 @@ func (v gateVerdict) err() error {
 	case len(v.slower) > 0:
 		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(v.slower), flag, v.rule.given)}
 	case len(untold) > 0:
-		return fmt.Errorf("%s: whether %s can't be told: %s", flag, untold[0].question, untold[0].unknown())
+		return fmt.Errorf("%s: whether %s can't be told: %s", flag, untold[0].question, untold[0].unknown(1+v.rule.allowed))
 	case v.told == 0 && !v.rule.undecidedPasses:
 		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, v.compared)
 	}
@@ -202,7 +202,7 @@ func (v gateVerdict) warning() string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Sprintf("%s %s: %d of %d comparisons pass undecided: %s: %s (--undecided fail ends with 1 instead)",
-		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown())
+		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(1+v.rule.allowed))
 }
 
 // findings are how much slower things are, with their lower ends.
@@ -218,8 +218,8 @@ func findings(slower []rival) string {
 	return strings.Join(all, "; ")
 }
 
-// unknown says why it can't be told.
-func (r rival) unknown() string {
+// unknown says why it can't be told on which side of a limit the ratio is.
+func (r rival) unknown(limit float64) string {
 	switch {
 	case r.why != "":
 		return r.why
@@ -227,6 +227,8 @@ func (r rival) unknown() string {
 		return r.undecidedWhy + ": see the reasons of both"
 	case math.IsNaN(r.ratio.Hi):
 		return "the ratio has no interval, as the runs of one or both are too few or unusable: see their reasons"
+	case r.ratio.Lo > limit:
+		return fmt.Sprintf("by itself it is beyond the limit (%.4g to %.4g times as long), but too few pairs were measured to rule out a false alarm: measure for longer (--max-time)", r.ratio.Lo, r.ratio.Hi)
 	}
 	return fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure for longer (--max-time), or on a calmer machine", r.ratio.Lo, r.ratio.Hi)
 }
