@@ -30,18 +30,27 @@ var benchForm = object{
 		}.check),
 		"verdict": verdict, "reasons": list(text),
 	}.check),
-	"pairs": list(benchPairForm.check),
+	"pairs": list(benchPair),
 }
 
-// benchPairForm is that of pairs that were judged together.
-var benchPairForm = pairForm.with(object{
-	"false_discoveries": orNull(share),
-	"joint": object{
-		"lo": orNull(number), "hi": orNull(number), "false_alarms": share, "comparisons": count,
-		// A metric without a limit has none of these.
-		"limit?": number, "p_beyond_limit?": share, "side?": oneOf("within", "beyond", "undecided"),
-	}.check,
-})
+// jointForm is that of the joint bounds of a pair, and judgedForm that of one with a limit.
+var (
+	jointForm  = object{"lo": orNull(number), "hi": orNull(number), "false_alarms": share, "comparisons": count}
+	judgedForm = jointForm.with(object{
+		"limit": number, "p_beyond_limit": share, "side": oneOf("within", "beyond", "undecided"),
+	})
+)
+
+// benchPair checks a pair that was judged together with others. Of these, a metric without a limit has
+// no side.
+func benchPair(at string, value any) []string {
+	form := judgedForm
+	pair, _ := value.(map[string]any)
+	if joint, ok := pair["joint"].(map[string]any); ok && pair["metric"] != nil && joint["limit"] == nil && joint["side"] == nil {
+		form = jointForm
+	}
+	return pairForm.with(object{"false_discoveries": orNull(share), "joint": form.check}).check(at, value)
+}
 
 // benchDocument is the part of a document that holds benchmarks.
 type benchDocument struct {
