@@ -104,7 +104,7 @@ func TestFaultTable(t *testing.T) {
 	}
 }
 
-// missing says why a test is none.
+// missing says why a name is not that of a test.
 func missing(t *testing.T, test string) string {
 	match := testName.FindStringSubmatch(test)
 	if match == nil {

@@ -30,7 +30,7 @@ var floors = []struct {
 	{"2, clocks and tracepoints", []string{"clock", "tracepoint"}},
 	{"2, beside the clocks", []string{"clock/check", "clock/clocktest", "process", "internal/group"}},
 	{"2, the measuring environment", []string{"env"}},
-	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load"}},
+	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load", "internal/prometheustest"}},
 	{"3, methods", []string{
 		"offcpu",
 		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "lateness", "bytecode/analysis", "changepoint", "fleet",

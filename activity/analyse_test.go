@@ -11,7 +11,7 @@ import (
 )
 
 // Three preemptions that took 3, 5 and 4 µs beyond the wait, and a stop, which
-// is none.
+// is not a preemption.
 func TestSwitchNs(t *testing.T) {
 	trace := &Trace{TickNs: 0.5, CPU: -1, Length: 200e6}
 	for i, beyondNs := range []int64{3000, 5000, 4000} {
@@ -88,7 +88,7 @@ func TestCombAtItsHarmonic(t *testing.T) {
 	}
 }
 
-// A comb of which more than half of the teeth are missing is none.
+// A comb that misses more than half of its teeth is not accepted.
 func TestHalfACombIsNone(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 10))

@@ -124,7 +124,7 @@ type recorder struct {
 	lookedAt    int64
 	pending     int  // the first gap whose look was interrupted, -1 for none
 	turn        turn // the last one
-	opened      turn // the one that the trace begins with
+	opened      turn // the first of the trace
 }
 
 // turn is a moment that the trace may begin with.
@@ -338,8 +338,8 @@ func (r *recorder) forget() {
 	r.turn = r.count()
 }
 
-// anchor compares the trace's clock with that of the kernel's events: of a few tries the one that took least
-// counts. Its Ticks are a reading.
+// anchor compares the trace's clock with that of the kernel's events. The quickest of a few tries counts.
+// Its Ticks are a reading.
 func (r *recorder) anchor() Anchor {
 	best, least := Anchor{}, int64(math.MaxInt64)
 	for range 4 {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// crowdedTrace is one of about so many gaps in 10 s: a tick, a host's comb, and a
+// crowdedTrace has about the given number of gaps in 10 s: a tick, a host's comb, and a
 // crowd of short gaps.
 func crowdedTrace(gaps int) (world, simulated) {
 	rng := rand.New(rand.NewPCG(uint64(gaps), 9))

@@ -119,7 +119,7 @@ func TestStopsAreGaps(t *testing.T) {
 	}
 }
 
-// awaitCPU waits until a process has used so much more CPU time.
+// awaitCPU waits until a process has used the given CPU time more.
 func awaitCPU(t *testing.T, pid int, more time.Duration) {
 	t.Helper()
 	used := func() (ns float64) {

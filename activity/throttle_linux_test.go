@@ -104,7 +104,7 @@ func (b bandwidth) admit(pid int) error {
 	return os.WriteFile(filepath.Join(b.directory, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 }
 
-// throttled is in how many periods the group was throttled, and for how long.
+// throttled counts the periods in which the group was throttled, and adds up the time.
 func (b bandwidth) throttled(t *testing.T) (periods int, ns float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(b.directory, "cpu.stat"))

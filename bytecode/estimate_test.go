@@ -26,7 +26,7 @@ func newWorld(seed uint64) *world {
 	return &world{random: r, now: 1e15 + 1e9*r.Float64(), countNs: 3 + 8*r.Float64(), pace: 1, interruptNs: 4000, everyNs: 1e6, interruptAt: math.Inf(1)}
 }
 
-// pass lets so much of the measuring thread's own time go by.
+// pass lets the given time of the measuring thread go by.
 func (w *world) pass(ns float64) {
 	if math.IsInf(w.interruptAt, 1) {
 		w.interruptAt = w.now + w.random.ExpFloat64()*w.everyNs

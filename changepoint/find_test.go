@@ -69,7 +69,7 @@ func simulatedCases() (all []simulatedCase) {
 	return append(all, mended(2), mended(3), ramp(3), ramp(5))
 }
 
-// tallied runs so many series of a case on all CPUs.
+// tallied runs the given number of series of a case on all CPUs.
 func (c simulatedCase) tallied(series int) tally {
 	tallies := make([]tally, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup

@@ -47,7 +47,7 @@ func TestPortProbe(t *testing.T) {
 	}
 }
 
-// A core that makes other than 1 to 10 additions a cycle is none.
+// A core makes 1 to 10 additions a cycle; any other number is an error.
 func TestAdditionsPerCycle(t *testing.T) {
 	if n := AdditionsPerCycle(); !math.IsNaN(n) && (n < 1 || n > 10) {
 		t.Errorf("%v additions a cycle", n)

@@ -86,7 +86,7 @@ func TestVDSOCallsFromManySmallStacks(t *testing.T) {
 	}
 }
 
-// A vDSO without clock_gettime is none; the other functions may be missing.
+// A vDSO without clock_gettime is invalid; the other functions may be missing.
 func TestVDSOClocks(t *testing.T) {
 	if v, err := vdsoClocks(machine.VDSO{Functions: map[string]uint64{"__vdso_time": 8}}); err == nil {
 		t.Errorf("%+v", v)

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +18,7 @@ import (
 	client "github.com/prometheus/client_golang/prometheus"
 
 	"chronoscope/activity"
+	"chronoscope/internal/prometheustest"
 	"chronoscope/stats"
 )
 
@@ -186,7 +184,7 @@ func TestPrometheusFindsTheNoisyNode(t *testing.T) {
 	server := scrapingServer(t, targets)
 	want := []string{"ChronoscopeNodeNoisy noisy", "ChronoscopeNodeSlow slow"}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		firing := alerts(t, server, targets)
+		firing := alerts(server, targets)
 		for _, a := range firing {
 			if !slices.Contains(want, a) {
 				t.Fatalf("%q fires", a)
@@ -196,79 +194,30 @@ func TestPrometheusFindsTheNoisyNode(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("after a minute there fire %q, want %q", alerts(t, server, targets), want)
+	t.Errorf("after a minute there fire %q, want %q", alerts(server, targets), want)
 }
 
-// scrapingServer starts a Prometheus that scrapes the targets each second, and gives its address.
-func scrapingServer(t *testing.T, targets map[string]string) string {
+// scrapingServer starts a Prometheus that scrapes the targets each second.
+func scrapingServer(t *testing.T, targets map[string]string) prometheustest.Server {
 	t.Helper()
-	program, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Fatal("no prometheus in PATH: install the Debian package prometheus, or run .ci/needs")
-	}
-	folder := t.TempDir()
 	var addresses []string
 	for address := range targets {
 		addresses = append(addresses, fmt.Sprintf("%q", address))
 	}
-	write(t, filepath.Join(folder, "prometheus.yml"), fmt.Sprintf(
+	return prometheustest.Start(t, fmt.Sprintf(
 		"global: {evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- {job_name: node, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%s]}]}\n",
-		hurried(t), strings.Join(addresses, ", ")))
-	s := Server{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}
-	l, err := s.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	command := exec.Command(program, "--config.file="+filepath.Join(folder, "prometheus.yml"), "--web.listen-address="+address,
-		"--storage.tsdb.path="+filepath.Join(folder, "data"), "--log.level=error", "--enable-feature=native-histograms")
-	var said strings.Builder
-	command.Stdout, command.Stderr = &said, &said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	return "http://" + address
+		hurried(t), strings.Join(addresses, ", ")), "--enable-feature=native-histograms")
 }
 
 // alerts are those that fire, each with the name of its target, in order; none while the server does not answer.
-func alerts(t *testing.T, server string, targets map[string]string) (firing []string) {
-	t.Helper()
-	for _, r := range asked(t, server, `ALERTS{alertstate="firing"}`) {
-		firing = append(firing, r.Metric["alertname"]+" "+targets[r.Metric["instance"]])
-	}
-	slices.Sort(firing)
-	return firing
-}
-
-// sample is what Prometheus answers of one series.
-type sample struct {
-	Metric map[string]string
-	Value  [2]any // time and value
-}
-
-// asked is the answer to a query; nothing while the server does not answer.
-func asked(t *testing.T, server, query string) []sample {
-	t.Helper()
-	answer, err := http.Get(server + "/api/v1/query?query=" + url.QueryEscape(query))
+func alerts(server prometheustest.Server, targets map[string]string) (firing []string) {
+	found, err := server.Query(`ALERTS{alertstate="firing"}`)
 	if err != nil {
 		return nil
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		return nil
+	for _, f := range found {
+		firing = append(firing, f.Metric["alertname"]+" "+targets[f.Metric["instance"]])
 	}
-	var result struct{ Data struct{ Result []sample } }
-	if err := json.Unmarshal(text, &result); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return result.Data.Result
+	slices.Sort(firing)
+	return firing
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// However many disturbers come, at most so many are named, what they all took is what was seen, and memory
+// However many disturbers come, at most the given number is named, what they all took is what was seen, and memory
 // is bounded.
 func TestNamesAreBoundedAndSumUp(t *testing.T) {
 	n := newNames(5)

@@ -18,7 +18,7 @@ const (
 	incomeShare  = 0.85
 )
 
-// newPurse returns a full purse, of which the start of the process is still to be paid.
+// newPurse returns a full purse. It owes what the start of the process took.
 func newPurse(share float64) purse {
 	p := purse{share: share}
 	p.savedSeconds = p.mostSeconds()

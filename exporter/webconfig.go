@@ -63,7 +63,7 @@ type webSettings struct {
 // protects reports whether the connection is encrypted or clients have to authenticate.
 func (s webSettings) protects() bool { return len(s.TLS) > 0 || len(s.Users) > 0 }
 
-// inlined maps each setting that names a file to the one that holds the file's content.
+// inlined maps a setting that names a file to the setting that holds the file's content.
 var inlined = map[string]string{"cert_file": "cert", "key_file": "key", "client_ca_file": "client_ca"}
 
 // selfContained returns a web configuration in which the content of files replaces their names, which

@@ -47,7 +47,7 @@ func TestSmallSharesOfSleepAreNamed(t *testing.T) {
 }
 
 // Where there are many CPUs, few samples come from the same one and go to the same
-// one. An odd CPU is named all the same, and a jump is none.
+// one. An odd CPU is named all the same, and a jump is not an odd CPU.
 func TestOddCPUOfMany(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, jumps := range []bool{false, true} {

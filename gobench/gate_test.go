@@ -106,8 +106,8 @@ func TestGateOfSuites(t *testing.T) {
 	}
 }
 
-// allocating is a suite of which the new revision of one benchmark allocates once more, and of which
-// another reports a figure of its own that scatters.
+// allocating is a suite with two peculiar benchmarks: the new revision of one allocates once more, and the
+// other reports a figure of its own that scatters.
 type allocating struct {
 	*suite
 	more float64

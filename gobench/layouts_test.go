@@ -32,7 +32,7 @@ func (p *placed) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 	return o, err
 }
 
-// placedSuite says how many of the suites fail, with so many layouts of each revision.
+// placedSuite returns how many of the suites fail, with the given number of layouts of each revision.
 func placedSuites(suites, benchmarks, layouts int, slower float64) (failed, found int) {
 	fails, finds := make([]bool, suites), make([]bool, suites)
 	parallel(suites, func(i int) {

@@ -17,7 +17,7 @@ type Observation struct {
 	// WaitNs is the run-queue wait of the threads that did the work; NaN where it is not
 	// known.
 	WaitNs float64
-	// Signals is how often a signal stopped a traced process, and StoppedNs for how long it
+	// Signals is how often a signal stopped a traced process, and StoppedNs how long it
 	// stood still for the tracer.
 	Signals   int
 	StoppedNs float64

@@ -15,7 +15,7 @@ import (
 func wasStopped(rep Repetition) bool { return len(rep.Few.Metrics)+len(rep.Many.Metrics) > 0 }
 
 // Runs that are stopped in their midst, as by SIGSTOP, are left out: those, and no
-// others, unless they are so many that this is how the benchmark seems to be. The rest
+// others, unless there are enough of them to be how the benchmark is. The rest
 // is measured as well as without them.
 func TestStoppedRuns(t *testing.T) {
 	const n = 200
@@ -82,7 +82,7 @@ func TestBlockingIsNotRejected(t *testing.T) {
 	}
 }
 
-// series are repetitions of 10 and 50 iterations of a millisecond, of which some stood
+// series are repetitions of 10 and 50 iterations of a millisecond; some of them stood
 // still.
 func series(stillNs ...float64) *Series {
 	s := &Series{few: 10, many: 50}

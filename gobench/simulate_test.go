@@ -28,7 +28,7 @@ type simulated struct {
 	startNs                     float64          // of the process
 	setupNs                     float64          // of each call, timed
 	growth                      float64          // by which share of the first an iteration is dearer than the one before
-	stopNs                      float64          // for how long stopped runs stand still in the midst of their work
+	stopNs                      float64          // how long stopped runs stand still in the midst of their work
 	stops                       func(n int) bool // which runs, by their iterations
 	slower                      map[string]float64
 	runs                        int

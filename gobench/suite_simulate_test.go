@@ -114,7 +114,7 @@ func (s *noisy) slowness() float64 {
 	return f
 }
 
-// compareSuite measures two revisions of so many benchmarks, as the command does.
+// compareSuite measures two revisions of the given number of benchmarks, as the command does.
 func compareSuite(s *noisy, benchmarks int, plan Plan) []Judged {
 	var groups [][]Benchmark
 	for i := range benchmarks {

@@ -16,7 +16,7 @@ import (
 	"chronoscope/stats"
 )
 
-// archiveOf keeps records of so many benchmarks in a folder. Benchmark 0 takes 20 % longer from the
+// archiveOf keeps records of the given number of benchmarks in a folder. Benchmark 0 takes 20 % longer from the
 // middle on.
 func archiveOf(t testing.TB, folder string, records, benchmarks int) record.Archive {
 	t.Helper()
@@ -36,7 +36,7 @@ func archiveOf(t testing.TB, folder string, records, benchmarks int) record.Arch
 	return a
 }
 
-// recordOf is the i-th of so many records.
+// recordOf is the i-th of n records.
 func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Bench {
 	d := record.Bench{
 		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},

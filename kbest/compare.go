@@ -176,7 +176,7 @@ func (p pair) paired() stats.Estimate {
 	return e
 }
 
-// loopNs is what an empty loop takes a call, off by so many standard errors.
+// loopNs is what an empty loop takes a call, off by the given number of standard errors.
 func (c *conclusion) loopNs(deviations float64) float64 {
 	loop, ok := c.m.loops[c.series]
 	if !ok {

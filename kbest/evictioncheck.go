@@ -125,7 +125,7 @@ type ring struct {
 	steps int
 }
 
-// newRing links so many lines, a stride apart, to one ring in random order.
+// newRing links the given number of lines, a stride apart, to one ring in random order.
 func newRing(lines, stride int, rng *rand.Rand) ring {
 	r := ring{next: make([]int32, lines*stride/4), steps: lines}
 	order := rng.Perm(lines)

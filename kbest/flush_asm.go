@@ -9,7 +9,7 @@ package kbest
 // program's behalf).
 const canFlush = true
 
-// flushLines drops the lines of so many bytes from all caches, and returns when it
+// flushLines drops the lines of the given bytes from all caches, and returns when it
 // is done.
 //
 //go:noescape

@@ -17,7 +17,7 @@ type look struct {
 	atNs, lostNs []float64
 }
 
-// add appends what was lost after so much more running time.
+// add appends what was lost after the given running time more.
 func (l *look) add(ranNs, lostNs float64) {
 	l.ranNs += ranNs
 	if lostNs > 0 {

@@ -32,7 +32,7 @@ const (
 	shortestNs = 20e3
 	// mostCalls in a trial; where that many take no time, nothing is there.
 	mostCalls = 1 << 30
-	// halfEvery so many trials has half the calls, to see that time grows with them.
+	// one trial in halfEvery has half the calls, to see that time grows with them.
 	halfEvery = 4
 	// One of surveyEvery trials is a survey: many calls in one sample, so that slow calls
 	// which are rarer than the short samples are seen. Most surveys are over by FewestTrials;

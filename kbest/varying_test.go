@@ -366,7 +366,7 @@ var rarelies = []rarely{
 	{"100 in a row of 2,000", 3, func(call int) bool { return call%2000 < 100 }, 0.05},
 }
 
-// rareCase measures such work beside so many loops, with calls of ns nanoseconds.
+// rareCase measures such work beside the given number of loops, with calls of ns nanoseconds.
 func (o rarely) measure(seed uint64, load int, ns float64, without func(*Station)) measured {
 	c := trialCase{seed: seed, load: load, truthNs: ns * (1 + o.share*(o.times-1))}
 	s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Load: load, SliceNs: 3e6, SliceJitter: 0.2, SwitchNs: clocktest.Constant(2e3),

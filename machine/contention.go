@@ -97,7 +97,7 @@ func (w *ContentionWatch) counts() contentionCounts {
 	return contentionCounts{busyNs: busyNs(w.stat.read()), ownNs: w.ownNs(), waitedNs: pressureNs(w.pressure.read())}
 }
 
-// busyNs reads for how long all CPUs ran programs or interrupts from the first line of
+// busyNs reads how long all CPUs ran programs or interrupts from the first line of
 // /proc/stat; NaN where it does not tell.
 func busyNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
@@ -108,7 +108,7 @@ func busyNs(text []byte) float64 {
 	return times.RanNs()
 }
 
-// pressureNs reads for how long some thread waited for a CPU from /proc/pressure/cpu
+// pressureNs reads how long some thread waited for a CPU from /proc/pressure/cpu
 // (Documentation/accounting/psi.rst).
 func pressureNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))

@@ -73,7 +73,7 @@ func TestReadCPULimit(t *testing.T) {
 			},
 			&CPULimit{CPUs: 1, PeriodNs: 100e6},
 		},
-		"the limit of another controller's hierarchy is none": {
+		"the limit of another controller's hierarchy does not count": {
 			"4:memory:/a\n3:cpu:/\n", cpuMount,
 			map[string]string{"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "30000\n", "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "10000\n"},
 			nil,

@@ -60,7 +60,7 @@ func parseRunning(line string) (int, error) {
 	return 0, fmt.Errorf("/proc/loadavg holds %q, with no number of threads that run as its fourth field", clip(line))
 }
 
-// ownRunning is how many threads of this process run or wait for a CPU: the one that looks,
+// ownRunning is how many threads of this process run or wait for a CPU: the looking one,
 // at least (the state of /proc/self/task/TID/stat, proc_pid_stat(5)).
 func (f files) ownRunning() int {
 	threads, _ := fs.ReadDir(f.root, "proc/self/task")

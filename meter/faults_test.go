@@ -34,7 +34,7 @@ func (c *byHand) pass(ticks int64) {
 	c.fineNs += ticks * 1e6
 }
 
-// call is a call of so many ticks.
+// call is a call that lasts the given number of ticks.
 func (c *byHand) call(m *Meter, ticks int64) {
 	start := m.Start()
 	c.pass(ticks)

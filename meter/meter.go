@@ -100,8 +100,8 @@ func (m *Meter) Start() Start {
 	return start
 }
 
-// begin reads the clocks at the beginning of a call: the one that costs more to read first, so that
-// the cost of the other one lies within its interval.
+// begin reads the clocks at the beginning of a call. The more expensive one is read first, so that its
+// interval holds the cost of the other.
 func (m *Meter) begin(n notes) (reading, fine int64) {
 	if m.tails != nil {
 		fine = m.tails.clock.Read()

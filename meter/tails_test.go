@@ -158,8 +158,8 @@ func TestTailsCoverThoseOfAllCalls(t *testing.T) {
 	}
 }
 
-// A thousand machines, of which some time all calls and some one in 16, add up to the fleet's
-// percentiles, whatever the order, and by way of JSON.
+// A thousand machines add up to the fleet's percentiles, in any order and by way of JSON. Some time all
+// calls, others one in 16.
 func TestTailsOfAThousandMachines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -62,7 +62,7 @@ func (a *Analyser) delayed(p Period) {
 // was used up.
 type Quota struct{ AtNs, StoppedNs int64 }
 
-// quota is a reading, and for how long since the one before the quota stopped the target, as far as no
+// quota is a reading, and how long the quota stopped the target since the reading before, as far as no
 // wait accounts for it.
 type quota struct {
 	Quota

@@ -378,7 +378,7 @@ func TestKnownWaits(t *testing.T) {
 	}
 }
 
-// A control group's quota stops who is in it: the kernel counts for how long.
+// A control group's quota stops its members, and the kernel counts how long.
 func TestQuota(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -13,7 +13,7 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Options say what is recorded, and for how long.
+// Options say what to record, and how long.
 type Options struct {
 	Target
 	Duration time.Duration

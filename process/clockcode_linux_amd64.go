@@ -78,7 +78,7 @@ var clockCalls = map[string]int{"gettimeofday": 0x17, "time": 10}
 
 const trapOffset, callOffset = 0x3e, 0x23
 
-// relocateCall has the call at the beginning of code go to what lies so many bytes from there.
+// relocateCall makes the call at the beginning of code go to what lies the given number of bytes away.
 func relocateCall(code []byte, offset int) {
 	const callBytes = 5
 	binary.LittleEndian.PutUint32(code[1:], uint32(int32(offset-callBytes)))

@@ -64,7 +64,7 @@ var clockCalls = map[string]int{"gettimeofday": 28}
 
 const trapOffset = 80
 
-// relocateCall has the call at the beginning of code go to what lies so many bytes from there.
+// relocateCall makes the call at the beginning of code go to what lies the given number of bytes away.
 func relocateCall(code []byte, offset int) {
 	const branchAndLink, offsetMask = 0x94000000, 1<<26 - 1
 	binary.LittleEndian.PutUint32(code, branchAndLink|uint32(offset>>2)&offsetMask)

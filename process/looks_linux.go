@@ -296,7 +296,7 @@ func (l *looks) uncorrected(thread int) {
 	of.uncorrected = of.uncorrected || looked
 }
 
-// process is the one that a thread belongs to, by /proc/TID/status (proc_pid_status(5)).
+// process returns the process that a thread belongs to, by /proc/TID/status (proc_pid_status(5)).
 func (l *looks) process(thread int) int {
 	if process, known := l.processOf[thread]; known {
 		return process

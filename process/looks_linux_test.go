@@ -108,7 +108,7 @@ func TestOwnFaults(t *testing.T) {
 	}
 }
 
-// A thread looks after so much work, by hand.
+// A thread looks after a given amount of work, by hand.
 func TestWorkByClocks(t *testing.T) {
 	for _, c := range []struct {
 		looks      []int64
@@ -224,7 +224,7 @@ func TestAbsoluteTime(t *testing.T) {
 	}
 }
 
-// beside computes in so many processes on CPU 0 until the test ends.
+// beside computes in the given number of processes on CPU 0 until the test ends.
 func beside(t *testing.T, processes int) {
 	t.Helper()
 	for range processes {

@@ -43,7 +43,7 @@ func OpenOthers() (*Others, error) {
 type OthersUse struct {
 	// Known tells that nothing is missing.
 	Known bool
-	// CPUNs is the CPU time of all, WaitNs for how long their threads waited for a CPU.
+	// CPUNs is the CPU time of all, WaitNs how long their threads waited for a CPU.
 	CPUNs, WaitNs int64
 	// ElsewhereNs is the part of CPUNs of processes that may use other CPUs than the given ones, and
 	// PassedNs the time between the looks.

@@ -234,7 +234,7 @@ var (
 	now  time.Time
 )
 
-// spin uses so much CPU time of its thread.
+// spin uses the given CPU time of its thread.
 func spin(d time.Duration) {
 	used := func() time.Duration {
 		var cpu unix.Timespec

@@ -50,7 +50,7 @@ var (
 // tracer, too, has to wait for a CPU.
 const manyStops, mostStops, stopNs = 10_000, 200_000, 20e3
 
-// tooMany tells whether so many stops cost more than they tell.
+// tooMany tells whether the stops cost more than they tell.
 func tooMany(stops int, sinceStart time.Duration) bool {
 	return stops > mostStops || stops > manyStops && int64(stops)*stopNs > sinceStart.Nanoseconds()/4
 }

@@ -271,7 +271,7 @@ func TestYields(t *testing.T) {
 	}
 }
 
-// A policy that was refused is none.
+// A policy that was refused does not count.
 func TestOtherPolicy(t *testing.T) {
 	for priority, want := range map[string]bool{"0": false, "100": false, "1": true} {
 		c := program("real time")

@@ -32,7 +32,7 @@ func (r *Run) byEvents(cpus int) {
 	t := &r.traced
 	r.BlockedNs = math.Max(0, t.idleNs-t.leaderWake.ns()-t.othersWake.highNs)
 	stopped, stolen := float64(r.StoppedNs), t.stolenNs
-	if t.threads > 1 { // of whom the process's account alone tells, and not when it was
+	if t.threads > 1 { // only the process's account tells of them, and not when it was
 		stolen = math.Max(stolen, t.ranNs-float64(r.CPUNs()))
 	}
 	r.LowNs, r.HighNs = t.low.atNs-stopped-stolen, math.Min(t.high.atNs, t.wallNs)
@@ -149,7 +149,7 @@ func (r *Run) byAccounts(cpus int) {
 	r.settle()
 }
 
-// A program whose first thread had all but so much of its CPU time had no other.
+// A program had no other thread if its first one had all of the program's CPU time but this.
 const aloneNs, aloneShare = 0.3e6, 0.01
 
 // takeOffDisturbance takes off what interrupts and preemptions took of the time on the

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// rounds are two programs of which the second takes ratio times as long, run in turn on a machine
+// rounds are two programs run in turn. The second takes ratio times as long. They run on a machine
 // that is slowed by up to a third; drift is by how much that changes from round to round. of
 // disturbs one run.
 func rounds(seed uint64, n int, ratio, drift float64, of func(*rand.Rand) float64) (a, b *Result) {

@@ -249,13 +249,13 @@ func reason(err error) string {
 func (c *conclusion) unknownWait() string {
 	for _, r := range c.used {
 		if r.WaitOf == process.NoThread {
-			return "; for how long it waited for a CPU is not known at all"
+			return "; how long it waited for a CPU is not known at all"
 		}
 	}
 	return ""
 }
 
-// Outliers lie so many scaled deviations, and so large a share, from the median.
+// Outliers are at least this many scaled deviations, and this share, away from the median.
 const outlierDeviations, outlierShare = 5, 0.05
 
 // outliers are the runs apart from the others, with what is known of why.

@@ -6,7 +6,7 @@ import (
 	"chronoscope/stats"
 )
 
-// undisturbed says that in this run, on so many CPUs, nothing of the program had to wait for one,
+// undisturbed says that in this run, on the given number of CPUs, nothing of the program had to wait for one,
 // or no thread of the whole machine had to, but for moments: alone it takes no longer than it
 // took here.
 func (r *Run) undisturbed(cpus int) bool {

@@ -7,7 +7,7 @@ import (
 	"chronoscope/process"
 )
 
-// switchesOften are programs that switch often, in so many rounds, on two CPUs.
+// switchesOften are programs that switch often, in the given number of rounds, on two CPUs.
 var switchesOften = map[string]func(rounds int) noted{
 	"two processes hand over by pipes": func(rounds int) noted {
 		e := begun().at(0.001, process.Forked, 2, 2, 1).at(0.001, process.SwitchedIn, 2, 2, 1)

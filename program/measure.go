@@ -172,7 +172,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	return nil
 }
 
-// sentinelEvery: one run in so many of a program with several threads is traced.
+// One run in sentinelEvery of a program with several threads is traced.
 const sentinelEvery = 8
 
 // repeat makes one more run.
@@ -242,7 +242,7 @@ func (s *series) waitsForSomething() bool {
 	return s.several || slices.ContainsFunc(s.runs, func(r Run) bool { return r.BlockedNs > passable(float64(r.WallNs)) })
 }
 
-// cpusOf is how many CPUs a command may use, of so many.
+// cpusOf is how many of n CPUs a command may use.
 func cpusOf(c Command, cpus int) int {
 	if len(c.CPUs) > 0 {
 		return len(c.CPUs)

@@ -30,7 +30,7 @@ type runner struct {
 	lookedAt time.Time  // when the machine was looked at
 	seen     neighbours // since the last run
 	stolenNs float64    // by then
-	stopped  float64    // for how long control groups were, in nanoseconds, by then
+	stopped  float64    // nanoseconds that control groups were stopped by then
 	hz       float64    // the core's rate at ratedAt
 	ratedAt  time.Time
 	found    map[string]string // where commands are

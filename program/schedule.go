@@ -21,7 +21,7 @@ const (
 type span struct {
 	state    state
 	from, to float64
-	// cpu is the one that the thread had, lost or gave up, next the one on which the
+	// cpu is the CPU that the thread had, lost or gave up, next the one on which the
 	// stretch ended.
 	cpu, next int
 	// wake is how a block ended; nil if unknown. woken says that a thread that is kept from a CPU
@@ -115,7 +115,7 @@ type schedule struct {
 	timedCalls, timesPassed int
 }
 
-// life is a thread that has a number from fromNs on.
+// life is a thread and the moment from which on it has its number.
 type life struct {
 	*line
 	fromNs float64
@@ -376,7 +376,7 @@ func (s *schedule) sinceExits(l *line) (ns float64) {
 	return *l.sinceExits
 }
 
-// lastCPU is the one that the thread was on last; -1 where it was on none.
+// lastCPU is the CPU that the thread was on last; -1 if it never had one.
 func (l *line) lastCPU() int {
 	if len(l.spans) == 0 {
 		return -1

@@ -27,7 +27,7 @@ type simulatedCase struct {
 	script    func(factor float64) []clocktest.Step
 	spread    float64 // of the program's own time
 	noisiness float64 // the spread of what interrupts take
-	// rights says that tracepoints are recorded, of which the kernel leaves out a share.
+	// rights says that tracepoints are recorded, but for the share unnotedShare, which the kernel leaves out.
 	rights       bool
 	unnotedShare float64
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Threads of a program of 50 ms may have spun for 0 to 10 ms in each run. Those that did used so much more
+// Threads of a program of 50 ms may have spun for 0 to 10 ms in each run. Those that did used more
 // CPU time; where they may have spun for as long in all runs, nothing tells.
 func TestSpinningTakesCPUTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -187,12 +187,12 @@ type way struct {
 	schedule   *schedule
 	cpus       int
 	passableNs float64
-	hiddenNs   float64 // for how long threads waited unseen, at most
+	hiddenNs   float64 // how long threads waited unseen, at most
 	timersMove bool    // blocks that timers end move with their begins
 
 	atNs       float64
 	ran, could int
-	// has is how many threads have a CPU, ownNs for how long each was theirs.
+	// has is how many threads have a CPU, ownNs how long each was theirs.
 	has   map[int]int
 	ownNs map[int]float64
 	sums
@@ -206,9 +206,9 @@ type way struct {
 
 // sums are of the program as a whole, up to a moment.
 type sums struct {
-	contendedNs float64 // for how long threads of the program kept others of it waiting
-	keptNs      float64 // for how long some thread was kept from a CPU
-	busyNs      float64 // for how long some thread had one
+	contendedNs float64 // how long threads of the program kept others of it waiting
+	keptNs      float64 // how long some thread was kept from a CPU
+	busyNs      float64 // how long some thread had one
 	lost        int     // how often one was taken away
 }
 

@@ -27,7 +27,7 @@ func keptFor(workMs, keptMs float64) Run {
 // series of runs, on one CPU that nothing interrupts.
 func (s *series) concluded(n int, run func(i int) Run) *Result { return s.concludedOn(1, n, run) }
 
-// concludedOn is that of runs on so many CPUs.
+// concludedOn concludes from runs on the given number of CPUs.
 func (s *series) concludedOn(cpus, n int, run func(i int) Run) *Result {
 	for i := range n {
 		r := run(i)

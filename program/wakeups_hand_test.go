@@ -78,7 +78,7 @@ func TestTimesThatHadPassed(t *testing.T) {
 }
 
 // A thread's number is given anew once it has ended, and an exec gives the number of a process's first thread
-// to the one that calls it: the one that had the number at the time of a wake-up made it.
+// to the calling thread. A wake-up was made by the thread that had the number then.
 func TestNumbersThatAreGivenAnew(t *testing.T) {
 	again := begun().at(1, process.Forked, 2, 2, 1).at(1, process.SwitchedIn, 2, 2, 1).at(2, process.Exited, 2, 2, 1).
 		at(5, process.Forked, 2, 2, 1).at(5, process.SwitchedIn, 2, 2, 1).at(9, process.Exited, 2, 2, 1).at(10, process.Exited, 1, 1, 0)

@@ -8,6 +8,6 @@ var _ = register[Lateness]("lateness")
 type Lateness struct {
 	Header
 	lateness.Report
-	// Load is the number of threads that wanted the CPU, including the one that waited.
+	// Load is the number of threads that wanted the CPU, including the waiting one.
 	Load int `json:"load"`
 }

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// trialsOf are a tally of trials, of which some at random saw a tick.
+// trialsOf are a tally of trials; some of them, at random, saw a tick.
 func trialsOf(trials, ticks int) *tally {
 	t := newTally()
 	saw := map[int]int64{}

@@ -14,7 +14,7 @@ import (
 )
 
 // stepper is a lab whose loop takes an exact time, but for jitter, and is timed for a
-// share of it. Once in so many ticks, on average, others take the CPU.
+// share of it. Once in the given number of ticks, on average, others take the CPU.
 func stepper(seed uint64, loopTicks, share, jitter, interruptedTicks float64, fine bool) slowclock.Lab {
 	m := clocktest.NewMachine(seed)
 	r := m.Rand()

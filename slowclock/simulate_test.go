@@ -80,7 +80,7 @@ func (c conditions) bench(seed uint64) *bench {
 	return b
 }
 
-// plan is as long as it takes to see that many edges, after so many ticks of preparation
+// plan is as long as it takes to see that many edges, after the given ticks of preparation
 // and events.
 func (b *bench) plan(c conditions, ticks, events float64) slowclock.Plan {
 	edges := logUniform(b.machine.Rand(), c.edges[0], c.edges[1])
@@ -128,7 +128,7 @@ func (c *coverage) add(r slowclock.Result, truthNs float64) {
 	}
 }
 
-// honest is how many of so many intervals a perfect method has at least, nearly
+// honest is how many of n intervals hold the truth at least if the method is perfect, nearly
 // always, and how many it has at most that does not pad them.
 func (c coverage) honest() (least, most int) {
 	n := float64(c.cases)

@@ -29,7 +29,7 @@ func (c *cachedCounter) read() int64 {
 	return c.counter.read()
 }
 
-// starving is how often, in ms, a thread is kept from running, and for how long: ranges.
+// starving is how often a thread is kept from running, and how long, in ms: ranges.
 type starving struct{ every, lasts [2]float64 }
 
 // Others take the CPU of either thread, for a moment or for slices. Events are as short as the

@@ -43,7 +43,7 @@ func fitSteps(h histogram) (best Fit, ok bool) {
 }
 
 // placeAtoms puts at most k atoms where the most samples are, one after the
-// other; what holds less than the share of strays is none.
+// other; a group with less than the share of strays is not a step.
 func placeAtoms(h histogram, k int) steps {
 	s := steps{grain: h.grain}
 	rest := slices.Clone(h.cells)

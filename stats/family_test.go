@@ -232,7 +232,7 @@ func TestBestFamilyOfDegenerateSamples(t *testing.T) {
 }
 
 // One parameter for each number that was fitted: the weights add up to 1, so
-// the last of them is none.
+// the last of them is not one.
 func TestBestFamilyCountsParameters(t *testing.T) {
 	_, all, err := stats.BestFamily(append(repeat(25, 400), repeat(40, 600)...), 1)
 	if err != nil {

@@ -24,7 +24,7 @@ type Joint struct {
 }
 
 // JointBounds are those of a ratio of which pairs of samples are known from below and from
-// above, in a suite of so many comparisons.
+// above, in a suite of the given number of comparisons.
 func JointBounds(low, high []float64, comparisons int) Joint {
 	j := Joint{FalseAlarms: FalseAlarms, Comparisons: comparisons}
 	j.Lo, _ = MedianBounds(low, FalseAlarms/float64(comparisons))
@@ -39,7 +39,7 @@ func PairsForJoint(comparisons int) int {
 }
 
 // JointOf are those of a ratio of which nothing but its value and interval is known, in a
-// suite of so many comparisons. On the scale of logarithms each bound is as many times as far
+// suite of the given number of comparisons. On the scale of logarithms each bound is as many times as far
 // from the value as the quantile of Student's distribution at the suite's chance is of that
 // at the interval's, with one degree of freedom less than there are samples; of a single
 // sample, or an unknown number, the quantiles are those of the normal distribution.

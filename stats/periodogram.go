@@ -114,7 +114,7 @@ func (s Spectrum) beyondEnvelope() int {
 
 // Chance is how high the highest summit of as many points stands where they
 // lie on no lattice: the amplitude squared is exponential, and the grid
-// holds so many independent frequencies.
+// holds this many independent frequencies.
 func (s Spectrum) Chance() float64 {
 	return math.Sqrt(math.Log(float64(len(s.Amplitudes))) / float64(max(s.Points, 1)))
 }
@@ -124,7 +124,7 @@ type Summit struct{ F, Height float64 }
 
 // Summits are the peaks beyond the envelope and above a frequency that come near
 // the highest, at most limit of them, lowest frequency first: a lattice peaks at every
-// multiple of its frequency, and the least is the one that counts. The ripples
+// multiple of its frequency, and the least counts. The ripples
 // on the flanks of a peak, within a quarter of its frequency, are not summits.
 // height is that of the highest.
 func (s Spectrum) Summits(above float64, limit int) (found []Summit, height float64) {

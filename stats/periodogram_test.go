@@ -56,7 +56,7 @@ func TestSummitsOfPartialLattice(t *testing.T) {
 	}
 }
 
-// A comb of which the first fiftieth of the points shows the frequency roughly is
+// A comb whose first fiftieth of the points shows the frequency roughly is
 // followed over all of them to a small part of what their span can resolve,
 // among ten times as many points that belong to no comb.
 func TestFollow(t *testing.T) {

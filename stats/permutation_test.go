@@ -109,7 +109,7 @@ func TestDrawnPermutations(t *testing.T) {
 	for i := range b {
 		b[i] = math.Round(20 * rng.NormFloat64())
 	}
-	// The tie-corrected normal approximation is good with so many.
+	// The tie-corrected normal approximation is good with this many values.
 	all := append(append([]float64{}, a...), b...)
 	n, m, total := float64(len(a)), float64(len(b)), float64(len(all))
 	sum, square := 0.0, 0.0

@@ -48,7 +48,7 @@ func MAD(samples []float64) float64 {
 	return Median(deviations)
 }
 
-// Thinned is every so many-th value, evenly and at most limit of them; the values
+// Thinned takes values at even distances, at most limit of them; the values
 // themselves where there are no more.
 func Thinned[T any](values []T, limit int) []T {
 	stride := 1 + (len(values)-1)/limit

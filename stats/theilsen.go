@@ -44,7 +44,7 @@ func TheilSen(x, y []float64) (Line, error) {
 }
 
 // pairSlopes are the slopes between points of different x, and the number of
-// such pairs there are, of which the slopes may be a choice.
+// such pairs there are; the slopes may be a choice of them.
 func pairSlopes(x, y []float64) (slopes []float64, pairs int) {
 	n := len(x)
 	pairs = distinctPairs(x)

@@ -108,7 +108,7 @@ type Scatter struct {
 
 // ScoreInterval bounds the expected number of ticks of a unit at 95 %, where mean
 // was observed: it holds all expectations from which the observation is at most
-// so many of their own standard deviations off. For counts of 0 and 1 that is
+// this many of their own standard deviations off. For counts of 0 and 1 that is
 // Wilson's interval for a proportion (Wilson, "Probable Inference, the Law of
 // Succession, and Statistical Inference", JASA 22, 1927), which holds near 0 and
 // 1 (Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion",

@@ -191,7 +191,7 @@ func (c *CostSampler) fromCalls(m meter) chunk {
 }
 
 // perCall is what a call takes in each of n batches, less the frame that they stand in,
-// which is the median of so many.
+// which is the median of that many.
 func (c *CostSampler) perCall(batch, n, frames int) []float64 {
 	frame := medianOfSteps(c.timed(c.subject.Frames, batch, frames), c.subject.Reference.AccuracyNs)
 	costs := c.timed(c.subject.Calls, batch, n)

@@ -23,7 +23,7 @@ type remote struct {
 	others map[string]*clocktest.Clock
 	wayNs  float64
 	loopNs float64 // of a round of the loop that calls stand in
-	fails  int     // after so many answers it fails; 0 is never
+	fails  int     // it fails after this number of answers; 0 is never
 	asked  int
 	broken error
 	kind   clock.Kind      // wall where it's empty

@@ -28,7 +28,7 @@ func becomes(quantum, share float64) changing {
 	}
 }
 
-// slips is a clock whose phase moves by up to so much, every so often.
+// slips is a clock whose phase moves now and then, by a limited amount.
 func slips(most, every float64) changing {
 	return func(rng *rand.Rand, end float64) func(float64) float64 {
 		offsets := []float64{0}

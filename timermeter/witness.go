@@ -10,10 +10,10 @@ import (
 // A Witness checks a clock that another program reads: that program may report anything, so its
 // clock has to agree with times that this process takes.
 type Witness struct {
-	// Pair reads the clock between two readings of the one that it is compared with: the time, or
-	// the CPU time that the kernel counts for the program.
+	// Pair reads the clock between two readings of its reference: the time, or the CPU time that
+	// the kernel counts for the program.
 	Pair func() (clock.Sandwich, error)
-	// TickNs is the length of a tick of the clock that it is compared with.
+	// TickNs is the length of a tick of the reference.
 	TickNs float64
 	// Sharers is the number of threads that shared the CPU time, for a clock that shows the time of
 	// one of them; 1 for all other clocks.

@@ -16,7 +16,7 @@ type Plan struct {
 	Schemes []string
 	// Kinds are what whole programs do.
 	Kinds []Kind
-	// CPU is the one that the work and its competitors share.
+	// CPU is shared by the work and its competitors.
 	CPU int
 	// RunTime is how long the trials of a cell run in all; MinTrials and MaxTrials limit their
 	// number.

@@ -201,7 +201,7 @@ func traceNotes(t activity.Analysis) (notes []Line) {
 	return notes
 }
 
-// mostBefore gaps are listed before the one that ended a recording, of those that took leastBeforeNs.
+// At most mostBefore gaps of at least leastBeforeNs are listed before the gap that ended a recording.
 const mostBefore, leastBeforeNs = 5, 10e3
 
 // before says which gap ended the recording, and what came just before.

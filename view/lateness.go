@@ -96,7 +96,7 @@ func timerLateness(d record.Lateness) Section {
 		s.Notes = append(s.Notes, say("Timer slack: the kernel may delay this program's own timers by %s, to wake once for several (prctl(2), PR_SET_TIMERSLACK).", duration(d.TimerSlackNs)))
 	}
 	if d.Load > 1 {
-		s.Notes = append(s.Notes, say("%d threads wanted the CPUs, the one that waited among them.", d.Load))
+		s.Notes = append(s.Notes, say("%d threads wanted the CPUs, including the waiting one.", d.Load))
 	}
 	return s
 }

@@ -66,7 +66,7 @@ func SolveCacheCosts(y [6]float64) CacheCosts {
 	return CacheCosts{C: c, M: y[0] - c - p - d, P: p, D: d}
 }
 
-// measureCaches makes the experiment so many times, some 50 µs each. Where ctx ends
+// measureCaches makes the experiment the given number of times, some 50 µs each. Where ctx ends
 // the result is of the repetitions so far. The error is ctx's, or says that lines
 // can't be flushed here, or that there is no clock.
 func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetitions int) (*CacheExperiment, error) {

@@ -13,11 +13,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"slices"
 	"text/tabwriter"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/bench/internal/onecpu"
 	"chronoscope/internal/load"
 	"chronoscope/kbest"
@@ -25,15 +25,7 @@ import (
 	"chronoscope/stats"
 )
 
-func main() {
-	load.Serve()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "caches:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("caches", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("caches", flag.ContinueOnError)

@@ -17,8 +17,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +24,7 @@ import (
 	"time"
 
 	"chronoscope/bench/internal/chain"
+	"chronoscope/bench/internal/command"
 	"chronoscope/bench/internal/onecpu"
 	"chronoscope/internal/load"
 	"chronoscope/kbest"
@@ -33,15 +32,7 @@ import (
 	"chronoscope/stats"
 )
 
-func main() {
-	load.Serve()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "kbest:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("kbest", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("kbest", flag.ContinueOnError)
@@ -106,7 +97,7 @@ func parseLengths(list string) ([]float64, error) {
 	return lengths, nil
 }
 
-// experiment is where and for how long is measured.
+// experiment says on which CPUs to measure, and how long.
 type experiment struct {
 	ctx    context.Context
 	load   int

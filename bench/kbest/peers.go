@@ -144,7 +144,7 @@ func goBenchmark(f func(), benchtime string) answer {
 	return answer{ns: float64(r.T) / float64(r.N)}
 }
 
-// hrtimeLaps are laps of so many calls, in nanoseconds: 4,096 as in that library's
+// hrtimeLaps are laps of the given number of calls, in nanoseconds: 4,096 as in that library's
 // examples, or as many as fit into a second.
 func hrtimeLaps(f func(), calls int) []float64 {
 	laps := min(4096, callsFor(f, 1e9)/calls+1)

@@ -17,32 +17,23 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
 	"strings"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/internal/load"
 	"chronoscope/lateness"
 	"chronoscope/stats"
 )
 
-func main() {
-	load.Serve()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "lateness:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("lateness", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("lateness", flag.ContinueOnError)
 	cpu := flags.Int("cpu", 0, "CPU on which both wait")
-	threads := flags.Int("load", 1, "threads that want the CPU, the one that waits among them")
+	threads := flags.Int("load", 1, "threads that want the CPU, including the waiting one")
 	interval := flags.Duration("interval", time.Millisecond, "from one moment to the next")
 	rounds := flags.Int("rounds", 20, "rounds, in each of which both have their turn")
 	wakes := flags.Int("wakes", 200, "wake-ups of each in a round")

@@ -23,24 +23,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/signal"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/meter"
 	"chronoscope/stats"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "meter:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("meter", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("meter", flag.ContinueOnError)

@@ -63,8 +63,7 @@ func (t *truth) add(ctx context.Context, run process.Run) {
 	t.watchedAt = time.Now()
 }
 
-// ran is the time for which a program had its CPU, for how long it was kept from it, and whether it
-// ever gave it up.
+// ran is how long a program had its CPU, how long it was kept from it, and whether it ever gave it up.
 type ran struct {
 	ns, keptNs int64
 	blocked    bool

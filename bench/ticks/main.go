@@ -15,21 +15,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"chronoscope/activity"
+	"chronoscope/bench/internal/command"
 	"chronoscope/env"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "ticks:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("ticks", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("ticks", flag.ContinueOnError)

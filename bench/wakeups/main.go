@@ -1,5 +1,5 @@
-// Command wakeups holds what package program says of programs that wait, with the kernel's tracepoints and
-// without, beside their truth: what they take between its runs, while the competitors stand still.
+// Command wakeups judges package program on programs that wait, with the kernel's tracepoints and without.
+// The truth is what they take between its runs, while the competitors stand still.
 //
 //	cd bench && go build -o /tmp/wakeups ./wakeups && sudo /tmp/wakeups
 //	sudo /tmp/wakeups -subject pool,client -load 4 -repetitions 5

@@ -66,9 +66,9 @@ checkout (in a temporary worktree), and the two are measured next to one another
 The result compares the working tree with the revision.
 
 The exit status is 1 where a benchmark fails. With --max-regression it is 3 where one
-is slower by more than the limit. The suite as a whole is sure of that: if nothing is
-slower by more, it fails one time in 100 at most (--false-alarms), however many
-benchmarks it has and however often they were looked at meanwhile. What can't be told
+is slower by more than the limit. If nothing is slower by more, that happens in one run
+of 100 at most (--false-alarms), however many benchmarks there are and however often
+they were looked at meanwhile. What can't be told
 yet is measured for longer, in the time that the others leave. What still can't is
 named in a warning and passes, or with --undecided fail the status is 1. It is 1 also
 where no benchmark is in both revisions, or a package does not compile.

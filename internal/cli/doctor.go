@@ -83,7 +83,7 @@ func (c *call) withTracepoints(findings []machine.Finding) []machine.Finding {
 	}
 	return slices.Insert(findings, fine, machine.Finding{
 		Topic: topic, Severity: machine.Note, Seen: "the kernel's tracepoints can't be recorded: " + unavailable.Detail,
-		Effect: "why says for how long a program waits, and not for whom", Fix: unavailable.Remedy,
+		Effect: "why says how long a program waits, but not for whom", Fix: unavailable.Remedy,
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 	"chronoscope/stats"
 )
 
-// aFleet writes so many records of clocks into a folder: two tiers, a drift, and planted machines whose clocks
+// aFleet writes the given number of records of clocks into a folder: two tiers, a drift, and planted machines whose clocks
 // all cost a quarter more. It gives the names of these.
 func aFleet(t testing.TB, folder string, nodes int) (planted []string) {
 	t.Helper()

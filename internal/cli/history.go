@@ -262,7 +262,7 @@ func rivalsInHistory(d record.History) (all []rival) {
 	return all
 }
 
-// rivalAtTip is the newest commit beside the regime before it, one of so many comparisons.
+// rivalAtTip compares the newest commit with the regime before it, as one of the given number of comparisons.
 func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	isTime := s.Quantity == "time" || s.Quantity == "wall time"
 	question := fmt.Sprintf("%s of %s is worse than before", s.Quantity, s.Name)

@@ -18,7 +18,7 @@ import (
 	"chronoscope/stats"
 )
 
-// keepSeries keeps so many records of a benchmark that takes 100 ns, and from the middle on 130 ns.
+// keepSeries keeps the given number of records of a benchmark that takes 100 ns, and from the middle on 130 ns.
 func keepSeries(t *testing.T, folder string, records int) {
 	t.Helper()
 	a := record.ArchiveIn(folder)

@@ -128,8 +128,8 @@ type gateRule struct {
 // A gateVerdict is what a rule makes of comparisons.
 type gateVerdict struct {
 	rule gateRule
-	// slower is by more than is allowed, of which the suite as a whole is sure; missing was not
-	// measured, and undecided can't be told.
+	// slower pairs exceed the limit at the false-alarm rate of the whole suite. missing pairs were not
+	// measured. undecided pairs may exceed it or not.
 	slower, missing, undecided []rival
 	compared, told             int
 }

@@ -159,8 +159,8 @@ func TestRegressionInRecords(t *testing.T) {
 	}
 }
 
-// What a suite as a whole is sure of decides, whatever the interval of one pair says: an interval
-// alone raised an alarm in 40 benchmarks of equal code. What is undecided passes with a warning
+// The decision of the whole suite counts, whatever the interval of one pair says: single intervals
+// raised an alarm among 40 benchmarks of equal code. What is undecided passes with a warning
 // that names it, or fails, as the user chose; what was not measured fails.
 func TestUndecidedPassesWithAWarning(t *testing.T) {
 	side := func(name string, side stats.Side) stats.Pair {

@@ -1,16 +1,8 @@
 package prometheus_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"chronoscope/internal/prometheustest"
 	"chronoscope/meter"
 	"chronoscope/meter/prometheus"
 )
@@ -63,16 +56,14 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 // A real server scrapes a real HTTP endpoint and answers queries with what the meter
 // counted.
 func TestPrometheusScrapesAMeter(t *testing.T) {
-	program, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Fatal("no prometheus in PATH: install the Debian package prometheus, or run .ci/needs")
-	}
 	m := counted(t, "encode")
 	registry := client.NewRegistry()
 	registry.MustRegister(prometheus.NewCollector(m))
 	exporter := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	defer exporter.Close()
-	server := serve(t, program, strings.TrimPrefix(exporter.URL, "http://"))
+	server := prometheustest.Start(t, fmt.Sprintf(
+		"scrape_configs:\n- job_name: meter\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  static_configs:\n  - targets: [%q]\n",
+		strings.TrimPrefix(exporter.URL, "http://")))
 
 	p := m.Snapshot().Parts[0]
 	report := m.Snapshot().Report()
@@ -94,71 +85,21 @@ func TestPrometheusScrapesAMeter(t *testing.T) {
 	}
 }
 
-// serve starts a server that scrapes a target, and gives its address.
-func serve(t *testing.T, program, target string) string {
-	directory := t.TempDir()
-	configuration := filepath.Join(directory, "prometheus.yml")
-	text := fmt.Sprintf("scrape_configs:\n- job_name: meter\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  static_configs:\n  - targets: [%q]\n", target)
-	if err := os.WriteFile(configuration, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	address := freeAddress(t)
-	command := exec.Command(program, "--config.file="+configuration, "--web.listen-address="+address,
-		"--storage.tsdb.path="+filepath.Join(directory, "data"), "--log.level=error")
-	var said strings.Builder
-	command.Stdout, command.Stderr = &said, &said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	return "http://" + address
-}
-
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// ask repeats a query until it has an answer: the server has to start, and to scrape.
-func ask(t *testing.T, server, query string) float64 {
+// ask repeats a query until it has an answer of one number: the server has to start, and to scrape.
+func ask(t *testing.T, server prometheustest.Server, query string) float64 {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for time.Now().Before(deadline) {
-		if value, ok := answer(server, query); ok {
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		var found []prometheustest.Sample
+		if found, err = server.Query(query); err != nil || len(found) != 1 {
+			continue
+		}
+		word, _ := found[0].Value[1].(string)
+		var value float64
+		if value, err = strconv.ParseFloat(word, 64); err == nil {
 			return value
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("no answer to %s within a minute", query)
+	t.Fatalf("no answer to %s within a minute: %v", query, err)
 	return 0
-}
-
-func answer(server, query string) (float64, bool) {
-	response, err := http.Get(server + "/api/v1/query?query=" + url.QueryEscape(query))
-	if err != nil {
-		return 0, false
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	var found struct {
-		Data struct {
-			Result []struct{ Value [2]any }
-		}
-	}
-	if err != nil || json.Unmarshal(text, &found) != nil || len(found.Data.Result) != 1 {
-		return 0, false
-	}
-	word, _ := found.Data.Result[0].Value[1].(string)
-	value, err := strconv.ParseFloat(word, 64)
-	return value, err == nil
 }

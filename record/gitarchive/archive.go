@@ -147,7 +147,7 @@ func (a Archive) change(next func() (tree string, parents []string, err error), 
 	return fmt.Errorf("the branch could not be moved in %d tries: %w; a lock that a killed writer left has to be removed by hand", tries, err)
 }
 
-// commit is the one that a name stands for; empty where there is none.
+// commit returns the commit that a name stands for; empty if there is no such commit.
 func (a Archive) commit(ref string) string {
 	commit, err := a.git(nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if err != nil {

@@ -19,22 +19,14 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"runtime"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/meter"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "falco:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("falco", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("falco", flag.ContinueOnError)

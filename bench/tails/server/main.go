@@ -18,7 +18,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -26,17 +25,13 @@ import (
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/env"
 	"chronoscope/meter"
 	"chronoscope/stats"
 )
 
-func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "server:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("server", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
@@ -75,7 +70,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 
 var oneIn = []int{1, 16, 128}
 
-// service takes log-normal times, of which the meters see all.
+// service takes log-normal times; the meters see all of them.
 type service struct {
 	typical  time.Duration
 	slots    chan struct{}
