@@ -17,6 +17,7 @@ type awaited struct {
 	watch         *watch          // nil where nothing is noted
 	own           *machine.Thread // nil where the kernel does not tell of it
 	before, after time.Time
+	long          bool // it is expected to run for longer than attentive
 }
 
 // await waits for its end. Once it has ended, and before it is gone, the counters of its
@@ -81,7 +82,8 @@ func (a awaited) ownWait() func() int64 {
 // attentive is the time for which the end of a program is waited for without a word to the Go
 // runtime. Told that a thread waits, it wakes up another to do the work meanwhile: that
 // takes as long as a short program does, from the CPU on which that would run. Unasked,
-// it can stop no thread to collect garbage, which is why it is so short.
+// it can stop no thread to collect garbage, which is why it is so short. Beside programs that take
+// longer, the Go runtime is told at once: until then its monitor wakes up each 20 µs.
 const attentive = 2 * time.Millisecond
 
 // pollUntilEnd waits for the program's end, takes what is noted of it before the kernel's buffers are
@@ -99,7 +101,7 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended bool) {
 	}
 	for polled[0].Revents == 0 {
 		var err error
-		if left := attentive - time.Since(a.after); left > 0 {
+		if left := attentive - time.Since(a.after); left > 0 && !a.long {
 			err = pollUntold(polled, left)
 		} else {
 			_, err = unix.Poll(polled, -1)

@@ -3,6 +3,8 @@ package process
 import (
 	"context"
 	"os"
+	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +13,10 @@ import (
 // Launcher starts programs one after the other. What it costs to start one stays the same,
 // and is less than that of [Command.Run], since the thread that does it and the buffers
 // for events are kept. Close gives them back.
+//
+// As long as there is a launcher, this process runs Go code on one CPU at a time (GOMAXPROCS is 1): then
+// the runtime takes the processor from the thread that waits for a program within 20 µs, and its monitor,
+// which else wakes up some 60 times in the first 10 ms of each program, sleeps until the program's end.
 type Launcher struct {
 	jobs   chan func()
 	thread atomic.Int64 // its number, once it serves
@@ -19,6 +25,7 @@ type Launcher struct {
 
 // NewLauncher makes a launcher, with a thread of its own.
 func NewLauncher() *Launcher {
+	launchers.opened()
 	l := &Launcher{jobs: make(chan func())}
 	go onThreadOfItsOwn(func() {
 		l.thread.Store(int64(unix.Gettid()))
@@ -33,7 +40,34 @@ func NewLauncher() *Launcher {
 }
 
 // Close ends the launcher's thread.
-func (l *Launcher) Close() { close(l.jobs) }
+func (l *Launcher) Close() {
+	close(l.jobs)
+	launchers.closed()
+}
+
+// launchers are those that are open, and how many CPUs Go code ran on before the first one.
+var launchers openLaunchers
+
+type openLaunchers struct {
+	sync.Mutex
+	n, procs int
+}
+
+func (o *openLaunchers) opened() {
+	o.Lock()
+	defer o.Unlock()
+	if o.n++; o.n == 1 {
+		o.procs = runtime.GOMAXPROCS(1)
+	}
+}
+
+func (o *openLaunchers) closed() {
+	o.Lock()
+	defer o.Unlock()
+	if o.n--; o.n == 0 {
+		runtime.GOMAXPROCS(o.procs)
+	}
+}
 
 // Run does what [Command.Run] does. A program that is to be traced still gets a thread of
 // its own, which ends with it and so takes along what is left behind.

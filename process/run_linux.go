@@ -58,6 +58,7 @@ type tools struct {
 	// watch is opened when it is needed first; unwatched says why there is none then.
 	watch     *watch
 	unwatched error
+	lasted    time.Duration // the last program
 	priority
 }
 
@@ -129,8 +130,9 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if pidfd >= 0 {
 		defer unix.Close(pidfd)
 	}
-	a := awaited{pid: pid, pidfd: pidfd, watch: w, own: with.own, before: before, after: time.Now()}
+	a := awaited{pid: pid, pidfd: pidfd, watch: w, own: with.own, before: before, after: time.Now(), long: with.lasted > 2*attentive}
 	r, err = a.await(ctx)
+	with.lasted = time.Since(a.after)
 	w.killLeft(pid)
 	r.Untraced, r.Unnoted, r.Unclocked = refused, refused, refused
 	r.watched(pid, w, unwatched)
