@@ -1,0 +1,58 @@
+package program
+
+import (
+	"math"
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// A program that looks at a clock, and asks to sleep until some time. Others came and went: beside most
+// of its runs they computed for 20 ms, and nobody did beside the rest, in which it does what it does
+// alone. It was suspect for what it may have done in the others.
+func TestCalmRuns(t *testing.T) {
+	const workMs, calmEvery = 66, 3
+	for _, c := range []struct {
+		name string
+		// beside others it works for workMs, waits for a CPU, and is blocked.
+		workMs, keptMs, blockedMs float64
+		calm                      int
+		want                      stats.Verdict
+		trueMs                    float64
+	}{
+		{"it does the same beside others", workMs, 20, 0, 20, stats.Trusted, workMs},
+		{"too few calm runs", workMs, 20, 0, 19, stats.Suspect, workMs},
+		{"others work for it in most runs", workMs, 0, 20, 20, stats.Trusted, 86},
+		{"it works for less where others run", 40, 20, 0, 20, stats.Suspect, workMs},
+		{"it works for more where others run", 90, 20, 0, 20, stats.Suspect, workMs},
+	} {
+		s := series{probed: true, timedWaits: 1, looksAtClock: true}
+		r := s.concluded(60, func(i int) Run {
+			run := keptFor(workMs, 0.1)
+			run.Others = process.OthersUse{Known: true, CPUNs: 0.1 * ms, WaitNs: 60 * ms, PassedNs: run.WallNs}
+			if i%calmEvery == 0 && i < calmEvery*c.calm {
+				return run
+			}
+			run = besideOthers(c.workMs, c.keptMs, c.blockedMs)
+			run.Others = process.OthersUse{Known: true, CPUNs: 20 * ms, WaitNs: 60 * ms, PassedNs: run.WallNs}
+			return run
+		})
+		if r.Verdict != c.want || r.Verdict == stats.Trusted && math.Abs(r.Estimate.Value-c.trueMs*ms) > 0.5*ms {
+			t.Errorf("%s: %s, want %s: %+v %q", c.name, r.Verdict, c.want, r.Estimate, r.Reasons)
+		}
+	}
+}
+
+// besideOthers is a run of a program that computes, waits for a CPU, and is blocked at last.
+func besideOthers(workMs, keptMs, blockedMs float64) Run {
+	end := workMs + keptMs + blockedMs
+	events := begun().at(workMs/2, process.Preempted, 1, 1, 0).at(workMs/2+keptMs, process.SwitchedIn, 1, 1, 0)
+	if blockedMs > 0 {
+		events = events.at(end-blockedMs-1, process.Blocked, 1, 1, 0).at(end-1, process.SwitchedIn, 1, 1, 0)
+	}
+	events = events.at(end, process.Exited, 1, 1, 0)
+	run := events.run(end, workMs, process.Thread{ID: 1, CPUNs: int64(workMs * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
+	run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
+	return run
+}
