@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"slices"
+	"time"
 
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -48,9 +49,12 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 	}
 	cpus := cpusOf(s.command, m.cpus)
 	defer m.compete(s.command.CPUs, cpus)()
+	// Loops take nearly all of the time of a program of a high niceness, or of the policy SCHED_IDLE.
+	limited, cancel := context.WithTimeout(ctx, time.Duration(contendedShare*float64(m.plan.MaxTime)))
+	defer cancel()
 	for range contendedRuns {
-		run, err := m.once(ctx, s.command, false)
-		if ctx.Err() != nil || err != nil || run.WallNs == 0 {
+		run, err := m.once(limited, s.command, false)
+		if limited.Err() != nil || err != nil || run.WallNs == 0 {
 			return ctx.Err()
 		}
 		s.take(ctx, &run, cpus)

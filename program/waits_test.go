@@ -208,6 +208,32 @@ func TestWorksLessContended(t *testing.T) {
 	}
 }
 
+// Beside loops a program under SCHED_IDLE hardly runs: its runs beside them end when their time is over.
+// They took a minute where 3 s were allowed.
+func TestContendedRunsEndInTime(t *testing.T) {
+	s := &series{command: Command{Name: "fake"}, probed: true}
+	plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: 2 * time.Second}
+	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
+	competes := 0
+	m.compete = func([]int, int) func() {
+		competes++
+		return func() {}
+	}
+	m.run = func(ctx context.Context, _ Command, _ bool) (Run, error) {
+		if competes > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+				t.Error("a run beside loops is not ended")
+			}
+		}
+		return keptFor(25, 60), nil
+	}
+	if err := m.measure(background); err != nil || competes != 1 || len(s.runs) != 10 {
+		t.Errorf("%v: %d runs, loops %d times", err, len(s.runs), competes)
+	}
+}
+
 // On an idle machine a program that works until 50 ms have passed takes that, whatever interrupts
 // take of it: 3 % of it were taken off.
 func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
