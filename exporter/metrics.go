@@ -133,7 +133,7 @@ var (
 	turns         = desc("turns_total", "Turns of measuring that were taken.")
 	pauses        = desc("pauses_total", "Turns that were skipped because the machine was busy.")
 	surveys       = desc("surveys_total", "Surveys of clocks and settings that were made.")
-	failures      = desc("failures_total", "Steps of turns and surveys that failed.", "step")
+	failures      = desc("failures_total", "Steps of turns and surveys, and pushes, that failed.", "step")
 	turnAge       = desc("turn_age_seconds", "Time since the last turn, in seconds.")
 	surveyAge     = desc("survey_age_seconds", "Time since the last survey, in seconds.")
 	watched       = desc("watched_seconds_total", "Time for which a CPU was watched for gaps, in seconds.")

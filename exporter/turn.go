@@ -72,7 +72,7 @@ type Failure struct {
 	Err  error
 }
 
-// A Step is a part of a turn or survey.
+// A Step is a part of a turn or survey, or what is done with their results.
 type Step string
 
 // The steps.
@@ -84,8 +84,9 @@ const (
 	StepClocks Step = "clocks"
 	StepChecks Step = "checks"
 	StepBudget Step = "budget"
+	StepPush   Step = "push"
 )
 
 func steps() []Step {
-	return []Step{StepPin, StepWork, StepGaps, StepNames, StepClocks, StepChecks, StepBudget}
+	return []Step{StepPin, StepWork, StepGaps, StepNames, StepClocks, StepChecks, StepBudget, StepPush}
 }

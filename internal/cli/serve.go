@@ -47,10 +47,16 @@ needs TLS or users, in a web configuration of Prometheus' exporter-toolkit
 (--web.config.file), or --web.insecure. SIGHUP reads that file and its certificates again;
 if they are broken, the previous ones stay in use.
 
+--otlp-endpoint, or OpenTelemetry's variable OTEL_EXPORTER_OTLP_ENDPOINT, pushes the same
+metrics to a receiver of OTLP, as protobuf over HTTP. A push that fails is counted, and
+logged once a minute at most. The other variables OTEL_EXPORTER_OTLP_* set certificates,
+headers, compression and time-outs.
+
 SIGTERM and SIGINT end it with status 0.`,
 		Example: `  chronoscope serve
   chronoscope serve --budget 0.2% --pause-above 0.8
   chronoscope serve --web.listen-address :9788 --web.config.file web.yml
+  chronoscope serve --otlp-endpoint http://localhost:4318
   curl -s localhost:9788/metrics`,
 	}, flags: t.register, check: t.check, serve: t.serve, refused: map[string]string{
 		"save": noResult, "format": noResult, "output": noResult, "plot": noResult, "html": noResult, "require": noResult,
@@ -65,6 +71,8 @@ type serveFlags struct {
 	budget     float64
 	pauseAbove float64
 	names      int
+	push       exporter.Push
+	receiver   string // the base URL that is given for it
 }
 
 func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
@@ -73,6 +81,8 @@ func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.server.Insecure, "web.insecure", false, "allow other machines to read the metrics without TLS and users")
 	set.StringVar(&t.budgetText, "budget", "0.5%", "`share` of one CPU that may be used in any hour")
 	set.Float64Var(&t.pauseAbove, "pause-above", 0, "skip turns while more `threads` per CPU than this run or wait for one, such as 0.8 (default: never)")
+	set.StringVar(&t.receiver, "otlp-endpoint", "", "push the metrics as well, to the receiver of OTLP at this `URL`, such as http://localhost:4318")
+	set.DurationVar(&t.push.Interval, "otlp-interval", 0, "`time` between two pushes (default: OTEL_METRIC_EXPORT_INTERVAL, or a minute)")
 	set.IntVar(&t.names, "names", 20, "`number` of disturbers that are named at most; the others are summed")
 }
 
@@ -96,6 +106,14 @@ func (t *serveFlags) check(*call) error {
 		return usagef("--pause-above: %v is not a number of threads: give 0 or more", t.pauseAbove)
 	case t.names < 0 || t.names > exporter.MostNames:
 		return usagef("--names: %d is out of range: give 0 to %d", t.names, exporter.MostNames)
+	case t.push.Interval != 0 && t.push.Interval < time.Second:
+		return usagef("--otlp-interval: %v is too short: give 1s or more", t.push.Interval)
+	}
+	if t.push.URL, err = exporter.PushURL(t.receiver, os.Getenv); err != nil {
+		return usagef("--otlp-endpoint: %v", err)
+	}
+	if t.push.URL == "" && t.push.Interval != 0 {
+		return usagef("--otlp-interval: there is no receiver: give --otlp-endpoint")
 	}
 	return nil
 }
@@ -144,6 +162,15 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 		defer close(ended)
 		t.prober(probe, metrics, usedCPU, c.seed, log).Run(ctx)
 	}()
+	if t.push.URL != "" {
+		t.push.Version, t.push.Metrics, t.push.Log = version(), metrics, log
+		stopPushing, err := t.push.Start(ctx, registry)
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		defer stopPushing()
+	}
 	return t.server.Serve(ctx, listener, registry)
 }
 

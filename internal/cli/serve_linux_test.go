@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -93,13 +94,25 @@ func (s *servingCommand) await(t *testing.T, series string, want float64) {
 	t.Fatalf("%s is %v, want %v or more", series, s.scrape(t, series), want)
 }
 
-// The command measures, lives through SIGHUP, and ends with status 0 at SIGTERM.
+// The command measures and pushes, lives through SIGHUP, and ends with status 0 at SIGTERM.
 func TestServe(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	s := serving(t, "--budget", "50%")
+	pushes := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		select {
+		case pushes <- r.URL.Path + " " + string(body):
+		default:
+		}
+	}))
+	defer receiver.Close()
+	s := serving(t, "--budget", "50%", "--otlp-endpoint", receiver.URL, "--otlp-interval", "1s")
 	s.await(t, "chronoscope_turns_total", 2)
+	if pushed := <-pushes; !strings.HasPrefix(pushed, "/v1/metrics ") || !strings.Contains(pushed, "chronoscope_turns_total") {
+		t.Errorf("it pushes %.200q", pushed)
+	}
 	if watched, failed := s.scrape(t, "chronoscope_watched_seconds_total"), s.scrape(t, `chronoscope_failures_total{step="gaps"}`); watched == 0 && failed == 0 {
 		t.Error("no CPU was watched, and nothing says why")
 	}
