@@ -305,6 +305,7 @@ func TestAStormOfScrapes(t *testing.T) {
 	before := runtime.NumGoroutine()
 	var answered atomic.Int64
 	var most atomic.Int64
+	start := time.Now()
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
 	var all sync.WaitGroup
@@ -322,9 +323,10 @@ func TestAStormOfScrapes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// 200 reads at once and 40 a second after that, of which a scrape takes one at least
-	if n := answered.Load(); n == 0 || n > readsAtOnce+4*readsPerSecond {
-		t.Errorf("%d scrapes were answered", n)
+	// 200 reads at once and 40 a second after that, however long a busy machine takes; a scrape takes one at least
+	took := time.Since(start)
+	if n := answered.Load(); n == 0 || float64(n) > readsAtOnce+readsPerSecond*took.Seconds()+1 {
+		t.Errorf("%d scrapes were answered in %v", n, took)
 	}
 	// of each client: itself, its dialling, reading and writing; of each connection served: two and its scrape
 	if limit := int64(before + 200*5 + mostConnections*4); most.Load() > limit {
