@@ -1,0 +1,227 @@
+// Command neighbour measures what chronoscope serve costs a program beside it, on another CPU and on the same one.
+// chronoscope run measures known work in pairs, in random order: with serve stopped (SIGSTOP), and with it running.
+//
+//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go run ./neighbour -chronoscope /tmp/chronoscope    # 7 minutes, on a calm machine with two CPUs
+//
+// While serve is stopped its turns fall due, so that all of them are taken in the half of the time in which it
+// runs. With half of the default budget, that half sees turns as often as a machine with the default budget does.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	tool := flag.String("chronoscope", "chronoscope", "the `program` to judge")
+	limit := flag.Duration("time", 3*time.Minute, "for how long each of the two cases is measured")
+	cpu := flag.Int("cpu", 1, "the `CPU` of the known work")
+	other := flag.Int("other", 0, "another `CPU`")
+	budget := flag.String("budget", "0.25%", "serve's budget: half of the one to judge")
+	work := flag.Bool("work", false, "do the known work, and nothing else")
+	flag.Parse()
+	if *work {
+		fmt.Fprintln(io.Discard, knownWork())
+		return
+	}
+	for _, c := range []struct {
+		name     string
+		cpu      int
+		mostCost float64
+	}{{"another CPU", *other, 0.003}, {"the same CPU", *cpu, 0.01}} {
+		e, err := measure(*tool, *budget, c.cpu, *cpu, *limit)
+		if err != nil {
+			log.Fatalf("serve on %s: %v", c.name, err)
+		}
+		fmt.Printf("serve on %s: %v; at most %.1f %% are allowed: %s\n", c.name, e, 100*c.mostCost, e.verdict(1+c.mostCost))
+	}
+}
+
+// knownWork takes some 60 ms: dependent multiplications, and dependent loads from 8 MiB.
+func knownWork() uint64 {
+	x := uint64(1)
+	for range 40_000_000 {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	next := make([]uint32, 2<<20)
+	for i, to := range rand.New(rand.NewPCG(1, 2)).Perm(len(next) / 16) {
+		next[i*16] = uint32(to * 16)
+	}
+	at := uint32(0)
+	for range 200_000 {
+		at = next[at]
+	}
+	return x + uint64(at)
+}
+
+// measure compares known work on a CPU with serve on its own CPU running and stopped.
+func measure(tool, budget string, serveCPU, workCPU int, limit time.Duration) (e effect, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return e, err
+	}
+	serve := exec.Command(tool, "serve", "--web.listen-address", "127.0.0.1:0", "--budget", budget, "--cpu", strconv.Itoa(serveCPU))
+	said, err := serve.StderrPipe()
+	if err != nil {
+		return e, err
+	}
+	if err := serve.Start(); err != nil {
+		return e, err
+	}
+	defer func() {
+		serve.Process.Signal(syscall.SIGCONT)
+		serve.Process.Kill()
+		serve.Wait()
+	}()
+	address, err := listening(said)
+	if err == nil {
+		err = surveyed(address)
+	}
+	if err != nil {
+		return e, err
+	}
+	pid, work := strconv.Itoa(serve.Process.Pid), self+" -work"
+	said2 := &strings.Builder{}
+	before := cpuSeconds(serve.Process.Pid)
+	run := exec.Command(tool, "run", "--format", "json", "--cpu", strconv.Itoa(workCPU), "--max-runs", "100000",
+		"--max-time", (limit / 2).String(), "--precision", "0.001%", "--prepare", "kill -STOP "+pid, "--prepare", "kill -CONT "+pid, work, work)
+	run.Stderr = said2
+	text, err := run.Output()
+	if err != nil {
+		return e, fmt.Errorf("chronoscope run: %w: %s", err, said2)
+	}
+	e, err = effectOf(text)
+	e.serveSeconds = cpuSeconds(serve.Process.Pid) - before
+	return e, err
+}
+
+var listensOn = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
+
+// listening returns the address that serve says it listens on.
+func listening(said io.Reader) (string, error) {
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if found := listensOn.FindStringSubmatch(lines.Text()); found != nil {
+			go io.Copy(io.Discard, said)
+			return found[1], nil
+		}
+	}
+	return "", fmt.Errorf("serve does not listen")
+}
+
+// surveyed waits until serve has made its first survey, which comes once an hour.
+func surveyed(address string) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+		answer, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err == nil && strings.Contains(string(text), "chronoscope_surveys_total 1") {
+			return nil
+		}
+	}
+	return fmt.Errorf("serve makes no survey")
+}
+
+// cpuSeconds is the CPU time that a process has used; clock ticks are 10 ms for programs.
+func cpuSeconds(pid int) (seconds float64) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	for _, field := range fields[11:13] {
+		ticks, _ := strconv.ParseFloat(field, 64)
+		seconds += ticks / 100
+	}
+	return seconds
+}
+
+// effect is how much longer work takes beside serve.
+type effect struct {
+	ratio, lo, hi, serveSeconds float64
+	medians                     string // run's own comparison
+	pairs                       int
+}
+
+func (e effect) String() string {
+	return fmt.Sprintf("the mean time is %+.3f %% (95 %% interval %+.3f to %+.3f), of %d pairs; %s; serve used %.2f s", 100*(e.ratio-1), 100*(e.lo-1), 100*(e.hi-1), e.pairs, e.medians, e.serveSeconds)
+}
+
+// verdict compares with the largest ratio that is allowed.
+func (e effect) verdict(most float64) string {
+	switch {
+	case e.hi <= most:
+		return "it holds"
+	case e.lo > most:
+		return "IT DOES NOT HOLD"
+	}
+	return "undecided"
+}
+
+// effectOf returns the ratio of the mean times of the pairs in a document of run. Medians would not show what
+// serve costs, as most runs see none of its turns.
+func effectOf(text []byte) (e effect, err error) {
+	var document struct {
+		Results []struct {
+			Runs []struct {
+				Wall     float64 `json:"wall_ns"`
+				Steal    float64 `json:"steal_ns"`
+				Rejected bool    `json:"rejected"`
+			} `json:"runs"`
+		} `json:"results"`
+		Pairs []struct {
+			Ratio struct{ Value, Lo, Hi float64 } `json:"ratio"`
+		} `json:"pairs"`
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		return e, err
+	}
+	if len(document.Results) != 2 || len(document.Pairs) != 1 {
+		return e, fmt.Errorf("%d results", len(document.Results))
+	}
+	var times [2][]float64
+	for i, r := range document.Results {
+		for _, run := range r.Runs {
+			if !run.Rejected {
+				times[i] = append(times[i], run.Wall-run.Steal)
+			}
+		}
+	}
+	e.ratio, e.lo, e.hi, e.pairs = ratioOfMeans(times[0], times[1])
+	r := document.Pairs[0].Ratio
+	e.medians = fmt.Sprintf("the median alone on the machine %+.3f %% (%+.3f to %+.3f)", 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1))
+	return e, nil
+}
+
+// ratioOfMeans returns mean(b)/mean(a) with its 95 % interval, by the delta method over pairs.
+func ratioOfMeans(a, b []float64) (ratio, lo, hi float64, pairs int) {
+	pairs = min(len(a), len(b))
+	var sumA, sumB float64
+	for i := range pairs {
+		sumA += a[i]
+		sumB += b[i]
+	}
+	n := float64(pairs)
+	ratio = sumB / sumA
+	var squares float64
+	for i := range pairs {
+		residual := b[i] - ratio*a[i]
+		squares += residual * residual
+	}
+	half := 1.96 * math.Sqrt(squares/(n-1)/n) / (sumA / n)
+	return ratio, ratio - half, ratio + half, pairs
+}
