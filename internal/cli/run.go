@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,12 +221,14 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// version is the module's version, the commit it was built from, and what it
-// was built with.
+// packageVersion is the version of the package that the command is part of; the linker sets it (-X).
+var packageVersion string
+
+// version returns the version of the package or else of the module, the commit, and what it was built with.
 func version() string {
-	v, commit := "(devel)", ""
+	v, commit := cmp.Or(packageVersion, "(devel)"), ""
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v = info.Main.Version
+		v = cmp.Or(packageVersion, info.Main.Version)
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				commit = " " + s.Value[:min(12, len(s.Value))]
