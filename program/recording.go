@@ -22,10 +22,10 @@ type wakeupRecorder struct {
 const firstNamespace = "pid:[4026531836]"
 
 // drainEvery is the time between two reads of the kernel's buffers, unless they are half full
-// before. mostWakeupEvents is the largest number of events of a run that is kept, some 64 bytes
+// before: reading takes CPU time beside the program. mostWakeupEvents is the largest number of events of a run that is kept, some 64 bytes
 // each.
 const (
-	drainEvery       = 100 * time.Millisecond
+	drainEvery       = time.Second
 	mostWakeupEvents = 1 << 21
 )
 

@@ -127,3 +127,12 @@ func descriptors(t *testing.T) int {
 	}
 	return len(all)
 }
+
+// The buffers of all CPUs together take 64 MB at most, however many there are.
+func TestBuffersAreLimited(t *testing.T) {
+	for cpus, want := range map[int]int{1: 4096, 2: 4096, 4: 4096, 5: 2048, 128: 128, 100_000: 16} {
+		if got := pagesOfEach(cpus); got != want {
+			t.Errorf("%d CPUs: %d pages each, want %d", cpus, got, want)
+		}
+	}
+}
