@@ -294,8 +294,7 @@ func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok boo
 	if k.by != nil && k.atNs > k.by.exitNs {
 		k.tailNs = w.ranNs(noted.waker.Thread, k.by.exitNs, k.atNs)
 	}
-	queuedNs, ok = w.queued(int32(l.id), int32(x.next), math.Max(k.atNs, x.from), x.to)
-	return k, queuedNs, ok
+	return k, w.queued(int32(l.id), int32(x.next), math.Max(k.atNs, x.from), x.to), true
 }
 
 // wakingWithin returns the only wake-up of a thread in a block; false if there are several, since
@@ -341,23 +340,22 @@ func (w *wakeups) ranNs(id int32, from, to float64) (ns float64) {
 }
 
 // queued is the time, between two times, for which other threads had the CPU that the thread got at
-// the end; false if the kernel left out who had it.
-func (w *wakeups) queued(id, cpu int32, from, to float64) (ns float64, ok bool) {
+// the end. Where the kernel left out who had it, another thread did: a CPU does not stay idle while a
+// thread waits for it.
+func (w *wakeups) queued(id, cpu int32, from, to float64) (ns float64) {
 	turns := w.turns[cpu]
 	i, _ := slices.BinarySearchFunc(turns, math.Nextafter(to, math.Inf(1)), func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
-	if i--; i < 0 || turns[i].thread != id { // its own turn begins just before the switch to it is noted
-		return 0, false
+	end := to
+	if i--; i >= 0 && turns[i].thread == id { // its own turn begins just before the switch to it is noted
+		end = math.Min(to, turns[i].atNs)
+		i--
 	}
-	end := math.Min(to, turns[i].atNs)
-	for i--; end > from; i-- {
-		if i < 0 || turns[i].thread == unknownThread {
-			return 0, false
-		}
+	for ; i >= 0 && end > from; i-- {
 		began := math.Max(from, turns[i].atNs)
 		if turns[i].thread != 0 {
 			ns += math.Max(0, end-began)
 		}
 		end = math.Min(end, began)
 	}
-	return ns, true
+	return ns
 }

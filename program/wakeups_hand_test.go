@@ -38,7 +38,7 @@ func TestClientOfAServerThatWaits(t *testing.T) {
 	}{
 		"all is told":                         {all, 5, 5.4, 1, 0},
 		"nothing is told":                     {nil, 2, 10, 0, 1},
-		"who had the client's CPU is not":     {append(all[:8:8], all[9:]...), 2, 10, 0, 1},
+		"the switch to the client is not":     {append(all[:8:8], all[9:]...), 5, 5.4, 1, 0}, // its CPU did not stay idle
 		"it was woken twice, says the kernel": {append(all[:7:7], append(told{}.wakes(6, 1, 50, 1), all[7:]...)...), 2, 10, 0, 1},
 		"the server is another thread":        {append(all[:2:2], all[3:]...), 4, 9.4, 1, 0}, // nobody wakes it: it could run all the time
 	} {
