@@ -42,7 +42,8 @@ type trajectory struct {
 	// stolenNs is what a hypervisor took while the first thread had a CPU.
 	stolenNs float64
 	// spunNs is the time for which threads ran while others of the program were kept from CPUs that
-	// somebody else had: some may have spun, waiting for those. Processes share memory, too.
+	// somebody else had: some may have spun, waiting for those. Processes share memory, too. A thread
+	// that exited before any of those ran again did not.
 	spunNs float64
 	// blocksKnown is the number of blocks whose end is known, blocksUnknown that of the others.
 	blocksKnown, blocksUnknown int
@@ -83,6 +84,12 @@ func (p progress) later(q progress) progress {
 	if q.atNs > p.atNs {
 		return q
 	}
+	return p
+}
+
+// atMost is the progress with an earlier end, if that is earlier.
+func (p progress) atMost(ns float64) progress {
+	p.atNs = math.Min(p.atNs, ns)
 	return p
 }
 
@@ -131,15 +138,36 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 	if w.sweep(ctx) != nil {
 		return t, false
 	}
+	var err error
 	if t.moved = t.high; len(t.timers) > 0 {
-		again := trajectory{wallNs: t.wallNs}
-		w = &way{trajectory: &again, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: w.hiddenNs, timersMove: true}
-		if w.sweep(ctx) != nil {
-			return t, false
-		}
-		t.moved = again.high
+		t.moved, err = w.again(ctx, true, false)
 	}
-	return t, true
+	if cpus > 0 && w.contendedNs > 0 {
+		var high, moved progress
+		high, err = w.again(ctx, false, true)
+		if moved = high; len(t.timers) > 0 && err == nil {
+			moved, err = w.again(ctx, true, true)
+		}
+		t.high, t.moved = t.high.atMost(t.greedyNs(high, cpus)), t.moved.atMost(t.greedyNs(moved, cpus))
+	}
+	return t, err == nil
+}
+
+// again sweeps once more, and returns the latest end that results under other assumptions.
+func (w *way) again(ctx context.Context, timersMove, enoughCPUs bool) (progress, error) {
+	t := trajectory{wallNs: w.wallNs}
+	passable := math.Max(passableNs, passableShare*t.wallNs)
+	next := &way{trajectory: &t, schedule: w.schedule, cpus: w.cpus, passableNs: passable, hiddenNs: w.hiddenNs, timersMove: timersMove, enoughCPUs: enoughCPUs}
+	err := next.sweep(ctx)
+	return t.high, err
+}
+
+// greedyNs bounds the time on a number of CPUs, from the longest path through the program, which is its
+// time on as many CPUs as it has threads: while no CPU is idle that a thread waits for, a thread on that
+// path waits only while all CPUs do work that is not on it (Graham, Bounds on Multiprocessing Timing
+// Anomalies, 1969).
+func (t *trajectory) greedyNs(path progress, cpus int) float64 {
+	return path.atNs + math.Max(0, t.ranNs-path.ranNs)/float64(cpus)
 }
 
 // against holds the schedule against the kernel's own accounts of the threads.
@@ -189,6 +217,7 @@ type way struct {
 	passableNs float64
 	hiddenNs   float64 // how long threads waited unseen, at most
 	timersMove bool    // blocks that timers end move with their begins
+	enoughCPUs bool    // alone no thread waits for a CPU that another of the program has
 
 	atNs       float64
 	ran, could int
@@ -202,6 +231,8 @@ type way struct {
 	// its last change; onCPU are the threads that have a CPU now.
 	front progress
 	onCPU []*position
+	// spinning are the threads that may have spun since a thread was kept from a CPU that still is.
+	spinning []*position
 }
 
 // sums are of the program as a whole, up to a moment.
@@ -222,6 +253,8 @@ type position struct {
 	nextOwnNs float64
 	ranToNs   float64 // the end of its last run
 	linked    bool    // of another program's thread: what it does follows from the program's own way
+	foreign   bool
+	spunNs    float64 // may have been spent spinning, until a thread gets a CPU again
 }
 
 // sweep goes through all changes of state in order of time.
@@ -303,16 +336,41 @@ func (w *way) pass(atNs float64) {
 		return
 	}
 	if w.ran > 0 && w.could > 0 {
-		w.spunNs += ns
+		w.maySpin(ns)
 	}
 	for cpu := range w.has {
 		w.ownNs[cpu] += ns
 	}
 }
 
+// maySpin notes that the threads that run may have spun.
+func (w *way) maySpin(ns float64) {
+	for _, p := range w.onCPU {
+		if p.foreign {
+			continue
+		}
+		if p.spunNs == 0 {
+			w.spinning = append(w.spinning, p)
+		}
+		p.spunNs += ns
+	}
+}
+
+// spun counts the time for which threads may have waited, spinning, for one that gets a CPU now.
+func (w *way) spun() {
+	for _, p := range w.spinning {
+		w.spunNs += p.spunNs
+		p.spunNs = 0
+	}
+	w.spinning = w.spinning[:0]
+}
+
 // own is the time for which the program's own threads had the CPU that one was kept from: whether
 // it would have got another alone is not known, as it may be bound to that one.
 func (w *way) own(c change, p *position) float64 {
+	if w.enoughCPUs {
+		return 0
+	}
 	x := c.of()
 	own := w.ownNs[x.next] - p.nextOwnNs
 	if x.state == kept && !c.first() {
@@ -344,7 +402,7 @@ func (w *way) begin(c change) {
 // start gives a new thread the position of the thread that starts it.
 func (w *way) start(l *line) *position {
 	p := &position{low: progress{own: true}, high: progress{own: true}}
-	if l.foreign { // what it did before is not the program's
+	if p.foreign = l.foreign; p.foreign { // what it did before is not the program's
 		p.low, p.high = progress{atNs: w.atNs}, progress{atNs: w.atNs}
 	}
 	if q := w.positions[l.starter]; q != nil {
@@ -393,7 +451,7 @@ func (w *way) finish(c change) {
 	case x.state == running:
 		p.low, p.high, p.ranToNs = p.low.ran(ns), p.high.ran(ns), c.atNs
 		if c.last() {
-			w.ended[c.line] = true
+			w.ended[c.line], p.spunNs = true, 0
 		}
 	case x.state == kept:
 		w.finishKept(c, p, ns)
@@ -423,6 +481,8 @@ func (w *way) finishKept(c change, p *position, ns float64) {
 	}
 	if c.foreign {
 		w.strangersKeptNs += ns
+	} else {
+		w.spun()
 	}
 	own := w.own(c, p)
 	switch {
