@@ -38,6 +38,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.allowForLateness()
 		c.allowForClocks()
 		c.allowForSpinning()
+		c.allowForOrder()
 		c.ruleOutDeadline()
 		c.allowForTimers()
 		c.outsideNs = c.allowForOutside()

@@ -31,6 +31,9 @@ func (w *way) woken(c change, p *position, ns float64) {
 	told := c.atNs - math.Max(k.atNs, p.since) // that it may run, on an idle CPU
 	if k.linked {
 		usual := math.Min(told, w.schedule.latency.highNs)
+		if !c.foreign && !k.by.foreign && k.low.atNs > p.low.atNs && !(k.by.exitNs-k.atNs <= wakeLatencyNs) {
+			w.handed++
+		}
 		p.low, p.high = p.low.later(k.low), p.high.later(k.high)
 		p.low.atNs, p.high.atNs, p.linked = p.low.atNs+usual, p.high.atNs+told, true
 		return
@@ -64,5 +67,22 @@ func (w *way) woken(c change, p *position, ns float64) {
 		p.high.atNs += ns
 	default: // it may have come at a time that did not depend on when it was waited for
 		p.high = p.high.later(end)
+	}
+}
+
+// allowForOrder lowers the lower bounds of a program whose threads end one another's blocks, by how much
+// the paths that result differ between runs, beyond what the CPU time does. Of a path that has to be, the
+// length is the same in all runs. Which thread gets a lock first, or takes which job, depends on when
+// others kept them from CPUs: alone the path may then be shorter.
+func (c *conclusion) allowForOrder() {
+	handed := c.typical(func(r *Run) float64 { return float64(r.traced.handed) })
+	if !(handed > 0) {
+		return
+	}
+	ns := spread(c.each(func(r *Run) float64 { return r.traced.low.atNs })) - spread(c.each(func(r *Run) float64 { return r.traced.ranNs }))
+	for i, r := range c.used {
+		if ns > 0 && r.traced.handed > 0 {
+			c.low[i] = math.Min(c.low[i], max(r.leastNs, r.calmNs, c.low[i]-ns))
+		}
 	}
 }

@@ -22,8 +22,8 @@ type wakeupRecorder struct {
 const firstNamespace = "pid:[4026531836]"
 
 // drainEvery is the time between two reads of the kernel's buffers, unless they are half full
-// before: reading takes CPU time beside the program. mostWakeupEvents is the largest number of events of a run that is kept, some 64 bytes
-// each.
+// before: reading takes CPU time beside the program. mostWakeupEvents is the largest number of events
+// of a run that is kept, some 64 bytes each.
 const (
 	drainEvery       = time.Second
 	mostWakeupEvents = 1 << 21

@@ -47,6 +47,9 @@ type trajectory struct {
 	spunNs float64
 	// blocksKnown is the number of blocks whose end is known, blocksUnknown that of the others.
 	blocksKnown, blocksUnknown int
+	// handed is the number of blocks that other threads of the program ended, not by exiting, and that
+	// raise the earliest end. Where threads fight for a lock, their order may be another one alone.
+	handed int
 	// strangersNs is the time for which threads waited for other programs that are known, but not
 	// from when on these worked for them.
 	strangersNs float64

@@ -195,3 +195,23 @@ func TestServerKeptForMoments(t *testing.T) {
 		t.Errorf("%d usable, %d covered, %d trusted", all.usable, all.covered, all.trusted)
 	}
 }
+
+// Two threads fight for a lock, beside others. Who gets it first depends on when those kept them from their
+// CPUs, so that the longest path of a run may be longer than any alone: 5 of 60 intervals lay above the truth.
+func TestOrderInWhichThreadsGetALock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	const each = 60
+	results, truths := make([]*Result, each), make([]float64, each)
+	parallel(each, func(i int) {
+		c := wokenCase(uint64(i)+5000, "a lock that threads fight for", 2)
+		c.rights = true
+		results[i], truths[i] = c.measure(simulatedPlan), c.truthNs()
+	})
+	for i, r := range results {
+		if r.Estimate.Lo > truths[i] {
+			t.Errorf("seed %d: %g ns measured as %+v, %s", i+5000, truths[i], r.Estimate, r.Verdict)
+		}
+	}
+}
