@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"chronoscope/stats"
+)
+
+// gate is how chronoscope bench is called.
+type gate struct {
+	tool, packages, bench string
+	limit                 float64
+	layouts               int
+	maxTime               time.Duration
+}
+
+// statusSlower is the exit status of a gate that found a regression.
+const statusSlower = 3
+
+// judge runs the gate on the working tree against the last commit.
+func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error) {
+	args := []string{
+		"bench", g.packages, "-C", c.dir, "--against", "HEAD", "--bench", g.bench, "--quick", "--max-time", g.maxTime.String(),
+		"--max-regression", strconv.FormatFloat(100*g.limit, 'g', -1, 64) + "%", "--layouts", strconv.Itoa(g.layouts),
+		"--seed", strconv.Itoa(o.seed + 1), "--format", "json",
+	}
+	tool := exec.CommandContext(ctx, g.tool, args...)
+	tool.Cancel = func() error { return tool.Process.Signal(syscallInterrupt) }
+	tool.WaitDelay = time.Minute
+	var out, said bytes.Buffer
+	tool.Stdout, tool.Stderr = &out, &said
+	began := time.Now()
+	err := tool.Run()
+	o.seconds = time.Since(began).Seconds()
+	if ctx.Err() != nil {
+		return o, ctx.Err()
+	}
+	var exited *exec.ExitError
+	if err != nil && (!errors.As(err, &exited) || exited.ExitCode() != statusSlower) {
+		return o, fmt.Errorf("%s %s: %w\n%s", g.tool, strings.Join(args, " "), err, said.Bytes())
+	}
+	o.status = tool.ProcessState.ExitCode()
+	return o, o.take(out.Bytes())
+}
+
+// take counts the sides of a document's pairs.
+func (o *outcome) take(document []byte) error {
+	var d struct{ Pairs []stats.Pair }
+	if err := json.Unmarshal(document, &d); err != nil {
+		return err
+	}
+	for _, p := range d.Pairs {
+		if p.Joint == nil || p.Joint.Side == "" {
+			continue
+		}
+		name := p.B[strings.Index(p.B, ".Benchmark")+1:]
+		o.pairs++
+		switch {
+		case p.Joint.Side == stats.Beyond && (name == o.planted || strings.HasPrefix(name, o.planted+"/")) && o.planted != "":
+			o.found++
+		case p.Joint.Side == stats.Beyond:
+			o.blamed++
+		case p.Joint.Side == stats.Open:
+			o.undecided++
+		}
+	}
+	if o.pairs == 0 {
+		return fmt.Errorf("the gate judged no benchmark")
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+// Command real runs the gate of chronoscope bench again and again on this machine: on code that did
+// not change, on a suite of which one benchmark takes longer, and on a module with edits that change
+// nothing. Each gate adds a line to a file; a run that is started again with the same file goes on
+// where the last one ended.
+//
+//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -out aa.csv
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -planted 0.05 -limit 0.01 -out ab.csv
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -edits -out edits.csv
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// experiment is what the flags ask for.
+type experiment struct {
+	gate
+	gates  int // with each load
+	loads  []string
+	module string
+	edits  bool
+	share  float64 // planted
+	out    string
+}
+
+func main() {
+	var e experiment
+	var loads, load string
+	flag.StringVar(&e.tool, "chronoscope", "chronoscope", "the `program` to judge")
+	flag.IntVar(&e.gates, "gates", 20, "how many gates with each load")
+	flag.StringVar(&loads, "loads", "none", "which loads, with commas between them: none, bursty, or how many threads want each CPU")
+	flag.StringVar(&e.module, "module", "", "a `folder` with a module to gate instead of the small suite; it is copied")
+	flag.StringVar(&e.packages, "packages", ".", "the packages of the module")
+	flag.StringVar(&e.bench, "bench", ".", "a regular `expression` of the benchmarks")
+	flag.BoolVar(&e.edits, "edits", false, "each gate judges an edit that changes nothing, another one each time")
+	flag.Float64Var(&e.share, "planted", 0, "by which share one benchmark takes longer, another one each time")
+	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
+	flag.IntVar(&e.layouts, "layouts", 1, "how many layouts are linked")
+	flag.DurationVar(&e.maxTime, "max-time", 1500*time.Millisecond, "how long a benchmark is measured")
+	flag.StringVar(&e.out, "out", "gates.csv", "the `file` to which each gate adds a line")
+	flag.StringVar(&load, "compete", "", "be a competitor of this `kind` (the program starts itself so)")
+	flag.Parse()
+	if load != "" {
+		compete(load)
+	}
+	e.loads = strings.Split(loads, ",")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := e.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run runs the gates that the file does not have yet, the loads in turn, and prints a table of all.
+func (e experiment) run(ctx context.Context) error {
+	known, err := read(e.out)
+	if err != nil {
+		return err
+	}
+	defer func() { print(os.Stdout, known) }()
+	dir, err := os.MkdirTemp("", "gates")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	checkout, err := e.checkOut(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for i := range e.gates {
+		for _, load := range e.loads {
+			o := outcome{kind: e.kind(), load: load, seed: i}
+			if known.has(o) {
+				continue
+			}
+			if o, err = e.one(ctx, checkout, o); err != nil {
+				return err
+			}
+			known = append(known, o)
+			fmt.Fprintf(os.Stderr, "%s %d of %d, load %s: %s\n", o.kind, i+1, e.gates, load, o)
+			if err := o.add(e.out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kind is what the gates judge.
+func (e experiment) kind() string {
+	switch {
+	case e.share > 0 && e.edits:
+		return "edit and planted"
+	case e.share > 0:
+		return "planted"
+	case e.edits:
+		return "edit"
+	}
+	return "equal"
+}
+
+// one runs one gate, on another change each time.
+func (e experiment) one(ctx context.Context, c checkout, o outcome) (outcome, error) {
+	if err := c.reset(ctx); err != nil {
+		return o, err
+	}
+	if e.edits {
+		edit, err := c.edit(o.seed)
+		if err != nil {
+			return o, err
+		}
+		o.change = edit
+	}
+	if e.share > 0 {
+		slowed, err := c.plant(o.seed, e.share)
+		if err != nil {
+			return o, err
+		}
+		o.planted = slowed
+	}
+	release, err := load(o.load)
+	if err != nil {
+		return o, err
+	}
+	defer release()
+	return e.judge(ctx, c, o)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A planted slowdown raises one count of the suite; a module's benchmark runs its body once more now
+// and then.
+func TestPlant(t *testing.T) {
+	e := experiment{}
+	c, err := e.checkOut(context.Background(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := c.plant(3, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := os.ReadFile(filepath.Join(c.dir, "suite_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planted := map[string]string{"Sum": "420", "Hash": "42", "Sort": "42", "Decode": "42", "Split": "105"}
+	kind := strings.TrimPrefix(name, "Benchmark")
+	if !strings.Contains(string(changed), "const rounds"+kind+" = "+planted[kind]+"\n") {
+		t.Errorf("%s:\n%s", name, changed)
+	}
+	module := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":    "module example.com/m\n\ngo 1.24\n",
+		"a.go":      "package m\n\nfunc F() int { return 1 }\n",
+		"a_test.go": "package m\n\nimport \"testing\"\n\nfunc BenchmarkF(b *testing.B) {\n\tb.ReportAllocs()\n\tfor i := 0; i < b.N; i++ {\n\t\tF()\n\t}\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(module, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.module = module
+	if c, err = e.checkOut(context.Background(), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := c.plant(1, 0.03); err != nil || name != "BenchmarkF" {
+		t.Errorf("%s: %v", name, err)
+	}
+	changed, _ = os.ReadFile(filepath.Join(c.dir, "a_test.go"))
+	if !strings.Contains(string(changed), "\t\tF()\n\t\tif planted++; planted%33 == 0 {\n\t\t\tF()\n\t\t}\n\t}\n") {
+		t.Errorf("%s", changed)
+	}
+	var kinds []string
+	for seed := range 8 {
+		if err := c.reset(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		kind, err := c.edit(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, strings.Fields(kind)[0])
+		if _, err := parser.ParseFile(token.NewFileSet(), filepath.Join(c.dir, "a.go"), nil, 0); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	if !slices.Equal(kinds[:4], []string{"comment", "unused", "longer", "import"}) {
+		t.Errorf("%q", kinds)
+	}
+}
+
+// What gates said is kept in a file, and gates that it has are not run again.
+func TestOutcomes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gates.csv")
+	all := outcomes{
+		{kind: "equal", load: "none", seed: 0, pairs: 5, undecided: 2, seconds: 10},
+		{kind: "equal", load: "none", seed: 1, pairs: 5, blamed: 1, status: 3, seconds: 12},
+		{kind: "planted", load: "4", seed: 1, planted: "BenchmarkSum", pairs: 5, found: 1, status: 3, seconds: 11},
+	}
+	for _, o := range all {
+		if err := o.add(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := read(path)
+	if err != nil || !slices.Equal(again, all) || !again.has(outcome{kind: "equal", load: "none", seed: 1}) || again.has(outcome{kind: "equal", load: "4", seed: 1}) {
+		t.Errorf("%+v: %v", again, err)
+	}
+	var out strings.Builder
+	print(&out, again)
+	for _, want := range []string{"equal none 2 1 1 0 2 10 11.0", "planted 4 1 1 0 1 0 5 11.0"} {
+		if !slices.ContainsFunc(strings.Split(out.String(), "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// A side beyond the limit is found where it was planted, also in a sub-benchmark, and blamed elsewhere.
+func TestTake(t *testing.T) {
+	o := outcome{planted: "BenchmarkF"}
+	pair := func(name, metric, side string) string {
+		return `{"b": "example.com/m.` + name + `", "metric": "` + metric + `", "joint": {"side": "` + side + `"}}`
+	}
+	document := `{"pairs": [` + strings.Join([]string{
+		pair("BenchmarkF/a", "", "beyond"), pair("BenchmarkFar", "", "beyond"), pair("BenchmarkG", "", "undecided"), pair("BenchmarkH", "", "within"), pair("BenchmarkH", "B/op", ""),
+	}, ",") + `]}`
+	if err := o.take([]byte(document)); err != nil || o.pairs != 4 || o.found != 1 || o.blamed != 1 || o.undecided != 1 {
+		t.Errorf("%+v: %v", o, err)
+	}
+	var none outcome
+	if err := none.take([]byte(`{}`)); err == nil {
+		t.Error("a gate that judged nothing is no error")
+	}
+}

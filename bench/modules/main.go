@@ -1,0 +1,158 @@
+// Command modules compares the names of the benchmarks that go test runs in modules which nobody here
+// wrote with those that chronoscope bench has a line for. Each is run once.
+//
+//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go run ./modules -chronoscope /tmp/chronoscope                     # eight modules
+//	go run ./modules -chronoscope /tmp/chronoscope github.com/tidwall/btree@v1.8.1
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// usual are modules of several kinds: with assembly, generated names, sub-modules, cgo (go-sqlite3) and
+// RunParallel (xsync).
+var usual = []string{
+	"github.com/cespare/xxhash/v2@v2.3.0", "github.com/tidwall/btree@v1.8.1", "github.com/valyala/fastjson@v1.6.10",
+	"go.uber.org/zap@v1.28.0", "github.com/puzpuzpuz/xsync/v3@v3.5.1", "github.com/mattn/go-sqlite3@v1.14.33",
+	"golang.org/x/text@v0.43.0", "github.com/klauspost/compress@v1.20.3",
+}
+
+func main() {
+	tool := flag.String("chronoscope", "chronoscope", "the `program` to judge")
+	limit := flag.Duration("timeout", 10*time.Minute, "for how long each of both may run a module")
+	packages := flag.String("packages", "./...", "the packages of each module")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	modules := flag.Args()
+	if len(modules) == 0 {
+		modules = usual
+	}
+	fmt.Printf("%-42s %8s %12s %8s %8s\n", "module", "go test", "chronoscope", "missing", "more")
+	for _, module := range modules {
+		if err := compare(ctx, os.Stdout, *tool, module, *packages, *limit); err != nil {
+			fmt.Printf("%-42s %v\n", module, err)
+		}
+	}
+}
+
+// compare prints a line for a module, and the names that only one of both has.
+func compare(ctx context.Context, w io.Writer, tool, module, packages string, limit time.Duration) error {
+	dir, err := download(ctx, module)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*limit)
+	defer cancel()
+	theirs, err := run(ctx, dir, "go", "test", "-run=^$", "-bench=.", "-benchtime=1x", "-timeout="+limit.String(), packages)
+	if err != nil && len(theirs) == 0 {
+		return err
+	}
+	expected := namesOf(string(theirs))
+	if len(expected) == 0 {
+		return fmt.Errorf("go test runs no benchmark")
+	}
+	document, err := run(ctx, dir, tool, "bench", packages, "--quick", "--max-time=1ns", "--timeout="+limit.String(), "--format=json")
+	if len(document) == 0 {
+		return err
+	}
+	found, why, err := namesIn(document)
+	if err != nil {
+		return err
+	}
+	missing, more := without(expected, found), without(found, expected)
+	fmt.Fprintf(w, "%-42s %8d %12d %8d %8d\n", module, len(expected), len(found), len(missing), len(more))
+	for _, name := range missing {
+		fmt.Fprintf(w, "\tmissing: %s\n", name)
+	}
+	for _, name := range more {
+		fmt.Fprintf(w, "\tmore: %s\t%s\n", name, why[name])
+	}
+	return nil
+}
+
+// download returns the folder of a module in the module cache.
+func download(ctx context.Context, module string) (string, error) {
+	out, err := run(ctx, os.TempDir(), "go", "mod", "download", "-json", module)
+	var m struct{ Dir, Error string }
+	if parsed := json.Unmarshal(out, &m); parsed != nil || m.Dir == "" {
+		return "", cmp.Or(err, fmt.Errorf("%s", m.Error))
+	}
+	return m.Dir, nil
+}
+
+// run runs a program and returns what it printed, also where it ended with an error.
+func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, name, args...)
+	var said bytes.Buffer
+	c.Dir, c.Stderr = dir, &said
+	out, err := c.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, said.String()[max(0, said.Len()-300):])
+	}
+	return out, err
+}
+
+// A result of go test, and the line that names its package.
+var (
+	result = regexp.MustCompile(`^(Benchmark\S*?)(?:-\d+)?\s+\d+\t`)
+	inside = regexp.MustCompile(`^pkg: (\S+)`)
+)
+
+// namesOf returns package and name of each benchmark that go test printed.
+func namesOf(output string) map[string]bool {
+	names, in := map[string]bool{}, ""
+	for line := range strings.Lines(output) {
+		if m := inside.FindStringSubmatch(line); m != nil {
+			in = m[1]
+		}
+		if m := result.FindStringSubmatch(line); m != nil {
+			names[in+"."+m[1]] = true
+		}
+	}
+	return names
+}
+
+// namesIn returns those of a document, and the reasons that stand beside them.
+func namesIn(document []byte) (names map[string]bool, why map[string]string, err error) {
+	var d struct {
+		Results []struct {
+			Package, Name string
+			Reasons       []string
+		}
+	}
+	if err := json.Unmarshal(document, &d); err != nil {
+		return nil, nil, err
+	}
+	names, why = map[string]bool{}, map[string]string{}
+	for _, r := range d.Results {
+		name := r.Package + "." + r.Name
+		names[name], why[name] = true, strings.Join(r.Reasons, "; ")
+	}
+	return names, why, nil
+}
+
+// without returns the names of a that b does not have.
+func without(a, b map[string]bool) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if !b[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
