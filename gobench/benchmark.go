@@ -21,6 +21,9 @@ type Benchmark struct {
 	// Layouts are binaries of the same code whose functions lie in different orders, Binary first; one
 	// repetition after the other runs the next of them. None are Binary alone.
 	Layouts []string `json:"-"`
+	// Accounts says that a process looks at itself just before and after the benchmark's iterations, so
+	// that it need not be traced.
+	Accounts bool `json:"-"`
 	// Revision is what it was compiled from; empty for the working tree.
 	Revision string `json:"revision"`
 }

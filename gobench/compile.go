@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,10 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 	if err != nil {
 		return Build{}, err
 	}
+	account, err := accounting(ctx, dir, into)
+	if err != nil {
+		return Build{}, fmt.Errorf("preparing the testing package: %w", err)
+	}
 	var b Build
 	for i, p := range packages {
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
@@ -77,8 +82,15 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 			if layout == 0 {
 				binary = test.Binary
 			}
-			args := append([]string{"test", "-c", "-o", binary}, append(building.flags(), building.link(layout)...)...)
-			if _, err = tool(ctx, dir, "go", append(args, p.ImportPath)...); err != nil {
+			build := func(account []string) error {
+				flags := slices.Concat([]string{"test", "-c", "-o", binary}, account, building.flags(), building.link(layout))
+				_, err := tool(ctx, dir, "go", append(flags, p.ImportPath)...)
+				return err
+			}
+			if err = build(account); err != nil && account != nil && ctx.Err() == nil {
+				err = build(nil) // which also says what the usual testing package says
+			}
+			if err != nil {
 				break
 			}
 			test.Layouts = append(test.Layouts, binary)

@@ -27,7 +27,7 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 	var found Found
 	var crashed []string
 	for range mostCrashes {
-		args := []string{"-test.bench=" + pattern, "-test.benchtime=1x", "-test.v=test2json"}
+		args := []string{"-test.bench=" + pattern, "-test.benchmem", "-test.benchtime=1x", "-test.v=test2json"}
 		if len(crashed) > 0 {
 			args = append(args, "-test.skip="+strings.Join(crashed, "|"))
 		}
@@ -60,12 +60,12 @@ func (f *Found) take(test Benchmark, l listing, output string) {
 		if !printsResult(output, name) {
 			continue // it only has sub-benchmarks, and none of them was asked for
 		}
-		_, err := resultOf(output, name)
+		_, _, err := resultOf(output, name)
 		l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: err.Error()})
 	}
-	for _, name := range l.measurable {
+	for i, name := range l.measurable {
 		b := test
-		b.Name = name
+		b.Name, b.Accounts = name, l.accounts[i]
 		f.Benchmarks = append(f.Benchmarks, b)
 	}
 	f.Skipped = append(f.Skipped, l.skipped...)

@@ -5,10 +5,17 @@
 // is a process of its own with a fixed number of iterations (-test.benchtime=Nx).
 // Repetitions of two such runs, one of few and one of many iterations, are interleaved
 // over all benchmarks, so that drift hits all alike, and what a repetition says is the
-// difference of its two runs: what they have in common, such as the start of the
-// process, cancels (nanoBench takes differences for the same reason; Abel and Reineke,
+// difference of its two runs: what they have in common, such as the benchmark's setup,
+// cancels (nanoBench takes differences for the same reason; Abel and Reineke,
 // nanoBench: A Low-Overhead Tool for Running Microbenchmarks on x86 Systems, ISPASS
 // 2020).
+//
+// The testing package is compiled with one addition (go build -overlay): just before and just
+// after the benchmark's function, outside of its timer, the process reads on Linux what the kernel
+// counted of it and of its threads. So neither the start of the process nor TestMain is part of
+// the CPU time, and the process need not be traced. It also prints time, allocations and
+// bytes before they are divided by b.N and rounded. With a Go whose testing package is written
+// otherwise, the figures are those of the whole process.
 //
 // Beside the benchmark's own time stand the CPU time of the process and the run-queue
 // wait of its threads. They tell which time would have passed on a machine of its own:

@@ -284,7 +284,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 // measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
 	o, err := m.runner.Run(ctx, s.Benchmark.inLayout(len(s.Repetitions)), n, traced)
-	s.spent += time.Duration(o.WallNs)
+	s.spent += time.Duration(processNs(o))
 	var failed *FailedError
 	if errors.As(err, &failed) {
 		s.Failure = failed
@@ -327,7 +327,7 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 		}
 		grown := math.Max(1, dedicatedNs(o)-onceNs)
 		s.slowedByTracing = float64(o.Signals) > muchSignals*o.WallNs/1e9
-		sure := n >= sureN || n > fewestFew && o.WallNs > float64(m.plan.MaxTime)/20
+		sure := n >= sureN || n > fewestFew && processNs(o) > float64(m.plan.MaxTime)/20
 		if sure && grown >= goal/ratio || n >= mostN || s.spent > m.plan.MaxTime/3 {
 			many := math.Min(goal/grown*float64(n-fewestFew)*ratio/(ratio-1), 2*ratio*float64(n))
 			s.choose(int(math.Min(mostN, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))

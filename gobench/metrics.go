@@ -20,6 +20,10 @@ func metricsOf(used []Repetition) (all []Metric) {
 			}
 		}
 		e := stats.MedianOrRange(values, m.Unit)
+		if whole := math.Round(e.Value); isCount(m.Unit) && math.Abs(e.Value-whole) <= strays(m.Unit, used) {
+			e.Value = whole
+			e.Lo, e.Hi = math.Min(e.Lo, whole), math.Max(e.Hi, whole)
+		}
 		all = append(all, Metric{Unit: m.Unit, Value: e.Value, Lo: stats.FloatOf(e.Lo), Hi: stats.FloatOf(e.Hi)})
 	}
 	return all
@@ -35,8 +39,8 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 }
 
 // CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a
-// rate is inverted, since more of it is better, so that above 1 is always worse. If a value is 0, 1 is
-// added to all values, so that all pairs have a ratio.
+// rate is inverted, since more of it is better, so that above 1 is always worse. If a value is 0,
+// or less than one byte or allocation, 1 is added to all values, so that strays make no ratio.
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
@@ -48,7 +52,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		}
 	}
 	added := 0.
-	if slices.Contains(first, 0) || slices.Contains(second, 0) {
+	if slices.ContainsFunc(slices.Concat(first, second), func(x float64) bool { return x == 0 || x < 1 && isCount(unit) }) {
 		added = 1
 	}
 	for i := range first {
@@ -58,18 +62,26 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		}
 		c.pairs.Add(stats.Bounded{Lo: x, Mid: x, Hi: x}, stats.Bounded{Lo: y, Mid: y, Hi: y})
 	}
-	if unit == allocsUnit || unit == bytesUnit {
-		c.counts = &counts{first, second}
+	tolerance := 0.
+	if isCount(unit) && len(first) > 0 {
+		c.counts = &counts{first, second, strays(unit, b.Repetitions)}
+		tolerance = c.counts.strays / (stats.Median(first) + added)
 	}
-	c.decide(0, seed)
+	c.decide(tolerance, seed)
 	return c
 }
 
 // The units of what the testing package counts.
 const allocsUnit, bytesUnit = "allocs/op", "B/op"
 
-// counts are what both revisions were counted to have, which does not depend on the machine.
-type counts struct{ first, second []float64 }
+func isCount(unit string) bool { return unit == allocsUnit || unit == bytesUnit }
+
+// counts are what both revisions were counted to have, which does not depend on the machine. They may
+// be off by strays.
+type counts struct {
+	first, second []float64
+	strays        float64
+}
 
 // beyond is the chance of such counts if the second revision has at most limit times as much.
 func (c counts) beyond(looks stats.Looks, limit float64) float64 {
@@ -80,9 +92,9 @@ func (c counts) beyond(looks stats.Looks, limit float64) float64 {
 	return looks.AboveUnpaired(allowed, c.second)
 }
 
-// within reports whether all counts of the second revision are within the limit.
+// within reports whether all counts of the second revision are within the limit, but for strays.
 func (c counts) within(limit float64) bool {
-	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit
+	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit+c.strays
 }
 
 // IsRate reports whether a larger value of this unit is better.
@@ -105,12 +117,15 @@ func (r Repetition) metric(i int) float64 {
 		return many.Value
 	}
 	total := func(value float64, o Observation) float64 { return value * float64(o.N) }
-	divisor, rounding := r.iterations(), float64(r.Many.N)
+	divisor, rounding := r.iterations(), 0.
 	switch many.Unit {
-	case bytesUnit, allocsUnit: // rounded down to whole ones
+	case bytesUnit, allocsUnit:
+		if !r.Many.ExactCounts || !r.Few.ExactCounts { // rounded down to whole ones
+			rounding = float64(r.Many.N)
+		}
 	case "MB/s":
 		total = func(value float64, o Observation) float64 { return value * o.TimedNs }
-		divisor, rounding = r.Many.TimedNs-r.Few.TimedNs, 0
+		divisor = r.Many.TimedNs - r.Few.TimedNs
 	default: // the benchmark's own: what it is divided by is not known
 		return many.Value
 	}
@@ -125,4 +140,20 @@ func (r Repetition) metric(i int) float64 {
 		return many.Value
 	}
 	return math.Max(0, math.Round(slope))
+}
+
+// What the runtime allocates beside a benchmark while it runs, at most as a rule: for the collector,
+// timers and goroutines.
+const strayObjects, strayBytes = 16, 4096
+
+// strays is the share of that in an iteration of exactly counted repetitions; 0 for others, which are
+// rounded.
+func strays(unit string, of []Repetition) float64 {
+	if len(of) == 0 || !of[0].Many.ExactCounts {
+		return 0
+	}
+	if unit == bytesUnit {
+		return strayBytes / of[0].iterations()
+	}
+	return strayObjects / of[0].iterations()
 }

@@ -1,6 +1,10 @@
 package gobench
 
-import "chronoscope/stats"
+import (
+	"cmp"
+
+	"chronoscope/stats"
+)
 
 // Observation is what one run of a benchmark showed: a process that calls it with b.N
 // = N, after a first call with b.N = 1.
@@ -9,7 +13,8 @@ type Observation struct {
 	// TimedNs is the time of the N iterations by the benchmark's own timer. It is printed
 	// rounded, and may be off by RoundingNs.
 	TimedNs, RoundingNs float64
-	// WallNs, CPUNs and InvoluntarySwitches are of the whole process.
+	// WallNs, CPUNs, InvoluntarySwitches and what follows are of the N iterations alone where the
+	// process looked at itself ([Benchmark.Accounts]), and else of the whole process.
 	WallNs, CPUNs       float64
 	InvoluntarySwitches float64
 	// MajorFaults are the times that it waited for memory from a disk.
@@ -21,6 +26,10 @@ type Observation struct {
 	// stood still for the tracer.
 	Signals   int
 	StoppedNs float64
+	// ProcessNs is the time of the whole process by the clock; 0 where that is WallNs.
+	ProcessNs float64
+	// ExactCounts says that B/op and allocs/op are not rounded.
+	ExactCounts bool
 	// Procs is how many threads could run Go code at a time (GOMAXPROCS).
 	Procs int
 	// SlowedBefore and SlowedAfter are by what share independent instructions took longer just before
@@ -65,6 +74,7 @@ func (r Repetition) many() Observation { return r.Many }
 
 func timedNs(o Observation) float64   { return o.TimedNs }
 func wallNs(o Observation) float64    { return o.WallNs }
+func processNs(o Observation) float64 { return cmp.Or(o.ProcessNs, o.WallNs) }
 func cpuNs(o Observation) float64     { return o.CPUNs }
 func waitNs(o Observation) float64    { return o.WaitNs }
 func stoppedNs(o Observation) float64 { return o.StoppedNs }

@@ -11,24 +11,30 @@ import (
 
 // resultOf finds the last result of a benchmark in what a test binary printed. The
 // benchmark may have printed something itself, with or without an end of line.
-func resultOf(output, name string) (o Observation, err error) {
+func resultOf(output, name string) (o Observation, a account, err error) {
 	found := resultLine(name).FindAllStringSubmatch(output, -1)
 	if len(found) == 0 {
-		return o, fmt.Errorf("it printed no result")
+		return o, a, fmt.Errorf("it printed no result")
 	}
 	last := found[len(found)-1]
 	o.Procs = 1
 	if last[1] != "" {
 		if o.Procs, err = strconv.Atoi(last[1]); err != nil {
-			return o, fmt.Errorf("its result is malformed: %q", clip(last[0]))
+			return o, a, fmt.Errorf("its result is malformed: %q", clip(last[0]))
 		}
 	}
 	o.N, err = strconv.Atoi(last[2])
 	if err != nil || o.N < 1 {
-		return o, fmt.Errorf("its result is malformed: %q", clip(last[0]))
+		return o, a, fmt.Errorf("its result is malformed: %q", clip(last[0]))
 	}
 	timed := false
 	for field := range strings.SplitSeq(last[3], "\t") {
+		if text, ok := strings.CutPrefix(field, accountMark); ok {
+			if a, err = parseAccount(text); err != nil {
+				return o, a, err
+			}
+			continue
+		}
 		value, unit, ok := strings.Cut(strings.TrimSpace(field), " ")
 		number, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
@@ -42,9 +48,9 @@ func resultOf(output, name string) (o Observation, err error) {
 		o.TimedNs, o.RoundingNs = number*float64(o.N), roundingOf(value)*float64(o.N)
 	}
 	if !timed {
-		return o, fmt.Errorf("it reports no ns/op")
+		return o, a, fmt.Errorf("it reports no ns/op")
 	}
-	return o, nil
+	return o, a, nil
 }
 
 // resultLine matches the line of a benchmark's result.
@@ -65,6 +71,7 @@ func roundingOf(number string) float64 {
 // listing is what a run of all benchmarks, of one iteration each, says of them.
 type listing struct {
 	measurable, skipped []string
+	accounts            []bool // which of the measurable ones look at themselves
 	failed              []*FailedError
 	// unfinished began and have no result. A process that ended early was in the first of them:
 	// the next one may begin before a panic has ended the process.
@@ -99,8 +106,8 @@ func parseListing(output string) (l listing) {
 		if ended[name] || i+1 < len(begun) && strings.HasPrefix(begun[i+1], name+"/") {
 			continue
 		}
-		if _, err := resultOf(output, name); err == nil {
-			l.measurable = append(l.measurable, name)
+		if _, a, err := resultOf(output, name); err == nil {
+			l.measurable, l.accounts = append(l.measurable, name), append(l.accounts, len(a.threads) > 0)
 		} else {
 			l.unfinished = append(l.unfinished, name)
 		}

@@ -29,7 +29,7 @@ func TestResultOf(t *testing.T) {
 		{"PASS\n", "BenchmarkX", 0, 0, 0, "", true},
 		{"", "BenchmarkX", 0, 0, 0, "", true},
 	} {
-		o, err := resultOf(c.output, c.name)
+		o, _, err := resultOf(c.output, c.name)
 		if c.fails {
 			if err == nil {
 				t.Errorf("%q passes as %+v", c.output, o)
@@ -94,7 +94,7 @@ func FuzzListing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, output string) {
 		l := parseListing(output)
 		for _, name := range l.measurable {
-			if o, err := resultOf(output, name); err != nil || o.N < 1 || o.TimedNs < 0 {
+			if o, _, err := resultOf(output, name); err != nil || o.N < 1 || o.TimedNs < 0 {
 				t.Errorf("%q: %+v, %v", name, o, err)
 			}
 		}

@@ -23,7 +23,7 @@ type RunReport struct {
 	Iterations          int         `json:"iterations"`
 	Traced              bool        `json:"traced"`
 	TimedNs             float64     `json:"timed_ns"`
-	WallNs              float64     `json:"wall_ns"` // of the process, as what follows
+	WallNs              float64     `json:"wall_ns"` // see [Observation], as for what follows
 	CPUNs               float64     `json:"cpu_ns"`
 	WaitNs              stats.Float `json:"runqueue_wait_ns"`
 	InvoluntarySwitches float64     `json:"involuntary_switches"`

@@ -45,7 +45,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	// With -test.v name and result are printed together, whatever the benchmark prints.
 	before := p.slowed()
 	p.Others.Look(0, nil)
-	run, output, err := p.test(ctx, b, traced, "-test.v", "-test.benchmem", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	run, output, err := p.test(ctx, b, traced && !b.Accounts, "-test.v", "-test.benchmem", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
 	others := p.Others.Look(len(run.Threads), nil)
 	after := p.slowed()
 	if err != nil {
@@ -55,7 +55,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	if err := run.Failure(); err != nil {
 		return Observation{}, failed(err.Error())
 	}
-	o, err := resultOf(output, b.Name)
+	o, a, err := resultOf(output, b.Name)
 	if err != nil {
 		return o, failed(err.Error())
 	}
@@ -73,6 +73,9 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	o.StoppedNs, o.WaitNs = float64(run.StoppedNs), math.NaN()
 	if run.WaitOf == process.AllThreads {
 		o.WaitNs = workersWaitNs(run.Threads)
+	}
+	if o.ProcessNs = o.WallNs; b.Accounts {
+		a.take(&o)
 	}
 	return o, nil
 }

@@ -76,7 +76,7 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		}
 		v := Visibility{Name: c.B.Name, Package: c.B.Package, Pairs: c.pairs.Len(), Needed: mostPlanned}
 		for _, rep := range append(c.A.Repetitions[:len(c.A.Repetitions):len(c.A.Repetitions)], c.B.Repetitions...) {
-			v.PairNs += (rep.Few.WallNs + rep.Many.WallNs + rep.Least.WallNs) / float64(max(1, len(c.B.Repetitions)))
+			v.PairNs += (processNs(rep.Few) + processNs(rep.Many) + processNs(rep.Least)) / float64(max(1, len(c.B.Repetitions)))
 		}
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
 			v.Scatter = stats.FloatOf(scatter)

@@ -1,0 +1,142 @@
+package gobench
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"chronoscope/process"
+)
+
+// A process that runs a benchmark also starts, runs other code of the package and collects garbage.
+// How long that takes differs from process to process by milliseconds of CPU time, which then look like
+// a difference of the benchmark. The testing package is therefore compiled with a look at what the
+// kernel counts just before and just after the benchmark's function (go build -overlay). It also
+// prints the allocations before it divides and rounds them. The looks lie outside of the benchmark's
+// timer.
+
+// account is what the testing package says of the last run of a benchmark's function.
+type account struct {
+	timedNs, allocs, bytes float64
+	// looked says that what follows is known; the threads are, unless one of them has ended.
+	looked                bool
+	wallNs, cpuNs         float64
+	switches, majorFaults float64
+	threads               []process.Thread
+}
+
+//go:embed account/*.go.txt
+var accountFiles embed.FS
+
+// Where the testing package runs a benchmark's function, and where it writes what was allocated.
+var (
+	runsBenchmark = regexp.MustCompile(`(?m)^\tb\.ResetTimer\(\)\n\tb\.StartTimer\(\)\n\tb\.benchFunc\(b\)\n\tb\.StopTimer\(\)\n`)
+	writesMemory  = regexp.MustCompile(`(?m)^func \(r BenchmarkResult\) MemString\(\) string \{`)
+)
+
+// withAccount returns the source of the testing package's benchmarks with the looks; false where it is
+// not as expected.
+func withAccount(source string) (string, bool) {
+	if len(runsBenchmark.FindAllString(source, 2)) != 1 || len(writesMemory.FindAllString(source, 2)) != 1 {
+		return "", false
+	}
+	source = runsBenchmark.ReplaceAllString(source, "\tchronoscopeBegin()\n${0}\tchronoscopeEnd()\n")
+	return writesMemory.ReplaceAllString(source, "func (r BenchmarkResult) chronoscopeMemString() string {"), true
+}
+
+// accounting writes the changed testing package into a directory, and returns the flags of go test that
+// compile it; none where this Go has another testing package, or the user replaces files, too.
+func accounting(ctx context.Context, dir, into string) (flags []string, err error) {
+	if strings.Contains(os.Getenv("GOFLAGS"), "-overlay") {
+		return nil, nil
+	}
+	where, err := tool(ctx, dir, "go", "list", "-f", "{{.Dir}}", "testing")
+	if err != nil {
+		return nil, err
+	}
+	std := strings.TrimRight(where, "\r\n")
+	source, err := os.ReadFile(filepath.Join(std, "benchmark.go"))
+	if err != nil {
+		return nil, err
+	}
+	changed, ok := withAccount(string(source))
+	if !ok {
+		return nil, nil
+	}
+	replaced := map[string]string{}
+	write := func(name string, content []byte) error {
+		replaced[filepath.Join(std, name)] = filepath.Join(into, name)
+		return os.WriteFile(filepath.Join(into, name), content, 0o600)
+	}
+	err = write("benchmark.go", []byte(changed))
+	for _, name := range []string{"chronoscope.go", "chronoscope_linux.go", "chronoscope_other.go"} {
+		content, failed := accountFiles.ReadFile("account/" + name + ".txt")
+		err = errors.Join(err, failed, write(name, content))
+	}
+	overlay, failed := json.Marshal(map[string]any{"Replace": replaced})
+	path := filepath.Join(into, "overlay.json")
+	if err = errors.Join(err, failed, os.WriteFile(path, overlay, 0o600)); err != nil {
+		return nil, err
+	}
+	return []string{"-overlay=" + path}, nil
+}
+
+// take puts what the account says into an observation of that process.
+func (a account) take(o *Observation) {
+	if math.Abs(a.timedNs-o.TimedNs) <= 1.01*o.RoundingNs { // unless the benchmark reports another time
+		o.TimedNs, o.RoundingNs = a.timedNs, 0.5
+	}
+	for i, m := range o.Metrics {
+		switch m.Unit {
+		case allocsUnit:
+			o.Metrics[i].Value = a.allocs / float64(o.N)
+		case bytesUnit:
+			o.Metrics[i].Value = a.bytes / float64(o.N)
+		}
+	}
+	o.ExactCounts = true
+	if !a.looked {
+		return
+	}
+	o.OthersNs *= a.wallNs / o.WallNs
+	o.WallNs, o.CPUNs, o.StoppedNs = a.wallNs, a.cpuNs, 0
+	if o.WaitNs = math.NaN(); len(a.threads) > 0 {
+		o.WaitNs = workersWaitNs(a.threads)
+	}
+	o.InvoluntarySwitches, o.MajorFaults = a.switches, a.majorFaults
+}
+
+// accountMark begins an account among the fields of a result.
+const accountMark = "@chronoscope "
+
+// parseAccount reads what follows the mark.
+func parseAccount(text string) (a account, err error) {
+	fields := strings.Fields(text)
+	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults}
+	for i, field := range fields[:min(len(fields), len(numbers))] {
+		if *numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
+			return account{}, fmt.Errorf("its account is malformed: %q", clip(text))
+		}
+	}
+	if a.looked = len(fields) >= len(numbers); !a.looked {
+		return a, nil
+	}
+	for _, field := range fields[len(numbers):] {
+		cpu, wait, _ := strings.Cut(field, "/")
+		cpuNs, err := strconv.ParseInt(cpu, 10, 64)
+		waitNs, also := strconv.ParseInt(wait, 10, 64)
+		if err = errors.Join(err, also); err != nil {
+			return account{}, fmt.Errorf("its account is malformed: %q", clip(text))
+		}
+		a.threads = append(a.threads, process.Thread{CPUNs: cpuNs, WaitNs: waitNs})
+	}
+	return a, nil
+}
