@@ -355,15 +355,20 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 }
 
 // programNotes say below a table what the words on a single command would. What is the same
-// of several is said once.
+// of several, but for its figures, is said once.
 func programNotes(all []program.Report) (sections []Section) {
 	var methods, verdicts folds
+	var texts []string
+	for _, p := range all {
+		texts = append(append(texts, p.Explanation), p.Reasons...)
+	}
+	said := ranged(texts)
 	for _, p := range all {
 		if p.Explanation != "" {
-			methods.add(fold{mark: string(p.Method), text: p.Explanation}, p.Command)
+			methods.add(fold{mark: string(p.Method), text: said[p.Explanation]}, p.Command)
 		}
 		for _, reason := range p.Reasons {
-			verdicts.add(fold{verdict: p.Verdict, text: reason}, p.Command)
+			verdicts.add(fold{verdict: p.Verdict, text: said[reason]}, p.Command)
 		}
 	}
 	sections = append(sections,

@@ -7,8 +7,11 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"chronoscope/machine"
@@ -295,6 +298,47 @@ func (f *folds) lines(all, most int) (lines []Line) {
 		lines = append(lines, Line{Verdict: what.verdict, Strong: about + ":", Text: what.text})
 	}
 	return lines
+}
+
+// figure is a number in a text.
+var figure = regexp.MustCompile(`\d+(\.\d+)?(e[+-]\d+)?`)
+
+// ranged returns, for each text, the one that stands for all texts that differ in their figures only:
+// each figure that differs is a range in it.
+func ranged(texts []string) map[string]string {
+	alike := map[string][]string{}
+	for _, text := range texts {
+		masked := figure.ReplaceAllString(text, "0")
+		alike[masked] = append(alike[masked], text)
+	}
+	joined := map[string]string{}
+	for _, text := range texts {
+		of := alike[figure.ReplaceAllString(text, "0")]
+		i := -1
+		joined[text] = figure.ReplaceAllStringFunc(text, func(string) string {
+			i++
+			return rangeOf(of, i)
+		})
+	}
+	return joined
+}
+
+// rangeOf is where the i-th figures of texts reach from and to.
+func rangeOf(texts []string, i int) string {
+	byValue := func(a, b string) int {
+		x, _ := strconv.ParseFloat(a, 64)
+		y, _ := strconv.ParseFloat(b, 64)
+		return cmp.Compare(x, y)
+	}
+	var all []string
+	for _, text := range texts {
+		all = append(all, figure.FindAllString(text, -1)[i])
+	}
+	least, most := slices.MinFunc(all, byValue), slices.MaxFunc(all, byValue)
+	if least == most {
+		return least
+	}
+	return least + "–" + most
 }
 
 // listed joins names, and says how many more there are than most.

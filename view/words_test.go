@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"chronoscope/program"
 	"chronoscope/stats"
 )
 
@@ -42,5 +43,26 @@ func TestProbabilities(t *testing.T) {
 	line := pairSentences([]stats.Pair{{A: "a", B: "b", Ratio: stats.Estimate{Value: 2, Lo: 1.5, Hi: 3}, PValue: stats.FloatOf(1e-9), Outcome: "slower"}})[0]
 	if want := "b takes 2.000 times as long as a (95 % interval 1.500 to 3.000, p < 0.0001)"; line.Text != want {
 		t.Errorf("%q, want %q", line.Text, want)
+	}
+}
+
+// The same sentence stood once for each command, since its figures differed.
+func TestOneSentenceForSeveralCommands(t *testing.T) {
+	texts := []string{"it waited 42 % (1e-05) in 8 of 10 runs", "it waited 5.5 % (1e-05) in 10 of 10 runs", "it waited 42 ms", "it waited 43 ms", "nothing"}
+	want := []string{"it waited 5.5–42 % (1e-05) in 8–10 of 10 runs", "it waited 5.5–42 % (1e-05) in 8–10 of 10 runs", "it waited 42–43 ms", "it waited 42–43 ms", "nothing"}
+	said := ranged(texts)
+	for i, text := range texts {
+		if said[text] != want[i] {
+			t.Errorf("%q: %q, want %q", text, said[text], want[i])
+		}
+	}
+	var all []program.Report
+	for i, share := range []string{"94", "95"} {
+		p := program.Report{Command: []string{"a", "b"}[i]}
+		p.Verdict, p.Reasons = stats.Suspect, []string{"other programs used other CPUs for " + share + " % of its time"}
+		all = append(all, p)
+	}
+	if lines := programNotes(all)[1].Lines; len(lines) != 1 || lines[0].Text != "other programs used other CPUs for 94–95 % of its time" {
+		t.Errorf("%+v", lines)
 	}
 }
