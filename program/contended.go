@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -81,7 +82,7 @@ func (s *series) worthContending(plan Plan) bool {
 }
 
 // contendedLess and contendedMore of the CPU time that nine in ten of the other runs exceed, or stay
-// below, is less or more than the same work takes.
+// below, is less or more than the same work takes, if it differs by more than sameCPUNs.
 const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 
 // workContended tells whether it used less CPU time beside the loops of this command than in nearly all
@@ -92,5 +93,6 @@ func (c *conclusion) workContended() (less, more bool) {
 		return false, false
 	}
 	ran := slices.Sorted(slices.Values(c.each(func(r *Run) float64 { return r.traced.ranNs })))
-	return slices.Min(contended) < contendedLess*stats.Quantile(ran, exceeded), slices.Min(contended) > contendedMore*stats.Quantile(ran, 1-exceeded)
+	least, few, many := slices.Min(contended), stats.Quantile(ran, exceeded), stats.Quantile(ran, 1-exceeded)
+	return least < math.Min(contendedLess*few, few-sameCPUNs), least > math.Max(contendedMore*many, many+sameCPUNs)
 }

@@ -208,6 +208,21 @@ func TestWorksLessContended(t *testing.T) {
 	}
 }
 
+// A sleep of 30 ms uses 1.1 ms of CPU time, and 0.95 ms beside the command's loops: that is no work left
+// undone. It was suspect.
+func TestHardlyLessWorkContended(t *testing.T) {
+	for contended, want := range map[float64]bool{0.95: false, 1.3: false, 0.5: true} {
+		s := &series{contendedNs: []float64{contended * ms, 1.4 * ms}}
+		c := conclusion{series: s}
+		for range 10 {
+			c.used = append(c.used, &Run{traced: trajectory{ranNs: 1.1 * ms}})
+		}
+		if less, more := c.workContended(); less != want || more {
+			t.Errorf("%v ms: less %v, more %v", contended, less, more)
+		}
+	}
+}
+
 // Beside loops a program under SCHED_IDLE hardly runs: its runs beside them end when their time is over.
 // They took a minute where 3 s were allowed.
 func TestContendedRunsEndInTime(t *testing.T) {
