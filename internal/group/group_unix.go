@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
-func own(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+func own(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.Env = append(c.Environ(), newMark())
+}
 
 func end(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

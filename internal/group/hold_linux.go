@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ const mostHeld = 1000
 
 // hold takes hold of a process's descendants by file descriptors (pidfd_open(2), Linux 5.3 and
 // later), so that a number which is another process's by the time of end does no harm.
-func hold(pid int) (end func()) {
+func hold(c *exec.Cmd) (end func()) {
+	pid, mark := c.Process.Pid, markOf(c)
 	var held []int
 	for queue := []int{pid}; len(queue) > 0 && len(held) < mostHeld; queue = queue[1:] {
 		for _, child := range children(queue[0]) {
@@ -37,29 +39,29 @@ func hold(pid int) (end func()) {
 			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 			unix.Close(fd)
 		}
-		endSession(pid)
+		endMembers(pid, mark)
 	}
 }
 
-// sessionRounds is how often a session is looked through, since its members may start others
-// meanwhile.
-const sessionRounds = 10
+// memberRounds is how often members are looked for, since they may start others meanwhile.
+const memberRounds = 10
 
-// endSession ends what is left of the session that a process leads, also where the process has
-// ended and the rest has other parents by now. The process must not be reaped yet: until then no
-// other session has its number.
-func endSession(leader int) {
-	for range sessionRounds {
+// endMembers ends what is left of a program that leads a session and was given a mark: what is in its
+// session, and what has the mark in its environment, also where the program has ended and the rest has
+// other parents by now. The program must not be reaped yet: until then no other session has its number.
+func endMembers(leader int, mark string) {
+	belongs := func(pid int) bool { return pid != leader && (sessionOf(pid) == leader || hasMark(pid, mark)) }
+	for range memberRounds {
 		found := false
 		for _, pid := range processes() {
-			if pid == leader || sessionOf(pid) != leader {
+			if !belongs(pid) {
 				continue
 			}
 			fd, err := unix.PidfdOpen(pid, 0)
 			if err != nil {
 				continue
 			}
-			if sessionOf(pid) == leader { // else it has ended, and the number may be another's
+			if belongs(pid) { // else it has ended, and the number may be another's
 				found = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil || found
 			}
 			unix.Close(fd)
@@ -68,6 +70,12 @@ func endSession(leader int) {
 			return
 		}
 	}
+}
+
+// hasMark reports whether a process was started with the variable (/proc/PID/environ, proc_pid_environ(5)).
+func hasMark(pid int, mark string) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && mark != "" && slices.ContainsFunc(bytes.Split(text, []byte{0}), func(variable []byte) bool { return string(variable) == mark })
 }
 
 // processes are all that /proc shows.

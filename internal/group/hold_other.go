@@ -2,6 +2,8 @@
 
 package group
 
+import "os/exec"
+
 // Here what has left its group is not looked for.
 
-func hold(int) (end func()) { return func() {} }
+func hold(*exec.Cmd) (end func()) { return func() {} }
