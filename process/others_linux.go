@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,7 @@ import (
 // tells the CPU time of each process (clock_getcpuclockid(3)), in nanoseconds.
 type Others struct {
 	processes map[int]usage
-	lastPID   int
+	tasks     tasks
 	lookedNs  int64
 	ownNs     int64
 	// allNs is the CPU time of all processes, also of those that have ended, less that of this one and
@@ -32,7 +33,7 @@ func OpenOthers() (*Others, error) {
 	if name, err := os.ReadFile(kthreadd); err != nil || string(name) != "kthreadd\n" {
 		return nil, fmt.Errorf("%s is not that of kthreadd: processes of this machine are hidden here", kthreadd)
 	}
-	o := &Others{processes: map[int]usage{}, lastPID: -1, allNs: othersCPUNs()}
+	o := &Others{processes: map[int]usage{}, tasks: unknownTasks, allNs: othersCPUNs()}
 	if seen := o.Look(0, nil).CPUNs; o.allNs < seen { // the file is that of a container
 		o.allNs = -1
 	}
@@ -64,14 +65,16 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	if o == nil {
 		return use
 	}
-	last, now := lastPID(), monotonicNs()
-	unseen, passedNs := last-o.lastPID-started, now-o.lookedNs
-	use.Known, use.PassedNs = o.lastPID >= 0 && last >= o.lastPID, passedNs
+	before, tasks, now := o.tasks, readTasks(), monotonicNs()
+	unseen, passedNs := tasks.lastPID-before.lastPID-started, now-o.lookedNs
+	use.Known, use.PassedNs = before.lastPID >= 0 && tasks.lastPID >= before.lastPID, passedNs
 	own := ownCPUNs()
 	use.OwnNs, o.ownNs = own-o.ownNs, own
-	if o.lastPID, o.lookedNs = last, now; unseen != 0 || !use.Known {
+	if o.tasks, o.lookedNs = tasks, now; unseen != 0 || !use.Known {
 		found := o.find()
-		use.Known = use.Known && found >= unseen
+		// Where as many more threads are there as were started, none of them has come and gone: processes
+		// that are known have started them.
+		use.Known = use.Known && (found >= unseen || tasks.threads-before.threads == unseen)
 	}
 	var active []int
 	for pid, was := range o.processes {
@@ -166,22 +169,32 @@ func (o *Others) find() (found int) {
 	return found
 }
 
-// lastPID is the number that a thread or process was given last, by /proc/loadavg
-// (proc_loadavg(5)); -1 where that does not tell.
-func lastPID() int {
+// tasks are the number that a thread or process was given last, and how many threads there are.
+type tasks struct{ lastPID, threads int }
+
+var unknownTasks = tasks{-1, 0}
+
+// readTasks reads them from /proc/loadavg (proc_loadavg(5)).
+func readTasks() tasks {
 	text, err := readLine("/proc/loadavg")
 	if err != nil {
-		return -1
+		return unknownTasks
 	}
-	fields := bytes.Fields(text)
+	return parseTasks(string(text))
+}
+
+func parseTasks(text string) tasks {
+	fields := strings.Fields(text)
 	if len(fields) != 5 {
-		return -1
+		return unknownTasks
 	}
-	pid, err := strconv.Atoi(string(fields[4]))
-	if err != nil {
-		return -1
+	_, all, _ := strings.Cut(fields[3], "/")
+	threads, err := strconv.Atoi(all)
+	pid, malformed := strconv.Atoi(fields[4])
+	if err != nil || malformed != nil {
+		return unknownTasks
 	}
-	return pid
+	return tasks{pid, threads}
 }
 
 // waitOf is the time for which the threads of a process have waited for a CPU.

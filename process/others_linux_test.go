@@ -55,3 +55,38 @@ func TestNoOthers(t *testing.T) {
 		t.Errorf("%+v", use)
 	}
 }
+
+// A thread that a process has started since is none that came and went: what others ran was then unknown,
+// as beside every program whose neighbour started a thread.
+func TestStartedThreadIsNoProcessThatCameAndWent(t *testing.T) {
+	if _, err := OpenOthers(); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		lastPID, threads int // as if they had been so at the last look, compared with now
+		known            bool
+	}{{0, 0, true}, {-3, -3, true}, {-3, -2, false}, {-3, 0, false}} {
+		for try := 0; ; try++ { // others may come and go meanwhile
+			o := &Others{processes: map[int]usage{}, tasks: unknownTasks, allNs: -1}
+			o.Look(0, nil)
+			o.tasks.lastPID += c.lastPID
+			o.tasks.threads += c.threads
+			use := o.Look(0, nil)
+			if use.Known == c.known {
+				break
+			}
+			if try == 200 {
+				t.Errorf("%+v: %+v", c, use)
+				break
+			}
+		}
+	}
+	if got := parseTasks("0.20 0.18 0.12 1/80 11206\n"); got != (tasks{11206, 80}) {
+		t.Errorf("%+v", got)
+	}
+	for _, text := range []string{"", "0.20 0.18 0.12 80 11206", "0.20 0.18 0.12 1/x 11206", "1 2 3 1/2 -"} {
+		if got := parseTasks(text); got != unknownTasks {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
