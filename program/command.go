@@ -19,6 +19,7 @@ type Command struct {
 	// Timeout ends a run that takes longer, with all of its process group; 0 never does.
 	Timeout time.Duration
 
-	// noteWakeups records tracepoints while the command runs, if that is allowed.
-	noteWakeups bool
+	// noteWakeups records tracepoints while the command runs, if that is allowed, and noteTimedCalls
+	// those of system calls that wait until some time, too.
+	noteWakeups, noteTimedCalls bool
 }

@@ -234,6 +234,7 @@ func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Ru
 	command := s.command
 	command.NoteWaits, command.NoteClocks = !s.probed, !s.probed
 	command.noteWakeups = s.probed && !traced && s.waitsForSomething()
+	command.noteTimedCalls = command.noteWakeups && (s.timedWaits > 0 || s.someUnnoted) // they slow every system call
 	return m.once(ctx, command, traced)
 }
 

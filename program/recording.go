@@ -12,6 +12,7 @@ import (
 type wakeupRecorder struct {
 	access   sync.Mutex
 	recorder *tracepoint.Recorder // nil where it is refused, or closed
+	timed    bool                 // with the system calls that wait until some time
 	events   []tracepoint.Event
 	lost     int64
 	ended    chan struct{} // when nothing drains it any more
@@ -21,21 +22,35 @@ type wakeupRecorder struct {
 // include/linux/proc_fs.h). Processes in other namespaces see other numbers than the events hold.
 const firstNamespace = "pid:[4026531836]"
 
-// drainEvery is the time between two reads of the kernel's buffers, unless they are half full
-// before: reading takes CPU time beside the program. mostWakeupEvents is the largest number of events
-// of a run that is kept, some 64 bytes each.
+// closedWithin is the time after which a reader of the kernel's buffers notices that it is closed. It reads
+// them when they are half full, since that takes CPU time beside the program. mostWakeupEvents is the
+// largest number of events of a run that is kept, some 64 bytes each.
 const (
-	drainEvery       = time.Second
+	closedWithin     = 100 * time.Millisecond
 	mostWakeupEvents = 1 << 21
 )
 
+// with returns a recorder that records timed calls where they are asked for: w, if it does, or w is one
+// that may not record. There may be none before.
+func (w *wakeupRecorder) with(timed bool) *wakeupRecorder {
+	if w != nil && (w.recorder == nil || w.timed || !timed) {
+		return w
+	}
+	w.close()
+	return openWakeups(timed)
+}
+
 // openWakeups begins to record, and records nothing where that may not be.
-func openWakeups() *wakeupRecorder {
-	w := &wakeupRecorder{}
+func openWakeups(timed bool) *wakeupRecorder {
+	w := &wakeupRecorder{timed: timed}
 	if namespace, err := os.Readlink("/proc/self/ns/pid"); err != nil || namespace != firstNamespace {
 		return w
 	}
-	recorder, err := tracepoint.OpenWithTimedCalls()
+	open := tracepoint.Open
+	if timed {
+		open = tracepoint.OpenWithTimedCalls
+	}
+	recorder, err := open()
 	if err != nil {
 		return w
 	}
@@ -43,21 +58,22 @@ func openWakeups() *wakeupRecorder {
 	go func() {
 		defer close(w.ended)
 		defer recorder.Close()
-		for w.drain() {
-			recorder.Wait(drainEvery)
+		for w.drain(recorder.Wait(closedWithin)) {
 		}
 	}()
 	return w
 }
 
-// drain reads the kernel's buffers; false once the recorder is closed.
-func (w *wakeupRecorder) drain() bool {
+// drain reads the kernel's buffers if they are full; it returns false once the recorder is closed.
+func (w *wakeupRecorder) drain(full bool) bool {
 	w.access.Lock()
 	defer w.access.Unlock()
 	if w.recorder == nil {
 		return false
 	}
-	w.keep(w.recorder.Take())
+	if full {
+		w.keep(w.recorder.Take())
+	}
 	return true
 }
 

@@ -21,7 +21,7 @@ func TestWakeupsHere(t *testing.T) {
 		t.Skip(err)
 	}
 	r.Close()
-	if w := openWakeups(); w.recorder == nil {
+	if w := openWakeups(false); w.recorder == nil {
 		t.Skip("its process numbers are not the kernel's own")
 	} else {
 		w.close()
@@ -52,6 +52,21 @@ func TestWakeupsHere(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Errorf("%d files are open and %d goroutines run, before %d and %d", openFiles(t), runtime.NumGoroutine(), before, goroutines)
+}
+
+// Timed calls are recorded once a program asks for them, and from then on; a recorder that may not record
+// stays one.
+func TestRecordsTimedCallsOnDemand(t *testing.T) {
+	var w *wakeupRecorder
+	for i, c := range []struct{ asked, timed bool }{{false, false}, {true, true}, {false, true}} {
+		if w = w.with(c.asked); w.recorder != nil && w.timed != c.timed {
+			t.Errorf("step %d: timed calls are recorded: %v, want %v", i, w.timed, c.timed)
+		}
+	}
+	w.close()
+	if closed := (&wakeupRecorder{}); closed.with(true) != closed {
+		t.Error("a recorder that may not record was opened again")
+	}
 }
 
 func openFiles(t *testing.T) int {

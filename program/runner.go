@@ -87,15 +87,13 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		r.processes.Look(0, nil)
 	}
 	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
-	if c.noteWakeups && !r.setting.NoWakeups && r.recorder == nil {
-		r.recorder = openWakeups()
-	}
-	if c.noteWakeups {
+	if c.noteWakeups && !r.setting.NoWakeups {
+		r.recorder = r.recorder.with(c.noteTimedCalls)
 		r.recorder.begin()
 	}
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
-	if c.noteWakeups && run.ExecNs > 0 {
+	if c.noteWakeups && !r.setting.NoWakeups && run.ExecNs > 0 {
 		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs}
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {

@@ -340,13 +340,14 @@ func (r *Recorder) take(until int64) []Event {
 	return events
 }
 
-// Wait returns when a buffer is half full, or after d.
-func (r *Recorder) Wait(d time.Duration) {
+// Wait returns when a buffer is half full, which it reports, or after d.
+func (r *Recorder) Wait(d time.Duration) (full bool) {
 	var polled []unix.PollFd
 	for _, ring := range r.rings {
 		polled = append(polled, unix.PollFd{Fd: int32(ring.FD), Events: unix.POLLIN})
 	}
-	unix.Poll(polled, int(d.Milliseconds()))
+	n, err := unix.Poll(polled, int(d.Milliseconds()))
+	return err == nil && n > 0
 }
 
 // Now is the time of events.

@@ -37,7 +37,10 @@ func (*Recorder) Drop() {}
 func (*Recorder) TakeAll() []Event { return nil }
 
 // Wait lets the time pass.
-func (*Recorder) Wait(d time.Duration) { time.Sleep(d) }
+func (*Recorder) Wait(d time.Duration) (full bool) {
+	time.Sleep(d)
+	return false
+}
 
 // Now is the time of events, which there are none of.
 func Now() int64 { return 0 }
