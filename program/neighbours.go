@@ -34,13 +34,30 @@ func (r *Run) haltedNs() float64 {
 	return r.traced.haltedNs + r.traced.leaderWake.lowNs
 }
 
+// byCPUTime is what the runs would take if they differed in their CPU time only. That is what programs on
+// other CPUs add to, and it does not depend on waits, which are only bounded.
+func (c *conclusion) byCPUTime() []float64 {
+	usualNs, times := stats.Median(c.each((*Run).ranNs)), c.each((*Run).TimeNs)
+	typicalNs := stats.Median(times)
+	for i, r := range c.used {
+		if usualNs > 0 {
+			times[i] = typicalNs * (1 + r.ranShare()*(r.ranNs()/usualNs-1))
+		}
+	}
+	return times
+}
+
+// ranNs is the CPU time of all threads, by the kernel's notes where there are some.
+func (r *Run) ranNs() float64 {
+	if r.noted {
+		return r.traced.ranNs
+	}
+	return float64(r.CPUNs())
+}
+
 // ranShare is for which share of its time the program ran, at most: others don't slow its sleeps.
 func (r *Run) ranShare() float64 {
-	ranNs := float64(r.CPUNs())
-	if r.noted {
-		ranNs = r.traced.ranNs
-	}
-	return math.Min(1, ranNs/math.Max(1, r.TimeNs()))
+	return math.Min(1, r.ranNs()/math.Max(1, r.TimeNs()))
 }
 
 // besideNeighbours is how many other CPUs others used on average in each run that counts, weighted by
@@ -74,7 +91,7 @@ const passableAdded = 0.01
 // fewer of them show what that is. Where none do, it keeps what is possible for the verdict.
 func (c *conclusion) allowForNeighbours() {
 	beside := c.besideNeighbours()
-	c.neighbours = stats.ExposureOf(beside, c.each((*Run).TimeNs), stats.NeighboursWorst)
+	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
 	lost := c.neighbours.Lost
 	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Guessed() {
 		return

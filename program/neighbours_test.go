@@ -88,6 +88,28 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// A program computes for 14 ms, and sleeps for 30, which it may have waited for less: its runs are only bounded.
+// Programs come and go on other CPUs, and add nothing or 30 % to its CPU time. They tell what they add by the CPU
+// time; the middles of the bounds did not.
+func TestNeighboursOfAProgramThatSleeps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, slower := range []float64{0, 0.3} {
+		c := conclusion{Result: &Result{}}
+		for range 40 {
+			x := rng.Float64()
+			ranNs := 14 * ms * (1 + slower*x) * math.Exp(0.003*rng.NormFloat64())
+			r := &Run{LowNs: ranNs + 30*ms, HighNs: ranNs + (30+12*rng.Float64())*ms, noted: true, elsewhere: x}
+			r.traced.ranNs = ranNs
+			c.used, c.low, c.high = append(c.used, r), append(c.low, r.LowNs), append(c.high, r.HighNs)
+		}
+		c.allowForNeighbours()
+		low, lost := stats.Median(c.low), c.neighbours.Lost
+		if c.neighbours.Guessed() || lost.Hi-lost.Lo > 0.03 || low > 44.2*ms || low < 43*ms {
+			t.Errorf("%g slower: guessed %v, lost %+v, at least %g ns, want 44 ms", slower, c.neighbours.Guessed(), lost, low)
+		}
+	}
+}
+
 // sleptFor is a program that works, and sleeps in between.
 func sleptFor(workMs, sleepMs float64) Run {
 	end := workMs + sleepMs
