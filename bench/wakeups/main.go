@@ -52,6 +52,9 @@ func main() {
 	}
 }
 
+// rightsNames are the two ways of measuring.
+var rightsNames = [2]string{"without", "with"}
+
 // experiment is where and how is measured.
 type experiment struct {
 	folder, program, socket string
@@ -60,16 +63,21 @@ type experiment struct {
 	launcher                *process.Launcher
 	server                  int // its process
 	limit                   time.Duration
+	rights                  [2]bool // whether it measures without them, and with them
 }
 
 func run(ctx context.Context) error {
 	chosen := flag.String("subject", "", "programs, separated by commas (default: all)")
 	loads := flag.String("load", "1,4,bursty", "threads that want each CPU, the program's among them, or bursty neighbours")
 	repetitions := flag.Int("repetitions", 1, "measurements of each")
+	rights := flag.String("rights", "without,with", "measure without tracepoints, with them, or both")
 	limit := flag.Duration("max-time", 4*time.Second, "how long the runs of a measurement may take")
 	flag.Parse()
 	e := experiment{limit: *limit, launcher: process.NewLauncher()}
 	defer e.launcher.Close()
+	for i, name := range rightsNames {
+		e.rights[i] = slices.Contains(strings.Split(*rights, ","), name)
+	}
 	setting, release, err := program.Here(ctx, program.Setting{})
 	if err != nil {
 		return err
@@ -150,6 +158,9 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 	truth := &truth{}
 	var results [2]*program.Result
 	for i := range results {
+		if !e.rights[i] {
+			continue
+		}
 		rivals, err := load.Start(ctx, n, kind, cpus)
 		if err != nil {
 			return err
@@ -168,10 +179,13 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 	}
 	known := truth.estimate()
 	for i, r := range results {
-		rights := map[int]string{0: "without", 1: "with"}[i]
+		if r == nil {
+			continue
+		}
+		rights := rightsNames[i]
 		fmt.Printf("%-9s %-6s %-7s truth %7.2f (%.2f to %.2f)  %7.2f (%.2f to %.2f, ± %4.1f %%) %-8s wall %.2f %s\n", name, competitors, rights, known.Value/1e6, known.Lo/1e6, known.Hi/1e6,
 			r.Estimate.Value/1e6, r.Estimate.Lo/1e6, r.Estimate.Hi/1e6, 100*r.Estimate.RelativeHalfWidth(), r.Verdict, r.Wall.Value/1e6, short(r.Reasons))
-		if i == 1 {
+		if i == 1 && results[0] != nil {
 			fmt.Printf("%-9s %-6s CPU time with tracepoints %+.1f %%\n", name, competitors, 100*(r.CPU.Value/results[0].CPU.Value-1))
 		}
 		for _, key := range []string{"load " + competitors + ", " + rights, name + ", " + rights, "all, " + rights} {
