@@ -30,6 +30,7 @@ type account struct {
 	looked                bool
 	wallNs, cpuNs         float64
 	switches, majorFaults float64
+	collections           float64 // of garbage
 	threads               []process.Thread
 }
 
@@ -111,7 +112,7 @@ func (a account) take(o *Observation) {
 	if o.WaitNs = math.NaN(); len(a.threads) > 0 {
 		o.WaitNs = workersWaitNs(a.threads)
 	}
-	o.InvoluntarySwitches, o.MajorFaults = a.switches, a.majorFaults
+	o.InvoluntarySwitches, o.MajorFaults, o.Collections = a.switches, a.majorFaults, a.collections
 }
 
 // accountMark begins an account among the fields of a result.
@@ -120,7 +121,7 @@ const accountMark = "@chronoscope "
 // parseAccount reads what follows the mark.
 func parseAccount(text string) (a account, err error) {
 	fields := strings.Fields(text)
-	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults}
+	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults, &a.collections}
 	for i, field := range fields[:min(len(fields), len(numbers))] {
 		if *numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
 			return account{}, fmt.Errorf("its account is malformed: %q", clip(text))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"time"
 
 	"chronoscope/stats"
 )
@@ -27,11 +28,14 @@ func (p Plan) gate() Gate {
 	return Gate{p.Gate.Limit, p.Gate.Metrics, cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
-// WithGate is the plan with a gate, and with runs as short as those of [QuickPlan] at most: processes
-// of one binary differ by some percent however long they run, so that many short pairs show more
-// than a few long ones.
+// gatedRunTime is the RunTime of a plan with a gate: processes of one binary differ by some percent
+// however long they run, so that many short pairs show more than a few long ones. The start of a process
+// takes some milliseconds.
+const gatedRunTime = 20 * time.Millisecond
+
+// WithGate is the plan with a gate, and with runs of gatedRunTime at most.
 func (p Plan) WithGate(g *Gate) Plan {
-	p.Gate, p.RunTime = g, min(p.RunTime, QuickPlan.RunTime)
+	p.Gate, p.RunTime = g, min(p.RunTime, gatedRunTime)
 	return p
 }
 

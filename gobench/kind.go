@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,6 +17,9 @@ const (
 	aloneWithin = 0.04
 	// nothingMissing is a share of that kind that does not matter.
 	nothingMissing = 0.003
+	// A run escaped the others if its threads waited for a CPU for at most escapedShare of its time. As
+	// many as fewestEscaped of these, of leastEscapedNs of CPU time each, tell how many could run.
+	escapedShare, fewestEscaped, leastEscapedNs = 0.1, 6, 0.5e6
 	// mayBlockShare of the repetitions may look by chance as if no thread could run at times.
 	mayBlockShare = 0.25
 )
@@ -33,6 +37,7 @@ type kind struct {
 	missing      float64 // share of the CPU time in which no thread could run, and the clock went on
 	missingMost  float64 // what it may be, as threads that waited in vain may hide some
 
+	escaped   bool // runnable, missing and missingMost are those of runs that hardly waited
 	undelayed bool // nothing waited for a CPU
 	blocks    bool // at times no thread could run
 	mayBlock  bool // more than mayBlockShare of the repetitions look as if it did
@@ -69,6 +74,16 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 		k.waitPerTimed = math.Max(0, wait/timed)
 		k.waitShare, k.runnable = math.Max(0, wait/math.Max(wall, cpu+wait)), (cpu+wait)/wall
 	}
+	if calm := escapedRuns(s.Repetitions, out); len(calm) >= fewestEscaped {
+		k.escaped, missing = true, nil
+		var runnable []float64
+		for _, o := range calm {
+			missing = append(missing, idleNs(o)/o.CPUNs)
+			runnable = append(runnable, (o.CPUNs+o.WaitNs)/o.WallNs)
+		}
+		slices.Sort(runnable)
+		k.runnable = stats.Quantile(runnable, 0.25) // waits in vain only add
+	}
 	e := stats.MedianOrRange(missing, "")
 	k.missing, k.missingMost = e.Value, e.Hi
 	if s.Repetitions[0].Many.Procs == 1 { // then there are no such threads
@@ -81,6 +96,24 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
 	return k
+}
+
+// escapedRuns returns the quarter of the runs whose threads waited least for a CPU, of repetitions that
+// are not out; none if these waited, too. A thread without work that is woken in vain waits as long as
+// one with work, which hides how many of them had work. Where nobody waits that shows. Only a process
+// that looks at its iterations alone tells it of a single run. Where garbage is collected in some runs,
+// whose threads also work, runs without a collection don't count.
+func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observation) {
+	collects := slices.ContainsFunc(repetitions, func(rep Repetition) bool { return rep.Many.Collections > 0 })
+	for i, rep := range repetitions {
+		for _, o := range []Observation{rep.Few, rep.Many} {
+			if !out(i) && o.alone() && (!collects || o.Collections > 0) && o.CPUNs >= leastEscapedNs && o.WaitNs <= escapedShare*o.WallNs {
+				calm = append(calm, o)
+			}
+		}
+	}
+	slices.SortStableFunc(calm, func(a, b Observation) int { return cmp.Compare(a.WaitNs/a.WallNs, b.WaitNs/b.WallNs) })
+	return calm[:min(len(calm), max(fewestEscaped, len(repetitions)/2))]
 }
 
 // untimedOf is which part of the time of an iteration passes while the benchmark's timer stands
@@ -153,7 +186,7 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 func (k kind) computingNs(rep Repetition) (least, most float64) {
 	cpu := k.timedCPUNs(rep)
 	runnable := k.runnable
-	if wait := rep.perIteration(waitNs); rep.Traced && !math.IsNaN(wait) {
+	if wait := rep.perIteration(waitNs); !k.escaped && rep.Traced && !math.IsNaN(wait) {
 		runnable = (rep.perIteration(cpuNs) + wait) / (rep.perIteration(wallNs) - rep.perIteration(stoppedNs))
 	}
 	if !(runnable <= float64(k.cpus)) {

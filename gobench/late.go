@@ -12,8 +12,9 @@ import (
 // Limits of the search for a cost that changes at a later iteration than was timed.
 const (
 	// lateNs is how long the longest run takes on a machine of its own: the last run of go
-	// test takes a second. It may take lateShare of the time that a benchmark has.
-	lateNs, lateShare = 1e9, 0.4
+	// test takes a second. It may take lateShare of the time that a benchmark has, or with a gate
+	// gatedLateShare, as the time of pairs is short.
+	lateNs, lateShare, gatedLateShare = 1e9, 0.4, 0.1
 	// lateRatio is by which factor the iterations grow from one late run to the next: a cost
 	// that grows with them is noticed before it takes long.
 	lateRatio = 4
@@ -30,8 +31,11 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	typical := func(of func(Observation) float64) float64 {
 		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
 	}
-	wallNs := typical(wallNs)
-	most := int(math.Min(mostN, math.Min(lateNs/typical(dedicatedNs), lateShare*float64(m.plan.MaxTime)/wallNs)))
+	wallNs, share := typical(wallNs), lateShare
+	if m.plan.Gate != nil {
+		share = gatedLateShare
+	}
+	most := int(math.Min(mostN, math.Min(lateNs/typical(dedicatedNs), share*float64(m.plan.MaxTime)/wallNs)))
 	for n := s.many; n < most; {
 		n = min(most, lateRatio*n)
 		for changed := 0; ; {

@@ -260,11 +260,15 @@ func worthALook(n, least int) bool {
 // enough repetitions to hold them against.
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
+	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew
+	if m.plan.Gate != nil && len(s.Repetitions) >= shapeRepetitions {
+		few, least = max(fewestFew, s.many/gatedRatio), false
+	}
 	runs := []func() error{
-		func() (err error) { rep.Few, err = m.run(ctx, s, s.few, rep.Traced); return err },
+		func() (err error) { rep.Few, err = m.run(ctx, s, few, rep.Traced); return err },
 		func() (err error) { rep.Many, err = m.run(ctx, s, s.many, rep.Traced); return err },
 	}
-	if s.few >= manyMoreThanLeast*fewestFew {
+	if least {
 		runs = append(runs, func() (err error) { rep.Least, err = m.run(ctx, s, fewestFew, rep.Traced); return err })
 	}
 	m.rng.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
@@ -298,6 +302,10 @@ const (
 	fewestFew  = 2 // for a single iteration the testing package makes no run beside its first one
 	fewestMany = 4
 	ratio      = 5 // of the iterations of the longer run to those of the shorter one
+	// Of a gate's repetitions the first shapeRepetitions show whether the time is in proportion to the
+	// iterations. The shorter runs of the others are shorter, as the scatter of both goes into the
+	// difference, and there is no third run.
+	shapeRepetitions, gatedRatio = 6, 20
 	// manyMoreThanLeast times fewestFew iterations take so much longer than fewestFew that a third
 	// run, of fewestFew, tells more than the shorter one.
 	manyMoreThanLeast = 5

@@ -28,6 +28,8 @@ type Observation struct {
 	StoppedNs float64
 	// ProcessNs is the time of the whole process by the clock; 0 where that is WallNs.
 	ProcessNs float64
+	// Collections is how often garbage was collected, where that is known.
+	Collections float64
 	// ExactCounts says that B/op and allocs/op are not rounded.
 	ExactCounts bool
 	// Procs is how many threads could run Go code at a time (GOMAXPROCS).
@@ -40,6 +42,9 @@ type Observation struct {
 	// Metrics are what else the benchmark reported per operation.
 	Metrics []Metric
 }
+
+// alone reports whether the figures are those of the iterations alone.
+func (o Observation) alone() bool { return o.ProcessNs > o.WallNs }
 
 // Metric is a figure that a benchmark reports per operation, beside its time.
 type Metric struct {

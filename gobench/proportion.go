@@ -34,7 +34,7 @@ func (c *conclusion) judgeProportion() {
 	few, change := c.used[0].Few.N, beyondChance(each(c.used, c.change))
 	switch fixed := beyondChance(each(c.used, c.fixedPart)); {
 	case fixed.Lo > fixedShare:
-		ns := c.typical(func(rep Repetition) float64 { return c.fixedPart(rep) * c.ranNs(rep.Few) })
+		ns := beyondChance(each(c.used, func(rep Repetition) float64 { return c.fixedPart(rep) * c.ranNs(rep.Few) })).Value
 		c.Lower(stats.Suspect, "each call of it takes %v beyond its b.N iterations, in the timed part: call b.ResetTimer after the setup, or loop with b.Loop", time.Duration(ns).Round(10*time.Microsecond))
 	case change.Hi < 1-changeShare && beyondChance(each(c.used, c.onceNs)).Lo > runtimeNs:
 		c.Lower(stats.Suspect, "the first %d iterations take %.3g times as long as as many later ones: call b.ResetTimer after what is set up or warmed once, or loop with b.Loop", few, 1/change.Value)
@@ -76,6 +76,9 @@ func timerGrowth(rep Repetition) float64 {
 // change is the time of an iteration between few and many over that of one between the least and
 // few; NaN where a repetition can't tell.
 func (c *conclusion) change(rep Repetition) float64 {
+	if rep.Few.N < c.series.few { // made for the difference only
+		return math.NaN()
+	}
 	of := c.ranNs
 	if c.Basis == CPUTime && rep.Least.N > 0 { // the start of the process cancels
 		of = cpuNs
@@ -95,6 +98,9 @@ func (c *conclusion) onceNs(rep Repetition) float64 {
 // fixedPart is what a call takes beyond its iterations, as a share of the run of few: where the
 // line through the runs of the least and of few meets that of no iterations.
 func (c *conclusion) fixedPart(rep Repetition) float64 {
+	if rep.Few.N < c.series.few {
+		return math.NaN()
+	}
 	least, few := float64(rep.Least.N), float64(rep.Few.N)
 	fewNs := c.ranNs(rep.Few)
 	return (few*c.ranNs(rep.Least) - least*fewNs) / (few - least) / fewNs

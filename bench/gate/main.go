@@ -204,22 +204,22 @@ func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated 
 	return s
 }
 
-// Run implements [gobench.Runner].
+// Run implements [gobench.Runner]. The process looks at itself around the iterations, as on Linux.
 func (s *simulated) Run(_ context.Context, b gobench.Benchmark, n int, traced bool) (gobench.Observation, error) {
 	opNs := s.opNs[b.Name] * math.Exp(s.deviation*s.rng.NormFloat64())
 	if b.Name == slowed && b.Revision == "" {
 		opNs *= s.slower
 	}
-	before, _ := s.scheduler.Use()
 	began := s.machine.NowNs()
 	s.machine.Run(startNs*(0.9+0.2*s.rng.Float64()) + opNs)
+	before, _ := s.scheduler.Use()
 	from := s.machine.NowNs()
 	s.machine.Run(float64(n) * opNs)
 	timedNs := s.machine.NowNs() - from
 	after, _ := s.scheduler.Use()
 	use := after.Since(before)
 	o := gobench.Observation{
-		N: n, Procs: 1, TimedNs: timedNs, RoundingNs: 1e-4 * timedNs, WallNs: s.machine.NowNs() - began, WaitNs: math.NaN(),
+		N: n, Procs: 1, TimedNs: timedNs, RoundingNs: 0.5, WallNs: timedNs, ProcessNs: s.machine.NowNs() - began, WaitNs: math.NaN(),
 		CPUNs: float64(use.CPUNs), InvoluntarySwitches: float64(use.InvoluntarySwitches),
 		SlowedBefore: math.NaN(), SlowedAfter: math.NaN(), OthersNs: math.NaN(),
 	}
