@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"chronoscope/gobench"
@@ -63,7 +64,7 @@ func (c change) differs() bool {
 func (c change) sentence() string {
 	bounds := ""
 	if c.Joint != nil && c.Joint.Lo.Known() && c.Joint.Hi.Known() {
-		bounds = fmt.Sprintf(", between %s and %s for sure", percentMore(c.Joint.Lo.Value()), percentMore(c.Joint.Hi.Value()))
+		bounds = fmt.Sprintf(", joint bounds %s to %s", percentMore(c.Joint.Lo.Value()), percentMore(c.Joint.Hi.Value()))
 	}
 	text := fmt.Sprintf("%s %s: %s%s", c.name(), c.metric(), percentMore(c.Ratio.Value), bounds)
 	if limit := c.limit(); !math.IsNaN(limit) {
@@ -111,6 +112,9 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 		changeTable(&b, rest)
 		b.WriteString("\n</details>\n")
 	}
+	if i := slices.IndexFunc(changes, func(c change) bool { return c.Joint != nil }); i >= 0 {
+		fmt.Fprintf(&b, "\nThe lower joint bounds hold for all comparisons at once, but for a chance of %.3g %%; so do the upper ones.\n", 100*changes[i].Joint.FalseAlarms)
+	}
 	fmt.Fprintf(&b, "\n%s, measured in turn in %s.\n", cell(string(d.Machine.CPU)), stats.Duration(float64(d.DurationNs), 3))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -143,7 +147,7 @@ func benchVerdict(d record.Bench, changes []change) string {
 }
 
 func changeTable(b *strings.Builder, changes []change) {
-	b.WriteString("| benchmark | metric | change | for sure | limit | |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| benchmark | metric | change | joint bounds | limit | |\n|---|---|---|---|---|---|\n")
 	for _, c := range changes {
 		bounds, limit := "", ""
 		if c.Joint != nil && c.Joint.Lo.Known() {
