@@ -33,7 +33,7 @@ var floors = []struct {
 	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load", "internal/prometheustest"}},
 	{"3, methods", []string{
 		"offcpu",
-		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "lateness", "bytecode/analysis", "changepoint", "fleet",
+		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "lateness", "bytecode/analysis", "changepoint", "fleet", "bisect",
 	}},
 	{"4, what joins methods", []string{"kbest/benchmark", "bytecode", "validate"}},
 	{"4, methods for others' systems", []string{"meter/prometheus", "exporter"}},

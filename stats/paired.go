@@ -68,6 +68,20 @@ func (p *Pairs) Add(first, second Bounded) bool {
 	return true
 }
 
+// Append adds the pairs of another sequence.
+func (p *Pairs) Append(more Pairs) {
+	p.low, p.middle, p.high = append(p.low, more.low...), append(p.middle, more.middle...), append(p.high, more.high...)
+	p.disturbed = append(p.disturbed, more.disturbed...)
+}
+
+// LogBounds bounds the centre of the logarithms of the ratios at a single look. Each bound is wrong
+// with at most this chance. They are NaN if there are too few pairs.
+func (p *Pairs) LogBounds(chance float64) (lo, hi float64) {
+	lo, _ = SignedRankBounds(logarithms(p.low), chance)
+	_, hi = SignedRankBounds(logarithms(p.high), chance)
+	return lo, hi
+}
+
 // Logs are the logarithms of the ratios.
 func (p *Pairs) Logs() []float64 { return logarithms(p.middle) }
 

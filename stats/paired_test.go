@@ -85,3 +85,26 @@ func TestLeastDisturbedPairs(t *testing.T) {
 		}
 	}
 }
+
+// Pairs that are made in two parts bound the centre as those of one part do.
+func TestAppendedPairs(t *testing.T) {
+	one := func(x float64) Bounded { return Bounded{Lo: x * 0.99, Mid: x, Hi: x * 1.01} }
+	var whole, first, second Pairs
+	for i := range 12 {
+		x := 1 + 0.01*float64(i)
+		whole.Add(one(1), one(x))
+		if i < 5 {
+			first.Add(one(1), one(x))
+		} else {
+			second.Add(one(1), one(x))
+		}
+	}
+	first.Append(second)
+	lo, hi := whole.LogBounds(0.1)
+	if gotLo, gotHi := first.LogBounds(0.1); first.Len() != 12 || gotLo != lo || gotHi != hi {
+		t.Errorf("%d pairs, %v to %v, want 12, %v to %v", first.Len(), gotLo, gotHi, lo, hi)
+	}
+	if middle := math.Log(1.055); !(lo < middle && middle < hi) {
+		t.Errorf("%v to %v is beside the centre, %v", lo, hi, middle)
+	}
+}

@@ -1,0 +1,156 @@
+package bisect
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// point is a measured commit.
+type point struct {
+	commit int
+	// centre is the logarithm of its ratio to the good end, error its standard error, and freedom the
+	// degrees of freedom of that.
+	centre, error, freedom float64
+}
+
+// The prior of the model.
+const (
+	// stepsExpected is how many steps a history has on average, beside what both ends show.
+	stepsExpected = 0.25
+	// wrongShare of the commits show a time that has nothing to do with their code's.
+	wrongShare = 0.02
+	// levelsTried is how many levels the likelihood of a stretch is added up over.
+	levelsTried = 256
+)
+
+// placements are standard deviations of logarithms of ratios from one build to the next of code that
+// did not change, which lies at other addresses, with their prior probabilities. The largest are
+// those of the worst benchmarks (4 % from placement alone; Mytkowicz et al., Producing Wrong Data
+// Without Doing Anything Obviously Wrong, ASPLOS 2009).
+var placements = []struct{ deviation, probability float64 }{{0.001, 0.35}, {0.003, 0.3}, {0.01, 0.25}, {0.03, 0.1}}
+
+// stepProbabilities returns, for each gap between two successive points, the probability that there is
+// a step in it. The first point is the good end.
+func stepProbabilities(points []point) []float64 {
+	m := newModel(points)
+	all := make([]float64, len(points)-1)
+	var evidence []float64
+	var each [][]float64
+	for _, p := range placements {
+		probabilities, weight := m.steps(p.deviation)
+		each, evidence = append(each, probabilities), append(evidence, weight+math.Log(p.probability))
+	}
+	total := floats.LogSumExp(evidence)
+	for i, probabilities := range each {
+		floats.AddScaled(all, math.Exp(evidence[i]-total), probabilities)
+	}
+	return all
+}
+
+// model holds the points and the levels that they may have.
+type model struct {
+	points []point
+	levels []float64
+	// step and stay are the logarithms of the prior probabilities that a gap holds a step, and none.
+	step, stay []float64
+}
+
+func newModel(points []point) model {
+	m := model{points: points, levels: make([]float64, levelsTried)}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range points {
+		lo, hi = math.Min(lo, p.centre-4*p.error), math.Max(hi, p.centre+4*p.error)
+	}
+	margin := placements[0].deviation
+	floats.Span(m.levels, lo-margin, hi+margin)
+	commits := points[len(points)-1].commit - points[0].commit
+	each := math.Log1p(-stepsExpected / math.Max(1, float64(commits)))
+	for i, p := range points[1:] {
+		none := each * float64(p.commit-points[i].commit)
+		m.stay, m.step = append(m.stay, none), append(m.step, math.Log(-math.Expm1(none)))
+	}
+	return m
+}
+
+// steps returns the probability of a step in each gap for builds that differ by this deviation, and
+// the logarithm of the evidence. before[i] is the weight of all choices of steps up to point i after
+// which there is one, after[i] that from point i on.
+func (m model) steps(deviation float64) (probabilities []float64, evidence float64) {
+	n := len(m.points)
+	stretch := m.stretches(deviation)
+	before, after := make([]float64, n), make([]float64, n+1)
+	for b := range n {
+		var ways []float64
+		for a := 0; a <= b; a++ {
+			way := stretch[a][b]
+			if a > 0 {
+				way += before[a-1] + m.step[a-1]
+			}
+			ways = append(ways, way)
+		}
+		before[b] = floats.LogSumExp(ways)
+	}
+	for a := n - 1; a >= 0; a-- {
+		var ways []float64
+		for b := a; b < n; b++ {
+			way := stretch[a][b]
+			if b < n-1 {
+				way += m.step[b] + after[b+1]
+			}
+			ways = append(ways, way)
+		}
+		after[a] = floats.LogSumExp(ways)
+	}
+	evidence = before[n-1]
+	for g := range n - 1 {
+		probabilities = append(probabilities, math.Exp(before[g]+m.step[g]+after[g+1]-evidence))
+	}
+	return probabilities, evidence
+}
+
+// stretches returns the logarithm of the weight of points a to b if they have one level, whichever it
+// is, and no step between them.
+func (m model) stretches(deviation float64) [][]float64 {
+	density := make([][]float64, len(m.points))
+	for i, p := range m.points {
+		wrong := wrongShare
+		if i == 0 || i == len(m.points)-1 { // both ends are what the user says that they are
+			wrong = 0
+		}
+		density[i] = m.density(p, deviation, wrong)
+	}
+	all := make([][]float64, len(m.points))
+	for a := range m.points {
+		all[a] = make([]float64, len(m.points))
+		product, scale := make([]float64, len(m.levels)), 0.
+		floats.AddConst(1, product)
+		for b := a; b < len(m.points); b++ {
+			floats.Mul(product, density[b])
+			if b > a {
+				scale += m.stay[b-1]
+			}
+			most := floats.Max(product)
+			floats.Scale(1/most, product)
+			scale += math.Log(most)
+			all[a][b] = scale + math.Log(floats.Sum(product)/float64(len(product)))
+		}
+	}
+	return all
+}
+
+// density is that of a point at each level. With a probability of wrong its time has nothing to do with
+// the code, and any is as probable as another.
+func (m model) density(p point, deviation, wrong float64) []float64 {
+	span := m.levels[len(m.levels)-1] - m.levels[0]
+	spacing := span / float64(len(m.levels)-1)
+	sigma := math.Max(spacing, math.Hypot(p.error, deviation))
+	highest := distuv.StudentsT{Sigma: sigma, Nu: p.freedom}.Prob(0)
+	all := make([]float64, len(m.levels))
+	for i, level := range m.levels {
+		x := (level - p.centre) / sigma
+		all[i] = (1-wrong)*highest*math.Pow(1+x*x/p.freedom, -(p.freedom+1)/2) + wrong/span
+	}
+	return all
+}

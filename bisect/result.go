@@ -1,0 +1,51 @@
+package bisect
+
+import "chronoscope/stats"
+
+// Outcome says how a search ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Found    Outcome = "found"     // each step is known to the commit, but for commits that can't be measured
+	NoChange Outcome = "no-change" // the bad end is not slower by more than the limit
+	Opposite Outcome = "opposite"  // the bad end is faster, or slower where Plan.Faster asks for the opposite
+	CantTell Outcome = "cant-tell" // Steps say what is known
+)
+
+// Result is what a search shows. Commits have numbers; 0 is the good end.
+type Result struct {
+	Outcome Outcome `json:"outcome"` // empty while the search goes on
+	// Why explains an outcome.
+	Why string `json:"why"`
+	// Change is the time of the bad end over that of the good one.
+	Change stats.Estimate `json:"change"`
+	// Steps are in order. Those that are not found are possible ones.
+	Steps []Step `json:"steps"`
+	// Commits are those that were measured, or could not be, in order.
+	Commits []Commit `json:"commits"`
+	// Builds counts the commits that were tried, both ends included.
+	Builds int `json:"builds"`
+}
+
+// Step is a change between two neighbours among the commits that were measured.
+type Step struct {
+	// One of the commits First to Last made the change: only one where they are equal.
+	First int `json:"first"`
+	Last  int `json:"last"`
+	// Probability is that of a change there.
+	Probability float64 `json:"probability"`
+	// Found reports whether the probability is high enough for the error asked.
+	Found bool `json:"found"`
+	// Ratio is the time after the change over that before.
+	Ratio stats.Estimate `json:"ratio"`
+}
+
+// Commit is what is known of one.
+type Commit struct {
+	Number int `json:"number"`
+	// Ratio is its time over that of the good end.
+	Ratio stats.Estimate `json:"ratio"`
+	// Skipped says why it could not be measured; empty where it was.
+	Skipped string `json:"skipped,omitempty"`
+}

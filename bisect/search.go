@@ -1,0 +1,404 @@
+package bisect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"chronoscope/stats"
+)
+
+// Search looks for the commits, numbered from 1 to last, that made the change between commit 0, the
+// good end, and commit last, the bad one. If ctx ends, its error comes with what is known until then.
+// An end that can't be measured is an error.
+func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error) {
+	if last < 1 {
+		return Result{}, fmt.Errorf("bisect: %d commits after the good end: give a bad end behind it", last)
+	}
+	s := &search{measurer: m, plan: plan, last: last, of: map[int]*measured{}}
+	outcome, why, err := s.compareEnds(ctx)
+	if err == nil && outcome == "" {
+		outcome, why, err = s.narrow(ctx)
+	}
+	r := s.result()
+	r.Outcome, r.Why = outcome, why
+	if err != nil {
+		r.Outcome, r.Why = CantTell, "the search did not end"
+	}
+	return r, err
+}
+
+// search is one under way.
+type search struct {
+	measurer Measurer
+	plan     Plan
+	last     int
+	of       map[int]*measured // by commit
+}
+
+// measured is what is known of a commit.
+type measured struct {
+	point   // what the pairs tell
+	pairs   stats.Pairs
+	spent   bool // no more pairs can be had
+	skipped error
+}
+
+// leastPairs tell the error of a commit's level. growthPairs is the factor by which a commit then gets
+// more each time.
+const leastPairs, growthPairs = 16, 1.5
+
+// errorTail is the chance of each bound from which the standard error of a centre is taken, and
+// tailDeviations how many of these lie between the two in a normal distribution.
+const errorTail, tailDeviations = 0.1, 1.2816
+
+// measure makes more pairs of a commit. One that can't be measured is noted as such.
+func (s *search) measure(ctx context.Context, commit, n int) error {
+	m := s.of[commit]
+	if m == nil {
+		m = &measured{point: point{error: math.NaN()}}
+		s.of[commit] = m
+	}
+	s.tell()
+	more, err := s.measurer.Compare(ctx, commit, n)
+	var skip *SkipError
+	if errors.As(err, &skip) {
+		m.skipped = skip
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.pairs.Append(more)
+	m.point = pointOf(commit, m.pairs)
+	m.spent = more.Len() < n || m.pairs.Len() >= s.plan.MostPairs
+	if m.spent && !(m.error > 0) {
+		m.skipped = fmt.Errorf("%d pairs are too few", m.pairs.Len())
+	}
+	s.tell()
+	return nil
+}
+
+func (s *search) tell() {
+	if s.plan.Progress != nil {
+		s.plan.Progress(s.result())
+	}
+}
+
+// pointOf is what the pairs of a commit tell.
+func pointOf(commit int, pairs stats.Pairs) point {
+	lo, hi := pairs.LogBounds(errorTail)
+	return point{commit: commit, centre: (lo + hi) / 2, error: (hi - lo) / 2 / tailDeviations, freedom: float64(pairs.Len() - 1)}
+}
+
+// usable reports whether a commit was measured.
+func (m *measured) usable() bool { return m.skipped == nil && m.error > 0 }
+
+// compareEnds measures the bad end until it is known whether there is anything to find; then the
+// outcome is empty.
+func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
+	looks := stats.LooksFor(s.plan.Error / 2)
+	for {
+		n := 0
+		if end := s.of[s.last]; end != nil {
+			n = end.pairs.Len()
+		}
+		goal := n + 1
+		for !looks.Due(goal) {
+			goal++
+		}
+		if err := s.measure(ctx, s.last, goal-n); err != nil {
+			return "", "", err
+		}
+		end := s.of[s.last]
+		if end.skipped != nil {
+			return "", "", fmt.Errorf("the bad end can't be measured against the good one: %w", end.skipped)
+		}
+		above, below := end.pairs.Beyond(looks, 1+s.plan.Limit), end.pairs.Below(looks, 1/(1+s.plan.Limit))
+		slower, faster := above <= s.plan.Error/2, below <= s.plan.Error/2
+		lo, hi := end.pairs.Bounds(looks, s.plan.Error/2)
+		switch {
+		case s.plan.Faster && faster, !s.plan.Faster && slower:
+			return "", "", nil
+		case slower, faster:
+			return Opposite, "the bad end has changed in the other direction", nil
+		case hi <= 1+s.plan.Limit && lo >= 1/(1+s.plan.Limit):
+			return NoChange, fmt.Sprintf("the two ends differ by less than %.3g %%", 100*s.plan.Limit), nil
+		case end.spent:
+			return CantTell, fmt.Sprintf("the time of the bad end is %.4g to %.4g times that of the good one: too little was measured to tell whether they differ by %.3g %%", lo, hi, 100*s.plan.Limit), nil
+		}
+	}
+}
+
+// points are the measured commits, in order, and the good end.
+func (s *search) points() []point {
+	points := []point{{commit: 0, freedom: math.MaxInt16}}
+	for _, m := range s.of {
+		if m.usable() {
+			points = append(points, m.point)
+		}
+	}
+	slices.SortFunc(points, func(a, b point) int { return a.commit - b.commit })
+	return points
+}
+
+// A gap lies between two neighbours among the measured commits.
+type gap struct {
+	before, after point
+	probability   float64 // of a step in it
+}
+
+func (s *search) gaps() (all []gap) {
+	points := s.points()
+	if len(points) < 2 {
+		return nil
+	}
+	for i, p := range stepProbabilities(points) {
+		all = append(all, gap{points[i], points[i+1], p})
+	}
+	return all
+}
+
+// A gap is worth a look if it holds a step with this probability, as one among several. It may hold one
+// with the lower probability.
+const likely, possible = 0.3, 0.1
+
+// narrow measures until no gap is worth a look.
+func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
+	for {
+		gaps := s.gaps()
+		commit, pairs := s.next(gaps)
+		switch {
+		case commit > 0 && (s.of[commit] != nil || len(s.of)+1 < s.plan.mostBuilds(s.last, expected(gaps))):
+			if err := s.measure(ctx, commit, pairs); err != nil {
+				return "", "", err
+			}
+		case slices.ContainsFunc(s.steps(), func(s Step) bool { return s.Found }):
+			return Found, "", nil
+		case commit > 0:
+			return CantTell, fmt.Sprintf("%d commits were built, which is the limit", len(s.of)+1), nil
+		default:
+			return CantTell, "the measurements contradict one another, or differ too much", nil
+		}
+	}
+}
+
+// sure is the probability from which on a step is found.
+func (s *search) sure() float64 { return 1 - s.plan.Error }
+
+// count is how many gaps hold a step for sure.
+func (s *search) count(gaps []gap) (n int) {
+	for _, g := range gaps {
+		if g.probability >= s.sure() {
+			n++
+		}
+	}
+	return n
+}
+
+// expected is how many steps there are on average, 1 or more.
+func expected(gaps []gap) int {
+	sum := 0.
+	for _, g := range gaps {
+		sum += g.probability
+	}
+	return max(1, int(math.Round(sum)))
+}
+
+// next is the commit to measure, and how many pairs of it; 0 if there is none. A commit is measured
+// well enough to tell on which side of a step it is, before another one is built; and better, where
+// nothing is left to be built.
+func (s *search) next(gaps []gap) (commit, pairs int) {
+	if len(gaps) == 0 {
+		return 0, 0
+	}
+	size, least := math.Abs(gaps[len(gaps)-1].after.centre)/float64(expected(gaps)), possible
+	if s.count(gaps) > 0 {
+		least = likely
+	}
+	for _, choose := range []func() int{
+		func() int { return s.vague(gaps, s.plan.Error/2, size*finePart) },
+		func() int { return s.split(gaps, least) },
+		func() int { return s.vague(gaps, s.plan.Error, size*finePart/2) },
+		func() int { return s.witness(gaps, least) },
+		func() int { return s.vague(gaps, s.plan.Error, size*finePart/8) },
+	} {
+		commit := choose()
+		if m := s.of[commit]; m != nil {
+			return commit, int(math.Ceil(float64(m.pairs.Len()) * (growthPairs - 1)))
+		}
+		if commit > 0 {
+			return commit, s.firstPairs(size * finePart)
+		}
+	}
+	return 0, 0
+}
+
+// firstPairs are about as many as the bad end would have needed for an error of fine.
+func (s *search) firstPairs(fine float64) int {
+	end := s.of[s.last]
+	ratio := end.error / fine
+	return max(leastPairs, min(end.pairs.Len(), int(float64(end.pairs.Len())*ratio*ratio/growthPairs)))
+}
+
+// finePart of a step's size is an error of a commit's level that tells on which side of a step it
+// is.
+const finePart = 1. / 8
+
+// vague is the commit with the largest error, above fine, of those beside which a step is neither sure
+// nor out of the question: either has this chance at least.
+func (s *search) vague(gaps []gap, chance, fine float64) (worst int) {
+	for _, g := range gaps {
+		if g.probability < chance || g.probability > 1-chance {
+			continue
+		}
+		for _, p := range []point{g.before, g.after} {
+			if m := s.of[p.commit]; m != nil && !m.spent && p.error > fine {
+				fine, worst = p.error, p.commit
+			}
+		}
+	}
+	return worst
+}
+
+// split is a commit in the midst of the gap that most probably holds a step, and at least with this
+// probability.
+func (s *search) split(gaps []gap, best float64) (commit int) {
+	for _, g := range gaps {
+		if middle := s.nearest(g.before.commit, g.after.commit, g.before.commit+g.after.commit); middle > 0 && g.probability > best {
+			best, commit = g.probability, middle
+		}
+	}
+	return commit
+}
+
+// witness is an untried commit that tells whether one of the commits on which the most probable step
+// rests, which is not sure yet, was measured wrongly: the nearest to it in the gap that holds the step
+// in that case.
+func (s *search) witness(gaps []gap, least float64) (commit int) {
+	best := -1
+	for i, g := range gaps {
+		if g.probability > least && g.probability < s.sure() && (best < 0 || g.probability > gaps[best].probability) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return 0
+	}
+	twice, most := gaps[best].before.commit+gaps[best].after.commit, 0.
+	for i, g := range gaps {
+		if c := s.nearest(g.before.commit, g.after.commit, twice); i != best && c > 0 && g.probability < s.sure() && g.probability > most {
+			most, commit = g.probability, c
+		}
+	}
+	return commit
+}
+
+// nearest is the untried commit between two others that is nearest to half of twice; 0 if there is
+// none.
+func (s *search) nearest(before, after, twice int) (nearest int) {
+	off := func(commit int) int { return max(2*commit-twice, twice-2*commit) }
+	for commit := before + 1; commit < after; commit++ {
+		if s.of[commit] == nil && (nearest == 0 || off(commit) < off(nearest)) {
+			nearest = commit
+		}
+	}
+	return nearest
+}
+
+// result is what is known by now.
+func (s *search) result() Result {
+	r := Result{Change: stats.NoEstimate("ratio", "median"), Steps: []Step{}, Commits: []Commit{}, Builds: len(s.of) + 1}
+	for commit, m := range s.of {
+		c := Commit{Number: commit, Ratio: stats.NoEstimate("ratio", "median")}
+		if m.skipped != nil {
+			c.Skipped = m.skipped.Error()
+		}
+		if m.usable() {
+			c.Ratio = m.pairs.Compare(0, 1).Ratio
+		}
+		r.Commits = append(r.Commits, c)
+		if commit == s.last {
+			r.Change = c.Ratio
+		}
+	}
+	slices.SortFunc(r.Commits, func(a, b Commit) int { return a.Number - b.Number })
+	r.Steps = append(r.Steps, s.steps()...)
+	return r
+}
+
+// steps are the gaps that hold a step for sure, or perhaps.
+func (s *search) steps() (all []Step) {
+	gaps := s.joined(s.gaps())
+	for i, g := range gaps {
+		if g.probability > possible {
+			all = append(all, Step{
+				First: g.before.commit + 1, Last: g.after.commit,
+				Probability: g.probability, Found: g.probability >= s.sure(), Ratio: ratioOf(gaps, i),
+			})
+		}
+	}
+	return all
+}
+
+// joined makes one gap of neighbours that hold a step perhaps, where they hold one for sure together:
+// which of them does is not known.
+func (s *search) joined(gaps []gap) []gap {
+	perhaps := func(g gap) bool { return g.probability > possible && g.probability < s.sure() }
+	first := slices.IndexFunc(gaps, perhaps)
+	if first < 0 {
+		return gaps
+	}
+	last := first
+	for i := first; i < len(gaps) && gaps[i].probability < s.sure(); i++ {
+		if perhaps(gaps[i]) {
+			last = i
+		}
+	}
+	rest := gaps[last+1:]
+	if len(rest) > 0 {
+		rest = s.joined(rest)
+	}
+	points := []point{gaps[0].before}
+	for i, g := range gaps {
+		if i < first || i >= last {
+			points = append(points, g.after)
+		}
+	}
+	if together := stepProbabilities(points)[first]; last > first && together >= s.sure() {
+		return slices.Concat(gaps[:first], []gap{{gaps[first].before, gaps[last].after, together}}, rest)
+	}
+	return slices.Concat(gaps[:last+1], rest)
+}
+
+// ratioOf is the size of a step: from the level of the points before it to that of those after it, as
+// far as the next steps.
+func ratioOf(gaps []gap, at int) stats.Estimate {
+	var before, after []point
+	for i := at; i >= 0; i-- {
+		if before = append(before, gaps[i].before); i > 0 && gaps[i-1].probability > possible {
+			break
+		}
+	}
+	for i := at; i < len(gaps); i++ {
+		if after = append(after, gaps[i].after); i+1 < len(gaps) && gaps[i+1].probability > possible {
+			break
+		}
+	}
+	from, fromError := levelOf(before)
+	to, toError := levelOf(after)
+	width := 1.96 * math.Hypot(fromError, toError)
+	return stats.Estimate{Value: math.Exp(to - from), Lo: math.Exp(to - from - width), Hi: math.Exp(to - from + width), Unit: "ratio", Statistic: "mean", N: len(before) + len(after)}
+}
+
+// levelOf is the mean of points, each weighted by its error, and its standard error.
+func levelOf(points []point) (level, standardError float64) {
+	var sum, weights float64
+	for _, p := range points {
+		w := 1 / (p.error*p.error + placements[1].deviation*placements[1].deviation)
+		sum, weights = sum+w*p.centre, weights+w
+	}
+	return sum / weights, 1 / math.Sqrt(weights)
+}
