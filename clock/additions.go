@@ -1,10 +1,10 @@
 package clock
 
-// Additions runs rounds times [AdditionsInRound] additions that don't wait for one another.
-// They take as long as the core has room for: a busy hyperthread on the same core slows
-// them, while the chain of [CoreRate] keeps its time. [AdditionsPerCycle] says how many a
-// core makes that is not shared. Nothing happens for rounds <= 0, nor where there is none
-// for this architecture.
+// Additions executes rounds times [AdditionsInRound] additions that do not depend on one another.
+// Their time depends on how many the core can execute at once: a busy hyperthread on the same
+// core slows them, while it does not slow the dependent chain of [CoreRate]. [AdditionsPerCycle]
+// is the rate of a core that is not shared. Additions does nothing for rounds <= 0, and nothing
+// on an architecture for which there is no assembly.
 func Additions(rounds int) {
 	if rounds > 0 {
 		additions(rounds)

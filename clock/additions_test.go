@@ -9,7 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Ten times as many rounds take longer, and no round takes no time: the loop is there.
+// Ten times as many rounds take longer, and no round takes no time, so the additions are
+// executed.
 func TestAdditionsTakeTime(t *testing.T) {
 	if AdditionsInRound == 0 {
 		t.Skip("no additions on " + runtime.GOARCH)
@@ -19,13 +20,13 @@ func TestAdditionsTakeTime(t *testing.T) {
 	Additions(-1)
 	began := time.Now()
 	Additions(rounds)
-	// No core makes 100 additions a nanosecond.
+	// No core executes 100 additions per nanosecond.
 	if took := time.Since(began); took < rounds*AdditionsInRound/100 {
 		t.Errorf("%d additions took %v", rounds*AdditionsInRound, took)
 	}
 }
 
-// The probe takes no core for faster than it is, and needs a clock that moves.
+// The probe measures no rate above what the core can reach, and it needs a clock that advances.
 func TestPortProbe(t *testing.T) {
 	c, err := Open("monotonic-raw")
 	if err != nil || AdditionsInRound == 0 {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// counterClocks are the ways to read the time stamp counter (Intel 64 and IA-32
+// counterClocks opens each of the clocks that read the time stamp counter (Intel 64 and IA-32
 // Architectures Software Developer's Manual, volume 3, "Time-Stamp Counter").
 var counterClocks = map[string]opener{
 	"tsc":        openCounter(instructionRDTSC, "RDTSC", counter, counterChain),
@@ -25,15 +25,15 @@ func openCounter(i instruction, api string, read func() int64, chain func(int, [
 	}
 }
 
-// rdtscp reports that RDTSCP was tried and works. Until a counter was opened
-// nobody knows, whatever CPUID says, and CounterEnd does without.
+// rdtscp is true once RDTSCP was executed without a fault. Before a counter is opened it is
+// false, even if CPUID names the instruction, and CounterEnd then reads without RDTSCP.
 var rdtscp atomic.Bool
 
 func counterEnd() int64 {
 	if rdtscp.Load() {
 		return counterEndP()
 	}
-	return counterStart() // with a fence on either side, as a region's end needs it too
+	return counterStart() // fenced on both sides, as the end of a region must be
 }
 
 func counter() int64
@@ -51,7 +51,8 @@ func counterFencedChain(work int, ticks []int64)
 //go:noescape
 func counterPChain(work int, ticks []int64)
 
-// AdditionsInRound are the additions of a round of [Additions]; 0 where there are none.
+// AdditionsInRound is the number of additions in one round of [Additions]; 0 on an architecture
+// without assembly for them.
 const AdditionsInRound = 120
 
 //go:noescape
@@ -66,21 +67,21 @@ func spin(work int)
 //go:noescape
 func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int64)
 
-// The rounds of the shorter chain (10 us at some 4 GHz), the dependent
-// operations of a round, and the cycles of one (imul).
+// The rounds of the shorter chain (10 us at about 4 GHz), the number of dependent
+// operations in a round, and the cycles of one operation (imul).
 const (
 	coreShortRounds     = 800
 	coreRoundOperations = 16
 	coreOperationCycles = 3
 )
 
-// leafVendor names who made the processor.
+// leafVendor is the CPUID leaf that names the processor's vendor.
 const leafVendor = 0x0
 
-// AdditionsPerCycle is how many independent additions of registers this core makes in a cycle
-// where nothing shares it, without what a loop takes; NaN where that is not known. They are
-// the reciprocal throughputs of ADD r64, r64 by uops.info and Fog's instruction tables: 4 for
-// Zen 1 to 4, Haswell to Ice Lake, 5 for Golden Cove.
+// AdditionsPerCycle returns how many independent additions of registers this core executes per
+// cycle if no hyperthread shares it, not counting the instructions of a loop. It is NaN if that
+// is not known. The values are the reciprocal throughputs of ADD r64, r64 from uops.info and
+// Fog's instruction tables: 4 for Zen 1 to 4 and Haswell to Ice Lake, 5 for Golden Cove.
 func AdditionsPerCycle() float64 {
 	_, ebx, _, _ := cpuid(leafVendor, 0)
 	eax, _, _, _ := cpuid(leafFeatures, 0)
@@ -93,7 +94,7 @@ func AdditionsPerCycle() float64 {
 
 const (
 	vendorAMD   = 'A' | 'u'<<8 | 't'<<16 | 'h'<<24 // the first letters of AuthenticAMD
-	vendorIntel = 'G' | 'e'<<8 | 'n'<<16 | 'u'<<24 // and of GenuineIntel
+	vendorIntel = 'G' | 'e'<<8 | 'n'<<16 | 'u'<<24 // the first letters of GenuineIntel
 )
 
 func additionsPerCycle(vendor, family, model uint32) float64 {
@@ -111,9 +112,9 @@ func additionsPerCycle(vendor, family, model uint32) float64 {
 	return math.NaN()
 }
 
-// Leaves of CPUID that name rates: the TSC's own, the processor's, and the one
-// that hypervisors took over from VMware (VMware, "Mechanisms to determine if
-// software is running in a VMware virtual machine").
+// CPUID leaves that name rates: the TSC's, the processor's, and the hypervisor's leaf that
+// VMware introduced and others adopted (VMware, "Mechanisms to determine if software is
+// running in a VMware virtual machine").
 const (
 	leafCrystal         = 0x15
 	leafFrequency       = 0x16
@@ -121,7 +122,7 @@ const (
 	leafHypervisorRates = 0x40000010
 )
 
-// processorRates is what CPUID says of the TSC.
+// processorRates returns the rates of the TSC that CPUID names.
 func processorRates() []CrossCheck {
 	last, _, _, _ := cpuid(0, 0)
 	var checks []CrossCheck
@@ -144,7 +145,8 @@ func processorRates() []CrossCheck {
 	return checks
 }
 
-// hypervisorKHz is 0 where there is no hypervisor, or it does not say.
+// hypervisorKHz returns the TSC's rate that the hypervisor names; 0 if there is no hypervisor
+// or it names none.
 func hypervisorKHz() uint32 {
 	if _, _, ecx, _ := cpuid(leafFeatures, 0); ecx&featureHypervisor == 0 {
 		return 0

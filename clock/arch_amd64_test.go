@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Widths by uops.info, ADD (R64, R64).
+// The expected values are those of uops.info for ADD (R64, R64).
 func TestAdditionsPerCycleByModel(t *testing.T) {
 	for _, c := range []struct {
 		name                  string

@@ -2,7 +2,7 @@ package clock
 
 import "math"
 
-// counterClocks are the ways to read the virtual counter (Arm Architecture
+// counterClocks opens each of the clocks that read the virtual counter (Arm Architecture
 // Reference Manual for A-profile, "The Generic Timer").
 var counterClocks = map[string]opener{
 	"cntvct":        openCounter("MRS CNTVCT_EL0", counter, counterChain),
@@ -33,7 +33,8 @@ func counterChain(work int, ticks []int64)
 //go:noescape
 func counterFencedChain(work int, ticks []int64)
 
-// AdditionsInRound are the additions of a round of [Additions]; 0 where there are none.
+// AdditionsInRound is the number of additions in one round of [Additions]; 0 on an architecture
+// without assembly for them.
 const AdditionsInRound = 120
 
 //go:noescape
@@ -48,16 +49,16 @@ func spin(work int)
 //go:noescape
 func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int64)
 
-// The rounds of the shorter chain (10 us at some 4 GHz), the dependent
-// operations of a round, and the cycles of one (add).
+// The rounds of the shorter chain (10 us at about 4 GHz), the number of dependent
+// operations in a round, and the cycles of one operation (add).
 const (
 	coreShortRounds     = 2400
 	coreRoundOperations = 16
 	coreOperationCycles = 1
 )
 
-// processorRates is what the firmware wrote into CNTFRQ_EL0 (Arm Architecture
-// Reference Manual, "The Generic Timer"), where the counter can be read at all:
+// processorRates returns the rate that the firmware wrote into CNTFRQ_EL0 (Arm Architecture
+// Reference Manual, "The Generic Timer"). It returns none if the counter can't be read, because
 // the same bit of the system's control register allows both.
 func processorRates() []CrossCheck {
 	if _, err := tried(instructionCNTVCT); err != nil {
@@ -72,9 +73,9 @@ func processorRates() []CrossCheck {
 
 func counterFrequency() int64
 
-// identified holds for the virtual counter, which every processor of this
-// architecture has.
+// identified reports whether the processor has the instruction. Every processor of this
+// architecture has the virtual counter.
 func identified(i instruction) bool { return i == instructionCNTVCT }
 
-// AdditionsPerCycle is not known of these processors.
+// AdditionsPerCycle returns NaN: the rate of these processors is not known.
 func AdditionsPerCycle() float64 { return math.NaN() }

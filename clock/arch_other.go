@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// Of other architectures no counter, no chain and no loop in assembly is known. Go's clock stands
-// in for the counter.
+// For other architectures there is no assembly: no counter, no chain and no loop. Go's clock is
+// used in place of the counter.
 
-// AdditionsInRound are the additions of a round of [Additions]; 0 where there are none.
+// AdditionsInRound is the number of additions in one round of [Additions]; 0 on an architecture
+// without assembly for them.
 const AdditionsInRound = 0
 
 const coreShortRounds, coreRoundOperations, coreOperationCycles = 0, 0, 0
 
 var counterClocks = map[string]opener{}
 
-// AdditionsPerCycle is not known of other processors.
+// AdditionsPerCycle returns NaN: the rate of these processors is not known.
 func AdditionsPerCycle() float64 { return math.NaN() }
 
 func additions(rounds int)         {}
@@ -35,7 +36,7 @@ func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int
 	return gapsOf(counter, last, Watch{Threshold: threshold, Long: long, Until: until}, gaps)
 }
 
-// spun takes the outcome of the loop, so that the compiler has to run it.
+// spun stores the result of the loop, so that the compiler can't remove the loop.
 var spun atomic.Uint64
 
 func spin(work int) {

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	bursts    = 32 // spread over the calibration, with sleep in between
-	burstSize = 48 // the first few after a sleep are slow, the tightest are used
+	bursts    = 32 // spread over the calibration, with sleep between them
+	burstSize = 48 // readings of a burst; the first few after a sleep are slow, and the tightest are used
 )
 
-// Calibrate measures the rate of a counter against a reference clock, over
-// time d. Nearly all of it is slept away. A nil reference is CLOCK_MONOTONIC_RAW,
-// which nobody disciplines, and where that is missing CLOCK_MONOTONIC, with a
-// caveat. With the counter as the kernel's clock source the reference is the
-// same counter, scaled by what the kernel believes its rate to be: the
-// calibration then finds the kernel's belief, whatever the oscillator does.
+// Calibrate measures the rate of a counter against a reference clock over time d, and sleeps for
+// nearly all of it. If reference is nil, it is CLOCK_MONOTONIC_RAW, whose rate no daemon
+// adjusts, or, where that is missing, CLOCK_MONOTONIC, which the result states in a caveat. If
+// the kernel's clock source is the counter itself, the reference is the same counter times the
+// rate that the kernel assumes: the calibration then finds the kernel's assumed rate, even if
+// the oscillator's true rate differs.
 //
-// It fails where the context ends, where the counter does not follow the
-// reference, or where the reference is too coarse for the time.
+// Calibrate returns an error if the context ends, if the counter does not follow the reference,
+// or if the reference is too coarse for d.
 func Calibrate(ctx context.Context, counter, reference *Clock, d time.Duration) (Rate, error) {
 	caveats := []string(nil)
 	if reference == nil {
@@ -42,7 +42,8 @@ func Calibrate(ctx context.Context, counter, reference *Clock, d time.Duration) 
 	return rate, nil
 }
 
-// defaultReference is the reference that is best left alone by others.
+// defaultReference opens the reference clock whose rate is least adjusted by others, and returns
+// the caveats of using it.
 func defaultReference() (*Clock, []string, error) {
 	if c, err := Open("monotonic-raw"); err == nil {
 		return c, nil, nil
@@ -54,8 +55,8 @@ func defaultReference() (*Clock, []string, error) {
 	return c, []string{"monotonic-raw can't be read here; the rate is that against monotonic, which may be disciplined"}, nil
 }
 
-// sandwichesOver takes bursts of sandwiches over time d, the first at its start
-// and the last at its end.
+// sandwichesOver takes bursts of sandwiches over time d: the first at its start, the last at
+// its end.
 func sandwichesOver(ctx context.Context, counter, reference *Clock, d time.Duration) ([]Sandwich, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -5,12 +5,12 @@ type Kind string
 
 // The kinds of clocks.
 const (
-	KindWall    Kind = "wall"    // time that passes, whoever runs
+	KindWall    Kind = "wall"    // real time, whichever thread runs
 	KindCPU     Kind = "cpu"     // time that was spent on a CPU
-	KindCounter Kind = "counter" // events of the hardware, at a rate of their own
+	KindCounter Kind = "counter" // hardware events, at a rate of their own
 )
 
-// Scope says whose readings of a clock may be compared with one another.
+// Scope says which readings of a clock may be compared with one another.
 type Scope string
 
 // The scopes of clocks.
@@ -20,14 +20,14 @@ const (
 	ScopeThread  Scope = "thread"  // readings within one operating system thread
 )
 
-// Answer is a yes, a no, or the honest third.
+// Answer is yes, no or unknown.
 type Answer string
 
 // The answers.
 const (
 	Yes     Answer = "yes"
 	No      Answer = "no"
-	Unknown Answer = "unknown" // neither the system nor its documents say
+	Unknown Answer = "unknown" // neither the system nor its documentation says
 )
 
 // Clock is one way to read time or to count events.
@@ -41,27 +41,25 @@ type Clock struct {
 	Name string
 	// Runtime names the language runtime that reads the clock: "go".
 	Runtime string
-	// API is how the clock is read: the instruction, or the function and who
-	// answers it.
+	// API is how the clock is read: the instruction, or the function together with what
+	// implements it (the vDSO or the kernel).
 	API string
 	// Kind is what the clock counts.
 	Kind Kind
-	// Scope is whose readings may be compared.
+	// Scope is which readings may be compared.
 	Scope Scope
-	// UnitNs is the length of one tick of a reading, in nanoseconds. It is
-	// the unit of the interface, not the resolution. 0 means that only
-	// calibration can tell, or that the ticks are no time at all.
+	// UnitNs is the length of one tick of a reading, in nanoseconds. It is the unit of the
+	// interface, not the resolution. 0 means that the length is known only after a calibration,
+	// or that ticks are not a unit of time.
 	UnitNs float64
-	// Calendar reports that the readings tell the date and the time of day, in UTC: atomic
-	// time (TAI) is 37 seconds ahead of it.
+	// Calendar reports that the readings tell the date and the time of day in UTC, not in atomic
+	// time (TAI), which is 37 seconds ahead.
 	Calendar bool
-	// Settable reports that the clock can be stepped while the machine runs.
+	// Settable reports that the clock can be set while the machine runs.
 	Settable bool
-	// CountsSleep answers whether the clock goes on while the thread that
-	// reads it sleeps.
+	// CountsSleep says whether the clock goes on while the thread that reads it sleeps.
 	CountsSleep Answer
-	// CountsSuspend answers whether the clock goes on while the machine is
-	// suspended.
+	// CountsSuspend says whether the clock goes on while the machine is suspended.
 	CountsSuspend Answer
 
 	read    func() int64
@@ -73,9 +71,9 @@ type Clock struct {
 	close   func() error
 }
 
-// New makes a clock of a function that reads it, as a simulation does. All
-// that the description says is kept; Start, End, Chain and Gaps read with the same
-// function, which has to be safe for use from several goroutines.
+// New returns a clock that is read by a function, such as a simulated one. The clock keeps all
+// that description says. Start, End, Chain and Gaps also call read, which has to be safe for
+// use by several goroutines.
 func New(description Clock, read func() int64) *Clock {
 	c := description
 	c.read, c.start, c.end = read, read, read
@@ -85,17 +83,15 @@ func New(description Clock, read func() int64) *Clock {
 	return &c
 }
 
-// Read is one reading, in ticks.
+// Read returns one reading, in ticks.
 func (c *Clock) Read() int64 { return c.read() }
 
-// Start is the reading that opens a timed region. Of a hardware counter it is
-// fenced, so that earlier work has ended and the region has not begun when the
-// counter is read.
+// Start returns the reading that opens a timed region. A hardware counter is read between
+// fences, so that earlier work has ended and the region has not begun when it is read.
 func (c *Clock) Start() int64 { return c.start() }
 
-// End is the reading that closes a timed region. Of a hardware counter it is
-// fenced, so that the region has ended and later work has not begun when the
-// counter is read.
+// End returns the reading that closes a timed region. A hardware counter is read between
+// fences, so that the region has ended and later work has not begun when it is read.
 func (c *Clock) End() int64 { return c.end() }
 
 // Chain fills ticks with consecutive readings as [Clock.Read] makes them, with
@@ -104,10 +100,9 @@ func (c *Clock) End() int64 { return c.end() }
 // keep it well below a millisecond.
 func (c *Clock) Chain(work int, ticks []int64) { c.chain(work, ticks) }
 
-// Running is the share of the time since Open in which the clock counted. It
-// is 1 but for hardware events that had to share a counter with others
-// (perf_event_open(2), "multiplexing"): their readings fall short by this
-// factor.
+// Running returns the share of the time since Open in which the clock counted. It is 1 except
+// for hardware events that had to share a counter with others (perf_event_open(2),
+// "multiplexing"): their readings are too small by this factor.
 func (c *Clock) Running() float64 {
 	if c.running == nil {
 		return 1
@@ -115,16 +110,16 @@ func (c *Clock) Running() float64 {
 	return c.running()
 }
 
-// Sharing is the clock with another answer of [Clock.Running], as a simulation of a
-// counter has it that shares its hardware.
+// Sharing returns a copy of the clock whose [Clock.Running] is the given function. Simulations
+// use it for a counter that shares its hardware.
 func (c *Clock) Sharing(running func() float64) *Clock {
 	shared := *c
 	shared.running = running
 	return &shared
 }
 
-// Close gives back what the clock holds of the system. The clock must not be
-// read afterwards; closing it again does nothing.
+// Close releases the system resources that the clock holds. The clock must not be read
+// afterwards; closing it again does nothing.
 func (c *Clock) Close() error {
 	if c.close == nil {
 		return nil
@@ -132,7 +127,7 @@ func (c *Clock) Close() error {
 	return c.close()
 }
 
-// chain is Chain for clocks that are read by a Go function.
+// chain implements Chain for clocks that are read by a Go function.
 func chain(read func() int64, work int, ticks []int64) {
 	for i := range ticks {
 		if work > 0 {

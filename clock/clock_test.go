@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// eachClock runs a test for every clock that can be read here, on one thread,
-// since some clocks count for the thread that opened them.
+// eachClock runs a test for every clock that can be read here. It stays on one thread, because
+// some clocks count for the thread that opened them.
 func eachClock(t *testing.T, test func(t *testing.T, c *Clock)) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestEveryClockDescribesItself(t *testing.T) {
 	})
 }
 
-// A descriptor that is closed twice may be another file's by then.
+// A second Close must not close the descriptor again: it may belong to another file by then.
 func TestEveryClockClosesOnce(t *testing.T) {
 	eachClock(t, func(t *testing.T, c *Clock) {
 		if first, second := c.Close(), c.Close(); first != nil || second != nil {
@@ -45,8 +45,8 @@ func TestEveryClockClosesOnce(t *testing.T) {
 	})
 }
 
-// Settable clocks may be stepped while the test runs; all others must go
-// forward, and none may leap by an hour from one reading to the next.
+// All clocks but the settable ones, which may be set during the test, must go forward. No clock
+// may leap by an hour from one reading to the next.
 func TestEveryClockGoesForward(t *testing.T) {
 	eachClock(t, func(t *testing.T, c *Clock) {
 		ticks := make([]int64, 1000)
@@ -69,7 +69,7 @@ func TestEveryClockPutsStartBeforeEnd(t *testing.T) {
 			before, start, end, after := c.Read(), c.Start(), c.End(), c.Read()
 			fenced := c.Kind == KindCounter && c.Scope == ScopeMachine
 			if c.Settable || (fenced && start <= end) {
-				continue // unfenced readings of a counter may move past the fenced ones
+				continue // unfenced readings of a counter may be reordered past the fenced ones
 			}
 			if start > end || before > start || end > after {
 				t.Fatalf("readings in turn are %d, %d, %d, %d", before, start, end, after)
@@ -115,8 +115,8 @@ func TestNoReadingAllocates(t *testing.T) {
 	})
 }
 
-// Every clock advances with work; time(2) too, but in seconds. The bound is no
-// time but an amount of work, a hundred times what a tick of 10 ms takes.
+// Every clock advances with work; time(2) does too, but only in whole seconds. The limit is an
+// amount of work instead of a time: a hundred times the work of a 10 ms tick.
 func TestEveryClockAdvancesWithWork(t *testing.T) {
 	eachClock(t, func(t *testing.T, c *Clock) {
 		if c.UnitNs >= 1e9 {
@@ -133,8 +133,8 @@ func TestEveryClockAdvancesWithWork(t *testing.T) {
 	})
 }
 
-// Chains have to take the longer the more work they hold: that
-// shows that the work is done, by more than any cost of reading could.
+// Chains take longer the more work they hold, by more than any cost of reading explains, which
+// shows that the work is done.
 func TestWorkInAChainTakesTime(t *testing.T) {
 	eachClock(t, func(t *testing.T, c *Clock) {
 		fine := c.Name == "go-time-now" || c.Kind == KindCounter && c.Scope == ScopeMachine

@@ -11,25 +11,24 @@ import (
 
 const (
 	corePairs   = 200 // pairs of a short and a long chain
-	coreFastest = 10  // of each are believed
+	coreFastest = 10  // of each length, the fastest are used
 )
 
-// CoreRate measures the rate of the core that it runs on, in Hz: a chain of
-// instructions of known latency, each of which waits for the one before, timed
-// with a calibrated counter. That rate is not the counter's, and changes with
-// load, heat and neighbours: measure it beside what it is to explain. It takes
-// some 6 ms.
+// CoreRate measures the rate of the core on which it runs, in Hz. It times a chain of
+// instructions of known latency, each of which needs the result of the one before, with a
+// calibrated counter. The core's rate is not the counter's rate, and it changes with load,
+// temperature and what the neighbours do: measure it at the same time as the work that it is to
+// explain. CoreRate takes about 6 ms.
 //
-// On amd64 the instruction is imul r64, r64, of 3 cycles on every Intel core
-// since Nehalem and on every Zen core (Fog, Instruction tables; uops.info). On
-// arm64 it is an addition of registers, of 1 cycle on the cores of Arm and
-// Apple; a core that takes longer shows as a slower one, and nothing here
-// tells.
+// On amd64 the instruction is imul r64, r64, which takes 3 cycles on every Intel core since
+// Nehalem and on every Zen core (Fog, Instruction tables; uops.info). On arm64 it is an addition
+// of registers, which takes 1 cycle on the cores of Arm and Apple. A core that takes more cycles
+// for it seems to be slower than it is, and CoreRate can't detect that.
 //
-// A long chain less a short one leaves the cost of the readings out. The
-// fastest of many are used, as interrupts and neighbours only slow a chain
-// down; their spread, the counter's step and the interval of its rate make the
-// interval.
+// The time of a long chain minus that of a short one does not contain the cost of the readings.
+// Only the fastest chains of many are used, because interrupts and neighbours only slow a chain
+// down. The interval covers the spread of the fastest, the counter's step and the interval of
+// the counter's rate.
 func CoreRate(counter *Clock, rate Rate) (stats.Estimate, error) {
 	if coreOperationCycles == 0 {
 		return stats.Estimate{}, errors.New("no instruction of known latency on " + runtime.GOARCH)
@@ -51,16 +50,16 @@ func CoreRate(counter *Clock, rate Rate) (stats.Estimate, error) {
 	}, nil
 }
 
-// stepOf is how far a reading of the clock may lie from the truth: its step, or
-// the cost of a reading where that is more.
+// stepOf returns how far a reading of the clock may be from the truth: the clock's step, or the
+// cost of a reading if that is larger.
 func stepOf(c *Clock) int64 {
 	readings := make([]int64, 64)
 	c.Chain(0, readings)
 	return leastStep(readings)
 }
 
-// coreChains times chains of the one length and of twice that, in turn, and
-// sorts the times in ticks.
+// coreChains times short chains and chains of twice that length in turn. It returns the times of
+// both in ticks, sorted.
 func coreChains(counter *Clock) (short, long []int64) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

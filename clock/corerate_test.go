@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// No core runs below 10 MHz or above 20 GHz; that holds on any machine, under
-// emulation and load too.
+// No core runs below 10 MHz or above 20 GHz. This holds on any machine, even under emulation and
+// load.
 func TestCoreRateIsThatOfACore(t *testing.T) {
 	c, err := Open("monotonic-raw")
 	if err != nil || coreOperationCycles == 0 {
@@ -23,7 +23,7 @@ func TestCoreRateIsThatOfACore(t *testing.T) {
 	}
 }
 
-// A simulated clock that takes no notice of the chain can't tell anything.
+// CoreRate returns an error for a simulated clock that does not advance during a chain.
 func TestCoreRateRefusesACoarseClock(t *testing.T) {
 	if coreOperationCycles == 0 {
 		t.Skip("no chain on " + runtime.GOARCH)
@@ -38,8 +38,8 @@ func TestCoreRateOfAKnownCore(t *testing.T) {
 	if coreOperationCycles == 0 {
 		t.Skip("no chain on " + runtime.GOARCH)
 	}
-	// A core whose chains take 1 tick an operation, and a reading 40 ticks:
-	// coreOperationCycles times the rate of the ticks.
+	// Each operation of a chain takes 1 tick on this core, and a reading takes 40 ticks: the
+	// core's rate is coreOperationCycles times the rate of the ticks.
 	now, chains := int64(0), 0
 	c := New(Clock{Name: "simulated"}, func() int64 { now++; return now })
 	c.start = func() int64 { return now }

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userHz is the number of ticks a second of times(2), whatever rate the kernel
-// itself works with (time(7), "USER_HZ").
+// userHz is the number of ticks per second of times(2), whatever the rate of the kernel's own
+// tick (time(7), "USER_HZ").
 const userHz = 100
 
-// cpuClock describes a clock that counts time on a CPU: it stands still while
+// cpuClock returns the description of a clock that counts time on a CPU: it stands still while
 // its thread or process sleeps.
 func cpuClock(scope Scope, unitNs float64, api string) Clock {
 	return Clock{
@@ -19,8 +19,7 @@ func cpuClock(scope Scope, unitNs float64, api string) Clock {
 	}
 }
 
-// openTimes opens times(2): user and system time of the process, without its
-// children.
+// openTimes opens times(2): user plus system time of the process, without its children.
 func openTimes() (*Clock, error) {
 	return New(cpuClock(ScopeProcess, 1e9/userHz, "times(2)"), func() int64 {
 		var t unix.Tms
@@ -29,8 +28,8 @@ func openTimes() (*Clock, error) {
 	}), nil
 }
 
-// openClock opens what clock(3) of the C library reads: the process's CPU time,
-// cut to microseconds (CLOCKS_PER_SEC).
+// openClock opens the clock that clock(3) of the C library reads: the process's CPU time,
+// rounded down to microseconds (CLOCKS_PER_SEC).
 func openClock() (*Clock, error) {
 	process := cpuClocks["process-cputime"]
 	if err := offered(process); err != nil {
@@ -41,8 +40,8 @@ func openClock() (*Clock, error) {
 	return New(description, func() int64 { return read() / 1e3 }), nil
 }
 
-// openRusage opens getrusage(2): user and system time together. The kernel
-// scales both to the exact run time, so that the sum is finer than the parts.
+// openRusage opens getrusage(2): user plus system time. The kernel scales the two so that their
+// sum is the exact run time; the sum is therefore finer than the parts.
 func openRusage(who int, name string, scope Scope) opener {
 	return func() (*Clock, error) {
 		description := cpuClock(scope, 1e3, "getrusage("+name+")")

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// CrossCheck is the counter's rate by another source. It is reported but not used: hypervisors pass
-// on the rate of another machine, and manufacturers round.
+// CrossCheck is the counter's rate according to another source. It is reported but not used,
+// because hypervisors pass on the rate of another machine, and manufacturers round.
 type CrossCheck struct {
-	Source string  `json:"source"` // who says it
+	Source string  `json:"source"` // the origin of the rate
 	Hz     float64 `json:"hz"`
 	PPM    float64 `json:"ppm"` // how far Hz exceeds the measured rate, in parts per million of it
 }
 
-// CrossChecks lists what the processor, the hypervisor and the kernel say of
-// the counter's rate, each beside the measured one. Those that say nothing are
-// left out. root is the root of the file system, os.DirFS("/").
+// CrossChecks returns the counter's rate according to the processor, the hypervisor and the
+// kernel, each compared with the measured one. A source that names no rate is left out. root is
+// the root of the file system, os.DirFS("/").
 func CrossChecks(root fs.FS, measured Rate) []CrossCheck {
 	checks := append(processorRates(), kernelRates(root)...)
 	for i := range checks {
@@ -28,9 +28,9 @@ func CrossChecks(root fs.FS, measured Rate) []CrossCheck {
 	return checks
 }
 
-// kernelRates is what Linux says of the counter. BogoMIPS is twice the rate in
-// MHz where the kernel delays by the counter, as it does on both architectures
-// with a counter of fixed rate; tsc_freq_khz exists on some kernels only.
+// kernelRates returns the counter's rate according to Linux. BogoMIPS is twice the rate in MHz
+// if the kernel uses the counter for its delay loops, as it does on both architectures that have
+// a counter of fixed rate. tsc_freq_khz exists on some kernels only.
 func kernelRates(root fs.FS) []CrossCheck {
 	var checks []CrossCheck
 	if mips, ok := bogoMIPS(root); ok {
@@ -45,7 +45,7 @@ func kernelRates(root fs.FS) []CrossCheck {
 	return checks
 }
 
-// bogoMIPS is that of the first CPU. The field's name has capitals on arm64.
+// bogoMIPS returns the BogoMIPS of the first CPU. The field's name has capitals on arm64.
 func bogoMIPS(root fs.FS) (float64, bool) {
 	text, err := fs.ReadFile(root, "proc/cpuinfo")
 	if err != nil {
@@ -61,7 +61,7 @@ func bogoMIPS(root fs.FS) (float64, bool) {
 	return 0, false
 }
 
-// positive reads a number that is worth something.
+// positive parses a number, and reports whether it is positive and finite.
 func positive(text string) (float64, bool) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return x, err == nil && x > 0 && !math.IsInf(x, 0)

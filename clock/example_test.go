@@ -9,13 +9,13 @@ import (
 	"chronoscope/clock"
 )
 
-// Ticks of a processor's counter become nanoseconds by a calibration.
+// A calibration tells how many nanoseconds a number of the counter's ticks is.
 func ExampleCalibrate() {
 	var c *clock.Clock
 	for _, name := range []string{"tsc", "cntvct"} { // amd64, arm64
 		opened, err := clock.Open(name)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err) // says why not, and what helps
+			fmt.Fprintln(os.Stderr, err) // says why not, and what would help
 			continue
 		}
 		defer opened.Close()
@@ -37,7 +37,7 @@ func ExampleCalibrate() {
 	// Output:
 }
 
-// Ticks of the kernel's clocks are of a length that is known.
+// The length of a tick of the kernel's clocks is known.
 func ExampleOpen() {
 	c, err := clock.Open("monotonic")
 	if err != nil {

@@ -5,13 +5,12 @@ import (
 	"testing"
 )
 
-// A processor that has no RDTSCP, whatever its model is said to have, is read
-// without it, at the end of a region too.
+// On a processor without RDTSCP the counter is read without it, also at the end of a region.
 func TestNoRDTSCP(t *testing.T) {
 	if _, err := tried(instructionRDTSC); err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() { Open("tsc") }) // asks the processor again
+	t.Cleanup(func() { Open("tsc") }) // tries RDTSCP again
 	outcomeIs(t, instructionRDTSCP, illegal(instructionRDTSCP))
 	c, err := Open("tsc")
 	if err != nil {
@@ -28,7 +27,7 @@ func TestNoRDTSCP(t *testing.T) {
 	}
 }
 
-// A vDSO that shows another time than the kernel is not read.
+// A vDSO that shows another time than the system call is not used.
 func TestWrongVDSO(t *testing.T) {
 	real := kernelVDSO
 	t.Cleanup(func() { kernelVDSO = real })
@@ -44,7 +43,7 @@ func TestWrongVDSO(t *testing.T) {
 	}
 }
 
-// What is said of a trapped counter stands with the clock.
+// The clock's API says that its counter is trapped and emulated.
 func TestTrappedTSC(t *testing.T) {
 	slow := func() int64 { Spin(10_000); return counter() }
 	c, err := openCounter(instructionRDTSC, "RDTSC", slow, counterChain)()

@@ -18,11 +18,11 @@ import (
 
 const disabledLater = "CLOCK_TEST_DISABLED_LATER"
 
-// counterName is the first of this architecture's counters.
+// counterName is the name of this architecture's unfenced counter.
 var counterName = map[string]string{"amd64": "tsc", "arm64": "cntvct"}[runtime.GOARCH]
 
-// TestDisabledLaterChild is the child that opens a counter, forbids itself the
-// counter, opens it again, and tells what came of that.
+// TestDisabledLaterChild runs as a child process: it opens a counter, disables the counter for
+// itself, opens it again, and prints the result.
 func TestDisabledLaterChild(t *testing.T) {
 	if os.Getenv(disabledLater) == "" {
 		t.Skip("a child of TestCounterDisabledLater")
@@ -43,9 +43,9 @@ func TestDisabledLaterChild(t *testing.T) {
 	tell(err)
 }
 
-// A counter that could be read, and is then disabled for the thread, is not given
-// out again, nor read to find out. Go itself may read it meanwhile and die, which
-// is seldom, so that the child gets some tries.
+// If a counter was readable and is then disabled for the thread, Open refuses it, and finds that
+// out without reading it. In rare cases the Go runtime reads the counter meanwhile and the child
+// dies, so several children are tried.
 func TestCounterDisabledLater(t *testing.T) {
 	const tries = 5
 	for range tries {
@@ -54,7 +54,7 @@ func TestCounterDisabledLater(t *testing.T) {
 		out, err := child.Output()
 		var ended *exec.ExitError
 		if errors.As(err, &ended) {
-			continue // Go's own reading
+			continue // the Go runtime read the counter
 		}
 		if err != nil {
 			t.Skipf("no children here: %v", err)
@@ -72,7 +72,7 @@ func TestCounterDisabledLater(t *testing.T) {
 	t.Errorf("the child died %d times of a counter that was opened though it is disabled", tries)
 }
 
-// outcomeIs lets trials of an instruction end in err until the test is over.
+// outcomeIs makes trials of an instruction return err until the test is over.
 func outcomeIs(t *testing.T, i instruction, err error) {
 	t.Helper()
 	real := outcomes[i]
@@ -80,8 +80,7 @@ func outcomeIs(t *testing.T, i instruction, err error) {
 	t.Cleanup(func() { outcomes[i] = real })
 }
 
-// No clock is opened whose instruction failed in the trial, and it is listed with
-// the reason.
+// A clock whose instruction failed in the trial is not opened, and it is listed with the reason.
 func TestCounterThatFailsItsTrial(t *testing.T) {
 	for failure, want := range map[error]Reason{
 		disabled(theInstruction):                            DisabledForProcess,
@@ -108,8 +107,8 @@ func TestCounterThatFailsItsTrial(t *testing.T) {
 	}
 }
 
-// A counter whose readings take longer than any processor needs is said to be
-// emulated, another is not.
+// A counter whose readings take longer than on any processor is reported as emulated; another
+// counter is not.
 func TestTrappedCounter(t *testing.T) {
 	now := int64(0)
 	read := func() int64 { now++; return now }
@@ -122,8 +121,8 @@ func TestTrappedCounter(t *testing.T) {
 	}
 }
 
-// perfFile is a descriptor that reads as one of perf_event_open(2) does, one value
-// after another.
+// perfFile returns a descriptor from which one reading after another can be read, in the format
+// of a descriptor of perf_event_open(2).
 func perfFile(t *testing.T, readings ...perfReading) int {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "event")
@@ -145,8 +144,8 @@ func perfFile(t *testing.T, readings ...perfReading) int {
 	return fd
 }
 
-// An event that had to share the hardware's counters says for how much of its time
-// it counted.
+// If an event had to share the hardware's counters, Running returns the share of the time in
+// which it counted.
 func TestMultiplexedEvent(t *testing.T) {
 	c := perfClock(perfFile(t, perfReading{value: 7}, perfReading{value: 9, enabledNs: 1000, runningNs: 250}), perfEvents["perf-cycles"])
 	if ticks, share := c.Read(), c.Running(); ticks != 7 || share != 0.25 {
@@ -154,7 +153,7 @@ func TestMultiplexedEvent(t *testing.T) {
 	}
 }
 
-// An event that is accepted and never counts is no clock.
+// An event that the kernel accepts but never counts is an error.
 func TestEventThatDoesNotCount(t *testing.T) {
 	err := perfCounts(perfFile(t, perfReading{value: 3}, perfReading{value: 3}))
 	if reasonOf(err) != NotSupportedHere || !strings.Contains(err.Error(), "the event does not count") {
@@ -165,7 +164,7 @@ func TestEventThatDoesNotCount(t *testing.T) {
 	}
 }
 
-// An instruction that the processor itself says it lacks is not even tried.
+// An instruction that CPUID says is missing is not tried.
 func TestInstructionThatCPUIDLacks(t *testing.T) {
 	if _, err := try(instructionUndefined); reasonOf(err) != NoInstruction || !strings.Contains(err.Error(), "CPUID says that this processor has no ") {
 		t.Errorf("%v", err)

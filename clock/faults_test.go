@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A counter that stands still is refused for what it is, and not for a rate that
-// makes no sense.
+// Calibrate refuses a counter that stands still with an error that says so, instead of an error
+// about its rate.
 func TestCalibrateSaysThatACounterStands(t *testing.T) {
 	c := New(Clock{Name: "standing"}, func() int64 { return 5 })
 	_, err := Calibrate(context.Background(), c, nil, time.Millisecond)

@@ -11,25 +11,24 @@ import (
 )
 
 const (
-	fitBins      = 32 // stretches of the span that each keep their tightest sandwiches
-	keptShare    = 4  // one sandwich of keptShare is kept
-	widestKept   = 3  // times the median width
-	leastFitting = 8  // fewer sandwiches are no calibration
+	fitBins      = 32 // number of parts of the span; of each part the tightest sandwiches are kept
+	keptShare    = 4  // one of keptShare sandwiches is kept
+	widestKept   = 3  // the widest sandwich that is kept, in median widths
+	leastFitting = 8  // fewer sandwiches are too few for a calibration
 )
 
-// FitRate finds the counter's rate from sandwiches, by least squares of the
-// counter's reading over the middle of the sandwich. refUnitNs is the
-// reference's tick, in nanoseconds.
+// FitRate computes the counter's rate from sandwiches. It is the least squares slope of the
+// counter's readings over the middles of the sandwiches. refUnitNs is the reference's tick, in
+// nanoseconds.
 //
-// Only the tightest sandwiches of each stretch of time are used: an interrupt
-// within a sandwich makes it wide. The interval joins two errors. The scatter
-// about the line gives the one of the regression. The other one is systematic:
-// a reading may lie anywhere within its sandwich, and those early in the span
-// may all lie at one end and those late in it at the other; the bound holds for
-// the worst case. A reading also stands for the whole step that its clock takes
-// until the next one; how large that is at most, the least distance of two
-// readings shows. All in all the bound is some four times the width of a
-// sandwich over the span: 50 ns over 100 ms make two parts per million.
+// Only the tightest sandwiches of each part of the span are used, because an interrupt within a
+// sandwich makes it wide. The interval covers two errors. The first is the standard error of the
+// regression, from the scatter about the line. The second is systematic: a reading may lie
+// anywhere within its sandwich, and in the worst case all readings early in the span lie at one
+// end of their sandwiches and all late ones at the other end. A reading also stays the same for
+// a whole step of its clock; the least distance between two different readings is an upper
+// bound of that step. All in all the bound is about four times the width of a sandwich divided
+// by the span: 50 ns over 100 ms give two parts per million.
 func FitRate(sandwiches []Sandwich, refUnitNs float64) (Rate, error) {
 	kept := tightest(sandwiches)
 	if len(kept) < leastFitting {
@@ -51,7 +50,7 @@ func FitRate(sandwiches []Sandwich, refUnitNs float64) (Rate, error) {
 	return NewRate(hz)
 }
 
-// tightest keeps the tightest sandwiches of each of some stretches of the span.
+// tightest returns the tightest sandwiches of each part of the span.
 func tightest(sandwiches []Sandwich) []Sandwich {
 	var kept []Sandwich
 	for _, bin := range bins(sandwiches) {
@@ -62,8 +61,8 @@ func tightest(sandwiches []Sandwich) []Sandwich {
 	return slices.DeleteFunc(kept, func(s Sandwich) bool { return s.Width() > limit })
 }
 
-// bins splits the span of the sandwiches into stretches of the same length.
-// Sandwiches whose reference ran backwards are left out.
+// bins splits the span of the sandwiches into parts of the same length. It leaves out sandwiches
+// whose reference ran backwards.
 func bins(sandwiches []Sandwich) [][]Sandwich {
 	ordered := slices.DeleteFunc(slices.Clone(sandwiches), func(s Sandwich) bool { return s.Width() < 0 })
 	if len(ordered) == 0 {
@@ -97,8 +96,8 @@ func medianWidth(sandwiches []Sandwich) int64 {
 	return widths[len(widths)/2]
 }
 
-// points are the middles of the sandwiches in seconds, and the counter's ticks, both from
-// the first sandwich on.
+// points returns the middle of each sandwich in seconds and its counter in ticks, both counted
+// from the first sandwich.
 func points(sandwiches []Sandwich, refUnitNs float64) (seconds, ticks []float64) {
 	first := sandwiches[0]
 	for _, s := range sandwiches {
@@ -108,8 +107,8 @@ func points(sandwiches []Sandwich, refUnitNs float64) (seconds, ticks []float64)
 	return seconds, ticks
 }
 
-// halfWidths is how far from the middle of its sandwich each reading may have
-// been taken, in seconds, the steps of both clocks included.
+// halfWidths returns how far from the middle of its sandwich each reading may have been taken,
+// in seconds, including the steps of both clocks.
 func halfWidths(kept, all []Sandwich, refUnitNs, hz float64) []float64 {
 	var references, counters []int64
 	for _, s := range all {
@@ -124,8 +123,8 @@ func halfWidths(kept, all []Sandwich, refUnitNs, hz float64) []float64 {
 	return half
 }
 
-// leastStep is the least distance of two readings that differ, which is the
-// clock's step or more. It sorts the readings.
+// leastStep returns the least distance between two different readings. It is the clock's step or
+// more. leastStep sorts the readings.
 func leastStep(readings []int64) int64 {
 	slices.Sort(readings)
 	least := int64(math.MaxInt64)
@@ -137,9 +136,8 @@ func leastStep(readings []int64) int64 {
 	return least
 }
 
-// slopeBound is the relative error of a least squares slope over x when each x
-// may be off by its half width, in the worst case: the slope is the sum of the
-// y weighted by (x - mean) / sum of squares.
+// slopeBound returns the largest relative error of a least squares slope over x if each x may be
+// off by its half width. The slope is the sum of the y weighted by (x - mean) / sum of squares.
 func slopeBound(x, half []float64) float64 {
 	mean := 0.0
 	for _, xi := range x {

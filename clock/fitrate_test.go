@@ -11,19 +11,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oscillator is a counter and a reference whose true rate is known.
+// oscillator simulates a counter of known rate and a reference.
 type oscillator struct {
 	hz             float64 // the counter's mean rate over the span
-	driftPPM       float64 // by how much it changes from the span's start to its end
+	driftPPM       float64 // how much the rate changes from the start of the span to its end
 	spanNs         float64
-	latencyNs      float64 // of a reading of the reference, at least
+	latencyNs      float64 // the least time that a reading of the reference takes
 	jitterNs       float64
-	interruptShare float64 // of the sandwiches that an interrupt falls into
+	interruptShare float64 // the share of the sandwiches that are interrupted
 	referenceStep  int64   // ns
 	counterStep    int64   // ticks
 }
 
-// counterAt is the counter's reading at a time: the integral of its rate.
+// counterAt returns the counter's reading at a time: the integral of its rate.
 func (o oscillator) counterAt(ns float64) int64 {
 	x := ns / o.spanNs
 	ticks := o.hz / 1e9 * (ns + o.spanNs*o.driftPPM/1e6*(x*x-x)/2)
@@ -34,7 +34,7 @@ func (o oscillator) referenceAt(ns float64) int64 {
 	return 77_777 + int64(math.Floor(ns/float64(o.referenceStep)))*o.referenceStep
 }
 
-// sandwiches takes bursts of them over the span, as a calibration does.
+// sandwiches takes bursts of sandwiches over the span, as a calibration does.
 func (o oscillator) sandwiches(r *rand.Rand, bursts, size int) []Sandwich {
 	var taken []Sandwich
 	for burst := range bursts {
@@ -73,9 +73,9 @@ func someOscillator(r *rand.Rand) oscillator {
 	}
 }
 
-// A perfect method passes 940 of 1,000 nearly always. The interval here also
-// has to be narrow: five times a sandwich's width and the clocks' steps, over
-// the span.
+// A correct method has 940 of 1,000 intervals or more hold the truth, nearly always. The interval
+// must also be narrow: at most five times the sum of a sandwich's width and the clocks' steps,
+// divided by the span.
 func TestFitRateCoversTheTruth(t *testing.T) {
 	const cells = 1000
 	covered := 0
@@ -115,8 +115,8 @@ func TestFitRateOfATenthOfASecondIsWithinFivePPM(t *testing.T) {
 	}
 }
 
-// The scatter shows nothing of readings that lie at the start of their
-// sandwiches early in the span and at their end late in it.
+// If all readings early in the span lie at the start of their sandwiches and all late ones at
+// the end, the scatter does not show it, but the interval must cover it.
 func TestFitRateBoundsWhatTheScatterHides(t *testing.T) {
 	const hz, spanNs, widthNs = 2.5e9, 100_000_000, 400
 	var sandwiches []Sandwich
@@ -182,8 +182,7 @@ func TestFitRateRefusesWhatIsNoCalibration(t *testing.T) {
 	}
 }
 
-// The rate of a counter that is the reference itself, scaled, is known on any
-// machine.
+// The counter is the reference itself times a factor, so that its rate is known on any machine.
 func TestCalibrateFindsAKnownRate(t *testing.T) {
 	reference, err := Open("go-time-now")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 // posixClock is one clock ID of clock_gettime(2), read in nanoseconds.
 type posixClock struct {
 	id   int32
-	name string // as the C constant
+	name string // name of the C constant
 	Clock
 }
 
-// posixClocks are the clock IDs by the names of this package. What each counts
-// is in clock_gettime(2) and in the kernel's Documentation/core-api/timekeeping.
+// posixClocks holds the clock IDs by the names of this package. clock_gettime(2) and the kernel's
+// Documentation/core-api/timekeeping say what each counts.
 var posixClocks = map[string]posixClock{
 	"realtime": {unix.CLOCK_REALTIME, "CLOCK_REALTIME", Clock{
 		Calendar: true, Settable: true, CountsSuspend: Yes}},
@@ -29,8 +29,8 @@ var posixClocks = map[string]posixClock{
 		Settable: true, CountsSuspend: Yes}},
 }
 
-// cpuClocks are the clock IDs that count time on a CPU. The vDSO passes them
-// on to the system call, so that they are read by it.
+// cpuClocks holds the clock IDs that count time on a CPU. They are read by the system call,
+// because the vDSO would only pass them on to it.
 var cpuClocks = map[string]posixClock{
 	"process-cputime": {unix.CLOCK_PROCESS_CPUTIME_ID, "CLOCK_PROCESS_CPUTIME_ID", Clock{
 		Scope: ScopeProcess}},
@@ -38,8 +38,8 @@ var cpuClocks = map[string]posixClock{
 		Scope: ScopeThread}},
 }
 
-// openPosix opens a clock ID through the vDSO where there is one, and through
-// the system call otherwise.
+// openPosix opens a clock ID through the vDSO if there is one, and through the system call
+// otherwise.
 func openPosix(p posixClock) opener {
 	return func() (*Clock, error) {
 		if err := offered(p); err != nil {
@@ -50,7 +50,7 @@ func openPosix(p posixClock) opener {
 	}
 }
 
-// openPosixSyscall opens a clock ID through the system call, past the vDSO.
+// openPosixSyscall opens a clock ID through the system call, even if there is a vDSO.
 func openPosixSyscall(p posixClock) opener {
 	return func() (*Clock, error) {
 		if err := offered(p); err != nil {
@@ -71,7 +71,7 @@ func openCPUTime(p posixClock) opener {
 	}
 }
 
-// wallClock fills in what all wall clocks of the kernel have in common.
+// wallClock sets in c the properties that all wall clocks of the kernel share.
 func wallClock(c Clock, api string) Clock {
 	c.API, c.Kind, c.Scope, c.UnitNs, c.CountsSleep = api, KindWall, ScopeMachine, 1, Yes
 	return c
@@ -79,7 +79,7 @@ func wallClock(c Clock, api string) Clock {
 
 func (p posixClock) call() string { return "clock_gettime(" + p.name + ")" }
 
-// offered is the error of a kernel that does not know the clock ID.
+// offered returns an error if the kernel does not know the clock ID.
 func offered(p posixClock) error {
 	var t unix.Timespec
 	if err := unix.ClockGettime(p.id, &t); err != nil {
@@ -92,7 +92,7 @@ func offered(p posixClock) error {
 	return nil
 }
 
-// gettime is the way to read the clock ID, and its description.
+// gettime returns a function that reads the clock ID, and the description of how it does.
 func gettime(p posixClock) (read func() int64, api string) {
 	v, err := kernelVDSO()
 	direct := gettimeBySyscall(p.id)
@@ -102,9 +102,9 @@ func gettime(p posixClock) (read func() int64, api string) {
 	return preferred(p.call(), v.gettime(p.id), direct)
 }
 
-// preferred chooses between a function of the vDSO and the system call of the
-// same name, and describes the choice. A vDSO whose reading lies outside of the
-// system calls around it is not used.
+// preferred chooses between a function of the vDSO (fast) and the system call of the same name
+// (direct), and describes the choice. It does not choose a vDSO whose readings lie outside the
+// readings by the system call before and after them.
 func preferred(call string, fast, direct func() int64) (read func() int64, api string) {
 	switch {
 	case !agree(direct, fast):
@@ -115,8 +115,8 @@ func preferred(call string, fast, direct func() int64) (read func() int64, api s
 	return fast, call + " in the vDSO"
 }
 
-// gettimeBySyscall reads without telling the Go scheduler, whose part would
-// otherwise be measured along.
+// gettimeBySyscall returns a function that reads the clock without telling the Go scheduler,
+// whose time would otherwise be measured too.
 func gettimeBySyscall(id int32) func() int64 {
 	return func() int64 {
 		var t unix.Timespec
@@ -125,8 +125,8 @@ func gettimeBySyscall(id int32) func() int64 {
 	}
 }
 
-// agree reports whether a reading of b lies between two of a. One try of three
-// is enough, since a clock may be set between them.
+// agree reports whether a reading of b lies between two readings of a. It tries three times, and
+// once is enough, because the clock may be set between the readings.
 func agree(a, b func() int64) bool {
 	for range 3 {
 		before, between, after := a(), b(), a()
@@ -137,9 +137,9 @@ func agree(a, b func() int64) bool {
 	return false
 }
 
-// muchFaster reports whether fast takes less than 2/3 of the time of slow, each
-// in its best of several runs. That is how a clock that is read in user space
-// is told from one that enters the kernel behind the same function.
+// muchFaster reports whether fast takes less than 2/3 of the time of slow, each in the best of
+// several runs. A function that reads the clock in user space is that much faster than one of
+// the same name that enters the kernel.
 func muchFaster(fast, slow func() int64) bool {
 	return 3*leastDuration(fast) < 2*leastDuration(slow)
 }

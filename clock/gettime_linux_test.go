@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each clock that is read through the vDSO lies within two readings of the same
-// clock through the system call. The kernel publishes a new tick to the two in
-// turn, and a clock may be set: a few readings may fall between.
+// A reading through the vDSO lies between two readings of the same clock through the system
+// call. The kernel updates the two one after the other at a tick, and a clock may be set, so a
+// few readings may fail.
 func TestVDSOAndSystemCallAgree(t *testing.T) {
 	v, err := kernelVDSO()
 	if err != nil {
@@ -48,8 +48,8 @@ func TestGettimeofdayAgreesWithRealtime(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		// The coarse clock is behind by its own tick at most, 10 ms where
-		// CONFIG_HZ is least; time(2) counts by the same tick.
+		// The coarse clock is behind by one tick at most, which is 10 ms for the lowest
+		// CONFIG_HZ. time(2) advances at the same tick.
 		within := false
 		for range 3 {
 			low, reading, high := coarse.Read(), c.Read()*unitNs, gettimeBySyscall(unix.CLOCK_REALTIME)()

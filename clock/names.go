@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// processorCounters are those of each processor architecture, the bare reading first.
+// processorCounters names the counters of each processor architecture, the unfenced reading
+// first.
 var processorCounters = []struct {
 	architecture string
 	names        []string
@@ -16,7 +17,8 @@ var processorCounters = []struct {
 	{"arm64", []string{"cntvct", "cntvct-fenced"}},
 }
 
-// names holds every clock of the processors, of the kernel and of Go, on any platform.
+// names holds the names of all clocks: of the processors, of the kernels and of Go, on any
+// platform.
 var names = append(counterNames(),
 	"go-time-now",
 	"realtime", "realtime-coarse",
@@ -36,8 +38,8 @@ func counterNames() (all []string) {
 	return all
 }
 
-// BareCounters lists the bare reading of the counter of each processor architecture: one of
-// these clocks is there on each architecture that is known.
+// BareCounters returns the name of the unfenced counter of each known processor architecture.
+// On such an architecture, exactly one of them exists.
 func BareCounters() (all []string) {
 	for _, c := range processorCounters {
 		all = append(all, c.names[0])
@@ -45,17 +47,15 @@ func BareCounters() (all []string) {
 	return all
 }
 
-// opener opens one clock. Its error is an *Unavailable, whose Name Open fills
-// in.
+// opener opens one clock. Its error is an *Unavailable whose Name is empty; Open sets it.
 type opener func() (*Clock, error)
 
-// Names lists every clock that this package knows, in a fixed order that is
-// the same on every platform. [Open] tells whether one can be read here.
+// Names returns the name of every clock that this package knows, in an order that is the same on
+// every platform. [Open] tells whether one of them can be read here.
 func Names() []string { return slices.Clone(names) }
 
-// Open opens the clock of that name. The error is an [*UnknownName] for a name
-// that is not among [Names], and an [*Unavailable] for a clock that can't be
-// read on this machine.
+// Open opens the clock of that name. The error is an [*UnknownName] if the name is not in
+// [Names], and an [*Unavailable] if the clock can't be read on this machine.
 func Open(name string) (*Clock, error) {
 	if !slices.Contains(names, name) {
 		return nil, &UnknownName{Name: name, Known: Names()}
@@ -72,9 +72,9 @@ func Open(name string) (*Clock, error) {
 	return c, nil
 }
 
-// List opens every clock that can be read here, and gives the reason for each
-// of the others. Both lists are in the order of [Names]. The caller closes the
-// clocks; those of perf count for the thread that calls List.
+// List opens every clock that can be read here, and returns the reason why each of the others
+// can't be. Both lists are in the order of [Names]. The caller closes the clocks. The perf
+// clocks count for the thread that calls List.
 func List() ([]*Clock, []*Unavailable) {
 	var clocks []*Clock
 	var missing []*Unavailable
@@ -89,7 +89,7 @@ func List() ([]*Clock, []*Unavailable) {
 	return clocks, missing
 }
 
-// openers finds who opens a clock: Go itself, the processor, or the system.
+// openers returns the opener of a clock, and false if this platform has no such clock.
 func openers(name string) (opener, bool) {
 	if name == "go-time-now" {
 		return openGoTime, true
@@ -102,7 +102,7 @@ func openers(name string) (opener, bool) {
 	return nil, false
 }
 
-// elsewhere says where a clock exists that this platform does not have.
+// elsewhere returns the error for a clock that exists on other platforms only. It names them.
 func elsewhere(name string) *Unavailable {
 	for _, c := range processorCounters {
 		if slices.Contains(c.names, name) && c.architecture != runtime.GOARCH {
@@ -118,7 +118,7 @@ func elsewhere(name string) *Unavailable {
 	}
 }
 
-// named is the *Unavailable in err, with the name of the clock.
+// named returns the *Unavailable in err with the clock's name set.
 func named(name string, err error) *Unavailable {
 	var u *Unavailable
 	if !errors.As(err, &u) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// documented is the list of clocks that scripts depend on, as the page on the
-// command's output has it.
+// documented is the list of clocks in the documentation of the command's output. Scripts depend
+// on it.
 const documented = "`tsc`, `tsc-fenced`, `tscp` (amd64); `cntvct`, `cntvct-fenced` (arm64); `go-time-now`, `realtime`, `realtime-coarse`, `monotonic`, `monotonic-raw`, `monotonic-coarse`, `boottime`, `tai`, `process-cputime`, `thread-cputime`, `monotonic-syscall` (past the vDSO), `gettimeofday`, `time`, `times`, `clock`, `getrusage-self`, `getrusage-thread`, `perf-task-clock`, `perf-cycles`, `perf-ref-cycles`, `perf-instructions`"
 
 func TestNamesAreTheDocumentedOnes(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // perfEvent is one event of perf_event_open(2).
 type perfEvent struct {
-	name   string // as the C constant
+	name   string // name of the C constant
 	kind   uint32
 	config uint64
 }
@@ -26,13 +26,13 @@ var perfEvents = map[string]perfEvent{
 	"perf-instructions": {"PERF_COUNT_HW_INSTRUCTIONS", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS},
 }
 
-// perfReading is what read(2) gives, in the format that openPerf asks for.
+// perfReading is what read(2) returns in the format that openPerf asks for.
 type perfReading struct {
 	value, enabledNs, runningNs uint64
 }
 
-// openPerf opens an event for the calling thread, in user space only: that
-// needs the least permission, and leaves the kernel's part of a reading out.
+// openPerf opens an event that counts for the calling thread in user space only. This needs the
+// fewest permissions, and does not count the kernel's part of a reading.
 func openPerf(event perfEvent) opener {
 	return func() (*Clock, error) {
 		attributes := unix.PerfEventAttr{
@@ -69,20 +69,20 @@ func perfClock(fd int, event perfEvent) *Clock {
 		}
 		return float64(r.runningNs) / float64(r.enabledNs)
 	}
-	// Once: a second time the number may belong to another file.
+	// Only once, because the descriptor's number may belong to another file afterwards.
 	c.close = sync.OnceValue(func() error { return unix.Close(fd) })
 	return c
 }
 
-// readPerf is a reading without the Go scheduler. A failed one is zero: the
-// event was seen to count when it was opened.
+// readPerf reads the event without telling the Go scheduler. It returns zero if read(2) fails,
+// which is unlikely because the event counted when it was opened.
 func readPerf(fd int) (r perfReading) {
 	unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&r)), unsafe.Sizeof(r))
 	return r
 }
 
-// perfCounts sees to it that the event counts at all. Some virtual machines
-// accept an event and never count it.
+// perfCounts returns an error if the event does not count. Some virtual machines accept an event
+// and never count it.
 func perfCounts(fd int) error {
 	before := readPerf(fd)
 	Spin(10_000)
@@ -96,8 +96,8 @@ func perfCounts(fd int) error {
 	}
 }
 
-// perfRefusal turns the error of perf_event_open(2) into a reason; which error
-// means what is in that manual page, "ERRORS".
+// perfRefusal returns the reason for an error of perf_event_open(2). The section ERRORS of that
+// manual page says what each error means.
 func perfRefusal(root fs.FS, err error) *Unavailable {
 	u := &Unavailable{
 		Reason: Refused,
@@ -120,8 +120,8 @@ func perfRefusal(root fs.FS, err error) *Unavailable {
 	return u
 }
 
-// perfPermission says what allows the event, beside the present value of
-// kernel.perf_event_paranoid where it can be read
+// perfPermission says what would allow the event, and shows the present value of
+// kernel.perf_event_paranoid if it can be read
 // (Documentation/admin-guide/perf-security).
 func perfPermission(root fs.FS) string {
 	remedy := "run with CAP_PERFMON, or set the sysctl kernel.perf_event_paranoid to 2 or less"

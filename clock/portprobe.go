@@ -8,29 +8,29 @@ import (
 	"slices"
 )
 
-// PortProbe tells whether something shares the core: independent additions, which fill the
-// core's ports, beside a chain of dependent multiplications. A busy hyperthread on the same
-// core, also one of another virtual machine, slows the additions and hardly the chain; a
-// core that runs slower slows both.
+// PortProbe tells whether something else uses the core at the same time. It compares the time of
+// independent additions, which use all of the core's execution ports, with the time of a chain of
+// dependent multiplications. A busy hyperthread on the same core, even one of another virtual
+// machine, slows the additions and hardly slows the chain. A lower clock rate slows both.
 type PortProbe struct {
 	counter                     Rated
 	chainRounds, additionRounds int
-	readingTicks                int64   // two readings with nothing in between
-	alone                       float64 // additions' time over the chain's where nothing shares the core
+	readingTicks                int64   // of two readings with nothing between them
+	alone                       float64 // the additions' time divided by the chain's if nothing shares the core
 }
 
 const (
-	probeNs         = 1.5e3 // about what either part takes
-	probeTries      = 2     // of which the fastest counts, as an interrupt only slows
+	probeNs         = 1.5e3 // approximate time of the additions, and of the chain
+	probeTries      = 2     // tries; the fastest counts, because an interrupt only slows
 	probeCalibrated = 64
-	// widthSlack is by what share the additions take longer than [AdditionsPerCycle] says:
-	// 2.8 % on Zen 4, for the loop's own instructions and its start.
+	// widthSlack is the share by which the additions take longer than [AdditionsPerCycle] says,
+	// because of the loop's own instructions and its start: 2.8 % on Zen 4.
 	widthSlack = 0.04
 )
 
-// NewPortProbe prepares a probe, which takes under a millisecond. Where
-// [AdditionsPerCycle] does not know the core, the fastest additions meanwhile stand for a
-// core that is not shared: a sibling that is always busy is not noticed then.
+// NewPortProbe prepares a probe in less than a millisecond. If [AdditionsPerCycle] does not know
+// the core, the fastest additions during the preparation count as those of a core that is not
+// shared. A sibling that is always busy is then not noticed.
 func NewPortProbe(counter Rated) (*PortProbe, error) {
 	if AdditionsInRound == 0 {
 		return nil, errors.New("no independent additions on " + runtime.GOARCH)
@@ -56,17 +56,18 @@ func NewPortProbe(counter Rated) (*PortProbe, error) {
 	return p, nil
 }
 
-// Slowed is the share by which the additions take longer now than on a core that nothing shares, 0.3
-// for 30 %. It takes some microseconds and allocates nothing.
+// Slowed returns the share by which the additions now take longer than on a core that nothing
+// shares: 0.3 for 30 %. It takes a few microseconds and allocates nothing.
 func (p *PortProbe) Slowed() float64 { return p.ratio()/p.alone - 1 }
 
-// ratio is how long the additions take beside the chain.
+// ratio returns the time of the additions divided by that of the chain.
 func (p *PortProbe) ratio() float64 {
 	chain := p.ticks(Spin, p.chainRounds, probeTries)
 	return float64(p.ticks(Additions, p.additionRounds, probeTries)) / float64(max(1, chain))
 }
 
-// ticks returns the fewest ticks that run took in a number of tries, without the readings.
+// ticks returns the fewest ticks that run took in the given number of tries, without the cost of
+// the readings.
 func (p *PortProbe) ticks(run func(int), rounds, tries int) int64 {
 	least := int64(math.MaxInt64)
 	for range tries {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// exactNs is ticks / hz in nanoseconds, rounded half away from zero, in exact
-// arithmetic and cut to the range of int64.
+// exactNs returns ticks / hz in nanoseconds, rounded half away from zero, in exact arithmetic
+// and limited to the range of int64.
 func exactNs(ticks int64, hz float64) *big.Rat {
 	ns := new(big.Rat).Mul(big.NewRat(ticks, 1), big.NewRat(1e9, 1))
 	return ns.Quo(ns, new(big.Rat).SetFloat64(hz))

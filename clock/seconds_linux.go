@@ -23,9 +23,8 @@ func gettimeofdayBySyscall() int64 {
 	return int64(t.Sec)*1e6 + int64(t.Usec)
 }
 
-// openTime opens the calendar clock in seconds, time(2). Where there is no
-// function for it, the C library takes the coarse realtime clock, and so does
-// this.
+// openTime opens the calendar clock in seconds, time(2). If the vDSO has no function for it,
+// openTime reads the coarse realtime clock, as the C library does.
 func openTime() (*Clock, error) {
 	coarse := posixClocks["realtime-coarse"]
 	if err := offered(coarse); err != nil {

@@ -1,5 +1,5 @@
 package clock
 
-// SlewLimit is how far a system may bend the rate of its clocks to bring them in step: 500
-// parts per million (adjtimex(2)), and some room.
+// SlewLimit is the largest relative change of rate by which a system may bring its clocks in
+// step: 500 parts per million (adjtimex(2)), and a margin.
 const SlewLimit = 600e-6

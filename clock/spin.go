@@ -1,7 +1,7 @@
 package clock
 
-// Spin is a busy loop that no compiler removes: work rounds, each an operation
-// that waits for the one before. A round takes as long as the operation's
-// latency, a few core cycles, and touches no memory. Nothing happens for
-// work <= 0. The Go scheduler can't interrupt the loop.
+// Spin is a busy loop that no compiler removes. It executes work rounds, each an operation that
+// needs the result of the one before. A round takes the operation's latency, a few core cycles,
+// and accesses no memory. Spin does nothing for work <= 0. The Go scheduler can't interrupt the
+// loop.
 func Spin(work int) { spin(work) }

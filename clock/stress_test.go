@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// deeper reads at the bottom of a stack that grows on the way, so that clocks
-// are read with much and with little of it left.
+// deeper reads the clock after depth recursive calls, which make the stack grow, so that clocks
+// are read with much and with little of the stack left.
 func deeper(c *Clock, depth int) int64 {
 	if depth == 0 {
 		return c.Read()
@@ -20,9 +20,9 @@ func deeper(c *Clock, depth int) int64 {
 	return frame[depth%8]
 }
 
-// Many goroutines read every clock, from stacks of many sizes, while the
-// garbage collector moves those and the profiler interrupts the readings. What
-// this shows is that the process survives, and that no stack is spoilt.
+// Many goroutines read every clock from stacks of many sizes while the garbage collector moves
+// the stacks and the profiler interrupts the readings. The test shows that the process survives
+// and that no stack is corrupted.
 func TestReadingsStandProfilerAndCollector(t *testing.T) {
 	if err := pprof.StartCPUProfile(io.Discard); err != nil {
 		t.Log("the test itself is profiled: ", err)

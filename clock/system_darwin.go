@@ -2,12 +2,11 @@ package clock
 
 import "golang.org/x/sys/unix"
 
-// goTimeCountsSuspend: Go reads mach_absolute_time, which stands still.
+// goTimeCountsSuspend is No because Go reads mach_absolute_time, which stops during a suspend.
 const goTimeCountsSuspend = No
 
-// systemClocks are the clocks of macOS, read through its C library
-// (clock_gettime(3), getrusage(2), gettimeofday(2)). Unlike on Linux, the
-// monotonic clocks go on while the machine is suspended.
+// systemClocks opens the clocks of macOS through its C library (clock_gettime(3), getrusage(2),
+// gettimeofday(2)). Unlike on Linux, the monotonic clocks go on while the machine is suspended.
 var systemClocks = map[string]opener{
 	"realtime": openPosix(unix.CLOCK_REALTIME, Clock{API: "clock_gettime(CLOCK_REALTIME)",
 		Kind: KindWall, Scope: ScopeMachine, Calendar: true, Settable: true, CountsSleep: Yes, CountsSuspend: Yes}),

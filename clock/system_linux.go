@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goTimeCountsSuspend: Go reads CLOCK_MONOTONIC, which stands still.
+// goTimeCountsSuspend is No because Go reads CLOCK_MONOTONIC, which stops during a suspend.
 const goTimeCountsSuspend = No
 
-// systemClocks are the clocks of Linux.
+// systemClocks opens the clocks of Linux.
 var systemClocks = linuxClocks()
 
 func linuxClocks() map[string]opener {
@@ -28,7 +28,7 @@ func linuxClocks() map[string]opener {
 	return clocks
 }
 
-// openersOf makes an opener of each description.
+// openersOf returns the name and the opener of each clock in descriptions.
 func openersOf[T any](descriptions map[string]T, open func(T) opener) func(func(string, opener) bool) {
 	return func(yield func(string, opener) bool) {
 		for name, d := range descriptions {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// goTimeCountsSuspend: Go reads the interrupt time, which by the documents
-// that it counts the time asleep, or the performance counter, of which they
-// do not say.
+// goTimeCountsSuspend is Unknown because Go reads either the interrupt time, which according to
+// its documentation includes the time asleep, or the performance counter, whose documentation
+// does not say.
 const goTimeCountsSuspend = Unknown
 
-// fileTimeUnitNs is the unit of a FILETIME.
+// fileTimeUnitNs is the unit of a FILETIME, in nanoseconds.
 const fileTimeUnitNs = 100
 
 var (
@@ -23,7 +23,7 @@ var (
 	getThreadTimes            = kernel32.NewProc("GetThreadTimes")
 )
 
-// systemClocks are the clocks of Windows.
+// systemClocks opens the clocks of Windows.
 var systemClocks = map[string]opener{
 	"realtime":        openFileTime("GetSystemTimePreciseAsFileTime"),
 	"realtime-coarse": openFileTime("GetSystemTimeAsFileTime"),
@@ -32,9 +32,8 @@ var systemClocks = map[string]opener{
 	"thread-cputime":  openThreadTimes,
 }
 
-// openFileTime opens a calendar clock, in 100 ns since 1970. It calls the
-// function at its address, since through package windows each reading would
-// allocate.
+// openFileTime opens a calendar clock that counts in units of 100 ns since 1970. It calls the
+// function at its address, because each reading through package windows would allocate.
 func openFileTime(api string) opener {
 	return func() (*Clock, error) {
 		get := kernel32.NewProc(api)
@@ -92,7 +91,7 @@ func cpuTimes(api string, scope Scope) Clock {
 	return Clock{API: api, Kind: KindCPU, Scope: scope, UnitNs: fileTimeUnitNs, CountsSleep: No, CountsSuspend: No}
 }
 
-// duration is a FILETIME that holds no date, in its own unit.
+// duration converts a FILETIME that is a duration, not a date, to its own unit of 100 ns.
 func duration(t windows.Filetime) int64 {
 	return int64(t.HighDateTime)<<32 | int64(t.LowDateTime)
 }

@@ -2,13 +2,14 @@ package clock
 
 import "time"
 
-// trappedFrom is several times what a counter costs that the program reads itself
-// (20 to 60 cycles are usual), and less than a way into a hypervisor and back.
+// trappedFrom is the cost of a reading from which on a counter counts as trapped. It is several
+// times what a counter costs that the program reads itself (20 to 60 cycles are usual), and less
+// than a transition to a hypervisor and back.
 const trappedFrom = 250 * time.Nanosecond
 
-// trapped describes a counter that somebody reads in the program's stead, at each
-// reading; it is empty for any other. The readings are true, and as dear as those
-// of a system call.
+// trapped describes a counter whose instruction a hypervisor or sandbox traps and emulates; it is
+// empty for any other counter. The readings of such a counter are true, but as expensive as
+// system calls.
 func trapped(read func() int64) string {
 	if leastDuration(read) < readingsTimed*trappedFrom {
 		return ""
@@ -18,7 +19,7 @@ func trapped(read func() int64) string {
 
 const readingsTimed = 16
 
-// leastDuration is what readingsTimed readings take, in the best of several runs.
+// leastDuration returns the time of readingsTimed readings in the best of several runs.
 func leastDuration(read func() int64) time.Duration {
 	const runs = 8
 	least := time.Duration(1<<63 - 1)

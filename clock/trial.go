@@ -2,22 +2,22 @@
 
 package clock
 
-// instruction is one that may end the process instead of reading a counter:
-// the processor may lack it whatever CPUID says (virtual machines mask it), the
-// system may have disabled it for this process, a hypervisor may trap it. Go
-// can't recover from the signal, so a child process tries it first.
+// instruction is an instruction that reads a counter, or ends the process. The processor may
+// lack it even if CPUID names it (virtual machines mask it), the system may have disabled it for
+// this process, and a hypervisor may trap it. Go can't recover from the signal, so a child
+// process tries the instruction first.
 type instruction int
 
-// The instructions. The assembly of the trial knows them by these names.
+// The instructions. The assembly of the trial uses these names.
 const (
 	instructionRDTSC instruction = iota
 	instructionRDTSCP
 	instructionCNTVCT
-	instructionUndefined // never exists; shows that a trial can fail
+	instructionUndefined // undefined on every processor; shows that a trial can fail
 	instructionCount
 )
 
-// String is the instruction in the manuals' spelling.
+// String returns the instruction as the manuals spell it.
 func (i instruction) String() string {
 	switch i {
 	case instructionRDTSC:
@@ -30,8 +30,7 @@ func (i instruction) String() string {
 	return "an undefined instruction"
 }
 
-// lacks is the error of a processor that says itself that it has no such
-// instruction, and nil where it says nothing of the kind.
+// lacks returns an error if the processor itself says that it does not have the instruction.
 func lacks(i instruction) error {
 	if identified(i) {
 		return nil

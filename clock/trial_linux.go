@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tried is nil where the instruction works on this thread, and the reason why
-// not otherwise; the note says what the answer rests on where that is less
-// than a trial. The trial is made once, and the kernel asked each time, since the
-// counter may have been disabled meanwhile. Who has it disabled while a clock is
-// open still dies of the next reading.
+// tried returns nil if the instruction works on this thread, and otherwise the reason why it does
+// not. If no trial was possible, note says what the answer rests on instead. The trial is made
+// once, but the kernel is asked each time, because the counter may have been disabled meanwhile.
+// If the counter is disabled while a clock is open, the next reading still ends the process.
 func tried(i instruction) (note string, err error) {
 	if note, err = outcomes[i](); err != nil {
 		return "", err
@@ -41,7 +40,7 @@ func try(i instruction) (note string, err error) {
 	return "", judge(i, status)
 }
 
-// judge reads the end of a child that ran the instruction.
+// judge returns the reason that the exit status of a child that ran the instruction shows.
 func judge(i instruction, status unix.WaitStatus) error {
 	switch {
 	case status.Exited() && status.ExitStatus() == 0:
@@ -71,8 +70,8 @@ func disabled(i instruction) error {
 	}
 }
 
-// illegal tells a missing instruction from a trapped one: every processor of
-// arm64 has the virtual counter, so that there somebody traps it.
+// illegal returns the error for SIGILL: the instruction is missing or trapped. It is trapped on
+// arm64, where every processor has the virtual counter.
 func illegal(i instruction) error {
 	reason := NoInstruction
 	if i == instructionCNTVCT {
@@ -85,8 +84,8 @@ func illegal(i instruction) error {
 	}
 }
 
-// untried decides without a child, from what the kernel says of this thread; a
-// kernel that can't say can't disable either.
+// untried judges without a child, by what the kernel says about this thread. A kernel that can't
+// say it can't disable the counter either.
 func untried(i instruction) error {
 	var mode int32
 	if err := unix.Prctl(unix.PR_GET_TSC, uintptr(unsafe.Pointer(&mode)), 0, 0, 0); err != nil {
@@ -102,9 +101,9 @@ func permitted(i instruction, mode int32) error {
 	return nil
 }
 
-// runTrial makes a child that runs the instruction and exits, and waits for
-// it. With disable the child first forbids itself the counter. An error means
-// that the system refused the child.
+// runTrial makes a child that runs the instruction and exits, and waits for it. If disable is
+// set, the child first disables the counter for itself. An error means that the system refused
+// to make the child.
 func runTrial(i instruction, disable bool) (unix.WaitStatus, error) {
 	pid, err := forkTrial(i, disable)
 	if err != nil {
@@ -112,7 +111,7 @@ func runTrial(i instruction, disable bool) (unix.WaitStatus, error) {
 	}
 	var status unix.WaitStatus
 	for {
-		// A child without an exit signal is seen with __WALL only.
+		// wait4 finds a child without an exit signal only with __WALL.
 		_, err := unix.Wait4(pid, &status, unix.WALL, nil)
 		if err != unix.EINTR {
 			return status, err
@@ -120,10 +119,10 @@ func runTrial(i instruction, disable bool) (unix.WaitStatus, error) {
 	}
 }
 
-// forkTrial makes the child. All signals are blocked meanwhile, so that none
-// runs a Go signal handler in the child. It announces its end with no signal:
-// the host program sees no SIGCHLD, and a wait for any child does not find it.
-// User emulators refuse such a child; they get one that sends SIGCHLD.
+// forkTrial makes the child. It blocks all signals meanwhile, so that no Go signal handler runs
+// in the child. The child sends no signal at its end, so that the host program gets no SIGCHLD,
+// and a wait for any child does not find it. User-mode emulators refuse to make such a child; for
+// them the child sends SIGCHLD.
 func forkTrial(i instruction, disable bool) (pid int, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -145,10 +144,10 @@ func forkTrial(i instruction, disable bool) (pid int, err error) {
 	return answer, nil
 }
 
-// cloneTrial clones the process. In the parent it is the child's process ID,
-// or a negative error number; in the child it does not return. The child shares
-// no memory with the parent, since it makes itself undumpable, which is a
-// property of the memory, and dies of a signal that could write a core file.
+// cloneTrial clones the process. In the parent it returns the child's process ID, or a negative
+// error number; in the child it does not return. The child makes itself undumpable, so that its
+// death by a signal writes no core file. Because that is a property of its memory, the child
+// shares no memory with the parent.
 //
 //go:noescape
 func cloneTrial(i instruction, disable bool, exitSignal int) int

@@ -52,8 +52,8 @@ func TestTrialOfAnUndefinedInstruction(t *testing.T) {
 	}
 }
 
-// A kernel of arm64 before 6.12 can't disable the counter: then the child
-// exits as if it were not asked to.
+// A kernel of arm64 before 6.12 can't disable the counter: the child then exits as if disable
+// were not set.
 func TestTrialOfADisabledCounter(t *testing.T) {
 	status := trialStatus(t, theInstruction, true)
 	if status.CoreDump() {
@@ -67,7 +67,7 @@ func TestTrialOfADisabledCounter(t *testing.T) {
 	}
 }
 
-// The host program must not notice the child, by signal or by waiting for any.
+// The host program must not notice the child, neither by a signal nor by waiting for any child.
 func TestTrialIsNotSeenByTheHost(t *testing.T) {
 	quiet := cloneTrial(instructionUndefined, false, 0)
 	if quiet < 0 {
@@ -117,8 +117,8 @@ func TestJudgeOfOtherEnds(t *testing.T) {
 	}
 }
 
-// Where no child is allowed the kernel's word on this thread decides. This test
-// reads the counter itself, so that the kernel can't call it disabled.
+// If the system allows no child, the kernel's answer about this thread decides. This test reads
+// the counter itself first, so that an answer that it is disabled would be wrong.
 func TestUntriedAsksTheKernel(t *testing.T) {
 	if err := judge(theInstruction, trialStatus(t, theInstruction, false)); err != nil {
 		t.Skip(err)

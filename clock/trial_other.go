@@ -2,6 +2,6 @@
 
 package clock
 
-// tried relies on what the processor says of itself: these systems do not
-// disable the counter for single processes.
+// tried relies on CPUID or the architecture, because these systems do not disable the counter
+// for single processes.
 func tried(i instruction) (note string, err error) { return "", lacks(i) }

@@ -11,9 +11,9 @@ type Reason string
 // The reasons.
 const (
 	NoInstruction      Reason = "no-instruction"       // the CPU lacks the instruction
-	DisabledForProcess Reason = "disabled-for-process" // forbidden to this process, as by prctl(PR_SET_TSC)
+	DisabledForProcess Reason = "disabled-for-process" // disabled for this process, for example by prctl(PR_SET_TSC)
 	Trapped            Reason = "trapped"              // the instruction ends in a signal
-	PermissionDenied   Reason = "permission-denied"    // the system allows it to others only
+	PermissionDenied   Reason = "permission-denied"    // only other users or processes may read it
 	NotSupportedHere   Reason = "not-supported-here"   // this machine, or virtual machine, lacks it
 	OtherArchitecture  Reason = "other-architecture"   // exists on other processor architectures
 	OtherSystem        Reason = "other-system"         // exists on other operating systems
@@ -27,10 +27,10 @@ type Unavailable struct {
 	Name   string // of the clock
 	Reason Reason
 	Detail string // what was tried and what the system answered
-	Remedy string // what the user can do; empty where nothing helps
+	Remedy string // what the user can do; empty if nothing helps
 }
 
-// Error joins all that is known in one line.
+// Error returns the name, the reason, the detail and the remedy in one line.
 func (u *Unavailable) Error() string {
 	text := fmt.Sprintf("clock %s is unavailable (%s)", u.Name, u.Reason)
 	if u.Detail != "" {
@@ -45,7 +45,7 @@ func (u *Unavailable) Error() string {
 // UnknownName says that no clock has this name, on any machine. It is an error.
 type UnknownName struct {
 	Name  string
-	Known []string // every name there is
+	Known []string // every valid name
 }
 
 // Error names the clocks that exist.

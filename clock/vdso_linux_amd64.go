@@ -7,8 +7,8 @@ import (
 	"chronoscope/machine"
 )
 
-// kernelVDSO is the vDSO of this process. Its error says why the clocks have to
-// be read by system calls.
+// kernelVDSO returns the vDSO of this process. Its error says why the clocks have to be read by
+// system calls.
 var kernelVDSO = sync.OnceValues(func() (vdso, error) {
 	kernel, err := machine.ReadVDSO()
 	if err != nil {
@@ -17,7 +17,7 @@ var kernelVDSO = sync.OnceValues(func() (vdso, error) {
 	return vdsoClocks(kernel)
 })
 
-// vdsoClocks looks the functions up; only clock_gettime has to be there.
+// vdsoClocks finds the functions in the vDSO; only clock_gettime must exist.
 func vdsoClocks(kernel machine.VDSO) (v vdso, err error) {
 	at := func(name string) (uintptr, bool) {
 		offset, ok := kernel.Functions[name]
@@ -45,13 +45,13 @@ func vdsoClocks(kernel machine.VDSO) (v vdso, err error) {
 	return v, nil
 }
 
-// The calls of C functions at an address, from a Go stack. They grow it first
-// where it is too small for C code. The kernel promises no bound for it; two
-// pages are nearly twice what has been seen of it (Go issue 20427). A signal
-// that arrives within finds its goroutine through thread-local storage, which C
-// code leaves alone, and runs on a stack of its own. The first reading on a new
-// stack, or on one that the garbage collector has cut, pays for the growth: half
-// a microsecond and more.
+// The following functions call a C function at an address, on the stack of the goroutine. They
+// first grow the stack if it is too small for C code. The kernel guarantees no limit for what its
+// functions need; two pages are nearly twice the most that was observed (Go issue 20427). A
+// signal handler that interrupts the C code finds its goroutine through thread-local storage,
+// which C code does not change, and runs on a stack of its own. The first reading on a new stack,
+// or on one that the garbage collector has shrunk, includes the growth: half a microsecond and
+// more.
 
 // callClockGettime calls clock_gettime(id, &t).
 func callClockGettime(function, id uintptr) (seconds, nanoseconds int64)

@@ -12,8 +12,8 @@ import (
 	"chronoscope/machine"
 )
 
-// Signals that arrive while C code of the vDSO runs must find their goroutine:
-// a handler that doesn't ends the process.
+// The handlers of signals that arrive while C code of the vDSO runs must find their goroutine.
+// A handler that does not find it ends the process.
 func TestVDSOCallsStandSignals(t *testing.T) {
 	v, err := kernelVDSO()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestVDSOCallsStandSignals(t *testing.T) {
 	}
 }
 
-// A goroutine on a small stack has it grown before C code runs on it.
+// The stack of a goroutine is grown, if it is small, before C code runs on it.
 func TestVDSOCallsFromManySmallStacks(t *testing.T) {
 	v, err := kernelVDSO()
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// stepped is a clock whose readings are given.
+// stepped returns a clock that shows the given readings one after another.
 func stepped(readings []int64) *Clock {
 	i := -1
 	return New(Clock{Kind: KindWall}, func() int64 { i++; return readings[i] })
 }
 
-// Gaps finds each step beyond the threshold, ends as it says, and can be gone
-// on with: enumerated by hand.
+// Gaps finds each step beyond the threshold, ends where its doc comment says, and can be
+// continued. The expected gaps were found by hand.
 func TestGapsOfKnownReadings(t *testing.T) {
 	readings := []int64{1, 2, 12, 13, 40, 41, 42, 100, 101}
 	for _, c := range []struct {
@@ -39,8 +39,8 @@ func TestGapsOfKnownReadings(t *testing.T) {
 	}
 }
 
-// A clock that is described as a counter, as a simulation does, once had the
-// processor's counter read in its place.
+// Gaps of a simulated clock that is described as a counter once read the processor's counter
+// instead.
 func TestGapsOfASimulatedCounterReadIt(t *testing.T) {
 	now := int64(0)
 	c := New(Clock{Kind: KindCounter, Scope: ScopeMachine}, func() int64 { now += 10; return now })
@@ -49,7 +49,7 @@ func TestGapsOfASimulatedCounterReadIt(t *testing.T) {
 	}
 }
 
-// A clock that stands still ends the watch too.
+// A clock that stands still also ends the watch.
 func TestGapsOfAClockThatStandsStill(t *testing.T) {
 	c := New(Clock{Kind: KindWall}, func() int64 { return 5 })
 	if n, now := c.Gaps(5, Watch{Threshold: 1, Long: 1, Until: 6}, make([]Gap, 3)); n != 0 || now != 5 {
@@ -57,8 +57,8 @@ func TestGapsOfAClockThatStandsStill(t *testing.T) {
 	}
 }
 
-// The counter's own loop gives gaps in order, each beyond the threshold, within
-// the watch, and never more than there is room for.
+// The assembly loop over the counter finds gaps in order, each beyond the threshold and within
+// the watch, and never more than gaps has room for.
 func TestGapsOfTheCounter(t *testing.T) {
 	for _, name := range []string{"tsc", "cntvct", "go-time-now"} {
 		c, err := Open(name)

@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	gameTurns   = 64 // of each of the two threads
+	gameTurns   = 64 // of each of the two threads in one game
 	gameLimit   = 20 * time.Millisecond
-	gamesOfPair = 8 // in one pass, where there is time
-	// fewestHandOvers say something about a clock's order across CPUs.
+	gamesOfPair = 8 // games of each pair in one pass, if there is time
+	// fewestHandOvers is the least number of hand-overs that tells a clock's order across CPUs.
 	fewestHandOvers = 100
 )
 
-// across is what threads on different CPUs read of one clock by turns.
+// across gathers what threads on different CPUs read of one clock by turns.
 type across struct {
-	rounds       [][][2]int // who plays whom, in this order
+	rounds       [][][2]int // the pairs of CPUs that play in each round, in this order
 	fenced, bare BackSteps
-	worst        [2]int // places of the CPUs of the worst step back, from and to
+	worst        [2]int // the places of the CPUs between which the clock stepped back the most: from, to
 	wraps        BackSteps
 	pairs        map[[2]int]*limits
 	roundTripNs  float64
-	handOverNs   float64 // the worst
+	handOverNs   float64 // the longest
 }
 
 func newAcross() *across { return &across{pairs: map[[2]int]*limits{}, roundTripNs: math.Inf(1)} }
 
-// pass lets all pairs of the crew play, round by round of a tournament, as often as
-// there is time for; at least one round, however little there is. Where the time
-// does not suffice for all pairs, the rounds that were played link every CPU to
-// every other one by way of a few. Their order is random for that, and the same in
-// each pass: a pair's offset at a time takes games before and after it.
+// pass lets all pairs of the crew play, round by round of a tournament, as often as budget
+// allows, but always at least one round. If the budget does not suffice for all pairs, the
+// rounds that were played still link every CPU to every other one by way of a few CPUs,
+// because the order of the rounds is random. The order is the same in each pass, because a
+// pair's offset at a time is found from a game before that time and one after it.
 func (a *across) pass(ctx context.Context, s *subject, c crew, budget time.Duration, nowNs func() float64, rng *rand.Rand) {
 	if a.rounds == nil {
 		a.rounds = tournament(len(c.cpus()))
@@ -61,8 +61,8 @@ func (a *across) pass(ctx context.Context, s *subject, c crew, budget time.Durat
 	}
 }
 
-// note takes in a game of readings that can't be reordered. One in which the
-// counter started over says nothing more.
+// note adds a game of fenced readings to a. It leaves out a game in which the counter started
+// over, because that game tells nothing else.
 func (a *across) note(g game, s *subject) {
 	wrapped := false
 	for i := 1; i < len(g.handed); i++ {
@@ -89,7 +89,7 @@ func (a *across) note(g game, s *subject) {
 	a.roundTripNs = math.Min(a.roundTripNs, roundTripNs)
 }
 
-// noteBare takes in a game of readings without a fence.
+// noteBare adds a game of readings without a fence to a.
 func (a *across) noteBare(g game) {
 	for i := 1; i < len(g.handed); i++ {
 		if before, after := g.handed[i-1].Ticks, g.handed[i].Ticks; wrappedAt(before, after) == 0 {
@@ -98,9 +98,9 @@ func (a *across) noteBare(g game) {
 	}
 }
 
-// judgeAcross says whether the clock steps back from CPU to CPU. A reading
-// without a fence that seems to do so, where fenced ones don't, was taken before
-// its turn had come: the processor's doing, not the clock's.
+// judgeAcross judges whether the clock steps back from CPU to CPU. If readings without a fence
+// step back and fenced ones do not, the processor took them before their turn: that is
+// reordering, not a fault of the clock.
 func (r *Report) judgeAcross(s *subject, cpus []int) {
 	a := s.across
 	if a.fenced.Readings < fewestHandOvers && a.fenced.Count == 0 {
@@ -119,7 +119,7 @@ func (r *Report) judgeAcross(s *subject, cpus []int) {
 	r.add(f)
 }
 
-// judgeOffsets says how far the CPUs are apart.
+// judgeOffsets judges how far the CPUs' readings are apart.
 func (r *Report) judgeOffsets(s *subject, cpus []int) {
 	if len(s.across.pairs) == 0 {
 		return
@@ -141,12 +141,12 @@ func (r *Report) judgeOffsets(s *subject, cpus []int) {
 	})
 }
 
-// mostNamed is how many CPUs a reason names.
+// mostNamed is the largest number of CPUs that a reason names.
 const mostNamed = 4
 
-// judgePairs looks for CPUs that differ from the others by more than a tolerance. Where half
-// of the widest interval exceeds telling, that none was found says nothing.
-// A unit of the difference is worth scale nanoseconds.
+// judgePairs looks for CPUs that differ from the others by more than tolerance. If half of the
+// widest interval exceeds telling, finding no such CPU proves nothing, and the question counts
+// as not answered. One unit of the difference is scale nanoseconds.
 func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats.Estimate, tolerance, telling, scale float64, says func(stats.Estimate) string) {
 	reference, odd, unknown := majority(o, between, tolerance)
 	if unknown > 0 {
@@ -173,7 +173,7 @@ func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats
 	}
 }
 
-// coverage says how the pairs were covered.
+// coverage describes how many pairs of CPUs were measured directly and how many by way of others.
 func (o *Offsets) coverage() string {
 	if o.Direct == o.Pairs {
 		if o.Pairs == 1 {
@@ -184,8 +184,8 @@ func (o *Offsets) coverage() string {
 	return fmt.Sprintf("%d of %d pairs of CPUs were asked directly, the others are bounded by way of third CPUs", o.Direct, o.Pairs)
 }
 
-// measured gives the finding the difference of the CPU that is off the most, or of
-// one that is not.
+// measured sets the finding's estimate to the difference of the CPU that is off the most, or,
+// if none is off, of the CPU that differs the most.
 func (f *Finding) measured(o *Offsets, between func(i, j int) stats.Estimate, reference int, odd []int, scale float64) {
 	candidates := odd
 	if len(candidates) == 0 {
@@ -203,8 +203,8 @@ func (f *Finding) measured(o *Offsets, between func(i, j int) stats.Estimate, re
 	}
 }
 
-// majority is the CPU that agrees with the most others, those that are off from
-// it, and how many pairs can't be compared.
+// majority returns the CPU that agrees with the most others as reference, the CPUs that are off
+// from it as odd, and the number of pairs that can't be compared as unknown.
 func majority(o *Offsets, between func(i, j int) stats.Estimate, tolerance float64) (reference int, odd []int, unknown int) {
 	least := math.MaxInt
 	for i := range o.CPUs {
@@ -226,7 +226,7 @@ func majority(o *Offsets, between func(i, j int) stats.Estimate, tolerance float
 	return reference, odd, unknown / 2
 }
 
-// widest is half the width of the widest interval.
+// widest returns half the width of the widest interval.
 func widest(o *Offsets, between func(i, j int) stats.Estimate) float64 {
 	most := 0.0
 	for i := range o.CPUs {

@@ -30,8 +30,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A thread whose clock lags by 10 steps back at each of its turns, though each
-// thread's own readings only rise.
+// The thread whose clock lags by 10 steps back at each of its turns, although the readings of
+// each single thread only rise.
 func TestAcrossAndWithinThreads(t *testing.T) {
 	var handed []Handed
 	for i := range int64(100) {
@@ -49,7 +49,8 @@ func TestAcrossAndWithinThreads(t *testing.T) {
 	}
 }
 
-// pairs of a clock that runs at rate(t), read at random moments over a second.
+// pairsOf reads the clock shown n times at random moments within a second, with errors of up to
+// errorNs.
 func pairsOf(seed uint64, n int, errorNs float64, shown func(ns float64) float64) []Pair {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var pairs []Pair
@@ -83,8 +84,8 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
-// A step between two pairs is found in size and direction, where it exceeds what
-// the pairs' errors and a slewed rate explain.
+// Steps finds the size and the direction of a step between two pairs if it exceeds what the
+// pairs' errors and a slewed rate explain.
 func TestSteps(t *testing.T) {
 	for seed := range uint64(500) {
 		for _, step := range []float64{0, -50e3, 80e3} {
@@ -119,8 +120,8 @@ func TestKeepsRateSaysWhatItCannotKnow(t *testing.T) {
 	}
 }
 
-// Real threads take their turns in order, each as often as asked, and Go's
-// monotonic clock never steps back between them.
+// Real threads take their turns in order, each as often as asked, and Go's monotonic clock never
+// steps back from one to the next.
 func TestHandOver(t *testing.T) {
 	cpus, err := machine.Affinity()
 	if err != nil || len(cpus) < 2 {
@@ -144,10 +145,10 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// A limit on Go's threads (GOMAXPROCS, which also follows a container's limit)
-// once made each turn wait until the other thread was preempted: two minutes
-// for the turns of this test, which take a tenth of a second. The limit stands
-// for a hang, and leaves room for any load.
+// With GOMAXPROCS below the number of threads (Go also lowers it to a container's CPU limit),
+// each turn once waited until the other thread was preempted: the turns of this test took two
+// minutes instead of a tenth of a second. The test's time limit only detects a hang; it is
+// generous enough for any load.
 func TestHandOverWithFewerThreadsThanCPUs(t *testing.T) {
 	cpus, err := machine.Affinity()
 	if err != nil || len(cpus) < 2 {
@@ -174,7 +175,7 @@ func TestHandOverRefusals(t *testing.T) {
 	}
 }
 
-// Cut short, it gives back what was taken, all of it in order.
+// If its context ends, HandOver returns the readings so far, all of them in order.
 func TestHandOverEndsWithItsContext(t *testing.T) {
 	cpus, err := machine.Affinity()
 	if err != nil || len(cpus) < 2 {
@@ -182,7 +183,7 @@ func TestHandOverEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	count := int64(0)
-	read := func() int64 { // only ever called by the thread whose turn it is
+	read := func() int64 { // only called by the thread whose turn it is
 		if count++; count == 50 {
 			cancel()
 			time.Sleep(time.Millisecond)

@@ -10,17 +10,18 @@ import (
 	"chronoscope/machine"
 )
 
-// crew are threads, each bound to a CPU of its own, that read a clock by turns. CPUs are named by their place in cpus.
+// crew is a set of threads, each bound to a CPU of its own, that read a clock by turns. A CPU is
+// named by its place in cpus.
 type crew interface {
 	cpus() []int
 	// play lets each pair of threads read by turns: n rounds of two readings, for no longer
-	// than limit. No thread is in two pairs. Games that could not be played are left out.
+	// than limit. No thread may be in two pairs. The result lacks games that could not be played.
 	play(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game
-	// lost says why some CPUs can't be asked any more.
+	// lost returns the reasons why some CPUs can't be used any more.
 	lost() []string
 }
 
-// game is what two threads read by turns.
+// game holds what two threads read by turns.
 type game struct {
 	pair    [2]int // their places in the crew
 	startNs float64
@@ -28,7 +29,7 @@ type game struct {
 	handed []Handed
 }
 
-// boundCrew are threads of this process.
+// boundCrew is a crew of threads of this process.
 type boundCrew struct {
 	workers []*worker
 	nowNs   func() float64
@@ -37,17 +38,17 @@ type boundCrew struct {
 	losses []string
 }
 
-// worker is a thread on a CPU. idle holds a token while it has nothing to do; who
+// worker is a thread on a CPU. idle holds a token while the worker has nothing to do; whoever
 // takes the token may send it one job.
 type worker struct {
 	cpu  int
 	jobs chan func()
 	idle chan struct{}
-	err  error // why it can't be used any more; read with the token in hand
+	err  error // why the worker can't be used any more; may be read only by who holds the token
 }
 
-// newBoundCrew binds a thread to each of the CPUs. Those that can't be had are
-// lost, and the rest goes on.
+// newBoundCrew binds a thread to each of the CPUs. A CPU to which no thread can be bound is
+// recorded as lost, and the crew works with the others.
 func newBoundCrew(cpus []int, nowNs func() float64, answer time.Duration) *boundCrew {
 	c := &boundCrew{nowNs: nowNs, answer: answer}
 	for _, cpu := range cpus {
@@ -68,8 +69,8 @@ func (c *boundCrew) close() {
 	}
 }
 
-// work binds the thread and does jobs until there are no more. It is not
-// unlocked, and so ends with its goroutine.
+// work binds the thread and does jobs until there are no more. It does not unlock the thread,
+// so that the thread ends with its goroutine.
 func (w *worker) work() {
 	runtime.LockOSThread()
 	w.err = machine.SetAffinity([]int{w.cpu})
@@ -82,7 +83,7 @@ func (w *worker) work() {
 }
 
 // stillBound returns an error if the thread is no longer bound to its CPU alone: the kernel
-// moves it to others when that goes offline or leaves the cpuset.
+// moves it to other CPUs when its CPU goes offline or leaves the cpuset.
 func (w *worker) stillBound() error {
 	now, err := machine.Affinity()
 	if err == nil && !slices.Equal(now, []int{w.cpu}) {
@@ -91,8 +92,8 @@ func (w *worker) stillBound() error {
 	return err
 }
 
-// settle waits for workers to be done, and takes the tokens of those that are and
-// that can be used again.
+// settle waits up to limit for workers to be done. It takes and keeps the tokens of those that
+// are done and can be used again.
 func (c *boundCrew) settle(workers []*worker, limit time.Duration) (done map[*worker]bool) {
 	done = map[*worker]bool{}
 	deadline := time.Now().Add(limit)
@@ -104,8 +105,8 @@ func (c *boundCrew) settle(workers []*worker, limit time.Duration) (done map[*wo
 	return done
 }
 
-// take is a worker's token, if the worker has nothing to do within the time. One
-// that can't be used any more is lost, and its token with it.
+// take takes the worker's token and reports whether it got it within patience. A worker that
+// can't be used any more is recorded as lost, and its token is never given back.
 func (c *boundCrew) take(w *worker, patience time.Duration) bool {
 	select {
 	case <-w.idle:
@@ -150,7 +151,7 @@ type playing struct {
 	turns *turns
 }
 
-// playAtOnce plays games at the same time.
+// playAtOnce plays the games of all pairs at the same time.
 func (c *boundCrew) playAtOnce(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game {
 	var begun []*playing
 	var busy []*worker
@@ -182,7 +183,7 @@ func (c *boundCrew) playAtOnce(ctx context.Context, pairs [][2]int, read func() 
 	return games
 }
 
-// both takes the tokens of two workers, or none.
+// both takes the tokens of both workers, or neither.
 func (c *boundCrew) both(a, b *worker) bool {
 	if !c.take(a, 0) {
 		return false

@@ -14,7 +14,7 @@ import (
 	"chronoscope/stats"
 )
 
-// twoCPUs are two that this process may use.
+// twoCPUs returns two CPUs that this process may use.
 func twoCPUs(t *testing.T) []int {
 	t.Helper()
 	cpus, err := machine.Affinity()
@@ -32,11 +32,11 @@ func bound(t *testing.T, cpus []int) *boundCrew {
 	return c
 }
 
-// patience is more than a thread needs to get to run on any machine.
+// patience is longer than any machine takes to let a thread run.
 const patience = time.Minute
 
-// Threads of a crew read by turns, in order, and on the CPUs that they are bound
-// to, with as many of Go's threads as there are and with one.
+// The threads of a crew read by turns, in order, and on the CPUs to which they are bound,
+// both with the usual number of Go's threads and with one.
 func TestBoundCrewPlays(t *testing.T) {
 	cpus := twoCPUs(t)
 	for _, threads := range []int{runtime.GOMAXPROCS(0), 1} {
@@ -57,7 +57,8 @@ func TestBoundCrewPlays(t *testing.T) {
 	}
 }
 
-// A CPU that can't be had is lost, with the reason, and the others go on.
+// A CPU that does not exist is reported as lost, with the reason, and the crew plays on with
+// the others.
 func TestBoundCrewWithoutACPU(t *testing.T) {
 	cpus := append(twoCPUs(t), 1<<15)
 	c := bound(t, cpus)
@@ -71,13 +72,13 @@ func TestBoundCrewWithoutACPU(t *testing.T) {
 	}
 }
 
-// A thread that is moved to other CPUs in the middle of a game, as the kernel does
-// where a cpuset shrinks or a CPU goes offline, is lost, and its game with it.
+// A thread that is moved to other CPUs in the middle of a game, as the kernel does when a
+// cpuset shrinks or a CPU goes offline, is reported as lost, and its game is dropped.
 func TestBoundCrewThatIsMoved(t *testing.T) {
 	cpus := twoCPUs(t)
 	c := bound(t, cpus)
 	moved := false
-	read := func() int64 { // only ever called by the thread whose turn it is
+	read := func() int64 { // only called by the thread whose turn it is
 		if !moved {
 			moved = true
 			if err := machine.SetAffinity(cpus); err != nil {
@@ -94,7 +95,7 @@ func TestBoundCrewThatIsMoved(t *testing.T) {
 	}
 }
 
-// A game ends with its time and with its context, and the readings so far count.
+// A game ends at its time limit or with its context, and returns the readings so far.
 func TestBoundCrewEndsInTime(t *testing.T) {
 	c := bound(t, twoCPUs(t))
 	slow := func() int64 { time.Sleep(time.Millisecond); return 1 }
@@ -115,8 +116,7 @@ func TestBoundCrewEndsInTime(t *testing.T) {
 	}
 }
 
-// The clocks of this process: whatever they are worth, each finding keeps to its
-// form.
+// For the real clocks of this process, each finding has a valid form, whatever its verdict.
 func TestLocalKeepsToItsForm(t *testing.T) {
 	plan := Plan{Watch: 150 * time.Millisecond, Every: 5 * time.Millisecond, HandOvers: 50 * time.Millisecond}
 	r, err := Local(t.Context(), Request{Clocks: ownClocks(t), Plan: plan})
@@ -148,7 +148,7 @@ func TestLocalEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// ownClocks are all that can be read here, as good as their units.
+// ownClocks returns all clocks that can be read here, and takes their units as their accuracy.
 func ownClocks(t *testing.T) []clock.Rated {
 	t.Helper()
 	clocks, _ := clock.List()

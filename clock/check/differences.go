@@ -2,9 +2,9 @@ package check
 
 import "math"
 
-// differences bound the differences between n unknowns: x[j] - x[i] is at most
-// most(i, j). Constraints on some pairs bound all others, as a road map bounds
-// all distances: the tightest bounds are shortest paths.
+// differences bounds the differences between n unknowns: x[j] - x[i] is at most
+// most(i, j). Bounds on some pairs imply bounds on all others: the tightest ones are the
+// shortest paths in a graph whose edges are the given bounds.
 type differences struct {
 	n    int
 	most []float64
@@ -20,19 +20,19 @@ func newDifferences(n int) *differences {
 	return d
 }
 
-// bound says that x[j] - x[i] lies between lo and hi.
+// bound adds the constraint that x[j] - x[i] lies between lo and hi.
 func (d *differences) bound(i, j int, lo, hi float64) {
 	up, down := &d.most[i*d.n+j], &d.most[j*d.n+i]
 	*up, *down = math.Min(*up, hi), math.Min(*down, -lo)
 }
 
-// between is what is known of x[j] - x[i]; infinite on a side where nothing is.
+// between returns the known bounds of x[j] - x[i]; a missing bound is infinite.
 func (d *differences) between(i, j int) (lo, hi float64) {
 	return -d.most[j*d.n+i], d.most[i*d.n+j]
 }
 
-// close draws all conclusions (the algorithm of Floyd and Warshall). It reports
-// false where the bounds contradict one another.
+// close derives the tightest bounds of all pairs (the algorithm of Floyd and Warshall). It
+// reports false if the bounds contradict one another.
 func (d *differences) close() bool {
 	n := d.n
 	for k := range n {

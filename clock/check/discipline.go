@@ -9,38 +9,37 @@ import (
 	"chronoscope/stats"
 )
 
-// discipline is how the kernel says that it keeps its clocks in step with the
-// time of day (adjtimex(2)). CLOCK_MONOTONIC_RAW and the processor's counters are
-// left alone.
+// discipline is how the kernel says that it keeps its clocks in step with the time of day
+// (adjtimex(2)). It does so to none of CLOCK_MONOTONIC_RAW and the processor's counters.
 type discipline struct {
-	// ratePPM is by how much the kernel was told to let its clocks run faster.
+	// ratePPM is how much faster the kernel was told to let its clocks run.
 	ratePPM float64
-	// offsetNs is what is still to be made up for by running faster or slower.
+	// offsetNs is the offset that the kernel still has to remove by running faster or slower.
 	offsetNs float64
-	// following: a daemon or a pulse steers them from moment to moment.
+	// following reports that a daemon or a pulse per second steers the clocks all the time.
 	following bool
-	// leapPending: the last second of this day will be left out or repeated.
+	// leapPending reports that the last second of this day will be left out or repeated.
 	leapPending bool
 }
 
-// kept is the discipline before and after a watch, or why it is not known, and the
-// clocksource that the kernel's clocks rest on, empty where that is not known.
+// kept holds the discipline before and after a watch, or the error of reading it, and the
+// clocksource on which the kernel's clocks rest, empty if that is not known.
 type kept struct {
 	before, after discipline
 	err           error
 	clocksource   string
 }
 
-// counterSources are the clocksources that are the processor's own counter, scaled.
+// counterSources names the clocksources that scale the processor's own counter.
 var counterSources = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"}
 
-// disciplines reports that the kernel may bend a clock's rate.
+// disciplines reports whether the kernel may change a clock's rate.
 func disciplines(c *clock.Clock) bool {
 	return c.Kind == clock.KindWall && c.Name != "monotonic-raw"
 }
 
-// heldAgainst says what a clock was held against, and what that is worth: two
-// clocks that rest on one oscillator agree however wrong it is.
+// heldAgainst names the reference that a clock was compared with, and says what the comparison
+// can't show: two clocks that rest on one oscillator agree even if the oscillator is wrong.
 func (k kept) heldAgainst(s *subject, reference *clock.Clock) string {
 	oneIsCounter := (s.Kind == clock.KindCounter) != (reference.Kind == clock.KindCounter)
 	switch {
@@ -54,9 +53,8 @@ func (k kept) heldAgainst(s *subject, reference *clock.Clock) string {
 	return "held against " + reference.Name + " (clocksource " + k.clocksource + ")"
 }
 
-// explanation says why a clock that the kernel disciplines runs at another rate
-// than the reference, between lo and hi ppm faster; empty where nothing explains
-// it.
+// explanation says why a clock that the kernel disciplines runs between lo and hi ppm faster
+// than the reference; it is empty if the discipline does not explain it.
 func (k kept) explanation(lo, hi float64) string {
 	b, a := k.before, k.after
 	least, most := math.Min(b.ratePPM, a.ratePPM), math.Max(b.ratePPM, a.ratePPM)

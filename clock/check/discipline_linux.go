@@ -14,14 +14,13 @@ const (
 	statusFLL     = 0x0008
 	statusNano    = 0x2000
 
-	readSingleShot = 0xa001 // ADJ_OFFSET_SS_READ: what is left of adjtime(3)
+	readSingleShot = 0xa001 // ADJ_OFFSET_SS_READ: the rest of an adjustment by adjtime(3)
 	leapInsert     = 1      // TIME_INS
 	leapDelete     = 2      // TIME_DEL
 	nominalTickUs  = 10_000 // a tick of USER_HZ
 )
 
-// readDiscipline asks the kernel; no rights are needed for that, but a sandbox may
-// forbid the call.
+// readDiscipline asks the kernel. It needs no rights, but a sandbox may forbid the call.
 func readDiscipline() (discipline, error) {
 	var t unix.Timex
 	state, err := unix.Adjtimex(&t)
@@ -29,7 +28,7 @@ func readDiscipline() (discipline, error) {
 		return discipline{}, fmt.Errorf("adjtimex: %w; a container's seccomp profile has to allow it", err)
 	}
 	d := discipline{
-		// freq is ppm with 16 bits behind the point, tick microseconds a tick.
+		// Freq is in ppm with 16 fractional bits, Tick in microseconds per tick.
 		ratePPM:     float64(t.Freq)/65536 + 1e6*(float64(t.Tick)/nominalTickUs-1),
 		offsetNs:    float64(t.Offset) * 1e3,
 		following:   t.Status&(statusPLL|statusFLL|statusPPSFreq|statusPPSTime) != 0,

@@ -6,7 +6,7 @@ import (
 	"chronoscope/clock/check"
 )
 
-// A clock must never step back. The second of three readings below was less than the first.
+// A clock must never step back. The second of these three readings is less than the first.
 func ExampleOrder() {
 	steps := check.Order([]int64{100, 97, 105})
 	fmt.Printf("%d of %d readings stepped back, by %d at most\n", steps.Count, steps.Readings, steps.Worst)

@@ -10,7 +10,8 @@ import (
 	"chronoscope/stats"
 )
 
-// once is something that happens a single time, at a share of the watch.
+// once returns a function that calls happen a single time, when the share of the watch that has
+// passed reaches at.
 func once(at float64, happen func()) func(share float64) {
 	happened := false
 	return func(share float64) {
@@ -21,7 +22,8 @@ func once(at float64, happen func()) func(share float64) {
 	}
 }
 
-// blamed holds a finding against the verdict and the words that it has to have.
+// blamed fails the test if the finding lacks the verdict or the words says, and returns the
+// finding.
 func blamed(t *testing.T, r *Report, clock string, q Question, verdict stats.Verdict, says string) *Finding {
 	t.Helper()
 	f := of(r, clock, q)
@@ -31,7 +33,7 @@ func blamed(t *testing.T, r *Report, clock string, q Question, verdict stats.Ver
 	return f
 }
 
-// The kernel's monotonic clock goes back, by less than passes between two looks or
+// The kernel's monotonic clock goes back, once by less than the time between two looks and once
 // by more.
 func TestMonotonicGoesBack(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
@@ -50,8 +52,8 @@ func TestMonotonicGoesBack(t *testing.T) {
 	}
 }
 
-// One reading in a thousand is wrong, as with errata of arm64 counters, and the
-// next is right again.
+// One reading in a thousand is wrong, as with errata of arm64 counters, and the next one is
+// right again.
 func TestGlitches(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
@@ -65,8 +67,8 @@ func TestGlitches(t *testing.T) {
 	}
 }
 
-// A virtual machine that is restored on another host may find its counter set anew,
-// or at another rate.
+// When a virtual machine is restored on another host, its counter may have another value or
+// another rate.
 func TestRestoredMachine(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
@@ -88,8 +90,7 @@ func TestRestoredMachine(t *testing.T) {
 	}
 }
 
-// A process that was stopped for long takes no clock for one that jumped, however
-// coarse it is.
+// A process that was stopped for a long time reports no jump of any clock, even of a coarse one.
 func TestPauseIsNoJump(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 50)) {
 		s := newSimulation(seed)
@@ -105,7 +106,8 @@ func TestPauseIsNoJump(t *testing.T) {
 	}
 }
 
-// A coarse clock that was late most of the time once had a rate that "changed by NaN ppm".
+// The report on a coarse clock whose updates were late most of the time once said that its rate
+// "changed by NaN ppm".
 func TestUnknownChangeOfRateHasNoFigure(t *testing.T) {
 	var mostlyStill []Pair
 	for i := range 20 {

@@ -11,16 +11,15 @@ import (
 	"chronoscope/machine"
 )
 
-// HandOver lets one thread on each of the CPUs take its turn n times: it reads
-// the clock and hands over to the next. The readings come in the order in which
+// HandOver lets one thread on each of the CPUs take its turn n times: the thread reads the
+// clock and hands over to the next one. HandOver returns the readings in the order in which
 // they were taken.
 //
-// read must not be reordered with what stands before and after it; for a
-// hardware counter that is a fenced reading, since one without a fence may be
-// taken before the turn has come, which looks like a clock that is wrong.
+// The processor must not reorder read with the instructions before and after it. A hardware
+// counter therefore needs a fenced reading: one without a fence may be taken before its turn,
+// and then looks like a wrong clock.
 //
-// It needs two CPUs or more. It ends early with ctx and then returns what was
-// taken so far with ctx's error.
+// HandOver needs two CPUs or more. If ctx ends, it returns the readings so far and ctx's error.
 func HandOver(ctx context.Context, cpus []int, read func() int64, n int) ([]Handed, error) {
 	if len(cpus) < 2 {
 		return nil, fmt.Errorf("check: handing readings over needs two CPUs, this process may use %d: let it use more", len(cpus))
@@ -41,16 +40,15 @@ func HandOver(ctx context.Context, cpus []int, read func() int64, n int) ([]Hand
 	return r.handed(), ctx.Err()
 }
 
-// turns is one game of handing over: threads read by turns, a round of them n
-// times.
+// turns is one game: threads take turns reading a clock, in n rounds.
 type turns struct {
 	ctx      context.Context
 	deadline time.Time // zero for none
 	read     func() int64
-	crowded  bool // Go runs fewer threads at once than there are
+	crowded  bool // Go runs fewer threads at once than the game has
 
-	// ticks are the readings by thread: each writes to memory of its own, so that
-	// a hand-over moves one cache line and no more.
+	// ticks holds the readings of each thread. Each thread writes to memory of its own, so that
+	// a hand-over moves a single cache line.
 	ticks   [][]int64
 	turn    atomic.Int64
 	stopped atomic.Bool
@@ -64,11 +62,11 @@ func newTurns(ctx context.Context, threads, n int, read func() int64) *turns {
 	return r
 }
 
-// takeOn takes a thread's turns on a CPU.
+// takeOn takes the turns of a thread on a CPU.
 func (r *turns) takeOn(thread, cpu int) error {
 	runtime.LockOSThread()
-	// The thread is not unlocked: it ends with its goroutine, and with it the
-	// affinity, which no other goroutine is to inherit.
+	// The thread is not unlocked: it ends with its goroutine, so that no other goroutine
+	// inherits its affinity.
 	if err := machine.SetAffinity([]int{cpu}); err != nil {
 		r.stopped.Store(true)
 		return fmt.Errorf("check: a thread for CPU %d: %w", cpu, err)
@@ -77,10 +75,10 @@ func (r *turns) takeOn(thread, cpu int) error {
 	return nil
 }
 
-// looksBetween are the looks for one's turn between two looks at the time.
+// looksBetween is how often a thread checks for its turn between two checks of the deadline.
 const looksBetween = 4096
 
-// take takes a thread's turns, all of them or until the game is stopped.
+// take takes a thread's turns until all are taken or the game is stopped.
 func (r *turns) take(thread int) {
 	looks := 0
 	for i := range r.ticks[thread] {
@@ -92,8 +90,8 @@ func (r *turns) take(thread int) {
 				return
 			}
 			if r.crowded {
-				// Else those that wait keep the one whose turn it is from
-				// running until they are preempted, after 10 ms and more.
+				// Without this, waiting threads keep the thread whose turn it is from running
+				// until they are preempted, after 10 ms and more.
 				runtime.Gosched()
 			}
 		}
@@ -102,13 +100,13 @@ func (r *turns) take(thread int) {
 	}
 }
 
-// over reports that the game has to end.
+// over reports whether the game has to end.
 func (r *turns) over() bool {
 	return r.ctx.Err() != nil || !r.deadline.IsZero() && time.Now().After(r.deadline)
 }
 
-// handed are the readings in the order in which they were taken. All threads
-// have to have ended, or the game to be stopped.
+// handed returns the readings in the order in which they were taken. It may be called only
+// after all threads have ended or the game is stopped.
 func (r *turns) handed() []Handed {
 	handed := make([]Handed, r.turn.Load())
 	for i := range handed {

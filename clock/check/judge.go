@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// driftTolerance in ppm is what the kernel's own test raw_skew allows.
+	// driftTolerance is the drift in ppm that the kernel's own test raw_skew allows.
 	driftTolerance = 1.0
-	// tellingPPM is how wide half of a drift's interval may be for the drift to be
-	// called right, and tellingNs the same of an offset of two CPUs.
+	// tellingPPM is the largest half-width of a drift's interval with which the drift may be
+	// called right; tellingNs is the same for the offset of two CPUs.
 	tellingPPM = 1000
 	tellingNs  = 100e3
-	// fewestLooks tell something about a clock's rate.
+	// fewestLooks is the least number of looks that tells a clock's rate.
 	fewestLooks = 8
 )
 
-// judgeOrder says whether readings of one thread step back.
+// judgeOrder judges whether readings of one thread step back.
 func (r *Report) judgeOrder(s *subject) {
 	if s.order.Readings == 0 {
 		return
@@ -32,8 +32,8 @@ func (r *Report) judgeOrder(s *subject) {
 	r.add(f)
 }
 
-// judgeWrap says whether the counter starts over, and when it will. Steps back
-// that turn out to be no such thing are put down to its order.
+// judgeWrap judges whether the counter starts over, and when it will; width is its width in
+// bits. Steps back that are no wraps count as faults of the clock's order.
 func (r *Report) judgeWrap(s *subject) (width int) {
 	if s.rate != nil {
 		width = wrapBits(s.rate.sandwiches, s.tickNs(), tickNs(s.rate.reference))
@@ -66,7 +66,7 @@ func (r *Report) judgeWrap(s *subject) (width int) {
 
 const day = 86400e9 // ns
 
-// judgeWatch judges what a watch saw of a clock that keeps time.
+// judgeWatch judges what the watch saw of a clock that keeps time.
 func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	w := s.rate
 	if w == nil {
@@ -88,7 +88,7 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 		return
 	}
 	if r.judgeStanding(s, w.pairs(sandwiches)) {
-		return // all else would say the same in other words
+		return // all further findings would report the same fault again
 	}
 	if s.standard {
 		for _, q := range []Question{Stepped, RateChange, Drift} {
@@ -106,7 +106,7 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 
 const tooBrief = "watched too briefly for its steps: a longer check may tell"
 
-// judgeStanding reports whether the clock stood still.
+// judgeStanding judges, and reports, whether the clock stood still.
 func (r *Report) judgeStanding(s *subject, pairs []Pair) (stood bool) {
 	still := standstill(pairs)
 	stood = still > lateness*s.accuracyNs()
@@ -119,9 +119,9 @@ func (r *Report) judgeStanding(s *subject, pairs []Pair) (stood bool) {
 	return stood
 }
 
-// judgeSteps says whether the clock was set or jumped. It returns the sandwiches
-// of the longest stretch without a step. A clock that steps all the time changes
-// its rate.
+// judgeSteps judges whether the clock was set or jumped. It returns the sandwiches of the
+// longest stretch without a step. If the clock steps all the time, its rate changes, and ok is
+// false.
 func (r *Report) judgeSteps(s *subject, sandwiches []clock.Sandwich, k kept) (whole []clock.Sandwich, ok bool) {
 	found := jumps(s.rate.pairs(sandwiches), s.accuracyNs(), s.rate.bend)
 	q, set := Stepped, found
@@ -150,8 +150,8 @@ func (r *Report) judgeSteps(s *subject, sandwiches []clock.Sandwich, k kept) (wh
 	return longestPiece(sandwiches, found), true
 }
 
-// byPPM says by how much a rate changed, where that is known: a clock that stood still for most
-// of the time has no rate to compare with.
+// byPPM returns by how much a rate changed, as text. It is empty if that is not known: a clock
+// that stood still for most of the time has no rate to compare with.
 func byPPM(r Rate) string {
 	if math.IsNaN(r.WorstDeviation) || math.IsInf(r.WorstDeviation, 0) {
 		return ""
@@ -179,7 +179,7 @@ func stepText(q Question, j jump, s *subject, k kept) string {
 	return "it jumped " + either(j.sizeNs > 0, "forth", "back") + " by " + size + " against " + reference
 }
 
-// longestPiece is the longest run of sandwiches between jumps.
+// longestPiece returns the longest run of sandwiches between jumps.
 func longestPiece(sandwiches []clock.Sandwich, found []jump) []clock.Sandwich {
 	longest, from := []clock.Sandwich(nil), 0
 	for _, j := range append(found, jump{before: len(sandwiches) - 1}) {
@@ -191,8 +191,8 @@ func longestPiece(sandwiches []clock.Sandwich, found []jump) []clock.Sandwich {
 	return longest
 }
 
-// judgeRateChange says whether the clock kept its rate. One too coarse for that is
-// not judged.
+// judgeRateChange judges whether the clock kept its rate. It does not judge a clock that is too
+// coarse to tell.
 func (r *Report) judgeRateChange(s *subject, sandwiches []clock.Sandwich) {
 	rate := KeepsRate(s.rate.pairs(sandwiches))
 	if !(rate.Resolution*1e6 < tellingPPM) {
@@ -202,14 +202,14 @@ func (r *Report) judgeRateChange(s *subject, sandwiches []clock.Sandwich) {
 	f := newFinding(s.Name, RateChange)
 	spanNs := sandwiches[len(sandwiches)-1].MiddleSince(sandwiches[0]) * tickNs(s.rate.reference)
 	f.worst(rate.WorstDeviation * spanNs / stretches)
-	// Each stretch may be off by the resolution, and so may the median.
+	// The rate of each stretch may be off by the resolution, and so may their median.
 	if rate.WorstDeviation > s.rate.bend+2*rate.Resolution {
 		f.Lower(stats.Unusable, "its rate changed by %.4g ppm while it was watched", 1e6*rate.WorstDeviation)
 	}
 	r.add(f)
 }
 
-// judgeDrift says by how much the clock runs faster than the reference. What the
+// judgeDrift judges by how much the clock runs faster than the reference. A difference that the
 // system's own slewing explains is no fault.
 func (r *Report) judgeDrift(s *subject, sandwiches []clock.Sandwich, k kept) {
 	e := drift(s.rate, sandwiches)
@@ -226,7 +226,7 @@ func (r *Report) judgeDrift(s *subject, sandwiches []clock.Sandwich, k kept) {
 	if off && (s.disciplined || disciplines(s.rate.reference.Clock)) {
 		lo, hi := e.Lo, e.Hi
 		if !s.disciplined {
-			lo, hi = -e.Hi, -e.Lo // it's the reference that is bent
+			lo, hi = -e.Hi, -e.Lo // it is the reference whose rate the kernel changes
 		}
 		if why := k.explanation(lo, hi); why != "" {
 			r.skip(Drift, s.Name, "it runs %.4g ppm [%.4g, %.4g] faster than %s, but that is not applicable: %s", e.Value, e.Lo, e.Hi, reference, why)
@@ -243,15 +243,15 @@ func (r *Report) judgeDrift(s *subject, sandwiches []clock.Sandwich, k kept) {
 	r.add(f)
 }
 
-// mostDoubled is how often the errors of readings are doubled in search of a rate.
+// mostDoubled is how often the errors of readings are doubled at most in the search for a rate.
 const mostDoubled = 10
 
-// drift is by how much the clock runs faster than the reference, in ppm, by the
-// length that its tick is said to have; how well that is known is in the interval.
+// drift returns by how much the clock runs faster than the reference, in ppm, according to the
+// length of its tick; the interval includes the uncertainty of that length.
 //
-// A clock of constant rate keeps to a straight line, and each reading to within
-// its error of it: the slopes of such lines are the possible ones. Where no line
-// does, readings stray by more than their errors, which are doubled until one does.
+// A clock of constant rate follows a straight line, and each reading lies within its error of
+// the line. The possible rates are the slopes of all such lines. If there is no such line, the
+// readings stray by more than their errors, and all errors are doubled until there is one.
 func drift(w *watch, sandwiches []clock.Sandwich) stats.Estimate {
 	pairs := w.pairs(sandwiches)
 	e := stats.Estimate{Value: math.NaN(), Unit: "ppm", Statistic: "middle of bounds", N: len(pairs)}
@@ -267,7 +267,7 @@ func drift(w *watch, sandwiches []clock.Sandwich) stats.Estimate {
 	return e
 }
 
-// band are the limits that pairs put to how far the clock is ahead, with each error
+// band returns the limits that pairs set to how far the clock is ahead, with each error
 // multiplied by times.
 func band(pairs []Pair, times float64) *limits {
 	l := &limits{}
@@ -279,7 +279,7 @@ func band(pairs []Pair, times float64) *limits {
 	return l
 }
 
-// tickError is how far the length of a clock's tick may be off, as a share.
+// tickError returns the relative uncertainty of the length of a clock's tick.
 func tickError(c clock.Rated) float64 {
 	if e := c.TickNs.RelativeHalfWidth(); e > 0 && e < 1 {
 		return e
@@ -287,11 +287,11 @@ func tickError(c clock.Rated) float64 {
 	return 0
 }
 
-// longAwayNs is a gap between two looks that no busy machine explains.
+// longAwayNs is a time between two looks that is too long to be explained by a busy machine.
 const longAwayNs = 1e9
 
-// judgePause says how long the watching thread was away at most. The clocks are
-// none the worse for it.
+// judgePause reports the longest time for which the watching thread did not run. It does not
+// lower the verdict on the clocks.
 func (r *Report) judgePause(w *watch, every float64) {
 	longest := 0.0
 	for i := 1; i < len(w.sandwiches); i++ {

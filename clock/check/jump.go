@@ -7,11 +7,10 @@ import (
 )
 
 const (
-	// lateness is how late a clock's update may be, in units of its accuracy,
-	// before that is held against it: a kernel brings its coarse clocks up to date
-	// when it gets to it.
+	// lateness is how late a clock's update may be, in units of its accuracy, without being a
+	// fault: a kernel updates its coarse clocks late if interrupts are delayed.
 	lateness = 16
-	// fewJumps are jumps; more are a rate that changes.
+	// fewJumps is the largest number of steps that count as jumps; more are a changing rate.
 	fewJumps = 3
 )
 
@@ -21,9 +20,9 @@ type jump struct {
 	sizeNs float64 // negative for a step back
 }
 
-// jumps finds steps that neither the errors of the pairs explain nor a rate that
-// is off by bend. A slewed clock changes its rate, so that no two neighbouring
-// pairs are far apart.
+// jumps finds the steps that are explained neither by the errors of the pairs nor by a rate
+// that is off by bend. A slewed clock only changes its rate, so that its difference to the
+// reference changes little from one pair to the next.
 func jumps(pairs []Pair, accuracyNs, bend float64) []jump {
 	rate, unsure := usualRate(pairs)
 	var found []jump
@@ -38,13 +37,13 @@ func jumps(pairs []Pair, accuracyNs, bend float64) []jump {
 	return found
 }
 
-// spans is how many stretches of the time that a clock was watched for tell its
-// usual rate. A jump lies in one of them, so that a few leave most alone.
+// spans is the number of stretches of the watch from which the usual rate is taken. A jump
+// falsifies the rate of one stretch, so a few jumps leave the rates of most stretches correct.
 const spans = 8
 
-// usualRate is the median of the rates over stretches that begin at each pair, and
-// how far the errors of the pairs typically let one of these be off. From one pair
-// to the next a coarse clock shows no rate that would hold over a long pause.
+// usualRate returns the median of the rates over stretches that begin at each pair, and the
+// typical error of one such rate according to the errors of the pairs. The stretches are long
+// because from one pair to the next a coarse clock shows no rate.
 func usualRate(pairs []Pair) (rate, unsure float64) {
 	var rates, errors []float64
 	for i, lag := 0, max(1, len(pairs)/spans); i+lag < len(pairs); i++ {
@@ -57,8 +56,8 @@ func usualRate(pairs []Pair) (rate, unsure float64) {
 	return stats.Median(rates), stats.Median(errors)
 }
 
-// standstill is the longest time for which a clock showed the same, by the
-// reference, and for certain.
+// standstill returns the longest time, by the reference, for which the clock certainly showed
+// the same value.
 func standstill(pairs []Pair) (longestNs float64) {
 	from := 0
 	for i := range pairs {

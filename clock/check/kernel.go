@@ -11,19 +11,19 @@ import (
 	"chronoscope/stats"
 )
 
-// kernelView is what the kernel's files say of its clocks at one time. What could
-// not be read is empty.
+// kernelView is what the kernel's files say about its clocks at one time. A field is empty if
+// its file could not be read.
 type kernelView struct {
 	clocksource string
 	// shiftNs is by how much this process's time namespace shifts a clock
 	// (time_namespaces(7)); nil where the kernel knows of none.
 	shiftNs map[string]float64
-	// uptimeNs is /proc/uptime; NaN where there is none. boottimeNs is what the
-	// clock read just after.
+	// uptimeNs is the time in /proc/uptime, or NaN. boottimeNs is what the clock boottime read
+	// just after it.
 	uptimeNs, boottimeNs float64
 }
 
-// clocksourceFile names what the kernel's clocks rest on
+// clocksourceFile names the clocksource on which the kernel's clocks rest
 // (Documentation/ABI/testing/sysfs-devices-system-clocksource).
 const clocksourceFile = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 
@@ -44,7 +44,7 @@ func viewKernel(root fs.FS, boottime *subject) kernelView {
 	return v
 }
 
-// smallFile is a file of a few lines of printable text.
+// smallFile reads a file of a few lines of printable text.
 func smallFile(root fs.FS, name string) (string, bool) {
 	file, err := root.Open(name)
 	if err != nil {
@@ -63,8 +63,8 @@ func smallFile(root fs.FS, name string) (string, bool) {
 	return string(data), true
 }
 
-// parseShifts reads lines such as "monotonic 10 500000000": seconds and
-// nanoseconds. Lines that it can't read are left out.
+// parseShifts reads lines such as "monotonic 10 500000000": a clock, seconds and nanoseconds.
+// It skips lines that it can't read.
 func parseShifts(text string) map[string]float64 {
 	shifts := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -81,7 +81,8 @@ func parseShifts(text string) map[string]float64 {
 	return shifts
 }
 
-// parseUptime reads the first of two numbers of seconds.
+// parseUptime returns the first of the two numbers of /proc/uptime, which are in seconds, in
+// nanoseconds.
 func parseUptime(text string) float64 {
 	first, _, _ := strings.Cut(text, " ")
 	seconds, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
@@ -91,8 +92,8 @@ func parseUptime(text string) float64 {
 	return seconds * 1e9
 }
 
-// judgeClocksource says whether the kernel's clocks kept resting on the same
-// source.
+// judgeClocksource judges whether the kernel's clocks rested on the same clocksource all the
+// time.
 func (r *Report) judgeClocksource(before, after kernelView, clock string) {
 	if before.clocksource == "" || after.clocksource == "" {
 		r.skip(Clocksource, clock, "/%s can't be read: mount /sys to know", clocksourceFile)
@@ -107,12 +108,12 @@ func (r *Report) judgeClocksource(before, after kernelView, clock string) {
 	r.add(f)
 }
 
-// uptimeGrainNs is how far /proc/uptime, which has hundredths of a second, and a
-// reading taken after it may be apart.
+// uptimeGrainNs is the largest difference between /proc/uptime, which is in hundredths of a
+// second, and a reading of the clock just after it that is no fault.
 const uptimeGrainNs = 0.1e9
 
-// judgeNamespaces says which clocks are shifted for this process. Intervals are
-// not, so that it's no fault.
+// judgeNamespaces notes which clocks are shifted for this process. A shift is no fault, because
+// it does not change intervals.
 func (r *Report) judgeNamespaces(v kernelView) {
 	for _, clock := range []string{"monotonic", "boottime"} {
 		shift, ok := v.shiftNs[clock]

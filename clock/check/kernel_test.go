@@ -35,8 +35,8 @@ func TestParseUptime(t *testing.T) {
 	}
 }
 
-// A shifted clock is noted, and no worse for it; so is one that another account of
-// the uptime contradicts.
+// A shifted clock is noted and stays trusted. So does a clock whose shift is only visible in the
+// difference to /proc/uptime.
 func TestTimeNamespace(t *testing.T) {
 	s := newSimulation(1)
 	boottime := fine()
@@ -59,7 +59,7 @@ func TestTimeNamespace(t *testing.T) {
 	}
 }
 
-// Without /proc and /sys, or with rubbish there, what they would tell is left out.
+// If /proc and /sys are missing or hold rubbish, the report leaves out what they would tell.
 func TestFilesThatSayNothing(t *testing.T) {
 	rubbish := &fstest.MapFile{Data: []byte("\x1b[31m\x00\xff")}
 	for name, files := range map[string]fstest.MapFS{

@@ -11,11 +11,11 @@ import (
 	"chronoscope/machine"
 )
 
-// Request says what of this process's clocks to check.
+// Request says which of this process's clocks to check, and how.
 type Request struct {
-	// Clocks are the clocks to check. They are also one another's references, so that all clocks
-	// that can be read should be there, above all monotonic-raw and monotonic. A clock whose tick
-	// has no length is checked for its order only.
+	// Clocks are the clocks to check. They also serve as one another's references, so Clocks
+	// should hold all clocks that can be read, above all monotonic-raw and monotonic. If the
+	// length of a clock's tick is not known, only its order is checked.
 	Clocks []clock.Rated
 	Plan   Plan
 	// CPUs are the CPUs that hand readings over; if empty, those that the calling thread may use.
@@ -24,10 +24,9 @@ type Request struct {
 	Progress func(share float64, doing string)
 }
 
-// Local checks clocks of this process, for as long as the plan says. Clocks of a
-// thread have to be those of the calling one, to which the goroutine has to be
-// locked. Where ctx ends it early, the report judges what was gathered, and comes
-// with ctx's error; there is no other.
+// Local checks clocks of this process for as long as the plan says. If a clock counts for a
+// thread, the calling goroutine must be locked to that thread. If ctx ends early, Local returns
+// the report on what was gathered so far and ctx's error. It returns no other error.
 func Local(ctx context.Context, q Request) (*Report, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -45,7 +44,7 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 	}
 	cpus := q.CPUs
 	if len(cpus) == 0 {
-		cpus, _ = machine.Affinity() // where it can't be had, nothing is handed over
+		cpus, _ = machine.Affinity() // if it can't be read, no reading is handed over
 	}
 	if len(cpus) > 1 {
 		crew := newBoundCrew(cpus, b.nowNs, answerTime)
@@ -59,11 +58,11 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 	return run(ctx, subjects, q.Plan, b), ctx.Err()
 }
 
-// answerTime is time enough for a busy scheduler, not for a thread that never gets
-// to run.
+// answerTime is the longest time to wait for a thread: enough on a busy machine, but finite for
+// a thread that never gets to run.
 const answerTime = 200 * time.Millisecond
 
-// wait rests for a while, or until ctx ends.
+// wait waits for the time d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,18 +11,19 @@ import (
 // limit is a one-sided bound of the offset of one clock from another, at a time.
 type limit struct{ atNs, offsetNs float64 }
 
-// limits are those of one pair of clocks: of a clock and its reference, or of the
-// same clock on two CPUs.
+// limits holds the limits of one pair of clocks: of a clock and its reference, or of the same
+// clock on two CPUs.
 type limits struct{ upper, lower []limit }
 
-// keptLimits are kept of each game: the tightest.
+// keptLimits is how many limits of each game are kept: the tightest ones.
 const keptLimits = 4
 
-// limitsOf is what a game says of the offset of its second CPU from its first, and
-// how long its shortest round trip took. Where the first hands over to the second,
-// the second reads after it, so that its reading less the first's is no less than
-// the offset; the other way round, no less than its negative. A reading stands for
-// any time of the accuracy that follows it.
+// limitsOf returns the limits that a game sets to the offset of its second CPU from its first,
+// and the duration of its shortest round trip. If the first CPU hands over to the second, the
+// second reads later, so that its reading minus the first's is no less than the offset. If the
+// second hands over to the first, the first's reading minus the second's is no less than the
+// negative offset. A reading may have been taken at any time within accuracyNs after the time
+// that it shows.
 func limitsOf(g game, tickNs, accuracyNs float64) (l limits, roundTripNs float64) {
 	roundTripNs = math.Inf(1)
 	for i := 1; i < len(g.handed); i++ {
@@ -50,9 +51,9 @@ func (l *limits) add(other limits) {
 	l.lower = append(l.lower, other.lower...)
 }
 
-// skew bounds the rate at which the offset changes, as a share: a straight line
-// that passes below all upper limits and above all lower ones is no steeper than
-// from any lower limit to any later upper one.
+// skew bounds the relative rate at which the offset changes. The offset follows a straight line
+// below all upper limits and above all lower ones. Such a line is no steeper than the line from
+// any lower limit to any later upper one.
 func (l *limits) skew() (lo, hi float64) {
 	lo, hi = math.Inf(-1), math.Inf(1)
 	for _, u := range l.upper {
@@ -68,15 +69,14 @@ func (l *limits) skew() (lo, hi float64) {
 	return lo, hi
 }
 
-// at bounds the offset at a time, given that it changes at a constant rate:
-// between two limits of one kind, before and after, it keeps to the line through
-// them.
+// at bounds the offset at the time ns if it changes at a constant rate: between two limits of
+// one kind, one before ns and one after, it lies within the line through them.
 func (l *limits) at(ns float64) (lo, hi float64) {
 	return -tightest(l.lower, ns, -1), tightest(l.upper, ns, 1)
 }
 
-// tightest is the least upper limit at a time; of lower limits, with their sign
-// turned.
+// tightest returns the least upper limit at the time ns. For lower limits, sign is -1 and the
+// result has the opposite sign.
 func tightest(all []limit, ns, sign float64) float64 {
 	least := math.Inf(1)
 	for _, a := range all {
@@ -90,22 +90,21 @@ func tightest(all []limit, ns, sign float64) float64 {
 	return least
 }
 
-// Offsets are how far the CPUs of a machine are apart in what they show of one
-// clock, and how fast they drift apart. Both rest on nothing but the order of
-// readings that threads handed over, and on a rate that is constant on each CPU
-// while it lasts.
+// Offsets holds how far the readings of one clock on the CPUs of a machine are apart, and how
+// fast they drift apart. It assumes only that each reading was handed over before the next was
+// taken, and that the rate on each CPU was constant during the measurement.
 type Offsets struct {
 	Clock string
 	// CPUs are the CPUs on which the clock could be read, in ascending order.
 	CPUs []int
-	// Direct of the Pairs of CPUs were asked directly; the bounds of all are
-	// drawn from those by way of third CPUs, wherever that is tighter.
+	// Direct is how many of the Pairs of CPUs handed readings to each other. The bounds of all
+	// pairs also follow from those by way of third CPUs, where that is tighter.
 	Direct, Pairs int
-	// RoundTripNs is the shortest hand-over from one CPU to another and back.
+	// RoundTripNs is the shortest time from one CPU to another and back.
 	RoundTripNs float64
-	// WorstHandOverNs is the longest time from a reading to the next CPU's.
+	// WorstHandOverNs is the longest time from a reading to the next CPU's reading.
 	WorstHandOverNs float64
-	// Contradictory tells that no constant offsets and rates explain the readings.
+	// Contradictory reports that no constant offsets and rates explain the readings.
 	Contradictory bool
 
 	offsets, skews *differences
@@ -113,13 +112,13 @@ type Offsets struct {
 	spanNs         float64 // from the first to the last limit
 }
 
-// Offset is the reading of CPUs[j] less that of CPUs[i] at the same time, in the
-// middle of the measurement, in nanoseconds. The bounds hold for certain; they are
-// NaN where the CPUs were not linked by any hand-overs.
+// Offset returns the reading of CPUs[j] minus that of CPUs[i] at the same time, in the middle of
+// the measurement, in nanoseconds. The truth certainly lies within the bounds. They are NaN if
+// no chain of hand-overs links the two CPUs.
 func (o *Offsets) Offset(i, j int) stats.Estimate { return estimateOf(o.offsets, i, j, 1, "ns") }
 
-// Skew is how much faster CPUs[j] runs than CPUs[i], in parts per million. Its bounds are like those
-// of Offset.
+// Skew returns how much faster the clock runs on CPUs[j] than on CPUs[i], in parts per million,
+// with bounds like those of Offset.
 func (o *Offsets) Skew(i, j int) stats.Estimate { return estimateOf(o.skews, i, j, 1e6, "ppm") }
 
 func estimateOf(d *differences, i, j int, scale float64, unit string) stats.Estimate {
@@ -131,8 +130,8 @@ func estimateOf(d *differences, i, j int, scale float64, unit string) stats.Esti
 	return e.Scaled(scale, unit)
 }
 
-// newOffsets draws all conclusions from the limits of pairs of CPUs, which are
-// named by their places.
+// newOffsets derives the bounds of all pairs from the limits of some pairs of CPUs. A CPU is
+// named by its place in cpus.
 func newOffsets(clock string, cpus []int, pairs map[[2]int]*limits, accuracyNs float64) *Offsets {
 	o := &Offsets{
 		Clock: clock, CPUs: cpus, Direct: len(pairs), Pairs: len(cpus) * (len(cpus) - 1) / 2,
@@ -152,7 +151,7 @@ func newOffsets(clock string, cpus []int, pairs map[[2]int]*limits, accuracyNs f
 	return o
 }
 
-// span is from when to when limits were taken.
+// span returns the times of the first and of the last limit.
 func span(pairs map[[2]int]*limits) (first, last float64) {
 	first, last = math.Inf(1), math.Inf(-1)
 	for _, l := range pairs {

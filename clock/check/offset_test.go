@@ -8,7 +8,7 @@ import (
 	"chronoscope/clock"
 )
 
-// In a tournament each meets each once, and nobody plays twice in a round.
+// In a tournament each player meets each other player once, and nobody plays twice in a round.
 func TestTournament(t *testing.T) {
 	for n := range 40 {
 		met := map[[2]int]int{}
@@ -35,7 +35,8 @@ func TestTournament(t *testing.T) {
 	}
 }
 
-// The tightest bound is that of the best chain: all chains are enumerated.
+// The tightest bound of a pair equals that of the best chain, which the test finds by trying all
+// chains.
 func TestDifferencesAreTheBestChains(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -68,8 +69,8 @@ func TestDifferencesAreTheBestChains(t *testing.T) {
 	}
 }
 
-// bestChain is the least sum of bounds over all chains from i to j that touch
-// nobody twice.
+// bestChain returns the least sum of bounds over all chains from i to j that visit no unknown
+// twice.
 func bestChain(most []float64, n, i, j, seen int) float64 {
 	best := most[i*n+j]
 	for k := range n {
@@ -95,8 +96,8 @@ func TestDifferencesThatContradict(t *testing.T) {
 	}
 }
 
-// A round trip by hand: CPU 0 reads 100, CPU 1 reads 350, CPU 0 reads 200, all in
-// ticks of 2 ns. CPU 1 was read in between, so that it is ahead by 300 to 500 ns.
+// The expected limits were computed by hand: CPU 0 reads 100, CPU 1 reads 350, CPU 0 reads 200,
+// in ticks of 2 ns. CPU 1 was read between the two others, so that it is ahead by 300 to 500 ns.
 func TestLimitsOfARoundTrip(t *testing.T) {
 	g := game{pair: [2]int{0, 1}, startNs: 7000, handed: []Handed{{0, 100}, {1, 350}, {0, 200}}}
 	l, roundTripNs := limitsOf(g, 2, 0)
@@ -109,8 +110,8 @@ func TestLimitsOfARoundTrip(t *testing.T) {
 	}
 }
 
-// Bounds of two round trips by hand: between 0 and 10 at 0, between 30 and 40 at
-// 10. The slope is 2 to 4, and at 4 the line is between 12 and 22.
+// The expected bounds were computed by hand: the offset is between 0 and 10 at time 0 and
+// between 30 and 40 at time 10. The slope is 2 to 4, and at time 4 the line is between 12 and 22.
 func TestLimitsOfTwoTimes(t *testing.T) {
 	l := limits{upper: []limit{{0, 10}, {10, 40}}, lower: []limit{{0, 0}, {10, 30}}}
 	if lo, hi := l.skew(); lo != 2 || hi != 4 {
@@ -124,9 +125,9 @@ func TestLimitsOfTwoTimes(t *testing.T) {
 	}
 }
 
-// Hand-overs of a busy machine that take milliseconds tell neither that two CPUs show the
-// same nor that they run equally fast. fidelity once said "trusted" of a skew known to
-// ± 12,481 ppm.
+// Hand-overs that take milliseconds, as on a busy machine, show neither that two CPUs show the
+// same time nor that they run equally fast. fidelity once called a skew trusted that was known
+// to ± 12,481 ppm.
 func TestSlowHandOversTellNothing(t *testing.T) {
 	for _, c := range []struct {
 		handOverNs float64

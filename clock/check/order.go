@@ -1,18 +1,17 @@
-// Package check asks of a clock what its own readings can't be trusted to say:
-// whether it ever steps back, within a thread and from one CPU to the next,
-// whether all CPUs show the same time, and whether it keeps its rate, stands
-// still, jumps, or starts over.
+// Package check examines clocks for faults that their single readings do not show: a clock may
+// step back within a thread or from one CPU to the next, show different times on different
+// CPUs, change its rate, stand still, jump, or start over.
 //
-// [Local] asks all of it of the clocks of this process. Judging is apart from
-// gathering, so that simulated clocks, and clocks of other runtimes, are judged
-// in the same way as those of this process.
+// [Local] checks the clocks of this process for all of these. Judging is separate from
+// gathering, so that simulated clocks and clocks of other language runtimes are judged in the
+// same way as those of this process.
 package check
 
-// BackSteps are readings that were less than one taken before.
+// BackSteps counts the readings that were less than an earlier one.
 type BackSteps struct {
-	// Readings were compared with an earlier one.
+	// Readings is how many readings were compared with an earlier one.
 	Readings int
-	// Count of them were less than it.
+	// Count is how many of them were less than the earlier one.
 	Count int
 	// Worst is the largest step back, in units of the readings.
 	Worst int64
@@ -20,23 +19,22 @@ type BackSteps struct {
 
 func (b *BackSteps) compare(before, after int64) {
 	b.Readings++
-	// The difference, as it is right also where a counter that started high goes
-	// over the largest number with a sign.
+	// The difference is also right if a counter passes the largest signed number.
 	if back := before - after; back > 0 {
 		b.Count++
 		b.Worst = max(b.Worst, back)
 	}
 }
 
-// Add joins what was found among other readings.
+// Add adds the counts of other to b.
 func (b *BackSteps) Add(other BackSteps) {
 	b.Readings += other.Readings
 	b.Count += other.Count
 	b.Worst = max(b.Worst, other.Worst)
 }
 
-// Order looks for steps back among readings in the order in which one thread
-// took them.
+// Order looks for steps back among the readings of one thread, in the order in which they were
+// taken.
 func Order(ticks []int64) BackSteps {
 	var b BackSteps
 	for i := 1; i < len(ticks); i++ {
@@ -51,8 +49,8 @@ type Handed struct {
 	Ticks  int64
 }
 
-// AcrossThreads looks for readings that are less than the previous one, whichever thread took that:
-// each thread hands over to the next after its reading, so there should be none.
+// AcrossThreads looks for readings that are less than the previous one, whichever thread took
+// it. Each thread hands over to the next after its reading, so there should be none.
 func AcrossThreads(handed []Handed) BackSteps {
 	var b BackSteps
 	for i := 1; i < len(handed); i++ {
@@ -61,8 +59,8 @@ func AcrossThreads(handed []Handed) BackSteps {
 	return b
 }
 
-// WithinThreads looks for readings that are less than the one before of the
-// same thread, for clocks whose readings only compare within a thread.
+// WithinThreads looks for readings that are less than the same thread's previous one. It is for
+// clocks whose readings can only be compared within a thread.
 func WithinThreads(handed []Handed) BackSteps {
 	var b BackSteps
 	last := map[int]int64{}

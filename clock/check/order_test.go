@@ -7,8 +7,8 @@ import (
 	"chronoscope/clock"
 )
 
-// A counter that started high goes over the largest number with a sign. Differences
-// stay right, so that this is no step back.
+// A counter that started at a high value passes the largest signed number. The difference of the
+// two readings stays right, so that this is no step back.
 func TestOverTheSignIsNoStepBack(t *testing.T) {
 	if b := Order([]int64{math.MaxInt64 - 5, math.MaxInt64, math.MinInt64, math.MinInt64 + 7}); b.Count != 0 || b.Readings != 3 {
 		t.Errorf("%+v", b)
@@ -19,7 +19,7 @@ func TestOverTheSignIsNoStepBack(t *testing.T) {
 	s := newSimulation(1)
 	c := fine()
 	sub := s.add("counter", c)
-	over := int64(math.MaxInt64) - 1_400_000_000 // it shows 1 s at first
+	over := int64(math.MaxInt64) - 1_400_000_000 // it shows 1 s at the start
 	*sub = *newSubject(clock.Rated{
 		Clock:  clock.New(*sub.Clock, func() int64 { return c.Read() + over }),
 		TickNs: sub.TickNs, AccuracyNs: sub.AccuracyNs,

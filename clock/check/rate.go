@@ -7,17 +7,17 @@ import (
 	"chronoscope/clock"
 )
 
-// Pair is a clock's reading at the time that a reference showed.
+// Pair is a clock's reading together with the time that a reference showed.
 type Pair struct {
 	ReferenceNs float64
 	ClockNs     float64
-	// ErrorNs bounds how far the two may be apart: the accuracy of both clocks
-	// and the time between their readings.
+	// ErrorNs bounds the error of the difference of the two readings: it covers the accuracy of
+	// both clocks and the time between their readings.
 	ErrorNs float64
 }
 
-// Pairs are the sandwiches as times, given the lengths of both clocks' ticks; errorNs is
-// what the accuracy of both adds to half the width of each.
+// Pairs converts sandwiches to times by the lengths of both clocks' ticks. The error of a pair is
+// half the width of its sandwich plus errorNs, the accuracy of both clocks.
 func Pairs(sandwiches []clock.Sandwich, referenceTickNs, tickNs, errorNs float64) []Pair {
 	pairs := make([]Pair, len(sandwiches))
 	for i, s := range sandwiches {
@@ -30,21 +30,20 @@ func Pairs(sandwiches []clock.Sandwich, referenceTickNs, tickNs, errorNs float64
 	return pairs
 }
 
-// Rate is how fast a clock runs against a reference, over a whole
-// measurement.
+// Rate is how fast a clock runs compared with a reference, over a whole measurement.
 type Rate struct {
-	// Ratio is the clock's time over the reference's; 1 for a clock that is
-	// right. NaN where there are too few pairs.
+	// Ratio is the clock's time divided by the reference's; 1 for a clock that is right, NaN if
+	// there are too few pairs.
 	Ratio float64
 	// WorstDeviation is the largest relative deviation of a stretch of the
 	// measurement from Ratio.
 	WorstDeviation float64
-	// Resolution is the relative deviation that the accuracy of the readings
-	// alone explains.
+	// Resolution is the largest relative deviation that the accuracy of the readings alone
+	// explains.
 	Resolution float64
 }
 
-// stretches of a measurement whose rates are compared.
+// stretches is the number of parts of a measurement whose rates are compared.
 const stretches = 5
 
 // KeepsRate measures the rate over the whole time and over each of five stretches of about the same
@@ -88,10 +87,9 @@ func stretch(pairs []Pair) []piece {
 	return pieces
 }
 
-// Steps are moves of a clock from one pair to the next that neither the pairs'
-// errors explain nor a rate that is off by slew: how many there are, and the
-// largest in nanoseconds, negative for a step back. Many of them are rather a
-// change of rate.
+// Steps returns how many times the clock moved from one pair to the next by more than the pairs'
+// errors and a rate that is off by slew explain, and the largest such step in nanoseconds,
+// negative for a step back. If count is large, the clock has rather changed its rate.
 func Steps(pairs []Pair, slew float64) (count int, worstNs float64) {
 	for i := 1; i < len(pairs); i++ {
 		a, b := pairs[i-1], pairs[i]

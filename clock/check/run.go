@@ -13,38 +13,37 @@ import (
 
 // Plan says how much time the checks take.
 type Plan struct {
-	// Watch is how long the clocks are watched.
+	// Watch is for how long the clocks are watched.
 	Watch time.Duration
 	// Every is the time from one look to the next.
 	Every time.Duration
-	// HandOvers is the share of Watch, in time, that CPUs get to hand readings
-	// over to one another.
+	// HandOvers is the part of Watch in which CPUs hand readings over to one another.
 	HandOvers time.Duration
 }
 
-// The plans: below a second, below three, and below twelve.
+// The plans take less than one, three and twelve seconds.
 var (
 	QuickPlan    = Plan{Watch: 800 * time.Millisecond, Every: 8 * time.Millisecond, HandOvers: 200 * time.Millisecond}
 	DefaultPlan  = Plan{Watch: 2400 * time.Millisecond, Every: 10 * time.Millisecond, HandOvers: 600 * time.Millisecond}
 	ThoroughPlan = Plan{Watch: 11 * time.Second, Every: 10 * time.Millisecond, HandOvers: 3 * time.Second}
 )
 
-// passes over all pairs of CPUs, spread evenly over the watch: offsets are told
-// in its middle, from passes before and after it.
+// passes is how many times all pairs of CPUs play, spread evenly over the watch. An offset in
+// the middle of the watch needs passes before and after it.
 const passes = 4
 
-// bench is where clocks are checked.
+// bench is the surroundings in which clocks are checked: the real machine or a simulated one.
 type bench struct {
 	root       fs.FS
 	nowNs      func() float64
 	wait       func(ctx context.Context, d time.Duration)
 	discipline func() (discipline, error)
-	crew       crew // nil where there are no two CPUs
+	crew       crew // nil if there are fewer than two CPUs
 	rng        *rand.Rand
 	progress   func(share float64, doing string)
 }
 
-// run checks the subjects. Where ctx ends it early, what was gathered is judged.
+// run checks the subjects. If ctx ends early, it judges what was gathered so far.
 func run(ctx context.Context, subjects []*subject, plan Plan, b bench) *Report {
 	c := checking{subjects: subjects, plan: plan, bench: b, boottime: named(subjects, "boottime")}
 	c.arrange()
@@ -60,7 +59,7 @@ func run(ctx context.Context, subjects []*subject, plan Plan, b bench) *Report {
 	return c.judge(before, after, k)
 }
 
-// checking is one run.
+// checking is the state of one run.
 type checking struct {
 	subjects []*subject
 	plan     Plan
@@ -68,8 +67,8 @@ type checking struct {
 	boottime *subject
 }
 
-// arrange gives each clock that keeps time its references: for rates one that
-// nobody disciplines, for steps one of the same rate where there is one.
+// arrange gives each clock that keeps time its references: for rates, a clock whose rate nobody
+// adjusts; for steps, a clock of the same rate if there is one.
 func (c *checking) arrange() {
 	monotonic := named(c.subjects, "monotonic")
 	if standard := c.reference(nil); standard != nil {
@@ -97,7 +96,7 @@ func (c *checking) newWatch(s, reference *subject, bend float64) *watch {
 	return &watch{clock: s.Rated, reference: reference.Rated, bend: bend, sandwiches: make([]clock.Sandwich, 0, looks)}
 }
 
-// reference is what a clock's rate is held against: the best that is another one.
+// reference returns the best other clock with which the rate of s can be compared.
 func (c *checking) reference(s *subject) *subject {
 	for _, name := range []string{"monotonic-raw", "tsc-fenced", "tsc", "cntvct-fenced", "cntvct", "monotonic", "go-time-now"} {
 		if r := named(c.subjects, name); r != nil && r != s && r.tickNs() > 0 {
@@ -115,8 +114,7 @@ func named(subjects []*subject, name string) *subject {
 	return subjects[i]
 }
 
-// watch looks at all clocks again and again, and lets the CPUs hand readings over
-// at the passes.
+// watch reads all clocks again and again, and lets the CPUs hand readings over at each pass.
 func (c *checking) watch(ctx context.Context) {
 	start := c.bench.nowNs()
 	spent := func() float64 { return c.bench.nowNs() - start }
@@ -139,8 +137,8 @@ func (c *checking) watch(ctx context.Context) {
 	}
 }
 
-// handOver lets the CPUs hand readings of each clock over. What one clock leaves of
-// its share goes to the ones after it.
+// handOver lets the CPUs hand readings of each clock over. Time that one clock does not use of
+// its share goes to the clocks after it.
 func (c *checking) handOver(ctx context.Context, budgetNs float64) {
 	if c.bench.crew == nil {
 		return
@@ -182,7 +180,7 @@ func (c *checking) judge(before, after kernelView, k kept) *Report {
 	return r
 }
 
-// judgeCPUs says of CPUs that could not be asked why.
+// judgeCPUs records why CPUs could not be asked.
 func (c *checking) judgeCPUs(r *Report) {
 	all := []Question{OrderAcross, CPUOffset, CPUSkew}
 	if c.bench.crew == nil {

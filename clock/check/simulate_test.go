@@ -17,20 +17,20 @@ import (
 	"chronoscope/stats"
 )
 
-// simulation is a machine with clocks on it, and what the kernel says of them.
+// simulation is a machine with clocks, and with what its kernel says about them.
 type simulation struct {
 	machine    *clocktest.Machine
 	subjects   []*subject
 	cpus       int
-	latencyNs  clocktest.Distribution // of a hand-over, one way
+	latencyNs  clocktest.Distribution // of one hand-over, one way
 	discipline discipline
-	refuses    error // what the kernel says when asked for its discipline
+	refuses    error // the kernel's error when it is asked for its discipline
 	files      fstest.MapFS
-	meanwhile  func(share float64) // happens while the clocks are watched
+	meanwhile  func(share float64) // is called while the clocks are watched
 	plan       Plan
 }
 
-// newSimulation is a sound machine with the kernel's raw clock on it.
+// newSimulation returns a machine without faults that has the kernel's raw clock.
 func newSimulation(seed uint64) *simulation {
 	s := &simulation{
 		machine: clocktest.NewMachine(seed), cpus: 2,
@@ -44,7 +44,7 @@ func newSimulation(seed uint64) *simulation {
 
 func (s *simulation) seed() *rand.Rand { return s.machine.Rand() }
 
-// fine is a good clock.
+// fine returns a clock without faults.
 func fine() *clocktest.Clock {
 	return &clocktest.Clock{QuantumNs: 2, UnitNs: 1, PhaseNs: 1e9, Cost: clocktest.WithOutliers(clocktest.Jittered(20, 0.05), 0.01, 50)}
 }
@@ -90,7 +90,7 @@ func (s *simulation) crew() crew {
 	return simulatedCrew{s}
 }
 
-// simulatedCrew hands over on the one timeline of the machine.
+// simulatedCrew hands readings over on the single timeline of the simulated machine.
 type simulatedCrew struct{ *simulation }
 
 func (c simulatedCrew) cpus() []int    { return indices(c.simulation.cpus) }
@@ -111,7 +111,7 @@ func (c simulatedCrew) play(_ context.Context, pairs [][2]int, read func() int64
 	return games
 }
 
-// faults are the findings that are not trusted.
+// faults returns the findings that are not trusted.
 func faults(r *Report) (bad []Finding) {
 	for _, f := range r.Findings {
 		if f.Verdict != stats.Trusted {
@@ -121,7 +121,7 @@ func faults(r *Report) (bad []Finding) {
 	return bad
 }
 
-// of is the finding on that question about that clock, nil where there is none.
+// of returns the finding on question q about the clock, or nil if there is none.
 func of(r *Report, clock string, q Question) *Finding {
 	for _, f := range r.Findings {
 		if f.Clock == clock && f.Check == q {
@@ -139,8 +139,8 @@ func texts(findings []Finding) string {
 	return b.String()
 }
 
-// Sound clocks of any quantum, cost and jitter, on machines of several CPUs that
-// preempt or don't, get no fault, and the interval of their drift holds the truth.
+// Clocks without faults, of any quantum, cost and jitter, get no fault on machines of several
+// CPUs with and without preemption, and the interval of their drift holds the truth.
 func TestSoundClocksGetNoFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -192,7 +192,7 @@ func TestSoundClocksGetNoFault(t *testing.T) {
 	}
 }
 
-// planted is a fault of a clock with the answer that it has to get.
+// planted is a fault of a clock, with the finding that it must cause.
 type planted struct {
 	name    string
 	clock   string
@@ -200,9 +200,9 @@ type planted struct {
 	check   Question
 	verdict stats.Verdict
 	says    string
-	// ppm: the size is that of the estimate, else it is WorstNs.
+	// ppm reports that the size is that of the estimate; otherwise it is WorstNs.
 	ppm bool
-	// within is the tolerance as a share, 0.05 where it is 0.
+	// within is the relative tolerance of the size; 0 means 0.05.
 	within float64
 }
 
@@ -221,7 +221,7 @@ var plantedFaults = []planted{
 			return 5000
 		}},
 	{name: "warp between CPUs", clock: "clock", check: OrderAcross, verdict: stats.Unusable, says: "step back",
-		within: 0.3, // what the hand-over itself takes hides some
+		within: 0.3, // the time of the hand-over hides part of the step
 		spoil: func(s *simulation, c *clocktest.Clock) float64 {
 			c.Faults.CPUOffsetNs = []float64{0, -1000}
 			return 1000
@@ -345,8 +345,8 @@ var plantedFaults = []planted{
 		}},
 }
 
-// consequences are the further questions that a fault may speak to as well: a
-// warp is an offset, and a step back one of the order.
+// consequences lists the further questions that a fault may also fail: a clock that is offset
+// between CPUs also seems to step back between them.
 var consequences = map[Question][]Question{
 	CPUOffset:   {OrderAcross},
 	OrderAcross: {CPUOffset},
@@ -357,8 +357,8 @@ var consequences = map[Question][]Question{
 	RateChange:  {Drift, Stepped},
 }
 
-// Each planted fault is named with its size, within 5 % or half the least round
-// trip between CPUs, and no other clock is blamed.
+// Each planted fault is found with its size, within 5 % or half the shortest round trip between
+// CPUs, and no other clock is reported.
 func TestPlantedFaults(t *testing.T) {
 	for _, p := range plantedFaults {
 		t.Run(p.name, func(t *testing.T) {
@@ -407,7 +407,7 @@ func (p planted) tolerance(size float64, r *Report) float64 {
 	return tolerance
 }
 
-// What the kernel does to its clocks on purpose is not applicable, and no fault.
+// What the kernel does to its clocks on purpose is no fault: the question does not apply.
 func TestSlewingIsNoFault(t *testing.T) {
 	for name, c := range map[string]struct {
 		ppm        float64
@@ -443,8 +443,8 @@ func TestSlewingIsNoFault(t *testing.T) {
 	}
 }
 
-// A kernel that brings a coarse clock up to date late, because its CPU was taken,
-// is no fault of the clock.
+// If a kernel updates a coarse clock late, because its CPU was taken, that is no fault of the
+// clock.
 func TestLateUpdatesAreNoFault(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
@@ -459,7 +459,7 @@ func TestLateUpdatesAreNoFault(t *testing.T) {
 	}
 }
 
-// A slewing that changes in the middle is no jump.
+// A slewing rate that changes in the middle of the watch is no jump.
 func TestSlewingIsNoJump(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
@@ -478,8 +478,8 @@ func TestSlewingIsNoJump(t *testing.T) {
 	}
 }
 
-// A reading that the processor takes early seems to step back from CPU to CPU. It
-// is noted, and the clock is not to blame.
+// A reading that the processor takes too early seems to step back from CPU to CPU. The report
+// notes it, and the clock stays trusted.
 func TestReorderingIsNoWarp(t *testing.T) {
 	noted := 0
 	cases := clocktest.Cases(t, 20)
@@ -500,8 +500,8 @@ func TestReorderingIsNoWarp(t *testing.T) {
 	}
 }
 
-// On machines of 2 to 256 CPUs, every pair gets an interval in the time there is,
-// each holds the truth, and those that are off are named.
+// On machines of 2 to 256 CPUs, every pair gets an interval within the given time, each interval
+// holds the truth, and the CPUs that are off are named.
 func TestOffsetsOfManyCPUs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -554,7 +554,7 @@ func (s *simulation) checkOffsets(t *testing.T, c *clocktest.Clock, seed uint64)
 	}
 }
 
-// A CPU whose offset jumps has no offset.
+// A CPU whose offset jumps gets no value for its offset.
 func TestOffsetThatJumps(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)
@@ -576,7 +576,7 @@ func TestOffsetThatJumps(t *testing.T) {
 	}
 }
 
-// With one CPU, what needs two is left out, and said.
+// With one CPU, the report states that the checks that need two were left out.
 func TestOneCPU(t *testing.T) {
 	s := newSimulation(1)
 	s.cpus = 1
@@ -590,7 +590,7 @@ func TestOneCPU(t *testing.T) {
 	}
 }
 
-// Interrupted, the checks judge what there is.
+// If they are interrupted, the checks judge what was gathered so far.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newSimulation(1)
@@ -608,7 +608,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A time that nothing ran for is noted.
+// A time in which the watching thread did not run is noted.
 func TestPauseIsNoted(t *testing.T) {
 	for seed := range uint64(clocktest.Cases(t, 20)) {
 		s := newSimulation(seed)

@@ -1,9 +1,9 @@
 package check
 
-// tournament lists rounds in which each of n players meets another one, so that
-// over all rounds each meets each once: n-1 rounds of n/2 pairs, or n rounds
-// with one player sitting out where n is odd (the circle method of round-robin
-// tournaments). All pairs of a round can play at once.
+// tournament returns rounds in which each of n players meets one other player, so that over all
+// rounds each pair meets once: n-1 rounds of n/2 pairs, or, where n is odd, n rounds in each of
+// which one player sits out (the circle method of round-robin tournaments). All pairs of a
+// round can play at once.
 func tournament(n int) [][][2]int {
 	seats := n + n%2
 	var rounds [][][2]int

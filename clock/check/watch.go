@@ -9,47 +9,48 @@ import (
 )
 
 const (
-	burstLength = 64 // readings, as many as the kernel's own test for inconsistent clocks takes
-	tries       = 5  // sandwiches of which a look keeps the tightest
-	// wanderLimit is how far a free oscillator may wander while it is watched.
+	burstLength = 64 // readings; the kernel's own test for inconsistent clocks takes as many
+	tries       = 5  // sandwiches per look; the tightest is kept
+	// wanderLimit is the relative amount by which the rate of a free oscillator may change
+	// during a watch.
 	wanderLimit = 10e-6
-	// sameRate is for clocks that the kernel derives from one another.
+	// sameRate is the same limit for two clocks that the kernel derives from one another.
 	sameRate = 1e-6
 )
 
-// subject is a clock with what was gathered of it.
+// subject is a clock that is checked, with what was gathered about it.
 type subject struct {
 	clock.Rated
 	fenced func() int64
-	// bare reads without a fence; nil for a clock that knows no difference.
+	// bare reads without a fence; nil if the clock has no such reading.
 	bare func() int64
-	// keepsTime: time passes by it, whoever runs.
+	// keepsTime reports that the clock counts real time, whichever thread runs.
 	keepsTime bool
-	// shared: its readings can be compared between threads.
+	// shared reports that its readings can be compared between threads.
 	shared bool
-	// disciplined: the kernel may bend its rate.
+	// disciplined reports that the kernel may change its rate.
 	disciplined bool
-	// standard: the other clocks' rates are held against it.
+	// standard reports that the other clocks' rates are compared with it.
 	standard bool
-	// bits is how wide the counter is.
+	// bits is the width of the counter.
 	bits int
 
 	burst [burstLength]int64
 	order BackSteps
-	// between are those from one look to the next, and wraps those that look like a
-	// counter starting over: no steps back where it does.
+	// between counts the steps back from one look to the next. wraps counts those of them that
+	// look like a counter starting over; they are no faults if the counter does start over.
 	between, wraps BackSteps
 	seen           bool
 	last           int64
 
-	rate  *watch // against the best reference; nil where there is none
-	steps *watch // against a clock of the same rate, where there is one; else rate
+	rate  *watch // against the best reference; nil if there is none
+	steps *watch // against a clock of the same rate if there is one, otherwise equal to rate
 
 	across *across
 }
 
-// newSubject describes a clock of this process. Linux disciplines all of its wall
-// clocks but CLOCK_MONOTONIC_RAW.
+// newSubject describes a clock of this process. Linux disciplines all of its wall clocks except
+// CLOCK_MONOTONIC_RAW.
 func newSubject(c clock.Rated) *subject {
 	s := &subject{
 		Rated: c, fenced: c.Start, bits: 64, across: newAcross(),
@@ -60,12 +61,12 @@ func newSubject(c clock.Rated) *subject {
 		s.bare = c.Read
 	}
 	if c.Name == "cntvct" || c.Name == "cntvct-fenced" {
-		s.bits = 56 // at least, Arm Architecture Reference Manual, "Generic Timer"
+		s.bits = 56 // the least width that the Arm Architecture Reference Manual allows ("Generic Timer")
 	}
 	return s
 }
 
-// tickNs is NaN where it is not known.
+// tickNs returns the length of a tick; NaN if it is not known.
 func (s *subject) tickNs() float64 { return tickNs(s.Rated) }
 
 func (s *subject) accuracyNs() float64 { return accuracyNs(s.Rated) }
@@ -77,7 +78,8 @@ func tickNs(c clock.Rated) float64 {
 	return math.NaN()
 }
 
-// accuracyNs is a tick at least, and that where nothing better is known.
+// accuracyNs returns the clock's accuracy, but at least one tick, and one tick if the accuracy
+// is not known.
 func accuracyNs(c clock.Rated) float64 {
 	if c.AccuracyNs > tickNs(c) && !math.IsInf(c.AccuracyNs, 0) {
 		return c.AccuracyNs
@@ -85,7 +87,7 @@ func accuracyNs(c clock.Rated) float64 {
 	return tickNs(c)
 }
 
-// length writes a number of ticks.
+// length formats a number of ticks as a duration, if the tick's length is known.
 func (s *subject) length(ticks int64) string {
 	if ns := float64(ticks) * s.tickNs(); !math.IsNaN(ns) {
 		return stats.Duration(ns, 4)
@@ -93,8 +95,8 @@ func (s *subject) length(ticks int64) string {
 	return fmt.Sprintf("%d ticks", ticks)
 }
 
-// look takes a burst of readings and looks for steps back in it, and takes a
-// sandwich with each reference.
+// look takes a burst of readings, looks for steps back in it, and takes a sandwich with each
+// reference.
 func (s *subject) look() {
 	s.Chain(0, s.burst[:])
 	if s.seen {
@@ -117,20 +119,20 @@ func (s *subject) look() {
 	}
 }
 
-// watch is a clock beside a reference.
+// watch compares a clock with a reference.
 type watch struct {
 	clock, reference clock.Rated
-	// bend is how far the ratio of their rates may change without a fault.
+	// bend is how much the ratio of their rates may change without a fault.
 	bend       float64
 	sandwiches []clock.Sandwich
 }
 
-// look keeps the tightest of a few sandwiches.
+// look takes a few sandwiches and keeps the tightest.
 func (w *watch) look() {
 	w.sandwiches = append(w.sandwiches, clock.Tightest(w.clock.Clock, w.reference.Clock, tries))
 }
 
-// spanNs is how long the clock was watched, by the reference.
+// spanNs returns for how long the clock was watched, by the reference.
 func (w *watch) spanNs() float64 {
 	if len(w.sandwiches) == 0 {
 		return 0
@@ -138,7 +140,7 @@ func (w *watch) spanNs() float64 {
 	return w.sandwiches[len(w.sandwiches)-1].MiddleSince(w.sandwiches[0]) * tickNs(w.reference)
 }
 
-// pairs are the sandwiches as times, with the error that each may have.
+// pairs converts the sandwiches to times, each with the error that it may have.
 func (w *watch) pairs(sandwiches []clock.Sandwich) []Pair {
 	return Pairs(sandwiches, tickNs(w.reference), tickNs(w.clock), accuracyNs(w.clock)+accuracyNs(w.reference))
 }

@@ -7,13 +7,13 @@ import (
 	"chronoscope/clock"
 )
 
-// narrowest is the least width of a counter, in bits, for which a step back is
-// taken for a wrap.
+// narrowest is the least width of a counter, in bits, for which a step back can count as a
+// wrap.
 const narrowest = 16
 
-// wrappedAt is the width of the counter that went over from just below its top to
-// just above zero, in bits, or 0 where a step back was something else. It goes by
-// one step alone; the rate against a reference confirms it (wrapBits).
+// wrappedAt returns the width in bits of a counter that goes from just below its largest value
+// to just above zero, or 0 if the step back is something else. It judges by this one step alone;
+// wrapBits confirms the width by the rate against a reference.
 func wrappedAt(before, after int64) int {
 	if after < 0 || before <= after {
 		return 0
@@ -26,11 +26,11 @@ func wrappedAt(before, after int64) int {
 	return width
 }
 
-// wrapBits finds the width of a counter that starts over: every move from one
-// sandwich to the next agrees with the reference once whole turns are added, and
-// every step back takes a turn or more to do so. It is 0 for a counter that never
-// stepped back, for one that did so in another way, and for one that turns too
-// fast for the time between two sandwiches.
+// wrapBits returns the width in bits of a counter that starts over. For that width, every move
+// from one sandwich to the next agrees with the reference once whole turns are added, and every
+// step back needs a turn or more to agree. wrapBits returns 0 if the counter never stepped
+// back, if it stepped back in another way, or if it starts over too often for the time between
+// two sandwiches.
 func wrapBits(sandwiches []clock.Sandwich, tickNs, referenceTickNs float64) int {
 	most, stepsBack := int64(0), false
 	for i, s := range sandwiches {
@@ -54,8 +54,8 @@ func wrapBits(sandwiches []clock.Sandwich, tickNs, referenceTickNs float64) int 
 	return width
 }
 
-// turnsBetween is how often a counter of that width started over from a to b, by
-// the reference, how many ticks remain unexplained, and how many may.
+// turnsBetween returns how often a counter of that width started over from a to b according to
+// the reference, how many ticks remain unexplained (off), and how many may (tolerance).
 func turnsBetween(a, b clock.Sandwich, width int, tickNs, referenceTickNs float64) (turns, off, tolerance float64) {
 	passed := (b.MiddleSince(a) - a.MiddleSince(a)) * referenceTickNs / tickNs
 	missing := passed - float64(b.Counter-a.Counter)
@@ -65,7 +65,8 @@ func turnsBetween(a, b clock.Sandwich, width int, tickNs, referenceTickNs float6
 	return turns, missing - turns*turn, 1e-3*math.Abs(passed) + widths + turn/64
 }
 
-// unwrapped adds the turns of a counter of that width.
+// unwrapped returns the sandwiches with the ticks of the completed turns added to the counter,
+// which is width bits wide.
 func unwrapped(sandwiches []clock.Sandwich, width int, tickNs, referenceTickNs float64) []clock.Sandwich {
 	whole := make([]clock.Sandwich, len(sandwiches))
 	added := int64(0)

@@ -16,13 +16,13 @@ func TestWrappedAt(t *testing.T) {
 		{1<<32 - 1, 0, 32},
 		{1<<48 - 1000, 1 << 20, 48},
 		{math.MaxInt64, 0, 63},
-		{5, 10, 0},            // forth
-		{1 << 24, 10, 0},      // from the middle of 25 bits
-		{1<<24 - 5, 1e7, 0},   // not to the start
-		{1<<15 - 1, 0, 0},     // no counter is as narrow
-		{1<<24 - 5, -1, 0},    // below zero
+		{5, 10, 0},            // a step forward
+		{1 << 24, 10, 0},      // a step back from the middle of 25 bits
+		{1<<24 - 5, 1e7, 0},   // a step back that does not end near zero
+		{1<<15 - 1, 0, 0},     // too narrow for a counter
+		{1<<24 - 5, -1, 0},    // a step back that ends below zero
 		{-5, -10, 0},          // a step back below zero
-		{math.MinInt64, 0, 0}, // forth
+		{math.MinInt64, 0, 0}, // a step forward
 	} {
 		if got := wrappedAt(c.before, c.after); got != c.want {
 			t.Errorf("from %d to %d: %d, want %d", c.before, c.after, got, c.want)
@@ -30,8 +30,8 @@ func TestWrappedAt(t *testing.T) {
 	}
 }
 
-// Readings of a reference in ns, and of a counter that gains as much, and once
-// something else.
+// The test makes up readings of a reference in ns and of a counter that advances by the same
+// amount, except for one step.
 func TestWrapBits(t *testing.T) {
 	at := func(ns, ticks int64) clock.Sandwich {
 		return clock.Sandwich{Before: ns, Counter: ticks, After: ns + 50}

@@ -25,8 +25,8 @@ func Cases(t testing.TB, n int) int {
 	return times * n
 }
 
-// FewestCovered returns how many of n intervals of 95 % have to hold the truth: two
-// standard deviations less than their mean, as a perfect method nearly always does.
+// FewestCovered returns how many of n intervals of 95 % must hold the truth: two standard
+// deviations less than the mean, which a correct method reaches nearly always.
 func FewestCovered(n int) int {
 	return int(math.Ceil(0.95*float64(n) - 2*math.Sqrt(0.05*0.95*float64(n))))
 }

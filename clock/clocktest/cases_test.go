@@ -20,7 +20,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// The counts that the project judges coverage by.
+// The project judges coverage by these counts.
 func TestFewestCovered(t *testing.T) {
 	for n, want := range map[int]int{100: 91, 200: 184, 2000: 1881} {
 		if got := FewestCovered(n); got != want {

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// Clock is a simulated clock: a counter that is updated every QuantumNs, read
-// by a call that costs time and rounds down to whole units.
+// Clock is a simulated clock: a counter that is updated every QuantumNs. A call that reads it
+// costs time, and rounds the reading down to whole units.
 //
-//	reading = floor(floor(t / quantum) x quantum / unit)
+// reading = floor(floor(t / quantum) x quantum / unit)
 //
-// where t is the machine's time as this clock's oscillator and faults show it.
+// Here t is the machine's time as changed by this clock's oscillator and faults.
 type Clock struct {
 	Machine *Machine
 	// QuantumNs is the time between two updates of the counter.
@@ -19,14 +19,14 @@ type Clock struct {
 	UnitNs float64
 	// PhaseNs is how far the counter was into its quantum when the machine started.
 	PhaseNs float64
-	// Cost draws how long one call takes, in nanoseconds.
+	// Cost draws the duration of one call, in nanoseconds.
 	Cost Distribution
-	// EdgeJitterNs makes each update late by a random amount up to this.
+	// EdgeJitterNs is the most by which an update is late; the delay is random.
 	EdgeJitterNs float64
-	// Unique raises a reading that would repeat the one before by one unit, as
-	// the RDTSC of some AMD processors does.
+	// Unique raises a reading that would equal the previous one by one unit, as the RDTSC of some
+	// AMD processors does.
 	Unique bool
-	// Faults are what is wrong with the clock.
+	// Faults are the faults of the clock.
 	Faults Faults
 
 	thread  int
@@ -35,45 +35,44 @@ type Clock struct {
 	stepped float64
 }
 
-// Faults are what can be wrong with a clock. The zero value is a good clock.
+// Faults describes the faults of a clock. The zero value is a clock without faults.
 type Faults struct {
 	// RatePPM is a constant error of the rate, in parts per million.
 	RatePPM float64
-	// DriftPPMPerSecond lets the rate change as time goes by.
+	// DriftPPMPerSecond is the change of the rate with time.
 	DriftPPMPerSecond float64
-	// BackStepEvery readings the clock steps back by BackStepNs.
+	// Once in BackStepEvery readings the clock steps back by BackStepNs.
 	BackStepEvery int
 	BackStepNs    float64
-	// JumpAtNs and JumpNs step the clock forward once.
+	// At JumpAtNs the clock jumps forward by JumpNs, once.
 	JumpAtNs, JumpNs float64
-	// StuckFromNs to StuckToNs the reading does not change.
+	// From StuckFromNs to StuckToNs the reading does not change.
 	StuckFromNs, StuckToNs float64
 	// WrapBits wraps the reading at this many bits; 0 for never.
 	WrapBits int
-	// ThreadOffsetNs is added for readings of the thread with that index.
+	// ThreadOffsetNs is added to the readings of the thread with that index.
 	ThreadOffsetNs []float64
-	// CPUOffsetNs and CPUSkewPPM are added for readings on the CPU with that number:
-	// what it is ahead when the machine starts, and how much faster it runs.
+	// CPUOffsetNs and CPUSkewPPM apply to readings on the CPU with that index: how far its clock
+	// is ahead when the machine starts, and how much faster it runs.
 	CPUOffsetNs, CPUSkewPPM []float64
-	// GlitchShare of the readings are off by up to GlitchNs, either way.
+	// GlitchShare is the share of readings that are off by up to GlitchNs in either direction.
 	GlitchShare, GlitchNs float64
 }
 
 // Distribution draws a duration in nanoseconds.
 type Distribution func(*rand.Rand) float64
 
-// Constant is a cost that never varies.
+// Constant returns the distribution of a cost that never varies.
 func Constant(ns float64) Distribution {
 	return func(*rand.Rand) float64 { return ns }
 }
 
-// Jittered is a cost that varies about ns with a log-normal factor of the
-// given sigma.
+// Jittered returns the distribution of ns times a log-normal factor with the given sigma.
 func Jittered(ns, sigma float64) Distribution {
 	return func(r *rand.Rand) float64 { return ns * math.Exp(sigma*r.NormFloat64()) }
 }
 
-// WithOutliers makes a share of the calls take up to factor times as long.
+// WithOutliers makes the given share of the calls take up to factor times as long.
 func WithOutliers(d Distribution, share, factor float64) Distribution {
 	return func(r *rand.Rand) float64 {
 		ns := d(r)
@@ -84,7 +83,8 @@ func WithOutliers(d Distribution, share, factor float64) Distribution {
 	}
 }
 
-// Steps is a cost that takes one of a few values, with the given weights.
+// Steps returns the distribution of a cost that takes one of a few values, with the given
+// weights.
 func Steps(ns, weights []float64) Distribution {
 	var total float64
 	for _, w := range weights {
@@ -101,8 +101,8 @@ func Steps(ns, weights []float64) Distribution {
 	}
 }
 
-// Read is one reading, in units. The counter is looked at somewhere within
-// the call.
+// Read returns one reading, in units. The counter's value is taken at a random moment within the
+// call.
 func (c *Clock) Read() int64 {
 	cost := c.Cost(c.Machine.rng)
 	before := cost * c.Machine.rng.Float64()
@@ -112,15 +112,15 @@ func (c *Clock) Read() int64 {
 	return v
 }
 
-// ReadEarly is a reading that the processor takes ahead of its place in the
-// program, by up to earlyNs.
+// ReadEarly returns a reading that the processor takes up to earlyNs before its place in the
+// program.
 func (c *Clock) ReadEarly(earlyNs float64) int64 {
 	v := c.at(c.Machine.now - earlyNs*c.Machine.rng.Float64())
 	c.Machine.Run(c.Cost(c.Machine.rng))
 	return v
 }
 
-// Chain fills ticks with consecutive readings, work rounds before each.
+// Chain fills ticks with consecutive readings, with work rounds of work before each.
 func (c *Clock) Chain(work int, ticks []int64) {
 	for i := range ticks {
 		c.Machine.Work(work)
@@ -128,16 +128,16 @@ func (c *Clock) Chain(work int, ticks []int64) {
 	}
 }
 
-// OnThread is the same clock as the thread with that index reads it.
+// OnThread returns the same clock as read by the thread with that index.
 func (c *Clock) OnThread(thread int) *Clock {
 	other := *c
 	other.thread = thread
 	return &other
 }
 
-// Calls returns a function that fills durations with what batch calls of the
-// clock take, in units of reference, each stretch framed by two readings of
-// reference; batch 0 frames nothing.
+// Calls returns a function that fills durations with the times that batch calls of the clock
+// take, in units of reference. Each batch stands between two readings of reference; with batch
+// 0 there is nothing between them.
 func (c *Clock) Calls(reference *Clock) func(batch int, durations []int64) {
 	return func(batch int, durations []int64) {
 		for i := range durations {
@@ -150,7 +150,7 @@ func (c *Clock) Calls(reference *Clock) func(batch int, durations []int64) {
 	}
 }
 
-// at is what the clock reads when the machine's time is t.
+// at returns what the clock shows when the machine's time is t.
 func (c *Clock) at(t float64) int64 {
 	c.reads++
 	v := c.units(c.count(c.seen(t)))
@@ -169,7 +169,7 @@ func (c *Clock) at(t float64) int64 {
 	return v
 }
 
-// seen is the time that the clock's oscillator and faults make of t.
+// seen returns the time t as changed by the clock's oscillator and faults.
 func (c *Clock) seen(t float64) float64 {
 	f := c.Faults
 	if t > f.StuckFromNs && t < f.StuckToNs {
@@ -195,7 +195,7 @@ func (c *Clock) seen(t float64) float64 {
 	return seen + c.stepped
 }
 
-// count is how many updates the counter has had at time t of its oscillator.
+// count returns how many updates the counter has had at time t of its oscillator.
 func (c *Clock) count(t float64) float64 {
 	n := math.Floor(t / c.QuantumNs)
 	if c.EdgeJitterNs > 0 && t-n*c.QuantumNs < c.EdgeJitterNs*lateness(n) {
@@ -204,13 +204,13 @@ func (c *Clock) count(t float64) float64 {
 	return n
 }
 
-// units rounds the time of n updates down to the unit.
+// units converts the time of n updates to units, rounded down.
 func (c *Clock) units(n float64) int64 {
 	return int64(math.Floor(n * (c.QuantumNs / c.UnitNs)))
 }
 
-// lateness is how late update n is, as a share of the most that it can be:
-// the same at each look.
+// lateness returns by how much update n is late, as a share of the largest delay. It is the same
+// for each reading of the update.
 func lateness(n float64) float64 {
 	r := rand.New(rand.NewPCG(math.Float64bits(n), 0xed6e))
 	return r.Float64()

@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// free is a clock that costs nothing to read.
+// free returns a clock that costs nothing to read.
 func free(m *Machine, quantum, unit float64) *Clock {
 	return &Clock{Machine: m, QuantumNs: quantum, UnitNs: unit, Cost: Constant(0)}
 }
 
-// Readings follow the formula of the doc comment, written out by hand.
+// Readings follow the formula in the doc comment of Clock; the expected values were computed by
+// hand.
 func TestReadings(t *testing.T) {
 	m := NewMachine(1)
 	c := free(m, 2.5, 1)
@@ -23,7 +24,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// A chain spends the work and the cost of its readings, and no more.
+// A chain takes the time of its work and the cost of its readings, and no more.
 func TestChainTakesItsTime(t *testing.T) {
 	m := NewMachine(1)
 	c := &Clock{Machine: m, QuantumNs: 1, UnitNs: 1, Cost: Constant(30)}
@@ -33,8 +34,8 @@ func TestChainTakesItsTime(t *testing.T) {
 	}
 }
 
-// A machine that is preempted every millisecond for three on average runs a
-// quarter of the time.
+// On a machine that is preempted every millisecond for three on average, a thread runs a quarter
+// of the time.
 func TestPreemption(t *testing.T) {
 	m := NewMachine(1)
 	m.Preemption = &Preemption{EveryNs: 1e6, ForNs: 3e6}
@@ -46,7 +47,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// The faults do what they say.
+// Each fault changes the readings as its comment says.
 func TestFaults(t *testing.T) {
 	read := func(c *Clock, atNs float64) int64 {
 		c.Machine.Idle(atNs - c.Machine.NowNs())
@@ -82,7 +83,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What the CPUs show differs by their offsets and rates.
+// The readings on different CPUs differ by the CPUs' offsets and rates.
 func TestCPUs(t *testing.T) {
 	c := free(NewMachine(1), 1, 1)
 	c.Faults.CPUOffsetNs, c.Faults.CPUSkewPPM = []float64{0, 200, -50}, []float64{0, 0, 100}
@@ -95,7 +96,7 @@ func TestCPUs(t *testing.T) {
 	}
 }
 
-// An early reading is of a moment before it, as far as asked and no farther.
+// An early reading shows an earlier time, by no more than asked.
 func TestReadEarly(t *testing.T) {
 	c := free(NewMachine(1), 1, 1)
 	c.Machine.Idle(1e6)
@@ -112,7 +113,7 @@ func TestReadEarly(t *testing.T) {
 	}
 }
 
-// A unique counter never repeats, and is never more than one ahead.
+// A unique counter never repeats a value, and is at most one unit ahead.
 func TestUnique(t *testing.T) {
 	m := NewMachine(1)
 	c := &Clock{Machine: m, QuantumNs: 10, UnitNs: 10.0 / 26, Unique: true, Cost: Constant(11)}
@@ -136,7 +137,7 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// Updates with jitter come late, never early, and at the same time at each look.
+// Updates with jitter are late, never early, and at the same time for each reading.
 func TestEdgeJitter(t *testing.T) {
 	m := NewMachine(1)
 	c := free(m, 100, 1)

@@ -18,7 +18,7 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	}
 	r.threads = 1
 	first := &crowdThread{id: 1, number: 1, process: 1, script: script}
-	r.put(0, first) // it has just become the program
+	r.put(0, first) // exec has just turned it into the program
 	r.cpus[0].sliceEnd = r.slice() * rng.Float64()
 	for _, does := range c.Beside {
 		script := does(rng)
@@ -37,7 +37,7 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	return r.out
 }
 
-// load is how many threads want a CPU, one of the program among them.
+// load returns how many threads want a CPU, including one of the program.
 func (c Crowd) load(cpu int) int {
 	if cpu < len(c.Loads) {
 		return max(1, c.Loads[cpu])
@@ -46,27 +46,27 @@ func (c Crowd) load(cpu int) int {
 }
 
 type crowdThread struct {
-	id, process int // 0 of threads of other programs
-	number      int // of any thread
-	bound       int // to this CPU, counted from 1; 0 is none
+	id, process int // 0 for threads of other programs
+	number      int // of any thread, whichever program it belongs to
+	bound       int // the CPU to which it is bound, counted from 1; 0 for none
 	script      []Step
-	does        func(*rand.Rand) []Step // of a program beside; nil of others
-	left        float64                 // work of the present step; infinite for a competitor
+	does        func(*rand.Rand) []Step // the steps of another program that runs at the same time; nil for all other threads
+	left        float64                 // remaining work of the present step; infinite for a competitor
 	parent      *crowdThread
-	children    int // that have not ended
+	children    int // number of children that have not ended
 	joining     bool
-	waiting     int // for a semaphore
+	waiting     int // number of the semaphore that it waits for; 0 for none
 	wakeAt      float64
 	ended       bool
 	asks        bool // it waits for a device
-	told        bool // who wakes it was noted
+	told        bool // the waking was reported already
 	queuedAt    float64
 	cpu         int
 	preempted   bool
 }
 
 type crowdCPU struct {
-	had      int // the thread that had it last, 0 for none
+	had      int // the thread that ran last on the CPU, 0 for none
 	hadState CrowdEventKind
 	running  *crowdThread
 	queue    []*crowdThread
@@ -80,7 +80,7 @@ type crowdRun struct {
 	cpus                 []crowdCPU
 	sleeper              []*crowdThread
 	threads, competitors int
-	posts                map[int]int // of semaphores
+	posts                map[int]int // the count of each semaphore
 	out                  CrowdRun
 }
 
@@ -114,14 +114,14 @@ func (r *crowdRun) fork(parent *crowdThread, script []Step, process, stranger bo
 		parent.children--
 	}
 	r.note(t, CrowdForked)
-	if stranger { // it has been there for long
+	if stranger { // it was started long before the program
 		r.rest(t)
 		return
 	}
 	r.enqueue(t, false)
 }
 
-// rest has a thread wait for what its script begins with: a semaphore or a time.
+// rest makes a thread wait for the first step of its script: a semaphore or a time.
 func (r *crowdRun) rest(t *crowdThread) {
 	t.waiting, t.wakeAt = t.script[0].Wait, math.Inf(1)
 	if t.waiting == 0 {
@@ -131,10 +131,10 @@ func (r *crowdRun) rest(t *crowdThread) {
 	r.sleeper = append(r.sleeper, t)
 }
 
-// may says whether a thread may use a CPU.
+// may reports whether a thread may use a CPU.
 func (t *crowdThread) may(cpu int) bool { return t.bound == 0 || t.bound == cpu+1 }
 
-// enqueue puts a thread where the fewest wait.
+// enqueue puts a thread into the queue in which the fewest threads wait.
 func (r *crowdRun) enqueue(t *crowdThread, eager bool) {
 	best, least := 0, math.MaxInt
 	for i := range r.cpus {
@@ -191,7 +191,7 @@ func (r *crowdRun) steal(i int) {
 	}
 }
 
-// turnTo notes that a CPU goes to a thread.
+// turnTo records that a CPU goes to a thread.
 func (r *crowdRun) turnTo(i, number int) {
 	cpu := &r.cpus[i]
 	if cpu.had == number && number == 0 {
@@ -201,7 +201,7 @@ func (r *crowdRun) turnTo(i, number int) {
 	cpu.had = number
 }
 
-// wakes notes that a thread, or a timer where it is nil, wakes another.
+// wakes records that the thread by, or a timer if by is nil, wakes t.
 func (r *crowdRun) wakes(by, t *crowdThread) {
 	w := CrowdWaking{AtNs: r.now, Thread: t.number, ByCPU: t.cpu, ByDevice: t.asks}
 	if by != nil {
@@ -232,7 +232,7 @@ func (r *crowdRun) put(i int, t *crowdThread) {
 	r.proceed(i, t)
 }
 
-// step goes on to what happens next.
+// step advances the simulation to the next event.
 func (r *crowdRun) step() {
 	at := math.Inf(1)
 	for i := range r.cpus {
@@ -246,7 +246,7 @@ func (r *crowdRun) step() {
 	ns := at - r.now
 	for i := range r.cpus {
 		if t := r.cpus[i].running; t != nil {
-			if t.left -= ns; at+t.left == at { // less than a float64 tells apart from now
+			if t.left -= ns; at+t.left == at { // the rest is less than the resolution of a float64 at this time
 				t.left = 0
 			}
 			if t.id != 0 {
@@ -263,7 +263,7 @@ func (r *crowdRun) step() {
 	r.wake()
 }
 
-// turn ends the step or the time slice of the thread on a CPU, if it is over.
+// turn ends the step or the time slice of the thread on a CPU if it is over.
 func (r *crowdRun) turn(i int) {
 	cpu := &r.cpus[i]
 	t := cpu.running
@@ -288,7 +288,7 @@ func (r *crowdRun) turn(i int) {
 	r.next(i)
 }
 
-// displace takes the CPU from a thread that could go on.
+// displace takes the CPU from a thread that is still runnable.
 func (r *crowdRun) displace(i int, t *crowdThread) {
 	if t.id != 0 {
 		r.out.Preemptions++
@@ -298,7 +298,7 @@ func (r *crowdRun) displace(i int, t *crowdThread) {
 	r.cpus[i].running, r.cpus[i].hadState = nil, CrowdPreempted
 }
 
-// proceed executes a running thread's next steps, up to the first one that takes time.
+// proceed executes the steps of a running thread up to the first one that takes time.
 func (r *crowdRun) proceed(i int, t *crowdThread) {
 	for t.left <= 1e-6 {
 		if t.does != nil && len(t.script) == 0 {
@@ -363,7 +363,8 @@ func (r *crowdRun) block(i int, t *crowdThread, until float64) {
 	r.next(i)
 }
 
-// post wakes up a thread that waits for the semaphore, or leaves one for the next.
+// post wakes up a thread that waits for the semaphore, or raises the semaphore's count if none
+// waits.
 func (r *crowdRun) post(by *crowdThread, number int) {
 	for _, t := range r.sleeper {
 		if t.waiting == number {

@@ -6,8 +6,8 @@ import (
 	"chronoscope/clock/clocktest"
 )
 
-// A clock that changes every 100 ns, on a machine where a reading takes 30 ns. Whatever
-// happens follows from the seed, and takes no real time.
+// The clock changes every 100 ns, on a machine where a reading takes 30 ns. The whole simulation
+// follows from the seed and takes no real time.
 func ExampleClock() {
 	m := clocktest.NewMachine(1)
 	c := &clocktest.Clock{Machine: m, QuantumNs: 100, UnitNs: 1, Cost: clocktest.Constant(30)}
@@ -17,7 +17,7 @@ func ExampleClock() {
 	// Output: 1000000 ns by the clock, after 1.00006e+06 ns
 }
 
-// Beside one competitor that also wants the CPU, work takes about twice as long.
+// If one competitor wants the same CPU, work takes about twice as long.
 func ExampleShare() {
 	m := clocktest.NewMachine(1)
 	clocktest.Share(m, clocktest.Sharing{Load: 2, SliceNs: 4e6})

@@ -1,54 +1,53 @@
-// Package clocktest simulates clocks, and the machine that they are read on,
-// so that an algorithm can be proved against a truth that is known: thousands
-// of clocks with any quantum, cost and fault, without hardware and without
-// waiting.
+// Package clocktest simulates clocks and the machine on which they are read, so that tests can
+// compare the results of an algorithm with a known truth: for thousands of clocks with any
+// quantum, cost and fault, without hardware and without waiting.
 package clocktest
 
 import "math/rand/v2"
 
-// Machine is a simulated computer with one timeline. Reading a clock and
-// working take time on it; preemption takes the CPU away for a while.
+// Machine is a simulated computer with one timeline. Reading a clock and working take time on
+// it; preemption takes the CPU away from time to time.
 //
-// Its methods are for one goroutine.
+// Its methods must be called by one goroutine at a time.
 type Machine struct {
 	// WorkNs is how long one round of work takes, in nanoseconds.
 	WorkNs float64
-	// Preemption takes the CPU away now and then. Nil for a machine of one's own.
+	// Preemption takes the CPU away from time to time; nil means that nothing else runs.
 	Preemption *Preemption
-	// CPU is the number of the CPU that the running thread is on.
+	// CPU is the number of the CPU on which the running thread is.
 	CPU int
 
 	rng *rand.Rand
 	now float64
 
-	scheduler *Scheduler // nil where the thread shares its CPU with nobody
+	scheduler *Scheduler // nil if no other thread uses the CPU
 }
 
-// Preemption is what a machine's other processes take.
+// Preemption says how often and for how long other processes take the CPU.
 type Preemption struct {
 	// EveryNs is the mean CPU time between two preemptions (exponential).
 	EveryNs float64
-	// ForNs is the mean length of a preemption: exponential, or within a tenth of
-	// the mean where it's Regular, as a scheduler's time slices are.
+	// ForNs is the mean length of a preemption. The length is exponentially distributed, or, if
+	// Regular is set, within a tenth of the mean, as a scheduler's time slices are.
 	ForNs   float64
 	Regular bool
 
-	due float64 // CPU time left until the next one
+	due float64 // CPU time left until the next preemption
 }
 
-// NewMachine returns a machine whose every random choice follows from seed.
+// NewMachine returns a machine all of whose random choices follow from seed.
 func NewMachine(seed uint64) *Machine {
 	return &Machine{WorkNs: 0.5, rng: rand.New(rand.NewPCG(seed, 0xc10c))}
 }
 
-// Rand is the machine's source of random numbers.
+// Rand returns the machine's source of random numbers.
 func (m *Machine) Rand() *rand.Rand { return m.rng }
 
-// NowNs is the true time since the machine was made, in nanoseconds.
+// NowNs returns the true time since the machine was made, in nanoseconds.
 func (m *Machine) NowNs() float64 { return m.now }
 
-// Run lets the running thread have ns nanoseconds of CPU time, which takes
-// longer where it is preempted on the way.
+// Run gives the running thread ns nanoseconds of CPU time, which takes longer if the thread is
+// preempted meanwhile.
 func (m *Machine) Run(ns float64) {
 	if m.scheduler != nil {
 		m.scheduler.run(ns)
@@ -67,8 +66,8 @@ func (m *Machine) Run(ns float64) {
 	}
 }
 
-// RunWide is [Machine.Run] of work with as many independent instructions as the core has
-// room for: a busy [Sibling] slows it.
+// RunWide is [Machine.Run] for work whose instructions are independent and use all of the core's
+// execution units: a busy [Sibling] slows it.
 func (m *Machine) RunWide(ns float64) {
 	if m.scheduler == nil {
 		m.Run(ns)
@@ -86,8 +85,8 @@ func (p *Preemption) length(rng *rand.Rand) float64 {
 	return p.ForNs * rng.ExpFloat64()
 }
 
-// Work spends rounds of work.
+// Work does the given number of rounds of work.
 func (m *Machine) Work(rounds int) { m.Run(float64(rounds) * m.WorkNs) }
 
-// Idle lets ns nanoseconds go by in which no thread runs.
+// Idle advances the time by ns nanoseconds in which no thread runs.
 func (m *Machine) Idle(ns float64) { m.now += ns }

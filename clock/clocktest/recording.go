@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// The recordings are of a Xeon (family 6, model 207, KVM, HZ = 250, a host's comb of 10 ms)
-// and an EPYC (family 25, model 17, KVM): quiet, beside others that came by chance, beside
-// three loops on the same CPU, beside neighbours that compute for 3 and 0.1 ms and sleep for
-// 20 and 2 ms (exponential), and beside builds. Gaps below 200 ns are left out. Record
-// another machine's by
+// The recordings are of a Xeon (family 6, model 207, KVM, HZ = 250, with host interruptions every
+// 10 ms) and of an EPYC (family 25, model 17, KVM). Each was recorded in several regimes: quiet;
+// with other programs that happened to run; with three loops on the same CPU; with neighbours that
+// compute for 3 and 0.1 ms and sleep for 20 and 2 ms (exponential); and with builds. Gaps below
+// 200 ns are left out. Another machine is recorded by
 //
 //	chronoscope activity --cpu 1 --duration 5s --format csv | gzip -9 > clock/clocktest/recordings/MACHINE-REGIME.csv.gz
 //
 //go:embed recordings/*.csv.gz
 var recordings embed.FS
 
-// Recording is what one CPU of a real machine lost.
+// Recording lists the gaps of one CPU of a real machine.
 type Recording struct {
-	// Name names the machine and what ran beside, such as xeon-bursty.
+	// Name names the machine and what ran at the same time, such as xeon-bursty.
 	Name string
-	// Ns is how long was recorded, Gaps what was lost meanwhile, in order.
+	// Ns is the length of the recording, and Gaps are its gaps in order.
 	Ns   float64
 	Gaps []RecordedGap
 }
@@ -35,11 +35,11 @@ type Recording struct {
 // RecordedGap is a stretch in which the recording thread did not run.
 type RecordedGap struct {
 	AtNs, Ns float64
-	// Preempted says that another thread had the CPU, which the kernel counts as a wait.
+	// Preempted says that another thread had the CPU. The kernel counts such a gap as a wait.
 	Preempted bool
 }
 
-// Recordings reads all recordings that come with the package, in the order of their names.
+// Recordings reads all recordings of the package, in the order of their names.
 func Recordings() ([]Recording, error) {
 	files, err := recordings.ReadDir("recordings")
 	if err != nil {
@@ -61,8 +61,8 @@ func Recordings() ([]Recording, error) {
 	return all, nil
 }
 
-// ReadRecording reads gzipped CSV whose columns start_ns, duration_ns and cause, in any
-// place, are those of chronoscope activity --format csv. Gaps that the recording itself made
+// ReadRecording reads gzipped CSV as chronoscope activity --format csv writes it. It needs the
+// columns start_ns, duration_ns and cause, in any order. Gaps that the recording itself caused
 // are left out.
 func ReadRecording(name string, from io.Reader) (Recording, error) {
 	r := Recording{Name: name}
@@ -97,7 +97,7 @@ func ReadRecording(name string, from io.Reader) (Recording, error) {
 	return r, nil
 }
 
-// addRecording replays a recording from a random moment on, again and again.
+// addRecording replays a recording over and over, beginning at a random moment of it.
 func (s *Scheduler) addRecording(r *Recording) {
 	offset := s.machine.rng.Float64() * r.Ns
 	next, round := 0, 0.0
@@ -115,7 +115,7 @@ func (s *Scheduler) addRecording(r *Recording) {
 	})
 }
 
-// replay lets a gap of a recording happen.
+// replay makes a gap of a recording happen.
 func (s *Scheduler) replay(g RecordedGap) {
 	if !g.Preempted {
 		s.gap(InterruptGap, 0, g.Ns, true)
@@ -128,6 +128,6 @@ func (s *Scheduler) replay(g RecordedGap) {
 	s.machine.now += g.Ns
 }
 
-// recordedSwitchNs of a gap in which another thread ran is the switches' own, which the kernel
-// charges to the thread.
+// recordedSwitchNs is the part of a gap in which another thread ran that the context switches
+// take. The kernel charges it to the preempted thread.
 const recordedSwitchNs = 2e3

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What runs through a recording loses what was recorded: over whole rounds exactly.
+// A thread that runs through whole rounds of a recording loses exactly the recorded time.
 func TestReplay(t *testing.T) {
 	all, err := Recordings()
 	if err != nil || len(all) < 8 {

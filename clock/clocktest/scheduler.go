@@ -7,13 +7,12 @@ import (
 	"chronoscope/machine"
 )
 
-// Scheduler shares the CPU of a [Machine] between a traced thread, its
-// competitors, timers, interrupts and a hypervisor, and counts what Linux counts
-// of the traced thread. It jumps from event to event, so that a second of
-// simulated time costs microseconds. The truth is known: ns nanoseconds of
-// [Machine.Run] are what the thread would take alone on a core of speed 1.
+// Scheduler shares the CPU of a [Machine] between a traced thread, its competitors, timers,
+// interrupts and a hypervisor. It counts for the traced thread what Linux counts. It jumps from
+// event to event, so that a simulated second costs microseconds. The truth is known: on a core
+// of speed 1 that is not shared, [Machine.Run] of ns nanoseconds takes ns nanoseconds.
 //
-// All that it draws follows from the machine's seed.
+// All random values follow from the machine's seed.
 type Scheduler struct {
 	machine *Machine
 	given   Sharing
@@ -21,67 +20,67 @@ type Scheduler struct {
 
 	events []event
 	next   float64 // when the first of the events is due
-	kernel float64 // period of the kernel's tick, 0 where there is none
-	slices int     // which event is the end of the slice
+	kernel float64 // period of the kernel's tick, 0 for none
+	slices int     // index of the event that ends the slice
 
 	cpuNs, waitNs float64
-	speed         float64 // of the core, 1 is the nominal one
+	speed         float64 // of the core; 1 is nominal
 	siblingBusy   bool
-	wide          bool    // the thread's work needs what a sibling takes
+	wide          bool    // the thread's work competes with a sibling for execution units
 	sliceUsedUp   bool    // the slice is over; the next tick takes the CPU
-	turns         float64 // how much longer than the others' the thread's slices are
+	turns         float64 // the thread's slices are longer than the others' by this factor
 }
 
-// Sharing is who and what shares the CPU with the traced thread. The zero value
-// leaves it alone.
+// Sharing says what shares the CPU with the traced thread. The zero value means that nothing
+// does.
 type Sharing struct {
-	// Load is how many threads want the CPU all the time, the traced one among
-	// them; 0 is taken for 1.
+	// Load is the number of threads that want the CPU all the time, including the traced one;
+	// 0 means 1.
 	Load int
-	// SliceNs is how long a thread runs before the next one's turn, within a share
-	// of SliceJitter. Where AtTicks is set it runs on to the kernel's next tick,
-	// as on a kernel without a high-resolution scheduler tick.
+	// SliceNs is how long a thread runs before the next one's turn; it varies by the share
+	// SliceJitter. If AtTicks is set, the thread runs on until the kernel's next tick, as on a
+	// kernel without a high-resolution scheduler tick.
 	SliceNs, SliceJitter float64
 	AtTicks              bool
-	// SwitchNs is the time that a preemption takes in addition to the wait. ColdNs is the time that
-	// the thread then loses because other threads used the caches. Nil stands for 0.
+	// SwitchNs is the time that a preemption takes in addition to the wait. ColdNs is the time
+	// that the thread then loses because other threads used the caches. Nil means 0.
 	SwitchNs, ColdNs Distribution
-	// Timers are interrupts at fixed periods, Interrupts those at random.
+	// Timers are interrupts at fixed periods, Interrupts are interrupts at random times.
 	Timers     []Timer
 	Interrupts []Arrivals
-	// InterruptsApart says that the kernel charges no thread with its interrupts
-	// (CONFIG_IRQ_TIME_ACCOUNTING), its own timers and Interrupts; those of a host it
-	// does not know.
+	// InterruptsApart says that the kernel does not charge interrupts to the thread that they
+	// interrupt (CONFIG_IRQ_TIME_ACCOUNTING). This concerns the kernel's own timers and
+	// Interrupts; the kernel does not know of the host's interrupts.
 	InterruptsApart bool
-	// Stolen is the time that a hypervisor takes. StealKnown says that the kernel subtracts it from
-	// the thread's CPU time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+	// Stolen is the time that a hypervisor takes. StealKnown says that the kernel subtracts it
+	// from the thread's CPU time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
 	Stolen     Arrivals
 	StealKnown bool
-	// Speeds are what the core changes between, as shares of its nominal speed,
-	// after SpeedDwellNs on average (exponential); it begins with the first.
+	// Speeds are the core's possible speeds, as shares of its nominal speed. The core begins with
+	// the first and changes to a random one after SpeedDwellNs on average (exponential).
 	Speeds       []float64
 	SpeedDwellNs float64
 	// Sibling is another thread on the same core.
 	Sibling Sibling
-	// MigrationsPerSecond move the thread to another of two CPUs; caches are
-	// cold there.
+	// MigrationsPerSecond is how often the thread moves to the other one of two CPUs, where the
+	// caches are cold.
 	MigrationsPerSecond float64
-	// Recorded, if not nil, is a recording of real gaps. It is replayed from a random moment on, and
-	// starts over at its end.
+	// Recorded, if not nil, is a recording of real gaps. It is replayed from a random moment on
+	// and repeated.
 	Recorded *Recording
-	// LookNs is the time that a look at the counters takes.
+	// LookNs is the time that it takes to read the kernel's counts.
 	LookNs float64
-	// Watch is told of each gap that the thread sees, where it is not nil.
+	// Watch, if not nil, is called with each gap that the thread sees.
 	Watch func(Gap)
 }
 
-// Sibling is a hyperthread that shares the core with the traced thread. While it is busy it
-// slows what [Machine.RunWide] runs, and no chain of dependent instructions.
+// Sibling is a hyperthread that shares the core with the traced thread. While it is busy, it
+// slows [Machine.RunWide] but not a chain of dependent instructions.
 type Sibling struct {
-	// Slows is the share by which wide work takes longer; 0 without a busy sibling.
+	// Slows is the share by which wide work takes longer; 0 if no sibling is ever busy.
 	Slows float64
-	// BusyNs and IdleNs are how long it is busy and idle on average (exponential), 0 for
-	// IdleNs of one that is always busy.
+	// BusyNs and IdleNs are its mean times of being busy and idle (exponential). If IdleNs is 0,
+	// it is always busy.
 	BusyNs, IdleNs float64
 }
 
@@ -89,17 +88,17 @@ type Sibling struct {
 type Timer struct {
 	PeriodNs, PhaseNs float64
 	Cost              Distribution
-	// Kernel marks the kernel's own tick, at which it also schedules.
+	// Kernel marks the kernel's own tick, at which the kernel also schedules.
 	Kernel bool
 }
 
-// Arrivals come at random, PerSecond of them on average (Poisson).
+// Arrivals happen at random times, PerSecond of them on average (Poisson).
 type Arrivals struct {
 	PerSecond float64
 	Length    Distribution
 }
 
-// Source names what made a [Gap].
+// Source names what caused a [Gap].
 type Source string
 
 // The sources of gaps.
@@ -111,35 +110,35 @@ const (
 	MigrationGap Source = "migration"
 )
 
-// Gap is a stretch in which the traced thread did nothing.
+// Gap is a stretch of time in which the traced thread did not progress.
 type Gap struct {
 	Source Source
-	// Index is which of the timers or interrupts.
+	// Index says which of the timers or interrupts caused it.
 	Index int
-	// AtNs is when it began and Ns how long it was, in true time. WaitNs of it the
-	// thread waited for the CPU.
+	// AtNs is when the gap began and Ns is its length, in true time. WaitNs is the part of Ns in
+	// which the thread waited for the CPU.
 	AtNs, Ns, WaitNs float64
 }
 
-// event is something that is due, and when it is due next.
+// event is something that happens again and again.
 type event struct {
 	atNs float64
-	// happen lets it happen.
+	// happen simulates the event.
 	happen func()
-	// again is when it is due next.
+	// again returns when it is due next.
 	again func() float64
 	// others says that it also happens while other threads have the CPU.
 	others bool
 }
 
-// Above is a distribution that never falls below least, with a log-normal tail of
-// that median and sigma above it.
+// Above returns the distribution of least plus a log-normal value with the given median and
+// sigma.
 func Above(least, median, sigma float64) Distribution {
 	tail := Jittered(median, sigma)
 	return func(r *rand.Rand) float64 { return least + tail(r) }
 }
 
-// Share makes the machine's thread share its CPU from now on.
+// Share makes the machine's thread share its CPU from now on, as given says.
 func Share(m *Machine, given Sharing) *Scheduler {
 	s := &Scheduler{machine: m, given: given, speed: 1, turns: 1}
 	m.scheduler = s
@@ -169,7 +168,7 @@ func Share(m *Machine, given Sharing) *Scheduler {
 	return s
 }
 
-// Use is a look at what the kernel counts, which takes time itself.
+// Use returns what the kernel counts for the thread. Reading the counts takes time too.
 func (s *Scheduler) Use() (machine.ThreadUse, error) {
 	s.run(s.given.LookNs / 2)
 	u := s.use
@@ -179,14 +178,14 @@ func (s *Scheduler) Use() (machine.ThreadUse, error) {
 	return u, nil
 }
 
-// Speed is the core's present speed, as a share of the nominal one.
+// Speed returns the core's present speed as a share of the nominal one.
 func (s *Scheduler) Speed() float64 { return s.speed }
 
-// RanNs is how long the thread has had the CPU so far, the time of interrupts included.
+// RanNs returns how long the thread has had the CPU so far, including the time of interrupts.
 func (s *Scheduler) RanNs() float64 { return s.machine.now - s.waitNs }
 
-// Block lets the thread sleep for ns nanoseconds. Where there are competitors it
-// then waits for the tick that gives it the CPU back.
+// Block makes the thread sleep for ns nanoseconds. If there are competitors, it then waits for
+// the tick at which it gets the CPU back.
 func (s *Scheduler) Block(ns float64) {
 	s.machine.now += ns
 	s.use.VoluntarySwitches++
@@ -198,8 +197,8 @@ func (s *Scheduler) Block(ns float64) {
 	s.takeUp()
 }
 
-// Fault is a page fault that takes ns nanoseconds: in the kernel, or, where it is
-// major, asleep until a disk has answered.
+// Fault simulates a page fault that takes ns nanoseconds. The kernel works during that time, or,
+// if the fault is major, the thread sleeps until a disk has answered.
 func (s *Scheduler) Fault(ns float64, major bool) {
 	if major {
 		s.use.MajorFaults++
@@ -210,7 +209,7 @@ func (s *Scheduler) Fault(ns float64, major bool) {
 	s.run(ns * s.speed)
 }
 
-// run lets the thread work for ns nanoseconds of a core of speed 1.
+// run makes the thread do the work that takes ns nanoseconds on a core of speed 1.
 func (s *Scheduler) run(ns float64) {
 	m := s.machine
 	for {
@@ -230,7 +229,7 @@ func (s *Scheduler) run(ns float64) {
 	}
 }
 
-// pace is how much of its work the thread does in a nanosecond.
+// pace returns how many nanoseconds' work of a core of speed 1 the thread does per nanosecond.
 func (s *Scheduler) pace() float64 {
 	if s.wide && s.siblingBusy {
 		return s.speed / (1 + s.given.Sibling.Slows)
@@ -238,7 +237,7 @@ func (s *Scheduler) pace() float64 {
 	return s.speed
 }
 
-// happen lets what is due happen.
+// happen simulates the events that are due.
 func (s *Scheduler) happen() {
 	due := s.next
 	for i := range s.events {
@@ -250,8 +249,8 @@ func (s *Scheduler) happen() {
 	s.schedule()
 }
 
-// schedule finds what is due first. Nothing is due in the past: what a gap
-// covered comes at its end.
+// schedule sets s.next to the time of the first event that is due. An event whose time passed
+// during a gap is due at the end of the gap.
 func (s *Scheduler) schedule() {
 	s.next = math.Inf(1)
 	for i := range s.events {
@@ -259,8 +258,8 @@ func (s *Scheduler) schedule() {
 	}
 }
 
-// gap lets time go by on which the thread was on the CPU, as the kernel has it,
-// or was not.
+// gap lets ns nanoseconds go by in which the thread does not progress. onCPU says whether the
+// kernel counts the thread as running meanwhile.
 func (s *Scheduler) gap(source Source, index int, ns float64, onCPU bool) {
 	if s.given.Watch != nil {
 		s.given.Watch(Gap{Source: source, Index: index, AtNs: s.machine.now, Ns: ns})
@@ -271,12 +270,12 @@ func (s *Scheduler) gap(source Source, index int, ns float64, onCPU bool) {
 	}
 }
 
-// after is when an exponential time with that rate has gone by.
+// after returns a random time from now on, exponentially distributed with the given rate.
 func (s *Scheduler) after(perSecond float64) float64 {
 	return s.machine.now + 1e9/perSecond*s.machine.rng.ExpFloat64()
 }
 
-// add enters an event.
+// add adds an event and schedules it.
 func (s *Scheduler) add(e event) {
 	e.atNs = e.again()
 	s.events = append(s.events, e)
@@ -311,8 +310,8 @@ func (s *Scheduler) addArrivals(a Arrivals, source Source, index int, onCPU bool
 	})
 }
 
-// addSlices takes the CPU away when a slice is used up, or at the kernel's next
-// tick.
+// addSlices adds the event that takes the CPU away when the thread's slice is used up, or at the
+// kernel's next tick after that.
 func (s *Scheduler) addSlices() {
 	s.slices = len(s.events)
 	s.add(event{
@@ -332,8 +331,8 @@ func (s *Scheduler) addSlices() {
 	})
 }
 
-// AskForTurns makes the traced thread's slices longer than the others' by a factor, from the next one on.
-// They come less often by the same factor, so that its share of the CPU stays the same.
+// AskForTurns makes the traced thread's slices longer by the factor times, from the next one on.
+// They also come less often by the same factor, so that its share of the CPU stays the same.
 func (s *Scheduler) AskForTurns(times float64) { s.turns = times }
 
 // ticks reports whether slices end at the kernel's ticks.
@@ -344,7 +343,7 @@ func (s *Scheduler) slice() float64 {
 	return s.given.SliceNs * (1 + s.given.SliceJitter*(2*s.machine.rng.Float64()-1))
 }
 
-// preempt gives each competitor its turn, or turns.
+// preempt gives each competitor as many turns as the thread's own slice was long.
 func (s *Scheduler) preempt() {
 	started, wait := s.machine.now, 0.0
 	for range int(math.Round(s.turns * float64(s.given.Load-1))) {
@@ -361,7 +360,7 @@ func (s *Scheduler) preempt() {
 	s.takeUp()
 }
 
-// turn is how long a competitor keeps the CPU.
+// turn returns how long a competitor keeps the CPU.
 func (s *Scheduler) turn() float64 {
 	ns := s.slice()
 	if s.ticks() {
@@ -370,8 +369,8 @@ func (s *Scheduler) turn() float64 {
 	return ns
 }
 
-// takeUp is the thread on the CPU again, with cold caches and a slice of its own.
-// What was due meanwhile has happened to others.
+// takeUp gives the thread the CPU again, with cold caches and a new slice. Events that were due
+// meanwhile happened to other threads, so they are scheduled anew.
 func (s *Scheduler) takeUp() {
 	cold := draw(s, s.given.ColdNs)
 	s.machine.now += cold
@@ -421,7 +420,7 @@ func (s *Scheduler) addMigrations() {
 	})
 }
 
-// draw is a duration of a distribution that may be nil.
+// draw draws a duration from d; it is 0 if d is nil.
 func draw(s *Scheduler, d Distribution) float64 {
 	if d == nil {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a thread loses follows by hand from who shares its CPU.
+// The expected wall time, CPU time, wait and switches of each case were computed by hand.
 func TestSharing(t *testing.T) {
 	const ranNs = 1e9
 	for _, c := range []struct {
@@ -13,10 +13,10 @@ func TestSharing(t *testing.T) {
 		sharing           Sharing
 		wallNs, cpuNs     float64
 		waitNs            float64
-		switches, withinN float64 // within a share of wallNs
+		switches, withinN float64 // withinN is the tolerance as a share of wallNs
 	}{
 		{"alone", Sharing{}, 1e9, 1e9, 0, 0, 1e-9},
-		// Each 4 ms of wall time hold a tick of 4 µs.
+		// Each 4 ms of wall time include a tick of 4 µs.
 		{"a tick", Sharing{Timers: []Timer{{PeriodNs: 4e6, Cost: Constant(4e3), Kernel: true}}},
 			1e9 * 4e6 / (4e6 - 4e3), 1e9 * 4e6 / (4e6 - 4e3), 0, 0, 1e-5},
 		{"interrupts", Sharing{Interrupts: []Arrivals{{PerSecond: 1e4, Length: Constant(1e4)}}},
@@ -25,10 +25,10 @@ func TestSharing(t *testing.T) {
 			1.1e9, 1e9, 0, 0, 5e-3},
 		{"steal that it does not know", Sharing{Stolen: Arrivals{PerSecond: 1e4, Length: Constant(1e4)}},
 			1.1e9, 1.1e9, 0, 0, 5e-3},
-		// 333 slices of 3 ms, each followed by ten others and a switch.
+		// The thread gets 333 slices of 3 ms. After each come ten others' slices and a switch.
 		{"ten competitors", Sharing{Load: 11, SliceNs: 3e6, SwitchNs: Constant(3e3), ColdNs: Constant(7e3)},
 			1e9 + 333*30e6 + 333*1e4, 1e9 + 333*1e4, 333 * 30e6, 333, 2e-3},
-		// A slice of 3 ms runs on to the next tick of 4 ms.
+		// A slice of 3 ms ends at the next tick, after 4 ms.
 		{"slices that end at ticks", Sharing{Load: 11, SliceNs: 3e6, AtTicks: true, Timers: []Timer{{PeriodNs: 4e6, Cost: Constant(0), Kernel: true}}},
 			1e9 + 249*40e6, 1e9, 249 * 40e6, 249, 5e-3},
 		{"half speed", Sharing{Speeds: []float64{0.5}, SpeedDwellNs: 1e8}, 2e9, 2e9, 0, 0, 1e-9},
@@ -51,8 +51,8 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-// What the watcher is told adds up to what was lost, and the same seed gives the
-// same machine.
+// The gaps that Watch is called with add up to the lost time, and the same seed gives the same
+// gaps.
 func TestWatchedGapsAddUp(t *testing.T) {
 	measure := func() (wall, lost float64) {
 		m := NewMachine(3)
@@ -76,8 +76,8 @@ func TestWatchedGapsAddUp(t *testing.T) {
 	}
 }
 
-// A sleep is a voluntary switch, a major fault one with input; a migration shows
-// as another CPU.
+// A sleep counts as a voluntary switch, and a major fault as a voluntary switch and a major
+// fault. After a migration the thread is on another CPU.
 func TestBlockingFaultsAndMigrations(t *testing.T) {
 	m := NewMachine(1)
 	s := Share(m, Sharing{Load: 2, SliceNs: 1e6, MigrationsPerSecond: 1000})
