@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// UnsupportedError says that this system does not offer an operation.
-// [errors.Is] takes it for [errors.ErrUnsupported].
+// UnsupportedError says that this system does not offer an operation. It matches
+// [errors.ErrUnsupported] in [errors.Is].
 type UnsupportedError struct {
 	Operation string // what was asked for
 	Reason    string // why the system can't do it
@@ -20,7 +20,7 @@ func (e *UnsupportedError) Error() string {
 
 func (e *UnsupportedError) Unwrap() error { return errors.ErrUnsupported }
 
-// AffinityError says that a thread could not be given, or asked for, its CPUs.
+// AffinityError says that the CPUs of a thread could not be read or set.
 type AffinityError struct {
 	Operation string // what was tried
 	Err       error  // what the system answered
@@ -33,15 +33,15 @@ func (e *AffinityError) Error() string {
 
 func (e *AffinityError) Unwrap() error { return e.Err }
 
-// Affinity lists the CPUs that the calling thread may run on, ascending. The
-// error is an [*UnsupportedError] or an [*AffinityError].
+// Affinity returns the CPUs on which the calling thread may run, in ascending order. The error is
+// an [*UnsupportedError] or an [*AffinityError].
 func Affinity() ([]int, error) { return affinity() }
 
-// SetAffinity binds the calling thread to cpus, to all of them or to none: the
-// kernel would quietly leave out CPUs that are offline or outside the process's
-// cpuset, here that is an error and the thread keeps the CPUs it had. The
-// goroutine has to be locked to its thread ([runtime.LockOSThread]); [Pin] does
-// both. The error is an [*UnsupportedError] or an [*AffinityError].
+// SetAffinity binds the calling thread to all of cpus. If one of them is offline or outside the
+// process's cpuset, it returns an error and the thread keeps its CPUs; the kernel would ignore
+// such a CPU without an error. The goroutine has to be locked to its thread
+// ([runtime.LockOSThread]); [Pin] does both. The error is an [*UnsupportedError] or an
+// [*AffinityError].
 func SetAffinity(cpus []int) error {
 	if err := checkCPUs(cpus); err != nil {
 		return bindingError(cpus, err, "name at least one CPU, each from 0 to the highest that is online")
@@ -49,9 +49,9 @@ func SetAffinity(cpus []int) error {
 	return setAffinity(cpus)
 }
 
-// Pin locks the calling goroutine to its thread and the thread to cpus, until
-// restore is called on the same goroutine. Where restore fails, the goroutine
-// stays locked, so that no other inherits the thread and its CPUs.
+// Pin locks the calling goroutine to its thread and binds the thread to cpus, until restore is
+// called on the same goroutine. If restore fails, the goroutine stays locked, so that no other
+// goroutine runs on the thread and its CPUs.
 func Pin(cpus []int) (restore func() error, err error) {
 	runtime.LockOSThread()
 	before, err := Affinity()

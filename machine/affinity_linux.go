@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callingThread is what sched_setaffinity(2) takes for the calling thread.
+// callingThread is the thread ID by which sched_setaffinity(2) means the calling thread.
 const callingThread = 0
 
 const seccompRemedy = "a container's seccomp profile has to allow sched_getaffinity and sched_setaffinity"
@@ -50,8 +50,8 @@ func setAffinity(cpus []int) error {
 	return nil
 }
 
-// restoreAffinity gives a thread back the CPUs it had. Those that have gone
-// offline meanwhile are no error.
+// restoreAffinity gives a thread back the CPUs it had. It is no error if some of them have gone
+// offline meanwhile.
 func restoreAffinity(cpus []int) error { return schedSetaffinity(cpus) }
 
 const cpusetRemedy = "name CPUs that are online and in this process's cpuset"
@@ -72,7 +72,7 @@ func schedSetaffinity(cpus []int) error {
 	return bindingError(cpus, fmt.Errorf("sched_setaffinity: %w", err), remedy)
 }
 
-// without is cpus less those in others.
+// without returns cpus without those in others.
 func without(cpus, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return slices.Contains(others, cpu) })
 }

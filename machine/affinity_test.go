@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// ownCPUs is the affinity of this thread, to which the goroutine stays locked.
-// The test is skipped where the system has no affinity or denies it.
+// ownCPUs locks the goroutine to its thread and returns the CPUs of the thread. It skips the test
+// if the system has no affinity or denies it.
 func ownCPUs(t *testing.T) []int {
 	t.Helper()
 	runtime.LockOSThread()
@@ -51,8 +51,8 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// A CPU that isn't there is refused, alone and beside one that is, and the
-// thread keeps what it had.
+// SetAffinity refuses a CPU that does not exist, alone and together with one that exists, and the
+// thread keeps its CPUs.
 func TestSetAffinityRefuses(t *testing.T) {
 	before := ownCPUs(t)
 	for _, c := range []struct {

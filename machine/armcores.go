@@ -4,8 +4,8 @@ package machine
 // MIDR_EL1 (Arm Architecture Reference Manual, D24.2).
 type armCore struct{ implementer, part uint64 }
 
-// armImplementers and armCores name those that machines for measurements have,
-// with the numbers of the kernel's arch/arm64/include/asm/cputype.h.
+// armImplementers and armCores name the implementers and cores of machines that are used for
+// measurements, with the numbers of the kernel's arch/arm64/include/asm/cputype.h.
 var armImplementers = map[uint64]string{
 	0x41: "Arm",
 	0x42: "Broadcom",

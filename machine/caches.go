@@ -10,26 +10,26 @@ import (
 	"strings"
 )
 
-// Cache is a cache that holds data, alone or beside instructions. On a virtual
-// machine it is what the hypervisor shows.
+// Cache is a cache that holds data, or data and instructions. On a virtual machine it is what
+// the hypervisor shows.
 type Cache struct {
-	Level int // 1 is nearest to the core
+	Level int // 1 is the nearest to the core
 	Bytes int
 }
 
-// Limits of what is taken for a cache.
+// Limits of what is accepted as a cache.
 const (
-	mostCaches       = 16 // entries of one CPU
+	mostCaches       = 16 // per CPU
 	mostCacheLevels  = 8
 	mostCacheKibs    = 1 << 30 // a terabyte
 	bytesInKibibytes = 1024
 )
 
-// ReadDataCaches lists the caches through which a CPU reads data, the nearest
-// first, from /sys/devices/system/cpu/cpuN/cache below root
-// (Documentation/ABI/testing/sysfs-devices-system-cpu, "Parameters for the CPU
-// cache attributes"). Entries that it can't read are left out; the error says
-// that none could be read.
+// ReadDataCaches returns the caches through which a CPU reads data, the nearest first, from
+// /sys/devices/system/cpu/cpuN/cache below root
+// (Documentation/ABI/testing/sysfs-devices-system-cpu, "Parameters for the CPU cache
+// attributes"). It leaves out entries that it can't read, and returns an error if it can read
+// none.
 func ReadDataCaches(root fs.FS, cpu int) ([]Cache, error) {
 	f := files{root}
 	var caches []Cache
@@ -53,7 +53,7 @@ func ReadDataCaches(root fs.FS, cpu int) ([]Cache, error) {
 	return caches, nil
 }
 
-// cache reads one cache's directory.
+// cache reads the directory of one cache.
 func (f files) cache(dir string) (c Cache, holdsData bool, err error) {
 	level, err := f.integer(dir + "/level")
 	if err != nil {
@@ -77,7 +77,7 @@ func (f files) cache(dir string) (c Cache, holdsData bool, err error) {
 	return Cache{Level: int(level), Bytes: bytes}, kind == "Data" || kind == "Unified", nil
 }
 
-// parseCacheSize reads "48K", the only unit that the kernel writes.
+// parseCacheSize reads a size such as "48K"; the kernel writes no other unit.
 func parseCacheSize(size string) (bytes int, err error) {
 	number, inKibibytes := strings.CutSuffix(size, "K")
 	kibs, err := strconv.ParseUint(number, 10, 64)

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// cacheTree is the directory of CPU 1's caches, each as level, type and size.
+// cacheTree returns the files of CPU 1's caches, each given by level, type and size.
 func cacheTree(caches ...[3]string) fstest.MapFS {
 	tree := fstest.MapFS{}
 	for i, c := range caches {
@@ -24,7 +24,7 @@ func TestReadDataCaches(t *testing.T) {
 		tree fstest.MapFS
 		want []Cache
 	}{
-		// As a Xeon shows them.
+		// These are the caches of a Xeon.
 		"four": {
 			cacheTree([3]string{"1", "Data", "48K"}, [3]string{"1", "Instruction", "32K"}, [3]string{"2", "Unified", "1024K"}, [3]string{"3", "Unified", "32768K"}),
 			[]Cache{{1, 48 << 10}, {2, 1 << 20}, {3, 32 << 20}},
@@ -45,8 +45,8 @@ func TestReadDataCaches(t *testing.T) {
 	}
 }
 
-// Where there are none, the error says which file was tried, or what was wrong
-// with it.
+// If there are no caches, the error names the file that was tried, or says what was wrong with
+// it.
 func TestNoDataCaches(t *testing.T) {
 	for says, tree := range map[string]fstest.MapFS{
 		"caches of CPU 1: /sys/devices/system/cpu/cpu1/cache/index0/level: file does not exist":        {},

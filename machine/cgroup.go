@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// cgroup is a control group that holds this process, in one hierarchy. The
-// unified hierarchy of version 2 names no controllers.
+// cgroup is a control group of this process in one hierarchy. controllers is empty in the unified
+// hierarchy of version 2.
 type cgroup struct {
 	controllers []string
 	path        string
 }
 
-// cgroupMount is where a hierarchy of control groups is mounted: point shows the
-// group root and what lies below it.
+// cgroupMount is a mounted hierarchy of control groups: the directory point shows the group root
+// and the groups below it.
 type cgroupMount struct {
 	root, point string
 	version     int
 	controllers []string // of version 1
 }
 
-// parseCgroups reads /proc/self/cgroup (cgroups(7)). Lines it can't read are
-// left out.
+// parseCgroups reads /proc/self/cgroup (cgroups(7)). It skips lines that it can't read.
 func parseCgroups(text string) []cgroup {
 	var groups []cgroup
 	for line := range strings.Lines(text) {
@@ -59,7 +58,7 @@ func parseCgroupMounts(text string) []cgroupMount {
 	return mounts
 }
 
-// unescape turns mountinfo's octal escapes back into characters.
+// unescape replaces mountinfo's octal escapes by the characters that they stand for.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 func splitList(s string) []string {
@@ -69,7 +68,7 @@ func splitList(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// shows reports whether the group's bandwidth limit is found below the mount.
+// shows reports whether the files of the group's CPU bandwidth limit are below the mount point.
 func (m cgroupMount) shows(g cgroup) bool {
 	if m.version == 2 {
 		return len(g.controllers) == 0
@@ -77,12 +76,12 @@ func (m cgroupMount) shows(g cgroup) bool {
 	return slices.Contains(g.controllers, "cpu") && slices.Contains(m.controllers, "cpu")
 }
 
-// directories lists the group's directory and those of the groups around it, as
-// far as the mount shows them, as names below the root of a file system.
+// directories returns the directory of the group and of each of its ancestors that the mount
+// shows, as names below the root of a file system.
 func (m cgroupMount) directories(g cgroup) []string {
 	below, ok := strings.CutPrefix(g.path, strings.TrimSuffix(m.root, "/"))
 	if !ok || below != "" && below[0] != '/' {
-		below = "" // a namespace hides the path: the mount point is all there is
+		below = "" // a namespace hides the path, so only the mount point can be read
 	}
 	var directories []string
 	for directory := path.Join(m.point, below); ; directory = path.Dir(directory) {
@@ -93,7 +92,7 @@ func (m cgroupMount) directories(g cgroup) []string {
 	}
 }
 
-// belowRoot is an absolute path as package fs names it.
+// belowRoot converts an absolute path to a name of package fs.
 func belowRoot(absolute string) string {
 	if name := strings.Trim(path.Clean("/"+absolute), "/"); name != "" {
 		return name

@@ -2,7 +2,7 @@ package machine
 
 import "strings"
 
-// readClocksource fills in what the kernel's clocks rest on
+// readClocksource sets the present and the available clocksources
 // (Documentation/ABI/testing/sysfs-devices-system-clocksource).
 func (m *Machine) readClocksource(f files) {
 	const directory = "sys/devices/system/clocksource/clocksource0/"

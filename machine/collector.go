@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// collector is how the garbage collector was set before the first of those that
-// hold it now. One that restored what it found would leave collections off for good
-// where several overlap.
+// collector holds the garbage collector's setting from before the first of the present holders.
+// If each holder restored the setting that it found, collections would stay off after two holders
+// overlapped.
 var collector struct {
 	sync.Mutex
 	holders, percent int
 	limit            int64
 }
 
-// HoldCollector keeps the garbage collector of this process from running within a
-// measurement, until release is called. Measurements may overlap and end in any
-// order. Collections come back early once the process has mostBytes, or the limit
-// that was set before, if that is less; 0 asks for no limit of its own.
+// HoldCollector keeps the garbage collector of this process from running during a measurement,
+// until release is called. Measurements may overlap and end in any order. Collections start again
+// earlier if the process's memory reaches mostBytes, or the memory limit that was set before if
+// that is less; mostBytes 0 sets no limit.
 func HoldCollector(mostBytes int64) (release func()) {
 	c := &collector
 	c.Lock()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Measurements that overlap once left collections off for good: the one that ended
-// last restored what the other had set.
+// Measurements that overlapped once left collections off for good: the one that ended last
+// restored the setting that the other had made.
 func TestCollectorComesBack(t *testing.T) {
 	percent := debug.SetGCPercent(66)
 	defer debug.SetGCPercent(percent)

@@ -2,7 +2,7 @@ package machine
 
 import "strings"
 
-// containerMarks are files that container managers leave inside.
+// containerMarks are files that container managers create in a container.
 var containerMarks = []struct {
 	file string
 	kind Text
@@ -11,8 +11,7 @@ var containerMarks = []struct {
 	{".dockerenv", "docker"},
 }
 
-// containerPaths are parts of control group paths that container managers
-// choose.
+// containerPaths are parts of the control group paths that container managers choose.
 var containerPaths = []struct {
 	part string
 	kind Text
@@ -28,7 +27,7 @@ var containerPaths = []struct {
 
 // readContainer looks for signs of a container around this process.
 func (m *Machine) readContainer(f files) {
-	// The interface that systemd asks container managers to offer.
+	// systemd asks container managers to write this file.
 	if kind, err := f.value("run/systemd/container"); err == nil {
 		m.Container = kind
 		return

@@ -8,32 +8,32 @@ import (
 	"strconv"
 )
 
-// Contention is how far programs competed for the machine's CPUs in stretches of time. The zero
-// value is of none: nothing is known.
+// Contention says how much programs competed for the machine's CPUs during some stretches of
+// time. The zero value covers no stretch: nothing is known.
 type Contention struct {
-	// Stretches is how many there were.
+	// Stretches is the number of stretches.
 	Stretches int
-	// OthersNs is the CPU time that others than this process and the children that it has
-	// waited for used; NaN where that is not known. /proc/stat rounds, so that it may be below
-	// 0, and off by what OthersAtMostNs allows for.
+	// OthersNs is the CPU time of all processes other than this one and the children that it has
+	// waited for; NaN if it is not known. Because /proc/stat rounds, it may be negative; its
+	// error is at most what OthersAtMostNs adds.
 	OthersNs float64
-	// WaitedNs is the time for which some thread of the machine waited for a CPU, this process's and
-	// its children's among them: the mean over the CPUs, weighted by how long each was in use.
-	// NaN where the kernel does not tell.
+	// WaitedNs is the time during which at least one thread of the machine waited for a CPU,
+	// including this process's and its children's threads. It is the mean over the CPUs, weighted
+	// by how long each was in use; NaN if the kernel does not tell.
 	WaitedNs float64
 }
 
-// Plus is the contention of the stretches of both.
+// Plus returns the contention of the stretches of c and d together.
 func (c Contention) Plus(d Contention) Contention {
 	return Contention{c.Stretches + d.Stretches, c.OthersNs + d.OthersNs, c.WaitedNs + d.WaitedNs}
 }
 
-// othersErrorNs is about twice the standard deviation of what rounding down each of five
-// figures of /proc/stat does to the difference of two looks.
+// othersErrorNs is about twice the standard deviation of the error that the rounding down of
+// five figures in /proc/stat causes in the difference of two looks.
 const othersErrorNs = 2 * statTickNs
 
-// OthersAtMostNs is an upper bound of OthersNs, NaN where nothing is known: also where
-// /proc/stat does not hold this process, as in some containers.
+// OthersAtMostNs returns an upper bound of OthersNs. It is NaN if nothing is known, and if
+// /proc/stat does not include this process, as in some containers.
 func (c Contention) OthersAtMostNs() float64 {
 	most := c.OthersNs + othersErrorNs*math.Sqrt(float64(c.Stretches))
 	if c.Stretches == 0 || most < 0 {
@@ -42,8 +42,8 @@ func (c Contention) OthersAtMostNs() float64 {
 	return most
 }
 
-// WaitedAtMostNs is an upper bound of the time for which threads waited for any one CPU of a machine
-// with a number of CPUs; NaN where that is not known.
+// WaitedAtMostNs returns an upper bound of the time during which threads waited for any single
+// CPU of a machine that has the given number of CPUs; NaN if it is not known.
 func (c Contention) WaitedAtMostNs(cpus int) float64 {
 	if c.Stretches == 0 {
 		return math.NaN()
@@ -51,18 +51,18 @@ func (c Contention) WaitedAtMostNs(cpus int) float64 {
 	return c.WaitedNs * float64(max(1, cpus))
 }
 
-// ContentionWatch looks at who uses the machine's CPUs. A look takes some 20 µs, and needs no
-// rights.
+// ContentionWatch measures contention by reading the kernel's counters. A look takes about
+// 20 µs, and needs no rights.
 type ContentionWatch struct {
 	pressure, stat kernelFile
 	ownNs          func() float64
 	before         contentionCounts
 }
 
-// contentionCounts are what the files hold at a look. NaN is not known.
+// contentionCounts are the values of the counters at a look; NaN if not known.
 type contentionCounts struct{ busyNs, ownNs, waitedNs float64 }
 
-// OpenContention opens the files below root. What is not there is not known.
+// OpenContention opens the files below root. A file that is missing makes its figures NaN.
 func OpenContention(root fs.FS) *ContentionWatch { return openContention(root, OwnCPUNs) }
 
 func openContention(root fs.FS, ownNs func() float64) *ContentionWatch {
@@ -77,7 +77,7 @@ func (w *ContentionWatch) Close() {
 	w.stat.close()
 }
 
-// Look is the contention since the look before, or since the watch was opened.
+// Look returns the contention since the previous look, or since the watch was opened.
 func (w *ContentionWatch) Look() Contention {
 	before, now := w.before, w.counts()
 	w.before = now
@@ -85,7 +85,7 @@ func (w *ContentionWatch) Look() Contention {
 	return Contention{Stretches: 1, OthersNs: others, WaitedNs: since(now.waitedNs, before.waitedNs)}
 }
 
-// since is by how much a counter rose; NaN where it fell, which is no count.
+// since returns by how much a counter rose; NaN if it fell, because then it is no counter.
 func since(now, before float64) float64 {
 	if !(now >= before) {
 		return math.NaN()
@@ -97,8 +97,8 @@ func (w *ContentionWatch) counts() contentionCounts {
 	return contentionCounts{busyNs: busyNs(w.stat.read()), ownNs: w.ownNs(), waitedNs: pressureNs(w.pressure.read())}
 }
 
-// busyNs reads how long all CPUs ran programs or interrupts from the first line of
-// /proc/stat; NaN where it does not tell.
+// busyNs returns for how long all CPUs together ran programs or interrupts, from the first line of
+// /proc/stat; NaN if it can't be read.
 func busyNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	cpu, times, err := parseCPUTimes(string(line))
@@ -108,7 +108,7 @@ func busyNs(text []byte) float64 {
 	return times.RanNs()
 }
 
-// pressureNs reads how long some thread waited for a CPU from /proc/pressure/cpu
+// pressureNs returns for how long at least one thread waited for a CPU, from /proc/pressure/cpu
 // (Documentation/accounting/psi.rst).
 func pressureNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
@@ -124,7 +124,7 @@ func pressureNs(text []byte) float64 {
 	return math.NaN()
 }
 
-// counted reads a whole number that a float64 holds; NaN where the text is not one.
+// counted parses a whole number that a float64 can represent; NaN if the text is none.
 func counted(text []byte) float64 {
 	n, err := strconv.ParseUint(string(text), 10, 53)
 	if err != nil {
@@ -133,9 +133,9 @@ func counted(text []byte) float64 {
 	return float64(n)
 }
 
-// kernelFile is a file of the kernel that is read again and again.
+// kernelFile is a file of the kernel that is read repeatedly.
 type kernelFile struct {
-	file fs.File // nil where it can't be opened
+	file fs.File // nil if it can't be opened
 	text [512]byte
 }
 
@@ -147,7 +147,7 @@ func openKernelFile(root fs.FS, name string) kernelFile {
 	return kernelFile{file: file}
 }
 
-// read is how the file begins; nothing where it can't be read.
+// read returns the beginning of the file; nothing if it can't be read.
 func (f *kernelFile) read() []byte {
 	at, ok := f.file.(io.ReaderAt)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnCPUNs is the CPU time of this process and of the children that it has waited for
-// (getrusage(2)); NaN where the system does not tell.
+// OwnCPUNs returns the CPU time of this process and of the children that it has waited for
+// (getrusage(2)); NaN if the system does not tell.
 func OwnCPUNs() (ns float64) {
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
 		var usage unix.Rusage

@@ -13,8 +13,8 @@ const (
 	pressureBegin = "some avg10=14.68 avg60=6.97 avg300=13.97 total=1000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=999999\n"
 )
 
-// contentionBetween is the contention between two states of the files; an empty text is a file that
-// is not there.
+// contentionBetween returns the contention between two states of the files. An empty text means
+// that the file does not exist.
 func contentionBetween(stat, pressure string, ownNs float64) Contention {
 	files := fstest.MapFS{}
 	for name, text := range map[string][2]string{
@@ -66,10 +66,10 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// alike takes two figures that are not known for the same.
+// alike reports whether two figures are equal; two unknown figures count as equal.
 func alike(a, b float64) bool { return math.Abs(a-b) < 1e-6 || math.IsNaN(a) && math.IsNaN(b) }
 
-// What a look tells begins with the look before.
+// A look tells the contention since the previous look.
 func TestContentionSinceTheLastLook(t *testing.T) {
 	files := fstest.MapFS{"proc/pressure/cpu": &fstest.MapFile{Data: []byte("some total=5\n")}}
 	w := openContention(files, OwnCPUNs)
@@ -81,7 +81,7 @@ func TestContentionSinceTheLastLook(t *testing.T) {
 	}
 }
 
-// Whatever this machine tells, it is no negative time.
+// On the real machine, whichever figures are known are not negative.
 func TestContentionHere(t *testing.T) {
 	w := OpenContention(os.DirFS("/"))
 	defer w.Close()
@@ -92,14 +92,15 @@ func TestContentionHere(t *testing.T) {
 	}
 }
 
-// Stretches add up; what is not known of one is not known of all. No stretch is no knowledge.
+// Stretches add up. If a figure of one stretch is not known, the sum is not known. Without a
+// stretch nothing is known.
 func TestContentionAddsUp(t *testing.T) {
 	const ms = 1e6
 	nan := math.NaN()
 	for _, c := range []struct {
 		name           string
 		all            []Contention
-		others, waited float64 // at most, on two CPUs
+		others, waited float64 // upper bounds, on two CPUs
 	}{
 		{"none", nil, nan, nan},
 		{"one", []Contention{{1, 100 * ms, 3 * ms}}, 120 * ms, 6 * ms},

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// askCPU fills in what the CPU says of itself: on x86 by the CPUID instruction,
-// elsewhere what the system hands on.
+// askCPU sets what the CPU says about itself: on x86 by the CPUID instruction, elsewhere what the
+// system passes on.
 func (m *Machine) askCPU() {
 	cpu := cpuid.CPU
 	m.CPU = cleaned(cpu.BrandName)
@@ -26,7 +26,7 @@ func (m *Machine) askCPU() {
 	}
 }
 
-// readCPU fills in what /proc/cpuinfo says of the CPUs.
+// readCPU sets what /proc/cpuinfo says about the CPUs.
 func (m *Machine) readCPU(f files) {
 	text, err := f.text("proc/cpuinfo")
 	if err != nil {
@@ -48,8 +48,8 @@ func (m *Machine) readCPU(f files) {
 	m.describeCPU(cpus)
 }
 
-// describeCPU takes over the identification of the CPUs that /proc/cpuinfo
-// lists. CPUs of several kinds, as in big.LITTLE, are all named.
+// describeCPU sets the identification of the CPUs from the blocks of /proc/cpuinfo. If there are
+// several kinds of CPUs, as in big.LITTLE, it names all of them.
 func (m *Machine) describeCPU(cpus []cpuInfo) {
 	fill(&m.CPU, joined(cpus, cpuInfo.name))
 	fill(&m.Vendor, joined(cpus, cpuInfo.vendor))
@@ -64,14 +64,14 @@ func (m *Machine) describeCPU(cpus []cpuInfo) {
 	fill(&m.Hypervisor, cpus[0].hypervisor())
 }
 
-// fill sets a text that is still empty.
+// fill sets a text if it is still empty.
 func fill(field *Text, value Text) {
 	if *field == "" {
 		*field = value
 	}
 }
 
-// joined is what the CPUs say, each saying once, in their order.
+// joined returns the different answers of the CPUs to say, in the order of the CPUs.
 func joined(cpus []cpuInfo, say func(cpuInfo) Text) Text {
 	var said []string
 	for _, cpu := range cpus {
@@ -82,8 +82,7 @@ func joined(cpus []cpuInfo, say func(cpuInfo) Text) Text {
 	return Text(strings.Join(said, ", "))
 }
 
-// cleaned is a text from the CPU or a file without padding, empty where it can't
-// stand in a report.
+// cleaned returns a text from the CPU or a file without padding; empty if it is not printable.
 func cleaned(s string) Text {
 	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "\x00", " ")), " ")
 	if !printable(s) {

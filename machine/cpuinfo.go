@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// cpuInfo is one processor's block of /proc/cpuinfo, key to value. Its keys
-// differ between architectures (arch/x86/kernel/cpu/proc.c,
-// arch/arm64/kernel/cpuinfo.c).
+// cpuInfo maps the keys of one processor's block of /proc/cpuinfo to their values. The keys
+// differ between architectures (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c).
 type cpuInfo map[string]string
 
-// parseCPUInfo reads the blocks of /proc/cpuinfo that stand for a processor.
-// Lines it can't read are left out.
+// parseCPUInfo returns the blocks of /proc/cpuinfo that describe a processor. It skips lines that
+// it can't read.
 func parseCPUInfo(text string) []cpuInfo {
 	var cpus []cpuInfo
 	var current cpuInfo
@@ -34,7 +33,7 @@ func parseCPUInfo(text string) []cpuInfo {
 	return cpus
 }
 
-// arch is Go's name of the architecture whose kernel wrote the block, or empty.
+// arch returns Go's name of the architecture whose kernel wrote the block, or "".
 func (c cpuInfo) arch() Text {
 	switch {
 	case c["vendor_id"] != "" && c["cpu family"] != "":
@@ -45,8 +44,8 @@ func (c cpuInfo) arch() Text {
 	return ""
 }
 
-// hypervisor says whether an x86 CPU shows the bit that hypervisors set, and is
-// empty for other CPUs, which have no such bit.
+// hypervisor says whether an x86 CPU has the bit that hypervisors set. It is empty for other
+// CPUs, which have no such bit.
 func (c cpuInfo) hypervisor() Text {
 	switch {
 	case c.arch() != "amd64":
@@ -57,7 +56,7 @@ func (c cpuInfo) hypervisor() Text {
 	return noHypervisor
 }
 
-// name is the CPU's name as sold, or of an arm64 CPU that of its core.
+// name returns the CPU's commercial name, or, for an arm64 CPU, the name of its core.
 func (c cpuInfo) name() Text {
 	if name := cleaned(c["model name"]); name != "" {
 		return name
@@ -73,8 +72,8 @@ func (c cpuInfo) name() Text {
 	return Text(fmt.Sprintf("%s CPU part 0x%03x", c.vendor(), part))
 }
 
-// vendor names the CPU's maker: the vendor string of CPUID, or the holder of an
-// Arm implementer code.
+// vendor returns the CPU's maker: the vendor string of CPUID, or the owner of the Arm
+// implementer code.
 func (c cpuInfo) vendor() Text {
 	if vendor := cleaned(c["vendor_id"]); vendor != "" {
 		return vendor
@@ -89,7 +88,7 @@ func (c cpuInfo) vendor() Text {
 	return Text(fmt.Sprintf("implementer 0x%02x", code))
 }
 
-// model is the CPU's identification in numbers.
+// model returns the CPU's identification numbers.
 func (c cpuInfo) model() Text {
 	if c["CPU implementer"] == "" {
 		return x86Model(c["cpu family"], c["model"], c["stepping"])

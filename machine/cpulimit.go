@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// CPULimit is a CPU bandwidth limit: all threads together may run for CPUs times
-// the period in each period, and are then stopped until the next one
+// CPULimit is a CPU bandwidth limit: in each period, all threads together may use CPUs times the
+// period of CPU time; then they are stopped until the next period
 // (Documentation/scheduler/sched-bwc.rst).
 type CPULimit struct {
 	CPUs     float64 `json:"cpus"`
 	PeriodNs float64 `json:"period_ns"`
 }
 
-// readCPULimit fills in the strictest limit of the control groups that hold this
-// process, of version 1 and 2.
+// readCPULimit sets the strictest limit of the control groups that this process is in, of
+// version 1 and 2.
 func (m *Machine) readCPULimit(f files) {
 	groups, err := f.text("proc/self/cgroup")
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Machine) readCPULimit(f files) {
 	}
 }
 
-// readLimitsOf takes over the limits of a group and of those around it.
+// readLimitsOf applies the limits of a group and of its ancestors.
 func (m *Machine) readLimitsOf(f files, mount cgroupMount, group cgroup) {
 	read := readLimitV2
 	if mount.version == 1 {
@@ -52,7 +52,7 @@ func (m *Machine) readLimitsOf(f files, mount cgroupMount, group cgroup) {
 	for _, directory := range mount.directories(group) {
 		limit, err := read(f, directory)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // the root has no limit
+		case errors.Is(err, fs.ErrNotExist): // the root group has no limit
 		case err != nil:
 			m.caveat("CPU limit: %v", err)
 		case limit != nil && (m.CPULimit == nil || limit.CPUs < m.CPULimit.CPUs):
@@ -61,9 +61,8 @@ func (m *Machine) readLimitsOf(f files, mount cgroupMount, group cgroup) {
 	}
 }
 
-// readLimitV2 reads cpu.max (Documentation/admin-guide/cgroup-v2.rst), which is
-// "max 100000" or quota and period in microseconds. The limit is nil where there
-// is none.
+// readLimitV2 reads cpu.max (Documentation/admin-guide/cgroup-v2.rst). It holds "max" or the
+// quota, then the period, both in microseconds. The limit is nil for "max".
 func readLimitV2(f files, directory string) (*CPULimit, error) {
 	name := directory + "/cpu.max"
 	line, err := f.line(name)
@@ -82,8 +81,8 @@ func readLimitV2(f files, directory string) (*CPULimit, error) {
 	return newCPULimit(quotaUs, periodUs)
 }
 
-// readLimitV1 reads cpu.cfs_quota_us, which is -1 where there is no limit, and
-// cpu.cfs_period_us (Documentation/scheduler/sched-bwc.rst).
+// readLimitV1 reads cpu.cfs_quota_us, which is -1 if there is no limit, and cpu.cfs_period_us
+// (Documentation/scheduler/sched-bwc.rst).
 func readLimitV1(f files, directory string) (*CPULimit, error) {
 	quotaUs, err := f.integer(directory + "/cpu.cfs_quota_us")
 	if err != nil || quotaUs == -1 {

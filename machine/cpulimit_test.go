@@ -15,8 +15,8 @@ import (
 const (
 	unifiedMount = "31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 	cpuMount     = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:10 - cgroup cgroup rw,cpu,cpuacct\n"
-	// What a container of Docker on version 1 without a namespace sees: the mount
-	// shows the container's own group only.
+	// dockerMount is what a container of Docker on version 1 without a cgroup namespace sees: the
+	// mount shows the container's own group only.
 	dockerMount = "32 31 0:29 /docker/4f2a /sys/fs/cgroup/cpu ro master:11 - cgroup cgroup rw,cpu\n"
 )
 
@@ -97,8 +97,8 @@ func TestReadCPULimit(t *testing.T) {
 	}
 }
 
-// Where the hierarchy that could limit isn't mounted, a limit can't be excluded;
-// and a file name that mountinfo gives can't act on a terminal.
+// If the hierarchy that could have a limit isn't mounted, a caveat says that a limit can't be
+// excluded. Control characters in a file name from mountinfo are not printed.
 func TestReadCPULimitCaveats(t *testing.T) {
 	const odd = "31 24 0:27 / /cg\\012x rw - cgroup2 cgroup2 rw\n"
 	for _, c := range []struct{ groups, mounts, want string }{
@@ -136,7 +136,7 @@ func TestCgroupDirectories(t *testing.T) {
 }
 
 func TestParseCgroupMounts(t *testing.T) {
-	// The first line is the example of proc_pid_mountinfo(5).
+	// The first line is the example in proc_pid_mountinfo(5).
 	text := "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n" +
 		"31 24 0:27 / /my\\040groups rw - cgroup2 cgroup2 rw\n" + cpuMount + "short - cgroup2\n"
 	want := []cgroupMount{
@@ -148,8 +148,8 @@ func TestParseCgroupMounts(t *testing.T) {
 	}
 }
 
-// However the two files are garbled, what is opened lies below the mount point,
-// and a limit is a positive number.
+// Whatever the two files contain, only files below the mount point are opened, and a limit is a
+// positive number.
 func FuzzReadCPULimit(f *testing.F) {
 	f.Add("0::/a\n", unifiedMount, "150000 100000\n")
 	f.Add("3:cpu:/docker/4f2a\n", dockerMount, "25000\n")
@@ -162,7 +162,7 @@ func FuzzReadCPULimit(f *testing.F) {
 			for _, group := range parseCgroups(groups) {
 				for _, directory := range mount.directories(group) {
 					point := belowRoot(mount.point)
-					// A path that is not UTF-8 is refused when it is opened.
+					// A path that is not UTF-8 can't be opened.
 					if utf8.ValidString(directory) && !fs.ValidPath(directory) || point != "." && directory != point && !strings.HasPrefix(directory, point+"/") {
 						t.Errorf("group %q of mount %+v is looked for in %q", group.path, mount, directory)
 					}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxCPU is the highest CPU number that is taken for real: eight times the most
-// that a Linux kernel can be built for (CONFIG_NR_CPUS).
+// maxCPU is the highest CPU number that is accepted: eight times the most CPUs for which a Linux
+// kernel can be built (CONFIG_NR_CPUS).
 const maxCPU = 1<<16 - 1
 
 // ParseCPUList reads a list of CPU numbers in the kernel's list format, such as
@@ -34,8 +34,7 @@ func ParseCPUList(list string) ([]int, error) {
 	return cpus, nil
 }
 
-// FormatCPUList writes CPU numbers as ParseCPUList reads them, in the shortest
-// form.
+// FormatCPUList writes CPU numbers in the format that ParseCPUList reads, in the shortest form.
 func FormatCPUList(cpus []int) string {
 	cpus = slices.Clone(cpus)
 	slices.Sort(cpus)
@@ -82,7 +81,7 @@ func parseCPU(number string) (int, error) {
 	return int(n), nil
 }
 
-// clip keeps a quotation of bad input short.
+// clip shortens bad input for an error message.
 func clip(s string) string {
 	if len(s) > 60 {
 		return s[:60] + "..."

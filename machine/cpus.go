@@ -1,7 +1,6 @@
 package machine
 
-// readCPUs fills in which CPUs this process may use and how many the machine
-// has.
+// readCPUs sets which CPUs this process may use and how many the machine has.
 func (m *Machine) readCPUs(f files) {
 	if list, err := f.line("sys/devices/system/cpu/online"); err == nil {
 		if cpus, err := ParseCPUList(list); err == nil {
@@ -22,20 +21,20 @@ func (m *Machine) readCPUs(f files) {
 	m.setCPUs(cpus)
 }
 
-// setCPUs notes the CPUs that this process may use.
+// setCPUs sets the CPUs that this process may use.
 func (m *Machine) setCPUs(cpus []int) {
 	m.CPUs = len(cpus)
 	m.CPUList = Text(FormatCPUList(cpus))
 }
 
-// countOnline notes the number of CPUs that are online, where there is one.
+// countOnline sets the number of CPUs that are online, if cpus is positive.
 func (m *Machine) countOnline(cpus int) {
 	if cpus > 0 {
 		m.CPUsOnline = &cpus
 	}
 }
 
-// allowedCPUs is the affinity of this process's main thread (proc_pid_status(5),
+// allowedCPUs returns the affinity of this process's main thread (proc_pid_status(5),
 // Cpus_allowed_list).
 func allowedCPUs(f files) ([]int, error) {
 	list, err := f.status("Cpus_allowed_list")
@@ -45,7 +44,7 @@ func allowedCPUs(f files) ([]int, error) {
 	return ParseCPUList(list)
 }
 
-// readSMT fills in whether CPUs share cores
+// readSMT sets whether CPUs share cores
 // (Documentation/ABI/testing/sysfs-devices-system-cpu, smt/active).
 func (m *Machine) readSMT(f files) {
 	switch active, err := f.integer("sys/devices/system/cpu/smt/active"); {

@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// AllCPUs stands for all CPUs together where the number of a CPU is asked for.
+// AllCPUs means all CPUs together, in place of a CPU's number.
 const AllCPUs = -1
 
-// CPUTimes is how a CPU has spent its time since the system started (proc_stat(5)),
-// counted in steps of 10 ms. Only UserNs holds time of guests.
+// CPUTimes holds how a CPU has spent its time since the system started (proc_stat(5)), in steps
+// of 10 ms. The time of guests is part of UserNs only.
 type CPUTimes struct {
 	UserNs, SystemNs float64
-	// IdleNs holds the wait for input and output.
+	// IdleNs includes the wait for input and output.
 	IdleNs float64
-	// InterruptsNs is the time spent on interrupts, soft ones too. Kernels without
+	// InterruptsNs is the time spent on interrupts, including soft ones. Kernels without
 	// CONFIG_IRQ_TIME_ACCOUNTING count it by ticks, and so miss most of it.
 	InterruptsNs float64
-	// StolenNs went to other guests of the host.
+	// StolenNs is the time that the host gave to others while this CPU wanted to run.
 	StolenNs float64
 }
 
-// statTickNs is the unit of /proc/stat: USER_HZ is 100 on every architecture
-// here, whatever CONFIG_HZ is (proc_stat(5)).
+// statTickNs is the unit of /proc/stat: USER_HZ is 100 on every supported architecture, whatever
+// CONFIG_HZ is (proc_stat(5)).
 const statTickNs = 10e6
 
-// Since returns the time spent after an earlier reading. Counters may run backwards by a
-// tick, which counts as none.
+// Since returns the time spent after an earlier reading. A counter may run backwards by a tick;
+// its difference is then 0.
 func (t CPUTimes) Since(before CPUTimes) CPUTimes {
 	return CPUTimes{
 		UserNs: max(0, t.UserNs-before.UserNs), SystemNs: max(0, t.SystemNs-before.SystemNs),
@@ -38,13 +38,13 @@ func (t CPUTimes) Since(before CPUTimes) CPUTimes {
 	}
 }
 
-// RanNs is the time in which the CPU ran programs, the kernel or interrupts.
+// RanNs returns the time in which the CPU ran programs, the kernel or interrupts.
 func (t CPUTimes) RanNs() float64 { return t.UserNs + t.SystemNs + t.InterruptsNs }
 
-// wantedNs is the time for which something wanted to run.
+// wantedNs returns the time for which something wanted to run.
 func (t CPUTimes) wantedNs() float64 { return t.RanNs() + t.StolenNs }
 
-// stolenShare is the share of the time wanted that the hypervisor did not give.
+// stolenShare returns the share of wantedNs that the hypervisor did not give.
 func (t CPUTimes) stolenShare() float64 {
 	if t.wantedNs() == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (t CPUTimes) stolenShare() float64 {
 	return t.StolenNs / t.wantedNs()
 }
 
-// busyShare is the share of all time for which something wanted to run.
+// busyShare returns the share of all time for which something wanted to run.
 func (t CPUTimes) busyShare() float64 {
 	if all := t.wantedNs() + t.IdleNs; all > 0 {
 		return t.wantedNs() / all
@@ -81,7 +81,7 @@ func noCPUTimes(cpu int) error {
 	return fmt.Errorf("/proc/stat has no line that can be read for CPU %d", cpu)
 }
 
-// cpuTimes reads the times of each CPU, and of the ones that are diagnosed in any case.
+// cpuTimes reads the times of all CPUs. It returns an error if a measured CPU is missing.
 func (d *Doctor) cpuTimes() (map[int]CPUTimes, error) {
 	text, err := d.files().text("proc/stat")
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *Doctor) cpuTimes() (map[int]CPUTimes, error) {
 	return all, listed(all, d.CPUs)
 }
 
-// listed reports an error where the times of a CPU are missing.
+// listed returns an error if the times of one of cpus are missing.
 func listed(all map[int]CPUTimes, cpus []int) error {
 	for _, cpu := range cpus {
 		if _, ok := all[cpu]; !ok {
@@ -101,7 +101,7 @@ func listed(all map[int]CPUTimes, cpus []int) error {
 	return nil
 }
 
-// allCPUTimes leaves out the lines that can't be read.
+// allCPUTimes returns the times of each CPU. It skips lines that it can't read.
 func allCPUTimes(text string) map[int]CPUTimes {
 	all := map[int]CPUTimes{}
 	for line := range strings.Lines(text) {
@@ -114,8 +114,8 @@ func allCPUTimes(text string) map[int]CPUTimes {
 
 var errNoCPUTimes = errors.New("/proc/stat: the line is not of a CPU")
 
-// parseCPUTimes reads a line of /proc/stat: cpu, or cpu and a number, user, nice, system,
-// idle, iowait, irq, softirq and steal. Time of guests, which follows, is part of user and
+// parseCPUTimes reads a line of /proc/stat: "cpu" or "cpu" with a number, then user, nice, system,
+// idle, iowait, irq, softirq and steal. The times of guests, which follow, are part of user and
 // nice.
 func parseCPUTimes(line string) (cpu int, t CPUTimes, err error) {
 	fields := strings.Fields(line)

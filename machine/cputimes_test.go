@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stat writes /proc/stat of CPUs 0 and on, whose times are user, idle and steal
-// in ticks of 10 ms.
+// stat returns the content of /proc/stat for CPUs 0, 1 and so on. Each is given by its user, idle
+// and steal times in ticks of 10 ms.
 func stat(cpus ...[3]uint64) string {
 	var b strings.Builder
 	b.WriteString("cpu  9 9 9 9 9 9 9 9 9 9\n")
@@ -25,7 +25,7 @@ func stat(cpus ...[3]uint64) string {
 func TestParseCPUTimes(t *testing.T) {
 	got := allCPUTimes("cpu  9 9 9 9 9 9 9 9 9 9\n" +
 		"cpu0 1 20 300 4000 50000 600000 7000000 80000000 1 1\n" +
-		"cpu1 1 2 3 4 5 6 7\n" + // kernels before 2.6.11 know no steal
+		"cpu1 1 2 3 4 5 6 7\n" + // kernels before 2.6.11 have no steal
 		"cpu2 1 2 3 4 5 6 7 x\ncpu-3 1 2 3 4 5 6 7 8\ncpu99999999 1 2 3 4 5 6 7 8\n")
 	want := CPUTimes{UserNs: 21 * 10e6, SystemNs: 300 * 10e6, IdleNs: 54000 * 10e6, InterruptsNs: 7600000 * 10e6, StolenNs: 80000000 * 10e6}
 	if len(got) != 2 || got[0] != want || got[AllCPUs].RanNs() != 5*9*10e6 {
@@ -33,8 +33,8 @@ func TestParseCPUTimes(t *testing.T) {
 	}
 }
 
-// The sum of all CPUs is read from its own line, and one that can't be read is an error
-// that says why.
+// The sum over all CPUs is read from its own line. The error for a CPU that can't be read says
+// why.
 func TestReadCPUTimes(t *testing.T) {
 	read := func(text string, cpu int) (CPUTimes, error) {
 		return ReadCPUTimes(fstest.MapFS{"proc/stat": {Data: []byte(text)}}, cpu)
@@ -52,7 +52,7 @@ func TestReadCPUTimes(t *testing.T) {
 	}
 }
 
-// Shares are shares, whatever the counters do, backwards too.
+// Shares lie between 0 and 1 whatever the counters do, even if they run backwards.
 func TestCPUTimeShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ticks := rapid.Uint64()
@@ -93,11 +93,11 @@ func TestSteal(t *testing.T) {
 		severity      Severity
 		says          string
 	}{
-		// The share is of the 1,000 ticks wanted, however long the CPU was idle.
+		// The share is that of the 1,000 ticks wanted, however long the CPU was idle.
 		{[3]uint64{995, 99000, 5}, [3]uint64{995, 99020, 5}, guest, OK, "0.5 % of the CPU time wanted since the system started, and 0 ms in the last 200 ms"},
 		{[3]uint64{990, 99000, 10}, [3]uint64{990, 99020, 10}, guest, Note, "1 %"},
 		{[3]uint64{950, 99000, 50}, [3]uint64{950, 99020, 50}, guest, Warning, "5 %"},
-		// One tick may be rounding, two of twenty are not.
+		// One stolen tick may come from rounding, two of twenty do not.
 		{[3]uint64{99980, 0, 0}, [3]uint64{99999, 0, 1}, guest, Note, "10 ms in the last 200 ms"},
 		{[3]uint64{99980, 0, 0}, [3]uint64{99998, 0, 2}, guest, Warning, "20 ms"},
 		{[3]uint64{0, 0, 0}, [3]uint64{0, 20, 0}, guest, OK, ""},
@@ -120,7 +120,7 @@ func TestSteal(t *testing.T) {
 
 func TestSibling(t *testing.T) {
 	const topology = "sys/devices/system/cpu/cpu%d/topology/thread_siblings_list"
-	cores := content{ // CPUs 0 and 2 share a core, and 1 and 3
+	cores := content{ // CPUs 0 and 2 share a core, and CPUs 1 and 3
 		fmt.Sprintf(topology, 0): "0,2\n", fmt.Sprintf(topology, 1): "1,3\n",
 		fmt.Sprintf(topology, 2): "0,2\n", fmt.Sprintf(topology, 3): "1,3\n",
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// debugOptions are kernel options for finding faults, and whether they slow down
-// much: those check each access to memory or each lock (Kconfig help texts in
+// debugOptions are kernel options for finding faults. heavy marks those that slow the kernel down
+// much, because they check each memory access or each lock (Kconfig help texts in
 // lib/Kconfig.debug, lib/Kconfig.kasan, mm/Kconfig.debug and kernel/Kconfig.preempt).
 var debugOptions = []struct {
 	name  string
@@ -33,7 +33,7 @@ var debugOptions = []struct {
 	{"DEBUG_VM", false},
 }
 
-// judgeDebugKernel looks into the options that the kernel was built with.
+// judgeDebugKernel examines the options with which the kernel was built.
 func judgeDebugKernel(d *Doctor) (*Finding, error) {
 	config, err := d.kernelConfig()
 	if err != nil {
@@ -69,8 +69,8 @@ func debuggingIn(config string) (heavy, light []string) {
 	return heavy, light
 }
 
-// kernelConfig is the text of the configuration: of the running kernel itself
-// (CONFIG_IKCONFIG_PROC), or the file that distributions put beside its image.
+// kernelConfig returns the text of the kernel's configuration, from the running kernel
+// (CONFIG_IKCONFIG_PROC) or from the file that distributions install with its image.
 func (d *Doctor) kernelConfig() (string, error) {
 	config, err := d.zippedText("proc/config.gz")
 	if err == nil || d.Machine.Kernel == "" {
@@ -86,7 +86,7 @@ func (d *Doctor) kernelConfig() (string, error) {
 	return config, nil
 }
 
-// zippedText is the content of a file that gzip has packed.
+// zippedText returns the content of a file that is compressed with gzip.
 func (d *Doctor) zippedText(name string) (string, error) {
 	file, err := d.Root.Open(name)
 	if err != nil {

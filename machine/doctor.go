@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Doctor looks for what about a machine will disturb measurements.
+// Doctor looks for properties of a machine that will disturb measurements.
 type Doctor struct {
 	// Root holds the machine's /proc and /sys.
 	Root fs.FS
@@ -15,19 +15,18 @@ type Doctor struct {
 	Machine *Machine
 	// CPUs are the CPUs that measurements will run on; if empty, all that Machine lists.
 	CPUs []int
-	// Window is how long the kernel's counters are watched.
+	// Window is for how long the kernel's counters are watched.
 	Window time.Duration
-	// Wait returns after the window, or earlier, and says how long it was.
+	// Wait waits for the window, or returns earlier, and returns how long it waited.
 	Wait func(time.Duration) time.Duration
 }
 
-// minWindow is the shortest time that tells something: the kernel counts the use
-// of CPUs in ticks of 10 ms.
+// minWindow is the shortest useful window: the kernel counts the use of CPUs in ticks of 10 ms.
 const minWindow = 50 * time.Millisecond
 
-// question is one thing that may disturb. ask looks at the machine, and answers
-// when the window has passed. An answer of nil is that the question does not
-// arise on this machine, an error that it can't be answered.
+// question asks about one thing that may disturb measurements. ask looks at the machine and
+// returns a function that is called after the window and gives the answer. A nil finding means
+// that the question does not apply to this machine; an error means that it can't be answered.
 type question struct {
 	topic string
 	ask   func(*Doctor) answer
@@ -35,7 +34,7 @@ type question struct {
 
 type answer func(window time.Duration) (*Finding, error)
 
-// questions are all that a Doctor asks beside [Machine.Findings].
+// questions are the questions that a Doctor asks in addition to [Machine.Findings].
 var questions = []question{
 	{"steal", watched((*Doctor).cpuTimes, judgeSteal)},
 	{"smt-sibling", watched((*Doctor).cpuTimes, judgeSibling)},
@@ -53,15 +52,14 @@ var questions = []question{
 	{"perf-events", once(judgePerfEvents)},
 }
 
-// once is a question to which one look is enough.
+// once makes a question that needs a single look.
 func once(judge func(*Doctor) (*Finding, error)) func(*Doctor) answer {
 	return func(d *Doctor) answer {
 		return func(time.Duration) (*Finding, error) { return judge(d) }
 	}
 }
 
-// watched is a question about counters: they are read before and after the
-// window.
+// watched makes a question about counters, which are read before and after the window.
 func watched[T any](read func(*Doctor) (T, error), judge func(d *Doctor, before, after T, window time.Duration) (*Finding, error)) func(*Doctor) answer {
 	return func(d *Doctor) answer {
 		before, err := read(d)
@@ -81,8 +79,9 @@ func watched[T any](read func(*Doctor) (T, error), judge func(d *Doctor, before,
 	}
 }
 
-// Examine returns the findings, those of [Machine.Findings] first. For what could not be read there
-// is no finding, but a caveat that says what was tried and what the system answered.
+// Examine returns the findings, those of [Machine.Findings] first. If something could not be
+// read, it returns no finding about it but a caveat that says what was tried and what the system
+// answered.
 func (d Doctor) Examine() (findings []Finding, caveats []string) {
 	if d.Machine.OS != "linux" {
 		return worstFirst(d.Machine.Findings()), []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}
@@ -126,7 +125,7 @@ func (d *Doctor) measuredCPUs() []int {
 	return cpus
 }
 
-// files are those of the machine.
+// files gives access to the machine's files.
 func (d *Doctor) files() files { return files{d.Root} }
 
 func onTopic(topic string, err error) string {
@@ -136,7 +135,7 @@ func onTopic(topic string, err error) string {
 	return topic + ": " + err.Error()
 }
 
-// fine, worthNoting and spoiling are findings of the three severities.
+// fine, worthNoting and spoiling return findings of the three severities.
 func fine(seen string) *Finding { return &Finding{Severity: OK, Seen: seen} }
 
 func worthNoting(seen, effect, fix string) *Finding {

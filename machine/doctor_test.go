@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// content is the content of files, by name below the root.
+// content maps the names of files below the root to their content.
 type content map[string]string
 
 func (c content) tree() fstest.MapFS {
@@ -24,14 +24,14 @@ func (c content) tree() fstest.MapFS {
 	return tree
 }
 
-// and is the content with other files added or in place of those there.
+// and returns the content with the files of more added or replaced.
 func (c content) and(more content) content {
 	all := maps.Clone(c)
 	maps.Copy(all, more)
 	return all
 }
 
-// without is the content less one file.
+// without returns the content without one file.
 func (c content) without(name string) content {
 	all := maps.Clone(c)
 	delete(all, name)
@@ -40,7 +40,7 @@ func (c content) without(name string) content {
 
 const window = 200 * time.Millisecond
 
-// examine asks a doctor about a machine whose files change while it waits.
+// examine lets a Doctor examine a machine whose files change while it waits.
 func examine(m *Machine, cpus []int, before, after content) ([]Finding, []string) {
 	tree := before.tree()
 	return Doctor{
@@ -52,20 +52,19 @@ func examine(m *Machine, cpus []int, before, after content) ([]Finding, []string
 	}.Examine()
 }
 
-// sickness is a machine, what its files hold before the window and which change
-// in it, and what is to be found on one topic: a finding, or a caveat, or
-// neither.
+// sickness is a test case: a machine, its files before the window, the files that change in the
+// window, and what is expected on one topic: a finding, a caveat, or neither.
 type sickness struct {
 	name          string
 	m             Machine
 	cpus          []int
 	before, after content
-	severity      Severity // empty where no finding is wanted
-	says          string   // somewhere in the finding
-	caveat        string   // somewhere in the caveat on the topic
+	severity      Severity // empty if no finding is expected
+	says          string   // part of the finding's text
+	caveat        string   // part of the text of the caveat on the topic
 }
 
-// diagnose holds what is found on a topic against what is wanted.
+// diagnose compares what is found on a topic with what is expected.
 func diagnose(t *testing.T, topic string, cases []sickness) {
 	t.Helper()
 	for _, c := range cases {
@@ -101,8 +100,8 @@ func diagnose(t *testing.T, topic string, cases []sickness) {
 	}
 }
 
-// checkComplete holds that an effect and a fix belong to what isn't ok, and only
-// to that.
+// checkComplete checks that a finding has an effect and a fix if it isn't ok, and neither if it
+// is.
 func checkComplete(t *testing.T, f Finding) {
 	t.Helper()
 	good := f.Effect == "" && f.Fix == ""
@@ -112,7 +111,7 @@ func checkComplete(t *testing.T, f Finding) {
 	}
 }
 
-// zipped is a text as gzip packs it.
+// zipped returns a text compressed with gzip.
 func zipped(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -121,7 +120,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// quiet is a machine that nothing disturbs: four CPUs, two of them isolated.
+// quiet holds the files of a machine that nothing disturbs: four CPUs, two of them isolated.
 var quiet = content{
 	"proc/stat": "cpu  400 0 0 400 0 0 0 0 0 0\n" +
 		"cpu0 100 0 0 100 0 0 0 0 0 0\ncpu1 100 0 0 100 0 0 0 0 0 0\n" +
@@ -154,7 +153,7 @@ func quietMachine() *Machine {
 	}
 }
 
-// Every question that arises is answered, and all is well.
+// Every question that applies is answered, and every finding is ok.
 func TestExamineQuiet(t *testing.T) {
 	findings, caveats := examine(quietMachine(), []int{2}, quiet, nil)
 	if len(caveats) > 0 {
@@ -169,18 +168,18 @@ func TestExamineQuiet(t *testing.T) {
 		checkComplete(t, f)
 	}
 	for _, q := range questions {
-		if q.topic != "steal" && !slices.Contains(topics, q.topic) { // nobody below to steal
+		if q.topic != "steal" && !slices.Contains(topics, q.topic) { // no hypervisor can steal
 			t.Errorf("nothing on %s in %q", q.topic, topics)
 		}
 	}
 }
 
-// Whatever file is missing or malformed, no finding comes of it, and a caveat
-// says which.
+// If a file is missing or malformed, there is no finding other than ok, and a caveat names the
+// file.
 func TestExamineUnreadable(t *testing.T) {
 	optional := []string{
-		"sys/devices/system/cpu/online",    // a help for the fix
-		"sys/devices/system/cpu/nohz_full", // a kernel without it
+		"sys/devices/system/cpu/online",    // only used for the fix
+		"sys/devices/system/cpu/nohz_full", // missing on kernels without the option
 		"sys/devices/system/cpu/cpu2/thermal_throttle/package_throttle_count",
 	}
 	before, _ := examine(quietMachine(), []int{2}, quiet, nil)
@@ -191,7 +190,7 @@ func TestExamineUnreadable(t *testing.T) {
 			"malformed": quiet.and(content{name: "\x00\x1b[2J\xff -1 :\n"}),
 		} {
 			if fault == "empty" && (strings.HasSuffix(name, "isolated") || strings.HasSuffix(name, "nohz_full")) {
-				continue // no CPU is
+				continue // an empty list of CPUs is valid here
 			}
 			findings, caveats := examine(quietMachine(), []int{2}, changed, nil)
 			for _, f := range findings {
@@ -214,8 +213,8 @@ func TestExamineUnreadable(t *testing.T) {
 	}
 }
 
-// A container may have neither /proc nor /sys: nothing is found, and each
-// question has its caveat.
+// A container may have neither /proc nor /sys. Then nothing is found, and each question has its
+// caveat.
 func TestExamineNothing(t *testing.T) {
 	m := &Machine{OS: "linux", Arch: "amd64", CPUsOnline: new(4), Hypervisor: "kvm"}
 	findings, caveats := examine(m, nil, nil, nil)
@@ -231,7 +230,7 @@ func TestExamineNothing(t *testing.T) {
 	}
 }
 
-// Who stops the wait early still learns what needs no watching.
+// If the wait ends early, the questions that need no watching are still answered.
 func TestExamineInterrupted(t *testing.T) {
 	findings, caveats := Doctor{
 		Root: quiet.tree(), Machine: quietMachine(), CPUs: []int{2}, Window: window,
@@ -247,8 +246,8 @@ func TestExamineInterrupted(t *testing.T) {
 	}
 }
 
-// The files are those of Linux. Elsewhere the description is all there is, and
-// nobody waits.
+// The files exist on Linux only. On other systems only the description is judged, and nothing
+// waits.
 func TestExamineElsewhere(t *testing.T) {
 	findings, caveats := Doctor{
 		Machine: &Machine{OS: "darwin", CPUs: 1},
@@ -259,8 +258,7 @@ func TestExamineElsewhere(t *testing.T) {
 	}
 }
 
-// Where it is not said which CPUs are measured on, they are those that the
-// process may use.
+// If the CPUs of the measurements are not given, they are those that the process may use.
 func TestExamineAllCPUs(t *testing.T) {
 	m := quietMachine()
 	m.CPUList = "0-3"
@@ -272,8 +270,8 @@ func TestExamineAllCPUs(t *testing.T) {
 	}
 }
 
-// Whatever one of the files holds before the window and another in it, the
-// findings are complete, can be printed, and hold no number that can't be.
+// Whatever one file contains before the window and another one after it, the findings are
+// complete and printable, and hold no NaN or infinity.
 func FuzzExamine(f *testing.F) {
 	names := slices.Sorted(maps.Keys(quiet))
 	for file := range byte(len(names)) {

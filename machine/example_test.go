@@ -7,8 +7,8 @@ import (
 	"chronoscope/machine"
 )
 
-// Read describes the machine whose /proc and /sys a file tree holds, so that a test needs no
-// such machine. [machine.Identify] describes this one.
+// Read describes the machine whose /proc and /sys are in a file tree, so that a test can describe
+// any machine. [machine.Identify] describes this one.
 func ExampleRead() {
 	root := fstest.MapFS{
 		"proc/cpuinfo": {Data: []byte("processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n")},
@@ -19,7 +19,7 @@ func ExampleRead() {
 	// Output: AMD EPYC tsc
 }
 
-// CPUs are written as the kernel writes them.
+// FormatCPUList writes CPUs as the kernel does.
 func ExampleParseCPUList() {
 	cpus, err := machine.ParseCPUList("0,2-4")
 	fmt.Println(cpus, err, machine.FormatCPUList(cpus))

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxFileBytes bounds what is read of one file. The longest that is asked for,
-// /proc/cpuinfo, takes some 1,500 bytes a CPU.
+// maxFileBytes limits how much of one file is read. The longest file, /proc/cpuinfo, takes about
+// 1,500 bytes per CPU.
 const maxFileBytes = 16 << 20
 
-// maxLineBytes bounds a single value: sysfs gives a page at most.
+// maxLineBytes limits a single value: files in sysfs hold at most a page.
 const maxLineBytes = 4096
 
 // files reads the kernel's files below a root.
 type files struct{ root fs.FS }
 
-// text is the content of a file.
+// text returns the content of a file.
 func (f files) text(name string) (string, error) {
 	file, err := f.root.Open(name)
 	if err != nil {
@@ -34,14 +34,13 @@ func (f files) text(name string) (string, error) {
 	return string(data), nil
 }
 
-// line is the content of a file that holds one line of printable text, which may
-// be empty.
+// line returns the content of a file that holds one line of printable text, which may be empty.
 func (f files) line(name string) (string, error) {
 	text, err := f.text(name)
 	if err != nil {
 		return "", err
 	}
-	// Device tree strings end in NUL, all others in a newline.
+	// Strings of the device tree end in NUL, all others in a newline.
 	text = strings.TrimRight(text, "\n\x00")
 	if !printable(text) {
 		return "", fmt.Errorf("/%s holds no single line of text", name)
@@ -49,7 +48,7 @@ func (f files) line(name string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// value is line for a file that must not be empty.
+// value returns the content like line, but an empty file is an error.
 func (f files) value(name string) (Text, error) {
 	line, err := f.line(name)
 	if err == nil && line == "" {
@@ -58,7 +57,7 @@ func (f files) value(name string) (Text, error) {
 	return Text(line), err
 }
 
-// integer is the whole number that a file holds.
+// integer returns the whole number that a file holds.
 func (f files) integer(name string) (int64, error) {
 	line, err := f.line(name)
 	if err != nil {
@@ -71,7 +70,7 @@ func (f files) integer(name string) (int64, error) {
 	return n, nil
 }
 
-// status is a field of /proc/self/status (proc_pid_status(5)).
+// status returns a field of /proc/self/status (proc_pid_status(5)).
 func (f files) status(field string) (string, error) {
 	text, err := f.text("proc/self/status")
 	if err != nil {
@@ -91,8 +90,8 @@ func (f files) exists(name string) bool {
 	return err == nil
 }
 
-// printable reports whether s can stand in a report: short enough, valid, and
-// without control characters that could act on a terminal.
+// printable reports whether s may be part of a report: it is short and valid UTF-8, and has no
+// control characters that could act on a terminal.
 func printable(s string) bool {
 	if len(s) > maxLineBytes || !utf8.ValidString(s) {
 		return false
@@ -100,7 +99,7 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && !strconv.IsPrint(r) })
 }
 
-// plainer says with the file's full name what the system answered.
+// plainer returns an error with the file's full name and the system's answer.
 func plainer(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -16,7 +16,7 @@ const (
 	Warning Severity = "warning" // spoils measurements
 )
 
-// Finding is something about the machine that bears on measurements.
+// Finding is a property of the machine that affects measurements.
 type Finding struct {
 	Topic    string   `json:"topic"`
 	Severity Severity `json:"severity"`
@@ -25,7 +25,7 @@ type Finding struct {
 	Fix      string   `json:"fix"`    // what to do about it; empty when ok
 }
 
-// worstFirst sorts findings by their severity; those of one severity keep their order.
+// worstFirst sorts findings by severity; findings of the same severity keep their order.
 func worstFirst(all []Finding) []Finding {
 	order := []Severity{Warning, Note, OK}
 	slices.SortStableFunc(all, func(a, b Finding) int {
@@ -34,7 +34,7 @@ func worstFirst(all []Finding) []Finding {
 	return all
 }
 
-// judges answer what [Machine.Findings] asks; nil where the question does not arise.
+// judges answer the questions of [Machine.Findings]; nil means that the question does not apply.
 var judges = []struct {
 	topic string
 	judge func(*Machine) *Finding
@@ -43,8 +43,8 @@ var judges = []struct {
 	{"governor", judgeGovernor}, {"smt", judgeSMT}, {"hypervisor", judgeHypervisor}, {"emulation", judgeEmulation},
 }
 
-// Findings lists the properties of the machine that an engineer should know before a measurement.
-// For what could not be read there is a caveat instead.
+// Findings returns the properties of the machine that an engineer should know before a
+// measurement. It returns none about what could not be read; a caveat says that.
 func (m *Machine) Findings() []Finding {
 	findings := []Finding{}
 	for _, j := range judges {
@@ -56,7 +56,8 @@ func (m *Machine) Findings() []Finding {
 	return findings
 }
 
-// judgeLoad goes by what runs now where that was looked at, and else by the load average.
+// judgeLoad judges by the threads that run now if those were counted, and otherwise by the load
+// average.
 func judgeLoad(m *Machine) *Finding {
 	if m.CPUsOnline == nil || m.Load1 == nil && m.Running == nil {
 		return nil
@@ -109,9 +110,9 @@ func judgeCPULimit(m *Machine) *Finding {
 	return fine(seen)
 }
 
-// quickClocksources are those that the vDSO reads without a system call, by
-// architecture: besides the hardware counter the pages that hypervisors share
-// (the VDSO_CLOCKMODE_ and VCLOCK_ values of the kernel).
+// quickClocksources holds, by architecture, the clocksources that the vDSO reads without a system
+// call: the hardware counter and the pages that hypervisors share (the VDSO_CLOCKMODE_ and
+// VCLOCK_ values of the kernel).
 var quickClocksources = map[Text][]Text{
 	"amd64": {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"},
 	"arm64": {"arch_sys_counter"},
@@ -140,9 +141,9 @@ func clocksourceFix(m *Machine, counter Text) string {
 	return fmt.Sprintf("find out why the kernel does not offer %s: dmesg | grep -i -e clocksource -e %[1]s", counter)
 }
 
-// judgeGovernor warns of powersave only where it means the lowest frequency.
-// Under drivers whose processors choose for themselves it is an ordinary dynamic
-// policy (Documentation/admin-guide/pm/intel_pstate.rst, amd-pstate.rst).
+// judgeGovernor warns of powersave only if it means the lowest frequency. With drivers for
+// processors that choose their frequency themselves, powersave is an ordinary dynamic policy
+// (Documentation/admin-guide/pm/intel_pstate.rst, amd-pstate.rst).
 func judgeGovernor(m *Machine) *Finding {
 	if m.Governor == "" {
 		return nil
@@ -202,7 +203,7 @@ func judgeEmulation(m *Machine) *Finding {
 		"instructions and counters are the emulator's: no time here says anything about real hardware", "use a chronoscope that is built for this machine's CPU")
 }
 
-// count is a number with its noun: "1 CPU", "2 CPUs".
+// count returns a number with its noun: "1 CPU", "2 CPUs".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

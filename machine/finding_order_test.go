@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The worst comes first, and within a severity nothing changes its place.
+// The worst findings come first, and those of the same severity keep their order.
 func TestWorstFirst(t *testing.T) {
 	var found []Finding
 	for i := range 60 {

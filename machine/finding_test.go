@@ -13,7 +13,7 @@ func TestFindings(t *testing.T) {
 		m        Machine
 		topic    string
 		severity Severity
-		says     string // somewhere in the finding
+		says     string // part of the finding's text
 	}{
 		{"idle", Machine{Load1: new(0.1), CPUsOnline: new(4)}, "load", OK, "0.10 on 4 CPUs"},
 		{"half loaded", Machine{Load1: new(2.0), CPUsOnline: new(4)}, "load", OK, ""},
@@ -71,7 +71,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// The clocksource of an x86 host says nothing about an emulated arm64.
+// The clocksource of an x86 host says nothing about an emulated arm64 machine.
 func TestFindingsOfEmulation(t *testing.T) {
 	m := Machine{Arch: "arm64", Emulated: true, Clocksource: "tsc"}
 	if findings := m.Findings(); len(findings) != 1 || findings[0].Topic != "emulation" {
@@ -79,7 +79,7 @@ func TestFindingsOfEmulation(t *testing.T) {
 	}
 }
 
-// What is not known is no finding.
+// An unknown property leads to no finding.
 func TestFindingsOfNothing(t *testing.T) {
 	for _, m := range []Machine{
 		{},

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// readFrequency fills in who decides on the frequency of the CPUs that this
-// process may use (Documentation/admin-guide/pm/cpufreq.rst).
+// readFrequency sets what decides on the frequency of the CPUs that this process may use
+// (Documentation/admin-guide/pm/cpufreq.rst).
 func (m *Machine) readFrequency(f files) {
 	m.Governor = m.eachCPU(f, "governor", "scaling_governor")
 	m.FrequencyDriver = m.eachCPU(f, "frequency driver", "scaling_driver")
 }
 
-// eachCPU is what the CPUs that this process may use say in one of their cpufreq
-// files, each saying once.
+// eachCPU returns the different contents of a cpufreq file of the CPUs that this process may use.
 func (m *Machine) eachCPU(f files, topic, file string) Text {
 	cpus, err := ParseCPUList(string(m.CPUList))
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"testing/fstest"
 )
 
-// Whatever stands in one file, the description is a JSON document that can be
-// printed on a terminal, with no number that can't be. The file is chosen by its
-// place in the sorted list of the tree's files.
+// Whatever one file contains, the description is a JSON document that can be printed on a
+// terminal and holds no NaN or infinity. The file is chosen by its place in the sorted list of
+// the tree's files.
 func FuzzRead(f *testing.F) {
 	for _, content := range []string{"", "\n", "0", "-1", "NaN", "1e999", "max 0", "\x1b]0;x\x07", "processor : 0\nCPU implementer : 0xg\nCPU architecture: 8\n"} {
 		for file := range byte(22) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// throttledByHeat counts how often a CPU and its package were slowed down
-// because they were too hot.
+// throttledByHeat counts how often a core and its package were slowed down because they were too
+// hot.
 type throttledByHeat struct{ core, pkg int64 }
 
 // heat reads the counters of the measured CPUs
-// (Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle). Only
-// the drivers of Intel processors have them.
+// (Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle). Only Intel processors
+// have them.
 func (d *Doctor) heat() (map[int]throttledByHeat, error) {
 	all := map[int]throttledByHeat{}
 	for _, cpu := range d.CPUs {
@@ -22,7 +22,7 @@ func (d *Doctor) heat() (map[int]throttledByHeat, error) {
 		}
 		pkg, err := d.files().integer(directory + "package_throttle_count")
 		if err != nil {
-			pkg = 0 // one package has one count, and older processors have none
+			pkg = 0 // older processors don't count for the package
 		}
 		if core < 0 || pkg < 0 {
 			return nil, fmt.Errorf("/%s holds counts below 0", directory)
@@ -51,7 +51,7 @@ func judgeHeat(d *Doctor, before, after map[int]throttledByHeat, window time.Dur
 	return fine("never throttled because of heat since the system started"), nil
 }
 
-// times is a number of times in words: "once", "7 times".
+// times returns a number of times in words: "once", "7 times".
 func times(n int64) string {
 	if n == 1 {
 		return "once"

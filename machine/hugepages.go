@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// judgeHugePages looks who gets transparent huge pages
+// judgeHugePages examines which memory gets transparent huge pages
 // (Documentation/admin-guide/mm/transhuge.rst).
 func judgeHugePages(d *Doctor) (*Finding, error) {
 	const name = "sys/kernel/mm/transparent_hugepage/enabled"
@@ -24,7 +24,7 @@ func judgeHugePages(d *Doctor) (*Finding, error) {
 	return nil, fmt.Errorf("/%s holds %q, not one of always, madvise and never in brackets", name, clip(line))
 }
 
-// chosenOf is the word in brackets, as in "always [madvise] never".
+// chosenOf returns the word in brackets, as in "always [madvise] never".
 func chosenOf(line string) string {
 	for word := range strings.FieldsSeq(line) {
 		if inner, ok := strings.CutPrefix(word, "["); ok && strings.HasSuffix(inner, "]") {

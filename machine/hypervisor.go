@@ -2,18 +2,18 @@ package machine
 
 import "strings"
 
-// noHypervisor and noContainer say that none was seen, which is not the same as
-// not having been able to look.
+// noHypervisor and noContainer say that there is no sign of one. An empty text says that it is
+// not known.
 const (
 	noHypervisor = Text("none")
 	noContainer  = Text("none")
 )
 
-// unknownHypervisor is one that was seen but did not say its name.
+// unknownHypervisor is a hypervisor that did not tell its name.
 const unknownHypervisor = Text("unknown")
 
-// hypervisorVendors names the owners of the signatures that hypervisors give in
-// CPUID leaf 0x40000000 (for KVM Documentation/virt/kvm/x86/cpuid.rst).
+// hypervisorVendors maps the signatures in CPUID leaf 0x40000000 to hypervisors (for KVM
+// Documentation/virt/kvm/x86/cpuid.rst).
 var hypervisorVendors = map[string]Text{
 	"ACRNACRNACRN": "acrn",
 	"bhyve bhyve":  "bhyve",
@@ -27,8 +27,8 @@ var hypervisorVendors = map[string]Text{
 	"XenVMMXenVMM": "xen",
 }
 
-// hypervisorOfVendor names the hypervisor with the given signature; one that is
-// not known goes by its signature.
+// hypervisorOfVendor returns the hypervisor with the given signature, or the signature itself if
+// it is not known.
 func hypervisorOfVendor(signature string) Text {
 	vendor := cleaned(signature)
 	if name, ok := hypervisorVendors[string(vendor)]; ok {
@@ -38,8 +38,8 @@ func hypervisorOfVendor(signature string) Text {
 	return vendor
 }
 
-// platforms names hypervisors by what the firmware or the device tree calls the
-// machine. The first that fits counts.
+// platforms maps names that the firmware or the device tree gives the machine to hypervisors. The
+// first entry that fits counts.
 var platforms = []struct {
 	sign string
 	name Text
@@ -59,8 +59,8 @@ var platforms = []struct {
 	{"Amazon EC2", "amazon-nitro"},
 }
 
-// readHypervisor looks for the name of a hypervisor in what the firmware and the
-// kernel say, where the CPU has not settled the question.
+// readHypervisor looks for the name of a hypervisor in what the firmware and the kernel say, if
+// the CPU did not tell it.
 func (m *Machine) readHypervisor(f files) {
 	if m.Hypervisor != "" && m.Hypervisor != unknownHypervisor {
 		return
@@ -77,7 +77,7 @@ func (m *Machine) readHypervisor(f files) {
 	}
 }
 
-// platformName is what the firmware (DMI) and the device tree call the machine.
+// platformName returns the names that the firmware (DMI) and the device tree give the machine.
 func platformName(f files) string {
 	var names []string
 	for _, file := range []string{

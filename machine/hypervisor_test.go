@@ -10,7 +10,7 @@ func TestHypervisorOfVendor(t *testing.T) {
 		"KVMKVMKVM\x00\x00\x00": "kvm", // Documentation/virt/kvm/x86/cpuid.rst
 		"Microsoft Hv":          "hyperv",
 		"bhyve bhyve ":          "bhyve",
-		" lrpepyh  vr":          "parallels", // bytes of "prl hyperv" in wrong order
+		" lrpepyh  vr":          "parallels", // the bytes of "prl hyperv" in wrong order
 		"SomethingNew":          "SomethingNew",
 		"":                      "unknown",
 		"\x1b[2J\x00\x00":       "unknown",
@@ -25,7 +25,7 @@ func TestReadHypervisor(t *testing.T) {
 	const vendor, product = "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"
 	for name, c := range map[string]struct {
 		files map[string]string
-		cpu   Text // what the CPU has said
+		cpu   Text // what the CPU says
 		want  Text
 	}{
 		"the CPU has named it":        {map[string]string{"sys/hypervisor/type": "xen\n"}, "kvm", "kvm"},
@@ -65,7 +65,7 @@ func TestReadContainer(t *testing.T) {
 		{".dockerenv", "", "docker"},
 		{"proc/self/cgroup", "0::/kubepods/burstable/pod1/2\n", "kubernetes"},
 		{"proc/self/cgroup", "0::/system.slice/docker-4f2a.scope\n", "docker"},
-		{"proc/self/cgroup", "0::/system.slice/docker.service\n", "none"}, // the daemon itself
+		{"proc/self/cgroup", "0::/system.slice/docker.service\n", "none"}, // the docker daemon itself runs outside a container
 		{"proc/self/cgroup", "0::/user.slice\n", "none"},
 		{"proc/version", "Linux\n", ""},
 	} {

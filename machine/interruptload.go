@@ -12,15 +12,15 @@ import (
 	"chronoscope/remedy"
 )
 
-// Interrupts a second on one CPU, beside its timer's, that are worth a word, and
-// that spoil measurements. At 1 to 5 µs each the second figure takes about a
-// percent of the time.
+// Rates of interrupts on one CPU, not counting its timer's, from which on they are noted, and from
+// which on they spoil measurements. At 1 to 5 µs each, the second rate takes about a percent of
+// the time.
 const (
 	notedInterruptHz    = 500
 	spoilingInterruptHz = 5000
 )
 
-// interrupts are those of the measured CPUs, each of which has to be listed.
+// interrupts reads the interrupts. It returns an error if a measured CPU is missing.
 func (d *Doctor) interrupts() (Interrupts, error) {
 	all, err := ReadInterrupts(d.Root)
 	if err != nil {
@@ -34,7 +34,7 @@ func (d *Doctor) interrupts() (Interrupts, error) {
 	return all, nil
 }
 
-// list reports whether some line counts interrupts of the CPU.
+// list reports whether at least one line counts interrupts of the CPU.
 func (i Interrupts) list(cpu int) bool {
 	for _, counts := range i {
 		if _, ok := counts[cpu]; ok {
@@ -44,8 +44,8 @@ func (i Interrupts) list(cpu int) bool {
 	return false
 }
 
-// judgeInterrupts looks at the interrupts that land on the measured CPUs. Those
-// of the timer come in any case.
+// judgeInterrupts judges the interrupts on the measured CPUs, except the timer's, which can't be
+// avoided.
 func judgeInterrupts(d *Doctor, before, after Interrupts, window time.Duration) (*Finding, error) {
 	var worst int
 	var worstHz float64
@@ -69,8 +69,8 @@ func judgeInterrupts(d *Doctor, before, after Interrupts, window time.Duration) 
 	return spoiling(seen, effect, fix), nil
 }
 
-// busiest names up to three lines that had the most interrupts on a CPU since an
-// earlier reading.
+// busiest names the up to three lines that counted the most interrupts on a CPU since an earlier
+// reading.
 func (after Interrupts) busiest(before Interrupts, cpu int) []string {
 	grown := map[string]uint64{}
 	for name, counts := range after {
@@ -85,9 +85,9 @@ func (after Interrupts) busiest(before Interrupts, cpu int) []string {
 	return names[:min(3, len(names))]
 }
 
-// interruptFix moves the first device among the lines to other CPUs. Lines with
-// letters are what CPUs send one another, for the programs that run on them
-// (Documentation/core-api/irq/irq-affinity.rst).
+// interruptFix says how to move the first device among the lines to other CPUs. Lines named with
+// letters are interrupts that CPUs send to one another for the programs that run on them; they
+// can't be moved (Documentation/core-api/irq/irq-affinity.rst).
 func (d *Doctor) interruptFix(lines []string) string {
 	i := slices.IndexFunc(lines, func(name string) bool { _, err := strconv.Atoi(name); return err == nil })
 	if i < 0 {
@@ -99,8 +99,8 @@ func (d *Doctor) interruptFix(lines []string) string {
 	return fmt.Sprintf("stop what uses the device (grep %[1]s: /proc/interrupts names it), or measure on some CPUs only (%[2]s) and as root move it to the others: echo CPUS > /proc/irq/%[1]s/smp_affinity_list", lines[i], remedy.Of(remedy.CPUs))
 }
 
-// otherCPUs lists the CPUs that are online and not measured on; it is empty
-// where there are none or nobody knows.
+// otherCPUs returns the CPUs that are online and not measured; it is empty if there are none or
+// they are not known.
 func (d *Doctor) otherCPUs() string {
 	list, _ := d.files().line("sys/devices/system/cpu/online")
 	online, _ := ParseCPUList(list)

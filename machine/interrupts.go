@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Interrupts are the interrupts that each CPU has had since the system started,
-// by the name of their line in /proc/interrupts: a number, or letters such as
-// LOC for the local timer (proc_interrupts(5)).
+// Interrupts maps each line of /proc/interrupts to the number of its interrupts that each CPU has
+// had since the system started. A line's name is a number, or letters such as LOC for the local
+// timer (proc_interrupts(5)).
 type Interrupts map[string]map[int]uint64
 
-// ReadInterrupts reads /proc/interrupts below root. Lines and columns that it
-// can't read are left out.
+// ReadInterrupts reads /proc/interrupts below root. It skips lines and columns that it can't
+// read.
 func ReadInterrupts(root fs.FS) (Interrupts, error) {
 	text, err := files{root}.text("proc/interrupts")
 	if err != nil {
@@ -22,7 +22,7 @@ func ReadInterrupts(root fs.FS) (Interrupts, error) {
 	return parseInterrupts(text)
 }
 
-// archTimer is the local timer of arm64.
+// archTimer is the name of the local timer on arm64.
 const archTimer = "arch_timer"
 
 func parseInterrupts(text string) (Interrupts, error) {
@@ -40,7 +40,7 @@ func parseInterrupts(text string) (Interrupts, error) {
 		name, counts, ok := strings.Cut(strings.TrimSpace(line), ":")
 		fields := strings.Fields(counts)
 		if !ok || len(fields) < len(cpus) {
-			continue // a count for the whole machine, as of errors
+			continue // a count for the whole machine, such as that of errors
 		}
 		perCPU := map[int]uint64{}
 		for i, cpu := range cpus {
@@ -49,21 +49,20 @@ func parseInterrupts(text string) (Interrupts, error) {
 			}
 		}
 		if strings.HasSuffix(strings.TrimSpace(counts), archTimer) {
-			name = archTimer // arm64 gives its local timer a number like any other
+			name = archTimer // on arm64 the line of the local timer has a number
 		}
 		all[name] = perCPU
 	}
 	return all, nil
 }
 
-// Since is how many local timer interrupts the CPU has had since an earlier
-// reading, and how many of all other kinds; known is false where the file does
-// not say.
+// Since returns how many local timer interrupts and how many others the CPU has had since an
+// earlier reading; known is false if the file does not tell.
 func (after Interrupts) Since(before Interrupts, cpu int) (localTimer, others uint64, known bool) {
 	for name, counts := range after {
 		n, m := counts[cpu], before[name][cpu]
 		if n < m {
-			continue // wrapped, or the CPU was taken away in between
+			continue // the count wrapped, or the CPU was offline in between
 		}
 		switch name {
 		case "LOC", archTimer:

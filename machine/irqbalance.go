@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// judgeIRQBalance looks among the processes for the daemon that spreads
-// interrupts over the CPUs.
+// judgeIRQBalance looks for the daemon that distributes interrupts over the CPUs.
 func judgeIRQBalance(d *Doctor) (*Finding, error) {
 	runs, err := d.runs("irqbalance")
 	switch {
@@ -33,7 +32,7 @@ func (d *Doctor) runs(command string) (bool, error) {
 		if _, err := strconv.ParseUint(entry.Name(), 10, 32); err != nil {
 			continue
 		}
-		// Processes come and go.
+		// A process that ends meanwhile is no error.
 		if name, err := d.files().line("proc/" + entry.Name() + "/comm"); err == nil && name != "" {
 			processes++
 			if name == command {

@@ -9,18 +9,18 @@ import (
 	"chronoscope/remedy"
 )
 
-// judgeIsolation looks whether the measured CPUs are kept free of other work
+// judgeIsolation judges whether the measured CPUs are kept free of other work
 // (Documentation/admin-guide/kernel-parameters.txt, isolcpus and nohz_full).
 func judgeIsolation(d *Doctor) (*Finding, error) {
 	if online := d.Machine.CPUsOnline; online != nil && *online < 2 {
-		return nil, nil // one CPU has to do the other work
+		return nil, nil // a single CPU has to do the other work too
 	}
 	isolated, err := d.cpuSet("sys/devices/system/cpu/isolated")
 	if err != nil {
 		return nil, err
 	}
 	tickless, err := d.cpuSet("sys/devices/system/cpu/nohz_full")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without CONFIG_NO_HZ_FULL
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // ErrNotExist: the kernel has no CONFIG_NO_HZ_FULL
 		return nil, err
 	}
 	const effect = "the kernel may run anything on the measured CPU, and its timer interrupts it"
@@ -41,8 +41,7 @@ func judgeIsolation(d *Doctor) (*Finding, error) {
 	return fine(seen), nil
 }
 
-// cpuSet is a list of CPUs that may be empty, which some kernels write as
-// "(null)".
+// cpuSet reads a list of CPUs that may be empty. Some kernels write an empty list as "(null)".
 func (d *Doctor) cpuSet(name string) ([]int, error) {
 	list, err := d.files().line(name)
 	if err != nil || list == "" || list == "(null)" {

@@ -1,6 +1,6 @@
 package machine
 
-// readKernel fills in the kernel's release and its restriction on perf events.
+// readKernel sets the kernel's release and its restriction on perf events.
 func (m *Machine) readKernel(f files) {
 	if m.Kernel == "" {
 		release, err := f.value("proc/sys/kernel/osrelease")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// readLoad fills in the load average from /proc/loadavg.
+// readLoad sets the load average from /proc/loadavg.
 func (m *Machine) readLoad(f files) {
 	if m.Load1 != nil {
 		return
@@ -25,8 +25,8 @@ func (m *Machine) readLoad(f files) {
 	m.Load1 = &load
 }
 
-// parseLoad reads the load average of the last minute from a line of
-// /proc/loadavg (proc_loadavg(5)).
+// parseLoad returns the load average of the last minute from a line of /proc/loadavg
+// (proc_loadavg(5)).
 func parseLoad(line string) (float64, error) {
 	first, _, _ := strings.Cut(line, " ")
 	load, err := strconv.ParseFloat(first, 64)
@@ -36,5 +36,5 @@ func parseLoad(line string) (float64, error) {
 	return load, nil
 }
 
-// hundredths rounds a load average to the precision that systems show it with.
+// hundredths rounds a load average to two decimals, with which systems show it.
 func hundredths(load float64) float64 { return math.Round(load*100) / 100 }

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The trees below testdata are cut from real machines: a Xeon server, the KVM
-// guest of this project's first measurements, and an RK3399 board. What is
-// expected of them was read from the files by eye.
+// The trees below testdata are taken from real machines: a Xeon server, the KVM guest of this
+// project's first measurements, and an RK3399 board. The expected values were read from the
+// files by hand.
 func TestReadTrees(t *testing.T) {
 	for _, want := range []struct {
 		tree string
@@ -60,7 +60,7 @@ func TestReadTrees(t *testing.T) {
 	} {
 		t.Run(want.tree, func(t *testing.T) {
 			got := Read(os.DirFS("testdata/"+want.tree), string(want.m.Arch))
-			if runtime.GOOS == "windows" { // which words a missing file otherwise
+			if runtime.GOOS == "windows" { // its error for a missing file has other words
 				got.Caveats, want.m.Caveats = nil, nil
 			}
 			if diff := cmp.Diff(&want.m, got); diff != "" {
@@ -70,8 +70,7 @@ func TestReadTrees(t *testing.T) {
 	}
 }
 
-// A container may have neither /proc nor /sys: every field that is null then has
-// its reason.
+// A container may have neither /proc nor /sys. Every field that is null then has a caveat.
 func TestReadNothing(t *testing.T) {
 	m := Read(fstest.MapFS{}, "amd64")
 	if diff := cmp.Diff(&Machine{OS: "linux", Arch: "amd64", Caveats: m.Caveats}, m); diff != "" {
@@ -91,8 +90,7 @@ func TestReadNothing(t *testing.T) {
 	}
 }
 
-// A malformed file is an absent field with a reason, whatever else the machine
-// tells.
+// A malformed file leads to an empty field with a caveat, whatever the other files say.
 func TestReadMalformed(t *testing.T) {
 	const topology, clocks = "sys/devices/system/cpu/", "sys/devices/system/clocksource/clocksource0/"
 	for _, c := range []struct {
@@ -131,8 +129,7 @@ func TestReadMalformed(t *testing.T) {
 	}
 }
 
-// A file that is missing where its neighbours are there is the second way to
-// learn of the CPUs.
+// If the file that lists the online CPUs is missing, their number is taken from /proc/cpuinfo.
 func TestOnlineCPUsFromCPUInfo(t *testing.T) {
 	tree := load(t, "intel-metal")
 	delete(tree, "sys/devices/system/cpu/online")
@@ -168,7 +165,7 @@ func TestArmName(t *testing.T) {
 	}
 }
 
-// What holds on any machine, in a container without /proc or /sys, and for any
+// The test asserts what holds on any machine, in a container without /proc or /sys, and for any
 // user.
 func TestIdentify(t *testing.T) {
 	m := Identify()
@@ -218,7 +215,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// load reads a tree of testdata into memory, to be changed.
+// load reads a tree of testdata into memory, so that a test can change it.
 func load(t testing.TB, tree string) fstest.MapFS {
 	t.Helper()
 	loaded, root := fstest.MapFS{}, os.DirFS("testdata/"+tree)
@@ -240,8 +237,8 @@ func hasCaveat(m *Machine, topic string) bool {
 	return slices.ContainsFunc(m.Caveats, func(c string) bool { return strings.HasPrefix(c, topic+":") })
 }
 
-// Every caveat of the recorded machines says what is not known, but for that on an emulator:
-// pages name all of them in one line.
+// Every caveat of the tested machines has one of the topics, except the caveat on an emulator:
+// the pages list the topics of all such caveats in one line.
 func TestCaveatsSayWhatIsUnknown(t *testing.T) {
 	for _, m := range []*Machine{Identify(), Read(fstest.MapFS{}, "amd64"), Read(fstest.MapFS{}, "arm64")} {
 		for _, caveat := range m.Caveats {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// judgeMitigations looks which faults of the CPU the kernel works around
+// judgeMitigations judges which faults of the CPU the kernel works around
 // (Documentation/ABI/testing/sysfs-devices-system-cpu, vulnerabilities).
 func judgeMitigations(d *Doctor) (*Finding, error) {
 	const directory = "sys/devices/system/cpu/vulnerabilities"
@@ -19,7 +19,7 @@ func judgeMitigations(d *Doctor) (*Finding, error) {
 	for _, entry := range entries {
 		state, err := d.files().value(directory + "/" + entry.Name())
 		if err != nil {
-			continue // one of many: the others tell enough
+			continue // the other files are enough
 		}
 		readable++
 		if strings.HasPrefix(string(state), "Mitigation") && printable(entry.Name()) {

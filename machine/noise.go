@@ -1,51 +1,53 @@
 package machine
 
 const (
-	// UsualSwitchNs is the time that a preemption takes, with the timer interrupt that led to it, if
-	// [Noise] does not tell. Filling caches again that others used usually takes UsualColdNs more,
-	// and up to ColdNs.
+	// UsualSwitchNs is the usual time that a preemption takes, including the timer interrupt that
+	// led to it; it is used if [Noise] does not tell. Refilling caches that other threads used
+	// usually takes another UsualColdNs, and up to ColdNs.
 	UsualSwitchNs, UsualColdNs, ColdNs = 10e3, 8e3, 25e3
-	// NoiseError is by which share what a CPU loses to interrupts may differ from the trace.
+	// NoiseError is the relative amount by which a CPU's real losses to interrupts may differ from
+	// those in the trace.
 	NoiseError = 0.3
 )
 
-// Noise is what one CPU takes away from a thread that runs on it, as far as it
-// was seen beforehand: what a method needs to know to correct for it, or to say
-// how far a figure may be off. The zero value is a CPU of which nothing is known.
+// Noise is what one CPU takes away from a thread that runs on it, as observed beforehand. A
+// method uses it to correct a figure, or to say how far the figure may be off. The zero value
+// means that nothing is known about the CPU.
 type Noise struct {
-	// WatchedNs is how long a thread ran there while it was looked at, without the
-	// time in which another had its CPU, as the kernel counts it (run-queue wait, and
-	// steal that it knows of). 0 where nothing is known. All that follows is of
+	// WatchedNs is for how long a thread ran on the CPU while it was observed, not counting the
+	// time in which another thread had the CPU according to the kernel (run-queue wait, and steal
+	// that the kernel knows of). It is 0 if nothing is known. All other fields relate to this
 	// running time.
 	WatchedNs float64
-	// Regular sources: timers that take the CPU at a fixed period.
+	// Regular are the timers that take the CPU at a fixed period.
 	Regular []Interruption
-	// IrregularShare is the share of its running time that a thread loses to all
-	// other gaps in which it kept its CPU, IrregularPerSecond how many of them
-	// there are, and IrregularWorstNs the longest.
+	// IrregularShare is the share of its running time that a thread loses to all other gaps in
+	// which it kept its CPU. IrregularPerSecond is the number of these gaps per second, and
+	// IrregularWorstNs the longest.
 	IrregularShare, IrregularPerSecond, IrregularWorstNs float64
 	// SliceNs is the typical time for which a thread runs between two preemptions. SwitchNs is the
-	// time that a preemption takes in addition to the run-queue wait. NaN if there was none.
+	// time that a preemption takes in addition to the run-queue wait. Both are NaN if there was no
+	// preemption.
 	SliceNs, SwitchNs float64
 }
 
 // Interruption is a timer that takes the CPU at a fixed period.
 type Interruption struct {
 	PeriodNs float64
-	// LeastNs, MedianNs and MeanNs are what one of them takes. The least may be
-	// subtracted without ever overcompensating (Bryant 2003, section 9.4.3).
+	// LeastNs, MedianNs and MeanNs are the times that one interruption takes. LeastNs may always
+	// be subtracted without overcompensating (Bryant 2003, section 9.4.3).
 	LeastNs, MedianNs, MeanNs float64
-	// Missing is the share of its times at which it did not come.
+	// Missing is the share of its periods in which the interruption did not occur.
 	Missing float64
-	// Kernel is true for this kernel's own tick, false for a host's.
+	// Kernel is true for this kernel's own tick, false for a timer of the host.
 	Kernel bool
 }
 
-// Known reports whether anything was seen.
+// Known reports whether the CPU was observed.
 func (n Noise) Known() bool { return n.WatchedNs > 0 }
 
-// ShareLost is the share of its running time that a thread loses on average while
-// it keeps its CPU.
+// ShareLost returns the mean share of its running time that a thread loses while it keeps its
+// CPU.
 func (n Noise) ShareLost() float64 {
 	share := n.IrregularShare
 	for _, r := range n.Regular {

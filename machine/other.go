@@ -21,10 +21,10 @@ func errNoAffinity() error {
 
 func OwnCPUNs() float64 { return math.NaN() }
 
-// Thread looks at what the kernel counts of a thread: on Linux only.
+// Thread reads the kernel's counters of a thread. It works on Linux only.
 type Thread struct{}
 
-// OpenThread says that this system does not tell.
+// OpenThread returns an error: this system does not offer the counters.
 func OpenThread() (*Thread, error) {
 	return nil, &UnsupportedError{
 		Operation: "reading the run-queue wait and context switches of a thread",
@@ -36,10 +36,10 @@ func OpenThread() (*Thread, error) {
 // Close does nothing.
 func (*Thread) Close() error { return nil }
 
-// Look is never reached.
+// Look is never called, because OpenThread fails.
 func (*Thread) Look() (ThreadUse, error) { return ThreadUse{}, nil }
 
-// AskForTurns says that this system does not let threads ask.
+// AskForTurns returns an error: on this system a thread can't ask for longer time slices.
 func AskForTurns(time.Duration) (before time.Duration, err error) {
 	return 0, &UnsupportedError{
 		Operation: "asking for longer time slices",

@@ -5,17 +5,16 @@ import (
 	"strconv"
 )
 
-// mostParanoid is the highest kernel.perf_event_paranoid at which everybody may let the
-// kernel note when their programs run (Documentation/admin-guide/sysctl/kernel.rst).
-// Higher values are an addition of Debian's, Ubuntu's and Android's kernels, which refuse
-// all perf events then.
+// mostParanoid is the highest kernel.perf_event_paranoid at which every user may have the kernel
+// record when their programs run (Documentation/admin-guide/sysctl/kernel.rst). Higher values
+// exist in the kernels of Debian, Ubuntu and Android only, and refuse all perf events.
 const mostParanoid = 2
 
 // Capabilities that lift the restrictions of perf events (capabilities(7)).
 const capSysAdmin, capPerfmon = 21, 38
 
-// judgePerfEvents looks whether the kernel notes for this user when programs have a CPU.
-// Whom nothing is refused, such as root, it does not concern.
+// judgePerfEvents judges whether this user may have the kernel record when programs have a CPU.
+// The question does not apply to users who are refused nothing, such as root.
 func judgePerfEvents(d *Doctor) (*Finding, error) {
 	capabilities, err := d.capabilities()
 	if err != nil || capabilities&(1<<capSysAdmin|1<<capPerfmon) != 0 {
@@ -34,7 +33,7 @@ func judgePerfEvents(d *Doctor) (*Finding, error) {
 		fmt.Sprintf("sudo sysctl kernel.perf_event_paranoid=%d, or run as root", mostParanoid)), nil
 }
 
-// capabilities are the effective ones of this process (proc_pid_status(5)).
+// capabilities returns the effective capabilities of this process (proc_pid_status(5)).
 func (d *Doctor) capabilities() (uint64, error) {
 	hex, err := d.files().status("CapEff")
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// runningLooks is how often [Machine.WatchRunning] looks: a thread that runs for a
-// moment shows in one of them.
+// runningLooks is how often [Machine.WatchRunning] looks. A thread that runs for a moment counts
+// in one of the looks only.
 const runningLooks = 8
 
-// WatchRunning counts the threads of others that run or wait for a CPU, over a time that
-// wait lets pass, and sets Running to their mean. The load average of the last minute also
-// holds what has ended by now, such as the compiler of this program.
+// WatchRunning counts the threads of other processes that run or wait for a CPU, several times
+// during the time over, and sets Running to the mean. wait lets time pass. Unlike the mean, the
+// load average of the last minute includes programs that have ended, such as the compiler that
+// built this program.
 func (m *Machine) WatchRunning(root fs.FS, over time.Duration, wait func(time.Duration) time.Duration) {
 	if m.OS != "linux" {
 		return
@@ -35,7 +36,7 @@ func (m *Machine) WatchRunning(root fs.FS, over time.Duration, wait func(time.Du
 	m.Running = new(float64(sum) / runningLooks)
 }
 
-// othersRunning is how many threads of other processes run or wait for a CPU.
+// othersRunning returns how many threads of other processes run or wait for a CPU.
 func (f files) othersRunning() (int, error) {
 	line, err := f.line("proc/loadavg")
 	if err != nil {
@@ -45,8 +46,8 @@ func (f files) othersRunning() (int, error) {
 	return max(0, all-f.ownRunning()), err
 }
 
-// parseRunning reads how many threads run or wait for a CPU from a line of
-// /proc/loadavg: the fourth field, before the slash (proc_loadavg(5)).
+// parseRunning returns how many threads run or wait for a CPU from a line of /proc/loadavg: the
+// part of the fourth field before the slash (proc_loadavg(5)).
 func parseRunning(line string) (int, error) {
 	const mostThreads = 1 << 22 // PID_MAX_LIMIT of the kernel
 	if fields := strings.Fields(line); len(fields) >= 4 {
@@ -60,8 +61,8 @@ func parseRunning(line string) (int, error) {
 	return 0, fmt.Errorf("/proc/loadavg holds %q, with no number of threads that run as its fourth field", clip(line))
 }
 
-// ownRunning is how many threads of this process run or wait for a CPU: the looking one,
-// at least (the state of /proc/self/task/TID/stat, proc_pid_stat(5)).
+// ownRunning returns how many threads of this process run or wait for a CPU, at least the calling
+// one (by the state in /proc/self/task/TID/stat, proc_pid_stat(5)).
 func (f files) ownRunning() int {
 	threads, _ := fs.ReadDir(f.root, "proc/self/task")
 	n := 0
@@ -70,7 +71,7 @@ func (f files) ownRunning() int {
 		if err != nil {
 			continue
 		}
-		// The name stands in brackets, and may hold any character.
+		// The thread's name is in parentheses, and may contain any character.
 		if _, state, ok := strings.Cut(text[max(0, strings.LastIndexByte(text, ')')):], ") "); ok && strings.HasPrefix(state, "R") {
 			n++
 		}

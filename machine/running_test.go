@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// watchRunning watches a machine that shows one line of /proc/loadavg after the other.
+// watchRunning watches a machine that shows one of lines after the other in /proc/loadavg.
 func watchRunning(m *Machine, own content, lines ...string) {
 	tree := own.tree()
 	next := func() {
@@ -20,8 +20,8 @@ func watchRunning(m *Machine, own content, lines ...string) {
 	m.WatchRunning(tree, window, func(d time.Duration) time.Duration { next(); return d })
 }
 
-// The load average of the last minute held what the compiler of this program had made, and
-// the card warned of it.
+// The load average of the last minute once included the compiler of this program, and the report
+// warned of it.
 func TestLoadThatHasEnded(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -53,7 +53,7 @@ func TestLoadThatHasEnded(t *testing.T) {
 	}
 }
 
-// Threads of this process are no load, whatever their names are.
+// Threads of this process don't count as load, whatever their names are.
 func TestOwnThreadsAreNoLoad(t *testing.T) {
 	own := content{
 		"proc/self/task/7/stat": "7 (a) R 1) R 1 7 7 0",
@@ -68,7 +68,8 @@ func TestOwnThreadsAreNoLoad(t *testing.T) {
 	}
 }
 
-// What is no number of threads is not known, is said, and can't act on a terminal.
+// If the text is no number of threads, the number is unknown, a caveat says so, and the text can't
+// act on a terminal.
 func TestHostileLoadAverage(t *testing.T) {
 	for _, line := range []string{
 		"", "1.0", "1 1 1", "1 1 1 1", "1 1 1 /", "1 1 1 -1/5 1", "1 1 1 9/5 1", "1 1 1 NaN/5 1", "1 1 1 1e9/2e9 1",

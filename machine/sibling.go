@@ -9,12 +9,12 @@ import (
 	"chronoscope/remedy"
 )
 
-// busySibling is the share of time for which a sibling may run before it counts
-// as busy. A window of 200 ms holds 20 ticks, and this process takes one or two.
+// busySibling is the share of time for which a sibling must run to count as busy. A window of
+// 200 ms has 20 ticks, and this process takes one or two of them.
 const busySibling = 0.2
 
-// judgeSibling looks for work on CPUs that share a core with one that
-// measurements run on (Documentation/admin-guide/cputopology.rst).
+// judgeSibling looks for work on CPUs that share a core with a measured CPU
+// (Documentation/admin-guide/cputopology.rst).
 func judgeSibling(d *Doctor, before, after map[int]CPUTimes, window time.Duration) (*Finding, error) {
 	siblings, err := d.siblings()
 	if err != nil || len(siblings) == 0 {
@@ -48,7 +48,7 @@ func judgeSibling(d *Doctor, before, after map[int]CPUTimes, window time.Duratio
 		"the measured thread gets about half of the core, which no counter of waiting time shows", fix), nil
 }
 
-// siblings are the other CPUs on the core of each measured CPU that has some.
+// siblings returns, for each measured CPU that shares its core, the other CPUs of the core.
 func (d *Doctor) siblings() (map[int][]int, error) {
 	all := map[int][]int{}
 	for _, cpu := range d.CPUs {
@@ -68,7 +68,7 @@ func (d *Doctor) siblings() (map[int][]int, error) {
 	return all, nil
 }
 
-// firstOf names the first n of a list, and how many more there are.
+// firstOf returns the first n names of a list, and the number of the others.
 func firstOf(list []string, n int) string {
 	if len(list) <= n {
 		return strings.Join(list, ", ")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// swapUse is how much swap space there is and is used, and how many pages went
-// in and out of it since the system started.
+// swapUse holds the size of the swap space, how much of it is used, and how many pages were
+// swapped in and out since the system started.
 type swapUse struct {
 	totalKB, usedKB uint64
 	pages           uint64
@@ -37,7 +37,7 @@ func (d *Doctor) swap() (swapUse, error) {
 	return swapUse{totalKB: total, usedKB: total - free, pages: in + out}, nil
 }
 
-// countIn is the whole number that follows the name at the start of a line.
+// countIn returns the whole number that follows name in the line that begins with name.
 func countIn(text, name string) (uint64, bool) {
 	for line := range strings.Lines(text) {
 		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == name {

@@ -61,7 +61,7 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// A count that is written is found, whatever stands around it.
+// A count is found whatever other lines there are.
 func TestCountIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z_]{1,12}:?`), 1, 8, rapid.ID).Draw(t, "names")
@@ -172,7 +172,7 @@ func TestDebugKernel(t *testing.T) {
 	})
 }
 
-// Of any mixture of options exactly those that are on are seen.
+// Of any mixture of options, exactly those that are on are reported.
 func TestDebuggingIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
@@ -233,7 +233,7 @@ func TestMitigations(t *testing.T) {
 	})
 }
 
-// Who lacks the right needs a kernel that asks for none.
+// A user without capabilities needs a kernel that requires none.
 func TestPerfEvents(t *testing.T) {
 	files := func(capabilities, level string) content {
 		return content{"proc/self/status": "Name:\tx\nCapPrm:\t000001ffffffffff\nCapEff:\t" + capabilities + "\nSeccomp:\t0\n", "proc/sys/kernel/perf_event_paranoid": level}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// askSystem fills in what sysctl(3) and uname(3) tell.
+// askSystem sets what sysctl(3) and uname(3) tell.
 func (m *Machine) askSystem() {
 	if name, err := unix.Sysctl("machdep.cpu.brand_string"); err == nil {
 		fill(&m.CPU, cleaned(name))
@@ -27,7 +27,8 @@ func (m *Machine) askSystem() {
 	m.askVirtualization()
 }
 
-// askVirtualization fills in whether a hypervisor or Rosetta stands below.
+// askVirtualization sets whether this system runs in a virtual machine, and whether Rosetta runs
+// this program.
 func (m *Machine) askVirtualization() {
 	if present, err := unix.SysctlUint32("kern.hv_vmm_present"); err == nil {
 		if present == 0 {
@@ -40,14 +41,13 @@ func (m *Machine) askVirtualization() {
 	}
 }
 
-// Load is the load average of the last minute over the whole machine.
+// Load returns the load average of the last minute over the whole machine.
 func Load() (float64, error) {
 	data, err := unix.SysctlRaw("vm.loadavg")
 	if err != nil {
 		return 0, fmt.Errorf("load average: sysctl vm.loadavg: %w", err)
 	}
-	// struct loadavg of sys/resource.h: three 32-bit numbers, padding, and the
-	// scale as a long.
+	// struct loadavg of sys/resource.h has three 32-bit numbers, padding, and the scale as a long.
 	if len(data) < 24 {
 		return 0, fmt.Errorf("load average: sysctl vm.loadavg gives %d bytes, not 24", len(data))
 	}

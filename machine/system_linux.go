@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// askSystem fills in what system calls tell, which works where /proc is not
-// mounted.
+// askSystem sets what system calls tell. They also work if /proc is not mounted.
 func (m *Machine) askSystem() {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err == nil {
@@ -29,8 +28,8 @@ func (m *Machine) askSystem() {
 	m.TickHz = &tickHz
 }
 
-// Load is the load average of the last minute over the whole machine: on Linux
-// the mean number of threads that run, wait to run, or wait for a disk.
+// Load returns the load average of the last minute over the whole machine: on Linux the mean
+// number of threads that run, wait to run, or wait for a disk.
 func Load() (float64, error) {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
@@ -39,9 +38,9 @@ func Load() (float64, error) {
 	return hundredths(float64(info.Loads[0]) / (1 << unix.SI_LOAD_SHIFT)), nil
 }
 
-// readTickHz is the rate of the kernel's timer interrupt. The resolution that the
-// kernel states for its coarse clocks is the length of its tick: KTIME_LOW_RES
-// in include/linux/hrtimer.h.
+// readTickHz returns the rate of the kernel's timer interrupt. The resolution that the kernel
+// states for its coarse clocks is the length of its tick: KTIME_LOW_RES in
+// include/linux/hrtimer.h.
 func readTickHz() (float64, error) {
 	var resolution unix.Timespec
 	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &resolution); err != nil {
@@ -50,8 +49,8 @@ func readTickHz() (float64, error) {
 	return tickHz(time.Duration(resolution.Nano()))
 }
 
-// tickHz is the rate of ticks of the given length. A length that no kernel is
-// built with, such as an emulated system's 1 ns, is an error.
+// tickHz returns the rate of ticks of the given length. A length with which no kernel is built,
+// such as 1 ns on an emulated system, is an error.
 func tickHz(tick time.Duration) (float64, error) {
 	if tick < 100*time.Microsecond || tick > 100*time.Millisecond {
 		return 0, fmt.Errorf("clock_getres(CLOCK_MONOTONIC_COARSE) says %v, which is no kernel's tick", tick)

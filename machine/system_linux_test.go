@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The lengths are TICK_NSEC for the values of CONFIG_HZ that kernels are built
-// with (kernel/Kconfig.hz), and what gVisor answers.
+// The lengths are TICK_NSEC for the values of CONFIG_HZ with which kernels are built
+// (kernel/Kconfig.hz), and the answer of gVisor.
 func TestTickHz(t *testing.T) {
 	for tick, want := range map[time.Duration]float64{
 		10 * time.Millisecond: 100,

@@ -4,7 +4,7 @@ package machine
 
 import "runtime"
 
-// askSystem fills in what Go knows of any system.
+// askSystem sets what Go knows on any system.
 func (m *Machine) askSystem() {
 	m.CPUs = runtime.NumCPU()
 	m.caveat("CPU list: %v", errNoAffinity())

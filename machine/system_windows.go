@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// askSystem fills in what Windows tells.
+// askSystem sets what Windows tells.
 func (m *Machine) askSystem() {
 	v := windows.RtlGetVersion()
 	m.Kernel = Text(fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber))

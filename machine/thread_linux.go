@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Thread looks at what the kernel counts of the operating system thread that
-// opened it. A look takes 1 to 2 µs and allocates nothing.
+// Thread reads the kernel's counters of the operating system thread that opened it. A look takes
+// 1 to 2 µs and allocates nothing.
 type Thread struct {
 	schedstat int // file descriptor
 	text      [96]byte
 }
 
-// OpenThread looks at the calling thread, to which its goroutine must be
-// locked. It needs /proc and a kernel that counts run-queue waits
-// (CONFIG_SCHED_INFO).
+// OpenThread opens the counters of the calling thread, to which the goroutine must be locked. It
+// needs /proc and a kernel that counts run-queue waits (CONFIG_SCHED_INFO).
 func OpenThread() (*Thread, error) {
 	const name = "/proc/thread-self/schedstat"
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -62,7 +61,7 @@ func (t *Thread) Look() (ThreadUse, error) {
 	return u, err
 }
 
-// currentCPU is where the calling thread runs (getcpu(2)).
+// currentCPU returns the CPU on which the calling thread runs (getcpu(2)).
 func currentCPU() (int, error) {
 	var cpu uint32
 	if _, _, errno := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
@@ -71,8 +70,8 @@ func currentCPU() (int, error) {
 	return int(cpu), nil
 }
 
-// parseSchedstatWait is the second of three numbers: time on the CPU, time
-// waiting for one, and time slices.
+// parseSchedstatWait returns the second of the three numbers: time on the CPU, time waiting for a
+// CPU, and number of time slices.
 func parseSchedstatWait(text []byte) (int64, error) {
 	_, rest, ok := bytes.Cut(text, []byte(" "))
 	wait, _, ok2 := bytes.Cut(rest, []byte(" "))

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A thread that works has CPU time, one that sleeps gives up its CPU, and no
-// counter ever falls.
+// A thread that works gains CPU time, a thread that sleeps gives up its CPU, and no counter ever
+// falls.
 func TestThreadLooksAtItself(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

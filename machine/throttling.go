@@ -6,20 +6,19 @@ import (
 	"math"
 )
 
-// Throttling watches whether the control groups that hold this process are
-// throttled: stopped until the next period because their CPU quota is used up
-// (Documentation/scheduler/sched-bwc.rst).
+// Throttling watches whether the control groups of this process are throttled: stopped until the
+// next period because their CPU quota is used up (Documentation/scheduler/sched-bwc.rst).
 type Throttling struct {
 	root  fs.FS
 	names []string // of cpu.stat files
 	count int64
 }
 
-// OpenThrottling finds the cpu.stat files of this process's groups below root. Where there
-// are none, nothing is ever throttled.
+// OpenThrottling finds the cpu.stat files of this process's groups below root. If there are none,
+// Throttled always returns false.
 func OpenThrottling(root fs.FS) *Throttling { return OpenThrottlingOf(root, "self") }
 
-// OpenThrottlingOf is [OpenThrottling] of another process, by its number.
+// OpenThrottlingOf is like [OpenThrottling] for another process, given by its number.
 func OpenThrottlingOf(root fs.FS, process string) *Throttling {
 	t := &Throttling{root: root}
 	f := files{root}
@@ -45,8 +44,8 @@ func OpenThrottlingOf(root fs.FS, process string) *Throttling {
 	return t
 }
 
-// Throttled reports that a group was throttled since the call before, or since
-// the watch was opened. It takes some microseconds for each group.
+// Throttled reports whether a group was throttled since the previous call, or since the watch was
+// opened. It takes a few microseconds per group.
 func (t *Throttling) Throttled() bool {
 	now := t.periods()
 	was := t.count
@@ -54,8 +53,8 @@ func (t *Throttling) Throttled() bool {
 	return now > was
 }
 
-// StoppedNs is the time for which the groups have been stopped so far, all together, in
-// nanoseconds of their CPUs' time; NaN where no group tells.
+// StoppedNs returns the total time for which the groups have been stopped so far, summed over
+// their CPUs, in nanoseconds; NaN if no group tells it.
 func (t *Throttling) StoppedNs() float64 {
 	sum, known := 0.0, false
 	for _, name := range t.names {
@@ -73,8 +72,8 @@ func (t *Throttling) StoppedNs() float64 {
 	return sum
 }
 
-// stoppedNs is throttled_time (version 1) or throttled_usec (version 2) of a cpu.stat file;
-// NaN where it has neither.
+// stoppedNs returns throttled_time (version 1) or throttled_usec (version 2) of a cpu.stat file in
+// nanoseconds; NaN if it has neither.
 func stoppedNs(text string) float64 {
 	if ns, ok := countIn(text, "throttled_time"); ok {
 		return float64(ns)
@@ -85,7 +84,7 @@ func stoppedNs(text string) float64 {
 	return math.NaN()
 }
 
-// periods is in how many periods the groups were throttled so far.
+// periods returns the number of periods in which the groups were throttled so far.
 func (t *Throttling) periods() int64 {
 	var sum int64
 	for _, name := range t.names {
@@ -97,7 +96,7 @@ func (t *Throttling) periods() int64 {
 	return sum
 }
 
-// throttledPeriods is nr_throttled of a cpu.stat file, 0 where it has none.
+// throttledPeriods returns nr_throttled of a cpu.stat file; 0 if it has none.
 func throttledPeriods(text string) int64 {
 	n, ok := countIn(text, "nr_throttled")
 	if !ok || n > math.MaxInt64 {

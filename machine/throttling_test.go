@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// Figures as the kernel writes them: version 1 in nanoseconds, version 2 in microseconds
+// The kernel writes the time in nanoseconds in version 1 and in microseconds in version 2
 // (Documentation/scheduler/sched-bwc.rst, Documentation/admin-guide/cgroup-v2.rst).
 func TestStoppedNs(t *testing.T) {
 	for text, want := range map[string]float64{
@@ -23,7 +23,7 @@ func TestStoppedNs(t *testing.T) {
 	}
 }
 
-// A group that is stopped between two looks is found, by how much, in either version.
+// In both versions, a group that is stopped between two looks is found, and for how long.
 func TestThrottlingOfAGroup(t *testing.T) {
 	root := fstest.MapFS{
 		"proc/self/cgroup":           {Data: []byte("0::/a/b\n")},

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// defaultTimerSlack is the kernel's (PR_SET_TIMERSLACK(2const)).
+// defaultTimerSlack is the kernel's default (PR_SET_TIMERSLACK(2const)).
 const defaultTimerSlack = 50 * time.Microsecond
 
-// judgeTimerSlack looks by how much the kernel may fire this process's timers
-// late, so as to wake the CPU less often (proc_pid_timerslack_ns(5)).
+// judgeTimerSlack judges by how much the kernel may delay this process's timers to wake the CPU
+// less often (proc_pid_timerslack_ns(5)).
 func judgeTimerSlack(d *Doctor) (*Finding, error) {
 	const name = "proc/self/timerslack_ns"
 	ns, err := d.files().integer(name)

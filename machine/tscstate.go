@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// judgeTSC looks whether the kernel trusts the time stamp counter. A kernel that
-// finds it unstable no longer offers it as clocksource
-// (kernel/time/clocksource.c, current and available ones with high resolution
-// timers; arch/x86/kernel/tsc.c).
+// judgeTSC judges whether the kernel trusts the time stamp counter. A kernel that finds it
+// unstable no longer offers it as a clocksource (kernel/time/clocksource.c lists only
+// clocksources fit for high resolution timers; arch/x86/kernel/tsc.c).
 func judgeTSC(d *Doctor) (*Finding, error) {
 	if d.Machine.Arch != "amd64" || d.Machine.Emulated {
 		return nil, nil
@@ -51,7 +50,7 @@ func (d *Doctor) cpuFlags() ([]string, error) {
 	return strings.Fields(cpus[0]["flags"]), nil
 }
 
-// bootParameter is what the kernel was told of the counter when it started
+// bootParameter returns the kernel's boot parameter that concerns the counter
 // (Documentation/admin-guide/kernel-parameters.txt).
 func (d *Doctor) bootParameter() string {
 	line, _ := d.files().line("proc/cmdline")

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// turboSwitches are the kernel's switches for frequencies above the rated one
-// (Documentation/admin-guide/pm/intel_pstate.rst, cpufreq.rst): of a file's two
-// values, off is the one that forbids them.
+// turboSwitches are the files by which the kernel allows or forbids frequencies above the rated
+// one (Documentation/admin-guide/pm/intel_pstate.rst, cpufreq.rst). off is the value that forbids
+// them.
 var turboSwitches = []struct {
 	file string
 	off  int64
@@ -18,7 +18,7 @@ var turboSwitches = []struct {
 	{"sys/devices/system/cpu/cpufreq/boost", 0},
 }
 
-// judgeTurbo looks whether the core may run above its rated frequency.
+// judgeTurbo judges whether the core may run above its rated frequency.
 func judgeTurbo(d *Doctor) (*Finding, error) {
 	var missing []string
 	for _, s := range turboSwitches {

@@ -7,14 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AskForTurns asks the scheduler to let the calling thread, and those that it starts
-// from now on, run for the time d in a row when others want its CPU; its share of the
-// CPU stays what it is. No rights are needed. A goroutine has to be locked to its
-// thread.
+// AskForTurns asks the scheduler to let the calling thread, and those that it starts from now
+// on, run for the time d without interruption when others want its CPU. The thread's share of the
+// CPU does not change. No rights are needed. The goroutine has to be locked to its thread.
 //
-// It returns what the thread had asked for before, or the kernel had given it. That
-// there is no error does not mean that the kernel takes notice. The error says that
-// the thread is no ordinary one, or that the system forbids it.
+// AskForTurns returns the time for which the thread had asked before, or which the kernel had set.
+// A kernel that ignores the request returns no error. An error says that the thread is not an
+// ordinary one, or that the system forbids the request.
 func AskForTurns(d time.Duration) (before time.Duration, err error) {
 	const what = "asking for longer time slices"
 	attr, err := unix.SchedGetAttr(0, 0)

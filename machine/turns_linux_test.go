@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is asked for leaves the thread's policy and niceness as they are.
+// A request leaves the thread's policy and niceness as they are.
 func TestAskForTurns(t *testing.T) {
-	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	runtime.LockOSThread() // it is never unlocked: the thread ends with the goroutine
 	before, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		t.Skip(err)
 	}
-	nice := min(before.Nice+3, 19) // anyone may be nicer than before
+	nice := min(before.Nice+3, 19) // every user may raise the niceness
 	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), int(nice)); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestAskForTurns(t *testing.T) {
 	if err != nil || attr.Policy != unix.SCHED_NORMAL || attr.Nice != nice {
 		t.Errorf("%+v, %v", attr, err)
 	}
-	if runtimeNs := attr.Runtime; runtimeNs != 0 && runtimeNs != uint64(LongTurns) { // 0 on kernels that take no notice
+	if runtimeNs := attr.Runtime; runtimeNs != 0 && runtimeNs != uint64(LongTurns) { // 0 on kernels that ignore the request
 		t.Errorf("asked for %v, got %d ns", LongTurns, runtimeNs)
 	}
 	if last, err := AskForTurns(usual); err != nil || last != 0 && last != LongTurns {
@@ -38,7 +38,7 @@ func TestAskForTurns(t *testing.T) {
 	}
 }
 
-// A thread of another policy keeps it.
+// A thread of another policy keeps its policy.
 func TestAskForTurnsOfAnIdleThread(t *testing.T) {
 	runtime.LockOSThread()
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0); err != nil {

@@ -15,25 +15,26 @@ import (
 // VDSO is the shared object that the kernel maps into each program, so that it can read
 // clocks without a system call (vdso(7)).
 type VDSO struct {
-	// Base is its address in this process. Other processes have the same image elsewhere.
+	// Base is its address in this process. In other processes the same image is elsewhere.
 	Base uintptr
-	// Image is a copy of it.
+	// Image is a copy of its bytes.
 	Image []byte
-	// Functions are offsets into the image, by name. Each lies within it.
+	// Functions maps the functions' names to offsets in Image. Each offset lies within it.
 	Functions map[string]uint64
 }
 
-// mostVDSOBytes is more than any vDSO takes.
+// mostVDSOBytes is more than the size of any vDSO.
 const mostVDSOBytes = 1 << 20
 
-// ReadVDSO reads the vDSO of this process. The error says that there is none, or that it
-// can't be read.
+// ReadVDSO reads the vDSO of this process. It returns an error if there is none or if it can't
+// be read.
 var ReadVDSO = sync.OnceValues(func() (VDSO, error) {
 	base, err := vdsoBase()
 	if err != nil {
 		return VDSO{}, fmt.Errorf("vDSO: %w", err)
 	}
-	// An address that is not mapped would end the process; the kernel answers with an error.
+	// Reading an unmapped address directly would end the process; reading the file returns an
+	// error.
 	memory, err := os.Open("/proc/self/mem")
 	if err != nil {
 		return VDSO{}, fmt.Errorf("vDSO: %w", err)
@@ -44,7 +45,7 @@ var ReadVDSO = sync.OnceValues(func() (VDSO, error) {
 	if n == 0 {
 		return VDSO{}, fmt.Errorf("vDSO: reading it at %#x: %w", base, err)
 	}
-	image = image[:n] // what follows it is not mapped
+	image = image[:n] // the memory after it is not mapped
 	functions, err := vdsoFunctions(image)
 	return VDSO{Base: base, Image: image, Functions: functions}, err
 })
@@ -63,7 +64,7 @@ func vdsoBase() (uintptr, error) {
 	return 0, errors.New("the kernel maps none")
 }
 
-// vdsoFunctions finds the functions of an image.
+// vdsoFunctions returns the functions of an image.
 func vdsoFunctions(image []byte) (map[string]uint64, error) {
 	file, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {

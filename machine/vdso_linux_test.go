@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// This kernel's functions are found, and an invalid image is an error.
+// The functions of this kernel's vDSO are found, and an invalid image is an error.
 func TestReadVDSO(t *testing.T) {
 	v, err := ReadVDSO()
 	if err != nil {
