@@ -11,32 +11,31 @@ import (
 	"chronoscope/stats"
 )
 
-// Accuracy is the distance between two values that a clock can show: the
-// resolution of the counter behind it, as its reader sees it
-// (Kuperberg 2011a, section 2).
+// Accuracy is the distance between two neighbouring values that a clock can show: the resolution
+// of the counter behind it as a reader of the clock sees it (Kuperberg 2011a, section 2).
 //
-// The source clusters the differences of readings around growing work and
-// takes the distance of neighbouring clusters, in whole units. Here the
-// clusters' spacing is found as a real number, from the periodogram of the
-// differences, and then sharpened on readings ever further apart.
+// Kuperberg clusters the differences of readings around growing work and takes the distance of
+// neighbouring clusters, in whole units. Here the spacing of the clusters is a real number: it is
+// found from the periodogram of the differences, and refined by readings that are ever further
+// apart.
 type Accuracy struct {
-	// Units is the accuracy in units of the clock's readings.
+	// Units is the accuracy, in units of the clock's readings.
 	Units stats.Estimate
-	// UnitLimited is true where the readings take every whole unit, so that
-	// the unit, not the counter behind it, limits what can be seen.
+	// UnitLimited is true if the readings take every whole unit, so that the unit of a reading
+	// hides the finer counter behind it.
 	UnitLimited bool
-	// Changes is how many times the reading was seen to change.
+	// Changes is how many times a reading differed from the one before.
 	Changes int
 	stats.Judgement
 
-	unitNs float64 // so that reasons can give times
+	unitNs float64 // for times in reasons
 }
 
-// Patience bounds how long the accuracy of one clock is looked for.
+// Patience limits the time that is spent to find the accuracy of one clock.
 type Patience struct {
-	// CalmNs is how long a clock that changes often is read.
+	// CalmNs is for how long a clock that changes often is read.
 	CalmNs float64
-	// MostNs is how long a slow clock is waited for.
+	// MostNs is the longest time to wait for a slow clock.
 	MostNs float64
 }
 
@@ -44,17 +43,17 @@ type Patience struct {
 const (
 	leastChain    = 8
 	mostChain     = 64
-	mostWork      = 1 << 30 // rounds; where even that changes nothing, nothing will
+	mostWork      = 1 << 30 // rounds; if the reading does not change during them, it never will
 	coarseRounds  = 1 << 18 // of work in a chain of a coarse clock
 	paceLength    = 16
 	mostReadings  = 4096
 	enoughChanges = 96
 	oftenChanging = 0.25 // share of readings that differ from the one before
 
-	fewestUpdates = 12 // that tell how far apart updates are
+	fewestUpdates = 12 // that are needed to tell how far apart updates are
 )
 
-// Sampler gathers readings of one clock for its accuracy.
+// Sampler gathers the readings of one clock from which its accuracy is computed.
 type Sampler struct {
 	subject  Subject
 	nowNs    func() float64
@@ -62,21 +61,21 @@ type Sampler struct {
 	rng      *rand.Rand
 
 	taken   readings
-	ends    []int // where in taken the chains end
-	work    int   // rounds after which the reading has often changed
-	coarse  bool  // without work, the reading has rarely changed
+	ends    []int // the indices in taken at which the chains end
+	work    int   // rounds of work between two readings after which the reading has often changed
+	coarse  bool  // without work between them, readings rarely differ
 	started float64
 }
 
-// NewSampler returns a sampler of the subject's readings. nowNs tells the time
-// that patience is measured in; rng chooses the work between readings.
+// NewSampler returns a sampler of the subject's readings. nowNs tells the time by which patience
+// is measured; rng chooses the work between readings.
 func NewSampler(s Subject, nowNs func() float64, p Patience, rng *rand.Rand) *Sampler {
 	return &Sampler{subject: s, nowNs: nowNs, patience: p, rng: rng}
 }
 
-// Sample reads the clock around work that grows until the reading changes
-// often, and then around random work of that size, until it has seen enough,
-// its patience is at an end, or ctx is.
+// Sample first increases the work between two readings until the reading changes often, and then
+// reads the clock around random amounts of work of that size. It ends when it has enough
+// readings, when its patience is over, or when ctx ends.
 func (s *Sampler) Sample(ctx context.Context) {
 	s.started = s.nowNs()
 	s.findPace(ctx)
@@ -85,9 +84,9 @@ func (s *Sampler) Sample(ctx context.Context) {
 	}
 }
 
-// chainLength is how many readings are taken around the same work. A fine clock
-// wants many different ones; a coarse one wants chains beside which the time
-// between two chains is nothing.
+// chainLength returns how many readings are taken around the same amount of work. A fine clock
+// needs many different amounts, hence short chains. A coarse clock needs chains that are long
+// compared with the time between two chains.
 func (s *Sampler) chainLength() int {
 	least := max(leastChain, s.subject.LeastChain)
 	if !s.coarse {
@@ -96,7 +95,7 @@ func (s *Sampler) chainLength() int {
 	return min(mostChain, max(least, coarseRounds/s.work))
 }
 
-// take adds one chain of n readings.
+// take reads one chain of n readings.
 func (s *Sampler) take(n int) {
 	ticks := make([]int64, n)
 	s.subject.Chain(s.randomWork(), ticks)
@@ -108,8 +107,8 @@ func (s *Sampler) keep(ticks []int64) {
 	s.ends = append(s.ends, len(s.taken))
 }
 
-// sample is what was taken. Where a chain takes long beside its readings, each is a
-// stretch of its own, unless the clock hardly moved before the next one began.
+// sample returns what was read so far. If it takes long to start a chain, each chain is a stretch
+// of its own, unless the clock hardly moves from one chain to the next.
 func (s *Sampler) sample() sample {
 	all := sample{readings: s.taken, stretches: []readings{s.taken}, standsStill: s.subject.StandsStill}
 	if s.subject.LeastChain == 0 {
@@ -127,7 +126,7 @@ func (s *Sampler) sample() sample {
 	return all
 }
 
-// Look adds a single reading, for a clock so slow that others are measured
+// Look takes a single reading. It is for a clock that is so slow that other clocks are measured
 // between two looks.
 func (s *Sampler) Look() {
 	tick := make([]int64, 1)
@@ -148,9 +147,9 @@ func (s *Sampler) wantsMore() bool {
 	return true
 }
 
-// findPace grows the work between two readings until a quarter of them or
-// more differ from the one before, and a step is at least twice that without
-// work. Then the readings show the steps of the clock and not only what a reading costs.
+// findPace increases the work between two readings until a quarter of them or more differ from
+// the one before, and the mean step is at least twice that without work. Then the readings show
+// the steps of the clock and not only the cost of a reading.
 func (s *Sampler) findPace(ctx context.Context) {
 	first := s.pace(0)
 	s.coarse = first.changing < oftenChanging
@@ -162,14 +161,14 @@ func (s *Sampler) findPace(ctx context.Context) {
 	}
 }
 
-// step is how a chain of readings moves on.
+// step says how the readings of a chain move.
 type step struct {
 	changing float64 // share of readings that differ from the one before
 	mean     float64 // units
 }
 
-// pace is how the clock moves with some work between readings. The two largest steps are left
-// out, so that an interrupt can't set it.
+// pace returns how the clock moves with some work between readings. It leaves out the two largest
+// steps, so that an interrupt does not affect it.
 func (s *Sampler) pace(work int) step {
 	ticks := make([]int64, paceLength)
 	s.subject.Chain(work, ticks)
@@ -195,10 +194,9 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// randomWork is random, since work in even steps would lay a lattice of its own
-// over the clock's. For a coarse clock it lets every update be seen; for a fine
-// one it is log-uniform, so that differences lie close together as well as far
-// apart.
+// randomWork returns a random amount of work, because equal amounts would add a regular pattern of
+// their own to the readings. For a coarse clock the amount is small enough to see every update.
+// For a fine clock it is log-uniform, so that there are both small and large differences.
 func (s *Sampler) randomWork() int {
 	if s.coarse {
 		return s.work/4 + s.rng.IntN(s.work-s.work/4)
@@ -206,13 +204,13 @@ func (s *Sampler) randomWork() int {
 	return int(math.Exp(s.rng.Float64()*math.Log(float64(4*s.work)+1))) - 1
 }
 
-// changes is how many readings differ from the one before.
+// changes returns how many readings differ from the one before.
 func (r readings) changes() int { return max(0, len(r.values())-1) }
 
-// Accuracy returns the accuracy by the readings so far.
+// Accuracy returns the accuracy according to the readings so far.
 func (s *Sampler) Accuracy() Accuracy { return accuracyOf(s.sample(), s.subject.UnitNs) }
 
-// accuracyOf judges the spacing of readings, in units of unitNs.
+// accuracyOf finds and judges the spacing of readings, which are in units of unitNs.
 func accuracyOf(s sample, unitNs float64) Accuracy {
 	r := s.readings
 	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes(), unitNs: unitNs}
@@ -237,10 +235,10 @@ func accuracyOf(s sample, unitNs float64) Accuracy {
 	return a
 }
 
-// time writes a number of units as a time.
+// time formats a number of units as a time.
 func (a *Accuracy) time(units float64) string { return stats.Duration(units*a.unitNs, 4) }
 
-// count writes how often something was seen.
+// count formats how often something was seen.
 func count(n int) string {
 	if n == 1 {
 		return "once"
@@ -248,14 +246,14 @@ func count(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// judgeOrder looks for readings that are less than the one before.
+// judgeOrder looks for readings that are less than the previous one.
 func (a *Accuracy) judgeOrder(r readings) {
 	if b := check.Order(r); b.Count > 0 {
 		a.Lower(stats.Unusable, "%d of %d readings step back, by up to %s", b.Count, b.Readings, a.time(float64(b.Worst)))
 	}
 }
 
-// takeLattice holds the spacing of a lattice.
+// takeLattice sets the accuracy to the spacing of a lattice.
 func (a *Accuracy) takeLattice(l lattice) {
 	a.Units.Value, a.Units.Lo, a.Units.Hi = l.quantum, l.lo, l.hi
 	if l.mirror > 0 {
@@ -271,8 +269,8 @@ func (a *Accuracy) takeLattice(l lattice) {
 	}
 }
 
-// takeUnit holds the unit of the readings as their spacing, where it was seen
-// that it is no more than hi units.
+// takeUnit sets the accuracy to the unit of the readings, if the spacing was found to be at most
+// hi units.
 func (a *Accuracy) takeUnit(hi float64) {
 	if math.IsInf(hi, 1) {
 		a.Lower(stats.Unusable, "the reading changed %s, too few to tell by how much; a longer measurement can", count(a.Changes))
@@ -288,26 +286,27 @@ func (a *Accuracy) takeUnit(hi float64) {
 	}
 }
 
-// takeUpdates holds the typical update as the accuracy of a clock that has
-// finer values than moments to show them. Both readings of an update were rounded down
-// to the unit, so that it is shown to a unit either way.
+// takeUpdates sets the accuracy to the typical update of a clock that has finer values than it has
+// updates. An update is the difference of two readings, each rounded down to the unit, so it is
+// known to a unit in either direction.
 func (a *Accuracy) takeUpdates(median stats.Estimate) {
 	a.Units = median
 	a.Units.Lo, a.Units.Hi = math.Max(0, median.Lo-1), median.Hi+1
 	a.Lower(stats.Suspect, "its updates come at irregular intervals, half of them after %s or more, though its values lie closer than that", a.time(median.Value))
 }
 
-// updatesApart looks at updates that stand between readings that repeat: there
-// the clock was read often enough to see each update. apart tells that hardly one
-// of them moves the reading by as little as the spacing of its values. On a busy
-// machine several steps of a coarse clock pass while the reader waits; so a sharp
-// lattice is given up only for updates that are further apart than that explains.
+// updatesApart returns the median of the updates and whether it is the clock's accuracy (apart).
+// It uses updates between readings that repeat, because there the clock was read often enough to
+// see each update. apart is true if hardly any of them moves the reading by as little as the
+// spacing of the clock's values. On a busy machine, several steps of a coarse clock pass while
+// the reader is preempted, so a sharp lattice is given up only if the updates are further apart
+// than that explains.
 //
-// Where no sharp lattice was found, all changes of a reading that mostly repeats
-// will do: on a busy machine few updates are seen as they happen, and a clock that
-// repeats itself and then moves by many units is not as fine as its unit.
+// If no sharp lattice was found and there are few such updates, updatesApart uses all changes of
+// a reading that mostly repeats. On a busy machine few updates are seen as they happen, but a
+// clock that repeats a value and then moves by many units is certainly not as fine as its unit.
 //
-// What a reading moved by between two stretches is no update.
+// The change from one stretch to the next is not an update.
 func updatesApart(stretches []readings, found *lattice) (median stats.Estimate, apart bool) {
 	var updates, moves []float64
 	n := 0
@@ -330,20 +329,21 @@ func updatesApart(stretches []readings, found *lattice) (median stats.Estimate, 
 	return median, err == nil
 }
 
-// skippedSteps of a coarse clock may pass while its reader is preempted.
+// skippedSteps is how many steps of a coarse clock may pass while its reader is preempted.
 const skippedSteps = 50
 
-// repeatsBefore and repeatsAfter an update show that it was seen at once.
+// An update was seen at once if the reading repeats repeatsBefore times before it and
+// repeatsAfter times after it.
 const (
 	repeatsBefore = 4
 	repeatsAfter  = 3
 )
 
-// seenUpdates are how far updates moved the reading, where readings repeat
-// before and after.
+// seenUpdates returns by how much updates moved the reading, for updates before and after which
+// the reading repeats.
 func (r readings) seenUpdates() []float64 {
 	var updates []float64
-	run := 0 // readings that repeat the one before, up to i
+	run := 0 // number of readings up to i that repeat the previous one
 	for i := 1; i+repeatsAfter < len(r); i++ {
 		switch {
 		case r[i] == r[i-1]:
@@ -358,9 +358,8 @@ func (r readings) seenUpdates() []float64 {
 	return updates
 }
 
-// boundFromRuns is the most that the spacing can be, in units, given the
-// longest rise in which no whole unit was left out: a spacing of 1 + 1/n units
-// leaves one out in every n.
+// boundFromRuns returns the largest possible spacing, in units. A spacing of 1 + 1/n units skips
+// one whole unit in every n, so the longest rise without a skipped unit bounds it.
 func boundFromRuns(r readings) float64 {
 	longest, run := 0, 0
 	for i := 1; i < len(r); i++ {

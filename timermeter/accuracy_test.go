@@ -11,7 +11,7 @@ import (
 	"chronoscope/stats"
 )
 
-// trial is one simulated clock and what was made of it.
+// trial is one simulated clock with its measured accuracy.
 type trial struct {
 	description string
 	truth       float64 // units
@@ -28,9 +28,9 @@ func measure(c *clocktest.Clock, seed uint64) Accuracy {
 	return s.Accuracy()
 }
 
-// randomClock draws a clock as issue and design ask: quantum 1 ns to 16 ms,
-// whole or not, two units or more; cost 5 ns to 30 µs; jitter of the cost and
-// of the counter's updates; 1 % of calls up to a hundred times as dear.
+// randomClock draws a clock from the ranges that the issue and the design require: a quantum of
+// 1 ns to 16 ms, at least two units, whole or not; a cost of 5 ns to 30 µs; jitter of the cost and
+// of the counter's updates; and 1 % of calls that cost up to a hundred times as much.
 func randomClock(seed uint64) (*clocktest.Clock, trial) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	logUniform := func(lo, hi float64) float64 { return lo * math.Exp(rng.Float64()*math.Log(hi/lo)) }
@@ -54,14 +54,14 @@ func randomClock(seed uint64) (*clocktest.Clock, trial) {
 	}
 }
 
-// wronglyTrusted is the design's definition: a result called trusted that is
-// off by more than 5 % and by more than three half-widths.
+// wronglyTrusted reports whether the result is trusted although it is off by more than 5 % and by
+// more than three half-widths (the design's definition).
 func (t trial) wronglyTrusted() bool {
 	off := math.Abs(t.accuracy.Units.Value - t.truth)
 	return t.accuracy.Verdict == stats.Trusted && off > 0.05*t.truth && off > 3*t.accuracy.Units.HalfWidth()
 }
 
-// tally counts trials of one stratum.
+// tally counts the trials of one stratum.
 type tally struct {
 	n, close, usable, covered int
 	widths                    []float64
@@ -82,8 +82,8 @@ func (c *tally) add(t trial) {
 	c.widths = append(c.widths, t.accuracy.Units.RelativeHalfWidth())
 }
 
-// Two thousand clocks: within 1 % in 99 of 100, covered in every stratum, none
-// wrongly trusted.
+// Of two thousand clocks, 99 in 100 are measured to within 1 %, the intervals cover the truth in
+// every stratum, and none is wrongly trusted.
 func TestAccuracyOfRandomClocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -150,8 +150,7 @@ func wholeStratum(t trial) string {
 	return "fractional quantum"
 }
 
-// A processor's other tenants, and values that are off now and then, move no
-// quantum.
+// Preemption, and occasional readings that are off, don't change the measured quantum.
 func TestAccuracyUnderDisturbance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -189,8 +188,7 @@ func TestAccuracyUnderDisturbance(t *testing.T) {
 	}
 }
 
-// Quanta that real clocks have come out as such, though their readings are
-// whole numbers.
+// The quanta of real clocks are found, even if they are no whole number of units.
 func TestAccuracyOfKnownQuanta(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -221,8 +219,8 @@ func TestAccuracyOfKnownQuanta(t *testing.T) {
 	}
 }
 
-// The RDTSC of some processors adds one where it would repeat itself: a tenth
-// of the readings then lie beside the lattice (seen on a Zen 5 core).
+// The RDTSC of some processors adds one to a reading that would equal the previous one. A tenth of
+// the readings is then off the lattice (seen on a Zen 5 core).
 func TestAccuracyOfCounterThatNeverRepeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -239,9 +237,9 @@ func TestAccuracyOfCounterThatNeverRepeats(t *testing.T) {
 	}
 }
 
-// A counter finer than the unit of its readings is as accurate as the unit, and
-// an interval must say how sure that is. Between one and two units a spacing
-// can't always be told from its mirror, and then the verdict says so.
+// If a counter is finer than the unit of its readings, the accuracy is the unit, and the interval
+// says how certain that is. A spacing between one and two units can't always be told from its
+// mirror; the verdict then says so.
 func TestAccuracyNearTheUnit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -278,8 +276,8 @@ func TestAccuracyNearTheUnit(t *testing.T) {
 	}
 }
 
-// A counter much finer than the unit of its readings, as the nanoseconds over a
-// time stamp counter are: the unit is the accuracy, and nothing speaks against it.
+// If a counter is much finer than the unit of its readings, as a time stamp counter shown in
+// nanoseconds is, the accuracy is the unit, and it is trusted.
 func TestAccuracyOfAFineCounterInCoarseUnits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -310,8 +308,8 @@ func TestAccuracyOfAFineCounterInCoarseUnits(t *testing.T) {
 	}
 }
 
-// Spacings of n/m units leave only m rests after rounding, and are told from
-// their mirrors by that, or called suspect (5/3: a 600 MHz counter in ns).
+// Readings of a spacing of n/m units have only m different remainders after rounding. That tells
+// such a spacing from its mirror, or the result is suspect (5/3: a 600 MHz counter in ns).
 func TestAccuracyOfRationalQuanta(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -343,8 +341,8 @@ func TestAccuracyOfRationalQuanta(t *testing.T) {
 	}
 }
 
-// Time slices of nearly constant length lay a comb over a coarse clock's
-// updates; it's not taken for the clock's quantum.
+// Time slices of nearly constant length make the readings of a coarse clock jump regularly. The
+// length of the slices is not reported as the clock's quantum.
 func TestAccuracyUnderRegularTimeSlices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -363,14 +361,14 @@ func TestAccuracyUnderRegularTimeSlices(t *testing.T) {
 			count++
 		}
 	}
-	// A coarse clock read in slices that always end at one of its ticks may show
-	// every tenth tick only, and then nothing in its readings tells.
+	// If a coarse clock is read in slices that always end at one of its ticks, only every tenth
+	// tick may show, and the readings can't tell.
 	if count > n/50 {
 		t.Errorf("%d of %d are wrongly trusted", count, n)
 	}
 }
 
-// What can't be told is said.
+// If the accuracy can't be found, the result says why.
 func TestAccuracyThatCannotBeTold(t *testing.T) {
 	good := func() *clocktest.Clock {
 		return &clocktest.Clock{
@@ -399,9 +397,9 @@ func TestAccuracyThatCannotBeTold(t *testing.T) {
 	}
 }
 
-// A clock that shows microseconds and is brought up to date every four
-// milliseconds or so (Linux's getrusage of a thread) is worth the milliseconds:
-// also where most updates are regular, and a fraction of them would fit them all.
+// The accuracy of a clock that shows microseconds but is updated about every four milliseconds
+// (Linux's getrusage of a thread) is the milliseconds. This also holds if most updates are
+// regular, so that a fraction of their distance fits all of them.
 func TestAccuracyOfIrregularUpdates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -438,8 +436,8 @@ func TestAccuracyOfIrregularUpdates(t *testing.T) {
 	}
 }
 
-// Updates that are all shown alike are known to a unit either way, as both readings of
-// each were rounded down.
+// The interval of updates that all look the same still spans a unit in either direction, because
+// both readings of each update were rounded down.
 func TestAccuracyOfUpdatesThatLookAlike(t *testing.T) {
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(10, seed))
@@ -460,8 +458,9 @@ func TestAccuracyOfUpdatesThatLookAlike(t *testing.T) {
 	}
 }
 
-// What moved between two stretches of readings is no update: a clock of 25 µs that is read
-// in bursts of 100 ns, 200 µs apart, repeats itself in each and then moves by eight.
+// The change from one stretch of readings to the next is not an update: a clock of 25 µs that is
+// read in bursts of 100 ns, 200 µs apart, repeats itself in each burst and then moves by eight
+// steps.
 func TestAccuracyOfReadingsInStretches(t *testing.T) {
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(11, seed))

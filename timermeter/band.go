@@ -8,45 +8,42 @@ import (
 	"chronoscope/stats"
 )
 
-// A reading rounded down to whole units lies in a band one unit wide below the
-// line phase + k x quantum, k being its place on the lattice. Every slope for
-// which all readings fit into such a band is possible, and no other: bounds
-// that hold whatever the distribution of the rounding errors, which is far
-// from random where the quantum is nearly whole.
+// A reading rounded down to whole units lies in a band one unit wide below the line
+// phase + k x quantum, where k is the reading's place on the lattice. A slope is possible if and
+// only if all readings fit into such a band. These bounds hold for any distribution of the rounding
+// errors, which is far from random if the quantum is nearly a whole number of units.
 
 // point is a reading at place k of the lattice.
 type point struct{ k, value float64 }
 
 // Limits of the judgement of bands.
 const (
-	// mostBlur is how wide a band may be, as a share of the quantum, where
-	// readings stray from a lattice for more reasons than rounding. Readings on
-	// no lattice fill all of it, and a scheduler's time slices, which are no
-	// clock's quantum, a good part: beyond mostBlur a lattice is doubtful, and
-	// beyond noLattice there is no lattice.
+	// mostBlur is the widest band, as a share of the quantum, that counts as a lattice if
+	// readings stray from it by more than rounding explains. Readings without a lattice fill the
+	// whole quantum, and the time slices of a scheduler, which are no quantum of the clock, fill
+	// much of it. A lattice is doubtful beyond mostBlur, and beyond noLattice there is none.
 	mostBlur  = 0.01
 	noLattice = 0.7
-	// sharpShare is what rounding may explain of a small quantum without filling its
-	// band: any whole readings stray from multiples of two by one unit at most.
+	// sharpShare is the share of a small quantum that rounding may explain. It is limited
+	// because any whole readings stray from multiples of two by at most one unit.
 	sharpShare = 0.25
-	// slack allows for arithmetic where a band is compared with what fills it.
+	// slack is the tolerance for arithmetic errors when a band is compared with a full one.
 	slack = 0.02
-	// fewPhases are too few readings to fill a band.
+	// fewPhases is the number of readings below which a band may not be filled.
 	fewPhases = 300
-	// mirrored is the largest spacing whose mirror is looked at: beyond, the two
-	// bands differ by more than ten to one.
+	// mirrored is the largest spacing whose mirror is considered: beyond it the widths of the
+	// two bands differ by more than ten to one.
 	mirrored = 12
 )
 
-// fit places the values on the lattice of frequency f (per unit, one half at
-// most) and bounds its spacing; nil where they don't keep to it,
-// or all stand in one place.
+// fit places the values on the lattice of frequency f (per unit, at most one half) and bounds its
+// spacing. It returns nil if the values don't lie on the lattice, or all lie in one place.
 //
-// Whole readings show f and 1-f alike: a spacing q of two units or more and its
-// mirror q/(q-1), between one and two, put them into bands that differ in width
-// by the factor mirror-1 only. So both are held against the band that a lattice
-// fills: the right one fills its own and no more. Steps of one unit tell them
-// apart too, where updates were seen one by one: no spacing of two units has any.
+// Whole readings look the same for the frequencies f and 1-f. A spacing q of two units or more and
+// its mirror q/(q-1), which is between one and two units, lead to bands whose widths differ by
+// the factor mirror-1 only. So the readings' band is compared with the full band of each of the
+// two: the right spacing fills exactly its own. Steps of one unit, if updates were seen one by one,
+// also tell the two apart, because a spacing of two units or more has none.
 func fit(values []float64, f float64, unitSteps bool) *lattice {
 	points := place(values, f)
 	lo, hi, band := slopes(points, 1/f)
@@ -56,7 +53,7 @@ func fit(values []float64, f float64, unitSteps bool) *lattice {
 	q := (lo + hi) / 2
 	l := &lattice{quantum: q, lo: lo, hi: hi, extent: values[len(values)-1] - values[0]}
 	fits := band <= fullBand(lo, hi)+slack
-	filled := 0.0 // of the mirror's own band
+	filled := 0.0 // share of the mirror's full band that the readings fill
 	if q < mirrored && !(lo <= mirror(q) && mirror(q) <= hi) {
 		filled = band * (mirror(q) - 1) / fullBand(mirror(hi), mirror(lo))
 	}
@@ -76,14 +73,14 @@ func fit(values []float64, f float64, unitSteps bool) *lattice {
 	return l
 }
 
-// sharpBand is how wide a band rounding may explain.
+// sharpBand returns the widest band that rounding may explain.
 func (l *lattice) sharpBand() float64 {
 	return math.Max(fullBand(l.lo, l.hi)+slack, math.Max(math.Min(1+slack, sharpShare*l.quantum), mostBlur*l.quantum))
 }
 
-// fullBand is how wide a band readings at every phase of a lattice fill, in
-// units: a spacing of n/m units leaves m different rests only, 1/m apart, and any
-// other leaves all. The spacing lies between lo and hi.
+// fullBand returns the width, in units, of the band that readings at all phases of a lattice fill.
+// Readings of a spacing of n/m units have only m different remainders, 1/m apart; those of any
+// other spacing have all. The spacing lies between lo and hi.
 func fullBand(lo, hi float64) float64 {
 	for m := 1.0; m <= 24 && (hi-lo)*m*m < 0.1; m++ {
 		if math.Floor(hi*m+1e-9) >= lo*m-1e-9 {
@@ -93,12 +90,11 @@ func fullBand(lo, hi float64) float64 {
 	return 1
 }
 
-// mirror is the spacing that shows the same frequencies in whole readings.
+// mirror returns the other spacing that shows the same frequencies in whole readings.
 func mirror(quantum float64) float64 { return quantum / (quantum - 1) }
 
-// place gives each value its place on the lattice of frequency f. The 6 in 100
-// that stray most are left out where rounding does not explain how far they
-// stray.
+// place gives each value its place on the lattice of frequency f. If rounding does not explain how
+// far some values stray, it leaves out the 6 in 100 that stray most.
 func place(values []float64, f float64) []point {
 	phase := cmplx.Phase(stats.Resultant(values, f)) / (2 * math.Pi)
 	points := make([]point, len(values))
@@ -124,7 +120,7 @@ func place(values []float64, f float64) []point {
 	return kept
 }
 
-// bandWidth is how wide a band of the given slope must be to hold all points.
+// bandWidth returns the width of the band of the given slope that holds all points.
 func bandWidth(points []point, slope float64) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
@@ -134,9 +130,10 @@ func bandWidth(points []point, slope float64) float64 {
 	return most - least
 }
 
-// slopes bounds the slopes whose band holds all points: one unit wide, or as
-// wide as the points need and a half more where they stray further than
-// rounding explains. band is the width that they need, convex in the slope.
+// slopes returns the bounds lo and hi of the slopes for which a band of the allowed width holds all
+// points. The allowed width is one unit, or, if the points stray further than rounding explains,
+// 1.5 times the width that they need. band is the width that they need; it is a convex function of
+// the slope.
 func slopes(points []point, near float64) (lo, hi, band float64) {
 	width := func(slope float64) float64 { return bandWidth(points, slope) }
 	first, last := points[0].k, points[0].k
@@ -156,8 +153,8 @@ func slopes(points []point, near float64) (lo, hi, band float64) {
 	return crossing(width, allowed, best, best-far), crossing(width, allowed, best, best+far), band
 }
 
-// leastBand is the width of the narrowest band that holds all points, of a slope near the
-// given one.
+// leastBand returns the width of the narrowest band that holds all points and whose slope is near
+// the given one.
 func leastBand(points []point, near float64) float64 {
 	width := func(slope float64) float64 { return bandWidth(points, slope) }
 	first, last := points[0].k, points[len(points)-1].k
@@ -168,7 +165,7 @@ func leastBand(points []point, near float64) float64 {
 	return width(leastOf(width, near-reach, near+reach))
 }
 
-// leastOf is where the convex function has its minimum, by golden section.
+// leastOf returns where the convex function f has its minimum, by golden section search.
 func leastOf(f func(float64) float64, lo, hi float64) float64 {
 	const golden = 0.6180339887498949
 	for range 60 {
@@ -182,8 +179,8 @@ func leastOf(f func(float64) float64, lo, hi float64) float64 {
 	return (lo + hi) / 2
 }
 
-// crossing is where f passes the limit between inside, where it is within,
-// and outside, where it is beyond.
+// crossing returns where f passes limit between inside, where f is below it, and outside, where f
+// is above it.
 func crossing(f func(float64) float64, limit, inside, outside float64) float64 {
 	for range 60 {
 		middle := (inside + outside) / 2

@@ -7,22 +7,21 @@ import (
 	"chronoscope/clock/check"
 )
 
-// Surroundings are shared by the candidates for this process's own clocks: the clock that times their
-// calls, and others.
+// Surroundings is what the candidates for this process's own clocks share: the clock that times
+// their calls, and the references.
 type Surroundings struct {
-	// Timer is the finest clock there is, by which calls are timed, and its properties as a
-	// reference.
+	// Timer is the finest clock. It times the calls, and Reference holds its properties.
 	Timer     *clock.Clock
 	Reference Reference
-	// Time is the reference for rates. A clock is never its own reference; Second serves for Time
-	// itself.
+	// Time is the reference for rates. A clock can't be its own reference; the reference of Time
+	// is Second.
 	Time, Second clock.Rated
 	// CPUs are the CPUs whose threads hand readings over to one another.
 	CPUs []int
 }
 
-// FromClock makes a candidate of a clock whose ticks are unitNs long, give or take
-// a share of unitError.
+// FromClock returns a candidate for a clock whose ticks are unitNs long, with a relative error of
+// up to unitError.
 func FromClock(c *clock.Clock, unitNs, unitError float64, s Surroundings) Candidate {
 	candidate := Candidate{
 		Clock: *c,
@@ -50,13 +49,13 @@ func FromClock(c *clock.Clock, unitNs, unitError float64, s Surroundings) Candid
 	return candidate
 }
 
-// countsEvents reports that the clock counts events of its thread, such as cycles
-// and instructions, whose rate is no property of the clock.
+// countsEvents reports whether the clock counts events of its thread, such as cycles and
+// instructions. Their rate is no property of the clock.
 func countsEvents(c *clock.Clock) bool {
 	return c.Kind == clock.KindCounter && c.Scope == clock.ScopeThread
 }
 
-// calls times batch calls of c, framed by two readings of the timer.
+// calls times batch calls of c between two readings of the timer, for each of durations.
 func calls(c, timer *clock.Clock, batch int, durations []int64) {
 	for i := range durations {
 		start := timer.Start()

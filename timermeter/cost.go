@@ -7,20 +7,20 @@ import (
 	"chronoscope/stats"
 )
 
-// Cost is how long one call of a clock takes, as its caller sees it
-// (Kuperberg 2011a, section 2), in nanoseconds.
+// Cost is how long one call of a clock takes for its caller (Kuperberg 2011a, section 2), in
+// nanoseconds.
 //
-// Where the measuring clock is too coarse to time one call, least and median
-// are of the mean over a batch of calls; the percentiles and the most, which a
-// mean would hide, are of single calls always.
+// If the clock that times the calls is too coarse to time one call, MinNs and MedianNs are those
+// of the means over batches of calls. The percentiles and MaxNs are always those of single calls,
+// because a mean would hide them.
 type Cost struct {
 	MinNs    stats.Float `json:"min_ns"`
 	MedianNs stats.Float `json:"median_ns"`
 	P95Ns    stats.Float `json:"p95_ns"`
 	P99Ns    stats.Float `json:"p99_ns"`
 	MaxNs    stats.Float `json:"max_ns"`
-	// Family of distributions that fits the costs best, of [stats.BestFamily];
-	// nil where there are too few samples to tell.
+	// Family is the family of distributions that fits the costs best, from [stats.BestFamily];
+	// nil if there are too few samples to tell.
 	Family *string `json:"family"`
 	// Samples is the number of single calls that were timed.
 	Samples int `json:"-"`
@@ -29,30 +29,31 @@ type Cost struct {
 const (
 	callsPerChunk  = 256
 	framesPerChunk = 64
-	// Batches in a chunk: as many as fit into batchesNs, but no fewer and no more.
+	// A chunk has as many batches as fit into batchesNs, within these limits.
 	batchesNs                  = 5e5
 	fewestBatches, mostBatches = 8, 128
-	// batchSteps is how many steps of the measuring clock a batch should take, so
-	// that what is lost to rounding is some thousandths of the cost.
+	// batchSteps is how many steps of the timing clock a batch should take, so that rounding
+	// loses only a few thousandths of the cost.
 	batchSteps = 50
-	// fewBatchSteps are too few steps in a batch: rounding is some percent of the cost.
+	// With fewer than fewBatchSteps steps in a batch, rounding loses several percent of the cost.
 	fewBatchSteps = 5
-	// batchFrames is how many times as long as the frame varies it should be.
+	// batchFrames is the least ratio of a batch's time to the variation of the frame's time.
 	batchFrames = 20
-	// A batch takes no longer than longestBatchNs, and has mostBatch calls at most.
+	// longestBatchNs and mostBatch limit the time of a batch and its number of calls.
 	longestBatchNs = 2e6
 	mostBatch      = 100_000
-	// trialBatches tell how long a batch takes.
+	// trialBatches is the number of batches from which the time of a batch is estimated.
 	trialBatches  = 15
 	familySamples = 4096
 )
 
-// CostSampler times calls of one clock, chunk by chunk, so that the chunks can
-// be spread over a whole measurement.
+// CostSampler times calls of one clock, chunk by chunk, so that the chunks can be spread over a
+// whole measurement.
 //
-// A clock that steps at least as finely as a call takes is its own reference: the differences
-// of consecutive readings are its cost. The calls of other clocks are timed by the
-// reference clock, which reads before and after them; what it reads without a call is taken off.
+// If a clock's steps are no longer than a call, the clock times itself: its cost is the
+// differences of consecutive readings. Calls of other clocks are timed by the reference clock,
+// which is read before and after them. The time that the reference shows without a call between
+// its readings, the frame, is subtracted.
 type CostSampler struct {
 	subject    Subject
 	accuracyNs float64
@@ -63,7 +64,7 @@ type CostSampler struct {
 // chunk is the cost of calls that were timed together, in nanoseconds.
 type chunk struct {
 	singles []float64
-	means   []float64 // per call, over batches
+	means   []float64 // mean cost per call of each batch
 }
 
 // meter times calls of a clock.
@@ -80,11 +81,11 @@ type Reference struct {
 	AccuracyNs float64
 }
 
-// NewCostSampler returns a sampler for a subject with this accuracy. A subject that is too coarse to
-// time itself is timed by its reference.
+// NewCostSampler returns a sampler for a subject of the given accuracy. A subject that is too
+// coarse to time itself is timed by its reference.
 func NewCostSampler(s Subject, accuracyNs float64) *CostSampler {
 	c := &CostSampler{subject: s, accuracyNs: accuracyNs}
-	const sample = 64 // readings that tell whether it can
+	const sample = 64 // number of readings that show whether it can time itself
 	costNs := stats.Median(c.fromChain(meter{batch: sample}).means)
 	if costNs < accuracyNs && s.Calls != nil {
 		c.meter = c.byReference()
@@ -94,8 +95,7 @@ func NewCostSampler(s Subject, accuracyNs float64) *CostSampler {
 	return c
 }
 
-// batchFor is how many calls of that cost take as long as is wanted, and at most so
-// many.
+// batchFor returns how many calls that take costNs each take wantNs together, at most most.
 func batchFor(wantNs, costNs float64, most int) int {
 	if !(costNs > 0) {
 		return most
@@ -103,8 +103,8 @@ func batchFor(wantNs, costNs float64, most int) int {
 	return int(math.Min(float64(most), math.Max(1, math.Ceil(wantNs/costNs))))
 }
 
-// byReference is a meter that times calls by the reference. A frame that varies by more
-// than the reference's accuracy asks for longer batches.
+// byReference returns a meter that times calls by the reference. If the frame varies by more than
+// the reference's accuracy, the batches are longer.
 func (c *CostSampler) byReference() meter {
 	m := meter{grainNs: c.subject.Reference.AccuracyNs, chunk: c.fromCalls}
 	frames := slices.Sorted(slices.Values(c.timed(c.subject.Frames, 0, framesPerChunk)))
@@ -119,19 +119,20 @@ func (c *CostSampler) byReference() meter {
 	return m
 }
 
-// median is the median of costs that are means over batches.
+// median returns the median of costs that are means over batches.
 func (m meter) median(means []float64, batch int) float64 {
 	return medianOfSteps(means, m.grainNs/float64(batch))
 }
 
-// stepsOfBatch is how many steps of the measuring clock a batch of such calls takes.
+// stepsOfBatch returns how many steps of the timing clock a batch of calls takes if one call takes
+// costNs.
 func (c *CostSampler) stepsOfBatch(costNs float64) float64 {
 	return float64(c.meter.batch) * costNs / c.meter.grainNs
 }
 
-// medianOfSteps is the median of values that were rounded to steps of that width. The
-// values at each step are taken to lie evenly about it, as the median of grouped data
-// has it: else the median could only be one of the steps.
+// medianOfSteps returns the median of values that were rounded to multiples of step. It assumes,
+// like the median of grouped data, that the true values at each multiple are evenly spread about
+// it. Otherwise the median could only be one of the multiples.
 func medianOfSteps(values []float64, step float64) float64 {
 	if !(step > 0) || len(values) == 0 {
 		return stats.Median(values)
@@ -157,13 +158,13 @@ func medianOfSteps(values []float64, step float64) float64 {
 // Chunk times one more chunk of calls.
 func (c *CostSampler) Chunk() { c.chunks = append(c.chunks, c.meter.chunk(c.meter)) }
 
-// dropChunk takes the last chunk back.
+// dropChunk removes the last chunk.
 func (c *CostSampler) dropChunk() { c.chunks = c.chunks[:len(c.chunks)-1] }
 
-// Chunks is how many chunks were taken.
+// Chunks returns how many chunks were taken.
 func (c *CostSampler) Chunks() int { return len(c.chunks) }
 
-// fromChain takes the differences of consecutive readings as costs.
+// fromChain times calls by the clock itself: the differences of consecutive readings are the costs.
 func (c *CostSampler) fromChain(m meter) chunk {
 	ticks := make([]int64, callsPerChunk+1)
 	c.subject.Chain(0, ticks)
@@ -190,8 +191,8 @@ func (c *CostSampler) fromCalls(m meter) chunk {
 	return k
 }
 
-// perCall is what a call takes in each of n batches, less the frame that they stand in,
-// which is the median of that many.
+// perCall returns the mean cost of a call in each of n batches, without the frame. The frame is the
+// median of the given number of frames.
 func (c *CostSampler) perCall(batch, n, frames int) []float64 {
 	frame := medianOfSteps(c.timed(c.subject.Frames, batch, frames), c.subject.Reference.AccuracyNs)
 	costs := c.timed(c.subject.Calls, batch, n)
@@ -201,7 +202,7 @@ func (c *CostSampler) perCall(batch, n, frames int) []float64 {
 	return costs
 }
 
-// timed are n durations of batch rounds, in nanoseconds.
+// timed returns n durations of batch rounds, in nanoseconds.
 func (c *CostSampler) timed(rounds func(batch int, durations []int64), batch, n int) []float64 {
 	durations := make([]int64, n)
 	rounds(batch, durations)
@@ -216,9 +217,9 @@ func scaled(ticks []int64, unitNs float64) []float64 {
 	return ns
 }
 
-// spread is the share of single calls within one accuracy of their median, both
-// counted in whole steps of the clock: a cost of one step more may read as a unit
-// more than the accuracy, where that is no whole number of units.
+// spread returns the share of single calls whose cost is within one accuracy of the median. Both
+// are counted in whole steps of the clock, because a cost of one more step may read as a unit more
+// than the accuracy if the accuracy is not a whole number of units.
 func (k chunk) spread(accuracyNs float64) float64 {
 	steps := func(ns float64) float64 { return math.Round(ns / accuracyNs) }
 	median := steps(stats.Median(k.singles))
@@ -231,7 +232,7 @@ func (k chunk) spread(accuracyNs float64) float64 {
 	return float64(within) / float64(len(k.singles))
 }
 
-// Cost returns the cost by the chunks so far.
+// Cost returns the cost according to the chunks so far.
 func (c *CostSampler) Cost() Cost {
 	var singles, means []float64
 	for _, k := range c.chunks {
@@ -241,7 +242,7 @@ func (c *CostSampler) Cost() Cost {
 	slices.Sort(singles)
 	slices.Sort(means)
 	median := math.Max(0, c.meter.median(means, c.meter.batch))
-	percentile := func(p float64) stats.Float { // a single call may read as less than the median of batches, by the grain
+	percentile := func(p float64) stats.Float { // at least the median: a single call may read as less than it by one grain
 		return stats.FloatOf(math.Max(median, stats.Quantile(singles, p)))
 	}
 	cost := Cost{
@@ -254,8 +255,8 @@ func (c *CostSampler) Cost() Cost {
 	return cost
 }
 
-// Spread is the share of single calls whose cost is within one accuracy of the median: the
-// median over chunks, since one chunk varies widely.
+// Spread returns the share of single calls whose cost is within one accuracy of the median. It is
+// the median over the chunks, because the share of a single chunk varies widely.
 func (c *CostSampler) Spread() float64 {
 	var spreads []float64
 	for _, k := range c.chunks {

@@ -9,17 +9,17 @@ import (
 	"chronoscope/stats"
 )
 
-// counter is a fine simulated counter on the machine, to time calls with.
+// counter returns a fine simulated counter on the machine, to time calls with.
 func counter(m *clocktest.Machine) *clocktest.Clock {
 	return &clocktest.Clock{Machine: m, QuantumNs: 0.4, UnitNs: 0.4, Cost: clocktest.Constant(8)}
 }
 
-// frames are calls without the calls.
+// frames returns a function that does what calls does, but without the calls.
 func frames(calls func(batch int, durations []int64)) func(batch int, durations []int64) {
 	return func(_ int, durations []int64) { calls(0, durations) }
 }
 
-// costOf times a simulated clock as a ranking would.
+// sampled times the calls of a simulated clock as a ranking would.
 func sampled(c, timer *clocktest.Clock, chunks int) *CostSampler {
 	subject := Subject{
 		UnitNs: c.UnitNs, Chain: c.Chain, Calls: c.Calls(timer), Frames: frames(c.Calls(timer)),
@@ -34,10 +34,9 @@ func sampled(c, timer *clocktest.Clock, chunks int) *CostSampler {
 
 func costOf(c, timer *clocktest.Clock, chunks int) Cost { return sampled(c, timer, chunks).Cost() }
 
-// The median cost comes out whatever the clock's quantum is: by its own
-// differences where they show it, by batches where the quantum is about as
-// large, by the reference where it's larger. One call in a hundred takes up to
-// a hundred times as long and moves nothing.
+// The median cost is found whatever the clock's quantum is: by the clock's own differences if they
+// show it, by batches if the quantum is about as long as a call, and by the reference if it is
+// longer. One call in a hundred takes up to a hundred times as long, which changes nothing.
 func TestCostInEveryRegime(t *testing.T) {
 	for _, costNs := range []float64{6, 40, 300, 20e3} {
 		for _, quantumNs := range []float64{0.4, 1, 10, 41.6, 1e3, 4e6} {
@@ -62,8 +61,8 @@ func TestCostInEveryRegime(t *testing.T) {
 	}
 }
 
-// The timer itself may be coarser than the call, as a TSC that moves by 10 ns
-// is for a call of 5.
+// The timer's steps may be longer than a call: for example a TSC with steps of 10 ns for a call
+// of 5 ns.
 func TestCostWithCoarseTimer(t *testing.T) {
 	for seed := range uint64(20) {
 		m := clocktest.NewMachine(seed)
@@ -75,20 +74,19 @@ func TestCostWithCoarseTimer(t *testing.T) {
 	}
 }
 
-// Spread is the share of calls within one accuracy of the median: with three
-// steps of 20, 22 and 30 ns, known weights and a quantum of 1 ns, only the
-// calls about the median count. Consecutive readings lie one call apart, and
-// where within its call each was taken is uniform, so that the difference of
-// two readings is u + (1-v) calls: the share within 1 ns of the median is
-// enumerated here, not taken from the code.
+// Spread is the share of calls within one accuracy of the median, here for calls of 50 ns and a
+// quantum of 1 ns. Consecutive readings are one call apart, and each is taken at a uniformly
+// distributed moment within its call. The expected share is computed by hand below, not taken from
+// the code.
 func TestSpreadOfKnownCosts(t *testing.T) {
 	m := clocktest.NewMachine(3)
 	c := &clocktest.Clock{Machine: m, QuantumNs: 1, UnitNs: 1, Cost: clocktest.Constant(50)}
 	got := sampled(c, counter(m), 40).Spread()
-	// The difference of two readings of calls of 50 ns is 50 x (1 - u + v), u and
-	// v uniform: triangular on 0 to 100. Rounding both readings down to 1 ns adds
-	// a triangular error of up to 1 ns; within one of 50 are then about
-	// (density 1/50 per ns) x 3 whole values = 6 %, less what the tips lose.
+	// The difference of two readings is 50 x (1 - u + v) ns, where u and v are uniform in
+	// [0, 1]: it is triangularly distributed from 0 to 100. Rounding both readings down to 1 ns
+	// adds a triangular error of up to 1 ns. The density at 50 is 1/50 per ns, and 3 whole values
+	// are within one of 50, so the share is about 6 %, minus a little because the density has its
+	// peak there.
 	if math.Abs(got-0.06) > 0.01 {
 		t.Errorf("spread %.4f, want about 0.06", got)
 	}
@@ -98,9 +96,9 @@ func TestSpreadOfKnownCosts(t *testing.T) {
 	}
 }
 
-// The family of the costs is that of the simulated distribution, as far as the
-// clock shows it: timed by a fine timer, whose own readings blur each call by
-// their own place within their call.
+// The family of the costs is that of the simulated distribution, as far as the fine timer shows
+// it. Each reading of the timer is taken at a random moment within its call, which blurs the
+// costs.
 func TestFamilyOfCosts(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	timer := &clocktest.Clock{Machine: m, QuantumNs: 0.4, UnitNs: 0.4, Cost: clocktest.Constant(0.4)}
@@ -118,8 +116,8 @@ func TestFamilyOfCosts(t *testing.T) {
 	}
 }
 
-// The median of values that were rounded at random places is between the steps: of a
-// duration of 7.25 steps three readings in four show 7 and one shows 8.
+// The median of values that were rounded at random places lies between the steps: for a duration of
+// 7.25 steps, three readings in four show 7 and one shows 8.
 func TestMedianOfSteps(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
@@ -128,7 +126,7 @@ func TestMedianOfSteps(t *testing.T) {
 	}{
 		{[]float64{7, 7, 7, 7}, 1, 7},
 		{[]float64{7, 7, 8, 8}, 1, 7.5},
-		{[]float64{7, 7, 7, 8}, 1, 7 - 0.5 + 0.5/0.75}, // within 7's cell, from 6.5 to 7.5
+		{[]float64{7, 7, 7, 8}, 1, 7 - 0.5 + 0.5/0.75}, // within the cell of 7, from 6.5 to 7.5
 		{[]float64{70, 70, 70, 80}, 10, 70 - 5 + 5/0.75},
 		{[]float64{1, 2, 3, 4, 100}, 0, 3},
 		{[]float64{1, 2, 3, 4, 100}, 1e-9, 3},

@@ -8,8 +8,8 @@ import (
 	"chronoscope/timermeter"
 )
 
-// Any function can be rated as a clock, such as one that counts whole milliseconds. Its
-// readings say how often it changes: nothing else has to be known of it.
+// Any function can be rated as a clock, such as one that counts whole milliseconds. Its readings
+// alone show how often its value changes.
 func ExampleMeasure() {
 	started := time.Now()
 	milliseconds := func() int64 { return time.Since(started).Milliseconds() }

@@ -7,8 +7,8 @@ import (
 	"chronoscope/clock/clocktest"
 )
 
-// A counter whose readings a hypervisor traps is as fine as before, and dear: the
-// ranking takes it for no better than it is.
+// A counter whose readings a hypervisor traps is as fine as before, but expensive, and its rank is
+// accordingly lower.
 func TestTrappedCounterRanksLow(t *testing.T) {
 	for seed := range uint64(10) {
 		m := clocktest.NewMachine(seed)

@@ -9,65 +9,65 @@ import (
 	"chronoscope/clock/check"
 )
 
-// Foreign is a timer that another process reads. It's measured as any clock is, by
-// the same estimators: only its readings come as answers to questions.
+// Foreign is a timer that another process reads. It is measured by the same estimators as any
+// clock, but its readings come as answers to questions.
 type Foreign struct {
-	Clock  clock.Clock // its description; its methods are not used
-	Name   string      // what its own process calls it
+	Clock  clock.Clock // its description; its methods are not called
+	Name   string      // the name that the other process gives it
 	TickNs float64     // nanoseconds per tick of a reading
 	Ask    Questions
-	// CPUTime is what the kernel has counted of the process that reads the timer, in
-	// nanoseconds, and how many threads it has. Nil where nothing tells.
+	// CPUTime returns the CPU time that the kernel has counted for the process that reads the
+	// timer, in nanoseconds, and the process's number of threads. Nil if nothing can tell.
 	CPUTime func() (ns float64, threads int, err error)
 }
 
-// Questions are those that another process answers about a timer of its own. Readings are in ticks,
-// in the order in which they were taken. A question fails with ctx's error once ctx has
-// ended. After an error of one of the first four the timer gets no rating.
+// Questions are the questions that another process answers about one of its timers. Readings are
+// in ticks, in the order in which they were taken. A question returns ctx's error once ctx has
+// ended. If one of the first four questions returns an error, the timer gets no rating.
 type Questions interface {
-	// Reads are n readings in a row.
+	// Reads returns n consecutive readings.
 	Reads(ctx context.Context, n int) ([]int64, error)
-	// Pairs are 2n readings: n times one before and one after work rounds of work.
+	// Pairs returns 2n readings: n times one before and one after work rounds of work.
 	Pairs(ctx context.Context, work, n int) ([]int64, error)
-	// Durations are what batch calls take, n times, in ticks of the timer that its
-	// process calls by that name.
+	// Durations returns n times how long batch calls take, in ticks of the timer that the other
+	// process calls reference.
 	Durations(ctx context.Context, reference string, batch, n int) ([]int64, error)
-	// Frames are what this timer shows of the loop of Durations without the calls,
-	// n times; batch 0 is two readings in a row.
+	// Frames returns n times how long the loop of Durations takes without the calls, according to
+	// this timer. batch 0 means two consecutive readings.
 	Frames(ctx context.Context, batch, n int) ([]int64, error)
-	// HandOver are n readings by threads that take turns, each as two numbers: the thread's
-	// and its reading.
+	// HandOver returns n readings by threads that take turns, each as two numbers: the thread's
+	// number and its reading.
 	HandOver(ctx context.Context, threads, n int) ([]int64, error)
 }
 
-// remoteTimer is a foreign timer in the middle of its measurement. The measurement runs in
-// functions that can't fail; so the first error stays here, and readings after it are
-// the last good one, over and over.
+// remoteTimer is a foreign timer while it is measured. The measurement calls functions that can't
+// return an error, so the first error is stored here. From then on, all readings repeat the last
+// good one.
 type remoteTimer struct {
 	Foreign
 	ctx       context.Context
 	nowNs     func() float64
-	pause     func(upToNs float64) // for a random time
-	wayNs     float64              // what the quickest answer took
+	pause     func(upToNs float64) // waits for a random time
+	wayNs     float64              // the time that the quickest answer took
 	last      int64
 	err       error
-	handOver  error        // why threads could not hand over
-	reference *remoteTimer // nil where nothing can time the calls
+	handOver  error        // why threads could not hand readings over
+	reference *remoteTimer // times the calls; nil if nothing can
 }
 
 func newRemoteTimer(ctx context.Context, f Foreign, nowNs func() float64, pause func(upToNs float64)) *remoteTimer {
 	return &remoteTimer{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1)}
 }
 
-// A pause takes up to pausesOfWay times as long as the quickest answer, and not longer than
+// A pause takes up to pausesOfWay times the time of the quickest answer, but at most
 // longestPauseNs.
 const (
 	pausesOfWay    = 4
 	longestPauseNs = 2e6
 )
 
-// put puts a question and takes as much of the answer as there is room for. It tells
-// whether there was one.
+// put asks a question and stores as much of the answer as into has room for. It reports whether
+// there was an answer.
 func (a *remoteTimer) put(into []int64, question func() ([]int64, error)) bool {
 	var answer []int64
 	if a.err == nil {
@@ -83,7 +83,8 @@ func (a *remoteTimer) put(into []int64, question func() ([]int64, error)) bool {
 	return true
 }
 
-// read fills ticks with the readings of an answer. Made-up ones don't step back.
+// read fills ticks with the readings of an answer. After an error, the made-up readings don't step
+// back.
 func (a *remoteTimer) read(ticks []int64, question func() ([]int64, error)) {
 	if a.put(ticks, question) {
 		a.last = ticks[len(ticks)-1]
@@ -96,10 +97,10 @@ func (a *remoteTimer) read(ticks []int64, question func() ([]int64, error)) {
 
 var errTooFew = errors.New("it gave fewer readings than were asked for")
 
-// chain fills ticks with consecutive readings. With work they are pairs, and the work
-// stands between the two of each. The way of an answer always takes about the same time,
-// and even steps between readings would lay a lattice of their own over the clock's: so
-// there is a random pause before each question.
+// chain fills ticks with consecutive readings. If work is not 0, they are pairs, and the work is
+// done between the two readings of each pair. The way of an answer always takes about the same
+// time, and equal steps between readings would add a regular pattern of their own to the clock's.
+// So chain waits for a random time before each question.
 func (a *remoteTimer) chain(work int, ticks []int64) {
 	a.pause(math.Min(longestPauseNs, pausesOfWay*a.wayNs))
 	begin := a.nowNs()
@@ -124,19 +125,19 @@ func (a *remoteTimer) calls(batch int, durations []int64) {
 	})
 }
 
-// frames shows the reference the loop in which the calls stand, which takes long where
-// the runtime interprets its programs. What the reference can't answer fails this timer:
-// its calls are not timed.
+// frames has the reference time the loop in which the calls stand, without the calls. The loop
+// takes long if the runtime interprets its programs. If the reference can't answer, this timer
+// fails, because its calls are not timed.
 func (a *remoteTimer) frames(batch int, durations []int64) {
 	a.put(durations, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, batch, len(durations)) })
 }
 
-// handOverAtOnce is how many readings threads hand over in one answer; the time for
-// them may end in between.
+// handOverAtOnce is how many readings threads hand over in one answer. The time for all readings
+// may end between two answers.
 const handOverAtOnce = 256
 
-// handOvers are n readings that two threads took by turns, or as many as there is time
-// for. Each answer comes from threads of its own.
+// handOvers returns n readings that two threads took by turns, or as many as there is time for. For
+// each answer the other process uses new threads.
 func (a *remoteTimer) handOvers(limited context.Context, n int) ([]check.Handed, error) {
 	const threads = 2
 	var all []check.Handed
@@ -153,8 +154,8 @@ func (a *remoteTimer) handOvers(limited context.Context, n int) ([]check.Handed,
 	return all, nil
 }
 
-// candidate makes a candidate of the timer, in the company of this process's clocks.
-// Its calls are timed by a timer of its own process.
+// candidate returns a candidate for the timer. Its calls are timed by reference, a timer of its own
+// process; its rate is compared with this process's clocks.
 func (a *remoteTimer) candidate(s Surroundings, reference *remoteTimer, r Reference) Candidate {
 	a.reference = reference
 	c := Candidate{
@@ -176,11 +177,12 @@ func (a *remoteTimer) candidate(s Surroundings, reference *remoteTimer, r Refere
 	return c
 }
 
-// readingsAtOnce are worth a question. More would save questions, and leave fewer
-// different amounts of work between readings, which show a fine clock's lattice.
+// readingsAtOnce is the least number of readings per question. More would need fewer questions, but
+// would also lead to fewer different amounts of work between readings, which are what shows the
+// lattice of a fine clock.
 const readingsAtOnce = 16
 
-// subject is the timer without anything that times its calls.
+// subject returns the timer as a subject without anything that times its calls.
 func (a *remoteTimer) subject() Subject {
 	return Subject{
 		UnitNs: a.TickNs, Chain: a.chain,
@@ -196,8 +198,8 @@ func (a *remoteTimer) sandwich(ref clock.Rated) clock.Sandwich {
 	return clock.Sandwich{Before: before, Counter: tick[0], After: ref.Read()}
 }
 
-// witness holds the timer against time, as this process tells it, or CPU time against what
-// the kernel has counted of the process that reads it.
+// witness compares the timer with the time of this process, or, if the timer shows CPU time, with
+// the CPU time that the kernel has counted for the process that reads it.
 func (a *remoteTimer) witness(ref clock.Rated) *Witness {
 	untold := func(why string) *Witness {
 		return &Witness{Pair: func() (clock.Sandwich, error) { return clock.Sandwich{}, errors.New(why) }}

@@ -15,20 +15,20 @@ import (
 	"chronoscope/stats"
 )
 
-// remote answers questions with the readings of a simulated clock, as a probe does: what
-// an answer takes on its way passes on the machine.
+// remote answers questions with the readings of a simulated clock, as a probe does. The time that
+// an answer takes on its way passes on the simulated machine.
 type remote struct {
 	*clocktest.Clock
 	name   string
 	others map[string]*clocktest.Clock
 	wayNs  float64
-	loopNs float64 // of a round of the loop that calls stand in
-	fails  int     // it fails after this number of answers; 0 is never
+	loopNs float64 // time of a round of the loop in which the calls stand
+	fails  int     // it fails after this number of answers; 0 means never
 	asked  int
 	broken error
-	kind   clock.Kind      // wall where it's empty
+	kind   clock.Kind      // empty means wall
 	loose  bool            // each answer shifts the clock
-	ended  context.Context // where it can be interrupted
+	ended  context.Context // not nil if it can be interrupted
 }
 
 var errBroken = errors.New("the probe caught fire")
@@ -72,7 +72,7 @@ func (r *remote) Frames(_ context.Context, batch, n int) ([]int64, error) {
 	return r.loops(r.Clock, batch, n, func() {}), r.way()
 }
 
-// loops are n durations of batch rounds of a loop, by the reference.
+// loops returns n durations of batch rounds of a loop, according to the reference.
 func (r *remote) loops(reference *clocktest.Clock, batch, n int, each func()) []int64 {
 	durations := make([]int64, n)
 	for i := range durations {
@@ -97,8 +97,8 @@ func (r *remote) HandOver(_ context.Context, threads, n int) ([]int64, error) {
 	return all, r.way()
 }
 
-// rankRemote ranks simulated timers as those of a probe whose answers take wayNs, all
-// timed by the first of them.
+// rankRemote ranks simulated timers as the timers of a probe whose answers take wayNs. The first
+// timer times the calls of all.
 func rankRemote(t *testing.T, plan Plan, seed uint64, remotes ...*remote) []Rating {
 	t.Helper()
 	ratings, err := rankedRemote(plan, seed, remotes...)
@@ -131,9 +131,9 @@ func rankedRemote(plan Plan, seed uint64, remotes ...*remote) ([]Rating, error) 
 	return Rank(background, candidates, onTheWay(plan), b)
 }
 
-// A timer that another process reads is ranked by the same estimators, within 1 % of
-// its accuracy and its quality, whether it's coarser than its cost or finer, and however
-// long answers take.
+// A timer that another process reads is ranked by the same estimators. Its accuracy and its
+// quality are found to within 1 %, whether its accuracy is coarser or finer than its cost, and
+// however long answers take.
 func TestForeignTimersOfAnyQuantumAndCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -143,7 +143,7 @@ func TestForeignTimersOfAnyQuantumAndCost(t *testing.T) {
 		for _, costNs := range []float64{6, 40, 3000} {
 			for _, quantumNs := range []float64{0.4, 10, 41.667, 1e3, 4e6} {
 				if next++; !all && next%2 == 0 {
-					continue // each way, cost and quantum is left, not each with each
+					continue // every way, cost and quantum remains, but not every combination
 				}
 				seed := uint64(costNs + quantumNs)
 				m := clocktest.NewMachine(seed)
@@ -168,8 +168,8 @@ func TestForeignTimersOfAnyQuantumAndCost(t *testing.T) {
 	}
 }
 
-// randomRemotes are a timer that may be anything, and one that times its calls, on a
-// machine that takes the CPU away now and then.
+// randomRemotes returns a random timer and a fine one that times its calls, on a machine that
+// takes the CPU away from time to time.
 func randomRemotes(seed uint64) (fine, tested *remote, costNs float64) {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	between := func(least, most float64) float64 { return least * math.Pow(most/least, rng.Float64()) }
@@ -188,9 +188,9 @@ func randomRemotes(seed uint64) (fine, tested *remote, costNs float64) {
 	return fine, &remote{name: "tested", loopNs: loopNs, wayNs: wayNs, Clock: c}, costNs
 }
 
-// Timers of any quantum and cost, on a machine with spikes, timed by another or by
-// themselves: accuracy, cost and quality are within 1 % of their truth. So many rounds
-// leave little of what is chance.
+// For timers of any quantum and cost, on a machine with occasional slow calls, timed by another
+// timer or by themselves, accuracy, cost and quality are within 1 % of the truth. The number of
+// rounds is large enough that chance hardly matters.
 func TestForeignTimersAtRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -219,7 +219,7 @@ func TestForeignTimersAtRandom(t *testing.T) {
 	})
 }
 
-// Faults of a foreign timer are found as those of any clock.
+// Faults of a foreign timer are found like those of any clock.
 func TestForeignFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*clocktest.Clock)
@@ -239,8 +239,8 @@ func TestForeignFaults(t *testing.T) {
 	}
 }
 
-// liarsAnswers are those of a program whose timer moves by step units at each reading, and
-// shows no time.
+// liarsAnswers are the answers of a program whose timer moves by step units at each reading, and
+// does not show time.
 type liarsAnswers struct {
 	Questions
 	shown, step int64
@@ -265,9 +265,9 @@ func (l *liarsAnswers) Pairs(ctx context.Context, work, n int) ([]int64, error) 
 	return l.read(2 * n), err
 }
 
-// A timer of another program that adds a nanosecond at each reading was the best of all, and
-// trusted. What it claims is held against time, and CPU time against what the kernel has
-// counted; where nothing tells, it is not trusted.
+// A timer of another program that added a nanosecond at each reading was once ranked first, and
+// trusted. Now it is compared with time, and CPU time with what the kernel has counted. If nothing
+// can tell, the timer is not trusted.
 func TestTimerThatShowsNoTime(t *testing.T) {
 	unknown := func() (float64, int, error) { return 0, 0, errBroken }
 	for name, c := range map[string]struct {
@@ -313,7 +313,7 @@ func TestTimerThatShowsNoTime(t *testing.T) {
 	}
 }
 
-// A timer that fails in the middle has no rating, and the others have theirs.
+// A timer that fails during the measurement gets no rating, and the others get theirs.
 func TestForeignTimerThatFails(t *testing.T) {
 	for _, after := range []int{1, 20, 100, 450} {
 		good := &remote{Clock: nanosecondClock(1), wayNs: 5e4}
@@ -326,8 +326,8 @@ func TestForeignTimerThatFails(t *testing.T) {
 	}
 }
 
-// A reference that can't time calls any more costs those their rating that it timed, and
-// no made-up cost stands in for theirs.
+// If a reference can no longer time calls, the timers whose calls it timed get no rating, instead
+// of a made-up cost.
 func TestReferenceThatFails(t *testing.T) {
 	coarse := func(m *clocktest.Machine) *remote {
 		return &remote{name: "coarse", wayNs: 5e4, Clock: &clocktest.Clock{Machine: m, QuantumNs: 1e6, UnitNs: 1e6, Cost: clocktest.Constant(30)}}
@@ -348,8 +348,8 @@ func TestReferenceThatFails(t *testing.T) {
 	}
 }
 
-// CPU time stands still while its process waits for a question, and each wait shifts what
-// comes after it: no fault of the clock. What is shifted while it's read is one.
+// CPU time stands still while its process waits for a question, and each wait shifts the readings
+// after it. This is no fault of the clock. A shift while the clock is read is a fault.
 func TestForeignCPUTime(t *testing.T) {
 	for seed := range uint64(20) {
 		r := &remote{kind: clock.KindCPU, loose: true, wayNs: 5e4, Clock: &clocktest.Clock{
@@ -366,7 +366,7 @@ func TestForeignCPUTime(t *testing.T) {
 	}
 }
 
-// A timer that only itself can time, and that hardly moves meanwhile, has a doubtful cost.
+// If a timer can be timed only by itself and hardly moves during its calls, its cost is doubtful.
 func TestCostThatNothingTimes(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	c := &clocktest.Clock{Machine: m, QuantumNs: 15e6, UnitNs: 1e6, Cost: clocktest.Constant(30)}
@@ -375,8 +375,8 @@ func TestCostThatNothingTimes(t *testing.T) {
 	}
 }
 
-// What times the others is no CPU time, counts no events and does not step back, however
-// fine it is.
+// The timer that times the others is never CPU time, a counter of events, or a clock that steps
+// back, however fine it is.
 func TestFinestTimer(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	timer := func(quantumNs float64, description clock.Clock) *remoteTimer {
@@ -406,7 +406,8 @@ func TestFinestTimer(t *testing.T) {
 	}
 }
 
-// Threads that can't hand over leave a question open, and the timer its rating.
+// If threads can't hand readings over, the thread safety stays unknown, and the timer still gets
+// its rating.
 func TestForeignTimerWithoutThreads(t *testing.T) {
 	r := rankRemote(t, QuickPlan, 1, &remote{Clock: nanosecondClock(1), wayNs: 5e4, broken: errBroken})[0]
 	if r.ThreadSafe != nil || r.Verdict != stats.Trusted {
@@ -414,8 +415,8 @@ func TestForeignTimerWithoutThreads(t *testing.T) {
 	}
 }
 
-// Interrupted, a ranking keeps what was measured of foreign timers, and nothing of what
-// was made up since.
+// If it is interrupted, a ranking keeps what was measured of foreign timers, and none of the
+// readings that were made up afterwards.
 func TestInterruptedForeignTimers(t *testing.T) {
 	for _, after := range []float64{0.2, 0.55, 0.65, 0.75, 0.81} {
 		sim := nanosecondClock(1)
@@ -456,7 +457,7 @@ func TestInterruptedForeignTimers(t *testing.T) {
 	}
 }
 
-// referenceOf is a simulated clock that others are held against.
+// referenceOf returns a simulated clock as a reference for others.
 func referenceOf(c *clocktest.Clock) clock.Rated {
 	return clock.Rated{Clock: clock.New(clock.Clock{Name: "reference"}, c.Read), TickNs: stats.Estimate{Value: c.UnitNs}}
 }

@@ -11,11 +11,11 @@ import (
 	"chronoscope/stats"
 )
 
-// Guest is another runtime, whose timers are ranked beside this process's clocks.
+// Guest is another language runtime whose timers are ranked together with this process's clocks.
 type Guest struct {
-	// Name is the guest's name until it has introduced itself.
+	// Name is the name by which the guest is known before it has told its own.
 	Name string
-	// Open starts it. Its error may be a [*clock.Unavailable].
+	// Open starts the guest. Its error may be a [*clock.Unavailable].
 	Open func(ctx context.Context) (*Company, error)
 }
 
@@ -23,24 +23,24 @@ type Guest struct {
 type Company struct {
 	Runtime
 	Timers []Foreign
-	// Ranks tells which of them are to be ranked; nil is all. The others may time
-	// their calls.
+	// Ranks reports whether a timer is to be ranked; nil means all. The timers that are not
+	// ranked may still time calls of the others.
 	Ranks func(Foreign) bool
-	// Unavailable are timers that it has and can't read.
+	// Unavailable are the runtime's timers that can't be read.
 	Unavailable []*clock.Unavailable
 	Close       func()
 }
 
-// Runtime is what reads timers.
+// Runtime describes a language runtime that reads timers.
 type Runtime struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Warmup says what it did before it was measured; it may be empty.
+	// Warmup says what the runtime did before it was measured; it may be empty.
 	Warmup string `json:"warmup"`
 }
 
-// receive starts each guest in turn, ranks its timers, and lets it go before the next
-// one comes: runtimes keep threads of their own, which would disturb one another.
+// receive starts each guest in turn, ranks its timers, and ends it before it starts the next one,
+// because runtimes have threads of their own that would disturb one another.
 func (l *local) receive(ctx context.Context, s Surroundings, b Bench) error {
 	for i, g := range l.request.Guests {
 		if ctx.Err() != nil {
@@ -62,8 +62,8 @@ func (l *local) receive(ctx context.Context, s Surroundings, b Bench) error {
 	return ctx.Err()
 }
 
-// part is the progress of one of the parties that are ranked one after the other; the
-// first one is this process.
+// part returns the progress function of one of the parties that are ranked one after the other.
+// Party 0 is this process, the others are the guests.
 func (l *local) part(i int, name string) func(share float64, doing string) {
 	parties := float64(1 + len(l.request.Guests))
 	return func(share float64, doing string) {
@@ -74,7 +74,7 @@ func (l *local) part(i int, name string) func(share float64, doing string) {
 	}
 }
 
-// leaveOut says why a guest, or a timer of it, is not ranked.
+// leaveOut records why a guest, or one of its timers, is not ranked.
 func (l *local) leaveOut(name string, err error) {
 	missing, ok := errors.AsType[*clock.Unavailable](err)
 	if !ok {
@@ -111,16 +111,16 @@ func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings,
 	return err
 }
 
-// onTheWay is the plan for timers whose readings spend most of their time on the way
-// from one process to the other.
+// onTheWay returns the plan for timers whose readings take most of their time on the way from one
+// process to the other.
 func onTheWay(p Plan) Plan {
 	p.Patience.CalmNs *= 16
 	return p
 }
 
-// finest is the timer that times calls of the others: the one with the least sum of
-// accuracy and cost. It is no CPU time, which leaves out what it waits for, counts no
-// events, does not step back, and does not contradict time. Nil where there is none.
+// finest returns the timer with the least sum of accuracy and cost, which then times calls of the
+// others. Excluded are timers that show CPU time, because it leaves out waits, that count events,
+// that step back, or that contradict time. It returns nil if no timer remains.
 func (l *local) finest(ctx context.Context, all []*remoteTimer, time clock.Rated) (best *remoteTimer, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {
@@ -147,7 +147,7 @@ func (l *local) finest(ctx context.Context, all []*remoteTimer, time clock.Rated
 	return best, r
 }
 
-// costByItself is the median difference of readings in a row.
+// costByItself returns the median difference of consecutive readings.
 func costByItself(s Subject) float64 {
 	ticks := make([]int64, callsPerChunk)
 	s.Chain(0, ticks)
@@ -158,13 +158,13 @@ func costByItself(s Subject) float64 {
 	return stats.Median(d)
 }
 
-// pause waits for a random time. It does not sleep: short sleeps all take the same.
+// pause waits for a random time. It does not sleep, because all short sleeps take the same time.
 func (l *local) pause(upToNs float64) {
 	for until := l.nowNs() + l.rng.Float64()*upToNs; l.nowNs() < until; {
 	}
 }
 
-// handOverErrors are the timers whose readings threads could not hand over, with the reasons.
+// handOverErrors returns the errors of the timers whose readings could not be handed over.
 func handOverErrors(all []*remoteTimer) map[string]error {
 	errs := map[string]error{}
 	for _, a := range all {
@@ -175,7 +175,7 @@ func handOverErrors(all []*remoteTimer) map[string]error {
 	return errs
 }
 
-// sayNotHanded names the clocks whose thread safety is not known, and says why.
+// sayNotHanded adds a caveat that names the clocks whose thread safety is not known, and says why.
 func (l *local) sayNotHanded(names []string, failed map[string]error) {
 	because := map[string][]string{}
 	var order []string

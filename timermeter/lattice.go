@@ -9,20 +9,20 @@ import (
 	"chronoscope/stats"
 )
 
-// readings are what a clock read, in units, in order.
+// readings are the readings of a clock, in units, in the order in which they were taken.
 type readings []int64
 
-// sample is all readings of a clock.
+// sample holds all readings of a clock.
 type sample struct {
 	readings
-	// stretches are the same readings, each without a long time between two of them.
+	// stretches are the same readings, cut wherever there was a long time between two of them.
 	stretches []readings
-	// standsStill tells that the clock stood still between stretches.
+	// standsStill reports that the clock stood still between stretches.
 	standsStill bool
 }
 
-// differences are the positive differences of values in one stretch, at most lag
-// apart, sorted.
+// differences returns the positive differences of values that are in one stretch and at most lag
+// places apart, sorted.
 func (s sample) differences(lag int) []float64 {
 	var d []float64
 	for _, r := range s.stretches {
@@ -32,14 +32,13 @@ func (s sample) differences(lag int) []float64 {
 	return d
 }
 
-// values are the readings without those that repeat the one before, which say
-// nothing of the spacing.
+// values returns the readings without those that repeat the previous one, which say nothing about
+// the spacing.
 func (r readings) values() readings {
 	return slices.Compact(slices.Clone(r))
 }
 
-// differences are the positive differences of values at most lag apart,
-// sorted.
+// differences returns the positive differences of values at most lag places apart, sorted.
 func (r readings) differences(lag int) []float64 {
 	var d []float64
 	values := r.values()
@@ -54,8 +53,7 @@ func (r readings) differences(lag int) []float64 {
 	return d
 }
 
-// offsets are the readings as offsets from the first, at most limit of them,
-// thinned out evenly.
+// offsets returns the readings as offsets from the first one, evenly thinned to at most limit.
 func (r readings) offsets(limit int) []float64 {
 	var offsets []float64
 	for i := 0; i < len(r); i += 1 + (len(r)-1)/limit {
@@ -64,7 +62,7 @@ func (r readings) offsets(limit int) []float64 {
 	return offsets
 }
 
-// unitSteps reports that the readings often moved by just one unit.
+// unitSteps reports whether the readings often moved by a single unit.
 func (r readings) unitSteps() bool {
 	ones, changes := 0, 0
 	for i := 1; i < len(r); i++ {
@@ -78,42 +76,40 @@ func (r readings) unitSteps() bool {
 	return 20*ones > changes
 }
 
-// lattice is the spacing that readings were found to lie on, in units.
+// lattice describes regularly spaced values on which the readings lie, in units.
 type lattice struct {
-	// quantum is the spacing, and lo and hi its bounds.
+	// quantum is the spacing; lo and hi are its bounds.
 	quantum, lo, hi float64
-	// extent is the longest span over which the readings keep to the lattice.
+	// extent is the longest span over which the readings lie on the lattice.
 	extent float64
-	// mirror is the other spacing, between one and two units, that would look
-	// nearly the same after rounding; 0 where there is none.
+	// mirror is the other spacing, between one and two units, that would look nearly the same
+	// after rounding; 0 if there is none.
 	mirror float64
-	// blur is how far the readings stray from the lattice where rounding does not
-	// explain it; 0 where it does.
+	// blur is how far the readings stray from the lattice if rounding does not explain it; 0 if
+	// it does.
 	blur float64
 }
 
 // Limits of the search.
 const (
-	pooledLag = 16 // readings whose differences are pooled at first
-	// leastPeak is the amplitude from which a summit of the spectrum is looked
-	// into. A lattice of two units, the finest that can be told from none,
-	// shows 0.41 of it after rounding.
+	pooledLag = 16 // distance, in readings, up to which differences are pooled at first
+	// leastPeak is the amplitude from which on a summit of the spectrum is examined. A lattice of
+	// two units, the finest that can be detected, has an amplitude of 0.41 after rounding.
 	leastPeak = 0.28
-	// keptShare of the expected amplitude must be left when readings further
-	// apart are looked at together; a chance summit does not keep it.
+	// keptShare is the share of the expected amplitude that must remain when readings further
+	// apart are taken together; the amplitude of a chance summit falls below it.
 	keptShare    = 0.6
-	fewestPoints = 48   // differences that a window must hold
+	fewestPoints = 48   // least number of differences in a window
 	mostPoints   = 1500 // readings that refine the quantum
-	summitsTried = 6    // of each window
-	// summitReach is how far, in steps of the spectrum, a summit may lie from its
-	// peak: where differences fill only a part of the window, peaks are broad.
+	summitsTried = 6    // number of summits that are tried in each window
+	// summitReach is how far a summit may lie from its peak, in steps of the spectrum: peaks are
+	// broad if the differences fill only a part of the window.
 	summitReach = 4
 )
 
-// findLattice looks for the coarsest lattice that the readings lie on, from
-// wide windows of differences to narrow ones. Without one, unseen is the widest
-// spacing, in units, that there may be all the same; +Inf where there were too
-// few differences to tell.
+// findLattice looks for the coarsest lattice on which the readings lie, from wide windows of
+// differences to narrow ones. If it finds none, unseen is the widest spacing, in units, that the
+// readings may still have, or +Inf if there are too few differences to tell.
 func findLattice(s sample) (found *lattice, unseen float64) {
 	r, pool := s.readings, s.differences(pooledLag)
 	if len(pool) < fewestPoints {
@@ -141,7 +137,7 @@ func findLattice(s sample) (found *lattice, unseen float64) {
 			case l.blur == 0:
 				return l, 0
 			case found == nil:
-				found = l // unless there is a sharp one
+				found = l // unless a sharp one follows
 			}
 		}
 		if width <= stats.SpectrumBins {
@@ -150,18 +146,17 @@ func findLattice(s sample) (found *lattice, unseen float64) {
 	}
 }
 
-// isMultiple tells that the lattice is a coarser one of the same clock: readings that
-// mostly keep to multiples of ten often keep better to those of five.
+// isMultiple reports whether l is a coarser lattice of the same clock: its spacing is a multiple of
+// quantum. Readings that are mostly multiples of ten often fit multiples of five better.
 func (l *lattice) isMultiple(quantum float64) bool {
 	const most, tolerance = 12, 1e-3
 	k := math.Round(l.quantum / quantum)
 	return k > 1 && k <= most && math.Abs(l.quantum/quantum-k) < tolerance*k
 }
 
-// widestUnseen is the widest spacing between one and two units whose peak the
-// spectrum could hide. Whole readings show the spacing's frequency f, above one
-// half, at 1-f; rounding lowers it to a height that would stand out until it
-// gets lost among the others.
+// widestUnseen returns the widest spacing between one and two units whose peak the spectrum could
+// hide. The spacing's frequency f is above one half, and whole readings show it at 1-f. Rounding
+// makes its peak lower, so that for some spacings it can't be told from other peaks.
 func widestUnseen(s stats.Spectrum) float64 {
 	for i := int(0.5 / s.Step); i > 0; i-- {
 		if i >= len(s.Amplitudes) {
@@ -174,10 +169,9 @@ func widestUnseen(s stats.Spectrum) float64 {
 	return 1
 }
 
-// refine follows a summit of the spectrum to ever wider windows of differences
-// and then to readings ever further apart, each time with a finer frequency,
-// for as long as the readings keep to the lattice. It returns nil for a summit
-// that does not hold.
+// refine follows a summit of the spectrum to ever wider windows of differences, and then to readings
+// that are ever further apart. Each step gives a finer frequency, as long as the readings lie on
+// the lattice. It returns nil if the summit vanishes.
 func (r readings) refine(pool []float64, spec stats.Spectrum, f float64) *lattice {
 	widest := pool[len(pool)*95/100] - pool[0]
 	width := spec.Width
@@ -197,8 +191,8 @@ func (r readings) refine(pool []float64, spec stats.Spectrum, f float64) *lattic
 	return r.extend(f, width)
 }
 
-// extend refines frequency f, good over differences of the given width, on
-// the readings themselves.
+// extend refines the frequency f, which is good enough for differences of the given width, on the
+// readings themselves.
 func (r readings) extend(f, width float64) *lattice {
 	values := r.offsets(mostPoints)
 	total := values[len(values)-1] - values[0]
@@ -209,7 +203,7 @@ func (r readings) extend(f, width float64) *lattice {
 		blocks := split(values, extent)
 		seen := seenExtent(blocks)
 		if f*seen < 1 {
-			continue // too short to show it
+			continue // the block is too short to show the spacing
 		}
 		g, height := stats.Climb(func(f float64) float64 { return coherence(blocks, f) }, f, reach, extent)
 		if height < keptShare*sinc(g) {
@@ -219,7 +213,7 @@ func (r readings) extend(f, width float64) *lattice {
 		if float64(len(values))/float64(len(blocks)) >= 16 || extent == total {
 			l := fitMost(blocks, f, r.unitSteps())
 			if best != nil && best.blur == 0 && l != nil && l.blur > 0 {
-				break // it held for as long as best says, and its rate or phase changed then
+				break // the lattice held over the extent of best; then the clock's rate or phase changed
 			}
 			if l != nil {
 				best = l
@@ -229,12 +223,12 @@ func (r readings) extend(f, width float64) *lattice {
 	return best
 }
 
-// mostKeep is the share of the readings, in blocks of their own phase, that must keep to
-// a lattice before it is said to hold: a clock that changed its ways is no lattice's.
+// mostKeep is the least share of the readings, in blocks that each have their own phase, that must
+// lie on a lattice for it to count. If a clock changes its quantum, fewer do.
 const mostKeep = 0.75
 
-// fitMost is the lattice as the longest block bounds it. It is blurred where that block
-// alone keeps to it, and not most of the others.
+// fitMost returns the lattice with the bounds that the longest block gives. The lattice is blurred
+// if most readings of the other blocks don't lie on it.
 func fitMost(blocks [][]float64, f float64, unitSteps bool) *lattice {
 	l := fit(longest(blocks), f, unitSteps)
 	if l == nil || l.blur > 0 || l.quantum < 2 || len(blocks) == 1 {
@@ -258,21 +252,21 @@ func fitMost(blocks [][]float64, f float64, unitSteps bool) *lattice {
 	return l
 }
 
-// fewestInBlock are as few readings as keep to a lattice by no chance, and blocksTried
-// are blocks enough to tell a share.
+// fewestInBlock is the least number of readings that don't lie on a lattice by chance, and
+// blocksTried is a number of blocks that is large enough to estimate a share.
 const (
 	fewestInBlock = 8
 	blocksTried   = 20
 )
 
-// within is the lattice as more than half of the stretches keep to it, each with a phase
-// of its own; the lattice as it was where they don't.
+// within returns the lattice on which more than half of the stretches lie, each with a phase of its
+// own. It returns l itself if they lie on none.
 //
-// A thread's CPU time is a sum of what it ran for from switch to switch, each rounded to
-// a unit, and so every wait shifts the values that come after it. A stretch may hold a
-// short wait too, and then errs: so the quantum is the median of all.
+// The CPU time of a thread is a sum of stretches between switches, each rounded to a unit, so that
+// every wait shifts the values after it. A stretch of readings may also contain a short wait and
+// then give a wrong quantum, so the result is the median over all stretches.
 func (l *lattice) within(stretches []readings) *lattice {
-	const mostMultiple = 12 // the coarsest multiple that holds counts
+	const mostMultiple = 12 // the coarsest multiple on which the stretches lie counts
 	for k := mostMultiple; k > 0; k-- {
 		if found := l.shownBy(stretches, float64(k)*math.Max(l.quantum, l.mirror)); found != nil {
 			return found
@@ -281,7 +275,8 @@ func (l *lattice) within(stretches []readings) *lattice {
 	return l
 }
 
-// shownBy is the lattice near a quantum, nil where half of the stretches don't keep to it.
+// shownBy returns the lattice with a quantum near the given one; nil unless more than half of the
+// stretches lie on it.
 func (l *lattice) shownBy(stretches []readings, near float64) *lattice {
 	tried := 0
 	var quanta []float64
@@ -315,9 +310,9 @@ func split(values []float64, extent float64) [][]float64 {
 	return blocks
 }
 
-// seenExtent is a span that half the values stand in, or a longer one. It may be far
-// less than blocks were let have: where readings come in short stretches with long
-// times between them, blocks don't grow until they hold two stretches.
+// seenExtent returns a span such that the blocks of that span or longer hold half of the values. It
+// may be far less than the extent up to which blocks may grow: if readings come in short stretches
+// with long times between them, a block that can't hold two stretches holds one.
 func seenExtent(blocks [][]float64) float64 {
 	span := func(b []float64) float64 { return b[len(b)-1] - b[0] }
 	sorted := slices.SortedFunc(slices.Values(blocks), func(a, b []float64) int { return cmp.Compare(span(b), span(a)) })
@@ -333,7 +328,7 @@ func seenExtent(blocks [][]float64) float64 {
 	return 0
 }
 
-// coherence is the periodogram at f, each block with a phase of its own.
+// coherence returns the value of the periodogram at f, each block with a phase of its own.
 func coherence(blocks [][]float64, f float64) float64 {
 	var sum float64
 	n := 0
@@ -350,8 +345,7 @@ func longest(blocks [][]float64) []float64 {
 	})
 }
 
-// within are the sorted values that lie in the window of that width about
-// centre.
+// within returns the sorted values that lie in the window of the given width about centre.
 func within(sorted []float64, centre, width float64) []float64 {
 	lo, _ := slices.BinarySearch(sorted, centre-width/2)
 	hi, _ := slices.BinarySearch(sorted, centre+width/2+1)

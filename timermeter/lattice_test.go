@@ -9,13 +9,14 @@ import (
 	"chronoscope/stats"
 )
 
-// changing is how a clock of 10 units shows time at t, when it is watched up to end.
+// changing returns a function that gives what a clock of 10 units shows at time t, if it is watched
+// until end.
 type changing func(rng *rand.Rand, end float64) func(t float64) float64
 
-// onLattice is t rounded down to a multiple of q.
+// onLattice returns t rounded down to a multiple of q.
 func onLattice(t, q float64) float64 { return math.Floor(t/q) * q }
 
-// becomes is a clock whose quantum changes after a share of the time.
+// becomes returns a clock whose quantum changes after a share of the time.
 func becomes(quantum, share float64) changing {
 	return func(_ *rand.Rand, end float64) func(float64) float64 {
 		at := share * end
@@ -28,7 +29,7 @@ func becomes(quantum, share float64) changing {
 	}
 }
 
-// slips is a clock whose phase moves now and then, by a limited amount.
+// slips returns a clock whose phase moves from time to time, by a limited amount.
 func slips(most, every float64) changing {
 	return func(rng *rand.Rand, end float64) func(float64) float64 {
 		offsets := []float64{0}
@@ -41,7 +42,7 @@ func slips(most, every float64) changing {
 	}
 }
 
-// strays is a clock of which a share of the readings are on no lattice.
+// strays returns a clock with a share of readings that lie on no lattice.
 func strays(share float64) changing {
 	return func(rng *rand.Rand, _ float64) func(float64) float64 {
 		return func(t float64) float64 {
@@ -53,17 +54,17 @@ func strays(share float64) changing {
 	}
 }
 
-// A clock that changes its ways while it is watched is trusted with what it mostly did,
-// or it is suspect: never trusted with a spacing that is none of its own, such as a
-// fraction that happens to fit both before and after.
+// If a clock changes while it is watched, the result is either its spacing during most of the time,
+// or suspect. It is never a trusted spacing that the clock did not have, such as a fraction that
+// happens to fit the readings before and after the change.
 func TestLatticeThatChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
 	for name, c := range map[string]struct {
 		clock changing
-		want  []float64 // spacings that it may be trusted with
-		never bool      // to be trusted
+		want  []float64 // the spacings with which it may be trusted
+		never bool      // it must not be trusted
 	}{
 		"steady":                     {slips(0, 1e12), []float64{10}, false},
 		"13 from the middle on":      {becomes(13, 0.5), nil, true},
@@ -96,7 +97,7 @@ func TestLatticeThatChanges(t *testing.T) {
 	}
 }
 
-// watchChanging finds the accuracy of a clock that changes while it is watched.
+// watchChanging returns the accuracy of a clock that changes while it is watched.
 func watchChanging(c changing, seed uint64) Accuracy {
 	cost := []float64{7, 25, 60, 300}[seed%4]
 	watch := func(c changing, end float64) (Accuracy, float64) {
@@ -121,8 +122,9 @@ func watchChanging(c changing, seed uint64) Accuracy {
 	return a
 }
 
-// Time that stands still between stretches of readings may go on anywhere on its lattice:
-// each stretch shows it, and all together don't. Time that runs on has strayed from it.
+// If time stands still between stretches of readings, it may go on anywhere relative to the
+// lattice: each stretch lies on the lattice, but all together don't. If time does not stand still,
+// such readings mean that the clock has strayed.
 func TestLatticeOfTimeThatStandsStill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -8,33 +8,35 @@ import (
 	"chronoscope/stats"
 )
 
-// LeastDisturbed is the cost and the quality of a clock in the least disturbed rounds of a
-// ranking. What else runs makes calls slower and more uneven, never faster, and the median of
-// a ranking moves with it: by a third within a minute beside builds. The least of the rounds
-// is nearly the same in each ranking that had a few calm rounds.
+// LeastDisturbed is the cost and the quality of a clock in the least disturbed rounds of a ranking.
+// Other programs make calls slower and more uneven, never faster. The median over all rounds
+// therefore depends on what else runs: while other programs are compiled it changes by a third
+// within a minute. The least cost of the rounds is nearly the same in each ranking that had a few
+// calm rounds.
 //
-// Each interval reaches from the best round to the one [agreeing] places behind it, and as
-// far to the other side, on the scale of logarithms. It is narrow where several rounds agree
-// on the least (Bryant and O'Hallaron's K-best criterion). A cost is known to half a cycle of
-// the core at best, as a call overlaps with what surrounds it. It can't know of a disturbance that
-// lasted for the whole ranking: package compare takes that from the other clocks.
+// One end of each interval is the value of the round [agreeing] places behind the best, the other
+// end is as far away from the best on a logarithmic scale. The interval is narrow if several rounds
+// agree on the least (Bryant and O'Hallaron's K-best criterion). A cost is uncertain by at least
+// half a cycle of the core, because a call overlaps with the instructions around it. The interval
+// does not cover a disturbance that lasted for the whole ranking; package compare estimates that
+// from the other clocks.
 type LeastDisturbed struct {
 	Cost    stats.Estimate `json:"cost"` // nanoseconds
 	Quality stats.Estimate `json:"quality"`
 }
 
 const (
-	// fewestRounds tell which were least disturbed.
+	// fewestRounds is the least number of rounds from which the least disturbed can be told.
 	fewestRounds = 10
-	// agreeing rounds have to be near one another for a narrow interval.
+	// agreeing is how many rounds have to be near one another for a narrow interval.
 	agreeing  = 3
 	halfCycle = 0.5
 )
 
-// round is what one round says of a clock.
+// round is what one round shows about a clock.
 type round struct{ costNs, spread float64 }
 
-// rounds are those of all chunks so far.
+// rounds returns the rounds of all chunks so far.
 func (c *CostSampler) rounds() (all []round) {
 	for _, k := range c.chunks {
 		all = append(all, round{c.meter.median(k.means, c.meter.batch), k.spread(c.accuracyNs)})

@@ -7,9 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// By hand: of 20 rounds, four of them calm, the least is taken, and the interval reaches to the
-// third, or half a cycle where that is more. Median cost and spread are those of the disturbed
-// rounds.
+// The expected values were computed by hand: of 20 rounds, four are calm. The least is taken, and
+// the interval reaches to the third value, or half a cycle if that is more. The median cost and
+// spread are those of the disturbed rounds.
 func TestLeastDisturbed(t *testing.T) {
 	rounds := []round{{24.2, 0.90}, {24, 0.98}, {24.1, 0.95}, {24.3, 0.97}}
 	for range 16 {

@@ -21,13 +21,13 @@ import (
 type Local struct {
 	Ratings     []Rating
 	Unavailable []*clock.Unavailable
-	Runtimes    []Runtime // the guests that came
+	Runtimes    []Runtime // the guests that were measured
 	Counters    []CounterRate
-	CoreHz      *stats.Estimate // nil where it could not be measured
+	CoreHz      *stats.Estimate // nil if it could not be measured
 	Caveats     []string
 }
 
-// CounterRate is the measured rate of a counter, and what others say of it.
+// CounterRate is the measured rate of a counter, together with the rate from other sources.
 type CounterRate struct {
 	Name      string             `json:"name"`
 	Reference string             `json:"reference"` // the clock it was measured against
@@ -36,7 +36,7 @@ type CounterRate struct {
 	Rate      clock.Rate         `json:"-"`
 }
 
-// Request says what of this process's clocks to rank.
+// Request says which clocks to rank, and how.
 type Request struct {
 	Plan Plan
 	// Names are the names of this process's clocks to rank; empty for all. Clocks in Own are not
@@ -44,8 +44,8 @@ type Request struct {
 	Names []string
 	// Own are clocks of the caller, each with its UnitNs, as [clock.New] makes them.
 	Own []*clock.Clock
-	// Guests are other runtimes to be ranked beside this process, or, with
-	// GuestsOnly, instead of it.
+	// Guests are other runtimes to be ranked together with this process, or, if GuestsOnly is set,
+	// instead of it.
 	Guests     []Guest
 	GuestsOnly bool
 	// CPUs are the CPUs of the measuring thread; if empty, it may use all.
@@ -54,9 +54,10 @@ type Request struct {
 	Progress func(share float64, doing string)
 }
 
-// RankLocal ranks the clocks that this process and its guests can read. A guest that fails is listed
-// as unavailable. The error is a [*clock.UnknownName] for an unknown name of a clock, one of package
-// [machine] for CPUs that are not available, or ctx's error, together with what was measured so far.
+// RankLocal ranks the clocks that this process and its guests can read. A guest that fails is
+// listed as unavailable. The error is a [*clock.UnknownName] for an unknown name of a clock, an
+// error of package [machine] for CPUs that are not available, or ctx's error. With ctx's error
+// RankLocal also returns what was measured so far.
 func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	if q.Progress == nil {
 		q.Progress = func(float64, string) {}
@@ -65,7 +66,7 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	defer runtime.UnlockOSThread()
 	cpus, err := machine.Affinity()
 	if err == nil {
-		err = machine.SetAffinity(cpus) // each thread of the check has to be bound to one of them
+		err = machine.SetAffinity(cpus) // the threads of the check must each be bound to one of them
 	}
 	l := &local{request: q, result: &Local{}, rng: rand.New(rand.NewPCG(q.Seed, 0)), started: time.Now()}
 	if err != nil {
@@ -86,9 +87,9 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	return l.rank(ctx, cpus)
 }
 
-// Measure rates one clock, any function that returns its reading in units of unitNs
-// nanoseconds. read has to be safe for use from several goroutines. It takes a few seconds;
-// [RankLocal] takes another plan, and several clocks.
+// Measure rates one clock: any function that returns its reading in units of unitNs nanoseconds.
+// read has to be safe for use by several goroutines. It takes a few seconds; [RankLocal] can follow
+// another plan and rank several clocks.
 func Measure(ctx context.Context, read func() int64, unitNs float64) (Rating, error) {
 	own := clock.New(clock.Clock{Name: "own", Kind: clock.KindWall, Scope: clock.ScopeProcess, UnitNs: unitNs}, read)
 	result, err := RankLocal(ctx, Request{Plan: DefaultPlan, Own: []*clock.Clock{own}})
@@ -107,7 +108,7 @@ type local struct {
 	result  *Local
 	rng     *rand.Rand
 	started time.Time
-	opened  []*clock.Clock // by this run, to be closed
+	opened  []*clock.Clock // opened by this run, which closes them
 	ranked  []*clock.Clock
 }
 
@@ -155,7 +156,7 @@ func (l *local) close() {
 	}
 }
 
-// find is the first of the names that can be read, or nil.
+// find returns the first of the named clocks that can be read, or nil.
 func (l *local) find(names ...string) *clock.Clock {
 	for _, name := range names {
 		for _, c := range l.opened {
@@ -167,7 +168,7 @@ func (l *local) find(names ...string) *clock.Clock {
 	return nil
 }
 
-// rank calibrates, and ranks.
+// rank calibrates the counter and ranks the clocks.
 func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	progress := l.part(0, "")
 	progress(0, "calibrating the counter")
@@ -203,9 +204,9 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	return l.result, l.receive(ctx, s, b)
 }
 
-// candidates are the clocks to be ranked. A tick of the processor's counter is
-// perTick nanoseconds long, off by a share of up to off; where perTick is 0 it is
-// not known, and its clocks are left out.
+// candidates returns the clocks to be ranked. A tick of the processor's counter is perTick
+// nanoseconds long, with a relative error of up to off. If perTick is 0, the length is not known
+// and the counter's clocks are left out.
 func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 	var candidates []Candidate
 	for _, c := range l.ranked {
@@ -225,9 +226,9 @@ func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 	return candidates
 }
 
-// sayUnjudged names the clocks whose rate, or whose agreement between threads, is not known, and
-// says why. handedOver tells that threads were to hand readings over; failed holds the clocks
-// for which they could not, with the reasons.
+// sayUnjudged adds caveats that name the clocks whose rate, or whose agreement between threads, is
+// not known, and say why. handedOver reports that threads were to hand readings over; failed holds
+// the clocks for which they could not, with the reasons.
 func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bool, failed map[string]error) {
 	if ctx.Err() != nil {
 		l.caveat("what was not reached before the interruption is not known")
@@ -255,12 +256,12 @@ func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bo
 	}
 }
 
-// calibration takes as long; a hundredth of a second would do for the ranking,
-// but the rate is reported too.
+// calibration is the duration of a calibration. A hundredth of a second would be enough for the
+// ranking, but the rate is reported too.
 const calibration = 100 * time.Millisecond
 
-// calibrate measures the rate of the processor's counter, and collects what
-// others say of it. Its clock is nil where it can't be read or measured.
+// calibrate measures the rate of the processor's counter, and collects its rate from other sources.
+// The Clock of the result is nil if the counter can't be read or measured.
 func (l *local) calibrate(ctx context.Context) clock.Rated {
 	counter := l.find(clock.BareCounters()...)
 	if counter == nil {
@@ -282,7 +283,7 @@ func (l *local) calibrate(ctx context.Context) clock.Rated {
 	return rated
 }
 
-// measureCore is the core's rate in Hz, NaN where it can't be had.
+// measureCore returns the core's rate in Hz, NaN if it can't be measured.
 func (l *local) measureCore(counter clock.Rated) float64 {
 	hz, err := clock.CoreRate(counter.Clock, counter.Rate)
 	if err != nil {
@@ -293,7 +294,8 @@ func (l *local) measureCore(counter clock.Rated) float64 {
 	return hz.Value
 }
 
-// reference is the timer with its accuracy, found as any clock's.
+// reference returns the timer's properties as a reference. Its accuracy is found like that of any
+// clock.
 func (l *local) reference(ctx context.Context, timer *clock.Clock, unitNs float64) Reference {
 	sampler := NewSampler(Subject{UnitNs: unitNs, Chain: timer.Chain}, l.nowNs, QuickPlan.Patience, l.rng)
 	sampler.Sample(ctx)
@@ -304,9 +306,8 @@ func (l *local) reference(ctx context.Context, timer *clock.Clock, unitNs float6
 	return Reference{UnitNs: unitNs, AccuracyNs: accuracy}
 }
 
-// eventNs is what one event of a counter without a rate of its own takes on
-// average, in a thread that does nothing but read it; NaN where it stands
-// still.
+// eventNs returns the mean time from one event to the next of a counter that has no rate of its
+// own, in a thread that only reads it; NaN if the counter stands still.
 func eventNs(c *clock.Clock) float64 {
 	ticks := make([]int64, 4096)
 	start := time.Now()

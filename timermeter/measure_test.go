@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A unit that can't be one is refused before anything is measured.
+// An invalid unit is refused before anything is measured.
 func TestMeasureRefusesUnits(t *testing.T) {
 	for _, unit := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		_, err := Measure(background, func() int64 { t.Error("was read"); return 0 }, unit)

@@ -9,9 +9,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Rounding both readings of a difference down lowers the peak to sinc squared,
-// as said of peakOfDifferences: enumerated over phases of a lattice that is not
-// whole.
+// Rounding both readings of a difference down lowers the peak to sinc squared, as the comment of
+// peakOfDifferences says. The test enumerates the phases of lattices whose spacing is no whole
+// number.
 func TestPeakOfRoundedDifferences(t *testing.T) {
 	for _, quantum := range []float64{2.1234, 3.7182, 10.0149, 41.6667} {
 		var d []float64
@@ -27,8 +27,8 @@ func TestPeakOfRoundedDifferences(t *testing.T) {
 	}
 }
 
-// The bounds of the slope are those of an enumeration of all pairs: a pair of
-// readings k quanta apart bounds the quantum to (difference -+ 1)/k.
+// The bounds of the slope equal those from all pairs of readings: a pair that is k quanta apart
+// bounds the quantum to (difference ± 1)/k.
 func TestSlopesAreBoundedByAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
@@ -57,8 +57,8 @@ func TestSlopesAreBoundedByAllPairs(t *testing.T) {
 	}
 }
 
-// No readings, however few or wild, make the search fail or claim an interval
-// that is upside down.
+// Whatever the readings are, and however few, the search does not fail and returns no interval
+// whose lower bound exceeds its upper one.
 func FuzzAccuracyOf(f *testing.F) {
 	f.Add([]byte{0, 0, 0})
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 255, 254, 0, 0, 0, 0, 9})
@@ -77,7 +77,7 @@ func FuzzAccuracyOf(f *testing.F) {
 			r = append(r, now)
 		}
 		if len(r) == 0 || len(r) > 300 {
-			return // longer ones are no wilder, only slower
+			return // longer inputs test nothing more, and take longer
 		}
 		a := accuracyOf(sample{readings: r, stretches: []readings{r}}, 1)
 		u := a.Units

@@ -2,16 +2,16 @@ package timermeter
 
 import "math"
 
-// Quality is the unified metric of Kuperberg 2011a, Formula (1):
+// Quality returns the unified metric of Kuperberg 2011a, Formula (1):
 //
-//	accuracy^-0.1 x median invocation cost^-0.1 x spread^0.5
+// accuracy^-0.1 x median invocation cost^-0.1 x spread^0.5
 //
-// with accuracy and cost in cycles of the core, at least 1 each (section 4.1),
-// and spread the share of invocation costs within one accuracy of their median.
-// It lies between 0 and 1. Section 4.4 keeps the value 0 for a clock that is
-// non-monotonic, unstable or not thread-safe; the caller has to know whether it is.
+// Accuracy and cost are in cycles of the core, and values below 1 count as 1 (section 4.1). Spread
+// is the share of invocation costs within one accuracy of their median. The result lies between 0
+// and 1. Section 4.4 reserves the value 0 for a clock that is non-monotonic, unstable or not
+// thread-safe; the caller has to check that.
 //
-// It is NaN where an input is.
+// The result is NaN if an argument is.
 func Quality(accuracyCycles, costCycles, spread float64) float64 {
 	return math.Pow(atLeastOne(accuracyCycles), -0.1) *
 		math.Pow(atLeastOne(costCycles), -0.1) *

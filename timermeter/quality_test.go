@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// row is one timer of Kuperberg 2011a, Tables 1 and 2.
+// row is one timer in Kuperberg 2011a, Tables 1 and 2.
 type row struct {
 	name                       string
 	accuracyCycles, costCycles float64
@@ -18,8 +18,7 @@ type row struct {
 	slip                       bool
 }
 
-// readTables reads both tables of the paper; their headers say where each
-// figure stands.
+// readTables reads both tables of the paper. Their headers name the columns.
 func readTables(t *testing.T) []row {
 	t.Helper()
 	var rows []row
@@ -72,9 +71,9 @@ func readTables(t *testing.T) []row {
 	return rows
 }
 
-// Formula (1) gives the printed quality of 30 rows. The other two do not follow
-// from their own inputs: for HRC on MBP53 these give 43.41 % where 54.08 % is
-// printed, for HRC on MBP62 46.26 % where 41.44 % is.
+// Formula (1) gives the printed quality of 30 rows. The printed quality of two rows does not follow
+// from their own inputs: the formula gives 43.41 % for HRC on MBP53, where 54.08 % is printed, and
+// 46.26 % for HRC on MBP62, where 41.44 % is printed.
 func TestQualityOfTheTables(t *testing.T) {
 	slips := map[string]float64{"HRC on MBP53": 43.41, "HRC on MBP62": 46.26}
 	good := 0
@@ -97,9 +96,9 @@ func TestQualityOfTheTables(t *testing.T) {
 	}
 }
 
-// Section 4.3: the timers a and b, and the two of 200 and 100 ns at 2 GHz, whose
-// qualities are 12.87 and 13.80 % (the printed 13.79 and 14.79 % come from
-// putting nanoseconds in as cycles). Section 4.4: the worst case, 3.02 %.
+// Section 4.3 has the timers a and b, and two timers of 200 and 100 ns at 2 GHz, whose qualities
+// are 12.87 and 13.80 % (the printed 13.79 and 14.79 % result if nanoseconds are taken for
+// cycles). Section 4.4 has the worst case, 3.02 %.
 func TestQualityOfWorkedExamples(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
@@ -119,8 +118,8 @@ func TestQualityOfWorkedExamples(t *testing.T) {
 	}
 }
 
-// Quality lies in (0, 1], and never gets better with a coarser, dearer or more
-// widely spread clock (section 4.4).
+// Quality lies in (0, 1], and is never better for a clock that is coarser, more expensive or more
+// widely spread (section 4.4).
 func TestQualityIsOrdered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cycles := rapid.Float64Range(0, 1e12)

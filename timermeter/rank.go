@@ -13,32 +13,31 @@ import (
 	"chronoscope/stats"
 )
 
-// Candidate is a clock to be ranked, as functions, and so any clock: of this
-// process, of another runtime, or simulated.
+// Candidate is a clock to be ranked. It consists of functions, so that it can be any clock: one of
+// this process, one of another runtime, or a simulated one.
 type Candidate struct {
-	Clock   clock.Clock // its description; its methods are not used
+	Clock   clock.Clock // its description; its methods are not called
 	Subject Subject
-	// Pair reads the clock and a time reference together. Nil where the
-	// readings are no time.
+	// Pair reads the clock and a time reference together. Nil if the readings are not time.
 	Pair func() clock.Sandwich
 	// ReferenceTickNs is the length of a tick of the reference.
 	ReferenceTickNs float64
-	// Witness holds a clock of another program against what it has to agree with. Nil for
+	// Witness compares a clock of another program with a clock that it has to agree with. Nil for
 	// the clocks that this process reads itself.
 	Witness *Witness
-	// HandOver lets threads on different CPUs read the clock in turn, n times
-	// altogether or somewhat more. Nil where that can't be had.
+	// HandOver lets threads on different CPUs read the clock in turn, n times altogether or
+	// slightly more. Nil if that is impossible.
 	HandOver func(ctx context.Context, n int) ([]check.Handed, error)
-	// Err says why the clock can no longer be read; its readings from then on are invented. The
-	// clock then gets no rating, unless the ranking was interrupted. Err is nil for clocks that
-	// can't fail.
+	// Err returns why the clock can no longer be read; all further readings are made up. The clock
+	// then gets no rating, unless the ranking was interrupted. Err is nil for clocks that can't
+	// fail.
 	Err func() error
 }
 
-// Rating is what was measured of one clock. What could not be had is missing, for a reason
-// that stands in Reasons.
+// Rating is what was measured about one clock. A value that could not be measured is missing, and
+// Reasons says why.
 type Rating struct {
-	// Name, Runtime, API, Kind and UnitNs describe the clock, as do the fields at the end; see
+	// Name, Runtime, API, Kind and UnitNs describe the clock, and so do the fields at the end; see
 	// [clock.Clock].
 	Name     string         `json:"name"`
 	Runtime  string         `json:"runtime"`
@@ -49,20 +48,20 @@ type Rating struct {
 	Cost     Cost           `json:"cost"`
 	// Spread is the result of [CostSampler.Spread].
 	Spread stats.Float `json:"spread"`
-	// Quality is by [Quality]; 0 for a clock that is non-monotonic, unstable or
-	// not thread-safe.
+	// Quality is the result of [Quality], or 0 for a clock that is non-monotonic, unstable or not
+	// thread-safe.
 	Quality stats.Float `json:"quality"`
-	// LeastDisturbed is for comparison with another ranking; nil in older records, and if there were
-	// too few rounds.
+	// LeastDisturbed is for comparison with another ranking; nil if there were too few rounds, and
+	// in older records.
 	LeastDisturbed *LeastDisturbed `json:"least_disturbed,omitempty"`
 	Cycles         Cycles          `json:"cycles"`
-	// Monotonic says that no reading was less than an earlier one; nil if that is not known, as for
-	// the other two.
+	// Monotonic says that no reading was less than an earlier one. Like ThreadSafe and Stable, it
+	// is nil if that is not known.
 	Monotonic *bool `json:"monotonic"`
-	// ThreadSafe says that no reading was less than an earlier one that another thread had handed
-	// over.
+	// ThreadSafe says that no reading was less than the one that another thread had handed over
+	// before it.
 	ThreadSafe *bool `json:"thread_safe"`
-	// Stable: the clock kept its rate against the reference.
+	// Stable says that the clock kept its rate against the reference.
 	Stable *bool `json:"stable"`
 	stats.Judgement
 	CountsSleep   clock.Answer `json:"counts_sleep"`
@@ -72,14 +71,14 @@ type Rating struct {
 	Settable      bool         `json:"-"`
 }
 
-// Cycles are accuracy and median cost in cycles of the core; missing where its rate is not
-// known.
+// Cycles holds accuracy and median cost in cycles of the core; both are missing if the core's rate
+// is not known.
 type Cycles struct {
 	Accuracy stats.Float `json:"accuracy"`
 	Cost     stats.Float `json:"cost"`
 }
 
-// described is a rating that knows nothing but which clock it is of.
+// described returns a rating that only holds the clock's description.
 func described(c clock.Clock) Rating {
 	return Rating{
 		Name: c.Name, Runtime: c.Runtime, API: c.API, Kind: c.Kind, UnitNs: stats.FloatOf(c.UnitNs),
@@ -87,19 +86,19 @@ func described(c clock.Clock) Rating {
 	}
 }
 
-// Plan says how much of everything a ranking takes.
+// Plan says how much time and how many measurements a ranking takes.
 type Plan struct {
 	Patience  Patience
-	Rounds    int // of cost chunks and pairs, over all clocks
+	Rounds    int // of cost chunks and pairs: one of each per clock
 	Handovers int // per clock, over all threads
 	// HandoverTime is the longest time for all hand-overs of all clocks.
 	HandoverTime time.Duration
-	// Watch is how long the clocks' rates are watched at the end, and Total is
-	// when a watch ends that waits for slow clocks to tick.
+	// Watch is for how long the clocks' rates are watched at the end. Total is when the watch ends
+	// if it waits for slow clocks to tick.
 	Watch, Total time.Duration
 }
 
-// The plans. Spread needs 20 chunks or more, so no plan has fewer.
+// The plans. None has fewer than 20 rounds, because spread needs 20 chunks or more.
 var (
 	QuickPlan = Plan{
 		Patience: Patience{CalmNs: 4e6, MostNs: 150e6},
@@ -115,39 +114,39 @@ var (
 	}
 )
 
-// Bench is the environment in which clocks are ranked: the time, and how a thread rests.
+// Bench is the environment in which clocks are ranked: real or simulated.
 type Bench struct {
-	// NowNs tells the time that patience is measured in.
+	// NowNs tells the time by which patience is measured.
 	NowNs func() float64
-	// Wait lets the thread rest between two looks at a slow clock.
+	// Wait waits between two looks at a slow clock.
 	Wait func(time.Duration)
-	// CoreHz is the rate of the core, NaN where it is not known.
+	// CoreHz is the rate of the core, NaN if it is not known.
 	CoreHz float64
 	Rand   *rand.Rand
-	// Tidy lets the process collect its garbage, between two clocks.
+	// Tidy collects the process's garbage, between two clocks.
 	Tidy func()
-	// Progress is told what is done, between two stretches of measuring.
+	// Progress is called between two parts of the measurement with what is done next.
 	Progress func(share float64, doing string)
 }
 
 // Limits of the judgement of rates.
 const (
-	// fewSteps are steps; more are a changing rate.
+	// fewSteps is the largest number of steps that count as steps; more are a changing rate.
 	fewSteps = 3
-	// fewestHandovers tell whether a clock agrees between threads.
+	// fewestHandovers is the least number of hand-overs that tells whether a clock agrees between
+	// threads.
 	fewestHandovers = 200
 	// watchEvery is the time between two looks.
 	watchEvery = 5 * time.Millisecond
-	// slowChanges is how many changes a slow clock is watched for.
+	// slowChanges is the number of changes for which a slow clock is watched.
 	slowChanges = 3
 )
 
-// Rank measures all candidates and returns their ratings, best quality first.
-// Where ctx ends it early, it returns what was measured so far with ctx's
-// error: clocks that were not reached are left out, and so are those that failed.
+// Rank measures all candidates and returns their ratings, best quality first. If ctx ends early, it
+// returns what was measured so far and ctx's error. Clocks that were not reached and clocks that
+// failed are left out.
 //
-// The clocks are measured in turns, so that a disturbance meets all of them
-// and no one alone.
+// The clocks are measured in turns, so that a disturbance affects all of them and not a single one.
 func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Rating, error) {
 	r := &ranking{bench: b, plan: plan, started: b.NowNs()}
 	for _, c := range candidates {
@@ -165,7 +164,7 @@ func Rank(ctx context.Context, candidates []Candidate, plan Plan, b Bench) ([]Ra
 			continue
 		}
 		if s.cost.Chunks() == 0 {
-			s.chunk() // where the interruption came before the first
+			s.chunk() // if the interruption came before the first chunk
 		}
 		if s.cost.Chunks() == 0 {
 			continue
@@ -189,26 +188,25 @@ type ranking struct {
 	burst    [burstLength]int64
 }
 
-// subject is a candidate with what was gathered of it.
+// subject is a candidate with what was gathered about it.
 type subject struct {
 	Candidate
 	sampler  *Sampler
 	accuracy Accuracy
-	slow     bool // too slow for the patience of one clock
+	slow     bool // slower than the patience for one clock
 	cost     *CostSampler
 	pairs    []clock.Sandwich
 	order    check.BackSteps // among all readings of the measuring thread
-	last     []int64         // the last of them, empty before the first
+	last     []int64         // the last reading, empty before the first
 	threads  check.BackSteps // among readings that threads handed over
 
 	testimony testimony
 }
 
-// failed tells that the clock could not be read to the end.
+// failed reports whether the clock could not be read to the end.
 func (s *subject) failed() bool { return s.Err != nil && s.Err() != nil }
 
-// newSubject prepares a candidate to be measured. All its readings are looked
-// through for steps back.
+// newSubject prepares a candidate to be measured. All its readings are checked for steps back.
 func newSubject(c Candidate, plan Plan, b Bench) *subject {
 	s := &subject{Candidate: c, slow: c.Subject.UnitNs > plan.Patience.MostNs}
 	chain := c.Subject.Chain
@@ -220,7 +218,7 @@ func newSubject(c Candidate, plan Plan, b Bench) *subject {
 	return s
 }
 
-// note looks for steps back among readings that follow those noted before.
+// note looks for steps back among readings, and between them and the previous ones.
 func (s *subject) note(ticks []int64) {
 	if len(ticks) == 0 {
 		return
@@ -232,15 +230,16 @@ func (s *subject) note(ticks []int64) {
 	s.last = append(s.last[:0], ticks[len(ticks)-1])
 }
 
-// Shares of the progress bar, by what takes long.
+// The progress at the end of each part, by how long the parts take.
 const (
 	shareAccuracies = 0.5
 	shareRounds     = 0.7
 	shareHandovers  = 0.8
 )
 
-// witness asks the witnesses of all clocks. It is done before and after what a program's
-// usual thread takes part in: threads that hand readings over have CPU time of their own.
+// witness takes a pair of each clock's witness. Rank calls it before and after the parts that only
+// the program's usual thread takes part in, because threads that hand readings over have CPU time
+// of their own.
 func (r *ranking) witness(context.Context) {
 	for _, s := range r.subjects {
 		if s.testimony.ask(s.Witness); s.testimony.pairs > 0 && !s.failed() {
@@ -267,8 +266,8 @@ func (r *ranking) accuracies(ctx context.Context) {
 	}
 }
 
-// accuracySoFarNs is what is known of the accuracy; for a clock that was
-// hardly seen to move it's the patience that it exceeds.
+// accuracySoFarNs returns the accuracy as far as it is known. For a clock that was hardly seen to
+// move it returns the patience, which the accuracy exceeds.
 func (s *subject) accuracySoFarNs(p Patience) float64 {
 	if !s.slow && !math.IsNaN(s.accuracy.Units.Value) {
 		return s.accuracy.Units.Value * s.Subject.UnitNs
@@ -276,9 +275,9 @@ func (s *subject) accuracySoFarNs(p Patience) float64 {
 	return p.MostNs
 }
 
-// look takes a pair and a burst of every clock, and a reading of those that are
-// too slow for a sample of their own: it comes between the parts of the
-// measurement, so that it covers the whole of it.
+// look takes a pair and a burst of readings of every clock, and a reading of the clocks that are too
+// slow for a sample of their own. It is called between the parts of the measurement, so that the
+// looks cover all of it.
 func (r *ranking) look() {
 	for _, s := range r.subjects {
 		s.pair()
@@ -290,11 +289,11 @@ func (r *ranking) look() {
 	}
 }
 
-// burstLength is how many readings a look takes, as many as the kernel's own
-// test for inconsistent clocks does at a time.
+// burstLength is how many readings a look takes. The kernel's own test for inconsistent clocks takes
+// as many at a time.
 const burstLength = 64
 
-// rounds takes cost chunks and pairs, one of each clock a round.
+// rounds takes a cost chunk and a pair of each clock in every round.
 func (r *ranking) rounds(ctx context.Context) {
 	for i := range r.plan.Rounds {
 		share := float64(i) / float64(r.plan.Rounds)
@@ -309,7 +308,7 @@ func (r *ranking) rounds(ctx context.Context) {
 	}
 }
 
-// chunk times one more chunk of calls, if the clock can be read.
+// chunk times one more chunk of calls. It drops the chunk if the clock failed.
 func (s *subject) chunk() {
 	s.cost.Chunk()
 	if s.failed() {
@@ -317,7 +316,7 @@ func (s *subject) chunk() {
 	}
 }
 
-// pair takes the tightest of a few pairs.
+// pair takes a few pairs and keeps the tightest.
 func (s *subject) pair() {
 	if s.Pair == nil {
 		return
@@ -350,8 +349,8 @@ func (r *ranking) handovers(ctx context.Context) {
 	}
 }
 
-// handOver lets threads hand readings over and looks for steps back. On a busy
-// machine that may take long; what was gathered within the limit will do.
+// handOver lets threads hand readings over and looks for steps back. On a busy machine that may take
+// long; after the limit it uses what was gathered so far.
 func (s *subject) handOver(ctx context.Context, n int, limit time.Duration) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -366,8 +365,8 @@ func (s *subject) handOver(ctx context.Context, n int, limit time.Duration) {
 	s.threads = look(handed)
 }
 
-// watch looks at all clocks now and then, for their rates, and longer where
-// slow clocks have hardly ticked yet.
+// watch looks at all clocks repeatedly to find their rates. It goes on for longer if slow clocks
+// have hardly ticked yet.
 func (r *ranking) watch(ctx context.Context) {
 	spent := func() float64 { return r.bench.NowNs() - r.started }
 	least, most := spent()+float64(r.plan.Watch), float64(r.plan.Total)

@@ -16,8 +16,7 @@ import (
 	"chronoscope/stats"
 )
 
-// candidate makes a candidate of a simulated clock, in the company of a good
-// reference on the same machine.
+// candidate returns a candidate for a simulated clock, with a good reference on the same machine.
 func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidate {
 	return Candidate{
 		Clock: clock.Clock{Name: name, Kind: clock.KindWall, Scope: clock.ScopeMachine},
@@ -41,7 +40,7 @@ func candidate(name string, c *clocktest.Clock, timer *clocktest.Clock) Candidat
 	}
 }
 
-// bench is where simulated clocks are ranked: a core of 3 GHz.
+// bench returns the simulated environment of a ranking: a core of 3 GHz.
 func bench(m *clocktest.Machine, timer *clocktest.Clock, seed uint64) Bench {
 	return Bench{
 		NowNs:    m.NowNs,
@@ -71,7 +70,7 @@ func nanosecondClock(seed uint64) *clocktest.Clock {
 	}
 }
 
-// Each planted fault gets its verdict, and a good clock is trusted.
+// Each planted fault gets its verdict, and a clock without a fault is trusted.
 func TestRankFindsPlantedFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -80,8 +79,8 @@ func TestRankFindsPlantedFaults(t *testing.T) {
 		name   string
 		spoil  func(*clocktest.Clock)
 		want   stats.Verdict
-		reason string // a word of the reason that must be there
-		// zero: the quality must be 0, as section 4.4 of Kuperberg 2011a has it
+		reason string // a part of the expected reason
+		// zero: the quality must be 0, as section 4.4 of Kuperberg 2011a requires
 		zero bool
 	}{
 		{"none", func(*clocktest.Clock) {}, stats.Trusted, "", false},
@@ -119,8 +118,8 @@ func TestRankFindsPlantedFaults(t *testing.T) {
 	}
 }
 
-// What a counter of a thread's events counts is no time: it stands still while the
-// thread sleeps, and is no worse for it.
+// A counter of a thread's events does not count time. It stands still while the thread sleeps, and
+// that does not lower its verdict.
 func TestRankOfClocksWithoutRate(t *testing.T) {
 	c := nanosecondClock(1)
 	timer := counter(c.Machine)
@@ -132,7 +131,7 @@ func TestRankOfClocksWithoutRate(t *testing.T) {
 	}
 }
 
-// A clock of a thread is not compared between threads, a clock of the machine is.
+// A clock of scope thread is not compared between threads, a clock of scope machine is.
 func TestRankKnowsScopes(t *testing.T) {
 	for scope, want := range map[clock.Scope]bool{clock.ScopeThread: true, clock.ScopeMachine: false} {
 		c := nanosecondClock(1)
@@ -147,8 +146,7 @@ func TestRankKnowsScopes(t *testing.T) {
 	}
 }
 
-// A thread's CPU time can't pass twice as fast as time, and may well pass more
-// slowly.
+// A thread's CPU time can't pass twice as fast as real time, but may pass more slowly.
 func TestRankOfCPUClocks(t *testing.T) {
 	for ppm, want := range map[float64]bool{1e6: false, -5e5: true} {
 		c := nanosecondClock(1)
@@ -163,7 +161,7 @@ func TestRankOfCPUClocks(t *testing.T) {
 	}
 }
 
-// The error of a calibration is in the interval of the accuracy.
+// The interval of the accuracy includes the error of the calibration.
 func TestRankCarriesTheErrorOfTheUnit(t *testing.T) {
 	c := nanosecondClock(1)
 	timer := counter(c.Machine)
@@ -175,7 +173,8 @@ func TestRankCarriesTheErrorOfTheUnit(t *testing.T) {
 	}
 }
 
-// The quality of a good clock is that of Formula (1) on the truth.
+// The quality of a clock without faults is that of Formula (1) for its true accuracy, cost and
+// spread.
 func TestRankedQualityIsThatOfTheTruth(t *testing.T) {
 	for seed := range uint64(20) {
 		c := nanosecondClock(seed)
@@ -188,7 +187,7 @@ func TestRankedQualityIsThatOfTheTruth(t *testing.T) {
 	}
 }
 
-// Ten rankings of the same three clocks agree in order and nearly in quality.
+// Ten rankings of the same three clocks have the same order and nearly the same qualities.
 func TestRankIsRepeatable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -200,7 +199,7 @@ func TestRankIsRepeatable(t *testing.T) {
 	}
 	clocks := []clockOf{{"fine", 10, 0.4, 8}, {"middle", 10, 1, 25}, {"coarse", 4e6, 1, 5}, {"one second", 1e9, 1e9, 5}}
 	lowest, highest := map[string]float64{}, map[string]float64{}
-	slices.Reverse(clocks) // measured in the other order than they rank
+	slices.Reverse(clocks) // they are measured in the reverse order of their ranks
 	for seed := range uint64(10) {
 		m := clocktest.NewMachine(seed)
 		m.Preemption = &clocktest.Preemption{EveryNs: 4e6, ForNs: 1e5}
@@ -231,8 +230,8 @@ func TestRankIsRepeatable(t *testing.T) {
 	}
 }
 
-// A clock too slow for its own sample is watched while the others are measured,
-// and its interval says that it was seen to tick a few times.
+// A clock that is too slow for a sample of its own is watched while the others are measured. Its
+// interval shows that only a few ticks were seen.
 func TestRankWatchesSlowClocks(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	timer := counter(m)
@@ -247,7 +246,7 @@ func TestRankWatchesSlowClocks(t *testing.T) {
 	}
 }
 
-// Interrupted, a ranking keeps what was measured.
+// An interrupted ranking keeps what was measured so far.
 func TestRankKeepsWhatWasMeasured(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	timer := counter(m)
@@ -277,7 +276,7 @@ func TestRankKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// Without the core's rate there is no quality, and no guess of one.
+// Without the core's rate, the quality is missing and not guessed.
 func TestRankWithoutCoreRate(t *testing.T) {
 	c := nanosecondClock(1)
 	timer := counter(c.Machine)

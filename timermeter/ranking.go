@@ -8,33 +8,33 @@ import (
 	"chronoscope/stats"
 )
 
-// Ranking is the rating of all clocks, as documents hold it.
+// Ranking holds the ratings of all clocks in the form in which documents hold them.
 type Ranking struct {
 	Clocks      []Rating      `json:"clocks"` // best first
 	Best        Best          `json:"best"`
 	Unavailable []Unavailable `json:"unavailable"`
-	// Runtimes are those whose timers were ranked beside this program's.
+	// Runtimes are the runtimes whose timers were ranked together with this program's.
 	Runtimes []Runtime `json:"runtimes"`
 	// Counters are the counters whose rate was measured.
 	Counters []CounterRate `json:"counters"`
 }
 
-// Best names the clock to use for each purpose; nil where none is fit.
+// Best names the clock to use for each purpose; nil if no clock is fit for it.
 type Best struct {
-	Wall      *string `json:"wall"`      // for intervals: nobody sets it
-	CPU       *string `json:"cpu"`       // of the thread that reads it
+	Wall      *string `json:"wall"`      // for intervals; it can't be set
+	CPU       *string `json:"cpu"`       // the CPU time of the thread that reads it
 	Timestamp *string `json:"timestamp"` // in UTC
-	Counter   *string `json:"counter"`   // of time, and of no events
+	Counter   *string `json:"counter"`   // counts time, not events
 }
 
 // Unavailable is a clock that can't be read here.
 type Unavailable struct {
 	Name   string  `json:"name"`
 	Reason string  `json:"reason"`
-	Remedy *string `json:"remedy"` // nil where nothing helps
+	Remedy *string `json:"remedy"` // nil if nothing helps
 }
 
-// Ranking is the result with the clocks to use.
+// Ranking returns the result together with the clocks to use.
 func (l *Local) Ranking() Ranking {
 	r := Ranking{
 		Clocks: append([]Rating{}, l.Ratings...), Best: BestOf(l.Ratings), Unavailable: []Unavailable{},
@@ -53,17 +53,16 @@ func (l *Local) Ranking() Ranking {
 	return r
 }
 
-// tied clocks differ in quality by about their repeatability.
+// tied is the difference in quality below which two clocks are tied; it is about the repeatability.
 const tied = 0.015
 
-// BestOf chooses one clock for each purpose: a wall clock that nobody sets and that stands
-// still while the machine is suspended, the CPU time of the thread that reads it, a timestamp
-// of UTC, and a counter of time. Of those that are fit the best in quality is taken, and among
-// clocks that are tied with it the most usual one, the first in [clock.Names], so that two
-// rankings of one machine give the same advice.
+// BestOf chooses one clock for each purpose: a wall clock that can't be set and that stands still
+// while the machine is suspended, the CPU time of the thread that reads it, a timestamp in UTC, and
+// a counter of time. Among the fit clocks whose quality is tied with the best, it takes the most
+// usual one, the first in [clock.Names], so that two rankings of one machine give the same advice.
 //
-// Other runtimes' clocks are looked at only where none of this program's was ranked: a
-// program can't read those of another runtime.
+// Clocks of other runtimes are considered only if no clock of this program was ranked, because a
+// program can't read the clocks of another runtime.
 func BestOf(clocks []Rating) Best {
 	own := slices.ContainsFunc(clocks, isOwn)
 	choose := func(fit func(Rating) bool) *string {
@@ -80,18 +79,17 @@ func BestOf(clocks []Rating) Best {
 	}
 }
 
-// isOwn tells the clocks that this program reads itself.
+// isOwn reports whether this program reads the clock itself.
 func isOwn(c Rating) bool { return c.Runtime == "go" }
 
-// mostUsual is the name of the most usual clock among those tied with the
-// best.
+// mostUsual returns the name of the most usual clock among those that are tied with the best.
 func mostUsual(fits []Rating) *string {
 	best := 0.0
 	for _, c := range fits {
 		best = max(best, c.Quality.Value())
 	}
 	names := clock.Names()
-	place := func(c Rating) int { // of other runtimes the best comes first
+	place := func(c Rating) int { // clocks of other runtimes keep their order, the best first
 		if i := slices.Index(names, c.Name); i >= 0 {
 			return i
 		}
@@ -109,20 +107,20 @@ func mostUsual(fits []Rating) *string {
 	return &chosen.Name
 }
 
-// Advice says with what to measure durations of a range.
+// Advice says by what method and clock to measure durations within a range.
 type Advice struct {
 	Purpose string `json:"purpose"` // "wall", "cpu" or "timestamp"
-	// FromNs and ToNs bound the durations; ToNs is missing where nothing limits it.
+	// FromNs and ToNs bound the durations; ToNs is missing if there is no upper limit.
 	FromNs float64     `json:"from_ns"`
 	ToNs   stats.Float `json:"to_ns"`
 	Method string      `json:"method"`
 	Clock  string      `json:"clock"`
-	// ExpectedError is the most that the clock itself may be off by, as a share of
-	// a duration of FromNs; interrupts and preemption come on top.
+	// ExpectedError is the largest error of the clock itself, as a share of a duration of FromNs.
+	// Interrupts and preemption add to it.
 	ExpectedError float64 `json:"expected_error"`
 }
 
-// Advice is for each of the best clocks whose accuracy is bounded.
+// Advice returns advice for each of the best clocks whose accuracy is bounded.
 func (r Ranking) Advice() []Advice {
 	all := []Advice{}
 	for _, best := range []struct {
@@ -140,12 +138,12 @@ func (r Ranking) Advice() []Advice {
 	return all
 }
 
-// goodError is the relative error that advice promises.
+// goodError is the relative error that the advice promises.
 const goodError = 0.01
 
-// errorNs is how far two readings of the clock around some work may be off: each reading may
-// lie one accuracy from the truth, and the cost of calls varies by what p95 lies above the
-// least.
+// errorNs returns the largest error of the difference of two readings of the clock around some
+// work: each reading may be off by one accuracy, and the cost of the calls varies from the least to
+// the 95th percentile.
 func (r Rating) errorNs() float64 {
 	return r.Accuracy.Hi + stats.FloatOf(r.Cost.P95Ns.Value()-r.Cost.MinNs.Value()).Or(0)
 }

@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// ratingOf is a rating of that name and quality.
+// ratingOf returns a rating with the given name and quality.
 func ratingOf(name string, kind clock.Kind, quality float64, describe func(*Rating)) Rating {
 	r := Rating{Name: name, Kind: kind, Quality: stats.FloatOf(quality), Judgement: stats.NewJudgement()}
 	if describe != nil {
@@ -18,8 +18,9 @@ func ratingOf(name string, kind clock.Kind, quality float64, describe func(*Rati
 	return r
 }
 
-// The most usual of the clocks that are tied with the best is recommended, none
-// that is unusable or of quality 0, and none that can be set for intervals.
+// Among the clocks that are tied with the best, the most usual one is recommended. A clock that is
+// unusable or of quality 0 is never recommended, and one that can be set is not recommended for
+// intervals.
 func TestBestClocks(t *testing.T) {
 	r := (&Local{Ratings: []Rating{
 		ratingOf("realtime", clock.KindWall, 0.60, func(r *Rating) { r.Settable, r.Calendar = true, true }),
@@ -48,7 +49,7 @@ func TestBestClocks(t *testing.T) {
 	}
 }
 
-// What could not be had is null, and the document is valid JSON all the same.
+// A value that could not be measured is null, and the document is valid JSON.
 func TestUnknownIsNull(t *testing.T) {
 	r := (&Local{Ratings: []Rating{ratingOf("tsc", clock.KindCounter, math.NaN(), func(r *Rating) {
 		r.Accuracy = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.Inf(1)}
@@ -78,8 +79,8 @@ func TestUnknownIsNull(t *testing.T) {
 	}
 }
 
-// Advice promises one percent from the length on at which accuracy and the
-// variation of the cost together are one percent.
+// Advice promises one percent for durations from the length on at which accuracy and the variation
+// of the cost together are one percent.
 func TestAdvice(t *testing.T) {
 	name := "monotonic"
 	all := Ranking{Best: Best{Wall: &name}, Clocks: []Rating{{
@@ -90,7 +91,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// There is no advice on a clock whose accuracy has no upper bound.
+// There is no advice for a clock whose accuracy has no upper bound.
 func TestAdviceNeedsABound(t *testing.T) {
 	for _, hi := range []float64{math.NaN(), math.Inf(1)} {
 		r := (&Local{Ratings: []Rating{ratingOf("monotonic", clock.KindWall, 0.5, func(r *Rating) {
@@ -106,8 +107,8 @@ func TestAdviceNeedsABound(t *testing.T) {
 	}
 }
 
-// Of several runtimes this program's own clocks are recommended, and another's only
-// where there are none of its own; then the best one is.
+// If several runtimes were ranked, this program's own clocks are recommended. If there are none,
+// the best clock of the other runtimes is.
 func TestBestOfRuntimes(t *testing.T) {
 	of := func(runtime, name string, quality float64) Rating {
 		return Rating{Name: name, Runtime: runtime, Kind: clock.KindWall, Quality: stats.FloatOf(quality), Judgement: stats.NewJudgement()}
@@ -127,9 +128,10 @@ func TestBestOfRuntimes(t *testing.T) {
 	}
 }
 
-// Six quick rankings recommended the process's CPU time three times and the thread's three
-// times, and for timestamps three times atomic time, which is 37 s ahead of UTC: whichever had
-// the better quality then. What is recommended has one meaning, whatever the quality.
+// Six quick rankings once recommended the process's CPU time three times and the thread's three
+// times, and for timestamps three times atomic time, which is 37 s ahead of UTC, whichever happened
+// to have the better quality. A recommended clock must have the same meaning whatever the
+// qualities.
 func TestBestHasOneMeaning(t *testing.T) {
 	var all []Rating
 	add := func(c clock.Clock, quality float64) {

@@ -7,9 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Rated is a clock with what this rating says of it. rate is the rate of the processor's counter, nil
-// where it could not be measured. It gives the length of a tick where the clock's own unit is not
-// known. The ticks of a clock that counts events have no length.
+// Rated returns a clock with what this rating says about it. rate is the rate of the processor's
+// counter, nil if it could not be measured. It gives the length of a tick if the clock's own unit is
+// not known. The ticks of a clock that counts events have no length.
 func (r Rating) Rated(c *clock.Clock, rate *clock.Rate) clock.Rated {
 	tick := stats.Estimate{Value: c.UnitNs, Lo: c.UnitNs, Hi: c.UnitNs, Unit: "ns", Statistic: "given"}
 	switch {

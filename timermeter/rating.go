@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// rating joins what was gathered of a clock.
+// rating computes the rating from what was gathered about a clock.
 func (s *subject) rating(coreHz float64) Rating {
 	a := s.accuracy
 	if s.slow {
@@ -36,10 +36,10 @@ func (s *subject) rating(coreHz float64) Rating {
 	return r
 }
 
-// quality is that of median cost and spread.
+// quality returns the quality for the median cost and the spread.
 func (r *Rating) quality() float64 { return r.qualityOf(r.Cycles.Cost.Value(), r.Spread.Value()) }
 
-// qualityOf is by Formula (1), with the 0 that section 4.4 reserves.
+// qualityOf returns the quality by Formula (1), or the 0 that section 4.4 reserves.
 func (r *Rating) qualityOf(costCycles, spread float64) float64 {
 	for _, property := range []*bool{r.Monotonic, r.ThreadSafe, r.Stable} {
 		if property != nil && !*property {
@@ -49,15 +49,15 @@ func (r *Rating) qualityOf(costCycles, spread float64) float64 {
 	return Quality(r.Cycles.Accuracy.Value(), costCycles, spread)
 }
 
-// judgeCost says where calls could only be timed roughly.
+// judgeCost adds a reason if calls could only be timed roughly.
 func (r *Rating) judgeCost(c *CostSampler) {
 	if steps := c.stepsOfBatch(r.Cost.MedianNs.Value()); !(steps >= fewBatchSteps) {
 		r.Lower(stats.Suspect, "its calls could only be timed in batches of %d, which take %.2g steps of the clock that times them", c.meter.batch, steps)
 	}
 }
 
-// judgeOrder says whether the readings of one thread ever stepped back. Where the
-// accuracy's own readings did, its judgement has the reason.
+// judgeOrder judges whether the readings of one thread ever stepped back. It adds no reason if the
+// judgement of the accuracy already has it.
 func (r *Rating) judgeOrder(s *subject) {
 	r.Monotonic = answer(s.order.Count == 0)
 	if s.order.Count > 0 && check.Order(s.sampler.taken).Count == 0 {
@@ -66,7 +66,7 @@ func (r *Rating) judgeOrder(s *subject) {
 	}
 }
 
-// judgeThreads says whether readings stepped back from thread to thread.
+// judgeThreads judges whether readings stepped back from thread to thread.
 func (r *Rating) judgeThreads(s *subject) {
 	if s.threads.Count == 0 && s.threads.Readings < fewestHandovers {
 		return
@@ -82,9 +82,9 @@ func (r *Rating) judgeThreads(s *subject) {
 	}
 }
 
-// judgeRate says whether the clock kept its rate, and did not step. A clock too
-// coarse to tell the rate as well as the limits ask is not judged: on a busy
-// machine the kernel brings it up to date late.
+// judgeRate judges whether the clock kept its rate and did not step. It does not judge a clock that
+// is too coarse for its rate to be known as well as the limits require: on a busy machine the kernel
+// updates such a clock late.
 func (r *Rating) judgeRate(s *subject) {
 	pairs := check.Pairs(s.pairs, s.ReferenceTickNs, s.Subject.UnitNs, r.Accuracy.Value)
 	rate := check.KeepsRate(pairs)
@@ -109,8 +109,8 @@ func (r *Rating) judgeRate(s *subject) {
 	}
 }
 
-// judgeCPURate can only say that CPU time does not pass faster than time: how
-// much slower is the scheduler's business.
+// judgeCPURate only judges whether CPU time passes faster than real time. How much slower it passes
+// depends on the scheduler.
 func (r *Rating) judgeCPURate(rate check.Rate, tolerance float64) {
 	if r.Scope != clock.ScopeThread {
 		return
@@ -123,6 +123,5 @@ func (r *Rating) judgeCPURate(rate check.Rate, tolerance float64) {
 
 func answer(yes bool) *bool { return &yes }
 
-// ByQuality orders ratings from best to worst quality; what has none comes
-// last.
+// ByQuality orders ratings from best to worst quality; ratings without a quality come last.
 func ByQuality(a, b Rating) int { return cmp.Compare(b.Quality.Or(-1), a.Quality.Or(-1)) }

@@ -1,30 +1,29 @@
-// Package timermeter measures a clock by its readings alone: its accuracy,
-// its invocation cost and how far that spreads, and one quality metric that
-// ranks clocks by all three (Kuperberg 2011a, TimerMeter).
+// Package timermeter measures a clock by its readings alone. It finds the clock's accuracy, its
+// invocation cost and the spread of that cost, and combines the three in one quality metric by
+// which clocks are ranked (Kuperberg 2011a, TimerMeter).
 //
-// It takes a clock as a function, and so any clock: one of this process, of
-// another runtime, or a simulated one.
+// A clock is given as a function, so that it can be any clock: one of this process, one of another
+// runtime, or a simulated one.
 package timermeter
 
-// Subject is a clock as it is measured here.
+// Subject is a clock that is measured.
 type Subject struct {
-	// UnitNs is nanoseconds per unit of a reading.
+	// UnitNs is the length of one unit of a reading, in nanoseconds.
 	UnitNs float64
-	// UnitError bounds how far UnitNs may be off, as a share of it: the error of
-	// a calibration; 0 where the unit is given.
+	// UnitError is the largest relative error of UnitNs: the error of a calibration, or 0 if the
+	// unit is given.
 	UnitError float64
-	// Chain fills ticks with consecutive readings, work rounds of a busy loop
-	// before each.
+	// Chain fills ticks with consecutive readings, with work rounds of a busy loop before each.
 	Chain func(work int, ticks []int64)
-	// LeastChain is how many readings are worth a chain, where a chain takes long
-	// beside its readings; 0 leaves it to the sampler.
+	// LeastChain is the least number of readings in a chain, for a clock for which it takes long
+	// to start a chain; 0 leaves the number to the sampler.
 	LeastChain int
-	// StandsStill is true where the clock stands still between two chains, as CPU time
-	// of a thread that waits.
+	// StandsStill is true if the clock stands still between two chains, as the CPU time of a
+	// thread that waits does.
 	StandsStill bool
-	// Calls fills durations with what batch consecutive calls take, in units of
-	// Reference, and Frames with what is seen of batch rounds without the calls. Nil
-	// where nothing can time them.
+	// Calls fills durations with the times that batch consecutive calls take, in units of
+	// Reference. Frames fills durations with the times of batch rounds without the calls. Both are
+	// nil if nothing can time the calls.
 	Calls, Frames func(batch int, durations []int64)
 	Reference     Reference
 }

@@ -20,7 +20,7 @@ type Witness struct {
 	Sharers int
 }
 
-// testimony are the first and the last pair of a witness.
+// testimony holds the first and the last pair of a witness.
 type testimony struct {
 	first, last clock.Sandwich
 	pairs       int
@@ -44,21 +44,22 @@ func (t *testimony) ask(w *Witness) {
 	t.pairs++
 }
 
-// shown is what the clock says has passed between the two pairs.
+// shown returns the time that passed between the two pairs according to the clock.
 func (t *testimony) shown(unitNs float64) float64 {
 	return float64(t.last.Counter-t.first.Counter) * unitNs
 }
 
-// bounds are the least and the most that the clock may have shown between the two pairs.
-// What the clock is read to, and the rate that a system may slew its own by, stay possible.
+// bounds returns the least and the most time that the clock may have shown between the two pairs.
+// They allow for the accuracy of the readings and for the rate at which a system may slew its
+// clocks.
 func (t *testimony) bounds(w *Witness, accuracyNs float64) (least, most float64) {
 	least = float64(t.last.Before-t.first.After) * w.TickNs / float64(max(1, w.Sharers))
 	most = float64(t.last.After-t.first.Before) * w.TickNs
 	return least*(1-clock.SlewLimit) - 2*accuracyNs, most*(1+clock.SlewLimit) + 2*accuracyNs
 }
 
-// judgeWitness lowers the verdict on a clock of another program that contradicts its
-// witness, or that nothing could be held against.
+// judgeWitness lowers the verdict on a clock of another program that contradicts its witness, or for
+// which there is no witness.
 func (r *Rating) judgeWitness(s *subject) {
 	if s.Witness == nil {
 		return
@@ -68,7 +69,7 @@ func (r *Rating) judgeWitness(s *subject) {
 		r.Lower(stats.Suspect, "nothing here tells whether it shows the time that it claims to: %v", t.err)
 	}
 	if t.pairs < 2 {
-		return // interrupted, or nothing tells
+		return // the ranking was interrupted, or nothing can tell
 	}
 	least, most := t.bounds(s.Witness, r.Accuracy.Value)
 	switch {
@@ -80,7 +81,7 @@ func (r *Rating) judgeWitness(s *subject) {
 	}
 }
 
-// held is what a clock is held against.
+// held names what a clock is compared with.
 func held(c *clock.Clock) string {
 	if c.Kind == clock.KindCPU {
 		return "its process's CPU time"
@@ -88,7 +89,7 @@ func held(c *clock.Clock) string {
 	return "time"
 }
 
-// contradicts tells that the clock contradicts its witness, as far as is known by now.
+// contradicts reports whether the clock contradicts its witness according to the pairs so far.
 func (t *testimony) contradicts(w *Witness, unitNs, accuracyNs float64) bool {
 	if t.pairs < 2 {
 		return false
