@@ -8,17 +8,17 @@ import (
 	"chronoscope/stats"
 )
 
-// span is what one sample allows a quantity to be.
+// span is the range in which a quantity must lie according to one sample.
 type span struct{ lo, hi float64 }
 
 func (s span) meets(other span) bool { return s.lo <= other.hi && other.lo <= s.hi }
 
 func (s span) middle() float64 { return s.lo + (s.hi-s.lo)/2 }
 
-// agreement is where most of the spans overlap, and how many do (Marzullo,
-// Maintaining the Time in a Distributed System, 1984; the selection of NTP, RFC
-// 5905, section 11.2.1). Where each span is right, all of them overlap and the
-// truth lies in what they share; wrong ones in the minority can't move it.
+// agreement returns the range in which most of the spans overlap, and how many do (Marzullo,
+// Maintaining the Time in a Distributed System, 1984; the selection of NTP, RFC 5905, section
+// 11.2.1). If every span is right, all of them overlap and the truth lies in their intersection.
+// A minority of wrong spans can't change the result.
 func agreement(spans []span) (common span, count int) {
 	type edge struct {
 		at    float64
@@ -32,7 +32,7 @@ func agreement(spans []span) (common span, count int) {
 		if c := cmp.Compare(a.at, b.at); c != 0 || a.enter == b.enter {
 			return c
 		}
-		if a.enter { // spans that touch do overlap
+		if a.enter { // spans that only touch overlap too
 			return -1
 		}
 		return 1
@@ -44,16 +44,16 @@ func agreement(spans []span) (common span, count int) {
 			continue
 		}
 		if open++; open > count {
-			// The next edge closes a span, or the count would grow further there.
+			// The next edge closes a span; otherwise the count would be higher there.
 			count, common = open, span{e.at, edges[i+1].at}
 		}
 	}
 	return common, count
 }
 
-// tickRates is what each sample allows the counter's rate to be, in ticks a
-// nanosecond, where stepTicks is the counter's step. Samples no longer than their
-// own error say nothing and are left out.
+// tickRates returns the range of the counter's rate according to each sample, in ticks per
+// nanosecond; stepTicks is the counter's step. It leaves out samples that are no longer than their
+// own error.
 func tickRates(samples []Sample, stepTicks float64) []span {
 	var rates []span
 	for _, s := range samples {
@@ -71,9 +71,9 @@ func tickRates(samples []Sample, stepTicks float64) []span {
 	return rates
 }
 
-// fitRate is the counter's rate over the reference, in ticks a nanosecond: where
-// the samples agree, and where fewer than half do, the median of their rates with
-// its interval. Both stand up to samples that are wrong.
+// fitRate returns the counter's rate against the reference, in ticks per nanosecond. It is the
+// range in which the samples agree, or, if fewer than half do, the median of their rates with its
+// interval. A minority of wrong samples changes neither.
 func fitRate(samples []Sample, stepTicks float64) stats.Estimate {
 	rates := tickRates(samples, stepTicks)
 	if len(rates) == 0 {
@@ -89,8 +89,8 @@ func fitRate(samples []Sample, stepTicks float64) stats.Estimate {
 	return medianRate(rates, len(samples))
 }
 
-// medianRate is for samples that follow no common rate. Too few of them for an
-// interval are bounded by their extremes.
+// medianRate returns the median rate of samples that have no rate in common. If there are too few
+// for an interval, their extremes are the bounds.
 func medianRate(rates []span, samples int) stats.Estimate {
 	middles := make([]float64, len(rates))
 	for i, r := range rates {

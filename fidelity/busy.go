@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fibonacci is number n of the sequence, modulo 2^64. Each step waits for the one
-// before, so that its time is the core's and nobody else's.
+// fibonacci returns number n of the sequence, modulo 2^64. Each step needs the result of the one
+// before, so that its time depends on the core alone.
 //
 //go:noinline
 func fibonacci(n int) uint64 {
@@ -21,11 +21,11 @@ func fibonacci(n int) uint64 {
 	return a
 }
 
-// computed takes the outcome, so that the compiler can't leave the work out.
+// computed stores the result, so that the compiler can't remove the computation.
 var computed atomic.Uint64
 
-// compute is the computing of about ns nanoseconds, at a speed that is measured
-// once: how long it takes then is up to the core, no clock is asked.
+// compute returns a function that computes for about ns nanoseconds. It measures the speed of the
+// core once; after that the time depends on the core, and no clock is read.
 func compute() func(ns float64) {
 	const trial, tries = 100_000, 5
 	least := time.Duration(math.MaxInt64)
@@ -38,14 +38,14 @@ func compute() func(ns float64) {
 	return func(ns float64) { computed.Store(fibonacci(int(ns * perNs))) }
 }
 
-// prepareFibonacci is the source's second workload (Kuperberg 2011b, section 3):
-// the size is how far the sequence is computed.
+// prepareFibonacci is Kuperberg's second workload (2011b, section 3): it computes the sequence, up
+// to a number that depends on the requested time.
 func prepareFibonacci(_ context.Context, s *Sampler) (Task, error) {
 	return around(s, compute(), nil), nil
 }
 
-// prepareThreads keeps as many threads busy as Go runs at once while the workload
-// lasts, while the measuring one computes, and has a CPU half of the time at most.
+// prepareThreads keeps all of Go's threads busy while the measuring thread computes, so that the
+// measuring thread has a CPU for at most half of the time.
 func prepareThreads(_ context.Context, s *Sampler) (Task, error) {
 	work := compute()
 	var stop atomic.Bool
@@ -64,8 +64,8 @@ func prepareThreads(_ context.Context, s *Sampler) (Task, error) {
 	}), nil
 }
 
-// prepareFrequency sleeps and computes for different shares of the time in turn,
-// so that a counter whose rate differs between the two disagrees with itself.
+// prepareFrequency sleeps and computes for shares of the time that change from sample to sample.
+// If a counter has different rates in the two, its samples contradict one another.
 func prepareFrequency(_ context.Context, s *Sampler) (Task, error) {
 	work, asleep := compute(), 0.25
 	return around(s, func(ns float64) {
@@ -75,7 +75,7 @@ func prepareFrequency(_ context.Context, s *Sampler) (Task, error) {
 	}, nil), nil
 }
 
-// collectGarbage allocates and collects until the time is over.
+// collectGarbage allocates memory and runs the garbage collector until ns nanoseconds are over.
 func collectGarbage(ns float64) {
 	const pieces, bytes = 64, 16 << 10
 	for begun := time.Now(); float64(time.Since(begun)) < ns; {

@@ -15,15 +15,15 @@ import (
 	"chronoscope/stats"
 )
 
-// Parent and child talk in lines of JSON: an order and its answer, then requests,
-// each answered with a sample. Inside the sandwich there are only two bytes, which
-// take no memory: the child is ready to be stopped, and it was continued.
+// Parent and child exchange lines of JSON: an order and its answer, then requests and their answers.
+// Within a sandwich they exchange only two bytes, which need no memory: the child writes ready when
+// it is to be stopped, and the parent writes goOn when it has continued the child.
 const (
 	ready byte = '.'
 	goOn  byte = '.'
 )
 
-// order says which clocks to read.
+// order says which clocks the child is to read.
 type order struct{ Counter, Reference orderedClock }
 
 type orderedClock struct {
@@ -40,14 +40,14 @@ func orderFor(s *Sampler) order {
 // request asks for a sample.
 type request struct{ RequestedNs float64 }
 
-// answer is to an order or a request.
+// answer is the answer to an order or a request.
 type answer struct {
 	Error  string
 	Sample sentSample
 }
 
-// sentSample is a Sample on its way: without CounterNs, which follows from the
-// ticks, and may be no number.
+// sentSample is a Sample as it is sent. It lacks CounterNs, which the parent computes from the
+// ticks, because CounterNs may be NaN and JSON has no NaN.
 type sentSample struct {
 	RequestedNs, ReferenceNs, PairingNs, ErrorNs, IdleNs float64
 	CounterTicks                                         int64
@@ -72,10 +72,10 @@ func (s sentSample) sample() Sample {
 	}
 }
 
-// ServeChild is the child of the workload stop: it takes the sandwiches that its
-// parent asks for on in, and answers on out. A program that offers the workload
-// calls it, with its standard input and output, when it is started by the command
-// given to [Workloads]. It returns when in ends.
+// ServeChild is the child process of the workload stop: it takes the sandwiches that its parent
+// requests on in, and answers on out. A program that offers the workload calls ServeChild with its
+// standard input and output when it is started by the command given to [Workloads]. ServeChild
+// returns when in ends.
 func ServeChild(in io.Reader, out io.Writer) error {
 	release, err := env.Hold()
 	if err != nil {
@@ -91,7 +91,7 @@ func ServeChild(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// served is the child's side.
+// served is the state of the child.
 type served struct {
 	in      *bufio.Reader
 	out     io.Writer
@@ -100,7 +100,7 @@ type served struct {
 	thread  *machine.Thread
 }
 
-// orders takes the order, and then requests until there are no more.
+// orders reads the order, and then answers requests until there are no more.
 func (c *served) orders() error {
 	var o order
 	if err := c.receive(&o); err != nil {
@@ -127,7 +127,7 @@ func (c *served) orders() error {
 	}
 }
 
-// take is a sandwich around being stopped.
+// take takes a sandwich during which the parent stops this process.
 func (c *served) take(requestedNs float64) (Sample, error) {
 	stopMe := []byte{ready}
 	var wrote, read error
@@ -138,7 +138,7 @@ func (c *served) take(requestedNs float64) (Sample, error) {
 	return sample, errors.Join(wrote, read)
 }
 
-// open opens the clocks, as this process's own.
+// open opens the clocks of the order in this process.
 func (c *served) open(o order) error {
 	counter, err1 := c.rated(o.Counter)
 	reference, err2 := c.rated(o.Reference)
@@ -171,7 +171,7 @@ func openAny(name string) (*clock.Clock, error) {
 	found, _ := References(os.DirFS("/"), time.Second)
 	for _, r := range found {
 		if r.Name == name {
-			c = r.Clock // open until this process ends
+			c = r.Clock // it stays open until this process ends
 			continue
 		}
 		r.Close()

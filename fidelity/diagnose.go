@@ -12,37 +12,36 @@ import (
 )
 
 const (
-	busyShare  = 0.1   // a thread that is idle for less of a sample is busy in it
-	idleShare  = 0.2   // and one that is idle for more sleeps in it
-	stillShare = 0.9   // a counter that loses this share of the sleep stands still in it
-	steadyMAD  = 0.1   // the share lost varies by less of itself: it is the same each time
-	farOff     = 1e-3  // a rate further off than this is no matter of calibration
-	leastBusy  = 5     // fewer busy samples don't tell a rate
-	leastMoves = 3     // fewer samples between two CPUs don't tell an offset
-	seldom     = 0.02  // jumps happen in no more of the samples
-	wander     = 2e-6  // two oscillators drift apart by less as they warm and cool
-	leastShare = 20e-6 // less of the sleep is no share of it but a rate that wanders
+	busyShare  = 0.1   // a thread that is idle for less than this share of a sample is busy in it
+	idleShare  = 0.2   // a thread that is idle for more than this share sleeps in it
+	stillShare = 0.9   // a counter that loses at least this share of the sleep stands still in it
+	steadyMAD  = 0.1   // a lost share whose relative variation is less than this is constant
+	farOff     = 1e-3  // a larger relative error of the rate is not explained by calibration
+	leastBusy  = 5     // least number of busy samples that tell a rate
+	leastMoves = 3     // least number of samples between two CPUs that tell an offset
+	seldom     = 0.02  // largest share of samples that may jump
+	wander     = 2e-6  // relative drift between two oscillators that changes of temperature explain
+	leastShare = 20e-6 // a smaller lost share of the sleep is explained by a drifting rate
 )
 
-// observed is a sample among those of all workloads.
+// observed is one sample of the samples of all workloads.
 type observed struct {
 	Sample
 	workload int
-	// offNs is how much the counter is ahead of the reference at the counter's own
-	// rate, and boundNs how much of that may be the reading's.
+	// offNs is how far the counter is ahead of the reference at the counter's own rate, and
+	// boundNs is how much of that the error of the readings may explain.
 	offNs, boundNs float64
 }
 
-// off reports that a sample's error is beyond what its readings explain.
+// off reports whether a sample's error exceeds what the error of its readings explains.
 func (o observed) off() bool { return math.Abs(o.offNs) > o.boundNs }
 
-// diagnosis looks for what is wrong with a counter, in the samples of all
-// workloads together: one workload alone can't tell a counter that stops in sleep
-// from one that was always slow.
+// diagnosis looks for the faults of a counter in the samples of all workloads together. The samples
+// of one workload alone can't tell a counter that stops during sleep from one that is always slow.
 type diagnosis struct {
 	counter, reference clock.Rated
 	all                []observed
-	rate               span // of the counter, in ticks a nanosecond
+	rate               span // of the counter, in ticks per nanosecond
 	findings           []finding
 	explained          []bool // samples that a finding explains
 }
@@ -70,16 +69,17 @@ func diagnose(counter, reference clock.Rated, samples [][]Sample) *diagnosis {
 	return d
 }
 
-// disturbed reports that a clock of CPU time can't be judged by a sample, since the
-// thread lost its CPU.
+// disturbed reports whether a clock of CPU time can't be judged by a sample because the thread lost
+// its CPU.
 func disturbed(counter clock.Rated, s Sample) bool {
 	return counter.CountsSleep == clock.No && s.Counted &&
 		s.Use.WaitNs+s.Use.VoluntarySwitches+s.Use.InvoluntarySwitches > 0
 }
 
-// ownRate is the rate that the counter keeps: that of all samples, or where busy
-// samples follow another one, theirs. Where there are only idle ones, far from the
-// rate that the counter is believed to have, it is that which they are off from.
+// ownRate returns the counter's own rate, from which errors are measured. It is the rate of all
+// samples, or that of the busy samples if the two differ. If there are too few busy samples, and the
+// rate of all samples is far from the rate that the counter is believed to have, it is the believed
+// rate.
 func (d *diagnosis) ownRate() span {
 	common := func(samples []Sample, least int) (span, bool) {
 		e := fitRate(samples, d.stepTicks())
@@ -108,8 +108,8 @@ func (d *diagnosis) where(keep func(observed) bool) []Sample {
 	return kept
 }
 
-// believed is the rate that the counter's tick stands for, false where it is not
-// known.
+// believed returns the rate that follows from the length of the counter's tick; ok is false if the
+// length is not known.
 func (d *diagnosis) believed() (span, bool) {
 	tick := d.counter.TickNs
 	if !(tick.Value > 0 && tick.Lo > 0 && tick.Hi > 0) {
@@ -120,8 +120,7 @@ func (d *diagnosis) believed() (span, bool) {
 
 func (d *diagnosis) stepTicks() float64 { return stepTicks(d.counter) }
 
-// stepTicks is the counter's step in its ticks: one where the tick's length is not
-// known.
+// stepTicks returns the counter's step in ticks. It is 1 if the length of a tick is not known.
 func stepTicks(counter clock.Rated) float64 {
 	if !(counter.TickNs.Value > 0) {
 		return 1
@@ -129,7 +128,7 @@ func stepTicks(counter clock.Rated) float64 {
 	return stepNs(counter) / counter.TickNs.Value
 }
 
-// measure finds how far each sample is off the counter's own rate.
+// measure computes how far each sample is off the counter's own rate.
 func (d *diagnosis) measure() {
 	rate := d.rate.middle()
 	for i := range d.all {
@@ -147,11 +146,12 @@ func (d *diagnosis) blame(shown []int, fault func(observed) Fault) {
 	d.findings = append(d.findings, finding{shown, fault})
 }
 
-// findIdle looks whether time is lost while the thread sleeps. The samples that it
-// sleeps in tell which share; all others that lost some of their sleep follow.
+// findIdle examines whether the counter loses time while the thread sleeps. It finds the lost share
+// from the samples in which the thread mostly sleeps, and blames sleep for the loss in all other
+// samples too.
 func (d *diagnosis) findIdle() {
 	if d.counter.CountsSleep == clock.No {
-		return // it is to stand still then
+		return // such a counter must stand still during sleep
 	}
 	asleep, lost := 0, 0
 	var shares []float64
@@ -177,9 +177,9 @@ func (d *diagnosis) findIdle() {
 	d.blame(d.losing(share, steady), idleFault(share, steady))
 }
 
-// losing are the samples that are off in the direction of the share of their sleep
-// that is lost, and by no more than that and some; where it varies, by no more than
-// all of it.
+// losing returns the samples whose error has the direction of the lost share of their sleep and is
+// not much larger than that share. If the share is not steady, the error may be as large as the
+// whole sleep.
 func (d *diagnosis) losing(share float64, steady bool) []int {
 	most := 1.5 * math.Abs(share)
 	if !steady {
@@ -194,9 +194,8 @@ func (d *diagnosis) losing(share float64, steady bool) []int {
 	return shown
 }
 
-// findRate compares the rate that the counter keeps with the one that it is
-// believed to have. The reference's own rate may be off as well, and either may have
-// wandered since the counter was calibrated.
+// findRate compares the counter's own rate with the rate that it is believed to have. It allows for
+// an error of the reference's rate, and for drift of both since the counter was calibrated.
 func (d *diagnosis) findRate() {
 	believed, ok := d.believed()
 	reference := d.rate.middle() * (d.reference.TickNs.RelativeHalfWidth() + wander)
@@ -211,8 +210,8 @@ func (d *diagnosis) findRate() {
 	d.findings = append(d.findings, finding{all, rateFault(ppm, d.disciplined())})
 }
 
-// disciplined reports that the system may change the rate of one of the clocks
-// (adjtimex(2)). It leaves CLOCK_MONOTONIC_RAW alone.
+// disciplined reports whether the system may change the rate of one of the clocks (adjtimex(2)). It
+// never changes that of CLOCK_MONOTONIC_RAW.
 func (d *diagnosis) disciplined() bool {
 	adjusted := func(c *clock.Clock) bool { return c.Kind == clock.KindWall && c.Name != "monotonic-raw" }
 	return adjusted(d.counter.Clock) || adjusted(d.reference.Clock)
@@ -221,7 +220,7 @@ func (d *diagnosis) disciplined() bool {
 // cpuPair is two CPUs, the lower number first.
 type cpuPair struct{ a, b int }
 
-// findOffset looks for pairs of CPUs between which samples are off by the same.
+// findOffset looks for pairs of CPUs between which the samples are all off by the same amount.
 func (d *diagnosis) findOffset() {
 	moved := map[cpuPair][]int{}
 	for i, o := range d.all {
@@ -237,8 +236,8 @@ func (d *diagnosis) findOffset() {
 	d.findOddCPUs()
 }
 
-// findOddCPUs looks for CPUs whose samples are all off by the same, whichever other CPU
-// they involve: on machines with many CPUs few samples have both ends in common.
+// findOddCPUs looks for CPUs whose samples are all off by the same amount, whichever other CPU they
+// involve. On machines with many CPUs, few samples have both CPUs in common.
 func (d *diagnosis) findOddCPUs() {
 	touching := map[int][]int{}
 	for i, o := range d.all {
@@ -252,8 +251,8 @@ func (d *diagnosis) findOddCPUs() {
 	}
 }
 
-// judgeCPU blames a CPU's offset for what nothing else explains. It shows in samples
-// that come to the CPU and in ones that leave it; a jump shows in one of them.
+// judgeCPU blames an offset of a CPU for samples that nothing else explains. An offset must show in
+// samples that end on the CPU and in samples that start on it; a jump shows in only one of them.
 func (d *diagnosis) judgeCPU(cpu int, touching []int) {
 	ahead := func(o observed) float64 {
 		if o.EndCPU == cpu {
@@ -283,8 +282,8 @@ func (d *diagnosis) judgeCPU(cpu int, touching []int) {
 	}
 }
 
-// judgePair blames an offset for what it explains: samples that are off without it,
-// and are not with it.
+// judgePair blames an offset between two CPUs for the samples that it explains: those that are off
+// without the offset and not off with it.
 func (d *diagnosis) judgePair(pair cpuPair, moved []int) {
 	towardsB := func(o observed) float64 {
 		if o.StartCPU == pair.a {
@@ -308,8 +307,7 @@ func (d *diagnosis) judgePair(pair cpuPair, moved []int) {
 	}
 }
 
-// findRest names what is left: a few jumps, a rate that is being changed, or
-// nothing that is known.
+// findRest blames what remains: a few jumps, a rate that is being changed, or an unknown cause.
 func (d *diagnosis) findRest() {
 	var rest []int
 	slewed := d.disciplined()

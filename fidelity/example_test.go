@@ -6,7 +6,7 @@ import (
 	"chronoscope/fidelity"
 )
 
-// Workloads stand between the two ends of a sandwich. Each may stop a counter or change its
+// A workload runs between the two ends of a sandwich. Each workload may stop a counter or change its
 // rate in another way.
 func ExampleSelect() {
 	chosen, err := fidelity.Select(fidelity.Workloads(nil), []string{"sleep", "migration"})

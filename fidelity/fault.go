@@ -13,24 +13,24 @@ type FaultKind string
 
 // The kinds of faults.
 const (
-	StopsInSleep     FaultKind = "stops-in-sleep"    // stands still while the thread sleeps, or during a part of it
+	StopsInSleep     FaultKind = "stops-in-sleep"    // stands still during all or a part of the thread's sleep
 	FollowsFrequency FaultKind = "follows-frequency" // its rate differs between idle and busy
-	CPUOffset        FaultKind = "cpu-offset"        // reads differently on different CPUs
+	CPUOffset        FaultKind = "cpu-offset"        // shows different values on different CPUs
 	WrongRate        FaultKind = "wrong-rate"        // faster or slower than believed
-	Jumped           FaultKind = "jumped"            // stepped, seldom
-	Slewed           FaultKind = "slewed"            // the system was changing the rate of one of the two
-	Unexplained      FaultKind = "unexplained"       // off, for no reason that is known here
+	Jumped           FaultKind = "jumped"            // stepped a few times
+	Slewed           FaultKind = "slewed"            // the system was changing the rate of the counter or the reference
+	Unexplained      FaultKind = "unexplained"       // off for an unknown reason
 )
 
-// Fault is what is wrong with a counter, as one workload shows it.
+// Fault is a fault of a counter, as one workload shows it.
 type Fault struct {
 	Kind FaultKind `json:"kind"`
-	// Size is how large it is, in Unit: "ns" for time lost (negative where it was
-	// gained), stepped, or between CPUs; "ppm"; or "times", the rate when idle over
-	// that when busy.
+	// Size is the size of the fault in Unit. Unit is "ns" for time that was lost (negative if it
+	// was gained), for a step, and for the difference between CPUs; "ppm"; or "times", the rate
+	// when idle divided by the rate when busy.
 	Size stats.Float `json:"size"`
 	Unit string      `json:"unit"`
-	// Verdict is how far it lowers the trust.
+	// Verdict is the verdict to which the fault lowers the result.
 	Verdict stats.Verdict `json:"-"`
 	// Says names the fault and its size.
 	Says string `json:"-"`
@@ -38,12 +38,12 @@ type Fault struct {
 
 // finding is a fault with the samples that show it.
 type finding struct {
-	shown []int // places among the observed
-	// fault describes it by the worst of some of these samples.
+	shown []int // indices of observed samples
+	// fault describes the fault by the worst of the given samples.
 	fault func(worst observed) Fault
 }
 
-// of is the fault as one workload shows it.
+// of returns the fault as one workload shows it; ok is false if the workload does not.
 func (f finding) of(workload int, all []observed) (Fault, bool) {
 	worst := -1
 	for _, i := range f.shown {
@@ -57,7 +57,7 @@ func (f finding) of(workload int, all []observed) (Fault, bool) {
 	return f.fault(all[worst]), true
 }
 
-// lostOrGained says what a sample was off by.
+// lostOrGained says by how much a sample was off.
 func lostOrGained(o observed) string {
 	if o.offNs > 0 {
 		return fmt.Sprintf("it gained %s in %s", stats.Duration(o.offNs, 3), stats.Duration(o.ReferenceNs, 3))
@@ -65,8 +65,8 @@ func lostOrGained(o observed) string {
 	return fmt.Sprintf("it lost %s of %s", stats.Duration(-o.offNs, 3), stats.Duration(o.ReferenceNs, 3))
 }
 
-// idleFault is that of a counter which loses a share of the time that the thread
-// sleeps, the same share each time where it is steady.
+// idleFault describes a counter that loses a share of the time for which the thread sleeps. steady
+// says that the share is the same each time.
 func idleFault(share float64, steady bool) func(observed) Fault {
 	return func(worst observed) Fault {
 		f := Fault{Kind: StopsInSleep, Size: stats.FloatOf(-worst.offNs), Unit: "ns", Verdict: stats.Unusable}
@@ -83,7 +83,7 @@ func idleFault(share float64, steady bool) func(observed) Fault {
 	}
 }
 
-// timesAsHigh writes a ratio so that one near 1 does not read as 1.
+// timesAsHigh formats a ratio with enough digits that a ratio near 1 is not shown as 1.
 func timesAsHigh(ratio float64) string {
 	if math.Abs(ratio-1) < 0.01 {
 		return fmt.Sprintf("%.6f times as high", ratio)
@@ -91,7 +91,7 @@ func timesAsHigh(ratio float64) string {
 	return fmt.Sprintf("%.3g times as high", ratio)
 }
 
-// rateFault is that of a counter which keeps a rate, but another one than believed.
+// rateFault describes a counter that keeps a constant rate, but another one than believed.
 func rateFault(ppm float64, disciplined bool) func(observed) Fault {
 	return func(observed) Fault {
 		direction := "fast"
@@ -110,7 +110,7 @@ func rateFault(ppm float64, disciplined bool) func(observed) Fault {
 	}
 }
 
-// offsetFault is that of a counter which differs by ns between CPUs.
+// offsetFault describes a counter that differs by ns between CPUs.
 func offsetFault(between string, ns float64) func(observed) Fault {
 	return func(observed) Fault {
 		return Fault{
@@ -120,8 +120,7 @@ func offsetFault(between string, ns float64) func(observed) Fault {
 	}
 }
 
-// jumpFault is that of a counter which stepped a few times, unless it was the
-// reference that somebody set.
+// jumpFault describes a counter that stepped a few times, or a reference that may have been set.
 func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 	return func(worst observed) Fault {
 		how, by := "forward", worst.offNs
@@ -141,7 +140,7 @@ func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 	}
 }
 
-// slewFault is not the counter's.
+// slewFault describes a rate that the system was changing; it is no fault of the counter.
 func slewFault(worst observed) Fault {
 	return Fault{
 		Kind: Slewed, Size: stats.FloatOf(1e6 * math.Abs(worst.offNs) / worst.ReferenceNs), Unit: "ppm", Verdict: stats.Suspect,
@@ -149,7 +148,7 @@ func slewFault(worst observed) Fault {
 	}
 }
 
-// unexplainedFault is the honest rest.
+// unexplainedFault describes an error without a known cause.
 func unexplainedFault(counter *clock.Clock) func(observed) Fault {
 	return func(worst observed) Fault {
 		f := Fault{Kind: Unexplained, Size: stats.FloatOf(math.Abs(worst.offNs)), Unit: "ns", Verdict: stats.Unusable}
@@ -167,7 +166,7 @@ func unexplainedFault(counter *clock.Clock) func(observed) Fault {
 	}
 }
 
-// partsPerMillion writes a share that is given in parts per million.
+// partsPerMillion formats a share that is given in parts per million.
 func partsPerMillion(ppm float64) string {
 	if ppm < 1e4 {
 		return fmt.Sprintf("%.3g ppm", ppm)

@@ -11,9 +11,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Sound counters of any quantum and cost, with jitter, on a machine that is
-// preempted and moves the thread about, are trusted in each workload, and the
-// interval of their rate holds the true one.
+// Counters without faults, of any quantum and cost, with jitter, on a machine that preempts the
+// thread and moves it between CPUs, are trusted in each workload, and the interval of their rate
+// holds the true one.
 func TestSoundCountersAreTrusted(t *testing.T) {
 	const seeds = 200
 	covered, results := 0, 0
@@ -49,15 +49,15 @@ func TestSoundCountersAreTrusted(t *testing.T) {
 	}
 }
 
-// planted is a fault and what is to be said of it.
+// planted is a fault together with the finding that it must cause.
 type planted struct {
 	name string
-	// plant makes the counter faulty, and gives the true size in the fault's unit;
-	// of what depends on the sample, NaN.
+	// plant makes the counter faulty and returns the true size in the fault's unit, or NaN if the
+	// size differs between samples.
 	plant func(w *world, c *counter) float64
 	kind  FaultKind
 	says  string
-	// shown and spared are workloads that have to show it, or must not.
+	// shown are workloads that must show the fault, spared are workloads that must not.
 	shown, spared []string
 	slackNs       float64 // half a hand-over round trip, for faults in nanoseconds
 }
@@ -120,7 +120,7 @@ var faults = []planted{
 		plant: func(w *world, c *counter) float64 {
 			at := 1e9 + 8e9*w.rng.Float64()
 			jump := 3e6 * float64(1-2*w.rng.IntN(2))
-			c.phaseNs += 1e9 // it does not jump below zero
+			c.phaseNs += 1e9 // so that a jump back does not lead below zero
 			c.seenNs = func() float64 {
 				if w.NowNs() > at {
 					return w.NowNs() + jump
@@ -133,8 +133,8 @@ var faults = []planted{
 	},
 }
 
-// Each planted fault is named with its size by the workloads that meet it, and no
-// other is found; the others trust the counter.
+// Each planted fault is named with its size by the workloads that it affects, and no other fault is
+// found. The other workloads trust the counter.
 func TestFaultsAreNamedWithTheirSize(t *testing.T) {
 	const seeds = 40
 	for _, f := range faults {
@@ -173,12 +173,12 @@ func TestFaultsAreNamedWithTheirSize(t *testing.T) {
 	}
 }
 
-// check holds a fault against the planted one.
+// check compares the fault that was found with the planted one.
 func (f planted) check(t *testing.T, seed uint64, size float64, r Result, found Fault) {
 	t.Helper()
 	if math.IsNaN(size) {
-		// A counter that stops loses all of the sleep, of which the thread's own
-		// part is the least.
+		// A counter that stops loses the whole sleep. The sleep that the thread requested is the
+		// least length of it.
 		size = lostBySleeping(r)
 	}
 	if found.Kind != f.kind || !strings.Contains(found.Says, f.says) {
@@ -192,8 +192,8 @@ func (f planted) check(t *testing.T, seed uint64, size float64, r Result, found 
 	}
 }
 
-// lostBySleeping is the largest sleep of a workload's samples, by the kernel's
-// count of the time that the thread did not use.
+// lostBySleeping returns the longest time in a sample of a workload in which the thread used no CPU,
+// by the kernel's count.
 func lostBySleeping(r Result) float64 {
 	longest := 0.0
 	for _, s := range r.Samples {
@@ -202,9 +202,8 @@ func lostBySleeping(r Result) float64 {
 	return longest
 }
 
-// A counter that was calibrated while the thread slept is believed to be as slow as
-// it is when idle; it is found out all the same, also where most samples are of
-// sleep.
+// A counter that was calibrated while the thread slept is believed to be as slow as it is when idle.
+// Its fault is found nevertheless, even if most samples are of sleep.
 func TestFrequencyIsFoundBesideAWrongBelief(t *testing.T) {
 	for seed := range uint64(40) {
 		w := newWorld(2000 + seed)
@@ -229,8 +228,8 @@ func TestFrequencyIsFoundBesideAWrongBelief(t *testing.T) {
 	}
 }
 
-// The source's own finding (Figure 1): sleep alone, of which different parts are
-// lost each time.
+// The workload sleep alone shows a counter that loses a different part of each sleep (Kuperberg
+// 2011b, Figure 1).
 func TestSleepAloneShowsLostParts(t *testing.T) {
 	for seed := range uint64(40) {
 		w := newWorld(3000 + seed)
@@ -256,8 +255,7 @@ func TestSleepAloneShowsLostParts(t *testing.T) {
 	}
 }
 
-// Where the kernel does not count, what was asked of the workload stands in for how
-// long the thread slept.
+// If the kernel does not count, the requested time is used as the time for which the thread slept.
 func TestStopsAreFoundWithoutTheKernel(t *testing.T) {
 	for seed := range uint64(40) {
 		w := newWorld(5000 + seed)
@@ -289,7 +287,7 @@ func medianHz(samples []Sample) float64 {
 	return stats.Median(rates)
 }
 
-// Time that was gained is not put down to sleep that was lost.
+// Time that the counter gained is not explained by lost sleep.
 func TestTwoFaults(t *testing.T) {
 	busy := Sample{ReferenceNs: 1e7, CounterTicks: 1e7, PairingNs: 100, ErrorNs: 101}
 	asleep := Sample{ReferenceNs: 1e7, CounterTicks: 1e5, PairingNs: 100, ErrorNs: 101, IdleNs: 9.9e6}
@@ -308,7 +306,7 @@ func TestTwoFaults(t *testing.T) {
 	}
 }
 
-// A counter of which nothing is believed is judged by its own steadiness.
+// A counter without a believed rate is judged by whether its own rate is constant.
 func TestUnknownRate(t *testing.T) {
 	for seed := range uint64(40) {
 		w := newWorld(4000 + seed)
@@ -326,7 +324,7 @@ func TestUnknownRate(t *testing.T) {
 	}
 }
 
-// A counter that stands still, and one that runs backwards, are no sound ones.
+// A counter that stands still and one that runs backwards are not trusted.
 func TestBrokenCounters(t *testing.T) {
 	for name, seen := range map[string]func(w *world) float64{
 		"stuck":     func(*world) float64 { return 1e9 },

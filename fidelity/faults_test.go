@@ -11,9 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// The kernel's clocks rest on another source at the end than at the beginning: no
-// result is trusted, each says so, and none blames the counter for the jump of the
-// reference.
+// If the kernel's clocks rest on another source at the end than at the beginning, no result is
+// trusted, each result says so, and none blames the counter for the jump of the reference.
 func TestClocksourceChanges(t *testing.T) {
 	for names, changed := range map[[2]string]bool{
 		{"tsc", "hpet"}: true, {"tsc", "tsc"}: false, {"", "tsc"}: false, {"tsc", ""}: false,
@@ -42,7 +41,7 @@ func TestClocksourceChanges(t *testing.T) {
 	}
 }
 
-// A counter that had to share its hardware is not trusted, whatever it shows.
+// A counter that had to share its hardware is not trusted, whatever its readings are.
 func TestMultiplexedCounter(t *testing.T) {
 	for share, want := range map[float64]stats.Verdict{1: stats.Trusted, 0.4: stats.Suspect} {
 		w := newWorld(1)
@@ -56,7 +55,7 @@ func TestMultiplexedCounter(t *testing.T) {
 	}
 }
 
-// A step that may be that of a settable reference is not called the counter's alone.
+// If the reference can be set, a step is not blamed on the counter alone.
 func TestReferenceIsSet(t *testing.T) {
 	for settable, want := range map[bool]stats.Verdict{true: stats.Suspect, false: stats.Unusable} {
 		for seed := range uint64(20) {
@@ -95,8 +94,8 @@ func TestReferenceIsSet(t *testing.T) {
 	}
 }
 
-// No garbage is collected between the two ends of a sandwich, and the program's own
-// setting holds again afterwards.
+// No garbage is collected between the two ends of a sandwich, and the program's own setting is
+// restored afterwards.
 func TestNoCollectionInASandwich(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)

@@ -8,8 +8,8 @@ import (
 	"chronoscope/machine"
 )
 
-// The oscillators that clocks rest on. Those of the board are told apart, though
-// a board may derive one from the other.
+// The oscillators on which clocks rest. Those of the board count as different ones, although a
+// board may derive one from the other.
 const (
 	tscOscillator     = "the time stamp counter"
 	armOscillator     = "the architecture's counter"
@@ -20,15 +20,15 @@ const (
 	unknownOscillator = ""
 )
 
-// Names of the references that rest on an oscillator of their own.
+// The names of the references that rest on an oscillator of their own.
 const (
 	PTPKVM       = "ptp-kvm"
 	RTC          = "rtc"
 	Synchronised = "realtime-synchronised"
 )
 
-// oscillatorOfSource says what a clocksource of the kernel counts. The clock of a
-// hypervisor's page is the guest's time stamp counter, scaled by the host.
+// oscillatorOfSource maps each clocksource of the kernel to what it counts. The clock in a page
+// that the hypervisor shares is the guest's time stamp counter, scaled by the host.
 var oscillatorOfSource = map[machine.Text]string{
 	"tsc": tscOscillator, "kvm-clock": tscOscillator, "xen": tscOscillator,
 	"hyperv_clocksource_tsc_page": tscOscillator,
@@ -37,8 +37,7 @@ var oscillatorOfSource = map[machine.Text]string{
 	"acpi_pm":                     "the power management timer",
 }
 
-// oscillatorOfName says what a clock counts that does not follow the kernel's
-// clocksource.
+// oscillatorOfName maps each clock that does not follow the kernel's clocksource to what it counts.
 var oscillatorOfName = map[string]string{
 	"tsc": tscOscillator, "tsc-fenced": tscOscillator, "tscp": tscOscillator,
 	"cntvct": armOscillator, "cntvct-fenced": armOscillator,
@@ -46,11 +45,11 @@ var oscillatorOfName = map[string]string{
 	PTPKVM: hostClock, RTC: calendarChip, Synchronised: networkTime,
 }
 
-// Independence says whether two clocks of this machine rest on different
-// oscillators, and why. Where they rest on the same one, as CLOCK_MONOTONIC_RAW
-// and the time stamp counter do while that is the kernel's clocksource, their
-// agreement shows that the counter is read faithfully, and nothing of its rate. m
-// may be nil where nothing is known of the machine.
+// Independence reports whether two clocks of this machine rest on different oscillators, and why.
+// CLOCK_MONOTONIC_RAW and the time stamp counter, for example, rest on the same oscillator while
+// the counter is the kernel's clocksource. The agreement of two such clocks shows that the counter
+// is read faithfully, but says nothing about its rate. m may be nil if nothing is known about the
+// machine.
 func Independence(counter, reference *clock.Clock, m *machine.Machine) (independent bool, why string) {
 	a, b := oscillator(counter, m), oscillator(reference, m)
 	switch {
@@ -66,10 +65,10 @@ func Independence(counter, reference *clock.Clock, m *machine.Machine) (independ
 	return true, fmt.Sprintf("%s rests on %s, %s on %s", counter.Name, a, reference.Name, b)
 }
 
-// oscillator is what a clock rests on, empty where it is not known. All clocks of
-// the kernel rest on its clocksource; CPU time is counted by the scheduler's clock
-// (Documentation/timers/timekeeping.rst), which is the processor's counter where
-// that is stable enough to be the clocksource.
+// oscillator returns the oscillator on which a clock rests; empty if it is not known. All clocks of
+// the kernel rest on its clocksource. CPU time is counted by the scheduler's clock
+// (Documentation/timers/timekeeping.rst), which is the processor's counter if the counter is stable
+// enough to be the clocksource.
 func oscillator(c *clock.Clock, m *machine.Machine) string {
 	if known, ok := oscillatorOfName[c.Name]; ok {
 		return known

@@ -13,8 +13,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Two oscillators wander apart as they warm and cool, by a part per million in some
-// seconds. That is no fault of any interval.
+// Two oscillators drift apart as their temperature changes, by a part per million within seconds.
+// That is no fault of an interval.
 func TestWarmthIsNoFault(t *testing.T) {
 	for seed := range uint64(100) {
 		w := newWorld(6000 + seed)
@@ -31,7 +31,7 @@ func TestWarmthIsNoFault(t *testing.T) {
 	}
 }
 
-// A counter that loses a small share of each sleep is said to do that.
+// A counter that loses a small share of each sleep is reported to do so.
 func TestSmallSharesOfSleepAreNamed(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, share := range []float64{1e-3, 1e-4} {
@@ -46,8 +46,8 @@ func TestSmallSharesOfSleepAreNamed(t *testing.T) {
 	}
 }
 
-// Where there are many CPUs, few samples come from the same one and go to the same
-// one. An odd CPU is named all the same, and a jump is not an odd CPU.
+// If there are many CPUs, few samples have the same first and the same last CPU. An odd CPU is named
+// nevertheless, and a jump is not reported as an odd CPU.
 func TestOddCPUOfMany(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, jumps := range []bool{false, true} {
@@ -77,8 +77,8 @@ func TestOddCPUOfMany(t *testing.T) {
 	}
 }
 
-// A switch that falls between the readings of an end disturbs a clock of CPU time,
-// whichever of the readings was chosen.
+// A context switch between the readings of an end disturbs a clock of CPU time, whichever of the
+// readings was chosen.
 func TestSwitchWithinAnEnd(t *testing.T) {
 	for _, lost := range []machine.ThreadUse{{WaitNs: 8e6}, {VoluntarySwitches: 1}, {InvoluntarySwitches: 1}} {
 		nowNs, cpuNs, reads := 0.0, 0.0, 0
@@ -87,7 +87,7 @@ func TestSwitchWithinAnEnd(t *testing.T) {
 		cpu, raw := named("thread-cputime", 1, 1), named("monotonic-raw", 1, 1)
 		cpu.Clock = clock.New(*cpu.Clock, func() int64 {
 			run(10)
-			if reads++; reads == marks { // the last reading of the first end; those before are tighter
+			if reads++; reads == marks { // the last reading of the first end; the tightest is one of those before it
 				nowNs += 8e6
 				use = lost
 			}
@@ -102,8 +102,8 @@ func TestSwitchWithinAnEnd(t *testing.T) {
 	}
 }
 
-// A clock of CPU time is to stand still in sleep; what its samples lack is not put
-// down to that. One of a process counts its other threads.
+// A clock of CPU time must stand still during sleep, so sleep does not explain time that it lacks.
+// A clock of a process also counts the process's other threads.
 func TestCPUTimeOffIsNotSleep(t *testing.T) {
 	good := Sample{ReferenceNs: 1e7, CounterTicks: 1e7, PairingNs: 100, ErrorNs: 101, Counted: true}
 	lost, gained := good, good
@@ -129,7 +129,7 @@ func TestCPUTimeOffIsNotSleep(t *testing.T) {
 	}
 }
 
-// Of the samples that can't be judged no errors are told.
+// The largest error does not include samples that can't be judged.
 func TestWorstErrorIsOfJudgedSamples(t *testing.T) {
 	good := Sample{ReferenceNs: 1e7, CounterTicks: 1e7, PairingNs: 100, ErrorNs: 101, Counted: true}
 	waited := good
@@ -142,8 +142,8 @@ func TestWorstErrorIsOfJudgedSamples(t *testing.T) {
 	}
 }
 
-// A counter whose steps are as long as the intervals is not trusted: it could be
-// anything.
+// A counter whose steps are as long as the intervals is not trusted, because any error could be
+// hidden in its steps.
 func TestCounterTooCoarseToTell(t *testing.T) {
 	for _, coarse := range []struct {
 		quantumNs float64
@@ -160,14 +160,15 @@ func TestCounterTooCoarseToTell(t *testing.T) {
 	}
 }
 
-// The source's 300 sleeps take 27 s, and 180 samples of nine others 4.5 s each.
+// Kuperberg's 300 sleeps take 27 s, and 180 samples of each of nine other workloads take 4.5 s.
 func TestPlanLasts(t *testing.T) {
 	if got := DefaultPlan.Lasts(Workloads(nil)); got != 67500*time.Millisecond {
 		t.Errorf("the default plan lasts %v", got)
 	}
 }
 
-// A jump on the way to a CPU that no other sample met is not that CPU's offset.
+// A jump in a sample that ends on a CPU is not reported as that CPU's offset if no other sample
+// involves the CPU.
 func TestJumpOnTheWayToALastCPU(t *testing.T) {
 	var samples []Sample
 	for cpu := range 60 {

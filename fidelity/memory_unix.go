@@ -12,8 +12,8 @@ import (
 	"chronoscope/clock"
 )
 
-// prepareMemory takes page faults, since each page of a new mapping is given at
-// its first touch, and moves more data than a core's own caches hold.
+// prepareMemory causes page faults, because the kernel provides each page of a new mapping at its
+// first access, and moves more data than the core's own caches hold.
 func prepareMemory(_ context.Context, s *Sampler) (Task, error) {
 	const bytes = 4 << 20
 	mapped := func() ([]byte, error) {

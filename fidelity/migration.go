@@ -8,8 +8,8 @@ import (
 	"chronoscope/machine"
 )
 
-// prepareMigration moves the thread through all its CPUs and one further, so that
-// each sample ends on another CPU than it began on, and each CPU has its turn.
+// prepareMigration moves the thread through all its CPUs and one further in each sample, so that a
+// sample ends on another CPU than it started on, and each CPU has its turn.
 func prepareMigration(_ context.Context, s *Sampler) (Task, error) {
 	cpus, err := machine.Affinity()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"chronoscope/stats"
 )
 
-// Refused says that a comparison would mean nothing, and why. It is an error.
+// Refused says that a comparison would be meaningless, and why. It is an error.
 type Refused struct {
 	Counter, Reference string
-	Workload           string // empty where it is so with any
-	Why                string // and what to do instead
+	Workload           string // empty if it holds for every workload
+	Why                string // the reason, and what to do instead
 }
 
 func (r *Refused) Error() string {
@@ -22,12 +22,12 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s against %s%s: %s", r.Counter, r.Reference, beside, r.Why)
 }
 
-// worstStep is the share of the longest interval that a reference's steps may make
-// up. A reference that is coarser yet tells next to nothing.
+// worstStep is the largest share of the longest interval that the steps of a reference may be. A
+// coarser reference shows next to nothing.
 const worstStep = 0.01
 
-// CheckPair refuses two clocks that can't be compared over intervals of up to
-// longestNs; the error is a [*Refused].
+// CheckPair returns an error if two clocks can't be compared over intervals of up to longestNs. The
+// error is a [*Refused].
 func CheckPair(counter, reference clock.Rated, longestNs float64) error {
 	refuse := func(format string, args ...any) error {
 		return &Refused{Counter: counter.Name, Reference: reference.Name, Why: fmt.Sprintf(format, args...)}
@@ -52,8 +52,8 @@ func CheckPair(counter, reference clock.Rated, longestNs float64) error {
 	return nil
 }
 
-// CheckWorkload refuses a counter that stands still while a workload sleeps; the error is a
-// [*Refused].
+// CheckWorkload returns an error if the counter stands still while the workload sleeps. The error is
+// a [*Refused].
 func CheckWorkload(counter, reference clock.Rated, w Workload) error {
 	if counter.CountsSleep != clock.No || w.Busy {
 		return nil
@@ -64,6 +64,6 @@ func CheckWorkload(counter, reference clock.Rated, w Workload) error {
 	}
 }
 
-// countsEvents reports whether a counter's ticks follow from what a program does.
-// Cycles are events too, but come at a rate.
+// countsEvents reports whether a counter's ticks depend on what a program does. Cycles are events
+// too, but they have a rate.
 func countsEvents(c *clock.Clock) bool { return c.Name == "perf-instructions" }

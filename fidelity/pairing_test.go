@@ -12,7 +12,7 @@ import (
 	"chronoscope/stats"
 )
 
-// named is a clock of that name with its description, never to be read.
+// named returns a clock of that name with its description. The clock is not meant to be read.
 func named(name string, tickNs, accuracyNs float64) clock.Rated {
 	c := clock.New(clock.Clock{Name: name, Kind: clock.KindWall, CountsSleep: clock.Yes, UnitNs: tickNs}, func() int64 { return 0 })
 	if strings.HasPrefix(name, "perf-") || strings.HasSuffix(name, "cputime") {
@@ -25,7 +25,7 @@ func TestWrongPairingsAreRefused(t *testing.T) {
 	tsc, raw := named("tsc", 0.4, 0.4), named("monotonic-raw", 1, 1)
 	for _, c := range []struct {
 		counter, reference clock.Rated
-		says               string // empty where the pair is allowed
+		says               string // empty if the pair is allowed
 	}{
 		{tsc, raw, ""},
 		{raw, tsc, ""},
@@ -56,7 +56,7 @@ func TestWrongPairingsAreRefused(t *testing.T) {
 
 var unprepared = prepareStop(nil)
 
-// A clock of CPU time is compared where its thread is busy alone, and nowhere else.
+// A clock of CPU time is compared only in workloads in which its thread alone is busy.
 func TestCPUTimeBesideWorkloads(t *testing.T) {
 	cpu, raw := named("thread-cputime", 1, 1), named("monotonic-raw", 1, 1)
 	for _, w := range Workloads(nil) {
@@ -74,7 +74,7 @@ func TestCPUTimeBesideWorkloads(t *testing.T) {
 	}
 }
 
-// A clock of CPU time is judged by the samples in which its thread kept the CPU.
+// A clock of CPU time is judged only by the samples in which its thread kept the CPU.
 func TestCPUTimeIsJudgedUndisturbed(t *testing.T) {
 	cpu := named("thread-cputime", 1, 1)
 	good := Sample{ReferenceNs: 1e7, CounterTicks: 1e7, PairingNs: 100, ErrorNs: 101, Counted: true}
@@ -101,8 +101,8 @@ func TestCPUTimeIsJudgedUndisturbed(t *testing.T) {
 	}
 }
 
-// Slow corrections of a calendar clock are not the counter's fault, and are said to
-// be what they may be.
+// Slow corrections of a calendar clock are not blamed on the counter, and the result says what they
+// may be.
 func TestSlewingIsRecognised(t *testing.T) {
 	tsc := named("tsc", 1, 1)
 	tsc.Kind = clock.KindCounter
@@ -152,7 +152,7 @@ func TestIndependence(t *testing.T) {
 	}
 }
 
-// The verdict on a counter says whether its rate was judged as well.
+// The meaning of a verdict says whether the counter's rate was judged too.
 func TestMeaning(t *testing.T) {
 	for independent, want := range map[bool]string{true: "and so is its rate", false: "of its rate this says nothing, since "} {
 		w := newWorld(1)
@@ -192,7 +192,7 @@ func TestRTC(t *testing.T) {
 	if missing != nil || r.Read() != 1790000000 || r.UnitNs != 1e9 {
 		t.Fatalf("%v, %+v", missing, r)
 	}
-	// Both ends within a second of 100 s, and the crystal's 100 ppm.
+	// Each end is off by up to a second in 100 s, and the crystal by 100 ppm.
 	if got := r.ReachPPM(100 * time.Second); got < 20_099 || got > 20_101 {
 		t.Errorf("it reaches %v ppm in 100 s", got)
 	}
@@ -213,7 +213,7 @@ func TestSynchronised(t *testing.T) {
 	if missing != nil {
 		t.Fatal(missing)
 	}
-	// A millisecond at either end of 100 s are 20 ppm; two steps of 1 ns in 1 s add 0.002.
+	// A millisecond at either end of 100 s is 20 ppm; two steps of 1 ns in 1 s add 0.002 ppm.
 	if got := r.ReachPPM(time.Second); got < 20.001 || got > 20.003 {
 		t.Errorf("it reaches %v ppm", got)
 	}
@@ -224,7 +224,7 @@ func TestSynchronised(t *testing.T) {
 	}
 }
 
-// Every reference is there, or its absence has a reason.
+// Each reference is either found, or missing with a reason.
 func TestReferences(t *testing.T) {
 	found, missing := References(fstest.MapFS{}, time.Minute)
 	for _, r := range found {

@@ -5,18 +5,20 @@ import (
 	"time"
 )
 
-// Plan says how many samples to take, and of which lengths.
+// Plan says how many samples to take, and of what lengths.
 type Plan struct {
-	// SleepNs are the lengths of the workload sleep, each SleepRepeats times.
+	// SleepNs are the lengths of the samples of the workload sleep; each is taken SleepRepeats
+	// times.
 	SleepNs      []float64
 	SleepRepeats int
-	// OtherNs are the lengths of all other workloads, each OtherRepeats times.
+	// OtherNs are the lengths of the samples of all other workloads; each is taken OtherRepeats
+	// times.
 	OtherNs      []float64
 	OtherRepeats int
 }
 
-// The plans. The default has the source's 300 sleeps (Kuperberg 2011b, section
-// 3), which take 27 s, and some 45 s of all other workloads.
+// The plans. The default plan has Kuperberg's 300 sleeps (2011b, section 3), which take 27 s, and
+// about 45 s of all other workloads.
 var (
 	QuickPlan = Plan{
 		SleepNs: []float64{20e6, 50e6, 90e6}, SleepRepeats: 3,
@@ -32,7 +34,7 @@ var (
 	}
 )
 
-// steps are the lengths from first to last.
+// steps returns the lengths from first to last, in steps of step.
 func steps(first, last, step float64) []float64 {
 	var lengths []float64
 	for ns := first; ns <= last; ns += step {
@@ -41,8 +43,8 @@ func steps(first, last, step float64) []float64 {
 	return lengths
 }
 
-// requests lists the lengths of a workload's samples, in the source's order: from
-// short to long, those of the same length after one another.
+// requests returns the lengths of a workload's samples in Kuperberg's order: from short to long, and
+// those of the same length one after another.
 func (p Plan) requests(workload string) []float64 {
 	lengths, repeats := p.OtherNs, p.OtherRepeats
 	if workload == Sleep {
@@ -55,7 +57,7 @@ func (p Plan) requests(workload string) []float64 {
 	return requests
 }
 
-// LongestNs is the longest interval of the workloads.
+// LongestNs returns the longest interval of the workloads.
 func (p Plan) LongestNs(workloads []Workload) float64 {
 	longest := 0.0
 	for _, w := range workloads {
@@ -66,12 +68,12 @@ func (p Plan) LongestNs(workloads []Workload) float64 {
 	return longest
 }
 
-// Lasts is how long all samples of the workloads take.
+// Lasts returns how long all samples of the workloads take.
 func (p Plan) Lasts(workloads []Workload) time.Duration {
 	return time.Duration(p.totalNs(workloads))
 }
 
-// totalNs is how long all samples of the workloads take.
+// totalNs returns how long all samples of the workloads take, in nanoseconds.
 func (p Plan) totalNs(workloads []Workload) float64 {
 	total := 0.0
 	for _, w := range workloads {

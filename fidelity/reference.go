@@ -20,7 +20,7 @@ type Reference struct {
 	release func() error
 }
 
-// Close gives back what the reference holds of the system.
+// Close releases the system resources that the reference holds.
 func (r Reference) Close() error {
 	if r.release == nil {
 		return r.Rated.Close()
@@ -28,16 +28,17 @@ func (r Reference) Close() error {
 	return r.release()
 }
 
-// ReachPPM is the smallest error of a counter's rate, in parts per million, that the reference can
-// show in an interval of this length: its steps limit both ends of the interval, and TickNs limits
-// its own rate.
+// ReachPPM returns the smallest error of a counter's rate, in parts per million, that the reference
+// can show in an interval of the given length. It consists of the reference's steps at both ends of
+// the interval and of the error of the reference's own rate, TickNs.
 func (r Reference) ReachPPM(interval time.Duration) float64 {
 	return 2e6*stepNs(r.Rated)/float64(interval.Nanoseconds()) + 1e6*r.TickNs.RelativeHalfWidth()
 }
 
-// References opens the independent references of this machine, and gives the reason for each that
-// it lacks. root is the root of the file system. span is how long the experiment takes: the error
-// of a clock that is synchronised with others is spread over it. The caller closes them.
+// References opens the independent references of this machine, and returns the reason for each one
+// that is missing. root is the root of the file system. span is how long the experiment takes: the
+// error of a clock that is synchronised over the network is divided by it. The caller closes the
+// references.
 func References(root fs.FS, span time.Duration) ([]Reference, []*clock.Unavailable) {
 	var found []Reference
 	var missing []*clock.Unavailable
@@ -57,8 +58,8 @@ func References(root fs.FS, span time.Duration) ([]Reference, []*clock.Unavailab
 	return found, missing
 }
 
-// rated describes a clock whose steps are its units and whose rate may be off by
-// ratePPM, and times a few of its calls.
+// rated returns a clock whose steps are its units and whose rate may be off by ratePPM. It times a
+// few calls of read.
 func rated(description clock.Clock, ratePPM float64, read func() int64) clock.Rated {
 	const calls = 16
 	costs := make([]float64, calls)
@@ -76,9 +77,9 @@ func rated(description clock.Clock, ratePPM float64, read func() int64) clock.Ra
 	}
 }
 
-// ptpOfKVM is the index of the PTP clock by which KVM hands on the host's time
-// (Documentation/virt/kvm/x86/hypercalls.rst, KVM_HC_CLOCK_PAIRING;
-// drivers/ptp/ptp_kvm_common.c names it).
+// ptpOfKVM returns the index of the PTP clock by which KVM passes on the host's time
+// (Documentation/virt/kvm/x86/hypercalls.rst, KVM_HC_CLOCK_PAIRING; its name is from
+// drivers/ptp/ptp_kvm_common.c).
 func ptpOfKVM(root fs.FS) (index int, err error) {
 	const directory = "sys/class/ptp"
 	entries, err := fs.ReadDir(root, directory)
@@ -104,14 +105,13 @@ func ptpOfKVM(root fs.FS) (index int, err error) {
 	return 0, fmt.Errorf("/%s lists no clock named \"KVM virtual PTP\", only %s", directory, strings.Join(others, ", "))
 }
 
-// watchCrystalPPM is how far the rate of a calendar chip may be off: its crystal is
-// that of a watch, some 20 parts per million at room temperature and more beyond.
+// watchCrystalPPM is how far the rate of a calendar chip may be off. Its crystal is a watch crystal,
+// which is off by about 20 parts per million at room temperature and by more at other temperatures.
 const watchCrystalPPM = 100
 
-// openRTC reads the calendar chip in whole seconds
-// (Documentation/ABI/testing/sysfs-class-rtc, since_epoch). Its update interrupt
-// would tell the edge of the second to a millisecond, but only one process of the
-// machine can have it.
+// openRTC opens the calendar chip, which is read in whole seconds
+// (Documentation/ABI/testing/sysfs-class-rtc, since_epoch). Its update interrupt would tell the
+// start of a second to a millisecond, but only one process of the machine can have it.
 func openRTC(root fs.FS, _ time.Duration) (Reference, *clock.Unavailable) {
 	const name = "sys/class/rtc/rtc0/since_epoch"
 	if _, err := readSeconds(root, name); err != nil {
@@ -123,7 +123,7 @@ func openRTC(root fs.FS, _ time.Duration) (Reference, *clock.Unavailable) {
 	read := func() int64 {
 		seconds, err := readSeconds(root, name)
 		if err != nil {
-			return math.MinInt32 // shows as a step back, which nobody takes for time
+			return math.MinInt32 // the step back shows that the reading failed
 		}
 		return seconds
 	}
@@ -145,14 +145,14 @@ func readSeconds(root fs.FS, name string) (int64, error) {
 	return seconds, nil
 }
 
-// discipline is what the kernel says of how it keeps the calendar clock
+// discipline is what the kernel says about how well the calendar clock is synchronised
 // (adjtimex(2)).
 type discipline struct {
 	synchronised bool
 	maxErrorNs   float64
 }
 
-// useful refuses a calendar clock that is not kept, or not well enough.
+// useful returns an error if the calendar clock is not synchronised, or not well enough.
 func (d discipline) useful() error {
 	const worst = 1e9
 	switch {
@@ -164,8 +164,8 @@ func (d discipline) useful() error {
 	return nil
 }
 
-// synchronised is the calendar clock c as a reference: at either end of the span it
-// may be off by what the kernel says.
+// synchronised returns the calendar clock c as a reference. At each end of the span it may be off by
+// the error that the kernel states.
 func synchronised(c *clock.Clock, d discipline, span time.Duration) (Reference, *clock.Unavailable) {
 	if err := d.useful(); err != nil {
 		c.Close()

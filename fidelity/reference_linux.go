@@ -13,8 +13,8 @@ import (
 )
 
 // openPTP opens the host's clock through the device of the PTP clock
-// (Documentation/driver-api/ptp.rst: clock_gettime with a clock ID made of the
-// file descriptor). A reading is a call of the hypervisor.
+// (Documentation/driver-api/ptp.rst: clock_gettime with a clock ID made of the file descriptor). Each
+// reading calls the hypervisor.
 func openPTP(root fs.FS, _ time.Duration) (Reference, *clock.Unavailable) {
 	index, err := ptpOfKVM(root)
 	if err != nil {
@@ -52,15 +52,14 @@ func ptpClock(fd int, device string) (Reference, *clock.Unavailable) {
 		unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&t)), 0)
 		return t.Nano()
 	})
-	// Once: a second time the number may belong to another file.
+	// Only once, because the descriptor's number may belong to another file afterwards.
 	return Reference{Rated: c, release: sync.OnceValue(func() error { return unix.Close(fd) })}, nil
 }
 
-// clockOfFile is the clock ID of an open device (clock_getres(2), "Dynamic
-// clocks").
+// clockOfFile returns the clock ID of an open device (clock_getres(2), "Dynamic clocks").
 func clockOfFile(fd int) int32 { return int32(^fd<<3 | 3) }
 
-// openSynchronised opens the calendar clock where a time service keeps it right.
+// openSynchronised opens the calendar clock if a time service synchronises it.
 func openSynchronised(_ fs.FS, span time.Duration) (Reference, *clock.Unavailable) {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err != nil {

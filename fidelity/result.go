@@ -12,39 +12,38 @@ import (
 type Result struct {
 	Counter   string `json:"counter"`
 	Reference string `json:"reference"`
-	// Independent and Why are the answer of [Independence]: whether the two rest on different
-	// oscillators.
+	// Independent and Why are the results of [Independence]: whether the two clocks rest on
+	// different oscillators, and why.
 	Independent bool     `json:"independent"`
 	Why         string   `json:"-"`
 	Workload    string   `json:"workload"`
 	Samples     []Sample `json:"samples,omitempty"`
-	// Count is the number of samples, and Migrations how many of them are known to have
-	// ended on another CPU than they began on.
+	// Count is the number of samples. Migrations is the number of samples that are known to have
+	// ended on another CPU than they started on.
 	Count      int `json:"count"`
 	Migrations int `json:"migrations"`
-	// Rate is that of the counter over the reference in this workload, in Hz. Its
-	// interval holds the pairing error, the steps of both clocks and what is known
-	// of the reference's rate. Value and bounds are NaN where no sample says
-	// anything.
+	// Rate is the rate of the counter against the reference in this workload, in Hz. Its interval
+	// includes the pairing error, the steps of both clocks and the uncertainty of the reference's
+	// rate. Value and bounds are NaN if no sample tells the rate.
 	Rate stats.Estimate `json:"rate_hz"`
-	// MaxErrorPPM and MaxErrorNs are the largest errors against that rate, and
-	// CalibratedPPM and CalibratedNs those against the rate that the counter was
-	// calibrated to; of the samples that can be judged.
+	// MaxErrorPPM and MaxErrorNs are the largest errors compared with that rate, CalibratedPPM and
+	// CalibratedNs those compared with the rate from the counter's calibration. They only include
+	// samples that can be judged.
 	MaxErrorPPM   stats.Float `json:"max_error_ppm"`
 	MaxErrorNs    stats.Float `json:"max_error_ns"`
 	CalibratedPPM stats.Float `json:"max_error_calibrated_ppm"`
 	CalibratedNs  stats.Float `json:"max_error_calibrated_ns"`
-	// PermittedNs is the largest error that the steps of the clocks and the pairing explain.
+	// PermittedNs is the largest error that the steps of the clocks and the pairing error explain.
 	PermittedNs stats.Float `json:"permitted_error_ns"`
 	// Faults are the faults that were found; the reasons of the verdict name them.
 	Faults []Fault `json:"faults"`
 	stats.Judgement
-	// Meaning says what the verdict is worth, in a sentence.
+	// Meaning says in a sentence what the verdict means.
 	Meaning string `json:"verdict_means"`
 }
 
-// worstError is the largest error of samples whose ticks are tickNs long: as a share of the
-// sample, and in time, each of the sample in which it is largest.
+// worstError returns the largest error of the samples if a tick is tickNs long: relative to the
+// sample's length, and in nanoseconds. The two may come from different samples.
 func worstError(samples []Sample, tickNs float64) (ppm, ns stats.Float) {
 	if !(tickNs > 0) || math.IsInf(tickNs, 0) || len(samples) == 0 {
 		return stats.Float{}, stats.Float{}
@@ -60,10 +59,10 @@ func worstError(samples []Sample, tickNs float64) (ppm, ns stats.Float) {
 	return stats.FloatOf(mostPPM), stats.FloatOf(mostNs)
 }
 
-// fewestSamples is how many judge a workload.
+// fewestSamples is the least number of samples by which a workload can be judged.
 const fewestSamples = 3
 
-// judge completes results, whose samples are of the same two clocks.
+// judge completes the results, whose samples must all be of the same two clocks.
 func judge(counter, reference clock.Rated, results []Result) {
 	samples := make([][]Sample, len(results))
 	for i := range results {
@@ -76,7 +75,7 @@ func judge(counter, reference clock.Rated, results []Result) {
 	}
 }
 
-// measure fills in the rate and the largest errors.
+// measure sets the rate and the largest errors.
 func (r *Result) measure(counter, reference clock.Rated) {
 	judged := undisturbed(counter, r.Samples)
 	perNs := fitRate(judged, stepTicks(counter))
@@ -104,7 +103,7 @@ func undisturbed(counter clock.Rated, samples []Sample) []Sample {
 	return kept
 }
 
-// judge names the faults that this workload shows.
+// judge sets the faults that this workload shows, and the verdict.
 func (r *Result) judge(d *diagnosis, workload int) {
 	r.Judgement = stats.NewJudgement()
 	judged := len(undisturbed(d.counter, r.Samples))
@@ -123,10 +122,10 @@ func (r *Result) judge(d *diagnosis, workload int) {
 	r.Meaning = r.meaning()
 }
 
-// judgeCircumstances lowers the trust in all results where the clocks were not the
-// same throughout: the counter had to share its hardware with others for a part of
-// the time (perf_event_open(2), "multiplexing"), or the kernel's clocks changed what
-// they rest on. The latter may be all there is to whatever else was found.
+// judgeCircumstances lowers the verdict of all results if the clocks were not the same throughout:
+// if the counter had to share its hardware with others for a part of the time (perf_event_open(2),
+// "multiplexing"), or if the kernel's clocksource changed. A change of the clocksource may be the
+// cause of all other faults.
 func judgeCircumstances(results []Result, before, after string, running float64) {
 	for i := range results {
 		r := &results[i]
@@ -145,7 +144,7 @@ func judgeCircumstances(results []Result, before, after string, running float64)
 	}
 }
 
-// longestNs is the longest of the samples, by the reference.
+// longestNs returns the length of the longest sample, by the reference.
 func longestNs(samples []Sample) float64 {
 	longest := 0.0
 	for _, s := range samples {
@@ -154,7 +153,7 @@ func longestNs(samples []Sample) float64 {
 	return longest
 }
 
-// meaning puts the verdict beside what the reference can tell.
+// meaning says what the verdict means, given what the reference can show.
 func (r *Result) meaning() string {
 	switch {
 	case r.Verdict != stats.Trusted:

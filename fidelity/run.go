@@ -12,44 +12,43 @@ import (
 	"chronoscope/machine"
 )
 
-// Request says which counter to judge, by what.
+// Request says which counter to judge, by which reference and with which workloads.
 type Request struct {
-	// Counter is judged by Reference. Clocks of a thread, and those of perf, have to
-	// be opened by the thread that calls [Run].
+	// Counter is judged by Reference. Clocks that count for a thread, including those of perf,
+	// have to be opened by the thread that calls [Run].
 	Counter, Reference clock.Rated
-	// Independent and Why are the answer of [Independence].
+	// Independent and Why are the results of [Independence].
 	Independent bool
 	Why         string
 	Workloads   []Workload
 	Plan        Plan
-	// Look asks the kernel what it counted of the calling thread. Nil opens what
+	// Look returns what the kernel has counted for the calling thread. If it is nil, Run uses what
 	// this system offers.
 	Look func() (machine.ThreadUse, error)
-	// Clocksource names what the kernel's clocks rest on at the time; nil or empty
-	// where that is not known.
-	Clocksource func() string
-	// Progress is told between samples which share of the plan is done. It may be
+	// Clocksource returns the kernel's present clocksource, or "" if it is not known. It may be
 	// nil.
+	Clocksource func() string
+	// Progress is called between samples with the share of the plan that is done. It may be nil.
 	Progress func(share float64, workload string)
 }
 
-// Outcome is what an experiment found.
+// Outcome is the result of an experiment.
 type Outcome struct {
-	// Results are of the workloads that were run, in their order.
+	// Results are the results of the workloads that were run, in their order.
 	Results []Result
-	// Unavailable are the workloads that can't be run here, Refused those that would mean nothing
-	// with these clocks.
+	// Unavailable are the workloads that can't be run here. Refused are those that would be
+	// meaningless with these clocks.
 	Unavailable []*Unavailable
 	Refused     []*Refused
-	// Caveats say what else is to be known.
+	// Caveats say what could not be known or had to be assumed.
 	Caveats []string
 }
 
-// Run takes the plan's sandwiches around each of the workloads and judges the
-// counter by all of them.
+// Run takes the plan's sandwiches around each of the workloads and judges the counter by all of
+// them.
 //
-// The error is a [*Refused] where the two clocks can't be compared at all. When ctx
-// ends, the outcome so far comes with ctx's error: it is looked at between samples.
+// The error is a [*Refused] if the two clocks can't be compared at all. Between samples Run checks
+// whether ctx has ended; it then returns the outcome so far and ctx's error.
 func Run(ctx context.Context, q Request) (*Outcome, error) {
 	if err := CheckPair(q.Counter, q.Reference, q.Plan.LongestNs(q.Workloads)); err != nil {
 		return nil, err
@@ -91,8 +90,7 @@ func (e *experiment) caveat(format string, args ...any) {
 	e.outcome.Caveats = append(e.outcome.Caveats, fmt.Sprintf(format, args...))
 }
 
-// watch opens what the kernel counts of this thread, until the returned function
-// is called.
+// watch opens the kernel's counters of this thread. The returned function closes them.
 func (e *experiment) watch() (close func()) {
 	if e.Look != nil {
 		return func() {}
@@ -106,7 +104,7 @@ func (e *experiment) watch() (close func()) {
 	return func() { thread.Close() }
 }
 
-// workload runs one workload, or says why not.
+// workload runs one workload, or records why it does not.
 func (e *experiment) workload(ctx context.Context, w Workload) {
 	requests := e.Plan.requests(w.Name)
 	planned := e.doneNs + e.Plan.totalNs([]Workload{w})
@@ -140,8 +138,8 @@ func (e *experiment) workload(ctx context.Context, w Workload) {
 	}
 }
 
-// On a machine that has no time for it, a workload may take slowest times its plan,
-// and some for the start.
+// On a busy machine, a workload may take slowest times its planned time plus spareStart before it is
+// ended.
 const (
 	slowest    = 1.2
 	spareStart = 200 * time.Millisecond

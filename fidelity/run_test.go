@@ -18,7 +18,8 @@ import (
 	"chronoscope/stats"
 )
 
-// TestMain is also the child that is stopped, and one that is of no use.
+// TestMain runs the tests, or, in a child process, serves as the child of the workload stop or as a
+// useless child.
 func TestMain(m *testing.M) {
 	switch os.Getenv("FIDELITY_TEST_CHILD") {
 	case "":
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// testChild starts this test as a child.
+// testChild returns a function that starts this test program as a child with the given role.
 func testChild(role string) func() *exec.Cmd {
 	return func() *exec.Cmd {
 		command := exec.Command(os.Args[0])
@@ -46,7 +47,7 @@ func testChild(role string) func() *exec.Cmd {
 	}
 }
 
-// realPair is the finest counter and reference that can be read here.
+// realPair returns the finest counter and reference that can be read here.
 func realPair(t *testing.T) (counter, reference clock.Rated) {
 	t.Helper()
 	first := func(names ...string) clock.Rated {
@@ -72,11 +73,11 @@ func realPair(t *testing.T) (counter, reference clock.Rated) {
 	return counter, reference
 }
 
-// tinyPlan is for contracts that hold with any number of samples.
+// tinyPlan is for tests of properties that hold for any number of samples.
 var tinyPlan = Plan{SleepNs: []float64{2e6, 5e6}, SleepRepeats: 2, OtherNs: []float64{2e6, 5e6}, OtherRepeats: 2}
 
-// Each workload that this system has takes its samples, and leaves the thread, its
-// CPUs and the program's goroutines as they were.
+// Each workload that this system offers takes its samples, and leaves the thread, its CPUs and the
+// program's goroutines as they were.
 func TestRealWorkloads(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -123,7 +124,7 @@ func TestRealWorkloads(t *testing.T) {
 
 func checkReal(t *testing.T, r Result) {
 	t.Helper()
-	// The sleep is by a clock that may be slewed, by 500 parts per million at most.
+	// The clock of the sleep may be slewed, by 500 parts per million at most.
 	const slack = 0.999
 	waits := r.Workload == Sleep || r.Workload == Stop
 	for _, s := range r.Samples {
@@ -133,7 +134,7 @@ func checkReal(t *testing.T, r Result) {
 		if r.Workload == Migration && s.Counted && !s.Migrated() {
 			t.Errorf("it moved, and nobody noticed: %+v", s)
 		}
-		// On a busy machine the time to sleep may be over before the thread comes to it.
+		// On a busy machine the requested time may be over before the thread goes to sleep.
 		if waits && s.Counted && s.IdleNs+float64(s.Use.WaitNs) < s.RequestedNs/2 {
 			t.Errorf("%s: it was idle for %v of %v ns, and waited for %v", r.Workload, s.IdleNs, s.RequestedNs, s.Use.WaitNs)
 		}
@@ -146,7 +147,7 @@ func checkReal(t *testing.T, r Result) {
 	}
 }
 
-// Cut short, it gives back what was taken.
+// If its context ends, Run returns the samples so far.
 func TestRunEndsWithItsContext(t *testing.T) {
 	w := newWorld(1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -167,8 +168,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A workload that fails leaves its samples and its reason, one that can't be
-// prepared its reason, and the others go on.
+// A workload that fails leaves its samples and a reason, a workload that can't be prepared leaves a
+// reason, and the other workloads are run.
 func TestWorkloadsThatFail(t *testing.T) {
 	w := newWorld(1)
 	taken, closed := 0, false
@@ -198,7 +199,7 @@ func TestWorkloadsThatFail(t *testing.T) {
 	}
 }
 
-// Too few samples are said to be too few.
+// If there are too few samples, the result says so.
 func TestTooFewSamples(t *testing.T) {
 	w := newWorld(1)
 	o, err := Run(t.Context(), Request{
@@ -210,7 +211,7 @@ func TestTooFewSamples(t *testing.T) {
 	}
 }
 
-// Children that are of no use end in a reason, and none stays behind.
+// Useless children lead to a reason, and no child remains.
 func TestUselessChildren(t *testing.T) {
 	if err := canStop(); err != nil {
 		t.Skip(err)
@@ -242,7 +243,7 @@ func TestUselessChildren(t *testing.T) {
 	}
 }
 
-// What a child sends of a sample is all of it, and no parent's message harms it.
+// A sample arrives complete from a child, and a child survives any message from its parent.
 func TestChildMessages(t *testing.T) {
 	s := Sample{
 		RequestedNs: 1, ReferenceNs: 2, CounterTicks: 3, PairingNs: 5, ErrorNs: 6, StartCPU: 7, EndCPU: -1,
@@ -259,7 +260,7 @@ func TestChildMessages(t *testing.T) {
 	}
 }
 
-// The readings themselves take no memory, which would in time be collected.
+// The readings allocate no memory, which would have to be collected at some time.
 func TestMarkAllocatesNothing(t *testing.T) {
 	counter, reference := realPair(t)
 	s := Sampler{Counter: counter, Reference: reference}
@@ -272,8 +273,8 @@ func TestMarkAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The pairing error of a sample bounds how far the two durations differ, whatever
-// falls between the readings; by hand for one case.
+// The pairing error of a sample bounds the difference of the two durations, whatever happens between
+// the readings. The expected values of one case were computed by hand.
 func TestPairingError(t *testing.T) {
 	readings := map[string][]int64{"reference": {100, 160, 1000, 1040}, "counter": {7, 9}}
 	next := func(name string) func() int64 {
@@ -287,7 +288,7 @@ func TestPairingError(t *testing.T) {
 	start := mark{Sandwich: clock.Sandwich{Before: 100, Counter: 7, After: 160}}
 	end := mark{Sandwich: clock.Sandwich{Before: 1000, Counter: 9, After: 1040}}
 	got := s.between(0, start, end)
-	// Middles 130 and 1020; widths 61 and 41, halved; the counter moves in steps of 400.
+	// The middles are 130 and 1020; the widths are 61 and 41, halved; the counter's step is 400.
 	if got.ReferenceNs != 890 || got.CounterTicks != 2 || got.CounterNs.Value() != 800 || got.PairingNs != 51 || got.ErrorNs != 451 {
 		t.Errorf("%+v", got)
 	}
@@ -311,9 +312,9 @@ func TestAgreement(t *testing.T) {
 	}{
 		{nil, span{}, 0},
 		{[]span{{1, 2}}, span{1, 2}, 1},
-		{[]span{{8, 12}, {11, 13}, {10, 12}}, span{11, 12}, 3},           // RFC 5905's ancestor, Marzullo's example
-		{[]span{{8, 12}, {11, 13}, {14, 15}}, span{11, 12}, 2},           // the falseticker is left out
-		{[]span{{8, 9}, {8, 12}, {10, 12}}, span{8, 9}, 2},               // the first of two places
+		{[]span{{8, 12}, {11, 13}, {10, 12}}, span{11, 12}, 3},           // Marzullo's example, from which RFC 5905 derives
+		{[]span{{8, 12}, {11, 13}, {14, 15}}, span{11, 12}, 2},           // the wrong span is left out
+		{[]span{{8, 9}, {8, 12}, {10, 12}}, span{8, 9}, 2},               // the first of two possible ranges
 		{[]span{{1, 2}, {2, 3}}, span{2, 2}, 2},                          // touching
 		{[]span{{0, 9}, {1, 8}, {2, 7}, {20, 21}}, span{2, 7}, 3},        // nested
 		{[]span{{-2, -1}, {-1.5, 3}, {-1.2, -1.1}}, span{-1.2, -1.1}, 3}, // below zero
@@ -335,7 +336,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("the %s plan takes %v, more than %v", c.name, total, c.limit)
 		}
 	}
-	// Kuperberg 2011b, section 3: from 20 ms to 160 ms in steps of 10, 20 of each.
+	// Kuperberg 2011b, section 3, has sleeps from 20 ms to 160 ms in steps of 10, 20 of each.
 	requests := DefaultPlan.requests(Sleep)
 	if len(requests) != 300 || requests[0] != 20e6 || requests[19] != 20e6 || requests[20] != 30e6 || requests[299] != 160e6 {
 		t.Errorf("%d sleeps from %v to %v", len(requests), requests[0], requests[len(requests)-1])

@@ -8,69 +8,68 @@ import (
 	"chronoscope/stats"
 )
 
-// Sample is one sandwich: what both clocks made of one run of a workload.
+// Sample is one sandwich: the readings of both clocks around one run of a workload.
 type Sample struct {
-	// RequestedNs is how long the workload was to take, 0 where nobody asked.
+	// RequestedNs is how long the workload was asked to take, 0 if it was not asked.
 	RequestedNs float64 `json:"requested_ns"`
-	// ReferenceNs is how long it took by the reference.
+	// ReferenceNs is how long it took according to the reference.
 	ReferenceNs float64 `json:"reference_ns"`
-	// CounterTicks is what the counter counted, and CounterNs that many ticks at
-	// the rate that the counter is believed to have.
+	// CounterTicks is what the counter counted, and CounterNs is the time of these ticks at the
+	// rate that the counter is believed to have.
 	CounterTicks int64       `json:"counter_ticks"`
 	CounterNs    stats.Float `json:"counter_ns"`
-	// PairingNs bounds how much the two durations may differ because the clocks
-	// were not read at the same moment and the reference shows steps; ErrorNs has
-	// the counter's steps added. A difference up to ErrorNs is no fault.
+	// PairingNs bounds how much the two durations may differ because the clocks were not read at
+	// the same moment and the reference has steps. ErrorNs is PairingNs plus the counter's steps. A
+	// difference of up to ErrorNs is no fault.
 	PairingNs float64 `json:"-"`
 	ErrorNs   float64 `json:"-"`
-	// StartCPU and EndCPU are where the two ends were read, -1 where that is not
-	// known, or where the thread was moved while it read.
+	// StartCPU and EndCPU are the CPUs on which the two ends were read; -1 if that is not known, or
+	// if the thread was moved during the readings.
 	StartCPU int `json:"-"`
 	EndCPU   int `json:"-"`
-	// IdleNs is how long the thread neither ran nor waited for a CPU: by what the
-	// kernel counted, or else by what was asked of the workload.
+	// IdleNs is how long the thread neither ran nor waited for a CPU: by the kernel's counters, or
+	// otherwise by the share of the requested time that the workload sleeps.
 	IdleNs float64 `json:"-"`
-	// Use is what the kernel counted of the thread in between, where Counted; waits
-	// and switches within the ends are counted as well.
+	// Use is what the kernel counted for the thread between the two ends, if Counted is true. It
+	// includes waits and switches within the ends.
 	Use     machine.ThreadUse `json:"-"`
 	Counted bool              `json:"-"`
 }
 
-// Migrated reports that the two ends are known to have been read on different
-// CPUs, or one of them during a move.
+// Migrated reports whether the two ends are known to have been read on different CPUs, or one of
+// them during a move.
 func (s Sample) Migrated() bool {
 	return s.Counted && (s.StartCPU != s.EndCPU || s.StartCPU < 0)
 }
 
-// Sampler takes sandwiches. It is for one thread, and its readings allocate
-// nothing.
+// Sampler takes sandwiches. It must be used by one thread only. Its readings allocate nothing.
 type Sampler struct {
 	Counter, Reference clock.Rated
-	// Look asks the kernel what it counted of the calling thread; nil where it
-	// does not tell.
+	// Look returns what the kernel has counted for the calling thread; nil if the kernel does not
+	// tell.
 	Look func() (machine.ThreadUse, error)
 }
 
-// Take is the sandwich around run, which is told how long to take.
+// Take takes a sandwich around run, which is called with the requested time.
 func (s *Sampler) Take(requestedNs float64, run func(requestedNs float64)) Sample {
 	start := s.mark()
 	run(requestedNs)
 	return s.between(requestedNs, start, s.mark())
 }
 
-// marks is how many readings of both clocks an end may choose from. The first
-// ones after a sleep are slow.
+// marks is how many sandwiches each end chooses the tightest from. The first readings after a sleep
+// are slow.
 const marks = 10
 
-// mark is one end of a sandwich. The kernel is asked on both sides of it, so that
-// a move in the middle is seen.
+// mark is one end of a sandwich. The kernel's counters are read before and after it, so that a move
+// to another CPU during the readings is noticed.
 type mark struct {
 	clock.Sandwich
 	before, after machine.ThreadUse
 	counted       bool
 }
 
-// mark takes the tightest of some readings.
+// mark takes some sandwiches of readings and keeps the tightest.
 func (s *Sampler) mark() mark {
 	var m mark
 	var before, after bool
@@ -89,7 +88,7 @@ func (s *Sampler) look() (machine.ThreadUse, bool) {
 	return use, err == nil
 }
 
-// cpu is where the mark was read.
+// cpu returns the CPU on which the mark was read, or -1.
 func (m mark) cpu() int {
 	if !m.counted || m.before.CPU != m.after.CPU {
 		return -1
@@ -97,9 +96,9 @@ func (m mark) cpu() int {
 	return m.before.CPU
 }
 
-// between compares the two durations. The counter was read somewhere between the
-// two readings of the reference; the middle is off by half of that at most, and
-// half the reference's step.
+// between compares the two durations. The counter was read at some time between the two readings of
+// the reference. Their middle is off by at most half the time between them plus half the reference's
+// step.
 func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 	sample := Sample{
 		RequestedNs:  requestedNs,
@@ -114,8 +113,8 @@ func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 	if sample.Counted {
 		sample.Use = end.before.Since(start.after)
 		sample.IdleNs = math.Max(0, sample.ReferenceNs-float64(sample.Use.CPUNs+sample.Use.WaitNs))
-		// The readings that were chosen may lie on the far side of a switch within
-		// an end.
+		// A switch within an end may lie on either side of the readings that were chosen, so all
+		// switches within the ends are counted.
 		around := end.after.Since(start.before)
 		sample.Use.WaitNs = around.WaitNs
 		sample.Use.VoluntarySwitches, sample.Use.InvoluntarySwitches = around.VoluntarySwitches, around.InvoluntarySwitches
@@ -123,15 +122,14 @@ func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 	return sample
 }
 
-// widthNs is how far apart the moments may be that the readings of one end stand
-// for.
+// widthNs returns how far apart the times may be at which the clocks of one end were read.
 func (s *Sampler) widthNs(m mark) float64 {
 	return math.Abs(s.Reference.Ns(m.Width())) + stepNs(s.Reference)
 }
 
-// stepNs is how much later than its reading a clock may have been read: up to the
-// next value that it can show, and a unit more where values are cut to units that
-// they are no multiples of.
+// stepNs returns how much later than its reading shows a clock may have been read: up to the next
+// value that it can show, and one unit more if the values are rounded down to a unit of which they
+// are no multiples.
 func stepNs(c clock.Rated) float64 {
 	tick := c.TickNs.Value
 	switch {

@@ -11,8 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// world is a simulated machine with some CPUs and one thread, and what has
-// happened to it so far.
+// world is a simulated machine with some CPUs and one thread, together with what has happened to it
+// so far.
 type world struct {
 	*clocktest.Machine
 	rng    *rand.Rand
@@ -29,7 +29,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// between draws from lo to hi, each power of ten as often.
+// between draws a log-uniformly distributed value from lo to hi.
 func (w *world) between(lo, hi float64) float64 {
 	return lo * math.Pow(hi/lo, w.rng.Float64())
 }
@@ -40,23 +40,22 @@ func (w *world) sleep(ns float64) {
 	w.idleNs += ns
 }
 
-// look is what the kernel would count.
+// look returns what the kernel would count.
 func (w *world) look() (machine.ThreadUse, error) {
 	w.Run(300)
 	return machine.ThreadUse{CPU: w.cpu, CPUNs: int64(w.NowNs() - w.idleNs)}, nil
 }
 
-// counter is a simulated clock whose time may be any function of what has happened
-// to its machine.
+// counter is a simulated clock whose time may be any function of what has happened to its machine.
 type counter struct {
 	*world
 	quantumNs, tickNs, phaseNs float64
 	cost                       clocktest.Distribution
-	lateNs                     float64        // an update comes late by up to this
-	seenNs                     func() float64 // the machine's time, where nil
+	lateNs                     float64        // the most by which an update is late
+	seenNs                     func() float64 // the time that the counter counts; nil means the machine's time
 }
 
-// read rounds the time down to the quantum, and that to the tick.
+// read rounds the time down to the quantum, and the result down to the tick.
 func (c *counter) read() int64 {
 	cost := c.cost(c.Rand())
 	before := cost * c.Rand().Float64()
@@ -69,8 +68,8 @@ func (c *counter) read() int64 {
 	return int64(math.Floor(c.updates(t+c.phaseNs) * (c.quantumNs / c.tickNs)))
 }
 
-// updates is how many updates there were by the time t; how late one is stays the
-// same.
+// updates returns how many updates there were by the time t. The delay of an update is the same each
+// time.
 func (c *counter) updates(t float64) float64 {
 	n := math.Floor(t / c.quantumNs)
 	if c.lateNs > 0 && t-n*c.quantumNs < c.lateNs*rand.New(rand.NewPCG(uint64(n), 1)).Float64() {
@@ -79,7 +78,7 @@ func (c *counter) updates(t float64) float64 {
 	return n
 }
 
-// rated is the clock as a method gets it. Its rate was calibrated before, with an
+// rated returns the clock in the form that methods take. Its rate was calibrated before, with an
 // interval that holds the truth.
 func (c *counter) rated(name string, offPPM float64) clock.Rated {
 	off := offPPM * (2*c.rng.Float64() - 1) / 1e6
@@ -90,13 +89,13 @@ func (c *counter) rated(name string, offPPM float64) clock.Rated {
 	}
 }
 
-// reference is a good clock in nanoseconds.
+// reference returns a clock without faults that counts nanoseconds.
 func (w *world) reference() clock.Rated {
 	c := counter{world: w, quantumNs: 1, tickNs: 1, cost: clocktest.Jittered(w.between(15, 40), 0.1)}
 	return c.rated("reference", 0)
 }
 
-// fine is a counter like a processor's, calibrated to a part per million.
+// fine returns a counter like a processor's, calibrated to a part per million.
 func (w *world) fine() *counter {
 	tick := 1 / w.between(1, 4)
 	return &counter{
@@ -105,12 +104,12 @@ func (w *world) fine() *counter {
 	}
 }
 
-// preempted takes the CPU away now and then.
+// preempted makes the machine take the CPU away from time to time.
 func (w *world) preempted() {
 	w.Preemption = &clocktest.Preemption{EveryNs: w.between(1e6, 1e8), ForNs: w.between(1e4, 1e7)}
 }
 
-// workloads are the simulated ones.
+// workloads returns the simulated workloads.
 func (w *world) workloads() []Workload {
 	shares := 0.25
 	one := func(name string, run func(ns float64)) Workload {
@@ -136,7 +135,7 @@ func (w *world) workloads() []Workload {
 // simPlan is the default plan, with fewer repetitions.
 var simPlan = Plan{SleepNs: DefaultPlan.SleepNs, SleepRepeats: 5, OtherNs: DefaultPlan.OtherNs, OtherRepeats: 20}
 
-// experiment runs all simulated workloads.
+// experiment runs the given simulated workloads, or all of them if none is given.
 func (w *world) experiment(counter clock.Rated, workloads ...Workload) *Outcome {
 	outcome, err := Run(context.Background(), Request{
 		Counter: counter, Reference: w.reference(), Why: "they are simulated",

@@ -17,21 +17,20 @@ import (
 	"chronoscope/stats"
 )
 
-// A process can't watch itself be stopped: it would have to be continued by
-// somebody who goes on, and a shell would take the stopped program for one that
-// the user has put aside. So the sandwiches of this workload are taken by a child
-// (see ServeChild), which this process stops and continues.
+// A process can't watch itself while it is stopped: another process would have to continue it, and a
+// shell would treat the stopped program as one that the user has suspended. So a child process takes
+// the sandwiches of this workload (see ServeChild), and this process stops and continues the child.
 
-// childPatience is how much longer than asked a child may take.
+// childPatience is how much longer than requested a child may take.
 const childPatience = 10 * time.Second
 
-// child is a process that takes sandwiches, seen from its parent.
+// child is a process that takes sandwiches, as its parent sees it.
 type child struct {
 	process  *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
-	problems bytes.Buffer // what it wrote to standard error, whole once it has ended
-	end      func() error // ends it, and waits for it; a second time it does nothing
+	problems bytes.Buffer // what it wrote to standard error; complete once it has ended
+	end      func() error // ends the process and waits for it; further calls do nothing
 }
 
 // prepareStop starts the child and tells it which clocks to read.
@@ -62,8 +61,8 @@ func prepareStop(command func() *exec.Cmd) func(context.Context, *Sampler) (Task
 	}
 }
 
-// startChild starts the process, which ends with the context at the latest: also
-// where it is stopped, or does not answer.
+// startChild starts the process. The process ends with the context at the latest, even if it is
+// stopped or does not answer.
 func startChild(ctx context.Context, command *exec.Cmd) (*child, error) {
 	c := &child{process: command}
 	in, err := command.StdinPipe()
@@ -92,15 +91,15 @@ func startChild(ctx context.Context, command *exec.Cmd) (*child, error) {
 
 func (c *child) kill() { c.process.Process.Kill() }
 
-// ask sends a message, stops the child where it asks for it, and gives its answer.
-// After an error the child has ended.
+// ask sends a message, stops the child when the child asks for it, and returns the child's answer.
+// If ask returns an error, the child has ended.
 func (c *child) ask(message any, stopNs float64, stop func(pid int, ns float64) error) (Sample, error) {
 	defer time.AfterFunc(childPatience+time.Duration(stopNs), c.kill).Stop()
 	sent := c.send(message)
 	if sent == nil && stop != nil {
 		sent = c.stopWhenReady(stopNs, stop)
 	}
-	sample, err := c.answer() // of a child that does not listen, it may say why
+	sample, err := c.answer() // if the child ended early, its answer may say why
 	if err = errors.Join(sent, err); err != nil {
 		return Sample{}, c.failed(err)
 	}
@@ -142,7 +141,7 @@ func (c *child) answer() (Sample, error) {
 	return a.Sample.sample(), nil
 }
 
-// failed joins what went wrong with what the child has to say of it.
+// failed ends the child and adds what it wrote to standard error to the error.
 func (c *child) failed(err error) error {
 	c.end()
 	said := strings.TrimSpace(fmt.Sprintf("%.200s", c.problems.String()))

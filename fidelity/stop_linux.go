@@ -11,15 +11,15 @@ import (
 
 func canStop() error { return nil }
 
-// tieToParent lets the kernel kill the child where its parent dies, so that none
-// stays behind stopped. A group of its own keeps it from the terminal's signals:
-// the parent decides when it ends.
+// tieToParent makes the kernel kill the child if its parent dies, so that no stopped child remains. A
+// process group of its own keeps the child from receiving the terminal's signals: only the parent
+// ends it.
 func tieToParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// stopAndContinue stops the process, waits until it has stopped and then for ns,
-// and continues it in any case.
+// stopAndContinue stops the process, waits until it has stopped, waits for ns more, and continues it
+// even after an error.
 func stopAndContinue(pid int, ns float64) error {
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 		return fmt.Errorf("stopping it: %w", err)
@@ -34,9 +34,8 @@ func stopAndContinue(pid int, ns float64) error {
 	return stopped
 }
 
-// waitStopped returns when the child has stopped, which a signal that was sent
-// does not say. That takes the news of the stop only: the child's end is left to
-// those who wait for it.
+// waitStopped returns when the child has stopped; a stop signal that was sent does not mean that yet.
+// It only consumes the notice of the stop, so that another wait still gets the child's exit status.
 func waitStopped(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil)

@@ -13,7 +13,7 @@ type Unavailable struct {
 	Workload string
 	Reason   clock.Reason
 	Detail   string // what was tried and what the system answered
-	Remedy   string // what the user can do; empty where nothing helps
+	Remedy   string // what the user can do; empty if nothing helps
 }
 
 func (u *Unavailable) Error() string {
@@ -24,10 +24,10 @@ func (u *Unavailable) Error() string {
 	return text
 }
 
-// UnknownWorkload says that there is no workload of that name. It is an error.
+// UnknownWorkload says that there is no workload with that name. It is an error.
 type UnknownWorkload struct {
 	Name  string
-	Known []string // every name there is
+	Known []string // every valid name
 }
 
 func (u *UnknownWorkload) Error() string {

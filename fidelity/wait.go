@@ -8,14 +8,14 @@ import (
 	"chronoscope/clock"
 )
 
-// sleepFor is the source's first workload (Kuperberg 2011b, section 3).
+// sleepFor is Kuperberg's first workload (2011b, section 3).
 func sleepFor(ns float64) { time.Sleep(time.Duration(ns)) }
 
-// partnerDelay is how long a partner lets the thread wait.
+// partnerDelay is how long the partner lets the thread wait.
 const partnerDelay = 100 * time.Microsecond
 
-// prepareSyscalls waits for a byte that a partner writes late, sleeps for a
-// moment, and asks the kernel many short questions, in turn.
+// prepareSyscalls repeats three things: it waits for a byte that a partner writes late, sleeps for a
+// moment, and makes many short system calls.
 func prepareSyscalls(_ context.Context, s *Sampler) (Task, error) {
 	const questions = 200
 	in, out, err := os.Pipe()
@@ -52,7 +52,7 @@ func prepareSyscalls(_ context.Context, s *Sampler) (Task, error) {
 	}), nil
 }
 
-// prepareHandoff passes the turn to another goroutine and waits to get it back.
+// prepareHandoff hands control to another goroutine and waits to get it back.
 func prepareHandoff(_ context.Context, s *Sampler) (Task, error) {
 	const rounds = 50
 	there, back := make(chan struct{}), make(chan struct{})

@@ -26,29 +26,28 @@ type Workload struct {
 	Name string
 	// Does says in a few words what it does.
 	Does string
-	// Busy is true where the measuring thread runs all the while and is the only
-	// one of its process that does, so that CPU time is time.
+	// Busy is true if the measuring thread runs all the time and is the only thread of its process
+	// that does, so that its CPU time equals real time.
 	Busy bool
-	// Sleeps is the share of the requested time that the thread sleeps: it stands
-	// in for what the kernel counted where that is not known.
+	// Sleeps is the share of the requested time for which the thread sleeps. It is used if the
+	// kernel's counters are not known.
 	Sleeps float64
-	// Prepare makes everything ready. Its error is an [*Unavailable] where this
-	// system can't run the workload. It is called on the measuring thread, as is
-	// all of the Task.
+	// Prepare makes the workload ready to run. Its error is an [*Unavailable] if this system can't
+	// run the workload. Prepare and the functions of the Task are called on the measuring thread.
 	Prepare func(context.Context, *Sampler) (Task, error)
 }
 
-// Task is a workload made ready.
+// Task is a workload that is ready to run.
 type Task struct {
 	// Take takes one sandwich of about requestedNs.
 	Take func(requestedNs float64) (Sample, error)
-	// Close cleans up. It may be nil.
+	// Close releases what Prepare acquired. It may be nil.
 	Close func() error
 }
 
-// Workloads lists all workloads, the source's two first. command starts the
-// program that serves the child of the workload stop (see [ServeChild]); where it
-// is nil, that one is unavailable.
+// Workloads returns all workloads, Kuperberg's two first. command returns the command that starts the
+// program that serves the child of the workload stop (see [ServeChild]). If command is nil, the
+// workload stop is unavailable.
 func Workloads(command func() *exec.Cmd) []Workload {
 	return []Workload{
 		{Name: Sleep, Does: "the thread sleeps", Sleeps: 1, Prepare: always(sleepFor)},
@@ -64,8 +63,8 @@ func Workloads(command func() *exec.Cmd) []Workload {
 	}
 }
 
-// Select is the workloads of those names, in their order; all where there are
-// none. The error is an [*UnknownWorkload].
+// Select returns the workloads with the given names, in the order of the names, or all if there are
+// no names. The error is an [*UnknownWorkload].
 func Select(all []Workload, names []string) ([]Workload, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -86,7 +85,7 @@ func Select(all []Workload, names []string) ([]Workload, error) {
 	return chosen, nil
 }
 
-// around is the task whose sandwiches are taken here, around run.
+// around returns a task that takes its sandwiches in this process, around run.
 func around(s *Sampler, run func(ns float64), close func() error) Task {
 	return Task{
 		Take:  func(requestedNs float64) (Sample, error) { return s.Take(requestedNs, run), nil },
@@ -94,7 +93,7 @@ func around(s *Sampler, run func(ns float64), close func() error) Task {
 	}
 }
 
-// attempt is around for a run that can fail.
+// attempt is like around for a run that can fail.
 func attempt(s *Sampler, run func(ns float64) error, close func() error) Task {
 	return Task{
 		Take: func(requestedNs float64) (Sample, error) {
@@ -106,12 +105,12 @@ func attempt(s *Sampler, run func(ns float64) error, close func() error) Task {
 	}
 }
 
-// always prepares a workload that needs nothing.
+// always returns a Prepare for a workload that needs no preparation.
 func always(run func(ns float64)) func(context.Context, *Sampler) (Task, error) {
 	return func(_ context.Context, s *Sampler) (Task, error) { return around(s, run, nil), nil }
 }
 
-// unavailable turns an error of the system into the workload's.
+// unavailable turns an error of the system into an [*Unavailable] for the workload.
 func unavailable(workload string, reason clock.Reason, err error, remedy string) error {
 	return &Unavailable{Workload: workload, Reason: reason, Detail: err.Error(), Remedy: remedy}
 }
