@@ -5,36 +5,36 @@ import (
 	"slices"
 )
 
-// Dendrogram is the tree of an agglomerative clustering: all points are clusters of
-// their own at first, and each merge joins two clusters until one is left.
+// Dendrogram is the tree of an agglomerative clustering: at first each point is a cluster of its
+// own, and each merge joins two clusters until one is left.
 type Dendrogram struct {
-	// Points is how many points were clustered.
+	// Points is the number of points.
 	Points int
-	// Merges are in ascending order of their heights, one less than points.
+	// Merges are in ascending order of their heights; there is one less than there are points.
 	Merges []Merge
 }
 
-// Merge joins two clusters. Clusters 0 to Points-1 are the points, and cluster
-// Points+k is what merge k made.
+// Merge joins two clusters. Clusters 0 to Points-1 are the points, and cluster Points+k is the result
+// of merge k.
 type Merge struct {
 	A, B int // clusters, A < B
-	// Height is the distance of the two, in the unit of the points.
+	// Height is the distance of the two clusters, in the unit of the points.
 	Height float64
-	// Size is how many points the new cluster holds.
+	// Size is the number of points in the new cluster.
 	Size int
 }
 
-// CompleteLinkage clusters values, in any order. The distance of two clusters is that
-// of their two farthest values, so that a cluster of height h holds no two values that
-// differ by more than h.
+// CompleteLinkage clusters values, which may be in any order. The distance of two clusters is the
+// distance of their two farthest values, so that no two values in a cluster of height h differ by
+// more than h.
 //
-// It follows chains of nearest neighbours, in time n² (Müllner, "Modern hierarchical,
-// agglomerative clustering algorithms", arXiv:1109.2378, 2011, section 3). Where
-// distances are equal the tree is not unique. Then a cluster keeps to the one before it
-// in the chain, or else takes that of the lowest place, where a merged cluster has the
-// place of the later of its two; SciPy's linkage chooses likewise.
+// The algorithm follows chains of nearest neighbours, in time n² (Müllner, "Modern hierarchical,
+// agglomerative clustering algorithms", arXiv:1109.2378, 2011, section 3). If distances are equal,
+// the tree is not unique. Of several nearest clusters, a cluster then chooses the one before it in
+// the chain, or otherwise the one of the lowest place, where a merged cluster has the place of the
+// later of its two. SciPy's linkage makes the same choices.
 //
-// Values that are not finite are refused.
+// Values that are not finite are an error.
 func CompleteLinkage(values []float64) (Dendrogram, error) {
 	if err := checkFinite("values", values); err != nil {
 		return Dendrogram{}, err
@@ -44,17 +44,17 @@ func CompleteLinkage(values []float64) (Dendrogram, error) {
 	return numbered(len(values), merges), nil
 }
 
-// neighbours are the clusters that are left, each by the span of its values: on a line
-// the two farthest values of two clusters are the ends of their common span.
+// neighbours holds the remaining clusters, each as the span of its values. On a line, the two farthest
+// values of two clusters are the ends of their common span.
 type neighbours struct {
 	spans  []span
-	merged []bool // into a later cluster
+	merged []bool // true for clusters that were merged into a later one
 }
 
-// span reaches from the least to the greatest value of a cluster.
+// span is the range from the least to the greatest value of a cluster.
 type span struct{ lo, hi float64 }
 
-// over is the least span that holds both.
+// over returns the smallest span that contains s and t.
 func (s span) over(t span) span { return span{min(s.lo, t.lo), max(s.hi, t.hi)} }
 
 func newNeighbours(values []float64) *neighbours {
@@ -70,8 +70,8 @@ func (c *neighbours) distance(a, b int) float64 {
 	return common.hi - common.lo
 }
 
-// nearest is the cluster nearest to x: preferred, if none is nearer than it. Without a
-// preferred one it is -1.
+// nearest returns the cluster nearest to x, and preferred if no cluster is nearer than that one.
+// preferred is -1 if no cluster is preferred.
 func (c *neighbours) nearest(x, preferred int) int {
 	best := preferred
 	for i := range c.spans {
@@ -82,8 +82,8 @@ func (c *neighbours) nearest(x, preferred int) int {
 	return best
 }
 
-// merges joins whichever two clusters are nearest to one another, until one is left. A
-// cluster is named by the last of its points here.
+// merges repeatedly joins two clusters that are each other's nearest, until one is left. In its result
+// a cluster is named by the last of its points.
 func (c *neighbours) merges() []Merge {
 	var all []Merge
 	var chain []int
@@ -108,9 +108,9 @@ func (c *neighbours) merges() []Merge {
 	return all
 }
 
-// numbered names clusters by the merges that made them.
+// numbered renames the clusters: each gets the number of the merge that made it.
 func numbered(points int, merges []Merge) Dendrogram {
-	cluster := make([]int, points) // by its last point
+	cluster := make([]int, points) // the cluster of each last point
 	size := make([]int, points, 2*points)
 	for i := range cluster {
 		cluster[i], size[i] = i, 1

@@ -12,7 +12,7 @@ import (
 	"chronoscope/stats"
 )
 
-// scipyLinkages are what SciPy makes of values, most of them with ties.
+// scipyLinkages holds SciPy's results for lists of values, most of which have ties.
 type scipyLinkages struct {
 	Source string
 	Cases  []struct {
@@ -42,7 +42,7 @@ func readLinkages(t *testing.T) scipyLinkages {
 	return all
 }
 
-// Every merge and every cut is SciPy's, also where ties leave a choice.
+// Every merge and every cut equals SciPy's, even if ties allow a choice.
 func TestCompleteLinkageIsSciPys(t *testing.T) {
 	for _, c := range readLinkages(t).Cases {
 		d, err := stats.CompleteLinkage(c.Values)
@@ -64,7 +64,7 @@ func TestCompleteLinkageIsSciPys(t *testing.T) {
 	}
 }
 
-// clustersOf are the points of each label, in the order of their first points.
+// clustersOf returns the points of each label, in the order of their first points.
 func clustersOf(labels []int) [][]int {
 	place := map[int]int{}
 	var clusters [][]int
@@ -78,8 +78,8 @@ func clustersOf(labels []int) [][]int {
 	return clusters
 }
 
-// What the linkage promises, in many random cases: a cut at h leaves no cluster wider
-// than h, and no two that could be one.
+// In many random cases, a cut at h leaves no cluster wider than h, and no two clusters that could be
+// joined to one of width h.
 func TestCutsAreAsWideAsTheyMayBe(t *testing.T) {
 	random := rand.New(rand.NewPCG(2008, 1))
 	for range 500 {
@@ -127,7 +127,7 @@ func TestCompleteLinkageOfLittle(t *testing.T) {
 			t.Errorf("of %d points: %+v, %v", points, d, err)
 		}
 	}
-	// Farther apart than a float64 can say: they are one cluster in the end all the same.
+	// The distance exceeds the largest float64, but the values are in one cluster in the end.
 	if d, err := stats.CompleteLinkage([]float64{-1e308, 1.7e308, 0}); err != nil || len(d.Merges) != 2 || d.Merges[1].Size != 3 {
 		t.Errorf("%+v, %v", d, err)
 	}

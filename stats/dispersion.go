@@ -2,18 +2,17 @@ package stats
 
 import "math"
 
-// priorParts is how many parts of a series the expected dispersion weighs, as long as the
-// data don't contradict it. Of few parts the scatter alone tells little.
+// priorParts is the weight of the expected dispersion, in parts of a series, as long as the data agree
+// with it. The scatter of few parts tells little by itself.
 const priorParts = 8
 
-// Observe holds what was seen against what is expected, which Dispersion and Extra say so
-// far. A series was cut into parts; squares is the sum of the squares of their distances
-// from what each should have seen, in units of the variance that independent chances would
-// give the part, and freedom is how many parts there are but one. variance is that of one
-// chance. The expectation keeps its weight where the data agree with it, and loses it the
-// more they don't.
+// Observe updates the expected scatter, Dispersion and Extra, by an observed one. A series was cut
+// into parts. squares is the sum of the squared distances of the parts from their expected values, in
+// units of a part's variance if the chances to see a tick were independent. freedom is the number of
+// parts minus one. variance is the variance of a single chance. The expectation keeps its weight if
+// the data agree with it, and loses the more weight the more they disagree.
 //
-// Nothing changes where there is no freedom or no variance.
+// Observe changes nothing if freedom or variance is not positive.
 func (s *Scatter) Observe(squares, freedom, variance float64) {
 	if !(freedom > 0 && variance > 0) {
 		return
@@ -21,7 +20,7 @@ func (s *Scatter) Observe(squares, freedom, variance float64) {
 	contrast := squares / freedom
 	prior := priorParts * math.Pow(math.Min(contrast, 1/contrast), 2)
 	factor := (squares + prior*s.Dispersion) / (freedom + prior)
-	if factor > 1 { // durations that vary go on doing so where the rounding vanishes
+	if factor > 1 { // durations that vary still do so where rounding adds no variance
 		s.Extra += (factor - 1) * variance
 	} else {
 		s.Dispersion, s.Extra = factor, factor*s.Extra

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Five parts whose scatter is as expected, twice that, half of it, and far beyond it; by
-// hand: the expectation weighs 8 parts, 8 / 4, 8 / 4, and next to none.
+// The scatter of five parts is as expected, twice that, half of it, and far beyond it. The expected
+// results were computed by hand: the expectation has the weight of 8 parts, 8/4, 8/4, and almost none.
 func TestObserve(t *testing.T) {
 	for name, c := range map[string]struct {
 		squares, freedom, variance float64
@@ -27,7 +27,7 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, s, c.want)
 		}
 	}
-	// A dispersion of nought is expected where edges keep their distance, and holds as far as
+	// A dispersion of 0 is expected if edges keep their distance; it keeps its weight as far as
 	// the data agree.
 	s := Scatter{}
 	if s.Observe(2, 4, 0.25); math.Abs(s.Dispersion-2.0/6) > 1e-12 {

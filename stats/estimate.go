@@ -1,7 +1,7 @@
-// Package stats turns samples into estimates: a value, the interval that
-// bounds it, and a verdict on how far it can be trusted.
+// Package stats turns samples into estimates: a value, the interval that bounds it, and a verdict on
+// how far it can be trusted.
 //
-// It knows nothing of clocks. What a sample means is the caller's business.
+// It does not know what a sample means; the caller does.
 package stats
 
 import (
@@ -12,10 +12,10 @@ import (
 // Confidence is the confidence level of every interval in this module.
 const Confidence = 0.95
 
-// Estimate is what a method says of one quantity.
+// Estimate is the result of a method for one quantity.
 //
-// A bound that could not be had is NaN; in JSON it is null, and its reason
-// stands in the caveats beside the estimate.
+// A bound that could not be found is NaN; in JSON it is null, and the caveats of the document say
+// why.
 type Estimate struct {
 	// Value is the estimated quantity, in Unit.
 	Value float64
@@ -25,20 +25,21 @@ type Estimate struct {
 	Unit string
 	// Statistic names what Value is: "median", "slope", "quantum" ...
 	Statistic string
-	// N samples were used, Discarded were left out.
+	// N is the number of samples that were used, Discarded the number that were left out.
 	N, Discarded int
 }
 
-// NoEstimate is an estimate that could not be had.
+// NoEstimate returns an Estimate whose value and bounds are unknown.
 func NoEstimate(unit, statistic string) Estimate {
 	nan := math.NaN()
 	return Estimate{Value: nan, Lo: nan, Hi: nan, Unit: unit, Statistic: statistic}
 }
 
-// Less is the estimate minus another. The distances of its bounds from its value are those of the
-// two, added as squares, so that skewed bounds stay skewed (Newcombe, "Interval Estimation for the
-// Difference Between Independent Proportions", Statistics in Medicine 17, 1998, method 10; Zou and
-// Donner, "Construction of Confidence Limits About Effect Measures", Statistics in Medicine 27, 2008).
+// Less returns the estimate minus another one. The distance of each bound from the value is the root of
+// the sum of the squares of the two estimates' distances, so that skewed intervals stay skewed
+// (Newcombe, "Interval Estimation for the Difference Between Independent Proportions", Statistics in
+// Medicine 17, 1998, method 10; Zou and Donner, "Construction of Confidence Limits About Effect
+// Measures", Statistics in Medicine 27, 2008).
 func (e Estimate) Less(other Estimate) Estimate {
 	less := e
 	less.Value = e.Value - other.Value
@@ -47,11 +48,10 @@ func (e Estimate) Less(other Estimate) Estimate {
 	return less
 }
 
-// HalfWidth is half the width of the interval, in Unit.
+// HalfWidth returns half the width of the interval, in Unit.
 func (e Estimate) HalfWidth() float64 { return (e.Hi - e.Lo) / 2 }
 
-// RelativeHalfWidth is HalfWidth as a share of the value, NaN for a value of
-// zero.
+// RelativeHalfWidth returns HalfWidth as a share of the value, NaN for a value of zero.
 func (e Estimate) RelativeHalfWidth() float64 {
 	if e.Value == 0 {
 		return math.NaN()
@@ -62,7 +62,7 @@ func (e Estimate) RelativeHalfWidth() float64 {
 // Covers reports whether the interval holds x.
 func (e Estimate) Covers(x float64) bool { return e.Lo <= x && x <= e.Hi }
 
-// Scaled is the estimate in another unit that is factor times smaller.
+// Scaled returns the estimate in another unit that is factor times smaller.
 func (e Estimate) Scaled(factor float64, unit string) Estimate {
 	e.Value *= factor
 	e.Lo *= factor
@@ -74,7 +74,7 @@ func (e Estimate) Scaled(factor float64, unit string) Estimate {
 	return e
 }
 
-// estimateDocument is the form of an Estimate in JSON.
+// estimateDocument is the JSON form of an Estimate.
 type estimateDocument struct {
 	Value      Float   `json:"value"`
 	Lo         Float   `json:"lo"`
@@ -86,8 +86,7 @@ type estimateDocument struct {
 	Discarded  int     `json:"discarded"`
 }
 
-// MarshalJSON writes the estimate with null for every number that is not
-// finite.
+// MarshalJSON writes the estimate, with null for every number that is not finite.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(estimateDocument{
 		Value: FloatOf(e.Value), Lo: FloatOf(e.Lo), Hi: FloatOf(e.Hi), Confidence: Confidence,

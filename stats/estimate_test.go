@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The field names and their order are what scripts depend on.
+// Scripts depend on the names of the fields and on their order.
 func TestEstimateInJSON(t *testing.T) {
 	for _, test := range []struct {
 		estimate stats.Estimate
@@ -91,7 +91,7 @@ func TestEstimateScaled(t *testing.T) {
 	}
 }
 
-// A bound that is not known stays unknown, on the side it belongs to.
+// An unknown bound stays unknown after scaling. Scaling by a negative factor swaps the bounds.
 func TestEstimateScaledKeepsAnUnknownBound(t *testing.T) {
 	e := stats.Estimate{Value: 4, Lo: math.NaN(), Hi: 6}.Scaled(-1, "ns")
 	if e.Lo != -6 || !math.IsNaN(e.Hi) {
@@ -154,7 +154,7 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// An error of this package says what was wanted and what suffices.
+// A TooFewError says what was wanted and how many samples suffice.
 func TestTooFewError(t *testing.T) {
 	text := (&stats.TooFewError{Want: "a median", Have: 3, Need: 6}).Error()
 	for _, part := range []string{"a median", "3", "needs 6 samples or more"} {
@@ -164,7 +164,7 @@ func TestTooFewError(t *testing.T) {
 	}
 }
 
-// By hand: 10 from 8 to 13, less 3 from 2 to 5, is 7 from 7 - sqrt(2² + 2²) to 7 + sqrt(3² + 1²).
+// Computed by hand: 10 (8 to 13) minus 3 (2 to 5) is 7, from 7 - sqrt(2² + 2²) to 7 + sqrt(3² + 1²).
 func TestLess(t *testing.T) {
 	got := stats.Estimate{Value: 10, Lo: 8, Hi: 13, Unit: "ns"}.Less(stats.Estimate{Value: 3, Lo: 2, Hi: 5})
 	if got.Value != 7 || math.Abs(got.Lo-4.171573) > 1e-6 || math.Abs(got.Hi-10.162278) > 1e-6 || got.Unit != "ns" {

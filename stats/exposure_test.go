@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// Samples of a program that takes 1 alone and (1 + slower) at an exposure of 1,
-// on machines whose neighbours are there all the time, come and go, are hardly there, or leave it alone.
+// The samples are of a program that takes 1 alone and (1 + slower) at an exposure of 1. Its neighbours
+// are there all the time, come and go, are hardly there, or do not slow it.
 func TestExposureOf(t *testing.T) {
 	const cases, samples, worst = 400, 40, 1.0
 	for _, c := range []struct {
 		name    string
 		exposed func(rng *rand.Rand) float64
 		slower  float64
-		// most and mostUnseen bound the medians of what is found, with a little more for rounding.
+		// most and mostUnseen bound the medians of the results, with a small margin.
 		most, mostUnseen float64
 	}{
 		{"always there, slow", func(rng *rand.Rand) float64 { return 0.95 + 0.04*rng.Float64() }, 0.4, 0.5, 0.5},

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The families of distributions that [BestFamily] tells apart.
+// The families of distributions among which [BestFamily] chooses.
 const (
 	FamilyNormal    = "normal"
 	FamilyLogNormal = "log-normal"
@@ -15,8 +15,8 @@ const (
 	FamilySteps     = "steps" // a mixture of up to four atoms, each blurred by a grain
 )
 
-// minFamilySamples lets a step that takes one sample in twenty show up at all
-// with a chance of over 99 % (1 - 0.95^100).
+// minFamilySamples is large enough that a step that takes one sample in twenty shows up at all with a
+// probability of over 99 % (1 - 0.95^100).
 const minFamilySamples = 100
 
 // Fit is one family with the parameters that make the samples most likely.
@@ -27,42 +27,39 @@ type Fit struct {
 	// weight1, atom2 ... in ascending order of the atoms; the weights add up
 	// to 1. Mean, sd, scale and atoms are in the unit of the samples.
 	Parameters map[string]float64
-	// LogLikelihood is the natural logarithm of the probability of the
-	// samples' bins. It means something beside another fit of the same
-	// samples only.
+	// LogLikelihood is the natural logarithm of the probability of the samples' bins. It can only be
+	// compared with that of another fit of the same samples.
 	LogLikelihood float64
-	// BIC is Schwarz's criterion, k ln n - 2 LogLikelihood for k parameters and
-	// n samples: the less the better. A lead of 10 over the next is very strong
-	// evidence (Kass and Raftery, "Bayes Factors", JASA 90, 1995, section 3.2).
+	// BIC is Schwarz's criterion, k ln n - 2 LogLikelihood for k parameters and n samples: less is
+	// better. A lead of 10 over the next family is very strong evidence (Kass and Raftery, "Bayes
+	// Factors", JASA 90, 1995, section 3.2).
 	BIC float64
-	// N samples were fitted, Discarded were beyond the fences.
+	// N samples were fitted, Discarded samples were left out.
 	N, Discarded int
 }
 
-// BestFamily tells which family of distributions fits samples of an invocation
-// cost best, and with which parameters: the future work of Kuperberg 2011a,
-// section 6. The samples may be in any order and unit; they were read in steps
-// of grain, in the same unit, the clock's accuracy; 0 says that they are
+// BestFamily returns the family of distributions that fits samples of an invocation cost best, and its
+// parameters (Kuperberg 2011a, section 6, names this as future work). The samples may be in any order
+// and unit. grain is the accuracy of the clock that read them, in the same unit; 0 says that they are
 // continuous. all holds every family that could be fitted, best first.
 //
 // The rules, in turn:
-//   - Samples further than three times the distance from the 5 % to the 95 %
-//     quantile (at least one grain) beyond either of the two are interrupts or
-//     faults, and are left out. So outliers are harmless up to 5 % to a side,
-//     and whatever takes more than 5 % is part of the distribution.
-//   - A sample stands for a bin one grain wide. A family's likelihood is that of
-//     the bins, so that continuous families and steps can be compared. One
-//     hundredth of every family is spread evenly over the bins' range: a stray
-//     sample within the fences then weighs little.
-//   - The family with the least BIC is the best. Steps are a candidate only
-//     where they explain 95 % of the samples, with at least 1 % on each.
+//   - Let d be the distance from the 5 % to the 95 % quantile, at least one grain. Samples that lie
+//     more than 3 d below the one or above the other are interrupts or faults, and are left out. So up
+//     to 5 % of outliers on either side do no harm, and anything that takes more than 5 % of the
+//     samples is part of the distribution.
+//   - A sample stands for a bin one grain wide. The likelihood of a family is that of the bins, so that
+//     continuous families and steps can be compared. One hundredth of every family is spread evenly
+//     over the range of the bins, so that a single stray sample weighs little.
+//   - The family with the least BIC is the best. Steps are a candidate only if they explain 95 % of the
+//     samples, with at least 1 % on each.
 //
-// It can't tell families apart where they hardly differ: a gamma of large shape
-// and a log-normal of small sigma from a normal, or anything narrower than the
-// grain from one step.
+// Families that hardly differ can't be told apart: a gamma distribution of large shape and a log-normal
+// one of small sigma both look like a normal one, and anything narrower than the grain looks like a
+// single step.
 //
-// Fewer than 100 samples give a [TooFewError]; samples or a grain that are not
-// finite, or a negative grain, are refused.
+// With fewer than 100 samples the error is a [TooFewError]. Samples or a grain that are not finite, and
+// a negative grain, are errors too.
 func BestFamily(samples []float64, grain float64) (best Fit, all []Fit, err error) {
 	if len(samples) < minFamilySamples {
 		return Fit{}, nil, &TooFewError{Want: "a family of distributions", Have: len(samples), Need: minFamilySamples}
@@ -82,8 +79,8 @@ func BestFamily(samples []float64, grain float64) (best Fit, all []Fit, err erro
 	return all[0], all, nil
 }
 
-// fitAll fits every family that has a chance, best first. Samples that are all
-// the same are one step, and no other family has a finite fit.
+// fitAll fits every family that can be fitted, best first. Samples that are all the same are one step;
+// no other family has a finite fit to them.
 func fitAll(h histogram) []Fit {
 	var fits []Fit
 	if steps, ok := fitSteps(h); ok {
@@ -98,7 +95,7 @@ func fitAll(h histogram) []Fit {
 	return fits
 }
 
-// newFit puts a fit together; free parameters were chosen to suit the samples.
+// newFit makes a Fit; free is the number of parameters that were fitted to the samples.
 func newFit(family string, parameters map[string]float64, logLikelihood float64, free, n int) Fit {
 	return Fit{
 		Family: family, Parameters: parameters, LogLikelihood: logLikelihood,

@@ -2,16 +2,15 @@ package stats
 
 import "math"
 
-// maxBins bounds the bins of a histogram, and with it the time of a fit. With 64
-// of about equal count little is lost of what tells smooth families apart.
+// maxBins limits the bins of a histogram, and with it the time of a fit. 64 bins of about equal count
+// are enough to tell smooth families apart.
 const maxBins = 64
 
-// stray is the share of every family that is spread evenly over the range of
-// the samples, and the least share that makes a step.
+// stray is the share of every family that is spread evenly over the range of the samples. It is also
+// the least share of the samples that makes a step.
 const stray = 0.01
 
-// A cell is the samples of one value, which stands for an interval of one grain
-// around it.
+// A cell holds the samples of one value, which stands for an interval of one grain about it.
 type cell struct {
 	value float64
 	count int
@@ -23,22 +22,21 @@ type bin struct {
 	count  int
 }
 
-// A histogram is the samples in the two forms that fits need.
+// A histogram holds the samples in the two forms that the fits need.
 type histogram struct {
 	cells []cell // in ascending order
-	bins  []bin  // in ascending order; may leave gaps, where no sample is
+	bins  []bin  // in ascending order; there may be gaps, where no sample is
 	grain float64
-	n     int     // samples
+	n     int     // number of samples
 	span  float64 // from the first bin's lo to the last bin's hi
 	start start
 }
 
-// start is what the fit of a continuous family begins with: the median, and the
-// quantiles that lie one standard deviation below and above it in a normal
-// distribution.
+// start is the starting point for the fit of a continuous family: the median, and the quantiles that
+// lie one standard deviation below and above it in a normal distribution.
 type start struct{ median, low, high float64 }
 
-// withinFences are those of the sorted samples that BestFamily keeps.
+// withinFences returns the sorted samples that BestFamily does not leave out as interrupts or faults.
 func withinFences(sorted []float64, grain float64) []float64 {
 	low, high := Quantile(sorted, 0.05), Quantile(sorted, 0.95)
 	reach := 3 * math.Max(high-low, grain)
@@ -52,7 +50,7 @@ func withinFences(sorted []float64, grain float64) []float64 {
 	return sorted[first:last]
 }
 
-// newHistogram sorts samples, in ascending order, into cells and bins.
+// newHistogram puts samples, which are in ascending order, into cells and bins.
 func newHistogram(sorted []float64, grain float64) histogram {
 	if grain == 0 {
 		grain = roundingGrain(sorted)
@@ -68,9 +66,9 @@ func newHistogram(sorted []float64, grain float64) histogram {
 	return h
 }
 
-// roundingGrain stands in for the grain of continuous samples: so small that
-// only values that are equal but for rounding share a cell, and large enough
-// for a difference of two cumulative probabilities to keep its digits.
+// roundingGrain returns a grain for continuous samples. It is so small that only values that are equal
+// except for rounding share a cell, and large enough that a difference of two cumulative probabilities
+// keeps its digits.
 func roundingGrain(sorted []float64) float64 {
 	least, greatest := sorted[0], sorted[len(sorted)-1]
 	magnitude := math.Max(math.Abs(least), math.Abs(greatest))
@@ -81,8 +79,8 @@ func roundingGrain(sorted []float64) float64 {
 	return grain
 }
 
-// cellsOf joins samples that lie within half a grain into a cell at their mean:
-// equal values, on a clock with that grain.
+// cellsOf joins samples that lie within half a grain of each other, which are equal values on a clock
+// of that grain, into a cell at their mean.
 func cellsOf(sorted []float64, grain float64) []cell {
 	var cells []cell
 	first, sum := sorted[0], 0.0
@@ -98,9 +96,8 @@ func cellsOf(sorted []float64, grain float64) []cell {
 	return append(cells, cell{first + sum/float64(count), count})
 }
 
-// binsOf makes a bin of each cell or, where there are too many cells, a bin of
-// each that holds its full share of the samples, and joins the neighbours among
-// the rest until they do.
+// binsOf makes a bin of each cell. If there are too many cells, it makes a bin of each cell that holds a
+// full share of the samples, and joins neighbours among the other cells until they hold a full share.
 func binsOf(cells []cell, grain float64, n int) []bin {
 	share := 1
 	if len(cells) > maxBins {
@@ -121,8 +118,8 @@ func binsOf(cells []cell, grain float64, n int) []bin {
 	return bins
 }
 
-// logLikelihood is the logarithm of the probability of all bins, strays
-// included, under a cumulative distribution function.
+// logLikelihood returns the logarithm of the probability of all bins, strays included, under a
+// cumulative distribution function.
 func (h histogram) logLikelihood(cdf func(float64) float64) float64 {
 	sum := 0.0
 	for _, b := range h.bins {

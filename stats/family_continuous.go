@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A continuousFamily has two parameters, given as a distance from the start of
-// the fit in units in which a step of about 1 is a large one: shift moves the
-// distribution by its width, stretch is the logarithm of a factor of its width.
+// A continuousFamily has two parameters: the distance from the starting point of the fit. shift moves
+// the distribution by multiples of its width, and stretch is the logarithm of a factor of its width. A
+// step of about 1 is a large one for both.
 type continuousFamily struct {
 	name string
 	at   func(s start, shift, stretch float64) distribution
@@ -43,8 +43,8 @@ func logNormalAt(s start, shift, stretch float64) distribution {
 	return distribution{cdf, map[string]float64{"mu": d.Mu, "sigma": d.Sigma}}
 }
 
-// gammaAt varies mean and shape, whose estimates are independent, where those
-// of scale and shape are not.
+// gammaAt varies the mean and the shape. Their estimates are independent; those of scale and shape are
+// not.
 func gammaAt(s start, shift, stretch float64) distribution {
 	cv := (s.high - s.low) / 2 / s.median
 	mean := s.median * math.Exp(shift*cv)
@@ -53,15 +53,15 @@ func gammaAt(s start, shift, stretch float64) distribution {
 	return distribution{d.CDF, map[string]float64{"shape": shape, "scale": mean / shape}}
 }
 
-// fit finds the parameters of greatest likelihood.
+// fit returns the fit with the parameters of greatest likelihood.
 func (f continuousFamily) fit(h histogram) Fit {
 	at := f.from(h)
 	d := at(h.maximise(at))
 	return newFit(f.name, d.parameters, h.logLikelihood(d.cdf), 2, h.n)
 }
 
-// from is the family as a function of its two parameters' distance from where
-// the samples seem to lie.
+// from returns the family as a function of its two parameters, relative to where the samples seem to
+// lie.
 func (f continuousFamily) from(h histogram) func(p [2]float64) distribution {
 	s := h.start.spreadOut(h.grain)
 	if f.name != FamilyNormal {
@@ -70,7 +70,7 @@ func (f continuousFamily) from(h histogram) func(p [2]float64) distribution {
 	return func(p [2]float64) distribution { return f.at(s, p[0], p[1]) }
 }
 
-// spreadOut widens a start that has no width, as when most samples are equal.
+// spreadOut widens a start that has no width, as if most samples are equal.
 func (s start) spreadOut(grain float64) start {
 	s.low = math.Min(s.low, s.median-grain/4)
 	s.high = math.Max(s.high, s.median+grain/4)

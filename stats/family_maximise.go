@@ -2,16 +2,15 @@ package stats
 
 import "math"
 
-// enoughGain ends a fit, in units of log-likelihood: BIC then is right to about
-// a hundredth, where differences below 2 mean nothing.
+// enoughGain is the gain in log-likelihood below which a fit ends. BIC is then right to about a
+// hundredth; differences in BIC below 2 are meaningless.
 const enoughGain = 1e-3
 
-// maximise finds the two parameters, from 0 on, under which the bins are most
-// likely: one parameter after the other to the top of the parabola through
-// three points, which come closer together as the gains end. The parameters of
-// a continuousFamily are nearly independent, so a few rounds do; Newton's method
-// in both at once is caught on the shoulders that strays give to the likelihood
-// of a family that does not fit.
+// maximise returns the two parameters under which the bins are most likely. It starts at 0 and moves one
+// parameter after the other to the top of the parabola through three points, which come closer together
+// as the gains become small. The parameters of a continuousFamily are nearly independent, so a few
+// rounds suffice. Newton's method in both parameters at once can fail: if a family does not fit, the
+// strays give its likelihood a shoulder, at which the method stops.
 func (h histogram) maximise(at func([2]float64) distribution) [2]float64 {
 	var p [2]float64
 	likelihood := func(p [2]float64) float64 { return h.logLikelihood(at(p).cdf) }
@@ -30,8 +29,8 @@ func (h histogram) maximise(at func([2]float64) distribution) [2]float64 {
 	return p
 }
 
-// climb is the best point, and its likelihood, among p, its neighbours along an
-// axis at distance d, and the top of the parabola through the three.
+// climb returns the best point, and its likelihood, among p, its neighbours at distance d along an axis,
+// and the top of the parabola through the three.
 func climb(likelihood func([2]float64) float64, p [2]float64, top float64, axis int, d float64) ([2]float64, float64) {
 	best, bestAt := top, p
 	try := func(step float64) float64 {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// No neighbour of a fit is more likely than the fit, whichever family the
-// samples are of. They are an exponential to some power, plus an offset: from
-// nearly even to very long-tailed, close to zero and far from it.
+// No neighbour of a fit is more likely than the fit, whatever the family of the samples. The samples are
+// powers of an exponential variable, plus an offset: from nearly even to very long-tailed, close to
+// zero and far from it.
 func TestMaximiseEndsOnTop(t *testing.T) {
 	random := rand.New(rand.NewPCG(1974, 1))
 	for range 100 {
@@ -26,7 +26,7 @@ func TestMaximiseEndsOnTop(t *testing.T) {
 	}
 }
 
-// checkTop looks around the top in steps of a fifth of the distribution's width.
+// checkTop compares the fit with its neighbours, at a fifth of the distribution's width.
 func checkTop(t *testing.T, name string, h histogram, at func([2]float64) distribution) {
 	t.Helper()
 	const d = 0.2

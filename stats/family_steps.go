@@ -9,26 +9,26 @@ import (
 
 const (
 	maxAtoms     = 4
-	minExplained = 0.95 // share of the samples that steps have to reach
+	minExplained = 0.95 // the least share of the samples that steps must explain
 )
 
-// An atom is one step: a cost that is always the same. A clock that ticks in
-// grains shows it as one of the two multiples around it, which is what a value
-// spread evenly over one grain, then rounded, does too.
+// An atom is one step: a cost that is always the same. A clock with a grain shows it as one of the two
+// multiples of the grain around it. A value that is spread evenly over one grain and then rounded gives
+// the same readings.
 type atom struct{ value, weight float64 }
 
 type steps struct {
-	atoms []atom // weights add up to 1
+	atoms []atom // the weights add up to 1
 	grain float64
 }
 
-// fitSteps fits mixtures of one to four atoms and takes the one with the least
-// BIC; not ok where none explains enough of the samples.
+// fitSteps fits mixtures of one to four atoms and returns the one with the least BIC; ok is false if none
+// explains enough of the samples.
 func fitSteps(h histogram) (best Fit, ok bool) {
 	for k := 1; k <= maxAtoms; k++ {
 		s := placeAtoms(h, k)
 		if len(s.atoms) < k {
-			break // fewer atoms already hold all but strays
+			break // fewer atoms already hold all samples but strays
 		}
 		if s.explained(h) < minExplained {
 			continue
@@ -42,8 +42,8 @@ func fitSteps(h histogram) (best Fit, ok bool) {
 	return best, ok
 }
 
-// placeAtoms puts at most k atoms where the most samples are, one after the
-// other; a group with less than the share of strays is not a step.
+// placeAtoms puts at most k atoms where the most samples are, one after the other. A group with less
+// than the share of strays is not a step.
 func placeAtoms(h histogram, k int) steps {
 	s := steps{grain: h.grain}
 	rest := slices.Clone(h.cells)
@@ -58,16 +58,16 @@ func placeAtoms(h histogram, k int) steps {
 	return s
 }
 
-// settle lets atoms share the samples between them by expectation and
-// maximisation; neighbours that overlap need some rounds for it.
+// settle divides the samples among the atoms by expectation maximisation. Neighbours that overlap need
+// several rounds.
 func (s steps) settle(cells []cell) {
 	for range 20 {
 		s.improve(cells)
 	}
 }
 
-// heaviestAtom takes the most samples that one grain can hold out of the cells;
-// their number is the atom's weight.
+// heaviestAtom removes the most samples that one grain can hold from the cells, and returns their atom.
+// Its weight is their number.
 func heaviestAtom(rest []cell, grain float64) atom {
 	most, from, to := 0, 0, 0
 	for first := range rest {
@@ -90,7 +90,7 @@ func heaviestAtom(rest []cell, grain float64) atom {
 	return atom{rest[from].value + sum/float64(most), float64(most)}
 }
 
-// improve is one round of expectation and maximisation over the cells.
+// improve does one round of expectation maximisation over the cells.
 func (s steps) improve(cells []cell) {
 	total := 0.0
 	next := make([]atom, len(s.atoms))
@@ -114,7 +114,7 @@ func (s steps) improve(cells []cell) {
 	}
 }
 
-// density is how much of the atoms falls into a cell.
+// density returns the share of all atoms that falls into a cell.
 func (s steps) density(c cell) float64 {
 	sum := 0.0
 	for _, a := range s.atoms {
@@ -123,13 +123,12 @@ func (s steps) density(c cell) float64 {
 	return sum
 }
 
-// overlap is the share of an atom, one grain wide, that falls into a cell, one
-// grain wide.
+// overlap returns the share of an atom that falls into a cell. Both are one grain wide.
 func (s steps) overlap(a atom, c cell) float64 {
 	return math.Max(0, 1-math.Abs(a.value-c.value)/s.grain)
 }
 
-// explained is the share of the samples in cells that an atom reaches.
+// explained returns the share of the samples that lie in cells that an atom reaches.
 func (s steps) explained(h histogram) float64 {
 	count := 0
 	for _, c := range h.cells {

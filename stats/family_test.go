@@ -13,17 +13,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A costModel draws invocation costs of one family, with parameters that are
-// drawn too, from where the families differ.
+// A costModel draws invocation costs of one family. Its parameters are random too, from the range in
+// which the families differ.
 type costModel struct {
 	family string
 	draw   func(random *rand.Rand) (sample func() float64, scale float64)
 }
 
-// The ranges in which a family can be told from the others with 2,000 samples: a
-// normal with a mean of 20 standard deviations is a gamma of shape 400, a
-// log-normal of sigma 0.1 is nearly normal. Steps are at least a tenth of the
-// scale apart, which is five grains or more.
+// The parameters are from the ranges in which a family can be told from the others with 2,000 samples: a
+// normal distribution whose mean is 20 standard deviations looks like a gamma distribution of shape
+// 400, and a log-normal one of sigma 0.1 is nearly normal. Steps are at least a tenth of the scale
+// apart, which is five grains or more.
 var costModels = []costModel{
 	{stats.FamilyNormal, func(random *rand.Rand) (func() float64, float64) {
 		sd := between(random, 2, 200)
@@ -44,14 +44,14 @@ var costModels = []costModel{
 		for i := range atoms {
 			atoms[i] = scale * (0.1 + 0.1*float64(i) + between(random, 0, 0.05)*float64(i))
 		}
-		// The first atom takes over a third, the others at least an eighth each.
+		// The first atom has more than a third of the samples, each other at least an eighth.
 		return func() float64 { return atoms[max(0, random.IntN(2*len(atoms))-len(atoms))] }, scale
 	}},
 }
 
 func between(random *rand.Rand, lo, hi float64) float64 { return lo + (hi-lo)*random.Float64() }
 
-// A reading turns a cost into what a clock of this grain says of it.
+// A reading turns a cost into what a clock of the given grain shows of it.
 type reading struct {
 	name string
 	read func(random *rand.Rand, cost, grain float64) float64
@@ -93,8 +93,8 @@ func TestBestFamilyFindsTheFamilyOfSimulatedCosts(t *testing.T) {
 	}
 }
 
-// simulateCosts draws 2,000 to 4,000 costs. The grain is at most a fifth of the
-// scale; outliers are interrupts, up to hundreds of scales long.
+// simulateCosts draws 2,000 to 4,000 costs. The grain is at most a fifth of the scale. Outliers are
+// interrupts, up to hundreds of scales long.
 func simulateCosts(model costModel, how reading, outliers float64, seed uint64) (samples []float64, grain float64) {
 	random := rand.New(rand.NewPCG(seed, 20110314))
 	sample, scale := model.draw(random)
@@ -134,7 +134,7 @@ func TestBestFamilyRecoversParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range test.want {
-			// Five standard errors: 3.5 % of the shape are the largest.
+			// The tolerance is five standard errors; the largest is that of the shape, 3.5 %.
 			if got := best.Parameters[name]; math.Abs(got-want) > 0.035*want {
 				t.Errorf("%s: %s is %v, want %v", best.Family, name, got, want)
 			}
@@ -142,8 +142,8 @@ func TestBestFamilyRecoversParameters(t *testing.T) {
 	}
 }
 
-// A constant cost of 20.3 grains read at random phase is 20 or 21. The expected
-// figures are worked out by hand from the rules in BestFamily's comment.
+// A constant cost of 20.3 grains that is read at a random phase reads 20 or 21. The expected figures were
+// computed by hand from the rules in BestFamily's comment.
 func TestBestFamilyOfOneStepBetweenTwoReadings(t *testing.T) {
 	samples := append(repeat(20, 700), repeat(21, 300)...)
 	best, all, err := stats.BestFamily(samples, 1)
@@ -170,7 +170,7 @@ func TestBestFamilyOfOneStepBetweenTwoReadings(t *testing.T) {
 }
 
 func TestBestFamilySharesOverlappingSteps(t *testing.T) {
-	// 600 at 10.5 and 400 at 11.25, grain 1: 10, 11 and 12.
+	// 600 samples at 10.5 and 400 at 11.25, read with grain 1, read 10, 11 and 12.
 	samples := append(append(repeat(10, 300), repeat(11, 600)...), repeat(12, 100)...)
 	samples = append(samples, repeat(50, 500)...)
 	best, _, err := stats.BestFamily(samples, 1)
@@ -231,8 +231,8 @@ func TestBestFamilyOfDegenerateSamples(t *testing.T) {
 	}
 }
 
-// One parameter for each number that was fitted: the weights add up to 1, so
-// the last of them is not one.
+// There is one parameter for each number that was fitted. The weights add up to 1, so the last weight
+// does not count.
 func TestBestFamilyCountsParameters(t *testing.T) {
 	_, all, err := stats.BestFamily(append(repeat(25, 400), repeat(40, 600)...), 1)
 	if err != nil {
@@ -244,8 +244,8 @@ func TestBestFamilyCountsParameters(t *testing.T) {
 	}
 }
 
-// With strays all over the range there are more values than bins. A step that
-// shared its bin with the strays beside it would be as likely in a smooth family.
+// With strays all over the range there are more values than bins. If a step shared its bin with the
+// strays next to it, a smooth family would be as likely.
 func TestBestFamilyFindsStepsAmongStrays(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	samples := append(repeat(1000, 2400), repeat(1040, 1440)...)
@@ -260,7 +260,7 @@ func TestBestFamilyFindsStepsAmongStrays(t *testing.T) {
 	near(t, "atom2", best.Parameters["atom2"], 1040, 0.1)
 }
 
-// A few readings below zero, of a clock that steps back, do not hide the family.
+// A few negative readings, of a clock that steps back, do not hide the family.
 func TestBestFamilyBearsNegativeSamples(t *testing.T) {
 	d := distuv.LogNormal{Mu: 3, Sigma: 0.7, Src: rand.New(rand.NewPCG(3, 3))}
 	samples := repeat(-4, 5)

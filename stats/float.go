@@ -6,15 +6,14 @@ import (
 	"strconv"
 )
 
-// Float is a number that may be missing because it could not be measured. The zero Float is
-// missing, so that a document that lacks a field reads as one that has null there. JSON has
-// null for a missing number.
+// Float is a number that may be missing because it could not be measured; JSON has null for it. The
+// zero Float is missing, so that a document without the field reads like one that has null there.
 type Float struct {
 	value float64
 	known bool
 }
 
-// FloatOf is x as a Float, which is missing where x is NaN or infinite.
+// FloatOf returns x as a Float. The Float is missing if x is NaN or infinite.
 func FloatOf(x float64) Float {
 	if !IsFinite(x) {
 		return Float{}
@@ -22,13 +21,13 @@ func FloatOf(x float64) Float {
 	return Float{x, true}
 }
 
-// IsFinite reports whether x is a number, and neither NaN nor infinite.
+// IsFinite reports whether x is neither NaN nor infinite.
 func IsFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// Known reports whether the number is there.
+// Known reports whether the number is not missing.
 func (f Float) Known() bool { return f.known }
 
-// Value is the number, or NaN where it is missing.
+// Value returns the number, or NaN if it is missing.
 func (f Float) Value() float64 {
 	if !f.known {
 		return math.NaN()
@@ -36,7 +35,7 @@ func (f Float) Value() float64 {
 	return f.value
 }
 
-// Or is the number, or x where it is missing.
+// Or returns the number, or x if it is missing.
 func (f Float) Or(x float64) float64 {
 	if !f.known {
 		return x
@@ -44,7 +43,7 @@ func (f Float) Or(x float64) float64 {
 	return f.value
 }
 
-// String is the number in its shortest form, or "?" where it is missing.
+// String returns the number in its shortest form, or "?" if it is missing.
 func (f Float) String() string {
 	if !f.known {
 		return Unknown

@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// A number is written and read as JSON has numbers, and null stands for one that is missing.
+// A number is a JSON number, and a missing number is null.
 func TestFloatInJSON(t *testing.T) {
 	for text, want := range map[string]float64{"null": math.NaN(), "0": 0, "-1.5": -1.5, "1e-7": 1e-7, "1e+21": 1e21} {
 		var f stats.Float
@@ -26,7 +26,8 @@ func TestFloatInJSON(t *testing.T) {
 	}
 }
 
-// What no JSON number can be is null when written, and refused when read, with the place.
+// A value that JSON has no number for is written as null. When it is read, it is an error that names the
+// place.
 func TestFloatRefuses(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		if text, err := json.Marshal(stats.FloatOf(x)); err != nil || string(text) != "null" {
@@ -43,7 +44,7 @@ func TestFloatRefuses(t *testing.T) {
 	}
 }
 
-// A field that is not there is missing, also where an element was read before it.
+// A field that is not in the document is missing, even if an element before it had the field.
 func TestFloatThatIsNotThere(t *testing.T) {
 	var all []struct{ A, B stats.Float }
 	if err := json.Unmarshal([]byte(`[{"A": 1, "B": 2}, {"A": 3}, {"B": null}]`), &all); err != nil {

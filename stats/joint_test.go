@@ -7,14 +7,14 @@ import (
 	"chronoscope/stats"
 )
 
-// The chances are those of throws of a coin: all of n samples lie above the median with one
-// of 2^n, all but one at least with n + 1 of them.
+// The probabilities are those of throws of a coin: all of n samples lie above the median with
+// probability 1/2^n, and at least all but one with probability (n + 1)/2^n.
 func TestPairsForJoint(t *testing.T) {
 	for comparisons, want := range map[int]int{
-		0:  11, // 12 of 2048 are 0.59 %, 11 of 1024 are 1.07 %
+		0:  11, // 12/2048 is 0.59 %, 11/1024 is 1.07 %
 		1:  11,
-		4:  13, // 14 of 8192 are 0.17 %, 13 of 4096 are 0.32 %; 0.25 % is allowed
-		40: 17, // 18 of 131072 are 0.014 %, 17 of 65536 are 0.026 %; 0.025 % is allowed
+		4:  13, // 14/8192 is 0.17 %, 13/4096 is 0.32 %; 0.25 % is allowed
+		40: 17, // 18/131072 is 0.014 %, 17/65536 is 0.026 %; 0.025 % is allowed
 	} {
 		if got := stats.PairsForJoint(comparisons); got != want {
 			t.Errorf("%d comparisons: %d pairs, want %d", comparisons, got, want)
@@ -30,13 +30,13 @@ func TestJointBounds(t *testing.T) {
 	if j := stats.JointBounds(low, high, 4); j.Lo != 1 || j.Hi != 111 || j.Comparisons != 4 || j.FalseAlarms != 0.01 {
 		t.Errorf("%+v: the second from below and from above are wanted", j)
 	}
-	if j := stats.JointBounds(low[:8], high[:8], 4); !math.IsNaN(j.Lo) || !math.IsNaN(j.Hi) { // 1 of 256 is 0.39 %
+	if j := stats.JointBounds(low[:8], high[:8], 4); !math.IsNaN(j.Lo) || !math.IsNaN(j.Hi) { // 1/256 is 0.39 %
 		t.Errorf("%+v from eight pairs", j)
 	}
 }
 
-// Quantiles of the normal distribution and of Student's with 5 degrees of freedom: R, qnorm
-// and qt.
+// The expected quantiles of the normal distribution and of Student's with 5 degrees of freedom are from
+// R: qnorm and qt.
 func TestJointOf(t *testing.T) {
 	for _, c := range []struct {
 		n, comparisons int

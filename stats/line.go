@@ -8,27 +8,26 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Line is the straight line y = Intercept + Slope x through points. The unit
-// of the slope is that of y over that of x, that of the intercept is that of
-// y; both are left empty for the caller, who knows them ([Estimate.Scaled]).
+// Line is the straight line y = Intercept + Slope x through points. The unit of the slope is the unit
+// of y divided by that of x, and the unit of the intercept is that of y. Both are left empty; the
+// caller sets them ([Estimate.Scaled]).
 type Line struct {
 	Slope, Intercept Estimate
-	// ResidualSD is the standard deviation of the points from the line, in the
-	// unit of y; NaN where a method does not rest on one.
+	// ResidualSD is the standard deviation of the points from the line, in the unit of y; NaN if the
+	// method does not use one.
 	ResidualSD float64
 }
 
-// At is the line's y at x.
+// At returns the line's y at x.
 func (l Line) At(x float64) float64 { return l.Intercept.Value + l.Slope.Value*x }
 
-// LeastSquares is the line with the least sum of squared distances in y, with
-// intervals by Student's t with n-2 degrees of freedom (Draper and Smith,
-// Applied Regression Analysis, 3rd ed., section 1.4). They hold where the
-// errors in y are independent and near normal; for errors with outliers use
-// [TheilSen].
+// LeastSquares returns the line with the least sum of squared distances in y. Its intervals are from
+// Student's t with n-2 degrees of freedom (Draper and Smith, Applied Regression Analysis, 3rd ed.,
+// section 1.4). They hold if the errors in y are independent and nearly normal; for errors with
+// outliers use [TheilSen].
 //
-// Move the origin near the points first where x or y are large beside their
-// range, as tick counts are: a float64 holds 16 digits.
+// If x or y are large compared with their range, as tick counts are, first move the origin near the
+// points, because a float64 holds only 16 digits.
 func LeastSquares(x, y []float64) (Line, error) {
 	if err := checkPoints(x, y, "a least squares line with its interval", 3); err != nil {
 		return Line{}, err
@@ -49,9 +48,8 @@ func LeastSquares(x, y []float64) (Line, error) {
 	}, nil
 }
 
-// residualSquares sums the squared distances in y from the line through the
-// means with this slope. Taking the means off first keeps digits that the
-// intercept would lose.
+// residualSquares returns the sum of the squared distances in y from the line of this slope through the
+// means. It subtracts the means first, because the intercept would lose digits.
 func residualSquares(x, y []float64, slope float64) float64 {
 	meanX, meanY := stat.Mean(x, nil), stat.Mean(y, nil)
 	sum := 0.0
@@ -66,7 +64,7 @@ func symmetric(value, halfWidth float64, statistic string, n int) Estimate {
 	return Estimate{Value: value, Lo: value - halfWidth, Hi: value + halfWidth, Statistic: statistic, N: n}
 }
 
-// checkPoints refuses points that no line can be laid through.
+// checkPoints returns an error if no line can be fitted to the points.
 func checkPoints(x, y []float64, want string, need int) error {
 	if len(x) != len(y) {
 		return fmt.Errorf("stats: a line needs an x for each y, there are %d and %d", len(x), len(y))

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// NIST Statistical Reference Datasets, linear regression, Norris: calibration of
+// norris is a data set of NIST's Statistical Reference Datasets, linear regression: the calibration of
 // ozone monitors, 36 observations, with certified values.
 var norris = struct{ x, y []float64 }{
 	x: []float64{0.2, 337.4, 118.2, 884.6, 10.1, 226.5, 666.3, 996.3, 448.6, 777.0, 558.2, 0.4,
@@ -50,8 +50,8 @@ func TestTheilSenIsNearTheCertifiedSlopeOfNorris(t *testing.T) {
 	}
 }
 
-// The points of the example of Sen 1968. The slopes of all 21 pairs, written
-// out and sorted, have 4 in the middle.
+// The points are those of the example in Sen 1968. The slopes of all 21 pairs are written out and
+// sorted; the middle one is 4.
 func TestTheilSenOfAllPairsByHand(t *testing.T) {
 	x := []float64{1, 2, 3, 4, 10, 12, 18}
 	y := []float64{9, 15, 19, 20, 45, 55, 78}
@@ -70,12 +70,12 @@ func TestTheilSenOfAllPairsByHand(t *testing.T) {
 	// z sqrt(Var S) = 1.96 sqrt(7 x 6 x 19 / 18) = 13.05; (21 - 13.05)/2 = 3.98.
 	near(t, "lo", line.Slope.Lo, slopes[3-1], 0)
 	near(t, "hi", line.Slope.Hi, slopes[19-1], 0)
-	// y - 4x, sorted: 4 5 5 6 7 7 7.
+	// y - 4x, sorted, is 4 5 5 6 7 7 7.
 	near(t, "intercept", line.Intercept.Value, 6, 1e-12)
 }
 
-// Under a slope of 0 every order of the errors is equally likely, whatever their
-// distribution: all orders are tried.
+// If the true slope is 0, every order of the errors is equally likely, whatever their distribution. The
+// test tries all orders.
 func TestTheilSenCoversOverAllOrders(t *testing.T) {
 	for n := 6; n <= 8; n++ {
 		covered, all := 0, 0
@@ -160,7 +160,7 @@ func TestLeastSquaresCoversTheIntercept(t *testing.T) {
 	}
 }
 
-// 600 points have more pairs than TheilSen looks at.
+// 600 points have more pairs than TheilSen uses.
 func TestTheilSenOfAChoiceOfPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -180,15 +180,15 @@ func TestTheilSenOfAChoiceOfPairs(t *testing.T) {
 	if once.Slope != again.Slope {
 		t.Errorf("%+v, then %+v", once.Slope, again.Slope)
 	}
-	// Least squares has the shortest interval for normal noise. All pairs lose
-	// some 2 % against it, and the choice of pairs 2 % more.
+	// For normal noise, least squares has the shortest interval. That of all pairs is about 2 %
+	// wider, and the choice of pairs adds 2 % more.
 	least, _ := stats.LeastSquares(x, y)
 	if once.Slope.HalfWidth() > 1.1*least.Slope.HalfWidth() {
 		t.Errorf("half-width %v, by least squares %v", once.Slope.HalfWidth(), least.Slope.HalfWidth())
 	}
 }
 
-// noisyLine is y = -7 + 3x with noise, x not quite even.
+// noisyLine returns points of y = -7 + 3x with noise; the distances in x vary.
 func noisyLine(n int, noise func() float64) (x, y []float64) {
 	for i := range n {
 		xi := float64(i) + 0.3*math.Sin(float64(i))
@@ -226,9 +226,9 @@ func TestLinesRefuse(t *testing.T) {
 	}
 }
 
-// Two groups of five make the interval that of Mann, Whitney and Wilcoxon for a
-// shift: their U of 5 and 5 samples has the two-sided 5 % critical value 2 in
-// every table, so the third of the 25 differences from either end bounds it.
+// With x in two groups of five, the interval is that of Mann, Whitney and Wilcoxon for a shift. The
+// two-sided 5 % critical value of U for 5 and 5 samples is 2 in every table, so the bounds are the
+// third of the 25 differences from either end.
 func TestTheilSenOfTwoGroupsIsTheRankSumInterval(t *testing.T) {
 	a := []float64{1, 2, 4, 8, 16}
 	b := []float64{103, 109, 127, 181, 343}
@@ -247,8 +247,8 @@ func TestTheilSenOfTwoGroupsIsTheRankSumInterval(t *testing.T) {
 	near(t, "hi", line.Slope.Hi, shifts[23-1], 0)
 }
 
-// With ties in x only few pairs have a slope: the value stands without bounds,
-// or with the right ones, but never outside the slopes.
+// With ties in x, few pairs have a slope. The result then has a value without bounds, or with bounds
+// that lie within the slopes.
 func TestTheilSenWithTies(t *testing.T) {
 	line, err := stats.TheilSen([]float64{0, 0, 0, 0, 0, 1}, []float64{0, 1, 2, 3, 4, 10})
 	if err != nil {
@@ -260,8 +260,8 @@ func TestTheilSenWithTies(t *testing.T) {
 	}
 }
 
-// One point in 100,000 lies apart: a choice of pairs finds it a few times or
-// never, and must end either way.
+// One point in 100,000 has another x. A random choice of pairs includes it a few times or never, and
+// TheilSen must end in both cases.
 func TestTheilSenOfHardlyAnySlope(t *testing.T) {
 	x := append(repeat(0, 99_999), 1)
 	line, err := stats.TheilSen(x, repeat(5, 100_000))

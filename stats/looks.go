@@ -10,34 +10,34 @@ import (
 )
 
 // Looks says at which numbers of samples a growing sequence is looked at while it is measured. Bounds
-// and P values hold at all looks at once, so that the measurement may stop at any look because of what
-// it shows: look j uses the share 1/((j+1)(j+2)) of the chance of an error, and these shares add up to
-// 1 (a group sequential test with the union bound; Jennison and Turnbull, Group Sequential Methods,
-// chapter 2). A sequence that ends between two looks, because its time is up, has a last look at its
-// end.
+// and P values hold at all looks at once, so the measurement may stop at any look because of its
+// result. For this, look j uses the share 1/((j+1)(j+2)) of the probability of an error, and these
+// shares add up to 1 (a group sequential test with the union bound; Jennison and Turnbull, Group
+// Sequential Methods, chapter 2). A sequence that ends between two looks, because its time is up, has a
+// last look at its end.
 //
 // The samples have to be distributed symmetrically about their centre. Logarithms of the ratios of
-// pairs are, if the order within each pair was drawn at random: swapping two equal subjects changes
-// only the sign, whatever the noise is and however long it lasts.
+// pairs are, if the order within each pair was drawn at random: swapping two equal subjects only changes
+// the sign, whatever the noise is and however long it lasts.
 //
-// In simulations of 40 comparisons at 1 % and a difference of one standard deviation, 43 pairs show
-// the difference in 95 of 100 runs; with a single look, 40 pairs show it in 99 of 100. Two confidence
-// sequences by betting, one after de la Peña and one on ranks, show it in 90 of 100 runs with 40
-// pairs.
+// In simulations of 40 comparisons at 1 % and a difference of one standard deviation, 43 pairs show the
+// difference in 95 of 100 runs; with a single look, 40 pairs show it in 99 of 100. Two other methods,
+// confidence sequences by betting, one after de la Peña and one on ranks, show it in 90 of 100 runs with
+// 40 pairs.
 type Looks struct {
 	// First is the number of samples at the first look.
 	First int
 }
 
-// growthOfLooks is the ratio of the numbers of samples at successive looks. straysAtFirst is how many
-// samples may lie on the wrong side at the first look.
+// growthOfLooks is the ratio of the numbers of samples at successive looks. straysAtFirst is the number
+// of samples that may lie on the wrong side at the first look.
 const (
 	growthOfLooks = 1.4
 	straysAtFirst = 2
 )
 
-// LooksFor returns the looks at a sequence for a result that may be wrong with this chance. The first
-// look is the earliest one at which a result is possible in spite of a few strays.
+// LooksFor returns the looks at a sequence whose result may be wrong with the probability chance. The
+// first look is the earliest one at which a result is possible despite a few strays.
 func LooksFor(chance float64) Looks {
 	n := 1
 	for lowestSignedRank(n, chance*shareOfLook(0)) < 1 {
@@ -46,7 +46,7 @@ func LooksFor(chance float64) Looks {
 	return Looks{First: n + straysAtFirst}
 }
 
-// shareOfLook is the share of the chance of an error that look j, counted from 0, uses.
+// shareOfLook returns the share of the probability of an error that look j, counted from 0, uses.
 func shareOfLook(j int) float64 { return 1 / float64((j+1)*(j+2)) }
 
 // Due reports whether there is a look at n samples.
@@ -55,7 +55,7 @@ func (l Looks) Due(n int) bool {
 	return len(all) > 0 && all[len(all)-1] == l.at(len(all)-1)
 }
 
-// at is the number of samples at look j, counted from 0.
+// at returns the number of samples at look j, counted from 0.
 func (l Looks) at(j int) int { return int(float64(l.First) * math.Pow(growthOfLooks, float64(j))) }
 
 // upTo returns the numbers of samples at the looks of a sequence that ended after n samples.
@@ -69,8 +69,8 @@ func (l Looks) upTo(n int) (all []int) {
 	return all
 }
 
-// Above is the P value, over all looks, of samples this far above centre if their true centre is no
-// higher; 1 if they are too few.
+// Above returns the P value, over all looks, of the hypothesis that the samples' true centre is at most
+// centre; 1 if there are too few samples.
 func (l Looks) Above(samples []float64, centre float64) float64 {
 	p := 1.
 	for j, n := range l.upTo(len(samples)) {
@@ -79,9 +79,9 @@ func (l Looks) Above(samples []float64, centre float64) float64 {
 	return p
 }
 
-// AboveUnpaired is the chance of a second sequence as far above the first one as these are, at any of
-// the looks, if they came from one distribution ([PermutationTest]). Of counts, which the machine
-// does not disturb, it tells more than pairs.
+// AboveUnpaired returns the P value, over all looks, of the hypothesis that both sequences come from one
+// distribution, if the second is greater ([PermutationTest]). For counts, which the machine does not
+// disturb, it is more sensitive than a test on pairs.
 func (l Looks) AboveUnpaired(first, second []float64) float64 {
 	p := 1.
 	for j, n := range l.upTo(min(len(first), len(second))) {
@@ -96,8 +96,8 @@ func (l Looks) AboveUnpaired(first, second []float64) float64 {
 	return p
 }
 
-// Lowest is a lower bound of the centre of the samples. The chance that it is wrong at any look is at
-// most chance. It is NaN if the samples are too few.
+// Lowest returns a lower bound of the centre of the samples. The probability that it is wrong at any
+// look is at most chance. It is NaN if there are too few samples.
 func (l Looks) Lowest(samples []float64, chance float64) float64 {
 	lowest := math.NaN()
 	for j, n := range l.upTo(len(samples)) {
@@ -108,27 +108,29 @@ func (l Looks) Lowest(samples []float64, chance float64) float64 {
 	return lowest
 }
 
-// Highest is the upper bound that belongs to [Looks.Lowest].
+// Highest returns the corresponding upper bound; see [Looks.Lowest].
 func (l Looks) Highest(samples []float64, chance float64) float64 {
 	return -l.Lowest(negated(samples), chance)
 }
 
-// Reach is, for each look, the smallest difference that 95 of 100 sequences of normally distributed
+// Reach holds, for each look, the smallest difference that 95 of 100 sequences of normally distributed
 // samples show.
 type Reach []struct {
 	Samples    int
 	Deviations float64 // the difference, in standard deviations of a sample
 }
 
-// A difference counts as visible if the share seenIn of the sequences shows it. Up to mostSimulated samples,
-// `simulated` sequences are drawn. Beyond, the bound is taken to be normal, with the efficiency 3/π of signed
-// ranks relative to the mean, and the share cautious in place of seenIn.
+// A difference counts as visible if the share seenIn of the sequences shows it. For up to mostSimulated
+// samples, Reach draws `simulated` sequences. For more, it takes the bound as normally distributed, with
+// the efficiency 3/π of signed ranks relative to the mean, and uses the share cautious instead of
+// seenIn.
 const (
 	seenIn, cautious         = 0.95, 0.975
 	simulated, mostSimulated = 200, 60
 )
 
-// Reach returns the reach of sequences of up to most samples, with this chance of an error.
+// Reach returns the reach of sequences of up to most samples whose result may be wrong with the
+// probability chance.
 func (l Looks) Reach(chance float64, most int) (reach Reach) {
 	rng := rand.New(rand.NewPCG(1, 0x100c))
 	for j := 0; l.at(j) <= most; j++ {
@@ -153,8 +155,8 @@ func (l Looks) Reach(chance float64, most int) (reach Reach) {
 	return reach
 }
 
-// Visible is the smallest difference that n samples show, in standard deviations of a sample; infinite
-// if they are too few.
+// Visible returns the smallest difference that n samples show, in standard deviations of a sample; it
+// is infinite if there are too few samples.
 func (r Reach) Visible(n int) float64 {
 	visible := math.Inf(1)
 	for _, look := range r {
@@ -165,8 +167,8 @@ func (r Reach) Visible(n int) float64 {
 	return visible
 }
 
-// Needed is the number of samples that show a difference, in standard deviations of a sample; false if
-// no look shows it.
+// Needed returns the number of samples that show a difference, which is in standard deviations of a
+// sample; ok is false if no look shows it.
 func (r Reach) Needed(deviations float64) (samples int, ok bool) {
 	for _, look := range r {
 		if look.Deviations <= deviations {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Expected values are counted by hand over all 256 choices of signs: the chance that the ranks of
-// positive sign add up to that much.
+// The expected values were counted by hand over all 256 choices of signs: the share in which the ranks
+// of positive sign have a sum of at least the observed one.
 func TestSignedRankTail(t *testing.T) {
 	up := []float64{1, 2, 3, 4, 5, 6, 7, 8}
 	for _, c := range []struct {
@@ -18,9 +18,9 @@ func TestSignedRankTail(t *testing.T) {
 	}{
 		{up, 0, 1. / 256},
 		{up, 8.5, 1},
-		{[]float64{-1, 2, 3, 4, 5, 6, 7, 8}, 0, 2. / 256},  // the sums 35 and 36
-		{[]float64{1, -2, 3, 4, 5, 6, 7, 8}, 0, 3. / 256},  // 34, 35 and 36
-		{[]float64{-1, -2, 3, 4, 5, 6, 7, 8}, 0, 5. / 256}, // 33 is 36-3 and 36-1-2
+		{[]float64{-1, 2, 3, 4, 5, 6, 7, 8}, 0, 2. / 256},  // sums 35 and 36
+		{[]float64{1, -2, 3, 4, 5, 6, 7, 8}, 0, 3. / 256},  // sums 34, 35 and 36
+		{[]float64{-1, -2, 3, 4, 5, 6, 7, 8}, 0, 5. / 256}, // also the sum 33, which is 36-3 and 36-1-2
 		{[]float64{1, -1}, 0, 3. / 4},                      // ties share their rank
 		{nil, 0, 1},
 	} {
@@ -30,7 +30,7 @@ func TestSignedRankTail(t *testing.T) {
 	}
 }
 
-// The bounds are where the tail crosses the chance, of few samples and of many.
+// The bounds are where the tail probability reaches the given chance, for few samples and for many.
 func TestSignedRankBounds(t *testing.T) {
 	if lo, hi := SignedRankBounds([]float64{1, 2, 3, 4, 5, 6, 7, 8}, 1./256); lo != 1 || hi != 8 {
 		t.Errorf("%v to %v, want the first and the last", lo, hi)
@@ -53,8 +53,8 @@ func TestSignedRankBounds(t *testing.T) {
 	}
 }
 
-// Of sequences without a difference, that are looked at again and again, no more are wrong than
-// the chance says; a fixed test that is looked at as often is.
+// Of sequences without a difference that are looked at repeatedly, no more give a wrong result than the
+// chance allows. With a fixed test at each look, more do.
 func TestLooksHoldTogether(t *testing.T) {
 	const chance, sequences, longest = 0.05, 4000, 60
 	looks := LooksFor(chance)
@@ -90,7 +90,7 @@ func TestLooksHoldTogether(t *testing.T) {
 	}
 }
 
-// A difference is seen at a look, or at the end.
+// There are looks at the given numbers of samples and at the end.
 func TestLooks(t *testing.T) {
 	l := Looks{First: 10}
 	if got := l.upTo(25); !slices.Equal(got, []int{10, 14, 19, 25}) {
@@ -116,7 +116,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// Holm's own example, and values of R's p.adjust(c(0.01, 0.02, 0.03, 0.04), "BH").
+// The expected values are those of Holm's own example and of R's p.adjust(c(0.01, 0.02, 0.03, 0.04), "BH").
 func TestAdjusted(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 	if got := Holm([]float64{0.04, 0.01, 0.03, 0.005}); !slices.EqualFunc(got, []float64{0.06, 0.03, 0.06, 0.02}, near) {
@@ -130,8 +130,8 @@ func TestAdjusted(t *testing.T) {
 	}
 }
 
-// What is said to be visible is seen in 95 of 100 sequences, with normal and with heavy tails, and
-// by little more than that many samples: half as many show it in fewer.
+// 95 of 100 sequences show a difference that Visible names, with normal and with heavy-tailed noise.
+// Fewer show it with half as many samples, so Visible is not far too cautious.
 func TestVisibleIsSeen(t *testing.T) {
 	const chance, sequences, scatter = 0.01 / 40, 400, 0.04
 	looks := LooksFor(chance)
@@ -165,8 +165,8 @@ func TestVisibleIsSeen(t *testing.T) {
 	}
 }
 
-// Of pairs whose scatter is known, at most a quarter are said to scatter less, with heavy tails
-// by as much more as these hide.
+// Scatter is below the true scatter for at most a quarter of the cases, and at most about twice the true
+// scatter on average.
 func TestScatterOfPairs(t *testing.T) {
 	const cases, scatter = 400, 0.03
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -191,8 +191,9 @@ func TestScatterOfPairs(t *testing.T) {
 	}
 }
 
-// Counts that are all greater than all others are so by chance once in as many cases as there are
-// ways to choose half of them, to either side; that counts twice at the first look.
+// The probability that all counts of one sequence exceed all counts of the other by chance is one
+// divided by the number of ways to choose half of all counts, for either side. It is doubled at the
+// first look.
 func TestCountsThatDiffer(t *testing.T) {
 	l := Looks{First: 10}
 	first, second := slices.Repeat([]float64{1}, 8), slices.Repeat([]float64{2}, 8)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Holm adjusts the P values of a family: if all hypotheses whose adjusted value is at most a level are
-// rejected, the chance that any rejection is false is at most that level (Holm, "A Simple Sequentially
-// Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).
+// Holm adjusts the P values of a family of hypotheses: if all hypotheses whose adjusted value is at most
+// a level are rejected, the probability that any rejection is false is at most that level (Holm, "A
+// Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).
 func Holm(values []float64) []float64 {
 	adjusted, highest := make([]float64, len(values)), 0.
 	for i, at := range ascending(values) {
@@ -18,9 +18,9 @@ func Holm(values []float64) []float64 {
 	return adjusted
 }
 
-// FalseDiscoveryRates adjusts the P values of a family: if all hypotheses whose adjusted value is at
-// most a level are rejected, the expected share of false rejections is at most that level (Benjamini
-// and Hochberg, "Controlling the False Discovery Rate", JRSS B 57, 1995).
+// FalseDiscoveryRates adjusts the P values of a family of hypotheses: if all hypotheses whose adjusted
+// value is at most a level are rejected, the expected share of false rejections is at most that level
+// (Benjamini and Hochberg, "Controlling the False Discovery Rate", JRSS B 57, 1995).
 func FalseDiscoveryRates(values []float64) []float64 {
 	adjusted, lowest := make([]float64, len(values)), 1.
 	order := ascending(values)

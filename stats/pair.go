@@ -1,20 +1,21 @@
 package stats
 
-// Pair is a comparison of two named results, as a document holds it.
+// Pair is a comparison of two named results in the form in which a document holds it.
 type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
-	// Metric is the unit of the metric that is compared; empty for the time. The ratio of a rate is
-	// inverted, so that above 1 is worse.
+	// Metric is the unit of the compared metric; empty for the time. If the metric is a rate, the ratio
+	// is inverted, so that above 1 is always worse.
 	Metric string `json:"metric,omitempty"`
-	// Ratio is the time, or the metric, of B over that of A.
+	// Ratio is the time, or the metric, of B divided by that of A.
 	Ratio   Estimate `json:"ratio"`
 	PValue  Float    `json:"p_value"`
 	Outcome Outcome  `json:"outcome"` // of B
 	// FalseDiscoveries is the expected share of false outcomes among all pairs whose P value is at most
 	// this one's; missing if the pairs were not judged together.
 	FalseDiscoveries Float `json:"false_discoveries,omitzero"`
-	// Placement is the effect of the order of functions in the binaries; nil if there was one order only.
+	// Placement is the effect of the order of functions in the binaries; nil if only one order was
+	// measured.
 	Placement *PairPlacement `json:"placement,omitempty"`
 	// Why says why the outcome is undecided.
 	Why string `json:"why,omitempty"`
@@ -25,19 +26,19 @@ type Pair struct {
 // PairPlacement says how far the ratio depends on the order of functions in memory.
 type PairPlacement struct {
 	Layouts   int   `json:"layouts"`
-	Deviation Float `json:"deviation"` // standard deviation of the ratio from layout to layout, as a share
+	Deviation Float `json:"deviation"` // relative standard deviation of the ratio between layouts
 	Own       Float `json:"own"`       // the ratio in the usual layout only
 }
 
-// PairJoint bounds a ratio so that the bounds of all pairs hold at once: the chance that any lower
-// bound is wrong is at most FalseAlarms, and so for the upper bounds.
+// PairJoint bounds a ratio such that the bounds of all pairs hold at once: the probability that any
+// lower bound is wrong is at most FalseAlarms, and the same holds for the upper bounds.
 type PairJoint struct {
-	Lo          Float   `json:"lo"` // missing where the repetitions are too few
+	Lo          Float   `json:"lo"` // missing if there are too few repetitions
 	Hi          Float   `json:"hi"`
 	FalseAlarms float64 `json:"false_alarms"`
 	Comparisons int     `json:"comparisons"`
-	// Beyond is the P value for a ratio above 1 + Limit, adjusted for all looks and all pairs; both
-	// are missing if the pairs were not judged together.
+	// Beyond is the P value of the hypothesis that the ratio is at most 1 + Limit, adjusted for all
+	// looks and all pairs. Limit and Beyond are missing if the pairs were not judged together.
 	Limit  Float `json:"limit,omitzero"`
 	Beyond Float `json:"p_beyond_limit,omitzero"`
 	// Side is the side of the limit on which the ratio lies; empty if the pairs were not judged together.
@@ -47,8 +48,8 @@ type PairJoint struct {
 // Side is the side of a limit on which a ratio lies.
 type Side string
 
-// The sides. A ratio is beyond the limit if its adjusted P value is at most the suite's rate of false
-// alarms, and within it if the upper end of its own 95 % interval is, at any look.
+// The sides. A ratio is beyond the limit if its adjusted P value is at most the suite's probability of
+// false alarms. It is within the limit if, at any look, the upper bound of its own 95 % interval is.
 const (
 	Within Side = "within"
 	Beyond Side = "beyond"

@@ -20,21 +20,21 @@ const (
 	Undecided Outcome = "undecided"
 )
 
-// Comparison is how the time of a second subject relates to that of a first one.
+// Comparison says how the time of a second subject relates to that of a first one.
 type Comparison struct {
-	// Ratio is the second time over the first: below 1, the second subject is faster.
+	// Ratio is the second time divided by the first: below 1, the second subject is faster.
 	Ratio Estimate
-	// P is how probable it is that equal subjects differ as much; NaN where it is not known.
+	// P is the probability that equal subjects differ at least as much; NaN if it is not known.
 	P       float64
 	Outcome Outcome
 }
 
-// significant is a P value below this.
+// significant is the value below which a P value is significant.
 const significant = 1 - Confidence
 
-// OutcomeOf says how the second of two subjects does beside the first. They are the same where
-// the interval of the ratio lies within the tolerance about 1, a share; the second is faster or
-// slower where the interval excludes 1 and P is below 0.05.
+// OutcomeOf says how the second of two subjects compares with the first. They are the same if the
+// interval of the ratio lies within 1 ± tolerance. The second is faster or slower if the interval
+// excludes 1 and p is below 0.05.
 func OutcomeOf(ratio Estimate, p, tolerance float64) Outcome {
 	switch {
 	case ratio.Lo >= 1-tolerance && ratio.Hi <= 1+tolerance:
@@ -47,16 +47,16 @@ func OutcomeOf(ratio Estimate, p, tolerance float64) Outcome {
 	return Undecided
 }
 
-// Bounded is a time that lies between Lo and Hi; Mid is the best guess. Disturbed is how much
-// disturbed it, in any unit.
+// Bounded is a time that lies between Lo and Hi; Mid is the best guess. Disturbed is how much it was
+// disturbed, in any unit.
 type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
 
-// Pairs compare two subjects that were measured one after the other, in random order, again and
-// again: what slows the machine for longer than both take cancels in the ratio of each pair, and
-// of equal subjects either is as likely to be the slower one.
-type Pairs struct{ low, middle, high, disturbed []float64 } // ratios, and what disturbed both
+// Pairs compares two subjects that are measured one right after the other, in random order, many times.
+// Anything that slows the machine for longer than both take cancels in the ratio of each pair. If the
+// subjects are equal, either is equally likely to be the slower one of a pair.
+type Pairs struct{ low, middle, high, disturbed []float64 } // the ratios, and how much each pair was disturbed
 
-// Add adds a pair of times, and reports whether it counts: a pair in which a time may be 0 does not.
+// Add adds a pair of times, and reports whether it counts. A pair in which a time may be 0 does not.
 func (p *Pairs) Add(first, second Bounded) bool {
 	if !(first.Lo > 0 && second.Lo > 0) {
 		return false
@@ -68,33 +68,34 @@ func (p *Pairs) Add(first, second Bounded) bool {
 	return true
 }
 
-// Append adds the pairs of another sequence.
+// Append adds the pairs of more to p.
 func (p *Pairs) Append(more Pairs) {
 	p.low, p.middle, p.high = append(p.low, more.low...), append(p.middle, more.middle...), append(p.high, more.high...)
 	p.disturbed = append(p.disturbed, more.disturbed...)
 }
 
 // LogBounds bounds the centre of the logarithms of the ratios at a single look. Each bound is wrong
-// with at most this chance. They are NaN if there are too few pairs.
+// with a probability of at most chance. They are NaN if there are too few pairs.
 func (p *Pairs) LogBounds(chance float64) (lo, hi float64) {
 	lo, _ = SignedRankBounds(logarithms(p.low), chance)
 	_, hi = SignedRankBounds(logarithms(p.high), chance)
 	return lo, hi
 }
 
-// Logs are the logarithms of the ratios.
+// Logs returns the logarithms of the ratios.
 func (p *Pairs) Logs() []float64 { return logarithms(p.middle) }
 
-// Len is how many pairs there are.
+// Len returns the number of pairs.
 func (p *Pairs) Len() int { return len(p.middle) }
 
-// fewestOfMany pairs are left where the least disturbed are chosen, and apartShare is how far
-// the bounds of pairs lie apart on average where that is worth it.
+// fewestOfMany is the least number of pairs that remain if only the least disturbed are used, and
+// apartShare is the mean relative distance of the pairs' bounds from which on that is worthwhile.
 const fewestOfMany, apartShare = 30, 0.005
 
-// leastDisturbed is the quarter of the pairs that was disturbed least, where their bounds lie far
-// apart and there are many. What disturbed a pair may go with one mode of a program that has
-// several: all pairs count where the ratios of the others differ from theirs.
+// leastDisturbed returns the quarter of the pairs that was disturbed least, if there are many pairs and
+// their bounds lie far apart. A program may have several modes, and a pair may be disturbed more in one
+// of them. So if the ratios of this quarter differ from those of the other pairs, leastDisturbed returns
+// all pairs.
 func (p *Pairs) leastDisturbed() *Pairs {
 	order := make([]int, p.Len())
 	widths := make([]float64, p.Len())
@@ -113,7 +114,7 @@ func (p *Pairs) leastDisturbed() *Pairs {
 	return chosen
 }
 
-// only are some of the pairs.
+// only returns the pairs with the given indices.
 func (p *Pairs) only(these []int) *Pairs {
 	q := &Pairs{}
 	for _, i := range these {
@@ -122,10 +123,11 @@ func (p *Pairs) only(these []int) *Pairs {
 	return q
 }
 
-// Compare compares the second subject with the first, by the median of the ratios ([MedianInterval])
-// and [PairedPermutationTest]. The interval goes from the median's lower bound for the pairs' lower
-// ends to its upper bound for their upper ends, so that it holds the uncertainty of single times.
-// Pairs that are too few for an interval have their range instead, which holds less often.
+// Compare compares the second subject with the first, by the median of the ratios ([MedianInterval]) and
+// [PairedPermutationTest]. The interval goes from the lower bound of the median of the pairs' lower ends
+// to the upper bound of the median of their upper ends, so that it includes the uncertainty of single
+// times. If there are too few pairs for an interval, it is the range of their ratios, which holds the
+// truth less often.
 func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	p = p.leastDisturbed()
 	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN()}
@@ -137,32 +139,32 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	return c
 }
 
-// Joint bounds the ratio so that it holds together with those of so many comparisons
+// Joint bounds the ratio such that the bounds of the given number of comparisons hold together
 // ([JointBounds]).
 func (p *Pairs) Joint(comparisons int) Joint {
 	p = p.leastDisturbed()
 	return JointBounds(p.low, p.high, comparisons)
 }
 
-// Beyond is the P value of these pairs, over all looks, if the ratio is at most limit.
+// Beyond returns the P value, over all looks, of the hypothesis that the ratio is at most limit.
 func (p *Pairs) Beyond(looks Looks, limit float64) float64 {
 	return looks.Above(logarithms(p.low), math.Log(limit))
 }
 
-// Below is the P value of these pairs, over all looks, if the ratio is at least limit.
+// Below returns the P value, over all looks, of the hypothesis that the ratio is at least limit.
 func (p *Pairs) Below(looks Looks, limit float64) float64 {
 	return looks.Above(negated(logarithms(p.high)), -math.Log(limit))
 }
 
-// Bounds returns bounds of the ratio. The chance that one of them is wrong at any look is at most
+// Bounds returns bounds of the ratio. The probability that one of them is wrong at any look is at most
 // chance. They are NaN if there are too few pairs.
 func (p *Pairs) Bounds(looks Looks, chance float64) (lo, hi float64) {
 	return math.Exp(looks.Lowest(logarithms(p.low), chance)), math.Exp(looks.Highest(logarithms(p.high), chance))
 }
 
-// Scatter is an upper bound, at 90 %, of the standard deviation of the logarithms of the ratios: of
-// the normal distribution for which signed ranks give their centre an interval as wide as here. NaN if
-// there are too few pairs.
+// Scatter returns an upper bound, with 90 % confidence, of the standard deviation of the logarithms of
+// the ratios. It finds the normal distribution for which the signed-rank interval of the centre is as
+// wide as the interval of these pairs. It is NaN if there are too few pairs.
 func (p *Pairs) Scatter() float64 {
 	const chance = 0.1
 	n := float64(p.Len())

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The interval of pairs that share what slows the machine holds the ratio, whatever the noise.
+// If the two of each pair are slowed by the same factor, the interval holds the ratio, whatever the
+// noise.
 func TestPairsCover(t *testing.T) {
 	noise := map[string]func(*rand.Rand) float64{
 		"normal":      func(r *rand.Rand) float64 { return 0.02 * r.NormFloat64() },
@@ -44,13 +45,13 @@ func TestPairsCover(t *testing.T) {
 	}
 }
 
-// What is not known of single times is in the ratio.
+// The interval of the ratio includes the uncertainty of single times.
 func TestPairsOfBounds(t *testing.T) {
 	var p Pairs
 	for range 8 {
 		p.Add(Bounded{Lo: 9, Mid: 10, Hi: 11}, Bounded{Lo: 18, Mid: 20, Hi: 22})
 	}
-	p.Add(Bounded{Hi: 2}, Bounded{Lo: 1, Mid: 1, Hi: 1}) // of no use
+	p.Add(Bounded{Hi: 2}, Bounded{Lo: 1, Mid: 1, Hi: 1}) // does not count
 	c := p.Compare(0.01, 1)
 	if p.Len() != 8 || math.Abs(c.Ratio.Value-2) > 1e-9 || math.Abs(c.Ratio.Lo-18./11) > 1e-9 || math.Abs(c.Ratio.Hi-22./9) > 1e-9 || c.Outcome != Slower {
 		t.Errorf("%d pairs: %+v", p.Len(), c)
@@ -61,8 +62,8 @@ func TestPairsOfBounds(t *testing.T) {
 	}
 }
 
-// Of many pairs whose bounds lie far apart those count that were disturbed least, unless they are
-// another mode of a program.
+// If there are many pairs whose bounds lie far apart, only those that were disturbed least count, unless
+// they show another mode of the program.
 func TestLeastDisturbedPairs(t *testing.T) {
 	for _, modes := range []bool{false, true} {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -86,7 +87,7 @@ func TestLeastDisturbedPairs(t *testing.T) {
 	}
 }
 
-// Pairs that are made in two parts bound the centre as those of one part do.
+// Pairs that are added in two parts give the same bounds of the centre as pairs added in one part.
 func TestAppendedPairs(t *testing.T) {
 	one := func(x float64) Bounded { return Bounded{Lo: x * 0.99, Mid: x, Hi: x * 1.01} }
 	var whole, first, second Pairs

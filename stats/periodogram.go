@@ -11,25 +11,24 @@ import (
 
 // The periodogram of points x,
 //
-//	A(f) = | mean exp(2 pi i f x) |
+// A(f) = | mean exp(2 pi i f x) |
 //
-// peaks at f = 1/q and its multiples where the points lie on a lattice of
-// spacing q, whatever share of the lattice they visit, and a few wild points
-// can't move the peak (for points in time: Rayleigh's test; Bretthorst, Bayesian
-// Spectrum Analysis, 1988, chapter 2).
+// has peaks at f = 1/q and its multiples if the points lie on a lattice of spacing q, whatever share of
+// the lattice they visit. A few points that are off do not move the peak (for points in time: Rayleigh's
+// test; Bretthorst, Bayesian Spectrum Analysis, 1988, chapter 2).
 
 const (
-	// SpectrumBins is how many bins a [Spectrum] sorts its points into.
+	// SpectrumBins is the number of bins into which a [Spectrum] sorts its points.
 	SpectrumBins = 1 << 15
-	padding      = 2 // finer frequency steps, so that no peak falls between two
+	padding      = 2 // makes the frequency steps finer, so that no peak falls between two
 )
 
-// Amplitude is the periodogram of the points at frequency f.
+// Amplitude returns the periodogram of the points at frequency f.
 func Amplitude(points []float64, f float64) float64 {
 	return cmplx.Abs(Resultant(points, f)) / float64(len(points))
 }
 
-// Resultant is the sum of exp(2 pi i f x) over the points.
+// Resultant returns the sum of exp(2 pi i f x) over the points.
 func Resultant(points []float64, f float64) complex128 {
 	var re, im float64
 	for _, x := range points {
@@ -41,8 +40,8 @@ func Resultant(points []float64, f float64) complex128 {
 	return complex(re, im)
 }
 
-// Spectrum is the periodogram of the points in one window, on an even grid of
-// frequencies that starts at zero.
+// Spectrum is the periodogram of the points in one window, on an evenly spaced grid of frequencies that
+// starts at zero.
 type Spectrum struct {
 	Centre, Width float64   // of the window, in the unit of the points
 	Points        int       // in the window
@@ -50,8 +49,8 @@ type Spectrum struct {
 	Amplitudes    []float64 // 0 to 1
 }
 
-// scratch is the memory that one transform needs, some megabytes, kept for the
-// next: a ranking makes hundreds, with the garbage collector off.
+// scratch is the memory that one transform needs, some megabytes. It is kept for the next transform,
+// because a ranking makes hundreds of them with the garbage collector off.
 type scratch struct {
 	fft          *fourier.FFT
 	histogram    []float64
@@ -66,8 +65,8 @@ var scratches = sync.Pool{New: func() any {
 	}
 }}
 
-// Transform computes the spectrum of sorted points in a window of the given
-// width that starts at from. They are sorted into bins, of leastBin or wider.
+// Transform computes the spectrum of sorted points in a window of the given width that starts at from. It
+// puts the points into bins that are at least leastBin wide.
 func Transform(sorted []float64, from, width, leastBin float64) Spectrum {
 	bin := math.Max(leastBin, width/SpectrumBins)
 	work := scratches.Get().(*scratch)
@@ -85,8 +84,8 @@ func Transform(sorted []float64, from, width, leastBin float64) Spectrum {
 		n++
 	}
 	coefficients := work.fft.Coefficients(work.coefficients, histogram)
-	// Coarse bins hide what is finer than they are, and would show it under a
-	// false frequency: only frequencies of eight bins and more are kept.
+	// Coarse bins hide spacings finer than themselves, and would show them at a false frequency.
+	// So only frequencies whose period is eight bins or more are kept.
 	keep := len(coefficients)
 	if bin > leastBin {
 		keep /= 4
@@ -101,8 +100,8 @@ func Transform(sorted []float64, from, width, leastBin float64) Spectrum {
 	return s
 }
 
-// beyondEnvelope is the first index past the peak at frequency zero, which is
-// only the outline of where the points lie.
+// beyondEnvelope returns the first index beyond the peak at frequency zero. That peak only shows where
+// the points lie as a whole.
 func (s Spectrum) beyondEnvelope() int {
 	for i, a := range s.Amplitudes {
 		if a < 0.5 {
@@ -112,21 +111,20 @@ func (s Spectrum) beyondEnvelope() int {
 	return len(s.Amplitudes)
 }
 
-// Chance is how high the highest summit of as many points stands where they
-// lie on no lattice: the amplitude squared is exponential, and the grid
-// holds this many independent frequencies.
+// Chance returns the expected height of the highest summit of the same number of points that lie on no
+// lattice. The squared amplitude is then exponentially distributed, and the grid holds this many
+// independent frequencies.
 func (s Spectrum) Chance() float64 {
 	return math.Sqrt(math.Log(float64(len(s.Amplitudes))) / float64(max(s.Points, 1)))
 }
 
-// Summit is a frequency at which a spectrum peaks, and how high.
+// Summit is a frequency at which a spectrum has a peak, and the height of the peak.
 type Summit struct{ F, Height float64 }
 
-// Summits are the peaks beyond the envelope and above a frequency that come near
-// the highest, at most limit of them, lowest frequency first: a lattice peaks at every
-// multiple of its frequency, and the least counts. The ripples
-// on the flanks of a peak, within a quarter of its frequency, are not summits.
-// height is that of the highest.
+// Summits returns the peaks beyond the envelope and above the frequency above whose height is near that
+// of the highest: at most limit of them, lowest frequency first, because a lattice has a peak at every
+// multiple of its frequency and the lowest one counts. Ripples on the flanks of a peak, within a quarter
+// of its frequency, are not summits. height is that of the highest peak.
 func (s Spectrum) Summits(above float64, limit int) (found []Summit, height float64) {
 	from := max(s.beyondEnvelope(), int(above/s.Step))
 	for i := from; i < len(s.Amplitudes); i++ {
@@ -149,8 +147,8 @@ func (s Spectrum) Summits(above float64, limit int) (found []Summit, height floa
 	return found, height
 }
 
-// Highest is the highest amplitude within reach of a frequency, and in any case
-// next to it; of height 0 where the spectrum does not go that far.
+// Highest returns the highest amplitude within reach of a frequency, and at least of the neighbouring
+// frequencies. Its height is 0 if the spectrum does not extend that far.
 func (s Spectrum) Highest(f, reach float64) Summit {
 	var top Summit
 	from := max(1, int((f-reach)/s.Step))
@@ -168,9 +166,8 @@ func (s Spectrum) isSummit(i int) bool {
 		(i+1 == len(s.Amplitudes) || s.Amplitudes[i] >= s.Amplitudes[i+1])
 }
 
-// Climb returns the frequency within reach of f at which score is highest,
-// and that score; extent is the span of the points, which sets how
-// narrow the summit is.
+// Climb returns the frequency within reach of f at which score is highest, and that score. extent is the
+// span of the points; the larger it is, the narrower is the summit.
 func Climb(score func(float64) float64, f, reach, extent float64) (float64, float64) {
 	best, height := f, score(f)
 	try := func(at float64) {
@@ -191,10 +188,9 @@ func Climb(score func(float64) float64, f, reach, extent float64) (float64, floa
 	return best, height
 }
 
-// Follow sharpens a frequency at which a [Spectrum] of the first extent of the
-// sorted points peaks: over ever longer stretches, up to all of them. Each point
-// is looked at once, since the resultants of short blocks turn with the frequency
-// as a whole.
+// Follow refines a frequency at which a [Spectrum] of the first extent of the sorted points has a peak,
+// over ever longer stretches up to all points. It reads each point only once: the points are summed in
+// short blocks, and a change of the frequency turns the resultant of a block as a whole.
 func Follow(sorted []float64, f, extent float64) (best float64) {
 	best = f
 	span := sorted[len(sorted)-1] - sorted[0]
@@ -217,17 +213,17 @@ func Follow(sorted []float64, f, extent float64) (best float64) {
 	return best
 }
 
-// blocksPerExtent keeps a block so short that a frequency as far off as the
-// spectrum of the extent allows turns by a small part of a circle in it.
+// blocksPerExtent makes a block so short that the largest error of a frequency that the spectrum of the
+// extent allows turns it by only a small part of a circle.
 const blocksPerExtent = 32
 
-// block is the resultant of the points about one place.
+// block is the resultant of the points near one place.
 type block struct {
 	at  float64
 	sum complex128
 }
 
-// resultants are those of the blocks of that width that hold points.
+// resultants returns the resultants of the blocks of the given width that hold points.
 func resultants(sorted []float64, f, width float64) []block {
 	var blocks []block
 	for from := 0; from < len(sorted); {
@@ -241,8 +237,8 @@ func resultants(sorted []float64, f, width float64) []block {
 	return blocks
 }
 
-// turned is how long the resultant of all blocks is at a frequency that lies by
-// so much above that of their own resultants.
+// turned returns the length of the resultant of all blocks at a frequency that is by higher than that of
+// their own resultants.
 func turned(blocks []block, by float64) float64 {
 	var sum complex128
 	for _, b := range blocks {

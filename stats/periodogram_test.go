@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The fast transform agrees with the sum that defines the periodogram, written
-// out here.
+// The fast transform agrees with the sum that defines the periodogram, which the test computes.
 func TestTransformIsThePeriodogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var d []float64
@@ -32,9 +31,8 @@ func TestTransformIsThePeriodogram(t *testing.T) {
 	}
 }
 
-// A third of the points on a lattice, among twice as many that are not, show
-// its frequency, and climbing
-// finds it to a small part of what the span of 300 can resolve.
+// If a third of the points lie on a lattice, the spectrum shows its frequency, and Climb finds it to a
+// small fraction of what the span of 300 can resolve.
 func TestSummitsOfPartialLattice(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -56,9 +54,9 @@ func TestSummitsOfPartialLattice(t *testing.T) {
 	}
 }
 
-// A comb whose first fiftieth of the points shows the frequency roughly is
-// followed over all of them to a small part of what their span can resolve,
-// among ten times as many points that belong to no comb.
+// The first fiftieth of a comb's points shows its frequency roughly. Follow refines it over all points to
+// a small fraction of what their span can resolve, among ten times as many points that belong to no
+// comb.
 func TestFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -7,29 +7,29 @@ import (
 	"slices"
 )
 
-// Permutation tests: how probable is what separates two sets of samples, if
-// nothing does? The probability is taken over all ways in which the same values
-// could have been dealt out, so that it holds for any distribution, and with any
-// number of ties, of which samples from a coarse clock are full (Good, Permutation,
-// Parametric and Bootstrap Tests of Hypotheses, 3rd ed., chapter 3).
+// A permutation test tells how probable the difference between two sets of samples is if there is no
+// true difference. It takes the probability over all ways in which the same values could have been
+// assigned to the two sets. So it holds for any distribution and any number of ties, which samples from
+// a coarse clock have many of (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed.,
+// chapter 3).
 
-// Permutations drawn where there are too many to count them all, and how many
-// steps of counting are too many.
+// drawnPermutations is how many permutations are drawn if counting all of them would take more than
+// mostCounting steps.
 const (
 	drawnPermutations = 9999
 	mostCounting      = 3e7
 )
 
-// PermutationTest is the two-sided P value of two independent sets of samples, in
-// any order, for the hypothesis that both come from one distribution: the share of
-// all ways to deal out the values in which the sum of the ranks of a is at least as
-// far from its mean as it is. Ties share their mean rank. It is exact where there
-// are few enough samples to count all ways, by the recursion over partial sums, and
-// otherwise drawn, seed fixing the choice; then it is never below 1 in 10,000
-// (Phipson and Smyth, "Permutation P-values should never be zero", 2010).
+// PermutationTest returns the two-sided P value of two independent sets of samples, in any order, for
+// the hypothesis that both come from one distribution. It is the share of all ways to assign the values
+// to the sets for which the sum of the ranks of a is at least as far from its mean as the observed sum.
+// Ties share their mean rank. With few enough samples all ways are counted, by the recursion over
+// partial sums, and the value is exact. Otherwise ways are drawn at random, as seed determines, and the
+// value is never below 1 in 10,000 (Phipson and Smyth, "Permutation P-values should never be zero",
+// 2010).
 //
-// Software that doubles the smaller tail instead gives other values where ties make
-// the distribution of the sum skewed.
+// Software that doubles the smaller tail instead gives other values if ties make the distribution of the
+// sum skewed.
 func PermutationTest(a, b []float64, seed uint64) (float64, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return math.NaN(), &TooFewError{Want: "a permutation test", Have: min(len(a), len(b)), Need: 1}
@@ -38,7 +38,7 @@ func PermutationTest(a, b []float64, seed uint64) (float64, error) {
 	if err != nil {
 		return math.NaN(), err
 	}
-	if len(b) < len(a) { // the sum of the other's ranks is as far from its mean
+	if len(b) < len(a) { // the sum of the other set's ranks is as far from its mean
 		slices.Reverse(ranks)
 	}
 	n := min(len(a), len(b))
@@ -55,13 +55,12 @@ func PermutationTest(a, b []float64, seed uint64) (float64, error) {
 	return countSplits(ranks, n, far), nil
 }
 
-// PairedPermutationTest is the two-sided P value of the differences of paired
-// samples, for the hypothesis that either of a pair is as likely to be the greater,
-// by as much: Wilcoxon's signed-rank test, with its distribution taken over all
-// choices of signs for the differences at hand. Ties share their mean rank; a
-// difference of zero takes a rank and has no sign (Pratt, "Remarks on Zeros and
-// Ties in the Wilcoxon Signed Rank Procedures", JASA 54, 1959). It is exact for up
-// to some 300 pairs and drawn beyond, as in [PermutationTest].
+// PairedPermutationTest returns the two-sided P value of the differences of paired samples, for the
+// hypothesis that each difference is equally likely to have either sign: Wilcoxon's signed-rank test,
+// with the distribution over all choices of signs for the given differences. Ties share their mean
+// rank; a difference of zero has a rank but no sign (Pratt, "Remarks on Zeros and Ties in the Wilcoxon
+// Signed Rank Procedures", JASA 54, 1959). The value is exact for up to about 300 pairs, and from random
+// choices for more, as in [PermutationTest].
 func PairedPermutationTest(differences []float64, seed uint64) (float64, error) {
 	if len(differences) == 0 {
 		return math.NaN(), &TooFewError{Want: "a paired permutation test", Have: 0, Need: 1}
@@ -102,8 +101,8 @@ func PairedPermutationTest(differences []float64, seed uint64) (float64, error) 
 	return countSigns(ranks, far), nil
 }
 
-// twiceMidranks are the ranks of the values, ties sharing their mean, doubled so
-// that they are whole.
+// twiceMidranks returns the ranks of the values, where ties share their mean rank, doubled so that they
+// are whole numbers.
 func twiceMidranks(values []float64) ([]int, error) {
 	order := make([]int, len(values))
 	for i, v := range values {
@@ -142,16 +141,15 @@ func sum(values []int) (total int) {
 	return total
 }
 
-// deviation is how far the sum of the first n ranks is from its mean over all
-// choices of n, multiplied by the number of ranks, which keeps it whole.
+// deviation returns how far the sum of the first n ranks is from its mean over all choices of n ranks,
+// multiplied by the number of ranks so that it is a whole number.
 func deviation(ranks []int, n int) int {
 	d := sum(ranks[:n])*len(ranks) - n*sum(ranks)
 	return max(d, -d)
 }
 
-// countSplits is the share of the choices of n of the ranks whose sum is at least
-// that far from the mean. ways[k][s] counts the choices of k of the ranks so far that
-// add up to s.
+// countSplits returns the share of the choices of n of the ranks whose sum is at least far from the mean.
+// ways[k][s] counts the choices of k of the ranks so far that add up to s.
 func countSplits(ranks []int, n, far int) float64 {
 	total := sum(ranks)
 	ways := make([][]float64, n+1)
@@ -178,8 +176,7 @@ func countSplits(ranks []int, n, far int) float64 {
 	return extreme / all
 }
 
-// countSigns is the share of the choices of signs whose sum is at least that far
-// from zero.
+// countSigns returns the share of the choices of signs for which the sum is at least far from zero.
 func countSigns(ranks []int, far int) float64 {
 	total := sum(ranks)
 	var extreme float64
@@ -191,7 +188,7 @@ func countSigns(ranks []int, far int) float64 {
 	return math.Min(1, extreme)
 }
 
-// signShares[s] is the share of the choices of signs whose positive ranks add up to s.
+// signShares returns, at index s, the share of the choices of signs whose positive ranks add up to s.
 func signShares(ranks []int) []float64 {
 	share := make([]float64, sum(ranks)+1)
 	share[0] = 1
@@ -211,8 +208,8 @@ func signShares(ranks []int) []float64 {
 	return share
 }
 
-// drawn is the share of drawn permutations that are as extreme, the one at hand
-// counted as one of them.
+// drawn returns the share of drawn permutations that are at least as extreme as the observed one, which
+// counts as one of them.
 func drawn(seed uint64, extreme func(*rand.Rand) bool) float64 {
 	rng := rand.New(rand.NewPCG(seed, 0x9e37))
 	n := 1

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tied are samples of few different values, as a coarse clock gives.
+// tied returns samples with few different values, as a coarse clock gives.
 func tied(rng *rand.Rand, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -17,7 +17,7 @@ func tied(rng *rand.Rand, n int) []float64 {
 	return values
 }
 
-// midrank is a value's rank among all, the mean of its ties' ranks.
+// midrank returns a value's rank among all values, where ties share their mean rank.
 func midrank(all []float64, v float64) float64 {
 	below, same := 0, 0
 	for _, x := range all {
@@ -30,7 +30,7 @@ func midrank(all []float64, v float64) float64 {
 	return float64(below) + float64(same+1)/2
 }
 
-// The P value is that of the list of all ways to deal out the values.
+// The P value equals the one from a list of all ways to assign the values to the sets.
 func TestPermutationTestByEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -63,7 +63,7 @@ func TestPermutationTestByEnumeration(t *testing.T) {
 	}
 }
 
-// The same for the signs of differences.
+// The P value of paired differences equals the one from a list of all choices of signs.
 func TestPairedPermutationTestByEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -99,7 +99,7 @@ func TestPairedPermutationTestByEnumeration(t *testing.T) {
 	}
 }
 
-// Where ways are drawn instead of counted, the P value is the same but for chance.
+// If permutations are drawn instead of counted, the P value is the same except for chance.
 func TestDrawnPermutations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	a, b := make([]float64, 200), make([]float64, 300)
@@ -109,7 +109,7 @@ func TestDrawnPermutations(t *testing.T) {
 	for i := range b {
 		b[i] = math.Round(20 * rng.NormFloat64())
 	}
-	// The tie-corrected normal approximation is good with this many values.
+	// With this many values the tie-corrected normal approximation is accurate.
 	all := append(append([]float64{}, a...), b...)
 	n, m, total := float64(len(a)), float64(len(b)), float64(len(all))
 	sum, square := 0.0, 0.0

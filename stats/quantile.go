@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// Quantile is the p-quantile of samples in ascending order, in their unit, by
-// linear interpolation between the order statistics around rank (n-1)p
-// (counted from 0). It is NaN for no samples, and for a p outside 0 to 1.
+// Quantile returns the p-quantile of samples in ascending order, in their unit, by linear interpolation
+// between the order statistics around rank (n-1)p (counted from 0). It is NaN if there are no samples,
+// or if p is not between 0 and 1.
 //
-// Hyndman and Fan ("Sample Quantiles in Statistical Packages", The American
-// Statistician 50, 1996) list nine definitions; this is their number 7, the
-// default of R and NumPy. Number 4, gonum's LinInterp, would make the median
-// of an even number of samples the lower one of the middle two.
+// Hyndman and Fan ("Sample Quantiles in Statistical Packages", The American Statistician 50, 1996) list
+// nine definitions; this is their number 7, the default of R and NumPy. By number 4, gonum's LinInterp,
+// the median of an even number of samples would be the lower one of the middle two.
 func Quantile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 || !(p >= 0 && p <= 1) {
 		return math.NaN()
@@ -26,19 +25,17 @@ func Quantile(sorted []float64, p float64) float64 {
 	return sorted[below] + share*(sorted[below+1]-sorted[below])
 }
 
-// Median is the middle of samples in any order, in their unit; the mean of the
-// middle two where their number is even. It is NaN for no samples.
+// Median returns the middle one of samples in any order, in their unit, or the mean of the middle two if
+// their number is even. It is NaN if there are no samples.
 func Median(samples []float64) float64 {
 	return Quantile(slices.Sorted(slices.Values(samples)), 0.5)
 }
 
-// DeviationOfMAD is the standard deviation of a normal distribution over its [MAD].
+// DeviationOfMAD is the ratio of the standard deviation of a normal distribution to its [MAD].
 const DeviationOfMAD = 1.4826
 
-// MAD is the median absolute deviation from the median, in the unit of the
-// samples, which may be in any order. It is not scaled, as what R calls mad
-// is, by [DeviationOfMAD].
-// It is NaN for no samples.
+// MAD returns the median absolute deviation from the median, in the unit of the samples, which may be in
+// any order. It is not scaled by [DeviationOfMAD]; R's mad is. It is NaN if there are no samples.
 func MAD(samples []float64) float64 {
 	median := Median(samples)
 	deviations := make([]float64, len(samples))
@@ -48,8 +45,7 @@ func MAD(samples []float64) float64 {
 	return Median(deviations)
 }
 
-// Thinned takes values at even distances, at most limit of them; the values
-// themselves where there are no more.
+// Thinned returns at most limit of the values, evenly spaced; all values if there are no more.
 func Thinned[T any](values []T, limit int) []T {
 	stride := 1 + (len(values)-1)/limit
 	if stride == 1 {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The rank is (n-1)p from 0, so every expected value is read off the samples.
+// The rank is (n-1)p, counted from 0, so every expected value can be read off the samples.
 func TestQuantile(t *testing.T) {
 	oneToTen := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	for _, test := range []struct {
@@ -54,7 +54,7 @@ func TestQuantileLiesAmongTheSamplesAndRisesWithP(t *testing.T) {
 	})
 }
 
-// Interpolating between equal samples once gave a value an ulp beside them.
+// Interpolation between equal samples once gave a value that was off by one unit in the last place.
 func TestQuantileOfEqualSamplesIsExact(t *testing.T) {
 	for _, x := range []float64{0.1, 25.1, 1.0 / 3, 209.40287165270854} {
 		for _, p := range []float64{0.05, 0.1587, 0.3, 0.95} {
@@ -65,7 +65,7 @@ func TestQuantileOfEqualSamplesIsExact(t *testing.T) {
 	}
 }
 
-// Sorted: 1 1 2 2 4 6 9; deviations from 2, sorted: 0 0 1 1 2 4 7.
+// The samples sorted are 1 1 2 2 4 6 9; their deviations from 2 sorted are 0 0 1 1 2 4 7.
 func TestMedianAndMAD(t *testing.T) {
 	samples := []float64{9, 1, 2, 2, 6, 1, 4}
 	before := slices.Clone(samples)
@@ -83,9 +83,9 @@ func TestMedianAndMAD(t *testing.T) {
 	}
 }
 
-// The ranks are compared with an exact enumeration of the binomial distribution
-// in whole numbers: the largest lo with a chance of at most 1/40 that fewer
-// than lo samples lie below the quantile, and likewise hi.
+// The ranks equal those of an exact enumeration of the binomial distribution in whole numbers: the
+// largest lo for which the probability that fewer than lo samples lie below the quantile is at most
+// 1/40, and likewise hi.
 func TestQuantileIntervalHasTheExactRanks(t *testing.T) {
 	for _, percent := range []int64{5, 10, 25, 50, 75, 90, 99} {
 		for n := int64(1); n <= 120; n++ {
@@ -109,11 +109,10 @@ func TestQuantileIntervalHasTheExactRanks(t *testing.T) {
 	}
 }
 
-// enumeratedRanks counts in units of 100^-n, so that whole numbers hold every
-// chance.
+// enumeratedRanks counts probabilities in units of 100^-n, so that all are whole numbers.
 func enumeratedRanks(n, percent int64) (lo, hi int64, achieved float64) {
 	all := power(100, n)
-	upTo := new(big.Int) // the chance of fewer than k samples below the quantile
+	upTo := new(big.Int) // the probability that fewer than k samples lie below the quantile
 	var belowLo, belowHi *big.Int
 	atMostTail := func(chance *big.Int) bool { return new(big.Int).Mul(chance, big.NewInt(40)).Cmp(all) <= 0 }
 	for k := range n + 1 {
@@ -134,7 +133,7 @@ func power(base, exponent int64) *big.Int {
 	return new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil)
 }
 
-// Five samples bound the median at 1 - 2/32 = 93.75 %, six at 96.875 %.
+// Five samples bound the median with a confidence of 1 - 2/32 = 93.75 %, six with 96.875 %.
 func TestQuantileIntervalSaysHowManySamplesWouldDo(t *testing.T) {
 	for p, need := range map[float64]int{0.5: 6, 0.9: 36, 0.1: 36, 0.99: 368} {
 		var few *stats.TooFewError
@@ -157,10 +156,10 @@ func TestQuantileIntervalSaysHowManySamplesWouldDo(t *testing.T) {
 	}
 }
 
-// No n and p may lead outside the samples, however the powers round.
+// For no n and p do the ranks lie outside the samples, however the powers are rounded.
 func TestQuantileIntervalAtTheEdgeOfEnough(t *testing.T) {
 	for n := 2; n < 400; n++ {
-		edge := math.Pow(0.025, 1/float64(n)) // p^n is 0.025 but for rounding
+		edge := math.Pow(0.025, 1/float64(n)) // p^n is 0.025 except for rounding
 		for _, p := range []float64{edge, 1 - edge, math.Nextafter(edge, 0), math.Nextafter(edge, 1)} {
 			var few *stats.TooFewError
 			if _, _, err := stats.QuantileInterval(oneTo(n), p, "ns"); err != nil && !(errors.As(err, &few) && few.Need > n) {
@@ -170,9 +169,8 @@ func TestQuantileIntervalAtTheEdgeOfEnough(t *testing.T) {
 	}
 }
 
-// Nine samples bound the median by the second and the eighth: fewer than two lie below it
-// with a chance of (1 + 9) / 2^9, and fewer than three with one of (1 + 9 + 36) / 2^9, more
-// than 1/40.
+// Nine samples bound the median by the second and the eighth. Fewer than two lie below it with
+// probability (1 + 9) / 2^9, and fewer than three with (1 + 9 + 36) / 2^9, which is more than 1/40.
 func TestMedianInterval(t *testing.T) {
 	nine := []float64{4, 9, 1, 7, 2, 8, 5, 3, 6}
 	before := slices.Clone(nine)
@@ -231,7 +229,7 @@ func TestQuantileIntervalCoverage(t *testing.T) {
 	}{
 		{"normal", normal.Rand, normal.Quantile},
 		{"log-normal", logNormal.Rand, logNormal.Quantile},
-		// Floored, an exponential is geometric; so is its quantile.
+		// An exponential variable rounded down is geometric, and its quantile is rounded down too.
 		{"whole ticks", func() float64 { return math.Floor(exponential.Rand()) }, func(p float64) float64 { return math.Floor(exponential.Quantile(p)) }},
 	} {
 		for _, stratum := range []struct {
@@ -249,7 +247,7 @@ func TestQuantileIntervalCoverage(t *testing.T) {
 	}
 }
 
-// coverage counts how often an interval covers the truth.
+// coverage counts in how many trials an interval covers the truth.
 func coverage(trials int, covers func() bool) int {
 	count := 0
 	for range trials {
@@ -269,7 +267,7 @@ func drawSorted(n int, sample func() float64) []float64 {
 	return samples
 }
 
-// oneTo is 1, 2 ... n: each sample tells its rank.
+// oneTo returns 1, 2 ... n, so that each sample equals its rank.
 func oneTo(n int) []float64 {
 	xs := make([]float64, n)
 	for i := range xs {

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// TooFewError says that there were not enough samples for an answer, and how
-// many would do.
+// TooFewError says that there were not enough samples for a result, and how many would suffice.
 type TooFewError struct {
 	Want string // what was asked for: "a 95 % interval of the median" ...
 	Have int    // samples that were there
@@ -17,8 +16,8 @@ func (e *TooFewError) Error() string {
 	return fmt.Sprintf("stats: %s needs %d samples or more, there are %d: take more samples", e.Want, e.Need, e.Have)
 }
 
-// checkFinite refuses samples that are no numbers: every order and every sum
-// over them would be meaningless.
+// checkFinite returns an error if a sample is NaN or infinite, because every order and every sum of such
+// samples would be meaningless.
 func checkFinite(name string, xs []float64) error {
 	for i, x := range xs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// mostRanked is the largest number of samples whose signed ranks are counted exactly. For more of them
-// the normal distribution is taken, whose tails are heavier.
+// mostRanked is the largest number of samples for which the signed ranks are counted exactly. For more,
+// the normal distribution is used, whose tails are heavier.
 const mostRanked = 200
 
-// SignedRankTail is the one-sided P value of Wilcoxon's signed-rank test: if the samples are
-// distributed symmetrically about centre, the probability that the ranks of those above it add up to
-// at least what they do here. It counts all choices of signs for the given distances, as
-// [PairedPermutationTest] does, and is valid for a lower true centre, too.
+// SignedRankTail returns the one-sided P value of Wilcoxon's signed-rank test: if the samples are
+// distributed symmetrically about centre, the probability that the ranks of those above it have a sum of
+// at least the observed one. It counts all choices of signs for the given distances, as
+// [PairedPermutationTest] does, and is also valid if the true centre is lower.
 func SignedRankTail(samples []float64, centre float64) float64 {
 	distances := make([]float64, len(samples))
 	for i, x := range samples {
@@ -44,10 +44,10 @@ func SignedRankTail(samples []float64, centre float64) float64 {
 	return math.Min(1, tail)
 }
 
-// SignedRankBounds bounds the centre about which the samples are distributed symmetrically. Each bound
-// is wrong with at most this chance. lo and hi are two of the averages of all pairs of samples, where
-// each sample also forms a pair with itself (Hollander, Wolfe and Chicken, Nonparametric Statistical
-// Methods, 3rd ed., section 3.3). They are NaN if the samples are too few.
+// SignedRankBounds bounds the centre about which the samples are distributed symmetrically. Each bound is
+// wrong with a probability of at most chance. lo and hi are two of the averages of all pairs of samples,
+// where each sample also forms a pair with itself (Hollander, Wolfe and Chicken, Nonparametric
+// Statistical Methods, 3rd ed., section 3.3). They are NaN if there are too few samples.
 func SignedRankBounds(samples []float64, chance float64) (lo, hi float64) {
 	n := len(samples)
 	rank := lowestSignedRank(n, chance)
@@ -64,8 +64,8 @@ func SignedRankBounds(samples []float64, chance float64) (lo, hi float64) {
 	return averages[rank-1], averages[len(averages)-rank]
 }
 
-// lowestSignedRank is the rank, counted from 1, of the greatest average of two of n samples that lies
-// above their centre with at most this chance; 0 if there is none.
+// lowestSignedRank returns the rank, counted from 1, of the greatest average of two of n samples that
+// lies above their centre with a probability of at most chance; 0 if there is none.
 func lowestSignedRank(n int, chance float64) int {
 	if n > mostRanked {
 		mean, deviation := float64(n)*float64(n+1)/4, math.Sqrt(float64(n)*float64(n+1)*float64(2*n+1)/24)

@@ -11,14 +11,14 @@ import (
 	"gonum.org/v1/gonum/interp"
 )
 
-// TailPercentiles are the quantiles in [Tails].
+// TailPercentiles are the shares whose quantiles [Tails] holds.
 var TailPercentiles = []float64{0.5, 0.9, 0.99, 0.999}
 
-// Tails describe the distribution of the durations of single calls or runs, in nanoseconds.
+// Tails describes the distribution of the durations of single calls or runs, in nanoseconds.
 type Tails struct {
-	// Percentiles are the quantiles of [TailPercentiles], in this order, with order-statistics
-	// intervals ([QuantileInterval]). One for which the samples are too few has no value and no
-	// bounds: p99 needs 368.
+	// Percentiles are the quantiles of [TailPercentiles], in this order, with intervals from order
+	// statistics ([QuantileInterval]). A percentile for which there are too few samples has no value and
+	// no bounds: p99 needs 368.
 	Percentiles []Estimate `json:"percentiles"`
 	// WorstNs is the longest sample. A later one may be longer.
 	WorstNs Float `json:"worst_ns"`
@@ -31,8 +31,8 @@ type Tails struct {
 func TailsOf(durations []float64) Tails { return TailsBetween(durations, durations, durations) }
 
 // TailsBetween returns the tails of durations that are known between bounds: each lies between its low
-// and its high, and most likely at its middle. The interval of a percentile goes from that of the lows
-// to that of the highs.
+// and its high, and most likely at its middle. The interval of a percentile goes from the lower bound for
+// the lows to the upper bound for the highs.
 func TailsBetween(low, middle, high []float64) Tails {
 	return newTails(slices.Sorted(slices.Values(low)), slices.Sorted(slices.Values(middle)), slices.Sorted(slices.Values(high)), Quantile)
 }
@@ -40,9 +40,9 @@ func TailsBetween(low, middle, high []float64) Tails {
 // TailsOfReadings returns the tails of durations that are differences of two readings of a clock. The
 // clock moves in steps of stepNs, so that each difference is off by less than a step.
 //
-// If the interquartile range is at most ten steps, the value of a percentile comes from a distribution
-// from which the rounding is removed. The interval always allows for a step, and assumes nothing about
-// the distribution.
+// If the interquartile range is at most ten steps, the value of a percentile is taken from a
+// distribution from which the rounding is removed. The interval always includes the error of a step, and
+// assumes nothing about the distribution.
 func TailsOfReadings(durations []float64, stepNs float64) Tails {
 	sorted := slices.Sorted(slices.Values(durations))
 	quantile := Quantile
@@ -88,8 +88,8 @@ func (t Tails) widened(downNs, upNs float64) Tails {
 	return t
 }
 
-// Shifted returns the tails of durations that are longer by shift; a negative shift takes off a cost.
-// Each interval grows by the interval of the shift.
+// Shifted returns the tails of durations that are longer by shift; a negative shift subtracts a cost.
+// Each interval is widened by the interval of the shift.
 func (t Tails) Shifted(shift Estimate) Tails {
 	t = t.widened(-shift.Lo, shift.Hi)
 	for i := range t.Percentiles {
@@ -99,12 +99,12 @@ func (t Tails) Shifted(shift Estimate) Tails {
 	return t
 }
 
-// Known returns the percentiles for which there are samples enough.
+// Known returns the percentiles for which there are enough samples.
 func (t Tails) Known() []Estimate {
 	return slices.DeleteFunc(slices.Clone(t.Percentiles), func(e Estimate) bool { return math.IsNaN(e.Value) })
 }
 
-// String writes the known percentiles, with their intervals, and the worst sample.
+// String returns the known percentiles, with their intervals, and the worst sample.
 func (t Tails) String() string {
 	var text string
 	for _, e := range t.Known() {
@@ -113,7 +113,7 @@ func (t Tails) String() string {
 	return text + "worst " + Duration(t.WorstNs.Value(), 3)
 }
 
-// PercentileName writes the median as p50, beside other percentiles.
+// PercentileName returns the name of a percentile; the median is p50, to match the others.
 func PercentileName(statistic string) string {
 	if statistic == QuantileName(0.5) {
 		return "p50"
@@ -121,14 +121,14 @@ func PercentileName(statistic string) string {
 	return statistic
 }
 
-// unrounded is the p-quantile of durations, given their sorted readings. These are whole numbers of
-// steps plus a common offset.
+// unrounded returns the p-quantile of the true durations, given their sorted readings. The readings are
+// whole numbers of steps plus a common offset.
 //
-// If calls begin anywhere within a step, the share of readings of at most k steps is the mean of the
-// durations' distribution function from k to k + 1 steps. Subtracting second differences turns these
-// means into the function's values at k + 1/2, which a monotone cubic joins (Fritsch and Butland, "A
-// method for constructing local monotone piecewise cubic interpolants", SIAM J. Sci. Stat. Comput. 5,
-// 1984).
+// If calls are equally likely to begin at any place within a step, the share of readings of at most k
+// steps is the mean of the durations' distribution function from k to k + 1 steps. Subtracting second
+// differences turns these means into the function's values at k + 1/2, and a monotone cubic connects
+// the values (Fritsch and Butland, "A method for constructing local monotone piecewise cubic
+// interpolants", SIAM J. Sci. Stat. Comput. 5, 1984).
 func unrounded(sorted []float64, step, p float64) float64 {
 	const around = 4
 	share := func(k int) float64 {

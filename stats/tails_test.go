@@ -16,7 +16,7 @@ import (
 	"chronoscope/stats"
 )
 
-// The least n with 0.999^n <= 1/40, by whole numbers; for p99 it is 368.
+// The least n with 0.999^n <= 1/40 is computed in whole numbers; for p99 it is 368.
 func TestTailsGiveNoFigureThatTheSamplesCannotCarry(t *testing.T) {
 	for i, p := range []int64{500, 900, 990, 999} {
 		need := int64(1)
@@ -45,7 +45,8 @@ func TestTailsGiveNoFigureThatTheSamplesCannotCarry(t *testing.T) {
 	}
 }
 
-// Bounds of durations bound their percentiles: with low = x - 1, high = x + 2 the ranks are those of x.
+// Bounds of durations bound their percentiles: with low = x - 1 and high = x + 2, the ranks are those of
+// x.
 func TestTailsBetweenBounds(t *testing.T) {
 	var low, high []float64
 	middle := oneTo(400)
@@ -81,7 +82,7 @@ func TestTailsInWordsAndJSON(t *testing.T) {
 	}
 }
 
-// source is a distribution of durations with known quantiles.
+// source is a distribution of durations whose quantiles are known.
 type source struct {
 	name     string
 	draw     func() float64
@@ -118,7 +119,8 @@ func inverse(f func(float64) float64, p, lo, hi float64) float64 {
 	return (lo + hi) / 2
 }
 
-// simulations is how many there are of each kind: TAILS_SIMULATIONS asks for more.
+// simulations returns the number of simulations of each kind: usual, or the environment variable
+// TAILS_SIMULATIONS.
 func simulations(usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("TAILS_SIMULATIONS")); err == nil {
 		return n
@@ -126,8 +128,8 @@ func simulations(usual int) int {
 	return usual
 }
 
-// Of 100 intervals 91 cover the truth, of 1,000 940 (DESIGN.md). Calls begin anywhere within a
-// step of the clock, which is 1 ns to 1 µs.
+// 91 of 100 intervals must cover the truth, and 940 of 1,000 (DESIGN.md). Calls begin at a random place
+// within a step of the clock, which is 1 ns to 1 µs.
 func TestTailsCoverWhateverTheStep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -170,8 +172,8 @@ func TestTailsCoverWhateverTheStep(t *testing.T) {
 	}
 }
 
-// Where a step is as wide as the distribution, what is read off the readings themselves is off by
-// up to half a step, and their tail is too long.
+// If a step is as wide as the distribution, percentiles of the readings themselves are off by up to half
+// a step, and their tail is too long.
 func TestTailsTakeTheRoundingOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(23, 2))
 	d := distuv.Normal{Mu: 1000, Sigma: 100, Src: random}

@@ -9,22 +9,20 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// maxPairs bounds the pairs of points that TheilSen looks at: all pairs of 447
-// points. More would cost time and gain little, see slopeRanks.
+// maxPairs is the largest number of pairs of points that TheilSen uses: all pairs of 447 points. More
+// would take time and gain little, see slopeRanks.
 const maxPairs = 100_000
 
-// TheilSen is the line whose slope is the median slope over all pairs of
-// points with different x, and whose intercept is the median of y - slope x
-// (Sen, "Estimates of the Regression Coefficient Based on Kendall's Tau", JASA
-// 63, 1968). It stands up to outliers in nearly 29 % of the points. The slope's
-// interval is Sen's, from the normal approximation to the variance of Kendall's
-// S, ranks rounded outwards; it asks for independent errors of one
-// distribution, whichever it is. The intercept has no interval: its bounds are
-// NaN, as is ResidualSD. So are the slope's bounds where ties in x leave too few
-// pairs for them.
+// TheilSen returns the line whose slope is the median slope over all pairs of points with different x,
+// and whose intercept is the median of y - slope x (Sen, "Estimates of the Regression Coefficient Based
+// on Kendall's Tau", JASA 63, 1968). Outliers in up to nearly 29 % of the points do not change it much.
+// The slope's interval is Sen's, from the normal approximation to the variance of Kendall's S, with
+// ranks rounded outwards. It requires errors that are independent and of the same distribution, which
+// may be any. The intercept has no interval: its bounds and ResidualSD are NaN. The slope's bounds are
+// NaN if ties in x leave too few pairs.
 //
-// Beyond some 450 points a fixed pseudo-random choice of pairs stands for all
-// of them, and the interval is widened for the chance in that choice.
+// For more than about 450 points, a fixed pseudo-random choice of pairs is used, and the interval is
+// widened by the uncertainty of that choice.
 func TheilSen(x, y []float64) (Line, error) {
 	if err := checkPoints(x, y, "a Theil-Sen line with its interval", 6); err != nil {
 		return Line{}, err
@@ -43,8 +41,8 @@ func TheilSen(x, y []float64) (Line, error) {
 	return Line{Slope: e, Intercept: medianIntercept(x, y, slope), ResidualSD: math.NaN()}, nil
 }
 
-// pairSlopes are the slopes between points of different x, and the number of
-// such pairs there are; the slopes may be a choice of them.
+// pairSlopes returns the slopes between points of different x, or a random choice of them, and the number
+// of all such pairs.
 func pairSlopes(x, y []float64) (slopes []float64, pairs int) {
 	n := len(x)
 	pairs = distinctPairs(x)
@@ -68,11 +66,10 @@ func pairSlopes(x, y []float64) (slopes []float64, pairs int) {
 	return slopes, pairs
 }
 
-// slopeRanks are the ranks, counted from 0, of the sorted slopes that bound the
-// interval; outside the slopes where the points are too few for it. Kendall's S
-// of the points against the true slope is the number of greater slopes less the
-// number of smaller ones. Choosing m of the pairs at random adds 1/m to the
-// variance of S over the pairs, which is about 4/9n: with 100,000 pairs the
+// slopeRanks returns the ranks, counted from 0, of the sorted slopes that bound the interval. A rank lies
+// outside the slopes if there are too few points. Kendall's S of the points against the true slope is the
+// number of greater slopes minus the number of smaller ones. Choosing m of the pairs at random adds 1/m
+// to the variance of S divided by the number of pairs, which is about 4/9n: with 100,000 pairs the
 // interval grows by 2 % at 2,000 points and by 10 % at 9,000.
 func slopeRanks(x []float64, slopes, pairs int) (lo, hi int) {
 	share := kendallVariance(x) / (float64(pairs) * float64(pairs))
@@ -85,8 +82,8 @@ func slopeRanks(x []float64, slopes, pairs int) (lo, hi int) {
 	return lo, slopes - 1 - lo
 }
 
-// kendallVariance is the variance of Kendall's S for independent y, corrected
-// for ties in x (Sen 1968, formula 2.6).
+// kendallVariance returns the variance of Kendall's S for independent y, corrected for ties in x (Sen
+// 1968, formula 2.6).
 func kendallVariance(x []float64) float64 {
 	term := func(n int) int { return n * (n - 1) * (2*n + 5) }
 	sum := term(len(x))
@@ -96,7 +93,7 @@ func kendallVariance(x []float64) float64 {
 	return float64(sum) / 18
 }
 
-// distinctPairs is the number of pairs of points whose x differ.
+// distinctPairs returns the number of pairs of points whose x differ.
 func distinctPairs(x []float64) int {
 	pairs := len(x) * (len(x) - 1) / 2
 	for _, ties := range tieCounts(x) {

@@ -7,23 +7,22 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Ticks are sums over calls that were timed with a clock that is coarse beside
-// them: each call saw the clock advance by some whole number of ticks, 0 for
-// most. The mean of these numbers is the mean duration in ticks, if calls start
-// evenly over the tick (Falco, 2009; Lambert and Power 2008, equation 1).
+// Ticks holds sums over calls that are short compared with a tick of the clock that timed them. Each call
+// saw the clock advance by a whole number of ticks, mostly 0. The mean of these numbers is the mean
+// duration in ticks, if calls are equally likely to start at any place within a tick (Falco, 2009;
+// Lambert and Power 2008, equation 1).
 //
-// The sums are whole numbers. Those of two threads, or of two machines whose
-// clocks have the same tick, add up exactly, and tell as much as if one had
-// counted all calls.
+// The sums are whole numbers. Those of two threads, or of two machines whose clocks have the same tick,
+// can be added exactly, and tell as much as a single count of all calls.
 type Ticks struct {
-	// Calls is how many there were.
+	// Calls is the number of calls.
 	Calls uint64
-	// Sum is of the ticks that each of them saw, Squares of their squares. A sum
-	// that does not fit stays at math.MaxUint64.
+	// Sum is the sum of the ticks that each call saw, and Squares the sum of their squares. A sum that
+	// would overflow stays at math.MaxUint64.
 	Sum, Squares uint64
 }
 
-// Add counts a call that saw the clock advance by that many ticks.
+// Add counts a call that saw the clock advance by the given number of ticks.
 func (t *Ticks) Add(ticks uint64) {
 	*t = t.Plus(Ticks{Calls: 1, Sum: ticks, Squares: square(ticks)})
 }
@@ -37,24 +36,22 @@ func (t Ticks) Plus(other Ticks) Ticks {
 	}
 }
 
-// Mean is the mean duration of a call in nanoseconds, for ticks of tickNs. N of
-// the estimate is the number of calls.
+// Mean returns the mean duration of a call in nanoseconds, for ticks of tickNs. N of the estimate is the
+// number of calls.
 //
-// The interval is that of the mean of all calls of this kind, of which these are
-// a sample. It is a score interval ([ScoreInterval]) with the variance that the
-// ticks show: at least that of a duration that never varies, by the chance where
-// in a tick it starts, and whatever varying durations add. So it holds for few
-// ticks, or none, as well.
+// The interval is that of the mean of all calls of this kind; the counted calls are a sample of them. It
+// is a score interval ([ScoreInterval]) with the variance of the ticks. Even if durations never vary,
+// the ticks do, because a call may start at any place within a tick; varying durations add to that. So
+// the interval also holds for few ticks, or none.
 //
-// It takes calls for independent of one another. Calls that follow one another
-// closely are not: one that saw the clock advance is followed by many that can't.
-// The interval is too wide then, by a factor of 1/sqrt(1-p) where calls take the
-// share p of all time, which matters for shares of a quarter and more. It is too
-// narrow where calls keep step with the clock, so that neither sums nor interval
-// mean anything, and where durations change slowly, so that a slow call's
-// neighbours are slow as well. Sums can't tell.
+// Mean assumes that calls are independent of one another. Calls that follow one another closely are
+// not: one that saw the clock advance is followed by many that can't. The interval is then too wide, by
+// a factor of 1/sqrt(1-p) if calls take the share p of all time, which matters for shares of a quarter
+// and more. The interval is too narrow if durations change slowly, so that a slow call's neighbours are
+// slow too. If calls keep step with the clock, neither sums nor interval mean anything. Sums can't show
+// any of this.
 //
-// No calls, or sums that no calls can have, or that did not fit, give NaN.
+// Without calls, with sums that no calls can have, or with sums that overflowed, the result is NaN.
 func (t Ticks) Mean(tickNs float64) Estimate {
 	e := Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "mean", N: saturated(t.Calls)}
 	variance, ok := t.variance()
@@ -74,8 +71,8 @@ func (t Ticks) Mean(tickNs float64) Estimate {
 	return e
 }
 
-// variance is that of the ticks of a call, by n and not n-1. It is taken in 128
-// bits, since the two terms may nearly cancel.
+// variance returns the variance of the ticks of a call, divided by n and not by n-1. It is computed in
+// 128 bits, because the two terms may nearly cancel.
 func (t Ticks) variance() (v float64, ok bool) {
 	if t.Calls == 0 || max(t.Calls, t.Sum, t.Squares) == math.MaxUint64 {
 		return 0, false
@@ -91,29 +88,28 @@ func (t Ticks) variance() (v float64, ok bool) {
 	return (float64(hi)*0x1p64 + float64(lo)) / n / n, true
 }
 
-// Scatter is how a count of ticks scatters about what is expected.
+// Scatter describes how a count of ticks scatters about its expected value.
 type Scatter struct {
-	// Units is how many independent chances to see a tick there were.
+	// Units is the number of independent chances to see a tick.
 	Units float64
-	// Dispersion is the variance over that of whole numbers of ticks around the
-	// mean, which is 1 for independent chances.
+	// Dispersion is the variance divided by that of whole numbers of ticks about the mean; it is 1 for
+	// independent chances.
 	Dispersion float64
-	// Extra is the variance of a unit beyond it, at the observed mean; it is taken
-	// to grow with the mean.
+	// Extra is the additional variance of a unit at the observed mean; it is assumed to grow with the
+	// mean.
 	Extra float64
-	// Freedom are the degrees of freedom of the variance; 0 where nothing of it is
+	// Freedom is the number of degrees of freedom of the variance; 0 if the variance is known, not
 	// estimated.
 	Freedom float64
 }
 
-// ScoreInterval bounds the expected number of ticks of a unit at 95 %, where mean
-// was observed: it holds all expectations from which the observation is at most
-// this many of their own standard deviations off. For counts of 0 and 1 that is
-// Wilson's interval for a proportion (Wilson, "Probable Inference, the Law of
-// Succession, and Statistical Inference", JASA 22, 1927), which holds near 0 and
-// 1 (Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion",
-// Statistical Science 16, 2001). An expectation of k + f ticks has the variance
-// f(1-f) about it, whatever k, where the duration never varies.
+// ScoreInterval bounds the expected number of ticks of a unit at 95 %, given the observed mean. The
+// interval holds all expected values for which the observed mean is within a certain number of their own
+// standard deviations: 1.96, or Student's quantile if the variance is estimated. For counts of 0 and 1
+// that is Wilson's interval for a proportion (Wilson, "Probable Inference, the Law of Succession, and
+// Statistical Inference", JASA 22, 1927), which also holds near 0 and 1 (Brown, Cai and DasGupta,
+// "Interval Estimation for a Binomial Proportion", Statistical Science 16, 2001). If the duration never
+// varies, an expected value of k + f ticks has the variance f(1-f), whatever the whole number k is.
 func ScoreInterval(mean float64, s Scatter) (lo, hi float64) {
 	z := StudentT(s.Freedom)
 	inside := func(expected float64) bool {
@@ -127,8 +123,8 @@ func ScoreInterval(mean float64, s Scatter) (lo, hi float64) {
 	return edge(mean, math.Floor(mean), math.Max(0, mean-far), inside), edge(mean, math.Ceil(mean), mean+far, inside)
 }
 
-// farthest is how far from the mean an expectation may be at most: rounding has a
-// variance of a quarter where it is largest.
+// farthest returns the largest possible distance of an expected value from the mean: the variance of
+// rounding is at most a quarter.
 func (s Scatter) farthest(mean, z float64) float64 {
 	constant, linear := z*z/s.Units*(s.Dispersion/4+s.Extra), 0.0
 	if mean > 0 {
@@ -137,9 +133,9 @@ func (s Scatter) farthest(mean, z float64) float64 {
 	return (linear + math.Sqrt(linear*linear+4*constant)) / 2
 }
 
-// edge is where the inside ends on the way from the mean to far, by way of whole,
-// a whole number of ticks. An expectation that is a whole number scatters least:
-// where the inside ends before it, what lies beyond does not count.
+// edge returns where the values inside the interval end between mean and far; whole is the whole number
+// of ticks next to mean on that side. The variance is least at a whole number. If the values inside end
+// before whole, values beyond whole do not count.
 func edge(mean, whole, far float64, inside func(float64) bool) float64 {
 	in, out := mean, whole
 	if inside(whole) {
@@ -155,16 +151,16 @@ func edge(mean, whole, far float64, inside func(float64) bool) float64 {
 	return in
 }
 
-// rounding is the variance of the whole number of ticks that a duration of that
-// many sees.
+// rounding returns the variance of the whole number of ticks that a call sees whose duration is the given
+// number of ticks.
 func rounding(ticks float64) float64 {
 	f := ticks - math.Floor(ticks)
 	return f * (1 - f)
 }
 
-// StudentT is the 97.5 % quantile of Student's t with this number of degrees of freedom: the number
-// of standard errors from the value to a bound of its 95 % interval. For 0 degrees, where nothing
-// was estimated, it is the quantile of the normal distribution.
+// StudentT returns the 97.5 % quantile of Student's t with the given number of degrees of freedom: the
+// number of standard errors from the value to a bound of its 95 % interval. For 0 degrees of freedom,
+// which means that nothing was estimated, it is the quantile of the normal distribution.
 func StudentT(freedom float64) float64 {
 	if freedom <= 0 || freedom > 1e6 {
 		return distuv.UnitNormal.Quantile(0.975)

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// ticksOf counts calls of the given numbers of ticks.
+// ticksOf returns the sums over calls of the given numbers of ticks.
 func ticksOf(calls ...uint64) (t stats.Ticks) {
 	for _, d := range calls {
 		t.Add(d)
@@ -16,7 +16,7 @@ func ticksOf(calls ...uint64) (t stats.Ticks) {
 	return t
 }
 
-// Counts of 0 and 1 give Wilson's interval; the figures are those of R's
+// Counts of 0 and 1 give Wilson's interval. The expected figures are those of R's
 // prop.test(x, n, correct = FALSE).
 func TestTicksOfNoughtsAndOnes(t *testing.T) {
 	for _, c := range []struct {
@@ -36,7 +36,7 @@ func TestTicksOfNoughtsAndOnes(t *testing.T) {
 			t.Errorf("%d of %d: mean %v", c.ones, c.calls, e.Value)
 		}
 		hi := c.hi
-		if c.ones == c.calls { // a whole tick is no bound for durations
+		if c.ones == c.calls { // a whole number of ticks does not bound durations
 			hi = 1 + (1 - c.lo)
 		}
 		if math.Abs(e.Lo-c.lo) > 6e-5 || math.Abs(e.Hi-hi) > 6e-5 {
@@ -45,7 +45,7 @@ func TestTicksOfNoughtsAndOnes(t *testing.T) {
 	}
 }
 
-// A duration of k and a fraction of ticks scatters as the fraction does.
+// The ticks of a duration of k plus a fraction scatter like those of the fraction alone.
 func TestTicksBeyondOne(t *testing.T) {
 	below := ticksOf(0, 0, 1, 0, 1, 0, 0, 0, 0, 1).Mean(1e6)
 	above := ticksOf(3, 3, 4, 3, 4, 3, 3, 3, 3, 4).Mean(1e6)
@@ -54,7 +54,7 @@ func TestTicksBeyondOne(t *testing.T) {
 	}
 }
 
-// Sums add up to what one count of everything gives, in any order.
+// Sums that are added in any order equal a single count of all calls.
 func TestTicksAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var all stats.Ticks
@@ -73,7 +73,7 @@ func TestTicksAddUp(t *testing.T) {
 	}
 }
 
-// What no calls can have shown has no mean.
+// Sums that no calls can have give no mean.
 func TestTicksWithoutMean(t *testing.T) {
 	for name, c := range map[string]struct {
 		ticks  stats.Ticks
@@ -94,8 +94,8 @@ func TestTicksWithoutMean(t *testing.T) {
 	}
 }
 
-// Long durations in short ticks: the two terms of the variance agree in their
-// first 16 digits, and the interval is as wide as ten calls of t's deviation are.
+// For long durations in short ticks, the two terms of the variance agree in their first 16 digits. The
+// interval still has the width that ten calls of this deviation give.
 func TestTicksKeepTheirDigits(t *testing.T) {
 	var c stats.Ticks
 	for i := range uint64(10) {
@@ -107,7 +107,7 @@ func TestTicksKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// Intervals hold for independent calls of whatever durations, at few ticks too.
+// The intervals hold for independent calls of any durations, also at few ticks.
 func TestTicksCoverage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

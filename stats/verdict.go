@@ -15,15 +15,15 @@ const (
 	Unusable Verdict = "unusable" // not to be used
 )
 
-// Half the width of a 95 % interval, as a share of its value: beyond WideShare a result is suspect,
-// unless a wider interval was asked for, and beyond UselessShare it is unusable.
+// If half the width of a 95 % interval exceeds the share WideShare of its value, a result is suspect,
+// unless a wider interval was asked for. If it exceeds UselessShare, the result is unusable.
 const WideShare, UselessShare = 0.05, 0.25
 
-// WidthVerdict is the verdict that the width of the interval alone allows. asked is the relative
-// half-width that was asked for, 0 where none was.
+// WidthVerdict returns the best verdict that the width of the interval allows. asked is the relative
+// half-width that was asked for, 0 if none was.
 func (e Estimate) WidthVerdict(asked float64) Verdict {
 	switch width := e.RelativeHalfWidth(); {
-	case !(width <= UselessShare): // also where there is no interval
+	case !(width <= UselessShare): // holds too if there is no interval
 		return Unusable
 	case width > math.Max(WideShare, asked):
 		return Suspect
@@ -31,7 +31,7 @@ func (e Estimate) WidthVerdict(asked float64) Verdict {
 	return Trusted
 }
 
-// rank orders verdicts from best to worst.
+// rank returns the place of a verdict in the order from best to worst.
 func (v Verdict) rank() int {
 	switch v {
 	case Trusted:
@@ -45,17 +45,16 @@ func (v Verdict) rank() int {
 // WorseThan reports whether v is a worse verdict than other.
 func (v Verdict) WorseThan(other Verdict) bool { return v.rank() > other.rank() }
 
-// Judgement is a verdict with its reasons. The zero value is not a judgement;
-// start from [NewJudgement].
+// Judgement is a verdict with its reasons. The zero value is not a judgement; use [NewJudgement].
 type Judgement struct {
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons"` // empty, never nil, when trusted
 }
 
-// NewJudgement is the judgement of a result that nothing speaks against yet.
+// NewJudgement returns a trusted judgement without reasons.
 func NewJudgement() Judgement { return Judgement{Verdict: Trusted, Reasons: []string{}} }
 
-// Lower adds a reason, and lowers the verdict to v where it was better.
+// Lower adds a reason, and lowers the verdict to v if it was better.
 func (j *Judgement) Lower(v Verdict, format string, args ...any) {
 	if v == Trusted {
 		panic("stats: a reason that leaves the verdict at trusted is a caveat, not a reason")
@@ -66,7 +65,7 @@ func (j *Judgement) Lower(v Verdict, format string, args ...any) {
 	j.Reasons = append(j.Reasons, fmt.Sprintf(format, args...))
 }
 
-// JudgeWidth lowers the verdict where the interval of e is too wide, and says what narrows it.
+// JudgeWidth lowers the verdict if the interval of e is too wide, and says what would narrow it.
 func (j *Judgement) JudgeWidth(e Estimate, asked float64, remedy string) {
 	switch v := e.WidthVerdict(asked); {
 	case v == Trusted:
@@ -77,7 +76,7 @@ func (j *Judgement) JudgeWidth(e Estimate, asked float64, remedy string) {
 	}
 }
 
-// Join adds the reasons of other, and its verdict where that is worse.
+// Join adds the reasons of other, and takes its verdict if that is worse.
 func (j *Judgement) Join(other Judgement) {
 	if other.Verdict.WorseThan(j.Verdict) {
 		j.Verdict = other.Verdict

@@ -22,7 +22,7 @@ func TestVerdictsAreOrdered(t *testing.T) {
 	}
 }
 
-// Beyond 5 % an interval is suspect, unless a wider one was asked for, and beyond 25 % unusable.
+// An interval beyond 5 % is suspect, unless a wider one was asked for, and one beyond 25 % is unusable.
 func TestJudgeWidth(t *testing.T) {
 	for _, c := range []struct {
 		value, half, asked float64
@@ -39,7 +39,7 @@ func TestJudgeWidth(t *testing.T) {
 	}
 }
 
-// A verdict read from elsewhere, or never given, must not pass for a good one.
+// An unknown or empty verdict, for example from a document, must not count as a good one.
 func TestUnknownVerdictIsAsBadAsUnusable(t *testing.T) {
 	for _, v := range []stats.Verdict{"", "splendid", "Trusted"} {
 		if !v.WorseThan(stats.Suspect) || v.WorseThan(stats.Unusable) || stats.Unusable.WorseThan(v) {
@@ -90,7 +90,7 @@ func TestJoinTakesTheWorse(t *testing.T) {
 	}
 }
 
-// judgement has the verdict v, for this reason where it needs one.
+// judgement returns a judgement with the verdict v, and with the reason if v is not trusted.
 func judgement(v stats.Verdict, reason string) stats.Judgement {
 	j := stats.NewJudgement()
 	if v != stats.Trusted {
@@ -111,7 +111,7 @@ func TestJudgementInJSON(t *testing.T) {
 	}
 }
 
-// Joining must not write into the reasons of a judgement that shares memory.
+// Join must not write into the reasons of a judgement that shares memory.
 func TestJoinLeavesTheOtherAlone(t *testing.T) {
 	other := judgement(stats.Suspect, "theirs")
 	j := judgement(stats.Unusable, "mine")

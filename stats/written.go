@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Unknown is how a number is written that could not be had.
+// Unknown is the text for a number that is not known.
 const Unknown = "?"
 
 // timeUnit is a unit in which durations are written.
@@ -19,24 +19,25 @@ type timeUnit struct {
 
 const hourNs, dayNs, yearNs = 3600e9, 86400e9, 365.25 * 86400e9
 
-// timeUnits begin with the longest. Three digits never round up to 1000 of a unit.
+// timeUnits is sorted from the longest unit to the shortest. Three digits never round up to 1000 of a
+// unit.
 var timeUnits = []timeUnit{
 	{"years", yearNs, 2 * yearNs}, {"days", dayNs, 2 * dayNs}, {"hours", hourNs, 2 * hourNs},
 	{"s", 1e9, 999.5e6}, {"ms", 1e6, 999.5e3}, {"µs", 1e3, 999.5}, {"ns", 1, 0},
 }
 
-// unitOf is the unit that suits a duration.
+// unitOf returns the unit that suits a duration.
 func unitOf(ns float64) timeUnit {
 	for _, u := range timeUnits {
 		if math.Abs(ns) >= u.from {
 			return u
 		}
 	}
-	return timeUnits[len(timeUnits)-1] // of NaN, too
+	return timeUnits[len(timeUnits)-1] // for NaN too
 }
 
-// Duration writes nanoseconds in the unit that suits them, with that many significant
-// digits: "1.23 ms".
+// Duration formats nanoseconds in the unit that suits them, with the given number of significant digits:
+// "1.23 ms".
 func Duration(ns float64, digits int) string {
 	if !IsFinite(ns) {
 		return Unknown
@@ -45,8 +46,8 @@ func Duration(ns float64, digits int) string {
 	return Significant(ns/u.ns, digits) + " " + u.name
 }
 
-// Significant writes a number with that many significant digits and without an exponent.
-// Whole digits are never cut.
+// Significant formats a number with the given number of significant digits and without an exponent. It
+// never cuts digits before the decimal point.
 func Significant(v float64, digits int) string {
 	switch {
 	case v == 0:
@@ -59,10 +60,10 @@ func Significant(v float64, digits int) string {
 	return fmt.Sprintf("%.*f", max(0, digits-1-power), v)
 }
 
-// magnitude is the power of ten of a number's first digit.
+// magnitude returns the power of ten of a number's first digit.
 func magnitude(x float64) int { return int(math.Floor(math.Log10(math.Abs(x)))) }
 
-// Share writes a share with two digits, as percent or as parts per million.
+// Share formats a share with two digits, in percent or in parts per million.
 func Share(share float64) string {
 	switch percent := 100 * share; {
 	case !IsFinite(share):
@@ -76,7 +77,7 @@ func Share(share float64) string {
 	}
 }
 
-// Percent writes a share as percent with one place, and with none from 100 % on.
+// Percent formats a share in percent with one decimal, and with none from 100 % on.
 func Percent(share float64) string {
 	switch {
 	case !IsFinite(share):
@@ -87,10 +88,10 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
-// mostDigits of a time are written, however well it is known.
+// mostDigits is the largest number of digits of a time, however well it is known.
 const mostDigits = 7
 
-// String writes the estimate with its unit, its 95 % interval and what it rests on:
+// String returns the estimate with its unit, its 95 % interval, the statistic and the number of samples:
 // "10.79 ms (10.75 to 11.17 ms), median of 100".
 func (e Estimate) String() string {
 	u := e.unit()
@@ -104,7 +105,7 @@ func (e Estimate) String() string {
 	return text
 }
 
-// unit is the unit in which String writes the estimate: a unit of time that suits it, or its own.
+// unit returns the unit in which String shows the estimate: a unit of time that suits it, or its own.
 func (e Estimate) unit() timeUnit {
 	if e.Unit == "ns" {
 		return unitOf(e.largest())
@@ -112,7 +113,7 @@ func (e Estimate) unit() timeUnit {
 	return timeUnit{name: e.Unit, ns: 1}
 }
 
-// largest is the value, or where that is 0 or unknown the larger bound.
+// largest returns the value, or the larger bound if the value is 0 or unknown.
 func (e Estimate) largest() float64 {
 	if IsFinite(e.Value) && e.Value != 0 {
 		return e.Value
@@ -120,22 +121,21 @@ func (e Estimate) largest() float64 {
 	return math.Max(math.Abs(e.Lo), math.Abs(e.Hi))
 }
 
-// Time writes an estimate in nanoseconds with as many digits as are known of it: two digits
-// of half the width of its interval are shown.
+// Time formats an estimate in nanoseconds with as many digits as are known: the last two digits are
+// those of half the width of its interval.
 func (e Estimate) Time() string {
 	value, _ := e.valueAndError(unitOf(e.Value))
 	return value
 }
 
-// TimeWithError writes an estimate in nanoseconds and how far its interval reaches to both
-// sides, in one unit: "10.79 ms ± 0.21 ms", or "10.79 ms -0.04 +0.38 ms" where the interval
-// reaches further to one side.
+// TimeWithError formats an estimate in nanoseconds and how far its interval reaches to both sides, in one
+// unit: "10.79 ms ± 0.21 ms", or "10.79 ms -0.04 +0.38 ms" if the interval reaches further to one side.
 func (e Estimate) TimeWithError() string {
 	value, off := e.valueAndError(unitOf(e.Value))
 	return strings.TrimSpace(value + " " + off)
 }
 
-// lopsided intervals reach to one side by this factor further than to the other.
+// lopsided is the ratio of the two sides of an interval from which on both are shown.
 const lopsided = 1.5
 
 func (e Estimate) valueAndError(u timeUnit) (value, off string) {
@@ -155,7 +155,7 @@ func (e Estimate) valueAndError(u timeUnit) (value, off string) {
 	return value, strings.TrimSpace("± " + written(e.HalfWidth()) + " " + u.name)
 }
 
-// signed writes a number with its sign; 0 has none.
+// signed formats a number with its sign; 0 has none.
 func signed(x float64, written func(float64) string) string {
 	if x > 0 {
 		return "+" + written(x)
@@ -163,7 +163,7 @@ func signed(x float64, written func(float64) string) string {
 	return written(x)
 }
 
-// places are how many decimals show two digits of half the interval's width, with between
+// places returns the number of decimals that shows two digits of half the interval's width, with between
 // least and mostDigits digits of x.
 func (e Estimate) places(u timeUnit, x float64, least int) int {
 	digits := least
@@ -173,8 +173,8 @@ func (e Estimate) places(u timeUnit, x float64, least int) int {
 	return max(0, min(digits, mostDigits)-1-magnitude(x/u.ns))
 }
 
-// Range writes the interval of a time in nanoseconds, in the unit of the value:
-// "10.75 to 11.17 ms". It is "?" where there is none.
+// Range formats the interval of a time in nanoseconds, in the unit of the value: "10.75 to 11.17 ms". It
+// is "?" if there is none.
 func (e Estimate) Range() string { return e.rangeIn(unitOf(e.largest())) }
 
 func (e Estimate) rangeIn(u timeUnit) string {
@@ -188,7 +188,7 @@ func (e Estimate) rangeIn(u timeUnit) string {
 	return strings.TrimSpace(fmt.Sprintf("%.*f to %.*f %s", places, e.Lo/u.ns, places, e.Hi/u.ns, u.name))
 }
 
-// Count writes a number with a noun: "1 run", "2 runs".
+// Count formats a number with a noun: "1 run", "2 runs".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -33,8 +33,8 @@ func TestShareAndPercent(t *testing.T) {
 	}
 }
 
-// A value and its interval are written in one unit, with two digits of the uncertainty: they
-// once were "(0 to 36013349)" beside milliseconds, and "1.23 ms (991.02 to 1481.0)".
+// A value and its interval are shown in one unit, with two digits of the uncertainty. The interval was
+// once "(0 to 36013349)" next to a value in milliseconds, and once "1.23 ms (991.02 to 1481.0)".
 func TestValueAndIntervalInOneUnit(t *testing.T) {
 	for _, c := range []struct {
 		lo, value, hi    float64
@@ -75,7 +75,7 @@ func TestTimeWithError(t *testing.T) {
 	}{
 		{51.3549e6, 51.303e6, 51.407e6, "51.355 ms ± 0.052 ms"},
 		{985e6, 984e6, 986e6, "985.0 ms ± 1.0 ms"},
-		{1.5e9, 1.4e9, 1.55e9, "1.500 s -0.100 +0.050 s"}, // once "± 0.075 s", which its interval is not
+		{1.5e9, 1.4e9, 1.55e9, "1.500 s -0.100 +0.050 s"}, // it was once "± 0.075 s", although the interval is not symmetric
 		{1.5e9, 1.43e9, 1.58e9, "1.500 s ± 0.075 s"},
 		{452e3, 400e3, 470e3, "452 µs -52 +18 µs"},
 		{100, 0, 300, "100 ns -100 +200 ns"},
@@ -90,7 +90,7 @@ func TestTimeWithError(t *testing.T) {
 	}
 }
 
-// An Estimate is printed in words; it was once printed as {3172.2500000000005 3031.88 ...}.
+// An Estimate is printed in words; once it was printed as {3172.2500000000005 3031.88 ...}.
 func TestEstimateIsPrintedInWords(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
