@@ -8,33 +8,35 @@ import (
 	"chronoscope/stats"
 )
 
-// Core tells how fast the core runs, by a chain of instructions of known latency. Its
-// functions allocate nothing and take some microseconds.
+// Core measures how fast the core runs, by a chain of instructions of known latency. Its functions
+// allocate nothing and take a few microseconds.
 type Core struct {
-	// CoreHz is the rate of the core now. Nil where it can't be measured: then a slow core
-	// can't be told from slow work.
+	// CoreHz returns the present rate of the core. It is nil if the rate can't be measured; a slow
+	// core then can't be told from slow work.
 	CoreHz func() float64
-	// CoreHzError is how far all that CoreHz says may be off, as a share.
+	// CoreHzError is the largest relative error that all results of CoreHz have in common.
 	CoreHzError float64
-	// Spin runs steady instructions for some microseconds; nil if there are none.
+	// Spin executes instructions of constant speed for a few microseconds; nil if there are none.
 	Spin func()
-	// Slowed is the share by which independent instructions take longer now than on a core that
+	// Slowed returns the share by which independent instructions now take longer than on a core that
 	// nothing shares ([clock.PortProbe]); nil if unknown.
 	Slowed func() float64
 }
 
 const (
 	chainNs = 6e3
-	// shortChains are timed for one answer of CoreHz; the fastest counts, as disturbances
-	// only slow a chain down.
+	// shortChains is the number of chains that are timed for one result of CoreHz. The fastest
+	// counts, because disturbances only slow a chain down.
 	shortChains = 3
-	// chainTries are for finding the length of the chain, and what it takes on a fast core.
+	// chainTries is the number of tries to find the length of the chain, and its time on a fast
+	// core.
 	chainTries = 64
-	// calibrations of the chain show how far each is off, since the rate may change in between.
+	// calibrations is the number of calibrations of the chain. Their differences show the error
+	// of each, because the rate may change in between.
 	calibrations = 3
 )
 
-// FollowCore calibrates a short chain against [clock.CoreRate]. It takes some 20 ms.
+// FollowCore calibrates a short chain against [clock.CoreRate]. It takes about 20 ms.
 func FollowCore(c clock.Rated) Core {
 	tick := c.TickNs
 	rate, err := clock.NewRate(stats.Estimate{Value: 1e9 / tick.Value, Lo: 1e9 / tick.Hi, Hi: 1e9 / tick.Lo})
@@ -62,8 +64,8 @@ func FollowCore(c clock.Rated) Core {
 	return core
 }
 
-// fastChain returns the nanoseconds that a chain takes while the core is fast, which is
-// when [clock.CoreRate] measures it.
+// fastChain returns the nanoseconds that a chain takes while the core is fast, because
+// [clock.CoreRate] also measures the core while it is fast.
 func fastChain(c clock.Rated, rounds int) float64 {
 	var chains []float64
 	for range chainTries {
@@ -73,13 +75,14 @@ func fastChain(c clock.Rated, rounds int) float64 {
 	return stats.Quantile(chains, 0.1)
 }
 
-// roundsFor returns how many rounds of the chain take ns.
+// roundsFor returns the number of rounds of the chain that take ns nanoseconds.
 func roundsFor(c clock.Rated, ns float64) int {
 	const probe = 1000
 	return max(1, int(probe*ns/leastChain(c, probe, chainTries)))
 }
 
-// leastChain returns the least nanoseconds that a chain took in some tries, one tick at least.
+// leastChain returns the least nanoseconds that a chain took in the given number of tries, at least
+// one tick.
 func leastChain(c clock.Rated, rounds, tries int) float64 {
 	least := math.Inf(1)
 	for range tries {

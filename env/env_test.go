@@ -14,7 +14,7 @@ import (
 	"chronoscope/stats"
 )
 
-// collectorPercent returns what the collector is set to, and leaves it so.
+// collectorPercent returns the setting of the garbage collector without changing it.
 func collectorPercent() int {
 	percent := debug.SetGCPercent(-1)
 	debug.SetGCPercent(percent)
@@ -41,7 +41,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// lastCPU is one that this thread may use; none where threads can't be bound.
+// lastCPU returns one CPU that this thread may use, or none if threads can't be bound.
 func lastCPU(t *testing.T) []int {
 	cpus, err := machine.Affinity()
 	if err != nil {
@@ -51,7 +51,7 @@ func lastCPU(t *testing.T) []int {
 	return cpus[len(cpus)-1:]
 }
 
-// Where a CPU can't be had, nothing stays held.
+// If a CPU does not exist, Hold holds nothing.
 func TestHoldWithoutItsCPU(t *testing.T) {
 	before := collectorPercent()
 	if _, err := Hold(1 << 20); err == nil {
@@ -65,7 +65,7 @@ func TestHoldWithoutItsCPU(t *testing.T) {
 func TestOpen(t *testing.T) {
 	c, err := Open(context.Background(), 2*time.Millisecond, Clocks()...)
 	if err != nil {
-		t.Fatal(err) // go-time-now is there on each system
+		t.Fatal(err) // go-time-now exists on each system
 	}
 	defer c.Close()
 	if !(c.TickNs.Lo > 0 && c.TickNs.Lo <= c.TickNs.Value && c.TickNs.Value <= c.TickNs.Hi) || c.AccuracyNs < c.TickNs.Value {
@@ -91,7 +91,7 @@ func TestOpenSaysWhyNot(t *testing.T) {
 	}
 }
 
-// scripted is a clock that shows these readings of 1 ns, again and again.
+// scripted returns a clock with ticks of 1 ns that shows the given readings again and again.
 func scripted(readings ...int64) clock.Rated {
 	next := 0
 	c := clock.New(clock.Clock{Name: "scripted", UnitNs: 1}, func() int64 {
@@ -101,8 +101,8 @@ func scripted(readings ...int64) clock.Rated {
 	return clock.Rated{Clock: c, TickNs: stats.Estimate{Value: 1, Lo: 1, Hi: 1}}
 }
 
-// Of a clock that shows multiples of 40 ns and is read every 10, the median step that is
-// not 0 is 40, and most calls take none.
+// A clock that shows multiples of 40 ns is read every 10 ns: the median step that is not 0 is 40 ns,
+// and most calls take no time.
 func TestReadingCost(t *testing.T) {
 	c, err := ReadingCost(scripted(0, 0, 0, 0, 40, 40, 40, 40, 80))
 	if err != nil || c.AccuracyNs != 40 || c.MinCostNs != 0 || c.MedianCostNs != 0 || c.P95CostNs != 40 {
@@ -135,7 +135,7 @@ func TestFollowCore(t *testing.T) {
 	}
 }
 
-// A clock whose tick is not known can't follow the core.
+// FollowCore returns no CoreHz for a clock whose tick is not known.
 func TestFollowCoreWithoutTick(t *testing.T) {
 	c := scripted(0, 1)
 	c.TickNs = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}

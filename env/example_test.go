@@ -8,12 +8,12 @@ import (
 	"chronoscope/env"
 )
 
-// Time a piece of work with the best clock of this machine, on a thread that keeps its
-// place while no garbage is collected.
+// The example times a piece of work with the best clock of this machine, on a thread that stays on
+// its CPU while no garbage is collected.
 func Example() {
 	c, err := env.Open(context.Background(), 5*time.Millisecond, env.Clocks()...)
 	if err != nil {
-		fmt.Println(err) // says what can't be had here, and what helps
+		fmt.Println(err) // says what is unavailable, and what would help
 		return
 	}
 	defer c.Close()

@@ -6,10 +6,10 @@ import (
 	"chronoscope/machine"
 )
 
-// Hold locks the calling goroutine to its thread, binds the thread to the CPUs that are
-// named, if any, and keeps the garbage collector from running, which a measurement would
-// take for a disturbance by the system. release undoes all three; call it on the same
-// goroutine. The error is that of [machine.Pin], and then nothing is held.
+// Hold locks the calling goroutine to its thread, binds the thread to the given CPUs, if any, and
+// keeps the garbage collector from running, because a measurement would mistake a collection for a
+// disturbance by the system. release undoes all three; call it on the same goroutine. The error is
+// that of [machine.Pin]; after an error nothing is held.
 func Hold(cpus ...int) (release func(), err error) {
 	unlock, err := Thread(cpus...)
 	if err != nil {
@@ -22,9 +22,9 @@ func Hold(cpus ...int) (release func(), err error) {
 	}, nil
 }
 
-// Thread locks the calling goroutine to its thread, and binds the thread to the CPUs
-// that are named, if any. release undoes both; call it on the same goroutine. The error
-// is that of [machine.Pin], and then nothing is held.
+// Thread locks the calling goroutine to its thread, and binds the thread to the given CPUs, if any.
+// release undoes both; call it on the same goroutine. The error is that of [machine.Pin]; after an
+// error neither is done.
 func Thread(cpus ...int) (release func(), err error) {
 	if len(cpus) == 0 {
 		runtime.LockOSThread()
@@ -34,5 +34,5 @@ func Thread(cpus ...int) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = restore() }, nil // where it fails, the thread stays locked and ends with its goroutine
+	return func() { _ = restore() }, nil // after an error the thread stays locked and ends with its goroutine
 }

@@ -11,18 +11,18 @@ import (
 	"chronoscope/stats"
 )
 
-// Clocks returns the names of clocks to measure time with, the best first: counters,
-// which cost little and which nobody steers, before what the system offers.
+// Clocks returns the names of the clocks with which to measure time, the best first: counters, which
+// are cheap to read and which nothing adjusts, before the system's clocks.
 func Clocks() []string {
 	return append(clock.BareCounters(), "monotonic-raw", "monotonic", "go-time-now")
 }
 
-// Open opens the first of the named clocks that can be used, and finds the length of its
-// tick: the unit of a clock that the system scales, and of a counter by calibration over
-// the given time. Its accuracy is taken to be one tick, its cost to be unknown:
-// [ReadingCost] measures both. The caller closes the clock.
+// Open opens the first of the named clocks that can be used, and finds the length of its tick. For a
+// clock that the system scales, that is its unit; a counter is calibrated for the given time. The
+// accuracy of the result is one tick, and its cost is unknown: [ReadingCost] measures both. The
+// caller closes the clock.
 //
-// The error is that of the last clock that was tried, and that of ctx once that has ended.
+// The error is that of the last clock that was tried, or that of ctx if ctx has ended.
 func Open(ctx context.Context, calibration time.Duration, names ...string) (clock.Rated, error) {
 	var last error
 	for _, name := range names {
@@ -61,12 +61,12 @@ func Rate(ctx context.Context, c *clock.Clock, calibration time.Duration) (clock
 	return clock.Rated{Clock: c, TickNs: tick, Rate: of, AccuracyNs: tick.Hi}, nil
 }
 
-// costReadings are enough for the 95th percentile of a reading's cost.
+// costReadings is a number of readings that is enough for the 95th percentile of a reading's cost.
 const costReadings = 4096
 
-// ReadingCost measures what a reading of the clock takes, and its accuracy by the median
-// step between readings that differ: an upper bound. The least step is none, as some
-// processors raise a reading that would repeat by one tick. The error says that the clock
+// ReadingCost measures the cost of a reading of the clock. It takes the median step between readings
+// that differ as an upper bound of the clock's accuracy. The least step would be wrong, because some
+// processors raise a reading that would repeat by one tick. ReadingCost returns an error if the clock
 // did not move in [costReadings] readings.
 func ReadingCost(c clock.Rated) (clock.Rated, error) {
 	ticks := make([]int64, costReadings)

@@ -7,45 +7,45 @@ import (
 	"chronoscope/stats"
 )
 
-// Probed is a sample with what [Core.Slowed] said around it.
+// Probed is a sample with the results of [Core.Slowed] before and after it.
 type Probed struct {
 	// Ns is the time of the work.
 	Ns float64
-	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer,
-	// just before and just after the sample, than on a core that nothing shares; NaN if unknown.
+	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer than
+	// on a core that nothing shares, just before and just after the sample; NaN if unknown.
 	SlowedBefore, SlowedAfter float64
 }
 
 const (
-	// SharedFrom is by what share independent instructions take longer on a core that is
-	// shared, at the least: alone they differ by 1 to 3 %, and beside a busy hyperthread
-	// they took 15 to 80 % longer (Zen 4).
+	// SharedFrom is the share by which independent instructions take longer from which on the core
+	// counts as shared. On a core that is not shared they differ by 1 to 3 %; with a busy
+	// hyperthread they took 15 to 80 % longer (Zen 4).
 	SharedFrom = 0.1
-	// sharedMost is the share of samples that may be shared where it is not known whether that
-	// slows them: the value rests on the lower ones.
+	// sharedMost is the largest share of samples that may be shared if it is not known whether
+	// sharing slows them: the result then rests on the lower samples.
 	sharedMost = 0.25
-	// sharedWithin is the share of samples within which the sharing began or ended, from
-	// which on it may have done so unseen in the others.
+	// sharedWithin is the share of samples during which sharing began or ended from which on
+	// sharing may also have begun and ended unnoticed within other samples.
 	sharedWithin = 0.1
 )
 
-// Shared reports that something else ran on the core just before or just after the sample.
+// Shared reports whether something else ran on the core just before or just after the sample.
 func (p Probed) Shared() bool { return math.Max(p.SlowedBefore, p.SlowedAfter) > SharedFrom }
 
-// Sharing collects samples with and without something else on the same core.
+// Sharing compares samples on a shared core with samples on a core that was not shared.
 type Sharing struct {
-	Samples, Of int     // samples that were shared, of all
-	Within      int     // samples in which it began or ended
-	Slowed      float64 // by what share independent instructions typically took longer meanwhile
-	// Costs is the share by which samples took longer while the core was shared; NaN if there are
-	// too few samples of either kind.
+	Samples, Of int     // number of samples on a shared core, and of all samples
+	Within      int     // number of samples during which sharing began or ended
+	Slowed      float64 // typical share by which independent instructions took longer on the shared core
+	// Costs is the share by which samples took longer while the core was shared; NaN if there are too
+	// few samples of either kind.
 	Costs float64
 
 	matters float64
 }
 
-// SharingOf compares samples on a shared core with those on a core of their own, where there are
-// fewestApart of these or more. Costs matter from that share on.
+// SharingOf compares samples on a shared core with samples on a core that was not shared, if there
+// are at least fewestApart of the latter. Costs that exceed the share matters lower the verdict.
 func SharingOf(samples []Probed, fewestApart int, matters float64) Sharing {
 	s := Sharing{Of: len(samples), Costs: math.NaN(), matters: matters}
 	var slowed, apart, together []float64
@@ -70,10 +70,10 @@ func SharingOf(samples []Probed, fewestApart int, matters float64) Sharing {
 	return s
 }
 
-// Told reports whether the samples of both kinds show that sharing the core slows the work.
+// Told reports whether the samples show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Costs > s.matters }
 
-// Suspicion says why the figure is, or may be, that of a core that was shared; it is empty where it is
+// Suspicion says why the figure is, or may be, that of a core that was shared; it is empty if it is
 // not. what is the word for samples.
 func (s Sharing) Suspicion(what string) string {
 	const whose = "a busy hyperthread, perhaps of another virtual machine; measure again when it is idle"

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// stretch is how long the CPU is watched between two looks at the kernel's counters.
+	// stretchLength is how long the CPU is watched between two looks at the kernel's counters.
 	stretchLength = 500 * time.Microsecond
 	// gapNs is the least step between two readings that counts as a gap.
 	gapNs = 200
-	// mostSwitchNs is more than a preemption takes beyond the wait: longer ones are a
-	// hypervisor's doing.
+	// mostSwitchNs is the longest time that a preemption takes in addition to the wait. Longer
+	// times are caused by a hypervisor.
 	mostSwitchNs = 1e6
 )
 
-// Watch reads the clock over the span on the caller's CPU, and returns what took that CPU
-// away from its thread. It returns the zero Noise where the kernel does not count the thread's
-// waits and switches. Lock the goroutine to its thread before the call.
+// Watch reads the clock for the time span on the caller's CPU, and returns what took that CPU away
+// from its thread. It returns the zero Noise if the kernel does not count the thread's waits and
+// switches. Lock the goroutine to its thread before the call.
 func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise {
 	thread, err := machine.OpenThread()
 	if err != nil {
@@ -50,28 +50,28 @@ func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise
 	return seen.noise()
 }
 
-// stretch is what a thread that watches its CPU saw between two looks at its counters.
+// stretch is what a thread that watches its CPU observed between two looks at its counters.
 type stretch struct {
 	use      machine.ThreadUse // between the two looks
 	ranNs    float64           // from the first reading to the last
-	passedNs float64           // from one look to the next, the second look included
-	gapsNs   []float64         // in which the thread did not run
+	passedNs float64           // from one look to the next, including the second look
+	gapsNs   []float64         // the gaps, in which the thread did not run
 }
 
-// watched adds up the stretches in which the thread did not wait for others. The kernel
-// likes to preempt a thread at the end of a look, after the counters are read: the time
-// is then in one stretch, and the wait is counted in the next. So a stretch counts only
-// once the next one has shown no wait; else, beside competitors, all that interrupts take
-// would seem uncharged.
+// watched sums the stretches in which the thread did not wait for other threads. The kernel often
+// preempts a thread at the end of a look, after the counters were read: the time is then part of one
+// stretch, and the wait is counted in the next. So a stretch counts only once the next one has shown
+// no wait. Otherwise, if there are competitors, it would seem that the kernel charges no interrupt to
+// the thread.
 type watched struct {
 	sum, last totals
-	// switchesNs are what preemptions took beyond the wait, with the timer interrupts that
-	// led to them.
+	// switchesNs are the times that preemptions took in addition to the wait, including the timer
+	// interrupts that led to them.
 	switchesNs []float64
 }
 
-// totals of stretches: the time that the thread ran, the part of it that it was not
-// charged for, and the gaps: their number, their sum and the longest.
+// totals sums over stretches: the time that the thread ran, the part of it that was not charged to
+// the thread, and the gaps: their number, their total length and the longest.
 type totals struct{ ranNs, unchargedNs, gaps, lostNs, worstNs float64 }
 
 func (t totals) plus(more totals) totals {
@@ -98,15 +98,15 @@ func (w *watched) take(s stretch) {
 	}
 }
 
-// noise returns what the stretches show. SwitchNs is NaN where no preemption was seen whole.
+// noise returns what the stretches show. SwitchNs is NaN if no complete preemption was seen.
 func (w *watched) noise() machine.Noise {
 	n := machine.Noise{WatchedNs: w.sum.ranNs, IrregularWorstNs: w.sum.worstNs, SliceNs: math.NaN(), SwitchNs: stats.Median(w.switchesNs)}
 	return withoutUncharged(n, w.sum)
 }
 
-// withoutUncharged completes the noise of a watched thread from its gaps. Time that the
-// kernel did not charge to the thread (steal, on some kernels interrupts) is left out, as
-// it is not in the CPU time of a program either.
+// withoutUncharged completes the noise of a watched thread from its gaps. It leaves out time that the
+// kernel did not charge to the thread (steal, and on some kernels interrupts), because that is not
+// part of a program's CPU time either.
 func withoutUncharged(n machine.Noise, sum totals) machine.Noise {
 	uncharged := math.Min(math.Max(0, sum.unchargedNs), sum.lostNs)
 	lost := sum.lostNs - uncharged

@@ -9,18 +9,18 @@ import (
 
 const ms = 1e6
 
-// Half a millisecond each, of which interrupts take 5 µs. Now and then the thread is preempted:
-// while it watches, which takes 20 µs beyond the wait, or at the end of a look, so that the
-// wait is counted one stretch later. What interrupts take is 1 % in all cases.
+// Each stretch is half a millisecond, and interrupts take 5 µs of it. In some cases the thread is
+// preempted: while it watches, which takes 20 µs in addition to the wait, or at the end of a look, so
+// that the wait is counted in the next stretch. The share of interrupts is 1 % in all cases.
 func TestWatched(t *testing.T) {
 	const waitNs = 12 * ms
 	quiet := stretch{use: machine.ThreadUse{CPUNs: 0.5 * ms}, ranNs: 0.5 * ms, passedNs: 0.5 * ms, gapsNs: []float64{2e3, 3e3}}
 	whole := quiet
 	whole.use.WaitNs, whole.use.InvoluntarySwitches = waitNs, 1
 	whole.passedNs, whole.gapsNs = 0.5*ms+waitNs, []float64{waitNs + 20e3}
-	early := quiet // the look that ends it is when it loses its CPU
+	early := quiet // the thread is preempted during the look at the end of this stretch
 	early.passedNs += waitNs
-	late := quiet // and this one's counters say so
+	late := quiet // the wait of that preemption is counted in this stretch
 	late.use.WaitNs, late.use.InvoluntarySwitches = waitNs, 1
 	for name, c := range map[string]struct {
 		preempted []stretch
@@ -50,12 +50,12 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// What a thread was not charged for is no part of what interrupts take from its charge.
+// Time that was not charged to the thread is not part of the time that interrupts take.
 func TestGapsWithoutSteal(t *testing.T) {
 	watched := machine.Noise{WatchedNs: 50 * ms, IrregularWorstNs: 5 * ms}
 	for _, c := range []struct{ lost, uncharged, share, worst float64 }{
 		{5.5 * ms, 5 * ms, 0.5 / 45, 0.5 * ms}, // steal
-		{5.5 * ms, -0.01 * ms, 0.11, 5 * ms},   // it is not known of, and the looks jitter
+		{5.5 * ms, -0.01 * ms, 0.11, 5 * ms},   // the kernel does not know of the steal, and the times of the looks vary
 		{0.5 * ms, 5 * ms, 0, 0},
 	} {
 		got := withoutUncharged(watched, totals{gaps: 10, lostNs: c.lost, unchargedNs: c.uncharged})

@@ -1,6 +1,6 @@
-// Package remedy names what the caller of a library can change to get a better result: a code,
-// with a value where one is proposed. A library puts it into the words of a reason; a program
-// that offers it otherwise, such as by flags, says how in [Words].
+// Package remedy names what the caller of a library can change to get a better result: a code, and a
+// value if one is proposed. A library uses the codes in its reasons. A program that offers these
+// settings in another form, such as flags, replaces [Words].
 package remedy
 
 import "fmt"
@@ -11,7 +11,7 @@ type Code string
 // The codes.
 const (
 	MaxTime       Code = "MaxTime"       // how long to measure
-	MaxRuns       Code = "MaxRuns"       // of a program
+	MaxRuns       Code = "MaxRuns"       // number of runs of a program
 	Warmup        Code = "Warmup"        // runs before those that count
 	Prepare       Code = "Prepare"       // a command before each run
 	Output        Code = "Output"        // where a program's output is shown
@@ -19,16 +19,16 @@ const (
 	CPUs          Code = "CPUs"          // which CPUs to measure on
 	Benchmarks    Code = "Benchmarks"    // which benchmarks to measure
 	Timeout       Code = "Timeout"       // of a single run
-	Restart       Code = "Restart"       // begin anew
-	InTurn        Code = "InTurn"        // measure in turn what is to be compared
-	Published     Code = "Published"     // measure the clocks that a paper has published
+	Restart       Code = "Restart"       // start from the beginning
+	InTurn        Code = "InTurn"        // measure the compared subjects in turn
+	Published     Code = "Published"     // measure the clocks for which a paper gives figures
 )
 
 // Words returns the words in which a program recommends a remedy. By default they name the functions
 // of the Go packages. A program replaces it once, before it measures.
 var Words = func(c Code) string { return string(c) }
 
-// Of is the code in the program's words, with the value that is proposed, if any.
+// Of returns the code in the program's words, followed by the proposed values.
 func Of(c Code, value ...any) string {
 	text := Words(c)
 	for _, v := range value {

@@ -7,7 +7,7 @@ import (
 	"chronoscope/remedy"
 )
 
-// A program that has flags names them.
+// A program that has flags sets Words to name them.
 func ExampleOf() {
 	fmt.Println("allow more:", remedy.Of(remedy.MaxTime, 2*time.Minute))
 	library := remedy.Words

@@ -14,10 +14,10 @@ import (
 )
 
 func main() {
-	load.Serve() // this program once more may be a competitor
+	load.Serve() // if this process was started as a competitor, it does not return
 	validate.Serve()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // which nohup does
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
