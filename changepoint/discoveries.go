@@ -2,12 +2,12 @@ package changepoint
 
 import "slices"
 
-// FalseDiscoveries is the share of the changes of many series that may be false.
+// FalseDiscoveries is the largest expected share of false changes among the changes of many series.
 const FalseDiscoveries = 0.01
 
-// Limit is the greatest P value that a change may have, so that of the changes found in many
-// series at most the given share is false (Benjamini and Hochberg, "Controlling the False
-// Discovery Rate", JRSS B 57, 1995). A series without a change was tested, too.
+// Limit returns the greatest P value that a change may have so that, of the changes found in many
+// series, at most the given share is false (Benjamini and Hochberg, "Controlling the False Discovery
+// Rate", JRSS B 57, 1995). A series without a change counts as a test, too.
 func Limit(all []Result, share float64) float64 {
 	var values []float64
 	for _, r := range all {

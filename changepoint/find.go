@@ -11,8 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Find looks for changes in a series whose P value is at most the given one, usually
-// [FalseChanges]. The same series has the same result each time.
+// Find looks for changes in a series whose P value is at most most, usually [FalseChanges]. It
+// always returns the same result for the same series.
 func Find(points []Point, most float64) Result {
 	n := len(points)
 	if n == 0 {
@@ -41,8 +41,8 @@ func Find(points []Point, most float64) Result {
 	return result(found, points, out, ends, values)
 }
 
-// settle puts outliers right at a change on the side whose typical value is nearer: beside a step
-// the neighbours of one side may be few, so that its points look like outliers.
+// settle assigns outliers right at a change to the regime whose typical value is nearer. Next to a
+// step, a point has few neighbours of its own regime, so that it may look like an outlier.
 func settle(points []Point, out []bool, ends []int) {
 	typical := func(start, end int) float64 {
 		var values []float64
@@ -68,28 +68,28 @@ func settle(points []Point, out []bool, ends []int) {
 	}
 }
 
-// explanation is a shape of the noise with the regimes that suit it best.
+// explanation is a shape of the noise together with the regimes that fit it best.
 type explanation struct {
 	whitened
 	ends     []int
-	variance float64 // of the innovations, as a multiple of what the filter was told
-	prior    float64 // variance that the filter was told
-	// likelihood is the logarithm of the likelihood, less a penalty for each change.
+	variance float64 // of the innovations, as a multiple of prior
+	prior    float64 // the variance that was passed to the filter
+	// likelihood is the logarithm of the likelihood, minus a penalty for each change.
 	likelihood float64
 }
 
-// plausible is how far the likelihood of an explanation may be below the best one's. Half of
-// the quantile of the chi-squared distribution with two degrees of freedom at 99.8 %.
+// plausible is the largest difference of the likelihood of a plausible explanation from that of the
+// best one: half of the 99.8 % quantile of the chi-squared distribution with two degrees of freedom.
 const plausible = 6
 
-// explanations are those that are plausible, the best one first.
+// explanations returns the plausible explanations, the best one first.
 func explanations(points []Point, out []bool) []explanation {
 	variance := varianceOf(points, out)
 	all := make([]explanation, 0, len(shapes))
 	for _, s := range shapes {
 		all = append(all, explain(whiten(points, out, s, variance), variance))
 		if len(points) < FewestPoints {
-			break // too few to tell shapes apart
+			break // too few points to tell shapes apart
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].likelihood > all[j].likelihood })
@@ -101,8 +101,8 @@ func explanations(points []Point, out []bool) []explanation {
 	return all
 }
 
-// varianceOf is a first estimate of the variance of the noise without that of the measurements,
-// from the differences of neighbours, which few steps spoil.
+// varianceOf returns a first estimate of the variance of the noise without that of the measurements.
+// It uses the differences of neighbours, because steps affect only a few of them.
 func varianceOf(points []Point, out []bool) float64 {
 	var differences, known []float64
 	for i := 1; i < len(points); i++ {
@@ -122,10 +122,10 @@ func varianceOf(points []Point, out []bool) float64 {
 	if measured > 0 {
 		return measured / 100
 	}
-	return 1e-24 // a series that is constant but for some points
+	return 1e-24 // the series is constant except for a few points
 }
 
-// explain finds the regimes that suit a shape.
+// explain finds the regimes that fit a shape of the noise best.
 func explain(w whitened, prior float64) explanation {
 	e := explanation{whitened: w, prior: prior}
 	var steps []float64
@@ -140,7 +140,7 @@ func explain(w whitened, prior float64) explanation {
 		e.variance = math.Max(scale*scale, 1e-12)
 	}
 	penalty := 2*math.Log(float64(max(w.used, 2))) + 5
-	for range 2 { // the second time with the scale that the regimes leave
+	for range 2 { // the second time with the variance that the regimes leave
 		e.ends = w.partition(penalty * e.variance)
 		sum := 0.0
 		for _, r := range w.residuals(e.ends) {
@@ -152,12 +152,13 @@ func explain(w whitened, prior float64) explanation {
 	return e
 }
 
-// freedom returns the degrees of freedom of the variance, after levels have been estimated.
+// freedom returns the degrees of freedom of the variance if the given number of levels were estimated.
 func (e explanation) freedom(levels int) float64 {
 	return math.Max(1, e.equivalent-float64(levels))
 }
 
-// pValues are those of the changes between the regimes. Those that are known are not computed again.
+// pValues returns the P values of the changes between the regimes. Those in known are not computed
+// again.
 func pValues(found []explanation, points []Point, out []bool, ends []int, most float64, known map[[3]int]float64) []float64 {
 	values := make([]float64, len(ends)-1)
 	start := 0
@@ -173,13 +174,13 @@ func pValues(found []explanation, points []Point, out []bool, ends []int, most f
 	return values
 }
 
-// greatestPValue is that of all plausible explanations for a change between two regimes; of those
-// that come after one whose P value is too great already, none is looked at.
+// greatestPValue returns the greatest P value of a change between two regimes over all plausible
+// explanations. It stops at the first that exceeds most.
 func greatestPValue(found []explanation, points []Point, out []bool, place [3]int, levels int, most float64) (greatest float64) {
 	start, at, end := place[0], place[1], place[2]
 	for _, e := range found {
 		p := e.clipped(points[start:end], out[start:end]).pValue(at-start, e.freedom(levels))
-		// The stretch was chosen among as many as fit into the series.
+		// The stretch was chosen among all that fit into the series.
 		p = math.Min(1, p*float64(len(points))/float64(end-start))
 		if greatest = math.Max(greatest, p); greatest > most {
 			break
@@ -190,15 +191,17 @@ func greatestPValue(found []explanation, points []Point, out []bool, place [3]in
 
 const (
 	permutations = 499
-	// tailShare of the permutations tell how the tail of their distribution goes on.
+	// tailShare is the share of the permutations from which the tail of their distribution is
+	// extrapolated.
 	tailShare = 0.2
 )
 
-// clipLimit is how many standard deviations a point of two regimes counts at most: a few points
-// far away are no regime.
+// clipLimit is the largest number of standard deviations with which a point of two regimes counts, so
+// that a few points far away do not look like a regime.
 const clipLimit = 3
 
-// clipped is the explanation of a stretch of the series in which no point lies far from the median.
+// clipped returns the explanation of a stretch of the series, with each point moved to within
+// clipLimit of the median.
 func (e explanation) clipped(points []Point, out []bool) explanation {
 	var values []float64
 	for i, p := range points {
@@ -216,15 +219,15 @@ func (e explanation) clipped(points []Point, out []bool) explanation {
 	return e
 }
 
-// pValue is the probability that noise makes a change in the series that is as strong as the
-// one at the given place. The innovations are dealt out anew many times, and each time the
-// strongest change is noted. Since the tail of its square falls exponentially, probabilities
-// below one in the number of permutations are extrapolated.
+// pValue returns the probability that noise makes a change in the series that is as strong as the one
+// at the given place. It permutes the innovations many times and records the strongest change of each
+// permutation. The tail of the square of that strength falls exponentially, so probabilities below
+// one in the number of permutations are extrapolated.
 func (e explanation) pValue(at int, freedom float64) float64 {
 	end := len(e.innovations)
 	strength := e.gain(0, at) + e.gain(at, end) - e.gain(0, end)
 	strength = math.Pow(normalOf(math.Sqrt(strength/e.variance), freedom), 2)
-	if strength < 9 { // by chance in some percent of all series
+	if strength < 9 { // chance reaches this in a few percent of all series
 		return 1
 	}
 	var residuals, responses []float64
@@ -249,7 +252,7 @@ func (e explanation) pValue(at int, freedom float64) float64 {
 	return tail(dealt, strength)
 }
 
-// strongest is the greatest gain of a change anywhere.
+// strongest returns the greatest gain of a change at any place.
 func strongest(residuals, responses []float64) float64 {
 	total, weight := 0.0, 0.0
 	for i, r := range residuals {
@@ -270,8 +273,8 @@ func strongest(residuals, responses []float64) float64 {
 	return most
 }
 
-// tail estimates the probability of values above x from sorted draws of a distribution. Above most
-// of the draws it is taken to fall exponentially.
+// tail estimates the probability of values above x from sorted draws of a distribution. It assumes
+// that the distribution falls exponentially above most of the draws.
 func tail(sorted []float64, x float64) float64 {
 	from := int(float64(len(sorted)) * (1 - tailShare))
 	threshold := sorted[from]
@@ -283,19 +286,20 @@ func tail(sorted []float64, x float64) float64 {
 		excess += d - threshold
 	}
 	excess /= float64(len(sorted) - from)
-	// The square of a normal variable falls no faster than with a mean excess of 2.
+	// The square of a normal variable has a mean excess of at least 2.
 	return tailShare * math.Exp(-(x-threshold)/math.Max(excess, 2))
 }
 
-// normalOf is the quantile of the normal distribution that has the probability that t has in
-// Student's with the given degrees of freedom (Wallace, "Bounds on Normal Approximations to
-// Student's and the Chi-Square Distributions", Annals of Mathematical Statistics 30, 1959).
+// normalOf returns the value of a standard normal variable that has the same tail probability as t
+// has in Student's distribution with the given degrees of freedom (Wallace, "Bounds on Normal
+// Approximations to Student's and the Chi-Square Distributions", Annals of Mathematical Statistics
+// 30, 1959).
 func normalOf(t, freedom float64) float64 {
 	return (8*freedom + 1) / (8*freedom + 3) * math.Sqrt(freedom*math.Log1p(t*t/freedom))
 }
 
-// result describes regimes and changes by the best explanation. The standard errors of the levels
-// are the greatest of all plausible explanations.
+// result describes regimes and changes by the best explanation. The standard error of each level is
+// the greatest over all plausible explanations.
 func result(found []explanation, points []Point, out []bool, ends []int, values []float64) Result {
 	e := found[0]
 	r := Result{Noise: Noise{
@@ -331,22 +335,24 @@ func result(found []explanation, points []Point, out []bool, ends []int, values 
 	return r
 }
 
-// winsorized is the variance with each outlier moved to the limit from which on points are outliers.
-// The mean without outliers is a trimmed mean, whose error this gives (Tukey and McLaughlin, "Less
-// vulnerable confidence and significance procedures for location based on a single sample", 1963).
+// winsorized returns the variance if each outlier is moved to the limit beyond which points are
+// outliers. The mean without outliers is a trimmed mean, and its error follows from this variance
+// (Tukey and McLaughlin, "Less vulnerable confidence and significance procedures for location based
+// on a single sample", 1963).
 func (e explanation) winsorized() float64 {
 	all, used := float64(len(e.innovations)), float64(e.used)
 	return e.variance * (used + (all-used)*outlierLimit*outlierLimit) / used
 }
 
-// quantile is Student's quantile for two-sided intervals, after levels have been estimated.
+// quantile returns Student's quantile for two-sided intervals if the given number of levels were
+// estimated.
 func (e explanation) quantile(levels int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: e.freedom(levels)}.Quantile(0.5 + stats.Confidence/2)
 }
 
-// places are the first and the last place that a change has with a probability of 95 %: all
-// places are equally probable beforehand, and the levels on both sides are those that suit
-// each place best.
+// places returns the first and the last place at which a change lies with a probability of 95 %. It
+// assumes that all places are equally probable beforehand, and for each place it takes the levels on
+// both sides that fit best.
 func (e explanation) places(start, at, end int) (first, last int) {
 	probability := make([]float64, end-start)
 	total := 0.0

@@ -15,7 +15,7 @@ import (
 	"chronoscope/clock/clocktest"
 )
 
-// A case is a kind of series. Its noise has the standard deviation 1.
+// simulatedCase is a kind of series. Its noise has the standard deviation 1.
 type simulatedCase struct {
 	Name string
 	draw func(r *rand.Rand) simulated
@@ -23,7 +23,8 @@ type simulatedCase struct {
 
 const simulatedPoints = 200
 
-// flat, stepped and mended series, and ramps.
+// flat returns series without a step; the following functions return series with one step, with a
+// step that is reverted, and with a ramp.
 func flat(kind string) simulatedCase {
 	return simulatedCase{"flat, " + kind, func(r *rand.Rand) simulated { return simulate(r, simulatedPoints, kind, nil) }}
 }
@@ -41,7 +42,7 @@ func mended(size float64) simulatedCase {
 	}}
 }
 
-// ramp rises over 40 points. Any change within counts as found.
+// ramp returns series that rise over 40 points. Any change within these points counts as found.
 func ramp(size float64) simulatedCase {
 	const length = 40
 	return simulatedCase{fmt.Sprintf("ramp of %g over %d", size, length), func(r *rand.Rand) simulated {
@@ -69,7 +70,7 @@ func simulatedCases() (all []simulatedCase) {
 	return append(all, mended(2), mended(3), ramp(3), ramp(5))
 }
 
-// tallied runs the given number of series of a case on all CPUs.
+// tallied evaluates the given number of series of a case on all CPUs.
 func (c simulatedCase) tallied(series int) tally {
 	tallies := make([]tally, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
@@ -89,7 +90,7 @@ func (c simulatedCase) tallied(series int) tally {
 	return total
 }
 
-// Prints the table of docs/history.md: CHANGEPOINT_SERIES=3000 go test -run SimulatedTable -v -timeout 2h
+// TestSimulatedTable prints the table of docs/history.md: CHANGEPOINT_SERIES=3000 go test -run SimulatedTable -v -timeout 2h
 func TestSimulatedTable(t *testing.T) {
 	series, _ := strconv.Atoi(os.Getenv("CHANGEPOINT_SERIES"))
 	if series == 0 {
@@ -113,7 +114,7 @@ func share(part, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
 }
 
-// Writes the series for bench/history/beside_otava.py: CHANGEPOINT_DUMP=series.json go test -run Dump
+// TestDump writes the series for bench/history/beside_otava.py: CHANGEPOINT_DUMP=series.json go test -run Dump
 func TestDump(t *testing.T) {
 	file := os.Getenv("CHANGEPOINT_DUMP")
 	if file == "" {
@@ -149,9 +150,9 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// A step of two standard deviations is found within three commits, and a flat series has no change.
-// The bounds are those that a method which finds 96 of 100, or makes one false change in 10,000 series,
-// passes nearly always.
+// A step of two standard deviations is found within three commits, and a flat series has no change. A
+// method that finds 96 of 100 steps, and makes one false change in 10,000 series, passes the bounds
+// nearly always.
 func TestFindSimulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -193,7 +194,8 @@ func TestFindExact(t *testing.T) {
 			t.Errorf("%d points: %+v", n, got)
 		}
 	}
-	// Intervals that are wider than what the points differ by hide nothing: each tells as much as the others.
+	// Intervals that are wider than the differences between points hide nothing, because all points
+	// then have the same weight.
 	for i := range constant {
 		constant[i].Value += float64(i*7%5) / 500
 		constant[i].StandardError = 0.02
@@ -208,9 +210,10 @@ func TestFindExact(t *testing.T) {
 	}
 }
 
-// Series that others publish with what their tools find: Apache Otava's demonstration (its
-// tests/tigerbeetle_test.py; with its usual settings it finds 15, 61, 71, 95, 117, 131, 192 and 212), and the long
-// series of MongoDB's signal-processing-algorithms (tests/data/long_series.json, in which its test wants four).
+// The series are published together with the changes that other tools find in them: Apache Otava's
+// demonstration (its tests/tigerbeetle_test.py; with its usual settings it finds 15, 61, 71, 95, 117,
+// 131, 192 and 212), and the long series of MongoDB's signal-processing-algorithms
+// (tests/data/long_series.json; its test expects four changes).
 func TestFindPublic(t *testing.T) {
 	for _, c := range []struct {
 		file string
@@ -241,7 +244,8 @@ func TestFindPublic(t *testing.T) {
 	}
 }
 
-// More than mostPlaces points are looked at more coarsely at first; the place is exact all the same.
+// A series of more than mostPlaces points is first searched with a coarser grid; the place that is
+// found is exact nevertheless.
 func TestFindLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -255,8 +259,8 @@ func TestFindLong(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	// The example of Benjamini and Hochberg (1995), section 3.2: of these 15 P values, at a share of 5 %,
-	// the four least are kept.
+	// This is the example of Benjamini and Hochberg (1995), section 3.2: of these 15 P values, at a
+	// share of 5 %, the four least are kept.
 	values := []float64{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000}
 	var all []Result
 	for _, p := range values {
@@ -271,8 +275,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// The tip's interval covers the size of a step that begins with the newest point, and is rarely
-// away from 0 where nothing changed.
+// The tip's interval covers the size of a step that begins with the newest point. If nothing changed,
+// it rarely excludes 0.
 func TestTip(t *testing.T) {
 	const series = 300
 	for _, kind := range []string{"white", "ar0.4", "unequal intervals"} {
@@ -302,8 +306,8 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// Where points of the regime lay off its level now and then, a newest point that lies as far off
-// is no change: 12 % at which 4 of 11 points had been was one, and the gate closed.
+// If some points of the regime were outliers, a newest point that is as far off is no change. Once 12 %
+// counted as a change although 4 of 11 points had been as far off, and the gate failed.
 func TestTipBesideOutliers(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const series = 400

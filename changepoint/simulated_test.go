@@ -9,10 +9,10 @@ import (
 type simulated struct {
 	points []Point
 	steps  map[int]float64 // first point after a change: shift
-	reach  int             // how far a change may be off its place; 0 for near
+	reach  int             // the largest distance at which a change counts as found; 0 means near
 }
 
-// within is how many points a change may be off its place.
+// within returns the largest number of points between a found change and its true place.
 func (s simulated) within() int {
 	if s.reach > 0 {
 		return s.reach
@@ -20,8 +20,8 @@ func (s simulated) within() int {
 	return near
 }
 
-// noiseKinds are how noise is simulated; all have about the standard deviation 1 where no
-// outliers or bursts are added.
+// noiseKinds are the kinds of simulated noise. Without added outliers or bursts, all have about the
+// standard deviation 1.
 var noiseKinds = []string{"white", "ar0.2", "ar0.4", "ar0.6", "ar0.8", "slow week", "heavy tails", "outliers", "bursts", "unequal intervals"}
 
 var correlations = map[string]float64{"ar0.2": 0.2, "ar0.4": 0.4, "ar0.6": 0.6, "ar0.8": 0.8}
@@ -55,7 +55,7 @@ func simulate(r *rand.Rand, n int, kind string, steps map[int]float64) simulated
 			}
 		case "bursts":
 			calm--
-			if calm < 0 && r.Float64() < 0.02 { // what lasts for longer, or comes back soon, is a regime
+			if calm < 0 && r.Float64() < 0.02 { // a longer burst, or one that follows soon, would be a regime
 				burst, height = 2+r.IntN(4), 4+4*r.Float64()
 				calm = burst + 2*ShortestRegime
 			}
@@ -72,7 +72,7 @@ func simulate(r *rand.Rand, n int, kind string, steps map[int]float64) simulated
 	return s
 }
 
-// tally counts what was found of simulated series.
+// tally counts what was found in simulated series.
 type tally struct {
 	series, steps, found, exact int
 	wrong, seriesWrong          int
@@ -94,10 +94,10 @@ func (t *tally) add(other tally) {
 	t.width += other.width
 }
 
-// near is how many commits a change may be off its place.
+// near is the number of commits by which a change may be off its true place.
 const near = 3
 
-// count adds what was found of one series.
+// count adds the changes that were found in one series.
 func (t *tally) count(s simulated, places []int) (matched map[int]int) {
 	t.series++
 	t.steps += len(s.steps)
@@ -135,7 +135,7 @@ func (t *tally) count(s simulated, places []int) (matched map[int]int) {
 
 func abs(x int) int { return max(x, -x) }
 
-// countFound adds a result, with its intervals.
+// countFound adds a result, including its intervals.
 func (t *tally) countFound(s simulated, r Result) {
 	var places []int
 	for _, c := range r.Changes {

@@ -8,27 +8,28 @@ import (
 	"chronoscope/stats"
 )
 
-// Tip holds the newest points of a series against the regime before them.
+// Tip compares the newest points of a series with the regime before them.
 type Tip struct {
-	// Newest is how many points were held against it.
+	// Newest is the number of newest points.
 	Newest int
-	// Shift is their level less that of the regime. Its interval knows what differs from
-	// one measurement to the next.
+	// Shift is their level minus that of the regime. Its interval includes the variation from one
+	// measurement to the next.
 	Shift stats.Estimate
-	// PValue is the probability of such a shift, up or down, where nothing changed.
+	// PValue is the probability of such a shift, up or down, if nothing changed.
 	PValue float64
 	Regime Regime
 }
 
-// FalseTips is the P value from which on the newest points of a series are said to differ: with a
-// commit a day, in 1 % of series a month where nothing changed.
+// FalseTips is the P value below which the newest points of a series count as different: with one
+// commit a day, that happens in 1 % of unchanged series per month.
 const FalseTips = 0.01 / 30
 
-// FewestBefore is how many points a regime needs before others can be held against it.
+// FewestBefore is the least number of points that a regime needs so that other points can be compared
+// with it.
 const FewestBefore = 4
 
-// TipOf holds the newest points against the regime that the points before them end with. It is
-// false where these are fewer than [FewestBefore].
+// TipOf compares the newest points with the regime in which the points before them end. ok is false if
+// there are fewer than [FewestBefore] points before them.
 func TipOf(points []Point, newest int) (Tip, bool) {
 	n := len(points) - newest
 	if newest < 1 || n < FewestBefore {
@@ -46,14 +47,15 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 		sum += w * p.Value
 		weight += w
 	}
-	// What lasts of the noise doesn't average out over a few points.
+	// The lasting part of the noise does not average out over a few points.
 	error2 := math.Max(1/weight, before.Noise.LastingShare*variance) + t.Regime.StandardError*t.Regime.StandardError
 	freedom := math.Max(1, before.Noise.EquivalentPoints-float64(len(before.Regimes)))
 	student := distuv.StudentsT{Sigma: 1, Nu: freedom}
 	shift := sum/weight - t.Regime.Level
 	deviation := math.Sqrt(error2)
 	t.PValue = 2 * student.Survival(math.Abs(shift)/deviation)
-	// Outliers count for nothing in the noise, but the newest points are some as often as others were.
+	// The noise does not include outliers, but the newest points are as likely to be outliers as the
+	// others were.
 	if often := before.outliersAsFar(points, newest, shift); often > t.PValue {
 		t.PValue = often
 		deviation = math.Max(deviation, math.Abs(shift)/student.Quantile(1-often/2))
@@ -63,8 +65,8 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	return t, true
 }
 
-// outliersAsFar returns the share of places in the last regime at which row points in a row lie at
-// least half of the shift away from its level. Outliers alone bring that about.
+// outliersAsFar returns the share of places in the last regime at which the mean of row successive
+// points is off the level by at least half of the shift. Only outliers count as being off.
 func (r Result) outliersAsFar(points []Point, row int, shift float64) float64 {
 	last := r.Regimes[len(r.Regimes)-1]
 	off := make([]float64, last.End-last.Start)

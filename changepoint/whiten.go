@@ -7,11 +7,11 @@ import (
 	"chronoscope/stats"
 )
 
-// shape is what noise may be: the share of its variance that lasts, and the correlation between
-// neighbours of this part.
+// shape is a possible shape of noise: the share of its variance that lasts, and the correlation of
+// that part between neighbours.
 type shape struct{ lasting, correlation float64 }
 
-// parameters is how many numbers describe the shape.
+// parameters returns the number of parameters that the shape has.
 func (s shape) parameters() float64 {
 	switch s.lasting {
 	case 0:
@@ -22,26 +22,27 @@ func (s shape) parameters() float64 {
 	return 2
 }
 
-// shapes are those that are tried. White noise comes first.
+// shapes are the shapes that are tried. White noise comes first.
 var shapes = []shape{
 	{0, 0}, {1, 0.2}, {1, 0.35}, {1, 0.5}, {1, 0.65}, {1, 0.8}, {1, 0.9},
 	{0.5, 0.5}, {0.5, 0.7}, {0.5, 0.85}, {0.5, 0.95}, {0.25, 0.85}, {0.25, 0.95},
 }
 
-// outlierLimit is how many standard deviations a point lies off the median of its neighbours
-// before it is an outlier, and outlierReach how many neighbours on each side count. Shorter regimes than
-// the half of these are outliers.
+// A point is an outlier if it lies more than outlierLimit standard deviations off the median of its
+// neighbours, outlierReach on each side. A regime shorter than half of these neighbours consists of
+// outliers.
 const (
 	outlierLimit = 3.5
 	outlierReach = ShortestRegime - 1
 )
 
-// madToSD is the standard deviation of a normal distribution over its median absolute deviation.
+// madToSD is the ratio of the standard deviation of a normal distribution to its median absolute
+// deviation.
 const madToSD = 1.4826
 
-// outliers are the points that differ from the running median (Hampel's identifier). A running
-// median follows steps, so that these make no outliers. The second time, the outliers of the
-// first time don't count, so that one disturbance does not hide another nearby.
+// outliers reports which points differ from the running median (Hampel's identifier). A running median
+// follows steps, so that a step does not make outliers. In a second pass, the outliers of the first one
+// are ignored, so that one disturbance does not hide another one nearby.
 func outliers(points []Point) []bool {
 	n := len(points)
 	out := make([]bool, n)
@@ -49,7 +50,7 @@ func outliers(points []Point) []bool {
 	for range 2 {
 		for i := range points {
 			window = window[:0]
-			first := max(0, min(i-outlierReach, n-2*outlierReach-1)) // near the ends as many neighbours as elsewhere
+			first := max(0, min(i-outlierReach, n-2*outlierReach-1)) // as many neighbours near the ends as elsewhere
 			for k := first; k < min(n, first+2*outlierReach+1); k++ {
 				if !out[k] || k == i {
 					window = append(window, points[k].Value)
@@ -65,18 +66,19 @@ func outliers(points []Point) []bool {
 	return out
 }
 
-// whitened is a series after a filter that makes its noise white (the innovations of Kalman's
-// filter). At an outlier all is 0.
+// whitened is a series after a filter that makes its noise white (the innovations of Kalman's filter).
+// At an outlier all values are 0.
 type whitened struct {
 	shape
-	innovations []float64 // divided by their standard deviations, up to one common factor
+	innovations []float64 // divided by their standard deviations, except for one common factor
 	responses   []float64 // of the innovations to a level of 1
 	logVariance float64   // the sum of the logarithms of the innovations' variances
-	used        int       // points that are no outliers
-	// equivalent is how many points of equal weight (Kish), with independent noise, would tell as
-	// much of a level.
+	used        int       // number of points that are no outliers
+	// equivalent is the number of points of equal weight (Kish), with independent noise, that would
+	// tell as much about a level.
 	equivalent float64
-	// Sums of responses times innovations, and of squares of responses, over the points before i.
+	// scores are the sums of responses times innovations, and weights those of squared responses, over
+	// the points before i.
 	scores, weights []float64
 }
 
@@ -86,7 +88,8 @@ func whiten(points []Point, out []bool, s shape, variance float64) whitened {
 	w := whitened{shape: s, innovations: make([]float64, n), responses: make([]float64, n), scores: make([]float64, n+1), weights: make([]float64, n+1)}
 	lasting := s.lasting * variance
 	origin := points[0].Value
-	// What is predicted of the lasting part of the noise, from the points and from a level of 1.
+	// The predictions are those of the lasting part of the noise, from the points and from a level
+	// of 1.
 	predicted, response, uncertainty := 0.0, 0.0, lasting
 	white, white2 := 0.0, 0.0 // sums of weights and of their squares, for white noise
 	for i, p := range points {
@@ -116,8 +119,8 @@ func whiten(points []Point, out []bool, s shape, variance float64) whitened {
 	return w
 }
 
-// gain is by how much a level of their own brings down the sum of squares of the points from
-// start to before end.
+// gain returns by how much a level of its own reduces the sum of squares of the points from start to
+// end - 1.
 func (w whitened) gain(start, end int) float64 {
 	weight := w.weights[end] - w.weights[start]
 	if weight <= 0 {
@@ -127,12 +130,13 @@ func (w whitened) gain(start, end int) float64 {
 	return score * score / weight
 }
 
-// level is that of the points from start to before end, less the value of the first point of the series.
+// level returns the level of the points from start to end - 1, minus the value of the first point of
+// the series.
 func (w whitened) level(start, end int) float64 {
 	return (w.scores[end] - w.scores[start]) / (w.weights[end] - w.weights[start])
 }
 
-// residuals are the innovations less what the levels of the regimes make of them.
+// residuals returns the innovations minus the part that the levels of the regimes explain.
 func (w whitened) residuals(ends []int) []float64 {
 	all := make([]float64, len(w.innovations))
 	start := 0
@@ -149,12 +153,12 @@ func (w whitened) residuals(ends []int) []float64 {
 	return all
 }
 
-// mostPlaces are looked at exactly; of longer series only every second, third ... place may be a
-// change at first, since the time grows with the square.
+// mostPlaces is the largest number of places that are searched exactly. In longer series only every
+// second, third ... place may be a change at first, because the time grows with the square.
 const mostPlaces = 1000
 
-// partition is where the regimes end that have the most gain, less a penalty for each change:
-// optimal partitioning, with the pruning of PELT.
+// partition returns the ends of the regimes with the greatest total gain minus a penalty for each
+// change: optimal partitioning, with the pruning of PELT.
 func (w whitened) partition(penalty float64) []int {
 	n := len(w.innovations)
 	stride := 1 + n/mostPlaces
@@ -171,7 +175,8 @@ func (w whitened) partition(penalty float64) []int {
 				best[end], last[end] = total, start
 			}
 		}
-		// A start that is no better than a change here will not be later on, but for regimes that would be too short.
+		// If a start is no better than a change here, it will never be, except if the regime would be
+		// too short.
 		starts = slices.DeleteFunc(starts, func(start int) bool {
 			return end-start >= ShortestRegime && best[start]+w.gain(start, end) < best[end]-penalty
 		})
@@ -188,7 +193,7 @@ func (w whitened) partition(penalty float64) []int {
 	return ends
 }
 
-// refine moves each change to the best place nearby.
+// refine moves each change to the best place near it.
 func (w whitened) refine(ends []int, stride int) {
 	start := 0
 	for i := range len(ends) - 1 {
