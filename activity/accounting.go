@@ -6,13 +6,13 @@ import (
 	"chronoscope/stats"
 )
 
-// CPUTime is time that a process or thread ran, by mode.
+// CPUTime is the time that a process or thread ran, in user mode and in system mode.
 type CPUTime struct{ UserNs, SystemNs float64 }
 
-// SumNs is the time in both modes.
+// SumNs returns the time in both modes.
 func (c CPUTime) SumNs() float64 { return c.UserNs + c.SystemNs }
 
-// known is the time in both modes; missing where c is nil.
+// known returns the time in both modes, or a missing value if c is nil.
 func (c *CPUTime) known() stats.Float {
 	if c == nil {
 		return stats.Float{}
@@ -20,12 +20,12 @@ func (c *CPUTime) known() stats.Float {
 	return stats.FloatOf(c.SumNs())
 }
 
-// Since is what has been added since an earlier reading.
+// Since returns the time that was added since the earlier reading before.
 func (c CPUTime) Since(before CPUTime) CPUTime {
 	return CPUTime{UserNs: c.UserNs - before.UserNs, SystemNs: c.SystemNs - before.SystemNs}
 }
 
-// add counts time in one of the modes.
+// add adds ns to the system time if system is set, otherwise to the user time.
 func (c *CPUTime) add(system bool, ns float64) {
 	if system {
 		c.SystemNs += ns
@@ -37,29 +37,30 @@ func (c *CPUTime) add(system bool, ns float64) {
 // Account compares the CPU time that accounting by ticks charges to one process with the time that
 // it really used (Bryant 2003, section 9.2, Figure 9.7).
 type Account struct {
-	IntervalNs float64 // from one tick to the next
-	// UserTicks and SystemTicks were charged to the process.
+	IntervalNs float64 // time from one tick to the next
+	// UserTicks and SystemTicks are the numbers of ticks that were charged to the process.
 	UserTicks, SystemTicks int
-	// Segments are the stretches in which the CPU ran nobody else.
+	// Segments is the number of stretches in which the CPU ran nothing but the process and
+	// interrupts.
 	Segments int
-	// Used is what the process really used.
+	// Used is the time that the process really used.
 	Used CPUTime
 }
 
-// Ticks is how often the process was charged.
+// Ticks returns how many ticks were charged to the process.
 func (a Account) Ticks() int { return a.UserTicks + a.SystemTicks }
 
-// Charged is what the system reports: a whole interval a tick.
+// Charged returns the time that the system reports: one whole interval for each tick.
 func (a Account) Charged() CPUTime {
 	return CPUTime{UserNs: float64(a.UserTicks) * a.IntervalNs, SystemNs: float64(a.SystemTicks) * a.IntervalNs}
 }
 
-// Bounds are those of [TimeBounds] on the sum of what was used.
+// Bounds returns the bounds of [TimeBounds] on the time that the process used.
 func (a Account) Bounds() (aboveNs, belowNs float64) {
 	return TimeBounds(a.Ticks(), a.Segments, a.IntervalNs)
 }
 
-// charge counts a tick.
+// charge counts a tick, in system mode if system is set, otherwise in user mode.
 func (a *Account) charge(system bool) {
 	if system {
 		a.SystemTicks++
@@ -68,15 +69,14 @@ func (a *Account) charge(system bool) {
 	}
 }
 
-// TimeBounds is what a number of ticks, charged over a number of segments, says
-// of the time that was really used: it lies above aboveNs and below belowNs,
-// both excluded, and 0 is not excluded where aboveNs is 0.
+// TimeBounds returns what a number of ticks, charged over a number of segments, says about the time
+// that was really used: it is more than aboveNs and less than belowNs. Neither bound is itself
+// possible, except for an aboveNs of 0.
 //
-// A segment that n ticks fell into lies between two ticks n+1 intervals apart,
-// and holds two that are n-1 apart (Bryant 2003, practice problem 9.4: 70 ms
-// recorded at 10 ms a tick are more than 60 and less than 80). Each further
-// segment adds an interval to either side. No narrower bounds follow from the
-// count, however many ticks there are.
+// A segment with n ticks lies between two ticks that are n+1 intervals apart, and contains two
+// ticks that are n-1 intervals apart (Bryant 2003, practice problem 9.4: 70 ms recorded at 10 ms a
+// tick are more than 60 and less than 80). Each further segment widens the bounds by one interval
+// at both ends. The count allows no narrower bounds, however many ticks there are.
 func TimeBounds(ticks, segments int, intervalNs float64) (aboveNs, belowNs float64) {
 	if segments <= 0 {
 		return 0, 0

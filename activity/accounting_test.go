@@ -2,7 +2,7 @@ package activity
 
 import "testing"
 
-// Practice problem 9.4: 70 ms are more than 60 and less than 80.
+// Practice problem 9.4: the time used is more than 60 ms and less than 80 ms.
 func TestTimeBounds(t *testing.T) {
 	for _, c := range []struct {
 		ticks, segments int

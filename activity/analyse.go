@@ -11,50 +11,53 @@ import (
 
 // Analysis is the result of analysing a trace, as documents hold it.
 type Analysis struct {
-	CPU         *int        `json:"cpu"` // nil where the thread was free to move
+	CPU         *int        `json:"cpu"` // nil if the thread was free to move
 	Clock       string      `json:"clock"`
 	ThresholdNs float64     `json:"threshold_ns"`
 	DurationNs  float64     `json:"duration_ns"`
 	ActiveRatio stats.Float `json:"active_ratio"`
 	Dropped     int         `json:"dropped"`
-	// Periods are those that [Trace.TimedPeriods] lists; [Analyse] leaves them out.
+	// Periods are those that [Trace.TimedPeriods] lists. [Analyse] does not fill them in.
 	Periods []TimedPeriod `json:"periods,omitempty"`
-	// Interrupts are those of this kernel's timer tick, nil where no tick was found.
+	// Interrupts describes the interrupts of this kernel's timer tick; nil if no tick was found.
 	Interrupts *Interrupts `json:"interrupts"`
-	// Accounting is that of [Trace.Accounting]; [Analyse] leaves it out.
+	// Accounting is the result of [Trace.Accounting]. [Analyse] does not fill it in.
 	Accounting *Accounting `json:"accounting"`
 	Combs      []Comb      `json:"combs"`
-	// Causes has the time that each cause of inactivity took.
+	// Causes holds the time that each cause of inactivity took.
 	Causes map[Cause]Total `json:"causes"`
-	// Own are the kernel's interrupts other than its timer's; nil where the kernel does not
-	// tell, and in documents that are older than this field.
+	// Own describes the kernel's interrupts other than its timer's. It is nil if the kernel does
+	// not count them, and in documents that are older than this field.
 	Own *OwnInterrupts `json:"own_interrupts,omitempty"`
-	// Undisturbed says how likely a stretch of work is not disturbed.
+	// Undisturbed holds, for several lengths of work, the probability that the work is not
+	// disturbed.
 	Undisturbed []Undisturbed `json:"undisturbed"`
-	// LateNs is the gap that ended the recording, as it was to; nil where none did.
+	// LateNs is the length of the gap that ended the recording; nil unless the recording was to end
+	// at a gap and did.
 	LateNs *float64 `json:"late_ns,omitempty"`
-	// Named says by the kernel's events who or what it was; nil without rights to them.
+	// Named says, by the kernel's events, which threads and interrupts had the CPU; nil if this
+	// process may not record these events.
 	Named *Named `json:"named,omitempty"`
-	// SliceNs is how long the thread typically ran between two preemptions; missing
-	// where it was never preempted twice.
+	// SliceNs is how long the thread typically ran between two preemptions. It is missing if the
+	// thread was preempted less than twice.
 	SliceNs stats.Float `json:"slice_ns"`
-	// SwitchNs is what a typical preemption cost beyond the wait for the CPU: the
-	// interrupt that led to it, the choice of the next thread, both context
-	// switches as far as the kernel counts them as neither's wait, and the way
-	// back. The caches that the other thread left cold come on top. It is the
-	// median of the preempted gaps less their run-queue wait, missing without any.
+	// SwitchNs is what a typical preemption cost in addition to the wait for the CPU: the interrupt
+	// that led to it, the choice of the next thread, both context switches as far as the kernel
+	// counts them as neither thread's wait, and the way back. It does not include the cost of
+	// refilling the caches. It is the median, over the preempted gaps, of the gap less its
+	// run-queue wait, and missing without such gaps.
 	SwitchNs stats.Float `json:"switch_ns"`
 	// WaitNs is the run-queue wait that the kernel counted during the trace.
 	WaitNs float64 `json:"runqueue_wait_ns"`
-	// ClockHz is the rate of the trace's clock that the kernel's tick implies, if
-	// that has its nominal period (homework 9.9 C); missing without a tick.
+	// ClockHz is the rate of the trace's clock if the kernel's tick has exactly its nominal period
+	// (homework 9.9 C); missing without a tick.
 	ClockHz stats.Float `json:"clock_hz"`
 	Caveats []string    `json:"caveats"`
 
-	// Tick is the comb of this kernel's timer, nil where none was found.
+	// Tick is the comb of this kernel's timer; nil if none was found.
 	Tick *Comb `json:"-"`
-	// Timer compares the interrupts of this CPU's timer with those found in the trace; nil if the
-	// kernel does not tell.
+	// Timer compares the kernel's count of timer interrupts on this CPU with those found in the
+	// trace; nil if the kernel does not count them.
 	Timer *TimerCount `json:"-"`
 }
 
@@ -69,45 +72,48 @@ type TimedPeriod struct {
 	Cause         *Cause  `json:"cause"` // nil for activity
 }
 
-// Interrupts are those of this kernel's timer tick.
+// Interrupts describes the interrupts of this kernel's timer tick.
 type Interrupts struct {
 	PeriodNs float64        `json:"period_ns"`
 	Period   stats.Estimate `json:"period"`
-	Count    int            `json:"count"`  // that began a gap
-	Hidden   int            `json:"hidden"` // that fell into a gap
+	Count    int            `json:"count"`  // interrupts that began a gap
+	Hidden   int            `json:"hidden"` // interrupts that fell into a gap
 	Costs
-	// Counted is how often the kernel says that this CPU's timer interrupted it, and
-	// Sleepers how many gaps are put down to timers that wake a sleeping thread; nil where
-	// the kernel does not tell.
+	// Counted is how many timer interrupts the kernel counted on this CPU, and Sleepers how many
+	// gaps are attributed to timers that wake a sleeping thread. Both are nil if the kernel does
+	// not count them.
 	Counted  *int `json:"counted"`
 	Sleepers *int `json:"sleepers"`
 }
 
-// TimerCount is how many interrupts of its timer the kernel counted on the
-// trace's CPU, and where they are in the trace. Counted may exceed the others by
-// those that the trace did not see; some of these fell into Own gaps.
+// TimerCount compares how many timer interrupts the kernel counted on the trace's CPU with those
+// that were found in the trace. Counted may exceed the sum of the others, since some interrupts
+// can't be seen in the trace. Some of these fell into gaps that the recording itself made
+// (Gap.Own).
 type TimerCount struct {
-	// Counted in the part of the trace whose gaps were kept.
+	// Counted is the kernel's count, for the part of the trace whose gaps were kept.
 	Counted int
-	// Teeth and Hidden are the tick's ([Comb]).
+	// Teeth and Hidden are those of the tick's [Comb].
 	Teeth, Hidden int
-	// Sleepers are gaps put down to the rest: a timer also wakes a sleeping thread.
+	// Sleepers is the number of gaps that are attributed to the remaining interrupts: a timer also
+	// wakes sleeping threads.
 	Sleepers int
 }
 
-// Total is what a cause took.
+// Total is the number of gaps of one cause, and the time that they took.
 type Total struct {
 	Count   int     `json:"count"`
 	TotalNs float64 `json:"total_ns"`
 	MaxNs   float64 `json:"max_ns"`
 }
 
-// Analyse puts each gap of the trace down to a cause, as Gap.Cause, and sums up.
-// It takes time in proportion to the number of gaps.
+// Analyse attributes each gap of the trace to a cause, which it stores in Gap.Cause, and returns
+// the sums. It takes time in proportion to the number of gaps.
 func Analyse(t *Trace) *Analysis {
 	for i := range t.Gaps {
 		t.Gaps[i].Cause = Unexplained
-		// A long one may be another thread's, where the kernel does not tell.
+		// A long gap of the recording's own may contain another thread's turn if the kernel does
+		// not tell what the thread waited for.
 		if t.Gaps[i].Own && !(t.Unwatched && t.Ns(t.Gaps[i].Ticks) > joinNs) {
 			t.Gaps[i].Cause = Runtime
 		}
@@ -137,7 +143,7 @@ func Analyse(t *Trace) *Analysis {
 	return a
 }
 
-// interrupts are those of the tick that was found; nil without one.
+// interrupts describes the tick that was found; nil if none was.
 func (a *Analysis) interrupts() *Interrupts {
 	tick := a.Tick
 	if tick == nil {
@@ -165,8 +171,8 @@ func (t *Trace) TimedPeriods() (all []TimedPeriod) {
 	return all
 }
 
-// seen is how much of the trace its gaps tell of: all, or up to the last gap that
-// was kept.
+// seen returns the length of the part of the trace that its gaps cover: the whole trace, or up to
+// the last gap that was kept if others were dropped.
 func (t *Trace) seen() int64 {
 	if n := len(t.Gaps); t.Dropped > 0 && n > 0 {
 		return t.Gaps[n-1].End()
@@ -174,14 +180,13 @@ func (t *Trace) seen() int64 {
 	return t.Length
 }
 
-// counted is the part of a count of the whole trace that fell into what the gaps
-// tell of.
+// counted scales n, a count over the whole trace, to the part that [Trace.seen] returns.
 func (t *Trace) counted(n uint64) int {
 	return int(math.Round(float64(n) * float64(t.seen()) / float64(max(t.Length, 1))))
 }
 
-// hints are the periods that the kernel's own timer may have. A tickless kernel
-// has none: it counts far fewer interrupts than its rate would bring.
+// hints returns the periods that the kernel's own timer may have. It returns none for a tickless
+// kernel, whose count of interrupts is far below what the rate of its tick implies.
 func (t *Trace) hints() []float64 {
 	ticks := t.Kernel.TickHz * t.Ns(t.Length) / 1e9
 	if !(ticks > 0) || t.Kernel.Known && float64(t.Kernel.TimerInterrupts) < presence*t.ActiveRatio()*ticks {
@@ -190,12 +195,11 @@ func (t *Trace) hints() []float64 {
 	return []float64{1e9 / t.Kernel.TickHz}
 }
 
-// blameJoins settles the gaps that are still unexplained and to which the
-// kernel's counters give a cause that is settled now. A join that accounts for
-// several gaps settles those that make up a good part of them. CPU time that is
-// missing is the last to be asked about: a kernel that keeps the time of its
-// interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING) leaves it out of CPU time too.
-// It returns what a preemption typically took beyond the wait.
+// blameJoins sets the cause of the gaps that are still unexplained and whose counters point to a
+// cause for which settled is true. If a join accounts for several gaps, it sets the cause of those
+// that take more than a tenth of their sum. Missing CPU time is considered last: a kernel that
+// accounts the time of its interrupts separately (CONFIG_IRQ_TIME_ACCOUNTING) leaves it out of CPU
+// time too. blameJoins returns what a preemption typically took beyond the wait.
 func (t *Trace) blameJoins(settled func(Cause) bool) (switchNs float64) {
 	cpu := t.CPU
 	var beyond []float64
@@ -221,8 +225,8 @@ func (t *Trace) blameJoins(settled func(Cause) bool) (switchNs float64) {
 	return stats.Median(beyond)
 }
 
-// longestOf are the gaps of a join that its cause may have made, the longest first: another thread had the CPU
-// in as many as there were switches at most.
+// longestOf returns the gaps of a join that cause may have made, the longest first. For a
+// preemption it returns at most as many gaps as the kernel counted switches.
 func (t *Trace) longestOf(j Join, cause Cause) (gaps []int) {
 	for i := j.From; i <= j.Gap; i++ {
 		gaps = append(gaps, i)
@@ -234,20 +238,19 @@ func (t *Trace) longestOf(j Join, cause Cause) (gaps []int) {
 	return gaps
 }
 
-// parkedNs is the most that the Go scheduler is taken to park the thread for.
+// parkedNs is the longest gap between two spells that is attributed to the Go scheduler.
 const parkedNs = 1e6
 
-// mostOf a gap is the share that a counter must explain to be its cause.
+// mostOf is the share of a gap that a counter must explain to be the gap's cause.
 const mostOf = 0.5
 
-// cause says what the counters of a join make of its gap, of gapNs, given the
-// time since the look before, and the CPU then (-1 where that is not known).
+// cause returns the cause that the counters of a join imply for its gap, which took gapNs. sinceNs
+// is the time since the previous look, and cpu the CPU at that look (-1 if unknown).
 //
-// The reading loop never waits for anything, so that a thread that slept was
-// stopped, if the process was continued then, or else parked by the Go runtime,
-// which also takes the thread away for a moment between two spells. What is
-// missing from its CPU time without a wait was taken by the hypervisor, where
-// there is one and the kernel knows of steal.
+// The reading loop never waits for anything. So a thread that slept was stopped, if the process was
+// continued during that time; otherwise the Go runtime parked it. The runtime also takes the thread
+// away for a moment between two spells. CPU time that is missing without a run-queue wait was taken
+// by the hypervisor, if there is one and the kernel counts steal.
 func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	use := j.Use
 	wait := float64(use.WaitNs)
@@ -271,8 +274,8 @@ func (j Join) cause(gapNs, sinceNs float64, cpu int) Cause {
 	return Unexplained
 }
 
-// blameCombs tells this kernel's tick from combs that it knows nothing of, and
-// puts their gaps down to them.
+// blameCombs finds out which comb is this kernel's tick, and sets the cause of the gaps of all
+// combs.
 func (t *Trace) blameCombs(a *Analysis) {
 	a.Tick = t.tickAmong(a.Combs)
 	if a.Tick != nil && t.Kernel.TickHz > 0 {
@@ -286,12 +289,13 @@ func (t *Trace) blameCombs(a *Analysis) {
 		case t.mayBlameHost():
 			c.Source = Hypervisor
 		case t.Kernel.Virtual || t.Unwatched:
-			c.Source = Unexplained // the host's, or another thread's
+			c.Source = Unexplained // the host's timer, or another thread's
 		default:
-			c.Source = Interrupt // a device's, or a firmware's
+			c.Source = Interrupt // a device's interrupt, or the firmware's
 		}
 		for _, i := range c.Gaps {
-			// What takes longer than half a period is no interrupt, whenever it begins.
+			// A gap that takes longer than half a period is no interrupt, even if it begins at a
+			// tooth.
 			interrupt := t.Ns(t.Gaps[i].Ticks) < c.Period.Value/2
 			if t.Gaps[i].Cause == Unexplained && (interrupt || c.Source == Hypervisor) {
 				t.Gaps[i].Cause = c.Source
@@ -300,8 +304,9 @@ func (t *Trace) blameCombs(a *Analysis) {
 	}
 }
 
-// tickAmong is the comb that is this kernel's tick: the one whose period is
-// nearest to the tick's, or else the first that can be; nil where none can.
+// tickAmong returns the comb that is this kernel's tick: of the combs that can be the tick, the one
+// whose period is nearest to the nominal period, or the first if that period is not known. It
+// returns nil if no comb can be the tick.
 func (t *Trace) tickAmong(combs []Comb) *Comb {
 	var tick *Comb
 	for i := range combs {
@@ -313,8 +318,8 @@ func (t *Trace) tickAmong(combs []Comb) *Comb {
 	return tick
 }
 
-// offTick is how far the comb's period is from that of the kernel's tick, as a
-// share of it; 0 where the tick's is not known.
+// offTick returns the distance of the comb's period from the period of the kernel's tick, as a
+// share of the latter; 0 if the latter is not known.
 func (t *Trace) offTick(c Comb) float64 {
 	if t.Kernel.TickHz == 0 {
 		return 0
@@ -322,9 +327,9 @@ func (t *Trace) offTick(c Comb) float64 {
 	return math.Abs(c.Period.Value*t.Kernel.TickHz/1e9 - 1)
 }
 
-// isTick reports that the comb is this kernel's: it has the period of the
-// kernel's tick, and the kernel counted about as many timer interrupts or more
-// (a local timer also serves sleepers).
+// isTick reports whether the comb is this kernel's tick: it has the period of the kernel's tick,
+// and the kernel counted about as many timer interrupts or more (a CPU's local timer also wakes
+// sleeping threads).
 func (t *Trace) isTick(c Comb) bool {
 	if t.offTick(c) > hintReach {
 		return false
@@ -332,36 +337,37 @@ func (t *Trace) isTick(c Comb) bool {
 	return !t.Kernel.Known || float64(t.counted(t.Kernel.TimerInterrupts)) > 0.8*float64(len(c.Gaps))
 }
 
-// OwnInterrupts bound the time of this kernel's interrupts other than its timer's. The kernel
-// counts how many of the gaps that nothing else explains were interrupts, and not which.
+// OwnInterrupts bounds the time of this kernel's interrupts other than its timer's. The kernel
+// counts how many of the otherwise unexplained gaps were interrupts, but not which.
 type OwnInterrupts struct {
-	// Counted is how many there may have been at most, by the kernel's count, and Fewest how
-	// many there were at least: others may have fallen into gaps of other causes.
+	// Counted is the largest possible number of such interrupts, which is the kernel's count, and
+	// Fewest the smallest: the others may have fallen into gaps of other causes.
 	Counted int `json:"counted"`
 	Fewest  int `json:"fewest"`
-	// Gaps is the number of gaps of an interrupt's length that nothing else explains. LeastNs and
-	// MostNs bound the time of as many of them as were counted.
+	// Gaps is the number of gaps that are as long as an interrupt and that nothing else explains.
+	// LeastNs and MostNs bound the time of the interrupts among them: they are the sums of the
+	// Fewest shortest and of the Counted longest of these gaps.
 	Gaps    int     `json:"gaps"`
 	LeastNs float64 `json:"least_ns"`
 	MostNs  float64 `json:"most_ns"`
-	// Open gaps stay unexplained.
+	// Open is the number of these gaps that stay unexplained.
 	Open int `json:"open"`
 }
 
-// blameRest settles what no switch and no comb explains, as far as the kernel's count of its
-// own interrupts allows. The count says how many of these gaps were interrupts, and not which:
-// they may have been the shortest or the longest. Where both would give a gap the same cause
-// it gets that cause, and else none. So the time of a cause lies between what is put down to
-// it and that plus what is unexplained.
+// blameRest sets the cause of gaps that no switch and no comb explains, as far as the kernel's
+// count of its own interrupts allows. The count says how many of these gaps were interrupts, but
+// not which: they may have been the shortest or the longest. A gap that gets the same cause in both
+// cases has that cause; any other stays unexplained. So the time of a cause lies between what is
+// attributed to it and that plus what is unexplained.
 func (t *Trace) blameRest(a *Analysis) {
 	if !t.Kernel.Known {
 		return
 	}
 	a.Timer = t.countTimer(a.Tick)
 	sleepers := max(0, a.Timer.Counted-a.Timer.Teeth-a.Timer.Hidden)
-	rest := make([]int32, 0, len(t.Gaps)) // of the gaps' numbers
+	rest := make([]int32, 0, len(t.Gaps)) // indices of gaps
 	var lost float64
-	wakers := 0 // interrupts that may have begun or ended the turns of other threads
+	wakers := 0 // most interrupts that may have begun or ended other threads' turns
 	for i, g := range t.Gaps {
 		lost += float64(g.Ticks)
 		if keptFromCPU(g.Cause) {
@@ -398,28 +404,29 @@ func (t *Trace) blameRest(a *Analysis) {
 	a.Own = own
 }
 
-// seenOf is how many of n interrupts at least began a gap of their own, where others fall into
-// the share of the time that is lost anyway: three standard deviations below what is expected.
+// seenOf returns how many of n interrupts, at the least, began a gap of their own. The others fell
+// into gaps of other causes, which take the share lost of the time. The result is three standard
+// deviations below the expected number.
 func seenOf(n int, lost float64) int {
 	n = max(n, 0)
 	hidden := float64(n) * lost
 	return max(0, int(float64(n)-hidden-3*math.Sqrt(hidden)-1))
 }
 
-// mayBlameHost reports that the hypervisor may be what is left when everything else is ruled
-// out: there is one, and what the kernel counts of interrupts and of the thread is known.
+// mayBlameHost reports whether a gap may be attributed to the hypervisor because everything else is
+// ruled out: there is a hypervisor, and the kernel's counts of interrupts and of the thread are
+// known.
 func (t *Trace) mayBlameHost() bool {
 	return t.Kernel.Virtual && t.Kernel.Known && !t.Unwatched
 }
 
-// isRest reports that a gap may be an interrupt, and nothing has explained it.
+// isRest reports whether gap i is long enough to be an interrupt and is still unexplained.
 func (t *Trace) isRest(i int) bool {
 	g := t.Gaps[i]
 	return g.Cause == Unexplained && t.Ns(g.Ticks) >= shortestInterruptNs
 }
 
-// countTimer sets the kernel's count of its timer against the tick that was
-// found.
+// countTimer compares the kernel's count of timer interrupts with the tick that was found.
 func (t *Trace) countTimer(tick *Comb) *TimerCount {
 	c := &TimerCount{Counted: t.counted(t.Kernel.TimerInterrupts)}
 	if tick != nil {
@@ -428,11 +435,11 @@ func (t *Trace) countTimer(tick *Comb) *TimerCount {
 	return c
 }
 
-// shortestInterruptNs is the least that serving an interrupt takes: entry, exit
-// and acknowledgement alone are several hundred nanoseconds.
+// shortestInterruptNs is the least time that serving an interrupt takes: entry, exit and
+// acknowledgement alone take several hundred nanoseconds.
 const shortestInterruptNs = 500
 
-// sum fills in what follows from the causes.
+// sum fills in the fields that follow from the causes of the gaps.
 func (a *Analysis) sum(t *Trace) {
 	var totals [causes]Total
 	for _, g := range t.Gaps {
@@ -474,7 +481,7 @@ func (a *Analysis) sum(t *Trace) {
 	}
 }
 
-// attributed is how many of a comb's gaps are put down to its source.
+// attributed returns how many of the comb's gaps have its source as their cause.
 func (t *Trace) attributed(c Comb) *int {
 	n := 0
 	for _, i := range c.Gaps {

@@ -10,8 +10,8 @@ import (
 	"chronoscope/machine"
 )
 
-// Three preemptions that took 3, 5 and 4 µs beyond the wait, and a stop, which
-// is not a preemption.
+// The trace holds three preemptions, which took 3, 5 and 4 µs beyond the wait, and a stop, which
+// does not count as a preemption.
 func TestSwitchNs(t *testing.T) {
 	trace := &Trace{TickNs: 0.5, CPU: -1, Length: 200e6}
 	for i, beyondNs := range []int64{3000, 5000, 4000} {
@@ -28,9 +28,9 @@ func TestSwitchNs(t *testing.T) {
 	}
 }
 
-// What the kernel counted beyond the tick are timers of sleepers, as far as there
-// are gaps for them, and the counts of a trace that dropped gaps are those of
-// what was kept.
+// Timer interrupts that the kernel counted beyond the tick's are attributed to timers of sleeping
+// threads, as far as there are gaps for them. If the trace dropped gaps, the counts are scaled to
+// the part that was kept.
 func TestTimerCount(t *testing.T) {
 	const teeth = 100
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 4e6 * teeth, Kernel: Kernel{Known: true, TickHz: 250, TimerInterrupts: teeth + 7}}
@@ -54,7 +54,8 @@ func TestTimerCount(t *testing.T) {
 	}
 }
 
-// A break parts others from the least costs, if chance allows for as many.
+// foreign takes the lowest costs as those of other gaps if a break parts them from the rest and
+// most allows as many.
 func TestForeign(t *testing.T) {
 	var costs []float64
 	for i := range 1000 {
@@ -71,7 +72,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// A comb that a spectrum showed at twice its frequency is found at its own.
+// A comb that a spectrum showed at twice its frequency is found at its own frequency.
 func TestCombAtItsHarmonic(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -100,9 +101,8 @@ func TestHalfACombIsNone(t *testing.T) {
 	}
 }
 
-// The bound on chance holds for the binomial distribution, added up term by term,
-// and is no looser than sqrt(8 n p (1-p)) times (Ash, Information Theory, 1965,
-// lemma 4.7.2).
+// The bound on chance holds for the binomial distribution, whose terms are summed one by one, and
+// is no looser than sqrt(8 n p (1-p)) times (Ash, Information Theory, 1965, lemma 4.7.2).
 func TestDivergenceBoundsTheBinomial(t *testing.T) {
 	for _, n := range []int{5, 20, 100} {
 		for _, chance := range []float64{0.01, 0.1, 0.4} {
@@ -124,8 +124,8 @@ func TestDivergenceBoundsTheBinomial(t *testing.T) {
 	}
 }
 
-// An analysis says what a trace is in the form of a document, each cause by its name, and lists
-// the periods in ticks and in time.
+// An analysis holds what a document needs: each cause by its name, and the periods in ticks and in
+// time.
 func TestAnalysisAsDocument(t *testing.T) {
 	trace := &Trace{Clock: "tsc", TickNs: 0.5, CPU: 1, Threshold: 100, Length: 1000, Gaps: []Gap{
 		{Start: 100, Ticks: 200, Own: true}, {Start: 500, Ticks: 150},
@@ -150,8 +150,8 @@ func TestAnalysisAsDocument(t *testing.T) {
 	}
 }
 
-// A look that was interrupted accounts for two gaps. Where the kernel counted one switch, another thread had the
-// CPU in the longer one alone: the other was an interrupt.
+// A look that was interrupted accounts for two gaps. If the kernel counted one switch, another
+// thread had the CPU only in the longer gap: the other was an interrupt.
 func TestOneSwitchIsOneGap(t *testing.T) {
 	for switches, want := range map[int64]Cause{1: Unexplained, 2: Preempted} {
 		trace := &Trace{TickNs: 1, CPU: -1, Threshold: 80, Length: 1e6, Gaps: []Gap{{Start: 1000, Ticks: 40_000}, {Start: 42_000, Ticks: 100_000}}}

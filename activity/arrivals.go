@@ -5,36 +5,37 @@ import (
 	"slices"
 )
 
-// arrivals are the times, in nanoseconds since the trace began and ascending, at
-// which gaps begin among which combs are looked for.
+// arrivals are the times at which gaps begin, in nanoseconds since the trace began and in ascending
+// order. Combs are looked for among them.
 type arrivals []float64
 
-// subsetSizes are how many gaps are looked at, the longest first.
+// subsetSizes are the sizes of the subsets that are searched, the smallest first. Each subset holds
+// the longest gaps.
 var subsetSizes = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18}
 
-// sampledLengths is the number of gaps that suffices to know how long gaps are.
+// sampledLengths is the number of gaps that suffices to estimate how long gaps are.
 const sampledLengths = 1 << 16
 
-// eligible reports that a gap may belong to a comb: as long as an interrupt, not
-// the recording's own, and not taken.
+// eligible reports whether gap i may belong to a comb: it is at least as long as an interrupt, was
+// not made by the recording itself, and belongs to no comb yet.
 func (s *combSearch) eligible(i int) bool {
 	g := s.trace.Gaps[i]
 	return !g.Own && !s.taken[i] && s.trace.Ns(g.Ticks) >= shortestInterruptNs
 }
 
-// subset is a choice of gaps to look for combs in: those of least ticks or more. Gaps that a switch
-// of threads explains are among them only if switched is set.
+// subset selects the gaps in which combs are looked for: those of least ticks or more. Gaps that
+// are explained by a switch of threads are included only if switched is set.
 type subset struct {
 	least    int64
 	switched bool
 }
 
-// holds reports that a gap is in the subset.
+// holds reports whether the gap g is in the subset.
 func (r subset) holds(g Gap) bool {
 	return g.Ticks >= r.least && (r.switched || g.Cause == Unexplained)
 }
 
-// arrivals are those of the eligible gaps in the subset.
+// arrivals returns the times of the eligible gaps in the subset.
 func (s *combSearch) arrivals(r subset) arrivals {
 	c := s.room[:0]
 	for i, g := range s.trace.Gaps {
@@ -45,9 +46,8 @@ func (s *combSearch) arrivals(r subset) arrivals {
 	return c
 }
 
-// subsets are ever larger ones. Gaps that a
-// switch explains are among the longest and may bury a comb, or begin at its
-// teeth, where the scheduler acts at the tick: they are looked at last.
+// subsets returns subsets of growing size. Gaps that a switch explains come last: they are among
+// the longest and may hide a comb, or begin at its teeth if the scheduler acts at the tick.
 func (s *combSearch) subsets() []subset {
 	var subsets []subset
 	for _, least := range s.lengths() {
@@ -56,7 +56,7 @@ func (s *combSearch) subsets() []subset {
 	return append(subsets, subset{least: int64(joinNs / s.trace.TickNs), switched: true})
 }
 
-// lengths are, in falling order, how many ticks a gap has at least in each subset.
+// lengths returns the least length of a gap in each subset, in ticks and in falling order.
 func (s *combSearch) lengths() []int64 {
 	gaps := s.trace.Gaps
 	stride := 1 + len(gaps)/sampledLengths
@@ -78,16 +78,16 @@ func (s *combSearch) lengths() []int64 {
 	return steps
 }
 
-// teeth are windows, one a period, in which gaps of a comb may begin.
+// teeth describes time windows, one in each period, in which gaps of a comb may begin.
 type teeth struct {
 	periodNs, widthNs float64
-	fromNs            float64 // where one of them starts
+	fromNs            float64 // where one of the windows starts
 }
 
-// settle finds the period, phase and width of the teeth of about that period in
-// which a subset stands out most. It looks for the densest part of the period
-// with wide windows first, which a period that is a little off blurs least, and
-// then with ever narrower ones. The period is known to within reach, a share of it.
+// settle finds the period, phase and width of the teeth at which most gaps of c begin, compared
+// with the rest of the period. periodNs is known to within reach, a share of it. settle looks for
+// the densest part of the period in wide windows first, which a slight error of the period blurs
+// least, and then in ever narrower ones.
 func (s *combSearch) settle(c arrivals, periodNs, reach float64) (teeth, bool) {
 	span := c[len(c)-1] - c[0]
 	w, alone := c.densest(periodNs, span)
@@ -110,15 +110,15 @@ func (s *combSearch) settle(c arrivals, periodNs, reach float64) (teeth, bool) {
 	return best, most > clearEvidence
 }
 
-// clearEvidence is how much evidence there must be for a comb: chance brings it
-// once in ten thousand subsets.
+// clearEvidence is the evidence that a comb needs. By chance, one in ten thousand subsets reaches
+// it.
 var clearEvidence = math.Log(1e4)
 
-// evidence is the negative logarithm of the probability that gaps which begin at random
-// times hit as many teeth as the gaps of c do, by Chernoff's bound, which holds for any
-// number of gaps (Hoeffding, "Probability Inequalities for Sums of Bounded Random
-// Variables", JASA 58, 1963, theorem 1). The logarithm of the number of periods, within
-// reach, and phases that were tried is subtracted.
+// evidence is the negative logarithm of the probability that gaps which begin at random times hit
+// at least as many teeth as the gaps of c do, by Chernoff's bound, which holds for any number of
+// gaps (Hoeffding, "Probability Inequalities for Sums of Bounded Random Variables", JASA 58, 1963,
+// theorem 1). The logarithm of the number of periods (within reach) and phases that were tried is
+// subtracted.
 func (s *combSearch) evidence(c arrivals, w teeth, gaps int, reach float64) float64 {
 	hit := float64(c.hits(w))
 	all := math.Max(hit, s.freeNs/w.periodNs)
@@ -127,7 +127,7 @@ func (s *combSearch) evidence(c arrivals, w teeth, gaps int, reach float64) floa
 	return all*divergence(hit/all, byChance) - math.Log(tried)
 }
 
-// hits is how many of the windows hold a gap.
+// hits returns how many of the windows contain the start of a gap.
 func (c arrivals) hits(w teeth) int {
 	n, last := 0, math.Inf(-1)
 	for _, at := range c {
@@ -140,8 +140,8 @@ func (c arrivals) hits(w teeth) int {
 	return n
 }
 
-// divergence is the information, in nats a draw, that tells a share of hits from
-// the smaller one that chance brings; none where it isn't smaller.
+// divergence is the Kullback-Leibler divergence, in nats per draw, of a share of hits from the
+// share that chance brings. It is 0 unless chance is smaller than share.
 func divergence(share, chance float64) float64 {
 	if share <= chance {
 		return 0
@@ -153,24 +153,24 @@ func divergence(share, chance float64) float64 {
 	return d
 }
 
-// toothWidth is the most that is allowed for a tooth of that period.
+// toothWidth returns the greatest width that a tooth of that period may have.
 func toothWidth(periodNs float64) float64 { return math.Min(toothShare*periodNs, toothNs) }
 
-// A period is parted into foldBins; a first window holds firstWindow of them,
-// later ones laterWindow bins of their own.
+// A period is divided into foldBins bins. A first window is firstWindow of them wide. Later windows
+// are divided into laterWindow bins of their own.
 const (
-	foldBins    = 240 // each half, third and fifth is a whole number of bins
+	foldBins    = 240 // so that a half, a third and a fifth are whole numbers of bins
 	firstWindow = 24
 	laterWindow = 8
-	// clearlyDense is how many standard deviations above chance the densest of all
-	// windows hardly ever is where the gaps begin at random.
+	// clearlyDense is a number of standard deviations. Where gaps begin at random, the densest of
+	// all windows hardly ever holds as many more than chance brings.
 	clearlyDense = 5
 )
 
-// densest is the window of a tenth of the period in which most gaps of the subset
-// begin, of all periods that drift by a quarter or less of one over the span.
-// It does not stand alone where as many begin a half, or each third or fifth, of
-// a period away: then a fraction of the period is the comb's.
+// densest returns the window of a tenth of the period in which most gaps of c begin. It tries
+// periods that drift by up to a quarter of a period over the span. alone is false if about as many
+// gaps begin half a period away, or at all thirds or fifths of a period: then the comb's period is
+// a fraction of this one.
 func (c arrivals) densest(periodNs, spanNs float64) (w teeth, alone bool) {
 	const trials = 5
 	var counts [foldBins]int
@@ -195,7 +195,7 @@ func (c arrivals) densest(periodNs, spanNs float64) (w teeth, alone bool) {
 	return w, 3*float64(best) > float64(most)-chance && float64(best) > clearlyDense*math.Sqrt(chance)
 }
 
-// sums are, for each bin of a ring, the counts of the window that starts there.
+// sums returns, for each bin of a ring, the sum of the counts in the window that starts there.
 func sums(counts []int, window int) []int {
 	sums := make([]int, len(counts))
 	n := 0
@@ -209,17 +209,16 @@ func sums(counts []int, window int) []int {
 	return sums
 }
 
-// twins is how many gaps begin in each of the windows that lie whole fractions of
-// the period from this one: the most that a comb of a fraction of the period can
-// have put into it.
+// twins returns how many of a window's gaps a comb with a fraction of the period can account for,
+// by the number of gaps in the windows that lie those fractions of the period away.
 func twins(windows []int, from int) int {
 	return mostOfFraction(func(part, parts int) int {
 		return windows[(from+part*len(windows)/parts)%len(windows)]
 	})
 }
 
-// mostOfFraction is the most that a comb of a half, a third or a fifth of the
-// period puts into a part of the period, by what the other parts hold.
+// mostOfFraction returns the largest number of gaps that a comb of a half, a third or a fifth of
+// the period can put into a part of the period. held returns how many gaps another part holds.
 func mostOfFraction(held func(part, parts int) int) int {
 	most := 0
 	for _, parts := range []int{2, 3, 5} {
@@ -232,17 +231,18 @@ func mostOfFraction(held func(part, parts int) int) int {
 	return most
 }
 
-// views are a subset near windows, as it is and shifted by each fraction of the
-// period that may be another comb's.
+// views holds the gaps of a subset near the windows: once unshifted, and once shifted by each
+// fraction of the period that may be another comb's period.
 type views [fractions]arrivals
 
-// fractions is the least common multiple of the parts that are looked at.
+// fractions is the least common multiple of the numbers of parts that are tried.
 const fractions = 2 * 3 * 5
 
-// shift numbers the views; as it is is number 0.
+// shift returns the index of the view that is shifted by part/parts of the period; 0 is the
+// unshifted one.
 func shift(part, parts int) int { return part * fractions / parts }
 
-// look takes the gaps of the subset that begin in the windows or next to them.
+// look fills the views with the gaps of c that begin in the windows or next to them.
 func (v *views) look(c arrivals, w teeth) {
 	v[0] = w.near(c, 0, v[0])
 	mostOfFraction(func(part, parts int) int {
@@ -252,14 +252,14 @@ func (v *views) look(c arrivals, w teeth) {
 	})
 }
 
-// keep drops what lies no longer in the windows or next to them.
+// keep drops the gaps that no longer lie in the windows or next to them.
 func (v *views) keep(w teeth) {
 	for i, c := range v {
 		v[i] = w.near(c, 0, c)
 	}
 }
 
-// near shifts the times of c by byNs to earlier ones, and keeps those that then lie in the
+// near shifts the times of c to earlier ones by byNs, and returns those that then lie in the
 // windows or next to them. It writes them into room, which may be the memory of c.
 func (w teeth) near(c arrivals, byNs float64, room arrivals) arrivals {
 	kept := room[:0]
@@ -271,15 +271,15 @@ func (w teeth) near(c arrivals, byNs float64, room arrivals) arrivals {
 	return kept
 }
 
-// off is how far from the start of the nearest window a time is; up to half a
-// period either way from its middle.
+// off returns how far a time lies behind the start of the nearest window; at most half a period
+// either way from the window's middle.
 func (w teeth) off(atNs float64) float64 {
 	since := atNs - w.fromNs
 	return since - w.periodNs*math.Round((since-w.widthNs/2)/w.periodNs)
 }
 
-// zoom finds the densest window of a quarter of the width in or next to the
-// windows, with a period that is sharper to match.
+// zoom returns the densest window of a quarter of the present width, in or next to the present
+// windows, with a period refined to match.
 func (v *views) zoom(w teeth, spanNs float64) teeth {
 	const trials = 8
 	best, most := w, math.MinInt
@@ -302,11 +302,11 @@ func (v *views) zoom(w teeth, spanNs float64) teeth {
 	return best
 }
 
-// windowCounts are how many gaps begin in windows of a quarter of the present
-// width, by where they start, from a width before the present ones on.
+// windowCounts holds how many gaps begin in each window of a quarter of the present width. Its
+// first window starts one width before the present one.
 type windowCounts [(3*4 - 1) * laterWindow]int
 
-// counts sorts the gaps into the windows.
+// counts returns the number of gaps in each window.
 func (c arrivals) counts(w teeth) (counts windowCounts) {
 	bin := w.widthNs / 4 / laterWindow
 	var bins [len(counts) + laterWindow]int

@@ -5,7 +5,7 @@ import "fmt"
 // Cause is the cause of a period of inactivity.
 type Cause uint8
 
-// The causes. Unexplained is a gap that fits none of the others.
+// These are the causes. Unexplained is the cause of a gap that fits none of the others.
 const (
 	Unexplained Cause = iota
 	TimerTick
@@ -40,7 +40,7 @@ func (c Cause) String() string {
 	return fmt.Sprintf("cause %d", uint8(c))
 }
 
-// Meaning says in words what the cause is; empty for a number that stands for no cause.
+// Meaning describes the cause in words. It is empty for a number that stands for no cause.
 func (c Cause) Meaning() string {
 	if c < causes {
 		return causeTexts[c].meaning
@@ -51,7 +51,7 @@ func (c Cause) Meaning() string {
 // MarshalText writes the cause's name.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the name of a cause.
 func (c *Cause) UnmarshalText(text []byte) error {
 	for known := range causes {
 		if known.String() == string(text) {
@@ -62,7 +62,7 @@ func (c *Cause) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%.40q is no cause: one of %v is", text, Causes())
 }
 
-// Causes lists all causes, those that say most first.
+// Causes returns all causes, the most informative first.
 func Causes() []Cause {
 	return []Cause{TimerTick, Hypervisor, Interrupt, Preempted, Throttled, PageFault, Migrated, Stopped, Runtime, Unexplained}
 }

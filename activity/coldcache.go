@@ -13,25 +13,24 @@ import (
 	"chronoscope/stats"
 )
 
-// Pattern is the order in which a working set is walked. Each load needs the one
-// before, so that none can start early.
+// Pattern is the order in which a working set is walked. Each load needs the result of the previous
+// one, so that no load can start early.
 type Pattern string
 
 // The patterns.
 const (
 	Sequential Pattern = "sequential" // address after address: a prefetcher helps
-	Random     Pattern = "random"     // all lines once in random order: none can
+	Random     Pattern = "random"     // each line once in random order: no prefetcher helps
 )
 
-// ColdCache is what a walk over a working set takes, a cache line a step: with
-// the set warm, after a switch to a thread that does nothing and back, and after
-// a switch to one that reads as much as fills the CPU's second cache. Times are
-// of the whole walk, in nanoseconds.
+// ColdCache is what a walk over a working set takes, one cache line per step: with the set warm,
+// after a switch to a thread that does nothing and back, and after a switch to a thread that reads
+// enough memory to fill the CPU's second cache. Times are those of a whole walk, in nanoseconds.
 //
-// The other thread clears the first and the second cache of the working set, and
-// part of what keeps the translation of addresses. It reads in random order: some
-// processors let a sequential stream pass by the second cache. The last cache
-// stays warm, unless the sweep is made larger than it.
+// The other thread evicts the working set from the first and the second cache, and part of the
+// address translations. It reads in random order, since some processors don't let a sequential
+// stream into the second cache. The working set stays in the last cache, unless the other thread is
+// told to read more memory than fits there.
 type ColdCache struct {
 	Bytes           int            `json:"bytes"`
 	Pattern         Pattern        `json:"pattern"`
@@ -43,8 +42,8 @@ type ColdCache struct {
 	Extra stats.Estimate `json:"extra"`
 }
 
-// lineBytes is the distance of two steps of a walk: a cache line on most
-// processors. Where lines are longer, two steps share one.
+// lineBytes is the distance between two steps of a walk: a cache line on most processors. Where
+// lines are longer, two steps share a line.
 const lineBytes = 64
 
 // line is one step of a walk.
@@ -53,7 +52,7 @@ type line struct {
 	_    [lineBytes - 4]byte
 }
 
-// workingSet is memory that is walked along a ring.
+// workingSet is memory whose lines are linked to a ring.
 type workingSet struct {
 	pattern Pattern
 	lines   []line
@@ -61,9 +60,8 @@ type workingSet struct {
 
 func (s workingSet) bytes() int { return len(s.lines) * lineBytes }
 
-// newWorkingSet links the lines to one ring, each put behind one that is on it
-// already: its neighbour, or any, which makes every ring as likely as any other
-// and no second, shorter one.
+// newWorkingSet links the lines to one ring. It inserts each line behind one that is already in the
+// ring: behind its neighbour, or behind any, which makes every ring equally likely.
 func newWorkingSet(bytes int, pattern Pattern, rng *rand.Rand) workingSet {
 	lines := make([]line, max(1, bytes/lineBytes))
 	for i := range lines {
@@ -79,8 +77,8 @@ func newWorkingSet(bytes int, pattern Pattern, rng *rand.Rand) workingSet {
 	return workingSet{pattern, lines}
 }
 
-// walk takes each step once, and ends where it began. It is never inlined, so
-// that its loads can't be left out.
+// walk follows the ring once, and ends where it began. It is never inlined, so that the compiler
+// can't remove its loads.
 //
 //go:noinline
 func (s workingSet) walk() (at int32) {
@@ -94,23 +92,23 @@ func (s workingSet) walk() (at int32) {
 type cell struct {
 	set         workingSet
 	repetitions []repetition
-	spent       time.Duration // on them
+	spent       time.Duration // time spent on the repetitions
 }
 
 // repetition is one sample, in ticks: the same walk in three states.
 type repetition struct{ warm, idle, busy int64 }
 
-// What a working set has to fit into.
+// These are the limits that a working set has to keep.
 const (
-	// leastRepetitions are those that the interval of a median needs.
+	// leastRepetitions is the number of repetitions that the interval of a median needs.
 	leastRepetitions = 6
-	// slowerBeyond is how much longer a line may take in a larger set, which may
-	// lie in the next cache.
+	// slowerBeyond is how many times longer a step may take in a larger set, which may only fit
+	// into the next cache.
 	slowerBeyond = 3
 )
 
-// usualSets are in the first, the second, and on most processors about as large
-// as the second cache.
+// usualSets are the sizes that are always measured. On most processors they fit into the first
+// cache, into the second, and are about as large as the second.
 var usualSets = []int{16 << 10, 256 << 10, 1 << 20}
 
 // coldCaches walks working sets until the time is over.
@@ -139,16 +137,16 @@ func (e *experiment) coldCaches(ctx context.Context, until time.Time, lastCache 
 	return nil
 }
 
-// fewer says whose turn it is: first all working sets get the repetitions that an
-// interval needs, then an equal share of the time. Either way they take turns, so
-// that a slow spell of the machine hits all.
+// fewer orders cells by whose turn it is: first all working sets get the repetitions that an
+// interval needs, then an equal share of the time. They always take turns, so that a slow spell of
+// the machine affects all of them.
 func fewer(a, b *cell) int {
 	counted := func(c *cell) int { return min(len(c.repetitions), leastRepetitions) }
 	return cmp.Or(cmp.Compare(counted(a), counted(b)), cmp.Compare(a.spent, b.spent))
 }
 
-// addCells makes a working set for each pattern, and takes a first repetition,
-// which tells how long one takes.
+// addCells makes a working set for each pattern, and takes a first repetition to learn how long one
+// takes.
 func (e *experiment) addCells(ctx context.Context, bytes int, rng *rand.Rand) error {
 	for _, pattern := range []Pattern{Sequential, Random} {
 		if err := ctx.Err(); err != nil {
@@ -163,9 +161,9 @@ func (e *experiment) addCells(ctx context.Context, bytes int, rng *rand.Rand) er
 	return nil
 }
 
-// largest is the largest working set, halved from the one wished for, that can be
-// walked often enough in half of the time, going by the random walk over the last
-// one; 0 where that is not larger.
+// largest returns the size of the largest working set that can be walked often enough in half of
+// the duration, going by the time of the last cell's walks. It starts with the wished size and
+// halves it until it fits; the result is 0 if it is not larger than the last cell's set.
 func (e *experiment) largest(wished int, duration time.Duration) int {
 	last := e.cells[len(e.cells)-1]
 	there := last.set.bytes()
@@ -183,12 +181,12 @@ func (e *experiment) largest(wished int, duration time.Duration) int {
 	return bytes
 }
 
-// warmUps is how often a set is walked until the processor has gathered it again:
-// replacement that is not by age takes more than one walk.
+// warmUps is how often a set is walked until it is in the cache again: a replacement policy other
+// than by age takes more than one walk.
 const warmUps = 2
 
-// sample takes one repetition. Warm walk and idle switch take turns in being
-// first, since the second one finds the set a little warmer.
+// sample takes one repetition. The warm walk and the idle switch take turns in being first, since
+// the second of them finds the set a little warmer.
 func (e *experiment) sample(c *cell) error {
 	begun := time.Now()
 	var r repetition
@@ -216,14 +214,14 @@ func (e *experiment) sample(c *cell) error {
 	return nil
 }
 
-// time is how many ticks a walk takes.
+// time returns how many ticks a walk takes.
 func (e *experiment) time(s workingSet) int64 {
 	start := e.clock.Start()
 	s.walk()
 	return e.clock.End() - start
 }
 
-// results are what the samples of all working sets say.
+// results returns the results of all working sets.
 func (e *experiment) results() []ColdCache {
 	all := []ColdCache{}
 	few := 0
@@ -241,8 +239,7 @@ func (e *experiment) results() []ColdCache {
 	return all
 }
 
-// result is what the samples of a working set say. Bounds are NaN where they are
-// too few.
+// result summarizes the samples of a working set. The bounds are NaN if there are too few samples.
 func (c *cell) result(tickNs float64) ColdCache {
 	median := func(ticks func(repetition) int64) stats.Estimate {
 		ns := make([]float64, len(c.repetitions))
@@ -260,14 +257,15 @@ func (c *cell) result(tickNs float64) ColdCache {
 	}
 }
 
-// cacheSizes are those that the experiment needs, in bytes.
+// cacheSizes are the sizes of the caches that the experiment needs, in bytes.
 type cacheSizes struct{ second, last int }
 
-// supposedCaches are those of a small server, where the system does not tell.
+// supposedCaches are the sizes that are assumed if the system reports none: those of a small
+// server.
 var supposedCaches = cacheSizes{second: 2 << 20, last: 8 << 20}
 
-// cachesOf is the size of the second and of the last cache of a CPU; the caveat
-// says that it is supposed only. None is larger than what may be swept.
+// cachesOf returns the sizes of the second and of the last cache of a CPU. If they are only
+// assumed, the caveat says so. No size exceeds what may be swept.
 func cachesOf(root fs.FS, cpu int) (sizes cacheSizes, caveat string) {
 	caches, err := machine.ReadDataCaches(root, cpu)
 	if err != nil {

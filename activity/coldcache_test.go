@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A walk takes each line once and comes back to its start, the sequential one by
-// address.
+// A walk visits each line once and returns to its start; the sequential walk goes in the order of
+// addresses.
 func TestWalksAreOneRing(t *testing.T) {
 	for _, pattern := range []Pattern{Sequential, Random} {
 		for lines := 1; lines <= 300; lines++ {
@@ -54,8 +54,8 @@ func TestRandomWalksAreAllAsLikely(t *testing.T) {
 	}
 }
 
-// On a machine that slows down and speeds up meanwhile, and disturbs one walk in
-// ten, the interval of what a cold cache costs covers the truth 95 times in 100.
+// On a machine whose speed changes during the measurement, and which disturbs one walk in ten, the
+// interval of what a cold cache costs covers the truth 95 times in 100.
 func TestColdCacheEstimates(t *testing.T) {
 	const cases = 2000
 	covered := 0
@@ -91,8 +91,7 @@ func TestColdCacheEstimates(t *testing.T) {
 	t.Logf("%d of %d covered", covered, cases)
 }
 
-// Where there are too few repetitions there is a value without bounds, and a
-// reason.
+// With too few repetitions there is a value without bounds, and a reason.
 func TestFewRepetitions(t *testing.T) {
 	few, none := &cell{set: newWorkingSet(64, Sequential, nil)}, &cell{set: newWorkingSet(128, Sequential, nil)}
 	few.repetitions = []repetition{{10, 11, 30}, {10, 11, 32}}
@@ -103,8 +102,8 @@ func TestFewRepetitions(t *testing.T) {
 	}
 }
 
-// All get the repetitions that an interval needs before any gets more, and then
-// those go first that had the least of the time.
+// All cells get the repetitions that an interval needs before any gets more; after that the cell
+// that has had the least time goes first.
 func TestWhoseTurnItIs(t *testing.T) {
 	had := func(n int, spent time.Duration) *cell {
 		return &cell{repetitions: make([]repetition, n), spent: spent}
@@ -121,7 +120,8 @@ func TestWhoseTurnItIs(t *testing.T) {
 	}
 }
 
-// A megabyte took a millisecond, so that 16 of them are taken for 3 x 6 x 16 ms.
+// A megabyte took a millisecond. A larger set may take three times as long a byte, so that 16
+// megabytes need 3 x 6 x 16 ms.
 func TestLargestWorkingSet(t *testing.T) {
 	const mega = 1 << 20
 	for _, c := range []struct {
@@ -144,7 +144,7 @@ func TestLargestWorkingSet(t *testing.T) {
 	}
 }
 
-// Sizes come from the system, within bounds, or are supposed with a caveat.
+// Sizes come from the system, within bounds, or are assumed with a caveat.
 func TestCachesOf(t *testing.T) {
 	tree := func(sizes ...string) fstest.MapFS {
 		fs := fstest.MapFS{}

@@ -7,68 +7,67 @@ import (
 	"chronoscope/stats"
 )
 
-// Comb is a regular source of gaps: a timer that takes the CPU at a fixed phase
-// of a fixed period.
+// Comb is a regular source of gaps: a timer that takes the CPU at a fixed phase of a fixed period.
+// Each of its times is a tooth.
 type Comb struct {
 	Period stats.Estimate `json:"-"`
 	// PeriodNs is the value of Period, and Count the number of Gaps.
 	PeriodNs float64 `json:"period_ns"`
-	// PhaseNs is when the first tooth comes, after the trace began.
+	// PhaseNs is the time of the first tooth, since the trace began.
 	PhaseNs float64 `json:"phase_ns"`
 	// Gaps are the indices of the gaps that begin at a tooth.
 	Gaps  []int `json:"-"`
 	Count int   `json:"count"`
-	// Expected is how many teeth fell into the active time of the trace, and
-	// Hidden how many fell into gaps that had begun before.
+	// Expected is how many teeth fell into time when the thread was active, and Hidden how many
+	// fell into gaps that had begun before.
 	Expected int `json:"-"`
 	Hidden   int `json:"-"`
 	Costs
 	Source Cause `json:"source"` // TimerTick, Hypervisor or Interrupt
-	// Attributed is the number of gaps with this source as their cause; the kernel knows another
-	// cause of the others. Nil in older documents.
+	// Attributed is the number of the comb's gaps that have Source as their cause; the kernel knows
+	// another cause of the others. It is nil in older documents.
 	Attributed *int `json:"attributed"`
 
-	// fromNs and toNs bound when its gaps begin, after their teeth, and
-	// othersPerNs is how many other gaps begin in a nanosecond.
+	// fromNs and toNs bound how long after a tooth its gap begins, and othersPerNs is how many
+	// other gaps begin in a nanosecond.
 	fromNs, toNs, othersPerNs float64
 }
 
-// Costs are the times lost by teeth that stood alone. Compensation may subtract the least (Bryant
-// 2003, section 9.4.3). The greatest may include something rare that happened just then. They are
-// missing if no tooth stood alone.
+// Costs are the times lost to teeth whose gaps nothing else lengthened. Compensation may subtract
+// Min (Bryant 2003, section 9.4.3). Max may include a rare event that happened at the same time.
+// The values are missing if there is no such tooth.
 type Costs struct {
 	MinNs    stats.Float `json:"min_cost_ns"`
 	MedianNs stats.Float `json:"median_cost_ns"`
 	MaxNs    stats.Float `json:"max_cost_ns"`
 }
 
-// Limits of the search for combs.
+// These are the limits of the search for combs.
 const (
 	mostCombs = 6
-	// slowestCombNs is the longest period looked for without a hint, and
-	// fastestCombNs the shortest.
+	// slowestCombNs is the longest period that is looked for without a hint, and fastestCombNs the
+	// shortest.
 	slowestCombNs, fastestCombNs = 25e6, 100e3
-	// toothShare is how wide a tooth is, as a share of the period, and toothNs the
-	// most that is allowed for it: a served interrupt starts within microseconds
-	// of its time.
+	// toothShare is the greatest width of a tooth as a share of the period, and toothNs the
+	// greatest width in nanoseconds: a timer interrupt is served within microseconds of its time.
 	toothShare, toothNs = 0.02, 20e3
-	// presence is the share of the expected teeth that must be there.
+	// presence is the least share of the expected teeth that a comb must have.
 	presence = 0.5
-	// hintReach is how far a period may be off the hint.
+	// hintReach is how far a period may be from the hint, as a share of it.
 	hintReach = 0.02
-	// fewestEvents show a comb in a spectrum, and fewestTeeth are one at all.
+	// fewestEvents is how many gaps a search in a spectrum needs, and fewestTeeth how many teeth a
+	// comb needs.
 	fewestEvents, fewestTeeth = 16, 4
-	// summitsTried in each spectrum.
+	// summitsTried is how many summits of each spectrum are tried.
 	summitsTried = 8
 )
 
-// combs finds the combs among the gaps of the trace: at the hinted periods (in
-// nanoseconds), and wherever a spectrum of the gaps' times has a summit.
+// combs finds the combs among the gaps of the trace: at the hinted periods (in nanoseconds), and
+// wherever a spectrum of the gaps' times has a summit.
 //
-// The teeth of a timer take longer than most of what else befalls a thread, so
-// that they are looked for among the longest gaps first, where they are not lost
-// among others, and then among ever more. Each comb takes its gaps away before
-// the next is looked for.
+// A timer's gaps are longer than most others. So combs are looked for among the longest gaps first,
+// where few other gaps hide them, and then in ever larger subsets. The gaps of a comb that was
+// found are removed before the next is looked for.
 func (t *Trace) combs(hints []float64) []Comb {
 	s := newCombSearch(t, hints)
 	for _, r := range s.subsets() {
@@ -85,13 +84,13 @@ func (t *Trace) combs(hints []float64) []Comb {
 type combSearch struct {
 	trace  *Trace
 	hints  []float64 // periods in ns
-	seenNs float64   // how much of the trace the gaps tell of
-	freeNs float64   // how much of that the thread was active
-	taken  []bool    // gaps that belong to a comb already
+	seenNs float64   // length of the part of the trace that its gaps cover
+	freeNs float64   // how much of that time the thread was active
+	taken  []bool    // whether each gap already belongs to a comb
 	found  []Comb
 
-	room  arrivals // memory for the subset that is looked at
-	views views    // and for what lies near its windows
+	room  arrivals // memory for the arrivals of the current subset
+	views views    // memory for the gaps near the current windows
 }
 
 func newCombSearch(t *Trace, hints []float64) *combSearch {
@@ -105,9 +104,8 @@ func newCombSearch(t *Trace, hints []float64) *combSearch {
 	return s
 }
 
-// searchAmong looks for combs in a subset: first in spectra of the whole trace,
-// which show slow combs, then of ever shorter stretches, whose bins resolve fast
-// ones.
+// searchAmong looks for combs in a subset: first in a spectrum of the whole trace, which shows slow
+// combs, then in spectra of ever shorter stretches, whose bins are wide enough for fast ones.
 func (s *combSearch) searchAmong(r subset) {
 	const shortest = fastestCombNs / 8 * stats.SpectrumBins
 	c := s.arrivals(r)
@@ -121,8 +119,8 @@ func (s *combSearch) searchAmong(r subset) {
 	}
 }
 
-// tryStretch looks for a comb in the spectrum of the first stretch of a subset:
-// where a hint says, then at the lowest high summits.
+// tryStretch looks for a comb in the spectrum of the first stretch of a subset: at the hints first,
+// then at the summits of lowest frequency.
 func (s *combSearch) tryStretch(c arrivals, extent float64) bool {
 	if len(c) < fewestTeeth {
 		return false
@@ -146,15 +144,14 @@ func (s *combSearch) tryStretch(c arrivals, extent float64) bool {
 	return false
 }
 
-// has reports that a comb of about that period has been found.
+// has reports whether a comb of about that period has been found.
 func (s *combSearch) has(periodNs float64) bool {
 	return slices.ContainsFunc(s.found, func(c Comb) bool { return math.Abs(c.Period.Value/periodNs-1) < hintReach })
 }
 
-// tryFrequency keeps the comb of a frequency that a stretch of the subset showed
-// if its teeth stand out from the others, and enough of them are among all gaps.
-// The period is known to within reach, a share of it: the wider, the more
-// evidence it takes.
+// tryFrequency adds the comb of frequency f, which a stretch of the subset showed, if its teeth
+// stand out from the other gaps, and enough of them are among all gaps. The period is known to
+// within reach, a share of it: a wider reach needs more evidence.
 func (s *combSearch) tryFrequency(c arrivals, f, extent, reach float64) bool {
 	f = stats.Follow(c, f, extent)
 	if !(f > 0) {
@@ -166,14 +163,14 @@ func (s *combSearch) tryFrequency(c arrivals, f, extent, reach float64) bool {
 	}
 	comb := Comb{PhaseNs: w.fromNs, toNs: w.widthNs}
 	comb.Period.Value = w.periodNs
-	for range 2 { // the second time by what the first one found
+	for range 2 { // the second pass starts from the result of the first
 		if !s.fit(&comb) {
 			return false
 		}
 	}
 	for s.slower(&comb) {
 		if reach < 1 || comb.Period.Value > slowestCombNs || !s.fit(&comb) {
-			return false // not what was looked for, or nothing at all
+			return false // another period than asked for, or no comb
 		}
 	}
 	if !s.present(&comb) {

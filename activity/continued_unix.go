@@ -19,8 +19,8 @@ func watchContinuations() continuations {
 	return c
 }
 
-// count ends the watch. The runtime hands signals on from a goroutine of its own,
-// which gets a moment for the last of them.
+// count ends the watch and returns the number of signals. The Go runtime delivers signals from a
+// goroutine of its own, so count waits a moment for the last of them.
 func (c continuations) count() int {
 	time.Sleep(time.Millisecond)
 	signal.Stop(c)

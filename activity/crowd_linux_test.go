@@ -23,14 +23,14 @@ func TestCompetitor(t *testing.T) {
 	}()
 	os.Stdout.WriteString("\n")
 	for {
-		runtime.Gosched() // lets the reader of the input in
+		runtime.Gosched() // lets the goroutine run that reads the input
 	}
 }
 
-// compete keeps n processes busy on that CPU until the test is over.
+// compete keeps n processes busy on the CPU cpu until the test is over.
 func compete(t *testing.T, cpu, n int) {
 	t.Helper()
-	restore, err := machine.Pin([]int{cpu}) // children inherit it
+	restore, err := machine.Pin([]int{cpu}) // children inherit the affinity
 	if err != nil {
 		t.Skipf("threads can't be bound to a CPU: %v", err)
 	}
@@ -58,11 +58,11 @@ func compete(t *testing.T, cpu, n int) {
 	}
 }
 
-// With ten competitors on its CPU the thread's trace is whole, and the gaps that
-// it calls preempted, or under a quota throttled, hold the run-queue wait that the
-// kernel counted of the thread from the trace's beginning to its end. A wait that falls
-// between a look and the clock's reading beside it may count for one of them only: beside
-// load that is some percent, in one of three recordings at most.
+// With ten competitors on its CPU the thread's trace is complete. The gaps that it calls preempted,
+// or throttled under a quota, add up to the run-queue wait that the kernel counted for the thread
+// from the beginning of the trace to its end. A wait that falls between a look and the reading of
+// the clock next to it may be missing from one of the two: beside load that is some percent, in at
+// most one of three recordings.
 func TestOneCPUSharedByEleven(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -85,8 +85,8 @@ func TestOneCPUSharedByEleven(t *testing.T) {
 	t.Error("in none of three recordings was it kept from running as long as the kernel counted")
 }
 
-// keptNs is how long a recording of a second says that its thread was kept from running, and how long
-// the kernel says so.
+// keptNs records for a second. It returns how long the thread was kept from running according to
+// the trace, and according to the kernel.
 func keptNs(t *testing.T, cpu int, thread *machine.Thread) (kept, wait float64) {
 	t.Helper()
 	c := childClock()

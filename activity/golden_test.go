@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// figure reads a trace of Bryant 2003 as printed, on the clock whose rate its
-// milliseconds were computed from, with the source's timer interval of 10 ms.
+// figure reads a trace as printed in Bryant 2003, with the clock rate from which its milliseconds
+// were computed, and the source's timer interval of 10 ms.
 func figure(t *testing.T, number string, mhz float64) *Trace {
 	t.Helper()
 	f, err := os.Open("../testdata/papers/bryant2003-figure" + number + ".txt")
@@ -26,7 +26,7 @@ func figure(t *testing.T, number string, mhz float64) *Trace {
 	return trace
 }
 
-// labels are the gaps' names in a trace whose first period has that number.
+// labels returns the labels of gaps in a trace whose first period has the number first.
 func labels(gaps []int, first int) []string {
 	var names []string
 	for _, g := range gaps {
@@ -35,10 +35,9 @@ func labels(gaps []int, first int) []string {
 	return names
 }
 
-// Figure 9.3 and homework 9.9: the process was active for 95.1 % of the 66.9 ms;
-// the periods that a timer interrupt began are the seven that lie whole intervals
-// apart; serving one takes 247,113 cycles at least (I5), and the true clock rate
-// is that of six intervals in 32,831,112 cycles: 547.2 MHz.
+// Figure 9.3 and homework 9.9: the process was active for 95.1 % of the 66.9 ms. Timer interrupts
+// began the seven periods that are whole intervals apart. Serving one takes at least 247,113 cycles
+// (I5). The true clock rate follows from six intervals in 32,831,112 cycles: 547.2 MHz.
 func TestFigure93(t *testing.T) {
 	trace := figure(t, "9.3", 549.9)
 	a := Analyse(trace)
@@ -64,9 +63,9 @@ func TestFigure93(t *testing.T) {
 	}
 }
 
-// Figure 9.5 and practice problem 9.2: active for 53.0 % of 89.8 ms, and timer
-// interrupts at 358.93 ms and every 10 ms (5,471,860 cycles) after: five begin a
-// gap, and four fell into time when the other process ran.
+// Figure 9.5 and practice problem 9.2: the process was active for 53.0 % of 89.8 ms. Timer
+// interrupts came at 358.93 ms and every 10 ms (5,471,860 cycles) after that: five begin a gap, and
+// four fell into time when the other process ran.
 func TestFigure95(t *testing.T) {
 	trace := figure(t, "9.5", 548.1)
 	a := Analyse(trace)
@@ -84,7 +83,7 @@ func TestFigure95(t *testing.T) {
 	}
 }
 
-// A list that is written and read is the same trace.
+// Writing a trace as a list and reading it gives the same trace.
 func TestListRoundTrip(t *testing.T) {
 	trace := figure(t, "9.3", 549.9)
 	var b strings.Builder
@@ -110,8 +109,8 @@ func TestReadListRefusesWhatIsNone(t *testing.T) {
 	}
 }
 
-// Practice problem 9.7: with segments of 50 ms, work of t ms runs whole with
-// probability 1 - t/50; three such runs take 5 trials at t = 20 and 15 at 40.
+// Practice problem 9.7: with segments of 50 ms, work of t ms runs undisturbed with probability 1 -
+// t/50; three such runs take 5 trials at t = 20 and 15 at 40.
 func TestExpectedTrials(t *testing.T) {
 	segments := []float64{50e6, 50e6, 50e6}
 	for _, c := range []struct{ ms, probability, trials float64 }{

@@ -11,13 +11,13 @@ import (
 	"chronoscope/machine"
 )
 
-// What the partner does before it hands back.
+// These are the orders to the partner: what it does before it hands back.
 const (
 	returnAtOnce byte = iota
 	sweepFirst
 )
 
-// switchingCPU is the CPU that was named, or else the last that the calling thread
+// switchingCPU returns the CPU named, or, if that is negative, the last CPU that the calling thread
 // may use.
 func switchingCPU(named int) (int, error) {
 	if named >= 0 {
@@ -30,32 +30,32 @@ func switchingCPU(named int) (int, error) {
 	return allowed[len(allowed)-1], nil
 }
 
-// pair is two threads on one CPU: the caller's, and a partner that waits for
-// orders. They wake each other through pipes, whose ends are closed when a thread
-// ends, so that neither ever waits for one that is gone.
+// pair is two threads on one CPU: the caller's, and a partner that waits for orders. They wake each
+// other through pipes, whose ends are closed when a thread ends, so that neither ever waits for a
+// thread that has ended.
 //
-// The calls tell the Go runtime that they may block, as those of unix do. Bare
-// ones take some 0.1 µs off a switch, but a thread that waits in one holds up
-// whatever has to stop all threads for a moment, while the other thread is stopped
-// already and can't hand back.
+// The system calls tell the Go runtime that they may block, as those of package unix do. Raw system
+// calls would take about 0.1 µs less per switch. But a thread that waits in a raw call delays
+// everything that has to stop all threads for a moment: the runtime waits for it, while the other
+// thread is already stopped and can't hand back.
 type pair struct {
 	orders, answers, own pipe
 	ended                chan partnerEnd
-	thread               *machine.Thread // nil where the kernel does not tell
+	thread               *machine.Thread // nil if the kernel has no counters
 	before               machine.ThreadUse
 	leave                func()
 	trips                int
 	order                [1]byte
 }
 
-// partnerEnd is what the partner leaves behind.
+// partnerEnd is what the partner reports when it ends.
 type partnerEnd struct {
 	counted *SwitchCount
 	err     error
 }
 
-// openPair binds the calling goroutine's thread to the CPU and starts its
-// partner there, which walks sweep where it is asked to.
+// openPair binds the calling goroutine's thread to the CPU and starts its partner there, which
+// walks sweep when it is ordered to.
 func openPair(cpu int, sweep workingSet) (*pair, error) {
 	p := &pair{orders: noPipe, answers: noPipe, own: noPipe, ended: make(chan partnerEnd, 1)}
 	for _, end := range []*pipe{&p.orders, &p.answers, &p.own} {
@@ -80,8 +80,8 @@ func openPair(cpu int, sweep workingSet) (*pair, error) {
 	return p, nil
 }
 
-// serve is the partner: it hands back as often as it gets an order, and gives back
-// all it has when there can be no more.
+// serve is the body of the partner: it hands back after each order, and releases everything it has
+// when no more orders can come.
 func (p *pair) serve(cpu int, sweep workingSet, ready chan<- error) partnerEnd {
 	defer p.orders.closeRead()
 	defer p.answers.closeWrite()
@@ -127,8 +127,7 @@ func (p *pair) trip(order byte) error {
 	return p.answers.receive(p.order[:])
 }
 
-// calls makes the system calls of a round trip, the partner's too, where nobody
-// waits.
+// calls makes the system calls of a round trip, including the partner's, without any waiting.
 func (p *pair) calls() error {
 	for range 2 {
 		if err := p.own.send(p.order[:]); err != nil {
@@ -141,9 +140,9 @@ func (p *pair) calls() error {
 	return nil
 }
 
-// close ends the partner and gives the CPUs back that the thread had. It tells
-// what switches the kernel counted of both threads, nil where it does not, and
-// what went wrong with the partner.
+// close ends the partner and gives the thread back the CPUs that it had before. It returns how many
+// switches the kernel counted for both threads (nil if it does not count them), and the partner's
+// error.
 func (p *pair) close() (counted *SwitchCount, err error) {
 	own := countSince(p.thread, p.before)
 	p.orders.closeWrite()
@@ -165,8 +164,8 @@ func (p *pair) closeEnds() {
 	}
 }
 
-// watchThread opens the kernel's counters of the calling thread; nil where there
-// are none.
+// watchThread opens the kernel's counters of the calling thread. The thread is nil if there are
+// none.
 func watchThread() (*machine.Thread, machine.ThreadUse) {
 	thread, err := machine.OpenThread()
 	if err != nil {
@@ -180,7 +179,7 @@ func watchThread() (*machine.Thread, machine.ThreadUse) {
 	return thread, before
 }
 
-// countSince counts the switches of the calling thread, and closes its counters.
+// countSince counts the switches of the calling thread since before, and closes its counters.
 func countSince(thread *machine.Thread, before machine.ThreadUse) *SwitchCount {
 	if thread == nil {
 		return nil
@@ -194,10 +193,10 @@ func countSince(thread *machine.Thread, before machine.ThreadUse) *SwitchCount {
 	return &SwitchCount{use.VoluntarySwitches, use.InvoluntarySwitches}
 }
 
-// takeSeat binds the calling goroutine's thread to a CPU until leave is called,
-// and asks that no thread which it wakes preempts it: then each hand-over is one
-// kind of switch, where a thread waits and the next one follows (sched(7),
-// SCHED_BATCH). Where that is denied, the kernel's counters tell.
+// takeSeat binds the calling goroutine's thread to a CPU until leave is called. It asks for the
+// policy SCHED_BATCH (sched(7)), so that a thread which it wakes does not preempt it. Then each
+// hand-over is of one kind: a thread waits and the other one follows. If the policy is denied, the
+// kernel's counters show other switches.
 func takeSeat(cpu int) (leave func(), err error) {
 	restore, err := machine.Pin([]int{cpu})
 	if err != nil {
@@ -220,7 +219,7 @@ func takeSeat(cpu int) (leave func(), err error) {
 	}, nil
 }
 
-// pipe holds the file descriptors of its two ends, -1 where one is closed.
+// pipe holds the file descriptors of its two ends. A closed end is -1.
 type pipe struct{ read, write int }
 
 var noPipe = pipe{-1, -1}
@@ -257,7 +256,7 @@ func (p *pipe) send(b []byte) error {
 	}
 }
 
-// receive waits for one byte; [io.EOF] says that nobody is there to send it.
+// receive waits for one byte. It returns [io.EOF] if the other end is closed.
 func (p *pipe) receive(b []byte) error {
 	for {
 		n, err := unix.Read(p.read, b)

@@ -14,8 +14,8 @@ import (
 	"chronoscope/machine"
 )
 
-// pinnable is a CPU that this thread, to which the goroutine stays locked, may be
-// bound to. The test is skipped where it may not.
+// pinnable locks the goroutine to its thread and returns a CPU that the thread may be bound to. It
+// skips the test if there is none.
 func pinnable(t *testing.T) int {
 	t.Helper()
 	runtime.LockOSThread()
@@ -39,9 +39,8 @@ func openTestPair(t *testing.T, cpu int) *pair {
 	return p
 }
 
-// checkSwitching holds on any machine, however loaded: switches take time, the
-// kernel counted at least those that are claimed, and each working set has its
-// estimates.
+// checkSwitching checks what holds on any machine, however loaded: switches take time, the kernel
+// counted at least as many as the result claims, and each working set has its estimates.
 func checkSwitching(t *testing.T, s *Switching) {
 	t.Helper()
 	if !(s.Cost.Value > 0) || !(s.LeastNs.Value() <= s.Cost.Value && s.Cost.Value <= s.P95Ns.Value() || s.Cost.N < 20) {
@@ -63,7 +62,7 @@ func checkSwitching(t *testing.T, s *Switching) {
 	}
 }
 
-// The threads' CPUs and scheduling policy are what they were, and no file stays
+// After a measurement the thread's CPUs and scheduling policy are what they were, and no file stays
 // open.
 func TestMeasureSwitchingLeavesNothingBehind(t *testing.T) {
 	cpu := pinnable(t)
@@ -100,7 +99,7 @@ func TestMeasureSwitchingLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// With a single processor for all goroutines the threads still get there.
+// The measurement also works if GOMAXPROCS is 1.
 func TestMeasureSwitchingOnOneProcessor(t *testing.T) {
 	cpu := pinnable(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -114,8 +113,8 @@ func TestMeasureSwitchingOnOneProcessor(t *testing.T) {
 	}
 }
 
-// What stops all threads for a moment, as a collection does, finds none that it
-// has to wait for.
+// A garbage collection, which stops all threads for a moment, does not have to wait for the threads
+// of the pair.
 func TestMeasureSwitchingWhileTheWorldIsStopped(t *testing.T) {
 	cpu := pinnable(t)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -141,7 +140,7 @@ func TestMeasureSwitchingWhileTheWorldIsStopped(t *testing.T) {
 	checkSwitching(t, s)
 }
 
-// It ends with its context, with what there is.
+// The measurement ends with its context, and returns what it has.
 func TestMeasureSwitchingEndsWithItsContext(t *testing.T) {
 	cpu := pinnable(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond} {
@@ -174,7 +173,7 @@ func TestRoundTripsAllocateNothing(t *testing.T) {
 	}
 }
 
-// A thread whose partner has gone does not wait for it.
+// A thread whose partner has ended does not wait for it.
 func TestHandoverToNobody(t *testing.T) {
 	p := openTestPair(t, pinnable(t))
 	if err := p.trip(sweepFirst); err != nil {

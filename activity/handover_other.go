@@ -4,16 +4,16 @@ package activity
 
 import "chronoscope/machine"
 
-// What the partner does before it hands back.
+// These are the orders to the partner.
 const (
 	returnAtOnce byte = iota
 	sweepFirst
 )
 
-// switchingCPU says that threads can't be bound here.
+// switchingCPU returns an error: threads can't be bound here.
 func switchingCPU(int) (int, error) { return 0, errNoSwitching() }
 
-// pair is never had on this system.
+// pair is never created on this system.
 type pair struct{ trips int }
 
 func openPair(int, workingSet) (*pair, error) { return nil, errNoSwitching() }

@@ -7,23 +7,23 @@ import (
 	"chronoscope/machine"
 )
 
-// Accounts are what the kernel has charged so far to the calling thread, to its
-// process and to a CPU: the counters that a program can ask for instead of a
-// trace. Only differences mean something. What could not be read is nil, and its
-// reason stands in Caveats.
+// Accounts are the CPU times that the kernel has charged so far to the calling thread, to its
+// process and to a CPU. A program can ask for these counters instead of recording a trace. Only
+// differences mean something. A counter that could not be read is nil, and Caveats gives the
+// reason.
 type Accounts struct {
-	// Thread and Process are those of getrusage(2), in steps of a microsecond.
+	// Thread and Process are the results of getrusage(2), in steps of a microsecond.
 	Thread, Process *CPUTime
-	// Times is the process's as times(2) has it, in whole ticks of 10 ms.
+	// Times is the result of times(2) for the process, in whole ticks of 10 ms.
 	Times *CPUTime
 	// CPU is the CPU's line in /proc/stat, in whole ticks of 10 ms.
 	CPU *machine.CPUTimes
-	// Caveats say what could not be had.
+	// Caveats says which counters could not be read, and why.
 	Caveats []string
 }
 
-// ReadAccounts reads the accounts of the calling thread, to which its goroutine
-// has to be locked, and those of a CPU, -1 for none; /proc lies below root.
+// ReadAccounts reads the accounts of the calling thread, to which its goroutine has to be locked,
+// and those of a CPU (-1 for no CPU). /proc lies below root.
 func ReadAccounts(root fs.FS, cpu int) Accounts {
 	var a Accounts
 	a.readProcess()
@@ -40,12 +40,13 @@ func ReadAccounts(root fs.FS, cpu int) Accounts {
 	return a
 }
 
-// lack notes why something is missing.
+// lack adds a caveat.
 func (a *Accounts) lack(format string, args ...any) {
 	a.Caveats = append(a.Caveats, fmt.Sprintf(format, args...))
 }
 
-// Since returns the charges since an earlier reading, of those counters that both have.
+// Since returns what was charged since an earlier reading, for those counters that both readings
+// have.
 func (a Accounts) Since(before Accounts) Accounts {
 	since := Accounts{
 		Thread: spent(a.Thread, before.Thread), Process: spent(a.Process, before.Process),
@@ -66,6 +67,6 @@ func spent(now, before *CPUTime) *CPUTime {
 	return &since
 }
 
-// userTickNs is a tick of times(2): USER_HZ is 100 whatever rate the kernel itself works
-// with (time(7)).
+// userTickNs is a tick of times(2): USER_HZ is 100, whatever the rate of the kernel's own tick
+// (time(7)).
 const userTickNs = 10e6

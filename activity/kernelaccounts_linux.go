@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readProcess asks the kernel for what it charged to the thread and its process.
+// readProcess reads what the kernel has charged to the thread and its process.
 func (a *Accounts) readProcess() {
 	if thread, err := usage(unix.RUSAGE_THREAD); err == nil {
 		a.Thread = &thread
@@ -26,7 +26,7 @@ func (a *Accounts) readProcess() {
 	a.Times = &CPUTime{UserNs: float64(t.Utime) * userTickNs, SystemNs: float64(t.Stime) * userTickNs}
 }
 
-// usage is the CPU time that getrusage(2) has.
+// usage returns the CPU time that getrusage(2) reports.
 func usage(who int) (CPUTime, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(who, &u); err != nil {
@@ -35,5 +35,5 @@ func usage(who int) (CPUTime, error) {
 	return CPUTime{UserNs: float64(u.Utime.Nano()), SystemNs: float64(u.Stime.Nano())}, nil
 }
 
-// threadNumber is the number of the calling thread.
+// threadNumber returns the number of the calling thread.
 func threadNumber() int { return unix.Gettid() }

@@ -25,7 +25,7 @@ func TestCPUAccount(t *testing.T) {
 	}
 }
 
-// What can't be read is absent, with the reason beside it.
+// A counter that can't be read is nil, and a caveat gives the reason.
 func TestCPUAccountAbsent(t *testing.T) {
 	for _, c := range []struct {
 		root fs.FS
@@ -69,7 +69,7 @@ func TestAccountsSince(t *testing.T) {
 	}
 }
 
-// On any machine: a thread's time does not fall, and what is missing has a reason.
+// On any machine, a thread's time does not fall, and each missing counter has a reason.
 func TestReadAccountsLive(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// WriteList writes the trace as Figures 9.3 and 9.5 of Bryant 2003 do, a line a
-// period, with the cause of inactivity behind it.
+// WriteList writes the trace in the format of Figures 9.3 and 9.5 of Bryant 2003: one line per
+// period, with the cause of inactivity at its end.
 func WriteList(w io.Writer, t *Trace) error {
 	out := bufio.NewWriter(w)
 	for p := range t.Periods {
@@ -23,16 +23,14 @@ func WriteList(w io.Writer, t *Trace) error {
 	return out.Flush()
 }
 
-// listLine is a line of a list; what stands behind the ticks is derived from
-// them.
+// listLine matches a line of a list. What follows the ticks is derived from them, and is ignored.
 var listLine = regexp.MustCompile(`^([AI])(\d+)\s+Time\s+(\d+)\s+\([^)]*\),\s+Duration\s+(\d+)\s+\([^)]*\)`)
 
-// ReadList reads a list as [WriteList] writes it and as the source prints it,
-// taken on a clock whose ticks are tickNs long. The trace begins with the first
-// period, whatever its time.
+// ReadList reads a list as [WriteList] writes it and as the source prints it. Its clock had ticks
+// of tickNs. The trace begins with the first period, whatever its time.
 //
-// The error names the first line that can't be read, or whose period does not follow the
-// one before.
+// The error names the first line that can't be read, or whose period does not follow the previous
+// one.
 func ReadList(r io.Reader, tickNs float64) (*Trace, error) {
 	t := &Trace{TickNs: tickNs, CPU: -1}
 	lines := bufio.NewScanner(r)

@@ -9,23 +9,24 @@ import (
 	"chronoscope/stats"
 )
 
-// cyclesForInterval is from how many cycles on their spread bounds their mean.
+// cyclesForInterval is the number of cycles from which on their spread gives an interval of their
+// mean.
 const cyclesForInterval = 20
 
-// LongRunInactive is the share of time, 0 to 1, that the thread can expect to be
-// inactive over a longer scale than the trace (Bryant 2003, practice problem
-// 9.2). tick is the timer's comb, nil for one that is not known.
+// LongRunInactive estimates the share of time, 0 to 1, that the thread can expect to be inactive
+// over a longer time than the trace (Bryant 2003, practice problem 9.2). tick is the timer's comb;
+// it may be nil.
 //
-// Processes alternate on the CPU. A short trace begins and ends within a turn, so
-// that its own share depends on where it begins. Here only whole cycles count, each from the start of one loss of the CPU to the start of the
-// next; where the CPU was not lost twice, from one tick to the next.
+// Processes alternate on the CPU. A short trace begins and ends within a turn, so that its own
+// share depends on where it begins. Here only whole cycles count. A cycle lasts from the start of
+// one loss of the CPU to the start of the next; if the CPU was not lost twice, from one tick to the
+// next.
 //
-// The interval follows from how the cycles differ, by the jackknife of the
-// logarithm of the odds (Efron and Tibshirani, An Introduction to the Bootstrap,
-// chapter 11) and Student's t. It holds where cycles are independent of one
-// another and the load stays what it was. Of too few cycles the value stands,
-// the bounds are NaN, and the error is a *stats.TooFewError; without any cycle
-// the value is NaN.
+// The interval follows from how the cycles differ, by the jackknife of the logarithm of the odds
+// (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 11) and Student's t. It holds if
+// cycles are independent of one another and the load stays the same. With too few cycles the value
+// is valid, the bounds are NaN, and the error is a *stats.TooFewError; without any cycle the value
+// is NaN.
 func (t *Trace) LongRunInactive(tick *Comb) (stats.Estimate, error) {
 	cycles := t.cyclesFrom(t.losses(tick))
 	if len(cycles) == 0 && tick != nil {
@@ -34,10 +35,11 @@ func (t *Trace) LongRunInactive(tick *Comb) (stats.Estimate, error) {
 	return inactiveShare(cycles)
 }
 
-// cycle is how long one alternation took, and the thread was inactive in it.
+// cycle is the length of one alternation, and the inactive time in it.
 type cycle struct{ ns, inactiveNs float64 }
 
-// losses are the gaps in which the thread lost its CPU, and whose start was seen.
+// losses returns the gaps in which the thread lost its CPU, except one that had begun before the
+// trace did.
 func (t *Trace) losses(tick *Comb) []int {
 	var gaps []int
 	for i := range t.Gaps {
@@ -48,7 +50,7 @@ func (t *Trace) losses(tick *Comb) []int {
 	return gaps
 }
 
-// cyclesFrom are the cycles between the starts of gaps.
+// cyclesFrom returns the cycles between the starts of the gaps.
 func (t *Trace) cyclesFrom(gaps []int) []cycle {
 	var cycles []cycle
 	for n := 1; n < len(gaps); n++ {
@@ -62,7 +64,7 @@ func (t *Trace) cyclesFrom(gaps []int) []cycle {
 	return cycles
 }
 
-// inactiveShare is the inactive share of all cycles together.
+// inactiveShare returns the inactive share of all cycles together.
 func inactiveShare(cycles []cycle) (stats.Estimate, error) {
 	var all cycle
 	for _, c := range cycles {
@@ -77,9 +79,8 @@ func inactiveShare(cycles []cycle) (stats.Estimate, error) {
 	return e, nil
 }
 
-// jackknifed is the interval of the inactive share. On the scale of log-odds no
-// bound can leave 0 to 1, which is also all that is known where the odds of some
-// cycles are nil.
+// jackknifed returns the interval of the inactive share. It is computed on the scale of log-odds,
+// where no bound can leave 0 to 1. If the odds of some cycles are 0 or infinite, it returns 0 to 1.
 func jackknifed(all cycle, cycles []cycle) (lo, hi float64) {
 	n := float64(len(cycles))
 	pseudo := make([]float64, len(cycles))

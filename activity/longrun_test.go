@@ -10,16 +10,16 @@ import (
 	"chronoscope/stats"
 )
 
-// Practice problem 9.2, last part: in Figure 9.5 the process loses the CPU every
-// 20 ms, at the starts of I50, I52, I53 and I55. From the first to the last of these
-// it was inactive in I50 to I54, 52.3 % of the time, where the trace as a whole,
-// which begins and ends elsewhere in the pattern, has 47.0 %. In Figure 9.3 nobody
-// else ran: there it is what the interrupts take, I0 to I8 from I0 to I9.
+// Practice problem 9.2, last part: in Figure 9.5 the process loses the CPU every 20 ms, at the
+// starts of I50, I52, I53 and I55. From the first to the last of these it was inactive in I50 to
+// I54, 52.3 % of the time. The trace as a whole begins and ends elsewhere in the pattern, and has
+// 47.0 %. In Figure 9.3 no other process ran: there the share is that of the interrupts, I0 to I8,
+// from I0 to I9.
 func TestFiguresInTheLongRun(t *testing.T) {
 	for _, c := range []struct {
 		number          string
 		mhz             float64
-		inactive, total float64 // cycles
+		inactive, total float64 // in cycles
 		cycles          int
 	}{
 		{"9.5", 548.1, 5718758 + 7153 + 5726129 + 5718135 + 7096, 235042017 - 202210927, 3},
@@ -37,7 +37,7 @@ func TestFiguresInTheLongRun(t *testing.T) {
 	}
 }
 
-// alternating is a trace of a thread that loses its CPU again and again. It begins
+// alternating returns a trace of a thread that loses its CPU again and again. The trace begins
 // within an alternation and ends within one.
 func alternating(rng *rand.Rand, length float64, active, inactive func(*rand.Rand) float64) *Trace {
 	t := &Trace{TickNs: 1, Length: int64(length)}
@@ -53,9 +53,9 @@ func alternating(rng *rand.Rand, length float64, active, inactive func(*rand.Ran
 	return t
 }
 
-// The interval holds the long-run share, mean inactive over mean cycle, in 95 of
-// 100 traces, short and long, whatever the turns; judged like every 95 % interval
-// here, by a count that a perfect method passes nearly always.
+// The interval holds the long-run share, which is mean inactive time over mean cycle, in 95 of 100
+// traces, for short and long traces and any lengths of turns. The count of hits is judged like that
+// of every 95 % interval here: a perfect method passes nearly always.
 func TestLongRunCoverage(t *testing.T) {
 	exponential := func(mean float64) func(*rand.Rand) float64 {
 		return func(rng *rand.Rand) float64 { return mean * rng.ExpFloat64() }
@@ -97,9 +97,8 @@ func TestLongRunCoverage(t *testing.T) {
 	}
 }
 
-// Twenty cycles of 10, 11 ... 29, inactive for 3 + 7i mod 5 of them: bounds by a
-// few lines of Python, with Student's t of 19 degrees of freedom, 2.093024, from a
-// table.
+// Twenty cycles of 10, 11 ... 29, inactive for 3 + 7i mod 5 of them. The bounds come from a few
+// lines of Python, with Student's t of 19 degrees of freedom, 2.093024, from a table.
 func TestLongRunIntervalByHand(t *testing.T) {
 	var cycles []cycle
 	for i := range 20 {
@@ -111,8 +110,8 @@ func TestLongRunIntervalByHand(t *testing.T) {
 	}
 }
 
-// A trace that begins while the thread has no CPU does not tell when it lost it:
-// no cycle starts there.
+// A trace that begins while the thread has no CPU does not tell when the thread lost it, so that no
+// cycle starts there.
 func TestLongRunBeginsWithAWholeCycle(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100, Gaps: []Gap{
 		{Start: 0, Ticks: 9, Cause: Preempted}, {Start: 10, Ticks: 5, Cause: Preempted}, {Start: 30, Ticks: 5, Cause: Preempted},
@@ -122,7 +121,8 @@ func TestLongRunBeginsWithAWholeCycle(t *testing.T) {
 	}
 }
 
-// A load that never varies is known exactly, and one of nothing not at all.
+// If all cycles are equal, the share is known exactly. If the thread was never active, the bounds
+// are 0 and 1. An empty trace has no value.
 func TestLongRunWithoutSpread(t *testing.T) {
 	var same []cycle
 	for range cyclesForInterval {

@@ -27,8 +27,8 @@ func (o *opened) Open(name string) (fs.File, error) {
 	return o.FS.Open(name)
 }
 
-// The kernel's interrupts are counted right before and right after the trace:
-// those of the time that it took to touch memory were once put into it.
+// The kernel's interrupts are counted right before and right after the trace. An earlier version
+// also counted those during the time that it took to touch memory.
 func TestInterruptsAreThoseOfTheTrace(t *testing.T) {
 	cpus, err := machine.Affinity()
 	if err != nil {
@@ -44,11 +44,11 @@ func TestInterruptsAreThoseOfTheTrace(t *testing.T) {
 	}
 }
 
-// The thread loses its CPU at the end of the trace and again while the kernel is
-// asked about that: the trace goes on until it has been told.
+// The thread loses its CPU at the end of the trace, and again during the look at the kernel's
+// counters that follows. The trace continues until a look has succeeded.
 func TestLastGapIsLookedInto(t *testing.T) {
 	var now int64
-	jumps := map[int64]int64{} // at which reading, by how much
+	jumps := map[int64]int64{} // reading number to the jump there
 	reading := int64(0)
 	c := clock.New(clock.Clock{Kind: clock.KindWall}, func() int64 {
 		reading++
@@ -76,8 +76,8 @@ func TestLastGapIsLookedInto(t *testing.T) {
 	}
 }
 
-// What is longer than half a period is no interrupt, even where it begins at a
-// tooth of the tick: here the host took the CPU for two periods and a half.
+// A gap longer than half a period is no interrupt, even if it begins at a tooth of the tick: here
+// the host took the CPU for two and a half periods.
 func TestTheftAtATickIsNoTick(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 400e6, Kernel: Kernel{Known: true, TickHz: 250, Virtual: true, TimerInterrupts: 100}}
 	for k := int64(0); k < 100; k++ {
@@ -98,7 +98,8 @@ func TestTheftAtATickIsNoTick(t *testing.T) {
 	}
 }
 
-// Two of four gaps were the kernel's own, and nothing says which.
+// The kernel counted two interrupts of its own for four gaps, and nothing says which gaps they
+// were.
 func TestCountOfInterruptsDoesNotSayWhich(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 100e6, Kernel: Kernel{Known: true, OtherInterrupts: 2, Virtual: true}}
 	for i, ticks := range []int64{5000, 5000, 5000, 90000} {
@@ -117,8 +118,8 @@ func TestCountOfInterruptsDoesNotSayWhich(t *testing.T) {
 	}
 }
 
-// Teeth that don't come take nothing, and of a trace in which the thread never ran
-// nothing is known that would be no number.
+// Teeth without a gap cost nothing. A trace in which the thread never ran gives missing values, no
+// infinite ones.
 func TestShareLost(t *testing.T) {
 	for _, missing := range []float64{0, 0.2, 0.4} {
 		rng := rand.New(rand.NewPCG(uint64(10*missing), 11))
@@ -136,8 +137,8 @@ func TestShareLost(t *testing.T) {
 	}
 }
 
-// Gaps that nearly all are teeth of a tick, as in ten minutes of 1000 Hz, once took
-// 300 MB to analyse.
+// A trace in which nearly all gaps are teeth of a tick, as in ten minutes of 1000 Hz, once took 300
+// MB to analyse.
 func TestAnalysisOfManyTeeth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -155,7 +156,7 @@ func TestAnalysisOfManyTeeth(t *testing.T) {
 	}
 }
 
-// A clock whose ticks have no length is refused; 0 asks for it to be measured.
+// A negative or infinite length of a tick is refused; 0 asks for it to be measured.
 func TestTicksWithoutLength(t *testing.T) {
 	for _, tickNs := range []float64{-1, math.NaN(), math.Inf(1)} {
 		if _, err := Record(t.Context(), finest(t), tickNs, Options{CPU: -1, Duration: time.Millisecond, Root: os.DirFS("/")}); err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -164,8 +165,8 @@ func TestTicksWithoutLength(t *testing.T) {
 	}
 }
 
-// A thread that the Go runtime parked for ten ticks did not use that time, while
-// its own short looks at the kernel are its use.
+// A thread that the Go runtime parked for ten ticks did not use that time, but its own short looks
+// at the kernel's counters count as used.
 func TestParkedTimeIsNotUsed(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100e6, Gaps: []Gap{{10e6, 5e3, true, Runtime}, {20e6, 40e6, true, Runtime}}}
 	thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 4e6}, PhaseNs: 1e6, Source: TimerTick})
@@ -174,7 +175,7 @@ func TestParkedTimeIsNotUsed(t *testing.T) {
 	}
 }
 
-// Where every look takes long the trace ends all the same.
+// The recording ends even if every look takes long.
 func TestSlowLooksEnd(t *testing.T) {
 	var now int64
 	jump := int64(0)

@@ -10,9 +10,9 @@ import (
 	"chronoscope/machine"
 )
 
-// A thread that someone else moves from CPU to CPU: each look at the kernel's
-// counters that finds it elsewhere has a gap that is called migrated, or that
-// something graver explains, and no other gap is.
+// Another thread moves the recording thread from CPU to CPU. If a look at the kernel's counters
+// finds the thread on another CPU, the gap is called migrated, or has a cause that takes
+// precedence; no other gap is called migrated.
 func TestMovedThreadHasMigrated(t *testing.T) {
 	cpus, err := machine.Affinity()
 	if err != nil || len(cpus) < 2 {
@@ -26,7 +26,7 @@ func TestMovedThreadHasMigrated(t *testing.T) {
 	before := int64(0)
 	trace := recordWith(t, -1, func() bool {
 		thread.Store(int64(unix.Gettid()))
-		seen.Store(before) // a whole spell, and a look, have followed these moves
+		seen.Store(before) // a whole spell and a look have followed these moves
 		before = moves.Load()
 		return before >= enough
 	})
@@ -60,8 +60,8 @@ func TestMovedThreadHasMigrated(t *testing.T) {
 	}
 }
 
-// move gives the thread one CPU after the other, each once the thread has run where
-// it was moved to, until it's over, and then all.
+// move binds the thread to one CPU after the other, each time once the thread has run on the
+// previous one, until over is closed. Then it allows all CPUs again.
 func move(thread, moves, seen *atomic.Int64, cpus []int, over <-chan struct{}) error {
 	bind := func(cpus ...int) error {
 		var set unix.CPUSet

@@ -13,10 +13,11 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Culprit is the thread or the interrupt that had a CPU. It is empty where that is not known.
+// Culprit is the thread or the interrupt that had a CPU. The zero value means that it is not known.
 type Culprit struct {
-	// Kind is "thread", "kernel-thread", "interrupt" (a device's, with its number), "vector" (of the CPU
-	// itself, such as its timer's) or "softirq" (work that the kernel puts off after an interrupt).
+	// Kind is "thread", "kernel-thread", "interrupt" (of a device, with its number), "vector" (of
+	// the CPU itself, such as its timer's) or "softirq" (work that the kernel puts off after an
+	// interrupt).
 	Kind      string `json:"kind,omitempty"`
 	Process   int32  `json:"process,omitempty"`
 	Thread    int32  `json:"thread,omitempty"`
@@ -25,20 +26,20 @@ type Culprit struct {
 	Interrupt int32  `json:"interrupt,omitempty"`
 }
 
-// Named says by the kernel's events who or what made a thread inactive.
+// Named says, by the kernel's events, which threads and interrupts made a thread inactive.
 type Named struct {
 	Parts []NamedPart `json:"parts"` // the largest first
-	// Worst are the longest gaps, each with the threads and interrupts that had the CPU.
+	// Worst are the longest gaps, with the threads and interrupts that had the CPU in each.
 	Worst []Moment `json:"worst"`
-	// Compared sets the causes that are found without rights against these.
+	// Compared compares the causes that are found without the events with those found by them.
 	Compared []Compared `json:"compared"`
 	Events   int        `json:"events"`
 	Lost     int64      `json:"lost"`
-	// Pieces are the stretches of all gaps, in order.
+	// Pieces are the parts of all gaps, in order.
 	Pieces []Piece `json:"-"`
 }
 
-// NamedPart is the time that a cause took, and who or what took it.
+// NamedPart is the time that one cause took, and the thread or interrupt behind it.
 type NamedPart struct {
 	Cause Cause   `json:"cause"`
 	Who   Culprit `json:"who"`
@@ -46,7 +47,7 @@ type NamedPart struct {
 	Total
 }
 
-// Moment is a gap with what had the CPU in it, the longest first.
+// Moment is a gap with the threads and interrupts that had the CPU in it, the longest first.
 type Moment struct {
 	StartNs    float64 `json:"start_ns"`
 	DurationNs float64 `json:"duration_ns"`
@@ -54,7 +55,7 @@ type Moment struct {
 	Ran        []Piece `json:"ran"`
 }
 
-// Piece is a stretch of a gap.
+// Piece is a part of a gap in which one thread or interrupt had the CPU.
 type Piece struct {
 	StartNs    float64 `json:"start_ns"`
 	DurationNs float64 `json:"duration_ns"`
@@ -62,8 +63,8 @@ type Piece struct {
 	Who        Culprit `json:"who"`
 }
 
-// Compared compares, for one cause, the gaps that are found without rights with those found by the
-// kernel's events. Same is the number of gaps that have this cause both ways.
+// Compared compares, for one cause, the gaps that have it without the kernel's events with those
+// that have it by the events. Same is the number of gaps that have this cause both ways.
 type Compared struct {
 	Cause         Cause   `json:"cause"`
 	Gaps          int     `json:"gaps"`
@@ -71,24 +72,25 @@ type Compared struct {
 	EventGaps     int     `json:"event_gaps"`
 	EventsTotalNs float64 `json:"events_total_ns"`
 	Same          int     `json:"same"`
-	// ByEvents are the causes of these gaps by the events.
+	// ByEvents counts the gaps that have this cause without the events, by their cause by the
+	// events.
 	ByEvents map[Cause]int `json:"by_events,omitempty"`
 }
 
-// KernelEvents are the kernel's events on CPUs while traces were recorded.
+// KernelEvents are the kernel's events on some CPUs while traces were recorded.
 type KernelEvents struct {
 	Events []tracepoint.Event
-	Tasks  []tracepoint.Task // that there were before or after
+	Tasks  []tracepoint.Task // all that existed before or after the recording
 	Lost   int64
-	Full   bool // later ones did not fit
+	Full   bool // later events did not fit
 }
 
-// mostEvents are kept: some 300 MB.
+// mostEvents is how many events are kept at most; they take some 300 MB.
 const mostEvents = 4 << 20
 
-// WatchKernel records the kernel's events on CPUs until stop is called. With keep it drops old events: a
-// recording that waits for a gap ([Options.Until]) needs those of its last seconds only. The error is a
-// [tracepoint.Unavailable].
+// WatchKernel records the kernel's events on CPUs until stop is called. With keep it drops old
+// events: a recording that waits for a gap ([Options.Until]) needs only those of its last seconds.
+// The error is a [tracepoint.Unavailable].
 func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, err error) {
 	r, err := tracepoint.OpenDisturbances(cpus)
 	if err != nil {
@@ -122,7 +124,7 @@ func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, e
 	}, nil
 }
 
-// after are the events from a time on.
+// after returns the events from the time ns on.
 func after(events []tracepoint.Event, ns int64) []tracepoint.Event {
 	i, _ := slices.BinarySearchFunc(events, ns, func(e tracepoint.Event, ns int64) int { return cmp.Compare(e.AtNs, ns) })
 	return events[i:]
@@ -135,11 +137,12 @@ type stretch struct {
 	who          Culprit
 }
 
-// stretches follow a CPU through its events. Interrupts that come while another thread has the CPU are part
-// of that thread's time. obscure are the times for which events are missing.
+// stretches follows a CPU through its events and returns the stretches in which the thread self did
+// not have it. An interrupt that comes while another thread has the CPU is part of that thread's
+// stretch. obscure are the times for which events are missing.
 func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 	names := k.culprits()
-	var inside []stretch // interrupts that have begun and not ended
+	var inside []stretch // interrupts that have begun but not ended
 	var current int32 = -1
 	var fromNs int64
 	cut := func(atNs int64) {
@@ -162,7 +165,7 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 		}
 		switch e.Kind {
 		case tracepoint.Switched:
-			if e.Thread != current { // the kernel left out a switch
+			if e.Thread != current { // an event of a switch is missing
 				obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
 				fromNs, current = e.AtNs, e.Thread
 			}
@@ -189,7 +192,7 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 	return all, obscure
 }
 
-// began is an interrupt that begins.
+// began returns the stretch of an interrupt that begins with the event e.
 func began(e tracepoint.Event) stretch {
 	s := stretch{cause: Interrupt, who: Culprit{Name: e.Name}}
 	switch e.Kind {
@@ -206,7 +209,7 @@ func began(e tracepoint.Event) stretch {
 	return s
 }
 
-// culprits are the threads by number.
+// culprits returns the threads by number.
 func (k KernelEvents) culprits() map[int32]Culprit {
 	all := map[int32]Culprit{0: {Name: "idle"}}
 	for _, t := range k.Tasks {
@@ -267,16 +270,16 @@ func (t *Trace) Name(k KernelEvents) *Named {
 	return n
 }
 
-// part is what belongs together.
+// part identifies pieces that are added up: those of one cause and culprit.
 type part struct {
 	cause Cause
 	who   Culprit
 }
 
-// mostMoments are listed.
+// mostMoments is how many of the longest gaps are listed.
 const mostMoments = 10
 
-// add counts a gap.
+// add adds the pieces of a gap to the sums in books.
 func (n *Named) add(m Moment, books map[part]*NamedPart) {
 	for _, p := range m.Ran {
 		k := part{p.Cause, p.Who}
@@ -298,8 +301,9 @@ func (n *Named) add(m Moment, books map[part]*NamedPart) {
 	}
 }
 
-// entryNs is the most that the way to an interrupt's first event and back is taken to need, with what a host
-// adds to deliver it: three times what it usually takes, but not less than leastEntryNs.
+// entryNs returns the longest time that is allowed between the start of a gap and the first event
+// of its interrupt, together with the way back: three times what it usually takes, including what a
+// hypervisor adds to deliver the interrupt, but at least leastEntryNs.
 func (t *Trace) entryNs(all []stretch) float64 {
 	var restsNs []float64
 	for _, g := range t.Gaps {
@@ -321,7 +325,8 @@ func (t *Trace) entryNs(all []stretch) float64 {
 	return max(leastEntryNs, 3*stats.Median(restsNs))
 }
 
-// byWhom joins the pieces of a gap that belong together; each begins where its first did.
+// byWhom joins the pieces of a gap that have the same cause and culprit. A joined piece begins
+// where its first one did.
 func byWhom(pieces []Piece) (all []Piece) {
 	at := map[part]int{}
 	for _, p := range pieces {
@@ -336,7 +341,8 @@ func byWhom(pieces []Piece) (all []Piece) {
 	return all
 }
 
-// moment is a gap with what had the CPU in it. What ends before the gap is taken off the lists.
+// moment returns the gap with its pieces. It drops stretches that end before the gap from all and
+// obscure.
 func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 	fromNs, toNs := t.timeNs(g.Start), t.timeNs(g.End())
 	m := Moment{StartNs: t.Ns(g.Start), DurationNs: t.Ns(g.Ticks)}
@@ -344,7 +350,7 @@ func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 	for _, s := range within(all, fromNs, toNs) {
 		ns := min(s.toNs, toNs) - max(s.fromNs, fromNs)
 		p := Piece{StartNs: m.StartNs + float64(max(s.fromNs, fromNs)-fromNs), DurationNs: min(restNs, float64(ns)), Cause: s.cause, Who: s.who}
-		if s.cause == Preempted && s.who.Kind == "" { // the CPU idled: the thread was not ready
+		if s.cause == Preempted && s.who.Kind == "" { // the CPU idled: the thread was not runnable
 			p.Cause, p.Who = cmp.Or(notReady(g.Cause), Runtime), Culprit{}
 		}
 		restNs -= p.DurationNs
@@ -360,7 +366,8 @@ func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 	return m
 }
 
-// notReady are the causes for which a thread leaves its CPU to nobody.
+// notReady returns c if it is a cause for which a thread leaves its CPU idle, and otherwise
+// Unexplained.
 func notReady(c Cause) Cause {
 	if c == Throttled || c == Stopped || c == Migrated || c == Runtime {
 		return c
@@ -368,11 +375,12 @@ func notReady(c Cause) Cause {
 	return Unexplained
 }
 
-// leastEntryNs is the least that the way to an interrupt's events and back is allowed.
+// leastEntryNs is the least value of entryNs.
 const leastEntryNs = 5e3
 
-// addRest puts down the time of a gap in which no event shows who had the CPU. A little is the way there and
-// back. More is the host's, unless the trace knows better.
+// addRest attributes restNs, the time of a gap in which no event shows what had the CPU. A short
+// rest is the way into an interrupt and back, and is added to the longest piece. A longer one is
+// the host's, unless the trace has a cause of its own for it.
 func (m *Moment) addRest(t *Trace, g Gap, restNs, entryNs float64, obscure bool) {
 	if restNs <= 0 && len(m.Ran) > 0 {
 		return
@@ -404,7 +412,8 @@ func (m *Moment) addRest(t *Trace, g Gap, restNs, entryNs float64, obscure bool)
 	m.Ran = append(m.Ran, p)
 }
 
-// within are the stretches that share time with one from fromNs to toNs. Those before are dropped.
+// within returns the stretches that overlap the time from fromNs to toNs. It drops those before
+// from all.
 func within(all *[]stretch, fromNs, toNs int64) []stretch {
 	i := 0
 	for i < len(*all) && (*all)[i].toNs <= fromNs {
@@ -418,7 +427,7 @@ func within(all *[]stretch, fromNs, toNs int64) []stretch {
 	return (*all)[:n]
 }
 
-// Agreement is the share of gaps that have the same cause with rights and without.
+// Agreement returns the share of gaps that have the same cause with and without the events.
 func (n *Named) Agreement() float64 {
 	same, gaps := 0, 0
 	for _, c := range n.Compared {
@@ -428,7 +437,7 @@ func (n *Named) Agreement() float64 {
 	return float64(same) / float64(max(1, gaps))
 }
 
-// String names who or what it was.
+// String returns the name of the thread or interrupt.
 func (c Culprit) String() string {
 	switch c.Kind {
 	case "":
@@ -450,8 +459,8 @@ func (c Culprit) String() string {
 	return fmt.Sprintf("%s (pid %d)", name, c.Thread)
 }
 
-// By joins the parts by "thread" (each apart), "name" (threads of one name), "cgroup" (threads of one control
-// group) or "irq" (all threads).
+// By adds up the parts by "thread" (each apart), "name" (threads of one name), "cgroup" (threads of
+// one control group) or "irq" (all threads together).
 func (n *Named) By(what string) []NamedPart {
 	books := map[part]*NamedPart{}
 	var all []*NamedPart

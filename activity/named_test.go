@@ -9,8 +9,9 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// namedWorld is a CPU whose kernel notes what it does, with books of its own. Times are in nanoseconds; the
-// trace's clock ticks every half of one and runs by 20 ppm too fast.
+// namedWorld simulates a CPU whose kernel records events, and keeps its own account of what really
+// happened. Times are in nanoseconds. The trace's clock ticks every half nanosecond and is 20 ppm
+// too fast.
 type namedWorld struct {
 	*rand.Rand
 	nowNs  int64
@@ -27,7 +28,7 @@ func newNamedWorld(seed uint64) *namedWorld {
 	return w
 }
 
-// ticks are the trace's at a time.
+// ticks returns the reading of the trace's clock at the time ns.
 func (w *namedWorld) ticks(ns int64) int64 {
 	return int64(math.Round(float64(ns-namedStart) * 2 * 1.00002))
 }
@@ -37,7 +38,7 @@ func (w *namedWorld) note(current int32, kind tracepoint.Kind, e tracepoint.Even
 	w.events = append(w.events, e)
 }
 
-// gap lets the thread run for a while, and has it interrupted for as long as during takes.
+// gap lets the thread run for a while, and then interrupts it for as long as during takes.
 func (w *namedWorld) gap(cause Cause, during func()) {
 	w.nowNs += 20_000 + w.Int64N(100_000)
 	from := w.ticks(w.nowNs)
@@ -50,7 +51,7 @@ func (w *namedWorld) pass(ns int64, k part) {
 	w.truth[k] += float64(ns)
 }
 
-// disturb is something that takes the CPU. Without rights all is put down to a preemption.
+// disturb simulates something that takes the CPU. Without the events all of it counts as preempted.
 func (w *namedWorld) disturb() {
 	rival := int32(200 + w.IntN(3))
 	thread := part{Preempted, Culprit{Kind: "thread", Process: rival, Thread: rival, Name: fmt.Sprint("rival", rival), CGroup: fmt.Sprint("/", rival)}}
@@ -58,7 +59,7 @@ func (w *namedWorld) disturb() {
 	timer := part{TimerTick, Culprit{Kind: "vector", Name: tracepoint.LocalTimer}}
 	softirq := part{Interrupt, Culprit{Kind: "softirq", Name: "NET_RX"}}
 	switch w.IntN(4) {
-	case 0: // a tick, and the work that follows
+	case 0: // a tick, and the softirq that follows
 		w.gap(Preempted, func() {
 			w.pass(1000, timer)
 			w.note(selfThread, tracepoint.Vector, tracepoint.Event{Name: tracepoint.LocalTimer})
@@ -74,7 +75,7 @@ func (w *namedWorld) disturb() {
 			w.pass(3000, softirq)
 			w.note(selfThread, tracepoint.SoftirqEnd, tracepoint.Event{Name: "NET_RX"})
 		})
-	case 2: // another thread, itself interrupted
+	case 2: // another thread, during which an interrupt comes
 		w.gap(Preempted, func() {
 			w.note(selfThread, tracepoint.Switched, tracepoint.Event{Other: rival, Name: fmt.Sprint("rival", rival)})
 			w.pass(100_000+w.Int64N(1e6), thread)
@@ -84,7 +85,7 @@ func (w *namedWorld) disturb() {
 			w.pass(2000, thread)
 			w.note(rival, tracepoint.Switched, tracepoint.Event{Other: selfThread, Name: "self"})
 		})
-	case 3: // the host, of which no event tells
+	case 3: // the host, which no event shows
 		w.gap(Interrupt, func() { w.pass(300_000, part{Hypervisor, Culprit{}}) })
 	}
 }
@@ -105,7 +106,7 @@ func (w *namedWorld) run(steps int) KernelEvents {
 	return k
 }
 
-// Each gap is put down to who had the CPU, and where no event tells of anybody, to the host.
+// Each gap is attributed to what had the CPU, or to the host if no event shows anything.
 func TestNamed(t *testing.T) {
 	for seed := range uint64(50) {
 		w := newNamedWorld(seed)
@@ -133,7 +134,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// What is joined loses nothing.
+// Adding up parts loses no time.
 func TestNamedBy(t *testing.T) {
 	w := newNamedWorld(1)
 	n := w.trace.Name(w.run(300))
@@ -152,7 +153,7 @@ func TestNamedBy(t *testing.T) {
 	}
 }
 
-// Where events were lost, a gap keeps the cause that it has without them, and nobody is named.
+// If events were lost, a gap keeps the cause that it has without them, and has no culprit.
 func TestNamedLosses(t *testing.T) {
 	for seed := range uint64(50) {
 		w := newNamedWorld(seed)
@@ -181,7 +182,7 @@ func TestNamedLosses(t *testing.T) {
 	}
 }
 
-// Without events nobody is named, and nothing is put down to the host.
+// Without events no gap has a culprit, and nothing is attributed to the host.
 func TestNamedNothing(t *testing.T) {
 	w := newNamedWorld(1)
 	w.run(5)

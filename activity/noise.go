@@ -6,10 +6,10 @@ import (
 	"chronoscope/machine"
 )
 
-// Noise is what the trace's CPU takes away from a thread while it runs there, for
-// methods that correct for it: preemptions, stops and steal that the kernel counts
-// are no part of it, nor of the time that it is a share of. a is what [Analyse] said of the trace.
-// Where the kernel did not tell what the thread waited for, the noise is not known.
+// Noise returns what the trace's CPU takes away from a thread while the thread runs there, for
+// methods that correct for it. Preemptions, stops and steal that the kernel counts are not part of
+// it, and their time is not part of the time that it relates to. a is the result of [Analyse] for
+// the trace. The noise is unknown if the kernel did not count what the thread waited for.
 func (t *Trace) Noise(a *Analysis) machine.Noise {
 	if t.Unwatched {
 		return machine.Noise{}
@@ -23,8 +23,8 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 		kept := 0
 		for _, g := range c.Gaps {
 			if t.Gaps[g].Cause == c.Source && t.Ns(t.Gaps[g].Ticks) >= c.Period.Value {
-				// No interrupt takes a whole period: on a busy CPU it is a preemption that
-				// no look saw.
+				// No interrupt takes a whole period: on a busy CPU this is a preemption that no
+				// look has seen.
 				unseen[g] = true
 			} else if t.Gaps[g].Cause == c.Source {
 				regular[g] = true
@@ -58,8 +58,8 @@ func (t *Trace) Noise(a *Analysis) machine.Noise {
 	return n
 }
 
-// stolen are the gaps in which the kernel itself saw that the host had the CPU: it
-// leaves them out of CPU time, as it does run-queue wait.
+// stolen tells for each gap whether the kernel itself saw that the host had the CPU. The kernel
+// leaves such time out of CPU time, as it does run-queue wait.
 func (t *Trace) stolen() []bool {
 	stolen := make([]bool, len(t.Gaps))
 	cpu := t.CPU

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A trace made by hand: 40 ms in which a tick of 4 ms costs 10 µs, every fifth of
-// them 20 µs, one preemption took 4 ms, and five irregular gaps took 2 µs each.
+// The trace is made by hand: 40 ms with a tick every 4 ms that costs 10 µs, every fifth time 20 µs;
+// one preemption took 4 ms, and five irregular gaps took 2 µs each.
 func TestNoise(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 40e6, Kernel: Kernel{TickHz: 250, Virtual: true}}
 	irregular := []int64{1.3e6, 5.7e6, 9.1e6, 26.9e6, 33.3e6}
@@ -23,7 +23,7 @@ func TestNoise(t *testing.T) {
 		trace.Gaps = append(trace.Gaps, Gap{Start: at, Ticks: cost})
 	}
 	a := Analyse(trace)
-	// Analyse knows of no counters here: the preemption is put in by hand.
+	// Analyse has no counters here, so the preemption is set by hand.
 	for i := range trace.Gaps {
 		if trace.Gaps[i].Start == 17e6 {
 			trace.Gaps[i].Ticks, trace.Gaps[i].Cause = 3.9e6, Preempted

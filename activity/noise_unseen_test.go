@@ -6,8 +6,8 @@ import (
 	"chronoscope/stats"
 )
 
-// A preemption that no look saw, at a tooth of the tick's comb, is no tick: at load 11
-// such ones made profiles in which 500 % of the time was lost.
+// A preemption that no look has seen, at a tooth of the tick's comb, does not count as a tick. At
+// load 11, noise profiles that counted such preemptions lost 500 % of the time.
 func TestUnseenPreemptionIsNoTick(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 400e6, Kernel: Kernel{TickHz: 250}}
 	c := Comb{Source: TimerTick, Period: stats.Estimate{Value: 4e6}, Costs: Costs{MinNs: stats.FloatOf(17e3), MedianNs: stats.FloatOf(17e3)}, Expected: 100}

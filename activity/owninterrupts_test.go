@@ -9,9 +9,9 @@ import (
 	"chronoscope/machine"
 )
 
-// The kernel counts how many gaps were its own interrupts, not which: 500 of 2 µs and 100
-// gaps of the host of 100 µs were 11.1 and 0.16 ms. What either took lies between what is put
-// down to it and that plus what is unexplained.
+// The kernel counts how many gaps were its own interrupts, but not which. An earlier version
+// attributed 11.1 ms and 0.16 ms to 500 interrupts of 2 µs and 100 gaps of the host of 100 µs. The
+// time of either cause lies between what is attributed to it and that plus what is unexplained.
 func TestHostsGapsAreNotTheKernelsInterrupts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -31,7 +31,7 @@ func TestHostsGapsAreNotTheKernelsInterrupts(t *testing.T) {
 						{cause: Interrupt, perSecond: float64(owns), leastNs: own, spreadNs: own / 4},
 						{cause: Hypervisor, perSecond: float64(hosts), leastNs: host, spreadNs: host / 4}}}
 					trace := w.simulate(rng)
-					trace.Joins = nil // the kernel saw none of it
+					trace.Joins = nil // the kernel saw none of the host's gaps
 					truth := map[Cause]float64{}
 					for i, c := range trace.truth {
 						truth[c] += trace.Ns(trace.Gaps[i].Ticks)
@@ -53,8 +53,8 @@ func TestHostsGapsAreNotTheKernelsInterrupts(t *testing.T) {
 	}
 }
 
-// Interrupts that wake other threads fall into these threads' turns, and are no reason to
-// call as many of the other gaps interrupts.
+// Interrupts that wake other threads fall into these threads' turns. They are no reason to call as
+// many of the other gaps interrupts.
 func TestInterruptsThatWakeOthersAreNotCountedTwice(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: 0, Length: 100e6, Kernel: Kernel{Known: true, OtherInterrupts: 20, Virtual: true}}
 	for i := range 20 {
@@ -70,8 +70,8 @@ func TestInterruptsThatWakeOthersAreNotCountedTwice(t *testing.T) {
 	}
 }
 
-// Without /proc the load of others was called the hypervisor's, and the thread was said to
-// keep its CPU.
+// Without /proc, an earlier version attributed other threads' time to the hypervisor, and said that
+// the thread kept its CPU.
 func TestWithoutProcNothingIsTheHypervisors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 11))
 	w := world{lengthNs: 2e9, hz: 250, tick: someTick(rng, 250), virtual: true, others: []source{

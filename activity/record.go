@@ -18,35 +18,37 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Options say how to record. The zero value of a field chooses its default.
+// Options say how to record. The zero value of a field selects its default.
 type Options struct {
-	// Duration is how long to record: a second.
+	// Duration is how long to record. The default is a second.
 	Duration time.Duration
-	// MostGaps ends the recording early; a million are kept in any case.
+	// MostGaps is the number of gaps that ends the recording early; 0 is no limit. A trace keeps a
+	// million gaps at most.
 	MostGaps int
-	// ThresholdNs is the step between two readings from which on the thread
-	// counts as inactive: found from the clock's own cost.
+	// ThresholdNs is the step between two readings from which on the thread counts as inactive. By
+	// default it is found from the clock's own cost.
 	ThresholdNs float64
-	// Until ends the recording after a gap that is as long; of what was before, the last turns are kept. 0 is
-	// never.
+	// Until ends the recording after a gap of at least this length; of the time before, only the
+	// last turns (see turnNs) are kept. 0 means never.
 	Until time.Duration
-	// CPU is where to record; -1 for wherever the thread happens to be.
+	// CPU is the CPU to record on; -1 leaves the thread free to move.
 	CPU int
-	// Root is the root of the file system: "/".
+	// Root is the root of the file system. The default is "/".
 	Root fs.FS
-	// TickHz is the rate of the kernel's timer tick, 0 where it is not known, and
-	// Virtual says that the machine is a virtual one.
+	// TickHz is the rate of the kernel's timer tick, 0 if it is not known, and Virtual says that
+	// the machine is a virtual one.
 	TickHz  float64
 	Virtual bool
 }
 
-// Limits of a recording.
+// These are the limits of a recording.
 const (
-	// LongestDuration keeps a slip of the pen from recording for a day.
+	// LongestDuration is the longest recording without Until. It keeps a mistyped duration from
+	// recording for a day.
 	LongestDuration = 10 * time.Minute
-	// LongestWatch is the longest that a recording may wait for a gap.
+	// LongestWatch is the longest time that a recording may wait for a gap.
 	LongestWatch = 24 * time.Hour
-	// turnNs is how long is kept at least before such a gap, and at most twice that.
+	// turnNs is the least time that is kept before such a gap; at most twice as much is kept.
 	turnNs    = 5e9
 	keptGaps  = 1 << 20
 	keptJoins = 1 << 18
@@ -54,22 +56,22 @@ const (
 	// joinNs is the length from which on a gap is worth a look at the kernel's
 	// counters, which itself takes 1 to 2 µs.
 	joinNs = 5e3
-	// longLookNs is what a look takes only where the thread loses its CPU meanwhile.
+	// longLookNs is a duration that a look exceeds only if the thread loses its CPU during it.
 	longLookNs = 20e3
-	// mostLateLooks are made where the last gap's was interrupted, after the time
-	// is over: on a system whose looks always take long none will do.
+	// mostLateLooks is how many looks are made after the end of the recording time if the look at
+	// the last gap was interrupted. It is limited, since on some systems every look takes too long.
 	mostLateLooks = 8
-	// throttleNs is the length from which on a gap may be a throttled group's.
+	// throttleNs is the least length of a gap that a throttled control group may have caused.
 	throttleNs = 2e6
-	// spellNs is how long the reading loop holds its thread.
+	// spellNs is how long the reading loop runs before it returns to Go.
 	spellNs = 500e3
 	// anchorNs is how often the trace's clock is compared with the kernel's.
 	anchorNs = 1e9
 )
 
-// Record records the calling goroutine's thread on a clock whose ticks are tickNs long. If tickNs is
-// 0, it takes the clock's own unit, or measures it in 100 ms. If ctx ends, it returns the trace so
-// far with ctx's error.
+// Record records the calling goroutine's thread on the clock c, whose ticks are tickNs long. If
+// tickNs is 0, Record uses the clock's own unit, or measures it in 100 ms. If ctx ends, it returns
+// the trace so far with ctx's error.
 func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Trace, error) {
 	tickNs, err := tickOf(ctx, c, tickNs)
 	if err != nil {
@@ -98,10 +100,10 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 	return r.trace, ctx.Err()
 }
 
-// calibration is how long the rate of a counter is measured.
+// calibration is the time in which the rate of a counter is measured.
 const calibration = 100 * time.Millisecond
 
-// tickOf is the length of a clock's tick in nanoseconds, if the caller gave none.
+// tickOf returns the length of a clock's tick in nanoseconds: given, unless that is 0.
 func tickOf(ctx context.Context, c *clock.Clock, given float64) (float64, error) {
 	if given != 0 {
 		return given, nil
@@ -116,18 +118,18 @@ type recorder struct {
 	options Options
 	trace   *Trace
 	batch   []clock.Gap
-	thread  *machine.Thread // nil where the kernel does not tell
+	thread  *machine.Thread // nil if the kernel has no counters
 	group   *machine.Throttling
 
 	start, last int64 // readings
 	looked      machine.ThreadUse
 	lookedAt    int64
-	pending     int  // the first gap whose look was interrupted, -1 for none
-	turn        turn // the last one
-	opened      turn // the first of the trace
+	pending     int  // index of the first gap whose look was interrupted, -1 for none
+	turn        turn // the latest
+	opened      turn // with which the trace begins
 }
 
-// turn is a moment that the trace may begin with.
+// turn is a moment at which the trace may begin, with what the kernel had counted by then.
 type turn struct {
 	at         int64 // reading
 	interrupts machine.Interrupts
@@ -172,9 +174,9 @@ func newRecorder(c *clock.Clock, tickNs float64, o Options) (*recorder, error) {
 	return r, nil
 }
 
-// LeastThreshold returns the least step between two readings, in ticks, that the clock's
-// own cost does not reach: four times the 99.9th percentile of its steps. Of a few tries
-// the least counts, so that a disturbance of one does not raise it.
+// LeastThreshold returns the least step between two readings, in ticks, that the clock's own cost
+// does not reach: four times the 99.9th percentile of its steps. It takes the least of a few tries,
+// so that a disturbance of one try does not raise it.
 func LeastThreshold(c *clock.Clock) int64 {
 	best := int64(1) << 62
 	ticks := make([]int64, 4096)
@@ -190,7 +192,7 @@ func LeastThreshold(c *clock.Clock) int64 {
 	return max(best, 1)
 }
 
-// prepare opens what the kernel tells, on the thread that will record.
+// prepare opens the kernel's counters, on the thread that will record.
 func (r *recorder) prepare() error {
 	var err error
 	r.trace.Thread = threadNumber()
@@ -220,7 +222,7 @@ func (r *recorder) close() {
 	}
 }
 
-// run records until the time is over.
+// run records until the recording time is over.
 func (r *recorder) run(ctx context.Context) {
 	t := r.trace
 	touch(t.Gaps[:cap(t.Gaps)])
@@ -228,10 +230,10 @@ func (r *recorder) run(ctx context.Context) {
 	collections := collectionsSoFar()
 	duration := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
 	spell := int64(spellNs / t.TickNs)
-	r.opened = r.count() // now, since touching memory takes long enough for some interrupts
+	r.opened = r.count() // counted here, since touching memory takes long enough for some interrupts
 	if r.thread != nil {
 		if use, err := r.thread.Look(); err == nil {
-			r.looked = use // what was counted while the trace was prepared is not the trace's
+			r.looked = use // leaves out what was counted while the trace was prepared
 		}
 	}
 	first := r.anchor()
@@ -282,8 +284,8 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// late is the longest of the gaps that took as long as the recording waits for; 0 if none did. A gap in which
-// the recording forgot what it need not keep is its own.
+// late returns the length of the longest of the gaps that are as long as the recording waits for; 0
+// if there is none. It leaves out the gap that the recording itself made when it dropped old gaps.
 func (r *recorder) late(gaps []Gap) (longestNs float64) {
 	for _, g := range gaps {
 		ns := r.trace.Ns(g.Ticks)
@@ -294,7 +296,8 @@ func (r *recorder) late(gaps []Gap) (longestNs float64) {
 	return longestNs
 }
 
-// count is what the kernel has counted by now: its interrupts last, since reading them takes long enough for some.
+// count returns what the kernel has counted by now. It reads the interrupts last, since reading
+// them takes long enough for some to occur.
 func (r *recorder) count() turn {
 	accounts := ReadAccounts(r.options.Root, r.trace.CPU)
 	interrupts, err := machine.ReadInterrupts(r.options.Root)
@@ -304,7 +307,8 @@ func (r *recorder) count() turn {
 	return turn{r.last, interrupts, accounts}
 }
 
-// forget has the trace begin with the last turn, and makes another.
+// forget drops what was recorded before the latest turn, so that the trace begins there, and makes
+// a new turn.
 func (r *recorder) forget() {
 	t, cut := r.trace, r.turn.at-r.start
 	n, _ := slices.BinarySearchFunc(t.Gaps, cut, func(g Gap, cut int64) int { return cmp.Compare(g.Start, cut) })
@@ -338,8 +342,8 @@ func (r *recorder) forget() {
 	r.turn = r.count()
 }
 
-// anchor compares the trace's clock with that of the kernel's events. The quickest of a few tries counts.
-// Its Ticks are a reading.
+// anchor compares the trace's clock with the clock of the kernel's events. It uses the quickest of
+// a few tries. Ticks in the result is a reading, not a time since the trace began.
 func (r *recorder) anchor() Anchor {
 	best, least := Anchor{}, int64(math.MaxInt64)
 	for range 4 {
@@ -359,15 +363,15 @@ func (r *recorder) keep(a Anchor) {
 	r.trace.Anchors = append(r.trace.Anchors, a)
 }
 
-// unsettled reports that the look after a gap was interrupted, and that there is
-// room for the gap which that made: the look after it accounts for both. A trace
-// that ended here would know nothing of the one before.
+// unsettled reports whether the look at a gap was interrupted and the trace has room for the gap
+// which that made. The next look accounts for both gaps, so that a trace that ended now would know
+// nothing about the first.
 func (r *recorder) unsettled() bool {
 	return r.pending >= 0 && len(r.trace.Gaps) < cap(r.trace.Gaps)
 }
 
-// touch writes to all of a slice, so that its pages are there: the first write
-// to each would be a page fault in the middle of the recording.
+// touch writes to all of a slice, so that its pages are mapped: otherwise the first write to each
+// page would be a page fault in the middle of the recording.
 func touch[T any](s []T) {
 	var zero T
 	for i := range s {
@@ -375,9 +379,9 @@ func touch[T any](s []T) {
 	}
 }
 
-// take keeps gaps. A gap that begins where the loop last ended holds the way
-// through Go in between, and is the recording's own, whatever else fell into it.
-// Those that don't fit are counted, and it returns how many did.
+// take adds gaps to the trace and returns how many it added; it only counts those that don't fit. A
+// gap that begins where the loop last ended contains the way through Go, and counts as the
+// recording's own, whatever else fell into it.
 func (r *recorder) take(gaps []clock.Gap) (kept int) {
 	t := r.trace
 	for _, g := range gaps {
@@ -392,7 +396,7 @@ func (r *recorder) take(gaps []clock.Gap) (kept int) {
 	return kept
 }
 
-// join asks the kernel what happened up to the gap that has just ended, and that
+// join asks the kernel what happened up to the gap that has just ended. between says that the gap
 // may have begun between two spells.
 func (r *recorder) join(gap int, between bool) {
 	t := r.trace
@@ -404,8 +408,8 @@ func (r *recorder) join(gap int, between bool) {
 		return
 	}
 	if took := r.clock.Read() - r.last; took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
-		// The thread lost its CPU during the look, which is the next gap's: one join
-		// accounts for both.
+		// The thread lost its CPU during the look, which the next gap shows: one join will account
+		// for both gaps.
 		if r.pending < 0 {
 			r.pending = gap
 		}
@@ -422,9 +426,9 @@ func (r *recorder) join(gap int, between bool) {
 	r.looked, r.lookedAt = use, r.last
 }
 
-// continued marks the joins in which the process was stopped, given how often it
-// was continued: those that slept longest. The loop waits for nothing, so that
-// others gave up the CPU for the Go runtime.
+// continued marks the joins in which the process was stopped, given how often it was continued:
+// those that slept longest. The loop waits for nothing, so that the thread gave up the CPU in the
+// other joins for the Go runtime.
 func (t *Trace) continued(times int) {
 	var slept []int
 	for n, j := range t.Joins {
@@ -440,12 +444,12 @@ func (t *Trace) continued(times int) {
 	}
 }
 
-// awayNs is how long the thread neither ran nor could have run.
+// awayNs returns how long the thread neither ran nor was runnable.
 func (j Join) awayNs(t *Trace) float64 {
 	return t.Ns(j.Ticks) - float64(j.Use.CPUNs) - float64(j.Use.WaitNs)
 }
 
-// countInterrupts takes what the kernel counted on the trace's CPU.
+// countInterrupts stores what the kernel counted on the trace's CPU.
 func (r *recorder) countInterrupts() {
 	after, err := machine.ReadInterrupts(r.options.Root)
 	if err != nil || r.trace.CPU < 0 {
@@ -462,7 +466,7 @@ func collectionsSoFar() int64 {
 	return s.NumGC
 }
 
-// Interrupted reports that a recording was cut short by its context.
+// Interrupted reports whether a recording was cut short by its context.
 func Interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

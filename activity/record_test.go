@@ -9,8 +9,8 @@ import (
 	"chronoscope/clock"
 )
 
-// finest is the finest clock there is, with the length of its tick taken as a
-// nanosecond where only calibration could tell: no test here needs the time.
+// finest opens the finest clock there is. If the length of its tick is only known by calibration, a
+// nanosecond is assumed: no test here needs the time.
 func finest(t *testing.T) *clock.Clock {
 	t.Helper()
 	for _, name := range []string{"tsc", "cntvct", "go-time-now"} {
@@ -23,8 +23,8 @@ func finest(t *testing.T) *clock.Clock {
 	return nil
 }
 
-// However noisy the machine: active and inactive time add up to the length, to
-// the tick, the periods follow one another, and each gap has a cause.
+// On any machine, active and inactive time add up to the length of the trace, exact to the tick,
+// the periods follow one another, and each gap has a cause.
 func TestLiveTraceAddsUp(t *testing.T) {
 	trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: 100 * time.Millisecond, CPU: -1, Root: os.DirFS("/")})
 	if err != nil {
@@ -51,7 +51,8 @@ func TestLiveTraceAddsUp(t *testing.T) {
 	}
 }
 
-// A tick of 0, which is the UnitNs of every counter, is measured; it was refused.
+// If the length of a tick is 0, as UnitNs is for every counter, it is measured. An earlier version
+// refused it.
 func TestRecordMeasuresTheTick(t *testing.T) {
 	c := finest(t)
 	trace, err := Record(t.Context(), c, c.UnitNs, Options{Duration: time.Millisecond, CPU: -1, Root: os.DirFS("/")})
@@ -63,7 +64,7 @@ func TestRecordMeasuresTheTick(t *testing.T) {
 	}
 }
 
-// It ends with its context, and after as many gaps as asked.
+// A recording ends with its context, and after as many gaps as it was asked for.
 func TestRecordEndsEarly(t *testing.T) {
 	spells := 0
 	trace := recordWith(t, -1, func() bool { spells++; return spells > 20 })
@@ -91,7 +92,7 @@ func TestRecordRefusals(t *testing.T) {
 	}
 }
 
-// A trace that is full says how much it dropped, and its time still adds up.
+// A trace that is full says how many gaps it dropped, and its times still add up.
 func TestFullTraceSaysWhatItDropped(t *testing.T) {
 	r, err := newRecorder(finest(t), 0.5, Options{Duration: time.Millisecond, CPU: -1, Root: os.DirFS("/")})
 	if err != nil {
@@ -106,8 +107,7 @@ func TestFullTraceSaysWhatItDropped(t *testing.T) {
 
 var background = context.Background()
 
-// childClock counts nanoseconds, so that a child can tell times without a
-// calibration.
+// childClock returns a clock that counts nanoseconds, so that a child needs no calibration.
 func childClock() *clock.Clock {
 	c, err := clock.Open("go-time-now")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// garbage keeps what the collector has to look through.
+// garbage holds objects for the collector to scan.
 var garbage [][]byte
 
-// collections is how many garbage collections the trace's caveats tell of.
+// collections returns the number of garbage collections in the trace's caveats.
 func collections(trace *Trace) (n int64) {
 	for _, caveat := range trace.Caveats {
 		if strings.Contains(caveat, "garbage collection") {
@@ -22,8 +22,8 @@ func collections(trace *Trace) (n int64) {
 	return n
 }
 
-// Garbage collections during a recording are told of, all of them and no others,
-// leave the trace whole, and are put down to nothing outside this process.
+// The caveats count exactly the garbage collections during a recording. These leave the trace
+// complete, and are attributed to nothing outside this process.
 func TestCollectionsDuringARecording(t *testing.T) {
 	const enough = 20
 	var begun, over atomic.Bool
@@ -61,7 +61,7 @@ func TestCollectionsDuringARecording(t *testing.T) {
 	}
 }
 
-// Without collections none are told of.
+// Without collections no caveat mentions any.
 func TestNoCollections(t *testing.T) {
 	spells := 0
 	trace := recordWith(t, -1, func() bool { spells++; return spells > 20 })

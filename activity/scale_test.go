@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// crowdedTrace has about the given number of gaps in 10 s: a tick, a host's comb, and a
-// crowd of short gaps.
+// crowdedTrace returns a trace of 10 s with about the given number of gaps: a tick, a host's comb,
+// and many short gaps.
 func crowdedTrace(gaps int) (world, simulated) {
 	rng := rand.New(rand.NewPCG(uint64(gaps), 9))
 	w := world{lengthNs: 10e9, hz: 250, tick: someTick(rng, 250), virtual: true, others: []source{
@@ -20,8 +20,8 @@ func crowdedTrace(gaps int) (world, simulated) {
 	return w, w.simulate(rng)
 }
 
-// A trace of 10 s on a noisy machine, with a million gaps, shows its combs, and
-// fits into 100 MB with all that its analysis allocates.
+// In a trace of 10 s on a noisy machine, with a million gaps, the combs are found, and the trace
+// and all that its analysis allocates fit into 100 MB.
 func TestAnalysisOfAMillionGaps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -16,19 +16,19 @@ import (
 // source is a simulated cause of gaps.
 type source struct {
 	cause     Cause
-	periodNs  float64 // 0: at random
+	periodNs  float64 // 0 if random
 	phaseNs   float64
-	perSecond float64 // where random
+	perSecond float64 // if random
 	leastNs   float64
-	spreadNs  float64 // exponential above the least
-	upToNs    float64 // where not 0: log-uniform from the least to this
+	spreadNs  float64 // of the exponential part of the cost above the least
+	upToNs    float64 // not 0: the cost is log-uniform from the least to this
 	jitterNs  float64
 	missing   float64 // share of the teeth that don't come
-	// fromNs and toNs bound a random source, where toNs is not 0.
+	// fromNs and toNs bound a random source in time, unless toNs is 0.
 	fromNs, toNs float64
 }
 
-// happening is one thing that befell the thread.
+// happening is one event that keeps the thread from running.
 type happening struct {
 	at, ns float64
 	cause  Cause
@@ -63,18 +63,18 @@ func (s source) cost(rng *rand.Rand) float64 {
 	return s.leastNs + s.spreadNs*rng.ExpFloat64()
 }
 
-// world is what a simulated thread lives in.
+// world describes the machine that a simulated thread runs on.
 type world struct {
 	lengthNs float64
-	tick     *source // of the kernel, nil for a tickless one
-	hz       float64 // that the kernel names for its tick
+	tick     *source // of the kernel; nil for a tickless one
+	hz       float64 // the rate that the kernel reports for its tick
 	combs    []source
 	others   []source
 	virtual  bool
-	kept     int // gaps that fit into the trace, 0 for all
+	kept     int // how many gaps fit into the trace, 0 for all
 }
 
-// simulated is a trace with what really caused each of its gaps.
+// simulated is a trace with the true cause of each gap.
 type simulated struct {
 	*Trace
 	truth []Cause
@@ -82,9 +82,9 @@ type simulated struct {
 
 const simulatedTickNs = 0.4
 
-// simulate makes the trace that a thread would record in the world. An interrupt
-// that comes while another is served makes the gap longer; one that comes while
-// the thread has lost its CPU is served then.
+// simulate makes the trace that a thread would record in the world. An interrupt that comes during
+// another one makes the gap longer. An interrupt that comes while the thread has lost its CPU does
+// not make the gap longer.
 func (w world) simulate(rng *rand.Rand) simulated {
 	sources := slices.Concat(w.combs, w.others)
 	if w.tick != nil {
@@ -126,7 +126,7 @@ func (w world) simulate(rng *rand.Rand) simulated {
 	return t
 }
 
-// count is what the kernel's interrupt counters make of a happening.
+// count adds a happening of that cause to the kernel's counts of interrupts.
 func (t *simulated) count(cause Cause) {
 	switch cause {
 	case TimerTick:
@@ -136,8 +136,8 @@ func (t *simulated) count(cause Cause) {
 	}
 }
 
-// add keeps a gap, or drops it where the trace is full. The truth of one that is
-// too short to be told apart is that it is not explained.
+// add keeps a gap, or drops it if the trace is full. The true cause of a gap that is too short to
+// be told apart is Unexplained.
 func (t *simulated) add(kept int, g Gap, cause Cause) {
 	if kept > 0 && len(t.Gaps) == kept {
 		t.Dropped++
@@ -151,14 +151,14 @@ func (t *simulated) add(kept int, g Gap, cause Cause) {
 	t.truth = append(t.truth, cause)
 }
 
-// away reports that the thread has lost its CPU.
+// away reports whether the thread loses its CPU by that cause.
 func away(c Cause) bool { return c == Preempted || c == Stopped || c == Throttled }
 
 // switchNs is what a simulated preemption takes beyond the wait.
 const switchNs = 2500
 
-// joined adds what a kernel would count of the thread during the happening, and
-// returns the cause if that settles it.
+// joined adds what a kernel would count for the thread during the happening, and returns the cause
+// if the counts determine it.
 func joined(h happening, u *machine.ThreadUse) Cause {
 	switch h.cause {
 	case Preempted, Throttled:
@@ -183,11 +183,11 @@ func joined(h happening, u *machine.ThreadUse) Cause {
 type outcome struct {
 	gaps, right int
 	wrong       map[[2]Cause]int
-	// combs there are, those found with the period right to a thousandth, and
-	// those found that are none.
+	// combs is the number of true combs, found the number of combs whose period was found to within
+	// a thousandth, and false the number of combs that were found but don't exist.
 	combs, found, false int
-	tick                bool // right: there, or not there
-	least               bool // the tick's least cost is right to one tick of the clock
+	tick                bool // whether it was right that there is a tick, or none
+	least               bool // whether the tick's least cost is right to one tick of the clock
 }
 
 func judge(w world, t simulated) outcome {
@@ -224,7 +224,7 @@ func judge(w world, t simulated) outcome {
 	return o
 }
 
-// The ways in which a simulated kernel and host tick.
+// someTick and the functions below are the ways in which a simulated kernel and host tick.
 func someTick(rng *rand.Rand, hz float64) *source {
 	return &source{cause: TimerTick, periodNs: 1e9 / hz * (1 + 1e-4*rng.NormFloat64()), phaseNs: 1e6 * rng.Float64(),
 		leastNs: 1000 + 4000*rng.Float64(), spreadNs: 3000 * rng.Float64(), jitterNs: 300, missing: 0.02}
@@ -235,7 +235,7 @@ func someHost(rng *rand.Rand, periodNs float64) source {
 		leastNs: 2000 + 2000*rng.Float64(), spreadNs: 2000, jitterNs: 500, missing: 0.02}
 }
 
-// usual is what befalls a thread beside combs.
+// usual returns the usual sources of gaps other than combs.
 func usual() []source {
 	return []source{
 		{cause: Interrupt, perSecond: 50, leastNs: 1500, spreadNs: 3000},
@@ -250,7 +250,7 @@ func usual() []source {
 
 func anyHz(rng *rand.Rand) float64 { return []float64{100, 250, 300, 1000}[rng.IntN(4)] }
 
-// worlds are what traces are simulated in, and how many of each kind.
+// worlds are the kinds of worlds in which traces are simulated, and how many of each.
 var worlds = map[string]struct {
 	n     int
 	build func(rng *rand.Rand) world
@@ -273,19 +273,19 @@ var worlds = map[string]struct {
 		w.combs[0].phaseNs = w.tick.phaseNs + 1e6*(0.1+0.8*rng.Float64())
 		return w
 	}},
-	// A full trace: what came later is dropped.
+	// The trace is full and drops later gaps.
 	"dropping": {8, func(rng *rand.Rand) world {
 		hz := anyHz(rng)
 		return world{lengthNs: 3e9, hz: hz, tick: someTick(rng, hz), others: usual(), kept: 2000 + rng.IntN(2000)}
 	}},
-	// Three competitors take turns at the tick, so that most of the teeth fall
-	// into time when the thread waits.
+	// Three competitors take turns at the tick, so that most of the teeth fall into time when the
+	// thread waits.
 	"competing": {8, func(rng *rand.Rand) world {
 		w := world{lengthNs: 6e9, hz: 250, tick: someTick(rng, 250), others: usual()}
 		w.others[1] = source{cause: Preempted, periodNs: 4 * w.tick.periodNs, phaseNs: w.tick.phaseNs + 1000, leastNs: 3*w.tick.periodNs - 20e3, spreadNs: 5000, missing: 0.1}
 		return w
 	}},
-	// A device that interrupts in bursts, and two more that interrupt at random.
+	// One device interrupts in bursts, and two more at random.
 	"devices": {8, func(rng *rand.Rand) world {
 		hz := anyHz(rng)
 		w := world{lengthNs: 2e9, hz: hz, tick: someTick(rng, hz), others: usual()}
@@ -296,7 +296,7 @@ var worlds = map[string]struct {
 		}
 		return w
 	}},
-	// A tickless kernel, on its own and under a host that ticks.
+	// The kernel is tickless, with and without a host that ticks.
 	"tickless": {8, func(rng *rand.Rand) world {
 		w := world{lengthNs: 2e9, hz: anyHz(rng), others: usual(), virtual: rng.IntN(2) == 0}
 		if w.virtual {
@@ -304,7 +304,7 @@ var worlds = map[string]struct {
 		}
 		return w
 	}},
-	// A crowd of short gaps, as on a busy host.
+	// There are very many short gaps, as on a busy host.
 	"crowded": {1, func(rng *rand.Rand) world {
 		w := world{lengthNs: 4e9, hz: 250, tick: someTick(rng, 250), virtual: true, others: []source{
 			{cause: Hypervisor, perSecond: 1e5, leastNs: 150, upToNs: 5000}}}
@@ -315,13 +315,12 @@ var worlds = map[string]struct {
 	}},
 }
 
-// Simulated traces of all kinds of worlds: all combs are found, with their period
-// right to a thousandth, and none that is none; of each trace 97 in 100 gaps are
-// put down to what caused them; and the tick's least cost is right to one tick of
-// the clock. In one trace of a hundred each of these may fail where the trace
-// itself can't show better: a comb of few teeth is lost among thousands of gaps
-// as long, or a stranger stands in the place of a missing tooth and is just a
-// little cheaper.
+// In simulated traces of all kinds of worlds, all combs are found with their period right to a
+// thousandth, and no others; of each trace 97 in 100 gaps are attributed to their true cause; and
+// the tick's least cost is right to one tick of the clock. In one trace of a hundred each of these
+// may fail if the trace itself does not contain the information: a comb of few teeth is lost among
+// thousands of gaps as long, or another gap stands in the place of a missing tooth and is a little
+// shorter than the teeth.
 func TestSimulatedTraces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -379,8 +378,8 @@ func (o *outcome) add(other outcome) {
 	}
 }
 
-// Gaps at random have no comb, however many there are and whatever tick is
-// expected; nor do gaps that come in bursts.
+// Random gaps have no comb, however many there are and whatever tick is expected; the same holds
+// for gaps that come in bursts.
 func TestNoiseHasNoCombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -401,7 +400,8 @@ func TestNoiseHasNoCombs(t *testing.T) {
 	}
 }
 
-// bursts are 20 stretches of some milliseconds with most of n gaps.
+// bursts returns 20 bursts of 20 ms each that together hold half of n gaps; the other half is
+// spread over the whole time.
 func bursts(rng *rand.Rand, n, lengthNs float64) []source {
 	sources := []source{{cause: Unexplained, perSecond: n / 20, leastNs: 500, upToNs: 5000}}
 	for range 20 {

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// stopped is what a child that was stopped tells.
+// stopped is what a child reports that was stopped.
 type stopped struct {
 	LongestNs     []float64
 	CalledStopped int
 }
 
-// TestMain is also the child that records while its parent stops it.
+// TestMain also runs the child that records while its parent stops it.
 func TestMain(m *testing.M) {
 	if os.Getenv("ACTIVITY_TEST_RECORD") == "" {
 		os.Exit(m.Run())
 	}
 	ctx, end := context.WithCancel(background)
-	go func() { // the parent closes it when it is done, or gone
+	go func() { // the parent closes the input when it is done or has ended
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		end()
 	}()
@@ -48,9 +48,9 @@ func TestMain(m *testing.M) {
 	json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// begins says when a recording is about to begin: interrupts are read once before
-// its memory is touched, which on a fresh machine takes longer than any guess, and
-// once after that.
+// begins is a file system that says when a recording is about to begin. A recording reads the
+// interrupts once before it touches its memory, which on a new virtual machine may take very long,
+// and once after that.
 type begins struct {
 	fs.FS
 	reads int
@@ -65,8 +65,8 @@ func (b *begins) Open(name string) (fs.File, error) {
 	return b.FS.Open(name)
 }
 
-// A process that is stopped twenty times shows twenty gaps, none lost, none shorter
-// than the stop was. Between two of them it has to get the CPU, or they are one.
+// A process that is stopped twenty times shows twenty gaps: none is missing, and none is shorter
+// than its stop. Between two stops the process has to get the CPU; otherwise they are one gap.
 func TestStopsAreGaps(t *testing.T) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), "ACTIVITY_TEST_RECORD=1")
@@ -90,7 +90,8 @@ func TestStopsAreGaps(t *testing.T) {
 	const stops = 20
 	var least time.Duration = time.Hour
 	for range stops {
-		// The stop takes effect between the two calls, and ends between the next two.
+		// The stop begins between the two readings of the clock here, and ends between the next
+		// two.
 		child.Process.Signal(syscall.SIGSTOP)
 		begun := time.Now()
 		time.Sleep(50 * time.Millisecond)
@@ -113,13 +114,13 @@ func TestStopsAreGaps(t *testing.T) {
 	if long < stops {
 		t.Errorf("%d stops of %v or more show as %d gaps: %v", stops, least, long, found.LongestNs)
 	}
-	// On a busy machine the wait for a CPU afterwards may be longer than the stop.
+	// On a busy machine the wait for a CPU after a stop may be longer than the stop.
 	if found.CalledStopped == 0 {
 		t.Errorf("of %d stops none is called that", stops)
 	}
 }
 
-// awaitCPU waits until a process has used the given CPU time more.
+// awaitCPU waits until a process has used more CPU time than now, by more.
 func awaitCPU(t *testing.T, pid int, more time.Duration) {
 	t.Helper()
 	used := func() (ns float64) {

@@ -14,9 +14,8 @@ import (
 	"chronoscope/machine"
 )
 
-// jumped is the trace that a thread without any of the kernel's counters records
-// on a simulated clock that jumps once, as the counter does where the whole
-// machine was away.
+// jumped returns the trace that a thread without any of the kernel's counters records on a
+// simulated clock that jumps once, as a counter does after the whole machine was suspended.
 func jumped(t *testing.T, seed uint64, jumpAtNs, jumpNs float64) *Trace {
 	t.Helper()
 	m := clocktest.NewMachine(seed)
@@ -32,9 +31,8 @@ func jumped(t *testing.T, seed uint64, jumpAtNs, jumpNs float64) *Trace {
 	return trace
 }
 
-// A clock that jumps while the whole machine is away, suspended or paused by its
-// host, gives one gap as long as the jump, where it was, and a trace that is
-// whole.
+// A clock jumps while the whole machine is suspended or paused by its host. The trace is complete
+// and has one gap as long as the jump, at the time of the jump.
 func TestSuspendedMachineIsOneGap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -47,8 +45,8 @@ func TestSuspendedMachineIsOneGap(t *testing.T) {
 	}
 }
 
-// What is said of time in which the thread had no CPU time, and did not wait for
-// any: on a virtual machine the host took it; on any other nobody here knows.
+// In the gap the thread had no CPU time and did not wait for a CPU. On a virtual machine the host
+// had the CPU; on any other machine the cause is not known.
 func TestMissingCPUTimeIsTheHosts(t *testing.T) {
 	for virtual, want := range map[bool]Cause{true: Hypervisor, false: Unexplained} {
 		trace := &Trace{Clock: "simulated", TickNs: 1, CPU: -1, Threshold: 80, Length: 6e9}
@@ -61,8 +59,8 @@ func TestMissingCPUTimeIsTheHosts(t *testing.T) {
 	}
 }
 
-// A counter that is set back, as some are when a machine resumes, ends the
-// recording, and the trace says why.
+// A counter that is set back, as some are when a machine resumes, ends the recording, and a caveat
+// says so.
 func TestSteppedBackCounterEndsTheTrace(t *testing.T) {
 	m := clocktest.NewMachine(1)
 	simulated := &clocktest.Clock{

@@ -22,94 +22,91 @@ import (
 type Switching struct {
 	CPU   int    `json:"cpu"`
 	Clock string `json:"clock"`
-	// Cost is the median of one switch, in nanoseconds: a thread wakes another
-	// one, waits, and the CPU goes over. What the same system calls cost where
-	// nobody waits is taken off. The interval is over the medians of blocks of
-	// [RoundTripsPerBlock] round trips, since neighbours are not independent.
+	// Cost is the median of one switch, in nanoseconds: a thread wakes another one and waits, and
+	// the CPU goes to the other. The cost of the same system calls without a switch is subtracted.
+	// The interval is over the medians of blocks of [RoundTripsPerBlock] round trips, since
+	// neighbouring round trips are not independent.
 	//
-	// Both threads are of one process, so that the address space stays; between
-	// processes a switch costs more. A preemption costs less, since no thread is
-	// put to sleep and woken for it.
+	// Both threads belong to one process, so that the address space stays the same; a switch
+	// between processes costs more. A preemption costs less, since no thread is put to sleep and
+	// woken for it.
 	Cost stats.Estimate `json:"cost"`
-	// LeastNs and P95Ns are of single switches: half of a round trip each.
+	// LeastNs and P95Ns are the least and the 95th percentile of single switches: half of a round
+	// trip each.
 	LeastNs stats.Float `json:"min_ns"`
 	P95Ns   stats.Float `json:"p95_ns"`
-	// Switches is the number of all switches, including those for the caches. Counted are the
-	// kernel's counts of both threads meanwhile; nil if it does not tell.
+	// Switches is the number of all switches, including those for the caches. Counted is the
+	// kernel's count for both threads during that time; nil if it does not count them.
 	Switches int          `json:"switches"`
 	Counted  *SwitchCount `json:"-"`
-	// Cold is the cost of the caches that the other thread left cold, for one working set after
-	// another.
+	// Cold is the cost of the caches that the other thread left cold, for several working sets.
 	Cold []ColdCache `json:"cold"`
 	stats.Judgement
 	Caveats []string `json:"caveats"`
 }
 
-// SwitchCount is how often threads lost their CPU.
+// SwitchCount is how often threads lost their CPU: voluntarily, as they waited, or by preemption.
 type SwitchCount struct {
-	Voluntary   int64 // by waiting
+	Voluntary   int64 // while waiting
 	Involuntary int64 // by preemption
 }
 
-// SwitchingOptions say how to measure. The zero value of a field chooses its
-// default.
+// SwitchingOptions say how to measure. The zero value of a field selects its default.
 type SwitchingOptions struct {
-	// CPU is where both threads run; -1 for the last that the calling thread may
-	// use, which as a rule serves fewer interrupts than the first.
+	// CPU is the CPU on which both threads run; -1 selects the last that the calling thread may
+	// use, which usually serves fewer interrupts than the first.
 	CPU int
-	// Duration is how long to measure, nearly: 200 ms.
+	// Duration is about how long to measure. The default is 200 ms.
 	Duration time.Duration
-	// SweepBytes is how much memory the other thread reads between two walks:
-	// twice the CPU's second cache.
+	// SweepBytes is how much memory the other thread reads between two walks. The default is twice
+	// the size of the CPU's second cache.
 	SweepBytes int
-	// Root is the root of the file system, for the sizes of the caches: "/".
+	// Root is the root of the file system, for the sizes of the caches. The default is "/".
 	Root fs.FS
 	// Seed fixes the order of the random walks.
 	Seed uint64
 }
 
-// Limits and shares of a measurement.
+// These are the limits and shares of a measurement.
 const (
-	// LongestSwitching keeps a slip of the pen from blocking a CPU for a day.
+	// LongestSwitching is the longest measurement. It keeps a mistyped duration from blocking a CPU
+	// for a day.
 	LongestSwitching = time.Minute
-	// MostSweepBytes keeps another one from taking all memory.
+	// MostSweepBytes is the greatest SweepBytes. It keeps a mistyped size from taking all memory.
 	MostSweepBytes = 1 << 30
 	// RoundTripsPerBlock is how many round trips are timed in a row.
 	RoundTripsPerBlock = 64
 
 	usualSwitching = 200 * time.Millisecond
-	// tripShare of the duration goes into the cost of a switch, the rest into the
-	// caches.
+	// tripShare is the share of the duration for the cost of a switch; the rest is for the caches.
 	tripShare = 0.2
 )
 
-// What lowers the verdict.
+// These limits lower the verdict.
 const (
-	// lateTrip is how many times the median a round trip takes that something
-	// else fell into, and mostLate the share of the time in such excess that
-	// casts doubt on all of them.
+	// lateTrip is how many times the median a round trip takes if something else disturbed it, and
+	// mostLate the share of the time in such excess that makes all round trips doubtful.
 	lateTrip = 2
 	mostLate = 0.1
-	// leastVoluntary is the share of the switches that has to be voluntary.
+	// leastVoluntary is the least share of the switches that has to be voluntary.
 	leastVoluntary = 0.95
-	// widestInterval is half the interval's width beside the cost, and coarsest
-	// the tick.
+	// widestInterval is the greatest half width of the interval as a share of the cost, and
+	// coarsest the greatest tick of the clock as a share of the cost.
 	widestInterval = 0.1
 	coarsest       = 0.1
 )
 
-// MeasureSwitching measures on a clock whose ticks are tickNs long, with the
-// calling goroutine's thread and one more, both bound to one CPU until it
-// returns. It needs no rights. When ctx ends it, what was measured comes with
-// ctx's error.
+// MeasureSwitching measures on a clock whose ticks are tickNs long, with the calling goroutine's
+// thread and one more, both bound to one CPU until it returns. It needs no privileges. If ctx ends
+// it, it returns what it has measured with ctx's error.
 //
-// The error is a [machine.UnsupportedError] where threads can't be bound to a
-// CPU, and a [machine.AffinityError] where this CPU is not to be had.
+// The error is a [machine.UnsupportedError] if threads can't be bound to a CPU, and a
+// [machine.AffinityError] if the thread may not run on this CPU.
 func MeasureSwitching(ctx context.Context, c *clock.Clock, tickNs float64, o SwitchingOptions) (*Switching, error) {
 	if err := o.complete(tickNs); err != nil {
 		return nil, err
 	}
-	// A collection would run beside the threads, on their CPU too.
+	// A collection would run at the same time as the threads, on their CPU too.
 	defer machine.HoldCollector(0)()
 	s := &Switching{Clock: c.Name, CPU: o.CPU, Cold: []ColdCache{}, Judgement: stats.NewJudgement(), Caveats: []string{}}
 	caches, caveat := cachesOf(o.Root, o.CPU)
@@ -145,7 +142,7 @@ func MeasureSwitching(ctx context.Context, c *clock.Clock, tickNs float64, o Swi
 	return s, err
 }
 
-// complete fills in the defaults, and refuses what can't be measured.
+// complete fills in the defaults, and returns an error for what can't be measured.
 func (o *SwitchingOptions) complete(tickNs float64) error {
 	switch {
 	case !(tickNs > 0) || math.IsInf(tickNs, 1):
@@ -179,12 +176,12 @@ func (e *experiment) caveat(format string, args ...any) {
 	e.caveats = append(e.caveats, fmt.Sprintf(format, args...))
 }
 
-// roundTrip is one sample, in ticks: two switches, there and back, and the same
-// system calls with nobody to wait for.
+// roundTrip is one sample, in ticks: trip is two switches, there and back, and calls the same
+// system calls without a switch.
 type roundTrip struct{ calls, trip int64 }
 
-// roundTrips takes blocks of samples until the time is over, two at least. The
-// first block finds code and data cold and is dropped.
+// roundTrips takes blocks of samples, at least two, until the time until. It drops the first block,
+// which finds code and data cold.
 func (e *experiment) roundTrips(ctx context.Context, until time.Time) (blocks [][]roundTrip, err error) {
 	samples := make([]roundTrip, RoundTripsPerBlock)
 	if err := e.block(samples); err != nil {
@@ -202,8 +199,8 @@ func (e *experiment) roundTrips(ctx context.Context, until time.Time) (blocks []
 	return blocks, nil
 }
 
-// block fills samples. The calls without a switch stand beside each round trip,
-// so that a slow spell of the machine hits both.
+// block fills samples. It times the calls without a switch next to each round trip, so that a slow
+// spell of the machine affects both.
 func (e *experiment) block(samples []roundTrip) error {
 	for i := range samples {
 		start := e.clock.Start()
@@ -222,7 +219,7 @@ func (e *experiment) block(samples []roundTrip) error {
 	return nil
 }
 
-// costOf is the cost of a switch, from blocks of samples.
+// costOf computes the cost of a switch from blocks of samples.
 func (s *Switching) costOf(blocks [][]roundTrip, tickNs float64) {
 	var costs, medians []float64
 	for _, block := range blocks {
@@ -240,8 +237,7 @@ func (s *Switching) costOf(blocks [][]roundTrip, tickNs float64) {
 	s.judge(blocks, tickNs)
 }
 
-// switchesNs is what each switch of a block took: half of what the round trip
-// took longer than the calls did.
+// switchesNs returns what each switch of a block took: half of the round trip less the calls.
 func switchesNs(block []roundTrip, tickNs float64) []float64 {
 	calls := make([]float64, len(block))
 	ns := make([]float64, len(block))
@@ -255,7 +251,7 @@ func switchesNs(block []roundTrip, tickNs float64) []float64 {
 	return ns
 }
 
-// judge says how far the cost can be trusted.
+// judge sets the verdict on the cost.
 func (s *Switching) judge(blocks [][]roundTrip, tickNs float64) {
 	if len(blocks) == 0 || !(s.Cost.Value > 0) {
 		s.Lower(stats.Unusable, "no switch was measured that took longer than its system calls: measure for longer, on a clock with finer ticks")
@@ -272,7 +268,7 @@ func (s *Switching) judge(blocks [][]roundTrip, tickNs float64) {
 	}
 }
 
-// judgeCount holds the switches against the kernel's count of them.
+// judgeCount compares the switches with the kernel's count of them.
 func (s *Switching) judgeCount() {
 	made, counted := int64(s.Switches), s.Counted
 	switch {
@@ -285,8 +281,7 @@ func (s *Switching) judgeCount() {
 	}
 }
 
-// lateShare is the share of the time that late round trips took beyond the
-// median.
+// lateShare returns the share of the time that late round trips took beyond the median.
 func lateShare(blocks [][]roundTrip) float64 {
 	var trips []float64
 	for _, block := range blocks {

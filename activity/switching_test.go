@@ -13,9 +13,9 @@ import (
 	"chronoscope/stats"
 )
 
-// simulatedSwitches are round trips of a machine whose switches take costNs: from
-// block to block it changes by drift, single ones by noise, both as standard
-// deviations and shares of the cost, and one in a hundred is disturbed.
+// simulatedSwitches returns round trips of a machine whose switches take costNs. The cost changes
+// from block to block by drift, and from switch to switch by noise, both standard deviations as
+// shares of the cost; one switch in a hundred is disturbed.
 func simulatedSwitches(rng *rand.Rand, blocks int, costNs, callsNs, tickNs, drift, noise float64) [][]roundTrip {
 	disturbance := func() float64 {
 		if rng.Float64() < 0.01 {
@@ -35,8 +35,8 @@ func simulatedSwitches(rng *rand.Rand, blocks int, costNs, callsNs, tickNs, drif
 	return all
 }
 
-// The interval covers the true cost 95 times in 100, least and p95 stand where
-// the simulated distribution has them, and nothing is doubted.
+// The interval covers the true cost 95 times in 100, the least and the 95th percentile are those of
+// the simulated distribution, and the verdict is trusted.
 func TestCostOfASwitch(t *testing.T) {
 	cases := clocktest.Cases(t, 300)
 	covered := 0
@@ -61,7 +61,7 @@ func TestCostOfASwitch(t *testing.T) {
 	t.Logf("%d of %d covered", covered, cases)
 }
 
-// Each doubt has its reason, and says what to do.
+// Each doubt has its reason, and the reason says what to do.
 func TestSwitchingDoubts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	quiet := simulatedSwitches(rng, 40, 2000, 1400, 1, 0.01, 0.01)
@@ -91,7 +91,7 @@ func TestSwitchingDoubts(t *testing.T) {
 	}
 }
 
-// The kernel's count is held against the switches that were made.
+// The number of switches is compared with the kernel's count.
 func TestSwitchesAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		counted *SwitchCount

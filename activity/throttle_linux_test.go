@@ -16,15 +16,14 @@ import (
 	"chronoscope/machine"
 )
 
-// bandwidth is a control group with a CPU limit, of either version of the
-// interface (Documentation/scheduler/sched-bwc.rst,
-// Documentation/admin-guide/cgroup-v2.rst).
+// bandwidth is a control group with a CPU limit, in version 1 or 2 of the interface
+// (Documentation/scheduler/sched-bwc.rst, Documentation/admin-guide/cgroup-v2.rst).
 type bandwidth struct {
 	directory string
 	version   int
 }
 
-// newBandwidth makes a group without a limit, or says why none can be had.
+// newBandwidth makes a group without a limit, or skips the test with the reason why it can't.
 func newBandwidth(t *testing.T) bandwidth {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -57,8 +56,8 @@ func newBandwidth(t *testing.T) bandwidth {
 	return bandwidth{}
 }
 
-// create makes the group's directory. In version 2 its parent must hand the
-// controller down, which it stops doing when the test is over.
+// create makes the group's directory. In version 2 its parent must enable the controller for it,
+// until the test is over.
 func (b bandwidth) create(t *testing.T) error {
 	if b.version == 2 {
 		control := filepath.Join(filepath.Dir(b.directory), "cgroup.subtree_control")
@@ -84,8 +83,7 @@ func (b bandwidth) create(t *testing.T) error {
 	return b.limit("none")
 }
 
-// limit sets the quota of each period of 100 ms, in microseconds; "none" lifts
-// it.
+// limit sets the quota for each period of 100 ms, in microseconds; "none" removes it.
 func (b bandwidth) limit(quotaUs string) error {
 	if b.version == 2 {
 		if quotaUs == "none" {
@@ -104,7 +102,7 @@ func (b bandwidth) admit(pid int) error {
 	return os.WriteFile(filepath.Join(b.directory, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 }
 
-// throttled counts the periods in which the group was throttled, and adds up the time.
+// throttled returns the number of periods in which the group was throttled, and the time.
 func (b bandwidth) throttled(t *testing.T) (periods int, ns float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(b.directory, "cpu.stat"))
@@ -129,8 +127,8 @@ func (b bandwidth) throttled(t *testing.T) (periods int, ns float64) {
 
 const throttleVariable = "ACTIVITY_TEST_THROTTLE"
 
-// TestThrottledChild is the child that records itself: it begins when its input
-// says so, tells when it has, and ends with its input.
+// TestThrottledChild is the child that records itself. It begins when a line arrives on its input,
+// reports that it has begun, and ends when its input ends.
 func TestThrottledChild(t *testing.T) {
 	if os.Getenv(throttleVariable) == "" {
 		t.Skip("a child of TestThrottledByControlGroup")
@@ -159,9 +157,9 @@ func TestThrottledChild(t *testing.T) {
 	}
 }
 
-// A process whose control group uses up its quota again and again shows as many
-// throttled gaps as the kernel counts throttled periods, for no less time than
-// it says, and its trace is whole.
+// A process whose control group uses up its quota again and again shows as many throttled gaps as
+// the kernel counts throttled periods. The gaps are at least as long as the time that the kernel
+// reports, and the trace is complete.
 func TestThrottledByControlGroup(t *testing.T) {
 	group := newBandwidth(t)
 	restore, err := machine.Pin([]int{someCPU(t)}) // the child inherits it

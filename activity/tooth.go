@@ -7,18 +7,17 @@ import (
 	"chronoscope/stats"
 )
 
-// tooth is the number of the comb's tooth at which, or after which, a gap that
-// starts at that time may have begun, and how long after it it did.
+// tooth returns the number of the comb's tooth to which a gap that starts at atNs may belong, and
+// how long after that tooth the gap started.
 func (c *Comb) tooth(atNs float64) (number, lateNs float64) {
 	since := atNs - c.PhaseNs
 	number = math.Round((since - (c.fromNs+c.toNs)/2) / c.Period.Value)
 	return number, since - number*c.Period.Value
 }
 
-// pick takes the comb's gaps: those that begin at a tooth, the longest where
-// there are several, as a timer's interrupt takes longer than most of what
-// befalls a thread. It returns how many others, gaps of other causes, begin
-// in a nanosecond.
+// pick collects the comb's gaps: those that begin at a tooth. If there are several at one tooth it
+// takes the longest, since a timer's interrupt takes longer than most other gaps. It returns how
+// many gaps of other causes begin in a nanosecond.
 func (s *combSearch) pick(c *Comb) (othersPerNs float64) {
 	c.Gaps = c.Gaps[:0]
 	gaps := s.trace.Gaps
@@ -44,16 +43,16 @@ func (s *combSearch) pick(c *Comb) (othersPerNs float64) {
 	return float64(others) / s.freeNs
 }
 
-// settlePoints fix a period well enough to pick gaps by; for its estimate up to
-// mostPoints are used.
+// settlePoints is the number of gaps that fix a period well enough to pick gaps by it. The estimate
+// of the period uses up to mostPoints.
 const settlePoints = 100
 
-// mostPoints bounds how many there are: a line through more is hardly sharper,
-// since it looks at no more pairs of them ([stats.TheilSen]).
+// mostPoints limits the number of points for a line: a line through more is hardly sharper, since
+// no more pairs of them are used ([stats.TheilSen]).
 const mostPoints = 1 << 15
 
-// fit takes the comb's gaps, fits period, phase and window to them, and counts
-// its teeth. It is false where there are too few.
+// fit picks the comb's gaps, fits period, phase and window to them, and counts its teeth. It
+// returns false if there are too few.
 func (s *combSearch) fit(c *Comb) bool {
 	c.othersPerNs = s.pick(c)
 	if n := float64(len(c.Gaps)); n < fewestTeeth || n < nearlyAll/2*s.freeNs/c.Period.Value {
@@ -66,7 +65,7 @@ func (s *combSearch) fit(c *Comb) bool {
 	return true
 }
 
-// measure fits period, phase and window of a comb to a number of its gaps.
+// measure fits period, phase and window of a comb to at most points of its gaps.
 func (s *combSearch) measure(c *Comb, points int) bool {
 	var numbers, starts []float64
 	for _, i := range stats.Thinned(c.Gaps, points) {
@@ -88,11 +87,12 @@ func (s *combSearch) measure(c *Comb, points int) bool {
 	return true
 }
 
-// rareOthers is the share of teeth of the full width that a gap of another cause may hit
-// before only narrow ones are safe.
+// rareOthers is a share of teeth. If gaps of other causes hit more of the teeth of full width than
+// this, only narrow teeth are used.
 const rareOthers = 0.02
 
-// open bounds when the comb's gaps begin. They may well be late, but hardly early.
+// open sets the bounds between which the comb's gaps begin after their teeth. A gap may well be
+// late, but is hardly ever early.
 func (c *Comb) open(starts []float64) {
 	late := make([]float64, len(starts))
 	for n, at := range starts {
@@ -105,23 +105,22 @@ func (c *Comb) open(starts []float64) {
 	}
 }
 
-// shareOfOthers is the share of the comb's teeth that a gap of another cause hits.
+// shareOfOthers returns the share of the comb's teeth that gaps of other causes hit.
 func (c *Comb) shareOfOthers() float64 { return -math.Expm1(-c.othersPerNs * (c.toNs - c.fromNs)) }
 
-// present reports that enough of the teeth are there, beside what others put
-// into them.
+// present reports whether enough of the comb's teeth have a gap, allowing for gaps of other causes.
 func (s *combSearch) present(c *Comb) bool {
 	other := c.shareOfOthers()
 	return float64(len(c.Gaps)) >= float64(c.Expected)*(other+presence*(1-other))
 }
 
-// expect counts the teeth that fell into active time, where they begin a gap,
-// and those that fell into a gap that had begun before.
+// expect counts the teeth that fell into active time, where they begin a gap, and those that fell
+// into a gap that had begun before.
 func (s *combSearch) expect(c *Comb) {
 	t := s.trace
 	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.Period.Value) } // teeth
 	hidden, member := 0.0, 0
-	at := s.number(c, member) // the member's tooth
+	at := s.number(c, member) // of the member
 	pass := func() {
 		member++
 		at = s.number(c, member)
@@ -140,7 +139,7 @@ func (s *combSearch) expect(c *Comb) {
 	c.Expected = max(len(c.Gaps), int(before(s.seenNs)-hidden))
 }
 
-// number is the tooth's of one of the comb's gaps, beyond all after the last.
+// number returns the number of the tooth of one of the comb's gaps, and +Inf after the last gap.
 func (s *combSearch) number(c *Comb, member int) float64 {
 	if member >= len(c.Gaps) {
 		return math.Inf(1)
@@ -149,11 +148,11 @@ func (s *combSearch) number(c *Comb, member int) float64 {
 	return k
 }
 
-// nearlyAll is the share of a comb's teeth, or gaps, that leaves no doubt.
+// nearlyAll is the share of a comb's teeth, or gaps, from which on there is no doubt.
 const nearlyAll = 0.8
 
-// slower doubles the comb's period where only every other tooth is there: a
-// spectrum shows twice the frequency as well.
+// slower doubles the comb's period if only every other tooth has a gap: a spectrum also shows a
+// comb at twice its frequency.
 func (s *combSearch) slower(c *Comb) bool {
 	if len(c.Gaps) < 2*fewestTeeth || float64(len(c.Gaps)) > nearlyAll*float64(c.Expected) {
 		return false
@@ -173,8 +172,8 @@ func (s *combSearch) slower(c *Comb) bool {
 	return true
 }
 
-// share hands the gaps out anew, now that all combs are known: what lies at the
-// teeth of two goes to the kernel's own, which was hinted at.
+// share assigns the gaps again, now that all combs are known: a gap at a tooth of two combs goes to
+// the kernel's own comb, which was hinted at.
 func (s *combSearch) share() {
 	hinted := func(c Comb) bool {
 		return slices.ContainsFunc(s.hints, func(hint float64) bool { return math.Abs(c.Period.Value/hint-1) < hintReach })
@@ -202,12 +201,11 @@ func (s *combSearch) share() {
 	}
 }
 
-// price takes what the comb's teeth cost that stood alone, so that no switch
-// lengthened them.
+// price sets the comb's costs, from the gaps of teeth that no switch lengthened.
 //
-// Where a tooth is missing, a gap of another cause may stand in its place. As many as
-// chance, or another comb, puts there are left out of the least costs where a break parts them
-// from the rest: it is wider than what the next fiftieth of the costs takes.
+// If a tooth has no gap of its own, a gap of another cause may stand in its place. price drops as
+// many of the least costs as chance, or another comb, may have put there, if a break parts them
+// from the rest. A break is a step that is wider than what the next fiftieth of the costs covers.
 func (s *combSearch) price(c *Comb) {
 	costs := make([]float64, 0, len(c.Gaps))
 	others := c.others()
@@ -226,7 +224,7 @@ func (s *combSearch) price(c *Comb) {
 	c.Costs = Costs{quantile(0), quantile(0.5), quantile(1)}
 }
 
-// others reports that a comb other than c has a tooth at that time.
+// others reports whether a comb other than c has a tooth at that time.
 func (s *combSearch) others(c *Comb, atNs float64) bool {
 	for i := range s.found {
 		other := &s.found[i]
@@ -237,8 +235,8 @@ func (s *combSearch) others(c *Comb, atNs float64) bool {
 	return false
 }
 
-// others is how many gaps that begin at random may be among the comb's, in
-// all but one of a thousand traces.
+// others returns how many gaps that begin at random may be among the comb's gaps. In 999 of 1,000
+// traces there are no more.
 func (c *Comb) others() int {
 	other := c.shareOfOthers()
 	expected := float64(c.Expected-len(c.Gaps)) * other / (1 - other)
@@ -250,8 +248,8 @@ func (c *Comb) others() int {
 	return n
 }
 
-// foreign returns how many of the lowest costs, at most most of them, lie apart from the
-// others, beyond a break in the sorted costs.
+// foreign returns how many of the lowest costs, at most most of them, are separated from the others
+// by a break in the sorted costs.
 func foreign(costs []float64, most int) int {
 	next := max(12, len(costs)/50)
 	for n := min(most, len(costs)-next-1); n > 0; n-- {
