@@ -15,15 +15,16 @@ import (
 	"chronoscope/stats"
 )
 
-// marker in the environment makes this program a lab; with a number, a program that does so
-// many rounds of the chain and ends; with the name of a socket, a server.
+// marker is an environment variable. Its value decides what this program becomes: a number makes it
+// a program that does as many rounds of the chain and ends, the name of a socket makes it a server,
+// and any other value a lab.
 const (
 	marker  = "CHRONOSCOPE_VALIDATE"
 	serving = "lab"
 )
 
-// Serve turns the process into a lab, a program of known length, or a server, where it was
-// started as one, and then does not return. Call it first in main, and in TestMain.
+// Serve turns this process into a lab, a program of known length, or a server, if it was started as
+// one, and then does not return. Otherwise it does nothing. Call it first in main, and in TestMain.
 func Serve() {
 	role, ok := os.LookupEnv(marker)
 	if !ok {
@@ -57,8 +58,8 @@ type opening struct {
 	Seed    uint64
 }
 
-// order asks for the stream of a cell or, where Rounds are given, for how long that many
-// rounds of the chain take now.
+// order asks for the stream of a cell, or, if Rounds is not 0, for the time that as many rounds of
+// the chain take now.
 type order struct {
 	Cell   Cell
 	Rounds int
@@ -68,12 +69,12 @@ type order struct {
 type reply struct {
 	Error    string
 	Stream   *Stream
-	RoundNs  float64 // of the chain, to an opening
+	RoundNs  float64 // of the chain; set in the answer to an opening
 	Expected stats.Estimate
 }
 
-// serve is the lab's side. It returns when in ends, even in the middle of a stream, since then
-// the process that asked for it has ended.
+// serve is the lab's side of the conversation. It returns when in ends, even in the middle of a
+// stream, since then the process that asked for the stream has ended.
 func serve(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -98,13 +99,13 @@ func serve(in io.Reader, out io.Writer) error {
 	go func() { ended <- work(ctx, o, orders, encoder) }()
 	select {
 	case <-ctx.Done():
-		return nil // what is under way ends with the process
+		return nil // unfinished work ends with the process
 	case err := <-ended:
 		return err
 	}
 }
 
-// work opens the lab and carries out orders until there are no more.
+// work opens the lab and carries out orders until the channel is closed.
 func work(ctx context.Context, o opening, orders <-chan order, encoder *json.Encoder) error {
 	l, release, err := openLab(ctx, o)
 	if err != nil {
@@ -133,10 +134,11 @@ func (l *lab) obey(ctx context.Context, o order) (r reply) {
 	return r
 }
 
-// manyLevels is how many levels, each of mostBatches, tell the truth of a program.
+// manyLevels is the number of levels, each of mostBatches batches, from which the truth of a
+// program is derived.
 const manyLevels = 16
 
-// levels is how long that many rounds of the chain take now.
+// levels measures how long rounds of the chain take now.
 func (l *lab) levels(rounds int) stats.Estimate {
 	ref := l.references[Chain]
 	times, levels := make([]float64, mostBatches), []level{}
@@ -155,8 +157,8 @@ type session struct {
 	roundNs float64 // of the chain
 }
 
-// openSession starts a lab with all its threads on a CPU: a child inherits the CPUs of the
-// thread that starts it. When ctx ends, so does the lab.
+// openSession starts a lab with all its threads on one CPU: a child inherits the affinity of the
+// thread that starts it. The lab ends when ctx does.
 func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -190,7 +192,7 @@ func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
 	return s, nil
 }
 
-// ask sends a question and reads the reply.
+// ask sends a question to the lab and reads the reply.
 func (s *session) ask(ctx context.Context, question any) (r reply, err error) {
 	err = s.encoder.Encode(question)
 	if err == nil {

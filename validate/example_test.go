@@ -6,7 +6,8 @@ import (
 	"chronoscope/validate"
 )
 
-// Coverage is how often a method's interval held the truth, where there is one.
+// Coverage counts how often a method's interval contained the truth, over the cells whose truth is
+// known.
 func ExampleCoverageOf() {
 	held, missed := true, false
 	alone, bursty := validate.Regime{Load: 1, Neighbours: validate.NoNeighbours}, validate.Regime{Load: 4, Neighbours: validate.Bursty}

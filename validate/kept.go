@@ -9,18 +9,18 @@ import (
 	"chronoscope/stats"
 )
 
-// reachName is the file of the store that holds the reach which validations found.
+// reachName is the store's file with the reach that validations found.
 const reachName = "reach.json"
 
-// keptReach is a reach with the durations that were tried. A method that holds up to the
-// longest of them may hold beyond.
+// keptReach is a reach with the range of durations that were tried. A method that stays within the
+// tolerance up to the longest of them may do so for longer durations too.
 type keptReach struct {
 	Reach
 	ShortestTriedNs float64 `json:"shortest_tried_ns"`
 	LongestTriedNs  float64 `json:"longest_tried_ns"`
 }
 
-// keptOf is what the store keeps of a validation.
+// keptOf returns what the store keeps of a validation.
 func keptOf(all []Outcome) []keptReach {
 	var rows []keptReach
 	for _, group := range groups(all) {
@@ -33,9 +33,9 @@ func keptOf(all []Outcome) []keptReach {
 	return rows
 }
 
-// LoadReach reads the reach that validations on this machine found. One that ends at the
-// longest duration that was tried has the greatest number as its end. The error is [io/fs.ErrNotExist] where
-// there was no validation.
+// LoadReach reads the reach that validations on this machine found. If a reach ends at the longest
+// duration that was tried, its MaxDurationNs is the greatest number. The error is
+// [io/fs.ErrNotExist] if there was no validation.
 func LoadReach(m *machine.Machine) ([]Reach, error) {
 	s, err := OpenStore(m)
 	if err != nil {
@@ -55,14 +55,14 @@ func LoadReach(m *machine.Machine) ([]Reach, error) {
 	return all, nil
 }
 
-// saveReach keeps what a validation found. Rows of schemes, regimes and kinds that it did not
-// try stay, and so do rows of a validation that tried more durations.
+// saveReach stores what a validation found. It keeps the rows of schemes, regimes and kinds that
+// the validation did not try, and the rows of validations that tried more durations.
 func (s *Store) saveReach(found []keptReach) error {
 	if s == nil {
 		return nil
 	}
 	var all []keptReach
-	_ = s.read(reachName, &all) // what can't be read is written anew
+	_ = s.read(reachName, &all) // a file that can't be read is replaced
 	replaced := func(old keptReach) bool {
 		return slices.ContainsFunc(found, func(r keptReach) bool { return r.replaces(old) })
 	}

@@ -9,15 +9,15 @@ import (
 	"chronoscope/stats"
 )
 
-// Losses are the times that interrupts took from a thread, as a trace of the CPU saw them:
-// those of this kernel and of its host. Time in which other threads had the CPU is left out.
+// Losses are the times that interrupts took from a thread, as a trace of the CPU shows them:
+// interrupts of this kernel and of its host. Time in which other threads had the CPU is left out.
 // All times are nanoseconds.
 type Losses struct {
 	WatchedNs float64 `json:"watched_ns"`
-	All       []Loss  `json:"all"` // in their order
+	All       []Loss  `json:"all"` // in order
 }
 
-// Loss is one interrupt; SumNs is what the thread had lost up to its end.
+// Loss is one interrupt. SumNs is all that the thread had lost up to its end.
 type Loss struct {
 	AtNs  float64 `json:"at_ns"`
 	SumNs float64 `json:"sum_ns"`
@@ -27,7 +27,7 @@ type Loss struct {
 // which slow short batches and long runs by the same share.
 const shortestInterruptNs = 1e3
 
-// lossesOf are the losses in a trace that was analysed, without what the recording itself took.
+// lossesOf returns the losses in an analysed trace, without what the recording itself took.
 func lossesOf(t *activity.Trace) Losses {
 	l := Losses{WatchedNs: t.Ns(t.Length)}
 	var awayNs, sumNs float64
@@ -45,7 +45,7 @@ func lossesOf(t *activity.Trace) Losses {
 	return l
 }
 
-// then joins two traces, one after the other.
+// then appends the losses of a later trace.
 func (l Losses) then(next Losses) Losses {
 	joined := Losses{l.WatchedNs + next.WatchedNs, slices.Clone(l.All)}
 	sumNs := l.until(l.WatchedNs)
@@ -55,28 +55,29 @@ func (l Losses) then(next Losses) Losses {
 	return joined
 }
 
-// waited reports whether the thread was off its CPU in a gap of that cause.
+// waited reports whether a gap of that cause is time in which the thread was off its CPU.
 func waited(c activity.Cause) bool {
 	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
 }
 
-// How many stretches of a trace are compared, and how many at least fit into it side by side.
+// These are the numbers of stretches of a trace that are compared, and the least number that must
+// fit into it without overlap.
 const (
 	stretches       = 256
 	fewestStretches = 8
 )
 
-// golden spreads the beginnings of stretches evenly, so that they are in step with no timer.
+// golden spaces the starts of stretches evenly, so that they are in step with no timer.
 const golden = 0.6180339887498949
 
-// leastOf estimates what interrupts took of a run of that length which is the rank-th shortest
-// of n runs. It cuts the trace into stretches as long as the run, and returns what the share
-// rank/(n+1) of them did not exceed. Where too few stretches fit into the trace it uses
-// shorter ones and adds them up, as if they were independent.
+// leastOf estimates what interrupts took from a run of lengthNs which is the rank-th shortest of n
+// runs. It cuts the trace into stretches as long as the run, and returns the quantile rank/(n+1) of
+// their losses. If too few stretches fit into the trace it uses shorter ones and adds them up, as
+// if they were independent.
 //
-// The source takes off the least cost of one interrupt times their number (Bryant 2003,
-// section 9.4.3). Where costs are skewed, as on a virtual machine, that is a third of what a
-// long run loses, since it does not meet the cheapest interrupts only.
+// The source subtracts the least cost of one interrupt times their number (Bryant 2003, section
+// 9.4.3). If costs are skewed, as on a virtual machine, that is a third of what a long run loses,
+// since such a run contains more than the cheapest interrupts.
 func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 	if !(lengthNs > 0) || !(l.WatchedNs > 0) {
 		return 0
@@ -90,12 +91,12 @@ func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 		lost[i] = l.until(from+piece) - l.until(from)
 	}
 	slices.Sort(lost)
-	middle := stats.Quantile(lost, 0.5) // a mean would hold what bursts of something else took
+	middle := stats.Quantile(lost, 0.5) // a mean would include bursts of other disturbances
 	return pieces*middle + math.Sqrt(pieces)*(stats.Quantile(lost, float64(rank)/float64(n+1))-middle)
 }
 
-// without takes off ns that were spent waiting for other threads. It takes them from the
-// longest losses, since another thread's turn is longer than an interrupt.
+// without subtracts ns that were spent waiting for other threads. It takes them from the longest
+// losses, since another thread's turn is longer than an interrupt.
 func (l Losses) without(ns float64) Losses {
 	if !(ns > 0) {
 		return l
@@ -121,7 +122,7 @@ func (l Losses) without(ns float64) Losses {
 	return rest
 }
 
-// until is what was lost up to a time.
+// until returns what was lost up to the time ns.
 func (l Losses) until(ns float64) float64 {
 	i, _ := slices.BinarySearchFunc(l.All, ns, func(x Loss, ns float64) int { return cmp.Compare(x.AtNs, ns) })
 	if i == 0 {

@@ -8,8 +8,9 @@ import (
 	"chronoscope/activity"
 )
 
-// By hand: the recording's own gap and the short one are none; after the 50 in which
-// another had the CPU all times are earlier by these, and so is the end.
+// The expected values are computed by hand. The recording's own gap and the gap without length are
+// no losses. Another thread had the CPU for 50 ticks: all later times, and the end, are earlier by
+// that.
 func TestLossesOf(t *testing.T) {
 	l := lossesOf(&activity.Trace{TickNs: 1e3, Length: 1000, Gaps: []activity.Gap{
 		{Start: 100, Ticks: 7},
@@ -23,9 +24,9 @@ func TestLossesOf(t *testing.T) {
 	}
 }
 
-// Of an interrupt of 10 µs each millisecond a stretch of 10.5 ms holds ten or eleven, as
-// often as one another, and one of a second, put together from eight, a thousand. In a
-// stretch of 0.8 ms there is one four times of five, in one of 0.1 ms mostly none.
+// An interrupt of 10 µs comes each millisecond. A stretch of 10.5 ms contains ten or eleven,
+// equally often. A stretch of a second, put together from eight shorter ones, contains a thousand.
+// A stretch of 0.8 ms contains one in four of five cases, and one of 0.1 ms mostly none.
 func TestLeastOf(t *testing.T) {
 	var l Losses
 	for i := range 1000 {
@@ -40,7 +41,8 @@ func TestLeastOf(t *testing.T) {
 			t.Errorf("least of %d, %v ns: %v, not %v", c.k, c.ns, got, c.want)
 		}
 	}
-	// Three of ten stretches of 0.3 ms hold one: of nine the least none, the most mostly one.
+	// Three of ten stretches of 0.3 ms contain an interrupt. So the shortest of nine runs mostly
+	// contains none, and the longest mostly one.
 	if first, last := l.leastOf(1, 9, 0.3e6), l.leastOf(9, 9, 0.3e6); first != 0 || last != 1e4 {
 		t.Errorf("of nine stretches of 0.3 ms: %v and %v", first, last)
 	}

@@ -7,24 +7,25 @@ import (
 	"chronoscope/internal/elffile"
 )
 
-// The programs whose length is known are written here, instruction by instruction: no compiler is needed, no runtime starts, and nothing runs but what
-// the pattern says. A program keeps the chain's product in a register and ends with status 1
-// where it is wrong, and with status 2 where a system call fails.
+// The programs whose length is known are written here, instruction by instruction: that needs no
+// compiler, no language runtime starts, and nothing runs except what the pattern says. A program
+// keeps the chain's product in a register. It ends with status 1 if the product is wrong, and with
+// status 2 if a system call fails.
 
-// architecture encodes the few operations that patterns consist of. The scratch memory lies
-// below the stack pointer; a program has no signal handlers that would write there.
+// architecture encodes the few operations of which patterns consist. The scratch memory lies below
+// the stack pointer, where nothing else writes, since a program has no signal handlers.
 type architecture struct {
 	machine elf.Machine
 	calls   map[string]uint64
-	start   func() []byte                              // sets the product to the chain's start
-	rounds  func(n uint64) []byte                      // multiplies it n times
-	call    func(number uint64, args []operand) []byte // ends with status 2 on an error
-	keep    func(register uint64) []byte               // keeps the call's result
-	load    func(register, at uint64) []byte           // keeps a word of 32 bits of the scratch memory
-	store   func(at, value uint64) []byte              // writes a word of 64 bits there
-	ifZero  func(then []byte) []byte                   // runs it where the call's result is 0
-	addTime func(at, ns uint64) []byte                 // adds less than a second to a timespec there
-	finish  func(product, exitGroup uint64) []byte     // ends with status 0 where the product is this one
+	start   func() []byte                              // sets the product to the chain's start value
+	rounds  func(n uint64) []byte                      // multiplies the product n times by the factor
+	call    func(number uint64, args []operand) []byte // makes a system call; the program ends with status 2 on an error
+	keep    func(register uint64) []byte               // keeps the result of the call
+	load    func(register, at uint64) []byte           // keeps a 32-bit word of the scratch memory
+	store   func(at, value uint64) []byte              // writes a 64-bit word to the scratch memory
+	ifZero  func(then []byte) []byte                   // runs then if the result of the call is 0
+	addTime func(at, ns uint64) []byte                 // adds less than a second to the timespec at that place
+	finish  func(product, exitGroup uint64) []byte     // ends with status 0 if the product is the given one, otherwise 1
 }
 
 // operand is an argument of a system call: a constant, the address of a place in the scratch
@@ -177,13 +178,13 @@ var architectures = map[string]architecture{
 	},
 }
 
-// amd64At is the displacement of a place in the scratch memory from the stack pointer.
+// amd64At returns the displacement of a place in the scratch memory from the stack pointer.
 func amd64At(at uint64) int32 { return int32(at) - scratchBytes }
 
-// arm64At is that displacement as the instructions ldur and stur encode it.
+// arm64At returns that displacement as the instructions ldur and stur encode it.
 func arm64At(at uint64) uint32 { return uint32((int32(at)-scratchBytes)&0x1ff) << 12 }
 
-// arm64Set is the code that sets a register to a value: movz and three movk.
+// arm64Set returns the code that sets a register to a value: movz and three movk.
 func arm64Set(register uint32, value uint64) []byte {
 	var code []byte
 	for part := range uint32(4) {
@@ -196,11 +197,11 @@ func arm64Set(register uint32, value uint64) []byte {
 	return code
 }
 
-// codeAt is where a program lies in memory.
+// codeAt is the address at which a program is loaded.
 const codeAt = 0x400000
 
-// programFile is the ELF file of a program for Linux: one segment, which can't be written to,
-// and its code at the end of the headers.
+// programFile returns the ELF file of a program for Linux. It has one segment, which is not
+// writable, and the code follows the headers.
 func programFile(of elf.Machine, code []byte) []byte {
 	at := elffile.BodyAt(1)
 	size := at + uint64(len(code))
@@ -210,7 +211,7 @@ func programFile(of elf.Machine, code []byte) []byte {
 	}}, code)
 }
 
-// architectureOf is the architecture of that name, as Go calls it.
+// architectureOf returns the architecture that Go calls by that name.
 func architectureOf(name string) (architecture, error) {
 	a, ok := architectures[name]
 	if !ok {
@@ -219,7 +220,8 @@ func architectureOf(name string) (architecture, error) {
 	return a, nil
 }
 
-// chainResult is the chain's product after that many rounds, by squaring.
+// chainResult returns the chain's product after that many rounds. It computes the power by
+// squaring.
 func chainResult(rounds uint64) uint64 {
 	result, power := uint64(chainStart), uint64(chainFactor)
 	for ; rounds > 0; rounds /= 2 {

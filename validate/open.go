@@ -11,14 +11,14 @@ import (
 	"chronoscope/kbest"
 )
 
-// watched is how much running time is traced for the CPU's noise, watchedAtLeast how much
-// time in any case.
+// watched is the running time for which the CPU's noise is traced. watchedAtLeast is the least time
+// for which it is traced.
 const (
 	watched        = 300 * time.Millisecond
 	watchedAtLeast = time.Second
 )
 
-// openLab makes this process a lab. Its threads are on one CPU already, beside the
+// openLab turns this process into a lab. Its threads are already bound to one CPU, beside the
 // competitors of the regime.
 func openLab(ctx context.Context, o opening) (l *lab, release func(), err error) {
 	station, release, err := kbest.Here(ctx, kbest.Setting{})
@@ -41,7 +41,7 @@ func openLab(ctx context.Context, o opening) (l *lab, release func(), err error)
 	return l, release, nil
 }
 
-// refer finds how long short runs of a work take. Traced work is the chain in steps.
+// refer measures how long short runs of the work w take. Traced work is the chain in short steps.
 func (l *lab) refer(w Work) (*reference, error) {
 	plain, err := newReference(l.station.Clock, w.do)
 	if err != nil || w != Traced {
@@ -51,7 +51,7 @@ func (l *lab) refer(w Work) (*reference, error) {
 }
 
 // openAccount opens a clock of the system. Its updates are one unit apart, or one tick of the
-// kernel where that is longer.
+// kernel if that is longer.
 func openAccount(name string, tickNs float64) account {
 	c, err := clock.Open(name)
 	if err != nil {
@@ -60,7 +60,7 @@ func openAccount(name string, tickNs float64) account {
 	return account{read: c.Read, unitNs: c.UnitNs, tickNs: max(c.UnitNs, tickNs)}
 }
 
-// watch traces what the CPU loses. Where that can't be done the lab keeps what it saw before.
+// watch traces what the CPU loses. If that fails, the lab keeps the previous trace.
 func (l *lab) watch(ctx context.Context) {
 	if losses, err := l.look(ctx); err == nil {
 		l.losses = losses

@@ -8,45 +8,46 @@ import (
 	"chronoscope/stats"
 )
 
-// Outcome is how a scheme did in a cell.
+// Outcome is the result of one scheme in one cell.
 type Outcome struct {
 	Scheme string `json:"scheme"`
 	Work   Work   `json:"work"`
-	Kind   Kind   `json:"kind,omitempty"` // of a whole program that does more than compute
+	Kind   Kind   `json:"kind,omitempty"` // what a whole program does in addition to computing
 	Regime
-	DurationNs int64          `json:"duration_ns"` // that was aimed at
+	DurationNs int64          `json:"duration_ns"` // the planned duration
 	Expected   stats.Estimate `json:"expected"`    // the truth
 	Estimate   stats.Estimate `json:"estimate"`    // the scheme's
-	// Error is (Tm - Tc)/Tc, as the source has it; missing where there is no estimate.
+	// Error is (Tm - Tc)/Tc as in the source, where Tm is measured and Tc true. It is missing if
+	// there is no estimate.
 	Error stats.Float `json:"error"`
-	// NoTruth says that the truth of the cell is not known, as Marks tell, so that no scheme is
-	// judged by it.
+	// NoTruth says that the truth of the cell is not known, for the reasons in Marks. No scheme is
+	// judged by such a cell.
 	NoTruth bool     `json:"no_truth"`
 	Marks   []string `json:"marks,omitempty"`
-	// Covered says whether the scheme's interval holds the truth's value, within the truth's
-	// half-width of at most truthSlack; nil where it claims none, gives no estimate, or there
-	// is no truth.
+	// Covered says whether the scheme's interval contains the truth's value, allowing for the
+	// truth's half-width up to truthSlack. It is nil if the scheme gives no interval or no
+	// estimate, or if the truth is not known.
 	Covered *bool `json:"covered"`
-	// Resumed is when the cell was measured, where an earlier start did that; nil where it was
-	// measured now.
+	// Resumed is when the cell was measured, if that was in an earlier start of the validation; nil
+	// if it was measured now.
 	Resumed *time.Time `json:"resumed_from,omitempty"`
-	// Judgement is the scheme's own.
+	// Judgement is the scheme's own verdict.
 	stats.Judgement
 }
 
-// truthSlack is how much of the truth's own uncertainty is allowed for, as a share of its
-// value. Without a limit, a truth that is known badly would count every claim as held.
+// truthSlack limits how much of the truth's own uncertainty is allowed for, as a share of its
+// value. Without a limit, a badly known truth would count every interval as covering.
 const truthSlack = 0.01
 
-// holds reports whether an interval holds the truth's value, within the truth's own half-width
-// of at most truthSlack.
+// holds reports whether the interval of claim contains the truth's value, allowing for the truth's
+// half-width up to truthSlack.
 func holds(claim, truth stats.Estimate) bool {
 	slack := math.Min(truth.HalfWidth(), truthSlack*truth.Value)
 	return claim.Lo <= truth.Value+slack && truth.Value-slack <= claim.Hi
 }
 
-// newOutcome holds an answer against the truth. The scheme's own verdict stays as it is, also
-// where marks say that the truth is not known, so that a wrong "trusted" shows.
+// newOutcome compares an answer with the truth. The scheme's own verdict stays as it is, even if
+// marks say that the truth is not known, so that a wrong "trusted" is visible.
 func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string) Outcome {
 	o := Outcome{
 		Scheme: s.Name, Work: c.Work, Kind: c.Kind, Regime: c.Regime.Named(), DurationNs: c.Duration.Nanoseconds(), Expected: truth, Estimate: a.Estimate,
@@ -61,7 +62,7 @@ func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string
 	return o
 }
 
-// outcomes are those of all schemes that are evaluated on a stream.
+// outcomes returns the outcomes of all schemes that are evaluated on a stream.
 func outcomes(schemes []Scheme, s *Stream) []Outcome {
 	var all []Outcome
 	for _, scheme := range schemes {
@@ -72,24 +73,26 @@ func outcomes(schemes []Scheme, s *Stream) []Outcome {
 	return all
 }
 
-// Coverage is how often a scheme's claim held, in one regime, with programs of one kind.
+// Coverage counts how often a scheme's interval covered the truth, in one regime and with programs
+// of one kind.
 type Coverage struct {
 	Scheme string `json:"scheme"`
 	Regime
 	Kind Kind `json:"kind,omitempty"`
-	// Cells were judged; in Covered of them the interval held the truth. In Unusable others the
-	// scheme itself said that it has no usable figure.
+	// Cells is the number of cells that were judged, and Covered the number of those in which the
+	// interval contained the truth. Unusable is the number of other cells, in which the scheme
+	// itself said that it has no usable figure.
 	Cells    int `json:"cells"`
 	Covered  int `json:"covered"`
 	Unusable int `json:"unusable"`
-	// Unjudged cells were left out, since their truth is not known.
+	// Unjudged is the number of cells that were left out because their truth is not known.
 	Unjudged int `json:"unjudged"`
-	// MedianWidth is half the interval's width as a share of the value.
+	// MedianWidth is the median of half the interval's width, as a share of the value.
 	MedianWidth stats.Float `json:"median_width"`
 }
 
-// CoverageOf counts, for each scheme that claims something, each regime and each kind, in the
-// order of their first cells.
+// CoverageOf counts for each scheme that gives intervals, each regime and each kind, in the order
+// of their first cells.
 func CoverageOf(all []Outcome) []Coverage {
 	var rows []Coverage
 	widths := map[int][]float64{}
@@ -122,14 +125,14 @@ func CoverageOf(all []Outcome) []Coverage {
 	return rows
 }
 
-// AddedUp is the coverage over several validations: cells of one are not independent of
-// one another, as they share what else ran on the machine.
+// AddedUp is the coverage over several validations. Cells of one validation are not independent of
+// one another, since the same other programs ran on the machine.
 type AddedUp struct {
 	Runs     int        `json:"runs"`
 	Coverage []Coverage `json:"coverage"`
 }
 
-// AddUp is the coverage of several validations together.
+// AddUp returns the coverage of several validations together.
 func AddUp(reports []Report) *AddedUp {
 	var all []Outcome
 	for _, r := range reports {
@@ -144,23 +147,23 @@ func (o Outcome) claims() bool { return !math.IsNaN(o.Estimate.Lo) && !math.IsNa
 // Tolerances are the relative errors for which the reach is found.
 var Tolerances = []float64{0.001, 0.01, 0.1}
 
-// Reach says between which durations a scheme kept within a tolerance, in one regime and
-// with programs of one kind.
+// Reach says for which durations a scheme stayed within a tolerance, in one regime and with
+// programs of one kind.
 type Reach struct {
 	Scheme string `json:"scheme"`
 	Regime
 	Kind      Kind    `json:"kind,omitempty"`
 	Tolerance float64 `json:"tolerance"`
-	// MinDurationNs and MaxDurationNs are the ends of the longest run of neighbouring durations
-	// at which no error was greater; of two equally long runs, the one of longer durations. They
-	// are missing where the error was greater at every duration.
+	// MinDurationNs and MaxDurationNs are the ends of the longest series of neighbouring durations
+	// whose errors were within the tolerance; of two equally long series, the one with the longer
+	// durations. They are missing if the error exceeded the tolerance at every duration.
 	MinDurationNs stats.Float `json:"min_duration_ns"`
 	MaxDurationNs stats.Float `json:"max_duration_ns"`
 }
 
-// ReachOf finds the reach of each scheme, regime, kind and tolerance. The worst work of a
-// duration counts. A duration without an estimate, or without a truth, is not within any
-// tolerance. A scheme has no reach where no cell has a truth.
+// ReachOf returns the reach of each scheme, regime, kind and tolerance. At each duration the work
+// with the greatest error counts. A duration without an estimate, or without a truth, is not within
+// any tolerance. A scheme has no reach if no cell has a truth.
 func ReachOf(all []Outcome) []Reach {
 	var rows []Reach
 	for _, group := range groups(all) {
@@ -169,7 +172,7 @@ func ReachOf(all []Outcome) []Reach {
 	return rows
 }
 
-// reachOf is the reach of one group, at each tolerance.
+// reachOf returns the reach of one group, at each tolerance.
 func reachOf(group []Outcome) []Reach {
 	var rows []Reach
 	for _, tolerance := range Tolerances {
@@ -180,7 +183,7 @@ func reachOf(group []Outcome) []Reach {
 	return rows
 }
 
-// groups divides outcomes by scheme, regime and kind, in the order of their first ones, and
+// groups divides outcomes by scheme, regime and kind, in the order of their first outcomes. It
 // leaves out groups without any truth.
 func groups(all []Outcome) [][]Outcome {
 	var groups [][]Outcome
@@ -199,7 +202,7 @@ func groups(all []Outcome) [][]Outcome {
 	})
 }
 
-// durationError is the worst error at a duration: infinite where an error is not known.
+// durationError is the greatest error at a duration, and infinite if an error is not known.
 type durationError struct{ ns, worst float64 }
 
 func worstErrors(group []Outcome) []durationError {

@@ -13,7 +13,7 @@ import (
 
 const ms = time.Millisecond
 
-// made is an outcome with that error, whose claim holds or not.
+// made returns an outcome with the error err, whose interval contains the truth if covered is set.
 func made(scheme string, load int, d time.Duration, err float64, covered bool) Outcome {
 	o := Outcome{Scheme: scheme, Work: Chain, Regime: Regime{Load: load}, DurationNs: d.Nanoseconds(), Error: stats.FloatOf(err), Covered: &covered, Judgement: stats.NewJudgement()}
 	o.Estimate = stats.Estimate{Value: 100, Lo: 100 - 10*float64(load), Hi: 100 + 10*float64(load)}
@@ -54,17 +54,18 @@ func TestCoverage(t *testing.T) {
 }
 
 func TestReach(t *testing.T) {
-	nobodyKnows := made("times", 1, 100*ms, 0, false) // which was bridged: 10 ms to 1 s
+	nobodyKnows := made("times", 1, 100*ms, 0, false) // within the reach of 10 ms to 1 s, which must not bridge it
 	nobodyKnows.NoTruth = true
 	unknown := made("left out", 1, ms, 0, false)
 	unknown.NoTruth = true
 	all := []Outcome{
-		// As interval counting: too coarse at first.
+		// These errors are typical of interval counting, which is too coarse for short work.
 		made("times", 1, 1*ms, -1, true), made("times", 1, 10*ms, 0.2, true), made("times", 1, 50*ms, -0.09, true), made("times", 1, 1000*ms, 0.004, true),
-		// As the source's K-best: not beyond a slice. Cells come in any order, and the worst work counts.
+		// These errors are typical of the source's K-best, which fails for work longer than a time
+		// slice. Cells come in any order, and the work with the greatest error counts.
 		made("k", 11, 30*ms, 9, false), made("k", 11, 1*ms, 0.0005, true), made("k", 11, 1*ms, 0.02, true), made("k", 11, 3*ms, 0.0009, true),
 		nobodyKnows, unknown, made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
-		// Two runs as long as one another.
+		// Two series of durations are equally long.
 		made("twice", 1, 1*ms, 0.01, true), made("twice", 1, 2*ms, 0.3, true), made("twice", 1, 3*ms, -0.01, true),
 		// Each kind has a reach of its own.
 		of(Sleep, made("k", 11, 1*ms, 0.09, true)),
@@ -120,7 +121,7 @@ func TestOutcome(t *testing.T) {
 	if o := newOutcome(claims, Cell{}, truth, claim(100, 99, 101), []string{"a competitor ended"}); o.Verdict != stats.Trusted || !slices.Equal(o.Marks, []string{"a competitor ended"}) || o.Covered != nil || !o.NoTruth {
 		t.Errorf("a marked cell: %+v", o.Judgement)
 	}
-	// The wider the truth, the more met it: a truth of 5 % hid an error of 4 %.
+	// A wide truth must not hide errors: a truth known to ± 5 % once hid an error of 4 %.
 	if o := newOutcome(claims, Cell{}, stats.Estimate{Value: 100, Lo: 95, Hi: 105}, claim(104, 103, 105), nil); *o.Covered {
 		t.Errorf("103 to 105 holds 100: %+v", o)
 	}
@@ -129,8 +130,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// The source's example: 35.98 ms and 35.89 ms of Figure 9.11 are the fastest of three
-// within 1 %; here samples are made so that K-best has to go on to the fifth.
+// The source's example: 35.98 ms and 35.89 ms of Figure 9.11 are among the fastest three within 1
+// %. Here K-best has to take five samples until the fastest agree.
 func TestKBestByHand(t *testing.T) {
 	s := &Stream{Cell: Cell{Regime: Regime{Load: 1}}, Empty: Frame{WallNs: 10}}
 	for _, wall := range []float64{2010, 1030, 1010.5, 1011, 1010.9, 500} {
@@ -151,8 +152,8 @@ func TestKBestByHand(t *testing.T) {
 	}
 }
 
-// By hand: next to the least sample a round took 10 ns, so that 100 of them and the start
-// are 1,050, whatever the others say.
+// The expected value is computed by hand: next to the shortest sample a round took 10 ns, so that
+// 100 rounds and the start take 1,050 ns, whatever the other samples show.
 func TestCompensationByHand(t *testing.T) {
 	lost := []float64{300, 80, 500}
 	s := &Stream{Cell: Cell{Work: Traced, Regime: Regime{Load: 1}, Duration: 1000}, Rounds: 100, Fit: Fit{StartNs: 50}, Expected: stats.Estimate{Value: 1300}}
@@ -162,10 +163,10 @@ func TestCompensationByHand(t *testing.T) {
 	s.Samples[1].BeforeNs, s.Samples[1].AfterNs = 9, 11
 	s.KBest.Estimate.Value = 1365
 	s.Losses = Losses{WatchedNs: 1e6}
-	for i := range 1000 { // each microsecond 60 ns are lost
+	for i := range 1000 { // 60 ns are lost in each microsecond
 		s.Losses.All = append(s.Losses.All, Loss{1e3*float64(i) + 500, 60 * float64(i+1)})
 	}
-	around := Losses{WatchedNs: 1e6} // and just before and after the least sample, 70
+	around := Losses{WatchedNs: 1e6} // just before and after the shortest sample 70 ns are lost
 	for i := range 1000 {
 		around.All = append(around.All, Loss{1e3*float64(i) + 500, 70 * float64(i+1)})
 	}

@@ -5,33 +5,34 @@ import (
 	"slices"
 )
 
-// Kind says what a whole program does besides computing. Streams of samples have none.
+// Kind says what a whole program does in addition to computing. Streams of samples have no kind.
 type Kind string
 
-// The kinds.
+// These are the kinds.
 const (
 	// Compute: one thread computes.
 	Compute Kind = ""
-	// Sleep: it computes and sleeps in turn, each time for a span.
+	// Sleep: the program computes and sleeps in turn, each time for a fixed span.
 	Sleep Kind = "sleep"
-	// Deadline: it computes and sleeps until the next of some evenly spaced times, which absorbs
-	// what it had to wait for a CPU.
+	// Deadline: the program computes and sleeps in turn, each time until the next of some evenly
+	// spaced times. Such a sleep absorbs an earlier wait for a CPU.
 	Deadline Kind = "deadline"
-	// Child: it starts a process; both compute, and it waits for the end of the other.
+	// Child: the program starts a process; both compute, and the program waits for the process to
+	// end.
 	Child Kind = "child"
-	// Threads: the same with a thread.
+	// Threads: as Child, with a thread in place of the process.
 	Threads Kind = "threads"
 	// Pipe: two processes compute alternately and wake each other through pipes.
 	Pipe Kind = "pipe"
-	// Server: it computes, asks a server on the same CPU to compute, and waits for the answer,
-	// again and again. The server is no child of it.
+	// Server: the program computes, asks a server on the same CPU to compute, and waits for the
+	// answer, again and again. The server is not its child.
 	Server Kind = "server"
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds.
 var Kinds = []Kind{Compute, Sleep, Deadline, Child, Threads, Pipe, Server}
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
 	if k == Compute {
 		return "compute"
@@ -44,29 +45,29 @@ func ParseKind(name string) (Kind, error) {
 	return called("kind of program is", name, Kinds)
 }
 
-// turns is how often a program sleeps, or hands over to another process.
+// turns is how often a program sleeps or hands over to another process.
 const turns = 4
 
-// pattern says of a kind how its programs are made.
+// pattern says how the programs of a kind are made.
 type pattern struct {
-	// parts of equal length make up what a program and its processes compute.
+	// parts is the number of equal parts of the computing that a program and its processes do.
 	parts uint64
-	// share of the duration is computed; the rest is slept.
+	// share is the computed share of the duration; the program sleeps for the rest.
 	share float64
-	// absorbed says that a wait for the CPU does not delay the end, so that the truth is that
-	// of the program itself, run without competitors.
+	// absorbed says that a wait for the CPU does not delay the program's end, so that the truth is
+	// measured by running the program itself without competitors.
 	absorbed bool
 	code     func(a architecture, shape shape) []byte
 }
 
-// shape is what differs between the programs of one kind.
+// shape holds what differs between the programs of one kind.
 type shape struct {
 	rounds  uint64 // of each part
-	sleepNs uint64 // each time
-	server  string // its name
+	sleepNs uint64 // the length of each sleep
+	server  string // the name of its socket
 }
 
-// patterns are those of the kinds.
+// patterns holds the pattern of each kind.
 var patterns = map[Kind]pattern{
 	Compute:  {1, 1, false, computeCode},
 	Sleep:    {turns, 0.5, false, sleepCode},
@@ -77,8 +78,8 @@ var patterns = map[Kind]pattern{
 	Server:   {2 * turns, 1, false, serverCode},
 }
 
-// Places in the scratch memory: a timespec, what is read, what is written, the ends of two
-// pipes, and a server's address.
+// These are places in the scratch memory: a timespec, the buffers for reading and writing, the ends
+// of two pipes, and a server's address.
 const (
 	timeAt, inAt, outAt, pipesAt, addressAt = 0, 16, 24, 32, 64
 )
@@ -87,10 +88,10 @@ func imm(v uint64) operand     { return operand{constant, v} }
 func address(v uint64) operand { return operand{scratch, v} }
 func result(v uint64) operand  { return operand{kept, v} }
 
-// ask is a system call.
+// ask makes a system call by its name.
 func (a architecture) ask(name string, args ...operand) []byte { return a.call(a.calls[name], args) }
 
-// end ends the process, with status 0 where the product is that of these rounds.
+// end ends the process, with status 0 if the product is that of as many rounds, otherwise 1.
 func (a architecture) end(rounds uint64) []byte {
 	return a.finish(chainResult(rounds), a.calls["exit_group"])
 }
@@ -110,7 +111,7 @@ func deadlineCode(a architecture, s shape) []byte {
 	return joined(a.start(), a.ask("clock_gettime", imm(monotonic), address(timeAt)), bytesTimes(turn, turns), a.end(turns*s.rounds))
 }
 
-// fork starts a process that does that. Its end is told by SIGCHLD.
+// fork starts a process that runs then. SIGCHLD reports its end.
 func (a architecture) fork(then []byte) []byte {
 	const endSignal = 17
 	return joined(a.ask("clone", imm(endSignal), imm(0), imm(0), imm(0), imm(0)), a.ifZero(then))
@@ -127,7 +128,7 @@ func childCode(a architecture, s shape) []byte {
 	return joined(a.fork(joined(alone, a.end(s.rounds))), alone, a.wait(), a.end(s.rounds))
 }
 
-// threadsCode starts a thread, which uses no stack, and learns of its end through an eventfd.
+// threadsCode starts a thread, which uses no stack. An eventfd reports the thread's end.
 func threadsCode(a architecture, s shape) []byte {
 	const vm, fs, files, sighand, thread, sysvsem = 0x100, 0x200, 0x400, 0x800, 0x10000, 0x40000
 	work := joined(a.start(), a.rounds(s.rounds))
@@ -149,11 +150,11 @@ func pipeCode(a architecture, s shape) []byte {
 		bytesTimes(joined(compute, give(1), take(2)), turns), a.wait(), a.end(turns*s.rounds))
 }
 
-// serverCode sends a server the number of rounds in eight bytes, and waits until they return.
+// serverCode sends the number of rounds to a server in eight bytes, and waits until they come back.
 func serverCode(a architecture, s shape) []byte {
 	const unix, stream = 1, 1
 	socket := append([]byte{unix, 0}, s.server...)
-	socket[2] = 0 // a name that is in no folder
+	socket[2] = 0 // the first byte 0 makes an abstract socket address
 	size := uint64(len(socket))
 	code := a.start()
 	for i := uint64(0); len(socket) > 0; i += 8 {

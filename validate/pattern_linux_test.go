@@ -16,8 +16,8 @@ import (
 	"chronoscope/stats"
 )
 
-// A program's file is what another reader of ELF takes for one, Go's own: it has one segment,
-// which can't be written to, and begins with its code.
+// Go's package debug/elf reads a program's file: it has one segment, which is not writable and
+// begins with the program's code.
 func TestProgramFile(t *testing.T) {
 	for arch, of := range architectures {
 		code := computeCode(of, shape{rounds: 1000})
@@ -42,8 +42,8 @@ func TestProgramFile(t *testing.T) {
 	}
 }
 
-// The instructions are those that assemblers make of the lines beside them: GNU as for amd64,
-// go tool asm for arm64.
+// The instructions are those that assemblers make of the lines next to them: GNU as for amd64, go
+// tool asm for arm64.
 func TestInstructions(t *testing.T) {
 	amd64, arm64 := architectures["amd64"], architectures["arm64"]
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// here are programs of this machine's architecture, with a server.
+// here returns programs for this machine's architecture, with a server.
 func here(t *testing.T) *programs {
 	t.Helper()
 	code, err := architectureOf(runtime.GOARCH)
@@ -93,8 +93,8 @@ func here(t *testing.T) *programs {
 	return p
 }
 
-// A computing program does its rounds, by its own look at their product, and says where they
-// are wrong. The product is that of the chain itself.
+// A computing program checks the product of its rounds itself, and reports a wrong number of
+// rounds. The product equals that of the chain in Go.
 func TestProgramComputes(t *testing.T) {
 	p := here(t)
 	for _, rounds := range []uint64{0, 1, 2, 3, 1000, 123457} {
@@ -111,7 +111,7 @@ func TestProgramComputes(t *testing.T) {
 			t.Errorf("%d rounds: %v", rounds, err)
 		}
 		if rounds < 1000 {
-			continue // such numbers stand elsewhere, too
+			continue // such small numbers occur elsewhere in the code, too
 		}
 		data, _ := os.ReadFile(c.Path)
 		changed := filepath.Join(t.TempDir(), "changed")
@@ -126,7 +126,8 @@ func TestProgramComputes(t *testing.T) {
 	}
 }
 
-// Each kind runs to its end, in as many threads as it says, and sleeps no less than it should.
+// Programs of each kind run to their end, in as many threads as the kind says, and sleep no less
+// than they should.
 func TestPatternsRun(t *testing.T) {
 	p := here(t)
 	for k, want := range map[Kind]struct {
@@ -150,7 +151,7 @@ func TestPatternsRun(t *testing.T) {
 			t.Errorf("%s: took %v", k, wall)
 		}
 	}
-	// Nobody answers.
+	// No server has this name.
 	c, err := p.command(Server, shape{rounds: 1, server: p.server + "x"}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -160,11 +161,12 @@ func TestPatternsRun(t *testing.T) {
 	}
 }
 
-// Deadlines are evenly spaced from the first look at the clock, whatever is computed between.
+// Deadlines are evenly spaced from the first reading of the clock on, however long the program
+// computes between them.
 func TestDeadlineAbsorbs(t *testing.T) {
 	p := here(t)
 	var run process.Run
-	for _, rounds := range []uint64{0, 400_000} { // about a third of a turn
+	for _, rounds := range []uint64{0, 400_000} { // 400,000 rounds take about a third of the time between two deadlines
 		c, err := p.command(Deadline, shape{rounds: rounds, sleepNs: 2e6}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +180,7 @@ func TestDeadlineAbsorbs(t *testing.T) {
 	}
 }
 
-// Where programs of machine code don't run, this program does the rounds.
+// If programs of machine code don't run, this program itself does the rounds.
 func TestNoMachineCode(t *testing.T) {
 	p := here(t)
 	p.folder = filepath.Join(p.folder, "not there")

@@ -12,18 +12,19 @@ type Plan struct {
 	Regimes   []Regime
 	Durations []time.Duration
 	Works     []Work
-	// Schemes are names or families of schemes; empty for all.
+	// Schemes are names or families of schemes. Empty selects all.
 	Schemes []string
-	// Kinds are what whole programs do.
+	// Kinds are the kinds of whole programs that are measured.
 	Kinds []Kind
-	// CPU is shared by the work and its competitors.
+	// CPU is the CPU that the work and its competitors share.
 	CPU int
-	// RunTime is how long the trials of a cell run in all; MinTrials and MaxTrials limit their
+	// RunTime is how long all trials of a cell together run; MinTrials and MaxTrials limit their
 	// number.
 	RunTime              time.Duration
 	MinTrials, MaxTrials int
-	// LongestCell is the wall time beyond which a cell of the first work, or one without
-	// competitors, is left out; LongestOther the same for other works and for whole programs.
+	// LongestCell is the longest wall time of a cell of the first work, or without competitors.
+	// Cells that would take longer are left out. LongestOther is the same for other works and for
+	// whole programs.
 	LongestCell, LongestOther time.Duration
 	Seed                      uint64
 }
@@ -36,7 +37,8 @@ func milliseconds(ms ...float64) []time.Duration {
 	return all
 }
 
-// The plans: within eight minutes, about one, and as long as it takes.
+// These are the plans. The default plan takes less than eight minutes, QuickPlan about one, and
+// FullPlan as long as it needs.
 var (
 	DefaultPlan = Plan{
 		Regimes: usualRegimes, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,
@@ -52,10 +54,10 @@ var (
 	}
 )
 
-// usualRegimes are those of the default.
+// usualRegimes are the regimes of the default plan.
 var usualRegimes = Regimes([]Neighbours{NoNeighbours, Loops, Bursty}, nil)
 
-// allRegimes are all neighbours at their usual loads, and loops at load 2.
+// allRegimes returns all neighbours at their usual loads, and loops at load 2.
 func allRegimes() []Regime {
 	all := []Regime{{2, Loops}}
 	for _, h := range neighbourhoods {
@@ -65,13 +67,13 @@ func allRegimes() []Regime {
 	return all
 }
 
-// Limits of a plan.
+// These are the limits of a plan.
 const (
 	mostLoad                      = 256
 	shortestWork, longestDuration = 50 * time.Microsecond, time.Minute
 )
 
-// Check returns an error that says what in the plan is not allowed, and what is.
+// Check returns an error that names what is not allowed in the plan, and what is allowed.
 func (p Plan) Check() error {
 	for _, r := range p.Regimes {
 		if err := r.check(); err != nil {
@@ -109,33 +111,33 @@ func once[T comparable](what string, all []T) error {
 	return nil
 }
 
-// traces reports whether any cell can be one of traced work.
+// traces reports whether the plan can have cells of traced work.
 func (p Plan) traces() bool {
 	return slices.ContainsFunc(p.Regimes, func(r Regime) bool {
 		return slices.ContainsFunc(p.Durations, func(d time.Duration) bool { return Traced.tells(r.Load, d) })
 	})
 }
 
-// task is a cell, or whole programs of one length under one load.
+// task is a cell of a stream, or of whole programs of one length under one load.
 type task struct {
 	Cell
 	// program is the scheme that measures whole programs; empty for a stream.
 	program string
-	costNs  float64 // wall time, about
+	costNs  float64 // estimated wall time
 }
 
-// runsOfPrograms is the least number of runs that bounds a median at 95 %. One more comes
-// before, to warm up.
+// runsOfPrograms is the least number of runs for a 95 % interval of a median. One warm-up run comes
+// before them.
 const runsOfPrograms = 6
 
-// lengthsOfPrograms are the durations for which whole programs are measured. Shorter programs
-// would mostly consist of their start.
+// lengthsOfPrograms are the durations for which whole programs are measured. The start of a shorter
+// program would take most of its time.
 var lengthsOfPrograms = milliseconds(10, 100, 1000)
 
-// longestPattern is the longest for which programs are measured that do more than compute.
+// longestPattern is the longest duration for which programs that do more than compute are measured.
 const longestPattern = 100 * time.Millisecond
 
-// tasks are the tasks of the plan, regime by regime, and those that are left out since they
+// tasks returns the tasks of the plan, regime by regime, and those that are left out because they
 // would take too long.
 func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	inside := slices.ContainsFunc(schemes, func(s Scheme) bool { return s.answer != nil })
@@ -172,28 +174,28 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	return tasks, left
 }
 
-// measures says whether a scheme measures whole programs of that kind and length. hyperfine
-// tells the wall time, whatever the program does: one kind shows that.
+// measures reports whether a scheme measures whole programs of that kind and length. hyperfine
+// reports the wall time, whatever the program does, so that it measures one kind only.
 func (s Scheme) measures(k Kind, d time.Duration) bool {
 	return s.answer == nil && (s.Name != Hyperfine || k == Compute) && slices.Contains(lengthsOfPrograms, d) && (k == Compute || d <= longestPattern)
 }
 
-// trials is how many trials fit into the time for a cell.
+// trials returns how many trials fit into the time for a cell.
 func (p Plan) trials(d time.Duration) int {
 	return min(p.MaxTrials, max(p.MinTrials, int(p.RunTime/d)))
 }
 
-// besidesNs is about the running time that is spent around each trial.
+// besidesNs is about how much running time the measurements around each trial take.
 const besidesNs = 300e3
 
-// programNs is about what is done around the runs of a whole program.
+// programNs is about how much time the measurements around the runs of a whole program take.
 const programNs = 250e6
 
-// costNs is about the wall time of a cell: all trials, one more to warm up, and the time in
-// which competitors have the CPU. Around each trial of traced work the CPU is traced.
+// costNs returns about how long a cell takes in wall time: all trials, one more to warm up, and the
+// time in which competitors have the CPU. Traced work adds the traces of the CPU around each trial.
 func (c Cell) costNs() float64 {
 	cost := c.slowdown() * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)
-	if c.Kind != Compute { // without its rounds, before and after
+	if c.Kind != Compute { // the runs without rounds, before and after
 		cost += 2 * restRuns * (float64(c.Duration) + besidesNs)
 	}
 	if c.Work == Traced {
@@ -202,7 +204,7 @@ func (c Cell) costNs() float64 {
 	return cost
 }
 
-// watching is the time for which the noise of a CPU is traced.
+// watching returns how long the noise of a CPU is traced.
 func watching(r Regime) time.Duration {
 	return max(watchedAtLeast, time.Duration(r.slowdown()*float64(watched)))
 }

@@ -13,8 +13,8 @@ import (
 
 func format(v any) string { return fmt.Sprint(v) }
 
-// The plans keep to the time that they promise, with two fifths to spare for what is not in
-// the estimate, and for what else runs on the machine.
+// The plans keep to the time that they promise, with a reserve of two fifths for what the estimate
+// leaves out and for other programs on the machine.
 func TestPlansFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan Plan
@@ -28,7 +28,7 @@ func TestPlansFit(t *testing.T) {
 		for _, task := range tasks {
 			sum += task.costNs
 		}
-		for _, r := range c.plan.Regimes { // the CPU is looked at, and a line fitted for each work
+		for _, r := range c.plan.Regimes { // includes tracing the CPU, and fitting a line for each work
 			sum += float64(watching(r)) + r.slowdown()*float64(len(c.plan.Works))*fitted*fitRepeats*batchNs
 		}
 		t.Logf("%s: %d tasks, %v", name, len(tasks), time.Duration(sum))
@@ -100,7 +100,7 @@ func TestPlanCheck(t *testing.T) {
 	}
 }
 
-// Loads alone mean loops; neighbours have loads of their own, but where some are given.
+// Loads without neighbours mean loops. Neighbours without loads get their usual loads.
 func TestRegimes(t *testing.T) {
 	for _, c := range []struct {
 		neighbours []Neighbours
@@ -158,7 +158,7 @@ func TestUnsteady(t *testing.T) {
 	for i := range s.Samples {
 		s.Samples[i].BeforeNs, s.Samples[i].AfterNs = 10, 10
 	}
-	s.Samples[2].BeforeNs, s.Samples[2].AfterNs = 6, 6 // by accident
+	s.Samples[2].BeforeNs, s.Samples[2].AfterNs = 6, 6 // one sample is fast by accident
 	if marks := s.unsteady(); len(marks) > 0 {
 		t.Errorf("%q", marks)
 	}

@@ -8,12 +8,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Fit is a line through the times of short runs of a work, by the number r of their rounds:
-// T(r) = RoundNs r + StartNs, by least squares (Bryant 2003, section 9.4.3).
+// Fit is a least-squares line through the times of short runs of a work, by the number r of their
+// rounds: T(r) = RoundNs r + StartNs (Bryant 2003, section 9.4.3).
 type Fit struct {
 	RoundNs float64 `json:"round_ns"`
 	StartNs float64 `json:"start_ns"`
-	// Error is the greatest distance of a run from the line, as a share.
+	// Error is the greatest distance of a run from the line, as a share of its time.
 	Error float64 `json:"error"`
 }
 
@@ -21,21 +21,23 @@ type Fit struct {
 type reference struct {
 	do    func(rounds int)
 	clock clock.Rated
-	// rounds make a batch.
+	// rounds is the number of rounds in a batch.
 	rounds int
 	fit    Fit
-	// traced sees what interrupts the work; nil for most.
+	// traced measures what interrupts take from traced work; nil for other work.
 	traced *traced
 }
 
 const (
-	// batchNs is much longer than a reading of the clock takes, and so short that most batches
-	// escape every disturbance.
+	// batchNs is the length of a batch: much longer than a reading of the clock takes, and so short
+	// that most batches escape every disturbance.
 	batchNs = 25e3
-	// fitted lengths, from a fifth of a batch to two, each measured fitRepeats times.
+	// fitted is the number of lengths for the line, from a fifth of a batch to two batches. Each is
+	// measured fitRepeats times.
 	fitted, fitRepeats = 10, 40
-	// escaped is the quantile of short runs that stands for an undisturbed one. Nearly all
-	// escape, so that the median does; the least would be of a core that was faster for a moment.
+	// escaped is the quantile of short runs that stands for an undisturbed run. Nearly all runs
+	// escape disturbances, so that the median is undisturbed. The least would come from moments at
+	// which the core was faster.
 	escaped    = 0.5
 	mostRounds = 1 << 30
 )
@@ -52,7 +54,7 @@ func newReference(c clock.Rated, do func(rounds int)) (*reference, error) {
 	return r, err
 }
 
-// newTracedReference is the reference of the same work in traced steps.
+// newTracedReference returns the reference of the same work in traced steps.
 func newTracedReference(plain *reference) (*reference, error) {
 	t := newTraced(plain)
 	r, err := newReference(plain.clock, t.run)
@@ -70,7 +72,7 @@ func (r *reference) least() float64 {
 	return math.Max(least, r.clock.TickNs.Value)
 }
 
-// time is what that many rounds and one reading of the clock take, in nanoseconds.
+// time measures how long as many rounds and one reading of the clock take, in nanoseconds.
 func (r *reference) time(rounds int) float64 {
 	start := r.clock.Start()
 	r.do(rounds)
@@ -103,12 +105,12 @@ func (r *reference) line() (Fit, error) {
 
 func (r *reference) fittedRounds(i int) int { return max(1, 2*r.rounds*(i+1)/fitted) }
 
-// level is what a round takes now: the quartiles of some batches. Interrupts hit far fewer
-// batches than one in four, so that the distance between the quartiles comes from something
-// steadier, such as a busy hyperthread sibling.
+// level is how long a round takes now: the quartiles of some batches. Interrupts hit far fewer than
+// one batch in four, so that a distance between the quartiles comes from a steadier cause, such as
+// a busy hyperthread sibling.
 type level struct{ low, middle, high float64 }
 
-// level measures as many batches as times has room for.
+// level measures len(times) batches.
 func (r *reference) level(times []float64) level {
 	for i := range times {
 		times[i] = r.time(r.rounds)
@@ -120,15 +122,15 @@ func (r *reference) level(times []float64) level {
 	return level{perRound(0.25), perRound(0.5), perRound(0.75)}
 }
 
-// undisturbedLevels is the share of levels that are taken to be undisturbed, however busy a
+// undisturbedLevels is the share of levels that is assumed to be undisturbed, however busy a
 // sibling on the same core is.
 const undisturbedLevels = 0.1
 
-// expected is the truth: how long that many rounds take, by the levels around the samples. Its
-// value is the median of the levels' middles. Its interval holds the distribution-free interval
-// of that median and the typical lower and upper quartile of the batches, and is widened by how
-// far short runs lie from their line. It reaches down to the level that one in ten is below,
-// since a sibling that comes and goes is not there on a machine of its own.
+// expected returns the truth: how long rounds take, by the levels around the samples. Its value is
+// the median of the levels' middles. Its interval contains the distribution-free interval of that
+// median and the typical lower and upper quartile of the batches, and is widened by the distance of
+// short runs from their line. Its lower end is at most the level that one level in ten is below: a
+// sibling that comes and goes would be absent on a machine without other programs.
 func expected(levels []level, rounds int, f Fit) stats.Estimate {
 	of := func(part func(level) float64) []float64 {
 		var all []float64

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// By hand: the median of 10 to 16 is 13, whose interval by the binomial distribution is
-// all of seven values; rounds and start are added, and a hundredth of the value.
+// The expected values are computed by hand: the median of 10 to 16 is 13, and its interval by the
+// binomial distribution is the range of all seven values. Rounds and start are added, and a
+// hundredth of the value is the distance from the line.
 func TestExpected(t *testing.T) {
 	var levels []level
 	for i := range 7 {
@@ -17,15 +18,15 @@ func TestExpected(t *testing.T) {
 	if want := 1350.0; e.Value != want || math.Abs(e.Lo-(1050-13.5)) > 1e-9 || math.Abs(e.Hi-(1650+13.5)) > 1e-9 || e.N != 7 {
 		t.Errorf("%+v", e)
 	}
-	// Where the middles agree, the quartiles bound it.
+	// If all middles are equal, the quartiles are the bounds.
 	for i := range levels {
 		levels[i] = level{9, 10, 12}
 	}
 	if e := expected(levels, 100, Fit{}); e.Value != 1000 || e.Lo != 900 || e.Hi != 1200 {
 		t.Errorf("%+v", e)
 	}
-	// Something slows nine in ten: the others are a machine of its own. One in a hundred is
-	// chance.
+	// Something slows nine levels in ten: the others show the time without it. One fast level in a
+	// hundred is taken as chance.
 	levels = nil
 	for i := range 100 {
 		middle := 12.0
@@ -44,7 +45,7 @@ func TestExpected(t *testing.T) {
 	if e := expected(levels, 100, Fit{}); e.Lo != 1200 {
 		t.Errorf("%+v", e)
 	}
-	// Too few for an interval: all of them.
+	// There are too few levels for an interval, so that it is their whole range.
 	if e := expected([]level{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}}, 10, Fit{}); e.Value != 20 || e.Lo != 10 || e.Hi != 40 {
 		t.Errorf("%+v", e)
 	}

@@ -12,39 +12,39 @@ import (
 	"chronoscope/machine"
 )
 
-// Neighbours is what runs beside the measured work.
+// Neighbours names the competitors that run beside the measured work.
 type Neighbours string
 
-// The neighbours. All but memory and build are on the CPU of the work.
+// These are the neighbours. All but memory and build run on the CPU of the work only.
 const (
 	NoNeighbours Neighbours = "none"
 	// Loops compute without end.
 	Loops Neighbours = "loops"
-	// Bursty compute and sleep in turn, at random, 0.1 to 10 ms each time.
+	// Bursty neighbours compute and sleep in turn, each time for a random 0.1 to 10 ms.
 	Bursty Neighbours = "bursty"
 	// Wakers wake up a thousand times a second each, for some microseconds.
 	Wakers Neighbours = "wakers"
-	// MemorySweeps write to more memory than caches hold: on the CPU of the work as the load says,
-	// and one on each other CPU.
+	// MemorySweeps write to more memory than the caches hold: as many on the CPU of the work as the
+	// load says, and one on each other CPU.
 	MemorySweeps Neighbours = "memory"
 	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"
-	// Changing neighbours come and go within a cell: they alternately compute and are absent, each
+	// Changing neighbours come and go during a cell: they alternately compute and are absent, each
 	// time for a random 20 ms to a second.
 	Changing Neighbours = "changing"
 )
 
-// neighbourhood says of neighbours how they are made.
+// neighbourhood describes one kind of neighbours.
 type neighbourhood struct {
 	name Neighbours
 	kind load.Kind
-	// usual are the loads where none are given.
+	// usual are the loads that are used if none are given.
 	usual []int
-	// busy is the share of the time for which each of them wants the CPU.
+	// busy is the share of time in which each neighbour wants the CPU.
 	busy float64
 }
 
-// neighbourhoods are all, in the order in which they are tried.
+// neighbourhoods are all kinds of neighbours, in the order in which they are tried.
 var neighbourhoods = []neighbourhood{
 	{NoNeighbours, load.Registers, []int{1}, 0},
 	{Loops, load.Registers, []int{4, 11}, 1},
@@ -60,7 +60,7 @@ func (n Neighbours) hood() neighbourhood {
 	return neighbourhoods[max(0, i)]
 }
 
-// ParseNeighbours reads a name.
+// ParseNeighbours reads the name of neighbours.
 func ParseNeighbours(name string) (Neighbours, error) {
 	var all []Neighbours
 	for _, h := range neighbourhoods {
@@ -69,16 +69,16 @@ func ParseNeighbours(name string) (Neighbours, error) {
 	return called("neighbours are", name, all)
 }
 
-// Regime is what a cell was measured beside.
+// Regime is the competition during a cell.
 type Regime struct {
-	// Load is how many threads want the CPU, the measured one among them.
+	// Load is how many threads want the CPU, including the measured one.
 	Load int `json:"load"`
-	// Neighbours is empty in records of versions that knew only one kind: none at load 1, loops
-	// otherwise.
+	// Neighbours is empty in records of old versions, which knew only one kind: it then means none
+	// at load 1, and loops at other loads.
 	Neighbours Neighbours `json:"neighbours,omitempty"`
 }
 
-// Named is the regime with the name of its neighbours.
+// Named returns the regime with the name of its neighbours filled in.
 func (r Regime) Named() Regime {
 	if r.Neighbours == "" {
 		r.Neighbours = Loops
@@ -97,11 +97,11 @@ func (r Regime) String() string {
 	return fmt.Sprintf("%s %d", r.Neighbours, r.Load)
 }
 
-// Endless reports whether all neighbours compute without end, as in the source. It is true where
-// there are no neighbours.
+// Endless reports whether all neighbours compute without end, as in the source. It is true if there
+// are no neighbours.
 func (r Regime) Endless() bool { return r == Regime{Load: r.Load} || r == Regime{Load: r.Load}.Named() }
 
-// CompareRegimes orders them by their neighbours, and by load.
+// CompareRegimes orders regimes by their neighbours, and then by load.
 func CompareRegimes(a, b Regime) int {
 	place := func(r Regime) int {
 		return slices.IndexFunc(neighbourhoods, func(h neighbourhood) bool { return h.name == r.Named().Neighbours })
@@ -132,7 +132,7 @@ func Regimes(neighbours []Neighbours, loads []int) []Regime {
 	return all
 }
 
-// check says what is wrong with it.
+// check returns an error that says what is wrong with the regime.
 func (r Regime) check() error {
 	least := 2
 	if r.Neighbours == NoNeighbours {
@@ -144,17 +144,17 @@ func (r Regime) check() error {
 	return nil
 }
 
-// slowdown is about how many times as long as alone the work takes.
+// slowdown returns about how many times as long the work takes as without neighbours.
 func (r Regime) slowdown() float64 { return 1 + float64(r.Load-1)*r.Named().Neighbours.hood().busy }
 
-// competition are the neighbours of a regime, beside the work on a CPU.
+// competition is the neighbours of a regime, beside the work on a CPU.
 type competition struct {
 	regime  Regime
 	cpu     int
 	running []*load.Load
 }
 
-// renew starts all of them, in the place of those that run.
+// renew starts all neighbours, and ends those that were running.
 func (c *competition) renew(ctx context.Context) error {
 	c.stop()
 	here, kind := []int{c.cpu}, c.regime.Named().Neighbours.hood().kind
@@ -183,7 +183,7 @@ func (c *competition) renew(ctx context.Context) error {
 	return start(c.regime.Load-1, here)
 }
 
-// lost is how many have ended by themselves.
+// lost returns how many neighbours have ended by themselves.
 func (c *competition) lost() (n int) {
 	for _, l := range c.running {
 		n += l.Lost()
@@ -191,7 +191,7 @@ func (c *competition) lost() (n int) {
 	return n
 }
 
-// paused does something while they stand still.
+// paused calls do while the neighbours are stopped.
 func (c *competition) paused(do func() error) (err error) {
 	for _, l := range c.running {
 		err = errors.Join(err, l.Pause())
@@ -207,7 +207,7 @@ func (c *competition) paused(do func() error) (err error) {
 	return err
 }
 
-// stop ends all of them.
+// stop ends all neighbours.
 func (c *competition) stop() {
 	for _, l := range c.running {
 		l.Stop()
@@ -215,8 +215,8 @@ func (c *competition) stop() {
 	c.running = nil
 }
 
-// retried tries a second time where something was wrong the first time, and returns what was
-// wrong the last time. Competitors that ended are replaced.
+// retried calls try a second time if the first call returned marks, and returns the result and the
+// marks of the last call. It replaces competitors that have ended.
 func retried[T any](ctx context.Context, competitors *competition, try func() (T, []string, error)) (value T, marks []string, err error) {
 	for range 2 {
 		if value, marks, err = try(); err != nil {

@@ -21,14 +21,15 @@ type Report struct {
 	Outcomes []Outcome  `json:"cells"`
 	Reach    []Reach    `json:"reach"`
 	Coverage []Coverage `json:"coverage"`
-	// AddedUp is the coverage together with that of earlier validations; nil where none were
-	// given.
+	// AddedUp is the coverage together with that of earlier validations; nil if none were given.
 	AddedUp *AddedUp `json:"added_up"`
-	// Compensation says how well subtracting interrupts works in traced cells without competitors.
+	// Compensation says how well the subtraction of interrupts works in traced cells without
+	// competitors.
 	Compensation []Compensation `json:"compensation"`
 	Timers       []Timer        `json:"timers"`
 	Fits         []WorkFit      `json:"fits"`
-	// Samples are the first of each cell; none in records of before they were kept.
+	// Samples are the first samples of each cell; missing in records of versions that did not keep
+	// them.
 	Samples []CellSamples `json:"samples,omitempty"`
 	// LeftOut says what was left out, and why.
 	LeftOut []string `json:"-"`
@@ -41,22 +42,22 @@ type WorkFit struct {
 	Fit
 }
 
-// CellSamples are the first samples of a cell, for figures: what the counter and the kernel's
-// accounts made of the same work, again and again.
+// CellSamples are the first samples of a cell, for figures: the times of the same work by the
+// counter and by the kernel's accounts.
 type CellSamples struct {
 	Work Work `json:"work"`
 	Regime
-	DurationNs  int64          `json:"duration_ns"` // that was aimed at
+	DurationNs  int64          `json:"duration_ns"` // the planned duration
 	Expected    stats.Estimate `json:"expected"`    // the truth
 	WallNs      []float64      `json:"wall_ns"`
 	TimesNs     []stats.Float  `json:"times_ns"`
 	GetrusageNs []stats.Float  `json:"getrusage_ns"`
 }
 
-// mostShown samples of a cell are kept for figures.
+// mostShown is how many samples of a cell are kept for figures.
 const mostShown = 20
 
-// shown are the first samples of a stream.
+// shown returns the first samples of a stream.
 func (s *Stream) shown() CellSamples {
 	c := CellSamples{Work: s.Work, Regime: s.Regime.Named(), DurationNs: s.Duration.Nanoseconds(), Expected: s.Expected}
 	for _, x := range s.Samples[:min(len(s.Samples), mostShown)] {
@@ -65,8 +66,8 @@ func (s *Stream) shown() CellSamples {
 	return c
 }
 
-// withFit adds the fit of a stream. Of the fits of one work beside the same neighbours, which an
-// interrupted validation makes anew, it keeps the worst.
+// withFit adds the fit of a stream to fits. An interrupted validation fits the same work beside the
+// same neighbours again; withFit then keeps the fit with the greatest error.
 func withFit(fits []WorkFit, s *Stream) []WorkFit {
 	i := slices.IndexFunc(fits, func(f WorkFit) bool { return f.Work == s.Work && f.Regime == s.Regime })
 	switch {
@@ -78,7 +79,7 @@ func withFit(fits []WorkFit, s *Stream) []WorkFit {
 	return fits
 }
 
-// Progress is how much of a validation is done, and what it does now.
+// Progress says how much of a validation is done, and what it does now.
 type Progress struct {
 	Share float64
 	Left  time.Duration
@@ -86,8 +87,8 @@ type Progress struct {
 }
 
 // Run measures the cells of a plan. The store keeps finished cells, so that an interrupted
-// validation goes on where it was; a nil store keeps nothing. Where ctx ends, its error comes
-// with the report of what is finished. progress may be nil.
+// validation continues where it stopped; a nil store keeps nothing. If ctx ends, Run returns its
+// error with the report of what is finished. progress may be nil.
 //
 // Other errors say that a process could not be started, or not on the plan's CPU.
 func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progress func(Progress)) (*Report, error) {
@@ -112,7 +113,7 @@ func Run(ctx context.Context, plan Plan, m *machine.Machine, store *Store, progr
 	return r, err
 }
 
-// installed leaves out schemes whose program is not installed here, and says so.
+// installed leaves out schemes whose program is not installed here, and adds that to the report.
 func installed(schemes []Scheme, r *Report) []Scheme {
 	return slices.DeleteFunc(schemes, func(s Scheme) bool {
 		if s.Name != Hyperfine {
@@ -126,7 +127,7 @@ func installed(schemes []Scheme, r *Report) []Scheme {
 	})
 }
 
-// validation is a validation that is under way.
+// validation is the state of a running validation.
 type validation struct {
 	plan     Plan
 	machine  *machine.Machine
@@ -137,12 +138,12 @@ type validation struct {
 	streams  []*Stream
 	programs *programs
 	begun    time.Time
-	// allNs is what all tasks cost by the plan, doneNs what the finished ones do.
+	// allNs is the estimated time of all tasks, and doneNs that of the finished ones.
 	allNs, doneNs float64
-	finished      []string // cells, by their names in the store
+	finished      []string // names of cells in the store
 }
 
-// rank is the place of a scheme.
+// rank returns the position of the outcome's scheme among the schemes.
 func (v *validation) rank(o Outcome) int {
 	return slices.IndexFunc(v.schemes, func(s Scheme) bool { return s.Name == o.Scheme })
 }
@@ -172,13 +173,13 @@ func (v *validation) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// crowdError is that of neighbours that could not be started.
+// crowdError is the error of neighbours that could not be started.
 type crowdError struct{ error }
 
 func (e crowdError) Unwrap() error { return e.error }
 
-// passOver leaves out a regime whose neighbours could not be started, and reports whether it
-// did. It does not where nothing else was measured.
+// passOver leaves out a regime whose neighbours could not be started, and reports whether it did.
+// It does not if nothing else was measured.
 func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
 	var unbearable crowdError
 	if ctx.Err() != nil || !errors.As(err, &unbearable) || len(v.report.Outcomes) == 0 {
@@ -188,7 +189,7 @@ func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
 	return true
 }
 
-// sayLeft names the tasks that a plan leaves out, those of one length together.
+// sayLeft names the tasks that a plan leaves out, with those of one length together.
 func (v *validation) sayLeft(left []task) {
 	var what []string
 	regimes := map[string][]string{}
@@ -211,12 +212,12 @@ func (v *validation) caveat(format string, args ...any) {
 	v.report.LeftOut = append(v.report.LeftOut, fmt.Sprintf(format, args...))
 }
 
-// stale is the age from which a finished cell is measured again, since what else runs on the
-// machine changes within minutes. It is twice what the default plan takes.
+// stale is the age from which on a finished cell is measured again, since the other programs on the
+// machine change within minutes. It is twice the time of the default plan.
 const stale = 15 * time.Minute
 
-// fresh reports whether what was measured then still counts. What comes from the future, by a
-// clock that was set back, does not.
+// fresh reports whether a measurement of that time still counts. A time in the future, from a clock
+// that was set back, does not.
 func fresh(taken time.Time) bool {
 	age := time.Since(taken)
 	return age >= 0 && age < stale
@@ -326,7 +327,7 @@ func (v *validation) tell(doing string) {
 	v.progress(Progress{Share: v.doneNs / math.Max(1, v.allNs), Left: time.Duration(left), Doing: doing})
 }
 
-// do does a task, a second time where something was wrong the first time, and keeps its result.
+// do does a task, a second time if something went wrong the first time, and keeps its result.
 func (v *validation) do(ctx context.Context, t task, lab *session, competitors *competition) error {
 	if t.program != "" {
 		w, marks, err := retried(ctx, competitors, func() (*Whole, []string, error) {
@@ -360,7 +361,7 @@ func (v *validation) do(ctx context.Context, t task, lab *session, competitors *
 	return nil
 }
 
-// keep keeps a finished cell. Where that fails it says so, and the validation goes on.
+// keep stores a finished cell. If that fails it adds a caveat, and the validation continues.
 func (v *validation) keep(t task, cell any) {
 	if err := v.store.write(v.store.cellName(t, v.plan.CPU), cell); err != nil {
 		v.caveat("no more cells are kept, so that an interrupted validation begins anew: %v", err)
@@ -370,8 +371,8 @@ func (v *validation) keep(t task, cell any) {
 	v.finished = append(v.finished, v.store.cellName(t, v.plan.CPU))
 }
 
-// conclude keeps the reach, and removes the finished cells from the store, since all are
-// reported now.
+// conclude stores the reach, and removes the finished cells from the store, since the report now
+// has all of them.
 func (v *validation) conclude() {
 	if err := v.store.saveReach(keptOf(v.report.Outcomes)); err != nil {
 		v.caveat("the reach is not kept for later: %v", err)

@@ -15,7 +15,7 @@ import (
 	"chronoscope/stats"
 )
 
-// tiny is a plan of some hundred milliseconds.
+// tiny is a plan that takes some hundred milliseconds.
 func tiny(t *testing.T) Plan {
 	t.Helper()
 	cpus, err := machine.Affinity()
@@ -28,8 +28,8 @@ func tiny(t *testing.T) Plan {
 	return p
 }
 
-// What was finished before an interruption is not measured again; in the end nothing is
-// left but the reach.
+// What was finished before an interruption is not measured again. At the end only the reach is left
+// in the store.
 func TestGoesOnAfterAnInterruption(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -47,7 +47,7 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 			t.Errorf("%+v", at)
 		}
 		if strings.HasSuffix(at.Doing, "1ms") {
-			if told++; told == 2 { // of the second load
+			if told++; told == 2 { // during the second load
 				cancel()
 			}
 		}
@@ -80,7 +80,7 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// A competitor that ends is told, after a second try.
+// The report mentions a competitor that ended, after a second try.
 func TestLostCompetitor(t *testing.T) {
 	p := tiny(t)
 	competitors := &competition{regime: Regime{2, Loops}, cpu: p.CPU}
@@ -111,7 +111,7 @@ func TestLostCompetitor(t *testing.T) {
 	}
 }
 
-// All neighbours run, pause, go on, and end.
+// All neighbours can be started, paused, continued and stopped.
 func TestNeighboursRun(t *testing.T) {
 	cpu := tiny(t).CPU
 	for _, h := range neighbourhoods {
@@ -146,7 +146,7 @@ func killOne(t *testing.T) {
 	}
 }
 
-// A CPU that can't be had is an error that says so.
+// A CPU that this process may not use leads to an error that says so.
 func TestNoSuchCPU(t *testing.T) {
 	p := tiny(t)
 	p.CPU = 4000
@@ -156,7 +156,7 @@ func TestNoSuchCPU(t *testing.T) {
 	}
 }
 
-// A whole program's truth is its start and its rounds; one that sleeps until the last of some
+// A whole program's truth is its start and its rounds. A program that sleeps until the last of some
 // times takes no less than until then, whatever it computes.
 func TestWholeProgram(t *testing.T) {
 	if testing.Short() {
@@ -181,7 +181,7 @@ func TestWholeProgram(t *testing.T) {
 	}
 }
 
-// A lab ends with who asked, in the middle of a stream too.
+// A lab ends with the process that asked, even in the middle of a stream.
 func TestLabEndsWithItsParent(t *testing.T) {
 	p := tiny(t)
 	v := validation{plan: p, machine: machine.Identify()}

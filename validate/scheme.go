@@ -14,15 +14,15 @@ import (
 // Scheme is a way to find out how long something takes.
 type Scheme struct {
 	Name string
-	// About says what it is.
+	// About describes the scheme.
 	About string
-	// Claims is true where it gives an interval.
+	// Claims says that the scheme gives an interval.
 	Claims bool
 	// answer evaluates a stream; nil for schemes that measure whole programs.
 	answer func(*Stream) Answer
 }
 
-// The names of some schemes.
+// These are the names of some schemes.
 const (
 	OwnKBest     = "kbest"
 	OwnProgram   = "program"
@@ -36,14 +36,15 @@ const (
 	Compensated = "-compensated"
 )
 
-// The source's epsilon and M (Bryant 2003, section 9.4.3), and the K that it tried.
+// These are the source's epsilon and M (Bryant 2003, section 9.4.3), and the values of K that it
+// tried.
 const (
 	epsilon  = 0.001
 	mostRuns = 30
 	mostK    = 5
 )
 
-// Schemes are all of them.
+// Schemes returns all schemes.
 func Schemes() []Scheme {
 	all := []Scheme{
 		{Times, "user and system time by times(2), one measurement", true, countingBy("times", func(x Sample) stats.Float { return x.TimesNs }, func(s *Stream) (float64, float64) { return s.TimesTickNs, 0 })},
@@ -71,8 +72,8 @@ func Schemes() []Scheme {
 		Scheme{Hyperfine, "hyperfine's mean of wall times, whole programs", false, nil})
 }
 
-// Choose returns the schemes of those names, or of families: "source" stands for all that begin
-// with "source-". Without names it returns all.
+// Choose returns the schemes of those names, or of families: "source" stands for all whose name
+// begins with "source-". Without names it returns all.
 func Choose(names []string) ([]Scheme, error) {
 	all := Schemes()
 	if len(names) == 0 {
@@ -96,7 +97,7 @@ func (s Scheme) is(name string) bool {
 	return name != "" && (s.Name == name || strings.HasPrefix(s.Name, name+"-"))
 }
 
-// families are the names, with one for those that differ in K only.
+// families returns the names of the schemes, with one name for those that differ only in K.
 func families(all []Scheme) []string {
 	var names []string
 	for _, s := range all {
@@ -113,7 +114,7 @@ func families(all []Scheme) []string {
 
 func unknown() stats.Estimate { return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns"} }
 
-// missing is the answer of a scheme that has no figure, with the reason.
+// missing returns the answer of a scheme that has no figure, with the reason.
 func missing(format string, args ...any) Answer {
 	a := Answer{Estimate: unknown(), Judgement: stats.NewJudgement()}
 	a.Estimate.Statistic = "none"
@@ -121,16 +122,16 @@ func missing(format string, args ...any) Answer {
 	return a
 }
 
-// usual are the samples that other schemes than kbest may use: those for which the thread had
-// not asked for long time slices. Work that is longer than such a slice gains nothing from it,
-// and then they are all samples.
+// usual returns the samples that schemes other than kbest may use: those for which the thread had
+// not asked for long time slices. Work that is longer than such a slice gains nothing from it, and
+// then usual returns all samples.
 func (s *Stream) usual() []Sample {
 	gains := s.Load > 1 && s.Duration <= machine.LongTurns
 	return slices.DeleteFunc(slices.Clone(s.Samples), func(x Sample) bool { return gains && x.LongTurn })
 }
 
-// countingBy is interval counting: one measurement, whose error is at most one interval of the
-// kernel's accounting (Bryant 2003, practice problem 9.4).
+// countingBy returns a scheme that counts intervals: one measurement, whose error is at most one
+// interval of the kernel's accounting (Bryant 2003, practice problem 9.4).
 func countingBy(name string, of func(Sample) stats.Float, about func(*Stream) (tickNs, emptyNs float64)) func(*Stream) Answer {
 	return func(s *Stream) Answer {
 		samples := s.usual()
@@ -145,8 +146,8 @@ func countingBy(name string, of func(Sample) stats.Float, about func(*Stream) (t
 	}
 }
 
-// reading is the time of a sample by a clock, without the clock's own cost; missing where the
-// clock can't be read.
+// reading returns the time of a sample by a clock, without the clock's own cost. The time is
+// missing if the clock can't be read.
 type reading func(*Stream, Sample) stats.Float
 
 func byCounter(s *Stream, x Sample) stats.Float { return stats.FloatOf(x.WallNs - s.Empty.WallNs) }
@@ -161,9 +162,9 @@ type timed struct {
 	ns float64
 }
 
-// made are the samples that the source's scheme makes (Bryant 2003, section 9.4.3), in order of
-// their times: it goes on until the K least agree within epsilon, or M were made. They are nil
-// where the clock can't be read.
+// made returns the samples that the source's scheme takes (Bryant 2003, section 9.4.3), in order of
+// their times: it stops when the K least agree within epsilon, or after M samples. The result is
+// nil if the clock can't be read.
 func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
 	best := kbest.NewBest(k)
 	all = []timed{}
@@ -182,8 +183,8 @@ func (s *Stream) made(k int, read reading) (all []timed, converged bool) {
 	return all, best.Converged(epsilon)
 }
 
-// kBest is the source's scheme. Its value is the least time v_1, its relative error by its own
-// claim (v_K - v_1)/v_1. With compensation it takes off what interrupts took of each of the K
+// kBest is the source's scheme. Its value is the least time v_1, and the relative error that it
+// claims is (v_K - v_1)/v_1. With compensation it subtracts what interrupts took from each of the K
 // samples: see leastOf of [Losses].
 func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	return func(s *Stream) Answer {
@@ -219,7 +220,7 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	}
 }
 
-// aSecond is how long testing.B runs.
+// aSecond is how long testing.B runs, in nanoseconds.
 const aSecond = 1e9
 
 func meanOfASecond(s *Stream) Answer {

@@ -13,8 +13,8 @@ import (
 	"chronoscope/machine"
 )
 
-// startServer starts a process that computes for programs of kind [Server], and returns the
-// name of its socket. It runs on the CPU, and ends with this process.
+// startServer starts a process that computes for programs of kind [Server], and returns the name of
+// its socket. The server runs on the CPU cpu, and ends with this process.
 func startServer(ctx context.Context, cpu int) (name string, end func(), err error) {
 	name = fmt.Sprintf("@chronoscope-%d-%d", os.Getpid(), time.Now().UnixNano())
 	self, err := os.Executable()
@@ -41,7 +41,7 @@ func startServer(ctx context.Context, cpu int) (name string, end func(), err err
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	}
-	for range 500 { // a second
+	for range 500 { // for at most a second
 		if conn, err := net.Dial("unix", name); err == nil {
 			_ = conn.Close()
 			return name, end, nil
@@ -52,10 +52,11 @@ func startServer(ctx context.Context, cpu int) (name string, end func(), err err
 	return "", nil, fmt.Errorf("validate: the server that computes for programs did not answer within a second")
 }
 
-// serveClients listens at a socket of that name, one client after the other. A request is a
-// number of rounds of the chain in eight bytes; they come back when the rounds are done.
+// serveClients listens at a socket of that name and serves one client after the other. A request is
+// a number of rounds of the chain, in eight bytes; the server sends it back when the rounds are
+// done.
 func serveClients(name string) error {
-	go func() { // the end of the pipe is the end of the process that started this one
+	go func() { // the pipe ends when the process that started this one ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()

@@ -20,7 +20,7 @@ import (
 	"chronoscope/stats"
 )
 
-// TestMain plays the processes that a validation starts.
+// TestMain also runs the processes that a validation starts.
 func TestMain(m *testing.M) {
 	load.Serve()
 	Serve()
@@ -40,8 +40,8 @@ const (
 	nominalHz = 3e9
 )
 
-// ticking is a machine with its kernel's tick and its host's, each of which takes at
-// least so long.
+// ticking returns a machine with its kernel's tick and its host's tick, whose costs are at least
+// leastNs and hostLeastNs.
 func ticking(leastNs, hostLeastNs float64) clocktest.Sharing {
 	return clocktest.Sharing{LookNs: 1000, Timers: []clocktest.Timer{
 		{PeriodNs: tickNs, PhaseNs: 0.3e6, Cost: clocktest.Above(leastNs, 0.05*leastNs, 0.3), Kernel: true},
@@ -49,9 +49,9 @@ func ticking(leastNs, hostLeastNs float64) clocktest.Sharing {
 	}}
 }
 
-// skewed is one whose interrupts mostly take little more than the least and sometimes
-// several times that, whose host ticks seldom, and whose core's rate wanders by a percent:
-// what is seen of a virtual machine on a busy host.
+// skewed returns a machine like a virtual one on a busy host: its interrupts mostly take little
+// more than the least and sometimes several times as much, its host ticks seldom, and its core's
+// rate varies by a percent.
 func skewed() clocktest.Sharing {
 	return clocktest.Sharing{LookNs: 1000, Speeds: []float64{1, 0.99, 0.995, 1.005, 1.01}, SpeedDwellNs: 50e6, Timers: []clocktest.Timer{
 		{PeriodNs: tickNs, PhaseNs: 0.3e6, Cost: clocktest.Above(14e3, 4e3, 0.9), Kernel: true},
@@ -59,7 +59,7 @@ func skewed() clocktest.Sharing {
 	}}
 }
 
-// traceOf is what a trace of a second shows of such timers.
+// traceOf returns what a trace of a second shows of such timers.
 func traceOf(timers []clocktest.Timer, rng *rand.Rand) *activity.Trace {
 	t := &activity.Trace{TickNs: 1, Length: 1e9}
 	for _, timer := range timers {
@@ -71,7 +71,7 @@ func traceOf(timers []clocktest.Timer, rng *rand.Rand) *activity.Trace {
 	return t
 }
 
-// crowded is that with competitors.
+// crowded returns such a machine with competitors.
 func crowded(load int) clocktest.Sharing {
 	s := ticking(8e3, 4e3)
 	s.Load, s.SliceNs, s.SliceJitter = load, 3e6, 0.01
@@ -79,8 +79,8 @@ func crowded(load int) clocktest.Sharing {
 	return s
 }
 
-// newSimulated knows the machine's timers as a trace would show them. times counts the
-// ticks that find the thread running, as Figure 9.7 of Bryant 2003 explains.
+// newSimulated returns a lab that knows the machine's timers as a trace would show them. The clock
+// "times" counts the ticks that find the thread running, as Figure 9.7 of Bryant 2003 explains.
 func newSimulated(t *testing.T, seed uint64, given clocktest.Sharing) *simulated {
 	t.Helper()
 	m := clocktest.NewMachine(seed)
@@ -144,7 +144,7 @@ func (s *simulated) takeOf(t *testing.T, w Work, load int, d time.Duration, tria
 	return stream
 }
 
-// truthNs is what the rounds of a stream really take.
+// truthNs returns what the rounds of a stream really take.
 func truthNs(s *Stream) float64 { return roundNs * float64(s.Rounds) }
 
 func scheme(t *testing.T, name string) Scheme {
@@ -161,8 +161,8 @@ func errorOf(t *testing.T, name string, s *Stream) float64 {
 	return scheme(t, name).answer(s).Estimate.Value/truthNs(s) - 1
 }
 
-// The bracket holds the truth, also beside competitors, and short runs lie on their line. Of
-// eight samples beside ten competitors a bracket is wide now and then.
+// The interval of the truth contains it, also beside competitors, and short runs lie on their line.
+// With eight samples beside ten competitors an interval is wide now and then.
 func TestTruthIsBracketed(t *testing.T) {
 	wide := 0
 	for seed := range uint64(60) {
@@ -180,8 +180,8 @@ func TestTruthIsBracketed(t *testing.T) {
 	}
 }
 
-// The source's K-best holds within a time slice, and fails beyond it by about the number
-// of competitors (Bryant 2003, Figure 9.14); so does it by gettimeofday.
+// The source's K-best is right within a time slice, and wrong beyond it by about the number of
+// competitors (Bryant 2003, Figure 9.14). The same holds for K-best by gettimeofday.
 func TestSourceFailsBeyondTheSlice(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, load := range []int{2, 4, 11} {
@@ -202,8 +202,8 @@ func TestSourceFailsBeyondTheSlice(t *testing.T) {
 	}
 }
 
-// Compensation takes off the share of both timers, their own's and their host's, and no
-// more than a fraction of one interrupt too much (Figure 9.16).
+// Compensation subtracts the share of both timers, the kernel's and the host's, and at most a
+// fraction of one interrupt too much (Figure 9.16).
 func TestCompensation(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSimulated(t, seed, ticking(20e3, 8e3)).take(t, 1, time.Duration(1e7*math.Pow(30, float64(seed)/20)), 20)
@@ -214,7 +214,7 @@ func TestCompensation(t *testing.T) {
 	}
 }
 
-// What traces a CPU can't always be had: then nothing is said to be compensated.
+// If the CPU can't be traced, no outcome claims to be compensated.
 func TestNoTraceNoCompensation(t *testing.T) {
 	sim := newSimulated(t, 1, ticking(20e3, 8e3))
 	sim.losses = Losses{}
@@ -230,8 +230,9 @@ func TestNoTraceNoCompensation(t *testing.T) {
 	}
 }
 
-// A core that has become slower since takes nothing away, and what it loses to interrupts is
-// seen as before. A loss stands where it began, so that two traces can be joined.
+// If the core becomes slower after the reference was measured, that counts as no loss, and what
+// interrupts take is still seen. A loss is recorded at the time when it began, so that two traces
+// can be joined.
 func TestTraceOfASlowerCore(t *testing.T) {
 	for _, slower := range []float64{1, 1.3, 3} {
 		for _, given := range []bool{false, true} {
@@ -257,7 +258,7 @@ func TestTraceOfASlowerCore(t *testing.T) {
 	}
 }
 
-// What a sample waited for others is no interrupt's doing.
+// What a sample waited for other threads does not count as interrupts.
 func TestCompensationWithoutWaits(t *testing.T) {
 	s := newSimulated(t, 1, ticking(20e3, 8e3)).takeOf(t, Traced, 1, 10*time.Millisecond, 6)
 	before := CompensationOf([]*Stream{s})[0]
@@ -275,9 +276,10 @@ func TestCompensationWithoutWaits(t *testing.T) {
 	}
 }
 
-// Where interrupts' costs are skewed, the least cost of each would be at most half of what they take.
-// What is taken off is typically most of it, and not too much. It differs between recordings of some
-// interrupts: that is why recordings of three durations are one sample.
+// If the costs of interrupts are skewed, their number times the least cost is at most half of what
+// they take. What compensation subtracts is typically most of the loss, and not too much. It varies
+// between recordings of a few interrupts; therefore recordings of three durations are judged
+// together.
 func TestSkewedCompensation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -307,13 +309,13 @@ func TestSkewedCompensation(t *testing.T) {
 	}
 }
 
-// What a traced run saw go is what its samples are too long by, and most of it is what
-// compensation takes off.
+// The losses that a traced run saw are the time by which its sample is too long, and compensation
+// subtracts most of them.
 func TestTracedCompensation(t *testing.T) {
 	for seed := range uint64(20) {
 		sim := newSimulated(t, seed, ticking(20e3, 8e3))
 		s := sim.takeOf(t, Traced, 1, time.Duration(1e7*math.Pow(30, float64(seed)/20)), 10)
-		// 20 ns are a reading of the clock.
+		// A reading of the clock takes 20 ns.
 		truth := truthNs(s) + 20*math.Floor(float64(s.Rounds)/float64(sim.references[Traced].traced.rounds))
 		for i, x := range s.Samples {
 			if gone := x.WallNs - s.Empty.WallNs - truth; !(math.Abs(x.LostNs.Value()-gone) <= 0.02*gone+100) {
@@ -330,8 +332,8 @@ func TestTracedCompensation(t *testing.T) {
 	}
 }
 
-// Interval counting knows nothing of what is shorter than its interval, and is off by one
-// interval at most (Figure 9.8, practice problem 9.4).
+// Interval counting does not see work that is shorter than its interval, and its error is at most
+// one interval (Figure 9.8, practice problem 9.4).
 func TestIntervalCounting(t *testing.T) {
 	for seed := range uint64(40) {
 		load := []int{1, 11}[seed%2]
@@ -352,7 +354,7 @@ func TestIntervalCounting(t *testing.T) {
 	}
 }
 
-// Our own intervals cover as they say, at every load.
+// The intervals of package kbest cover the truth as often as they promise, at every load.
 func TestOwnCoverage(t *testing.T) {
 	covered, usable := 0, 0
 	for seed := range uint64(100) {
@@ -374,8 +376,8 @@ func TestOwnCoverage(t *testing.T) {
 	}
 }
 
-// The mean of a second holds what every tick and competitor took: 15 ms hold four or five
-// of the turns of 3 ms that each of the others has.
+// The mean over a second includes every tick and every turn of a competitor: a sample of 15 ms
+// contains four or five turns of 3 ms of each competitor.
 func TestMeanOfASecond(t *testing.T) {
 	for _, load := range []int{1, 4} {
 		s := newSimulated(t, 3, crowded(load)).take(t, load, 15*time.Millisecond, 100)
@@ -385,11 +387,11 @@ func TestMeanOfASecond(t *testing.T) {
 	}
 }
 
-// Samples that asked for long slices serve no scheme but kbest, while that matters.
+// Samples that asked for long time slices serve only kbest, as long as slices matter.
 func TestUsualSamples(t *testing.T) {
 	sim := newSimulated(t, 4, crowded(4))
 	short, long := sim.take(t, 4, 2*time.Millisecond, 16), sim.take(t, 4, 30*time.Millisecond, 16)
-	if n := len(short.usual()); n != 6 { // of each eight three don't ask
+	if n := len(short.usual()); n != 6 { // three of eight samples don't ask for long slices
 		t.Errorf("%d of 16 short samples are usual", n)
 	}
 	if n := len(long.usual()); n != 16 {

@@ -8,13 +8,13 @@ import (
 	"chronoscope/stats"
 )
 
-// unsteadyShare is how much the machine's speed may change within a cell.
+// unsteadyShare is how much the machine's speed may change within a cell, as a share.
 const unsteadyShare = 0.05
 
-// undisturbedRuns is how many fast reference runs are no accident.
+// undisturbedRuns is the number of fast reference runs that can't be an accident.
 const undisturbedRuns = 3
 
-// uncertain returns a mark where the truth is known to less than unsteadyShare.
+// uncertain returns a mark if the half-width of the truth's interval exceeds unsteadyShare.
 func uncertain(truth stats.Estimate) []string {
 	if off := truth.RelativeHalfWidth(); off > unsteadyShare {
 		return []string{fmt.Sprintf("the truth is known to ± %.2g %% only: something outside slows short runs now and then, such as a hyperthread sibling", 100*off)}
@@ -22,9 +22,9 @@ func uncertain(truth stats.Estimate) []string {
 	return nil
 }
 
-// unsteady says whether the reference runs of the earlier half and of the later one
-// differ by too much, or runs throughout, or whether few of them were much faster than most:
-// then there is no one truth.
+// unsteady returns a mark if the truth of the cell is not known: its interval is too wide, or the
+// reference runs of the earlier and the later half differ by too much, or a few reference runs were
+// much faster than most.
 func (s *Stream) unsteady() []string {
 	if marks := uncertain(s.Expected); len(marks) > 0 {
 		return marks

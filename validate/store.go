@@ -14,17 +14,17 @@ import (
 	"chronoscope/machine"
 )
 
-// Store keeps, in the user's cache folder, what validations found of one machine: the finished
-// cells of one that was interrupted, and the reach of all. Each is a file of JSON. A nil Store
-// keeps nothing.
+// Store keeps, in the user's cache folder, what validations found on one machine: the finished
+// cells of an interrupted validation, and the reach of all validations. Each is a JSON file. A nil
+// Store keeps nothing.
 type Store struct {
 	folder string
-	// origin tells builds of this program, and starts of the system, apart.
+	// origin identifies the build of this program and the boot of the system.
 	origin func() string
 }
 
-// buildAndBoot is the origin of what this process measures: a hash of the program, and what Linux
-// calls this start of the system. Elsewhere the age of a cell alone says whether it still counts.
+// buildAndBoot is the origin of what this process measures: a hash of the program, and Linux's
+// identifier of this boot. On other systems only the age of a cell decides whether it still counts.
 var buildAndBoot = sync.OnceValue(func() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	sum := sha256.New()
@@ -38,8 +38,8 @@ var buildAndBoot = sync.OnceValue(func() string {
 	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
 })
 
-// identity tells machines apart. With another kernel, hypervisor or number of CPUs methods may
-// hold up to other durations.
+// identity identifies a machine. With another kernel, hypervisor or number of CPUs, methods may
+// have another reach.
 type identity struct {
 	CPU, Model, Kernel, Hypervisor, Clocksource, OS, Arch machine.Text
 	CPUs                                                  int
@@ -53,8 +53,8 @@ func identityOf(m *machine.Machine) identity {
 	return identity{m.CPU, m.Model, m.Kernel, m.Hypervisor, m.Clocksource, m.OS, m.Arch, online}
 }
 
-// OpenStore opens the store of a machine. The error says that the user has no cache folder, or
-// that it can't be written to.
+// OpenStore opens the store of a machine. The error says that the user has no cache folder, or that
+// the folder can't be written to.
 func OpenStore(m *machine.Machine) (*Store, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -73,11 +73,11 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 	return s, s.write("machine.json", id)
 }
 
-// Folder is where the store is.
+// Folder returns the path of the store.
 func (s *Store) Folder() string { return s.folder }
 
-// cellName is the file of a finished task. It has the origin, so that cells of another build or
-// boot are not found.
+// cellName returns the name of the file of a finished task. It contains the origin, so that cells
+// of another build or boot are not found.
 func (s *Store) cellName(t task, cpu int) string {
 	if s == nil {
 		return ""
@@ -85,7 +85,7 @@ func (s *Store) cellName(t task, cpu int) string {
 	return filepath.Join("cells-"+s.origin(), fmt.Sprintf("%s-%v-%s%d-trials%d-cpu%d.json", t.what(), t.Duration, t.Neighbours, t.Load, t.Trials, cpu))
 }
 
-// forget removes cells that are reported now, and stale ones. Others stay: they may be of
+// forget removes the cells that were reported, and stale ones. Other cells stay: they may belong to
 // another plan that was interrupted.
 func (s *Store) forget(reported []string) error {
 	if s == nil {
@@ -105,12 +105,12 @@ func (s *Store) forget(reported []string) error {
 	}
 	folders, _ := filepath.Glob(filepath.Join(s.folder, "cells*"))
 	for _, folder := range folders {
-		_ = os.Remove(folder) // fails where there are cells in it
+		_ = os.Remove(folder) // fails if there are cells in it
 	}
 	return err
 }
 
-// Restart removes what interrupted validations have finished.
+// Restart removes the finished cells of interrupted validations.
 func (s *Store) Restart() error {
 	if s == nil {
 		return nil
@@ -122,7 +122,7 @@ func (s *Store) Restart() error {
 	return err
 }
 
-// read reads a file of JSON; where that fails, into stays as it is.
+// read reads a JSON file; if that fails, it leaves into unchanged.
 func (s *Store) read(name string, into any) error {
 	if s == nil {
 		return fs.ErrNotExist
@@ -137,7 +137,7 @@ func (s *Store) read(name string, into any) error {
 	return nil
 }
 
-// write writes a file of JSON, whole or not at all.
+// write writes a JSON file, completely or not at all.
 func (s *Store) write(name string, value any) error {
 	if s == nil {
 		return nil

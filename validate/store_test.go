@@ -17,12 +17,13 @@ import (
 	"chronoscope/stats"
 )
 
-// found is what a validation says that tried 1 to 100 ns, and found all good up to toNs.
+// found is the result of a validation that tried 1 to 100 ns, and found everything within the
+// tolerance up to toNs.
 func found(scheme string, load int, toNs float64) keptReach {
 	return keptReach{Reach{Scheme: scheme, Regime: Regime{Load: load}, Tolerance: 0.01, MinDurationNs: stats.FloatOf(1), MaxDurationNs: stats.FloatOf(toNs)}, 1, 100}
 }
 
-// What was found stays until it is found anew, for this machine only.
+// A reach stays in the store until it is found again. Other machines don't see it.
 func TestReachIsKept(t *testing.T) {
 	s, here := keptHere(t)
 	for _, all := range [][]keptReach{{found("a", 1, 10), found("b", 1, 20)}, {found("a", 1, 30), found("a", 2, 40)}} {
@@ -50,8 +51,8 @@ func TestReachIsKept(t *testing.T) {
 	}
 }
 
-// A look at few durations takes nothing from what a look at many found, and that all which
-// were tried are good is no limit.
+// A validation of few durations does not replace a validation of many. If all durations that were
+// tried are within the tolerance, the reach has no upper end.
 func TestReachBeyondWhatWasTried(t *testing.T) {
 	s, here := keptHere(t)
 	none := found("b", 1, 1)
@@ -68,7 +69,7 @@ func TestReachBeyondWhatWasTried(t *testing.T) {
 	if err != nil || len(got) != 3 || got[0].MaxDurationNs.Value() != 30 || got[1].MaxDurationNs.Known() || got[2].MaxDurationNs.Value() != math.MaxFloat64 {
 		t.Errorf("%+v %v", got, err)
 	}
-	// Files from before know nothing of what was tried.
+	// Files of older versions don't say which durations were tried.
 	old := found("a", 1, 30)
 	if !found("a", 1, 10).replaces(keptReach{Reach: old.Reach}) {
 		t.Error("a row from before stays")
@@ -87,7 +88,7 @@ func TestKeptOf(t *testing.T) {
 	}
 }
 
-// keptHere is a store of its own, and its machine.
+// keptHere returns a new store, and its machine.
 func keptHere(t *testing.T) (*Store, *machine.Machine) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -104,8 +105,8 @@ func keptHere(t *testing.T) (*Store, *machine.Machine) {
 	return s, here
 }
 
-// Only what is of this very cell, fresh, and whole is taken from the store: anything may
-// stand in a file.
+// Only a fresh and complete cell of exactly this task is taken from the store: a file may contain
+// anything.
 func TestRestore(t *testing.T) {
 	s, here := keptHere(t)
 	cell := Cell{Work: Chain, Regime: Regime{Load: 1}, Duration: ms, Trials: 5}
@@ -139,9 +140,10 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// An hour-old cell, and one of another build or of before the system was started again, tells of
-// another machine: the load of then was judged as the calm of now, and hyperfine was off by 200 to
-// 300 % without any neighbours. What is taken over says when it was measured.
+// A cell that is an hour old, or from another build or boot, is not taken over: it was measured
+// under other conditions. An earlier version used truths from such cells, and hyperfine seemed
+// wrong by 200 to 300 % without any neighbours. A cell that is taken over says when it was
+// measured.
 func TestResumedCells(t *testing.T) {
 	s, here := keptHere(t)
 	schemes, err := Choose([]string{OwnKBest, OwnProgram})
@@ -186,7 +188,7 @@ func TestResumedCells(t *testing.T) {
 	}
 }
 
-// Whatever stands in a cell's file, no scheme falls over it.
+// Whatever a cell's file contains, no scheme panics.
 func FuzzKeptCell(f *testing.F) {
 	f.Add(`{}`)
 	f.Add(`{"samples":[{"wall_ns":1e7,"lost_ns":5e4},{"wall_ns":-1}],"losses":{"watched_ns":1e9,"all":[{"at_ns":5,"sum_ns":7},{"at_ns":3,"sum_ns":-7}]}}`)
@@ -204,8 +206,8 @@ func FuzzKeptCell(f *testing.F) {
 	})
 }
 
-// A validation forgets its own cells and stale ones, not those of another that was
-// interrupted; to restart is to forget all.
+// A validation removes its own cells and stale ones, but not those of another interrupted
+// validation. Restart removes all.
 func TestForget(t *testing.T) {
 	s, _ := keptHere(t)
 	cell := func(trials int) string {
@@ -220,7 +222,7 @@ func TestForget(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(s.Folder(), cell(2)), longAgo, longAgo); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.forget([]string{cell(0), cell(7)}); err != nil { // somebody else took one away
+	if err := s.forget([]string{cell(0), cell(7)}); err != nil { // another process has removed one already
 		t.Fatal(err)
 	}
 	left := func() []string {
@@ -235,7 +237,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// A full disk takes nothing from the result.
+// If the disk is full, the result is still complete.
 func TestKeepFails(t *testing.T) {
 	s, _ := keptHere(t)
 	if err := os.WriteFile(filepath.Join(s.Folder(), filepath.Dir(s.cellName(task{}, 0))), nil, 0o600); err != nil {
@@ -251,7 +253,7 @@ func TestKeepFails(t *testing.T) {
 	v.conclude()
 }
 
-// A load that the machine can't bear is left out, and told, where there are others.
+// A load that the machine can't start is left out with a caveat, if other loads were measured.
 func TestUnbearableLoad(t *testing.T) {
 	v := &validation{report: &Report{}}
 	loops200 := Regime{200, Loops}
@@ -270,7 +272,7 @@ func TestUnbearableLoad(t *testing.T) {
 	}
 }
 
-// Without a place to keep things, all goes on.
+// Without a store the validation works too.
 func TestNoStore(t *testing.T) {
 	var none *Store
 	if err := errors.Join(none.write("x", 1), none.forget([]string{"x"}), none.Restart(), none.saveReach(nil)); err != nil {

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Cell is one experiment.
+// Cell is one experiment: a work or a kind of program, a duration, and a regime.
 type Cell struct {
 	Work Work `json:"work"`
 	Kind Kind `json:"kind,omitempty"` // of a whole program
@@ -23,23 +23,24 @@ type Stream struct {
 	Taken  time.Time `json:"taken"`
 	Rounds int       `json:"rounds"`
 	Fit    Fit       `json:"fit"`
-	// Expected is the truth: how long the rounds take on a machine of their own.
+	// Expected is the truth: how long the rounds take if no other program runs.
 	Expected stats.Estimate `json:"expected"`
 	Samples  []Sample       `json:"samples"`
 	// KBest is the estimate of package kbest.
 	KBest Answer `json:"kbest"`
-	// Empty is the reading of the frame without work, which schemes subtract.
+	// Empty is the time of an empty measurement, which schemes subtract.
 	Empty Frame `json:"empty"`
-	// The steps in which the accounts advance.
+	// TimesTickNs and the fields below are the steps in which the accounts advance.
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
-	// Losses are the times that interrupts took from the CPU before the first stream of the regime.
+	// Losses are the times that interrupts took from the CPU, traced before the first stream of the
+	// regime.
 	Losses Losses `json:"losses"`
 	// Marks say why the truth of the cell is not known.
 	Marks []string `json:"marks"`
 }
 
-// Sample is one run of the work, with its time by each account. That of an account which this
+// Sample is one run of the work, with its time by each account. The time by an account that this
 // system lacks is missing.
 type Sample struct {
 	WallNs         float64     `json:"wall_ns"` // by the counter
@@ -49,16 +50,16 @@ type Sample struct {
 	CPUNs          float64     `json:"cpu_ns"`
 	WaitNs         float64     `json:"runqueue_wait_ns"`
 	Switches       int64       `json:"switches"`
-	// LostNs is the time that interrupts took from this run, by its trace; missing for work that is
-	// not traced.
+	// LostNs is the time that interrupts took from this run, by the trace of the run; missing for
+	// work that is not traced.
 	LostNs stats.Float `json:"lost_ns"`
 	// Around are the gaps just before and just after the work; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`
 	// BeforeNs and AfterNs are the times of a round just before and just after the work.
 	BeforeNs float64 `json:"before_ns"`
 	AfterNs  float64 `json:"after_ns"`
-	// LongTurn is true where the thread had asked for long time slices, which the source's
-	// schemes don't.
+	// LongTurn says that the thread had asked for long time slices, which the source's schemes
+	// don't do.
 	LongTurn bool `json:"long_turn"`
 }
 
@@ -75,8 +76,8 @@ type Answer struct {
 	stats.Judgement
 }
 
-// lab takes streams. Its clocks and the work are functions, so that it runs on a simulated
-// machine too.
+// lab takes streams. Its clocks and the work are functions, so that tests can run it on a simulated
+// machine.
 type lab struct {
 	station                        *kbest.Station
 	references                     map[Work]*reference
@@ -87,11 +88,11 @@ type lab struct {
 	seed   uint64
 }
 
-// account is a clock of the system; read is nil where the system lacks it.
+// account is a clock of the system; read is nil if the system lacks it.
 type account struct {
 	read   func() int64
 	unitNs float64
-	// tickNs is how far apart its updates are.
+	// tickNs is the time between two updates of the clock.
 	tickNs float64
 }
 
@@ -109,16 +110,16 @@ func (a account) since(start, end int64) stats.Float {
 	return stats.FloatOf(float64(end-start) * a.unitNs)
 }
 
-// raw are the readings around one sample.
+// raw holds the readings around one sample.
 type raw struct {
 	before, after                                            level
 	dayStart, dayEnd, timesStart, timesEnd, useStart, useEnd int64
 	lostNs                                                   float64 // NaN for work that is not traced
-	around                                                   *Losses // nil for that
+	around                                                   *Losses // nil for work that is not traced
 	long                                                     bool
 }
 
-// recorder keeps the readings of a stream. Its room is allocated before the first sample.
+// recorder keeps the readings of a stream. Its memory is allocated before the first sample.
 type recorder struct {
 	lab       *lab
 	reference *reference
@@ -128,10 +129,11 @@ type recorder struct {
 	all       []raw
 	long      bool
 	aroundNs  float64
-	watched   Losses // last, of traced work
+	watched   Losses // the latest trace, for traced work
 }
 
-// Batches on each side of a sample: together they take a hundredth of a long sample.
+// These are the numbers of batches on each side of a sample. Together they take a hundredth of the
+// time of a long sample.
 const (
 	fewestBatches, mostBatches = 4, 64
 	batchShare                 = 0.01
@@ -191,7 +193,7 @@ func (r *recorder) run(n int) {
 	}
 }
 
-// empty does what run does, without the work.
+// empty does what run does, but without the work.
 func (r *recorder) empty(n int) {
 	for range n {
 		r.now.dayStart = r.lab.gettimeofday.now()
@@ -225,7 +227,8 @@ func (l *lab) stream(ctx context.Context, c Cell) (*Stream, error) {
 	return s, nil
 }
 
-// plan makes all trials, however precise the first ones are: other schemes use them too.
+// plan returns a plan that makes all trials, however precise the first ones are: other schemes use
+// them too.
 func (l *lab) plan(c Cell) kbest.Plan {
 	p := kbest.DefaultPlan
 	p.MaxTrials, p.MinTrials, p.Precision, p.Seed = c.Trials, c.Trials, 0, l.seed
@@ -234,8 +237,8 @@ func (l *lab) plan(c Cell) kbest.Plan {
 	return p
 }
 
-// take joins the samples with the readings around them, and leaves out the first trials, which
-// warm up.
+// take joins the samples with the readings around them. It leaves out the first trials, which are a
+// warm-up.
 func (s *Stream) take(result *kbest.Result, r *recorder) {
 	kept := r.all[max(0, len(r.all)-len(result.Samples)):]
 	var levels []level
@@ -255,8 +258,8 @@ func (s *Stream) take(result *kbest.Result, r *recorder) {
 	s.KBest = Answer{Estimate: result.Estimate, Judgement: result.Judgement}
 }
 
-// around are the losses next to a sample where they are known, as what interrupts take changes
-// from second to second, or else those from before the stream.
+// around returns the losses next to a sample if they are known, since what interrupts take changes
+// from second to second; otherwise the losses from before the stream.
 func (s *Stream) around(x Sample) Losses {
 	if x.Around != nil {
 		return *x.Around
@@ -264,11 +267,11 @@ func (s *Stream) around(x Sample) Losses {
 	return s.Losses
 }
 
-// emptyFrames is how many frames without work are measured.
+// emptyFrames is the number of empty measurements.
 const emptyFrames = 64
 
-// frame measures what a measurement without work shows: by the clock, the least; by the other
-// sources, which are coarse, the mean.
+// frame measures an empty measurement: the least by the clock, and the mean by the other accounts,
+// which are coarse.
 func (l *lab) frame(r *recorder) Frame {
 	var f Frame
 	c := l.station.Clock
@@ -289,7 +292,7 @@ func (l *lab) frame(r *recorder) Frame {
 	return f
 }
 
-// around does what a trial does before it starts and after it stops the clock.
+// around does everything that a trial does before the clock is started and after it is stopped.
 func (l *lab) around() {
 	if l.station.CoreHz != nil {
 		l.station.CoreHz()

@@ -7,27 +7,26 @@ import (
 	"chronoscope/stats"
 )
 
-// Timer is a row of Figure 9.21 of Bryant 2003: a clock, in nanoseconds.
+// Timer is a row of Figure 9.21 of Bryant 2003: a clock's resolution and latency.
 type Timer struct {
 	Name string `json:"name"`
-	// ResolutionNs is the median of the steps in which the clock advances; missing where it did
-	// not advance while it was watched.
+	// ResolutionNs is the median of the steps in which the clock advances; missing if it did not
+	// advance while it was watched.
 	ResolutionNs stats.Float `json:"resolution_ns"`
-	// LatencyNs is the time of a call, as the mean of many in a row.
+	// LatencyNs is the time of a call, as the mean of many calls in a row.
 	LatencyNs float64 `json:"latency_ns"`
 }
 
 // timersShown are gettimeofday and similar clocks.
 var timersShown = []string{"gettimeofday", "go-time-now", "monotonic", "monotonic-coarse", "times", "clock", "getrusage-self"}
 
-// How long each clock is read.
+// These durations say how long each clock is read.
 const (
 	forLatency, forSteps = 5 * time.Millisecond, 30 * time.Millisecond
 	steps                = 15
 )
 
-// Timers measures gettimeofday and similar clocks, as far as this system has them, in some
-// 100 ms.
+// Timers measures gettimeofday and similar clocks, as far as this system has them, in about 100 ms.
 func Timers() []Timer {
 	all := []Timer{}
 	for _, name := range timersShown {

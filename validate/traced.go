@@ -9,30 +9,30 @@ import (
 	"chronoscope/stats"
 )
 
-// traced does a work in short steps, and reads the counter after each: an activity trace
-// (Bryant 2003, section 9.1) of the same run that is measured. Where a step took longer than
+// traced does a work in short steps, and reads the counter after each step. That is an activity
+// trace (Bryant 2003, section 9.1) of the same run that is measured. If a step took longer than
 // usual, something else had the CPU for the difference.
 type traced struct {
 	do    func(rounds int)
 	clock clock.Rated
-	// rounds make a step, which usually takes usualNs. A step of more than leastNs was
-	// interrupted.
+	// rounds is the number of rounds in a step, which usually takes usualNs. A step of more than
+	// leastNs was interrupted.
 	rounds           int
 	usualNs, leastNs float64
-	lostNs           float64 // since it was last set to 0
+	lostNs           float64 // summed since it was last set to 0
 }
 
 const (
-	// stepNs is much longer than a reading of the counter takes, and shorter than a timer
-	// interrupt.
+	// stepNs is the length of a step: much longer than a reading of the counter takes, and shorter
+	// than a timer interrupt.
 	stepNs      = 2e3
 	stepsLooked = 400
-	// interruptedShare is how much longer than usual a step is that was interrupted: far more
-	// than the rate of a core wanders.
+	// interruptedShare is how much longer than usual an interrupted step is, at the least: far more
+	// than the rate of a core varies.
 	interruptedShare = 0.15
 )
 
-// newTraced traces the work of a reference.
+// newTraced returns the work of a reference in traced steps.
 func newTraced(plain *reference) *traced {
 	t := &traced{do: plain.do, clock: plain.clock, rounds: max(1, int(stepNs/plain.fit.RoundNs)), leastNs: math.Inf(1)}
 	var times []float64
@@ -48,8 +48,8 @@ func newTraced(plain *reference) *traced {
 	return t
 }
 
-// follow takes over how long a step takes now, so that a core that has become slower does not
-// count as interrupts.
+// follow updates the usual time of a step, so that a core that has become slower does not count as
+// interrupts.
 func (t *traced) follow(l level) {
 	t.usualNs = l.middle * float64(t.rounds)
 	t.leastNs = (1+interruptedShare)*t.usualNs + 2*t.clock.AccuracyNs
@@ -69,19 +69,19 @@ func (t *traced) run(rounds int) {
 	t.do(rounds)
 }
 
-// The CPU is traced before and after each run of traced work: for half as long as the run takes,
-// within limits.
+// The CPU is traced before and after each run of traced work, each time for half as long as the run
+// takes, within these limits.
 const (
 	aroundShare                = 0.5
 	shortestAround, mostAround = 50e6, 500e6
 )
 
-// aroundNs is for how much time the CPU is traced before a run of this length, and again after it.
+// aroundNs returns for how long the CPU is traced before a run of this length, and again after it.
 func aroundNs(durationNs float64) float64 {
 	return math.Max(shortestAround, math.Min(mostAround, aroundShare*durationNs))
 }
 
-// watch does the work for ns, and records the losses.
+// watch does the work for ns, and returns the losses.
 func (t *traced) watch(ns float64) (l Losses) {
 	begin := t.clock.Read()
 	last := begin
@@ -98,23 +98,23 @@ func (t *traced) watch(ns float64) (l Losses) {
 	return l
 }
 
-// Compensation says how much of the error of the source's K-best compensation for timer
-// interrupts takes off, in a cell without competitors (Bryant 2003, Figure 9.16). It is about
-// the sample that K-best with K = 3 chooses. All times are nanoseconds.
+// Compensation says how much of an error the compensation for timer interrupts removes, in the
+// source's K-best and in a cell without competitors (Bryant 2003, Figure 9.16). It describes the
+// sample that K-best with K = 3 chooses. All times are nanoseconds.
 type Compensation struct {
-	DurationNs float64 `json:"duration_ns"` // that was aimed at
-	// ErrorNs is how much longer the sample was than short runs just before and just after it
-	// say. LostNs is what interrupts took of it, by the trace of the same sample; what it waited
-	// for other threads, by the kernel's count, is left out.
+	DurationNs float64 `json:"duration_ns"` // the planned duration
+	// ErrorNs is how much longer the sample was than the short runs just before and just after it
+	// imply. LostNs is what interrupts took from the sample, by its own trace, without the time
+	// that it waited for other threads by the kernel's count.
 	ErrorNs float64 `json:"error_ns"`
 	LostNs  float64 `json:"lost_ns"`
-	// RemovedNs is what compensation takes off, by traces from just before and just after the
+	// RemovedNs is what compensation subtracts, by traces from just before and just after the
 	// sample.
 	RemovedNs float64 `json:"removed_ns"`
-	// Residual is the error that is left, as a share of the truth.
+	// Residual is the remaining error, as a share of the truth.
 	Residual float64 `json:"residual"`
-	// OwnResidual is the error of package kbest on the same samples, as a share; missing where
-	// it gives no estimate.
+	// OwnResidual is the error of package kbest on the same samples, as a share; missing if it
+	// gives no estimate.
 	OwnResidual stats.Float `json:"own_residual"`
 }
 
@@ -143,8 +143,9 @@ func CompensationOf(streams []*Stream) []Compensation {
 	return all
 }
 
-// near is the truth of one sample, by the batches next to it. The least sample is one for which
-// the core was fast, so that it would look too short against the truth of the whole cell.
+// near returns the truth of one sample, by the batches next to it. The least sample comes from a
+// moment at which the core was fast, so that it would look too short compared with the truth of the
+// whole cell.
 func (s *Stream) near(x Sample) float64 {
 	return s.Fit.StartNs + float64(s.Rounds)*(x.BeforeNs+x.AfterNs)/2
 }

@@ -21,7 +21,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Whole is what a scheme said of a whole program, and the truth.
+// Whole is a scheme's answer for a whole program, and the truth.
 type Whole struct {
 	Cell
 	Taken    time.Time      `json:"taken"`
@@ -29,36 +29,36 @@ type Whole struct {
 	Expected stats.Estimate `json:"expected"`
 	Answer   Answer         `json:"answer"`
 	Marks    []string       `json:"marks"`
-	// Why says why this program was measured in place of one of machine code.
+	// Why says why this program was measured instead of one of machine code; empty if that ran.
 	Why string `json:"why,omitempty"`
 }
 
 // programs measures whole programs.
 type programs struct {
-	// folder holds programs of machine code. Where these don't run, why says so, and this
-	// program does the rounds, which starts a runtime and its threads.
+	// folder holds programs of machine code. If these don't run, why says so, and this program does
+	// the rounds; then a Go runtime and its threads start, too.
 	folder string
 	code   architecture
 	why    error
-	// server is the name of the server that programs of kind Server ask.
+	// server is the name of the server that programs of kind Server use.
 	server string
 
 	cpu     int
 	setting program.Setting
 	seed    uint64
-	// starts are how long a program of kind Compute takes that has nothing to compute, alone on
-	// the CPU, as each scheme counts it: [OwnProgram] from exec to exit, see alone;
-	// [Hyperfine], which times the fork and the wait too, up
-	// to its own mean.
+	// starts holds, for each scheme, how long a program of kind Compute takes that has nothing to
+	// compute and runs alone on the CPU. For [OwnProgram] that is from exec to exit (see alone).
+	// For [Hyperfine], which also times the fork and the wait, it goes up to hyperfine's own mean.
 	starts map[string]stats.Estimate
 }
 
-// How many runs find how long a program takes that does nothing, and how long one takes
-// without its computing, before and after each cell.
+// startRuns is the number of runs that find how long a program takes that does nothing. restRuns is
+// the number of runs, before and after each cell, that find how long a program takes without its
+// computing.
 const startRuns, restRuns = 20, 10
 
-// newPrograms looks at the machine, and at how long programs take to start. No competitor
-// runs yet.
+// newPrograms checks which programs run on the machine, and how long they take to start, before any
+// competitor runs.
 func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
 	p = &programs{cpu: cpu, seed: seed, starts: map[string]stats.Estimate{}}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
@@ -94,7 +94,7 @@ func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *pr
 	return p, release, nil
 }
 
-// findStart finds how long a program takes that does nothing.
+// findStart measures how long a program takes that does nothing.
 func (p *programs) findStart(ctx context.Context) error {
 	command, err := p.command(Compute, shape{}, 1)
 	if err != nil {
@@ -108,11 +108,11 @@ func (p *programs) findStart(ctx context.Context) error {
 	return nil
 }
 
-// alone is how long a program takes by the clock, from exec to exit, while no competitor
-// runs: between the least run and the lower quartile, as what else runs on the machine can only
+// alone measures how long a program takes by the clock, from exec to exit, while no competitor
+// runs. The interval goes from the least run to the lower quartile, since other programs can only
 // make runs longer.
 func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stats.Estimate, error) {
-	c.Untraced, c.Events = true, true // a tracer stops it, and is met by no run that counts
+	c.Untraced, c.Events = true, true // a tracer would stop it, which does not happen in the runs that count
 	var times []float64
 	for range runs {
 		run, err := c.Run(ctx)
@@ -131,8 +131,8 @@ func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stat
 	}, nil
 }
 
-// findHyperfineStart lets hyperfine run a program that does nothing. Where hyperfine can't,
-// its cells say why.
+// findHyperfineStart lets hyperfine run a program that does nothing. If hyperfine can't, its cells
+// say why.
 func (p *programs) findHyperfineStart(ctx context.Context) error {
 	command, err := p.command(Compute, shape{}, 1)
 	if err != nil {
@@ -150,7 +150,7 @@ func (p *programs) findHyperfineStart(ctx context.Context) error {
 	return nil
 }
 
-// command is the program of a kind and shape.
+// command returns the program of a kind and shape.
 func (p *programs) command(k Kind, s shape, load int) (program.Command, error) {
 	c := program.Command{Name: fmt.Sprintf("%s, %d rounds", k, s.rounds), Timeout: time.Minute * time.Duration(load), Command: process.Command{CPUs: []int{p.cpu}}}
 	var err error
@@ -166,7 +166,7 @@ func (p *programs) command(k Kind, s shape, load int) (program.Command, error) {
 	return c, os.WriteFile(c.Path, programFile(p.code.machine, patterns[k].code(p.code, s)), 0o700)
 }
 
-// measure lets a scheme measure a program of the cell's length. The truth is taken before and
+// measure lets a scheme measure a program of the cell's length. It takes the truth before and
 // after.
 func (p *programs) measure(ctx context.Context, t task, s *session, competitors *competition) (*Whole, error) {
 	shape := p.shapeOf(t, s.roundNs)
@@ -215,9 +215,9 @@ func (p *programs) shapeOf(t task, roundNs float64) shape {
 	return s
 }
 
-// truth is how long the program takes on a machine of its own: as long as its rounds take now
-// and, while the competitors pause, the same program without rounds. Where what it computes
-// does not delay its end, it is what the whole program takes while they pause.
+// truth returns how long the program takes if no other program runs: the time of its rounds now
+// plus the time of the same program without rounds, which runs while the competitors pause. If
+// computing does not delay the program's end, it is the time of the whole program while they pause.
 func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, competitors *competition) (stats.Estimate, error) {
 	of := patterns[t.Kind]
 	rest := s
@@ -233,7 +233,8 @@ func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, com
 	return sum, err
 }
 
-// rest is how long a program without rounds takes; that of one which only computes is known.
+// rest measures how long a program without rounds takes. For a program that only computes, it
+// returns the known start.
 func (p *programs) rest(ctx context.Context, t task, s shape, competitors *competition) (start stats.Estimate, err error) {
 	if t.Kind == Compute {
 		return p.starts[t.program], nil
@@ -263,7 +264,7 @@ func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (An
 	return missing("%v", results[0].Failure), nil
 }
 
-// hyperfineResult is what is read of hyperfine's JSON, in seconds.
+// hyperfineResult holds the fields that are read from hyperfine's JSON, in seconds.
 type hyperfineResult struct {
 	Results []struct {
 		Mean  float64
@@ -298,7 +299,7 @@ func (p *programs) byHyperfine(ctx context.Context, of program.Command, runs int
 	return readHyperfine(out.Bytes()), nil
 }
 
-// quoted is a path as hyperfine reads it, which splits commands into words also without a shell.
+// quoted returns a path in quotes, since hyperfine splits commands into words even without a shell.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 func readHyperfine(text []byte) Answer {

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Work is what is measured: a number of rounds of one thing.
+// Work is what is measured: a number of rounds of one piece of code.
 type Work string
 
-// The kinds of work.
+// These are the kinds of work.
 const (
 	// Chain is a chain of dependent multiplications: its time depends on the core's rate alone.
 	Chain Work = "chain"
 	// Ints writes an array of 2,048 integers and reads it back, as the source does
 	// (Bryant 2003, section 9.4.3).
 	Ints Work = "ints"
-	// Traced is the chain with a reading of the counter after every short step, so that
-	// interrupts are seen in the same run that is measured.
+	// Traced is the chain with a reading of the counter after every short step, which shows
+	// interrupts in the same run that is measured.
 	Traced Work = "traced"
 )
 
-// Works are all of them.
+// Works lists all kinds of work.
 var Works = []Work{Chain, Ints, Traced}
 
-// shortestTraced is long enough that timer interrupts are sure to hit it.
+// shortestTraced is long enough that timer interrupts certainly occur.
 const shortestTraced = 10 * time.Millisecond
 
 // tells reports whether such a cell is worth measuring. Traced work shows what interrupts take,
@@ -49,7 +49,7 @@ func ParseWork(name string) (Work, error) {
 	return called("work is", name, Works)
 }
 
-// called is the element of that name. The error says which there are.
+// called returns the element of that name. The error lists the names that exist.
 func called[T any](what, name string, all []T) (none T, err error) {
 	var names []string
 	for _, x := range all {
@@ -61,17 +61,17 @@ func called[T any](what, name string, all []T) (none T, err error) {
 	return none, fmt.Errorf("no %s called %q: choose from %s", what, name, strings.Join(names, ", "))
 }
 
-// The chain multiplies by the factor, from the start on.
+// The chain starts with chainStart, and each round multiplies by chainFactor.
 const (
 	chainStart  = 3
 	chainFactor = 6364136223846793005
 )
 
-// factor is a variable, so that it stays in a register. Some compilers build a constant from
-// four parts in each round, which can take longer than the multiplication.
+// factor is a variable, so that it stays in a register. Some compilers build a constant from four
+// parts in each round, which can take longer than the multiplication.
 var factor uint64 = chainFactor
 
-// link is the product so far. Each call goes on from it, so that a processor can't work on two
+// link is the product so far. Each call continues with it, so that a processor can't work on two
 // calls at once.
 var link uint64 = chainStart
 
