@@ -8,12 +8,12 @@ import (
 	"chronoscope/stats"
 )
 
-// overheadShare is how much of the time goes into empty trials.
+// overheadShare is the share of the time that goes into empty trials.
 const overheadShare = 0.2
 
-// Bernoulli times the event by trials with the slow clock, and judges them by both
-// outcomes: the first result is that of trials that saw a tick, the second that of
-// all ticks that they saw. When ctx ends, the results so far come with its error.
+// Bernoulli times the event by trials with the slow clock. It evaluates them by two outcomes: the
+// first result counts the trials that saw a tick, the second all ticks that the trials saw. When
+// ctx ends, Bernoulli returns the results so far with ctx's error.
 func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
 	lab, release := l.open()
 	defer release()
@@ -34,14 +34,14 @@ func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
 	return results, err
 }
 
-// empty are trials of nothing.
+// empty runs empty trials.
 func (l *laboratory) empty(ctx context.Context, plan Plan) (*tally, error) {
 	share := plan
 	share.Duration = time.Duration(overheadShare * float64(plan.Duration))
 	return l.series(ctx, nothing, share, "overhead", nil)
 }
 
-// result judges trials by an outcome.
+// result evaluates trials by an outcome.
 func (l *laboratory) result(m Method, all, allEmpty *tally, outcome outcome) Result {
 	t, jumped := all.withoutJumps()
 	empty, emptyJumped := allEmpty.withoutJumps()
@@ -78,7 +78,8 @@ func (r *Result) judgeWaits(t *tally) {
 	}
 }
 
-// judgeOnes says by how much the ticks are more than the trials that saw any.
+// judgeOnes adds a reason that says by how much the number of ticks exceeds the number of trials
+// that saw any.
 func (r *Result) judgeOnes(t *tally) {
 	lost := float64(t.within-t.ones) / float64(t.trials) * r.TickNs
 	switch half := r.Estimate.HalfWidth(); {
@@ -91,8 +92,8 @@ func (r *Result) judgeOnes(t *tally) {
 	}
 }
 
-// equation2 is the share of trials that saw a tick, with the interval of Lambert
-// 2008, equation (2): for trials that are independent, and many of either outcome.
+// equation2 is the share of trials that saw a tick, with the interval of Lambert 2008, equation
+// (2), which assumes independent trials, and many of either outcome.
 func (t *tally) equation2() stats.Estimate {
 	n := float64(t.trials)
 	p := float64(t.ones) / n

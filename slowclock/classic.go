@@ -7,9 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Classic times the event by loops between two edges of the clock (Falco 2009, in its
-// classic form, which begins and ends anywhere in a tick). When ctx ends, the result so
-// far comes with its error.
+// Classic times the event by loops between two edges of the clock (Falco 2009; in its classic form
+// a loop begins and ends anywhere in a tick). When ctx ends, Classic returns the result so far with
+// ctx's error.
 func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 	lab, release := l.open()
 	defer release()
@@ -31,10 +31,11 @@ func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 	return r, err
 }
 
-// ticksToRead are enough to know what a reading takes: a clock's edges may be late.
+// ticksToRead is the number of ticks in which the time of a reading is measured: more than one,
+// since a clock's edges may be late.
 const ticksToRead = 4
 
-// readNs is what one reading takes, by how many there are to a tick.
+// readNs measures how long one reading takes, by the number of readings in a tick.
 func (l *laboratory) readNs(ctx context.Context) (float64, error) {
 	perTick, err := l.perTick(ctx, ticksToRead, nothing)
 	return l.Clock.TickNs / perTick, err
@@ -43,45 +44,45 @@ func (l *laboratory) readNs(ctx context.Context) (float64, error) {
 // loop is a stretch of events from one edge of the clock to another.
 type loop struct {
 	ticks, trials int64
-	// reads is how many readings there were.
+	// reads is the number of readings.
 	reads  int64
 	fine   int64
 	jumped bool
-	// passed are ticks since the loop before ended.
+	// passed is the number of ticks since the previous loop ended.
 	passed int64
 }
 
-// pace is how events and readings take turns in loops.
+// pace says how events and readings take turns in loops.
 type pace struct {
-	// perTick is how many events there are to a tick, and group how many of them there
-	// are to a reading.
+	// perTick is the number of events in a tick, and group the number of events between two
+	// readings.
 	perTick float64
 	group   int64
-	// readNs is what a reading takes.
+	// readNs is how long a reading takes.
 	readNs float64
 }
 
 const (
-	// mostLoops is how many loops the time is divided into: their scatter makes the
-	// interval.
+	// mostLoops is how many loops the time is divided into: the interval follows from their
+	// scatter.
 	mostLoops = 24
-	// waitingTicks is how many ticks of a loop go by in waiting, on average: half of one
-	// each for the pause before it, for its first edge, for the random part of its length
-	// and for its last edge.
+	// waitingTicks is how many ticks of a loop pass in waiting, on average: half a tick each for
+	// the pause before it, for its first edge, for the random part of its length and for its last
+	// edge.
 	waitingTicks = 2
-	// After every loopsPerLook loops it is checked whether they suffice: frequent checks would stop
-	// when the scatter happens to be small.
+	// After every loopsPerLook loops it is checked whether they suffice: with frequent checks a
+	// measurement would stop when the scatter happens to be small.
 	loopsPerLook = mostLoops / 2
 	// A step that exceeds timesAJump planned loops is a jump of the clock. A lower limit would also
 	// leave out loops during which the thread lost its CPU for long.
 	timesAJump = 20
-	// Where the clock is read for an edge, readings take readShare of the time, where the
-	// event is short.
+	// If the event is short, readings take readShare of the time in which the clock is read for an
+	// edge.
 	readShare = 1.0 / 8
 )
 
-// paceOf watches the events of a few ticks, with a reading after each and then after
-// each group: a reading may take much longer than the event.
+// paceOf watches the events of a few ticks, with a reading after each event and then after each
+// group of events: a reading may take much longer than the event.
 func (l *laboratory) paceOf(ctx context.Context, readNs float64) (pace, error) {
 	p := pace{group: 1, readNs: readNs}
 	read := readNs / l.Clock.TickNs
@@ -124,8 +125,8 @@ func (l *laboratory) loops(ctx context.Context, plan Plan, p pace, all *[]loop) 
 }
 
 // loop runs the event from the first edge after a random pause to the first edge after a random
-// number of events, which take between ticks and ticks + 1 ticks. So both ends fall on any place of
-// the tick, and the errors of two loops are independent.
+// number of events, which take between ticks and ticks + 1 ticks. So both ends may fall on any
+// place of the tick, and the errors of two loops are independent.
 func (l *laboratory) loop(ctx context.Context, last int64, ticks float64, p pace) (one loop, end int64, err error) {
 	l.pause(ctx, l.Clock.TickNs)
 	r := run{laboratory: l, mostTicks: int64(timesAJump * (ticks + fewestAJump)), now: l.Clock.Read()}
@@ -149,13 +150,13 @@ func (l *laboratory) loop(ctx context.Context, last int64, ticks float64, p pace
 	return one, r.now, err
 }
 
-// run is a number of events with readings between them.
+// run is a series of events with readings between them.
 type run struct {
 	*laboratory
-	// now is the last reading.
+	// now is the latest reading.
 	now           int64
 	trials, reads int64
-	// A step of mostTicks is a jump, as is one back.
+	// A step of mostTicks or more is a jump, as is a step back.
 	mostTicks int64
 	jumped    bool
 }
@@ -179,7 +180,7 @@ func (r *run) events(ctx context.Context, n int64) error {
 	return nil
 }
 
-// untilEdge are groups of events until the clock ticks within one.
+// untilEdge runs groups of events until the clock ticks within a group.
 func (r *run) untilEdge(ctx context.Context, group int64) error {
 	for last := r.now; r.now == last && !r.jumped; {
 		if err := r.events(ctx, group); err != nil {
@@ -189,7 +190,7 @@ func (r *run) untilEdge(ctx context.Context, group int64) error {
 	return nil
 }
 
-// classic judges loops.
+// classic evaluates loops.
 func (l *laboratory) classic(all []loop, p pace) Result {
 	r := l.newResult(Classic)
 	var kept []loop
@@ -214,22 +215,22 @@ func (l *laboratory) classic(all []loop, p pace) Result {
 	return r
 }
 
-// fewestLoops is how many an interval takes.
+// fewestLoops is the least number of loops for an interval.
 const fewestLoops = 3
 
-// priorLoops is how many loops the variance weighs that their ends alone have, which no
-// loop falls below; it weighs less as they are seen to vary by more than that.
+// priorLoops is the weight, as a number of loops, of the known variance of the loops' ends. The
+// weight becomes smaller if loops vary by more than that.
 const priorLoops = 4
 
-// meanOfLoops is the time of all loops over the number of events: a ratio of sums.
+// meanOfLoops computes the time of all loops over the number of events: a ratio of sums.
 //
-// A loop begins and ends with the group of events within which the clock ticked, so that
-// each of its ends is off by anything up to the length of a group, or by a tick where
-// that is shorter: the difference of both has the variance of a sixth of its square, and
-// a mean of 0. By how much loops scatter tells what else there is. Each is held against a
-// mean that it is part of, as in [shares.mean]. Readings stand after groups of events only
-// where an edge is waited for, so that loops differ by their share of them: what they take
-// comes off each loop first, or it would be taken for scatter.
+// A loop begins and ends with the group of events within which the clock ticked. So each of its
+// ends is off by up to the length of a group, or by up to a tick if that is shorter. The difference
+// of both errors has a mean of 0, and as its variance a sixth of the square of that length. The
+// scatter of the loops shows all other errors. Each loop is compared with a mean of which it is a
+// part, as in [shares.mean]. The clock is read after groups of events only while an edge is
+// awaited, so that the share of readings differs between loops. Therefore the time of the readings
+// is subtracted from each loop first; it would count as scatter otherwise.
 func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	var ticks, trials, reads, fine int64
 	for _, one := range loops {
@@ -254,12 +255,12 @@ func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 		squares *= count / measured
 		known := priorLoops / math.Pow(math.Max(1, squares/measured/ends), 2)
 		variance := (squares + known*ends) / (measured + known)
-		// What is known does not scatter (Satterthwaite, "An Approximate Distribution of
-		// Estimates of Variance Components", Biometrics Bulletin 2, 1946).
+		// The known variance has no scatter of its own (Satterthwaite, "An Approximate Distribution
+		// of Estimates of Variance Components", Biometrics Bulletin 2, 1946).
 		half := stats.StudentT((measured+known)*(measured+known)/measured) * math.Sqrt(count*variance) / n * l.Clock.TickNs
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 	}
-	// What a reading takes is known by how many there are to a tick.
+	// The time of a reading is known as precisely as the number of readings in a tick.
 	overhead := p.readNs * float64(reads) / n
 	off := overhead * (0.01 + read)
 	r.Overhead = stats.Estimate{Value: overhead, Lo: overhead - off, Hi: overhead + off, Unit: "ns", Statistic: "mean", N: int(reads)}

@@ -11,8 +11,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Clock is a slow clock: one whose readings stand still for a tick, and then
-// change by it.
+// Clock is a slow clock: its readings stay the same for a tick, and then change by it.
 type Clock struct {
 	*clock.Clock
 	// TickNs is the time between two changes of the reading, in nanoseconds.
@@ -21,8 +20,8 @@ type Clock struct {
 	unitsPerTick float64
 }
 
-// NewClock is a clock of known tick. Its unit has to be known as well, and be no
-// longer than the tick.
+// NewClock returns a clock of known tick. Its unit has to be known as well, and be no longer than
+// the tick.
 func NewClock(c *clock.Clock, tickNs float64) (Clock, error) {
 	if !(c.UnitNs > 0) || !(tickNs >= c.UnitNs*(1-1e-9)) || math.IsInf(tickNs, 0) {
 		return Clock{}, fmt.Errorf("%s counts in units of %g ns, and can't tick every %g ns: name a tick of one unit or more, of a clock whose unit is known", c.Name, c.UnitNs, tickNs)
@@ -30,9 +29,8 @@ func NewClock(c *clock.Clock, tickNs float64) (Clock, error) {
 	return Clock{Clock: c, TickNs: tickNs, unitsPerTick: tickNs / c.UnitNs}, nil
 }
 
-// Coarsened is a fine clock made slow, by the whole division of its readings:
-// what a program sees that is given no better one. The fine clock's rate has to be
-// known.
+// Coarsened makes a fine clock slow by dividing its readings and rounding down, which shows what a
+// program sees that has no better clock. The fine clock's rate has to be known.
 func Coarsened(fine clock.Rated, tickNs float64) (Clock, error) {
 	units := math.Round(tickNs / fine.TickNs.Value)
 	if !(units >= 1) || units > math.MaxInt64/2 {
@@ -56,8 +54,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// ticks is a difference of readings, in ticks. Ticks are not always whole numbers
-// of the clock's units, and the kernel stretches them a little to keep the date.
+// ticks converts a difference of readings into ticks. Ticks are not always whole numbers of the
+// clock's units, and the kernel stretches them slightly when it adjusts the date.
 func (c Clock) ticks(units int64) int64 {
 	if c.unitsPerTick == 1 {
 		return units
@@ -65,9 +63,8 @@ func (c Clock) ticks(units int64) int64 {
 	return int64(math.Round(float64(units) / c.unitsPerTick))
 }
 
-// FindTick finds the tick of a clock in its readings: the least step among many
-// that is often seen. It takes some ticks, or as long as ctx lets it. The error
-// says that the clock does not tick.
+// FindTick finds the tick of a clock in its readings: the shortest step that occurs often. It takes
+// some ticks, or ends with ctx. The error says that the clock does not tick.
 func FindTick(ctx context.Context, c *clock.Clock) (Clock, error) {
 	const steps, readingsPerLook = 24, 1 << 10
 	if !(c.UnitNs > 0) {
@@ -93,8 +90,8 @@ func FindTick(ctx context.Context, c *clock.Clock) (Clock, error) {
 			}
 		}
 	}
-	// The thread may have been away over some ticks, and the kernel's date may have
-	// been slewed: steps are whole multiples of a tick, but for parts in a thousand.
+	// The thread may have lost its CPU for several ticks, and the kernel may have slewed the date.
+	// So steps are whole multiples of a tick, except for some parts in a thousand.
 	slices.Sort(seen)
 	short := seen[:1]
 	for len(short) < len(seen) && seen[len(short)] < 1.5*seen[0] {

@@ -9,13 +9,13 @@ import (
 	"chronoscope/stats"
 )
 
-// Counter times the event by a counter of unknown rate, such as [Counting] is. When ctx
-// ends, the result so far comes with its error.
+// Counter times the event by a counter of unknown rate, such as [Counting]. When ctx ends, Counter
+// returns the result so far with ctx's error.
 //
-// The counter tells which share of its counts fell into events, and the slow clock, from
-// edge to edge, how long all of it took: the counter's rate need not be known, and may
-// change. Where its thread is preempted it misses events and what is between them alike.
-// What the measuring thread loses is in its event, as it is for every other clock.
+// The counter shows which share of its counts fell into events, and the slow clock, from edge to
+// edge, how long the whole stretch took. So the counter's rate need not be known, and may change.
+// If its thread is preempted, it misses events and the time between them alike. Time that the
+// measuring thread loses during an event counts as part of the event, as with every other clock.
 func (l Lab) Counter(ctx context.Context, counter *clock.Clock, plan Plan) (Result, error) {
 	lab, release := l.open()
 	defer release()
@@ -31,21 +31,22 @@ type counting struct {
 	*laboratory
 	counter *clock.Clock
 	all     []round
-	ticks   int64 // that went by
-	// backward is how many rounds were left out, since the clock went backwards.
+	ticks   int64 // in all rounds
+	// backward is how many rounds were left out because the clock went backwards or jumped.
 	backward int
-	// apart are the differences of counts between the last readings for an edge, looks is the number of
-	// all such readings.
+	// apart holds the differences of counts between the last readings for an edge. looks is the
+	// number of all such readings.
 	apart [readingsKept]int64
 	looks int
 }
 
-// round are trials of the event, and empty ones.
+// round is a stretch of trials of the event, and a stretch of empty trials.
 type round struct{ trials, empty stretch }
 
-// stretch is a number of trials: the counts within them, and how far the counter and
-// the clock went from the edge before the first to an edge after the last. The counter stood still
-// throughout some of the trials.
+// stretch is a series of trials. trials is their number, within the sum of the counts in them, and
+// fine the sum of their durations by the finer clock. counts and ticks say how far the counter and
+// the clock went from the edge before the first trial to an edge after the last. still is the
+// number of trials during which the counter stood still.
 type stretch struct {
 	trials, still, within, fine int64
 	counts                      float64
@@ -53,18 +54,19 @@ type stretch struct {
 }
 
 const (
-	// A stretch of empty trials takes emptyTicks, and at least leastEmptyNs; a stretch of trials takes
-	// trialsPerEmpty times that. It is long compared with the reading of an edge, and so short that
-	// disturbances are rare in it.
+	// A stretch of empty trials takes emptyTicks, and at least leastEmptyNs; a stretch of trials
+	// takes trialsPerEmpty times as long. That is long compared with the reading of an edge, and so
+	// short that disturbances are rare in it.
 	emptyTicks, leastEmptyNs = 4, 1e6
 	trialsPerEmpty           = 4
-	// fewestRounds is how many an interval takes, enoughRounds how many a plan has.
+	// fewestRounds is the number of rounds that an interval needs, enoughRounds the number that a
+	// plan has.
 	fewestRounds, enoughRounds = 3, 12
-	// trialsAStretch is how many trials there are at least.
+	// trialsAStretch is the least number of trials in a stretch.
 	trialsAStretch = 4
 )
 
-// rounds takes them until the plan is done.
+// rounds takes rounds until the plan is done.
 func (c *counting) rounds(ctx context.Context, plan Plan) error {
 	budget, trials := plan.ticks(c.Clock), plan.trials()
 	empty := math.Max(emptyTicks, math.Ceil(leastEmptyNs/c.Clock.TickNs))
@@ -100,18 +102,17 @@ func (c *counting) rounds(ctx context.Context, plan Plan) error {
 	return nil
 }
 
-// edge is where the clock ticked: its reading, and the counts between which it did.
+// edge is a moment at which the clock ticked: its new reading, and the counts before and after.
 type edge struct {
 	reading  int64
 	from, to int64
 }
 
-// middle is the count at the edge, as well as it is known.
+// middle is the best estimate of the count at the edge.
 func (e edge) middle() float64 { return float64(e.from) + float64(e.to-e.from)/2 }
 
-// An edge is well placed where the counts around it are no farther apart than
-// wellPlaced times what they usually are, by the last readings: otherwise one of the
-// threads was away.
+// An edge is well placed if the counts around it are at most wellPlaced times as far apart as they
+// usually are, by the last readings. Otherwise one of the threads had lost its CPU.
 const (
 	wellPlaced   = 2
 	readingsKept = 64
@@ -122,7 +123,7 @@ func (c *counting) edge(ctx context.Context) (edge, error) {
 	last, before := c.Clock.Read(), c.counter.Read()
 	for {
 		now, count := c.Clock.Read(), c.counter.Read()
-		if count != before { // else the counter stands still, and says nothing of how fast it goes
+		if count != before { // otherwise the counter stood still, and its rate is not known
 			c.apart[c.looks%readingsKept] = count - before
 			c.looks++
 		}
@@ -141,19 +142,19 @@ func (c *counting) edge(ctx context.Context) (edge, error) {
 	}
 }
 
-// usually is the 90th percentile of the differences, and 1 at least.
+// usually returns the 90th percentile of the differences, but at least 1.
 func usually(apart [readingsKept]int64) int64 {
 	slices.Sort(apart[:])
 	return max(1, apart[readingsKept*9/10])
 }
 
-// apart keeps the two readings of a trial some 200 ns apart, in empty trials as well:
-// a reading takes the count from the cache of another core, and one that follows too
-// closely finds it in its own, so that it takes less than within a trial.
+// apart keeps the two readings of a trial some 200 ns apart, in empty trials as well: a reading
+// fetches the count from the cache of another core. A second reading right after it would find the
+// count in its own cache and take less time than in a trial.
 const apart = 200
 
-// stretch runs trials of the event for this number of ticks, from an edge to an edge. It is not
-// steady if the clock went backwards or jumped.
+// stretch runs trials of the event for this number of ticks, from an edge to an edge. steady is
+// false if the clock went backwards or jumped.
 func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s stretch, steady bool, err error) {
 	first, err := c.edge(ctx)
 	if err != nil {
@@ -177,7 +178,7 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 		}
 		now := c.Clock.Read()
 		if now < last || c.Clock.ticks(now-last) > timesAJump*(ticks+fewestAJump) {
-			return s, false, nil // it may take hours to be where it was
+			return s, false, nil // the clock may need hours to get back to where it was
 		}
 		if c.ended(ctx, now != last) {
 			return s, false, ctx.Err()
@@ -190,18 +191,18 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 	return s, s.ticks > 0, err
 }
 
-// approach predicts the next tick from the number of trials per tick. The wait for the last edge has
-// to be short: the counter may stand still during it, and then trials seem to have had a larger
-// share of the time. The counter itself is not asked, since the prediction would then depend on
-// whether it stands still.
+// approach predicts the next tick from the number of trials per tick. The wait for the last edge
+// has to be short: the counter may stand still during it, and then trials seem to have had a larger
+// share of the time. The prediction does not use the counter, since it would then depend on whether
+// the counter stands still.
 type approach struct {
-	ticks, trials int64 // that there had been when the clock was last seen to tick
-	// After mostTicks any place is near enough.
+	ticks, trials int64 // at the last tick of the clock
+	// After mostTicks ticks the stretch ends at any place of the tick.
 	mostTicks int64
 }
 
-// look notes the number of trials and ticks so far, and reports whether fewer than two more trials
-// fit before the next tick. Before the first tick that is unknown.
+// look records the number of trials and ticks so far, and reports whether fewer than two more
+// trials fit before the next tick. Before the first tick it returns false.
 func (a *approach) look(trials, ticks int64) (near bool) {
 	if ticks != a.ticks {
 		a.ticks, a.trials = ticks, trials
@@ -209,11 +210,11 @@ func (a *approach) look(trials, ticks int64) (near bool) {
 	return ticks >= a.mostTicks || ticks > 0 && (trials-a.trials+2)*a.ticks >= a.trials
 }
 
-// evenShare is the share of its greatest rate that a counter keeps on average where
-// nobody wants its CPU.
+// evenShare is the least ratio of a counter's average rate to its greatest rate while no other
+// program wants its CPU.
 const evenShare = 0.8
 
-// result judges the rounds.
+// result evaluates the rounds.
 func (c *counting) result() Result {
 	r := c.newResult(CounterClock)
 	r.ElapsedNs = float64(c.ticks) * c.Clock.TickNs
@@ -242,15 +243,15 @@ func (c *counting) result() Result {
 	return r
 }
 
-// shares collects stretches. For each of them the counter tells which share of its time was within
-// trials.
+// shares collects stretches of trials. For each of them the counter shows which share of its time
+// was within trials.
 type shares struct {
 	tickNs float64
 	all    []stretch
 	sum    stretch
 }
 
-// add enters a stretch.
+// add adds a stretch.
 func (s *shares) add(one stretch) {
 	s.all = append(s.all, one)
 	s.sum.trials += one.trials
@@ -261,11 +262,11 @@ func (s *shares) add(one stretch) {
 	s.sum.ticks += one.ticks
 }
 
-// inTrials is the number of ticks of the stretch that were within trials: their share of its counts,
-// times its ticks. Only the stretch's own counts are used: otherwise a stretch in which the counter
-// was starved would weigh less than its time, although the counter and the trials may lose their
-// CPUs at different times. Where the counter stood still throughout, the share is that of all stretches:
-// without its trials, what was taken from them would be missing.
+// inTrials returns the number of ticks of the stretch that were within trials: the trials' share of
+// its counts, times its ticks. It uses only the stretch's own counts. Otherwise a stretch in which
+// the counter was starved would weigh less than its time, although the counter and the trials may
+// lose their CPUs at different times. If the counter stood still throughout the stretch, the share
+// of all stretches is used: without the stretch, the time that its trials lost would be missing.
 func (s *shares) inTrials(one stretch) float64 {
 	if !(one.counts > 0) {
 		one.within, one.counts = s.sum.within, s.sum.counts
@@ -273,19 +274,19 @@ func (s *shares) inTrials(one stretch) float64 {
 	return one.share() * float64(one.ticks)
 }
 
-// share is the share of its counts, and so of its time, that were within trials.
+// share returns the share of the counts, and so of the time, that was within trials.
 func (s stretch) share() float64 { return float64(s.within) / s.counts }
 
-// unseen is the share of trials throughout which the counter stood still, times the share of the time
-// that trials take. A reading of a counter that stands still finds the count in its own cache, and
-// takes between nothing and its usual time: such trials and empty trials are shorter by at most the
-// overhead, and the difference of both means by at most the overhead times the difference of these
-// shares.
+// unseen returns the share of trials during which the counter stood still, times the share of the
+// time that trials take. A reading of a counter that stands still finds the count in its own cache,
+// and takes between nothing and its usual time. So such trials and empty trials are shorter by at
+// most the overhead, and the difference of both means by at most the overhead times the difference
+// of these shares.
 func (s stretch) unseen() float64 { return float64(s.still) / float64(s.trials) * s.share() }
 
-// mean is the mean duration of a trial, with an interval by Student's t from the residuals of the
-// stretches (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio). Each stretch is part
-// of the mean that it is compared with, which makes residuals too small by the factor (n-1)/n.
+// mean returns the mean duration of a trial, with an interval by Student's t from the residuals of
+// the stretches (Cochran, Sampling Techniques, 3rd ed., section 6.3, for a ratio). Each stretch is
+// part of the mean that it is compared with, which makes residuals too small by the factor (n-1)/n.
 func (s *shares) mean() stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	n, trials := float64(len(s.all)), float64(s.sum.trials)
@@ -310,7 +311,7 @@ func (s *shares) mean() stats.Estimate {
 	return e
 }
 
-// evenness is the counter's average rate divided by its greatest rate in any stretch.
+// evenness returns the counter's average rate divided by its greatest rate in any stretch.
 func (s *shares) evenness() float64 {
 	greatest := 0.0
 	for _, one := range s.all {

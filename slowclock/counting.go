@@ -9,23 +9,23 @@ import (
 	"chronoscope/env"
 )
 
-// Counting is a thread that does nothing but count: a clock of a few nanoseconds'
-// period, as long as it runs. It holds a CPU.
+// Counting is a thread that only counts: a clock with a period of a few nanoseconds while it runs.
+// It keeps a CPU busy.
 type Counting struct {
-	_     [64]byte // no other data share the count's cache line
+	_     [64]byte // keeps other data out of the count's cache line
 	count atomic.Int64
 	_     [120]byte
 	stop  atomic.Bool
 	ended chan struct{}
 }
 
-// countsAtOnce is how many counts the loop makes that the Go scheduler can't
-// interrupt: some tenths of a millisecond.
+// countsAtOnce is the number of counts between two places at which the Go scheduler can interrupt
+// the loop. They take some tenths of a millisecond.
 const countsAtOnce = 1 << 16
 
-// StartCounting starts a thread that counts on one of these CPUs, or wherever the
-// system puts it where there are none. The caller sees to it that the measuring thread
-// has another CPU; where there can be no other the error is a [*clock.Unavailable].
+// StartCounting starts a thread that counts on one of cpus, or, if that is empty, on any CPU that
+// the system selects. The caller has to make sure that the measuring thread has another CPU. If
+// there can be no other, the error is a [*clock.Unavailable].
 func StartCounting(cpus []int) (*Counting, error) {
 	if n := runtime.NumCPU(); n < 2 {
 		return nil, unavailable(fmt.Sprintf("this process may use %d CPU", n), "let it use two CPUs")
@@ -64,7 +64,7 @@ func (c *Counting) run(cpus []int, started chan<- error) {
 	}
 }
 
-// Clock reads the count.
+// Clock returns a clock that reads the count.
 func (c *Counting) Clock() *clock.Clock {
 	return clock.New(clock.Clock{
 		Name: string(CounterClock), Runtime: "go", API: "a count that another thread keeps",
@@ -72,7 +72,7 @@ func (c *Counting) Clock() *clock.Clock {
 	}, c.count.Load)
 }
 
-// Stop ends the thread, and waits for that. Stopping again does nothing.
+// Stop ends the thread, and waits for its end. Further calls do nothing.
 func (c *Counting) Stop() {
 	c.stop.Store(true)
 	<-c.ended

@@ -9,7 +9,7 @@ import (
 	"chronoscope/clock"
 )
 
-// The loop ends at the count that the next one goes on from, and touches nothing else.
+// The loop ends at the count from which the next one continues, and writes nothing else.
 func TestCountTo(t *testing.T) {
 	for _, c := range []struct{ from, n int64 }{{0, 0}, {0, 1}, {5, 1000}, {1 << 40, countsAtOnce}} {
 		var memory [3]atomic.Int64
@@ -23,7 +23,7 @@ func TestCountTo(t *testing.T) {
 	}
 }
 
-// A thread counts until it is stopped, for as often as that is, and then no longer.
+// A thread counts until it is stopped. It can be started and stopped several times.
 func TestCounting(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("a counting thread needs a second CPU")
@@ -46,8 +46,8 @@ func TestCounting(t *testing.T) {
 	}
 }
 
-// Where no thread can count beside the measuring one, or not where it was asked to, that
-// is said, with what would help.
+// If no thread can count at the same time as the measuring one, or not on the requested CPU, the
+// error says so, and what would help.
 func TestNobodyCounts(t *testing.T) {
 	refused := func(cpus []int) {
 		t.Helper()

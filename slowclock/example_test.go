@@ -11,7 +11,7 @@ import (
 )
 
 // An event of 10 µs is timed with a clock that ticks once a millisecond. Clock and machine are
-// simulated here; of a real one give [slowclock.FindTick] the clock.
+// simulated here; for a real clock, call [slowclock.FindTick].
 func ExampleLab_Bernoulli() {
 	m := clocktest.NewMachine(1)
 	simulated := &clocktest.Clock{Machine: m, QuantumNs: 1e6, UnitNs: 1e6, Cost: clocktest.Constant(20)}
@@ -27,8 +27,8 @@ func ExampleLab_Bernoulli() {
 	// Output: true trusted <nil>
 }
 
-// How many trials tell the event's duration to one and to two digits: by the source's equation (3),
-// 1.96² p (1-p) / ε² of them, where the event takes p = 0.01 of a tick.
+// The plan says how many trials give the event's duration with one and with two significant digits:
+// by the source's equation (3), 1.96² p (1-p) / ε², where the event takes p = 0.01 of a tick.
 func ExampleMakePlan() {
 	for _, row := range slowclock.MakePlan(10_000, 1e6, 2, slowclock.Costs{}) {
 		fmt.Printf("± %.0f ns: %.0f trials\n", row.EpsilonNs, row.Trials.Value())

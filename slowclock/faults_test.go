@@ -17,14 +17,14 @@ import (
 
 const ms = 1e6
 
-// faulty is a lab with a clock of 1 ms, an event of 50 µs and a fault.
+// faulty returns a lab with a clock of 1 ms, an event of 50 µs and a fault.
 func faulty(seed uint64, faults clocktest.Faults) (slowclock.Lab, *clocktest.Machine) {
 	m := clocktest.NewMachine(seed)
 	c := &clocktest.Clock{Machine: m, QuantumNs: ms, UnitNs: ms, Cost: clocktest.Constant(500), Faults: faults}
 	return slowclock.Lab{Clock: slow(c), Event: func() { m.Run(0.05 * ms) }, Dither: true, Delay: m.Run, Seed: seed}, m
 }
 
-// each runs every method on a lab with that fault, and calls check with the result.
+// each runs every method on a lab with those faults, and calls check with the result.
 func each(t *testing.T, faults clocktest.Faults, plan slowclock.Plan, check func(*testing.T, slowclock.Result)) {
 	t.Helper()
 	for seed := range uint64(5) {
@@ -50,7 +50,7 @@ func each(t *testing.T, faults clocktest.Faults, plan slowclock.Plan, check func
 	}
 }
 
-// near fails where a result that may be used is off by more than a tenth.
+// near fails if a result that is not unusable is wrong by more than a tenth.
 func near(t *testing.T, r slowclock.Result) {
 	t.Helper()
 	if r.Verdict != stats.Unusable && math.Abs(r.Estimate.Value-0.05*ms) > 0.005*ms {
@@ -67,7 +67,7 @@ func TestNoFault(t *testing.T) {
 	})
 }
 
-// A clock that is set forth by an hour is found out, and the jump is left out.
+// A clock that is set forward by an hour is detected, and the jump is left out.
 func TestSetForward(t *testing.T) {
 	each(t, clocktest.Faults{JumpAtNs: 400 * ms, JumpNs: 3600e9}, slowclock.Plan{Trials: 12_000}, func(t *testing.T, r slowclock.Result) {
 		near(t, r)
@@ -78,7 +78,7 @@ func TestSetForward(t *testing.T) {
 	})
 }
 
-// So is one that is set back.
+// A clock that is set back is detected too.
 func TestSetBack(t *testing.T) {
 	each(t, clocktest.Faults{JumpAtNs: 400 * ms, JumpNs: -1e9}, slowclock.Plan{Trials: 12_000}, func(t *testing.T, r slowclock.Result) {
 		near(t, r)
@@ -99,7 +99,7 @@ func TestWrap(t *testing.T) {
 	})
 }
 
-// A clock that stands still ends nothing: the context does, and there is no value.
+// With a clock that stands still a measurement ends only with its context, without a value.
 func TestStuckClock(t *testing.T) {
 	stuck := clock.New(clock.Clock{Name: "stuck", UnitNs: ms}, func() int64 { return 7 })
 	c, err := slowclock.NewClock(stuck, ms)
@@ -144,7 +144,7 @@ func TestStarvedCounter(t *testing.T) {
 	}
 }
 
-// A counter that stands still tells nothing, and says so.
+// A counter that stands still gives no value, and the result says so.
 func TestStillCounter(t *testing.T) {
 	lab, m := faulty(1, clocktest.Faults{})
 	still := clock.New(clock.Clock{Name: "still", Kind: clock.KindCounter}, func() int64 { m.Run(60); return 7 })
@@ -154,7 +154,7 @@ func TestStillCounter(t *testing.T) {
 	}
 }
 
-// An event that never meets an edge of the clock is bounded from above, and unusable.
+// An event that never meets an edge of the clock has an upper bound, and the result is unusable.
 func TestNoEdge(t *testing.T) {
 	lab, _ := faulty(1, clocktest.Faults{})
 	lab.Dither = false
@@ -165,8 +165,8 @@ func TestNoEdge(t *testing.T) {
 	}
 }
 
-// The tick of a clock is found in its readings, whatever its unit, while others take
-// the CPU.
+// The tick of a clock is found in its readings, whatever its unit, while other programs take the
+// CPU.
 func TestFindTick(t *testing.T) {
 	for seed := range uint64(100) {
 		m := clocktest.NewMachine(seed)
@@ -180,7 +180,7 @@ func TestFindTick(t *testing.T) {
 	}
 }
 
-// Divided readings tick evenly through zero.
+// Divided readings tick evenly, also when they change sign.
 func TestCoarsened(t *testing.T) {
 	now := int64(-2500)
 	fine := clock.Rated{
@@ -207,14 +207,15 @@ func TestCoarsened(t *testing.T) {
 	}
 }
 
-// A clock that is set back by hours is not waited for, wherever in a round that is.
+// A measurement does not wait for a clock that is set back by hours, at whatever point of a round
+// that happens.
 func TestSetBackByHours(t *testing.T) {
 	for at := 80.0; at < 115; at += 3 {
 		lab, m := faulty(1, clocktest.Faults{JumpAtNs: at * ms, JumpNs: -3600e9})
 		count := &counter{machine: m, periodNs: 10, costNs: 60}
 		ctx, cancel := context.WithCancel(context.Background())
 		limited := clock.New(clock.Clock{Name: "counter", Kind: clock.KindCounter}, func() int64 {
-			if m.NowNs() > 20e9 { // by the simulated machine's time, however long that takes here
+			if m.NowNs() > 20e9 { // the time of the simulated machine, not of the test
 				cancel()
 			}
 			return count.read()
@@ -228,7 +229,7 @@ func TestSetBackByHours(t *testing.T) {
 	}
 }
 
-// A clock whose tick is over before it can be read again has no edges to wait for.
+// If a clock's tick is shorter than a reading takes, there are no edges to wait for.
 func TestNoSlowClock(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -254,9 +255,9 @@ func TestNoSlowClock(t *testing.T) {
 	}
 }
 
-// A plan's time holds what prepares the trials: with a long tick that is most of it.
+// A plan's duration includes what prepares the trials: with a long tick that is most of it.
 func TestPlanHoldsItsPreparation(t *testing.T) {
-	const ticks, overrun = 100, 7 // a loop, or a pause
+	const ticks, overrun = 100, 7 // overrun is the length of a loop or a pause
 	plan := slowclock.Plan{Duration: ticks * time.Millisecond}
 	for seed := range uint64(10) {
 		lab, m := faulty(seed, clocktest.Faults{})

@@ -12,40 +12,39 @@ import (
 	"chronoscope/stats"
 )
 
-// Lab is where an event is timed.
+// Lab describes an event to time, and how to time it.
 type Lab struct {
 	Clock Clock
 	// Event is the code that is timed. It must not allocate.
 	Event func()
-	// Fine is a better clock that watches the same executions, to score the methods
-	// by; nil where there is none. Its readings are within the timed regions, and
-	// taken off with the overhead.
+	// Fine is a better clock that times the same executions, to check the methods; nil if there is
+	// none. It is read within the timed regions, and its readings are subtracted with the overhead.
 	Fine *clock.Rated
 	// Dither asks for pauses of random length between trials, so that they start
 	// evenly over the tick, whatever the event's length is.
 	Dither bool
-	// Seed fixes the pauses.
+	// Seed is the seed of the random pauses.
 	Seed uint64
-	// Delay passes about that many nanoseconds, for the pauses. Nil is a busy loop,
-	// which is tried against the slow clock first.
+	// Delay waits for about that many nanoseconds, for the pauses. Nil is a busy loop, which is
+	// first calibrated by the slow clock.
 	Delay func(ns float64)
-	// Progress is told which share of a method's plan is done. It may be nil.
+	// Progress is called with the share of a method's plan that is done. It may be nil.
 	Progress func(share float64, doing string)
 }
 
-// Plan says when a measurement ends: with whichever comes first.
+// Plan says when a measurement ends: when the first of its limits is reached.
 type Plan struct {
-	// Duration is how long the trials may take by the slow clock, with what prepares them
-	// and is never cut short: up to some forty ticks. 0 is no limit.
+	// Duration limits the time of the trials by the slow clock. It includes their preparation,
+	// which takes up to some forty ticks and is never cut short. 0 is no limit.
 	Duration time.Duration
-	// Trials is how many are enough, 0 for no limit.
+	// Trials is the number of trials that is enough; 0 is no limit.
 	Trials int64
-	// Precision is half the interval's width, as a share of the value, that is
-	// enough; 0 uses up the time.
+	// Precision is the half-width of the interval, as a share of the value, that is enough; 0 uses
+	// all the time.
 	Precision float64
 }
 
-// nothing is the event of empty trials: what they take is overhead.
+// nothing is the event of empty trials, whose time is the overhead.
 func nothing() {}
 
 // laboratory is a lab that is ready for trials.
@@ -53,17 +52,16 @@ type laboratory struct {
 	Lab
 	rng   *rand.Rand
 	delay func(ns float64)
-	// pauseEvery is how many trials there are to a pause of up to pauseNs; 0 for
-	// none.
+	// pauseEvery is the number of trials between two pauses of up to pauseNs; 0 for no pauses.
 	pauseEvery int64
 	pauseNs    float64
-	unlooked   int // trials since the context was looked at
-	skips      int // steps of several ticks since an edge
+	unlooked   int // trials since the context was checked
+	skips      int // steps of several ticks since the last edge
 }
 
-// open holds the thread and the collector until release is called.
+// open locks the thread and holds off the garbage collector until release is called.
 func (l Lab) open() (lab *laboratory, release func()) {
-	release, _ = env.Hold() // which fails for want of a CPU only, and none is named
+	release, _ = env.Hold() // fails only if a named CPU can't be had, and none is named
 	lab = &laboratory{Lab: l, rng: rand.New(rand.NewPCG(l.Seed, 0x51c7)), delay: l.Delay}
 	if lab.Progress == nil {
 		lab.Progress = func(float64, string) {}
@@ -71,8 +69,7 @@ func (l Lab) open() (lab *laboratory, release func()) {
 	return lab, release
 }
 
-// trialsPerLook is how many trials within one tick there are to a look at the
-// context.
+// trialsPerLook is how many trials within one tick are made between two checks of the context.
 const trialsPerLook = 1 << 10
 
 // ended reports whether the context has ended. It is checked once a tick, and now and then while the
@@ -85,8 +82,8 @@ func (l *laboratory) ended(ctx context.Context, ticked bool) bool {
 	return ctx.Err() != nil
 }
 
-// edge waits until the clock ticks, and returns its new reading. A step of several ticks is no edge:
-// the thread was preempted.
+// edge waits until the clock ticks, and returns its new reading. A step of several ticks is no
+// edge: the thread was preempted then.
 func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
 	for last := l.Clock.Read(); ; {
 		now := l.Clock.Read()
@@ -110,8 +107,8 @@ func (l *laboratory) edge(ctx context.Context) (reading int64, err error) {
 // for: preemption can't hide that many.
 const mostSkips = 10_000
 
-// passedBy is an error if the clock keeps moving by several ticks between two readings, so that
-// waiting for an edge is useless.
+// passedBy returns an error if the clock keeps moving by several ticks between two readings, so
+// that waiting for an edge is useless.
 func (l *laboratory) passedBy(ticks int64) error {
 	if ticks > 1 {
 		l.skips++
@@ -122,8 +119,8 @@ func (l *laboratory) passedBy(ticks int64) error {
 	return fmt.Errorf("%s made %d steps of several ticks of %s and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, stats.Duration(l.Clock.TickNs, 3))
 }
 
-// perTick counts how often do runs in a tick, over some ticks from edge to edge. It is the most of a
-// few tries, since the thread may be preempted, and at least 1.
+// perTick counts how often do runs in a tick, over some ticks from edge to edge. It returns the
+// greatest count of a few tries, since the thread may be preempted, and at least 1.
 func (l *laboratory) perTick(ctx context.Context, over int64, do func()) (float64, error) {
 	const tries = 3
 	most := 1.0
@@ -164,16 +161,17 @@ func (l *laboratory) prepare(ctx context.Context, event func()) error {
 	return nil
 }
 
-// pauses returns after how many trials there is a pause, and how many ticks a pause takes at most,
-// for perTick trials a tick. Four pauses a tick, each of up to four trials, make the place of an
-// edge in the loop independent of the edge before. Where a tick has fewer trials, each starts
+// pauses returns the number of trials from pause to pause, and the longest pause in ticks, for
+// perTick trials a tick. Four pauses a tick, each of up to four trials, make the place of an edge
+// in the loop independent of the previous edge. If a tick has fewer trials, each trial starts
 // anywhere in it.
 func pauses(perTick float64) (every int64, mostTicks float64) {
 	return max(1, int64(perTick/4)), math.Min(4/perTick, 1)
 }
 
-// calibrateDelay calibrates a busy loop by the slow clock, if the caller gave no way to pause. On a busy
-// machine few ticks pass without others taking the CPU: it tries until another try comes close to the best.
+// calibrateDelay calibrates a busy loop by the slow clock, if the caller gave no way to pause. On a
+// busy machine few ticks pass without other programs taking the CPU, so it tries until another try
+// comes close to the best.
 func (l *laboratory) calibrateDelay(ctx context.Context) (err error) {
 	if l.delay != nil {
 		return nil
@@ -200,7 +198,8 @@ func (l *laboratory) pause(ctx context.Context, mostNs float64) (pauseNs float64
 	return pauseNs
 }
 
-// trial is one of the readings of a trial, with the same between them.
+// trial runs the event between two readings. It returns the readings of the slow clock, and the
+// start and the duration by the finer clock.
 func (l *laboratory) trial(event func()) (start, end, fineStart, fine int64) {
 	start = l.Clock.Start()
 	if l.Fine == nil {
@@ -255,15 +254,15 @@ func (l *laboratory) series(ctx context.Context, event func(), plan Plan, doing 
 	return t, nil
 }
 
-// Progress is reported first after firstLook ticks. Whether the precision suffices is checked after
-// firstAsk ticks, and again whenever their number has doubled: frequent or early checks would stop when
-// the scatter happens to be small.
+// Progress is reported first after firstLook ticks. The precision is checked after firstAsk ticks,
+// and again whenever their number has doubled: with frequent or early checks a measurement would
+// stop when the scatter happens to be small.
 const (
 	firstLook = 16
 	firstAsk  = 200
 )
 
-// left is the plan without the time that has passed since begun.
+// left returns the plan without the time that has passed since the reading begun.
 func (l *laboratory) left(plan Plan, begun int64) Plan {
 	if plan.Duration > 0 {
 		passed := time.Duration(float64(l.Clock.ticks(l.Clock.Read()-begun)) * l.Clock.TickNs)
@@ -272,7 +271,7 @@ func (l *laboratory) left(plan Plan, begun int64) Plan {
 	return plan
 }
 
-// ticks is how many ticks of the clock the plan may take.
+// ticks returns the greatest number of ticks of the clock that the plan may take.
 func (p Plan) ticks(c Clock) int64 {
 	if p.Duration <= 0 {
 		return math.MaxInt64
@@ -280,7 +279,7 @@ func (p Plan) ticks(c Clock) int64 {
 	return max(1, int64(float64(p.Duration)/c.TickNs))
 }
 
-// trials is how many trials the plan may take.
+// trials returns the greatest number of trials that the plan may take.
 func (p Plan) trials() int64 {
 	if p.Trials <= 0 {
 		return math.MaxInt64

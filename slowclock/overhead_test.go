@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// trialsOf are a tally of trials; some of them, at random, saw a tick.
+// trialsOf returns a tally of trials in which the given number of random ones saw a tick.
 func trialsOf(trials, ticks int) *tally {
 	t := newTally()
 	saw := map[int]int64{}
@@ -21,8 +21,8 @@ func trialsOf(trials, ticks int) *tally {
 	return t
 }
 
-// Six empty trials, one of which was preempted, once made an event of 30 µs take - 2.6 ms, by a
-// clock of 16 ms, and trusted.
+// Six empty trials, one of which was preempted, once led to a trusted result of -2.6 ms for an
+// event of 30 µs, by a clock of 16 ms.
 func TestStarvedEmptyTrials(t *testing.T) {
 	lab := &laboratory{Lab: Lab{Clock: Clock{Clock: &clock.Clock{Name: "slow"}, TickNs: 16e6}}}
 	for _, c := range []struct {

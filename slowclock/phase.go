@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// The methods need readings that fall evenly over the tick. If a loop keeps step with the clock, its
-// readings fall on the same few places of the tick, and an event that never meets an edge seems to take
-// no time. Such a phase lock shows in the outcomes (outcomesInStep) and in the phases of the edges
-// (phasesInStep).
+// The methods need readings that fall evenly over the tick. If a loop keeps step with the clock,
+// its readings fall on the same few places of the tick, and an event that never meets an edge seems
+// to take no time. Such a phase lock is visible in the outcomes (outcomesInStep) and in the phases
+// of the edges (phasesInStep).
 
 // longestPeriod is the longest period, in trials or ticks, of a loop that keeps step.
 const longestPeriod = 4
 
-// The series is judged in stretches of fewestInStep to longestStretch edges, since every interruption
-// shifts the loop against the clock.
+// The series is judged in stretches of fewestInStep to longestStretch edges, since every
+// interruption shifts the phase between loop and clock.
 const (
 	longestStretch = 256
 	fewestInStep   = 20
 )
 
 // locked reports whether the trials kept step with the clock in most of the stretches that are long
-// enough to tell. A loop that is interrupted every few edges can't keep step, unless its event waits
-// for the clock.
+// enough to judge. A loop that is interrupted every few edges can't keep step, unless its event
+// waits for the clock.
 func (l *laboratory) locked(t *tally) bool {
 	if surely, _ := t.pauses.waits(); surely {
 		return true
@@ -38,18 +38,19 @@ func (l *laboratory) locked(t *tally) bool {
 	return 2*inStep > judged
 }
 
-// pauseCounts counts the pauses before trials. Each trial has one of up to a tick.
+// pauseCounts counts the pauses before trials. Each trial follows a pause of up to a tick.
 type pauseCounts struct {
 	all, short float64
-	// shortUnseen counts pauses below shortPause during which the clock did not tick, longUnseen
-	// those above longPause, disturbed those with several ticks, in which others took the CPU.
+	// shortUnseen counts pauses shorter than shortPause during which the clock did not tick,
+	// longUnseen those longer than longPause, and disturbed the pauses with several ticks, in which
+	// other programs took the CPU.
 	shortUnseen, longUnseen, disturbed float64
 }
 
-// Pauses in ticks.
+// These are lengths of pauses in ticks.
 const shortPause, longPause = 0.5, 0.8
 
-// with adds a pause during which the clock ticked `seen` times.
+// with returns the counts with another pause, during which the clock ticked `seen` times.
 func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
 	p.all++
 	if pauseTicks < shortPause {
@@ -67,13 +68,13 @@ func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
 }
 
 // waits reports whether events wait for an edge of the clock, so that pauses begin right after one.
-// Such a pause sees no edge unless others take the CPU. A pause of u ticks that begins anywhere in
-// the tick sees none in at most 1-u of all cases: three of four short pauses, and few long ones.
-// possibly is also true if the pauses don't decide it.
+// Such a pause sees no edge unless other programs take the CPU. A pause of u ticks that begins
+// anywhere in the tick sees no edge with a probability of at most 1-u: three of four short pauses,
+// and few long ones. possibly is also true if the pauses don't decide the question.
 func (p pauseCounts) waits() (surely, possibly bool) {
 	const (
 		evenly     = (1 - longPause) * (1 - longPause) / (1 - (1-shortPause)*(1-shortPause))
-		afterEdges = 4 * evenly // at the least, where others take the CPU rarely
+		afterEdges = 4 * evenly // a lower bound if other programs rarely take the CPU
 		rarely     = 0.02
 	)
 	if p.all == 0 {
@@ -85,14 +86,13 @@ func (p pauseCounts) waits() (surely, possibly bool) {
 	return surely, surely || possibly
 }
 
-// clearlyMore reports whether a number of events is larger than chance explains.
+// clearlyMore reports whether seen exceeds expected by more than chance explains.
 func clearlyMore(seen, expected, variance float64) bool {
 	const deviations = 4
 	return seen > expected+deviations*math.Sqrt(variance+1)
 }
 
-// stretches are runs of edges that nothing interrupted, of fewestInStep to
-// longestStretch each.
+// stretches divides edges into uninterrupted runs of fewestInStep to longestStretch edges.
 func stretches(edges []tick) [][]tick {
 	if len(edges) < fewestInStep {
 		return nil
@@ -112,12 +112,12 @@ func stretches(edges []tick) [][]tick {
 	return all
 }
 
-// step is how many trials and ticks there are from one edge that was seen to the next.
+// step is the number of trials and of ticks from one edge that was seen to the next.
 type step struct{ trials, ticks int64 }
 
 func (e tick) after(last tick) step { return step{e.trial - last.trial, e.before + e.within} }
 
-// usualStep is the median of either.
+// usualStep returns the median number of trials and the median number of ticks.
 func usualStep(edges []tick) step {
 	var trials, ticks []int64
 	for i := range edges[1:] {
@@ -129,17 +129,18 @@ func usualStep(edges []tick) step {
 	return step{trials[len(trials)/2], ticks[len(ticks)/2]}
 }
 
-// like reports whether a step was not interrupted. An interruption makes fewer trials a tick, or
-// more ticks a trial. Without one the number of trials a tick varies by one, and by more where there
-// are many and events vary.
+// like reports whether a step was not interrupted. An interruption leads to fewer trials per tick,
+// or more ticks per trial. Otherwise the number of trials per tick varies by one, and by more if
+// there are many and events vary.
 func (s step) like(usual step) bool {
 	off := s.trials - usual.trials
 	return max(off, -off) <= 1+usual.trials/16 && s.ticks <= usual.ticks+1+usual.ticks/16
 }
 
-// places is the sequence that a loop in step repeats. With several trials a tick it is, for each
-// edge, twice the number of trials that had ended before it, plus one if a trial was in progress.
-// With several ticks a trial it is the same with the roles of ticks and trials exchanged.
+// places returns the sequence that a loop in step repeats. With several trials per tick it is, for
+// each edge, twice the number of trials that had ended before it, plus one if a trial was in
+// progress. With several ticks per trial it is the same with the roles of ticks and trials
+// exchanged.
 func places(edges []tick, first int64) []int64 {
 	var perTick, perTrial []int64
 	passed := int64(0)
@@ -161,8 +162,8 @@ func places(edges []tick, first int64) []int64 {
 }
 
 // outcomesInStep reports whether a sequence of places repeats with a period of up to longestPeriod.
-// Two of the places may waver, where an edge falls on the start or the end of a trial. A loop that
-// drifts against the clock soon meets other places.
+// Two of the places may vary, since an edge may fall on the start or the end of a trial. A loop
+// that drifts relative to the clock soon meets other places.
 func outcomesInStep(places []int64) bool {
 	n := len(places)
 	if n < fewestInStep {
@@ -183,14 +184,14 @@ func outcomesInStep(places []int64) bool {
 	return false
 }
 
-// phasesInStep asks the finer clock where in the tick, or in the loop where that is
-// shorter, the trials started that saw the clock advance.
+// phasesInStep reports whether the trials that saw the clock advance started at the same places of
+// the tick, or of the loop if that is shorter, by the finer clock.
 func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
 	if l.Fine == nil {
 		return false
 	}
-	// The loop's length in ticks, without those that others took: a trial that was
-	// preempted sees several at once.
+	// The loop's length is measured in ticks, without those that other programs took: a trial that
+	// was preempted sees several at once.
 	loop := math.Min(1, float64(t.elapsed())/float64(t.trials))
 	if loop < 1 {
 		single := 0
@@ -202,12 +203,12 @@ func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
 		loop = float64(single) / float64(edges[len(edges)-1].trial-edges[0].trial+1)
 	}
 	if loop > 0.5 && loop < 1 {
-		return false // which edge a start belongs to is not known
+		return false // not known to which edge a start belongs
 	}
 	phases := make([]float64, 0, len(edges))
 	for _, e := range edges {
 		if loop < 1 && e.before+e.within > 1 {
-			continue // preempted, and a scheduler may do that at ticks
+			continue // the trial was preempted, which a scheduler may do at ticks
 		}
 		ticks := l.Fine.Ns(e.fineStart-edges[0].fineStart) / l.Clock.TickNs
 		phases = append(phases, (ticks-math.Round(ticks))/loop)
@@ -215,11 +216,11 @@ func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
 	return PhaseLocked(phases)
 }
 
-// PhaseLocked reports whether phases, in turns, keep to a few places of the circle: to one, or to up
-// to four at even distances. It is a Rayleigh test (Mardia and Jupp, Directional Statistics, 2000,
-// section 6.3.1) of the phases and their multiples, which asks for a large effect in addition to
-// significance: the mean of the unit vectors has to be at least half a unit long. Phases that follow
-// one another closely may be far from independent, and yet spread out in the end.
+// PhaseLocked reports whether phases, in turns, keep to a few places of the circle: to one place,
+// or to up to four at even distances. It is a Rayleigh test (Mardia and Jupp, Directional
+// Statistics, 2000, section 6.3.1) of the phases and their multiples, which requires a large effect
+// in addition to significance: the mean of the unit vectors has to be at least half a unit long.
+// Successive phases may be far from independent, and yet spread out in the end.
 func PhaseLocked(phases []float64) bool {
 	if len(phases) < fewestInStep {
 		return false

@@ -13,8 +13,8 @@ import (
 	"chronoscope/stats"
 )
 
-// stepper is a lab whose loop takes an exact time, but for jitter, and is timed for a
-// share of it. Once in the given number of ticks, on average, others take the CPU.
+// stepper returns a lab whose loop takes an exact time, except for jitter, and whose timed region
+// is the given share of it. Once in interruptedTicks, on average, other programs take the CPU.
 func stepper(seed uint64, loopTicks, share, jitter, interruptedTicks float64, fine bool) slowclock.Lab {
 	m := clocktest.NewMachine(seed)
 	r := m.Rand()
@@ -31,7 +31,7 @@ func stepper(seed uint64, loopTicks, share, jitter, interruptedTicks float64, fi
 		panic(err)
 	}
 	lab := slowclock.Lab{Clock: simulated, Seed: seed, Delay: m.Run}
-	// The event ends when the timetable has it.
+	// The event ends at the time that the timetable gives.
 	due, late := m.NowNs(), 0.0
 	lab.Event = func() {
 		if r.Float64() < loopTicks/interruptedTicks {
@@ -49,7 +49,7 @@ func stepper(seed uint64, loopTicks, share, jitter, interruptedTicks float64, fi
 	return lab
 }
 
-// fineOf is a perfect clock.
+// fineOf returns a perfect clock.
 func fineOf(m *clocktest.Machine) *clock.Rated {
 	c := clocktest.Clock{Machine: m, QuantumNs: 1, UnitNs: 1, Cost: clocktest.Constant(0)}
 	return &clock.Rated{
@@ -58,8 +58,8 @@ func fineOf(m *clocktest.Machine) *clock.Rated {
 	}
 }
 
-// Loops that keep step with the clock are found, also where others take the CPU now and
-// then, and other loops aren't taken for them.
+// Loops that keep step with the clock are found, even if other programs take the CPU now and then,
+// and no other loops are.
 func TestPhaseLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -70,8 +70,8 @@ func TestPhaseLock(t *testing.T) {
 		alarms := 0
 		for seed := range uint64(cases) {
 			r := rand.New(rand.NewPCG(seed, 0x10c4))
-			// In step: ticks and loops as whole numbers of one another, with up to four
-			// loops to a pattern.
+			// Loops are in step if ticks and loops are whole multiples of one another; here a
+			// pattern has up to four loops.
 			pattern := float64(1 + r.IntN(4))
 			loops := pattern*float64(1+r.IntN(40)) + float64(r.IntN(int(pattern)))
 			for i, interrupted := range []float64{math.Inf(1), 100 * pattern} {
@@ -108,8 +108,9 @@ func locked(t *testing.T, lab slowclock.Lab, ticks float64) bool {
 	return results[1].Locked
 }
 
-// An event that waits for the clock to tick sees one tick wherever it starts: 4 ms were trusted
-// for one of 2.3 ms, where others took the CPU so often that no stretch of trials showed the step.
+// An event that waits for the clock to tick sees one tick wherever it starts. An earlier version
+// trusted 4 ms for an event of 2.3 ms, if other programs took the CPU so often that no stretch of
+// trials showed the step.
 func TestEventWaitsForTheClock(t *testing.T) {
 	const tick, cases = 4e6, 10
 	for _, laterTicks := range []float64{0, 0.08} {
@@ -135,8 +136,9 @@ func TestEventWaitsForTheClock(t *testing.T) {
 	}
 }
 
-// Beside load whose time slices may end at the clock's ticks no event that waits for the clock is trusted.
-// Left alone, one that does not is, also if it takes longer than a tick.
+// Beside load whose time slices may end at the clock's ticks, no event that waits for the clock is
+// trusted. Without load, an event that does not wait is trusted, even if it takes longer than a
+// tick.
 func TestEventWaitsBesideLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -6,19 +6,19 @@ import (
 	"chronoscope/stats"
 )
 
-// z95 is the factor of the source's equations, for 95 %.
+// z95 is the factor in the source's equations for a probability of 95 %.
 const z95 = 1.96
 
-// Epsilon is the error that a number of significant digits of a duration allows, in the duration's
-// unit. For one digit it is the duration itself (Lambert 2008, table 1).
+// Epsilon returns the error that a number of significant digits of a duration allows, in the
+// duration's unit. For one digit it is the duration itself (Lambert 2008, table 1).
 func Epsilon(durationNs float64, digits int) float64 {
 	return durationNs * math.Pow(10, float64(1-digits))
 }
 
-// Trials is the number of Bernoulli trials, if these were independent, after which a clock of this
-// tick tells a duration within ± epsilon, at 95 %: equation (3) of Lambert 2008. All arguments are
-// in nanoseconds. It is NaN for a duration that is not positive, or not shorter than a tick: every
-// trial sees such an event, so no number of trials tells how long it is.
+// Trials returns the number of Bernoulli trials, if these were independent, after which a clock of
+// this tick gives a duration within ± epsilon, at 95 %: equation (3) of Lambert 2008. All arguments
+// are in nanoseconds. It is NaN for a duration that is not positive, or not shorter than a tick:
+// every trial sees a tick in such an event, so no number of trials shows how long it is.
 func Trials(durationNs, tickNs, epsilonNs float64) float64 {
 	if !(0 < durationNs && durationNs < tickNs && epsilonNs > 0) {
 		return math.NaN()
@@ -27,47 +27,47 @@ func Trials(durationNs, tickNs, epsilonNs float64) float64 {
 	return z95 * z95 * tickNs * tickNs * p * (1 - p) / (epsilonNs * epsilonNs)
 }
 
-// ticksNeeded is how many ticks of the clock have to go by until a mean is known
-// within ± precision, a share of it, in a loop that is timed for that share of its
-// time: a tick falls into a timed region or not, and tells nothing else.
+// ticksNeeded returns how many ticks of the clock have to pass until a mean is known within ±
+// precision, as a share of it. share is the share of the loop's time in timed regions. A tick
+// either falls into a timed region or not, and gives no other information.
 func ticksNeeded(share, precision float64) float64 {
 	return z95 * z95 * (1 - share) / (share * precision * precision)
 }
 
-// Row is a line of a trial plan: what a number of digits takes.
+// Row is a line of a trial plan: what a number of digits needs.
 type Row struct {
 	Digits    int     `json:"digits"`
 	EpsilonNs float64 `json:"epsilon_ns"`
-	// Trials are Bernoulli trials by equation (3).
+	// Trials is the number of Bernoulli trials by equation (3).
 	Trials stats.Float `json:"trials"`
-	// SourceNs is the time of the trials if each is the event only, as in the source. BernoulliNs is
-	// their time here, with everything around the event.
+	// SourceNs is the time of the trials if each consists of the event only, as in the source.
+	// BernoulliNs is their time here, with everything around the event.
 	SourceNs    stats.Float `json:"source_ns"`
 	BernoulliNs stats.Float `json:"bernoulli_ns"`
-	// DiscreteNs is how long it takes until as many ticks have gone by as the interval
-	// needs, in trials and in the empty ones that tell the overhead. Without pauses
-	// neighbouring edges depend on one another, and it takes half as long again; who ends
-	// by [Plan.Precision] looks again when ticks have doubled, and may take twice as long.
+	// DiscreteNs is the time until as many ticks have passed as the interval needs, in trials and
+	// in the empty trials that measure the overhead. Without pauses neighbouring edges depend on
+	// one another, and it takes half as long again. A measurement that ends by [Plan.Precision]
+	// checks whenever the ticks have doubled, and may take twice as long.
 	DiscreteNs stats.Float `json:"discrete_ns"`
-	// CounterNs is how long a counting thread takes, by what one needed for a first
-	// result; missing where there is none.
+	// CounterNs is the time that a counting thread takes, extrapolated from its first result;
+	// missing if there is none.
 	CounterNs stats.Float `json:"counter_ns"`
 }
 
 // Costs are the parts of a trial in addition to the event, in nanoseconds.
 type Costs struct {
-	// OverheadNs is what a trial holds beside the event within the timed region, and
-	// BetweenNs what passes from its end to the start of the next.
+	// OverheadNs is the part of a trial within the timed region in addition to the event, and
+	// BetweenNs the time from the end of a trial to the start of the next.
 	OverheadNs, BetweenNs float64
-	// Dither says that there are pauses, as [Lab.Dither] asks for.
+	// Dither says that there are pauses, as [Lab.Dither] requests.
 	Dither bool
-	// CounterNs is how long a counting thread took for a first result, 0 where there is
-	// none, and CounterHalfNs the half of its interval's width: what the machine takes
-	// from an event limits it, and not the period of the counter.
+	// CounterNs is how long a counting thread took for a first result, 0 if there is none, and
+	// CounterHalfNs the half-width of its interval. The latter is limited by what the machine takes
+	// from an event, not by the period of the counter.
 	CounterNs, CounterHalfNs float64
 }
 
-// MakePlan is a plan of one digit, two digits and so on up to digits.
+// MakePlan returns a row for each number of digits from 1 to digits.
 func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 	rows := make([]Row, 0, max(0, digits))
 	loop := c.loopNs(durationNs, tickNs)
@@ -84,8 +84,8 @@ func MakePlan(durationNs, tickNs float64, digits int, c Costs) []Row {
 	return rows
 }
 
-// loopNs is the time from one trial to the next for an event of this length, with its share of the
-// pauses.
+// loopNs returns the time from one trial to the next for an event of this length, with its share of
+// the pauses.
 func (c Costs) loopNs(eventNs, tickNs float64) float64 {
 	loop := eventNs + c.OverheadNs + c.BetweenNs
 	if c.Dither {
@@ -95,8 +95,8 @@ func (c Costs) loopNs(eventNs, tickNs float64) float64 {
 	return loop
 }
 
-// discreteNs is the time that discrete trials take. The errors of trials and empty trials add up as
-// squares, and their shares of the ticks add up to 1.
+// discreteNs returns the time that discrete trials take. The squared errors of trials and empty
+// trials add up, and their shares of the ticks add up to 1.
 func (c Costs) discreteNs(eventNs, tickNs, epsilonNs float64) float64 {
 	ticks := func(event, share float64) float64 {
 		timed := event + c.OverheadNs
@@ -108,8 +108,8 @@ func (c Costs) discreteNs(eventNs, tickNs, epsilonNs float64) float64 {
 	return tickNs * math.Max(1, ticks(eventNs, 1-overheadShare)+ticks(0, overheadShare))
 }
 
-// counterNs is the time that a counting thread takes: its interval narrows with the square root of
-// the time, and needs a minimum number of rounds.
+// counterNs returns the time that a counting thread takes: its interval narrows with the square
+// root of the time, and needs a minimum number of rounds.
 func (c Costs) counterNs(tickNs, epsilonNs float64) float64 {
 	if !(c.CounterNs > 0 && c.CounterHalfNs > 0) {
 		return math.NaN()

@@ -10,8 +10,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Lambert 2008, table 1: a duration of 10 µs by a clock of 1 ms. Trials are printed with
-// two digits, the times with two or three.
+// Lambert 2008, table 1: a duration of 10 µs by a clock of 1 ms. The table prints trials with two
+// digits, and times with two or three.
 func TestTable1(t *testing.T) {
 	const second, hour, day, year = 1e9, 3600e9, 86400e9, 365.25 * 86400e9
 	for i, want := range []struct {
@@ -41,7 +41,7 @@ func TestTable1(t *testing.T) {
 	}
 }
 
-// An event of a tick or more is seen by every trial, so that there is no plan.
+// Every trial of an event of a tick or more sees a tick, so that there is no plan.
 func TestNoTrialsOfLongEvents(t *testing.T) {
 	for _, durationNs := range []float64{1e6, 1.5e6, 3e6, 0, -1, math.NaN()} {
 		if n := slowclock.Trials(durationNs, 1e6, 1e3); !math.IsNaN(n) {
@@ -54,7 +54,7 @@ func TestNoTrialsOfLongEvents(t *testing.T) {
 	}
 }
 
-// An interval a tenth as wide takes a hundred times as long.
+// An interval that is ten times narrower takes a hundred times as long.
 func TestPlanOfCounter(t *testing.T) {
 	rows := slowclock.MakePlan(1e4, 1e6, 4, slowclock.Costs{CounterNs: 0.5e9, CounterHalfNs: 50})
 	for i, want := range []float64{0.06e9, 0.06e9, 0.125e9, 12.5e9} {
@@ -64,7 +64,7 @@ func TestPlanOfCounter(t *testing.T) {
 	}
 }
 
-// What the plan gives discrete trials makes their interval as narrow as it says.
+// In the time that the plan gives for discrete trials, their interval becomes as narrow as planned.
 func TestPlanOfDiscreteTrials(t *testing.T) {
 	const digits = 2
 	var ratios []float64
@@ -74,7 +74,7 @@ func TestPlanOfDiscreteTrials(t *testing.T) {
 		tick := b.lab.Clock.TickNs
 		costs := slowclock.Costs{OverheadNs: b.costNs, BetweenNs: b.costNs, Dither: true}
 		row := slowclock.MakePlan(b.truthNs, tick, digits, costs)[digits-1]
-		const preparation = 15 // ticks
+		const preparation = 15 // in ticks
 		results, err := b.lab.Bernoulli(context.Background(), slowclock.Plan{Duration: time.Duration(row.DiscreteNs.Value() + preparation*tick)})
 		if err != nil {
 			t.Fatal(err)

@@ -8,48 +8,48 @@ import (
 	"chronoscope/stats"
 )
 
-// Method names a way to time with a slow clock.
+// Method is the name of a way to time with a slow clock.
 type Method string
 
-// The methods.
+// These are the methods.
 const (
-	Bernoulli    Method = "bernoulli" // trials that saw a tick
-	Discrete     Method = "discrete"  // the ticks that trials saw
-	Classic      Method = "classic"   // a loop between two edges of the clock
-	CounterClock Method = "counter"   // a thread that counts
+	Bernoulli    Method = "bernoulli" // counts trials that saw a tick
+	Discrete     Method = "discrete"  // counts the ticks that trials saw
+	Classic      Method = "classic"   // times a loop between two edges of the clock
+	CounterClock Method = "counter"   // uses a thread that counts
 )
 
-// Methods lists all of them.
+// Methods lists all methods.
 func Methods() []Method { return []Method{Bernoulli, Discrete, Classic, CounterClock} }
 
-// Result is the result of a method. Reasons says why a value is missing.
+// Result is the result of a method. If a value is missing, Reasons says why.
 type Result struct {
 	Method Method `json:"method"`
 	// Clock is the name of the slow clock, TickNs the length of its tick.
 	Clock  string  `json:"clock"`
 	TickNs float64 `json:"tick_ns"`
-	// Trials is how many times the event was run.
+	// Trials is the number of executions of the event.
 	Trials int64 `json:"trials"`
-	// Edges is how many ticks of the clock were seen within events; for the classic
-	// loop and the counter, while they lasted.
+	// Edges is the number of ticks of the clock that were seen within events; for the classic loop
+	// and the counter, during the loops and stretches.
 	Edges int64 `json:"edges"`
-	// ElapsedNs is how long all trials took by the slow clock, the empty ones included.
+	// ElapsedNs is how long all trials took by the slow clock, including the empty ones.
 	ElapsedNs float64 `json:"elapsed_ns"`
 	// Estimate is the mean duration of the event in nanoseconds, without overhead.
 	Estimate stats.Estimate `json:"estimate"`
 	// Overhead is the time of empty trials that was subtracted.
 	Overhead stats.Estimate `json:"overhead"`
-	// Equation2 has the interval of the source's equation (2) instead, as if trials were
-	// independent of one another; NaN but for Bernoulli trials.
+	// Equation2 has the interval of the source's equation (2) instead, which treats trials as
+	// independent. It is NaN except for Bernoulli trials.
 	Equation2 stats.Estimate `json:"equation2"`
-	// Truth is the time of the same executions by a finer clock; NaN without one.
+	// Truth is the time of the same executions by a finer clock; NaN if there is none.
 	Truth stats.Estimate `json:"truth"`
-	// Locked reports that trials kept step with the clock.
+	// Locked says that trials kept step with the clock.
 	Locked bool `json:"phase_locked"`
 	stats.Judgement
 }
 
-// newResult is a result that knows nothing yet.
+// newResult returns a result without values.
 func (l *laboratory) newResult(m Method) Result {
 	return Result{
 		Method: m, Clock: l.Clock.Name, TickNs: l.Clock.TickNs,
@@ -58,8 +58,8 @@ func (l *laboratory) newResult(m Method) Result {
 	}
 }
 
-// finish judges the width of the interval, and says that a measurement did not come to its end. Where
-// something else makes the result unusable, its width tells no more.
+// finish judges the width of the interval, and adds a reason if the measurement was cut short. If
+// the result is unusable for another reason, it does not judge the width.
 func (r *Result) finish(plan Plan, err error) {
 	if r.Verdict != stats.Unusable {
 		r.JudgeWidth(r.Estimate, plan.Precision, "let it run for longer, on a calmer machine")
@@ -72,11 +72,10 @@ func (r *Result) finish(plan Plan, err error) {
 	}
 }
 
-// fewestEdges is how many ticks have to be seen for an interval that is worth the
-// name.
+// fewestEdges is the number of ticks that a useful interval needs.
 const fewestEdges = 10
 
-// judgeEdges says that few ticks were seen.
+// judgeEdges adds a reason if few ticks were seen.
 func (r *Result) judgeEdges() {
 	switch {
 	case math.IsNaN(r.Estimate.Value):
@@ -88,14 +87,14 @@ func (r *Result) judgeEdges() {
 	}
 }
 
-// noticeableOverhead is an overhead that matters, as a share of the event's duration.
+// noticeableOverhead is the least overhead that matters, as a share of the event's duration.
 const noticeableOverhead = 0.1
 
-// judgeOverhead says that the empty trials tell too little of the overhead: where there are few,
-// a single one that was preempted outweighs all others.
+// judgeOverhead adds a reason if there are too few empty trials to know the overhead: a single
+// empty trial that was preempted then outweighs all others.
 func (r *Result) judgeOverhead(empty *tally) {
 	switch {
-	case r.Edges == 0 || math.IsNaN(r.Estimate.Value): // judgeEdges says so
+	case r.Edges == 0 || math.IsNaN(r.Estimate.Value): // judgeEdges has a reason for this
 	case r.Estimate.Value <= 0:
 		verdict := stats.Suspect
 		if r.Estimate.Hi <= 0 {
@@ -107,7 +106,7 @@ func (r *Result) judgeOverhead(empty *tally) {
 	}
 }
 
-// judgeClock says what the clock did that a clock should not do.
+// judgeClock adds reasons for faults of the clock.
 func (r *Result) judgeClock(backward, jumped int64) {
 	if backward > 0 {
 		r.Lower(stats.Suspect, "the clock went backwards within or before %d trials, which are left out: it was set, or it wraps; take one that nobody sets, such as a monotonic one", backward)
@@ -117,7 +116,7 @@ func (r *Result) judgeClock(backward, jumped int64) {
 	}
 }
 
-// judgeLock says that trials kept step with the clock.
+// judgeLock adds a reason if trials kept step with the clock.
 func (r *Result) judgeLock(locked, dithered bool) {
 	r.Locked = locked
 	if !locked {

@@ -20,36 +20,36 @@ import (
 type bench struct {
 	machine *clocktest.Machine
 	lab     slowclock.Lab
-	// truthNs is the mean duration of the event, with what is taken from it.
+	// truthNs is the mean duration of the event, including what other programs take from it.
 	truthNs float64
-	// costNs is what a reading of the slow clock takes.
+	// costNs is the time of a reading of the slow clock.
 	costNs float64
 }
 
-// conditions are what makes a stratum of simulated cases.
+// conditions describe a stratum of simulated cases.
 type conditions struct {
 	name string
 	// eventFrom and eventTo are the range of the event's length, in ticks.
 	eventFrom, eventTo float64
 	// jitter is the sigma of the event's log-normal length.
 	jitter float64
-	// preempted says that others take the CPU every few ticks, for a few.
+	// preempted says that other programs take the CPU every few ticks, for a few ticks.
 	preempted bool
-	// edgeJitter makes the clock's ticks late, by up to this share of a tick.
+	// edgeJitter delays the clock's ticks by up to this share of a tick.
 	edgeJitter float64
 	dither     bool
-	// edges are how many ticks there are to see, from and to.
+	// edges is the range of the number of ticks to see.
 	edges [2]float64
-	// few says that they are fewer than ten, and an interval may be too wide.
+	// few says that there are fewer than ten ticks, so that an interval may be too wide.
 	few bool
 }
 
-// logUniform draws from a range, evenly on a logarithmic scale.
+// logUniform draws a value that is uniform on a logarithmic scale.
 func logUniform(r *rand.Rand, from, to float64) float64 {
 	return from * math.Exp(r.Float64()*math.Log(to/from))
 }
 
-// slow is a simulated clock as a program reads it, in ticks.
+// slow returns a simulated clock as a program reads it, in ticks.
 func slow(c *clocktest.Clock) slowclock.Clock {
 	s, err := slowclock.NewClock(clock.New(clock.Clock{Name: "simulated", Kind: clock.KindWall, UnitNs: c.UnitNs}, c.Read), c.QuantumNs)
 	if err != nil {
@@ -80,15 +80,15 @@ func (c conditions) bench(seed uint64) *bench {
 	return b
 }
 
-// plan is as long as it takes to see that many edges, after the given ticks of preparation
-// and events.
+// plan returns a plan long enough to see the edges that c asks for, after a preparation of the
+// given numbers of ticks and events.
 func (b *bench) plan(c conditions, ticks, events float64) slowclock.Plan {
 	edges := logUniform(b.machine.Rand(), c.edges[0], c.edges[1])
 	share := (b.truthNs + b.costNs) / (b.truthNs + 2*b.costNs)
 	return slowclock.Plan{Duration: time.Duration((1.25*edges/share+ticks)*b.lab.Clock.TickNs + events*b.truthNs)}
 }
 
-// planOfTrials and planOfLoops know what the methods prepare.
+// planOfTrials and planOfLoops return plans that include what the methods prepare.
 func (b *bench) planOfTrials(c conditions) slowclock.Plan {
 	if !c.dither {
 		return b.plan(c, 0, 0)
@@ -98,8 +98,8 @@ func (b *bench) planOfTrials(c conditions) slowclock.Plan {
 
 func (b *bench) planOfLoops(c conditions) slowclock.Plan { return b.plan(c, 24, 6) }
 
-// butForWidth is the verdict without what the width of the interval adds, which the length of a
-// simulated measurement decides.
+// butForWidth returns the verdict as if the width of the interval had not been judged, which
+// depends on the length of a simulated measurement.
 func butForWidth(j stats.Judgement) stats.Verdict {
 	if !slices.ContainsFunc(j.Reasons, ofWidth) {
 		return j.Verdict
@@ -107,14 +107,14 @@ func butForWidth(j stats.Judgement) stats.Verdict {
 	if len(j.Reasons) == 1 {
 		return stats.Trusted
 	}
-	return stats.Suspect // no width is judged of what is unusable otherwise
+	return stats.Suspect // the width of an unusable result is not judged
 }
 
 func ofWidth(reason string) bool {
 	return strings.HasPrefix(reason, "the interval is ±") || strings.HasPrefix(reason, "it has no interval")
 }
 
-// coverage counts how often intervals hold the truth.
+// coverage counts how often intervals contain the truth.
 type coverage struct{ cases, covered, unusable int }
 
 func (c *coverage) add(r slowclock.Result, truthNs float64) {
@@ -128,8 +128,9 @@ func (c *coverage) add(r slowclock.Result, truthNs float64) {
 	}
 }
 
-// honest is how many of n intervals hold the truth at least if the method is perfect, nearly
-// always, and how many it has at most that does not pad them.
+// honest returns the bounds on how many intervals of c.cases contain the truth. A perfect method
+// has at least `least` with near certainty; a method with more than `most` has intervals that are
+// too wide.
 func (c coverage) honest() (least, most int) {
 	n := float64(c.cases)
 	chance := math.Sqrt(0.95 * 0.05 / n)
@@ -153,7 +154,7 @@ var strata = []conditions{
 	{name: "few edges, dithered", eventFrom: 1e-3, eventTo: 0.03, jitter: 0.1, dither: true, edges: [2]float64{2, 10}, few: true},
 }
 
-// hold fails where intervals hold the truth too rarely, or are padded.
+// hold fails if intervals contain the truth too rarely, or too often.
 func (c coverage) hold(t *testing.T, m slowclock.Method, few bool) {
 	t.Helper()
 	t.Logf("%s: %v", m, c)
@@ -162,7 +163,7 @@ func (c coverage) hold(t *testing.T, m slowclock.Method, few bool) {
 	}
 }
 
-// casesOf is how many cases are simulated: all of them, and a fifth in short tests.
+// casesOf returns the number of cases to simulate: all of them, and a fifth in short tests.
 func casesOf(all int) int {
 	if testing.Short() {
 		return all / 5
@@ -196,8 +197,8 @@ func TestCoverageOfTrials(t *testing.T) {
 	}
 }
 
-// Who stops when an interval is narrow enough stops where it happens to be narrow, and it
-// has to hold the truth all the same.
+// A measurement that stops when an interval is narrow enough stops when it happens to be narrow.
+// The interval has to contain the truth even so.
 func TestCoverageUntilPrecise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -246,7 +247,8 @@ func TestCoverageOfLoops(t *testing.T) {
 	}
 }
 
-// A result of ± 101 % beside load was trusted: some ten ticks tell no more than an order of magnitude.
+// Some ten ticks give no more than an order of magnitude. An earlier version trusted a result of ±
+// 101 % beside load.
 func TestWideIsNotTrusted(t *testing.T) {
 	for seed := range uint64(10) {
 		c := strata[0]
@@ -263,8 +265,7 @@ func TestWideIsNotTrusted(t *testing.T) {
 	}
 }
 
-// counter is a counter that another thread keeps. Now and then that thread is kept
-// from running: at these times, for so long.
+// counter is a counter that another thread advances. Now and then that thread is kept from running.
 type counter struct {
 	machine      *clocktest.Machine
 	periodNs     float64
@@ -292,12 +293,11 @@ func (c *counter) clock() *clock.Clock {
 	return clock.New(clock.Clock{Name: "counter", Kind: clock.KindCounter}, c.read)
 }
 
-// stall is how long the counting thread is kept from running, and every how long, in
-// ticks.
+// stall says how often the counting thread is kept from running, and how long, in ticks.
 type stall struct{ every, lasts float64 }
 
-// counted is a bench with a thread that counts beside it: some 5 to 15 counts to a reading
-// of them, and readings that take a thousandth to a hundredth of a tick.
+// counted returns a bench and a counting thread: a reading takes as long as 5 to 15 counts, and
+// 0.0005 to 0.005 ticks.
 func (c conditions) counted(seed uint64, off stall) (*bench, *counter) {
 	b := c.bench(seed)
 	r, tick := b.machine.Rand(), b.lab.Clock.TickNs
@@ -308,9 +308,8 @@ func (c conditions) counted(seed uint64, off stall) (*bench, *counter) {
 	}
 }
 
-// The counter's interval holds, whichever of the two threads is preempted, and whether
-// that is for a moment or for much longer than the event, wherever the event's length lies
-// beside the tick.
+// The counter's interval contains the truth, whichever of the two threads is preempted, for a
+// moment or for much longer than the event, and for events shorter and longer than a tick.
 func TestCoverageOfCounter(t *testing.T) {
 	cases := casesOf(100)
 	for name, c := range map[string]struct {
@@ -351,9 +350,9 @@ func TestCoverageOfCounter(t *testing.T) {
 	}
 }
 
-// Where others take the CPU for slices of some ticks, the outcome of 0 or 1 falls
-// short, by the factor that Lambert 2008 found and more (section 5.2: a slope of 1.232),
-// and the sum of ticks does not.
+// If other programs take the CPU for slices of some ticks, the mean by the outcome of 0 or 1 is too
+// small, by the factor that Lambert 2008 found and more (section 5.2: a slope of 1.232). The mean
+// by all ticks is right.
 func TestPreemptionBiasesOnes(t *testing.T) {
 	var ones, sums []float64
 	for seed := range uint64(60) {

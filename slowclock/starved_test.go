@@ -12,8 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
-// cachedCounter is a counter whose readings are cheaper while it stands still, since nobody takes
-// the count's cache line.
+// cachedCounter is a counter whose readings are cheaper while it stands still, since no other core
+// takes the count's cache line.
 type cachedCounter struct {
 	counter
 	stillNs float64
@@ -29,12 +29,12 @@ func (c *cachedCounter) read() int64 {
 	return c.counter.read()
 }
 
-// starving is how often a thread is kept from running, and how long, in ms: ranges.
+// starving holds the ranges of how often a thread is kept from running, and for how long, in ms.
 type starving struct{ every, lasts [2]float64 }
 
-// Others take the CPU of either thread, for a moment or for slices. Events are as short as the
-// readings of the counter, or up to 50 times longer. Nothing is trusted and wrong: off by more than 1 % and
-// two half-widths. The truth is what these executions took.
+// Other programs take the CPU of either thread, for a moment or for slices. Events are as short as
+// the readings of the counter, or up to 50 times longer. No trusted result is wrong by more than 1
+// % and two half-widths. The truth is the time of the same executions.
 func TestCounterBesideLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -72,7 +72,8 @@ func TestCounterBesideLoad(t *testing.T) {
 	}
 }
 
-// besideLoad measures an event by a counting thread, and returns what its executions took on average.
+// besideLoad measures an event by a counting thread. It returns the result, and the true mean of
+// the same executions.
 func besideLoad(t *testing.T, seed uint64, counting, measuring starving) (result slowclock.Result, truthNs float64) {
 	m := clocktest.NewMachine(seed)
 	r := m.Rand()

@@ -6,18 +6,18 @@ import (
 	"chronoscope/stats"
 )
 
-// tally is what a series of trials with a slow clock has shown. It takes the same
-// memory for any number of trials.
+// tally sums up a series of trials with a slow clock. It takes the same memory for any number of
+// trials.
 type tally struct {
 	counts
-	// edges are the first of the trials before or within which the clock ticked, in
-	// their order; room for them is made before the first trial.
+	// edges holds the first of the trials before or within which the clock ticked, in order. Its
+	// memory is allocated before the first trial.
 	edges []tick
-	// blocks are sums over stretches of equally many trials, the last of which may
-	// not be complete; blockTrials is how many a complete one has.
+	// blocks are sums over stretches with the same number of trials. The last block may be
+	// incomplete; blockTrials is the number of trials in a complete one.
 	blocks      []counts
 	blockTrials int64
-	// paused says that pauses of random length keep the edges' places in the loop apart.
+	// paused says that random pauses make the edges' places in the loop independent.
 	paused bool
 	pauses pauseCounts
 }
@@ -25,17 +25,19 @@ type tally struct {
 // counts are sums over trials.
 type counts struct {
 	trials int64
-	// within are ticks in the timed regions, before those outside of them.
+	// within is the number of ticks in the timed regions, before the number of ticks outside of
+	// them.
 	within, before int64
-	// ones is how many trials saw any tick, squares sums the squares of their ticks.
+	// ones is the number of trials that saw any tick, squares the sum of the squares of the trials'
+	// ticks.
 	ones    int64
 	squares float64
-	// most is the largest number of ticks that one trial saw, or that went by before
-	// one.
+	// mostWithin is the largest number of ticks in one trial, and mostBefore the largest number
+	// before one.
 	mostWithin, mostBefore int64
-	// backward is how many trials were left out, since the clock went backwards.
+	// backward is the number of trials that were left out because the clock went backwards.
 	backward int64
-	// fine is the sum of the durations that a finer clock saw, in its ticks.
+	// fine is the sum of the durations by a finer clock, in its ticks.
 	fine int64
 }
 
@@ -56,7 +58,7 @@ func newTally() *tally {
 	return &tally{edges: make([]tick, 0, mostEdges), blocks: append(make([]counts, 0, mostBlocks), counts{}), blockTrials: 1}
 }
 
-// add enters a trial.
+// add adds a trial.
 func (t *tally) add(before, within, fineStart, fine int64) {
 	if before < 0 || within < 0 {
 		t.backward++
@@ -88,14 +90,14 @@ func (c *counts) add(before, within, fine int64) {
 	}
 }
 
-// A single step that holds this share of all ticks, and at least this number, is no usual disturbance: the
-// clock was set, or the machine stood still.
+// A single step with this share of all ticks, and at least this number of ticks, is no ordinary
+// disturbance: the clock was set, or the machine stood still.
 const (
 	mostOfAll   = 0.25
 	fewestAJump = 10
 )
 
-// withoutJumps leaves out one trial, or the ticks between two trials, if it holds most of all ticks.
+// withoutJumps leaves out one trial, or the ticks between two trials, if it has most of all ticks.
 // It returns the number of ticks that were left out.
 func (t *tally) withoutJumps() (left tally, jumped int64) {
 	left = *t
@@ -120,7 +122,7 @@ func (t *tally) withoutJumps() (left tally, jumped int64) {
 	return left, jumped
 }
 
-// take changes the sums, and those of the block that holds what is taken.
+// take changes the sums of the tally, and those of the first block for which holds is true.
 func (t *tally) take(holds func(*counts) bool, change func(*counts)) {
 	change(&t.counts)
 	for i := range t.blocks {
@@ -131,7 +133,7 @@ func (t *tally) take(holds func(*counts) bool, change func(*counts)) {
 	}
 }
 
-// openBlock begins another block. If there is no room, pairs of blocks are joined first.
+// openBlock begins another block. If there is no room, it first joins pairs of blocks.
 func (t *tally) openBlock() {
 	if len(t.blocks) == mostBlocks {
 		for i := range mostBlocks / 2 {
@@ -152,10 +154,10 @@ func (c counts) plus(o counts) counts {
 	}
 }
 
-// elapsed is how many ticks went by in all.
+// elapsed returns the number of all ticks.
 func (c counts) elapsed() int64 { return c.within + c.before }
 
-// complete are the blocks of full length.
+// complete returns the blocks of full length.
 func (t *tally) complete() []counts {
 	if n := len(t.blocks); t.blocks[n-1].trials < t.blockTrials {
 		return t.blocks[:n-1]
@@ -163,10 +165,10 @@ func (t *tally) complete() []counts {
 	return t.blocks
 }
 
-// expectedDispersion is the dispersion that is assumed before the data show it. Without pauses the
-// loop may drift slowly against the clock, so that up to four neighbouring edges in a row meet the
-// same place of the loop and count as one. The more edges are seen, the less that matters, since the
-// loop's own variation separates them.
+// expectedDispersion returns the dispersion that is assumed before the data show it. Without pauses
+// the loop may drift slowly relative to the clock, so that up to four successive edges meet the
+// same place of the loop and count as one. With more edges that matters less, since the loop's own
+// variation separates them.
 func (t *tally) expectedDispersion() float64 {
 	const alike, few = 4, 2
 	if t.paused {
@@ -175,12 +177,12 @@ func (t *tally) expectedDispersion() float64 {
 	return 1 + (alike-1)*math.Min(1, math.Pow(few/math.Max(1, float64(t.within)), 2))
 }
 
-// estimate is the mean number of ticks of a trial with its interval, for an outcome.
+// estimate returns the mean number of ticks of a trial with its interval, for an outcome.
 //
-// Trials within one tick are not independent, since only one of them can see the next edge. The
-// independent events are edges, where trials are shorter than a tick, and trials where they are
-// longer; the number of chances is the smaller of both numbers. The sums over blocks of the series
-// show how much more, or less, than independent chances they scatter: neighbouring edges may fall on
+// Trials within one tick are not independent, since only one of them can see the next edge. If
+// trials are shorter than a tick, edges are the independent events, otherwise trials are; the
+// number of independent events is the smaller of both numbers. The sums over blocks of the series
+// show how much more, or less, they scatter than independent events: neighbouring edges may fall on
 // similar places of the loop, or on complementary ones.
 func (t *tally) estimate(outcome outcome) stats.Estimate {
 	sum, squares := outcome(t.counts)
@@ -202,12 +204,12 @@ func (t *tally) estimate(outcome outcome) stats.Estimate {
 	return e
 }
 
-// disperse compares the scatter of the blocks' sums with that of independent chances, where variance
-// is that of one chance.
+// disperse compares the scatter of the blocks' sums with that of independent events, each of which
+// has the given variance.
 func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 	blocks := t.complete()
 	sum, _ := outcome(t.counts)
-	// Fewer blocks, so that each holds some ticks.
+	// Fewer blocks, so that each contains some ticks.
 	for len(blocks) > 8 && sum < 4*float64(len(blocks)) {
 		joined := make([]counts, 0, len(blocks)/2)
 		for i := 0; i+1 < len(blocks); i += 2 {
@@ -228,8 +230,7 @@ func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 	s.Observe(squares/perBlock, float64(len(blocks)-1), variance)
 }
 
-// meanAndSquares are the mean of values and the sum of the squares of their
-// distances from it.
+// meanAndSquares returns the mean of values and the sum of the squares of their distances from it.
 func meanAndSquares(values []float64) (mean, squares float64) {
 	for _, v := range values {
 		mean += v / float64(len(values))
@@ -240,11 +241,11 @@ func meanAndSquares(values []float64) (mean, squares float64) {
 	return mean, squares
 }
 
-// outcome is what a trial counts: the sum over trials, and that of the squares.
+// outcome returns what trials count: the sum over trials, and the sum of the squares.
 type outcome func(counts) (sum, squares float64)
 
 // oneOrNone is the outcome of Lambert 2008, section 2.1.
 func oneOrNone(c counts) (sum, squares float64) { return float64(c.ones), float64(c.ones) }
 
-// allTicks is the outcome that Falco 2009 adds up.
+// allTicks is the outcome of Falco 2009.
 func allTicks(c counts) (sum, squares float64) { return float64(c.within), c.squares }

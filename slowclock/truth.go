@@ -7,8 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// truth is the mean of n executions that the finer clock timed, minus the cost of its own readings.
-// The interval holds that clock's resolution, rate and cost, and not the scatter of executions.
+// truth returns the mean of n executions that the finer clock timed, minus the cost of its own
+// readings. The interval includes that clock's resolution, rate and cost, but not the scatter of
+// executions.
 func (l *laboratory) truth(sum, n int64) stats.Estimate {
 	if l.Fine == nil || n == 0 {
 		return stats.NoEstimate("ns", "mean")
@@ -17,8 +18,8 @@ func (l *laboratory) truth(sum, n int64) stats.Estimate {
 	return l.watchedMean(sum, n, cost, math.Hypot(half, z95*l.Fine.AccuracyNs/math.Sqrt(6*float64(n))))
 }
 
-// watchedMean is the mean of n executions from the sum of their ticks by the finer clock, minus
-// otherNs, which is known within ± half.
+// watchedMean returns the mean of n executions from the sum of their ticks by the finer clock,
+// minus otherNs, which is known within ± half.
 func (l *laboratory) watchedMean(sum, n int64, otherNs, half float64) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	e.N = int(n)
@@ -28,8 +29,8 @@ func (l *laboratory) watchedMean(sum, n int64, otherNs, half float64) stats.Esti
 	return e
 }
 
-// fineCost is the time between two readings of the fine clock with nothing in between: the mean of
-// the lower nine tenths, and 1.96 standard errors.
+// fineCost measures the time between two readings of the fine clock with nothing in between. It
+// returns the mean of the lower nine tenths, and 1.96 standard errors.
 func (l *laboratory) fineCost() (mean, halfWidth float64) {
 	const pairs, calm = 2048, 1843
 	costs := make([]float64, pairs)
