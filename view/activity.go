@@ -14,7 +14,7 @@ import (
 
 var _ = register(30, "activity", activities, activityFields, activityFigures)
 
-// activities shows when threads ran, and what kept them from it.
+// activities shows when threads ran, and what kept them from running.
 func activities(d record.Activity) *Sheet {
 	s := sheet("Activity", d.Header)
 	for _, t := range d.Traces {
@@ -62,7 +62,7 @@ func noiseTile(t activity.Analysis) Tile {
 	return n
 }
 
-// worstCause is what took most.
+// worstCause returns the cause that took most of the time.
 func worstCause(t activity.Analysis) (worst activity.Cause, totalNs float64) {
 	for _, c := range activity.Causes() {
 		if total := t.Causes[c].TotalNs; total > totalNs {
@@ -84,7 +84,7 @@ func tickTile(t activity.Analysis) Tile {
 	}
 }
 
-// traceSections are those of traces, those of one kind together.
+// traceSections returns the sections of all traces, with those of one kind together.
 func traceSections(traces []activity.Analysis) (sections []Section) {
 	if len(traces) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func traceSections(traces []activity.Analysis) (sections []Section) {
 	return append(sections, undisturbed(traces))
 }
 
-// causes shows for a trace what the time was lost to.
+// causes shows what a trace's time was lost to.
 func causes(t activity.Analysis) Section {
 	values := []float64{1e-6, 1e-2}
 	for _, total := range t.Causes {
@@ -124,10 +124,10 @@ func causes(t activity.Analysis) Section {
 	}
 }
 
-// mostCulprits rows are shown: the rest stands in one row, and in JSON.
+// mostCulprits is how many rows are shown; one more row sums up the rest, which only JSON lists.
 const mostCulprits = 12
 
-// named shows who or what took the time of a trace.
+// named shows which threads and interrupts took the time of a trace.
 func named(t activity.Analysis) Section {
 	n := t.Named
 	if n == nil || len(n.Parts) == 0 {
@@ -172,7 +172,7 @@ func named(t activity.Analysis) Section {
 	return s
 }
 
-// traceNotes say what else a trace tells.
+// traceNotes returns the lines below a trace's table.
 func traceNotes(t activity.Analysis) (notes []Line) {
 	for _, c := range t.Combs {
 		notes = append(notes, say("every %s%s a %s gap: %d of them, least %s, median %s, worst %s",
@@ -204,7 +204,7 @@ func traceNotes(t activity.Analysis) (notes []Line) {
 // At most mostBefore gaps of at least leastBeforeNs are listed before the gap that ended a recording.
 const mostBefore, leastBeforeNs = 5, 10e3
 
-// before says which gap ended the recording, and what came just before.
+// before returns the gap that ended the recording, and the gaps just before it.
 func before(t activity.Analysis) (notes []Line) {
 	if t.LateNs == nil {
 		return nil
@@ -223,8 +223,8 @@ func before(t activity.Analysis) (notes []Line) {
 	return notes
 }
 
-// periodError is the interval of the tick's period, in the time of the clock that it was
-// read with; other combs have none.
+// periodError writes the uncertainty of the tick's period, measured in the time of the trace's
+// clock. It is empty for other combs.
 func periodError(t activity.Analysis, c activity.Comb) string {
 	if t.Interrupts == nil || c.Source != activity.TimerTick || math.IsNaN(t.Interrupts.Period.Lo) {
 		return ""
@@ -232,7 +232,7 @@ func periodError(t activity.Analysis, c activity.Comb) string {
 	return " ± " + farther(t.Interrupts.Period) + " by " + t.Clock
 }
 
-// combShares say why the gaps of a cause and those of its combs are not as many.
+// combShares explains why the number of gaps of a cause differs from the number in its combs.
 func combShares(t activity.Analysis) (notes []Line) {
 	for _, cause := range activity.Causes() {
 		teeth, own := 0, 0
@@ -258,7 +258,7 @@ func combShares(t activity.Analysis) (notes []Line) {
 	return notes
 }
 
-// accounting says what counting by ticks would have made of the thread.
+// accounting says what accounting by ticks would have charged to the thread.
 func accounting(t activity.Analysis) (notes []Line) {
 	a := t.Accounting
 	if a == nil {
@@ -276,7 +276,7 @@ func accounting(t activity.Analysis) (notes []Line) {
 	return notes
 }
 
-// undisturbed shows how likely work runs undisturbed, by its length.
+// undisturbed shows the probability that work runs undisturbed, by its length.
 func undisturbed(traces []activity.Analysis) Section {
 	var lengths []float64
 	chart := Chart{Label: "Share of undisturbed trials over the length of work", Y: Axis{Title: "share of trials", Hi: 1, Unit: Shares}}
@@ -320,7 +320,7 @@ func trials(n stats.Float) string {
 	return stats.Significant(n.Value(), 2)
 }
 
-// switching shows what a context switch costs, and what cold caches cost after it.
+// switching shows the cost of a context switch, and of the cold caches after it.
 func switching(w *activity.Switching) Section {
 	if w == nil {
 		return Section{}
@@ -362,7 +362,7 @@ func switching(w *activity.Switching) Section {
 	return s
 }
 
-// activityFields are a row a period of all traces.
+// activityFields returns a row for each period of all traces.
 func activityFields(d record.Activity) Fields {
 	type row struct {
 		CPU *int `json:"cpu"`
@@ -377,8 +377,8 @@ func activityFields(d record.Activity) Fields {
 	return fieldsOf(rows, "cpu label state start_ns duration_ns start_ticks duration_ticks cause")
 }
 
-// noiseFigures are how much of the time the traced CPUs were lost, in all and to each
-// cause. CPUs of two machines are not the same ones, so that it is the mean over them.
+// noiseFigures returns the share of time that the traced CPUs lost, in total and by cause. CPUs of
+// two machines can't be matched, so it is the mean over the CPUs.
 func noiseFigures(traces []activity.Analysis) (all []Figure) {
 	if len(traces) == 0 {
 		return nil

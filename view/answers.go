@@ -10,12 +10,12 @@ import (
 	"chronoscope/timermeter"
 )
 
-// mostAdvised findings are named in [CardAnswers] with what helps.
+// mostAdvised is how many findings [CardAnswers] names, each with what helps.
 const mostAdvised = 2
 
-// CardAnswers is a report card that fits on a terminal of 80 by 24: whether this machine can
-// measure, which clock to use for what, how noisy it is, and what to do. Of other findings
-// it says how many there are; all is the command that shows them.
+// CardAnswers returns a report card that fits on a terminal of 80 by 24: whether this machine can
+// measure, which clock to use for what, how noisy the machine is, and what to do. It gives only the
+// number of further findings; all is the command that shows them.
 func CardAnswers(d record.Card, all string) *Sheet {
 	d = Shown(d)
 	s := sheet("Report card", d.Header)
@@ -31,7 +31,7 @@ func CardAnswers(d record.Card, all string) *Sheet {
 	return s
 }
 
-// clockAnswers are the clocks to use.
+// clockAnswers returns the clocks to use.
 func clockAnswers(r timermeter.Ranking) (lines []Line) {
 	for _, p := range purposes(r.Best) {
 		if c := clockNamed(r.Clocks, p.name); c != nil {
@@ -44,7 +44,7 @@ func clockAnswers(r timermeter.Ranking) (lines []Line) {
 	return lines
 }
 
-// counterAnswers say whether the counters can be trusted.
+// counterAnswers says whether the counters can be trusted.
 func counterAnswers(t record.Trust) (lines []Line) {
 	if len(t.Sandwiches) > 0 {
 		worst, j := worstSandwich(t.Sandwiches)
@@ -59,7 +59,7 @@ func counterAnswers(t record.Trust) (lines []Line) {
 	return lines
 }
 
-// noiseAnswer says what share of its time a CPU lost, and to what most of it.
+// noiseAnswer says what share of its time a CPU lost, and what took most of it.
 func noiseAnswer(t activity.Analysis) string {
 	if !t.ActiveRatio.Known() {
 		return fmt.Sprintf("%s: no activity was seen in %s", place(t), duration(t.DurationNs))
@@ -76,7 +76,7 @@ func noiseAnswer(t activity.Analysis) string {
 	return text
 }
 
-// toDo are the worst findings with what helps.
+// toDo returns the worst findings, each with what helps.
 func toDo(all []machine.Finding) (lines []Line) {
 	disturbing := disturbances(where(all, func(f machine.Finding) bool { return f.Severity != machine.OK })).Findings
 	for _, f := range disturbing[:min(len(disturbing), mostAdvised)] {
@@ -88,7 +88,7 @@ func toDo(all []machine.Finding) (lines []Line) {
 	return lines
 }
 
-// more says where the rest is.
+// more names the command that shows the rest.
 func more(h record.Header, all string) string {
 	return fmt.Sprintf("%s (with %s), clocks, fidelity, activity, doctor", all, stats.Count(len(h.Caveats), "caveat"))
 }

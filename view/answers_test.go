@@ -13,7 +13,7 @@ import (
 	"chronoscope/view"
 )
 
-// The report card answers on a terminal of 80 by 24.
+// The report card fits on a terminal of 80 by 24.
 func TestCardAnswersFitOnATerminal(t *testing.T) {
 	cards, err := filepath.Glob("../record/testdata/*/card.json")
 	if err != nil || len(cards) == 0 {

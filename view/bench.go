@@ -39,7 +39,8 @@ func bench(d record.Bench) *Sheet {
 	return s
 }
 
-// gateSection says what a gate sees on this machine.
+// gateSection says how small a slowdown the gate can see on this machine, and what it needs for the
+// slowdown that was asked for.
 func gateSection(d record.Bench) Section {
 	g := d.Gate
 	if g == nil {
@@ -60,7 +61,8 @@ func gateSection(d record.Bench) Section {
 	}
 }
 
-// falseAlarms says what the gate made of equal code.
+// falseAlarms says for how many benchmarks the gate would have failed when the code was compared
+// with itself.
 func falseAlarms(d record.Bench) string {
 	beyond := 0
 	for _, p := range d.Pairs {
@@ -74,10 +76,10 @@ func falseAlarms(d record.Bench) string {
 	return fmt.Sprintf("The code was compared with itself, and the gate would have failed for %d of %d benchmarks: false alarms.", beyond, len(d.Pairs))
 }
 
-// percentOf is a share of the user's in percent.
+// percentOf writes a share that the user chose in percent.
 func percentOf(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
-// benchmarkName is a benchmark's name with its revision, without its package.
+// benchmarkName returns a benchmark's name with its revision, without its package.
 func benchmarkName(b gobench.Report) string {
 	name := strings.TrimPrefix(b.Name, "Benchmark")
 	if b.Revision != "" {
@@ -128,7 +130,7 @@ func benchmarkRow(b gobench.Report) Row {
 	return row
 }
 
-// otherMetrics are what a benchmark reports beside its time.
+// otherMetrics writes the metrics that a benchmark reports in addition to its time.
 func otherMetrics(b gobench.Report) string {
 	var all []string
 	for _, m := range b.Metrics {
@@ -137,7 +139,7 @@ func otherMetrics(b gobench.Report) string {
 	return strings.Join(all, ", ")
 }
 
-// benchFigures are the times of each benchmark, and what else it reports.
+// benchFigures returns the times and other metrics of each benchmark.
 func benchFigures(d record.Bench) (all []Figure) {
 	several := onSeveralProcs(d.Results)
 	for _, b := range d.Results {
@@ -146,7 +148,7 @@ func benchFigures(d record.Bench) (all []Figure) {
 			times = append(times, r.TimeNs)
 		}
 		for _, r := range b.Runs {
-			if 2*r.Iterations > b.Iterations { // shorter runs hold the start of the process
+			if 2*r.Iterations > b.Iterations { // in shorter runs the start of the process weighs more
 				walls = append(walls, r.TimedNs/float64(r.Iterations))
 			}
 		}
@@ -167,9 +169,9 @@ func benchFigures(d record.Bench) (all []Figure) {
 	return all
 }
 
-// onSeveralProcs are the names of benchmarks that ran with several numbers of processors
-// (go test -cpu): these are not the same benchmark. Elsewhere that number is no part of the
-// name, since machines differ in it.
+// onSeveralProcs returns the names of benchmarks that ran with several numbers of processors (go
+// test -cpu), which count as different benchmarks. For other benchmarks the number is not part of
+// the name, since it differs between machines.
 func onSeveralProcs(results []gobench.Report) map[string]bool {
 	procs, several := map[string]int{}, map[string]bool{}
 	for _, b := range results {

@@ -15,7 +15,7 @@ import (
 
 var _ = register(80, "bytecode", bytecodes, bytecodeFields, instructionFigures)
 
-// bytecodes shows what a virtual machine's instructions take: the table first, then what the
+// bytecodes shows how long a virtual machine's instructions take: first the table, then what the
 // times have in common, and last how well the methods agree.
 func bytecodes(d record.Bytecode) *Sheet {
 	s := sheet("What Java instructions take", d.Header)
@@ -44,12 +44,12 @@ func bytecodes(d record.Bytecode) *Sheet {
 	return s
 }
 
-// runName tells runs apart.
+// runName returns a name that distinguishes a run from others.
 func runName(r bytecode.Report) string {
 	return "Java " + or(r.Java.Version, "?") + ", " + or(string(r.Mode), "?")
 }
 
-// runFacts say how a run was made.
+// runFacts says how a run was made.
 func runFacts(r bytecode.Report) []string {
 	facts := []string{
 		r.Java.Name, fmt.Sprintf("sequences of %d", r.Length), stats.Count(r.Starts, "virtual machine"),
@@ -64,7 +64,7 @@ func runFacts(r bytecode.Report) []string {
 // instructionTable has a row for each instruction and form, and a column for each further run.
 func instructionTable(d record.Bytecode) Section {
 	t := table(words("instruction", "page:kind", "form"), numbers("by "+string(d.Method), "±"))
-	beside := d.Method != bytecode.TSC // which is not beside itself
+	beside := d.Method != bytecode.TSC // the reference is not compared with itself
 	if beside {
 		t.Columns = append(t.Columns, numbers("by tsc", "off")...)
 	}
@@ -84,7 +84,7 @@ func instructionTable(d record.Bytecode) Section {
 		for _, other := range d.Others {
 			text := ""
 			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok {
-				text = fixed(j.Time.Value, 3) + " ns" // a compiler may leave next to nothing
+				text = fixed(j.Time.Value, 3) + " ns" // compiled code may take next to no time
 			}
 			row = append(row, text)
 		}
@@ -93,7 +93,7 @@ func instructionTable(d record.Bytecode) Section {
 	return Section{Title: "Every instruction", Table: t}
 }
 
-// formName is empty for the usual form.
+// formName returns the form's name, empty for the usual form.
 func formName(form bytecode.Form) string {
 	if form == bytecode.Homogeneous {
 		return ""
@@ -101,7 +101,7 @@ func formName(form bytecode.Form) string {
 	return string(form)
 }
 
-// offReference is how far a time lies from the time stamp counter's.
+// offReference writes how far a time lies from the one by the time stamp counter.
 func offReference(i bytecode.InstructionReport) string {
 	if !(i.TSC.Value > 0) {
 		return stats.Unknown
@@ -109,7 +109,7 @@ func offReference(i bytecode.InstructionReport) string {
 	return signed((i.Time.Value - i.TSC.Value) / i.TSC.Value)
 }
 
-// groupName marks outliers.
+// groupName returns the name of an instruction's group, and marks outliers.
 func groupName(i bytecode.InstructionReport) string {
 	name := word(i.Cluster)
 	if i.Outlier != nil && *i.Outlier {
@@ -118,7 +118,7 @@ func groupName(i bytecode.InstructionReport) string {
 	return name
 }
 
-// instructionKinds shows every instruction of a run, those of one kind in a row.
+// instructionKinds shows every instruction of a run, with one row for each kind.
 func instructionKinds(r bytecode.Report) Section {
 	var values []float64
 	chart := Chart{Label: "Time of each instruction, by kind"}
@@ -147,8 +147,8 @@ func instructionKinds(r bytecode.Report) Section {
 	}
 }
 
-// box is the box plot of a distribution, as a row: whiskers, box, median and mean, and what
-// lies beyond the whiskers.
+// box returns the box plot of a distribution as a row: whiskers, box, median and mean, and the
+// outliers beyond the whiskers.
 func box(name string, s analysis.Summary, outliers []analysis.Timing) Row {
 	row := Row{Name: name, Figure: "median " + duration(s.MedianNs)}
 	row.Bars = knownSpan(s.Q1Ns, s.Q3Ns, "box", "half take ")
@@ -171,7 +171,7 @@ func box(name string, s analysis.Summary, outliers []analysis.Timing) Row {
 var boxKeys = []Key{{Bar: true, Look: "box", Text: "first to third quartile"}, {Mark: "bar", Look: "s0", Text: "median"}, {Mark: "plus", Look: "s2", Text: "mean"},
 	{Line: true, Look: "thin", Text: "whiskers"}, {Mark: "ring", Look: "s1", Text: "outlier"}}
 
-// boxTable has the figures of each box.
+// boxTable returns a table for the figures of each box.
 func boxTable() *Table {
 	t := table(words("distribution of"), numbers("least", "first quartile", "median", "third quartile", "most", "mean"), words("outliers"))
 	t.In = OnPage
@@ -182,7 +182,7 @@ func (t *Table) box(name string, s analysis.Summary, outliers []analysis.Timing)
 	t.row(name, duration(s.MinNs), duration(s.Q1Ns), duration(s.MedianNs), duration(s.Q3Ns), duration(s.MaxNs), duration(s.MeanNs), timings(outliers))
 }
 
-// boxChart has a box in each row.
+// boxChart returns a chart with one box in each row.
 func boxChart(label string, rows []Row) Chart {
 	var values []float64
 	for _, row := range rows {
@@ -196,7 +196,8 @@ func boxChart(label string, rows []Row) Chart {
 	return Chart{Label: label, Rows: rows, X: linear("time of an instruction", Time, values)}
 }
 
-// spread is Figure 2 and Table 3 of Lambert 2008: how all instructions are distributed.
+// spread shows how the times of all instructions are distributed (Figure 2 and Table 3 of Lambert
+// 2008).
 func spread(r bytecode.Report) Section {
 	m := r.Summary
 	if m.Instructions == 0 {
@@ -234,7 +235,7 @@ func timings(all []analysis.Timing) string {
 	return strings.Join(names, ", ")
 }
 
-// granularities are as Table 4 of Lambert 2008, with the figures of the source.
+// granularities shows Table 4 of Lambert 2008 for this run, next to the source's figures.
 func granularities(r bytecode.Report) Section {
 	t := table(words("ignoring differences up to the"), numbers("of", "makes groups", "in 2008", "groups"))
 	for i, c := range r.Clusters[:min(len(r.Clusters), len(analysis.Lambert.Granularities))] {
@@ -244,7 +245,7 @@ func granularities(r bytecode.Report) Section {
 	return Section{Title: "Into how many groups they fall", Lead: "As Table 4 of Lambert and Power (2008).", Table: t}
 }
 
-// groups are Tables 5 and 6 of Lambert 2008: the groups, and how they join.
+// groups shows the groups, and how they join (Tables 5 and 6 of Lambert 2008).
 func groups(r bytecode.Report) Section {
 	t := table(words("group"), numbers("least", "most", "instructions"), words("which"))
 	t.In = OnPage
@@ -269,8 +270,8 @@ func groups(r bytecode.Report) Section {
 	return s
 }
 
-// treeChart draws the merges of a dendrogram above the median, from left to right; its
-// leaves are the groups, a row each.
+// treeChart draws the merges of a dendrogram above the median, from left to right. Its leaves are
+// the groups, one in each row.
 func treeChart(r bytecode.Report, tree stats.Dendrogram) Chart {
 	from := r.Summary.MedianNs.Value()
 	chart := Chart{Label: "How the groups join", Marker: &from}
@@ -298,7 +299,7 @@ func treeChart(r bytecode.Report, tree stats.Dendrogram) Chart {
 	return chart
 }
 
-// largestGroups is Table 7 of Lambert 2008: the distributions of the three largest groups.
+// largestGroups shows the distributions of the three largest groups (Table 7 of Lambert 2008).
 func largestGroups(r bytecode.Report) Section {
 	all := r.Timings()
 	tree, err := analysis.Cluster(all)
@@ -320,7 +321,7 @@ func largestGroups(r bytecode.Report) Section {
 	}
 }
 
-// instructionDoubts say why results are not trusted, instructions of one reason together.
+// instructionDoubts says why results are not trusted, with one line for each reason.
 func instructionDoubts(r bytecode.Report) []Line {
 	lines := reasonLines(r.Verdict, "", r.Reasons)
 	for i := range lines {
@@ -339,7 +340,7 @@ func instructionDoubts(r bytecode.Report) []Line {
 	return lines
 }
 
-// bytecodeFields are a row for each instruction and form, of all runs.
+// bytecodeFields returns a row for each instruction and form of all runs.
 func bytecodeFields(d record.Bytecode) Fields {
 	type row struct {
 		Java   bytecode.Java   `json:"java"`
@@ -356,7 +357,7 @@ func bytecodeFields(d record.Bytecode) Fields {
 	return fieldsOf(rows, "java.version mode method mnemonic opcode kind form time tsc trials elapsed_ns outlier cluster verdict reasons")
 }
 
-// instructionFigures are the times of the first run's instructions.
+// instructionFigures returns the times of the first run's instructions.
 func instructionFigures(d record.Bytecode) (all []Figure) {
 	for _, i := range d.Instructions {
 		all = timeFigure(all, FigureKey{TopicBytecode, i.Mnemonic + " " + string(i.Form), QuantityTime}, i.Time, i.Verdict, i.Reasons, nil)

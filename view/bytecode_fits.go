@@ -12,8 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
-// methodsAgree says how well the methods agree with the time stamp counter, as section 5 and
-// Table 8 of Lambert 2008 do.
+// methodsAgree shows how well the methods agree with the time stamp counter, as section 5 and Table
+// 8 of Lambert 2008 do.
 func methodsAgree(fits []bytecode.Fit) Section {
 	if len(fits) == 0 {
 		return Section{}
@@ -45,10 +45,10 @@ func methodsAgree(fits []bytecode.Fit) Section {
 	return s
 }
 
-// mostNamed instructions are named one by one.
+// mostNamed is how many instructions are named one by one.
 const mostNamed = 12
 
-// fitCharts are the points of a fit with its line, and their residuals.
+// fitCharts returns a chart of the points of a fit with its line, and one of their residuals.
 func fitCharts(f bytecode.Fit) []Chart {
 	var x, y, above []float64
 	points, residuals := Series{Look: 1}, Series{Look: 1}
@@ -69,7 +69,7 @@ func fitCharts(f bytecode.Fit) []Chart {
 	}
 }
 
-// methodName says what a method is.
+// methodName describes a method.
 func methodName(m bytecode.Method) string {
 	switch m {
 	case bytecode.Counter:
@@ -84,7 +84,7 @@ func methodName(m bytecode.Method) string {
 	return string(m)
 }
 
-// predictions say how far the sum of single times leads.
+// predictions shows how well the sum of single times predicts the time of a sequence.
 func predictions(all []bytecode.Prediction) Section {
 	known := where(all, func(p bytecode.Prediction) bool { return p.Error.Known() })
 	if len(known) == 0 {
@@ -130,7 +130,7 @@ func machinesBeside(a, b bytecode.Report) Section {
 	}
 }
 
-// equality shows points, and the line on which both values are the same.
+// equality returns a chart of points with the line on which both values are equal.
 func equality(x, y string, points []XY) Chart {
 	values := []float64{0}
 	for _, p := range points {

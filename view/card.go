@@ -16,7 +16,8 @@ import (
 
 var _ = register(0, "", card, nil, cardFigures)
 
-// card shows the report card: what matters in a sentence each, then the details.
+// card shows the report card: first the most important results in a sentence each, then the
+// details.
 func card(d record.Card) *Sheet {
 	s := sheet("Report card", d.Header)
 	if c := clockNamed(d.Clocks, d.Best.Wall); c != nil {
@@ -52,7 +53,7 @@ func adviceTile(a timermeter.Advice) Tile {
 	}
 }
 
-// advice says from which durations on the chosen clocks are good.
+// advice says from which durations on the chosen clocks are suitable.
 func advice(all []timermeter.Advice) Section {
 	t := table(words("to measure", "clock"), numbers("from", "to", "error"), words("how"))
 	t.In = OnPage
@@ -77,7 +78,7 @@ func unavailableNames(r timermeter.Ranking) Section {
 	return Section{In: InText, Lines: []Line{{Strong: "Unavailable", Text: strings.Join(names, ", ")}, say("  why, and what helps: chronoscope clocks")}}
 }
 
-// negligible is a share of time that nobody misses.
+// negligible is the largest share of time that is left out.
 const negligible = 1e-5
 
 // noise says in a few lines how noisy the machine is.
@@ -147,7 +148,7 @@ func indented(reasons []string) (lines []Line) {
 	return lines
 }
 
-// cardFigures are those of all that the card shows.
+// cardFigures returns the figures of everything that the card shows.
 func cardFigures(d record.Card) []Figure {
 	return slices.Concat(bestFigures(d.Ranking), clockFigures(d.Ranking), counterFigures(d.Trust), noiseFigures(d.Traces))
 }

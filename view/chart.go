@@ -7,12 +7,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Chart is what a chart shows, as data: rows of marks, series in a frame, or the lanes of a
-// trace. How it is drawn is up to package render.
+// Chart is the content of a chart, as data: rows of marks, series in a frame, or the lanes of a
+// trace. Package render draws it.
 type Chart struct {
-	Title  string // among several charts of a section
-	Label  string // what it shows, for readers who can't see it
-	X, Y   Axis   // Y of series alone
+	Title  string // names the chart if a section has several
+	Label  string // describes the chart for readers who can't see it
+	X, Y   Axis   // Y is used by series only
 	Rows   []Row
 	Links  []Link   // between rows
 	Marker *float64 // a vertical line at this value of X
@@ -34,14 +34,14 @@ type Axis struct {
 // Unit says how the values of an axis are written.
 type Unit int
 
-// The units.
+// These are the units.
 const (
 	Plain  Unit = iota
-	Time        // nanoseconds
-	Shares      // percent, or parts per million
+	Time        // in nanoseconds
+	Shares      // in percent, or parts per million
 )
 
-// Row is one of several things: its name, its figure in words, and its marks.
+// Row is one of several items: its name, its figure in words, and its marks.
 type Row struct {
 	Name, Figure string
 	Bars         []Span
@@ -49,12 +49,12 @@ type Row struct {
 	Points       []Point
 }
 
-// Span reaches from one value to another. Look names how it is drawn: a class of the style
-// sheet chart.css.
+// Span is a line from one value to another. Look says how it is drawn: it names a class of the
+// style sheet chart.css.
 type Span struct {
 	From, To float64
 	Look     string
-	Title    string // shown when pointed at
+	Title    string // shown when the mouse points at it
 }
 
 // Point is a mark at a value.
@@ -66,13 +66,13 @@ type Point struct {
 	Rise  float64 // above the middle of the row, in pixels
 }
 
-// Link is a line between two places, each a value and a row; rows are counted from 0, and
-// places between two rows are fractions.
+// Link is a line between two places, each given by a value and a row. Rows are counted from 0; a
+// fraction is a place between two rows.
 type Link struct{ X1, Row1, X2, Row2 float64 }
 
-// Series is a set of points that are drawn alike, joined by a line or not.
+// Series is a set of points that are drawn alike, with or without lines between them.
 type Series struct {
-	Look   int // of the looks that tell series apart
+	Look   int // the number of one of the looks that distinguish series
 	Joined bool
 	Plain  bool // a line without marks
 	Points []XY
@@ -84,7 +84,7 @@ type XY struct {
 	Title string
 }
 
-// Key says what a mark, a line or a bar stands for.
+// Key explains a mark, a line or a bar in the legend.
 type Key struct {
 	Mark string // empty for a line or a bar alone
 	Line bool
@@ -93,25 +93,25 @@ type Key struct {
 	Text string
 }
 
-// seriesMarks and the looks s0 to s5 tell series apart, in black and white too.
+// seriesMarks, together with the looks s0 to s5, distinguish series, in black and white too.
 var seriesMarks = []string{"dot", "triangle", "square", "cross", "ring", "plus"}
 
-// SeriesLook is the look of the i-th series, and SeriesMark its mark.
+// SeriesLook returns the look of the i-th series.
 func SeriesLook(i int) string { return fmt.Sprintf("s%d", i%len(seriesMarks)) }
 
-// SeriesMark is the mark of the i-th series.
+// SeriesMark returns the mark of the i-th series.
 func SeriesMark(i int) string { return seriesMarks[i%len(seriesMarks)] }
 
-// seriesKey explains a series.
+// seriesKey returns the key of the i-th series.
 func seriesKey(i int, text string) Key {
 	return Key{Mark: SeriesMark(i), Line: true, Look: SeriesLook(i), Text: text}
 }
 
-// beyond is more than any quantity here; a larger number in a document means nothing, and
-// has no place on an axis.
+// beyond is larger than any quantity that is shown; a larger number in a document is an error, and
+// is not placed on an axis.
 const beyond = 1e30
 
-// extremes are the least and the greatest value, 0 and 1 where there is none.
+// extremes returns the least and the greatest value, or 0 and 1 if there is none.
 func extremes(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -125,7 +125,7 @@ func extremes(values []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// linear is an axis that holds all finite values, with a margin.
+// linear returns an axis that contains all finite values, with a margin.
 func linear(title string, unit Unit, values []float64) Axis {
 	lo, hi := extremes(values)
 	if lo == hi {
@@ -139,7 +139,7 @@ func linear(title string, unit Unit, values []float64) Axis {
 	return a
 }
 
-// logarithmic is an axis that holds all positive values, and says in its title that it is
+// logarithmic returns an axis that contains all positive values; its title says that it is
 // logarithmic.
 func logarithmic(title string, unit Unit, values []float64) Axis {
 	positive := where(values, func(v float64) bool { return v >= 1/beyond })
@@ -150,11 +150,12 @@ func logarithmic(title string, unit Unit, values []float64) Axis {
 	return Axis{Title: title + ", on a logarithmic scale", Unit: unit, Lo: lo / 1.3, Hi: hi * 1.3, Log: true}
 }
 
-// scatter raises the points of a row by a few pixels, in turn, so that those of about the
-// same value are seen apart.
+// scatter returns by how many pixels the i-th point of a row is raised, so that points of about the
+// same value can be told apart.
 func scatter(i int) float64 { return float64((i*5)%9-4) * 1.1 }
 
-// knownSpan is the span between two times, if both are known. Its title is of what takes so long.
+// knownSpan returns the span between two times, if both are known. Its title names what takes this
+// time.
 func knownSpan(from, to stats.Float, look, what string) []Span {
 	if !from.Known() || !to.Known() {
 		return nil
@@ -162,7 +163,7 @@ func knownSpan(from, to stats.Float, look, what string) []Span {
 	return []Span{{from.Value(), to.Value(), look, fmt.Sprintf("%s%s to %s", what, duration(from), duration(to))}}
 }
 
-// interval is an estimate's mark and the line of its interval.
+// interval returns the mark of an estimate and the line of its interval.
 func interval(e stats.Estimate) ([]Span, []Point) {
 	title := e.TimeWithError()
 	var spans []Span
@@ -173,7 +174,7 @@ func interval(e stats.Estimate) ([]Span, []Point) {
 	return spans, []Point{{At: e.Value, Mark: "diamond", Look: "s2", Title: title}}
 }
 
-// intervalKeys explain the marks of [interval].
+// intervalKeys returns the keys of the marks of [interval].
 func intervalKeys(text string) []Key {
 	return []Key{{Mark: "diamond", Look: "s2", Text: text}, {Line: true, Look: "thick", Text: "95 % interval"}}
 }

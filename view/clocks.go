@@ -31,21 +31,21 @@ func clocks(d record.Clocks) *Sheet {
 	return s
 }
 
-// purpose is what a clock is chosen for.
+// purpose is a purpose for which a clock is chosen.
 type purpose struct {
-	key     string // of its figures
+	key     string // the name in its figures
 	purpose string
-	name    *string // of the clock; nil where none is fit
+	name    *string // the clock's name; nil if no clock is suitable
 }
 
-// purposes are those for which a clock was chosen, in the order in which they are shown.
+// purposes returns the purposes for which a clock was chosen, in the order in which they are shown.
 func purposes(b timermeter.Best) []purpose {
 	return []purpose{
 		{"wall", "wall intervals", b.Wall}, {"cpu", "CPU time", b.CPU}, {"timestamp", "timestamps", b.Timestamp}, {"counter", "finest counter", b.Counter},
 	}
 }
 
-// clockNamed is nil where there is no clock of that name.
+// clockNamed returns the clock of that name, or nil if there is none.
 func clockNamed(clocks []timermeter.Rating, name *string) *timermeter.Rating {
 	for i, c := range clocks {
 		if name != nil && c.Name == *name {
@@ -62,7 +62,7 @@ func clockTile(topic string, c timermeter.Rating) Tile {
 	}
 }
 
-// trustInClocks says in a line whether the clocks to use can be trusted.
+// trustInClocks says in one line whether the recommended clocks can be trusted.
 func trustInClocks(r timermeter.Ranking) Section {
 	verdict, answer := stats.Verdict(""), "no, none of those measured is fit to use"
 	for _, p := range purposes(r.Best) {
@@ -87,14 +87,14 @@ func clocksToUse(r timermeter.Ranking) Section {
 		switch {
 		case c != nil:
 			t.row("  "+p.purpose, strong(c.Name), written(c.Accuracy), duration(c.Cost.MedianNs), c.Verdict, c.API)
-		case len(r.Clocks)+len(r.Unavailable) >= len(clock.Names()): // else only some clocks were asked for
+		case len(r.Clocks)+len(r.Unavailable) >= len(clock.Names()): // otherwise only some clocks were requested
 			t.row("  "+p.purpose, "none is fit", "", "", "", "")
 		}
 	}
 	return Section{Heading: "Use", In: InText, Table: t}
 }
 
-// qualities ranks the clocks by what they are worth.
+// qualities ranks the clocks by their quality.
 func qualities(r timermeter.Ranking) Section {
 	chart := Chart{Label: "Quality of each clock", X: Axis{Title: "quality", Unit: Shares}}
 	runtime := "page:runtime"
@@ -116,7 +116,7 @@ func qualities(r timermeter.Ranking) Section {
 		}
 	}
 	if chart.X.Hi == 0 {
-		chart.Rows = nil // there is no scale
+		chart.Rows = nil // no value sets a scale
 	}
 	return Section{
 		Title: "Which clock is best",
@@ -127,7 +127,7 @@ func qualities(r timermeter.Ranking) Section {
 	}
 }
 
-// verdictKeys explain the looks of bars, where there is more than one.
+// verdictKeys returns keys for the looks of bars, if there is more than one look.
 func verdictKeys(clocks []timermeter.Rating) (keys []Key) {
 	seen := distinct(clocks, func(c timermeter.Rating) stats.Verdict { return c.Verdict })
 	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {
@@ -138,7 +138,7 @@ func verdictKeys(clocks []timermeter.Rating) (keys []Key) {
 	return keys
 }
 
-// fixed writes a number with that many places.
+// fixed writes a number with that many decimal places.
 func fixed[N number](n N, places int) string {
 	if x := floatOf(n); stats.IsFinite(x) {
 		return fmt.Sprintf("%.*f", places, x)
@@ -160,7 +160,7 @@ func cycleCount(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-// costs is a chart of the distribution of each clock's cost of a call, with its accuracy.
+// costs shows the distribution of each clock's cost of a call, with its accuracy.
 func costs(r timermeter.Ranking) Section {
 	var all []float64
 	chart := Chart{Label: "Cost of a call, and accuracy, of each clock"}
@@ -197,7 +197,7 @@ func costRow(c timermeter.Rating) Row {
 	return row
 }
 
-// rates say how fast counters run, and what others say of it.
+// rates says how fast counters run, and compares that with other sources.
 func rates(r timermeter.Ranking) Section {
 	t := table(words("counter", "rate by"), numbers("MHz", "±", "off"))
 	for _, c := range r.Counters {
@@ -211,7 +211,7 @@ func rates(r timermeter.Ranking) Section {
 
 func megahertz(hz float64) string { return stats.Significant(hz/1e6, 10) }
 
-// unavailable lists what can't be read here, by reason.
+// unavailable lists the clocks that can't be read here, by reason.
 func unavailable(r timermeter.Ranking) Section {
 	t := table(words("clock", "why it can't be read", "what helps"))
 	t.In = OnPage
@@ -257,9 +257,9 @@ func SortClocks(clocks []timermeter.Rating, key string) error {
 	return nil
 }
 
-// clockFigures are those of each clock, the best first: its quality, and what it rests on,
-// in time and in cycles. Two machines are told apart fairly in cycles alone: 1,000 ns at
-// 1 GHz are better than 700 ns at 2 GHz (Kuperberg 2011a, section 1 and 4.1).
+// clockFigures returns, for each clock, the best first, its quality and the values that it is
+// computed from, in time and in cycles. Only cycles compare two machines fairly: 1,000 ns at 1 GHz
+// are better than 700 ns at 2 GHz (Kuperberg 2011a, section 1 and 4.1).
 func clockFigures(r timermeter.Ranking) (all []Figure) {
 	clocks := slices.Clone(r.Clocks)
 	slices.SortStableFunc(clocks, func(a, b timermeter.Rating) int { return cmp.Compare(b.Quality.Or(0), a.Quality.Or(0)) })
@@ -287,7 +287,7 @@ func clockFigures(r timermeter.Ranking) (all []Figure) {
 	return all
 }
 
-// bestFigures are the qualities of the clocks to use, which may be others on each machine.
+// bestFigures returns the qualities of the recommended clocks, which may differ between machines.
 func bestFigures(r timermeter.Ranking) (all []Figure) {
 	for _, best := range purposes(r.Best) {
 		c := clockNamed(r.Clocks, best.name)
@@ -302,8 +302,8 @@ func bestFigures(r timermeter.Ranking) (all []Figure) {
 	return all
 }
 
-// qualityFigure is the quality of a clock where it was least disturbed, or in records of before
-// that was measured, its quality.
+// qualityFigure returns the quality of a clock where it was least disturbed, or, in records of
+// versions that did not measure that, its quality.
 func qualityFigure(k FigureKey, c timermeter.Rating) []Figure {
 	if c.LeastDisturbed != nil && stats.IsFinite(c.LeastDisturbed.Quality.Value) {
 		return []Figure{newFigure(k, Higher, c.LeastDisturbed.Quality, c.Verdict, c.Reasons)}
@@ -315,7 +315,7 @@ func qualityFigure(k FigureKey, c timermeter.Rating) []Figure {
 	return all
 }
 
-// rankingFigures are those of the best clocks, and of all.
+// rankingFigures returns the figures of the recommended clocks, and of all clocks.
 func rankingFigures(d record.Clocks) []Figure {
 	return slices.Concat(bestFigures(d.Ranking), clockFigures(d.Ranking))
 }

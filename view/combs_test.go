@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The counts of the table of causes and of the combs below it are told apart where they
-// differ, and nothing is said where they don't.
+// A note explains the difference if the table of causes and the combs below it have different
+// counts. There is no note if the counts agree.
 func TestCombShares(t *testing.T) {
 	n := func(n int) *int { return &n }
 	tick := func(count int, attributed *int) activity.Comb {

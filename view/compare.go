@@ -11,10 +11,11 @@ import (
 	"chronoscope/stats"
 )
 
-// fewSubjects have a column each; of more, text shows only how their values are spread.
+// fewSubjects is the largest number of subjects that have a column each. For more subjects, text
+// shows only how their values are spread.
 const fewSubjects = 6
 
-// clockTopic is that of the rows of clocks.
+// clockTopic is the topic of the rows of clocks.
 const clockTopic = "clock"
 
 var _ = register(100, "compare", comparison, comparisonFields, nil)
@@ -27,7 +28,7 @@ func comparison(d record.Comparison) *Sheet {
 		s.Facts = append(s.Facts, d.Subjects[i]+": "+machineOf(o)+o.Started.Format(", 2 January 2006"))
 	}
 	d.Rows = where(d.Rows, func(r record.ComparisonRow) bool {
-		return len(r.Values) == len(d.Subjects) && len(r.Changes) == len(d.Subjects)-1 // as in each document that was read
+		return len(r.Values) == len(d.Subjects) && len(r.Changes) == len(d.Subjects)-1 // true for each document that was read
 	})
 	for i := range min(len(d.Subjects)-1, mostTiles) {
 		s.Tiles = append(s.Tiles, comparisonTile(d, i))
@@ -57,11 +58,11 @@ func comparison(d record.Comparison) *Sheet {
 	return s
 }
 
-// mostChanges are named on a tile.
+// mostChanges is how many changes a tile names.
 const mostChanges = 3
 
 // comparisonTile says how a subject differs from the first: how many of its figures have which
-// outcome, and which have changed. Its verdict is the worst of these figures.
+// outcome, and which have changed. The tile's verdict is the worst of these figures.
 func comparisonTile(d record.Comparison, change int) Tile {
 	t := Tile{Topic: Shortened(d.Subjects[change+1], mostName) + " against " + Shortened(d.Subjects[0], mostName), Figure: "nothing in both"}
 	counts := map[string]int{}
@@ -109,7 +110,7 @@ func machineOf(o record.Origin) string {
 	return fmt.Sprintf("%s at %.2f GHz", o.Machine.CPU, *o.Machine.CoreHz/1e9)
 }
 
-// comparedSubjects say what is compared.
+// comparedSubjects lists the subjects.
 func comparedSubjects(d record.Comparison) Section {
 	t := table(words("subject", "command", "machine", "started", ""))
 	for i, o := range d.Origins[:min(len(d.Origins), len(d.Subjects), fewSubjects)] {
@@ -126,7 +127,7 @@ func comparedSubjects(d record.Comparison) Section {
 	return s
 }
 
-// shared reports whether two subjects or more have a value in some rows.
+// shared reports whether two or more subjects have a value in any of the rows.
 func shared(rows []record.ComparisonRow) bool {
 	first := -1
 	for _, r := range rows {
@@ -143,13 +144,13 @@ func shared(rows []record.ComparisonRow) bool {
 	return false
 }
 
-// clockRows are the rows of one clock, by their quantity.
+// clockRows holds the rows of one clock, by their quantity.
 type clockRows struct {
 	name string
 	by   map[string]record.ComparisonRow
 }
 
-// value is that of a subject, nil where it has none.
+// value returns the value of a subject, nil if it has none.
 func (c clockRows) value(quantity string, subject int) *record.ComparisonValue {
 	if r, ok := c.by[quantity]; ok {
 		return r.Values[subject]
@@ -157,7 +158,7 @@ func (c clockRows) value(quantity string, subject int) *record.ComparisonValue {
 	return nil
 }
 
-// quality of a subject's clock, -1 where it has none.
+// quality returns the quality of a subject's clock, -1 if it has none.
 func (c clockRows) quality(subject int) float64 {
 	if v := c.value("quality", subject); v != nil {
 		return v.Estimate.Value
@@ -165,8 +166,8 @@ func (c clockRows) quality(subject int) float64 {
 	return -1
 }
 
-// clockTables have the clocks of two subjects at a time, as Tables 1 and 2 of Kuperberg 2011a
-// do, and how the qualities of all of them compare.
+// clockTables compares the clocks of two subjects at a time, as Tables 1 and 2 of Kuperberg 2011a
+// do, and then the qualities of all subjects.
 func clockTables(d record.Comparison, rows []record.ComparisonRow) (sections []Section) {
 	var clocks []clockRows
 	for _, name := range distinct(rows, func(r record.ComparisonRow) string { return r.Name }) {
@@ -184,8 +185,8 @@ func clockTables(d record.Comparison, rows []record.ComparisonRow) (sections []S
 	return append(sections, qualityTable(d, clocks))
 }
 
-// clockPair has what the qualities of some subjects rest on, the best clock of the first of
-// them first.
+// clockPair shows the values from which the qualities of some subjects are computed, beginning with
+// the best clock of the first subject.
 func clockPair(d record.Comparison, clocks []clockRows, from, to int) Section {
 	t := table(words("clock"))
 	for _, name := range d.Subjects[from:to] {
@@ -212,7 +213,7 @@ func clockPair(d record.Comparison, clocks []clockRows, from, to int) Section {
 	return Section{In: InText, Table: t}
 }
 
-// clockLabel is a clock's name, with the one that the published tables have for it.
+// clockLabel returns a clock's name, together with its name in the published tables.
 func clockLabel(name string) string {
 	for _, t := range record.PublishedTimers {
 		if t.Clock == name {
@@ -222,7 +223,7 @@ func clockLabel(name string) string {
 	return name
 }
 
-// qualityTable has quality and rank of each clock in all subjects, and what changed.
+// qualityTable shows the quality and the rank of each clock in all subjects, and what changed.
 func qualityTable(d record.Comparison, clocks []clockRows) Section {
 	t := table(words("quality (rank)"), numbers(d.Subjects...), words("outcome", "rank"))
 	for _, c := range clocks {
@@ -247,7 +248,7 @@ func qualityTable(d record.Comparison, clocks []clockRows) Section {
 	return Section{In: InText, Table: t}
 }
 
-// comparisonTable has the rows of a topic, and of two subjects the ratio.
+// comparisonTable has the rows of a topic; for two subjects it includes the ratio.
 func comparisonTable(d record.Comparison, topic string, rows []record.ComparisonRow) Section {
 	t := table(words(topic, "quantity"), numbers(d.Subjects...))
 	if len(d.Subjects) == 2 {
@@ -266,7 +267,7 @@ func comparisonTable(d record.Comparison, topic string, rows []record.Comparison
 	return Section{In: InText, Table: t}
 }
 
-// valueBeside is a value and, where several are compared, how it differs from the first.
+// valueBeside writes a value and, if several subjects are compared, how it differs from the first.
 func valueBeside(v *record.ComparisonValue, r record.ComparisonRow, i, subjects int) string {
 	text := marked(v)
 	if v != nil && v.Of != "" {
@@ -278,7 +279,7 @@ func valueBeside(v *record.ComparisonValue, r record.ComparisonRow, i, subjects 
 	return text
 }
 
-// changeCells are ratio, interval, probability and outcome.
+// changeCells returns the ratio, interval, probability and outcome of a change.
 func changeCells(c *record.ComparisonChange) []any {
 	if c == nil {
 		return []any{"-", "-", "-", ""}
@@ -296,8 +297,7 @@ func changeCells(c *record.ComparisonChange) []any {
 	return []any{ratio, bounds, p, strong(c.Outcome)}
 }
 
-// spreadOfSubjects is for many subjects: the first and the last of them, and how the others
-// are spread.
+// spreadOfSubjects shows, for many subjects, the first and the last, and how the others are spread.
 func spreadOfSubjects(topic string, rows []record.ComparisonRow) Section {
 	t := table(words(topic, "quantity"), numbers("known of", "first", "least", "median", "most", "last", "last/first"), words("outcome"))
 	for _, r := range rows {
@@ -321,10 +321,10 @@ func spreadOfSubjects(topic string, rows []record.ComparisonRow) Section {
 	return Section{In: InText, Table: t}
 }
 
-// marks are put behind values that are not trusted.
+// marks follow values that are not trusted.
 var marks = map[stats.Verdict]string{stats.Suspect: " *", stats.Unusable: " **"}
 
-// marked is a value with its mark.
+// marked writes a value with its mark.
 func marked(v *record.ComparisonValue) string {
 	if v == nil {
 		return "-"
@@ -332,7 +332,7 @@ func marked(v *record.ComparisonValue) string {
 	return valueOf(v) + marks[v.Verdict]
 }
 
-// valueOf writes a value in the unit that suits it.
+// valueOf writes a value in a suitable unit.
 func valueOf(v *record.ComparisonValue) string {
 	if v == nil {
 		return "-"
@@ -356,7 +356,7 @@ func inUnit(x float64, unit string) string {
 	return stats.Significant(x, 4) + " " + unit
 }
 
-// comparisonReasons say what the marks stand for, and what could not be compared.
+// comparisonReasons explains the marks, and says what could not be compared.
 func comparisonReasons(d record.Comparison) Section {
 	var said folds
 	once := func(what fold, name string) {
@@ -385,8 +385,8 @@ func comparisonReasons(d record.Comparison) Section {
 	return Section{In: InText, Lines: said.lines(-1, mostListed)}
 }
 
-// comparisonChart shows the rows of one topic and quantity, each subject's figure as a share
-// of the first one's.
+// comparisonChart shows the rows of one topic and quantity, each subject's figure as a share of the
+// first subject's.
 func comparisonChart(d record.Comparison, quantity string) Section {
 	same := 1.0
 	values := []float64{same}
@@ -406,7 +406,7 @@ func comparisonChart(d record.Comparison, quantity string) Section {
 			}
 			reasons = append(reasons, c.Reasons...)
 			if c.Ratio.Unit != "ratio" || !(c.Ratio.Value > 0) {
-				continue // of ranks it is the difference
+				continue // for ranks it is a difference, not a ratio
 			}
 			_, bounds := ratio(c.Ratio)
 			values = append(values, c.Ratio.Value, c.Ratio.Lo, c.Ratio.Hi)
@@ -443,7 +443,7 @@ func comparisonChart(d record.Comparison, quantity string) Section {
 	return s
 }
 
-// comparisonFields are a row for each subject of each row.
+// comparisonFields returns a row for each subject of each row.
 func comparisonFields(d record.Comparison) Fields {
 	type row struct {
 		Topic    string `json:"topic"`

@@ -14,7 +14,7 @@ var _ = register(40, "doctor", doctor,
 // doctor shows what disturbs measurements, the worst first.
 func doctor(d record.Doctor) *Sheet {
 	s := sheet("Doctor", d.Header)
-	s.Caveats = d.Header.Caveats // what is not known of the machine is its subject
+	s.Caveats = d.Header.Caveats // all caveats, since what is not known of the machine is the sheet's subject
 	says := diagnosis(d.Findings)
 	s.Tiles = []Tile{{Topic: "Diagnosis", Figure: stats.Count(severe(d.Findings, machine.Warning), "warning"), Sentence: says}}
 	s.add(Section{Lines: []Line{{Text: says, In: InText}}, In: InText}, disturbances(d.Findings))
@@ -39,8 +39,8 @@ func diagnosis(all []machine.Finding) string {
 	return "Nothing could be looked at: the caveats say why."
 }
 
-// disturbances list what disturbs measurements, the worst first; the table is what is as it
-// should be.
+// disturbances lists what disturbs measurements, the worst first. Its table lists what needs no
+// change.
 func disturbances(all []machine.Finding) Section {
 	t := table(words("topic", "found to be", "seen"))
 	t.In = OnPage

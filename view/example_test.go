@@ -9,7 +9,7 @@ import (
 	"chronoscope/view"
 )
 
-// A sheet says what is shown of a document, as data.
+// A sheet describes, as data, what is shown of a document.
 func ExampleOf() {
 	d, err := record.Import(strings.NewReader(`{"results": [{"command": "sleep 0.1", "times": [0.101, 0.102, 0.101, 0.103, 0.102, 0.101]}]}`), time.Now())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"chronoscope/stats"
 )
 
-// How a command failed stands once: in the verdict, and else on a line of its own.
+// The way in which a command failed is said only once: in the verdict, or on a line of its own.
 func TestFailureIsSaidOnce(t *testing.T) {
 	how := "the command: exit status 1"
 	for want, reasons := range [][]string{{"false failed: exit status 1: look at its output"}, {"its runs differ"}} {

@@ -25,7 +25,8 @@ func trustSections(d record.Trust) []Section {
 	return []Section{counted(d.Sandwiches), differences(d.Sandwiches), checks(d.Checks)}
 }
 
-// worstSandwich is the one with the largest error, and what all of them together are judged.
+// worstSandwich returns the result with the largest error, and the judgement of all results
+// together.
 func worstSandwich(all []fidelity.Result) (worst fidelity.Result, j stats.Judgement) {
 	j, worst = stats.NewJudgement(), all[0]
 	for _, one := range all {
@@ -60,12 +61,12 @@ func trustTiles(d record.Trust) (tiles []Tile) {
 	return tiles
 }
 
-// passed is how many checks found nothing.
+// passed returns how many checks found nothing.
 func passed(all []check.Finding) int {
 	return len(where(all, func(f check.Finding) bool { return f.Verdict == stats.Trusted }))
 }
 
-// counted is Figure 1 of Kuperberg 2011b, of the first workload.
+// counted shows Figure 1 of Kuperberg 2011b, for the first workload.
 func counted(all []fidelity.Result) Section {
 	if len(all) == 0 || len(all[0].Samples) == 0 {
 		return Section{}
@@ -156,11 +157,10 @@ func differenceRow(s fidelity.Result) Row {
 	return row
 }
 
-// worthTelling are the checks whose figure is of interest where all is well, too.
+// worthTelling are the checks whose figure is shown even if nothing is wrong.
 var worthTelling = map[check.Question]bool{check.CPUOffset: true, check.CPUSkew: true, check.Drift: true}
 
-// checks say what was asked of each clock by itself: what was measured, and what is not as it
-// should be.
+// checks says which checks were made of each clock: what was measured, and what is wrong.
 func checks(all []check.Finding) Section {
 	if len(all) == 0 {
 		return Section{}
@@ -201,15 +201,15 @@ func checks(all []check.Finding) Section {
 	return s
 }
 
-// measured writes an estimate with its bounds, as finely as these are apart.
+// measured writes an estimate with its bounds, with as many digits as distinguish the bounds.
 func measured(e stats.Estimate) string {
 	digits := max(0, 2-int(math.Floor(math.Log10(e.Hi-e.Lo))))
 	unit := math.Pow(10, float64(-digits))
-	value := math.Round(e.Value/unit)*unit + 0 // no minus before a zero
+	value := math.Round(e.Value/unit)*unit + 0 // turns -0 into 0
 	return fmt.Sprintf("%.*f %s (%.*f to %.*f)", digits, value, e.Unit, digits, e.Lo, digits, e.Hi)
 }
 
-// fidelityFields are a row a sample.
+// fidelityFields returns a row for each sample.
 func fidelityFields(d record.Fidelity) Fields {
 	type row struct {
 		Counter   string `json:"counter"`
@@ -226,7 +226,7 @@ func fidelityFields(d record.Fidelity) Fields {
 	return fieldsOf(rows, "counter reference workload requested_ns reference_ns counter_ticks counter_ns")
 }
 
-// counterFigures are rates and errors of counters.
+// counterFigures returns the rates and errors of counters.
 func counterFigures(t record.Trust) (all []Figure) {
 	for _, s := range t.Sandwiches {
 		name := s.Counter + " in " + s.Workload

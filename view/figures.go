@@ -7,7 +7,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Topics of figures.
+// These are the topics of figures.
 const (
 	TopicBest      = "best clock"
 	TopicClock     = "clock"
@@ -21,42 +21,42 @@ const (
 	TopicLateness  = "lateness"
 )
 
-// Directions: which values are better.
+// These values say which direction is better.
 const (
 	Lower   = "lower"
 	Higher  = "higher"
 	Neither = ""
 )
 
-// Quantities of programs and benchmarks. A wall time stands in for the time on a machine
-// of its own where one of the subjects has no other.
+// These are the quantities of programs and benchmarks. A wall time stands in for the time on a
+// machine without other programs if one of the subjects has only the wall time.
 const (
 	QuantityTime = "time"
 	QuantityWall = "wall time"
 	QuantityCPU  = "CPU time"
 )
 
-// QualityRepeatability is by how much a clock's quality differs from one measurement to
-// the next: clocks that are nearer to one another are tied in the ranking, too.
+// QualityRepeatability is how much a clock's quality differs between two measurements: clocks whose
+// qualities are closer than that are tied in the ranking, too.
 const QualityRepeatability = 0.015
 
 // FigureKey identifies the same figure in several documents.
 type FigureKey struct{ Topic, Name, Quantity string }
 
-// Figure is one value of a document, which can be set beside that of another.
+// Figure is one value of a document that can be compared with that of another document.
 type Figure struct {
 	FigureKey
 	Better string
 	record.ComparisonValue
-	Samples []float64 // that the value is made of, where they are known
-	// Repeatability is how far the value strays from one measurement to the next, in its
-	// unit, where it has no interval that says so; NaN where that is not known.
+	Samples []float64 // the samples behind the value, if they are known
+	// Repeatability is how much the value differs between two measurements, in its unit, for values
+	// without an interval; NaN if that is not known.
 	Repeatability float64
 	// Work names the work that was measured, if values of other work under the same name can't be
-	// compared with this one; empty if the name says it.
+	// compared with this one; empty if the name identifies the work.
 	Work string
-	// StandIn is for another quantity of the same name: the figure is of use only where that
-	// one can't be had of all documents.
+	// StandIn names another quantity for which this figure stands in: the figure is used only if
+	// not all documents have the other quantity.
 	StandIn string
 }
 
@@ -68,7 +68,7 @@ func FiguresOf(d record.Document) []Figure {
 	return nil
 }
 
-// newFigure is the figure of an estimate.
+// newFigure returns the figure of an estimate.
 func newFigure(k FigureKey, better string, e stats.Estimate, v stats.Verdict, reasons []string) Figure {
 	return Figure{
 		FigureKey: k, Better: better, Repeatability: math.NaN(),
@@ -76,7 +76,7 @@ func newFigure(k FigureKey, better string, e stats.Estimate, v stats.Verdict, re
 	}
 }
 
-// bareFigure is the figure of a number that has no interval; empty where the number is not
+// bareFigure returns the figure of a number that has no interval, or none if the number is not
 // known.
 func bareFigure[N number](k FigureKey, better, unit string, n N, v stats.Verdict, reasons []string) []Figure {
 	x := floatOf(n)

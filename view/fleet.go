@@ -16,7 +16,7 @@ var _ = register(105, "fleet", fleetSheet,
 		"node topic name quantity tier ratio.value ratio.lo ratio.hi false_discovery_rate outcome"), nil)
 
 const (
-	// mostOutliers are shown in text, and mostMultiples charts on a page.
+	// mostOutliers is how many outliers text shows, and mostMultiples how many charts a page shows.
 	mostOutliers, mostMultiples = 40, 40
 )
 
@@ -93,7 +93,7 @@ func multiples(d record.Fleet) Section {
 	return s
 }
 
-// multiple is the chart of a figure: a row for each tier.
+// multiple returns the chart of a figure, with a row for each tier.
 func multiple(d record.Fleet, f fleet.RankedFigure) Chart {
 	c := Chart{Title: fleetFigure(f.Topic, f.Name, f.Quantity), Label: fleetFigure(f.Topic, f.Name, f.Quantity)}
 	same := 1.0

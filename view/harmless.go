@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Harmless is a text from outside as it can be shown on a terminal or a page: what would steer
-// the terminal, turn the text around it or hide in it, stands there as a replacement character
-// (U+FFFD). These are control characters (C0, DEL and C1), bytes that are no UTF-8, format
-// characters such as those of writing direction, and separators of lines. Ends of lines and
-// tabs stay.
+// Harmless returns a text from outside in a form that can be shown on a terminal or a page.
+// Characters that could control the terminal, reverse the text around them or hide in it are
+// replaced by the replacement character (U+FFFD): control characters (C0, DEL and C1), bytes that
+// are not UTF-8, format characters such as those of writing direction, and separators of lines.
+// Line feeds and tabs stay.
 func Harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || !isHidden(r) {
@@ -21,8 +21,8 @@ func Harmless(text string) string {
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 }
 
-// OneLine is [Harmless] for a name or a cell of a table, which would be more than one row of
-// it with an end of a line inside.
+// OneLine is [Harmless] for a name or a table cell: it also replaces line feeds, which would break
+// a row of a table.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -35,23 +35,23 @@ func OneLine(text string) string {
 	}, Harmless(text))
 }
 
-// isHidden tells characters that don't stand for themselves.
+// isHidden reports whether a character has no visible form of its own.
 func isHidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError
 }
 
-// Shown is a document whose texts can be shown: each as [OneLine] has it, and what may have
-// several lines as [Harmless] does. The document itself stays as it is.
+// Shown returns a copy of a document whose texts can be shown: each is passed through [OneLine], or
+// through [Harmless] if it may have several lines. The document itself stays as it is.
 func Shown[D any](document D) D {
 	v := reflect.ValueOf(&document).Elem()
 	v.Set(shown(v, OneLine))
 	return document
 }
 
-// severalLines are the fields whose texts may have several.
+// severalLines are the fields whose texts may have several lines.
 var severalLines = map[string]bool{"StderrEnd": true}
 
-// shown is a copy of a value whose texts are cleaned.
+// shown returns a copy of a value whose texts are cleaned.
 func shown(v reflect.Value, clean func(string) string) reflect.Value {
 	copied := reflect.New(v.Type()).Elem()
 	copied.Set(v)

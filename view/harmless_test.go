@@ -11,8 +11,9 @@ import (
 	"chronoscope/stats"
 )
 
-// What came through to the terminal or a page: names of files in errors, a benchmark that
-// panics in colours, a command that forged a row of a table, and a name that ran backwards.
+// The cases are texts that earlier versions passed on to the terminal or a page: names of files in
+// errors, a benchmark that panicked in colours, a command that forged a row of a table, and a name
+// with reversed writing direction.
 func TestWhatSteersATerminalIsNotShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"sleep 0.1, Größe 37 µs, 時間": "sleep 0.1, Größe 37 µs, 時間",
@@ -34,7 +35,7 @@ func TestWhatSteersATerminalIsNotShown(t *testing.T) {
 	}
 }
 
-// All texts of a document are cleaned, and it stays as it is itself.
+// All texts of the copy are cleaned, and the document itself stays as it is.
 func TestShownDocument(t *testing.T) {
 	evil, ending := "a\x1b[8m\nb", "one\x1b\ntwo"
 	d := record.Programs{Results: []program.Report{{Command: evil, Parameters: map[string]string{evil: evil}, Judgement: stats.Judgement{Reasons: []string{evil}}, Failure: &evil, StderrEnd: &ending}}}

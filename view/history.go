@@ -46,10 +46,10 @@ func history(d record.History) *Sheet {
 type seriesChange struct {
 	series record.HistorySeries
 	change record.HistoryChange
-	place  int // among the changes of the series
+	place  int // index among the changes of the series
 }
 
-// allChanges are those of all series, the newest first.
+// allChanges returns the changes of all series, the newest first.
 func allChanges(d record.History) (all []seriesChange) {
 	for _, s := range d.Series {
 		for i, c := range s.Changes {
@@ -88,7 +88,7 @@ func chance(p float64) string {
 	return stats.Significant(p, 1)
 }
 
-// changed writes a ratio as a share, and a difference as it is.
+// changed writes a ratio as a percentage, and a difference as it is.
 func changed(e stats.Estimate, v float64) string {
 	if e.Unit != "ratio" {
 		return fmt.Sprintf("%+.4g %s", v, e.Unit)
@@ -99,7 +99,7 @@ func changed(e stats.Estimate, v float64) string {
 	return fmt.Sprintf("%+.3g %%", 100*(v-1))
 }
 
-// when is the day of a record's place in a series.
+// when returns the day of a record in a series.
 func when(r record.HistoryRecord) string {
 	if r.CommitTime != nil {
 		return r.CommitTime.UTC().Format(time.DateOnly)
@@ -107,7 +107,8 @@ func when(r record.HistoryRecord) string {
 	return r.Started.UTC().Format(time.DateOnly)
 }
 
-// commitRange names the commits with which a change may have come: after the first, up to the last.
+// commitRange names the commits that may have brought the change: those after the first, up to and
+// including the last.
 func commitRange(d record.History, c seriesChange) string {
 	before, last := c.series.Points[c.change.First-1], c.series.Points[c.change.Last]
 	from, to := d.Records[before.Record], d.Records[last.Record]
@@ -117,7 +118,7 @@ func commitRange(d record.History, c seriesChange) string {
 	return shortCommit(d, before) + ".." + shortCommit(d, last)
 }
 
-// shortCommit names the commit of a point, or else when it was measured.
+// shortCommit returns the abbreviated commit of a point, or, without one, when it was measured.
 func shortCommit(d record.History, p record.HistoryPoint) string {
 	r := d.Records[p.Record]
 	if r.Commit == "" {
@@ -130,7 +131,7 @@ func shortCommit(d record.History, p record.HistoryPoint) string {
 	return name
 }
 
-// commitURL is the page of a point's commit; empty where there is none.
+// commitURL returns the web page of a point's commit; empty if there is none.
 func commitURL(d record.History, p record.HistoryPoint) string {
 	commit := d.Records[p.Record].Commit
 	if commit == "" || d.CommitURL == "" {
@@ -139,7 +140,7 @@ func commitURL(d record.History, p record.HistoryPoint) string {
 	return strings.ReplaceAll(d.CommitURL, "{commit}", commit)
 }
 
-// stillThere says whether a later change took this one back.
+// stillThere says whether a later change undid this one.
 func stillThere(d record.History, c seriesChange) string {
 	if c.change.MendedBy == nil {
 		return "yes"
@@ -156,7 +157,7 @@ func figureName(s record.HistorySeries) string {
 	return Shortened(name, mostSubject)
 }
 
-// seriesTable has a row a series, with a sparkline in text.
+// seriesTable has a row for each series, with a sparkline in text.
 func seriesTable(d record.History) Section {
 	t := table(words("machine", "figure", "what", "text:trend"), numbers("points", "now", "noise"), words("newest commit", "note"))
 	t.Grouped = true
@@ -172,7 +173,7 @@ func seriesTable(d record.History) Section {
 
 func machineName(s record.HistorySeries) string { return strings.TrimSpace(s.Tier + " " + s.Go) }
 
-// levelNow is the level of the last regime.
+// levelNow writes the level of the last regime.
 func levelNow(s record.HistorySeries) string {
 	if len(s.Regimes) == 0 {
 		return ""
@@ -199,13 +200,13 @@ func tipInWords(s record.HistorySeries) string {
 	return fmt.Sprintf("%s (%s to %s)", outcome, changed(s.Tip.Change, s.Tip.Change.Lo), changed(s.Tip.Change, s.Tip.Change.Hi))
 }
 
-// sparkWidth is how many letters a sparkline has, without its marks.
+// sparkWidth is the length of a sparkline in letters, without its marks.
 const sparkWidth = 40
 
 var sparks = []rune("▁▂▃▄▅▆▇█")
 
-// sparkline draws a series in one line of letters, with a mark at each change. Of a long series
-// each letter is the median of some points.
+// sparkline draws a series as one line of letters, with a mark at each change. If the series is
+// long, each letter is the median of several points.
 func sparkline(s record.HistorySeries, width int) string {
 	n := len(s.Points)
 	if n == 0 {
@@ -245,7 +246,7 @@ func sparkline(s record.HistorySeries, width int) string {
 	return line.String()
 }
 
-// trendSection has a small chart a series.
+// trendSection has a small chart for each series.
 func trendSection(d record.History) Section {
 	t := &Trends{Places: []TrendPlace{}, Each: []Trend{}}
 	for _, r := range d.Records {
@@ -268,7 +269,7 @@ func trendSection(d record.History) Section {
 	}
 }
 
-// newTrend is the chart of a series.
+// newTrend returns the chart of a series.
 func newTrend(s record.HistorySeries) Trend {
 	t := Trend{Name: figureName(s), What: strings.Join(nonEmpty(s.Quantity, machineName(s), s.Began), " · "), Unit: s.Unit, Points: []int{}, Regimes: []int{}, Changes: []TrendChange{}}
 	values := make([]float64, 0, 3*len(s.Points))
@@ -309,7 +310,7 @@ func nonEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
-// unreadable are the records that could not be read, each with its reason.
+// unreadable lists the records that could not be read, each with its reason.
 func unreadable(d record.History) Section {
 	section := Section{Title: "Not read", Heading: "Not read"}
 	for i, u := range d.Unreadable {
@@ -322,5 +323,5 @@ func unreadable(d record.History) Section {
 	return section
 }
 
-// mostUnreadable records are named one by one.
+// mostUnreadable is how many such records are named one by one.
 const mostUnreadable = 20

@@ -9,23 +9,23 @@ import (
 	"chronoscope/record"
 )
 
-// kind is a kind of document: how it is shown, and which of its fields make a table for other
-// programs.
+// kind describes a kind of document: how it is shown, which of its fields make a table, and which
+// figures can be compared.
 type kind struct {
-	place   int // on a page
+	place   int // position on a page
 	command string
 	holds   func(record.Document) bool
 	sheet   func(record.Document) *Sheet
-	fields  func(record.Document) Fields   // nil for what is no table
-	figures func(record.Document) []Figure // nil for what can't be compared
+	fields  func(record.Document) Fields   // nil if it has no table
+	figures func(record.Document) []Figure // nil if it can't be compared
 }
 
-// kinds are all of them; the file of each registers it.
+// kinds are all kinds; the file of each kind registers it.
 var kinds []kind
 
-// register adds a kind: its place on a page among other documents, its command (that of the
-// report card has no name), its sheet, the fields that make a table and the figures that are
-// compared; nil where it has none.
+// register adds a kind: its place on a page among other documents, its command (empty for the
+// report card), and functions that return its sheet, the fields of its table and the figures that
+// are compared. fields and figures may be nil.
 func register[D record.Document](place int, command string, sheet func(D) *Sheet, fields func(D) Fields, figures func(D) []Figure) struct{} {
 	k := kind{
 		place: place, command: command,
@@ -50,8 +50,8 @@ func kindOfDocument(d record.Document) (kind, bool) {
 	return kinds[i], true
 }
 
-// Of is the sheet that shows a document of package record. Texts of the document are shown as
-// [Harmless] and [OneLine] have them.
+// Of returns the sheet that shows a document of package record. The document's texts are passed
+// through [Shown].
 func Of(d record.Document) (*Sheet, error) {
 	if k, known := kindOfDocument(d); known {
 		return k.sheet(Shown(d)), nil
@@ -59,15 +59,15 @@ func Of(d record.Document) (*Sheet, error) {
 	return nil, fmt.Errorf("there is no view of a document of type %T: give one of package record", d)
 }
 
-// Fields are the fields of a document's elements that make a table: their paths in JSON, with
-// dots between the parts.
+// Fields are the fields of a document's elements that make a table, given as their paths in JSON,
+// with dots between the parts.
 type Fields struct {
 	Columns []string
-	Element any   // an empty one
-	Rows    []any // each with the fields of all columns
+	Element any   // an empty element
+	Rows    []any // elements, each with the fields of all columns
 }
 
-// fieldsOf are the elements of a list, with columns that blanks set apart.
+// fieldsOf returns the fields of a list of elements; columns is separated by blanks.
 func fieldsOf[E any](elements []E, columns string) Fields {
 	var empty E
 	f := Fields{Columns: strings.Fields(columns), Element: empty}
@@ -77,12 +77,13 @@ func fieldsOf[E any](elements []E, columns string) Fields {
 	return f
 }
 
-// listing is the table of a list in a document, a row for each element.
+// listing returns a function that makes a table of a list in a document, with a row for each
+// element.
 func listing[D record.Document, E any](of func(D) []E, columns string) func(D) Fields {
 	return func(d D) Fields { return fieldsOf(of(d), columns) }
 }
 
-// Tabular reports whether documents of a command have [FieldsOf].
+// Tabular reports whether [FieldsOf] works for documents of a command.
 func Tabular(command string) bool {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.command == command })
 	return i >= 0 && kinds[i].fields != nil
@@ -96,7 +97,7 @@ func FieldsOf(d record.Document) (Fields, error) {
 	return Fields{}, fmt.Errorf("a document of type %T is no table", d)
 }
 
-// InOrder sorts documents as a page shows them.
+// InOrder returns the documents in the order in which a page shows them.
 func InOrder(documents []record.Document) []record.Document {
 	place := func(d record.Document) int {
 		k, _ := kindOfDocument(d)

@@ -9,12 +9,12 @@ import (
 	"chronoscope/timermeter"
 )
 
-// Kuperberg2011 is the name of the set of timers that Kuperberg, Krogmann and Reussner
-// ranked on four machines (Metric-based Selection of Timer Methods for Accurate
-// Measurements, ICPE 2011, section 5, Tables 1 and 2).
+// Kuperberg2011 is the name of the set of timers that Kuperberg, Krogmann and Reussner ranked on
+// four machines (Metric-based Selection of Timer Methods for Accurate Measurements, ICPE 2011,
+// section 5, Tables 1 and 2).
 const Kuperberg2011 = "kuperberg2011"
 
-// KuperbergTimers are the names of the set's clocks.
+// KuperbergTimers returns the names of the set's clocks.
 func KuperbergTimers() (names []string) {
 	for _, t := range record.PublishedTimers {
 		names = append(names, t.Clock)
@@ -22,8 +22,8 @@ func KuperbergTimers() (names []string) {
 	return names
 }
 
-// KuperbergClocks shows the set's ranking in the form of Tables 1 and 2, this machine beside
-// those of the paper.
+// KuperbergClocks shows the set's ranking in the form of Tables 1 and 2, this machine next to those
+// of the paper.
 func KuperbergClocks(d record.Clocks) *Sheet {
 	d = Shown(d)
 	s := sheet("The clocks of Kuperberg 2011", d.Header)
@@ -39,7 +39,7 @@ func KuperbergClocks(d record.Clocks) *Sheet {
 	return s
 }
 
-// kuperbergTable has a row a timer, this machine's columns first.
+// kuperbergTable has a row for each timer, this machine's columns first.
 func kuperbergTable(r timermeter.Ranking, machines []record.PublishedMachine) *Table {
 	t := table(words("timer"), numbers("accuracy here", "cost", "spread", "quality"))
 	for _, m := range machines {
@@ -60,7 +60,7 @@ func kuperbergTable(r timermeter.Ranking, machines []record.PublishedMachine) *T
 	return t
 }
 
-// measuredHere are this machine's columns of a clock.
+// measuredHere returns this machine's columns of a clock.
 func measuredHere(r timermeter.Ranking, name string) []any {
 	c := clockNamed(r.Clocks, &name)
 	if c == nil {

@@ -8,27 +8,27 @@ import (
 	"chronoscope/activity"
 )
 
-// Lanes are the gaps of a trace, by their cause. A page's script reads them as JSON. Times
-// are whole nanoseconds.
+// Lanes are the gaps of a trace by their cause, each cause in a lane of its own. A page's script
+// reads them as JSON. Times are whole nanoseconds.
 type Lanes struct {
 	Name   string   `json:"name"`
 	EndNs  int64    `json:"end_ns"`
 	Causes []string `json:"causes"`
-	// Gaps holds three numbers a gap: from the end of the one before to its start, its
-	// length, and its cause's place in Causes.
+	// Gaps holds three numbers for each gap: the time from the end of the previous gap to its
+	// start, its length, and the index of its cause in Causes.
 	Gaps []int64 `json:"gaps"`
-	// Hidden is the number of gaps that were left out, the shortest; none of them is longer than
+	// Hidden is the number of gaps that were left out. These are the shortest; none is longer than
 	// HiddenNs.
 	Hidden   int   `json:"hidden"`
 	HiddenNs int64 `json:"hidden_ns"`
-	// Ticks are the times of the kernel's timer interrupts, each from the one before.
+	// Ticks are the times of the kernel's timer interrupts, each relative to the previous one.
 	Ticks []int64 `json:"ticks,omitempty"`
 }
 
 // Gap is a stretch of time that a cause took.
 type Gap struct {
 	StartNs, EndNs int64
-	Cause          int // its place in Causes
+	Cause          int // index in Causes
 }
 
 // Each yields the gaps in the order of time.
@@ -43,13 +43,13 @@ func (l *Lanes) Each(yield func(Gap) bool) {
 	}
 }
 
-// mostGaps of a page are shown: some 13 bytes each.
+// mostGaps is how many gaps a page shows; each takes some 13 bytes.
 const mostGaps = 100_000
 
-// mostTicks of a page are kept.
+// mostTicks is the largest number of ticks on a page.
 const mostTicks = 20_000
 
-// longestListed gaps of a trace stand in the table below its lanes.
+// longestListed is how many of the longest gaps of a trace the table below its lanes lists.
 const longestListed = 20
 
 // traceLanes shows the traces whose periods are known.
@@ -78,7 +78,7 @@ func traceLanes(traces []activity.Analysis) Section {
 	return s
 }
 
-// causeName is what a period of inactivity is put down to; empty where a record does not say.
+// causeName returns the cause of a period of inactivity; empty if the record has none.
 func causeName(p activity.TimedPeriod) string {
 	if p.Cause == nil {
 		return ""
@@ -86,19 +86,19 @@ func causeName(p activity.TimedPeriod) string {
 	return p.Cause.String()
 }
 
-// gapsOf are the inactive periods.
+// gapsOf returns the inactive periods.
 func gapsOf(periods []activity.TimedPeriod) []activity.TimedPeriod {
 	return where(periods, func(p activity.TimedPeriod) bool { return p.State == "inactive" })
 }
 
-// longestGaps are the longest inactive periods, the longest first.
+// longestGaps returns at most most of the longest inactive periods, the longest first.
 func longestGaps(periods []activity.TimedPeriod, most int) []activity.TimedPeriod {
 	gaps := gapsOf(periods)
 	slices.SortStableFunc(gaps, func(a, b activity.TimedPeriod) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
 	return gaps[:min(len(gaps), most)]
 }
 
-// lanesOf takes the gaps of a trace, the longest if there are more than most.
+// lanesOf returns the gaps of a trace; if there are more than most, the longest of them.
 func lanesOf(t activity.Analysis, most int) *Lanes {
 	l := &Lanes{Name: capitalized(place(t)), EndNs: int64(math.Round(t.DurationNs)), Causes: []string{}, Gaps: []int64{}}
 	if t.Dropped > 0 {
@@ -128,9 +128,9 @@ func lanesOf(t activity.Analysis, most int) *Lanes {
 	return l
 }
 
-// timerTicks are the times of the kernel's timer interrupts, each from the one before: those that
-// began a gap, at its start, and those that fell into one (Bryant 2003, Figures 9.4 and 9.6). A
-// tooth of the comb that no gap holds was no interrupt.
+// timerTicks returns the times of the kernel's timer interrupts, each relative to the previous one:
+// those that began a gap, at its start, and those that fell into one (Bryant 2003, Figures 9.4 and
+// 9.6). A tooth of the comb without a gap is left out.
 func timerTicks(t activity.Analysis, gaps []activity.TimedPeriod) (ticks []int64) {
 	i := slices.IndexFunc(t.Combs, func(c activity.Comb) bool { return c.Source == activity.TimerTick })
 	if i < 0 {
@@ -154,7 +154,7 @@ func timerTicks(t activity.Analysis, gaps []activity.TimedPeriod) (ticks []int64
 	return ticks
 }
 
-// lane is the place of a cause's lane, which is added where there is none.
+// lane returns the index of a cause's lane, which it adds if there is none.
 func (l *Lanes) lane(cause string) int64 {
 	if i := slices.Index(l.Causes, cause); i >= 0 {
 		return int64(i)
@@ -163,8 +163,7 @@ func (l *Lanes) lane(cause string) int64 {
 	return int64(len(l.Causes) - 1)
 }
 
-// lengthOfLongest returns the length of the shortest of the longest gaps, as many as most; 0
-// where there are fewer gaps.
+// lengthOfLongest returns the length of the most-th longest gap; 0 if there are fewer gaps.
 func lengthOfLongest(gaps []activity.TimedPeriod, most int) float64 {
 	if len(gaps) <= most {
 		return 0

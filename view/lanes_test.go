@@ -11,7 +11,7 @@ import (
 	"chronoscope/stats"
 )
 
-// aTrace has gaps at random places, in order and apart.
+// aTrace returns a trace whose gaps are at random places, in order and apart from each other.
 func aTrace(gaps int) activity.Analysis {
 	random := rand.New(rand.NewPCG(3, uint64(gaps)))
 	cpu := 1
@@ -30,8 +30,8 @@ func aTrace(gaps int) activity.Analysis {
 	return t
 }
 
-// What the script unpacks are the trace's gaps, each to the nanosecond however late in
-// the trace, and of too many the longest.
+// The gaps that the script unpacks are the trace's gaps, exact to the nanosecond however late in
+// the trace. If there are too many, they are the longest.
 func TestPackedGaps(t *testing.T) {
 	trace := aTrace(3000)
 	for _, most := range []int{5000, 3000, 700, 1} {
@@ -64,7 +64,7 @@ func TestPackedGaps(t *testing.T) {
 	}
 }
 
-// Gaps that lie over one another move no other, and one without a cause has a lane.
+// Gaps that overlap do not move other gaps, and a gap without a cause has a lane.
 func TestPackedGapsOfUnsoundTrace(t *testing.T) {
 	trace := activity.Analysis{DurationNs: 1e6}
 	causes := activity.Causes()
@@ -96,8 +96,9 @@ func TestCapitalized(t *testing.T) {
 	}
 }
 
-// The figures lost the source's triangles at timer interrupts: one that begins a gap stands at its
-// start, one within a longer gap where the timer ticked, and a tick that left no gap is none.
+// An earlier version of the figures lacked the source's triangles at timer interrupts. A tick that
+// begins a gap is placed at the gap's start, one within a longer gap at the time of the tick, and a
+// tick without a gap is left out.
 func TestTimerTicksOfATrace(t *testing.T) {
 	gap := func(startNs, durationNs float64, cause activity.Cause) activity.TimedPeriod {
 		return activity.TimedPeriod{State: "inactive", StartNs: startNs, DurationNs: durationNs, Cause: &cause}

@@ -101,7 +101,7 @@ func timerLateness(d record.Lateness) Section {
 	return s
 }
 
-// drift writes a drift, if there is one.
+// drift writes a drift; empty if there is none.
 func drift(r lateness.Result) string {
 	switch {
 	case !r.DriftPPM.Known():

@@ -12,7 +12,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Names that begin alike are told apart by their ends, which were cut.
+// Long names that begin alike differ at their ends, which an earlier version cut off.
 func TestShortenedInTheMiddle(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"sleep 0.1", "sleep 0.1"}, {"0123456789", "0123456789"},
@@ -24,7 +24,7 @@ func TestShortenedInTheMiddle(t *testing.T) {
 	}
 }
 
-// Caveats on fields of the JSON document stood on pages among those for people.
+// Caveats about fields of the JSON document are not shown among those for people.
 func TestCaveatsForPeople(t *testing.T) {
 	all := []string{"SMT: not told", "steal_ns is null of runs", "a, b: steal_ns is null of runs", "the run was short", "governor: no such file", "CPU: emulated", "tsc is off"}
 	want := []string{"the run was short", "CPU: emulated", "tsc is off", "not known of this machine, or in part: SMT, governor; chronoscope doctor says why"}
@@ -33,7 +33,7 @@ func TestCaveatsForPeople(t *testing.T) {
 	}
 }
 
-// A comparison had no tile that says how it ended.
+// An earlier version had no tile with the outcome of a comparison.
 func TestTileOfAComparison(t *testing.T) {
 	value := func(v stats.Verdict) *record.ComparisonValue { return &record.ComparisonValue{Verdict: v} }
 	row := func(name, outcome string, verdict stats.Verdict) record.ComparisonRow {
@@ -52,7 +52,7 @@ func TestTileOfAComparison(t *testing.T) {
 	}
 }
 
-// A benchmark that failed had a tile that said "known to ± ?; go test says ?".
+// A benchmark that failed once had a tile that said "known to ± ?; go test says ?".
 func TestTileOfAFailedBenchmark(t *testing.T) {
 	nan := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	s := bench(record.Bench{Results: []gobench.Report{{

@@ -11,10 +11,11 @@ import (
 	"chronoscope/stats"
 )
 
-// fewestShown percentiles are worth a line: with the median alone nothing is said of a tail.
+// fewestShown is the number of percentiles from which on a line is shown: the median alone says
+// nothing about the tail.
 const fewestShown = 2
 
-// hasTails reports that a command was run often enough for a percentile above the median.
+// hasTails reports whether a command was run often enough for a percentile above the median.
 func hasTails(p program.Report) bool {
 	return p.Percentiles != nil && len(p.Percentiles.Wall.Known()) >= fewestShown
 }
@@ -30,7 +31,7 @@ func percentileLines(p program.Report) []Line {
 	}
 }
 
-// programPercentiles shows how single runs are distributed, those of commands that were run often
+// programPercentiles shows how single runs are distributed, for commands that were run often
 // enough.
 func programPercentiles(all []program.Report) Section {
 	shown := where(all, hasTails)
@@ -49,7 +50,7 @@ func programPercentiles(all []program.Report) Section {
 		Charts: []Chart{runDistribution(shown)}, Table: t,
 	}
 	if len(all) == 1 {
-		t.In = OnPage // text says it in words
+		t.In = OnPage // text has lines for this
 	}
 	for i, p := range shown {
 		s.Legend = append(s.Legend, seriesKey(i, Shortened(p.Command, mostName)))
@@ -66,7 +67,7 @@ func percentileNames(t stats.Tails) (names []string) {
 	return names
 }
 
-// tailRow is a row of a table of percentiles, each with its interval.
+// tailRow returns a row of a table of percentiles, each with its interval.
 func tailRow(name, what string, t stats.Tails) []any {
 	row := []any{name, what, t.N}
 	for _, e := range t.Percentiles {
@@ -79,10 +80,10 @@ func tailRow(name, what string, t stats.Tails) []any {
 	return append(row, duration(t.WorstNs))
 }
 
-// mostSteps of an empirical distribution function are drawn.
+// mostSteps is how many steps of an empirical distribution function are drawn.
 const mostSteps = 2000
 
-// runDistribution is the empirical distribution function of the runs of each command, by the clock.
+// runDistribution is the empirical distribution function of the wall times of each command's runs.
 func runDistribution(all []program.Report) Chart {
 	var values []float64
 	c := Chart{Label: "Share of the runs that took no longer than that", Y: Axis{Title: "share of the runs", Lo: 0, Hi: 1, Unit: Shares}}

@@ -37,11 +37,11 @@ func kept(d record.Kept) *Sheet {
 	return s
 }
 
-// mostSubject is how many letters of what a record is of are shown, and mostSubjects how many
-// subjects are named one by one.
+// mostSubject is how many letters of a subject are shown, and mostSubjects how many subjects of a
+// record are named one by one.
 const mostSubject, mostSubjects = 40, 3
 
-// subjects names what a record is of, as far as there is room.
+// subjects names the subjects of a record, as far as there is room.
 func subjects(r record.KeptRecord) string {
 	if n := len(r.Subjects); n > mostSubjects {
 		return fmt.Sprintf("%s and %d more", Shortened(r.Subjects[0], mostSubject), n-1)
@@ -49,5 +49,5 @@ func subjects(r record.KeptRecord) string {
 	return Shortened(strings.Join(r.Subjects, ", "), mostSubject)
 }
 
-// commandName is what a command is called in a table: the report card's has no name.
+// commandName returns the name of a command in a table: the report card's command has no name.
 func commandName(command string) string { return or(command, "report card") }

@@ -13,7 +13,7 @@ import (
 	"chronoscope/stats"
 )
 
-// mostTiles of results are shown; the chart shows all.
+// mostTiles is how many results have a tile; the chart shows all.
 const mostTiles = 6
 
 var _ = register(50, "run", programs,
@@ -64,7 +64,7 @@ func programTile(p program.Report) Tile {
 	return t
 }
 
-// within writes the interval of an estimate, and how many runs it rests on.
+// within writes the interval of an estimate, and its number of runs.
 func within(e stats.Estimate) string {
 	runs := stats.Count(e.N, "run")
 	if e.Discarded > 0 {
@@ -76,7 +76,7 @@ func within(e stats.Estimate) string {
 	return " (" + runs + ")"
 }
 
-// programInWords says all that is to be said of one command.
+// programInWords writes all that is shown of one command.
 func programInWords(p program.Report) Section {
 	s := Section{Title: "In words", Heading: p.Command}
 	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil {
@@ -100,7 +100,7 @@ func programInWords(p program.Report) Section {
 	return s
 }
 
-// extent writes from where to where the wall times of the runs reach.
+// extent writes the range of the wall times of the runs.
 func extent(p program.Report) string {
 	runs := p.Counted()
 	if len(runs) < 2 {
@@ -109,7 +109,7 @@ func extent(p program.Report) string {
 	return " (" + wallRange(runs) + ")"
 }
 
-// wallRange is the range of the wall times of some runs, in one unit.
+// wallRange writes the range of the wall times of some runs, in one unit.
 func wallRange(runs []program.RunReport) string {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, r := range runs {
@@ -121,13 +121,12 @@ func wallRange(runs []program.RunReport) string {
 	return stats.Estimate{Value: (least + most) / 2, Lo: least, Hi: most}.Range()
 }
 
-// usage is what a typical run took; NaN where there is none.
+// usage holds medians of what a run took; NaN for what is not known.
 type usage struct {
 	user, system, voluntary, involuntary, minor, major float64
 }
 
-// usageOf are medians over the runs that count; user and system time are parts of the CPU
-// time.
+// usageOf returns medians over the runs that count. User and system time are parts of the CPU time.
 func usageOf(p program.Report) usage {
 	runs := p.Counted()
 	median := func(of func(program.RunReport) int64) float64 {
@@ -137,8 +136,8 @@ func usageOf(p program.Report) usage {
 		}
 		return stats.Median(all)
 	}
-	// The kernel divides the CPU time by what its ticks hit: over all runs, since a short one
-	// is hit once or never.
+	// The kernel divides the CPU time by the mode that its ticks hit. The sum over all runs is
+	// used, since a tick hits a short run once or never.
 	var user, system float64
 	for _, r := range runs {
 		user, system = user+r.UserNs, system+r.SystemNs
@@ -153,7 +152,7 @@ func usageOf(p program.Report) usage {
 	}
 }
 
-// tally writes how often something happened.
+// tally writes how often something happened, on average.
 func tally(n float64) string {
 	if !stats.IsFinite(n) {
 		return stats.Unknown
@@ -161,7 +160,7 @@ func tally(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-// failureLines say how a command failed, unless the verdict does.
+// failureLines says how a command failed, unless the verdict says it.
 func failureLines(p program.Report) (lines []Line) {
 	if p.Failure == nil {
 		return nil
@@ -182,7 +181,7 @@ func failureLines(p program.Report) (lines []Line) {
 	return lines
 }
 
-// outlierLines name the runs apart from the others, those with the same causes together.
+// outlierLines names the outliers among the runs, those with the same causes together.
 func outlierLines(p program.Report) (lines []Line) {
 	causesOf := func(o program.Outlier) string { return or(strings.Join(o.Causes, ", "), "cause not known") }
 	known := where(p.Outliers, func(o program.Outlier) bool { return o.Run >= 0 && o.Run < len(p.Runs) })
@@ -193,10 +192,10 @@ func outlierLines(p program.Report) (lines []Line) {
 	return lines
 }
 
-// mostListed runs or names are named one by one.
+// mostListed is how many runs or names are listed one by one.
 const mostListed = 4
 
-// runList names runs by their numbers, counted from 1, and says how long they took.
+// runList lists runs by their numbers, counted from 1, and says how long they took.
 func runList(p program.Report, outliers []program.Outlier) string {
 	var places []string
 	var runs []program.RunReport
@@ -243,14 +242,14 @@ func programTimes(all []program.Report) Section {
 		Table:  t,
 	}
 	if len(all) == 1 {
-		t.In = OnPage // text says it in words
+		t.In = OnPage // text has lines for this
 		return s
 	}
 	s.Notes = []Line{{Text: "time: alone on the machine; wall, CPU and waited (for a CPU): as they were", In: InText}}
 	return s
 }
 
-// With more than overlapping runs their marks are drawn translucent.
+// If there are more than overlapping runs, their marks are drawn translucent.
 const overlapping = 60
 
 func programRow(p program.Report) Row {
@@ -270,12 +269,12 @@ func programRow(p program.Report) Row {
 		row.Points = append(row.Points, Point{r.WallNs, mark, look, title, 4 + math.Abs(scatter(i))})
 	}
 	spans, estimate := interval(p.Estimate)
-	row.Spans, row.Points = spans, append(row.Points, estimate...) // above the runs, which may be many
+	row.Spans, row.Points = spans, append(row.Points, estimate...) // drawn over the runs, which may be many
 	return row
 }
 
-// pairs shows how results compare: times over the time of the first. Text says it in
-// sentences, where there are some, instead of a table.
+// pairs shows how results compare: their times over the time of the first. If there are sentences,
+// text shows them instead of the table.
 func pairs(all []stats.Pair, sentences []Line) Section {
 	same := 1.0
 	values := []float64{same}
@@ -307,7 +306,7 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 	}
 }
 
-// comparedIn is what a pair compares.
+// comparedIn names the quantity that a pair compares.
 func comparedIn(p stats.Pair) string {
 	if p.Metric == "" {
 		return p.B
@@ -315,7 +314,7 @@ func comparedIn(p stats.Pair) string {
 	return p.B + " " + p.Metric
 }
 
-// outcomeOf is the outcome of a pair in words: a metric is no time.
+// outcomeOf writes the outcome of a pair. Words such as "faster" fit times, but not other metrics.
 func outcomeOf(p stats.Pair) string {
 	outcome := string(p.Outcome)
 	switch {
@@ -330,7 +329,7 @@ func outcomeOf(p stats.Pair) string {
 	return outcome
 }
 
-// pairSentences say who is faster.
+// pairSentences says which command is faster.
 func pairSentences(all []stats.Pair) (lines []Line) {
 	for _, p := range all {
 		value, bounds := ratio(p.Ratio)
@@ -354,8 +353,8 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 	return lines
 }
 
-// programNotes say below a table what the words on a single command would. What is the same
-// of several, but for its figures, is said once.
+// programNotes writes below a table the remarks that [programInWords] makes for a single command. A
+// remark that applies to several commands, or differs only in its figures, is written once.
 func programNotes(all []program.Report) (sections []Section) {
 	var methods, verdicts folds
 	var texts []string
@@ -382,8 +381,8 @@ func programNotes(all []program.Report) (sections []Section) {
 	return sections
 }
 
-// ProgramsPOSIX are the times of the one run in the form of time -p (IEEE Std 1003.1, time),
-// in seconds.
+// ProgramsPOSIX writes the times of a single run in the form of time -p (IEEE Std 1003.1, time), in
+// seconds.
 func ProgramsPOSIX(d record.Programs) string {
 	var b strings.Builder
 	for _, p := range d.Results {
@@ -394,7 +393,7 @@ func ProgramsPOSIX(d record.Programs) string {
 	return b.String()
 }
 
-// programFigures are the times of each command.
+// programFigures returns the times of each command.
 func programFigures(d record.Programs) (all []Figure) {
 	for _, p := range d.Results {
 		var alone, wall []float64
@@ -412,7 +411,7 @@ func programFigures(d record.Programs) (all []Figure) {
 	return all
 }
 
-// programName is a command with its parameters.
+// programName returns a command with its parameters.
 func programName(p program.Report) string {
 	var parameters []string
 	for _, name := range slices.Sorted(maps.Keys(p.Parameters)) {

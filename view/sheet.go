@@ -1,9 +1,8 @@
 // Package view says what is shown of a document: tiles, lines, tables and charts, as data.
 //
-// A [Sheet] shows one document of package record. It is made of sections, each with what it
-// says in words, a table, and charts. Package render turns a sheet into text for a terminal,
-// a page for a browser, and figures. Each kind of document has one file here, which
-// registers it.
+// A [Sheet] shows one document of package record. It consists of sections, each with lines of text,
+// a table, and charts. Package render turns a sheet into text for a terminal, a page for a browser,
+// and figures. Each kind of document has one file here, which registers it.
 package view
 
 import (
@@ -22,7 +21,7 @@ import (
 // Medium says where a part of a sheet is shown.
 type Medium int
 
-// The media. Charts are always shown on pages and in figures, and never in text.
+// These are the media. Charts are always shown on pages and in figures, and never in text.
 const (
 	Everywhere Medium = iota
 	InText
@@ -33,7 +32,7 @@ const (
 type Sheet struct {
 	Title       string // the subject
 	Header      record.Header
-	Facts       []string // of the machine, the most important first
+	Facts       []string // about the machine, the most important first
 	Tiles       []Tile
 	Sections    []Section
 	Caveats     []string
@@ -43,14 +42,14 @@ type Sheet struct {
 // Tile is a result in one sentence, with its figure. Tiles are shown on pages.
 type Tile struct {
 	Topic, Figure, Sentence string
-	Verdict                 stats.Verdict // empty where there is none
+	Verdict                 stats.Verdict // empty if there is none
 }
 
 // Section is a part of a sheet.
 type Section struct {
-	Title   string // on the page
-	Lead    string // on the page: what the section shows, and how to read it
-	Heading string // in text, a line of its own; empty for none
+	Title   string // on a page
+	Lead    string // on a page: what the section shows, and how to read it
+	Heading string // in text, on a line of its own; empty for none
 	In      Medium
 	Lines   []Line // before the table
 	Legend  []Key  // of the charts
@@ -62,8 +61,8 @@ type Section struct {
 	Findings []machine.Finding
 }
 
-// Line is something said in words: a label in a column of its own, a verdict, what matters
-// most, and the rest. Any of them may be empty.
+// Line is a line of text: a label in a column of its own, a verdict, the most important words, and
+// the rest. Any of them may be empty.
 type Line struct {
 	Label   string
 	Verdict stats.Verdict
@@ -72,7 +71,7 @@ type Line struct {
 	In      Medium
 }
 
-// String is the line without its label.
+// String returns the line without its label.
 func (l Line) String() string {
 	text := l.Text
 	if l.Strong != "" {
@@ -89,15 +88,15 @@ func (l Line) String() string {
 	return string(l.Verdict) + ": " + text
 }
 
-// say is a line of text.
+// say returns a line of text.
 func say(format string, args ...any) Line { return Line{Text: fmt.Sprintf(format, args...)} }
 
-// labelled is a line with a label.
+// labelled returns a line with a label.
 func labelled(label, format string, args ...any) Line {
 	return Line{Label: label, Text: fmt.Sprintf(format, args...)}
 }
 
-// reasonLines are one line for each reason of a verdict.
+// reasonLines returns one line for each reason of a verdict.
 func reasonLines(verdict stats.Verdict, label string, reasons []string) (lines []Line) {
 	for _, reason := range reasons {
 		lines = append(lines, Line{Label: label, Verdict: verdict, Text: reason})
@@ -110,14 +109,14 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	In      Medium
-	// Grouped tables have, in text, a line of its own for each value of the first column.
+	// Grouped says that, in text, each value of the first column is a line above its rows.
 	Grouped bool
 }
 
 // Column is a column of a table.
 type Column struct {
 	Name   string
-	Number bool // set flush right
+	Number bool // right-aligned
 	In     Medium
 }
 
@@ -126,16 +125,16 @@ type Cell struct {
 	Text    string
 	Verdict stats.Verdict
 	Strong  bool
-	URL     string // where the text leads to on a page; empty for nowhere
+	URL     string // the target of a link on a page; empty for no link
 }
 
-// webLink is a cell that leads to another page; to none where the URL is empty.
+// webLink is a cell with a link to another page; without a link if the URL is empty.
 type webLink struct{ Text, URL string }
 
-// strong is the text of a cell that stands out.
+// strong is the text of a cell in bold.
 type strong string
 
-// words and numbers are columns of text and of numbers; a name that begins with "text:" or
+// words and numbers return columns of text and of numbers. A name that begins with "text:" or
 // "page:" is shown only there.
 func words(names ...string) []Column   { return columns(false, names) }
 func numbers(names ...string) []Column { return columns(true, names) }
@@ -154,7 +153,7 @@ func columns(number bool, names []string) (all []Column) {
 	return all
 }
 
-// table is an empty table.
+// table returns an empty table.
 func table(columns ...[]Column) *Table {
 	t := &Table{}
 	for _, group := range columns {
@@ -163,7 +162,7 @@ func table(columns ...[]Column) *Table {
 	return t
 }
 
-// row adds a row: texts, verdicts, and numbers as they are.
+// row adds a row of texts, verdicts, numbers and other cells.
 func (t *Table) row(values ...any) {
 	row := make([]Cell, 0, len(values))
 	for _, v := range values {
@@ -181,7 +180,7 @@ func (t *Table) row(values ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// add appends a section that has something to show, without charts and tables that are empty.
+// add appends the sections that have something to show, without empty charts and tables.
 func (s *Sheet) add(sections ...Section) {
 	for _, part := range sections {
 		if part.Table != nil && len(part.Table.Rows) == 0 {
@@ -194,16 +193,16 @@ func (s *Sheet) add(sections ...Section) {
 	}
 }
 
-// sheet starts the sheet of a document.
+// sheet returns a new sheet for a document.
 func sheet(title string, h record.Header) *Sheet {
 	return &Sheet{Title: title, Header: h, Facts: machineFacts(h.Machine), Caveats: caveatsForPeople(h.Caveats)}
 }
 
-// ofField are caveats for those who read a field of the JSON document, such as "steal_ns is null".
+// ofField matches caveats about a field of the JSON document, such as "steal_ns is null".
 var ofField = regexp.MustCompile(`(^|: )[a-z0-9_]+ is null `)
 
-// caveatsForPeople leaves out those for readers of JSON, and names what is not known of the
-// machine in one caveat.
+// caveatsForPeople leaves out those caveats, and names what is not known of the machine in one
+// caveat.
 func caveatsForPeople(all []string) (caveats []string) {
 	var unknown []string
 	for _, c := range all {
@@ -221,7 +220,7 @@ func caveatsForPeople(all []string) (caveats []string) {
 	return caveats
 }
 
-// machineFacts say which machine it is: its CPU, the number of CPUs, the rates of core and counter.
+// machineFacts describes the machine: its CPU, the number of CPUs, the rates of core and counter.
 func machineFacts(m *machine.Machine) []string {
 	if m == nil {
 		return []string{"unknown machine"}
@@ -236,7 +235,8 @@ func machineFacts(m *machine.Machine) []string {
 	return facts
 }
 
-// SystemFacts describe the system of the machine: kernel, clock source, hypervisor, version of Go, load.
+// SystemFacts describes the system of the machine: kernel, clock source, hypervisor, version of Go,
+// load.
 func (s *Sheet) SystemFacts() (facts []string) {
 	m := s.Header.Machine
 	if m == nil {
@@ -258,14 +258,13 @@ func (s *Sheet) SystemFacts() (facts []string) {
 	return facts
 }
 
-// folds gather what is said of several things with one reason, in the order in which it was
-// first said.
+// folds collects remarks that apply to several things, in the order in which they were first added.
 type folds struct {
 	order []fold
 	names map[fold][]string
 }
 
-// fold is what is said: of a verdict or another mark, and why.
+// fold is one remark: a verdict or another mark, and the text.
 type fold struct {
 	verdict stats.Verdict
 	mark    string
@@ -282,8 +281,8 @@ func (f *folds) add(what fold, name string) {
 	f.names[what] = append(f.names[what], name)
 }
 
-// lines write each fold with the names that it is about, of many the first most. What holds
-// for all of them names none.
+// lines writes each fold with the names that it applies to, at most the first most of them. A fold
+// that applies to all names names none.
 func (f *folds) lines(all, most int) (lines []Line) {
 	for _, what := range f.order {
 		names := ""
@@ -300,11 +299,11 @@ func (f *folds) lines(all, most int) (lines []Line) {
 	return lines
 }
 
-// figure is a number in a text.
+// figure matches a number in a text.
 var figure = regexp.MustCompile(`\d+(\.\d+)?(e[+-]\d+)?`)
 
-// ranged returns, for each text, the one that stands for all texts that differ in their figures only:
-// each figure that differs is a range in it.
+// ranged returns for each text a common form of all texts that differ from it only in their figures:
+// in this form, each figure that differs is a range.
 func ranged(texts []string) map[string]string {
 	alike := map[string][]string{}
 	for _, text := range texts {
@@ -323,7 +322,7 @@ func ranged(texts []string) map[string]string {
 	return joined
 }
 
-// rangeOf is where the i-th figures of texts reach from and to.
+// rangeOf returns the range of the i-th figures of texts.
 func rangeOf(texts []string, i int) string {
 	byValue := func(a, b string) int {
 		x, _ := strconv.ParseFloat(a, 64)
@@ -341,7 +340,7 @@ func rangeOf(texts []string, i int) string {
 	return least + "–" + most
 }
 
-// listed joins names, and says how many more there are than most.
+// listed joins at most most names, and says how many more there are.
 func listed(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -10,7 +10,7 @@ import (
 
 var _ = register(70, "slowclock", slowClock, slowClockFields, eventFigures)
 
-// slowClock shows what slow clocks make of an event, or what they would take for it.
+// slowClock shows what slow clocks measure of an event, or how long they would take for it.
 func slowClock(d record.SlowClock) *Sheet {
 	s := sheet("Slow clocks", d.Header)
 	for _, e := range d.Estimates {
@@ -23,7 +23,7 @@ func slowClock(d record.SlowClock) *Sheet {
 	return s
 }
 
-// slowEstimates shows each method's result beside what a fine clock says.
+// slowEstimates shows each method's result next to that of a fine clock.
 func slowEstimates(d record.SlowClock) Section {
 	if len(d.Estimates) == 0 {
 		return Section{}
@@ -73,7 +73,7 @@ func slowPlan(d record.SlowClock) Section {
 	}
 }
 
-// trialCount writes a number that may be beyond counting.
+// trialCount writes a number of trials, which may be unknown or too large to write in full.
 func trialCount(n stats.Float) string {
 	if n.Value() >= 1e6 {
 		return fmt.Sprintf("%.1e", n.Value())
@@ -81,7 +81,7 @@ func trialCount(n stats.Float) string {
 	return stats.Significant(n.Value(), 2)
 }
 
-// slowClockFields are a row a method, or a row of the plan.
+// slowClockFields returns a row for each method, or for each row of the plan.
 func slowClockFields(d record.SlowClock) Fields {
 	if len(d.Plan) > 0 {
 		return fieldsOf(d.Plan, "digits epsilon_ns trials source_ns bernoulli_ns discrete_ns counter_ns")
@@ -89,8 +89,8 @@ func slowClockFields(d record.SlowClock) Fields {
 	return fieldsOf(d.Estimates, "method clock tick_ns trials edges elapsed_ns estimate overhead equation2 truth phase_locked verdict reasons")
 }
 
-// eventFigures are what each method made of the event. Events of other lengths are not the
-// same work.
+// eventFigures returns the event's time by each method. Events of different lengths are different
+// work.
 func eventFigures(d record.SlowClock) (all []Figure) {
 	for _, e := range d.Estimates {
 		all = timeFigure(all, FigureKey{TopicEvent, string(e.Method) + " with " + e.Clock, QuantityTime}, e.Estimate, e.Verdict, e.Reasons, nil)

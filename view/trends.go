@@ -13,21 +13,21 @@ type TrendPlace struct {
 	When    string `json:"when"`
 	Commit  string `json:"commit,omitempty"`
 	Subject string `json:"subject,omitempty"`
-	URL     string `json:"url,omitempty"` // of the commit's page
+	URL     string `json:"url,omitempty"` // the commit's page
 }
 
-// Trend is the chart of one series. Lists of numbers keep pages of many series small.
+// Trend is the chart of one series. Lists of integers keep pages with many series small.
 type Trend struct {
 	Name string  `json:"name"`
 	What string  `json:"what"`
 	Unit string  `json:"unit"`
-	Lo   float64 `json:"lo"` // of the vertical axis
+	Lo   float64 `json:"lo"` // lower end of the vertical axis
 	Hi   float64 `json:"hi"`
-	// Points has five numbers for each: how many places after the one before it, its value, how far its
-	// interval reaches below and above, and 1 for an outlier. Values are counted in steps from Lo
-	// (0) to Hi (TrendSteps).
+	// Points has five numbers for each point: how many places it is after the previous point, its
+	// value, how far its interval reaches below and above the value, and 1 for an outlier. Values
+	// are counted in steps from Lo (0) to Hi (TrendSteps).
 	Points []int `json:"points"`
-	// Regimes has three numbers for each: its first and last point, and its level.
+	// Regimes has three numbers for each regime: its first and last point, and its level.
 	Regimes []int         `json:"regimes"`
 	Changes []TrendChange `json:"changes"`
 }
@@ -41,18 +41,18 @@ type TrendChange struct {
 	Text  string `json:"text"`
 }
 
-// TrendSteps are how finely values of a trend are told apart.
+// TrendSteps is the number of steps that the vertical axis of a trend is divided into.
 const TrendSteps = 9999
 
-// packed is a value as steps of the axis; far beyond its ends it makes no difference how far.
+// packed converts a value to steps of the axis. It limits values far beyond the ends of the axis.
 func (t Trend) packed(v float64) int {
 	return int(math.Round(math.Max(-1, math.Min(2, (v-t.Lo)/(t.Hi-t.Lo))) * TrendSteps))
 }
 
-// Value is a number of steps as a value.
+// Value converts a number of steps back to a value.
 func (t Trend) Value(steps int) float64 { return t.Lo + (t.Hi-t.Lo)*float64(steps)/TrendSteps }
 
-// Charts are the trends as charts that need no script.
+// Charts returns the trends as charts that need no script.
 func (t *Trends) Charts() (charts []Chart) {
 	last := float64(max(1, len(t.Places)-1))
 	for _, one := range t.Each {

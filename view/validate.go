@@ -37,8 +37,8 @@ func validation(d record.Validation) *Sheet {
 	return s
 }
 
-// resumed says how many cells an earlier start measured, and when: what else ran on the machine
-// then may not run now.
+// resumed says how many cells an earlier start of the validation measured, and when: other programs
+// may have run on the machine then.
 func resumed(cells []validate.Outcome) Section {
 	var first, last time.Time
 	n := 0
@@ -61,10 +61,10 @@ func resumed(cells []validate.Outcome) Section {
 		n, len(cells), first.Format(time.DateTime), last.Format(time.DateTime), resumedMark, remedy.Of(remedy.Restart))}}
 }
 
-// resumedMark stands behind errors that an earlier start measured.
+// resumedMark marks errors that an earlier start measured.
 const resumedMark = "*"
 
-// errorOf is a cell's error with its sign, and the mark of an earlier start.
+// errorOf writes a cell's error with its sign, and with the mark of an earlier start.
 func errorOf(c validate.Outcome) string {
 	if c.Resumed != nil {
 		return signed(c.Error) + resumedMark
@@ -75,7 +75,7 @@ func errorOf(c validate.Outcome) string {
 func workOf(c validate.Outcome) validate.Work     { return c.Work }
 func regimeOf(c validate.Outcome) validate.Regime { return c.Regime }
 
-// beside says what ran beside a measurement.
+// beside says what ran during a measurement.
 func beside(r validate.Regime) string {
 	if r.Named().Neighbours == validate.NoNeighbours {
 		return "alone"
@@ -85,12 +85,12 @@ func beside(r validate.Regime) string {
 
 func methodOf(c validate.Outcome) string { return method(c.Scheme, c.Kind) }
 
-// ownOf is greatest for this project's own methods.
+// ownOf returns the rank of a method among this project's own ones, and -1 for other methods.
 func ownOf(method string) int {
 	return slices.IndexFunc([]string{validate.OwnProgram, validate.OwnKBest}, func(own string) bool { return strings.HasPrefix(method, own) })
 }
 
-// method is a scheme's name, with what the programs do that it measures.
+// method returns a scheme's name, with what the measured programs do.
 func method(scheme string, k validate.Kind) string {
 	if k == validate.Compute {
 		return scheme
@@ -98,13 +98,14 @@ func method(scheme string, k validate.Kind) string {
 	return fmt.Sprintf("%s (%s)", scheme, k)
 }
 
-// isShown reports whether text and tables have a scheme: of K only the source's own, 3.
+// isShown reports whether text and tables include a scheme: of the values of K only the source's
+// own, 3.
 func isShown(scheme string) bool {
 	_, k, numbered := strings.Cut(scheme, "-k")
 	return !numbered || strings.HasPrefix(k, "3")
 }
 
-// coverageTile says how often the claims of a scheme held, in all regimes together.
+// coverageTile says how often the intervals of a scheme covered the truth, in all regimes together.
 func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
 	cells, covered, unusable, unjudged := 0, 0, 0, 0
 	for _, c := range where(rows, func(c validate.Coverage) bool { return c.Scheme == scheme }) {
@@ -117,7 +118,7 @@ func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
 	}, cells+unusable+unjudged > 0
 }
 
-// sourceTimers is Figure 9.21 of Bryant 2003.
+// sourceTimers shows Figure 9.21 of Bryant 2003.
 func sourceTimers(timers []validate.Timer) Section {
 	t := table(words("clock"), numbers("resolution", "latency"))
 	for _, timer := range timers {
@@ -126,7 +127,7 @@ func sourceTimers(timers []validate.Timer) Section {
 	return Section{Title: "Clocks of the source", Lead: "As Figure 9.21 of Bryant and O'Hallaron (2003) has them.", Table: t}
 }
 
-// fits say how long short runs took, and how far they lay from their line.
+// fits shows how long short runs took, and how far they lay from their line.
 func fits(all []validate.WorkFit) Section {
 	s := Section{Title: "How the truth is known"}
 	for _, f := range all {
@@ -135,8 +136,8 @@ func fits(all []validate.WorkFit) Section {
 	return s
 }
 
-// leastError is the least that is drawn: the truth is not known much better. mostError is
-// the most.
+// leastError is the least error that is drawn: the truth is not known much better. mostError is the
+// greatest.
 const leastError, mostError = 1e-4, 30
 
 // errorCharts has a chart for each scheme: its error over the length of the work.
@@ -170,15 +171,15 @@ func errorCharts(d record.Validation) Section {
 	return s
 }
 
-// regimesOf are the regimes of some elements, in order.
+// regimesOf returns the regimes of some elements, in order.
 func regimesOf[E any](all []E, of func(E) validate.Regime) []validate.Regime {
 	regimes := distinct(all, of)
 	slices.SortFunc(regimes, validate.CompareRegimes)
 	return regimes
 }
 
-// intervalCounting is Figure 9.8 of Bryant 2003: by what share the kernel's accounts are off,
-// for each sample, and at most by all of it.
+// intervalCounting shows Figure 9.8 of Bryant 2003: the relative error of the kernel's accounts for
+// each sample, at most 100 %.
 func intervalCounting(samples []validate.CellSamples) Section {
 	s := samplesSection("How far interval counting is off", "Each mark is one sample by an account of the kernel's; beyond 100 % it stands at the edge (as Figure 9.8 of Bryant and O'Hallaron 2003).", samples)
 	for _, account := range []struct {
@@ -211,7 +212,7 @@ func intervalCounting(samples []validate.CellSamples) Section {
 	return withCharts(s)
 }
 
-// measuredAgain are Figures 9.11 and 9.12 of Bryant 2003: the samples of a long and of a short
+// measuredAgain shows Figures 9.11 and 9.12 of Bryant 2003: the samples of a long and of a short
 // procedure, one after the other.
 func measuredAgain(samples []validate.CellSamples) Section {
 	s := samplesSection("A procedure, measured again and again", "The wall time of each measurement, in their order, of a long and of a short procedure (as Figures 9.11 and 9.12 of Bryant and O'Hallaron 2003).", samples)
@@ -237,7 +238,7 @@ func measuredAgain(samples []validate.CellSamples) Section {
 	return withCharts(s)
 }
 
-// nearest are the samples of a regime whose length is ns or the next longer one.
+// nearest returns the samples of a regime whose length is ns or the next longer one.
 func nearest(samples []validate.CellSamples, r validate.Regime, ns int64) (best validate.CellSamples) {
 	for _, x := range samples {
 		longer := x.Regime == r && x.DurationNs >= ns
@@ -248,7 +249,7 @@ func nearest(samples []validate.CellSamples, r validate.Regime, ns int64) (best 
 	return best
 }
 
-// samplesSection has a row for each cell, and a key for each regime.
+// samplesSection returns a section with a row for each cell, and a key for each regime.
 func samplesSection(title, lead string, samples []validate.CellSamples) Section {
 	t := table(words("work", "neighbours"), numbers("truth", "least", "median", "most", "samples"))
 	s := Section{Title: title, Lead: lead, In: OnPage, Table: t}
@@ -263,7 +264,7 @@ func samplesSection(title, lead string, samples []validate.CellSamples) Section 
 	return s
 }
 
-// withCharts is a section that has charts, and else an empty one.
+// withCharts returns s if it has charts, and otherwise an empty section.
 func withCharts(s Section) Section {
 	if len(s.Charts) == 0 {
 		return Section{}
@@ -297,7 +298,7 @@ func errorChart(cells []validate.Outcome, method string, regimes []validate.Regi
 	return chart
 }
 
-// errorsByLength has, in text, a line for each method and regime, a column for each duration.
+// errorsByLength has, in text, a row for each method and regime, and a column for each duration.
 func errorsByLength(cells []validate.Outcome, work validate.Work) Section {
 	cells = where(cells, func(c validate.Outcome) bool { return c.Work == work && isShown(c.Scheme) })
 	durations := distinct(cells, func(c validate.Outcome) int64 { return c.DurationNs })
@@ -328,16 +329,16 @@ func errorAt(cells []validate.Outcome, r validate.Regime, length int64) string {
 		return ""
 	case !cells[i].Error.Known():
 		return "-"
-	case cells[i].NoTruth: // with the verdict, as nothing else says that it was wrong
+	case cells[i].NoTruth: // with the verdict, since nothing else shows that it was wrong
 		return fmt.Sprintf("(%s %s)", errorOf(cells[i]), cells[i].Verdict)
 	}
 	return errorOf(cells[i])
 }
 
-// figuresInText are numbers; reasons that differ in them alone are one.
+// figuresInText matches numbers. Reasons that differ only in numbers are merged.
 var figuresInText = regexp.MustCompile(`[0-9][0-9.,]*`)
 
-// ownDoubts say why this project's own results are not trusted, those of one reason together.
+// ownDoubts says why this project's own results are not trusted, with one line for each reason.
 func ownDoubts(cells []validate.Outcome) Section {
 	var reasons folds
 	first := map[string]string{}
@@ -361,8 +362,8 @@ func ownDoubts(cells []validate.Outcome) Section {
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
 }
 
-// compensation says what compensation for timer interrupts takes off the error of the
-// source's K-best, beside what a trace of the same run saw go.
+// compensation shows how much of the error of the source's K-best the compensation for timer
+// interrupts removes, next to the losses that a trace of the same run saw.
 func compensation(rows []validate.Compensation) Section {
 	t := table(words("compensation, alone"), numbers("error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest+"'s"))
 	for _, c := range rows {
@@ -381,7 +382,7 @@ func compensation(rows []validate.Compensation) Section {
 	}
 }
 
-// reach shows on a page between which durations a method can be relied on.
+// reach shows, on a page, for which durations a method is reliable.
 func reach(rows []validate.Reach) Section {
 	t := table(words("method", "neighbours"), numbers("within", "from", "to"))
 	for _, r := range where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) }) {
@@ -394,7 +395,7 @@ func reach(rows []validate.Reach) Section {
 	return Section{Title: "What can be relied on", In: OnPage, Lead: "Between which durations each method kept within a tolerance.", Table: t}
 }
 
-// reachByRegime is the same in text, with a column for each regime.
+// reachByRegime shows the same in text, with a column for each regime.
 func reachByRegime(rows []validate.Reach) Section {
 	rows = where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) })
 	regimes := regimesOf(rows, func(r validate.Reach) validate.Regime { return r.Regime })
@@ -432,8 +433,8 @@ func reachAt(rows []validate.Reach, named string, in validate.Regime, tolerance 
 	return ""
 }
 
-// truth says how well the truth was known: a claim that holds meets its interval, so that the
-// wider that is, the less it says.
+// truth says how well the truth was known. An estimate is judged against the truth's interval, so
+// that a wide truth makes a covering interval less meaningful.
 func truth(cells []validate.Outcome) Section {
 	var widths []float64
 	for _, c := range cells {
@@ -450,7 +451,7 @@ func truth(cells []validate.Outcome) Section {
 		stats.Share(stats.Median(widths)), stats.Share(slices.Max(widths)))}}
 }
 
-// coverage says how often each scheme's claim held, this project's own last.
+// coverage shows how often each scheme's interval covered the truth, this project's schemes last.
 func coverage(title string, rows []validate.Coverage) Section {
 	rows = where(rows, func(c validate.Coverage) bool { return isShown(c.Scheme) })
 	slices.SortStableFunc(rows, func(a, b validate.Coverage) int {
@@ -470,13 +471,13 @@ func coverage(title string, rows []validate.Coverage) Section {
 	return Section{Title: "How often the claims held", Lead: "A claim holds where the method's interval holds the truth, to within what is known of the truth and 1 %; a 95 % interval should in 19 of 20 cells. Left out are cells whose truth is not known.", Table: t}
 }
 
-// leftOut is the share of the cells that were not judged for want of a truth.
+// leftOut returns the share of the cells that were not judged because their truth is not known.
 func leftOut(c validate.Coverage) float64 {
 	return float64(c.Unjudged) / math.Max(1, float64(c.Cells+c.Unusable+c.Unjudged))
 }
 
-// methodFigures are how often a method's interval held, and up to which duration it was
-// good to a tolerance.
+// methodFigures returns how often a method's interval covered the truth, and up to which duration
+// it stayed within a tolerance.
 func methodFigures(d record.Validation) (all []Figure) {
 	for _, c := range d.Coverage {
 		if c.Cells == 0 {

@@ -15,7 +15,7 @@ import (
 var _ = register(25, "why", why,
 	listing(func(d record.Why) []offcpu.Part { return d.Parts }, "cause who.process who.thread who.name who.cgroup who.interrupt share count total_ns max_ns"), nil)
 
-// why shows what the time of threads went to.
+// why shows what threads spent their time on.
 func why(d record.Why) *Sheet {
 	s := sheet("Why "+d.Subject+" took its time", d.Header)
 	groups := groupsOf(d.Parts)
@@ -29,7 +29,7 @@ func why(d record.Why) *Sheet {
 	}
 	wait := Tile{Topic: "Most of the wait", Figure: "none", Sentence: "The threads never waited.", Verdict: d.Verdict}
 	worst, ok := worstGroup(whole)
-	if !ok || worst.Share < leastTold { // they rarely waited all at once
+	if !ok || worst.Share < leastTold { // the threads rarely waited all at once
 		worst, ok = worstGroup(groups)
 	}
 	if ok {
@@ -46,12 +46,12 @@ func why(d record.Why) *Sheet {
 	return s
 }
 
-// group is what went to a cause by threads and processes of one name.
+// group sums up the time of one cause for threads and processes of one name.
 type group struct {
 	offcpu.Part
 	processes, threads map[int32]bool
 	names              map[string]bool
-	groups             int // that are folded into it
+	groups             int // number of groups that were folded into it
 }
 
 func newGroup(c offcpu.Cause, w offcpu.Who) *group {
@@ -91,7 +91,7 @@ func (g *group) add(p offcpu.Part) {
 	g.MaxNs = max(g.MaxNs, p.MaxNs)
 }
 
-// who names those whose time it is.
+// who names the threads of the group.
 func (g *group) who() string {
 	name := or(g.Who.Name, "unknown")
 	switch {
@@ -109,10 +109,10 @@ func (g *group) who() string {
 	return whoWords(g.Cause, g.Who)
 }
 
-// mostGroups are shown: the rest stands in one row, and in JSON and CSV.
+// mostGroups is how many groups are shown; one more row sums up the rest, which JSON and CSV list.
 const mostGroups = 10
 
-// folded joins all groups after the largest, but what ran and what is not known, which always stand alone.
+// folded joins all groups after the largest ones. Running and unknown time are never joined.
 func folded(groups []*group) (shown []*group) {
 	rest := newGroup("the rest", offcpu.Who{})
 	for i, g := range groups {
@@ -129,7 +129,7 @@ func folded(groups []*group) (shown []*group) {
 	return shown
 }
 
-// worstGroup is the largest that is a wait.
+// worstGroup returns the largest group that is a wait.
 func worstGroup(groups []*group) (*group, bool) {
 	i := slices.IndexFunc(groups, func(g *group) bool { return g.Cause != offcpu.Ran && g.Cause != offcpu.NotWoken })
 	if i < 0 {
@@ -138,7 +138,7 @@ func worstGroup(groups []*group) (*group, bool) {
 	return groups[i], true
 }
 
-// did are the words for what threads do as a whole.
+// did says what the threads of a program as a whole do, by cause.
 var did = map[offcpu.Cause]string{
 	offcpu.Ran:           "ran",
 	offcpu.RunqueueWait:  "waited for a CPU",
@@ -158,10 +158,11 @@ var did = map[offcpu.Cause]string{
 	offcpu.Unknown:       "did something that was not seen",
 }
 
-// leastTold of the time is put into words.
+// leastTold is the least share of the time that is put into words.
 const leastTold = 0.01
 
-// wholeWords say what the threads did as a whole, most of the time first; empty where that is not known.
+// wholeWords says what the threads did as a whole, the largest share first; empty if that is not
+// known.
 func wholeWords(parts []offcpu.Part) string {
 	shares := map[offcpu.Cause]float64{}
 	for _, p := range parts {
@@ -190,7 +191,7 @@ func wholeWords(parts []offcpu.Part) string {
 	return strings.Join(said, "; ")
 }
 
-// whoWords names who made threads wait, or the cause where nobody did.
+// whoWords names the thread or interrupt that made threads wait, or otherwise the cause.
 func whoWords(c offcpu.Cause, w offcpu.Who) string {
 	switch {
 	case w.Interrupt > 0:
@@ -231,7 +232,7 @@ func whyChart(groups []*group) []Chart {
 	return []Chart{chart}
 }
 
-// whyNotes say what would help, and what limits the result.
+// whyNotes says what would help, and what limits the result.
 func whyNotes(d record.Why, worst *group) (notes []Line) {
 	if worst != nil && worst.Cause.Help() != "" {
 		notes = append(notes, labelled("what would help", "%s", worst.Cause.Help()))
@@ -246,7 +247,7 @@ func whyNotes(d record.Why, worst *group) (notes []Line) {
 	return notes
 }
 
-// worstWaits lists the longest waits that nobody asked for.
+// worstWaits lists the longest waits, without those that a thread asked for.
 func worstWaits(worst []offcpu.Period) Section {
 	t := table(numbers("at"), words("thread"), numbers("waited"), words("cause", "who"))
 	for _, p := range worst {
@@ -255,7 +256,7 @@ func worstWaits(worst []offcpu.Period) Section {
 	return Section{Title: "The longest waits", Heading: "The longest waits:", Table: t}
 }
 
-// mostThreads of a page have a time line.
+// mostThreads is how many threads have a time line on a page.
 const mostThreads = 8
 
 // whyLanes shows the time lines of the threads that waited most often.
@@ -282,7 +283,7 @@ func whyLanes(d record.Why) Section {
 	return s
 }
 
-// threadLanes are the waits of one thread.
+// threadLanes returns the waits of one thread as lanes.
 func threadLanes(periods []offcpu.Period, endNs int64) *Lanes {
 	last := periods[len(periods)-1]
 	l := &Lanes{Name: fmt.Sprintf("%s (thread %d)", last.Name, last.Thread), EndNs: endNs, Causes: []string{}, Gaps: []int64{}}

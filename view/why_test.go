@@ -10,8 +10,8 @@ import (
 	"chronoscope/stats"
 )
 
-// A build has hundreds of processes of one name, and a first reader ten rows: processes of one name share a
-// row, what is small stands in one more, and nothing gets lost on the way.
+// A build has hundreds of processes of one name, and text shows ten rows: processes of one name
+// share a row, one more row sums up the small ones, and no time gets lost.
 func TestWhyIsShort(t *testing.T) {
 	d := record.Why{Subject: "make"}
 	d.Judgement, d.Threads, d.WallNs = stats.NewJudgement(), 900, 1000
@@ -44,7 +44,7 @@ func TestWhyIsShort(t *testing.T) {
 	}
 }
 
-// The summary says first what took most, and who.
+// The summary begins with the cause that took most of the time, and names the threads.
 func TestWhyInWords(t *testing.T) {
 	part := func(c offcpu.Cause, name string, share float64) offcpu.Part {
 		return offcpu.Part{Cause: c, Who: offcpu.Who{Name: name, Process: 7}, Share: share, TotalNs: int64(share * 1e6)}

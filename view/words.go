@@ -16,7 +16,7 @@ type number interface {
 	int64 | float64 | stats.Float
 }
 
-// floatOf is a number's value, or NaN where it is missing. The functions of package stats write
+// floatOf returns a number's value, or NaN if it is missing. The functions of package stats write
 // NaN as unknown.
 func floatOf[N number](n N) float64 {
 	switch n := any(n).(type) {
@@ -28,23 +28,23 @@ func floatOf[N number](n N) float64 {
 	return any(n).(float64)
 }
 
-// duration writes a time with three digits.
+// duration writes a time with three significant digits.
 func duration[N number](ns N) string { return durationTo(ns, 3) }
 
 func durationTo[N number](ns N, digits int) string { return stats.Duration(floatOf(ns), digits) }
 
-// written writes the value of an estimate with four digits: it is often known better than to
-// one in a hundred, and 41.67 ns is worth telling from 42.
+// written writes the value of an estimate with four significant digits: it is often known better
+// than to one percent, and 41.67 ns should not be shown as 42 ns.
 func written(e stats.Estimate) string { return stats.Duration(e.Value, 4) }
 
-// short writes the value of an estimate with three digits.
+// short writes the value of an estimate with three significant digits.
 func short(e stats.Estimate) string { return stats.Duration(e.Value, 3) }
 
 func percent[N number](share N) string { return stats.Percent(floatOf(share)) }
 
 func share[N number](share N) string { return stats.Share(floatOf(share)) }
 
-// signed writes an error as percent with its sign, and "?" where it is not known.
+// signed writes an error in percent with its sign, and "?" if it is not known.
 func signed[N number](share N) string {
 	switch x := floatOf(share); {
 	case !stats.IsFinite(x):
@@ -58,8 +58,8 @@ func signed[N number](share N) string {
 	}
 }
 
-// plusMinus is half the width of the interval as a share of the value: what a precision is
-// asked for in, and what verdicts on it name.
+// plusMinus writes half the width of the interval as a share of the value. Users give the precision
+// they want in this form, and verdicts name it.
 func plusMinus(e stats.Estimate) string {
 	if !(e.Value > 0) {
 		return stats.Unknown
@@ -67,7 +67,8 @@ func plusMinus(e stats.Estimate) string {
 	return exactOr(e.RelativeHalfWidth())
 }
 
-// farther is how far the value may be off, as a share of it: the farther end of its interval.
+// farther writes the distance from the value to the farther end of its interval, as a share of the
+// value.
 func farther(e stats.Estimate) string {
 	return exactOr(math.Max(e.Hi-e.Value, e.Value-e.Lo) / e.Value)
 }
@@ -79,7 +80,7 @@ func exactOr(off float64) string {
 	return stats.Share(off)
 }
 
-// size writes an amount of memory with three digits.
+// size writes an amount of memory with three significant digits.
 func size(n *int64) string {
 	if n == nil {
 		return stats.Unknown
@@ -94,8 +95,8 @@ func size(n *int64) string {
 	return stats.Significant(value, 3) + " " + unit
 }
 
-// ratio writes how many times as long something takes, with its interval. One run on each side
-// gives none, though its ends are the value.
+// ratio writes a ratio of times, and its interval. The interval of one run on each side is unknown:
+// both its ends are the value.
 func ratio(e stats.Estimate) (value, bounds string) {
 	value, bounds = stats.Unknown, stats.Unknown
 	if stats.IsFinite(e.Value) {
@@ -107,7 +108,7 @@ func ratio(e stats.Estimate) (value, bounds string) {
 	return value, bounds
 }
 
-// probability writes a p-value with two digits; one below 0.0001 is no more than that.
+// probability writes a p-value with two significant digits, or that it is below 0.0001.
 func probability[N number](p N) string {
 	if x := floatOf(p); x < 0.0001 {
 		return "< 0.0001"
@@ -115,7 +116,7 @@ func probability[N number](p N) string {
 	return stats.Significant(floatOf(p), 2)
 }
 
-// because is the first reason of a verdict, as the end of a paragraph.
+// because writes the first reason of a verdict, as the end of a paragraph.
 func because(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""
@@ -139,7 +140,7 @@ func word(v *string) string {
 	return *v
 }
 
-// orElse is a number's value, or another one where it is missing.
+// orElse returns a number's value, or missing if it has none.
 func orElse[N number](n N, missing float64) float64 {
 	if x := floatOf(n); stats.IsFinite(x) {
 		return x
@@ -149,7 +150,7 @@ func orElse[N number](n N, missing float64) float64 {
 
 func orZero[N number](n N) float64 { return orElse(n, 0) }
 
-// distinct are the values of some elements, each once, in their order.
+// distinct returns the values of some elements, each once, in their order.
 func distinct[E any, T comparable](elements []E, of func(E) T) (all []T) {
 	for _, e := range elements {
 		if v := of(e); !slices.Contains(all, v) {
@@ -159,12 +160,12 @@ func distinct[E any, T comparable](elements []E, of func(E) T) (all []T) {
 	return all
 }
 
-// where are the elements for which something holds.
+// where returns the elements for which holds is true.
 func where[E any](elements []E, holds func(E) bool) []E {
 	return slices.DeleteFunc(slices.Clone(elements), func(e E) bool { return !holds(e) })
 }
 
-// capitalized is a text as a title begins.
+// capitalized returns a text that begins with a capital letter.
 func capitalized(t string) string {
 	first, size := utf8.DecodeRuneInString(t)
 	if size == 0 {
@@ -173,11 +174,11 @@ func capitalized(t string) string {
 	return string(unicode.ToUpper(first)) + t[size:]
 }
 
-// mostName is how many letters of a name a title or a row of a chart has room for.
+// mostName is the number of letters that a name may have in a title or a row of a chart.
 const mostName = 38
 
-// Shortened cuts a text that is too long for its place: in its middle, since names that begin
-// alike differ at their ends.
+// Shortened cuts a text that is longer than most letters. It cuts in the middle, since names that
+// begin alike differ at their ends.
 func Shortened(t string, most int) string {
 	if utf8.RuneCountInString(t) <= most {
 		return t

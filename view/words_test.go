@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// A ratio of one run to another stood there with the interval "1.244 to 1.244".
+// The ratio of one run to another was once shown with the interval "1.244 to 1.244".
 func TestRatioOfSingleRuns(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi        float64
@@ -22,8 +22,8 @@ func TestRatioOfSingleRuns(t *testing.T) {
 	}
 }
 
-// Where the outcome is undecided the sentence says so before it gives figures: "undecided: 330 times
-// as long (322 to 337)" contradicted itself.
+// If the outcome is undecided, the sentence says so before it gives figures. The earlier
+// "undecided: 330 times as long (322 to 337)" contradicted itself.
 func TestUndecidedPairSaysSoFirst(t *testing.T) {
 	p := stats.Pair{A: "a", B: "b", Ratio: stats.Estimate{Value: 330, Lo: 322, Hi: 337}, Outcome: "undecided"}
 	line := pairSentences([]stats.Pair{p})[0]
@@ -33,7 +33,7 @@ func TestUndecidedPairSaysSoFirst(t *testing.T) {
 	}
 }
 
-// A p-value of 1.8e-20 stood there as 0.000000000000000000018.
+// A p-value of 1.8e-20 was once shown as 0.000000000000000000018.
 func TestProbabilities(t *testing.T) {
 	for p, want := range map[float64]string{1.8e-20: "< 0.0001", 0: "< 0.0001", 0.0001: "0.00010", 0.0217: "0.022", 1: "1.0", math.NaN(): "?"} {
 		if got := probability(p); got != want {
