@@ -25,8 +25,8 @@ var (
 	unknown = stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 )
 
-// madeUpBench has several packages, two revisions, hostile names, values that are not
-// known, and one below 0.
+// madeUpBench returns a document with several packages, two revisions, hostile names, unknown
+// values, and a negative value.
 func madeUpBench() record.Bench {
 	share, p := 0.914, 0.03125
 	d := record.Bench{Header: record.Header{
@@ -54,7 +54,7 @@ func madeUpBench() record.Bench {
 	return d
 }
 
-// Each line, its columns in order; what lies between them may be set in another way.
+// Each line has its columns in order; the space between them is not checked.
 func TestBenchText(t *testing.T) {
 	var out bytes.Buffer
 	showText(&out, madeUpBench(), Style{})
@@ -87,8 +87,8 @@ func TestBenchText(t *testing.T) {
 	}
 }
 
-// after is what follows the first line that holds all columns in order, and nil where
-// none does.
+// after returns the lines that follow the first line with all columns in order, and nil if there is
+// none.
 func after(lines, columns []string) []string {
 	for i, line := range lines {
 		found := true
@@ -103,7 +103,7 @@ func after(lines, columns []string) []string {
 	return nil
 }
 
-// What is not known is empty, and names come back as they were.
+// Unknown values are empty, and names are read back as they were.
 func TestBenchCSV(t *testing.T) {
 	var out bytes.Buffer
 	d := madeUpBench()
@@ -137,8 +137,8 @@ func TestBenchCSV(t *testing.T) {
 	}
 }
 
-// A reader of the Go benchmark format that is not ours finds each repetition, with its
-// keys and values; rates are put right with the time.
+// The reader of the Go benchmark format in golang.org/x/perf finds each repetition, with its keys
+// and values. Rates are corrected in proportion to the time.
 func TestGoBenchIsRead(t *testing.T) {
 	var out bytes.Buffer
 	if err := GoBench(&out, madeUpBench()); err != nil {
@@ -164,7 +164,7 @@ func TestGoBenchIsRead(t *testing.T) {
 		}
 	}
 	copies := "Copy/size=1|x,\"y\"-8"
-	want := []line{ // MB/s in proportion: 500 * 100/99, 25 * 2000/198 ...
+	want := []line{ // MB/s in proportion to the time: 500 * 100/99, 25 * 2000/198 ...
 		{"example.com/a", "v1.0", copies, 1000, 99, 505.051, 3},
 		{"example.com/a", "v1.0", copies, 1000, 101, 495.050, 3},
 		{"example.com/a", "working-tree", copies, 1000, 198, 252.525, 0},
@@ -187,8 +187,8 @@ func TestGoBenchIsRead(t *testing.T) {
 	}
 }
 
-// original is a value as it was written, since the reader turns ns into seconds, and
-// MB/s into B/s.
+// original returns a value as it was written, since the reader converts ns to seconds, and MB/s to
+// B/s.
 func original(r *benchfmt.Result, unit string) float64 {
 	for _, v := range r.Values {
 		if v.Unit == unit {
@@ -201,7 +201,7 @@ func original(r *benchfmt.Result, unit string) float64 {
 	return 0
 }
 
-// brokenWriter takes nothing.
+// brokenWriter is a writer that always fails.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -18,12 +18,12 @@ import (
 	"chronoscope/view"
 )
 
-// about is an estimate of a time with one percent on both sides.
+// about returns an estimate of a time with an interval of ± 1 %.
 func about(ns float64) stats.Estimate {
 	return stats.Estimate{Value: ns, Lo: 0.99 * ns, Hi: 1.01 * ns, Unit: "ns", Statistic: "mean", N: 40}
 }
 
-// aTiming is what two methods find of an instruction; the slow clock a little less.
+// aTiming returns two methods' results for an instruction; the counter's time is a little lower.
 func aTiming(mnemonic string, kind bytecode.Kind, form bytecode.Form, ns float64) bytecode.Timing {
 	t := bytecode.Timing{Instruction: &bytecode.Instruction{Mnemonic: mnemonic, Opcode: byte(len(mnemonic)), Kind: kind}, Form: form, Judgement: stats.NewJudgement()}
 	t.Measured = []bytecode.Measured{
@@ -38,7 +38,7 @@ func inPair(t bytecode.Timing, companions ...string) bytecode.Timing {
 	return t
 }
 
-// someTimings are those of a few instructions, made by hand.
+// someTimings are times of a few instructions, made by hand.
 func someTimings() []bytecode.Timing {
 	var all []bytecode.Timing
 	for i, name := range strings.Fields("nop iconst_0 iadd isub iand iload istore pop dup swap") {
@@ -54,7 +54,7 @@ func someTimings() []bytecode.Timing {
 	return append(all, failed)
 }
 
-// aBytecode is a document of an interpreter, a compiler and another virtual machine.
+// aBytecode returns a document of an interpreter, a compiler and another virtual machine.
 func aBytecode() record.Bytecode {
 	java := bytecode.Java{Path: "/usr/bin/java", Version: "17.0.1", Name: "Test VM"}
 	first := &bytecode.Result{
@@ -71,7 +71,7 @@ func aBytecode() record.Bytecode {
 	})
 }
 
-// documentOf is the document of some results.
+// documentOf returns the document of some results.
 func documentOf(h record.Header, results []*bytecode.Result, choice bytecode.Choice) record.Bytecode {
 	reports := bytecode.Reports(results, choice)
 	return record.Bytecode{Header: h, Report: reports[0], Others: reports[1:]}
@@ -101,7 +101,7 @@ func TestBytecodeText(t *testing.T) {
 	}
 }
 
-// The reference is not shown beside itself.
+// The reference is not compared with itself.
 func TestBytecodeLedByTheReference(t *testing.T) {
 	h := record.NewHeader("bytecode", &machine.Machine{}, 1)
 	r := &bytecode.Result{Mode: bytecode.Interpreter, Timings: someTimings(), Judgement: stats.NewJudgement()}
@@ -113,7 +113,7 @@ func TestBytecodeLedByTheReference(t *testing.T) {
 	}
 }
 
-// Of an interrupted run there may be nothing at all.
+// An interrupted run may have no results at all.
 func TestBytecodeOfNothing(t *testing.T) {
 	h := record.NewHeader("bytecode", &machine.Machine{}, 1)
 	h.Finish(true)
@@ -132,7 +132,7 @@ func TestBytecodeOfNothing(t *testing.T) {
 	}
 }
 
-// The table has the fields of the instructions, and their values.
+// The CSV table has the fields of the instructions, and their values.
 func TestBytecodeCSV(t *testing.T) {
 	d := aBytecode()
 	var b bytes.Buffer
@@ -150,7 +150,7 @@ func TestBytecodeCSV(t *testing.T) {
 	for name, value := range fields {
 		inner, ok := value.(map[string]any)
 		switch {
-		case name == "compiled" || name == "methods": // tables of their own
+		case name == "compiled" || name == "methods": // these are tables of their own
 		case ok:
 			for field := range inner {
 				want = append(want, name+"."+field)
@@ -168,7 +168,7 @@ func TestBytecodeCSV(t *testing.T) {
 	}
 }
 
-// chartsOf are those of a document's sections whose title begins so.
+// chartsOf returns the charts of the sections whose title begins with title.
 func chartsOf(t *testing.T, d record.Document, title string) []view.Chart {
 	t.Helper()
 	sheet, err := view.Of(d)
@@ -184,7 +184,7 @@ func chartsOf(t *testing.T, d record.Document, title string) []view.Chart {
 	return nil
 }
 
-// Each figure of the source has its chart, and those of other runs stand beside them.
+// Each figure of the source has its chart, and there are charts for the other runs.
 func TestBytecodeCharts(t *testing.T) {
 	d := aBytecode()
 	for title, charts := range map[string]int{
@@ -198,15 +198,15 @@ func TestBytecodeCharts(t *testing.T) {
 	}
 }
 
-// Groups join one less time than there are groups, each by three lines, and the merges within
-// them are not drawn.
+// The tree has one join less than groups, each drawn as three lines. The merges within groups are
+// not drawn.
 func TestBytecodeTree(t *testing.T) {
 	if n := len(chartsOf(t, aBytecode(), "The instructions in 3 groups")[0].Links); n != 3*2 {
 		t.Errorf("%d lines are drawn, want 6", n)
 	}
 }
 
-// The line of a scatter plot is the fitted one.
+// The line in a scatter plot is the fitted line.
 func TestBytecodeLineIsDrawn(t *testing.T) {
 	d := aBytecode()
 	line := chartsOf(t, d, "How well the methods agree")[0].Series[0].Points
@@ -217,7 +217,7 @@ func TestBytecodeLineIsDrawn(t *testing.T) {
 	}
 }
 
-// The page takes no text for markup, and holds all that the text has.
+// The page escapes all text, and has everything that the text output has.
 func TestBytecodePage(t *testing.T) {
 	page := pageOf(t, aBytecode())
 	for _, want := range []string{">ldiv</td>", "c (outlier)", "25&lt;b&gt;", "a &lt;caveat&gt;", "the virtual machine was killed", "0.988790"} {
@@ -232,7 +232,8 @@ func TestBytecodePage(t *testing.T) {
 	}
 }
 
-// A time below zero, as a compiler leaves it after what is taken off, is drawn too.
+// A negative time, which may result when the overhead is subtracted from compiled code, is drawn
+// too.
 func TestBytecodeBelowZero(t *testing.T) {
 	r := &bytecode.Result{Mode: bytecode.C2, Judgement: stats.NewJudgement()}
 	for i := range 6 {

@@ -12,11 +12,11 @@ import (
 	"chronoscope/activity"
 )
 
-// ChromeTrace writes traces in the Trace Event Format (JSON object form), which
-// Perfetto and chrome://tracing open. There is one process with a track for each
-// CPU, and on it an event for each period of inactivity, named after its cause. A trace with an
-// analysis has two more tracks: the interrupts of the timer tick, if one was found, and
-// who had the CPU, if the kernel's events tell.
+// ChromeTrace writes traces in the Trace Event Format (JSON object form), which Perfetto and
+// chrome://tracing open. There is one process with a track for each CPU, and on it an event for
+// each period of inactivity, named after its cause. A trace with an analysis has two more tracks:
+// the interrupts of the timer tick, if one was found, and the threads and interrupts that had the
+// CPU, if the kernel's events were recorded.
 func ChromeTrace(w io.Writer, traces []*activity.Trace, analyses ...*activity.Analysis) error {
 	t := &traceEvents{out: bufio.NewWriter(w), separator: "\n"}
 	fmt.Fprint(t.out, `{"displayTimeUnit":"ns","traceEvents":[`)
@@ -35,15 +35,15 @@ func ChromeTrace(w io.Writer, traces []*activity.Trace, analyses ...*activity.An
 	return t.out.Flush()
 }
 
-// traceEvents writes the events of a file, up to the first error.
+// traceEvents writes the events of a file, until the first error.
 type traceEvents struct {
 	out       *bufio.Writer
 	separator string
 	err       error
 }
 
-// traceEvent is one event. Perfetto takes thread 0 for the kernel's idle task,
-// so that tracks count from 1.
+// traceEvent is one event. Perfetto takes thread 0 for the kernel's idle task, so tracks are
+// numbered from 1.
 type traceEvent struct {
 	Phase     string         `json:"ph"`
 	Category  string         `json:"cat,omitempty"`
@@ -72,7 +72,7 @@ func (t *traceEvents) name(what string, track int, name string) {
 	t.write(traceEvent{Phase: "M", Name: what, Thread: track, Arguments: map[string]any{"name": name}})
 }
 
-// track names a track and puts it in its place.
+// track names a track and sets its position.
 func (t *traceEvents) track(track int, name string) {
 	t.name("thread_name", track, name)
 	t.write(traceEvent{Phase: "M", Name: "thread_sort_index", Thread: track, Arguments: map[string]any{"sort_index": track}})
@@ -110,7 +110,7 @@ func (t *traceEvents) timer(track int, cpu string, ticks []activity.Tick) {
 	}
 }
 
-// named writes who or what had the CPU in the gaps.
+// named writes the threads and interrupts that had the CPU in the gaps.
 func (t *traceEvents) named(track int, cpu string, n *activity.Named) {
 	if n == nil || len(n.Pieces) == 0 {
 		return
@@ -127,15 +127,14 @@ func (t *traceEvents) named(track int, cpu string, n *activity.Named) {
 
 func wholeNs(ns float64) int64 { return int64(math.Round(ns)) }
 
-// micros writes nanoseconds as the format's microseconds. Half a nanosecond more
-// makes sure that a reader who multiplies by a thousand and cuts off, as Perfetto
-// does, has them all: 1.001 would become 1,000 ns.
+// micros converts nanoseconds to the format's microseconds. It adds half a nanosecond for readers
+// that multiply by a thousand and truncate, as Perfetto does: they would read 1.001 as 1,000 ns.
 func micros(ns int64) json.Number {
 	return json.Number(fmt.Sprintf("%d.%03d5", ns/1000, ns%1000))
 }
 
-// timerTicks are the interrupts of this kernel's timer in a trace: those that began a gap and
-// those that fell into one. A tick that left no gap is left out.
+// timerTicks returns the interrupts of this kernel's timer in a trace: those that began a gap and
+// those that fell into one. A tick without a gap is left out.
 func timerTicks(t *activity.Trace, a *activity.Analysis) []activity.Tick {
 	if a.Tick == nil {
 		return nil

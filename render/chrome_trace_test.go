@@ -18,7 +18,7 @@ type traceFile struct {
 	TraceEvents     []formatEvent `json:"traceEvents"`
 }
 
-// formatEvent is an event with the fields that the format knows.
+// formatEvent is an event with the fields that the format defines.
 type formatEvent struct {
 	Ph   string         `json:"ph"`
 	Cat  *string        `json:"cat"`
@@ -31,11 +31,11 @@ type formatEvent struct {
 	Args map[string]any `json:"args"`
 }
 
-// perfettoNs is how Perfetto's importer takes a time: as a double of
-// microseconds, times a thousand, cut off.
+// perfettoNs converts a time as Perfetto's importer does: a double of microseconds is multiplied by
+// a thousand and truncated.
 func perfettoNs(us float64) int64 { return int64(us * 1000) }
 
-// readTraceFile reads a file as strictly as can be.
+// readTraceFile reads a file as strictly as possible.
 func readTraceFile(t *testing.T, text []byte) traceFile {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -50,7 +50,7 @@ func readTraceFile(t *testing.T, text []byte) traceFile {
 	return f
 }
 
-// checkEvent holds one event against the format.
+// checkEvent checks one event against the format.
 func checkEvent(t *testing.T, e formatEvent) {
 	t.Helper()
 	switch {
@@ -73,9 +73,9 @@ func checkEvent(t *testing.T, e formatEvent) {
 	}
 }
 
-// Every event is valid; each track has a name, and its events are in order and
-// don't overlap; the gaps are those of the trace to the nanosecond, with their
-// causes, and sum to its inactive time.
+// Every event is valid. Each track has a name, and its events are in order and don't overlap. The
+// gaps are those of the trace, exact to the nanosecond, with their causes, and sum to its inactive
+// time.
 func TestChromeTraceIsStrict(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -124,8 +124,8 @@ func TestChromeTraceIsStrict(t *testing.T) {
 	}
 }
 
-// inOrder holds the events of a track against one another, as Perfetto reads
-// their times.
+// inOrder checks that the events of a track are in order and don't overlap, with times as Perfetto
+// reads them.
 func inOrder(t *testing.T, track string, events []formatEvent) {
 	t.Helper()
 	end := int64(0)
@@ -138,8 +138,7 @@ func inOrder(t *testing.T, track string, events []formatEvent) {
 	}
 }
 
-// sameGaps finds the trace's gaps on its track, and its timer interrupts on
-// theirs.
+// sameGaps checks that a track has the trace's gaps, and another its timer interrupts.
 func sameGaps(t *testing.T, trace *activity.Trace, a *activity.Analysis, tracks map[int][]formatEvent, names map[int]string) {
 	t.Helper()
 	var gaps, timer []formatEvent
@@ -173,7 +172,7 @@ func sameGaps(t *testing.T, trace *activity.Trace, a *activity.Analysis, tracks 
 	}
 }
 
-// A full trace says where it stopped knowing.
+// If the trace is full, the file says from when on gaps were dropped.
 func TestChromeTraceOfFullTrace(t *testing.T) {
 	trace := gapsAt(1e6, activity.Gap{Start: 10, Ticks: 20})
 	trace.Dropped, trace.DroppedTicks = 3, 400

@@ -9,7 +9,7 @@ import (
 	"chronoscope/view"
 )
 
-// Both tables stand there with each timer, and the two slips are marked.
+// Both tables are shown with each timer, and the two values that the paper misprints are marked.
 func TestKuperbergClocks(t *testing.T) {
 	var b strings.Builder
 	Text(&b, view.KuperbergClocks(record.Clocks{Header: record.Header{Machine: &machine.Machine{}}}), Style{})
@@ -22,7 +22,7 @@ func TestKuperbergClocks(t *testing.T) {
 		t.Errorf("%d slips are marked, want 2", n)
 	}
 	for _, timer := range record.PublishedTimers {
-		if n := strings.Count(b.String(), "\n"+timer.Short+" ") + strings.Count(b.String(), "\n  "+timer.Short+" "); n != 3 { // a row of each table, and the legend
+		if n := strings.Count(b.String(), "\n"+timer.Short+" ") + strings.Count(b.String(), "\n  "+timer.Short+" "); n != 3 { // one row in each table, and one in the legend
 			t.Errorf("%s starts %d lines", timer.Short, n)
 		}
 	}

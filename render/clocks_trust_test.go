@@ -10,7 +10,7 @@ import (
 	"chronoscope/timermeter"
 )
 
-// The first line is on the clocks to use, and no better than the worst of them.
+// The first line gives the verdict on the recommended clocks, which is the worst of their verdicts.
 func TestTrustInClocks(t *testing.T) {
 	a, b := "monotonic", "thread-cputime"
 	for _, c := range []struct {

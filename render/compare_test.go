@@ -18,7 +18,7 @@ import (
 	"chronoscope/stats"
 )
 
-// papers are machines of the paper side by side.
+// papers returns a comparison of machines of the paper.
 func papers(t testing.TB, names ...string) record.Comparison {
 	t.Helper()
 	var subjects []compare.Subject
@@ -47,8 +47,8 @@ func comparisonText(d record.Comparison) string {
 	return b.String()
 }
 
-// printedTimers are the rows of a table in the tests' data: by machine, the timers with
-// their printed qualities, the best first.
+// printedTimers returns the rows of a table in testdata: for each machine, the timers with their
+// printed qualities, the best first.
 func printedTimers(t *testing.T, file string) map[string][][2]string {
 	t.Helper()
 	f, err := os.Open(file)
@@ -73,8 +73,8 @@ func printedTimers(t *testing.T, file string) map[string][][2]string {
 	return timers
 }
 
-// Tables 1 and 2 are reprinted: each timer of both machines with its printed quality, in
-// the order of the first machine's, and the two slips are marked and named.
+// Tables 1 and 2 are reproduced: each timer of both machines has its printed quality, in the order
+// of the first machine, and the two misprints are marked and explained.
 func TestComparisonReprintsTheTables(t *testing.T) {
 	for _, table := range []struct {
 		file     string
@@ -122,7 +122,7 @@ func byPrintedQuality(timers [][2]string) [][2]string {
 	return sorted
 }
 
-// lineWith is the first line that holds a text.
+// lineWith returns the first line that contains a text.
 func lineWith(t *testing.T, text, part string) string {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -134,7 +134,7 @@ func lineWith(t *testing.T, text, part string) string {
 	return ""
 }
 
-// All four at once: both tables, and a line of four qualities for each timer.
+// A comparison of all four machines has both tables, and a line of four qualities for each timer.
 func TestComparisonOfFour(t *testing.T) {
 	text := comparisonText(papers(t, "MBP53", "MBP62", "SAMSa", "SAMSb"))
 	for _, want := range []string{"MBP53", "SAMSb", "25.82 % (2)", "24.00 % (3)", "x"} {
@@ -147,7 +147,7 @@ func TestComparisonOfFour(t *testing.T) {
 	}
 }
 
-// Nothing in a record may steer the terminal, or break the table.
+// No name in a record can control the terminal, or break the table.
 func TestComparisonOfHostileNames(t *testing.T) {
 	evil := "a\x1b[2Jb\nc\x07"
 	p := record.Programs{Header: record.Header{Command: "run", Started: someDay, Machine: &machine.Machine{CPU: machine.Text(evil)}, Caveats: []string{}}}
@@ -183,8 +183,8 @@ func TestComparisonCSV(t *testing.T) {
 	}
 }
 
-// BenchmarkComparison is of a hundred records with programs of fifty runs each, from the
-// documents to the text.
+// BenchmarkComparison compares a hundred records, each with programs of fifty runs, and writes the
+// text.
 func BenchmarkComparison(b *testing.B) {
 	var subjects []compare.Subject
 	for i := range 100 {
@@ -204,7 +204,7 @@ func BenchmarkComparison(b *testing.B) {
 	}
 }
 
-// What only one of them has is named, and takes no table.
+// Figures that only one of the subjects has are named, and are in no table.
 func TestComparisonLeavesOutWhatOneAloneHas(t *testing.T) {
 	paper, _ := record.Published("SAMSa")
 	traces := []activity.Analysis{{DurationNs: 1e9, ActiveRatio: stats.FloatOf(0.9)}}

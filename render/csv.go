@@ -14,10 +14,10 @@ import (
 	"chronoscope/view"
 )
 
-// CSV writes the fields of a document's elements, one row an element. Columns are named as
-// the JSON fields, those of nested objects with dots between the names. What is not known is
-// empty; the texts of a list stand in one column, with semicolons between them. Texts are
-// harmless on a terminal ([view.Harmless]).
+// CSV writes the fields of a document's elements, one row for each element. Columns are named like
+// the JSON fields, those of nested objects with dots between the names. Unknown values are empty;
+// the texts of a list are in one column, separated by semicolons. Texts are passed through
+// [view.Harmless].
 func CSV(w io.Writer, d record.Document) error {
 	fields, err := view.FieldsOf(d)
 	if err != nil {
@@ -26,7 +26,7 @@ func CSV(w io.Writer, d record.Document) error {
 	return Table(w, fields)
 }
 
-// Table writes fields as [CSV] does.
+// Table writes fields in the same form as [CSV].
 func Table(w io.Writer, fields view.Fields) error {
 	out := csv.NewWriter(w)
 	columns := expanded(fields)
@@ -46,7 +46,7 @@ func Table(w io.Writer, fields view.Fields) error {
 	return out.Error()
 }
 
-// expanded are the paths of the columns: an estimate has a column for each of its fields.
+// expanded returns the paths of the columns: an estimate has a column for each of its fields.
 func expanded(fields view.Fields) (paths [][]string) {
 	for _, column := range fields.Columns {
 		path := strings.Split(column, ".")
@@ -62,7 +62,7 @@ func expanded(fields view.Fields) (paths [][]string) {
 	return paths
 }
 
-// at is the value at a path of JSON names; not valid where something on the way is nil.
+// at returns the value at a path of JSON names. It is not valid if a value on the path is nil.
 func at(v reflect.Value, path []string) reflect.Value {
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
 		v = v.Elem()
@@ -91,7 +91,7 @@ func at(v reflect.Value, path []string) reflect.Value {
 	return reflect.Value{}
 }
 
-// fieldOfEstimate is what an estimate's JSON has under a name.
+// fieldOfEstimate returns the value of an estimate's JSON field.
 func fieldOfEstimate(e stats.Estimate, name string) any {
 	return map[string]any{
 		"value": e.Value, "lo": e.Lo, "hi": e.Hi, "confidence": stats.Confidence,
@@ -99,7 +99,7 @@ func fieldOfEstimate(e stats.Estimate, name string) any {
 	}[name]
 }
 
-// textOf writes a value in full, and nothing for one that is not known.
+// textOf writes a value in full, and an unknown value as an empty text.
 func textOf(v reflect.Value) string {
 	if !v.IsValid() {
 		return ""

@@ -1,5 +1,5 @@
-// Package render turns a view of a document into what people and other programs read: text,
-// CSV, a page for a browser, figures, and other tools' forms.
+// Package render turns a view of a document into what people and other programs read: text, CSV, a
+// page for a browser, figures, and other tools' formats.
 package render
 
 import (
@@ -13,20 +13,20 @@ import (
 	"chronoscope/view"
 )
 
-// Format is a form in which a document is written.
+// Format is a format in which a document is written.
 type Format string
 
-// The formats.
+// These are the formats.
 const (
 	TextFormat Format = "text"
 	JSONFormat Format = "json"
 	CSVFormat  Format = "csv"
 )
 
-// Formats lists all of them.
+// Formats lists all formats.
 func Formats() []string { return []string{string(TextFormat), string(JSONFormat), string(CSVFormat)} }
 
-// ParseFormat is the format of that name.
+// ParseFormat returns the format of that name.
 func ParseFormat(name string) (Format, error) {
 	if !slices.Contains(Formats(), name) {
 		return "", fmt.Errorf("no format is called %q: use one of %s", name, strings.Join(Formats(), ", "))

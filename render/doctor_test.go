@@ -11,7 +11,7 @@ import (
 	"chronoscope/record"
 )
 
-// diagnosis is a document of findings.
+// diagnosis returns a document with these findings.
 func diagnosis(findings ...machine.Finding) record.Doctor {
 	h := record.NewHeader("doctor", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux"}, 1)
 	return record.Doctor{Header: h, CPUList: "0-1", Findings: findings}

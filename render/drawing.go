@@ -8,14 +8,14 @@ import (
 	"chronoscope/view"
 )
 
-// drawing is a chart as it is drawn. Horizontal places are shares of its width and vertical
-// ones are pixels, so that it fills whatever width there is, on paper or on a phone, while
+// drawing is the geometry of a chart. Horizontal positions are shares of the chart's width and
+// vertical positions are pixels, so that the chart fills any width, on paper or on a phone, while
 // its text and marks keep their size.
 type drawing struct {
-	Label  string // what it shows, for readers who can't see it
+	Label  string // describes the chart for readers who can't see it
 	Height int
-	Framed bool       // labels stand on the left
-	Grid   []drawLine // behind all else
+	Framed bool       // with room for labels on the left
+	Grid   []drawLine // drawn behind everything else
 	Bars   []drawBar
 	Lines  []drawLine
 	Points []drawPoint
@@ -26,7 +26,7 @@ type drawBar struct {
 	X, Width  part
 	Y, Height float64
 	Class     string
-	Title     string // shown when pointed at
+	Title     string // shown when the mouse points at it
 }
 
 type drawLine struct {
@@ -36,7 +36,7 @@ type drawLine struct {
 	Title  string
 }
 
-// drawPoint is one of the marks.
+// drawPoint is a mark at a position.
 type drawPoint struct {
 	X     part
 	Y     float64
@@ -54,16 +54,16 @@ type drawText struct {
 	Text   string
 }
 
-// part is a share of the width.
+// part is a share of the chart's width.
 type part float64
 
-// String writes it in percent.
+// String writes the share in percent.
 func (p part) String() string { return strconv.FormatFloat(100*float64(p), 'f', 3, 64) + "%" }
 
-// Heights, in pixels.
+// These are heights and vertical positions, in pixels.
 const (
 	rowHeight   = 42
-	rowName     = 13 // the base of its name
+	rowName     = 13 // the baseline of the row's name
 	rowMiddle   = 28
 	barHeight   = 10
 	axisHeight  = 40
@@ -73,11 +73,11 @@ const (
 
 const (
 	mostName    = 38   // letters of a row's name
-	mostBeside  = 36   // letters of a name and its figure that stand side by side on a phone
-	pointsPlace = 1000 // places in which points of a row are told apart
+	mostBeside  = 36   // letters of a name and its figure that fit side by side on a phone
+	pointsPlace = 1000 // horizontal positions that points of a row are rounded to
 )
 
-// draw is the drawing of a chart; lanes are drawn by [drawLanes].
+// draw returns the drawing of a chart. Charts with lanes are drawn by [drawLanes].
 func draw(c view.Chart) *drawing {
 	if c.Lanes != nil {
 		return drawLanes(c)
@@ -88,8 +88,8 @@ func draw(c view.Chart) *drawing {
 	return drawSeries(c)
 }
 
-// drawRows has a row for each of some things, with its name above its marks, so that long
-// names take no room from the marks.
+// drawRows draws one row for each item, with its name above its marks, so that long names take no
+// room from the marks.
 func drawRows(c view.Chart) *drawing {
 	d := &drawing{Label: c.Label, Height: len(c.Rows)*rowHeight + axisHeight}
 	bottom := float64(len(c.Rows) * rowHeight)
@@ -141,7 +141,7 @@ func (d *drawing) row(x scale, row view.Row, top float64) {
 	}
 }
 
-// thinned leaves out points that would lie on others and those that are nowhere.
+// thinned leaves out points that would cover equal ones, and points without a valid value.
 func thinned(points []view.Point, x scale) (shown []view.Point) {
 	type place struct {
 		at         int
@@ -159,7 +159,7 @@ func thinned(points []view.Point, x scale) (shown []view.Point) {
 	return shown
 }
 
-// drawSeries shows values over values, some series in one frame.
+// drawSeries draws one or more series of points in one frame.
 func drawSeries(c view.Chart) *drawing {
 	d := &drawing{Label: c.Label, Height: frameTop + frameHeight + axisHeight, Framed: true}
 	bottom := float64(frameTop + frameHeight)
@@ -178,7 +178,7 @@ func drawSeries(c view.Chart) *drawing {
 	return d
 }
 
-// height is where a value stands in a frame, in pixels from the top.
+// height returns the position of a value in a frame, in pixels from the top.
 func (s scale) height(v float64) float64 {
 	return frameTop + frameHeight*(1-float64(s.at(v)))
 }
@@ -202,7 +202,7 @@ func (d *drawing) series(x, y scale, one view.Series) {
 	}
 }
 
-// axis draws the horizontal axis at a height, with lines up to the top.
+// axis draws the horizontal axis at the height bottom, with grid lines up to top.
 func (d *drawing) axis(s scale, top, bottom float64) {
 	d.Grid = append(d.Grid, drawLine{X1: 0, X2: 1, Y1: bottom, Y2: bottom, Class: "axis"})
 	for _, v := range s.ticks() {
@@ -213,7 +213,7 @@ func (d *drawing) axis(s scale, top, bottom float64) {
 	d.Texts = append(d.Texts, drawText{X: 1, Y: bottom + 32, Anchor: "end", Class: "unit", Text: s.Title})
 }
 
-// anchorAt keeps a label within the chart.
+// anchorAt returns the anchor that keeps a label within the chart.
 func anchorAt(at part) string {
 	switch {
 	case at < 0.06:
@@ -224,20 +224,20 @@ func anchorAt(at part) string {
 	return "middle"
 }
 
-// Lanes are as high in a figure as on a page, where a script draws them.
+// Lanes have the same height in a figure and on a page, where a script draws them.
 const (
 	laneHeight  = 34
 	laneName    = 24
-	laneColumns = 660  // of a lane
-	leastShare  = 1e-4 // at the foot of a lane
-	leastLoss   = 2    // pixels that any loss is high
-	tickHeight  = 12   // of the strip of the timer's interrupts
-	tickRoom    = 7    // pixels that an interrupt takes; closer ones are not drawn
+	laneColumns = 660  // columns of a lane
+	leastShare  = 1e-4 // share of time at the foot of a lane
+	leastLoss   = 2    // least height of a loss, in pixels
+	tickHeight  = 12   // height of the strip with the timer's interrupts
+	tickRoom    = 7    // pixels that an interrupt needs; if they are closer, none are drawn
 )
 
-// drawLanes has a lane for each cause of a trace. A column is as high as the share of its
-// time that was lost, on a logarithmic scale: a long gap fills the lane, a short one stays
-// visible, and gaps too many to be told apart still show what they took.
+// drawLanes draws a lane for each cause of a trace. The height of a column is the share of its time
+// that was lost, on a logarithmic scale. So a long gap fills the lane, a short one stays visible,
+// and gaps too close to be told apart still show their share.
 func drawLanes(c view.Chart) *drawing {
 	l := c.Lanes
 	end := math.Max(float64(l.EndNs), 1)
@@ -276,7 +276,7 @@ func drawLanes(c view.Chart) *drawing {
 	return d
 }
 
-// ticksWithRoom are the places of the timer's interrupts; none where they lie too close to be
+// ticksWithRoom returns the positions of the timer's interrupts; none if they are too close to be
 // told apart.
 func ticksWithRoom(l *view.Lanes, end float64) (places []part) {
 	at := int64(0)
@@ -290,7 +290,7 @@ func ticksWithRoom(l *view.Lanes, end float64) (places []part) {
 	return places
 }
 
-// lane draws the columns of a lane, those of one height as one bar.
+// lane draws the columns of a lane, and joins neighbouring columns of the same height to one bar.
 func (d *drawing) lane(lost []float64, foot float64, class string) {
 	height := func(share float64) float64 {
 		if share <= 0 {

@@ -8,7 +8,7 @@ import (
 	"chronoscope/view"
 )
 
-// An interval that goes on beyond the chart was cut there without a mark.
+// An interval that extends beyond the chart has a mark at the edge. It was once cut without one.
 func TestCutIntervalsHaveMarks(t *testing.T) {
 	axis := view.Axis{Lo: 1, Hi: 100, Log: true}
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestCutIntervalsHaveMarks(t *testing.T) {
 	}
 }
 
-// An axis from -4 to 100 % had a tick "-0 %".
+// An axis from -4 to 100 % once had a tick "-0 %".
 func TestNoTickIsMinusZero(t *testing.T) {
 	for _, lo := range []float64{-0.04, -0.0001, 0, -1} {
 		s := scale{view.Axis{Lo: lo, Hi: 1, Unit: view.Shares}}
@@ -38,7 +38,7 @@ func TestNoTickIsMinusZero(t *testing.T) {
 	}
 }
 
-// Two records of the same kind had links that could not be told apart.
+// Two records of the same kind once had links that could not be told apart.
 func TestLinksOfAPageDiffer(t *testing.T) {
 	first, second := pageSheet{Sheet: &view.Sheet{Title: "Clocks", Facts: []string{"a CPU"}}}, pageSheet{Sheet: &view.Sheet{Title: "Clocks", Facts: []string{"a CPU"}}}
 	first.Header.Started = first.Header.Started.AddDate(2025, 0, 0)

@@ -10,7 +10,7 @@ import (
 	"chronoscope/render"
 )
 
-// A document as a table for a README, in hyperfine's form.
+// The example writes a document as a table for a README, in hyperfine's format.
 func ExampleMarkdown() {
 	d, err := record.Import(strings.NewReader(`{"results": [{"command": "sleep 0.1", "times": [0.101, 0.102, 0.101, 0.103, 0.102, 0.101]}]}`), time.Now())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"chronoscope/record"
 )
 
-// Exports write a document in the formats of other tools, by their names.
+// Exports returns functions that write a document in the formats of other tools, by their names.
 func Exports(document record.Document) map[string]func(io.Writer) error {
 	switch d := document.(type) {
 	case record.Programs:

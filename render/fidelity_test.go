@@ -14,7 +14,7 @@ import (
 	"chronoscope/stats"
 )
 
-// madeUp is a counter of 2.5 GHz that jumped once, made by hand.
+// madeUp returns results, made by hand, of a counter of 2.5 GHz that jumped once.
 func madeUp() []fidelity.Result {
 	r := fidelity.Result{Counter: "tsc", Reference: "monotonic", Workload: "sleep", Judgement: stats.NewJudgement(), Meaning: "rely on nothing"}
 	r.Rate = stats.Estimate{Value: 2.5e9, Lo: 2.49e9, Hi: 2.51e9, Unit: "Hz"}
@@ -69,7 +69,7 @@ func TestFidelityCSV(t *testing.T) {
 	}
 }
 
-// The figure has both parts, also of samples that say nothing.
+// The figure has both parts, even for samples without information.
 func TestFidelityFigure(t *testing.T) {
 	unknown := madeUp()
 	unknown[0].Rate.Value = math.NaN()

@@ -14,10 +14,10 @@ import (
 	"chronoscope/view"
 )
 
-// FigureFormats are the forms of a figure, by the ending of its file.
+// FigureFormats returns the formats of a figure, which are also the endings of its file.
 func FigureFormats() []string { return []string{"svg", "png"} }
 
-// FigureFormat is the form of a figure in that file.
+// FigureFormat returns the format of a figure in that file.
 func FigureFormat(file string) (string, error) {
 	format := strings.TrimPrefix(filepath.Ext(file), ".")
 	if slices.Contains(FigureFormats(), format) {
@@ -26,7 +26,7 @@ func FigureFormat(file string) (string, error) {
 	return "", fmt.Errorf("%q names no figure: let it end in .%s", file, strings.Join(FigureFormats(), " or ."))
 }
 
-// Figure draws all charts of a document below one another, as a page shows them, as SVG or
+// Figure draws all charts of a document below one another, in the same order as a page, as SVG or
 // PNG. Titles and captions are those of the page's sections.
 func Figure(w io.Writer, format string, d record.Document) error {
 	s, err := view.Of(d)
@@ -42,7 +42,7 @@ func Figure(w io.Writer, format string, d record.Document) error {
 	return f.svg(w)
 }
 
-// figures is held while a figure is drawn: faces of fonts can't be used by two at a time.
+// figures is locked while a figure is drawn: font faces can't be used concurrently.
 var figures sync.Mutex
 
 // figure is the layout of some charts, in pixels.
@@ -70,12 +70,12 @@ type figureChart struct {
 	Drawing     *drawing
 }
 
-// Sizes of a figure, in pixels.
+// These are sizes of a figure, in pixels.
 const (
 	figureWidth  = 760
 	figureMargin = 18
 	figureRoom   = figureWidth - 2*figureMargin
-	yAxisWidth   = 58 // for the labels on the left of a frame
+	yAxisWidth   = 58 // room for the labels on the left of a frame
 	columnGap    = 28
 	keyWidth     = 32
 )
@@ -101,7 +101,7 @@ func newFigure(s *view.Sheet) *figure {
 	return f
 }
 
-// text adds a text, in as many lines as it takes, each that high.
+// text adds a text, broken into as many lines as it needs, each of that height.
 func (f *figure) text(class, text string, height int) {
 	for _, line := range wrapTo(text, class, figureRoom) {
 		f.Texts = append(f.Texts, figureText{figureMargin, f.Height, class, line})
@@ -125,7 +125,7 @@ func (f *figure) section(s view.Section) {
 	}
 }
 
-// legend puts as many keys on a line as there is room for.
+// legend writes keys, as many on a line as there is room for.
 func (f *figure) legend(keys []view.Key) {
 	if len(keys) == 0 {
 		return
@@ -145,7 +145,7 @@ func (f *figure) legend(keys []view.Key) {
 	f.Height += 18
 }
 
-// row puts charts beside one another.
+// row places charts next to one another.
 func (f *figure) row(charts []view.Chart, columns int) {
 	width := (figureRoom - (columns-1)*columnGap) / columns
 	titled := slices.ContainsFunc(charts, func(c view.Chart) bool { return c.Title != "" })
@@ -178,7 +178,7 @@ func (f *figure) svg(w io.Writer) error {
 	return err
 }
 
-// inXML replaces what no XML document can hold (XML 1.0, section 2.2).
+// inXML replaces characters that no XML document may contain (XML 1.0, section 2.2).
 func inXML(r rune) rune {
 	if r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 		return '\uFFFD'

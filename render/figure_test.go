@@ -19,13 +19,13 @@ import (
 	"chronoscope/view"
 )
 
-// gapsAt is a trace of nanosecond ticks with those gaps.
+// gapsAt returns a trace with ticks of a nanosecond and those gaps.
 func gapsAt(lengthNs int64, gaps ...activity.Gap) *activity.Trace {
 	return &activity.Trace{Clock: "simulated", TickNs: 1, Length: lengthNs, Gaps: gaps}
 }
 
-// analysisOf sums up a trace whose gaps have their causes, as Analyse would do
-// after finding them.
+// analysisOf sums up a trace whose gaps have their causes already, as Analyse does after finding
+// them.
 func analysisOf(t *activity.Trace) *activity.Analysis {
 	a := &activity.Analysis{ActiveRatio: stats.FloatOf(t.ActiveRatio()), Causes: map[activity.Cause]activity.Total{}}
 	for _, g := range t.Gaps {
@@ -36,8 +36,7 @@ func analysisOf(t *activity.Trace) *activity.Analysis {
 	return a
 }
 
-// randomGaps is a trace of that length with gaps of any cause, some of which
-// touch.
+// randomGaps returns a trace of that length with gaps of any cause, some of which touch.
 func randomGaps(rng *rand.Rand, length int64) *activity.Trace {
 	t := gapsAt(length)
 	for at := rng.Int64N(200); ; {
@@ -50,16 +49,16 @@ func randomGaps(rng *rand.Rand, length int64) *activity.Trace {
 	}
 }
 
-// dichromacies are how colours look to people who lack one kind of cone: Machado,
-// Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color
-// Vision Deficiency", 2009, severity 1, on linear RGB.
+// dichromacies say how colours look to people who lack one kind of cone: Machado, Oliveira,
+// Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009,
+// severity 1, on linear RGB.
 var dichromacies = map[string][3][3]float64{
 	"usual":        {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
 	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
 }
 
-// lab is a colour in CIE L*a*b* (D65) as seen with that sight.
+// lab returns a colour in CIE L*a*b* (D65) as people with that sight see it.
 func lab(c color.NRGBA, sight [3][3]float64) [3]float64 {
 	linear := func(v uint8) float64 {
 		if s := float64(v) / 255; s > 0.04045 {
@@ -90,9 +89,8 @@ func times(m [3][3]float64, v [3]float64) (out [3]float64) {
 	return out
 }
 
-// Every cause has a colour, and no two of them, nor the paper, look alike to
-// people who are red- or green-blind: 10 in L*a*b* is what tells patches apart
-// at a glance.
+// Every cause has a colour. No two of them look alike, nor like the paper, to people who are red-
+// or green-blind: they differ by at least 10 in L*a*b*, which distinguishes patches at a glance.
 func TestColorsForTheColorBlind(t *testing.T) {
 	colors := map[string]color.NRGBA{}
 	paper, _ := lookOf("rect", "paper").color("fill")
@@ -116,8 +114,8 @@ func TestColorsForTheColorBlind(t *testing.T) {
 	}
 }
 
-// Practice problem 9.2 of Bryant 2003: in Figure 9.5 timer interrupts come every
-// 10 ms from 358.93 ms on; five begin a gap and four fall into one.
+// Practice problem 9.2 of Bryant 2003: in Figure 9.5 timer interrupts come every 10 ms from 358.93
+// ms on; five begin a gap and four fall into one.
 func TestTimerTicksOfFigure95(t *testing.T) {
 	f, err := os.Open("../testdata/papers/bryant2003-figure9.5.txt")
 	if err != nil {
@@ -137,12 +135,12 @@ func TestTimerTicksOfFigure95(t *testing.T) {
 	}
 	const firstPeriodMs = 349.40
 	for i, tick := range ticks {
-		want := 358.93 - firstPeriodMs + 9.983*float64(i) // the milliseconds are 0.17 % short
+		want := 358.93 - firstPeriodMs + 9.983*float64(i) // the source's milliseconds are 0.17 % too short
 		if got := tick.AtNs / 1e6; tick.Hidden() != hidden[i] || math.Abs(got-want) > 0.05 {
 			t.Errorf("interrupt %d at %.2f ms, hidden %v; want %.2f, %v", i, got, tick.Hidden(), want, hidden[i])
 		}
 	}
-	// In Figure 9.6 each of them is a triangle.
+	// In Figure 9.6 each timer interrupt is a triangle.
 	analysis.Periods = trace.TimedPeriods()
 	sheet, err := view.Of(record.Activity{Traces: []activity.Analysis{*analysis}})
 	if err != nil {
@@ -160,7 +158,7 @@ func TestTimerTicksOfFigure95(t *testing.T) {
 	}
 }
 
-// barsOf are those of a cause's lane, in the figure of a trace of that length.
+// barsOf returns the bars of a cause's lane, in the figure of a trace of that length.
 func barsOf(t *testing.T, endNs int64, cause string, gaps ...int64) (columns int, highest float64) {
 	t.Helper()
 	d := draw(view.Chart{Lanes: &view.Lanes{EndNs: endNs, Causes: []string{"page-fault", "preempted"}, Gaps: gaps}})
@@ -173,7 +171,7 @@ func barsOf(t *testing.T, endNs int64, cause string, gaps ...int64) (columns int
 	return columns, highest
 }
 
-// A gap of 1 µs in 10 s shows, and one of 2 s fills its lane for a fifth of it.
+// A gap of 1 µs in 10 s is visible, and one of 2 s fills a fifth of its lane.
 func TestShortAndLongGapsShow(t *testing.T) {
 	gaps := []int64{1e9, 1e3, 0, 3e9 - 1e3, 2e9, 1}
 	if columns, highest := barsOf(t, 10e9, "page-fault", gaps...); columns != 1 || highest != leastLoss {
@@ -184,8 +182,8 @@ func TestShortAndLongGapsShow(t *testing.T) {
 	}
 }
 
-// Gaps too many to be told apart don't fill the lane: 1 % of the time is half its height, as
-// its scale from 0.01 % to all of the time says.
+// Gaps too close to be told apart don't fill the lane: 1 % of the time is half its height, since
+// the lane's logarithmic scale goes from 0.01 % to 100 %.
 func TestMergedGapsShowTheirShare(t *testing.T) {
 	var gaps []int64
 	for range 100_000 {
@@ -196,7 +194,7 @@ func TestMergedGapsShowTheirShare(t *testing.T) {
 	}
 }
 
-// A figure holds columns, not gaps: a million of them make no larger a file.
+// A figure contains columns, not gaps: a million gaps make the file no larger.
 func TestFigureOfManyGapsIsSmall(t *testing.T) {
 	var b bytes.Buffer
 	if err := Figure(&b, "svg", record.Activity{Traces: []activity.Analysis{aTrace(100_000)}}); err != nil || b.Len() > 2<<20 {
@@ -204,7 +202,7 @@ func TestFigureOfManyGapsIsSmall(t *testing.T) {
 	}
 }
 
-// An empty trace, and documents of which nothing is known, are drawn as such.
+// An empty trace, and documents without any values, can be drawn.
 func TestFigureOfNothing(t *testing.T) {
 	for _, d := range append(emptyDocuments(), record.Activity{Traces: []activity.Analysis{{}}}) {
 		for _, format := range FigureFormats() {
@@ -216,8 +214,8 @@ func TestFigureOfNothing(t *testing.T) {
 	}
 }
 
-// Each kind of document is drawn in both forms: an SVG file is well formed and has no place
-// that is no number, and no text of a PNG leaves the picture.
+// Each kind of document is drawn in both formats. The SVG file is well formed and all its positions
+// are numbers, and no text of the PNG extends beyond the picture.
 func TestFiguresOfEachKind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

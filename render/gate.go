@@ -17,7 +17,7 @@ import (
 	"chronoscope/view"
 )
 
-// change compares a benchmark with that of another revision, by its time or another metric.
+// change compares a benchmark with the same one of another revision, by its time or another metric.
 type change struct {
 	stats.Pair
 	benchmark gobench.Report
@@ -120,7 +120,7 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	return err
 }
 
-// benchVerdict is the verdict of the gate, in one line.
+// benchVerdict returns the verdict of the gate, in one line.
 func benchVerdict(d record.Bench, changes []change) string {
 	count := map[stats.Side]int{}
 	for _, c := range changes {
@@ -312,7 +312,7 @@ func BenchmarkAction(w io.Writer, d record.Bench) error {
 		}
 		entries = append(entries, e)
 		for _, m := range r.Metrics {
-			if !gobench.IsRate(m.Unit) { // of which more is better
+			if !gobench.IsRate(m.Unit) { // of a rate, more is better
 				entries = append(entries, entry{Name: r.Package + "." + r.Name + " - " + m.Unit, Unit: m.Unit, Value: m.Value})
 			}
 		}

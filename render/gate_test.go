@@ -13,8 +13,8 @@ import (
 	"chronoscope/stats"
 )
 
-// gatedBench is a suite of a benchmark that is slower, with a hostile name, one that is undecided, one
-// that is not, and one that broke.
+// gatedBench returns a suite with a benchmark that is slower and has a hostile name, one that is
+// undecided, one that is not slower, and one that failed.
 func gatedBench() record.Bench {
 	const hostile = "BenchmarkCopy/<b>|`x`,a:b%\n::error::planted"
 	pair := func(name, metric string, outcome stats.Outcome, ratio float64, side stats.Side) stats.Pair {
@@ -50,8 +50,8 @@ func written(t *testing.T, write func(d record.Bench, b *bytes.Buffer) error) st
 	return b.String()
 }
 
-// The verdict stands first, then what is slower, then what isn't, folded. Names that others chose
-// make no HTML, no cell and no mention of theirs.
+// The summary begins with the verdict, then lists what is slower, then, folded, everything else.
+// Names can't inject HTML, break a table cell or mention a user.
 func TestBenchSummary(t *testing.T) {
 	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return BenchSummary(b, d) })
 	for _, want := range []string{
@@ -78,7 +78,7 @@ func TestBenchSummary(t *testing.T) {
 	}
 }
 
-// GitHub reads one command a line: what a name holds begins none.
+// GitHub reads one command per line; a name can't begin another command.
 func TestAnnotations(t *testing.T) {
 	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return Annotations(b, d) })
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -114,7 +114,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// The forms that GitLab, github-action-benchmark and Bencher publish.
+// These are the formats that GitLab, github-action-benchmark and Bencher document.
 func TestFormatsOfOthers(t *testing.T) {
 	strictly := func(text string, into any) {
 		t.Helper()

@@ -12,12 +12,12 @@ import (
 )
 
 // GoBench writes benchmarks in the Go benchmark format, as benchstat reads it
-// (golang.org/design/14313-benchmark-format): one line a repetition, with the corrected
-// time as ns/op and what else the benchmark reports. Results of two revisions differ in
-// the key revision: benchstat -col revision sets them side by side.
+// (golang.org/design/14313-benchmark-format): one line for each repetition, with the corrected time
+// as ns/op and the benchmark's other metrics. Results of two revisions differ in the key revision:
+// benchstat -col revision shows them side by side.
 //
-// A difference of two runs that is no time, 0 or less, is left out: its benchmark is
-// unusable. Rates that the benchmark reports of its own timer, as MB/s, are put right in
+// A repetition whose time, a difference of two runs, is not positive is left out: its benchmark is
+// unusable. Rates that the benchmark computes with its own timer, such as MB/s, are corrected in
 // proportion to the time.
 func GoBench(w io.Writer, d record.Bench) error {
 	out := bufio.NewWriter(w)
@@ -58,7 +58,7 @@ func goBenchHeader(w io.Writer, h record.Header) {
 	}
 }
 
-// metricAt is a metric where an operation takes ns nanoseconds.
+// metricAt returns the value of a metric, corrected for an operation that takes ns nanoseconds.
 func metricAt(m gobench.Metric, ns float64, wall stats.Estimate) float64 {
 	if m.Unit == "MB/s" && ns > 0 && wall.Value > 0 {
 		return m.Value * wall.Value / ns
@@ -66,5 +66,5 @@ func metricAt(m gobench.Metric, ns float64, wall stats.Estimate) float64 {
 	return m.Value
 }
 
-// workingTree stands for the working tree in the key revision; an import undoes it.
+// workingTree is the value of the key revision for the working tree. An import converts it back.
 const workingTree = record.WorkingTree

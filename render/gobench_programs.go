@@ -14,10 +14,10 @@ import (
 	"chronoscope/stats"
 )
 
-// GoBenchPrograms writes programs in the Go benchmark format, as benchstat reads it: one
-// line a run that counts, with the time on a machine of its own as ns/op, and beside it
-// what the run took as it was. The command stands in the name, as do its parameters, so
-// that benchstat -col /n sets the values of a parameter n side by side.
+// GoBenchPrograms writes programs in the Go benchmark format, as benchstat reads it: one line for
+// each run that counts, with the time without other programs as ns/op, and the measured times next
+// to it. The name contains the command and its parameters, so that benchstat -col /n shows the
+// values of a parameter n side by side.
 func GoBenchPrograms(w io.Writer, d record.Programs) error {
 	out := bufio.NewWriter(w)
 	goBenchHeader(out, d.Header)
@@ -25,7 +25,7 @@ func GoBenchPrograms(w io.Writer, d record.Programs) error {
 	for _, p := range d.Results {
 		name := benchmarkName(p)
 		seen[name]++
-		if n := seen[name]; n > 1 { // as package testing has it
+		if n := seen[name]; n > 1 { // numbered as package testing does
 			name = fmt.Sprintf("%s#%02d", name, n-1)
 		}
 		for _, r := range p.Runs {
@@ -46,8 +46,8 @@ func GoBenchPrograms(w io.Writer, d record.Programs) error {
 	return out.Flush()
 }
 
-// benchmarkName is a command in the form of a benchmark's name: one word, of which a
-// slash sets parts apart.
+// benchmarkName returns a command in the form of a benchmark's name: one word, with slashes between
+// its parts.
 func benchmarkName(p program.Report) string {
 	name := "BenchmarkRun/command=" + oneWord(p.Command)
 	for _, parameter := range slices.Sorted(maps.Keys(p.Parameters)) {
@@ -56,7 +56,7 @@ func benchmarkName(p program.Report) string {
 	return name
 }
 
-// oneWord puts an underscore in the place of what would end a word or a part of a name.
+// oneWord replaces each character that would end a word or a part of a name by an underscore.
 func oneWord(t string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {

@@ -37,7 +37,7 @@ func Hyperfine(w io.Writer, d record.Programs) error {
 type hyperfineResult struct {
 	Command    string            `json:"command"`
 	Mean       float64           `json:"mean"`
-	StdDev     stats.Float       `json:"stddev"` // null for one run
+	StdDev     stats.Float       `json:"stddev"` // null for a single run
 	Median     float64           `json:"median"`
 	User       float64           `json:"user"`   // mean
 	System     float64           `json:"system"` // mean
@@ -63,8 +63,8 @@ func newHyperfineResult(p program.Report) hyperfineResult {
 	return r
 }
 
-// meanAndSD are the mean and the sample's standard deviation, which one value has none
-// of.
+// meanAndSD returns the mean and the sample's standard deviation, which is unknown for a single
+// value.
 func meanAndSD(values []float64) (mean float64, sd stats.Float) {
 	for _, v := range values {
 		mean += v / float64(len(values))

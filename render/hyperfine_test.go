@@ -18,7 +18,7 @@ import (
 	"chronoscope/stats"
 )
 
-// byHyperfine are the files that hyperfine itself writes of a few commands: one with a
+// byHyperfine returns the files that hyperfine itself writes for a few commands: one with a
 // parameter, one that fails, one that runs once.
 func byHyperfine(t *testing.T, args ...string) (exported []byte, table string) {
 	t.Helper()
@@ -42,7 +42,7 @@ func byHyperfine(t *testing.T, args ...string) (exported []byte, table string) {
 	return exported, string(text)
 }
 
-// asMeasured is a document of the same runs.
+// asMeasured returns a document of the same runs.
 func asMeasured(t *testing.T, exported []byte) record.Programs {
 	t.Helper()
 	var file struct {
@@ -69,7 +69,7 @@ func asMeasured(t *testing.T, exported []byte) record.Programs {
 	return d
 }
 
-// typesOf lists the keys of a JSON value with the types of what they hold.
+// typesOf lists the keys of a JSON value with the types of their values.
 func typesOf(at string, value any, into map[string]string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -84,7 +84,7 @@ func typesOf(at string, value any, into map[string]string) {
 	into[at] = fmt.Sprintf("%T", value)
 }
 
-// The same runs make the same file: keys, types and figures are hyperfine's own.
+// The same runs give the same file: keys, types and figures are equal to hyperfine's.
 func TestHyperfineWritesTheSame(t *testing.T) {
 	for name, args := range map[string][]string{
 		"parameters": {"-r", "4", "-L", "n", "a,b", "true {n}", "true {n} {n}"},
@@ -126,7 +126,7 @@ func TestHyperfineWritesTheSame(t *testing.T) {
 	}
 }
 
-// The columns that hyperfine's table has are the same, cell by cell.
+// The columns of hyperfine's table are equal, cell by cell.
 func TestMarkdownHasTheSameColumns(t *testing.T) {
 	exported, table := byHyperfine(t, "-r", "5", "sleep 0.01", "sleep 0.03", "true")
 	var ours bytes.Buffer
@@ -144,7 +144,7 @@ func TestMarkdownHasTheSameColumns(t *testing.T) {
 	}
 }
 
-// cellsOf are the cells of each line of a table.
+// cellsOf returns the cells of each line of a table.
 func cellsOf(table string) (rows [][]string) {
 	for line := range strings.SplitSeq(strings.TrimSpace(table), "\n") {
 		var row []string
@@ -156,7 +156,7 @@ func cellsOf(table string) (rows [][]string) {
 	return rows
 }
 
-// Runs that don't count, such as one that was traced, are in nobody's times.
+// Runs that don't count, such as a traced one, are in no exported times.
 func TestExportsLeaveOutWhatDoesNotCount(t *testing.T) {
 	d := programs()
 	d.Results = append(d.Results,

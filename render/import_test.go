@@ -18,7 +18,7 @@ import (
 
 var someDay = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// imported is the document of a file that another tool wrote.
+// imported returns the document of a file that another tool wrote.
 func imported(t *testing.T, file string) record.Document {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../record/testdata", "import", file))
@@ -32,7 +32,7 @@ func imported(t *testing.T, file string) record.Document {
 	return d
 }
 
-// What hyperfine says of each command, the document says: its own median is in the file.
+// The document has the values that hyperfine's file has for each command, including its median.
 func TestImportHyperfine(t *testing.T) {
 	for _, file := range []string{"hyperfine-1.15.json", "hyperfine-1.15-two-runs.json"} {
 		d := imported(t, file).(record.Programs)
@@ -70,7 +70,7 @@ func TestImportHyperfine(t *testing.T) {
 	}
 }
 
-// What is written for other tools is read again.
+// Files that are written for other tools can be read again.
 func TestImportReadsWhatIsExported(t *testing.T) {
 	before := imported(t, "hyperfine-1.15.json").(record.Programs)
 	var b bytes.Buffer
@@ -89,7 +89,7 @@ func TestImportReadsWhatIsExported(t *testing.T) {
 	}
 }
 
-// Parameters are as they were given, whichever version wrote them.
+// Parameters are read as they were given, whichever version of hyperfine wrote them.
 func TestImportHyperfineParameters(t *testing.T) {
 	for _, written := range []string{`1000000`, `"1000000"`} {
 		d, err := record.Import(strings.NewReader(`{"results": [{"command": "x", "times": [1], "parameters": {"n": `+written+`}}]}`), someDay)
@@ -102,7 +102,7 @@ func TestImportHyperfineParameters(t *testing.T) {
 	}
 }
 
-// What never ends is refused once it is larger than any file that is read.
+// A file that never ends is refused when it exceeds the largest size that is read.
 func TestImportOfNoEnd(t *testing.T) {
 	const most = 2 * record.MostBytes
 	r := &io.LimitedReader{R: endlessReader{}, N: most}
@@ -174,7 +174,7 @@ func TestImportGoBench(t *testing.T) {
 	}
 }
 
-// Of many broken lines some are told, and how many more there are.
+// If many lines are broken, the error names some of them, and the number of others.
 func TestImportGoBenchOfBrokenLines(t *testing.T) {
 	d, err := record.Import(strings.NewReader("BenchmarkX 1 5 ns/op\n"+strings.Repeat("BenchmarkBroken-8 what\n", 4+90)), someDay)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestImportGoBenchOfBrokenLines(t *testing.T) {
 	}
 }
 
-// What go test -bench -count 7 printed: each benchmark seven times.
+// The file is the output of go test -bench -count 7: each benchmark seven times.
 func TestImportGoBenchOfARealRun(t *testing.T) {
 	d := imported(t, "go1.26-bench.txt").(record.Bench)
 	if len(d.Results) == 0 {

@@ -9,7 +9,7 @@ import (
 	"chronoscope/record"
 )
 
-// A list says what each record is of, in a line, whatever its names hold.
+// The list names the subjects of each record in one line, whatever the names contain.
 func TestKeptNamesSubjects(t *testing.T) {
 	command, started, took, stopped := "run", time.Unix(0, 0), int64(1), false
 	one := func(subjects ...string) record.KeptRecord {

@@ -13,10 +13,9 @@ import (
 	"chronoscope/view"
 )
 
-// Markdown writes programs as the table of hyperfine --export-markdown, whose columns are
-// of wall times, and beside it what stands in the document: the time without the others,
-// CPU time, the wait for a CPU, and the verdict. All are in the unit that suits the first
-// command.
+// Markdown writes programs as the table of hyperfine --export-markdown, whose columns are wall
+// times, with further columns: the time without other programs, CPU time, the wait for a CPU, and
+// the verdict. All are in the unit that suits the first command.
 func Markdown(w io.Writer, d record.Programs) error {
 	d = view.Shown(d)
 	out := bufio.NewWriter(w)
@@ -42,7 +41,7 @@ func Markdown(w io.Writer, d record.Programs) error {
 	return out.Flush()
 }
 
-// markdownUnit is what a table's times are in.
+// markdownUnit is the unit of a table's times.
 type markdownUnit struct {
 	name   string
 	ns     float64
@@ -57,7 +56,7 @@ func (u markdownUnit) of(ns float64) string {
 	return fmt.Sprintf("%.*f", u.places, ns/u.ns)
 }
 
-// plusMinus writes a value and its deviation, where that is known.
+// plusMinus writes a value and its deviation, if that is known.
 func plusMinus(ns, deviationNs float64, unit markdownUnit) string {
 	if !stats.IsFinite(deviationNs) {
 		return unit.of(ns)
@@ -87,8 +86,8 @@ func fastestOf(rows []program.Report) (f fastest) {
 	return f
 }
 
-// relativeTo is how many times as long as the fastest a command takes. The deviation is
-// that of a quotient of independent values, to first order.
+// relativeTo writes how many times as long as the fastest a command takes. The deviation is that of
+// a quotient of independent values, to first order.
 func relativeTo(r hyperfineResult, f fastest, itself bool) string {
 	ratio := r.Mean / f.result.Mean
 	if itself || !r.StdDev.Known() || !f.result.StdDev.Known() {

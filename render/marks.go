@@ -9,11 +9,11 @@ import (
 type mark struct {
 	Name   string
 	Radius float64
-	Lines  [][][2]float64 // each from corner to corner
-	Class  string         // hollow marks are stroked, others filled
+	Lines  [][][2]float64 // each line goes from corner to corner
+	Class  string         // hollow marks are outlines, others are filled
 }
 
-// marks are all shapes, around the place of the point.
+// marks are all shapes, relative to the position of the point.
 var marks = []mark{
 	{Name: "dot", Radius: 3.4},
 	{Name: "ring", Radius: 3.4, Class: "hollow"},
@@ -23,12 +23,12 @@ var marks = []mark{
 	{Name: "cross", Class: "hollow", Lines: [][][2]float64{{{-3.2, -3.2}, {3.2, 3.2}}, {{3.2, -3.2}, {-3.2, 3.2}}}},
 	{Name: "plus", Class: "hollow", Lines: [][][2]float64{{{-4, 0}, {4, 0}}, {{0, -4}, {0, 4}}}},
 	{Name: "tick", Class: "hollow", Lines: [][][2]float64{{{0, -4}, {0, 4}}}},
-	{Name: "left", Class: "hollow heavy", Lines: [][][2]float64{{{6, -5}, {0, 0}, {6, 5}}}}, // the line goes on beyond this edge
+	{Name: "left", Class: "hollow heavy", Lines: [][][2]float64{{{6, -5}, {0, 0}, {6, 5}}}}, // says that the line extends beyond this edge
 	{Name: "right", Class: "hollow heavy", Lines: [][][2]float64{{{-6, -5}, {0, 0}, {-6, 5}}}},
 	{Name: "bar", Class: "hollow heavy", Lines: [][][2]float64{{{0, -10}, {0, 10}}}},
 }
 
-// Path is the mark as the path of an SVG file.
+// Path returns the mark as a path of an SVG file.
 func (m mark) Path() string {
 	var b strings.Builder
 	for _, line := range m.Lines {

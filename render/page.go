@@ -25,13 +25,12 @@ var templates = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"pageLines": pageLines, "marks": func() []mark { return marks },
 }).ParseFS(assets, "page/*.html", "page/figure.svg"))
 
-// Page writes documents as one HTML page that needs nothing else: no network, no other
-// file. Documents are those of package record, of several machines if need be; the
-// report card comes first, then the others in the usual order.
+// Page writes documents as one HTML page that needs no network and no other file. Documents are
+// those of package record, possibly of several machines; the report card comes first, then the
+// others in the usual order.
 //
-// What a document holds is shown as text, never taken for markup, and the page's policy
-// lets no script run but its own, which only pictures of traces need (Content Security Policy
-// Level 3, section 6.1).
+// All texts of a document are escaped. The page's Content Security Policy (Level 3, section 6.1)
+// allows no script but the page's own, which only pictures of traces and trends need.
 func Page(w io.Writer, documents ...record.Document) error {
 	p := page{
 		Style:      template.CSS(asset("page.css") + chartCSS),
@@ -58,7 +57,7 @@ func Page(w io.Writer, documents ...record.Document) error {
 	return templates.Execute(w, p)
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Style      template.CSS
 	Script     template.JS
@@ -67,7 +66,7 @@ type page struct {
 	Sheets     []pageSheet
 }
 
-// Title is the page's name in a browser's tab.
+// Title is the page's title in a browser's tab.
 func (p page) Title() string {
 	if len(p.Sheets) == 1 {
 		return p.Sheets[0].Title + ", " + p.Sheets[0].Machine()
@@ -75,14 +74,14 @@ func (p page) Title() string {
 	return fmt.Sprintf("%d records", len(p.Sheets))
 }
 
-// pageSheet is a sheet whose parts have names of their own on the page.
+// pageSheet is a sheet whose parts have identifiers on the page.
 type pageSheet struct {
 	*view.Sheet
 	ID    string
 	Parts []pageSection
 }
 
-// pictured reports whether a script draws a part of the sheet.
+// pictured reports whether a script draws a picture of the sheet.
 func (p pageSheet) pictured() bool {
 	return slices.ContainsFunc(p.Parts, func(part pageSection) bool { return len(part.Pictures) > 0 })
 }
@@ -124,7 +123,8 @@ func (s pageSheet) Machine() string {
 	return s.Facts[0]
 }
 
-// About tells the sheet from others of the same title: its machine and when it was measured.
+// About distinguishes the sheet from others with the same title: its machine and when it was
+// measured.
 func (s pageSheet) About() string {
 	if s.Started() == "" {
 		return s.Machine()
@@ -132,7 +132,7 @@ func (s pageSheet) About() string {
 	return s.Machine() + ", " + s.Header.Started.Format("2 January 15:04:05")
 }
 
-// AllFacts are those of the machine and of its system.
+// AllFacts returns the facts about the machine and about its system.
 func (s pageSheet) AllFacts() []string {
 	if s.WithoutHead {
 		return s.Facts
@@ -140,7 +140,7 @@ func (s pageSheet) AllFacts() []string {
 	return append(slices.Clone(s.Facts), s.SystemFacts()...)
 }
 
-// Started is when the measurement began; empty where that is not known, or the sheet shows several.
+// Started is when the measurement began; empty if that is not known, or if the sheet shows several.
 func (s pageSheet) Started() string {
 	if s.Header.Started.IsZero() || s.WithoutHead {
 		return ""
@@ -166,36 +166,36 @@ type panel struct {
 	Drawing *drawing
 }
 
-// picture is a trace that can be zoomed.
+// picture is a trace that the reader can zoom.
 type picture struct {
 	ID, Name string
 	Data     *view.Lanes
 }
 
-// shows reports whether the page has anything of the section.
+// shows reports whether the section has any content on the page.
 func (s pageSection) shows() bool {
 	return len(s.Charts) > 0 || s.Trends != nil || s.Data != nil || len(s.Disturbing()) > 0 || len(pageLines(s.Lines)) > 0 || len(pageLines(s.Notes)) > 0
 }
 
-// Disturbing are the findings that are not as they should be.
+// Disturbing returns the findings that need attention.
 func (s pageSection) Disturbing() []machine.Finding {
 	return slices.DeleteFunc(slices.Clone(s.Findings), func(f machine.Finding) bool { return f.Severity == machine.OK })
 }
 
-// pageLines are those that are shown on a page.
+// pageLines returns the lines that are shown on a page.
 func pageLines(all []view.Line) []view.Line {
 	return slices.DeleteFunc(slices.Clone(all), func(l view.Line) bool { return l.In == view.InText })
 }
 
-// mostOpenRows of a table are shown unasked.
+// mostOpenRows is the largest number of rows of a table that is not folded.
 const mostOpenRows = 12
 
-// Folded reports that the table opens at a click.
+// Folded reports whether the table opens only at a click.
 func (s pageSection) Folded() bool {
 	return len(s.Charts) > 0 || len(s.Findings) > 0 || len(s.Data.Rows) > mostOpenRows
 }
 
-// Fold is what to click at.
+// Fold is the text to click at.
 func (s pageSection) Fold() string {
 	switch {
 	case len(s.Charts) > 0:
@@ -206,13 +206,13 @@ func (s pageSection) Fold() string {
 	return "All " + stats.Count(len(s.Data.Rows), "row")
 }
 
-// dataTable is a table without the columns that text alone shows.
+// dataTable is a table without the columns that only text shows.
 type dataTable struct {
 	Columns []view.Column
 	Rows    [][]dataCell
 }
 
-// Short reports that a narrow screen shows each row as a list of its cells, so that none is cut.
+// Short reports whether a narrow screen shows each row as a list of its cells, so that none is cut.
 func (t *dataTable) Short() bool { return len(t.Rows) <= mostOpenRows }
 
 type dataCell struct {
@@ -221,7 +221,7 @@ type dataCell struct {
 	Column string // the name of its column
 }
 
-// longText is how many letters are a text to read rather than a name.
+// longText is the length, in letters, from which on a text counts as prose rather than a name.
 const longText = 30
 
 func newDataTable(t *view.Table) *dataTable {
@@ -243,7 +243,7 @@ func newDataTable(t *view.Table) *dataTable {
 	return d
 }
 
-// classOf is how a cell is set: numbers flush right, and texts to read in lines of some
+// classOf returns the class of a cell: numbers are right-aligned, and prose keeps a width of some
 // words, however narrow the screen.
 func classOf(column view.Column, c view.Cell) string {
 	switch {
@@ -255,7 +255,7 @@ func classOf(column view.Column, c view.Cell) string {
 	return ""
 }
 
-// chartCSS is the style sheet of charts. Each colour of a cause that page.css names is that of
+// chartCSS is the style sheet of charts. The colour of each cause in page.css is also the colour of
 // its bars.
 var chartCSS = func() string {
 	css := asset("chart.css")
@@ -269,12 +269,12 @@ var chartCSS = func() string {
 func asset(name string) string {
 	text, err := assets.ReadFile("page/" + name)
 	if err != nil {
-		panic(err) // it is part of this program
+		panic(err) // the template is part of this program
 	}
 	return string(text)
 }
 
-// scriptHash names a script in a page's policy.
+// scriptHash returns the hash that allows a script in the page's policy.
 func scriptHash(script string) string {
 	sum := sha256.Sum256([]byte(script))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

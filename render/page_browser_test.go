@@ -19,13 +19,13 @@ import (
 	"chronoscope/record"
 )
 
-// Chromium's names on different systems.
+// browserNames are Chromium's names on different systems.
 var browserNames = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
-// patience is for a browser on a busy machine.
+// patience is the time limit for a browser on a busy machine.
 const patience = 90 * time.Second
 
-// browser starts a browser in which each test has a tab of its own.
+// browser starts a browser; each test opens a tab of its own in it.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -42,13 +42,13 @@ func browser(t *testing.T) context.Context {
 		t.Skipf("no browser called %s is installed; make needs installs one", strings.Join(browserNames, ", "))
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
-	// The test's own context ends before its cleanup, and would kill the browser, which
-	// then leaves files behind.
+	// The test's own context ends before its cleanup. It would kill the browser, which would then
+	// leave files behind.
 	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
-	if err := chromedp.Do(ctx); err != nil { // starts it
+	if err := chromedp.Do(ctx); err != nil { // starts the browser
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -61,7 +61,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab shows a page, and hears what the browser has to say of it.
+// tab shows a page, and records the browser's messages about it.
 type tab struct {
 	t       *testing.T
 	ctx     context.Context
@@ -77,7 +77,7 @@ func show(t *testing.T, ctx context.Context, width int64, documents ...record.Do
 	}
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx); err != nil { // opens it; its time is not limited by that of what follows
+	if err := chromedp.Do(ctx); err != nil { // opens the tab without the time limit of what follows
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
@@ -94,7 +94,7 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// value is what an expression of the page's script language gives.
+// value returns the value of a JavaScript expression.
 func value[T any](p *tab, expression string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
@@ -104,8 +104,8 @@ func value[T any](p *tab, expression string) T {
 	return v
 }
 
-// silent makes sure that nothing was said on the console, where errors and breaches of the
-// page's policy are told.
+// silent checks that the console is empty, to which errors and violations of the page's policy are
+// written.
 func (p *tab) silent() {
 	p.t.Helper()
 	const last = "that was all"
@@ -135,7 +135,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 }
 
-// sizesOf are the names and sizes of what a selector finds.
+// sizesOf is an expression for the names and sizes of the elements that a selector finds.
 const sizesOf = `[...document.querySelectorAll(%q)].map((e) => ({
 	name: e.getAttribute("aria-label") || e.id || e.className, width: e.getBoundingClientRect().width, height: e.getBoundingClientRect().height }))`
 
@@ -144,7 +144,7 @@ type sized struct {
 	Width, Height float64
 }
 
-// Every figure is drawn, as wide as its place, and a canvas is not empty.
+// Every figure is drawn as wide as its place, and no canvas is empty.
 func figuresHaveSize(t *testing.T, ctx context.Context, all []record.Document) {
 	p := show(t, ctx, 1100, all...)
 	figures := value[[]sized](p, fmt.Sprintf(sizesOf, "figure svg[role=img], figure canvas"))
@@ -168,8 +168,8 @@ func figuresHaveSize(t *testing.T, ctx context.Context, all []record.Document) {
 	p.silent()
 }
 
-// On a phone nothing but tables, in their own frames, is wider than the screen, and no
-// text of a figure lies beyond it.
+// On a phone only tables, in their own frames, are wider than the screen, and no text of a figure
+// extends beyond it.
 func fitsNarrowScreen(t *testing.T, ctx context.Context, all []record.Document) {
 	p := show(t, ctx, 360, append(all, hostileDocuments()...)...)
 	if width := value[float64](p, `document.documentElement.scrollWidth`); width > 360 {
@@ -191,8 +191,9 @@ func fitsNarrowScreen(t *testing.T, ctx context.Context, all []record.Document) 
 	p.silent()
 }
 
-// badLabels are the names of columns, on a narrow screen, that are wider than their place although
-// the cell has one line only, and those of empty cells that take room.
+// badLabels is an expression for the names of columns, on a narrow screen, that overlap their
+// values (the name is wider than its place and the cell has only one line) or belong to visible
+// empty cells.
 const badLabels = `(() => {
 	const pen = document.createElement("canvas").getContext("2d");
 	return [...document.querySelectorAll(".short td")].filter((cell) => {
@@ -203,8 +204,8 @@ const badLabels = `(() => {
 	}).map((cell) => cell.dataset.column);
 })()`
 
-// contrastOf is that of each kind of text with the page's ground (Web Content
-// Accessibility Guidelines 2.2, section 1.4.3, and its definition of relative luminance).
+// contrastOf is an expression for the contrast of each kind of text with the page's background (Web
+// Content Accessibility Guidelines 2.2, section 1.4.3, and its definition of relative luminance).
 const contrastOf = `(() => {
 	const light = (color) => { const [r, g, b] = color.match(/[0-9.]+/g).slice(0, 3).map((v) => v / 255)
 		.map((v) => v <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -218,7 +219,7 @@ const contrastOf = `(() => {
 	found.ground = ground;
 	return found; })()`
 
-// In light and in dark, text stands out from its ground by 4.5 to 1 at least.
+// In light and in dark mode, the contrast of text with its background is at least 4.5 to 1.
 func isReadableInDark(t *testing.T, ctx context.Context, all []record.Document) {
 	p := show(t, ctx, 1100, all...)
 	for _, scheme := range []string{"light", "dark"} {
@@ -241,7 +242,7 @@ func isReadableInDark(t *testing.T, ctx context.Context, all []record.Document) 
 	p.silent()
 }
 
-// Text that would do harm as markup stands on the page and does nothing.
+// Text that would do harm as markup is shown on the page as text.
 func hostileTextDoesNothing(t *testing.T, ctx context.Context, _ []record.Document) {
 	p := show(t, ctx, 1100, append(hostileDocuments(), filledDocuments(hostile, func() float64 { return 5 })...)...)
 	if harm := value[bool](p, `"harm" in window || document.images.length > 0 || document.querySelectorAll("article script:not([type])").length > 0`); harm {
@@ -253,11 +254,10 @@ func hostileTextDoesNothing(t *testing.T, ctx context.Context, _ []record.Docume
 	p.silent()
 }
 
-// shownView is what a picture shows, in nanoseconds.
+// shownView is the part of a trace that a picture shows, in nanoseconds.
 type shownView struct{ From, To float64 }
 
-// Dragging zooms to where it was dragged, keys and buttons work, and pointing at a gap
-// tells what it is.
+// Dragging zooms to the marked part, keys and buttons work, and pointing at a gap describes it.
 func canBeZoomed(t *testing.T, ctx context.Context, _ []record.Document) {
 	trace := aTrace(40)
 	p := show(t, ctx, 1100, record.Activity{Traces: []activity.Analysis{trace}})
@@ -291,8 +291,8 @@ func canBeZoomed(t *testing.T, ctx context.Context, _ []record.Document) {
 	p.silent()
 }
 
-// A trace without any gap has a picture that says so, and those after it are drawn: they
-// were not, since its list of causes was null.
+// A trace without any gap has a picture that says so, and the pictures after it are drawn. An
+// earlier version did not draw them, since the list of causes was null.
 func isDrawnWithoutGaps(t *testing.T, ctx context.Context, _ []record.Document) {
 	quiet := activity.Analysis{DurationNs: 5e6, Periods: []activity.TimedPeriod{{Label: "A0", State: "active", DurationNs: 5e6}}}
 	p := show(t, ctx, 1100, record.Activity{Traces: []activity.Analysis{quiet, aTrace(40)}})

@@ -11,7 +11,7 @@ import (
 	"chronoscope/stats"
 )
 
-// fieldsOf are the names that a type's values have in JSON, at all depths.
+// fieldsOf returns the JSON names of the fields of a type, at all depths.
 func fieldsOf(of reflect.Type, into map[string]bool, seen map[reflect.Type]bool) {
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
@@ -22,7 +22,7 @@ func fieldsOf(of reflect.Type, into map[string]bool, seen map[reflect.Type]bool)
 		return
 	}
 	if seen[of] || of == reflect.TypeFor[stats.Estimate]() || of == reflect.TypeFor[time.Time]() || of == reflect.TypeFor[machine.Machine]() {
-		return // those are described as a whole
+		return // these types are documented as a whole
 	}
 	seen[of] = true
 	for field := range of.NumField() {
@@ -38,7 +38,7 @@ func fieldsOf(of reflect.Type, into map[string]bool, seen map[reflect.Type]bool)
 	}
 }
 
-// Each field of each document is named on the page that scripts rely on.
+// Each field of each document is described on the page for readers of the JSON output.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/output.md")
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 	"chronoscope/view"
 )
 
-// documentsOfEachKind are what the commands write, as kept for the command's own tests.
+// documentsOfEachKind returns what the commands write, from the test data of the command.
 func documentsOfEachKind(t testing.TB) []record.Document {
 	t.Helper()
 	files, err := filepath.Glob("../internal/cli/testdata/documents/*.json")
@@ -57,8 +57,8 @@ func pageOf(t testing.TB, documents ...record.Document) string {
 	return b.String()
 }
 
-// Each kind of document has a sheet, with the report card in front and names of its own
-// for all of its parts.
+// Each kind of document has a sheet. The report card comes first, and the identifiers of all parts
+// differ.
 func TestPageOfEachKind(t *testing.T) {
 	text := pageOf(t, documentsOfEachKind(t)...)
 	kinds := regexp.MustCompile(`<h1>([^<]*)</h1>`).FindAllStringSubmatch(text, -1)
@@ -79,7 +79,7 @@ func TestPageOfEachKind(t *testing.T) {
 	}
 }
 
-// A page asks for nothing from outside: it would not be there when the page is read.
+// A page requests nothing from the network, which may not be there when the page is read.
 func TestPageNeedsNothingElse(t *testing.T) {
 	text := pageOf(t, documentsOfEachKind(t)...)
 	for _, attribute := range regexp.MustCompile(`(?:href|src|srcset|action|data)="([^"]*)"`).FindAllStringSubmatch(text, -1) {
@@ -92,10 +92,10 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 }
 
-// hostile would do harm if it were markup, in each place where it may stand.
+// hostile is a text that would do harm if it were treated as markup, in each place of a page.
 const hostile = `"><script>window.harm=1</script></script></title></style><img src=x onerror=window.harm=1>'` + "`${window.harm=1}`"
 
-// hostileDocuments hold it wherever a document holds text.
+// hostileDocuments returns documents with hostile in each text.
 func hostileDocuments() []record.Document {
 	h := record.Header{Machine: &machine.Machine{CPU: hostile, Kernel: hostile, OS: hostile, Clocksource: hostile, Hypervisor: hostile, CPUs: 1}, Caveats: []string{hostile}}
 	ten, text := stats.FloatOf(10), hostile
@@ -126,11 +126,11 @@ func hostileDocuments() []record.Document {
 	}
 }
 
-// No text of a document steers a terminal that shows its CSV.
+// No text of a document can control a terminal that shows its CSV.
 func TestCSVIsHarmless(t *testing.T) {
 	for _, d := range filledDocuments("\x1b[8m\u202eharm", func() float64 { return 1 }) {
 		if _, err := view.FieldsOf(d); err != nil {
-			continue // it has no CSV
+			continue // this kind has no CSV
 		}
 		var b strings.Builder
 		if err := CSV(&b, d); err != nil {
@@ -142,8 +142,8 @@ func TestCSVIsHarmless(t *testing.T) {
 	}
 }
 
-// No text of a document is markup on the page, wherever it stands. That a browser agrees
-// is tested in a browser.
+// No text of a document is treated as markup, in any place of the page. Another test checks the
+// same in a browser.
 func TestPageEscapesHostileText(t *testing.T) {
 	text := pageOf(t, hostileDocuments()...)
 	for _, bad := range []string{"<script>window", "<img", "onerror=window.harm=1>"} {
@@ -159,7 +159,7 @@ func TestPageEscapesHostileText(t *testing.T) {
 	}
 }
 
-// Numbers that a document can't vouch for do not break a page.
+// Impossible numbers in a document do not break a page.
 func TestPageOfOddNumbers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -186,7 +186,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 	}
 }
 
-// aTrace has gaps at random places, in order and apart.
+// aTrace returns a trace whose gaps are at random places, in order and apart from each other.
 func aTrace(gaps int) activity.Analysis {
 	random := rand.New(rand.NewPCG(3, uint64(gaps)))
 	cpu := 1
@@ -205,8 +205,8 @@ func aTrace(gaps int) activity.Analysis {
 	return t
 }
 
-// A trace of 100,000 periods, as of ten seconds, makes a page of less than 2 MB, and takes
-// less than 100 MiB on the way.
+// A trace of 100,000 periods, as of ten seconds, makes a page of less than 2 MB, and writing it
+// takes less than 100 MiB of memory.
 func TestPageOfLongTraceIsSmall(t *testing.T) {
 	document := record.Activity{Traces: []activity.Analysis{aTrace(50_000)}}
 	if n := len(pageOf(t, document)); n > 2e6 {
@@ -240,7 +240,7 @@ func BenchmarkPageOfRecord(b *testing.B) {
 	}
 }
 
-// The marks of an axis are round, within it, in order, and no more than fit.
+// The ticks of an axis are round numbers within it, in order, and no more than fit.
 func TestTicks(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -258,7 +258,7 @@ func TestTicks(t *testing.T) {
 				t.Fatalf("%+v: %v lies beyond", s, v)
 			}
 		}
-		round := ticks // of a logarithmic axis the values are round, of a linear one the steps
+		round := ticks // the values are round on a logarithmic axis, the steps on a linear one
 		if !s.Log || s.Hi < 10*s.Lo {
 			round = []float64{}
 			for i, v := range ticks[1:] {
@@ -284,7 +284,7 @@ func TestTickDuration(t *testing.T) {
 	}
 }
 
-// The page that is looked at in a browser, for who wants to look too.
+// TestWritePage writes the page that the browser tests use, to look at.
 func TestWritePage(t *testing.T) {
 	if file := os.Getenv("CHRONOSCOPE_PAGE"); file != "" {
 		if err := os.WriteFile(file, []byte(pageOf(t, documentsOfEachKind(t)...)), 0o644); err != nil {
@@ -293,7 +293,7 @@ func TestWritePage(t *testing.T) {
 	}
 }
 
-// fill gives every field that there is in a value a text or a number, at all depths.
+// fill sets every field of a value, at all depths, to a text or a number.
 func fill(v reflect.Value, text string, number func() float64) {
 	switch v.Kind() {
 	case reflect.String:
@@ -332,7 +332,7 @@ func fill(v reflect.Value, text string, number func() float64) {
 	}
 }
 
-// filledDocuments are all kinds of documents, with a text and odd numbers in every field.
+// filledDocuments returns all kinds of documents, with a text and odd numbers in every field.
 func filledDocuments(text string, number func() float64) []record.Document {
 	var all []record.Document
 	for _, empty := range emptyDocuments() {
@@ -343,8 +343,8 @@ func filledDocuments(text string, number func() float64) []record.Document {
 	return all
 }
 
-// No field of any kind of document is markup on the page, and none breaks it, whatever it
-// holds.
+// No field of any kind of document is treated as markup, and none breaks the page, whatever it
+// contains.
 func TestPageOfAnyField(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	odd := []float64{0, -1, 1e-300, 1e300, math.NaN(), math.Inf(1), math.Inf(-1), 5, 1, 0.5}
@@ -363,16 +363,16 @@ func TestPageOfAnyField(t *testing.T) {
 	}
 }
 
-// emptyDocuments are of all kinds that can be read.
+// emptyDocuments returns an empty document of each kind that can be read.
 func emptyDocuments() (all []record.Document) {
 	for _, command := range record.Commands() {
-		d, _ := record.Parse(fmt.Appendf(nil, `{"schema": %q, "command": %q}`, record.Schema, command)) // what it lacks is not asked for
+		d, _ := record.Parse(fmt.Appendf(nil, `{"schema": %q, "command": %q}`, record.Schema, command)) // an error about missing fields does not matter here
 		all = append(all, reflect.Zero(reflect.TypeOf(d)).Interface().(record.Document))
 	}
 	return all
 }
 
-// Every kind of document that can be read has its place on a page, also when it is empty.
+// Every kind of document that can be read has a sheet on a page, even if it is empty.
 func TestPageOfEveryReadableKind(t *testing.T) {
 	if n := len(emptyDocuments()); n < 11 {
 		t.Errorf("%d kinds can be read", n)
@@ -380,7 +380,7 @@ func TestPageOfEveryReadableKind(t *testing.T) {
 	pageOf(t, emptyDocuments()...)
 }
 
-// A page shows no text that turns around what stands beside it.
+// A page contains no characters that reverse the writing direction of the text around them.
 func TestPageWithoutBidi(t *testing.T) {
 	d := record.Programs{Results: []program.Report{{Command: "run \u202exe.fdp"}}}
 	var b strings.Builder

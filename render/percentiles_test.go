@@ -13,7 +13,7 @@ func TestPercentilesOfManyRuns(t *testing.T) {
 	d := programs()
 	d.Pairs = nil
 	one := d.Results[0]
-	one.Runs = one.Runs[:1] // the rejected one
+	one.Runs = one.Runs[:1] // only the rejected run
 	var wall []float64
 	for i := range 50 {
 		run := d.Results[0].Runs[1]

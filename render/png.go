@@ -17,17 +17,17 @@ import (
 	"chronoscope/view"
 )
 
-// density is how many dots of a PNG a pixel has on each side: text stays sharp on screens of
-// today, and on paper.
+// density is the number of dots per pixel, in each direction, of a PNG: text stays sharp on
+// high-resolution screens and on paper.
 const density = 2
 
-// fonts are those of figures, whose letters are as wide as those of Arial and Helvetica.
+// fonts are the fonts of figures. Their letters are as wide as those of Arial and Helvetica.
 var fonts = sync.OnceValue(func() [2]*opentype.Font {
 	var both [2]*opentype.Font
 	for i, data := range [][]byte{liberationsansregular.TTF, liberationsansbold.TTF} {
 		f, err := opentype.Parse(data)
 		if err != nil {
-			panic(err) // it is part of this program
+			panic(err) // the font is part of this program
 		}
 		both[i] = f
 	}
@@ -39,9 +39,9 @@ type faceSize struct {
 	bold bool
 }
 
-var faces sync.Map // of type font.Face, by faceSize
+var faces sync.Map // font.Face by faceSize
 
-// faceOf is the face in which a text of a look is set, that many times as large.
+// faceOf returns the face for a text with that look, enlarged by the factor times.
 func faceOf(l look, times float64) font.Face {
 	key := faceSize{l.number("font-size", 13) * times, l.number("font-weight", 400) >= 600}
 	if face, ok := faces.Load(key); ok {
@@ -53,17 +53,17 @@ func faceOf(l look, times float64) font.Face {
 	}
 	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: key.size, DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
-		panic(err) // the fonts are good
+		panic(err) // the fonts are valid
 	}
 	faces.Store(key, face)
 	return face
 }
 
-// widerFont is how much wider the letters of another font may be, in which a viewer shows an
-// SVG file that lacks these.
+// widerFont is how many times wider the letters of another font may be. A viewer uses another font
+// if it lacks these.
 const widerFont = 1.15
 
-// textWidth is that of a text of a class at most, in pixels.
+// textWidth returns the greatest width of a text of a class, in pixels.
 func textWidth(text, class string) int {
 	return int(math.Ceil(widerFont * float64(font.MeasureString(faceOf(lookOf("text", class), 1), text)) / 64))
 }
@@ -98,7 +98,7 @@ func (f *figure) png(w io.Writer) error {
 	return png.Encode(w, p.to.Image())
 }
 
-// painter draws in pixels on a picture that has density dots for each.
+// painter draws on a picture that has density dots for each pixel; positions are in pixels.
 type painter struct{ to *gg.Context }
 
 func (p painter) key(x, y float64, k view.Key) {
@@ -113,7 +113,7 @@ func (p painter) key(x, y float64, k view.Key) {
 	}
 }
 
-// chart draws in the order of the page's template.
+// chart draws in the same order as the page's template.
 func (p painter) chart(c figureChart) {
 	x := func(at part) float64 { return float64(c.X) + float64(at)*float64(c.Width) }
 	top, d := float64(c.Y), c.Drawing
@@ -134,7 +134,7 @@ func (p painter) chart(c figureChart) {
 	}
 }
 
-// stroke draws the path as the look has it.
+// stroke draws the path with the stroke of the look.
 func (p painter) stroke(l look, property string) {
 	c, painted := l.color(property)
 	if !painted {
@@ -157,7 +157,7 @@ func (p painter) line(x1, y1, x2, y2 float64, l look) {
 	p.stroke(l, "stroke")
 }
 
-// hatched is the pattern that a browser fills a bar with.
+// hatched is the SVG pattern of hatched bars.
 const hatched = "url(#hatch)"
 
 func (p painter) rect(x, y, width, height float64, l look) {
@@ -217,7 +217,7 @@ func (p painter) mark(x, y float64, name, class string) {
 	}
 }
 
-// text draws a text over what is below, with a rim of the paper's colour around it.
+// text draws a text with a rim of the background's colour, over what was drawn before.
 func (p painter) text(text string, x, y float64, anchor string, l look) {
 	face := faceOf(l, density)
 	x *= density

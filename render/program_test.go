@@ -15,7 +15,7 @@ import (
 	"chronoscope/view"
 )
 
-// programs is a document as a measurement leaves it.
+// programs returns a document like one of a measurement.
 func programs() record.Programs {
 	code := 0
 	wait, rss := stats.FloatOf(3e6), int64(1888256)
@@ -44,7 +44,7 @@ func programs() record.Programs {
 	}
 }
 
-// All that a person has to know is there, in lines that a terminal shows.
+// The text contains everything that a person needs, in lines that fit on a terminal.
 func TestProgramsText(t *testing.T) {
 	d := programs()
 	one := d
@@ -82,7 +82,7 @@ func TestProgramsText(t *testing.T) {
 	}
 }
 
-// What a program wrote can't steer the terminal of who reads it.
+// The output of a measured program can't control the terminal.
 func TestFailureIsPrintable(t *testing.T) {
 	d := programs()
 	failure, ending := "exit status 7", "red \x1b[31mtext\nbell \a and\rmore\t."
@@ -135,7 +135,7 @@ func TestProgramsCSV(t *testing.T) {
 	}
 }
 
-// One line a run that counts; names stay apart.
+// There is one line for each run that counts, and names stay distinct.
 func TestGoBenchPrograms(t *testing.T) {
 	d := programs()
 	d.Machine.CPU = "a CPU"

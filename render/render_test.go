@@ -6,7 +6,7 @@ import (
 	"chronoscope/record"
 )
 
-// showText writes a document as text, which every kind has.
+// showText writes a document as text, a format that every kind has.
 func showText(w io.Writer, d record.Document, s Style) {
 	if err := Write(w, TextFormat, d, s); err != nil {
 		panic(err)

@@ -9,23 +9,23 @@ import (
 	"chronoscope/view"
 )
 
-// beyond is more than any quantity here; see package view.
+// beyond is larger than any quantity that is shown; see package view.
 const beyond = 1e30
 
-// usualLabels fit side by side on a phone.
+// usualLabels is how many labels fit side by side on a phone.
 const usualLabels = 5
 
-// scale leads from the values of an axis to places along it.
+// scale converts values of an axis to positions along it.
 type scale struct{ view.Axis }
 
-// at is where a value stands, 0 to 1; what is beyond an end stands at it.
+// at returns the position of a value, 0 to 1. A value beyond an end gets the position of that end.
 func (s scale) at(v float64) part {
 	lo, hi := s.Lo, s.Hi
 	if s.Log {
 		v, lo, hi = math.Log(v), math.Log(lo), math.Log(hi)
 	}
 	at := (v - lo) / (hi - lo)
-	if !(at > 0) { // NaN, too
+	if !(at > 0) { // also true for NaN
 		return 0
 	}
 	return part(math.Min(at, 1))
@@ -42,7 +42,7 @@ func (s scale) label(v float64) string {
 	return tickNumber(v)
 }
 
-// ticks are round values along the axis, about as many as fit.
+// ticks returns round values along the axis, about as many as fit.
 func (s scale) ticks() []float64 {
 	if s.Log && s.Hi/s.Lo >= 10 {
 		return roundLogs(s.Lo, s.Hi, usualLabels)
@@ -57,12 +57,12 @@ func (s scale) ticks() []float64 {
 	}
 	var all []float64
 	for i := math.Ceil(s.Lo / step * (1 - 1e-12)); i*step <= s.Hi*(1+1e-12) && len(all) <= 2*usualLabels; i++ {
-		all = append(all, i*step+0) // of -0 that makes 0
+		all = append(all, i*step+0) // turns -0 into 0
 	}
 	return all
 }
 
-// roundLogs are powers of ten, and values between them where there is room.
+// roundLogs returns powers of ten, and values between them if there is room.
 func roundLogs(lo, hi float64, most int) []float64 {
 	for _, digits := range [][]float64{{1, 2, 5}, {1, 3}} {
 		var all []float64
@@ -80,7 +80,7 @@ func roundLogs(lo, hi float64, most int) []float64 {
 	return everyPower(lo, hi, most)
 }
 
-// everyPower are powers of ten, all or every second, third ... of them.
+// everyPower returns powers of ten: all of them, or every second, third ... one.
 func everyPower(lo, hi float64, most int) []float64 {
 	from, to := math.Ceil(math.Log10(lo)-1e-9), math.Floor(math.Log10(hi)+1e-9)
 	every := math.Max(1, math.Ceil((to-from+1)/float64(most)))
@@ -116,12 +116,12 @@ func tickPercent(v float64) string {
 	return tickNumber(100*v) + " %"
 }
 
-// tickNumber has the minus sign that is as wide as a digit.
+// tickNumber writes a number with a minus sign as wide as a digit.
 func tickNumber(v float64) string {
 	return strings.Replace(strconv.FormatFloat(v, 'g', 6, 64), "-", "\u2212", 1)
 }
 
-// laneFigure says how often a cause took time, and how much.
+// laneFigure says how often a cause took time, and which share.
 func laneFigure(gaps int, share float64) string {
 	if gaps == 0 {
 		return "none"

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// styleRule is a rule of the style sheet chart.css: an element, or none for any, and the
-// classes that it has to have.
+// styleRule is a rule of the style sheet chart.css: an element (empty for any), and the classes
+// that it must have.
 type styleRule struct {
 	element      string
 	classes      []string
-	weight       int // rules with more classes, and then with more elements, win
+	weight       int // rules with more classes win, then those with more elements
 	declarations map[string]string
 }
 
-// figureCSS is how the texts of a figure are set, beside those of its charts.
+// figureCSS is the style of a figure's texts; chart.css is that of its charts.
 const figureCSS = `
 text { fill: var(--ink); font-size: 13px; }
 svg { color: var(--ink); }
@@ -28,7 +28,7 @@ text.legend { fill: var(--muted); font-size: 12px; }
 rect.paper { fill: var(--paper); }
 `
 
-// figureStyle is the style sheet of a figure, in the light colours of a page.
+// figureStyle returns the style sheet of a figure, in the light colours of a page.
 var figureStyle = func() func() string {
 	light := map[string]string{}
 	root, _, _ := strings.Cut(asset("page.css"), "}")
@@ -41,7 +41,7 @@ var figureStyle = func() func() string {
 	return func() string { return css }
 }()
 
-// styleRules are those of a figure's style sheet, for drawings that no browser makes.
+// styleRules returns the rules of a figure's style sheet, for drawings without a browser.
 var styleRules = func() (rules []styleRule) {
 	for block := range strings.SplitSeq(figureStyle(), "}") {
 		selectors, body, ok := strings.Cut(block, "{")
@@ -69,15 +69,15 @@ var styleRules = func() (rules []styleRule) {
 	return rules
 }()
 
-// look is how an element is drawn.
+// look holds the style properties of an element.
 type look map[string]string
 
-// lookOf is that of an element with some classes.
+// lookOf returns the look of an element with some classes.
 func lookOf(element, classes string) look {
 	has := strings.Fields(classes)
 	l := look{}
 	if element != "svg" {
-		l["color"] = lookOf("svg", "")["color"] // which it inherits
+		l["color"] = lookOf("svg", "")["color"] // inherited
 	}
 	for _, r := range styleRules {
 		if r.element != "" && r.element != element || slices.ContainsFunc(r.classes, func(c string) bool { return !slices.Contains(has, c) }) {
@@ -90,7 +90,7 @@ func lookOf(element, classes string) look {
 	return l
 }
 
-// number is a property without its unit.
+// number returns a property without its unit.
 func (l look) number(name string, otherwise float64) float64 {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(l[name], "px"), 64)
 	if err != nil {
@@ -99,7 +99,7 @@ func (l look) number(name string, otherwise float64) float64 {
 	return v
 }
 
-// color is that of a property; false where nothing is painted.
+// color returns a property's colour; false if nothing is painted.
 func (l look) color(name string) (color.NRGBA, bool) {
 	value := l[name]
 	if value == "currentColor" {
@@ -116,7 +116,7 @@ func (l look) color(name string) (color.NRGBA, bool) {
 	return color.NRGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), uint8(255 * l.number("opacity", 1))}, true
 }
 
-// dashes are the lengths of strokes and gaps; none for a solid line.
+// dashes returns the lengths of strokes and gaps; none for a solid line.
 func (l look) dashes() (all []float64) {
 	for part := range strings.FieldsSeq(l["stroke-dasharray"]) {
 		if v, err := strconv.ParseFloat(part, 64); err == nil {

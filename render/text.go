@@ -15,18 +15,18 @@ import (
 	"chronoscope/view"
 )
 
-// Style is how text is set.
+// Style says how text is written.
 type Style struct {
-	Color bool // the reader is a terminal that shows colours
-	Width int  // of the terminal, in letters; 0 where there is none
+	Color bool // the output is a terminal with colours
+	Width int  // of the terminal, in letters; 0 if there is none
 }
 
-// blockWidth is that of lines beside labels where no terminal is narrower: as many letters
-// are easy to read. Other lines are broken for a terminal alone, since programs that read the
-// text look for whole lines.
+// blockWidth is the width of labelled lines if the output is no terminal, or a wider one: longer
+// lines are hard to read. Other lines are wrapped only for a terminal, since programs that read the
+// text expect whole lines.
 const blockWidth, leastWidth, endless = 96, 40, 1 << 20
 
-// width is how long lines may be.
+// width returns the greatest length of a line.
 func (s Style) width(labelled bool) int {
 	switch {
 	case labelled && (s.Width <= 0 || s.Width > blockWidth):
@@ -55,8 +55,8 @@ var severityColors = map[machine.Severity]text.Colors{
 	machine.OK: {text.FgGreen}, machine.Note: {text.FgYellow}, machine.Warning: {text.FgRed},
 }
 
-// Text writes a sheet for people: the machine, then a block for each part of each section,
-// with empty lines between, and last the caveats.
+// Text writes a sheet for people: the machine, then a block for each part of each section, with
+// empty lines between them, and the caveats at the end.
 func Text(w io.Writer, sheet *view.Sheet, s Style) error {
 	var blocks []string
 	if !sheet.WithoutHead {
@@ -73,7 +73,7 @@ func Text(w io.Writer, sheet *view.Sheet, s Style) error {
 	return err
 }
 
-// section are the blocks of a section; its heading stands above the first.
+// section returns the blocks of a section; its heading is above the first.
 func (s Style) section(section view.Section) (blocks []string) {
 	blocks = append(blocks, s.lines(section.Lines), s.findings(section.Findings))
 	if section.Table != nil && section.Table.In != view.OnPage {
@@ -87,10 +87,11 @@ func (s Style) section(section view.Section) (blocks []string) {
 	return blocks
 }
 
-// leastLabel is the width of the column of labels, which are set in by two blanks.
+// leastLabel is the width of the column of labels, which are indented by two blanks.
 const leastLabel = 10
 
-// lines are set in the width; where one has a label, all stand beside a column of labels.
+// lines writes lines, wrapped to the width. If one has a label, all are indented by a column of
+// labels.
 func (s Style) lines(all []view.Line) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(l view.Line) bool { return l.In == view.OnPage })
 	column := 0
@@ -126,7 +127,7 @@ func (s Style) lines(all []view.Line) string {
 	return b.String()
 }
 
-// line is a line with its colours, without its label.
+// line returns a line with its colours, without its label.
 func (s Style) line(l view.Line) string {
 	painted := l
 	painted.Strong = s.bold(l.Strong)
@@ -137,7 +138,7 @@ func (s Style) line(l view.Line) string {
 	return s.paint(verdictColors[l.Verdict], string(l.Verdict)) + strings.TrimPrefix(plain, string(l.Verdict))
 }
 
-// wrap breaks a text between words. What has lines of its own keeps them.
+// wrap breaks a text between words. It keeps existing line breaks.
 func wrap(t string, width int) []string {
 	var lines []string
 	for part := range strings.SplitSeq(t, "\n") {
@@ -148,8 +149,8 @@ func wrap(t string, width int) []string {
 	return lines
 }
 
-// findings are what disturbs measurements, each with its effect and what helps; what is as
-// it should be is named in one line.
+// findings lists what disturbs measurements, each with its effect and what helps. What needs no
+// change is named in one line.
 func (s Style) findings(all []machine.Finding) string {
 	var blocks, fine []string
 	for _, f := range all {
@@ -171,8 +172,8 @@ func (s Style) findings(all []machine.Finding) string {
 	return strings.Join(blocks, "\n")
 }
 
-// plain sets columns apart by blanks alone, which suits any terminal and any program that
-// reads words.
+// plain separates columns by blanks only, which suits any terminal and any program that reads
+// words.
 var plain = func() table.Style {
 	style := table.StyleLight
 	style.Options = table.OptionsNoBordersAndSeparators
@@ -181,7 +182,7 @@ var plain = func() table.Style {
 	return style
 }()
 
-// table is a table, whose texts are broken where it is wider than the terminal.
+// table writes a table, whose texts are wrapped if it is wider than the terminal.
 func (s Style) table(t *view.Table) string {
 	shown := textColumns(t)
 	out := table.NewWriter()
@@ -216,7 +217,7 @@ func (s Style) table(t *view.Table) string {
 	return b.String()
 }
 
-// textColumns are the places of the columns that text shows.
+// textColumns returns the indices of the columns that text shows.
 func textColumns(t *view.Table) (shown []int) {
 	for i, c := range t.Columns {
 		if c.In != view.OnPage && !(t.Grouped && i == 0) {
@@ -236,11 +237,11 @@ func (s Style) cell(c view.Cell) string {
 	return c.Text
 }
 
-// leastColumn is how narrow a column of words may become.
+// leastColumn is the least width of a column of words.
 const leastColumn = 16
 
-// columnConfigs set numbers flush right, and make the widest columns of words narrower until
-// the table fits.
+// columnConfigs right-aligns numbers, and makes the widest columns of words narrower until the
+// table fits.
 func (s Style) columnConfigs(t *view.Table, shown []int) []table.ColumnConfig {
 	widths, all := make([]int, len(shown)), 0
 	for n, i := range shown {
@@ -276,7 +277,7 @@ func (s Style) columnConfigs(t *view.Table, shown []int) []table.ColumnConfig {
 	return configs
 }
 
-// caveats say what limits the whole document.
+// caveats writes the limitations of the whole document.
 func (s Style) caveats(sheet *view.Sheet) string {
 	var b strings.Builder
 	if sheet.Header.Interrupted {

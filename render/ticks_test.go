@@ -6,8 +6,8 @@ import (
 	"chronoscope/view"
 )
 
-// Triangles stand at the timer's interrupts where these can be told apart, as in Figure 9.4 of
-// Bryant 2003, and nowhere else.
+// Triangles mark the timer's interrupts if these can be told apart, as in Figure 9.4 of Bryant
+// 2003; otherwise there are none.
 func TestTrianglesAtTimerInterrupts(t *testing.T) {
 	triangles := func(ticks int, endNs int64) (n int) {
 		lanes := &view.Lanes{EndNs: endNs, Causes: []string{"timer-tick"}, Gaps: []int64{}}

@@ -13,7 +13,8 @@ import (
 	"chronoscope/stats"
 )
 
-// aHistory has a series that becomes slower at its 30th record of 60, and one that stays as it is.
+// aHistory returns a history with a series that becomes slower at its 30th record of 60, and one
+// without a change.
 func aHistory() record.History {
 	d := record.History{Header: record.Header{Command: "history", Machine: &machine.Machine{}}, Store: "records", CommitURL: "https://example.com/commit/{commit}"}
 	start := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
@@ -44,7 +45,7 @@ func aHistory() record.History {
 	return d
 }
 
-// until waits for an expression to be true: charts are drawn once they are seen.
+// until waits for an expression to become true: charts are drawn when they become visible.
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); !value[bool](p, expression); time.Sleep(50 * time.Millisecond) {
@@ -54,8 +55,8 @@ func (p *tab) until(expression string) {
 	}
 }
 
-// The charts of a history are drawn, zoom together, say what changed where one points, and can be
-// chosen by name; links lead to commits, and a phone shows all.
+// The charts of a history are drawn, zoom together, describe a change under the mouse, and can be
+// selected by name; links lead to commits, and a phone shows everything.
 func TestTrendsInBrowser(t *testing.T) {
 	ctx := browser(t)
 	for _, width := range []int64{1100, 360} {
@@ -80,7 +81,7 @@ func TestTrendsInBrowser(t *testing.T) {
 		t.Error("a link runs a script")
 	}
 	box := value[struct{ X, Y, Width float64 }](p, `document.querySelectorAll(".trend canvas")[1].getBoundingClientRect().toJSON()`)
-	const left = 58 // of the chart's frame
+	const left = 58 // left edge of the chart's frame
 	at := func(place float64) float64 { return box.X + left + (place+0.5)/60*(box.Width-left) }
 	tip := func() string {
 		return value[string](p, `document.querySelector(".tip:not([hidden])")?.textContent ?? ""`)

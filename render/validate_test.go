@@ -16,7 +16,7 @@ import (
 	"chronoscope/validate"
 )
 
-// aValidation is one of two schemes and loads, made by hand.
+// aValidation returns a validation of two schemes and loads, made by hand.
 func aValidation() validate.Report {
 	var r validate.Report
 	r.Timers = []validate.Timer{{Name: "gettimeofday", ResolutionNs: stats.FloatOf(1000), LatencyNs: 25}, {Name: "times", LatencyNs: 480}}
@@ -60,8 +60,8 @@ func aValidationDocument() record.Validation {
 	return record.Validation{Header: record.NewHeader("validate", &machine.Machine{CPU: "Test CPU", CPUs: 2, OS: "linux", Caveats: []string{"one is left out"}}, 1), Report: aValidation()}
 }
 
-// A cell of which nobody knows the truth is shown with its error and the method's own
-// verdict: left out, a wrong trusted was seen by nobody.
+// A cell whose truth is not known is shown with its error and the method's own verdict. An earlier
+// version left such cells out, and thereby hid a wrong "trusted".
 func TestNoTruthIsShown(t *testing.T) {
 	d := aValidationDocument()
 	for i := range d.Outcomes {
@@ -74,7 +74,7 @@ func TestNoTruthIsShown(t *testing.T) {
 	}
 }
 
-// Cells that an earlier start measured are told of before all figures, and marked.
+// A note before all figures mentions cells that an earlier start measured, and these are marked.
 func TestResumedCellsAreShown(t *testing.T) {
 	d := aValidationDocument()
 	then := time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC)
@@ -122,7 +122,7 @@ func TestValidationText(t *testing.T) {
 	}
 }
 
-// The page shows what compensation takes off, where there is anything to show.
+// The page shows what compensation subtracts, if there are such results.
 func TestValidationPage(t *testing.T) {
 	d := aValidationDocument()
 	for _, shown := range []bool{true, false} {
@@ -137,10 +137,10 @@ func TestValidationPage(t *testing.T) {
 	}
 }
 
-// squeezed has single blanks, since columns are as wide as what they hold.
+// squeezed joins words by single blanks, since the width of columns depends on their content.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// The table has the fields of the cells, and their values.
+// The CSV table has the fields of the cells, and their values.
 func TestValidationCSV(t *testing.T) {
 	d := aValidationDocument()
 	var b bytes.Buffer
@@ -174,11 +174,11 @@ func TestValidationCSV(t *testing.T) {
 	}
 }
 
-// The accounts of the kernel and the samples in their order are drawn, each figure for which
-// there is data; documents of before samples were kept have neither.
+// The kernel's accounts and the samples in their order are drawn, as far as there is data.
+// Documents of versions that did not keep samples have neither figure.
 func TestValidationFigures(t *testing.T) {
 	d := aValidationDocument()
-	if n := len(chartsOf(t, d, "How far interval counting is off")); n != 1 { // by times; getrusage was not read
+	if n := len(chartsOf(t, d, "How far interval counting is off")); n != 1 { // one chart, by times; getrusage was not read
 		t.Errorf("%d charts of interval counting", n)
 	}
 	again := chartsOf(t, d, "A procedure, measured again and again")
