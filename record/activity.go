@@ -8,7 +8,7 @@ var _ = register[Activity]("activity")
 type Activity struct {
 	Header
 	Traces []activity.Analysis `json:"traces"`
-	// Switching was measured after the traces, on the first one's CPU; null where
-	// that can't be done, for a reason among the caveats.
+	// Switching is the cost of a context switch, measured after the traces on the CPU of the first;
+	// null if it could not be measured, for a reason among the caveats.
 	Switching *activity.Switching `json:"switching"`
 }

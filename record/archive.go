@@ -15,40 +15,40 @@ import (
 	"time"
 )
 
-// Store is where records are kept, each as a file.
+// Store is a place for records, each of which is a file.
 type Store interface {
-	// Place names the store for people.
+	// Place names the store in words for people.
 	Place() string
-	// Prepare finds out whether records can be kept.
+	// Prepare finds out whether records can be stored.
 	Prepare() error
-	// Keep keeps a document, and names its file.
+	// Keep stores a document, and returns the name of its file.
 	Keep(Document) (file string, err error)
-	// Files are the records, in the order of their names.
+	// Files returns the records, in the order of their names.
 	Files() ([]StoredFile, error)
-	// ReadFiles hands the contents of files to a function, in any order and by several goroutines
-	// at once; instead of a content that can't be read the error.
+	// ReadFiles calls take with the content of each file, in any order and from several goroutines
+	// at once. If a file can't be read, it calls take with the error.
 	ReadFiles(files []StoredFile, take func(file StoredFile, content []byte, err error)) error
-	// IndexFile is a file that may hold what can be had from the records again.
+	// IndexFile is the path of a file for data that can be derived from the records again.
 	IndexFile() string
 }
 
 // StoredFile is a record in a store.
 type StoredFile struct {
 	Name string
-	// Stamp changes when the content does.
+	// Stamp changes if the content does.
 	Stamp string
 }
 
-// Archive is a folder of records, one file each. Their names begin with the time at which
-// the measurement was started, and then name the machine, so that they sort by these.
+// Archive is a folder of records, one file each. The file names begin with the time at which the
+// measurement was started, followed by the machine, so that they sort by these.
 type Archive struct {
 	Folder string
-	Host   string // this machine's name, which kept records bear
+	Host   string // this machine's name, for the names of files
 }
 
-// DefaultArchive is in the user's data folder: chronoscope/records below $XDG_DATA_HOME, or
-// below ~/.local/share (XDG Base Directory Specification); elsewhere where the system keeps
-// such data.
+// DefaultArchive returns the archive in the user's data folder: chronoscope/records below
+// $XDG_DATA_HOME, or below ~/.local/share (XDG Base Directory Specification). On other systems it
+// is in the system's folder for such data.
 func DefaultArchive() (Archive, error) {
 	data, err := dataFolder()
 	if err != nil {
@@ -58,24 +58,24 @@ func DefaultArchive() (Archive, error) {
 }
 
 func dataFolder() (string, error) {
-	// The specification has relative names ignored.
+	// The specification says that relative paths are ignored.
 	if folder := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(folder) {
 		return folder, nil
 	}
 	switch runtime.GOOS {
 	case "windows":
-		return os.UserCacheDir() // LocalAppData, which is for both
+		return os.UserCacheDir() // LocalAppData, which is for caches and for data
 	case "darwin", "ios":
-		return os.UserConfigDir() // Application Support, which is for both
+		return os.UserConfigDir() // Application Support, which is for configuration and for data
 	}
 	home, err := os.UserHomeDir()
 	return filepath.Join(home, ".local", "share"), err
 }
 
-// ArchiveIn is the archive in a folder, which is made when the first record is kept.
+// ArchiveIn returns the archive in a folder, which is created when the first record is kept.
 func ArchiveIn(folder string) Archive { return Archive{Folder: folder, Host: HostName()} }
 
-// HostName is this machine's name, as kept records bear it.
+// HostName returns this machine's name for the names of records.
 func HostName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -84,7 +84,7 @@ func HostName() string {
 	return host
 }
 
-// Prepare makes the folder, and finds out whether files can be made in it.
+// Prepare creates the folder, and finds out whether files can be created in it.
 func (a Archive) Prepare() error {
 	err := makeFolder(a.Folder)
 	if err == nil {
@@ -100,12 +100,12 @@ func (a Archive) Prepare() error {
 	return nil
 }
 
-// Keep writes a document into a file of its own, and says which. When it returns no error,
-// the record is on the disk: neither a crash nor a power cut takes it away. With an error
-// the file's name is empty, unless the file is there and only that can't be promised.
-// Another writer may be at work in the same folder.
+// Keep writes a document into a file of its own, and returns the file's name. If it returns no
+// error, the record is on the disk: it survives a crash and a power cut. With an error the name is
+// empty, unless the file exists and only its survival is not certain. Several processes may write
+// to the folder at the same time.
 //
-// A document that could not be read again is not kept, and gives a [MalformedError].
+// A document that could not be read again is not kept; the error is a [MalformedError].
 func (a Archive) Keep(d Document) (file string, err error) {
 	text, err := Encode(d)
 	if err == nil {
@@ -120,7 +120,7 @@ func (a Archive) Keep(d Document) (file string, err error) {
 	return "", fmt.Errorf("keeping the record in %s: %w: nothing was kept; choose another folder, or write the result to a file with -o", a.Folder, err)
 }
 
-// Encode writes a document as it is kept, and makes sure that it can be read.
+// Encode returns a document in the form of a record, after checking that it can be read.
 func Encode(d Document) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -133,13 +133,13 @@ func Encode(d Document) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unfinished is how the names of files begin that are still being written. They are no
+// unfinished is the prefix of the names of files that are still being written. These are not
 // records.
 const unfinished = ".unfinished-"
 
-// keep puts a finished file in place at once, and then makes sure that its name is on the
-// disk too: renaming is atomic, but lasts only when the folder was synchronised (fsync(2)).
-// Where that fails alone, there are both a file and an error.
+// keep renames a finished file, which is atomic, and then synchronises the folder: only then does
+// the new name survive a power cut (fsync(2)). If only the synchronisation fails, keep returns both
+// the file's name and an error.
 func (a Archive) keep(h Header, text []byte) (string, error) {
 	if err := makeFolder(a.Folder); err != nil {
 		return "", err
@@ -165,11 +165,11 @@ func (a Archive) keep(h Header, text []byte) (string, error) {
 	return file, syncFolder(a.Folder)
 }
 
-// timeInNames has nanoseconds, and no colons, which not all systems allow in names.
+// timeInNames has nanoseconds, and no colons, which some systems don't allow in file names.
 const timeInNames = "20060102T150405.000000000Z"
 
-// NameFor is a name for the file of a record. Its end is random: two writers may start within the same
-// nanosecond.
+// NameFor returns a name for the file of a record. Its end is random, since two writers may start
+// within the same nanosecond.
 func NameFor(h Header, host string) string {
 	command := h.Command
 	if command == "" {
@@ -178,7 +178,7 @@ func NameFor(h Header, host string) string {
 	return fmt.Sprintf("%s-%s-%s-%012x.json", h.Started.UTC().Format(timeInNames), nameOf(host), command, rand.Uint64N(1<<48))
 }
 
-// nameOf is a host's name, without what files' names can't hold everywhere.
+// nameOf returns a host's name without characters that some systems don't allow in file names.
 func nameOf(host string) string {
 	host, _, _ = strings.Cut(host, ".")
 	host = strings.Map(func(r rune) rune {
@@ -193,12 +193,12 @@ func nameOf(host string) string {
 	return host[:min(len(host), 40)]
 }
 
-// left is how old an unfinished file is that its writer has certainly left behind.
+// left is the age from which on an unfinished file certainly has no writer any more.
 const left = 24 * time.Hour
 
-// sweep removes what writers left that were killed.
+// sweep removes unfinished files whose writers were killed.
 func (a Archive) sweep() {
-	files, _ := os.ReadDir(a.Folder) // not a pattern: the folder's name may hold brackets
+	files, _ := os.ReadDir(a.Folder) // not filepath.Glob: the folder's name may contain brackets
 	for _, f := range files {
 		if !strings.HasPrefix(f.Name(), unfinished) {
 			continue
@@ -209,7 +209,7 @@ func (a Archive) sweep() {
 	}
 }
 
-// makeFolder makes a folder and those above it, all of which last.
+// makeFolder creates a folder and its parents, and makes sure that they survive a power cut.
 func makeFolder(folder string) error {
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 		return &fs.PathError{Op: "mkdir", Path: folder, Err: errors.New("it is no folder")}
@@ -229,8 +229,8 @@ func makeFolder(folder string) error {
 	return syncFolder(above)
 }
 
-// syncFolder puts the names in a folder on the disk. Windows has no such call, and some
-// file systems refuse it: they keep names in their own time.
+// syncFolder writes the names in a folder to the disk. Windows has no such call, and some file
+// systems refuse it; there the names reach the disk at some later time.
 func syncFolder(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

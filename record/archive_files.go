@@ -8,13 +8,14 @@ import (
 	"sync"
 )
 
-// Place is the folder.
+// Place returns the path of the folder.
 func (a Archive) Place() string { return a.Folder }
 
-// IndexFile is the name of the file in which package history keeps its index: a hidden one in the folder.
+// IndexFile returns the path of the file in which package history keeps its index: a hidden file in
+// the folder.
 func (a Archive) IndexFile() string { return filepath.Join(a.Folder, ".history-index") }
 
-// Files are the records, with their sizes and times as stamps.
+// Files returns the records, with their sizes and times as stamps.
 func (a Archive) Files() ([]StoredFile, error) {
 	names, err := a.names()
 	if err != nil {
@@ -31,7 +32,7 @@ func (a Archive) Files() ([]StoredFile, error) {
 	return files, nil
 }
 
-// ReadFiles reads on all CPUs.
+// ReadFiles reads on all CPUs in parallel.
 func (a Archive) ReadFiles(files []StoredFile, take func(StoredFile, []byte, error)) error {
 	next := make(chan StoredFile)
 	var all sync.WaitGroup

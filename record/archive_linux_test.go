@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fullFolder tells the test's own program to be the writer that finds no room.
+// fullFolder is an environment variable that makes the test binary the writer without room.
 const fullFolder = "CHRONOSCOPE_TEST_FULL"
 
-// A writer that runs out of room part of the way says so, and leaves nothing behind. A
-// limit on the size of files stands for a full disk.
+// A writer that runs out of room halfway returns an error, and leaves nothing behind. A limit on
+// the size of files stands for a full disk.
 func TestNoRoom(t *testing.T) {
 	if folder := os.Getenv(fullFolder); folder != "" {
 		keepWithoutRoom(t, ArchiveIn(folder))
@@ -48,13 +48,13 @@ func keepWithoutRoom(t *testing.T, a Archive) {
 	d := sample("doctor", someDay).(Doctor)
 	d.Caveats = []string{strings.Repeat("blah ", 1000)}
 	_, err := a.Keep(d)
-	unix.Setrlimit(unix.RLIMIT_FSIZE, &old) // the test's own report takes room, too
+	unix.Setrlimit(unix.RLIMIT_FSIZE, &old) // the test's own output needs room, too
 	if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "nothing was kept") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A pipe or a device in the folder is listed as what can't be read, and not waited for.
+// A pipe or a device in the folder is listed as unreadable, without waiting for it.
 func TestListReadsNoDevices(t *testing.T) {
 	a := ArchiveIn(t.TempDir())
 	if err := os.Symlink(os.DevNull, filepath.Join(a.Folder, "device.json")); err != nil {
@@ -66,8 +66,8 @@ func TestListReadsNoDevices(t *testing.T) {
 	}
 }
 
-// In a folder that may be written and not read, a record is kept, but its name can't be put
-// on the disk: it is not said that nothing was kept.
+// In a folder that may be written but not read, a record is kept, but its name can't be
+// synchronised: the error does not say that nothing was kept.
 func TestKeptWithoutSynchronising(t *testing.T) {
 	folder := t.TempDir()
 	for name, mode := range map[string]os.FileMode{filepath.Dir(folder): 0o755, folder: 0o333} {
@@ -82,9 +82,9 @@ func TestKeptWithoutSynchronising(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // for good: the thread that is nobody ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread, whose user is "nobody", ends with the goroutine
 		const nobody = 65534
-		unix.Setfsuid(nobody) // permissions don't hold for root
+		unix.Setfsuid(nobody) // root ignores permissions
 		_, unread := os.ReadDir(folder)
 		suits = unread != nil && os.WriteFile(filepath.Join(folder, "new"), nil, 0o644) == nil
 		file, err = ArchiveIn(folder).Keep(sample("doctor", someDay))

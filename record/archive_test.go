@@ -41,7 +41,7 @@ func TestKeptRecordsAreReadable(t *testing.T) {
 	}
 }
 
-// Names sort by time first, wherever the clock stood, and then by machine.
+// Names sort by time first, in whatever time zone, and then by machine.
 func TestNamesSortByTimeAndMachine(t *testing.T) {
 	folder := t.TempDir()
 	east := time.FixedZone("east", 9*3600)
@@ -89,7 +89,7 @@ func TestNamesOfHosts(t *testing.T) {
 	}
 }
 
-// Writers that keep the same at the same time each have a file of their own.
+// Writers that keep the same document at the same time get different files.
 func TestWritersDoNotCollide(t *testing.T) {
 	a := ArchiveIn(t.TempDir())
 	const writers, each = 8, 25
@@ -118,7 +118,7 @@ func TestWritersDoNotCollide(t *testing.T) {
 	}
 }
 
-// What can't be read again is not kept, and leaves nothing behind.
+// A document that can't be read again is not kept, and leaves no file behind.
 func TestKeepRefuses(t *testing.T) {
 	a := ArchiveIn(t.TempDir())
 	bad := sample("doctor", someDay).(Doctor)
@@ -155,7 +155,7 @@ func TestKeepSaysWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// Files that are no records, or broken ones, are told from those that can be read.
+// Files that are not records, and broken records, are distinguished from readable ones.
 func TestListTellsWhatIsBroken(t *testing.T) {
 	a := ArchiveIn(t.TempDir())
 	if entries, err := ArchiveIn(filepath.Join(a.Folder, "none")).List(); err != nil || len(entries) != 0 {
@@ -227,7 +227,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What writers left that were killed long ago is removed, and nothing else.
+// Unfinished files of writers that were killed long ago are removed, and nothing else.
 func TestSweep(t *testing.T) {
 	a := ArchiveIn(filepath.Join(t.TempDir(), "a[b]")) // as a pattern it would match "ab"
 	if err := a.Prepare(); err != nil {
@@ -255,11 +255,11 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// writerFolder tells the test's own program to be the writer that is killed.
+// writerFolder is an environment variable that makes the test binary the writer that is killed.
 const writerFolder = "CHRONOSCOPE_TEST_WRITER"
 
-// A writer is killed at random, two hundred times: whatever it had reported as kept is
-// there and readable, and nothing in the archive is half a record.
+// A writer is killed at random times, two hundred times. Every record that it reported as kept is
+// there and readable, and the archive contains no partial record.
 func TestKilledWriterLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -307,8 +307,8 @@ func writeForEver(a Archive) {
 	}
 }
 
-// reportsOfKilled starts a writer, kills it some time after some reports, and returns what
-// it had reported.
+// reportsOfKilled starts a writer, kills it some time after some reports, and returns what it had
+// reported.
 func reportsOfKilled(t *testing.T, folder string, rng *rand.Rand) (files []string) {
 	t.Helper()
 	writer := exec.Command(os.Args[0], "-test.run=^TestKilledWriterLosesNothing$")
@@ -329,7 +329,7 @@ func reportsOfKilled(t *testing.T, folder string, rng *rand.Rand) (files []strin
 	}
 	time.Sleep(pause)
 	writer.Process.Kill()
-	for lines.Scan() { // what it reported before it was killed
+	for lines.Scan() { // reports from before it was killed
 		files = append(files, lines.Text())
 	}
 	writer.Wait()

@@ -11,7 +11,7 @@ var _ = register[Bench]("bench")
 type Bench struct {
 	Header
 	Results []gobench.Report `json:"results"`
-	Pairs   []stats.Pair     `json:"pairs"` // of two revisions, where that was asked for
-	// Gate is what the gate sees on this machine, where that was asked for.
+	Pairs   []stats.Pair     `json:"pairs"` // of two revisions, if requested
+	// Gate says which slowdowns the gate can see on this machine, if requested.
 	Gate *gobench.GateReport `json:"gate,omitempty"`
 }

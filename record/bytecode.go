@@ -4,11 +4,10 @@ import "chronoscope/bytecode"
 
 var _ = register[Bytecode]("bytecode")
 
-// Bytecode is the document of what a virtual machine's instructions take.
+// Bytecode is the document of the times of a virtual machine's instructions.
 type Bytecode struct {
 	Header
-	// Report is the first one; Others are those of further virtual machines, and of
-	// compilers.
+	// Report is the first report; Others are those of further virtual machines, and of compilers.
 	bytecode.Report
 	Others []bytecode.Report `json:"others"`
 }

@@ -10,8 +10,8 @@ import (
 	"chronoscope/stats"
 )
 
-// What a compiler leaves of an instruction may come out below zero, and is read all the
-// same.
+// The time of a compiled instruction may be negative, after the overhead is subtracted. Such a
+// document can be read.
 func TestBytecodeBelowZeroIsRead(t *testing.T) {
 	r := &bytecode.Result{Mode: bytecode.C2, Judgement: stats.NewJudgement()}
 	for i, ns := range []float64{-0.002, 0.001, 0.003} {

@@ -14,8 +14,7 @@ type Card struct {
 	Header
 	timermeter.Ranking
 	Trust
-	// Traces say how noisy the machine is, without their periods; empty where none
-	// could be recorded.
+	// Traces say how noisy the machine is, without their periods; empty if none could be recorded.
 	Traces   []activity.Analysis `json:"traces"`
 	Findings []machine.Finding   `json:"findings"`
 	Advice   []timermeter.Advice `json:"advice"`

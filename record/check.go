@@ -14,10 +14,10 @@ import (
 	"chronoscope/timermeter"
 )
 
-// mostText is how long a text may be: a command line fits into it.
+// mostText is the greatest length of a text, which is enough for a command line.
 const mostText = 1 << 20
 
-// checkDocument says what of a document can't be, or would lead its readers astray.
+// checkDocument returns an error if a document contains impossible or misleading values.
 func checkDocument(d Document) error {
 	if err := d.Head().check(); err != nil {
 		return err
@@ -28,7 +28,7 @@ func checkDocument(d Document) error {
 	return checkReferences(d)
 }
 
-// check is [checkDocument] of the head alone.
+// check does the same for a header only.
 func (h Header) check() error {
 	if h.Machine == nil {
 		return malformed("it has no machine")
@@ -39,7 +39,7 @@ func (h Header) check() error {
 	return checkValue("", reflect.ValueOf(h))
 }
 
-// checkReferences looks at what names or numbers something else in the document.
+// checkReferences checks values that name or number something else in the document.
 func checkReferences(d Document) error {
 	switch d := d.(type) {
 	case Card:
@@ -68,7 +68,7 @@ func checkReferences(d Document) error {
 	return nil
 }
 
-// checkBest makes sure that the best clocks were ranked.
+// checkBest checks that the best clocks are among the ranked ones.
 func checkBest(r timermeter.Ranking) error {
 	for _, name := range []*string{r.Best.Wall, r.Best.CPU, r.Best.Timestamp, r.Best.Counter} {
 		if name != nil && !slices.ContainsFunc(r.Clocks, func(c timermeter.Rating) bool { return c.Name == *name }) {
@@ -78,20 +78,19 @@ func checkBest(r timermeter.Ranking) error {
 	return nil
 }
 
-// signed are the whole numbers that may be negative, by their names; all others are
-// counts, or numbers of CPUs.
+// signed are the names of integers that may be negative; all others are counts, or numbers of CPUs.
 var signed = []string{"exit_code", "perf_event_paranoid", "counter_ticks", "start_ticks", "duration_ticks"}
 
-// spans are the times that are lengths of something, and so can't be negative. Other times
-// are differences of two that were measured, or bounds of them.
+// spans are the names of times that are lengths, and so can't be negative. Other times are
+// differences of two measured times, or bounds on such.
 var spans = strings.Fields(`
 	duration_ns wall_ns user_ns system_ns unit_ns threshold_ns period_ns
 	total_ns tick_ns elapsed_ns length_ns from_ns to_ns watched_ns requested_ns event_ns epsilon_ns tsc_hz core_hz`)
 
-// shares lie between 0 and 1.
+// shares are the names of numbers that lie between 0 and 1.
 var shares = []string{"spread", "quality", "active_ratio", "probability", "unpreempted_probability", "p_value"}
 
-// checkValue looks at a value and at all that is in it. name is that of its field.
+// checkValue checks a value and everything in it. name is the name of its field.
 func checkValue(name string, v reflect.Value) error {
 	if checked, err := checkTyped(name, v); checked {
 		return err
@@ -125,7 +124,7 @@ func checkValue(name string, v reflect.Value) error {
 	return nil
 }
 
-// within says where an error is, from the inside out.
+// within adds a place to an error; callers add places from the inside out.
 func within(place string, err error) error {
 	if bad, ok := err.(*MalformedError); ok {
 		bad.Where = place + bad.Where
@@ -133,8 +132,8 @@ func within(place string, err error) error {
 	return err
 }
 
-// checkTyped looks at values that are known by their type. checked says that there is
-// nothing else to look at.
+// checkTyped checks values whose type determines what is valid. checked says that the value needs
+// no further check.
 func checkTyped(name string, v reflect.Value) (checked bool, err error) {
 	switch x := v.Interface().(type) {
 	case stats.Float:
@@ -147,7 +146,7 @@ func checkTyped(name string, v reflect.Value) (checked bool, err error) {
 		return true, checkWord(x, clock.KindWall, clock.KindCPU, clock.KindCounter)
 	case machine.Severity:
 		return true, checkWord(x, machine.OK, machine.Note, machine.Warning)
-	case analysis.Summary: // what a compiler leaves of a time may come out below zero
+	case analysis.Summary: // a time of compiled code may be negative, after the overhead is subtracted
 		return true, nil
 	case time.Time:
 		return true, nil
@@ -172,7 +171,7 @@ func checkWord[T ~string](x T, allowed ...T) error {
 	return nil
 }
 
-// checkFields looks at the fields that are written.
+// checkFields checks the fields that appear in JSON.
 func checkFields(v reflect.Value) error {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -181,7 +180,7 @@ func checkFields(v reflect.Value) error {
 			continue
 		}
 		if err := checkValue(name, v.Field(i)); err != nil {
-			if name != "" { // an embedded part has no name of its own
+			if name != "" { // an embedded struct has no name of its own
 				err = within("."+name, err)
 			}
 			return err
@@ -190,7 +189,7 @@ func checkFields(v reflect.Value) error {
 	return nil
 }
 
-// checkNumber holds a number against the range that its name implies.
+// checkNumber checks that a number is in the range that its name implies.
 func checkNumber(name string, v reflect.Value) error {
 	switch {
 	case v.CanInt():
@@ -203,7 +202,7 @@ func checkNumber(name string, v reflect.Value) error {
 	return nil
 }
 
-// checkFloat is [checkNumber] of a number that may be missing, which is NaN.
+// checkFloat does the same for a number that may be missing, which is NaN.
 func checkFloat(name string, x float64) error {
 	switch {
 	case x < 0 && slices.Contains(spans, name):

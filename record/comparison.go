@@ -9,12 +9,12 @@ import (
 
 var _ = register[Comparison]("compare")
 
-// Comparison is the document that sets machines or runs side by side.
+// Comparison is the document that compares machines or runs.
 type Comparison struct {
 	Header
 	// Subjects are the names of the compared subjects. All others are compared with the first.
 	Subjects []string        `json:"subjects"`
-	Origins  []Origin        `json:"origins"` // of the subjects, in their order
+	Origins  []Origin        `json:"origins"` // of the subjects, in the same order
 	Rows     []ComparisonRow `json:"rows"`
 }
 
@@ -37,16 +37,16 @@ type ComparisonRow struct {
 	Name     string `json:"name"`     // of the clock, the program ...
 	Quantity string `json:"quantity"` // "quality", "time" ...
 	Unit     string `json:"unit"`
-	// Better says which values are: "lower", "higher", or "" where neither is.
+	// Better says which values are better: "lower", "higher", or "" for neither.
 	Better string `json:"better"`
-	// Values has one element for each subject, in their order; null for a subject without the
+	// Values has one element for each subject, in the same order; null for a subject without the
 	// figure.
 	Values []*ComparisonValue `json:"values"`
 	// Changes compares each subject after the first with the first; null if there is nothing to
 	// compare.
 	Changes []*ComparisonChange `json:"changes"`
-	// Change is the last of Changes as a ratio, and Outcome the last one's; of two
-	// subjects, the only one's. Empty where there is none.
+	// Change is the ratio of the last of Changes, and Outcome its outcome; with two subjects there
+	// is only one. They are null or empty if there is none.
 	Change  *stats.Estimate `json:"change"`
 	Outcome string          `json:"outcome"`
 }
@@ -54,24 +54,23 @@ type ComparisonRow struct {
 // ComparisonValue is a figure of one subject.
 type ComparisonValue struct {
 	Estimate stats.Estimate `json:"estimate"`
-	Of       string         `json:"of"` // which clock it is, where the row names a purpose
+	Of       string         `json:"of"` // the name of the clock, if the row's name is a purpose
 	Verdict  stats.Verdict  `json:"verdict"`
 	Reasons  []string       `json:"reasons"`
 }
 
 // ComparisonChange compares a figure with that of the first subject.
 type ComparisonChange struct {
-	// Ratio is the figure over the first one's, or for ranks the difference.
+	// Ratio is the figure over the first subject's, or for ranks the difference.
 	Ratio  stats.Estimate `json:"ratio"`
-	PValue stats.Float    `json:"p_value"` // null where the samples are not known
+	PValue stats.Float    `json:"p_value"` // null if the samples are not known
 	// Outcome is "faster", "slower", "better", "worse", "same", "undecided",
 	// "changed" or "incomparable".
 	Outcome string   `json:"outcome"`
 	Reasons []string `json:"reasons"`
 }
 
-// checkSubjects makes sure that each row has a place for each subject, and each subject an
-// origin.
+// checkSubjects checks that each row has a place for each subject, and each subject an origin.
 func (d Comparison) checkSubjects() error {
 	if len(d.Origins) != len(d.Subjects) {
 		return malformed("origins: there are %d of %d subjects", len(d.Origins), len(d.Subjects))

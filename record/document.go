@@ -9,15 +9,15 @@ import (
 // Document is what a command writes: [Card], [Clocks], [Fidelity], [Activity], [Doctor],
 // [Bench], [Programs], [SlowClock], [Bytecode], [Validation] or [Comparison].
 type Document interface {
-	// Head is what every document starts with.
+	// Head returns the header, with which every document starts.
 	Head() Header
 }
 
-// Head is the header itself, so that all that starts with one is a [Document].
+// Head returns the header itself, so that every struct that embeds one is a [Document].
 func (h Header) Head() Header { return h }
 
-// forms read the documents of each command; the file of a kind of document registers its own.
-// The report card's command has no name.
+// forms are the functions that read the documents of each command; the file of each kind of
+// document registers its own. The name of the report card's command is empty.
 var forms = map[string]func([]byte) (Document, error){}
 
 func register[T Document](command string) struct{} {
@@ -25,8 +25,8 @@ func register[T Document](command string) struct{} {
 	return struct{}{}
 }
 
-// Commands are those whose documents can be read, in alphabetical order; the report card's
-// is empty.
+// Commands returns the commands whose documents can be read, in alphabetical order; the report
+// card's is empty.
 func Commands() []string { return slices.Sorted(maps.Keys(forms)) }
 
 func decode[T Document](data []byte) (Document, error) {

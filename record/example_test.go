@@ -8,7 +8,7 @@ import (
 	"chronoscope/record"
 )
 
-// Import reads records of this program, and what other tools wrote.
+// Import reads records of this program, and files of other tools.
 func ExampleImport() {
 	file := `{"results": [{"command": "sleep 0.1", "times": [0.101, 0.102, 0.101, 0.103, 0.102, 0.101]}]}`
 	d, err := record.Import(strings.NewReader(file), time.Now())

@@ -19,5 +19,5 @@ type Trust struct {
 	Checks     []check.Finding   `json:"checks"`
 }
 
-// NoTrust is a Trust of which nothing is known yet; its lists are empty, and not null in JSON.
+// NoTrust returns a Trust without results; its lists are empty, and not null in JSON.
 func NoTrust() Trust { return Trust{Sandwiches: []fidelity.Result{}, Checks: []check.Finding{}} }

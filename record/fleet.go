@@ -12,10 +12,11 @@ var _ = register[Fleet]("fleet")
 // Fleet is the document that says which machines of a fleet are not like the others.
 type Fleet struct {
 	Header
-	// Of is the command whose records are ranked; the report card's has no name.
+	// Of is the command whose records are ranked; empty for the report card.
 	Of    string      `json:"of"`
 	Nodes []FleetNode `json:"nodes"`
-	// Outliers begin with the machine that has the most; those of one machine begin with the largest.
+	// Outliers begin with those of the machine that has the most, and for each machine with the
+	// largest.
 	Outliers []FleetOutlier `json:"outliers"`
 	fleet.Ranking
 }

@@ -1,5 +1,5 @@
-// Package record holds the documents that the commands write: one JSON form,
-// versioned, that scripts may rely on.
+// Package record defines the documents that the commands write: a versioned JSON format that
+// scripts may rely on.
 package record
 
 import (
@@ -11,17 +11,18 @@ import (
 // Schema is the version of the documents that this package writes.
 const Schema = "chronoscope/v1"
 
-// Header is what every document starts with.
+// Header is the start of every document.
 type Header struct {
 	Schema      string           `json:"schema"`
 	Command     string           `json:"command"` // empty for the report card
 	Started     time.Time        `json:"started"`
 	DurationNs  int64            `json:"duration_ns"`
 	Interrupted bool             `json:"interrupted"`
-	Seed        uint64           `json:"seed"` // repeats every random choice with --seed
+	Seed        uint64           `json:"seed"` // --seed with this value repeats every random choice
 	Machine     *machine.Machine `json:"machine"`
 	Caveats     []string         `json:"caveats"`
-	// Source is what was measured, where the record is kept and that is known.
+	// Source is the version of the code that was measured, if the record is kept and the version
+	// known.
 	Source *Source `json:"source,omitempty"`
 }
 
@@ -33,7 +34,7 @@ func NewHeader(command string, m *machine.Machine, seed uint64) Header {
 	}
 }
 
-// Finish notes how long the command took and whether it was cut short.
+// Finish sets how long the command took and whether it was cut short.
 func (h *Header) Finish(interrupted bool) {
 	h.DurationNs = time.Since(h.Started).Nanoseconds()
 	h.Interrupted = interrupted

@@ -8,31 +8,33 @@ import (
 
 var _ = register[History]("history")
 
-// History is the document of series of figures, and of where they changed.
+// History is the document of series of figures, and of the changes in them.
 type History struct {
 	Header
 	Store   string          `json:"store"`
-	Records []HistoryRecord `json:"records"` // that the points are of
+	Records []HistoryRecord `json:"records"` // to which the points belong
 	// Unreadable are records that could not be read.
 	Unreadable []UnreadableRecord `json:"unreadable"`
 	Series     []HistorySeries    `json:"series"`
-	// CommitURL is a commit's page, with {commit} in place of its name; empty where there is none.
+	// CommitURL is the address of a commit's page, with {commit} in place of its name; empty if
+	// there is none.
 	CommitURL string `json:"commit_url"`
 }
 
-// UnreadableRecord is one that could not be read, and why.
+// UnreadableRecord is a record that could not be read, and the reason.
 type UnreadableRecord struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
-// HistoryRecord is a record that points of series come from. What is not known of its commit is empty or null.
+// HistoryRecord is a record with points of series. Unknown properties of its commit are empty or
+// null.
 type HistoryRecord struct {
 	Name       string     `json:"name"`
 	Started    time.Time  `json:"started"`
 	Commit     string     `json:"commit"`
 	CommitTime *time.Time `json:"commit_time"`
-	Subject    string     `json:"subject"` // of the commit's message
+	Subject    string     `json:"subject"` // first line of the commit's message
 	Modified   bool       `json:"modified"`
 	Go         string     `json:"go"`
 }
@@ -43,7 +45,7 @@ type HistorySeries struct {
 	Name     string `json:"name"`
 	Quantity string `json:"quantity"`
 	Unit     string `json:"unit"`
-	// Better says which values are better: "lower", "higher", or "" if neither.
+	// Better says which values are better: "lower", "higher", or "" for neither.
 	Better      string `json:"better"`
 	Tier        string `json:"tier"`
 	CPU         string `json:"cpu"`
@@ -52,66 +54,69 @@ type HistorySeries struct {
 	Hypervisor  string `json:"hypervisor"`
 	Clocksource string `json:"clocksource"`
 	Arch        string `json:"arch"`
-	// Go is the version of Go that all points share, where series were told apart by it.
+	// Go is the version of Go of all points, if there is a series for each version.
 	Go string `json:"go"`
-	// Began says what of the machine was new when the series began; empty for the first series of a figure.
+	// Began says which property of the machine was new when the series began; empty for the first
+	// series of a figure.
 	Began   string          `json:"began"`
 	Points  []HistoryPoint  `json:"points"` // the oldest first
 	Regimes []HistoryRegime `json:"regimes"`
 	Changes []HistoryChange `json:"changes"`
-	// Tip holds the newest commit against the regime before it; null where that is too short.
+	// Tip compares the newest commit with the regime before it; null if that is too short.
 	Tip *HistoryTip `json:"tip"`
-	// Noise is the standard deviation of the points of a regime, as a share of its level; null where the
-	// values are not all positive.
+	// Noise is the standard deviation of the points of a regime, as a share of its level; null
+	// unless all values are positive.
 	Noise stats.Float `json:"noise"`
-	// Unusable is how many values were left out, since their verdict is unusable.
+	// Unusable is the number of values that were left out because their verdict is unusable.
 	Unusable int `json:"unusable"`
 }
 
 // HistoryPoint is the figure of one record.
 type HistoryPoint struct {
-	Record  int           `json:"record"` // its place among the records
+	Record  int           `json:"record"` // index in the list of records
 	Value   float64       `json:"value"`
 	Lo      stats.Float   `json:"lo"`
 	Hi      stats.Float   `json:"hi"`
 	Verdict stats.Verdict `json:"verdict"`
-	// Outlier says that the point counts for nothing, since its neighbours on both sides differ from it.
+	// Outlier says that the point is ignored, since its neighbours on both sides differ from it.
 	Outlier bool `json:"outlier"`
 }
 
-// HistoryRegime is a stretch of points with one level: from the first to the last of them.
+// HistoryRegime is a stretch of points with one level. First and Last are indices of points.
 type HistoryRegime struct {
 	First int            `json:"first"`
 	Last  int            `json:"last"`
 	Level stats.Estimate `json:"level"`
 }
 
-// HistoryChange is where the level changed. Points are counted from 0.
+// HistoryChange is a change of the level. Points are counted from 0.
 type HistoryChange struct {
-	// At is the first point after the change; with a probability of 95 % that is one of First to Last.
+	// At is the first point after the change. With a probability of 95 % the true one is among
+	// First to Last.
 	At    int `json:"at"`
 	First int `json:"first"`
 	Last  int `json:"last"`
-	// Change is the level after it over the one before, or the difference where the values are not all positive.
+	// Change is the ratio of the levels after and before it, or their difference unless all values
+	// are positive.
 	Change stats.Estimate `json:"change"`
-	// PValue is the probability of such a change anywhere in the series by noise alone.
+	// PValue is the probability that noise alone causes such a change anywhere in the series.
 	PValue float64 `json:"p_value"`
 	// Outcome is "faster", "slower", "better", "worse" or "changed".
 	Outcome string `json:"outcome"`
-	// MendedBy is the place, among the changes of the series, of the one that took this one back; null where
-	// it is still there.
+	// MendedBy is the index, among the changes of the series, of the change that undid this one;
+	// null if none did.
 	MendedBy *int `json:"mended_by"`
 }
 
-// HistoryTip holds the newest points against the regime before them.
+// HistoryTip compares the newest points with the regime before them.
 type HistoryTip struct {
 	Points  int            `json:"points"`
-	Change  stats.Estimate `json:"change"` // as of a [HistoryChange]
+	Change  stats.Estimate `json:"change"` // as in [HistoryChange]
 	PValue  float64        `json:"p_value"`
-	Outcome string         `json:"outcome"` // also "undecided"
+	Outcome string         `json:"outcome"` // as in [HistoryChange], or "undecided"
 }
 
-// CheckPlaces makes sure that nothing in the series leads beyond its lists.
+// CheckPlaces checks that all indices in the series are valid.
 func (d History) CheckPlaces() error {
 	for _, s := range d.Series {
 		if len(s.Points) == 0 {

@@ -13,16 +13,16 @@ import (
 	"chronoscope/stats"
 )
 
-// mostImported is how large another tool's file may be.
+// mostImported is the largest size of another tool's file.
 const mostImported = 64 << 20
 
 // Import reads a document of this program, or the output of another tool: the JSON of hyperfine
 // --export-json, or lines of the Go benchmark format. written is the time at which the file was
-// written, since these don't contain one.
+// written, since the files of other tools don't contain one.
 //
-// For documents, the errors are those of [Parse]; others say what was tried.
+// For documents, the errors are those of [Parse]; other errors say what was tried.
 func Import(r io.Reader, written time.Time) (Document, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1)) // whatever is larger is refused below
+	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1)) // anything larger is refused below
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +39,12 @@ func Import(r io.Reader, written time.Time) (Document, error) {
 	return Parse(data)
 }
 
-// importedHeader is that of a document that another tool wrote on a machine that is not
-// known.
+// importedHeader returns the header of a document that another tool wrote on an unknown machine.
 func importedHeader(command string, written time.Time, m *machine.Machine, caveat string) Header {
 	return Header{Schema: Schema, Command: command, Started: written, Machine: m, Caveats: []string{caveat}}
 }
 
-// tooLarge refuses a file that no other tool writes.
+// tooLarge refuses a file that is larger than any output of these tools.
 func tooLarge(data []byte) error {
 	if len(data) > mostImported {
 		return fmt.Errorf("it is larger than %d MiB: give fewer results", mostImported>>20)
@@ -53,8 +52,8 @@ func tooLarge(data []byte) error {
 	return nil
 }
 
-// wallMedian is the median of wall times in nanoseconds, with an interval that holds
-// whatever their distribution is, and what is to be said of it.
+// wallMedian returns the median of wall times in nanoseconds, with a distribution-free interval,
+// and its verdict.
 func wallMedian(times []float64) (stats.Estimate, stats.Judgement) {
 	j := stats.NewJudgement()
 	j.Lower(stats.Suspect, "of wall times: what waited for a CPU is in them, and nothing says how much that was")

@@ -14,12 +14,11 @@ import (
 	"chronoscope/stats"
 )
 
-// mostBroken lines are named one by one.
+// mostBroken is how many broken lines are named one by one.
 const mostBroken = 4
 
-// importGoBench reads lines of the Go benchmark format
-// (golang.org/design/14313-benchmark-format), in which ns/op is wall time. Lines that are
-// none are passed over; a line that is a broken one leaves a caveat.
+// importGoBench reads lines of the Go benchmark format (golang.org/design/14313-benchmark-format),
+// in which ns/op is wall time. It ignores other lines; a broken benchmark line leads to a caveat.
 func importGoBench(data []byte, written time.Time) (Document, error) {
 	if err := tooLarge(data); err != nil {
 		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
@@ -54,7 +53,7 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 	return Bench{Header: h, Results: found.results(), Pairs: []stats.Pair{}}, nil
 }
 
-// importedBenchmarks are the lines of each benchmark, in the order of the first ones.
+// importedBenchmarks holds the lines of each benchmark, in the order of their first lines.
 type importedBenchmarks struct {
 	order []*importedBenchmark
 	place map[string]*importedBenchmark
@@ -64,10 +63,10 @@ type importedBenchmark struct {
 	gobench.Report
 	timesNs []float64
 	metrics map[string][]float64
-	units   []string // of the metrics, in their order
+	units   []string // of the metrics, in order
 }
 
-// add takes one line.
+// add adds one line.
 func (all *importedBenchmarks) add(r *benchfmt.Result) error {
 	if all.place == nil {
 		all.place = map[string]*importedBenchmark{}
@@ -81,7 +80,7 @@ func (all *importedBenchmarks) add(r *benchfmt.Result) error {
 	}
 	for _, v := range r.Values {
 		value, unit := v.Value, v.Unit
-		if v.OrigUnit != "" { // as it stood there: ns/op, not sec/op
+		if v.OrigUnit != "" { // as in the file: ns/op, not sec/op
 			value, unit = v.OrigValue, v.OrigUnit
 		}
 		if total := value * float64(r.Iters); !(value >= 0) || math.IsNaN(total) || math.IsInf(total, 0) {
@@ -115,10 +114,10 @@ func newImportedBenchmark(r *benchfmt.Result) *importedBenchmark {
 	}
 }
 
-// WorkingTree stands for the working tree where another tool's form has revisions.
+// WorkingTree stands for the working tree in other tools' formats that have revisions.
 const WorkingTree = "working-tree"
 
-// importedRevision undoes what an export writes of the working tree.
+// importedRevision converts the value that an export writes for the working tree back.
 func importedRevision(key string) string {
 	if key == WorkingTree {
 		return ""
@@ -126,7 +125,7 @@ func importedRevision(key string) string {
 	return key
 }
 
-// take adds one measurement of a line.
+// take adds one value of a line.
 func (b *importedBenchmark) take(iterations int, value float64, unit string) {
 	if unit == "ns/op" {
 		b.timesNs = append(b.timesNs, value)
@@ -140,7 +139,7 @@ func (b *importedBenchmark) take(iterations int, value float64, unit string) {
 	b.metrics[unit] = append(b.metrics[unit], value)
 }
 
-// results sum up the lines of each benchmark.
+// results returns the reports of all benchmarks.
 func (all *importedBenchmarks) results() []gobench.Report {
 	results := []gobench.Report{}
 	for _, b := range all.order {

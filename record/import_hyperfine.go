@@ -12,8 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
-// importHyperfine reads the JSON of hyperfine. Its times are wall times in seconds; those
-// of a command that has no list of them are known by their median alone.
+// importHyperfine reads the JSON of hyperfine. Its times are wall times in seconds. If a command
+// has no list of times, only its median is known.
 func importHyperfine(data []byte, written time.Time) (Document, error) {
 	if err := tooLarge(data); err != nil {
 		return nil, fmt.Errorf("reading hyperfine's JSON: %w", err)
@@ -25,7 +25,7 @@ func importHyperfine(data []byte, written time.Time) (Document, error) {
 		Results []importedCommand `json:"results"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber() // a parameter of 1000000 is not 1e+06
+	decoder.UseNumber() // keeps a parameter of 1000000 from becoming 1e+06
 	if err := decoder.Decode(&file); err != nil {
 		return nil, fmt.Errorf("reading hyperfine's JSON: %w: give what hyperfine --export-json wrote", err)
 	}
@@ -46,18 +46,18 @@ func importHyperfine(data []byte, written time.Time) (Document, error) {
 	return d, nil
 }
 
-// importedCommand is what is read of a command.
+// importedCommand holds the fields that are read for a command.
 type importedCommand struct {
 	Command    string         `json:"command"`
 	Median     float64        `json:"median"`
 	Times      []float64      `json:"times"`
-	Parameters map[string]any `json:"parameters"` // text, or a number in older versions
+	Parameters map[string]any `json:"parameters"` // a text, or in older versions a number
 }
 
-// mostSeconds is how long a run may have taken: ten years.
+// mostSeconds is the longest time that a run may have taken: ten years.
 const mostSeconds = 10 * 366 * 86400
 
-// program puts a command into the form of a document.
+// program converts a command into the form of a document.
 func (c importedCommand) program() (program.Report, error) {
 	p := program.Report{
 		Command: c.Command, Parameters: map[string]string{}, Summary: program.Summary{Estimate: notMeasured(), CPU: notMeasured()},
@@ -89,7 +89,7 @@ func (c importedCommand) program() (program.Report, error) {
 	return p, nil
 }
 
-// notMeasured is the estimate of what another tool does not tell.
+// notMeasured returns the estimate of a value that the other tool does not report.
 func notMeasured() stats.Estimate {
 	nan := math.NaN()
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// What hyperfine times begins before the program does. A comparison with ours said nothing of it.
+// hyperfine starts its timer before the program begins. An earlier version of a comparison with our
+// own times did not mention that.
 func TestHyperfineTimesIncludeForkAndExec(t *testing.T) {
 	d, err := Import(strings.NewReader(`{"results": [{"command": "true", "times": [0.001]}]}`), time.Now())
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"chronoscope/stats"
 )
 
-// ImportSeries reads a file that holds measurements of many commits, as other tools keep them: the data.js
-// of github-action-benchmark, or a result file of asv. It is false where the file is neither.
+// ImportSeries reads another tool's file with measurements of many commits: the data.js of
+// github-action-benchmark, or a result file of asv. known is false if the file is neither.
 func ImportSeries(data []byte) (documents []Document, known bool, err error) {
 	data = bytes.TrimSpace(data)
 	if js, ok := bytes.CutPrefix(data, []byte("window.BENCHMARK_DATA")); ok {
@@ -50,7 +50,7 @@ func inContext(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// inNanoseconds are the units of time that other tools write, with how many nanoseconds they have.
+// inNanoseconds are the units of time that other tools write, in nanoseconds.
 var inNanoseconds = map[string]float64{"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": 1e9, "seconds": 1e9, "sec": 1e9}
 
 // importActionBenchmark reads {"entries": {suite: [{commit, date, benches: [{name, value, unit, range}]}]}}.
@@ -61,7 +61,7 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 	var file struct {
 		Entries map[string][]struct {
 			Commit  struct{ ID, Message, Timestamp string }
-			Date    float64 // milliseconds
+			Date    float64 // in milliseconds
 			Tool    string
 			Benches []struct {
 				Name, Unit, Range string
@@ -103,15 +103,15 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 	return documents, nil
 }
 
-// importASV reads a result file of asv, version 2: the names of the columns and, for each benchmark, a
-// list of values in their order.
+// importASV reads a result file of asv, version 2: the names of the columns and, for each
+// benchmark, a list of values in the same order.
 func importASV(data []byte) ([]Document, error) {
 	if err := errors.Join(tooLarge(data), CheckExtent(data)); err != nil {
 		return nil, err
 	}
 	var file struct {
 		CommitHash    string           `json:"commit_hash"`
-		Date          float64          `json:"date"` // milliseconds, of the commit
+		Date          float64          `json:"date"` // of the commit, in milliseconds
 		Params        map[string]any   `json:"params"`
 		ResultColumns []string         `json:"result_columns"`
 		Results       map[string][]any `json:"results"`
@@ -140,7 +140,7 @@ func importASV(data []byte) ([]Document, error) {
 		for i, v := range values {
 			seconds, ok := v.(float64)
 			if !ok {
-				continue // null: it failed
+				continue // null: the benchmark failed
 			}
 			e := stats.Estimate{Value: seconds, Lo: number(lows, i), Hi: number(highs, i), Unit: "value", Statistic: "median", N: 1}
 			if strings.HasPrefix(name[strings.LastIndex(name, ".")+1:], "time_") {
@@ -160,7 +160,7 @@ func importASV(data []byte) ([]Document, error) {
 	return []Document{d}, nil
 }
 
-// number is the i-th of a list that may be shorter or have nulls.
+// number returns the i-th number of a list that may be shorter or contain null.
 func number(list []any, i int) float64 {
 	if i < len(list) {
 		if v, ok := list[i].(float64); ok {
@@ -170,7 +170,7 @@ func number(list []any, i int) float64 {
 	return math.NaN()
 }
 
-// asvLabels are the combinations of the parameters' values, the last parameter changing fastest.
+// asvLabels returns the combinations of the parameters' values; the last parameter changes fastest.
 func asvLabels(params any) []string {
 	labels := []string{""}
 	lists, _ := params.([]any)
@@ -194,7 +194,7 @@ func importedBench(started time.Time, m *machine.Machine, caveat string) Bench {
 	return Bench{Header: importedHeader("bench", started, m, caveat), Results: []gobench.Report{}, Pairs: []stats.Pair{}}
 }
 
-// importedResult is a benchmark's value: its wall time, or what else it reports.
+// importedResult returns a benchmark's value as its wall time, or as a metric of another unit.
 func importedResult(suite, name string, e stats.Estimate) gobench.Report {
 	r := gobench.Report{
 		Benchmark: gobench.Benchmark{Name: name, Package: suite},

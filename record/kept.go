@@ -9,8 +9,8 @@ type Kept struct {
 	Records []KeptRecord `json:"records"` // the oldest first
 }
 
-// KeptRecord is one record. What is not known of one that can't be read is null, for the
-// reason that stands in Error.
+// KeptRecord is one record. If it can't be read, unknown properties are null and Error gives the
+// reason.
 type KeptRecord struct {
 	Name        string     `json:"name"` // of the file
 	Command     *string    `json:"command"`
@@ -19,11 +19,11 @@ type KeptRecord struct {
 	Interrupted *bool      `json:"interrupted"`
 	CPU         *string    `json:"cpu"`
 	Error       *string    `json:"error"`
-	// Subjects are what it is of, such as programs; empty where the command says it.
+	// Subjects are what the record is about, such as programs; empty if the command says it.
 	Subjects []string `json:"subjects"`
 }
 
-// NewKept lists the entries of an archive.
+// NewKept returns the list of the entries of an archive.
 func NewKept(h Header, folder string, entries []Entry) Kept {
 	d := Kept{Header: h, Folder: folder, Records: []KeptRecord{}}
 	for _, e := range entries {
@@ -44,7 +44,7 @@ func newKeptRecord(e Entry) KeptRecord {
 	return r
 }
 
-// known is a text that may be missing, which is nil where it is empty.
+// known returns nil for an empty text, and otherwise a pointer to it.
 func known(text string) *string {
 	if text == "" {
 		return nil

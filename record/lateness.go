@@ -4,7 +4,7 @@ import "chronoscope/lateness"
 
 var _ = register[Lateness]("lateness")
 
-// Lateness is the document of how late timers wake those who wait for them.
+// Lateness is the document of how late timers wake threads that wait for them.
 type Lateness struct {
 	Header
 	lateness.Report

@@ -17,14 +17,14 @@ import (
 type Entry struct {
 	Name   string // of the file
 	Header Header
-	// Subjects are what the record is of: programs, benchmarks, clocks, instructions,
-	// what is compared. Empty where the command says it.
+	// Subjects are what the record is about: programs, benchmarks, clocks, instructions, or the
+	// subjects of a comparison. It is empty if the command says it.
 	Subjects []string
-	Err      error // why the header can't be read; nil where it can
+	Err      error // why the header can't be read; nil if it can
 }
 
-// List is what the archive holds, in the order of the names, the oldest first. An archive
-// that nothing was kept in is empty. Files that can't be read are listed with the reason.
+// List returns the records in the archive, in the order of their names, the oldest first. An
+// archive without a folder yet is empty. Files that can't be read are listed with the reason.
 func (a Archive) List() ([]Entry, error) {
 	names, err := a.names()
 	if err != nil {
@@ -39,7 +39,7 @@ func (a Archive) List() ([]Entry, error) {
 	return entries, nil
 }
 
-// names are those of the records, sorted.
+// names returns the names of the records, sorted.
 func (a Archive) names() ([]string, error) {
 	files, err := os.ReadDir(a.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +58,8 @@ func (a Archive) names() ([]string, error) {
 	return names, nil
 }
 
-// readHead decodes no more of a document than its head, and the names of what it is of. A
-// pipe or a device, from which reading may never end, is no record.
+// readHead decodes only the header of a document, and the names of its subjects. It refuses a pipe
+// or a device, from which reading may never end.
 func readHead(file string) (Header, []string, error) {
 	data, err := readRecord(file)
 	if err != nil {
@@ -75,7 +75,7 @@ func readHead(file string) (Header, []string, error) {
 	return d.Header, d.names(), d.Header.check()
 }
 
-// readRegular is the content of a file, up to what [CheckExtent] refuses.
+// readRegular returns the content of a file, up to a size that [CheckExtent] refuses.
 func readRegular(file string) ([]byte, error) {
 	f, err := OpenRegular(file)
 	if err != nil {
@@ -85,7 +85,7 @@ func readRegular(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MostBytes+1))
 }
 
-// readRecord is the content of a file that may be a record.
+// readRecord returns the content of a file that may be a record.
 func readRecord(file string) ([]byte, error) {
 	data, err := readRegular(file)
 	if err != nil {
@@ -98,7 +98,7 @@ func readRecord(file string) ([]byte, error) {
 	return data, err
 }
 
-// subjectLists are the parts of documents that name what they are of, still to be read.
+// subjectLists are the undecoded parts of a document that name its subjects.
 type subjectLists struct {
 	Results      json.RawMessage `json:"results"`
 	Clocks       json.RawMessage `json:"clocks"`
@@ -106,8 +106,8 @@ type subjectLists struct {
 	Compared     json.RawMessage `json:"subjects"`
 }
 
-// names are those of the subjects, each once. A list that holds something else than it
-// should has none: who opens the record is told.
+// names returns the names of the subjects, each once. A list of an unexpected form has none:
+// reading the record will report the error.
 func (l subjectLists) names() (names []string) {
 	for _, list := range []json.RawMessage{l.Results, l.Clocks, l.Instructions} {
 		var named []struct{ Command, Name, Mnemonic string }
@@ -130,14 +130,14 @@ func (l subjectLists) names() (names []string) {
 	return each
 }
 
-// What asks [Archive.Find] for the record that was started last, and for the one before
-// it that is of the same command.
+// Latest asks [Archive.Find] for the record that was started last, and Previous for the one before
+// it of the same command.
 const (
 	Latest   = "latest"
 	Previous = "previous"
 )
 
-// before is the name of the record before the last one that is of the same command; none where
+// before returns the name of the record before the last one that is of the same command; none if
 // there is none. A record of another command could not be compared with the last one.
 func before(names []string) []string {
 	last := len(names) - 1
@@ -149,8 +149,8 @@ func before(names []string) []string {
 	return nil
 }
 
-// commandIn is the command in a name that [Archive.Keep] has given: the last but one of the
-// parts between dashes. Other names have none.
+// commandIn returns the command in a name that [Archive.Keep] has given: the last but one of the
+// parts between dashes. For other names it is empty.
 func commandIn(name string) string {
 	parts := strings.Split(name, "-")
 	if len(parts) < 4 {
@@ -159,8 +159,9 @@ func commandIn(name string) string {
 	return parts[len(parts)-2]
 }
 
-// Find is the file of the record that a name means: its whole name, any part of the name
-// that no other has, [Latest] or [Previous]. The error is [fs.ErrNotExist] where there is none.
+// Find returns the file of the record that a name stands for: the whole file name, any part of it
+// that occurs in no other name, [Latest] or [Previous]. If there is none, the error is
+// [fs.ErrNotExist].
 func (a Archive) Find(name string) (string, error) {
 	names, err := a.names()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A list of records names what each is of, without reading the rest of it.
+// A list of records names the subjects of each without reading the rest of it.
 func TestSubjects(t *testing.T) {
 	const head = `{"schema": "chronoscope/v1", "started": "2026-11-21T04:12:36Z", "duration_ns": 1, "interrupted": false, "caveats": [], "machine": {"cpus": 1}, "command": `
 	for name, c := range map[string]struct {
@@ -37,8 +37,8 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// The record before the last one was that of another command, with which nothing of the last
-// one could be compared.
+// [Previous] once found a record of another command, which could not be compared with the last
+// record.
 func TestPreviousIsOfTheSameCommand(t *testing.T) {
 	folder := t.TempDir()
 	keep := func(names ...string) {

@@ -10,9 +10,9 @@ var _ = register[Programs]("run")
 // Programs is the document of how long programs take.
 type Programs struct {
 	Header
-	Results []program.Report `json:"results"` // in the order in which they were asked for
+	Results []program.Report `json:"results"` // in the order of the request
 	Pairs   []stats.Pair     `json:"pairs"`
-	// Shell is the shell with nothing to do, where the commands were run by one: what it
-	// takes is in the results, too.
+	// Shell is the measurement of the shell with an empty command, if the commands were run by a
+	// shell. The results include this time.
 	Shell *program.Report `json:"shell"`
 }

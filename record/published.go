@@ -16,15 +16,16 @@ import (
 // PublishedTimer is a timer that Kuperberg, Krogmann and Reussner ranked (Kuperberg 2011a,
 // section 5).
 type PublishedTimer struct {
-	Short string // as Tables 1 and 2 name it
-	Clock string // as this program names it
+	Short string // the name in Tables 1 and 2
+	Clock string // the name in this program
 	kind  clock.Kind
-	// A clock that others may set is no clock for intervals; see [Best].
+	// settable says that users can set the clock, which makes it unsuitable for intervals, and
+	// calendar that it shows the date; see [Best].
 	settable, calendar bool
-	ofThread           bool // CPU time of the thread that reads it
+	ofThread           bool // measures CPU time of the calling thread
 }
 
-// PublishedTimers are all of them, in the order of the tables.
+// PublishedTimers are all of these timers, in the order of the tables.
 var PublishedTimers = []PublishedTimer{
 	{Short: "CTCT", Clock: "java/ThreadMXBean.getCurrentThreadCpuTime", kind: clock.KindCPU, ofThread: true},
 	{Short: "CTM", Clock: "java/System.currentTimeMillis", kind: clock.KindWall, settable: true, calendar: true},
@@ -36,27 +37,27 @@ var PublishedTimers = []PublishedTimer{
 	{Short: ".STO", Clock: "dotnet/Stopwatch", kind: clock.KindWall},
 }
 
-// PublishedRow is a timer's row of Table 1 or 2. Accuracies and costs are in nanoseconds,
-// those in ticks by the length of a tick that the table's legend gives.
+// PublishedRow is a timer's row of Table 1 or 2. Accuracies and costs are in nanoseconds. Those in
+// ticks are converted by the length of a tick in the table's legend.
 type PublishedRow struct {
 	AccuracyNs, CostNs, Spread float64
 	Quality                    float64 // in percent, as printed
-	// Implied is the quality in percent that the row's own figures give, where the printed
-	// one does not follow from them; 0 elsewhere.
+	// Implied is the quality in percent that follows from the row's own figures, if the printed one
+	// does not; otherwise 0.
 	Implied float64
 }
 
-// PublishedMachine is one of the four machines.
+// PublishedMachine is one of the paper's four machines.
 type PublishedMachine struct {
-	Name       string // as the paper has it
+	Name       string // the name in the paper
 	Table      int    // 1 or 2
 	cpu        machine.Text
 	os, kernel machine.Text
-	coreGHz    float64 // as the table's heading has it: cycles in a nanosecond
+	coreGHz    float64 // the rate in the table's heading, in cycles per nanosecond
 	Rows       [8]PublishedRow
 }
 
-// PublishedMachines are those of Tables 1 and 2, in their order.
+// PublishedMachines are those of Tables 1 and 2, in order.
 var PublishedMachines = []PublishedMachine{
 	{"MBP53", 1, "Intel Core 2 Duo T9600", "darwin", "Mac OS X 10.6.4", 2.8, [8]PublishedRow{
 		{1000, 2232, 0.999, 18.86, 0}, {1e6, 101, 1, 12.89, 0}, {1000, 2204, 0.999, 18.88, 0},
@@ -83,8 +84,8 @@ var PublishedMachines = []PublishedMachine{
 // published is the first day of the conference at which the tables were presented.
 var published = time.Date(2011, 3, 14, 0, 0, 0, 0, time.UTC)
 
-// Published is the machine of that name as a document, so that any other can be set beside
-// it. Its qualities are the printed ones. What the paper does not tell is null.
+// Published returns the document of the machine of that name, so that other machines can be
+// compared with it. Its qualities are the printed ones. What the paper does not report is null.
 func Published(name string) (d Clocks, ok bool) {
 	for _, m := range PublishedMachines {
 		if m.Name == name {
@@ -94,7 +95,7 @@ func Published(name string) (d Clocks, ok bool) {
 	return Clocks{}, false
 }
 
-// document puts the tables' figures into the form of a ranking, the best timer first.
+// document converts the tables' figures into a ranking, the best timer first.
 func (m PublishedMachine) document() Clocks {
 	coreHz := m.coreGHz * 1e9
 	d := Clocks{
@@ -114,7 +115,7 @@ func (m PublishedMachine) document() Clocks {
 }
 
 func (m PublishedMachine) clock(t PublishedTimer, r PublishedRow) timermeter.Rating {
-	cycles := func(ns float64) stats.Float { return stats.FloatOf(math.Max(1, ns*m.coreGHz)) } // section 4.1
+	cycles := func(ns float64) stats.Float { return stats.FloatOf(math.Max(1, ns*m.coreGHz)) } // as in section 4.1
 	runtime, _, _ := strings.Cut(t.Clock, "/")
 	judgement := stats.NewJudgement()
 	if r.Implied != 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// printedRows are the rows of Tables 1 and 2 as they stand in the tests' data.
+// printedRows returns the rows of Tables 1 and 2, from testdata.
 func printedRows(t *testing.T) [][]string {
 	t.Helper()
 	var rows [][]string
@@ -40,7 +40,7 @@ func parsed(t *testing.T, text string) float64 {
 	return x
 }
 
-// What is built in is what the paper's tables say.
+// The built-in figures are equal to those of the paper's tables.
 func TestPublishedTablesAreThePapers(t *testing.T) {
 	for n, line := range printedRows(t) {
 		inNs := func(column int) float64 {
@@ -63,8 +63,8 @@ func TestPublishedTablesAreThePapers(t *testing.T) {
 	}
 }
 
-// Formula (1) gives 30 of the 32 printed qualities to within 0.02 percentage points from
-// what the documents hold, and what is named as implied for the other two.
+// Formula (1), applied to the documents' figures, gives 30 of the 32 printed qualities to within
+// 0.02 percentage points, and the implied value for the other two.
 func TestPublishedQualitiesFollow(t *testing.T) {
 	slips := 0
 	for _, m := range PublishedMachines {
@@ -93,8 +93,8 @@ func TestPublishedQualitiesFollow(t *testing.T) {
 	}
 }
 
-// The best clocks follow from Tables 1 and 2 by looking at them: of clocks for intervals,
-// those that nobody sets; of CPU times those of a thread; of timestamps the others.
+// The best clocks can be read off Tables 1 and 2: for intervals, among the clocks that nobody sets;
+// for CPU time, among those of a thread; for timestamps, among the others.
 func TestPublishedBest(t *testing.T) {
 	for name, want := range map[string][3]string{
 		"MBP53": {"java/Perf.highResCounter", "java/ThreadMXBean.getCurrentThreadUserTime", "dotnet/DateTime.Now"},
@@ -109,7 +109,7 @@ func TestPublishedBest(t *testing.T) {
 	}
 }
 
-// The published machines are records as others are.
+// The published machines can be kept and read like other records.
 func TestPublishedMachinesCanBeKept(t *testing.T) {
 	for _, m := range PublishedMachines {
 		d, _ := Published(m.Name)

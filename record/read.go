@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// A document may hold this much. A trace with 100,000 periods takes some 20 MB.
+// These limits apply to a document. A trace with 100,000 periods takes some 20 MB.
 const (
 	MostBytes    = 128 << 20
 	mostElements = 1 << 20 // of all lists together, or fields of one object
 	mostDepth    = 32
 )
 
-// MalformedError says that something is no document of this program, or one that can't be
-// relied on.
+// MalformedError says that some data are not a document of this program, or contain invalid values.
 type MalformedError struct {
-	Where string // it is wrong, such as ".clocks[3].spread"; empty where it is the whole
-	What  string // is wrong
-	Err   error  // of the JSON decoder; nil where the JSON is sound
+	Where string // the place of the error, such as ".clocks[3].spread"; empty for the whole document
+	What  string // what is wrong there
+	Err   error  // the JSON decoder's error; nil if the JSON is valid
 }
 
 func (e *MalformedError) Error() string {
@@ -39,7 +38,7 @@ func malformed(format string, args ...any) error {
 	return &MalformedError{What: fmt.Sprintf(format, args...)}
 }
 
-// Open reads a document from a file. See [Read] for its errors, to which it adds the name.
+// Open reads a document from a file. Its errors are those of [Read], with the file's name.
 func Open(file string) (Document, error) {
 	f, err := OpenRegular(file)
 	if err != nil {
@@ -53,13 +52,13 @@ func Open(file string) (Document, error) {
 	return d, nil
 }
 
-// Read reads what a command wrote with --format json. What it returns is one of the
-// documents of this package, as a value.
+// Read reads the output of a command with --format json. It returns one of the documents of this
+// package, as a value.
 //
-// Fields that are not known are passed over, since later versions may add some. What is
-// known has to be of its type and in its range: a document that is cut short, of another
-// schema, of an unknown command, too large, or that holds a negative duration, a share
-// beyond 1 or an unknown verdict gives a [MalformedError].
+// Unknown fields are ignored, since later versions may add some. Known fields must have the right
+// type and range: a document that is cut short, of another schema, of an unknown command, too
+// large, or that contains a negative duration, a share beyond 1 or an unknown verdict gives a
+// [MalformedError].
 func Read(r io.Reader) (Document, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1))
 	if err != nil {
@@ -68,7 +67,7 @@ func Read(r io.Reader) (Document, error) {
 	return Parse(data)
 }
 
-// Parse is [Read] of what is in memory already.
+// Parse is like [Read], for data that are in memory.
 func Parse(data []byte) (Document, error) {
 	if err := CheckExtent(data); err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func Parse(data []byte) (Document, error) {
 	return d, checkDocument(d)
 }
 
-// formOf is that of the document's command.
+// formOf returns the function that reads documents of the command that data names.
 func formOf(data []byte) (func([]byte) (Document, error), error) {
 	var h struct{ Schema, Command *string }
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -105,9 +104,9 @@ func formOf(data []byte) (func([]byte) (Document, error), error) {
 	return form, nil
 }
 
-// CheckExtent refuses size, nesting and lists beyond what any document has, before memory
-// is taken for them: an element that takes 5 bytes of JSON may take 500 once it is decoded.
-// Its error is a [MalformedError].
+// CheckExtent refuses size, nesting and lists beyond those of any document, before memory is
+// allocated for them: an element that takes 5 bytes of JSON may take 500 once it is decoded. The
+// error is a [MalformedError].
 func CheckExtent(data []byte) error {
 	if len(data) > MostBytes {
 		return malformed("it is larger than %d MiB, as no record is", MostBytes>>20)
@@ -150,11 +149,11 @@ func CheckExtent(data []byte) error {
 	return nil
 }
 
-// endOfString is where the string that starts at i ends.
+// endOfString returns the index at which the string that starts at i ends.
 func endOfString(data []byte, i int) int {
 	for i++; i < len(data) && data[i] != '"'; i++ {
 		if data[i] == '\\' {
-			i++ // what is escaped
+			i++ // skips the escaped character
 		}
 	}
 	return i

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// firstVersion are documents of the first version of the schema. They are read for ever:
-// what is added to the folder is never changed.
+// firstVersion returns documents of the first version of the schema. Every later version must read
+// them: files in the folder are never changed.
 func firstVersion(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/v1/*.json")
@@ -34,8 +34,8 @@ func firstVersion(t testing.TB) map[string][]byte {
 	return all
 }
 
-// What a document of the first version says, it still says after it was read: each of its
-// fields is in the document that is written again, with its value.
+// A document of the first version loses nothing when it is read: each of its fields is in the
+// document that is written again, with its value.
 func TestFirstVersionIsRead(t *testing.T) {
 	for name, data := range firstVersion(t) {
 		d, err := Parse(data)
@@ -57,7 +57,7 @@ func TestFirstVersionIsRead(t *testing.T) {
 	}
 }
 
-// lostFields lists what of a value is not in another.
+// lostFields lists the fields of one value that another value lacks.
 func lostFields(at string, before, after any) []string {
 	switch b := before.(type) {
 	case map[string]any:
@@ -84,7 +84,7 @@ func lostFields(at string, before, after any) []string {
 	return nil
 }
 
-// edited is the document of the first version with a text replaced, once.
+// edited returns the document of the first version with one replacement of a text.
 func edited(t *testing.T, name, old, replacement string) []byte {
 	t.Helper()
 	data := firstVersion(t)[name]
@@ -129,7 +129,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Wherever a document is cut short, it is refused.
+// A document that is cut short at any place is refused.
 func TestReadRefusesWhatIsCutShort(t *testing.T) {
 	data := bytes.TrimSpace(firstVersion(t)["clocks.json"])
 	for n := range data {
@@ -139,7 +139,7 @@ func TestReadRefusesWhatIsCutShort(t *testing.T) {
 	}
 }
 
-// What would take far more memory than it has bytes is refused before it is decoded.
+// A document that would take far more memory than its size is refused before it is decoded.
 func TestReadRefusesHugeDocuments(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"list":  []byte(`{"schema":"chronoscope/v1","command":"run","results":[` + strings.Repeat("null,", mostElements+1) + `null]}`),
@@ -165,13 +165,13 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Commas and brackets in texts are no elements.
+// Commas and brackets in texts don't count as elements.
 func TestExtentOfTexts(t *testing.T) {
 	for text, want := range map[string]bool{
 		`["` + strings.Repeat(`,[{`, mostElements) + `"]`:    true,
 		`["\"` + strings.Repeat(`,[`, mostElements) + `\\"]`: true,
 		`["\\",` + strings.Repeat(`[`, mostDepth) + `]`:      false,
-		`["never closed`:  true, // the decoder says so
+		`["never closed`:  true, // the decoder reports this
 		`["never closed\`: true,
 	} {
 		if err := CheckExtent([]byte(text)); (err == nil) != want {
@@ -180,7 +180,7 @@ func TestExtentOfTexts(t *testing.T) {
 	}
 }
 
-// Fields that a later version adds do no harm.
+// Fields that a later version may add don't cause errors.
 func TestReadPassesOverUnknownFields(t *testing.T) {
 	for name, data := range firstVersion(t) {
 		more := bytes.Replace(data, []byte("{"), []byte(`{"phase_of_the_moon": {"value": [1, 2, -3]},`), 1)
@@ -204,8 +204,8 @@ func TestOpenNamesTheFile(t *testing.T) {
 	}
 }
 
-// smallDocuments are one of each command, with one of each thing: a fuzzer is slow on
-// large ones.
+// smallDocuments returns a document for each command with one element in each list: a fuzzer is
+// slow on large documents.
 func smallDocuments(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/small/*.json")
@@ -223,7 +223,7 @@ func smallDocuments(t testing.TB) map[string][]byte {
 	return all
 }
 
-// Each command has a small document.
+// There is a small document for each command, and it can be read.
 func TestSmallDocumentsAreRead(t *testing.T) {
 	for name, data := range smallDocuments(t) {
 		if _, err := Parse(data); err != nil {
@@ -232,7 +232,7 @@ func TestSmallDocumentsAreRead(t *testing.T) {
 	}
 }
 
-// Whatever is read is sound: it can be written and read again, and says the same.
+// A document that can be read can be written and read again, with the same content.
 func FuzzRead(f *testing.F) {
 	for _, data := range smallDocuments(f) {
 		f.Add(data)
@@ -256,7 +256,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// sample is a small document.
+// sample returns a small document.
 func sample(command string, started time.Time) Document {
 	h := Header{Schema: Schema, Command: command, Started: started, Machine: &machine.Machine{CPU: "Test CPU", CPUs: 1, OS: "linux", Arch: "amd64", Go: "go1.26"}, Caveats: []string{}}
 	return Doctor{Header: h, Findings: []machine.Finding{}}

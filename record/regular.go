@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// OpenRegular opens a file to read it. A pipe, a device, a socket or a folder, from which
-// reading may never end or can't begin, is an error at once, and no open of it waits for
-// whoever is at its other end. What is read is of the file that was looked at.
+// OpenRegular opens a regular file for reading. A pipe, a device, a socket or a folder is an error
+// at once, since reading from it may never end or be impossible; opening a pipe does not wait for a
+// writer. The opened file is the one whose type was checked.
 func OpenRegular(file string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {
@@ -24,7 +24,7 @@ func OpenRegular(file string) (*os.File, error) {
 	return f, nil
 }
 
-// notRegular says what something is that is no regular file.
+// notRegular is the type of a file that is not regular.
 type notRegular fs.FileMode
 
 func (m notRegular) Error() string {

@@ -4,5 +4,5 @@ package record
 
 import "syscall"
 
-// withoutWaiting opens a pipe whether or not somebody writes to it (open(2), fifo(7)).
+// withoutWaiting makes opening a pipe return at once, with or without a writer (open(2), fifo(7)).
 const withoutWaiting = syscall.O_NONBLOCK

@@ -17,11 +17,11 @@ type Source struct {
 	Modified bool `json:"modified"`
 }
 
-// longestSubject is how much of a commit's first line is kept.
+// longestSubject is how much of the first line of a commit's message is kept.
 const longestSubject = 200
 
-// SourceIn is the commit that is checked out in the git repository around a folder; nil where
-// there is none, or no git.
+// SourceIn returns the commit that is checked out in the git repository around a folder; nil if
+// there is no repository, or no git.
 func SourceIn(ctx context.Context, folder string) *Source {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -44,7 +44,7 @@ func SourceIn(ctx context.Context, folder string) *Source {
 	return &Source{Commit: parts[0], Time: at.UTC(), Subject: shortened(parts[2]), Modified: same != nil}
 }
 
-// shortened is a commit's first line as it is kept.
+// shortened returns the first line of a commit's message, cut to that length.
 func shortened(subject string) string {
 	runes := []rune(strings.ToValidUTF8(subject, "�"))
 	return string(runes[:min(len(runes), longestSubject)])

@@ -1,9 +1,9 @@
 // Package gitarchive keeps records in a branch of a git repository that has no commit in common
 // with its other branches, so that records need no server of their own.
 //
-// Each record is a file with a name that no other has, and is kept by a commit of its own. A
-// branch of another clone is merged by taking the files of both. Work trees and the index of
-// the repository are not touched. All is done by the git command.
+// Each record is a file with a unique name, added by a commit of its own. Branches of two clones
+// are merged by taking the files of both. Work trees and the index of the repository are not
+// touched. All operations use the git command.
 package gitarchive
 
 import (
@@ -22,21 +22,22 @@ import (
 	"chronoscope/record"
 )
 
-// DefaultBranch holds the records where no other is named.
+// DefaultBranch is the branch for records if no other is named.
 const DefaultBranch = "chronoscope-records"
 
-// Archive is a branch of records.
+// Archive is a branch with records.
 type Archive struct {
 	Context context.Context
-	// Folder is in the repository.
+	// Folder is a folder in the repository.
 	Folder string
 	Branch string
-	Host   string // this machine's name, which kept records bear
+	Host   string // this machine's name, for the names of files
 }
 
 var _ record.Store = Archive{}
 
-// In is the archive in a branch of the repository around a folder. An empty branch is [DefaultBranch].
+// In returns the archive in a branch of the repository around a folder. An empty branch means
+// [DefaultBranch].
 func In(ctx context.Context, folder, branch string) (Archive, error) {
 	if branch == "" {
 		branch = DefaultBranch
@@ -56,10 +57,10 @@ func (a Archive) Place() string { return "git branch " + a.Branch }
 
 func (a Archive) ref() string { return "refs/heads/" + a.Branch }
 
-// Prepare has nothing to make: the branch begins with the first record.
+// Prepare does nothing: the first record creates the branch.
 func (a Archive) Prepare() error { return nil }
 
-// IndexFile is in git's own folder.
+// IndexFile returns a path in git's own folder.
 func (a Archive) IndexFile() string {
 	folder, err := a.git(nil, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
@@ -68,11 +69,11 @@ func (a Archive) IndexFile() string {
 	return filepath.Join(folder, "chronoscope-history-"+strings.ReplaceAll(a.Branch, "/", "-"))
 }
 
-// tries are how often a change of the branch is tried again that another writer forestalled.
+// tries is how often a change of the branch is repeated because another writer was faster.
 const tries = 60
 
-// Keep adds a record to the branch. When it returns no error, the record is in the repository, on
-// the disk. Other writers may be at work in the same repository.
+// Keep adds a record to the branch. If it returns no error, the record is in the repository, on the
+// disk. Several processes may write to the repository at the same time.
 func (a Archive) Keep(d record.Document) (file string, err error) {
 	text, err := record.Encode(d)
 	if err != nil {
@@ -81,7 +82,7 @@ func (a Archive) Keep(d record.Document) (file string, err error) {
 	return a.KeepAll(map[string][]byte{record.NameFor(d.Head(), a.Host): text})
 }
 
-// KeepAll adds several records by one commit, and names one of them.
+// KeepAll adds several records in one commit, and returns the name of one of them.
 func (a Archive) KeepAll(contents map[string][]byte) (file string, err error) {
 	var entries strings.Builder
 	for name, text := range contents {
@@ -94,7 +95,7 @@ func (a Archive) KeepAll(contents map[string][]byte) (file string, err error) {
 	}
 	err = a.change(func() (string, []string, error) {
 		parent := a.commit(a.ref())
-		if parent == "" { // as in a fresh clone
+		if parent == "" { // as in a new clone
 			parent = a.commit("refs/remotes/origin/" + a.Branch)
 		}
 		tree, err := a.treeWith(parent, entries.String())
@@ -110,11 +111,12 @@ func (a Archive) notKept(err error) error {
 	return fmt.Errorf("keeping the record in %s: %w: nothing was kept; keep it in a folder, or write the result to a file with -o", a.Place(), err)
 }
 
-// monthOf is the folder of a record: the year and the month with which its name begins.
+// monthOf returns the folder of a record: the year and the month with which its name begins.
 func monthOf(name string) string { return name[:min(6, len(name))] }
 
-// change moves the branch to a new commit with the tree and the parents that a function makes of the
-// branch as it is. Where somebody else moved the branch meanwhile, the function is asked again.
+// change moves the branch to a new commit, with the tree and the parents that next returns for the
+// current state of the branch. If another writer moved the branch in the meantime, next is called
+// again.
 func (a Archive) change(next func() (tree string, parents []string, err error), message string) error {
 	var err error
 	for try := range tries {
@@ -156,7 +158,7 @@ func (a Archive) commit(ref string) string {
 	return commit
 }
 
-// treeWith is the tree of a commit with entries added, in the form of git ls-tree.
+// treeWith returns the tree of a commit with added entries, in the format of git ls-tree.
 func (a Archive) treeWith(commit, entries string) (string, error) {
 	folder, err := os.MkdirTemp("", "chronoscope-index-")
 	if err != nil {
@@ -182,10 +184,10 @@ func (a Archive) git(input *bytes.Reader, args ...string) (string, error) {
 	return a.gitWith(nil, input, args...)
 }
 
-// safely makes git put what it writes on the disk before it says so, and run nobody's programs.
+// safely makes git synchronise what it writes before it returns, and run no hooks.
 var safely = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.hooksPath=" + os.DevNull, "-c", "commit.gpgSign=false", "-c", "gc.auto=0"}
 
-// gitWith runs git. Its error holds what git said.
+// gitWith runs git. Its error contains git's message.
 func (a Archive) gitWith(environment []string, input interface{ Read([]byte) (int, error) }, args ...string) (string, error) {
 	command := exec.CommandContext(a.Context, "git", append(append([]string{}, safely...), args...)...)
 	command.Dir = a.Folder

@@ -57,7 +57,8 @@ func keep(t testing.TB, s record.Store) string {
 	return file
 }
 
-// contents reads all records of a store: how many can be read, and why the others can't.
+// contents reads all records of a store, and returns how many can be read, and why the others
+// can't.
 func contents(t testing.TB, s record.Store) (readable int, broken []string) {
 	t.Helper()
 	files, err := s.Files()
@@ -133,7 +134,7 @@ func TestTwoWriters(t *testing.T) {
 }
 
 // Two clones keep records and sync at the same time. Then one of them rewrites the branch, and a
-// shallow clone syncs too: nobody's records are lost, and who has nothing new makes no commit.
+// shallow clone syncs too. No records are lost, and a clone without new records makes no commit.
 func TestSync(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -182,7 +183,7 @@ func TestSync(t *testing.T) {
 		t.Errorf("syncing without news moved the branch from %s to %s", head, after)
 	}
 
-	// Somebody squashes the branch's history, and leaves out its records.
+	// One clone replaces the branch's history by a single commit without the records.
 	const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // git knows it without an object
 	empty := git(t, second.Folder, "commit-tree", "-m", "start anew", emptyTree)
 	git(t, second.Folder, "push", "-q", "--force", "origin", empty+":refs/heads/"+gitarchive.DefaultBranch)
@@ -198,7 +199,7 @@ func TestSync(t *testing.T) {
 	sync(shallow)
 	sync(first)
 	wantRecords(t, first, 2*each+2)
-	narrow := clone("--depth", "1") // knows of no branch but the code's
+	narrow := clone("--depth", "1") // a shallow clone fetches only the branch with the code
 	keep(t, narrow)
 	sync(narrow)
 	sync(first)
@@ -218,7 +219,7 @@ func TestSyncUnreachable(t *testing.T) {
 	wantRecords(t, a, 1)
 }
 
-// One object of three is damaged: the others are read, and the damaged one is told.
+// One object of three is damaged: the others are read, and the damaged one is reported.
 func TestDamagedObject(t *testing.T) {
 	a := archive(t, repository(t))
 	for range 3 {
@@ -245,7 +246,8 @@ func TestDamagedObject(t *testing.T) {
 	}
 }
 
-// writerOf names the store of a process that keeps records until it is killed.
+// writerOf is an environment variable with the store of a process that keeps records until it is
+// killed.
 const writerOf = "CHRONOSCOPE_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -267,8 +269,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A writer is killed at random moments, beside another one. Whatever it said is kept can be read
-// afterwards, nothing is damaged, and the next writer can go on.
+// A writer is killed at random moments, while another one writes too. Every record that it reported
+// as kept can be read afterwards, nothing is damaged, and the next writer can continue.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -312,8 +314,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killedWriters starts two writers, kills them at random moments, and returns the files that they said
-// are kept.
+// killedWriters starts two writers, kills them at random moments, and returns the files that they
+// reported as kept.
 func killedWriters(t *testing.T, store string) (said []string) {
 	var wait sync.WaitGroup
 	var lock sync.Mutex

@@ -15,8 +15,8 @@ import (
 	"chronoscope/record"
 )
 
-// Files are the records of the branch, with the names of git's objects as stamps. Where the branch is
-// only at the remote repository, as in a fresh clone, they are those of the remote branch.
+// Files returns the records of the branch, with the names of git's objects as stamps. If only the
+// remote repository has the branch, as in a new clone, the records are those of the remote branch.
 func (a Archive) Files() ([]record.StoredFile, error) {
 	commit := a.commit(a.ref())
 	if commit == "" {
@@ -41,8 +41,8 @@ func (a Archive) Files() ([]record.StoredFile, error) {
 	return files, nil
 }
 
-// ReadFiles reads objects one after the other. Git ends at an object that is damaged: then it is
-// started again for those that follow.
+// ReadFiles reads objects one after the other. Git ends at a damaged object; ReadFiles then starts
+// it again for the remaining ones.
 func (a Archive) ReadFiles(files []record.StoredFile, take func(record.StoredFile, []byte, error)) error {
 	for len(files) > 0 {
 		read, err := a.readSome(files, take)
@@ -61,7 +61,7 @@ func (a Archive) ReadFiles(files []record.StoredFile, take func(record.StoredFil
 	return nil
 }
 
-// readSome is how many of the files could be read.
+// readSome reads files until git ends, and returns how many it read.
 func (a Archive) readSome(files []record.StoredFile, take func(record.StoredFile, []byte, error)) (int, error) {
 	var objects strings.Builder
 	for _, f := range files {
@@ -97,12 +97,12 @@ func (a Archive) readSome(files []record.StoredFile, take func(record.StoredFile
 	return len(files), nil
 }
 
-// damagedError says that git knows of an object that it doesn't have.
+// damagedError says that git can't read an object.
 type damagedError struct{ said string }
 
 func (e *damagedError) Error() string { return "git has no such object: " + e.said }
 
-// object is the next one of git cat-file --batch.
+// object reads the next object of the output of git cat-file --batch.
 func object(from *bufio.Reader) ([]byte, error) {
 	line, err := from.ReadString('\n')
 	if err != nil {
@@ -116,7 +116,7 @@ func object(from *bufio.Reader) ([]byte, error) {
 	if err != nil || size < 0 {
 		return nil, &damagedError{strings.TrimSpace(line)}
 	}
-	kept := min(size, record.MostBytes+1) // whatever is larger is refused
+	kept := min(size, record.MostBytes+1) // anything larger is refused
 	content := make([]byte, kept)
 	if _, err := io.ReadFull(from, content); err != nil {
 		return nil, err

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Sync joins the branch with that of a remote repository, so that both have the records of both.
-// It pushes without force: where somebody else pushed meanwhile, it merges again. Records that
-// one side lacks are added to it, also where its history was rewritten.
+// Sync merges the branch with that of a remote repository, so that both have all records. It pushes
+// without force: if another clone pushed in the meantime, it merges again. It adds the records that
+// one side lacks, even if the history of that side was rewritten.
 func (a Archive) Sync(remote string) error {
 	if strings.HasPrefix(remote, "-") {
 		return fmt.Errorf("%q is no remote repository", remote)
@@ -30,7 +30,7 @@ func (a Archive) Sync(remote string) error {
 			break
 		}
 		if text := err.Error(); !strings.Contains(text, "fetch first") && !strings.Contains(text, "non-fast-forward") && !strings.Contains(text, "reject") && !strings.Contains(text, "lock") {
-			break // not because of another writer
+			break // the cause is not another writer
 		}
 		time.Sleep(time.Duration(rand.IntN(50*(min(try, 20)+1))) * time.Millisecond)
 	}
@@ -40,7 +40,7 @@ func (a Archive) Sync(remote string) error {
 	return a.fetch(remote)
 }
 
-// tracking is where the branch of the remote repository is noted.
+// tracking returns the name of the reference for the branch of the remote repository.
 func (a Archive) tracking(remote string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
@@ -51,7 +51,7 @@ func (a Archive) tracking(remote string) string {
 	return "refs/remotes/" + strings.Trim(name, "-") + "/" + a.Branch
 }
 
-// fetch notes the branch of the remote repository, where there is one.
+// fetch fetches the branch of the remote repository, if it exists.
 func (a Archive) fetch(remote string) error {
 	there, err := a.git(nil, "ls-remote", remote, a.ref())
 	if err != nil {
@@ -66,7 +66,7 @@ func (a Archive) fetch(remote string) error {
 	return nil
 }
 
-// merge brings the files of another branch into this one.
+// merge adds the files of another branch to this one.
 func (a Archive) merge(other string) error {
 	theirs := a.commit(other)
 	ours := a.commit(a.ref())
@@ -79,7 +79,7 @@ func (a Archive) merge(other string) error {
 			before = strings.Repeat("0", len(theirs))
 		}
 		if _, err := a.git(nil, "update-ref", a.ref(), theirs, before); err == nil {
-			return nil // otherwise another writer was at work: what both have is merged
+			return nil // otherwise another writer changed the branch, and both are merged
 		}
 	}
 	return a.change(func() (string, []string, error) {
@@ -96,14 +96,14 @@ func (a Archive) merge(other string) error {
 	}, "Merge records")
 }
 
-// contains reports whether a commit has another one in its history.
+// contains reports whether the history of a commit contains another commit.
 func (a Archive) contains(commit, other string) bool {
 	_, err := a.git(nil, "merge-base", "--is-ancestor", other, commit)
 	return err == nil
 }
 
-// missing are the entries of one commit that another lacks. Of two files of one name the other's
-// is added under a name that tells its content.
+// missing returns the entries of the commit theirs that ours lacks. If both have different files of
+// the same name, theirs is added under a name that depends on its content.
 func (a Archive) missing(ours, theirs string) (string, error) {
 	has := map[string]string{} // objects by name
 	if ours != "" {
