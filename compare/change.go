@@ -9,31 +9,31 @@ import (
 	"chronoscope/view"
 )
 
-// Outcomes of a change.
+// These are the outcomes of a change.
 const (
 	Faster       = "faster"
 	Slower       = "slower"
 	Better       = "better"
 	Worse        = "worse"
 	Same         = "same"
-	Changed      = "changed" // where neither is better
+	Changed      = "changed" // neither direction is better
 	Undecided    = "undecided"
 	Incomparable = "incomparable"
 )
 
 const (
-	// sameWithin is how far from 1 a ratio may be that changes nothing.
+	// sameWithin is the largest distance of a ratio from 1 that counts as no change.
 	sameWithin = 0.01
-	seed       = 1 // the same records have the same comparison each time
+	seed       = 1 // gives the same records the same comparison each time
 )
 
-// samplesTested is how many samples of each subject are tested against those of the first. It
-// falls with the number of subjects, since each takes a test.
+// samplesTested returns how many samples of each subject are tested against those of the first. It
+// falls with the number of subjects, since each needs a test.
 func samplesTested(subjects int) int { return min(500, max(20, 2000/subjects)) }
 
-// changeOf compares b with a; it is nil where one of them is missing. The scatter is that of
-// clocks between the two subjects. PValue is of at most that many samples of each; the outcome
-// rests on the interval instead, which knows more than the samples' scatter.
+// changeOf compares b with a; it returns nil if one of them is missing. s is the scatter of clocks
+// between the two subjects. The p-value uses at most samples samples of each. The outcome rests on
+// the interval instead, which includes more than the samples' scatter.
 func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChange {
 	if a == nil || b == nil {
 		return nil
@@ -64,7 +64,7 @@ func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChang
 	return c
 }
 
-// unusable says which of two is.
+// unusable returns a reason for each of the two figures that is unusable.
 func unusable(a, b *view.Figure) (reasons []string) {
 	for _, of := range []struct {
 		which string
@@ -86,10 +86,10 @@ func noRatio() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ratio", Statistic: "ratio"}
 }
 
-// ratio is b over a. Its interval follows from those of the two, which were measured
-// independently, on the scale of logarithms: the distances from value to bound add up as
-// squares, each on its own side (Zou and Donner, "Construction of confidence limits about
-// effect measures: A general approach", Statistics in Medicine 27, 2008).
+// ratio returns b over a. Its interval follows from those of the two, which were measured
+// independently, on the scale of logarithms: the squared distances from value to bound are added,
+// separately for each side (Zou and Donner, "Construction of confidence limits about effect
+// measures: A general approach", Statistics in Medicine 27, 2008).
 func ratio(a, b *view.Figure) stats.Estimate {
 	r := noRatio()
 	x, y := a.Estimate, b.Estimate
@@ -112,8 +112,8 @@ func ratio(a, b *view.Figure) stats.Estimate {
 	return r
 }
 
-// boundsOf are those of the interval, or of what is known of the repeatability. They enclose
-// the value.
+// boundsOf returns the bounds of the interval, or of the known repeatability. They enclose the
+// value.
 func boundsOf(f *view.Figure) (lo, hi float64) {
 	e := f.Estimate
 	lo, hi = e.Lo, e.Hi
@@ -123,7 +123,7 @@ func boundsOf(f *view.Figure) (lo, hi float64) {
 	return math.Min(lo, e.Value), math.Max(hi, e.Value)
 }
 
-// outcome judges a ratio. Without an interval only equality can be told.
+// outcome judges a ratio. Without an interval it only recognises equal values.
 func outcome(a, b *view.Figure, r stats.Estimate) string {
 	known := stats.IsFinite(r.Lo) && stats.IsFinite(r.Hi)
 	switch {
@@ -139,12 +139,12 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 		return direction(a, -1)
 	}
 	if stats.IsFinite(a.Repeatability) {
-		return Same // nearer than one can tell
+		return Same // closer than the repeatability allows to tell
 	}
 	return Undecided
 }
 
-// direction is [Direction] of a figure.
+// direction is [Direction] for a figure.
 func direction(f *view.Figure, sign int) string { return Direction(f.Quantity, f.Better, sign) }
 
 // Direction returns the outcome for a quantity that has increased (sign 1) or decreased (sign -1).

@@ -32,7 +32,7 @@ func estimate(value, lo, hi float64, unit string) stats.Estimate {
 	return stats.Estimate{Value: value, Lo: lo, Hi: hi, Unit: unit, Statistic: "median", N: 10}
 }
 
-// programs is a document of programs by their times, with intervals of half a percent.
+// programs returns a document of programs with these times, with intervals of half a percent.
 func programs(times map[string]float64) record.Programs {
 	d := record.Programs{Header: header("run")}
 	for _, name := range []string{"a", "b", "c"} {
@@ -43,7 +43,7 @@ func programs(times map[string]float64) record.Programs {
 	return d
 }
 
-// rowOf is the row of that name and quantity.
+// rowOf returns the row of that name and quantity.
 func rowOf(t *testing.T, d record.Comparison, name, quantity string) record.ComparisonRow {
 	t.Helper()
 	i := slices.IndexFunc(d.Rows, func(r record.ComparisonRow) bool { return r.Name == name && r.Quantity == quantity })
@@ -62,9 +62,8 @@ func compared2(t *testing.T, a, b record.Document) record.Comparison {
 	return d
 }
 
-// The interval of a ratio holds the true one in 95 of 100 cases or more, whatever the two
-// distributions are, and is not wider than it has to be: at most as wide as the two
-// intervals beside one another.
+// The interval of a ratio contains the true ratio in at least 95 of 100 cases, whatever the two
+// distributions are. It is not wider than necessary: at most as wide as the two intervals together.
 func TestRatioCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	const trials = 2000
@@ -89,7 +88,7 @@ func TestRatioCovers(t *testing.T) {
 	}
 }
 
-// drawn is a figure of the median of 20 log-normal samples, whose true median is given.
+// drawn returns the figure of the median of 20 log-normal samples with the true median median.
 func drawn(rng *rand.Rand, median, sigma float64) *view.Figure {
 	samples := make([]float64, 20)
 	for i := range samples {
@@ -104,9 +103,9 @@ func drawn(rng *rand.Rand, median, sigma float64) *view.Figure {
 	return &f
 }
 
-// By hand: relative bounds of 10 % and 20 % on the scale of logarithms make
-// sqrt(0.01 + 0.04), the upper bound of a ratio coming from the lower one of what it is
-// divided by.
+// The expected values are computed by hand: relative bounds of 10 % and 20 % on the scale of
+// logarithms give sqrt(0.01 + 0.04). The upper bound of a ratio depends on the lower bound of the
+// denominator.
 func TestRatioByHand(t *testing.T) {
 	of := func(value, below, above float64) *view.Figure {
 		f := figureWith(view.FigureKey{}, view.Lower, estimate(value, value*math.Exp(-below), value*math.Exp(above), "ns"), stats.Trusted, nil)
@@ -147,8 +146,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// 1,000 ns on a CPU with 1 GHz are better than 700 ns on one with 2 GHz: they are 1,000
-// and 1,400 cycles (Kuperberg 2011a, section 1).
+// 1,000 ns on a CPU with 1 GHz are better than 700 ns on one with 2 GHz: they are 1,000 and 1,400
+// cycles (Kuperberg 2011a, section 1).
 func TestCyclesDecideBetweenMachines(t *testing.T) {
 	of := func(accuracyNs, cyclesPerNs float64) record.Clocks {
 		cycles, costCycles := accuracyNs*cyclesPerNs, 50*cyclesPerNs
@@ -173,7 +172,7 @@ func TestCyclesDecideBetweenMachines(t *testing.T) {
 	}
 }
 
-// ranking is a document of clocks by their qualities.
+// ranking returns a document of clocks with these qualities.
 func ranking(qualities map[string]float64) record.Clocks {
 	d := record.Clocks{Header: header("clocks")}
 	for name, q := range qualities {
@@ -182,8 +181,8 @@ func ranking(qualities map[string]float64) record.Clocks {
 	return d
 }
 
-// A rank has changed where clocks changed places by more than they stray, and not where
-// they are tied; clocks of one subject alone have none.
+// A rank has changed if clocks changed places by more than their repeatability, and not if they are
+// tied. Clocks of only one subject have no rank.
 func TestRanks(t *testing.T) {
 	d := compared2(t,
 		ranking(map[string]float64{"a": 0.5, "b": 0.4, "c": 0.30, "d": 0.30, "e": 0.1, "f": 0.2, "g": 0.195, "only here": 0.9}),
@@ -202,11 +201,11 @@ func TestRanks(t *testing.T) {
 	if diff := cmp.Diff(map[string]want{
 		"a": {1, 2, Changed, "fell behind b"}, "b": {2, 1, Changed, "overtook a"},
 		"c": {3, 4, Same, ""}, "d": {3, 3, Same, ""}, "e": {7, 6, Same, ""},
-		"f": {5, 7, Same, ""}, "g": {6, 5, Same, ""}, // tied at first
+		"f": {5, 7, Same, ""}, "g": {6, 5, Same, ""}, // tied in the first subject
 	}, got, cmp.AllowUnexported(want{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	// The order is that of quality in the first one.
+	// The order is that of the qualities in the first subject.
 	var names []string
 	for _, r := range d.Rows {
 		if r.Quantity == "quality" && r.Values[0] != nil && r.Values[1] != nil {
@@ -234,7 +233,7 @@ func TestIncomparable(t *testing.T) {
 	}
 }
 
-// Events of other lengths are not the same work, whatever their times.
+// Events of different lengths are different work, whatever their times.
 func TestEventsOfOtherLengths(t *testing.T) {
 	event := func(asked, took float64) record.SlowClock {
 		return record.SlowClock{Header: header("slowclock"), EventNs: asked, Estimates: []slowclock.Result{
@@ -267,8 +266,8 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// Where one knows wall times alone, wall times are compared, and it is said so; else the
-// times without the others.
+// If a subject has only wall times, wall times are compared, and a caveat says so; otherwise the
+// times without other programs are compared.
 func TestWallTimesStandIn(t *testing.T) {
 	a, b := programs(map[string]float64{"a": 100}), programs(map[string]float64{"a": 110})
 	if d := compared2(t, a, b); len(d.Rows) != 1 || d.Rows[0].Quantity != view.QuantityTime {
@@ -284,7 +283,7 @@ func TestWallTimesStandIn(t *testing.T) {
 	}
 }
 
-// A quantity without a name is no other's stand-in.
+// A quantity with an empty name has no stand-in.
 func TestNamelessMetrics(t *testing.T) {
 	b := record.Bench{Header: header("bench"), Results: []gobench.Report{{Benchmark: gobench.Benchmark{Name: "BenchmarkX"}, Summary: gobench.Summary{Estimate: estimate(5, 4, 6, "ns"), Metrics: []gobench.Metric{{Unit: "", Value: 1}}}, Judgement: stats.Judgement{Verdict: stats.Trusted}}}}
 	if d := compared2(t, b, b); len(d.Rows) != 2 {
@@ -292,8 +291,8 @@ func TestNamelessMetrics(t *testing.T) {
 	}
 }
 
-// What ran with one processor and with eight is held against the same of the other, and
-// not the first of one against the first of the other.
+// A benchmark that ran with one processor and with eight is compared with the same benchmark at the
+// same number of processors.
 func TestBenchmarksOnSeveralProcs(t *testing.T) {
 	of := func(ns map[int]float64, order ...int) record.Bench {
 		d := record.Bench{Header: header("bench")}
@@ -314,7 +313,7 @@ func TestBenchmarksOnSeveralProcs(t *testing.T) {
 	}
 }
 
-// Of a trace that does not tell how much was lost, it is not said that nothing was.
+// If a trace does not say how much time was lost, no figure claims that nothing was.
 func TestNoiseThatIsNotKnown(t *testing.T) {
 	known, unknown := activity.Analysis{DurationNs: 1e9, ActiveRatio: stats.FloatOf(0.5)}, activity.Analysis{DurationNs: 1e9}
 	d := compared2(t, record.Activity{Header: header("activity"), Traces: []activity.Analysis{known}}, record.Activity{Header: header("activity"), Traces: []activity.Analysis{unknown, known}})
@@ -323,7 +322,7 @@ func TestNoiseThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// The probability is that of the runs: of three against three different ones 2 in 20, by
+// The p-value comes from the runs: for three runs against three slower ones it is 2 in 20, by
 // enumeration.
 func TestProbability(t *testing.T) {
 	withRuns := func(ns ...float64) record.Programs {
@@ -339,7 +338,7 @@ func TestProbability(t *testing.T) {
 	}
 }
 
-// Several are each held against the first; the last one's change is the row's.
+// Each of several subjects is compared with the first; the row's change is that of the last.
 func TestSeveral(t *testing.T) {
 	var subjects []Subject
 	for i, ns := range []float64{100, 50, 200, 400} {
@@ -359,7 +358,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// What the documents say of themselves goes along, what several say once.
+// The documents' caveats are in the comparison; a caveat of several documents is there once.
 func TestCaveats(t *testing.T) {
 	a, b := programs(map[string]float64{"a": 1}), programs(map[string]float64{"a": 1})
 	a.Caveats, b.Caveats, b.Interrupted = []string{"it rained", "it hailed", "it hailed"}, []string{"it rained"}, true
@@ -371,9 +370,9 @@ func TestCaveats(t *testing.T) {
 	}
 }
 
-// Two quick rankings of an unchanged machine, 25 s apart, ended with a regression: a quality of
-// 39.7 and then 13.1 %, the ratio's interval 0.29 to 0.37. The interval of one ranking says
-// nothing of the next.
+// Two quick rankings of an unchanged machine, 25 s apart, were once reported as a regression: a
+// quality of 39.7 and then 13.1 %, the ratio's interval 0.29 to 0.37. The interval of one ranking
+// says nothing about the next.
 func TestOneRankingShowsNoRegression(t *testing.T) {
 	figureOf := func(quantity string, value, off float64) *view.Figure {
 		f := figureWith(view.FigureKey{Topic: view.TopicClock, Name: "tsc", Quantity: quantity}, view.Higher, estimate(value, math.NaN(), math.NaN(), "share"), stats.Trusted, nil)
@@ -396,7 +395,7 @@ func TestOneRankingShowsNoRegression(t *testing.T) {
 	}
 }
 
-// figureWith is a figure of an estimate.
+// figureWith returns a figure of an estimate.
 func figureWith(k view.FigureKey, better string, e stats.Estimate, v stats.Verdict, reasons []string) view.Figure {
 	return view.Figure{FigureKey: k, Better: better, Repeatability: math.NaN(), ComparisonValue: record.ComparisonValue{Estimate: e, Verdict: v, Reasons: append([]string{}, reasons...)}}
 }

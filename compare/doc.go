@@ -1,8 +1,8 @@
-// Package compare sets machines or runs side by side: documents in, rows out.
+// Package compare compares machines or runs: documents in, rows out.
 //
-// Each document yields figures. Figures of the same topic, name and quantity stand in one
-// row, and each is held against that of the first subject. A comparison that would mean
-// nothing, of other units or with an unusable result, is marked as such and has no ratio.
+// Each document yields figures. Figures of the same topic, name and quantity form one row, and each
+// is compared with that of the first subject. A comparison that would mean nothing, of different
+// units or with an unusable result, is marked as such and has no ratio.
 package compare
 
 import (
@@ -15,16 +15,16 @@ import (
 	"chronoscope/view"
 )
 
-// Subject is what is compared: a document, under a name.
+// Subject is a document to compare, with a name.
 type Subject struct {
 	Name     string
 	Document record.Document
 }
 
-// Subjects compares two documents or more with the first of them. The header is that of
-// the comparison, to which caveats are added.
+// Subjects compares two or more documents with the first of them. h is the header of the
+// comparison, to which caveats are added.
 //
-// Documents that have no topic in common with the first give a [MismatchError].
+// If a document has no topic in common with the first, the error is a [MismatchError].
 func Subjects(h record.Header, subjects []Subject) (record.Comparison, error) {
 	d := record.Comparison{Header: h, Subjects: []string{}, Origins: []record.Origin{}, Rows: []record.ComparisonRow{}}
 	d.Caveats = slices.Clone(h.Caveats)
@@ -54,7 +54,7 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s holds %s and %s holds %s: there is nothing in both to compare", e.A.Name, contents(e.A), e.B.Name, contents(e.B))
 }
 
-// contents says what a document holds.
+// contents describes the contents of a document.
 func contents(s Subject) string {
 	if topics := topicsOf(view.FiguresOf(s.Document)); len(topics) > 0 {
 		return "figures of " + strings.Join(topics, ", ")
@@ -71,7 +71,7 @@ func topicsOf(figures []view.Figure) (topics []string) {
 	return topics
 }
 
-// checkTopics makes sure that each document has a topic of the first one's.
+// checkTopics checks that each document has a topic in common with the first.
 func checkTopics(subjects []Subject, all [][]view.Figure) error {
 	first := topicsOf(all[0])
 	for i := range subjects[1:] {
@@ -82,7 +82,7 @@ func checkTopics(subjects []Subject, all [][]view.Figure) error {
 	return nil
 }
 
-// caveatsOn are those on the whole comparison.
+// caveatsOn returns the caveats on the whole comparison.
 func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []string) {
 	for _, s := range subjects {
 		if h := s.Document.Head(); h.Interrupted {
@@ -102,10 +102,10 @@ func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []strin
 	return caveats
 }
 
-// mostNamed subjects are named one by one.
+// mostNamed is how many subjects are named one by one.
 const mostNamed = 3
 
-// inherited are the caveats of the documents, each once, with the names of those that
+// inherited returns the caveats of the documents, each once, with the names of the documents that
 // have it.
 func inherited(subjects []Subject) (caveats []string) {
 	var order []string
@@ -137,7 +137,7 @@ func compared(rows []record.ComparisonRow, topics ...string) bool {
 	})
 }
 
-// clocksApart reports whether there are clocks, but none in all subjects.
+// clocksApart reports whether there are clocks, but none that all subjects have.
 func clocksApart(rows []record.ComparisonRow) bool {
 	clocks := 0
 	for _, r := range rows {

@@ -9,7 +9,7 @@ import (
 	"chronoscope/record"
 )
 
-// Two documents are held against one another: a figure that both have makes a row.
+// Two documents are compared: a figure that both have makes a row.
 func ExampleSubjects() {
 	timed := func(name, times string) compare.Subject {
 		d, err := record.Import(strings.NewReader(`{"results": [{"command": "work", "times": [`+times+`]}]}`), time.Now())

@@ -6,15 +6,15 @@ import (
 	"chronoscope/view"
 )
 
-// joined is a row whose changes are still to be found: the figures of all subjects under
-// one key, nil where a subject has none.
+// joined is a row without its changes: the figures of all subjects with the same key, nil for a
+// subject without one.
 type joined struct {
 	view.FigureKey
 	figures []*view.Figure
 }
 
-// join puts figures with the same key into one row, in the order of the first subject and
-// then in that of those after it.
+// join puts figures with the same key into one row, in the order of the first subject, followed by
+// the figures that only later subjects have.
 func join(all [][]view.Figure) []*joined {
 	var rows []*joined
 	place := map[view.FigureKey]*joined{}
@@ -26,7 +26,7 @@ func join(all [][]view.Figure) []*joined {
 				place[f.FigureKey] = row
 				rows = append(rows, row)
 			}
-			if row.figures[i] == nil { // of those that stand twice, the first
+			if row.figures[i] == nil { // the first of figures with the same key
 				row.figures[i] = &f
 			}
 		}
@@ -34,7 +34,7 @@ func join(all [][]view.Figure) []*joined {
 	return rows
 }
 
-// count is how many subjects have the figure.
+// count returns how many subjects have the figure.
 func (j *joined) count() (n int) {
 	for _, f := range j.figures {
 		if f != nil {
@@ -44,7 +44,7 @@ func (j *joined) count() (n int) {
 	return n
 }
 
-// one is the figure of the first subject that has one.
+// one returns the figure of the first subject that has it.
 func (j *joined) one() *view.Figure {
 	for _, f := range j.figures {
 		if f != nil {
@@ -55,7 +55,7 @@ func (j *joined) one() *view.Figure {
 }
 
 // withoutStandIns keeps a quantity or its stand-in, whichever more subjects have; the quantity
-// itself if as many have both.
+// itself if equally many have both.
 func withoutStandIns(rows []*joined) []*joined {
 	place := map[view.FigureKey]*joined{}
 	for _, r := range rows {
@@ -81,8 +81,8 @@ func withoutStandIns(rows []*joined) []*joined {
 	return kept
 }
 
-// row holds each subject's figure against the first one's. The scatters are those of the
-// subjects after the first.
+// row compares each subject's figure with the first one's. The scatters are those of the subjects
+// after the first.
 func (j *joined) row(scatters []scatter) record.ComparisonRow {
 	f := j.one()
 	r := record.ComparisonRow{
@@ -103,7 +103,7 @@ func (j *joined) row(scatters []scatter) record.ComparisonRow {
 	return r
 }
 
-// finish notes the last change as the row's.
+// finish sets the row's change to the last one.
 func finish(r *record.ComparisonRow) {
 	if len(r.Changes) == 0 {
 		return

@@ -9,10 +9,9 @@ import (
 	"chronoscope/view"
 )
 
-// rankRows are the ranks by quality of the clocks that all subjects have. Clocks of the
-// same quality share the better rank. A rank has changed where a clock has overtaken
-// another one, or was overtaken, by more than qualities differ from one measurement to the
-// next.
+// rankRows returns the ranks by quality of the clocks that all subjects have. Clocks of the same
+// quality share the better rank. A rank has changed if a clock has overtaken another one, or was
+// overtaken, by more than qualities differ between two measurements.
 func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
 	var qualities []record.ComparisonRow
 	for _, r := range rows {
@@ -60,10 +59,10 @@ func rank(qualities []record.ComparisonRow, own record.ComparisonRow, subject in
 	return stats.Estimate{Value: float64(place), Lo: math.NaN(), Hi: math.NaN(), Unit: "rank", Statistic: "rank", N: len(qualities)}
 }
 
-// at is the quality of a subject's clock.
+// at returns the quality of a subject's clock.
 func at(r record.ComparisonRow, subject int) float64 { return r.Values[subject].Estimate.Value }
 
-// rankChange tells how many ranks a clock has lost.
+// rankChange returns by how many ranks a clock has fallen.
 func rankChange(qualities []record.ComparisonRow, own record.ComparisonRow, ranks []*record.ComparisonValue, subject int) *record.ComparisonChange {
 	c := &record.ComparisonChange{Ratio: noRatio(), Outcome: Same, Reasons: []string{}}
 	c.Ratio.Value, c.Ratio.Unit, c.Ratio.Statistic = ranks[subject].Estimate.Value-ranks[0].Estimate.Value, "ranks", "difference"
@@ -89,8 +88,7 @@ func rankChange(qualities []record.ComparisonRow, own record.ComparisonRow, rank
 	return c
 }
 
-// ahead is 1 where a clock is better than another, -1 where it is worse, and 0 where they
-// are tied.
+// ahead returns 1 if a clock is better than another, -1 if it is worse, and 0 if they are tied.
 func ahead(own, other record.ComparisonRow, subject int) int {
 	switch d := at(own, subject) - at(other, subject); {
 	case d > view.QualityRepeatability:

@@ -10,39 +10,42 @@ import (
 	"chronoscope/view"
 )
 
-// scatter says how far apart the clocks' costs and qualities are in two rankings, by quantity
-// and by the name of the clock.
+// scatter says how far apart the clocks' costs and qualities are in two rankings, by quantity and
+// by the name of the clock.
 //
-// The interval of a clock within one ranking can't know of what lasted for all of it, such as
-// a busy sibling of the core, which makes system calls slower by a quarter. It meets all clocks
-// of a ranking, and so the others tell how far a clock may be off that has not changed: a
-// component of variance between rankings that is estimated from the pair itself.
+// The interval of a clock within one ranking does not include influences that lasted for the whole
+// ranking, such as a busy hyperthread sibling, which makes system calls slower by a quarter. Such
+// an influence affects all clocks of a ranking. So the other clocks show how much the figure of an
+// unchanged clock may differ: this is a component of variance between rankings, estimated from the
+// pair itself.
 type scatter map[string]map[string]apart
 
-// apart is a clock in two rankings, on the scale of logarithms.
+// apart is a clock's figure in two rankings, on the scale of logarithms: the middle of both values,
+// and their distance.
 type apart struct{ middle, distance float64 }
 
 const (
-	// fewestOthers clocks tell the scatter between two rankings.
+	// fewestOthers is the least number of other clocks from which the scatter is estimated.
 	fewestOthers = 5
-	// scatterShare of the other clocks are no farther apart than the scatter. It leaves
-	// room for changes of a few of them.
+	// scatterShare is the share of the other clocks whose distances don't exceed the scatter. The
+	// rest may have changed.
 	scatterShare = 0.8
-	// The nearest clocks in cost or quality count all, up to mostAlike whose logarithm is within
-	// alikeWithin: calls of a few nanoseconds stray by more than others, and so do qualities of
-	// clocks whose spread varies.
+	// The clocks that are nearest in cost or quality count fully, up to mostAlike clocks whose
+	// logarithm is within alikeWithin. Calls of a few nanoseconds scatter more than others, and so
+	// do qualities of clocks whose spread varies.
 	mostAlike, alikeWithin = 3, 0.35
-	// independent is how many clocks a scatter is worth at most: those of a kind stray
-	// together.
+	// independent is the largest number of clocks that a scatter is assumed to rest on, since
+	// similar clocks change together.
 	independent = 6
-	// wideScatter is worth a reason: it hides a change of that size.
+	// wideScatter is the least scatter that is mentioned as a reason: it hides a change of that
+	// size.
 	wideScatter = 0.02
 )
 
-// isOfClock tells the figures of clocks.
+// isOfClock reports whether a figure belongs to a clock.
 func isOfClock(f *view.Figure) bool { return f.Topic == view.TopicClock || f.Topic == view.TopicBest }
 
-// scattersOf are the scatters of the subjects after the first.
+// scattersOf returns the scatters of the subjects after the first.
 func scattersOf(rows []*joined, subjects int) []scatter {
 	all := make([]scatter, subjects-1)
 	for i := range all {
@@ -63,8 +66,8 @@ func hasInterval(f *view.Figure) bool {
 	return f.Estimate.Lo > 0 && f.Estimate.Value >= f.Estimate.Lo && stats.IsFinite(f.Estimate.Hi)
 }
 
-// around is how far a quantity of a clock that has not changed may be apart in the two
-// rankings, by what the other clocks do, and how many these are.
+// around returns how far apart a quantity of an unchanged clock may be in the two rankings, by the
+// distances of the other clocks, and the number of these.
 func (s scatter) around(name, quantity string) (distance float64, n int) {
 	of, known := s[quantity]
 	if !known {
@@ -93,9 +96,9 @@ func (s scatter) around(name, quantity string) (distance float64, n int) {
 	return distance, len(all)
 }
 
-// widen adds the scatter between two rankings to a clock's ratio. The accuracy needs none, as
-// it doesn't depend on how long calls take. Where the scatter can't be known, the ratio has no
-// interval. It returns what the reader has to know.
+// widen adds the scatter between two rankings to a clock's ratio. The accuracy needs none, since it
+// doesn't depend on how long calls take. If the scatter is not known, the ratio gets no interval.
+// widen returns the reasons to show.
 func (s scatter) widen(a, b *view.Figure, ratio *stats.Estimate) []string {
 	drop := func(reason string, args ...any) []string {
 		ratio.Lo, ratio.Hi = math.NaN(), math.NaN()
@@ -109,7 +112,7 @@ func (s scatter) widen(a, b *view.Figure, ratio *stats.Estimate) []string {
 	}
 	if !hasInterval(a) || !hasInterval(b) {
 		if outcome(a, b, *ratio) == Same {
-			return nil // nearer than one can tell
+			return nil // closer than the repeatability allows to tell
 		}
 		return drop("one of the records doesn't know what the clock costs in its least disturbed rounds: rank the clocks again with this version")
 	}
