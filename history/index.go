@@ -27,18 +27,19 @@ type Index struct {
 // Record is the entry of a record in the index.
 type Record struct {
 	Name, Stamp string // of its file
-	// Err is why it can't be read; all else is empty then.
+	// Err is the reason why the record can't be read; all other fields are empty then.
 	Err         string
 	Command     string
 	Started     time.Time
 	Interrupted bool
-	Source      record.Source // empty where it is not known
+	Source      record.Source // empty if unknown
 	Tier        Tier
 	Go          string
 	Host        string
 }
 
-// Time is when the record's place in a series is: that of the commit, where it is known.
+// Time returns the time by which the record is placed in a series: that of the commit, if it is
+// known.
 func (r Record) Time() time.Time {
 	if r.Source.Commit != "" {
 		return r.Source.Time
@@ -46,7 +47,7 @@ func (r Record) Time() time.Time {
 	return r.Started
 }
 
-// columns are the figures, a place in each list for each figure. Lists of numbers are read much
+// columns are the figures: each list has one element per figure. Lists of numbers are read much
 // faster than lists of structures.
 type columns struct {
 	Keys                 []Key
@@ -56,27 +57,27 @@ type columns struct {
 	Statistics           []string
 }
 
-// Key is what the values of a series have in common, beside the machine.
+// Key is what the values of a series have in common, apart from the machine.
 type Key struct {
 	view.FigureKey
 	Unit, Better, Work, StandIn string
 }
 
-// verdicts are numbered in the index.
+// verdicts are stored as indices into this list.
 var verdicts = []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable}
 
-// indexVersion is that of the form of the index: of another one it is made anew.
+// indexVersion is the version of the index's format. An index of another version is made again.
 const indexVersion = "chronoscope history 1"
 
-// stored is the index as it is written.
+// stored is the index in the form in which it is written.
 type stored struct {
 	Version string
 	Records []Record
 	Figures columns
 }
 
-// Open reads the index of a store, and brings it up to date. What was read anew is told. That the
-// index can't be written is no error: it is made again the next time.
+// Open reads the index of a store, and brings it up to date. read is the number of records that it
+// had to read. If the index can't be written that is no error: it is made again the next time.
 func Open(s record.Store) (x Index, read int, err error) {
 	files, err := s.Files()
 	if err != nil {
@@ -88,7 +89,7 @@ func Open(s record.Store) (x Index, read int, err error) {
 		known[r.Name+"\x00"+r.Stamp] = i
 	}
 	var unknown []record.StoredFile
-	kept := make([]int32, len(before.Records)) // places in the new index
+	kept := make([]int32, len(before.Records)) // for each old record its position in the new index
 	for i := range kept {
 		kept[i] = -1
 	}
@@ -119,7 +120,7 @@ func Open(s record.Store) (x Index, read int, err error) {
 	return build.Index, len(unknown), nil
 }
 
-// readRecord is what the index holds of a record.
+// readRecord returns the index's entry of a record, and the record's figures.
 func readRecord(f record.StoredFile, content []byte, err error) (Record, []view.Figure) {
 	r := Record{Name: f.Name, Stamp: f.Stamp}
 	var d record.Document
@@ -138,7 +139,7 @@ func readRecord(f record.StoredFile, content []byte, err error) (Record, []view.
 	return r, view.FiguresOf(d)
 }
 
-// builder adds to an index.
+// builder builds an index.
 type builder struct {
 	Index
 	keys       map[Key]int32
@@ -159,7 +160,7 @@ func (b *builder) add(r Record, figures []view.Figure) {
 	}
 }
 
-// copy takes figures of another index over whose records have a place in this one.
+// copy copies from another index the figures of those records that have a place in this one.
 func (b *builder) copy(c columns, places []int32) {
 	for i, r := range c.Record {
 		if places[r] >= 0 {
@@ -191,7 +192,8 @@ func (b *builder) value(place int32, key Key, e stats.Estimate, verdict byte) {
 	c.Verdict, c.StatisticAt = append(c.Verdict, verdict), append(c.StatisticAt, statistic)
 }
 
-// load is the index in a file; an empty one where it is missing, of another version, or damaged.
+// load reads the index from a file. It returns an empty index if the file is missing, damaged or of
+// another version.
 func load(file string) Index {
 	f, err := record.OpenRegular(file)
 	if err != nil {
@@ -205,7 +207,7 @@ func load(file string) Index {
 	return Index{s.Records, s.Figures}
 }
 
-// sound reports that no place of the index leads beyond its lists.
+// sound reports whether all positions in the columns are valid.
 func (c columns) sound(records int) bool {
 	n := len(c.Record)
 	for _, length := range []int{len(c.Key), len(c.N), len(c.Value), len(c.Lo), len(c.Hi), len(c.Verdict), len(c.StatisticAt)} {
@@ -222,7 +224,7 @@ func (c columns) sound(records int) bool {
 	return true
 }
 
-// save writes the index whole or not at all.
+// save writes the index, completely or not at all.
 func save(file string, x Index) error {
 	if file == "" {
 		return errors.New("the store has no place for an index")

@@ -16,8 +16,8 @@ import (
 	"chronoscope/stats"
 )
 
-// archiveOf keeps records of the given number of benchmarks in a folder. Benchmark 0 takes 20 % longer from the
-// middle on.
+// archiveOf keeps records of the given number of benchmarks in a folder. Benchmark 0 takes 20 %
+// longer from the middle record on.
 func archiveOf(t testing.TB, folder string, records, benchmarks int) record.Archive {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -29,14 +29,14 @@ func archiveOf(t testing.TB, folder string, records, benchmarks int) record.Arch
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), "host")), text, 0o644); err != nil { // without waiting for the disk
+		if err := os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), "host")), text, 0o644); err != nil { // without synchronising the disk
 			t.Fatal(err)
 		}
 	}
 	return a
 }
 
-// recordOf is the i-th of n records.
+// recordOf returns the i-th of n records.
 func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Bench {
 	d := record.Bench{
 		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
@@ -62,9 +62,9 @@ func recordOf(r *rand.Rand, i, records, benchmarks int, at time.Time) record.Ben
 	return d
 }
 
-// All records are indexed once, and read no second time; the step of one benchmark is found, and another
-// has none. HISTORY_SCALE, a folder, makes it 10,000 records of 50 figures and prints how long that takes;
-// HISTORY_SIZE=200x500 with it makes 200 records of 500.
+// All records are indexed once, and not read again; the change of one benchmark is found, and
+// another has none. If HISTORY_SCALE names a folder, the test uses 10,000 records of 50 figures and
+// prints how long that takes; HISTORY_SIZE=200x500 changes that to 200 records of 500 figures.
 func TestScale(t *testing.T) {
 	records, benchmarks := 40, 3
 	folder := os.Getenv("HISTORY_SCALE")

@@ -16,7 +16,7 @@ import (
 	"chronoscope/view"
 )
 
-// Filter says which figures are of interest. What is empty lets all pass.
+// Filter selects figures. An empty field selects all.
 type Filter struct {
 	Since   time.Time
 	Name    *regexp.Regexp
@@ -46,7 +46,7 @@ func Of(h record.Header, x Index, f Filter) record.History {
 	return d
 }
 
-// inParallel is what a function makes of each series.
+// inParallel calls of for each series, in parallel, and returns the results.
 func inParallel[T any](all []*series, of func(*series) T) []T {
 	results := make([]T, len(all))
 	next := make(chan int)
@@ -74,7 +74,7 @@ type seriesKey struct {
 	goes string
 }
 
-// series are places among the figures of an index.
+// series is a list of positions among the figures of an index.
 type series struct {
 	seriesKey
 	figures  []int
@@ -82,12 +82,12 @@ type series struct {
 	records  []Record
 	unusable int
 	began    string
-	numbers  map[int32]int // of records in the document
+	numbers  map[int32]int // the records' numbers in the document
 	place    int
 }
 
-// series are the figures that pass a filter, in the order of their topics and names, and those of one
-// figure in the order in which they began.
+// series returns the series of the figures that pass a filter, in the order of their topics and
+// names. Series of the same figure are in the order in which they began.
 func (x Index) series(f Filter) []*series {
 	place := map[seriesKey]*series{}
 	var all []*series
@@ -131,14 +131,14 @@ func (x Index) series(f Filter) []*series {
 	return all
 }
 
-// inTime orders records as their points stand in a series.
+// inTime orders records as their points are ordered in a series.
 func inTime(a, b Record) int {
 	return cmp.Or(a.Time().Compare(b.Time()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
 }
 
 func (s *series) of(figure int) Record { return s.records[s.values.Record[figure]] }
 
-// withoutStandIns leaves out wall times where the time on a machine of its own is known as often.
+// withoutStandIns leaves out wall times if the time without other programs is known as often.
 func withoutStandIns(all []*series) []*series {
 	count := map[seriesKey]int{}
 	for _, s := range all {
@@ -149,12 +149,13 @@ func withoutStandIns(all []*series) []*series {
 	})
 }
 
-// standsFor is the key under which another quantity of the same name is found.
+// standsFor returns the key of another quantity of the same name.
 func standsFor(k seriesKey, quantity string) seriesKey {
 	return seriesKey{Key{FigureKey: view.FigureKey{Topic: k.Topic, Name: k.Name, Quantity: quantity}}, k.tier, k.goes}
 }
 
-// number gives the records of all points their places in the document.
+// number returns the records of all points in the order of time, and sets their numbers in all
+// series.
 func (x Index) number(all []*series) []record.HistoryRecord {
 	used := map[int32]bool{}
 	for _, s := range all {
@@ -184,15 +185,15 @@ func (x Index) number(all []*series) []record.HistoryRecord {
 	return records
 }
 
-// onLogScale reports that all values are positive, so that changes are ratios.
+// onLogScale reports whether all values are positive, so that changes are ratios.
 func (s *series) onLogScale() bool {
 	return !slices.ContainsFunc(s.figures, func(f int) bool { return !(s.values.Value[f] > 0) })
 }
 
-// sdsInInterval is how many standard errors lie between the ends of a 95 % interval.
+// sdsInInterval is the number of standard errors between the ends of a 95 % interval.
 const sdsInInterval = 2 * 1.959964
 
-// points are the values on the scale on which changes add up.
+// points returns the values on the scale on which changes add up.
 func (s *series) points() []changepoint.Point {
 	logs := s.onLogScale()
 	points := make([]changepoint.Point, len(s.figures))
@@ -210,7 +211,7 @@ func (s *series) points() []changepoint.Point {
 	return points
 }
 
-// document is the series with what was found of it.
+// document returns the series with the changes that were found.
 func (s *series) document(found changepoint.Result) record.HistorySeries {
 	logs := s.onLogScale()
 	d := record.HistorySeries{
@@ -248,7 +249,7 @@ func (s *series) document(found changepoint.Result) record.HistorySeries {
 	return d
 }
 
-// asChange is a difference of levels as a ratio, where the levels are logarithms.
+// asChange converts a difference of levels to a ratio if the levels are logarithms.
 func (s *series) asChange(shift stats.Estimate, logs bool) stats.Estimate {
 	shift.Unit = s.Unit
 	if logs {
@@ -271,7 +272,7 @@ func sign(x float64) int {
 	return 1
 }
 
-// newest is how many points at the end are of the newest commit.
+// newest returns how many points at the end belong to the newest commit.
 func (s *series) newest() int {
 	last := s.of(s.figures[len(s.figures)-1]).Source.Commit
 	n := 1
@@ -281,7 +282,7 @@ func (s *series) newest() int {
 	return n
 }
 
-// mendedBy is the later change after which less than half of a change is left.
+// mendedBy returns the later change after which less than half of a change is left.
 func mendedBy(found changepoint.Result, i int) *int {
 	before, shift := found.Regimes[i].Level, found.Changes[i].Shift.Value
 	for k := i + 1; k < len(found.Changes); k++ {

@@ -39,7 +39,7 @@ type Row struct {
 	Go          string    `json:"go" parquet:"go,dict"`
 }
 
-// Rows are all values of a history, series after series.
+// Rows returns all values of a history, series after series.
 func Rows(d record.History) []Row {
 	rows := []Row{}
 	for _, s := range d.Series {
@@ -79,7 +79,7 @@ func WriteJSONLines(w io.Writer, rows []Row) error {
 	return nil
 }
 
-// Fields are the rows with all of their columns.
+// Fields returns the rows with all of their columns.
 func Fields(rows []Row) view.Fields {
 	f := view.Fields{Element: Row{}}
 	for _, column := range reflect.VisibleFields(reflect.TypeFor[Row]()) {
@@ -91,7 +91,7 @@ func Fields(rows []Row) view.Fields {
 	return f
 }
 
-// maybe is a number that may be missing, as parquet has it.
+// maybe returns a pointer to a number, or nil if it is missing, as parquet represents it.
 func maybe(f stats.Float) *float64 {
 	if !f.Known() {
 		return nil

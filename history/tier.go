@@ -11,8 +11,8 @@ type Tier struct {
 	CPU, System, Kernel, Hypervisor, Clocksource, Arch string
 }
 
-// TierOf returns the tier of a machine. Of the kernel's release the first two numbers count: its patches
-// don't begin a new tier.
+// TierOf returns the tier of a machine. Only the first two numbers of the kernel's release count: a
+// patch release doesn't begin a new tier.
 func TierOf(m *machine.Machine) Tier {
 	return Tier{
 		CPU: string(m.CPU), System: string(m.OS), Kernel: kernelSeries(string(m.Kernel)),
@@ -20,7 +20,7 @@ func TierOf(m *machine.Machine) Tier {
 	}
 }
 
-// kernelSeries is the first two numbers of a kernel's release, such as 6.12 of 6.12.8-1-amd64.
+// kernelSeries returns the first two numbers of a kernel's release, such as 6.12 of 6.12.8-1-amd64.
 func kernelSeries(release string) string {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {
