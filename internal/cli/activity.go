@@ -23,7 +23,7 @@ import (
 
 var _ = register(newActivity)
 
-// newActivity is the command that says how noisy the machine is, and why.
+// newActivity returns the command that says how noisy the machine is, and why.
 func newActivity() *command {
 	t := &traceFlags{}
 	return &command{Command: &cobra.Command{
@@ -49,7 +49,7 @@ have no verdict, so --require is refused.`,
 	}
 }
 
-// traceFlags are those of the command that traces activity.
+// traceFlags are the flags of activity.
 type traceFlags struct {
 	duration  time.Duration
 	threshold time.Duration
@@ -59,7 +59,7 @@ type traceFlags struct {
 	until     time.Duration
 }
 
-// causeList says what the causes are.
+// causeList describes the causes.
 func causeList() string {
 	var b strings.Builder
 	for _, c := range activity.Causes() {
@@ -77,12 +77,12 @@ func (t *traceFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.list, "list", false, "list every period first, as json and csv always do")
 }
 
-// usualDuration is how long is recorded where nobody says.
+// usualDuration returns the duration of a recording without --duration.
 func usualDuration(e effort) time.Duration {
 	return of(e, 250*time.Millisecond, time.Second, 10*time.Second)
 }
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *traceFlags) check(c *call) error {
 	if !c.given("duration") {
 		t.duration = usualDuration(c.effort)
@@ -137,7 +137,7 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 	if t.list {
 		r.text = func(w io.Writer, style render.Style) error {
 			for _, trace := range traces {
-				activity.WriteList(w, trace) // into memory, which takes it
+				activity.WriteList(w, trace) // writes to memory, which can't fail
 			}
 			fmt.Fprintln(w)
 			return render.Write(w, render.TextFormat, d, style)
@@ -146,7 +146,7 @@ func (t *traceFlags) measure(ctx context.Context, c *call) (found, error) {
 	return r, err
 }
 
-// trace records the CPUs, and measures what a context switch costs.
+// trace records the CPUs, and measures the cost of a context switch.
 func (t *traceFlags) trace(ctx context.Context, c *call) (traces []*activity.Trace, events activity.KernelEvents, w *activity.Switching, err error) {
 	c.bar.show(0, "calibrating")
 	clock, tickNs, err := c.traceClock(ctx)
@@ -171,9 +171,8 @@ func (t *traceFlags) trace(ctx context.Context, c *call) (traces []*activity.Tra
 	return traces, events, t.measureSwitching(ctx, c, clock, tickNs), ctx.Err()
 }
 
-// tracedCPUs are those to trace: the named ones, or else the last one that the process
-// may use, since the first serves most of a machine's interrupts. -1 stands for
-// wherever the thread is.
+// tracedCPUs returns the CPUs to trace: the named ones, or else the last one that the process may
+// use, since the first serves most of a machine's interrupts. -1 leaves the thread free to move.
 func (c *call) tracedCPUs() []int {
 	if len(c.cpus) > 0 {
 		return c.cpus
@@ -185,9 +184,8 @@ func (c *call) tracedCPUs() []int {
 	return allowed[len(allowed)-1:]
 }
 
-// measureSwitching measures what a context switch costs, for a fifth of the time
-// that was recorded at most. A machine where that can't be done has traces with a
-// caveat.
+// measureSwitching measures the cost of a context switch, in at most a fifth of the time of the
+// recording. If that can't be done, there is a caveat.
 func (t *traceFlags) measureSwitching(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) *activity.Switching {
 	measured, err := activity.MeasureSwitching(ctx, clock, tickNs, activity.SwitchingOptions{
 		CPU: c.tracedCPUs()[0], Duration: min(max(t.duration/5, 60*time.Millisecond), 2*time.Second), Root: os.DirFS("/"), Seed: c.seed,
@@ -219,7 +217,7 @@ func (t *traceFlags) recordAll(ctx context.Context, c *call, clock *clock.Clock,
 			here.CPU = cpu
 			traces[i], errs[i] = activity.Record(recording, clock, tickNs, here)
 			if traces[i] != nil && traces[i].LateNs > 0 {
-				end() // those of the other CPUs, too
+				end() // ends the recordings of the other CPUs, too
 			}
 		})
 	}
@@ -232,8 +230,8 @@ func (t *traceFlags) recordAll(ctx context.Context, c *call, clock *clock.Clock,
 	return traces, ctx.Err()
 }
 
-// traceClock is the finest clock to trace with, and the length of its tick: the
-// processor's counter or, where there is none, the system's monotonic clock.
+// traceClock returns the finest clock to trace with, and the length of its tick: the processor's
+// counter or, if there is none, the system's monotonic clock.
 func (c *call) traceClock(ctx context.Context) (*clock.Clock, float64, error) {
 	counter, err := c.openCounter(ctx)
 	if counter.Clock != nil || err != nil {
@@ -247,8 +245,7 @@ func (c *call) traceClock(ctx context.Context) (*clock.Clock, float64, error) {
 	return slow, slow.UnitNs, nil
 }
 
-// openCounter opens and calibrates the processor's counter; its clock is nil where there is
-// none.
+// openCounter opens and calibrates the processor's counter; its clock is nil if there is none.
 func (c *call) openCounter(ctx context.Context) (clock.Rated, error) {
 	counter, err := env.Open(ctx, 100*time.Millisecond, clock.BareCounters()...)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"chronoscope/stats"
 )
 
-// bytecodeFlags are those of the command that times a virtual machine's instructions.
+// bytecodeFlags are the flags of bytecode.
 type bytecodeFlags struct {
 	instructions, estimators, outcomes []string
 	javas, modes                       []string
@@ -27,7 +27,7 @@ type bytecodeFlags struct {
 
 var _ = register(newBytecode)
 
-// newBytecode is the command that times a virtual machine's instructions.
+// newBytecode returns the command that times a virtual machine's instructions.
 func newBytecode() *command {
 	t := &bytecodeFlags{}
 	return &command{Command: &cobra.Command{
@@ -77,13 +77,14 @@ func (t *bytecodeFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringVar(&f.html, "report", "", "write a page with all figures and tables of the source into this `file`, as --html does")
 }
 
-// Durations of --quick and --thorough.
+// These are the durations of --quick and --thorough.
 const (
 	quickBytecode    = 30 * time.Second
 	thoroughBytecode = 15 * time.Minute
 )
 
-// check says which flag is wrong, and what is allowed; what is right it completes.
+// check returns an error that says which flag is wrong, and what is allowed. It fills in the
+// defaults.
 func (t *bytecodeFlags) check(c *call) error {
 	if !c.given("time") {
 		t.duration = of(c.effort, quickBytecode, bytecode.DefaultDuration, thoroughBytecode)
@@ -107,14 +108,14 @@ func (t *bytecodeFlags) check(c *call) error {
 	return cmp.Or(allKnown("--instructions", t.instructions, instructions), t.checkMethods(), t.checkModes())
 }
 
-// Bounds of what can be asked for.
+// These are limits of flags.
 const (
 	mostBytecodeLoad = 64
 	leastLength      = 10
-	mostLength       = 2000 // the code of a method ends at 64 KB
+	mostLength       = 2000 // the code of a method is limited to 64 KB
 )
 
-// checkMethods joins --estimator and --outcome.
+// checkMethods checks the combination of --estimator and --outcome.
 func (t *bytecodeFlags) checkMethods() error {
 	known := map[string]bytecode.Method{"01": bytecode.Bernoulli, "sum": bytecode.Discrete}
 	if err := allKnown("--estimator", t.estimators, texts(bytecode.Methods())); err != nil || len(t.outcomes) == 0 {
@@ -143,13 +144,13 @@ func (t *bytecodeFlags) checkModes() error {
 	if err := allKnown("--mode", t.modes, known); err != nil {
 		return err
 	}
-	// The interpreter leads, as the others are beside it.
+	// The interpreter comes first, since the others are compared with it.
 	slices.SortStableFunc(t.modes, func(a, b string) int { return slices.Index(known, a) - slices.Index(known, b) })
 	t.modes = slices.Compact(t.modes)
 	return nil
 }
 
-// methods are the estimators that were asked for; none stands for the usual ones.
+// methods returns the requested estimators; empty for the usual ones.
 func (t *bytecodeFlags) methods() []bytecode.Method {
 	var all []bytecode.Method
 	for _, name := range t.estimators {
@@ -158,7 +159,7 @@ func (t *bytecodeFlags) methods() []bytecode.Method {
 	return all
 }
 
-// choice says what the document leads with.
+// choice says which results come first in the document.
 func (t *bytecodeFlags) choice() bytecode.Choice {
 	c := bytecode.Choice{Pairings: []bytecode.Pairing{bytecode.Paired, bytecode.Unpaired}}
 	c.Methods = append(t.methods(), bytecode.Counter, bytecode.Discrete, bytecode.Bernoulli, bytecode.Nano)
@@ -181,7 +182,7 @@ func (t *bytecodeFlags) measure(ctx context.Context, c *call) (found, error) {
 	return found{document: d, verdicts: verdictsOfBytecode(d)}, nil
 }
 
-// verdictsOfBytecode are those of the instructions of all runs.
+// verdictsOfBytecode returns the verdicts of the instructions of all runs.
 func verdictsOfBytecode(d record.Bytecode) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
 	for _, r := range append([]bytecode.Report{d.Report}, d.Others...) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The documented form of what a virtual machine's instructions take.
+// This file has the documented form of the times of a virtual machine's instructions.
 
 var bytecodeForm = bytecodeRunForm.with(object{"others": list(bytecodeRunForm.check)})
 
@@ -50,7 +50,7 @@ var (
 	free             = holds("text", func(string) bool { return true })
 )
 
-// bytecodeDocument is the part of a document that holds instructions.
+// bytecodeDocument is the part of a document with instructions.
 type bytecodeDocument struct {
 	Instructions []timedInstruction
 	Summary      struct {
@@ -88,7 +88,7 @@ type timedInstruction struct {
 	Reasons        []string
 }
 
-// breaches lists how the fields contradict one another.
+// breaches lists contradictions between fields.
 func (d bytecodeDocument) breaches(expectation) []string {
 	var all []string
 	say := func(at, format string, args ...any) { all = append(all, broken(at, format, args...)...) }
@@ -159,7 +159,7 @@ func (i timedInstruction) breaches(name string) []string {
 	return all
 }
 
-// The checker sees what is wrong with a document of instructions.
+// The checker finds errors that were planted in a document of instructions.
 func TestPlantedBytecodeBreaches(t *testing.T) {
 	for _, c := range []struct {
 		place string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Interrupted in the middle, the command gives what was measured so far and keeps it; the
-// next one goes on with it.
+// If the command is interrupted, it reports what was measured so far and keeps it; the next call
+// continues from there.
 func TestInterruptedBytecode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -17,8 +17,8 @@ type bytecodeExperiment struct {
 	*call
 }
 
-// run times the instructions in each virtual machine and mode. One that fails is a caveat
-// where others don't; what was measured until ctx ended comes with its error.
+// run times the instructions in each virtual machine and mode. If one of them fails and others
+// don't, there is a caveat. If ctx ends, run returns what was measured until then with ctx's error.
 func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error) {
 	plans, err := e.plans(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (e *bytecodeExperiment) run(ctx context.Context) ([]*bytecode.Result, error
 	return results, nil
 }
 
-// runOne times the instructions in one virtual machine and mode, and goes on with what a
-// run has measured that did not come to its end.
+// runOne times the instructions in one virtual machine and mode. If an earlier run did not finish,
+// it continues with what that has measured.
 func (e *bytecodeExperiment) runOne(ctx context.Context, o bytecode.Options) (*bytecode.Result, error) {
 	store, err := openBytecodeStore(e.header.Machine, o)
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *bytecodeExperiment) runOne(ctx context.Context, o bytecode.Options) (*b
 	return r, err
 }
 
-// keep keeps what an unfinished run has measured, and says where.
+// keep stores what an unfinished run has measured, and says where.
 func (e *bytecodeExperiment) keep(store *bytecodeStore, series *bytecode.Series) {
 	if store == nil || series == nil {
 		return
@@ -86,7 +86,7 @@ func (e *bytecodeExperiment) keep(store *bytecodeStore, series *bytecode.Series)
 	e.caveat("%s", said)
 }
 
-// plans are the runs that were asked for: of each virtual machine its interpreter first.
+// plans returns the requested runs: for each virtual machine its interpreter first.
 func (e *bytecodeExperiment) plans(ctx context.Context) ([]bytecode.Options, error) {
 	paths := e.flags.javas
 	if len(paths) == 0 {
@@ -106,7 +106,7 @@ func (e *bytecodeExperiment) plans(ctx context.Context) ([]bytecode.Options, err
 	return plans, nil
 }
 
-// findJava finds a virtual machine, or says what is wrong with it and what helps.
+// findJava finds a virtual machine. The error says what is wrong, and what helps.
 func findJava(ctx context.Context, path string) (bytecode.Java, error) {
 	java, err := bytecode.FindJava(ctx, path)
 	var none *clock.Unavailable
@@ -116,13 +116,12 @@ func findJava(ctx context.Context, path string) (bytecode.Java, error) {
 	return java, err
 }
 
-// referenceShare of the time is the reference's, where others are compared with it on
-// separate executions: how often a figure can be had again shows no better than the
-// reference can.
+// referenceShare is the reference's share of the time if other methods are compared with it on
+// separate executions: the comparison can't be more repeatable than the reference is.
 const referenceShare = 1. / 6
 
-// plan is the plan of measuring one virtual machine in one mode for the time d. Compiled code is
-// too short for any clock but the reference, which needs little time.
+// plan returns the plan of measuring one virtual machine in one mode for the time d. Compiled code
+// is too short for any clock but the reference, which needs little time.
 func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time.Duration) bytecode.Options {
 	o := bytecode.Options{
 		Java: java, Instructions: e.flags.instructions, Methods: e.flags.methods(), Mode: mode, Pairs: e.flags.pairs,
@@ -139,7 +138,7 @@ func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time
 	return o
 }
 
-// expected is how long runs will take, about.
+// expected returns about how long runs will take.
 func expected(plans []bytecode.Options) time.Duration {
 	var all time.Duration
 	for _, o := range plans {

@@ -12,15 +12,15 @@ import (
 	"chronoscope/machine"
 )
 
-// bytecodeStore keeps what an interrupted run has measured, in the user's cache folder. A
-// nil one keeps nothing.
+// bytecodeStore keeps what an interrupted run has measured, in the user's cache folder. A nil store
+// keeps nothing.
 type bytecodeStore struct{ file string }
 
-// keptFor is how long it is kept: a machine may be another one a day later.
+// keptFor is how long it is kept: a day later the machine may behave differently.
 const keptFor = 24 * time.Hour
 
-// openBytecodeStore is that of runs with the same options on the same machine. The error
-// is the system's, where the user has no cache folder.
+// openBytecodeStore returns the store for runs with the same options on the same machine. The error
+// is the system's, if the user has no cache folder.
 func openBytecodeStore(m *machine.Machine, o bytecode.Options) (*bytecodeStore, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -32,7 +32,7 @@ func openBytecodeStore(m *machine.Machine, o bytecode.Options) (*bytecodeStore, 
 	return &bytecodeStore{filepath.Join(cache, "chronoscope", "bytecode", name[48:])}, nil
 }
 
-// load is what was kept, or nil. What can't be read is nothing.
+// load returns what was kept, or nil if there is nothing or it can't be read.
 func (s *bytecodeStore) load() *bytecode.Series {
 	if s == nil {
 		return nil
@@ -52,7 +52,7 @@ func (s *bytecodeStore) load() *bytecode.Series {
 	return &series
 }
 
-// save keeps what was measured.
+// save stores what was measured.
 func (s *bytecodeStore) save(series *bytecode.Series) error {
 	data, err := json.Marshal(series)
 	if err == nil {
@@ -67,9 +67,9 @@ func (s *bytecodeStore) save(series *bytecode.Series) error {
 	return nil
 }
 
-// forget removes what was kept, once a run has ended.
+// forget removes what was stored, once a run has ended.
 func (s *bytecodeStore) forget() {
 	if s != nil {
-		_ = os.Remove(s.file) // there may be none
+		_ = os.Remove(s.file) // the file may not exist
 	}
 }

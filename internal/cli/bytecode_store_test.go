@@ -11,8 +11,8 @@ import (
 	"chronoscope/record"
 )
 
-// What an interrupted run has measured comes back, to runs with the same options alone,
-// until it is forgotten, a day old or broken.
+// What an interrupted run has measured is only read by runs with the same options, and not if it
+// was removed, is a day old or damaged.
 func TestBytecodeStore(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", os.Getenv("XDG_CACHE_HOME"))
@@ -67,7 +67,7 @@ func TestBytecodeStore(t *testing.T) {
 	}
 }
 
-// A run that fails goes on where it was, once what it failed of is mended.
+// A run that failed continues where it stopped, once the cause of the failure is removed.
 func TestFailedBytecodeIsKept(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", os.Getenv("XDG_CACHE_HOME"))

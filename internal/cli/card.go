@@ -17,10 +17,10 @@ import (
 	"chronoscope/view"
 )
 
-// cardFlags are those of the command without a subcommand.
+// cardFlags are the flags of the command without a subcommand.
 type cardFlags struct{ all bool }
 
-// measure makes the report card: in text its answers, or all of it.
+// measure makes the report card: as text only its answers, unless --all is given.
 func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 	c.header.Machine.WatchRunning(os.DirFS("/"), watchFor(c.effort), func(d time.Duration) time.Duration { return wait(ctx, d) })
 	local, err := c.rank(ctx, c.effort, timermeter.Request{})
@@ -48,19 +48,19 @@ func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 	return r, err
 }
 
-// cardVerdicts are those of the clocks and of what was asked of them.
+// cardVerdicts returns the verdicts of the clocks and of the checks on them.
 func cardVerdicts(d record.Card) map[string]stats.Verdict {
 	all := verdicts(d.Clocks)
 	maps.Copy(all, trustVerdicts(d.Trust))
 	return all
 }
 
-// cardTrace is how long the report card watches a CPU: long enough for the slowest
-// timer tick in use, of 100 Hz, to show as one.
+// cardTrace is how long the report card watches a CPU: long enough to recognise the slowest timer
+// tick in use, 100 Hz.
 const cardTrace = 400 * time.Millisecond
 
-// noise is how noisy the machine is, on the CPU that activity traces too. A machine that
-// can't be traced has a card with a caveat.
+// noise measures how noisy the machine is, on the CPU that activity traces too. If the machine
+// can't be traced, there is a caveat.
 func (c *call) noise(ctx context.Context) (all []activity.Analysis, err error) {
 	c.bar.show(0.9, "watching for interruptions")
 	all = []activity.Analysis{}
@@ -76,7 +76,7 @@ func (c *call) noise(ctx context.Context) (all []activity.Analysis, err error) {
 	for _, trace := range traces {
 		a := activity.Analyse(trace)
 		a.Accounting = trace.Accounting(a.Tick)
-		if c.html != "" { // a page draws them
+		if c.html != "" { // a page draws the periods
 			a.Periods = trace.TimedPeriods()
 		}
 		all = append(all, *a)
@@ -84,8 +84,8 @@ func (c *call) noise(ctx context.Context) (all []activity.Analysis, err error) {
 	return all, ctx.Err()
 }
 
-// trust says whether the counters can be trusted, as the quick form of fidelity finds out.
-// Counters that can't be tested leave a caveat.
+// trust finds out whether the counters can be trusted, as fidelity --quick does. If the counters
+// can't be tested, there is a caveat.
 func (c *call) trust(ctx context.Context, local *timermeter.Local) (record.Trust, error) {
 	e := trustExperiment{plan: fidelity.QuickPlan, checks: check.QuickPlan, flags: &fidelityFlags{workloads: fidelity.Workloads(child)}}
 	found, err := e.run(ctx, c, local)

@@ -10,8 +10,8 @@ import (
 	"chronoscope/timermeter"
 )
 
-// What is required of the report card is required of all that it judges: a card whose
-// clocks were fine passed, though the counter could not be trusted.
+// --require applies to everything that the report card judges. An earlier version let a card pass
+// whose clocks were good but whose counter could not be trusted.
 func TestCardIsAsGoodAsItsWorst(t *testing.T) {
 	trusted := []timermeter.Rating{{Name: "tsc", Judgement: stats.NewJudgement()}}
 	for _, c := range []struct {

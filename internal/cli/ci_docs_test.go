@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// workflow is the part of a workflow that is run.
+// workflow is the part of a workflow that the test runs.
 type workflow struct {
 	Name string
 	Jobs map[string]struct {
@@ -19,7 +19,7 @@ type workflow struct {
 	}
 }
 
-// workflowsIn are those of GitHub Actions in a page, as they stand there.
+// workflowsIn returns the workflows of GitHub Actions in a page, as text and parsed.
 func workflowsIn(t *testing.T, page string) (texts []string, parsed []workflow) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -38,7 +38,7 @@ func workflowsIn(t *testing.T, page string) (texts []string, parsed []workflow) 
 	return texts, parsed
 }
 
-// The workflows of docs/ci.md are what GitHub Actions understands.
+// The workflows of docs/ci.md are valid for GitHub Actions.
 func TestWorkflowsAreSound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -66,8 +66,8 @@ func TestWorkflowsAreSound(t *testing.T) {
 	}
 }
 
-// The steps of the first workflow, as they stand, run in a fresh clone of a module whose new
-// revision allocates once more: the gate fails, and the summary says why.
+// The steps of the first workflow run unchanged in a clone of a module whose new revision allocates
+// once more: the gate fails, and the summary says why.
 func TestStepsOfTheWorkflow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -106,7 +106,7 @@ func TestStepsOfTheWorkflow(t *testing.T) {
 	job := parsed[0].Jobs["gate"]
 	env := append(os.Environ(), "RUNNER_TEMP="+runner, "GITHUB_STEP_SUMMARY="+filepath.Join(runner, "summary.md"), "GITHUB_ACTIONS=true", "GOWORK=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
 	for name, value := range job.Env {
-		switch name { // what a user fills in, and what depends on the pull request
+		switch name { // values that a user fills in, or that depend on the pull request
 		case "CHRONOSCOPE":
 			value = source
 		case "BASE":

@@ -20,7 +20,7 @@ import (
 
 var _ = register(newClocks)
 
-// newClocks is the command that ranks clocks.
+// newClocks returns the command that ranks clocks.
 func newClocks() *command {
 	t := &clockFlags{}
 	return &command{Command: &cobra.Command{
@@ -58,11 +58,11 @@ docs/probe-protocol.md can be given with --probe.`,
 	}}
 }
 
-// clockFlags are those of the command that ranks clocks.
+// clockFlags are the flags of clocks.
 type clockFlags struct {
 	clockChoice
 	sortBy  string
-	request timermeter.Request // what the choice asks for, once it is found good
+	request timermeter.Request // what the choice requests, after it was checked
 }
 
 func (t *clockFlags) register(set *pflag.FlagSet, _ *flags) {
@@ -102,7 +102,8 @@ func (t *clockFlags) measure(ctx context.Context, c *call) (found, error) {
 	return r, err
 }
 
-// verdicts are those of the clocks, and of what was named and could not be measured.
+// verdicts returns the verdicts of the clocks; a clock that was named and could not be measured is
+// unusable.
 func (c clockChoice) verdicts(r timermeter.Ranking) map[string]stats.Verdict {
 	all := verdicts(r.Clocks)
 	for _, u := range r.Unavailable {
@@ -113,8 +114,8 @@ func (c clockChoice) verdicts(r timermeter.Ranking) map[string]stats.Verdict {
 	return all
 }
 
-// rank ranks the clocks that are asked for, and notes in the header what it finds of the
-// machine. Where its context ends, what was measured so far comes with the error.
+// rank ranks the requested clocks, and sets in the header what it finds out about the machine. If
+// ctx ends, it returns what was measured so far with the error.
 func (c *call) rank(ctx context.Context, e effort, request timermeter.Request) (*timermeter.Local, error) {
 	request.Plan = of(e, timermeter.QuickPlan, timermeter.DefaultPlan, timermeter.ThoroughPlan)
 	request.CPUs, request.Seed, request.Progress = c.cpus, c.seed, c.bar.show
@@ -132,7 +133,7 @@ func (c *call) rank(ctx context.Context, e effort, request timermeter.Request) (
 	return local, ctx.Err()
 }
 
-// orNil is a number for the description of the machine, which has nil for one that is not known.
+// orNil returns nil for a number that is not known, as the description of the machine requires.
 func orNil(x float64) *float64 {
 	if !stats.IsFinite(x) {
 		return nil

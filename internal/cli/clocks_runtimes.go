@@ -14,24 +14,24 @@ import (
 
 // clockChoice says which clocks of which runtimes are ranked.
 type clockChoice struct {
-	names    []string // of clocks; those of other runtimes as RUNTIME/NAME
-	runtimes []string // "go" is this program's own
+	names    []string // clocks; those of other runtimes as RUNTIME/NAME
+	runtimes []string // "go" is this program
 	probes   []string // command lines
-	set      string   // a set of timers that somebody has published
+	set      string   // a published set of timers
 }
 
-// ownRuntime is what this program's clocks are read by, and allRuntimes stands for
-// all that a probe comes with, and it.
+// ownRuntime is the runtime of this program's clocks. allRuntimes stands for it and all runtimes
+// with a built-in probe.
 const (
 	ownRuntime  = "go"
 	allRuntimes = "all"
 )
 
-// knownRuntimes are this program's own and those that a probe comes with.
+// knownRuntimes returns this program's runtime and those with a built-in probe.
 func knownRuntimes() []string { return append([]string{ownRuntime}, probe.Runtimes()...) }
 
-// check says what is wrong with the choice, and completes it: where no runtime is
-// chosen, those that the names belong to are, and without names this program's own.
+// check returns an error for an invalid choice, and fills in the runtimes: if none is chosen, those
+// of the named clocks, and without names this program's own.
 func (c clockChoice) check() (clockChoice, error) {
 	known := knownRuntimes()
 	switch c.set {
@@ -61,7 +61,7 @@ func (c clockChoice) check() (clockChoice, error) {
 	return c, nil
 }
 
-// runtimesOfNames are the runtimes that the named clocks belong to.
+// runtimesOfNames returns the runtimes of the named clocks.
 func (c clockChoice) runtimesOfNames() ([]string, error) {
 	var all []string
 	for _, name := range c.names {
@@ -84,7 +84,8 @@ func (c clockChoice) runtimesOfNames() ([]string, error) {
 	return all, nil
 }
 
-// familyOf is the family of the runtime that a kit reports; empty where none does.
+// familyOf returns the family of runtimes whose built-in probe has that name; empty if there is
+// none.
 func familyOf(name string) string {
 	for _, family := range probe.Runtimes() {
 		for _, k := range probe.Kits(family) {
@@ -96,8 +97,8 @@ func familyOf(name string) string {
 	return ""
 }
 
-// request completes q with the names of the clocks to rank: those of this process, and those of
-// other runtimes.
+// request adds to q the names of the clocks to rank: those of this process, and those of other
+// runtimes.
 func (c clockChoice) request(q timermeter.Request) (timermeter.Request, error) {
 	q.GuestsOnly = !slices.Contains(c.runtimes, ownRuntime)
 	for _, name := range c.names {
@@ -130,13 +131,13 @@ func (c clockChoice) request(q timermeter.Request) (timermeter.Request, error) {
 	return q, nil
 }
 
-// guests makes guests of probes.
+// guests turns probes into the guests of a ranking.
 type guests struct {
-	names []string       // of the timers that are wanted; all where there are none
-	taken map[string]int // how many runtimes bear a name
+	names []string       // wanted timers; empty for all
+	taken map[string]int // how many runtimes have each name
 }
 
-// wants tells whether a runtime of that name has anything to do.
+// wants reports whether any timer of that runtime is wanted.
 func (g *guests) wants(runtime string) bool {
 	return !slices.ContainsFunc(g.names, isForeign) ||
 		slices.ContainsFunc(g.names, func(name string) bool { return strings.HasPrefix(name, runtime+"/") })
@@ -154,8 +155,8 @@ func (g *guests) guest(name string, start func(context.Context) (*probe.Probe, e
 	}}
 }
 
-// company introduces a probe's timers. Two probes of one runtime are told apart by a
-// number.
+// company returns a probe's timers for the ranking. A number distinguishes two probes of the same
+// runtime.
 func (g *guests) company(p *probe.Probe) *timermeter.Company {
 	runtime := p.Runtime
 	if g.taken[p.Runtime]++; g.taken[p.Runtime] > 1 {
@@ -184,7 +185,7 @@ func (g *guests) company(p *probe.Probe) *timermeter.Company {
 	return company
 }
 
-// choose keeps to the timers that were named, and says which of them are not there.
+// choose keeps only the named timers, and reports those that don't exist.
 func (g *guests) choose(company *timermeter.Company) {
 	if !slices.ContainsFunc(g.names, isForeign) {
 		return

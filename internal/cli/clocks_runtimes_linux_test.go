@@ -14,16 +14,17 @@ import (
 	"chronoscope/timermeter"
 )
 
-// simulatedTimer is a timer of the probe that simulates them, with its truth.
+// simulatedTimer is a timer that a probe simulates, with its true properties.
 type simulatedTimer struct {
 	name                      string
 	unitNs, quantumNs, costNs float64
 	digits                    int
 }
 
-// Timers of any quantum and cost behind the protocol are ranked within 1 % of the
-// truth, or not trusted (the probe is a process that waits for a CPU, too): those that are finer than their cost, which time themselves, and those that are
-// coarser, which another one times; in whole units and in fractions of one.
+// Timers of any quantum and cost behind the protocol are ranked within 1 % of the truth, or not
+// trusted (the probe is a process, and may also have to wait for a CPU). Some are finer than their
+// cost, and time themselves; others are coarser, and another timer times them. They count in whole
+// units and in fractions of one.
 func TestSimulatedProbe(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -72,7 +73,7 @@ func TestSimulatedProbe(t *testing.T) {
 			t.Errorf("%s: cost %g ns, want %g", s.name, c.Cost.MedianNs.Value(), s.costNs)
 		}
 		if d.Machine.CoreHz == nil || c.Quality.Or(0) == 0 {
-			continue // without the core's rate, or where the machine held the clocks back
+			continue // the core's rate is not known, or the machine disturbed the simulation
 		}
 		cycles := *d.Machine.CoreHz / 1e9
 		want := timermeter.Quality(s.quantumNs*cycles, s.costNs*cycles, c.Spread.Value())

@@ -19,8 +19,8 @@ import (
 	"chronoscope/machine"
 )
 
-// The tests here run the command as users do: one static file, in a process of
-// its own. What it prints is held against the documented form of the output.
+// The tests in this package run the command as users do: a statically linked file, in a process of
+// its own. Its output is checked against the documented form.
 
 // chronoscope is the path of the command.
 var chronoscope string
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(withCommand{m}, sandboxes)
 }
 
-// withCommand builds the command, and benchstat, which reads what it exports, before the
-// tests and removes them afterwards.
+// withCommand builds the command, and benchstat, which reads what it exports, before the tests, and
+// removes both afterwards.
 type withCommand struct{ tests *testing.M }
 
 func (w withCommand) Run() int {
@@ -77,23 +77,22 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setUp saves scripts that compile from compiling the standard library, and tells all of
-// a CPU that they may use.
+// setUp gives scripts the build cache, so that they need not compile the standard library, and the
+// number of a CPU that they may use.
 func setUp(e *testscript.Env) error {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		return err
 	}
 	e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
-	e.Setenv("CPU", "0") // where the system does not tell
+	e.Setenv("CPU", "0") // used if the system reports no CPUs
 	if cpus, err := machine.Affinity(); err == nil {
 		e.Setenv("CPU", strconv.Itoa(slices.Min(cpus)))
 	}
 	return nil
 }
 
-// condition is [can:SANDBOX]: this system lets the tests put the command into
-// that sandbox.
+// condition implements [can:SANDBOX]: this system lets the tests run the command in that sandbox.
 func condition(t *testing.T, name string) (bool, error) {
 	sandbox, ok := strings.CutPrefix(name, "can:")
 	if !ok {
@@ -116,7 +115,7 @@ func condition(t *testing.T, name string) (bool, error) {
 	return true, nil
 }
 
-// status N COMMAND runs the command, which has to exit with N.
+// status implements "status N COMMAND": it runs the command, which has to exit with N.
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND [ARGUMENT ...]")
@@ -137,7 +136,8 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// listedCauses makes sure that each period of inactivity of a list on standard output has a known cause.
+// listedCauses checks that each period of inactivity of a list on standard output has a known
+// cause.
 func listedCauses(ts *testscript.TestScript, neg bool, args []string) {
 	found := regexp.MustCompile(`(?m)^I[0-9]+\t.*\)  (.*)$`).FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
 	if len(found) == 0 {
@@ -150,8 +150,8 @@ func listedCauses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// document [-sort=KEY] FILE [CLOCK ...] holds a JSON document against the
-// documented form: of those clocks, or of all.
+// document implements "document [-sort=KEY] FILE [CLOCK ...]": it checks a JSON document against
+// the documented form. The document has to contain these clocks, or all.
 func document(ts *testscript.TestScript, neg bool, args []string) {
 	e := expectation{sortedBy: "quality", clocks: everyClock()}
 	if len(args) > 0 {

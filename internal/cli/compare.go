@@ -21,10 +21,10 @@ import (
 
 var _ = register(newCompare)
 
-// paperPrefix names the machines that are built in.
+// paperPrefix is the prefix of the names of built-in machines.
 const paperPrefix = "paper:"
 
-// newCompare is the command that sets machines or runs side by side.
+// newCompare returns the command that compares machines or runs.
 func newCompare() *command {
 	folder := ""
 	return &command{Command: &cobra.Command{
@@ -85,9 +85,9 @@ func paperNames() (names []string) {
 	return names
 }
 
-// compareRecords reads and compares.
+// compareRecords reads and compares records.
 func compareRecords(ctx context.Context, c *call, folder string) (found, error) {
-	c.header.Caveats = []string{} // those of this machine say nothing of what is compared
+	c.header.Caveats = []string{} // those of this machine don't apply to what is compared
 	subjects, err := subjectsOf(ctx, c.args, folder)
 	if err != nil {
 		return found{}, err
@@ -99,7 +99,7 @@ func compareRecords(ctx context.Context, c *call, folder string) (found, error) 
 	return judged(d), nil
 }
 
-// subjectsOf reads what is to be compared.
+// subjectsOf reads the documents to compare.
 func subjectsOf(ctx context.Context, names []string, folder string) ([]compare.Subject, error) {
 	var subjects []compare.Subject
 	var labels []string
@@ -132,7 +132,7 @@ func openSubject(name, folder string) (record.Document, error) {
 	return openRecord(folder, name)
 }
 
-// importFile reads a record, or what another tool wrote.
+// importFile reads a record, or another tool's file.
 func importFile(name string) (record.Document, error) {
 	f, err := record.OpenRegular(name)
 	if err != nil {
@@ -150,16 +150,16 @@ func importFile(name string) (record.Document, error) {
 	return d, nil
 }
 
-// isFile reports whether there is something of that name that is no folder.
+// isFile reports whether there is a file of that name that is not a folder.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.IsDir()
 }
 
-// keptName is that of a record in an archive: time, machine, command and a random part.
+// keptName matches the name of a record in an archive: time, machine, command and a random part.
 var keptName = regexp.MustCompile(`^([0-9]{8}T[0-9]{6})\.[0-9]+Z-(.*)-[a-z]+-[0-9a-f]{12}(\.json)?$`)
 
-// labelOf is a short name of what is compared.
+// labelOf returns a short name for a subject.
 func labelOf(name string, d record.Document) string {
 	if name == record.Latest {
 		return d.Head().Started.UTC().Format("20060102T150405")
@@ -171,7 +171,7 @@ func labelOf(name string, d record.Document) string {
 	return strings.TrimSuffix(label, filepath.Ext(label))
 }
 
-// unlike is a name that none of the others has.
+// unlike returns a name that differs from all others.
 func unlike(label string, others []string) string {
 	unique := label
 	for n := 2; slices.Contains(others, unique); n++ {
@@ -180,7 +180,7 @@ func unlike(label string, others []string) string {
 	return unique
 }
 
-// judged is a comparison with what is held against a limit.
+// judged returns a comparison with the values that limits apply to.
 func judged(d record.Comparison) found {
 	comparisons := 0
 	for _, r := range d.Rows {
@@ -207,16 +207,15 @@ func judged(d record.Comparison) found {
 	return r
 }
 
-// canBeWorse tells the changes that a limit holds for: those of what is better when it is
-// more, or less. Ranks and the best clocks follow from the clocks' qualities; the best may be
-// another clock in the other ranking.
+// canBeWorse reports whether a limit applies to a change: the quantity must have a better
+// direction. Ranks and the best clocks are left out: they follow from the clocks' qualities, and
+// the best clock may be a different one in the other ranking.
 func canBeWorse(r record.ComparisonRow, c *record.ComparisonChange) bool {
 	return r.Better != "" && r.Quantity != "rank" && r.Topic != view.TopicBest && c.Outcome != compare.Incomparable
 }
 
-// rivalIn is a value beside that of the first subject, one of comparisons; false where there
-// is nothing that could be held against a limit. Needed are the rows without which the gate
-// doesn't open.
+// rivalIn compares a value with that of the first subject, as one of comparisons; false if no limit
+// applies to it. needed says that the gate fails if the row is undecided.
 func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string, comparisons int, needed bool) (rival, bool) {
 	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
 	if c == nil || c.Outcome == compare.Incomparable {
@@ -239,7 +238,7 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 	}, true
 }
 
-// clocksAdvised are those that the first subject advises to use.
+// clocksAdvised returns the clocks that the first subject recommends.
 func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 	for _, r := range rows {
 		if r.Topic == view.TopicBest && r.Values[0] != nil {
@@ -249,9 +248,9 @@ func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 	return names
 }
 
-// hasToBeTold tells the rows that a limit is given for: what the work of the first subject
-// takes, and the clocks that it advises to use. The other figures follow from these, have no
-// interval, or are of clocks that nobody has a reason to use.
+// hasToBeTold reports whether a limit is meant for a row: the time of the first subject's work, and
+// the clocks that it recommends. The other figures follow from these, have no interval, or belong
+// to clocks that nobody has a reason to use.
 func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	switch r.Quantity {
 	case "time", "wall time":
@@ -262,7 +261,7 @@ func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	return false
 }
 
-// whyNotTold is why a clock can't be told; other rows have their intervals to say it.
+// whyNotTold says why a change of a clock is undecided; for other rows their intervals say it.
 func whyNotTold(r record.ComparisonRow, c *record.ComparisonChange) string {
 	if r.Topic != view.TopicClock || len(c.Reasons) == 0 {
 		return ""

@@ -2,7 +2,7 @@ package cli_test
 
 import "fmt"
 
-// comparisonForm is the form of what sets records side by side.
+// comparisonForm is the form of a comparison of records.
 var comparisonForm = object{
 	"subjects": list(text),
 	"rows": list(object{
@@ -21,7 +21,7 @@ var comparisonForm = object{
 
 var changeOutcome = oneOf("faster", "slower", "better", "worse", "same", "changed", "undecided", "incomparable")
 
-// keptForm is the form of the list of what was kept.
+// keptForm is the form of the list of records.
 var keptForm = object{
 	"folder": text,
 	"records": list(object{
@@ -30,7 +30,7 @@ var keptForm = object{
 	}.check),
 }
 
-// comparisonDocument is a document of well-formed fields, for rules between them.
+// comparisonDocument holds well-formed fields, for rules between them.
 type comparisonDocument struct {
 	Subjects []string
 	Rows     []struct {
@@ -46,8 +46,7 @@ type comparisonDocument struct {
 	}
 }
 
-// breaches lists rows without a place for each subject, and changes that contradict
-// themselves.
+// breaches lists rows without a place for each subject, and changes that contradict themselves.
 func (d comparisonDocument) breaches(expectation) []string {
 	var all []string
 	for i, r := range d.Rows {

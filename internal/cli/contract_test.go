@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// The checker of documents is itself checked: with a document that is right,
-// and with that document broken in every way that it has to see.
+// The tests in this file check the checker of documents: with a valid document, and with that
+// document broken in every way that the checker has to detect.
 
-// places are the paths of all fields of a document, such as clocks.0.name.
+// places returns the paths of all fields of a document, such as clocks.0.name.
 func places(at string, value any) []string {
 	var all []string
 	add := func(name string, v any) {
@@ -37,7 +37,7 @@ func places(at string, value any) []string {
 	return all
 }
 
-// edit calls change with the object that holds the place, and the name in it.
+// edit calls change with the object that contains the place, and the field's name.
 func edit(document any, place string, change func(parent map[string]any, name string)) {
 	head, rest, more := strings.Cut(place, ".")
 	switch v := document.(type) {
@@ -59,7 +59,7 @@ func edit(document any, place string, change func(parent map[string]any, name st
 	}
 }
 
-// sample is a right document of the testdata.
+// sample returns a valid document from testdata.
 func sample(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "documents", name))
@@ -69,7 +69,7 @@ func sample(t *testing.T, name string) []byte {
 	return data
 }
 
-// breachesOf is what the checker says of the sample after a change.
+// breachesOf returns the checker's findings for the sample after a change.
 func breachesOf(t *testing.T, data []byte, place string, change func(parent map[string]any, name string)) []string {
 	t.Helper()
 	var d any
@@ -96,14 +96,14 @@ func TestRightDocuments(t *testing.T) {
 	}
 }
 
-// isLater tells what lies in a list behind its first element.
+// isLater matches places in a list after its first element.
 var isLater = regexp.MustCompile(`(^|\.)[1-9][0-9]*(\.|$)`)
 
-// A field that is missing, or of another type, is seen, whichever it is; in short, in the first
-// element of each list.
+// The checker detects any field that is missing, or of another type. In short tests only the first
+// element of each list is changed.
 func TestEveryFieldIsChecked(t *testing.T) {
-	free := []string{"seed", "findings.0.effect", "findings.0.fix", // undocumented, or empty where all is well
-		"results.0.parameters", "results.0.parameters.n", "results.1.parameters", "results.1.parameters.n", "shell.parameters"} // of any names
+	free := []string{"seed", "findings.0.effect", "findings.0.fix", // undocumented, or possibly empty
+		"results.0.parameters", "results.0.parameters.n", "results.1.parameters", "results.1.parameters.n", "shell.parameters"} // names of fields here are arbitrary
 	for _, name := range samples {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,9 +127,8 @@ func TestEveryFieldIsChecked(t *testing.T) {
 	}
 }
 
-// isSeen reports whether the checker finds anything in the document with a change, which is
-// taken back. The form is checked without writing the document, since there are thousands of
-// changes.
+// isSeen reports whether the checker finds anything in the document with a change, which is then
+// undone. The document is checked without writing it as text, since there are thousands of changes.
 func isSeen(t *testing.T, document map[string]any, place string, change func(parent map[string]any, name string)) bool {
 	t.Helper()
 	var before any
@@ -148,7 +147,7 @@ func isSeen(t *testing.T, document map[string]any, place string, change func(par
 	return len(breaches(changed, asExpected)) > 0
 }
 
-// isElement tells an element of a list, which may be missing, from a field.
+// isElement reports whether a place is an element of a list, which may be missing, and not a field.
 func isElement(place string) bool {
 	_, err := strconv.Atoi(place[strings.LastIndex(place, ".")+1:])
 	return err == nil

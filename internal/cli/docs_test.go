@@ -21,11 +21,11 @@ import (
 // example is a line that a reader may type.
 type example struct{ where, text string }
 
-// quoted is a command that a sentence gives, possibly over the end of a line.
+// quoted matches a command in a sentence, possibly with a line break in it.
 var quoted = regexp.MustCompile("`((?:go run ./cmd/)?chronoscope\\s[^`]+)`")
 
-// examplesOfDocs are the lines of the pages' console blocks that start with a prompt, and
-// the commands that stand in sentences.
+// examplesOfDocs returns the lines of the pages' console blocks that start with a prompt, and the
+// commands in sentences.
 func examplesOfDocs(t *testing.T) []example {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -54,7 +54,7 @@ func examplesOfDocs(t *testing.T) []example {
 		for _, found := range quoted.FindAllStringSubmatch(sentences.String(), -1) {
 			words := strings.Fields(found[1])
 			if len(words) == 2 && words[0] == "chronoscope" {
-				words = []string{"chronoscope", "help", words[1]} // it is called by its name: is there such a command?
+				words = []string{"chronoscope", "help", words[1]} // only a command's name: the help exists if the command does
 			}
 			all = append(all, example{name, strings.Join(words, " ")})
 		}
@@ -62,7 +62,7 @@ func examplesOfDocs(t *testing.T) []example {
 	return all
 }
 
-// toggled is the block that a fence begins, empty where it ends one.
+// toggled returns the kind of the block that a fence begins, empty if it ends one.
 func toggled(open, fence string) string {
 	if open == "" {
 		return fence
@@ -70,11 +70,11 @@ func toggled(open, fence string) string {
 	return ""
 }
 
-// examplesOfHelp are the lines of the commands' own examples.
+// examplesOfHelp returns the lines of the commands' own examples.
 func examplesOfHelp(cmd *cobra.Command) []example {
 	var all []example
 	for line := range strings.SplitSeq(cmd.Example, "\n") {
-		text, _, _ := strings.Cut(strings.TrimSpace(line), "  ") // what follows says what it does
+		text, _, _ := strings.Cut(strings.TrimSpace(line), "  ") // a description follows
 		all = append(all, example{cmd.CommandPath() + " --help", text})
 	}
 	for _, sub := range cmd.Commands() {
@@ -85,8 +85,8 @@ func examplesOfHelp(cmd *cobra.Command) []example {
 	return all
 }
 
-// Every example that a page or a command gives names a command there is, with flags it has
-// and values they take. What is measured is not run: that is what the scripts do.
+// Every example in a page or a command's help names an existing command, with existing flags and
+// valid values. The test does not run the measurements; scripts do that.
 func TestExamplesAreUnderstood(t *testing.T) {
 	all := append(examplesOfDocs(t), examplesOfHelp(newRoot(Streams{io.Discard, io.Discard}))...)
 	understood := 0
@@ -103,7 +103,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 	}
 }
 
-// ownCalls are the arguments of each call of this command in a line of a shell.
+// ownCalls returns the arguments of each call of this command in a line of a shell.
 func ownCalls(t *testing.T, e example) [][]string {
 	t.Helper()
 	line, err := syntax.NewParser().Parse(strings.NewReader(e.text), e.where)
@@ -131,7 +131,7 @@ func ownCalls(t *testing.T, e example) [][]string {
 	return calls
 }
 
-// understand parses a command line as the command does, and stops before it acts.
+// understand parses a command line as the command does, and stops before anything runs.
 func understand(arguments []string) error {
 	root := newRoot(Streams{io.Discard, io.Discard})
 	var reached *cobra.Command
@@ -141,9 +141,9 @@ func understand(arguments []string) error {
 		return err
 	}
 	if reached == nil {
-		return nil // --help, --version
+		return nil // of --help or --version
 	}
-	// Flags that are the same for every command are held against what they allow.
+	// The flags of every command are checked against their allowed values.
 	f := &flags{}
 	set := pflag.NewFlagSet("shared", pflag.ContinueOnError)
 	f.register(set)
@@ -156,7 +156,7 @@ func understand(arguments []string) error {
 	return err
 }
 
-// stop makes each command note that it was reached, and do nothing.
+// stop makes each command only record that it was reached.
 func stop(cmd *cobra.Command, reached **cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		*reached = cmd
@@ -168,10 +168,10 @@ func stop(cmd *cobra.Command, reached **cobra.Command) {
 	}
 }
 
-// programsOfDocs are the whole programs among the blocks of Go on a page.
+// programsOfDocs matches the complete programs among the Go blocks of a page.
 var programsOfDocs = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```$")
 
-// What the pages show of the library compiles.
+// The Go programs in the pages compile.
 func TestProgramsOfDocsCompile(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -200,12 +200,12 @@ func TestProgramsOfDocsCompile(t *testing.T) {
 	}
 }
 
-// Every command shows how it is used.
+// Every command has examples in its help.
 func TestEveryCommandHasExamples(t *testing.T) {
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {
 		if cmd.Name() == "help" || cmd.Name() == "completion" {
-			return // of the library: their text says how
+			return // commands of the library cobra: their text says how
 		}
 		if !strings.Contains(cmd.Example, "chronoscope") {
 			t.Errorf("%q has no example", cmd.CommandPath())
@@ -217,7 +217,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 	look(newRoot(Streams{io.Discard, io.Discard}))
 }
 
-// The probe that the scripts run is the example that the page of the protocol shows.
+// The probe that the scripts run is the example on the page about the protocol.
 func TestExampleProbeIsTheOneThatRuns(t *testing.T) {
 	script, err := txtar.ParseFile("testdata/script/runtimes.txtar")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var _ = register(newDoctor)
 
-// newDoctor is the command that says what disturbs measurements.
+// newDoctor returns the command that says what disturbs measurements.
 func newDoctor() *command {
 	return &command{Command: &cobra.Command{
 		Use:   "doctor",
@@ -45,11 +45,11 @@ that could be required.`,
 	}}
 }
 
-// examine looks at the machine.
+// examine examines the machine.
 func examine(ctx context.Context, c *call) (found, error) {
 	cpus := c.cpus
 	if len(cpus) == 0 {
-		cpus, _ = machine.ParseCPUList(string(c.header.Machine.CPUList)) // none where they are not known
+		cpus, _ = machine.ParseCPUList(string(c.header.Machine.CPUList)) // none if they are not known
 	}
 	var watched time.Duration
 	findings, caveats := machine.Doctor{
@@ -63,8 +63,8 @@ func examine(ctx context.Context, c *call) (found, error) {
 	}}, nil
 }
 
-// withTracepoints adds to findings, the worst of which come first, whether the kernel's tracepoints can
-// be recorded; or a caveat where that is not a matter of rights.
+// withTracepoints adds the finding whether the kernel's tracepoints can be recorded, and keeps the
+// findings in order, the worst first. If the cause is not missing rights, it adds a caveat instead.
 func (c *call) withTracepoints(findings []machine.Finding) []machine.Finding {
 	const topic = "tracepoints"
 	r, err := tracepoint.Open()
@@ -92,8 +92,7 @@ func watchFor(e effort) time.Duration {
 	return of(e, 100*time.Millisecond, 200*time.Millisecond, time.Second)
 }
 
-// wait lets the time pass, or returns when the user has had enough, and says how
-// long it was.
+// wait waits for d, or until ctx ends, and returns how long that took.
 func wait(ctx context.Context, d time.Duration) time.Duration {
 	start := time.Now()
 	select {

@@ -19,7 +19,7 @@ var doctorForm = headerForm.with(object{
 	"cpu_list": orNull(text), "watched_ns": count,
 })
 
-// prognosis is what the tests look at in it.
+// prognosis holds the fields that the tests check.
 type prognosis struct {
 	Interrupted bool
 	CPUList     *string `json:"cpu_list"`
@@ -28,8 +28,8 @@ type prognosis struct {
 	Machine     struct{ OS string }
 }
 
-// diagnosed runs a command that has to print a document in the documented form,
-// with the worst findings first.
+// diagnosed runs a command that has to print a document in the documented form, with the worst
+// findings first.
 func diagnosed(t *testing.T, command string, args ...string) prognosis {
 	t.Helper()
 	printed, err := exec.Command(command, args...).Output()
@@ -67,8 +67,8 @@ func TestDoctorDocument(t *testing.T) {
 	if d.Interrupted || len(d.Findings) == 0 {
 		t.Errorf("%+v", d)
 	}
-	// On each question something is found, or it does not arise, or it is told
-	// why nothing could be: where nothing was read there is no warning of it.
+	// Each question has a finding, or does not arise, or has a reason why there is no finding. A
+	// value that could not be read does not lead to a warning.
 	for _, f := range d.Findings {
 		if slices.ContainsFunc(d.Caveats, func(c string) bool { return strings.HasPrefix(c, f.Topic+": ") }) {
 			t.Errorf("%s was found, and could not be read", f.Topic)
@@ -76,7 +76,7 @@ func TestDoctorDocument(t *testing.T) {
 	}
 }
 
-// Without /proc and /sys only that is found which system calls and the CPU tell.
+// Without /proc and /sys, findings come only from system calls and the CPU.
 func TestDoctorInEmptyRoot(t *testing.T) {
 	if sandboxes == nil {
 		t.Skip("this system's tests make no sandbox")
@@ -95,7 +95,7 @@ func TestDoctorInEmptyRoot(t *testing.T) {
 	}
 }
 
-// An ordinary user without rights learns as much as findings need.
+// The doctor also answers each question for a user without any rights.
 func TestDoctorAsNobody(t *testing.T) {
 	if sandboxes == nil {
 		t.Skip("this system's tests make no sandbox")
@@ -103,7 +103,7 @@ func TestDoctorAsNobody(t *testing.T) {
 	diagnosed(t, "as-nobody", chronoscope, "doctor", "--quick", "--format", "json")
 }
 
-// Who stops it gets what was found without watching, and is told so.
+// An interrupted doctor prints what was found without watching, and says so.
 func TestDoctorInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -121,7 +121,7 @@ func TestDoctorInterrupted(t *testing.T) {
 	}
 }
 
-// The doctor looks at the CPUs that are named.
+// The doctor examines the CPUs that are named.
 func TestDoctorOfOneCPU(t *testing.T) {
 	all := diagnosed(t, chronoscope, "doctor", "--quick", "--format", "json")
 	if all.Machine.OS != "linux" || all.CPUList == nil {

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// This file is the documented form of the JSON output, as scripts rely on it.
-// Documents may hold more; what stands here they must hold.
+// This file defines the documented form of the JSON output, on which scripts rely. Documents may
+// contain more fields, but must contain these.
 
-// A shape says what a value has to be. It lists how a value breaks that, each
+// A shape describes what a value has to be. It lists the ways in which a value violates that, each
 // with its place in the document.
 type shape func(at string, value any) []string
 
@@ -29,7 +29,7 @@ func broken(at, format string, args ...any) []string {
 	return []string{at + ": " + fmt.Sprintf(format, args...)}
 }
 
-// holds is the shape of values of type T that fit.
+// holds returns the shape of values of type T for which fits is true.
 func holds[T any](what string, fits func(T) bool) shape {
 	return func(at string, value any) []string {
 		if v, ok := value.(T); !ok || !fits(v) {
@@ -57,7 +57,7 @@ func oneOf[T comparable](allowed ...T) shape {
 	return holds(fmt.Sprintf("one of %v", allowed), func(v T) bool { return slices.Contains(allowed, v) })
 }
 
-// orNull is for values that a machine may not have.
+// orNull returns a shape that also allows null, for values that some machines lack.
 func orNull(s shape) shape {
 	return func(at string, value any) []string {
 		if value == nil {
@@ -81,7 +81,7 @@ func list(element shape) shape {
 	}
 }
 
-// object is an object with these fields at least; those whose names end with ? it may lack.
+// object is an object with at least these fields; a name that ends with ? is optional.
 type object map[string]shape
 
 func (o object) check(at string, value any) []string {
@@ -103,7 +103,7 @@ func (o object) check(at string, value any) []string {
 	return all
 }
 
-// with is an object with the fields of both.
+// with returns an object with the fields of both.
 func (o object) with(more object) object {
 	joined := maps.Clone(o)
 	maps.Copy(joined, more)
@@ -161,7 +161,7 @@ var cardForm = object{
 	}.check),
 }
 
-// forms are those of the documents, by command; the report card has none.
+// forms are the forms of the documents, by command. The report card has none.
 var forms = map[string]object{
 	"clocks": headerForm.with(rankingForm),
 	"activity": headerForm.with(object{
@@ -180,7 +180,7 @@ var forms = map[string]object{
 	"":          headerForm.with(rankingForm).with(trustForm).with(cardForm),
 }
 
-// parts are the parts of documents whose fields are held against one another.
+// parts are checks on parts of documents whose fields depend on one another.
 var parts = map[string]func(data []byte, e expectation) []string{
 	"clocks": checkPart(clocksDocument.breaches),
 	"traces": checkPart(tracesDocument.breaches), "sandwiches": checkPart(trustDocument.breaches),
@@ -205,7 +205,7 @@ func checkPart[T any](breaches func(T, expectation) []string) func([]byte, expec
 	}
 }
 
-// byCommand is for a part that differs between commands.
+// byCommand selects the check for a part that differs between commands.
 func byCommand(of map[string]func([]byte, expectation) []string) func([]byte, expectation) []string {
 	return func(data []byte, e expectation) []string {
 		var header struct{ Command string }
@@ -219,7 +219,7 @@ func byCommand(of map[string]func([]byte, expectation) []string) func([]byte, ex
 	}
 }
 
-// everyClock is the list of this runtime's clocks in docs/output.md.
+// everyClock returns the list of this runtime's clocks in docs/output.md.
 var everyClock = sync.OnceValue(func() (names []string) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "output.md"))
 	_, list, ok := strings.Cut(string(text), "\n## Names of clocks\n\n")
@@ -233,13 +233,13 @@ var everyClock = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// expectation is what the call of the command says of the document.
+// expectation is what the command's arguments imply about the document.
 type expectation struct {
 	sortedBy string
-	clocks   []string // that were asked for
+	clocks   []string // the requested ones
 }
 
-// breaches lists how a document breaks the documented form.
+// breaches lists the ways in which a document violates the documented form.
 func breaches(data []byte, e expectation) []string {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	var whole map[string]any
@@ -261,7 +261,7 @@ func breaches(data []byte, e expectation) []string {
 	return all
 }
 
-// breachesOfForm are the fields that are missing, of another type or of another unit.
+// breachesOfForm lists the fields that are missing, of another type or of another unit.
 func breachesOfForm(document map[string]any) []string {
 	command, _ := document["command"].(string)
 	form, ok := forms[command]
@@ -271,11 +271,11 @@ func breachesOfForm(document map[string]any) []string {
 	return append(form.check("document", document), unitsOf("document", document)...)
 }
 
-// otherUnits end the names of fields that hold times in other units.
+// otherUnits matches the names of fields with times in other units.
 var otherUnits = regexp.MustCompile(`_(us|µs|ms|s|sec|seconds)$`)
 
-// unitsOf looks at all fields, documented or not: times are numbers of
-// nanoseconds, and say so.
+// unitsOf checks all fields, documented or not: times are numbers of nanoseconds, and their names
+// say so.
 func unitsOf(at string, value any) []string {
 	var all []string
 	switch v := value.(type) {
@@ -297,7 +297,7 @@ func unitsOf(at string, value any) []string {
 	return all
 }
 
-// numeric is true of a number, null, and lists of these.
+// numeric reports whether a value is a number, null, or a list of these.
 func numeric(value any) bool {
 	switch v := value.(type) {
 	case nil, float64:
@@ -308,7 +308,7 @@ func numeric(value any) bool {
 	return false
 }
 
-// clocksDocument is a document of well-formed fields, for rules between them.
+// clocksDocument holds well-formed fields, for rules between them.
 type clocksDocument struct {
 	Interrupted bool
 	Machine     struct {
@@ -345,7 +345,7 @@ type ratedClock struct {
 	Reasons         []string
 }
 
-// breaches lists how fields contradict one another.
+// breaches lists contradictions between fields.
 func (d clocksDocument) breaches(e expectation) []string {
 	var all []string
 	for _, c := range d.Clocks {
@@ -380,7 +380,7 @@ func (c ratedClock) breaches() []string {
 	return all
 }
 
-// otherCycles lists cycles that are not those of the times at the core's rate.
+// otherCycles lists numbers of cycles that differ from the times multiplied by the core's rate.
 func (c ratedClock) otherCycles(coreHz *float64) []string {
 	var all []string
 	for _, pair := range []struct {
@@ -397,18 +397,18 @@ func (c ratedClock) otherCycles(coreHz *float64) []string {
 	return all
 }
 
-// ascending passes over numbers that are not known.
+// ascending reports whether the known numbers are in ascending order.
 func ascending(numbers ...*float64) bool {
 	known := slices.DeleteFunc(slices.Clone(numbers), func(n *float64) bool { return n == nil })
 	return slices.IsSortedFunc(known, func(a, b *float64) int { return cmp.Compare(*a, *b) })
 }
 
-// faulty says that the clock failed a check.
+// faulty reports whether the clock failed a check.
 func (c ratedClock) faulty() bool {
 	return slices.ContainsFunc([]*bool{c.Monotonic, c.ThreadSafe, c.Stable}, func(b *bool) bool { return b != nil && !*b })
 }
 
-// expectedQuality is by Kuperberg 2011a, Formula (1) and section 4.4.
+// expectedQuality computes the quality by Kuperberg 2011a, Formula (1) and section 4.4.
 func (c ratedClock) expectedQuality() (quality float64, known bool) {
 	if c.faulty() {
 		return 0, true
@@ -419,8 +419,8 @@ func (c ratedClock) expectedQuality() (quality float64, known bool) {
 	return math.Pow(*c.Cycles.Accuracy**c.Cycles.Cost, -0.1) * math.Sqrt(*c.Spread), true
 }
 
-// unexplained lists the nulls for which neither the clock's reasons nor the
-// caveats give a reason. A caveat on some clocks names them.
+// unexplained lists the nulls that neither the clock's reasons nor the caveats explain. A caveat on
+// only some clocks names them.
 func (d clocksDocument) unexplained(c ratedClock) []string {
 	var all []string
 	for _, question := range []struct {
@@ -440,8 +440,7 @@ func (d clocksDocument) unexplained(c ratedClock) []string {
 	return all
 }
 
-// tells reports whether a caveat is about the matter, for all clocks or for
-// this one.
+// tells reports whether a caveat is about the matter, for all clocks or for this one.
 func (d clocksDocument) tells(matter, clock string) bool {
 	return slices.ContainsFunc(d.Caveats, func(caveat string) bool {
 		_, of, some := strings.Cut(caveat, matter+" is not known of ")
@@ -453,7 +452,7 @@ func (d clocksDocument) tells(matter, clock string) bool {
 	})
 }
 
-// sortKeys are what clocks can be sorted by; the least comes first.
+// sortKeys are the values by which clocks can be sorted; the least comes first.
 var sortKeys = map[string]func(ratedClock) float64{
 	"quality":  func(c ratedClock) float64 { return -orElse(c.Quality, -1) },
 	"accuracy": func(c ratedClock) float64 { return orElse(c.Accuracy.Value, math.Inf(1)) },
@@ -475,8 +474,8 @@ func (d clocksDocument) misplaced(sortedBy string) []string {
 	return nil
 }
 
-// misnamed lists clocks that were not asked for, those that stand twice, and,
-// unless the command was interrupted, those that are missing.
+// misnamed lists clocks that were not requested, clocks that occur twice, and, unless the command
+// was interrupted, those that are missing.
 func (d clocksDocument) misnamed(asked []string) []string {
 	var names, all []string
 	for _, c := range d.Clocks {
@@ -501,12 +500,12 @@ func (d clocksDocument) misnamed(asked []string) []string {
 	return all
 }
 
-// bestKinds are the kinds of clocks that are fit for a purpose.
+// bestKinds are the kinds of clocks that suit each purpose.
 var bestKinds = map[string][]string{
 	"wall": {"wall"}, "cpu": {"cpu"}, "timestamp": {"wall"}, "counter": {"counter"},
 }
 
-// unfit lists the best clocks that are not fit to be that.
+// unfit lists the best clocks that don't suit their purpose.
 func (d clocksDocument) unfit() []string {
 	var all []string
 	for _, purpose := range slices.Sorted(maps.Keys(bestKinds)) {
@@ -533,7 +532,7 @@ func (d clocksDocument) find(name string) (ratedClock, bool) {
 	return d.Clocks[i], true
 }
 
-// misadvised lists findings without advice, and advice that leads nowhere.
+// misadvised lists findings without advice, and advice that names something that does not exist.
 func (d clocksDocument) misadvised() []string {
 	var all []string
 	for _, f := range d.Findings {

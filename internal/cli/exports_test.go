@@ -11,8 +11,8 @@ import (
 	"chronoscope/render"
 )
 
-// A figure, a page or an export that can't be written at the end, since its folder has gone
-// or its disk is full, lost what had taken minutes to measure.
+// If a figure, a page or an export can't be written at the end, since its folder was removed or the
+// disk is full, the result is still printed. It was once lost after minutes of measuring.
 func TestResultSurvivesAnExportThatFails(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	figure, page := filepath.Join(gone, "a.svg"), filepath.Join(gone, "a.html")

@@ -29,14 +29,14 @@ func init() {
 	sandboxes["without-tsc"] = withoutTSC
 	sandboxes["in-time-namespace"] = inTimeNamespace
 	if filepath.Base(os.Args[0]) == "in-time-namespace" {
-		runtime.LockOSThread() // /proc/self speaks of the first thread
+		runtime.LockOSThread() // /proc/self describes the first thread
 	}
 }
 
 // withoutTSC runs the command with the processor's counter disabled (prctl(2),
 // PR_SET_TSC).
 func withoutTSC() {
-	runtime.LockOSThread() // what is disabled is the thread's, and the command inherits it
+	runtime.LockOSThread() // the setting belongs to the thread, and the command inherits it
 	path, err := exec.LookPath(os.Args[1])
 	if err == nil {
 		err = unix.Prctl(unix.PR_SET_TSC, unix.PR_TSC_SIGSEGV, 0, 0, 0)
@@ -44,12 +44,12 @@ func withoutTSC() {
 	if err != nil {
 		refuse(err)
 	}
-	// Nothing in between, since Go reads the counter now and then.
+	// Nothing may come in between, since Go reads the counter now and then.
 	refuse(syscall.Exec(path, os.Args[1:], os.Environ()))
 }
 
-// inTimeNamespace runs the command where the monotonic clock is an hour ahead, and
-// the time since boot two (time_namespaces(7)).
+// inTimeNamespace runs the command with a monotonic clock that is an hour ahead, and a time since
+// boot that is two hours ahead (time_namespaces(7)).
 func inTimeNamespace() {
 	err := unix.Unshare(unix.CLONE_NEWTIME)
 	if err == nil {
@@ -61,8 +61,8 @@ func inTimeNamespace() {
 	run(os.Args[1:], &syscall.SysProcAttr{})
 }
 
-// A process that inherits a disabled counter dies of Go's own first reading of it,
-// before the command begins. It neither hangs nor gives figures.
+// A process that inherits a disabled counter is killed when Go itself first reads it, before the
+// command begins. It neither hangs nor prints figures.
 func TestInheritedTSCOff(t *testing.T) {
 	for _, args := range [][]string{{"clocks", "--quick", "--format", "json", "tsc", "cntvct", "monotonic"}, {"fidelity", "--quick", "--format", "json", "--workload", "fibonacci"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -85,7 +85,7 @@ func TestInheritedTSCOff(t *testing.T) {
 	}
 }
 
-// after reports that a progress bar has shown one thing after the other.
+// after reports whether a progress bar has shown all of doing, in this order.
 func after(shown string, doing []string) bool {
 	for _, one := range doing {
 		_, rest, found := strings.Cut(shown, one)
@@ -97,8 +97,8 @@ func after(shown string, doing []string) bool {
 	return true
 }
 
-// disturbed runs the command, and disturbs it as soon as its progress bar has shown
-// what it was doing, until it has ended or the disturbance has. It has to end well.
+// disturbed runs the command, and disturbs it once its progress bar has shown doing, until the
+// command or the disturbance has ended. The command has to succeed.
 func disturbed(t *testing.T, doing []string, disturb func(ended context.Context, command *os.Process), args ...string) (output []byte) {
 	t.Helper()
 	screen, terminal := openTerminal(t)
@@ -127,10 +127,10 @@ func disturbed(t *testing.T, doing []string, disturb func(ended context.Context,
 	return out.Bytes()
 }
 
-// checking is what the bar shows when every clock is checked by itself.
+// checking is what the bar shows while each clock is checked.
 var checking = []string{"handing readings from CPU to CPU", "watching the clocks"}
 
-// stopLength is longer than any pause that is put down to a busy machine.
+// stopLength is longer than any pause that the checks attribute to a busy machine.
 const stopLength = 1500 * time.Millisecond
 
 // stop stops a process for a while.
@@ -140,7 +140,7 @@ func stop(_ context.Context, command *os.Process) {
 	command.Signal(unix.SIGCONT)
 }
 
-// noticed reports that a check noticed the stop.
+// noticed reports whether a check noticed the stop.
 func noticed(checks []check.Finding) bool {
 	return slices.ContainsFunc(checks, func(f check.Finding) bool {
 		return f.Check == check.Pause && f.WorstNs.Value() >= 0.9*float64(stopLength) && strings.Contains(strings.Join(f.Notes, ""), "nothing ran for ")
@@ -155,7 +155,7 @@ func decoded[T any](t *testing.T, output []byte) (document T) {
 	return document
 }
 
-// A command that is stopped and continued ends as if it had not been.
+// A command that is stopped and continued succeeds as usual.
 func TestStopInTheMiddle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -191,8 +191,8 @@ func TestStopInTheMiddle(t *testing.T) {
 	})
 }
 
-// Another process takes all CPUs but one away in the middle, as an administrator
-// does with taskset and a cpuset's owner does by shrinking it.
+// During the measurement another process takes away all CPUs but one, as an administrator does with
+// taskset and a cpuset's owner does by shrinking it.
 func TestCPUsAreTakenAway(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -223,7 +223,7 @@ func TestCPUsAreTakenAway(t *testing.T) {
 	t.Errorf("no caveat says that a CPU %s:\n%s", want, caveats)
 }
 
-// bindAll binds all threads of a process to a CPU, as far as they are still there.
+// bindAll binds all threads of a process to a CPU; some may have ended already.
 func bindAll(pid, cpu int) {
 	var set unix.CPUSet
 	set.Set(cpu)

@@ -23,7 +23,7 @@ import (
 	"chronoscope/timermeter"
 )
 
-// fidelityFlags are those of the command that tests counters.
+// fidelityFlags are the flags of fidelity.
 type fidelityFlags struct {
 	counter, reference string
 	names              []string // of workloads
@@ -32,7 +32,7 @@ type fidelityFlags struct {
 
 var _ = register(newFidelity)
 
-// newFidelity is the command that says whether counters can be trusted.
+// newFidelity returns the command that says whether counters can be trusted.
 func newFidelity() *command {
 	t := &fidelityFlags{}
 	return &command{Command: &cobra.Command{
@@ -64,7 +64,7 @@ func (t *fidelityFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringSliceVar(&t.names, "workload", nil, "`name` of a workload, may be repeated (default: all)")
 }
 
-// workloadList says what the workloads do.
+// workloadList describes the workloads.
 func workloadList() string {
 	var b strings.Builder
 	b.WriteString("The workloads:\n")
@@ -74,15 +74,15 @@ func workloadList() string {
 	return b.String()
 }
 
-// independentNames are the references that rest on an oscillator of their own.
+// independentNames returns the references that have an oscillator of their own.
 func independentNames() []string {
 	return []string{fidelity.PTPKVM, fidelity.RTC, fidelity.Synchronised}
 }
 
-// childMarker is the environment variable of a process that serves as that child.
+// childMarker is the environment variable that turns a process into the child of the workload stop.
 const childMarker = "CHRONOSCOPE_FIDELITY_CHILD"
 
-// child starts this program as the child that the workload stop stops.
+// child returns a command that starts this program as the child which the workload stop stops.
 func child() *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -93,7 +93,7 @@ func child() *exec.Cmd {
 	return c
 }
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *fidelityFlags) check(*call) (err error) {
 	for _, named := range []struct {
 		flag, name string
@@ -115,7 +115,7 @@ func (t *fidelityFlags) check(*call) (err error) {
 	return nil
 }
 
-// measure ranks the clocks, and tests what they measure.
+// measure ranks the clocks, and tests them.
 func (t *fidelityFlags) measure(ctx context.Context, c *call) (found, error) {
 	local, err := c.rank(ctx, quick, timermeter.Request{})
 	if local == nil {
@@ -132,18 +132,18 @@ func (t *fidelityFlags) measure(ctx context.Context, c *call) (found, error) {
 	return found{document: record.Fidelity{Header: c.finish(ctx), Trust: trust}, verdicts: trustVerdicts(trust)}, err
 }
 
-// trustExperiment is what is asked of the counters.
+// trustExperiment describes the tests to make of the counters.
 type trustExperiment struct {
 	plan   fidelity.Plan
 	checks check.Plan
 	flags  *fidelityFlags
 }
 
-// run takes the sandwiches, and checks every clock by itself. Where its context ends, what was
-// found so far comes with the error.
+// run takes the sandwiches, and checks each clock separately. If ctx ends, it returns what was
+// found so far with the error.
 func (e trustExperiment) run(ctx context.Context, c *call, local *timermeter.Local) (record.Trust, error) {
 	trust := record.NoTrust()
-	// Clocks of a thread have to be opened and read by the same one.
+	// Clocks of a thread have to be opened and read by the same thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if len(c.cpus) > 0 {
@@ -170,7 +170,7 @@ func (e trustExperiment) run(ctx context.Context, c *call, local *timermeter.Loc
 	return trust, ctx.Err()
 }
 
-// openRated opens the rated clocks, with what the rating says of them.
+// openRated opens the clocks of a ranking, with the properties that it found.
 func openRated(local *timermeter.Local) (clocks []clock.Rated, missing []*clock.Unavailable) {
 	var rate *clock.Rate
 	if len(local.Counters) > 0 {
@@ -189,7 +189,7 @@ func openRated(local *timermeter.Local) (clocks []clock.Rated, missing []*clock.
 	return clocks, missing
 }
 
-// sandwiches takes them with the counter and the reference that are asked for.
+// sandwiches takes sandwiches with the requested counter and reference.
 func (e trustExperiment) sandwiches(ctx context.Context, c *call, clocks []clock.Rated, missing []*clock.Unavailable) ([]fidelity.Result, error) {
 	counter, err := pick(clocks, missing, "--counter", e.flags.counter, append(clock.BareCounters(), "monotonic")...)
 	if err != nil {
@@ -236,9 +236,8 @@ func (e trustExperiment) sandwiches(ctx context.Context, c *call, clocks []clock
 	return outcome.Results, err
 }
 
-// reference is the clock to judge the counter by: the one that is asked for, an
-// independent one where the plan is long enough for it, or else the one that
-// nobody disciplines.
+// reference returns the clock by which the counter is judged: the requested one; or an independent
+// one, if the plan is long enough for it; or else one that no time daemon adjusts.
 func (e trustExperiment) reference(counter clock.Rated, clocks []clock.Rated, missing []*clock.Unavailable, independent []fidelity.Reference) (clock.Rated, error) {
 	if e.flags.reference == "" {
 		for _, r := range independent {
@@ -254,8 +253,8 @@ func (e trustExperiment) reference(counter clock.Rated, clocks []clock.Rated, mi
 	return pick(others, missing, "--reference", e.flags.reference, "monotonic-raw", "monotonic", "go-time-now")
 }
 
-// pick is the clock of that name or, without one, the first of the usual ones that
-// can be read.
+// pick returns the clock of that name or, without a name, the first of the usual ones that can be
+// read.
 func pick(clocks []clock.Rated, missing []*clock.Unavailable, flag, name string, usual ...string) (clock.Rated, error) {
 	if name != "" {
 		usual = []string{name}
@@ -278,7 +277,7 @@ func pick(clocks []clock.Rated, missing []*clock.Unavailable, flag, name string,
 	return clock.Rated{}, fmt.Errorf("%s: none of %s can be read here: name another clock", flag, strings.Join(usual, ", "))
 }
 
-// trustVerdicts are those of all sandwiches and checks.
+// trustVerdicts returns the verdicts of all sandwiches and checks.
 func trustVerdicts(t record.Trust) map[string]stats.Verdict {
 	v := map[string]stats.Verdict{}
 	for _, s := range t.Sandwiches {

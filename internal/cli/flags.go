@@ -20,7 +20,7 @@ import (
 	"chronoscope/stats"
 )
 
-// flags are those of every command, and those that several have.
+// flags are those of every command, and those that several commands have.
 type flags struct {
 	format          string
 	output          string
@@ -34,11 +34,11 @@ type flags struct {
 	undecided       string
 	exports         []string
 
-	set   *pflag.FlagSet // where those of every command are registered
-	notes io.Writer      // where is said what else was written
+	set   *pflag.FlagSet // holds the flags of every command
+	notes io.Writer      // receives messages about other files that were written
 }
 
-// defaultSave is what --save means without a folder. It stands in the help text, too:
+// defaultSave is the value of --save without a folder. It appears in the help text:
 // --save folder[=default].
 const defaultSave = "default"
 
@@ -57,11 +57,11 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.require, "require", "", "exit with 1 if a result's verdict is worse than `verdict`: trusted or suspect")
 }
 
-// measuring are the flags that mean nothing to a command that measures nothing.
+// measuring are the flags that mean nothing to a command that does not measure.
 var measuring = []string{"save", "require", "cpu", "quick", "thorough"}
 
-// refuse hides flags that mean nothing to a command and its subcommands from their help,
-// and says why where one of them is given all the same.
+// refuse hides flags that mean nothing to a command and its subcommands from their help, and makes
+// their use an error with the reason why.
 func (f *flags) refuse(cmd *cobra.Command, why string, names ...string) {
 	for _, name := range names {
 		cmd.PersistentFlags().AddFlag(&pflag.Flag{
@@ -71,14 +71,14 @@ func (f *flags) refuse(cmd *cobra.Command, why string, names ...string) {
 	}
 }
 
-// measuresNothing refuses what says how to measure. A seed is taken, as it does no harm.
+// measuresNothing refuses the flags in measuring. --seed is accepted, as it does no harm.
 func (f *flags) measuresNothing(cmd *cobra.Command) {
 	f.refuse(cmd, "measures nothing: give it to a command that does", measuring...)
 	cmd.PersistentFlags().Uint64Var(&f.seed, "seed", 0, "")
 	cmd.PersistentFlags().Lookup("seed").Hidden = true
 }
 
-// refusal is the value of a flag that a command does not take.
+// refusal is the value of a flag that a command does not accept.
 type refusal struct {
 	cmd       *cobra.Command
 	name, why string
@@ -97,33 +97,33 @@ const (
 	thorough
 )
 
-// of is what belongs to the effort.
+// of returns the value for the effort.
 func of[T any](e effort, asQuick, asUsual, asThorough T) T {
 	return [...]T{usual: asUsual, quick: asQuick, thorough: asThorough}[e]
 }
 
-// settings are flags that were found good.
+// settings are the flags after they were checked.
 type settings struct {
 	format     render.Format
 	output     string
 	html, plot string
 	exports    []export
-	store      record.Store // nil where the result is not kept
+	store      record.Store // nil if the result is not kept
 	notes      io.Writer
 	effort     effort
 	seed       uint64
 	cpus       []int
-	require    stats.Verdict // empty where nothing is required
-	// regression is the limit of gateFlag, usually --max-regression, as it was given, and mostRegression the
-	// share; NaN where no regression is too much.
+	require    stats.Verdict // empty if nothing is required
+	// gateFlag is the name of the flag that limits regressions, usually --max-regression,
+	// regression its text, and mostRegression the share; NaN if there is no limit.
 	gateFlag       string
 	regression     string
 	mostRegression float64
-	// undecidedPasses says that what can't be told does not fail.
+	// undecidedPasses says that an undecided comparison does not fail.
 	undecidedPasses bool
 }
 
-// allKnown refuses names in a flag's list that are not among the known ones.
+// allKnown returns an error for names in a flag's list that are not among the known ones.
 func allKnown(flag string, names, known []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
@@ -133,7 +133,7 @@ func allKnown(flag string, names, known []string) error {
 	return nil
 }
 
-// texts are names as flags have them.
+// texts converts names to strings.
 func texts[T ~string](names []T) (all []string) {
 	for _, name := range names {
 		all = append(all, string(name))
@@ -141,13 +141,13 @@ func texts[T ~string](names []T) (all []string) {
 	return all
 }
 
-// The values of --undecided.
+// These are the values of --undecided.
 const undecidedPasses, undecidedFails = "pass", "fail"
 
 // An export is a file in the format of another tool.
 type export struct{ format, file string }
 
-// check turns flags into settings of a command, or says which one is wrong and what is
+// check converts flags to the settings of a command. The error says which flag is wrong and what is
 // allowed.
 func (f *flags) check(c *command) (settings, error) {
 	s := settings{
@@ -186,7 +186,7 @@ func (f *flags) check(c *command) (settings, error) {
 		}
 	}
 	if !f.set.Changed("seed") {
-		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers keep 53 bits
+		s.seed = rand.Uint64N(1<<53-1) + 1 // JSON numbers have 53 bits
 	}
 	if s.mostRegression, err = allowedRegression(s.gateFlag, f.regression); err != nil {
 		return s, err
@@ -208,7 +208,7 @@ func (f *flags) check(c *command) (settings, error) {
 	return s, err
 }
 
-// exportsOf are the exports that were asked for, in formats that the command can write.
+// exportsOf returns the requested exports. Their formats must be among formats.
 func exportsOf(texts, formats []string) (all []export, err error) {
 	allowed := "FORMAT:FILE, the format being one of " + strings.Join(formats, ", ")
 	if len(formats) == 1 {
@@ -224,8 +224,8 @@ func exportsOf(texts, formats []string) (all []export, err error) {
 	return all, nil
 }
 
-// store is where the result is to be kept; nil where it is not. That nothing can be
-// written there is found out before a long measurement.
+// store returns the store that the result is to be kept in; nil if it is not to be kept. It checks
+// before a long measurement that the store can be written to.
 func (f *flags) store() (record.Store, error) {
 	if !f.set.Changed("save") {
 		return nil, nil
@@ -240,11 +240,11 @@ func (f *flags) store() (record.Store, error) {
 	return s, nil
 }
 
-// inGit is the place of records that is a branch of the repository around the working folder;
-// a colon and the name of the branch may follow.
+// inGit names a branch of the repository around the working folder as the store; a colon and the
+// name of the branch may follow.
 const inGit = "git"
 
-// storeIn is the store in a place that the user named, or else the default one.
+// storeIn returns the store that the user named, or the default one.
 func storeIn(place string) (record.Store, error) {
 	if name, branch, _ := strings.Cut(place, ":"); name == inGit {
 		return gitarchive.In(context.Background(), ".", branch)
@@ -252,7 +252,7 @@ func storeIn(place string) (record.Store, error) {
 	return archiveIn(place)
 }
 
-// archiveIn is the archive in a folder that the user named, or else the default one.
+// archiveIn returns the archive in a folder that the user named, or the default one.
 func archiveIn(folder string) (record.Archive, error) {
 	if folder == "" || folder == defaultSave {
 		return record.DefaultArchive()

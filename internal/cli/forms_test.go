@@ -17,7 +17,7 @@ import (
 	"chronoscope/render"
 )
 
-// output is what the command prints. It has to succeed.
+// output returns what the command prints. The command has to succeed.
 func output(t testing.TB, args ...string) []byte {
 	t.Helper()
 	printed, err := exec.Command(chronoscope, args...).Output()
@@ -27,7 +27,7 @@ func output(t testing.TB, args ...string) []byte {
 	return printed
 }
 
-// The text and the table show what the JSON document holds.
+// The text and the CSV table show the content of the JSON document.
 func TestThreeFormsOfOneDocument(t *testing.T) {
 	t.Parallel()
 	printed := output(t, "clocks", "--quick", "--format", "json", "tsc", "cntvct", "monotonic", "times", "thread-cputime")
@@ -42,7 +42,7 @@ func TestThreeFormsOfOneDocument(t *testing.T) {
 	t.Run("csv", func(t *testing.T) { checkTable(t, d, printed) })
 }
 
-// checkText looks for every clock in the text, and for all that is said of it.
+// checkText checks that the text mentions every clock, and every reason and caveat.
 func checkText(t *testing.T, d record.Clocks) {
 	var b bytes.Buffer
 	render.Write(&b, render.TextFormat, d, render.Style{})
@@ -50,7 +50,7 @@ func checkText(t *testing.T, d record.Clocks) {
 	var want []string
 	for _, c := range d.Caveats {
 		if topic, unknown := machine.UnknownTopic(c); unknown {
-			c = topic // which stands in one line with the others
+			c = topic // several clocks share this line
 		}
 		want = append(want, c)
 	}
@@ -73,7 +73,7 @@ func checkText(t *testing.T, d record.Clocks) {
 	}
 }
 
-// checkTable holds every cell against the field that its column names.
+// checkTable compares every cell with the field that its column names.
 func checkTable(t *testing.T, d record.Clocks, printed []byte) {
 	var b bytes.Buffer
 	if err := render.CSV(&b, d); err != nil {
@@ -92,7 +92,7 @@ func checkTable(t *testing.T, d record.Clocks, printed []byte) {
 		t.Fatalf("%d rows for %d clocks", len(rows), len(fields.Clocks))
 	}
 	for i, row := range rows {
-		delete(fields.Clocks[i], "least_disturbed") // for compare, which reads JSON
+		delete(fields.Clocks[i], "least_disturbed") // only compare uses it, and reads JSON
 		cells := cellsOf(fields.Clocks[i])
 		if names := slices.Sorted(maps.Keys(cells)); !slices.Equal(names, slices.Sorted(slices.Values(columns))) {
 			t.Fatalf("columns %q\nfields %q", columns, names)
@@ -105,8 +105,8 @@ func checkTable(t *testing.T, d record.Clocks, printed []byte) {
 	}
 }
 
-// cellsOf writes the fields of an object as cells, those of an object inside it
-// by their names joined with a dot. What is null is an empty cell.
+// cellsOf returns the fields of an object as cells. Fields of an object inside it have names joined
+// with a dot. Null is an empty cell.
 func cellsOf(fields map[string]any) map[string]string {
 	cells := map[string]string{}
 	for name, value := range fields {

@@ -21,57 +21,59 @@ import (
 	"chronoscope/stats"
 )
 
-// A command is what a subcommand has of its own: its words, its flags, and what it measures.
-// All else is done once, by [command.run]: the flags that all commands share, the header of the
+// A command holds what is specific to a subcommand: its texts, its flags, and how it measures.
+// [command.run] does everything else: the flags that all commands share, the header of the
 // document, progress, interruption, writing, and the exit status.
 type command struct {
-	*cobra.Command // Use, Short, Long and Example; Args where it takes arguments
-	// flags adds its own flags; nil where it has none.
+	*cobra.Command // Use, Short, Long and Example; Args if it takes arguments
+	// flags adds the command's own flags; nil if it has none.
 	flags func(own *pflag.FlagSet, f *flags)
-	// refused are flags of all commands that mean nothing to it, and why.
+	// refused are shared flags that mean nothing to the command, and why.
 	refused map[string]string
-	// measuresNothing tells commands that show what others have measured.
+	// measuresNothing marks commands that show existing records.
 	measuresNothing bool
-	// values are what a shell offers for its flags.
+	// values are the completions that a shell offers for its flags.
 	values map[string][]string
-	// exports are the formats of --export, with what reads them.
+	// exports are the formats of --export, with the tools that read them.
 	exports map[string]string
-	// gateFlag is what --max-regression is called; empty for that.
+	// gateFlag is the command's name for --max-regression; empty for that name.
 	gateFlag string
-	// undecided is the default of --undecided; empty for fail.
+	// undecided is the default of --undecided; empty means fail.
 	undecided string
-	// regressions is the help text of --max-regression; empty where it compares nothing.
+	// regressions is the help text of --max-regression; empty if the command compares nothing.
 	regressions string
-	// unknownFlag is added to what is said of flags that it does not have.
+	// unknownFlag is added to the error about a flag that the command does not have.
 	unknownFlag string
-	// check refuses flags and arguments before anything is measured.
+	// check checks flags and arguments before anything is measured.
 	check func(*call) error
-	// measure measures. Where its context ends, what was measured so far comes with the error.
+	// measure does the measurement. If its context ends, it returns what was measured so far with
+	// the error.
 	measure func(context.Context, *call) (found, error)
-	// serve runs until its context ends, and writes no result; nil where measure gives one.
+	// serve runs until its context ends, and writes no result; nil if measure returns one.
 	serve func(context.Context, *call) error
 	// sub are its subcommands.
 	sub []*command
 }
 
-// found is what a command has measured.
+// found is the result of a command.
 type found struct {
 	document record.Document
-	// text writes the result as text; nil where the view of the document does.
+	// text writes the result as text; nil if the view of the document does.
 	text func(io.Writer, render.Style) error
-	// aside sends the text to standard error: standard output is a program's.
+	// aside sends the text to standard error, since standard output belongs to the measured
+	// program.
 	aside bool
 	// exports write the formats of other tools.
 	exports map[string]func(io.Writer) error
-	// failed ends the command with status 1, once all is written.
+	// failed is an error that makes the command exit with status 1 after everything was written.
 	failed error
-	// rivals are the comparisons that --max-regression judges; verdicts, by the name of what has
-	// them, are what --require judges.
+	// rivals are the comparisons that --max-regression judges. verdicts are judged by
+	// --require; their keys name what they belong to.
 	rivals   []rival
 	verdicts map[string]stats.Verdict
 }
 
-// A call is one call of a command, with what all commands measure with.
+// A call is one call of a command, with what all commands need to measure.
 type call struct {
 	settings
 	cmd     *cobra.Command
@@ -88,20 +90,20 @@ func (c *call) caveat(format string, args ...any) {
 	c.header.Caveats = append(c.header.Caveats, fmt.Sprintf(format, args...))
 }
 
-// measuresCodeIn notes the commit of the code in a folder, where the result is kept.
+// measuresCodeIn records the commit of the code in a folder, if the result is kept.
 func (c *call) measuresCodeIn(ctx context.Context, folder string) {
 	if c.store != nil {
 		c.header.Source = record.SourceIn(ctx, folder)
 	}
 }
 
-// finish completes the header, once all is measured.
+// finish completes the header after the measurement.
 func (c *call) finish(ctx context.Context) record.Header {
 	c.header.Finish(ctx.Err() != nil)
 	return *c.header
 }
 
-// registered are the subcommands; each file of a command adds its own.
+// registered are functions that return the subcommands; each command's file adds its own.
 var registered []func() *command
 
 func register(newCommand func() *command) struct{} {
@@ -109,7 +111,7 @@ func register(newCommand func() *command) struct{} {
 	return struct{}{}
 }
 
-// build makes the command ready to be called.
+// build returns the command, ready to be called.
 func (c *command) build(f *flags, s Streams) *cobra.Command {
 	if c.Args == nil {
 		c.Args = takesNone
@@ -146,7 +148,7 @@ func (c *command) build(f *flags, s Streams) *cobra.Command {
 	return c.Command
 }
 
-// exportsInWords names the formats, each with what reads it.
+// exportsInWords describes the formats, each with the tool that reads it.
 func (c *command) exportsInWords() string {
 	var all []string
 	for _, format := range slices.Sorted(maps.Keys(c.exports)) {
@@ -162,7 +164,7 @@ func takesNone(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// nameIn is the command's name in documents; empty for the report card.
+// nameIn returns the command's name in documents; empty for the report card.
 func nameIn(cmd *cobra.Command) string {
 	words := strings.Fields(cmd.CommandPath())
 	return strings.Join(words[1:min(2, len(words))], "")
@@ -217,7 +219,8 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	return here.outcome(result)
 }
 
-// bindable finds out before a long measurement that the CPUs of --cpu can't be had.
+// bindable returns an error, before a long measurement, if threads can't be bound to the CPUs of
+// --cpu.
 func (c *call) bindable() error {
 	if len(c.cpus) == 0 {
 		return nil
@@ -226,7 +229,7 @@ func (c *call) bindable() error {
 	var unbound *machine.AffinityError
 	switch {
 	case errors.As(err, &unbound) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported)):
-		return fmt.Errorf("--cpu: %w; or measure without --cpu", err) // the system binds nobody
+		return fmt.Errorf("--cpu: %w; or measure without --cpu", err) // the system can't bind threads
 	case errors.As(err, &unbound):
 		return usagef("--cpu: %v; without --cpu this process runs on CPUs %s", err, c.header.Machine.CPUList)
 	case err != nil:
@@ -244,8 +247,8 @@ func explained(err error) error {
 	return err
 }
 
-// outcome is the error that tells the exit status of a finished measurement. What passes
-// undecided is said among the notes.
+// outcome returns the error that determines the exit status of a finished measurement. It writes
+// undecided comparisons that pass to the notes.
 func (s settings) outcome(r found) error {
 	v := gate(r.rivals, gateRule{s.mostRegression, s.gateFlag, s.regression, s.undecidedPasses})
 	if warning := v.warning(); warning != "" && s.notes != nil {

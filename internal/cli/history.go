@@ -27,14 +27,14 @@ import (
 
 var _ = register(newHistory)
 
-// historyFlags are those of the command that shows series.
+// historyFlags are the flags of history.
 type historyFlags struct {
 	store, since, bench, machine, commitURL string
 	byGo                                    bool
 	filter                                  history.Filter
 }
 
-// newHistory is the command that shows how figures went over many records.
+// newHistory returns the command that shows how figures changed over many records.
 func newHistory() *command {
 	t := &historyFlags{}
 	c := &command{Command: &cobra.Command{
@@ -132,7 +132,7 @@ func (t *historyFlags) check(c *call) (err error) {
 	return nil
 }
 
-// sinceOf is a date, or as long before now as a duration.
+// sinceOf returns the time of a date, or the time that lies a duration before now.
 func sinceOf(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -154,7 +154,7 @@ func sinceOf(text string) (time.Time, error) {
 	return time.Time{}, usagef("--since: %q is neither a date such as 2026-09-01 nor a duration such as 90d or 12h", text)
 }
 
-// measure opens the index, and makes series of it.
+// measure opens the index, and makes series from it.
 func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	store, err := storeIn(t.store)
 	if err != nil {
@@ -164,7 +164,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	c.header.Caveats = []string{} // those of this machine say nothing of the records
+	c.header.Caveats = []string{} // those of this machine don't apply to the records
 	d := history.Of(c.finish(ctx), index, t.filter)
 	d.Store = store.Place()
 	if d.CommitURL = t.commitURL; d.CommitURL == "" {
@@ -186,7 +186,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	}}, nil
 }
 
-// git is what the git command says; empty where it fails.
+// git returns the output of the git command; empty if it fails.
 func git(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, "git", args...).Output()
 	if err != nil {
@@ -195,11 +195,11 @@ func git(ctx context.Context, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// secureShell is a repository's address as git@HOST:PATH.
+// secureShell matches a repository's address of the form git@HOST:PATH.
 var secureShell = regexp.MustCompile(`^(?:ssh://)?git@([A-Za-z0-9.-]+)[:/](.+)$`)
 
-// commitURLOf is the address of a commit's page, as the usual hosts have it, for the address of a
-// repository; empty where that is no web page.
+// commitURLOf returns the address of a commit's page, in the form of the usual hosts, for the
+// address of a repository; empty if that is no web page.
 func commitURLOf(remote string) string {
 	if parts := secureShell.FindStringSubmatch(remote); parts != nil {
 		remote = "https://" + parts[1] + "/" + parts[2]
@@ -210,8 +210,8 @@ func commitURLOf(remote string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(remote, "/"), ".git") + "/commit/{commit}"
 }
 
-// caveatsOfHistory say what can't be read, and which commits are not in the history of what is
-// checked out.
+// caveatsOfHistory says which records can't be read, and which commits are not in the history of
+// the commit that is checked out.
 func caveatsOfHistory(ctx context.Context, d record.History) (caveats []string) {
 	if n := len(d.Unreadable); n > 0 {
 		caveats = append(caveats, fmt.Sprintf("%s can't be read, and all others are shown: %s: %s", stats.Count(n, "record"), d.Unreadable[0].Name, d.Unreadable[0].Error))
@@ -241,8 +241,8 @@ func caveatsOfHistory(ctx context.Context, d record.History) (caveats []string) 
 	return caveats
 }
 
-// rivalsInHistory hold the newest commit against the regimes before it: those series that have a
-// point of it.
+// rivalsInHistory compares the newest commit with the regime before it, for each series that has a
+// point of this commit.
 func rivalsInHistory(d record.History) (all []rival) {
 	newest := -1
 	for _, s := range d.Series {
@@ -291,7 +291,7 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	}
 }
 
-// importFiles keeps what other tools measured.
+// importFiles keeps the measurements in other tools' files.
 func (t *historyFlags) importFiles(ctx context.Context, c *call) (found, error) {
 	store, err := storeIn(t.store)
 	if err != nil {
@@ -337,7 +337,7 @@ func measurementOf(started time.Time, commit string) string {
 	return started.UTC().Format(time.RFC3339Nano) + " " + commit
 }
 
-// importedFrom are the documents in a file.
+// importedFrom returns the documents in a file.
 func importedFrom(file string) ([]record.Document, error) {
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= record.MostBytes {
 		data, err := os.ReadFile(file)
@@ -355,7 +355,7 @@ func importedFrom(file string) ([]record.Document, error) {
 	return []record.Document{d}, err
 }
 
-// sync joins the branch of records with that of a remote repository.
+// sync synchronises the branch of records with that of a remote repository.
 func (t *historyFlags) sync(ctx context.Context, c *call) (found, error) {
 	place := t.store
 	if place == "" {

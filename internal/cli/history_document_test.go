@@ -24,7 +24,7 @@ var historyForm = object{
 	}.check),
 }
 
-// historyDocument is a document of well-formed fields, for rules between them.
+// historyDocument holds well-formed fields, for rules between them.
 type historyDocument struct {
 	Records []struct{}
 	Series  []struct {

@@ -18,7 +18,7 @@ import (
 	"chronoscope/stats"
 )
 
-// keepSeries keeps the given number of records of a benchmark that takes 100 ns, and from the middle on 130 ns.
+// keepSeries keeps records of a benchmark that takes 100 ns, and from the middle on 130 ns.
 func keepSeries(t *testing.T, folder string, records int) {
 	t.Helper()
 	a := record.ArchiveIn(folder)
@@ -60,7 +60,7 @@ func runHere(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	return out.String(), problems.String(), ExitStatus(err)
 }
 
-// DuckDB reads the exports: types, nulls and values are those of docs/history.md.
+// DuckDB can read the exports: types, nulls and values are those of docs/history.md.
 func TestHistoryExportInDuckDB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -112,7 +112,7 @@ func TestHistoryExportInDuckDB(t *testing.T) {
 		if allocations.Quantity != "allocs/op" || allocations.N != 40 || allocations.Mean != 3 || allocations.Bounded != 0 || allocations.Regimes != 0 {
 			t.Errorf("%s: %+v", format, allocations)
 		}
-		// The mean of 100 and 130, and of 0, 0.5 ... 2.
+		// These are the mean of 100 and 130, and of 0, 0.5 ... 2.
 		if times.Name != "example.Encode" || times.N != 40 || math.Abs(times.Mean-116) > 1e-9 || times.Regimes != 1 || times.Bounded != 40 ||
 			times.Since != "1788264000" || times.CPU != "Example 9000" || times.Modified || !strings.HasPrefix(times.First, "0abc0000") {
 			t.Errorf("%s: %+v", format, times)

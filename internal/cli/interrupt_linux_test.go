@@ -11,26 +11,25 @@ import (
 	"time"
 )
 
-// hung is when an interrupted command is given up. It is promised to end within
-// one second; on a busy machine that may be any time, and no test should wait for ever.
+// hung is how long a test waits for an interrupted command. The command promises to end within one
+// second, but a busy machine may delay it by any time.
 const hung = time.Minute
 
-// interrupted is how a command ended after SIGINT.
+// interrupted is the result of a command after SIGINT.
 type interrupted struct {
 	status syscall.WaitStatus
 	out    bytes.Buffer
-	err    string // with the progress bar
+	err    string // standard error, with the progress bar
 }
 
-// interrupt runs the command with its standard error on a terminal and sends it
-// SIGINT as soon as its progress bar shows doing, or at once where doing is
-// empty.
+// interrupt runs the command with its standard error on a terminal and sends it SIGINT as soon as
+// its progress bar shows doing, or at once if doing is empty.
 func interrupt(t *testing.T, doing string, args ...string) interrupted {
 	t.Helper()
 	return interruptWhen(t, func(soFar string) bool { return strings.Contains(soFar, doing) }, args...)
 }
 
-// interruptWhen does so as soon as what the terminal showed so far is ripe.
+// interruptWhen does the same as soon as ripe is true for what the terminal has shown so far.
 func interruptWhen(t *testing.T, ripe func(soFar string) bool, args ...string) interrupted {
 	t.Helper()
 	screen, terminal := openTerminal(t)
@@ -65,10 +64,10 @@ func interruptWhen(t *testing.T, ripe func(soFar string) bool, args ...string) i
 
 func TestInterrupt(t *testing.T) {
 	clocks := []string{"monotonic", "time", "times"}
-	for doing, ranked := range map[string][]string{ // at least
+	for doing, ranked := range map[string][]string{ // these clocks at least are ranked by then
 		"calibrating":       nil,
 		"accuracy of times": {"monotonic", "time"},
-		"watching":          clocks, // the clock time ticks once a second, and three ticks are waited for
+		"watching":          clocks, // the clock time ticks once a second, and the test waits for three ticks
 	} {
 		t.Run(doing, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +85,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// checkInterrupted looks for the status and the document that are promised.
+// checkInterrupted checks the promised status and document.
 func checkInterrupted(t *testing.T, end interrupted, clocks []string) {
 	t.Helper()
 	if end.status.ExitStatus() != 130 {
@@ -103,8 +102,8 @@ func checkInterrupted(t *testing.T, end interrupted, clocks []string) {
 	}
 }
 
-// A signal that comes before the command listens ends it as it ends any
-// program; one that comes later gives a document.
+// A signal before the command listens for it ends the command like any program; a later one leads
+// to a document.
 func TestInterruptAtOnce(t *testing.T) {
 	if signal.Ignored(syscall.SIGINT) {
 		t.Skip("who started this test ignores SIGINT, and so does the command until it listens")
@@ -132,8 +131,8 @@ func TestInterruptedText(t *testing.T) {
 	}
 }
 
-// Interrupted while the clock of a trace was calibrated, the command once ended
-// with 1 and without a document.
+// A command that was interrupted while it calibrated the clock of a trace once exited with 1 and
+// without a document.
 func TestInterruptedBeforeTheTrace(t *testing.T) {
 	t.Parallel()
 	end := interrupt(t, "calibrating", "activity", "--duration", "10m", "--format", "json")

@@ -28,7 +28,7 @@ type latenessFlags struct {
 	plan     lateness.Plan
 }
 
-// newLateness returns the command that measures how late timers wake those who wait for them.
+// newLateness returns the command that measures how late timers wake threads that wait for them.
 func newLateness() *command {
 	t := &latenessFlags{}
 	return &command{Command: &cobra.Command{
@@ -62,7 +62,7 @@ func (t *latenessFlags) register(set *pflag.FlagSet, _ *flags) {
 // mostLoad is the largest load.
 const mostLoad = 100
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *latenessFlags) check(c *call) error {
 	var err error
 	t.plan = lateness.DefaultPlan
@@ -118,7 +118,8 @@ func (t *latenessFlags) measure(ctx context.Context, c *call) (found, error) {
 	return found{document: d, verdicts: verdicts}, nil
 }
 
-// foreignTimers returns the sleeps of other runtimes. A caveat names each one that is not available.
+// foreignTimers returns the sleeps of other runtimes. A caveat names each one that is not
+// available.
 func foreignTimers(ctx context.Context, c *call, runtimes []string) (all []lateness.Timer, closeAll func()) {
 	var probes []*probe.Probe
 	for _, family := range runtimes {
@@ -139,7 +140,7 @@ func foreignTimers(ctx context.Context, c *call, runtimes []string) (all []laten
 	}
 }
 
-// foreignSleep is the sleep of a runtime, timed by the finest of its own clocks.
+// foreignSleep returns the sleep of a runtime, timed by the finest of its own clocks.
 func foreignSleep(p *probe.Probe) lateness.Timer {
 	return lateness.Timer{Name: p.Runtime + "/sleep", Unit: time.Millisecond, Waker: func(length time.Duration) (lateness.Wake, func(), error) {
 		finest := finestWallTimer(p)
@@ -156,8 +157,8 @@ func foreignSleep(p *probe.Probe) lateness.Timer {
 	}}
 }
 
-// finestWallTimer returns the timer of a probe with the smallest unit that nobody sets; nil if there
-// is none.
+// finestWallTimer returns the timer of a probe with the smallest unit, among those that nobody
+// sets; nil if there is none.
 func finestWallTimer(p *probe.Probe) (finest *probe.Timer) {
 	for _, t := range p.Timers {
 		if t.Kind == clock.KindWall && !t.Settable && (finest == nil || t.UnitNs < finest.UnitNs) {

@@ -1,6 +1,6 @@
 package cli_test
 
-// The documented form of how late timers are.
+// This file has the documented form of how late timers are.
 
 var tailsForm = object{
 	"percentiles": list(estimateForm.check), "worst_ns": orNull(number), "n": count, "reasons": list(text),
@@ -29,7 +29,7 @@ type latenessDocument struct {
 	}
 }
 
-// breaches lists how the fields contradict one another.
+// breaches lists contradictions between fields.
 func (d latenessDocument) breaches(expectation) []string {
 	var all []string
 	for _, t := range d.Timers {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// newManual is the command that writes manual pages, for those who package this one.
+// newManual returns the command that writes manual pages, for package maintainers.
 func newManual() *cobra.Command {
 	return &cobra.Command{
 		Use:     "manual DIRECTORY",
@@ -27,7 +27,7 @@ func newManual() *cobra.Command {
 				return fmt.Errorf("making the directory of the manual pages: %w: choose another one", err)
 			}
 			root := cmd.Root()
-			root.DisableAutoGenTag = true // no line about what wrote the page, and when
+			root.DisableAutoGenTag = true // no line about the generator and the date
 			setTables(root)
 			header := &doc.GenManHeader{Section: "1", Source: "chronoscope", Manual: "Chronoscope"}
 			if err := doc.GenManTree(root, header, args[0]); err != nil {
@@ -38,8 +38,8 @@ func newManual() *cobra.Command {
 	}
 }
 
-// setTables marks the tables of all commands' texts as such in Markdown, which the pages
-// are made from and which would fill their lines as those of a paragraph.
+// setTables marks the tables in all commands' texts as code blocks. The pages are made from
+// Markdown, which would otherwise join a table's lines to a paragraph.
 func setTables(cmd *cobra.Command) {
 	cmd.Long = withTables(cmd.Long)
 	for _, sub := range cmd.Commands() {
@@ -47,7 +47,7 @@ func setTables(cmd *cobra.Command) {
 	}
 }
 
-// withTables makes a code block of the lines that are indented by two spaces.
+// withTables makes a code block of lines that are indented by two spaces.
 func withTables(text string) string {
 	var all []string
 	before := false

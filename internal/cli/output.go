@@ -18,8 +18,8 @@ import (
 	"chronoscope/view"
 )
 
-// checkForm refuses a format that a command's documents don't have, before a long
-// measurement.
+// checkForm returns an error, before a long measurement, for a format that a command's documents
+// don't have.
 func checkForm(command string, format render.Format) error {
 	if format == render.CSVFormat && !view.Tabular(command) {
 		return usagef("--format: the report card is no table: use text or json, or csv with a subcommand")
@@ -27,7 +27,7 @@ func checkForm(command string, format render.Format) error {
 	return nil
 }
 
-// checkPlaces makes sure that each file can be written, and that no two are the same.
+// checkPlaces checks that each file can be written, and that no two are the same.
 func (s settings) checkPlaces() error {
 	if s.plot != "" {
 		if _, err := render.FigureFormat(s.plot); err != nil {
@@ -55,8 +55,8 @@ func (s settings) checkPlaces() error {
 	return nil
 }
 
-// write writes what was found to standard output or to the file, and to what else was asked
-// for. What goes wrong with one of them does not keep the others from a result that took long.
+// write writes the result to standard output or to the file, and the other requested outputs. If
+// one of them fails, the others are written all the same, since the result took long.
 func (s settings) write(stdout io.Writer, r found) error {
 	text := r.text
 	if text == nil || s.format != render.TextFormat {
@@ -82,8 +82,8 @@ func (s settings) write(stdout io.Writer, r found) error {
 	return errors.Join(failed...)
 }
 
-// print hands the rendered document to standard output or, whole or not at all, to the
-// file; to standard output too where the file can't be written.
+// print writes the rendered document to standard output or, completely or not at all, to the file;
+// if the file can't be written, also to standard output.
 func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) error) error {
 	toStdout := func() error { return text(stdout, render.Style{Color: showsColor(stdout), Width: widthOf(stdout)}) }
 	if s.output == "" {
@@ -91,12 +91,12 @@ func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) err
 	}
 	err := writeFile(s.output, func(w io.Writer) error { return text(w, render.Style{}) })
 	if err != nil {
-		return errors.Join(err, toStdout()) // what took long to measure is not lost
+		return errors.Join(err, toStdout()) // so that the result of a long measurement is not lost
 	}
 	return nil
 }
 
-// standardOutput is what -o takes for standard output, as many commands do.
+// standardOutput is the value of -o for standard output, as in many commands.
 const standardOutput = "-"
 
 // writeFile renders into a file.
@@ -111,9 +111,9 @@ func writeFile(name string, render func(io.Writer) error) error {
 	return nil
 }
 
-// save writes a file whole or not at all. What is no file, such as a pipe or
-// /dev/null, is written to and not replaced, and a link stays a link. A pipe that nobody
-// reads is an error, and no wait for a reader (open(2), ENXIO).
+// save writes a file completely or not at all. It writes to a pipe or a device such as /dev/null
+// without replacing it, and keeps a symbolic link. It returns an error for a pipe without a reader,
+// and does not wait for one (open(2), ENXIO).
 func save(name string, data []byte) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY|withoutWaiting, 0)
@@ -129,8 +129,7 @@ func save(name string, data []byte) error {
 	return maybe.WriteFile(name, data, 0o644)
 }
 
-// checkPlace finds out before a long measurement that its result could not be
-// written.
+// checkPlace returns an error, before a long measurement, if its result could not be written.
 func checkPlace(output string) error {
 	switch output {
 	case "":
@@ -145,7 +144,7 @@ func checkPlace(output string) error {
 	case info.Mode()&fs.ModeSocket != 0, info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0:
 		return fmt.Errorf("%s can't be written: it is a socket or a disk: choose another place", output)
 	default:
-		return nil // a pipe or a device, which is not replaced
+		return nil // a pipe or a device is not replaced
 	}
 	if target, err := filepath.EvalSymlinks(output); err == nil {
 		output = target
@@ -166,13 +165,12 @@ func checkPlace(output string) error {
 	return nil
 }
 
-// showsColor reports that w is a terminal whose user wants colours
-// (no-color.org).
+// showsColor reports whether w is a terminal whose user wants colours (no-color.org).
 func showsColor(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// widthOf is how many letters fit on a line of a terminal; 0 where the writer is no terminal.
+// widthOf returns how many letters fit on a line of a terminal; 0 if the writer is no terminal.
 func widthOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -187,7 +185,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// met reports an error where a verdict is worse than what is required, or where there is none.
+// met returns an error if a verdict is worse than required, or if there is none.
 func (s settings) met(verdicts map[string]stats.Verdict) error {
 	if s.require == "" {
 		return nil
@@ -211,8 +209,7 @@ func (s settings) met(verdicts map[string]stats.Verdict) error {
 	return nil
 }
 
-// keep keeps a document where that was asked for. It says so only when the record is on
-// the disk.
+// keep stores a document if that was requested. It says so only after the record is on the disk.
 func (s settings) keep(d record.Document) error {
 	if s.store == nil || d == nil {
 		return nil

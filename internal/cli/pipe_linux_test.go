@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is no file is written to and not replaced: /dev/null would be lost for
-// the whole machine, if root named it.
+// A pipe or a device is written to, not replaced: otherwise root could replace /dev/null for the
+// whole machine.
 func TestOutputIntoAPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		t.Skipf("no named pipes here: %v", err)
 	}
-	// Open for both, so that neither end waits for the other; a pipe holds as
-	// much as is written here (pipe(7), "Pipe capacity").
+	// The pipe is opened for reading and writing, so that neither end waits for the other. Its
+	// buffer has room for everything that is written here (pipe(7), "Pipe capacity").
 	pipe, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

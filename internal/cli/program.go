@@ -19,13 +19,13 @@ import (
 
 var _ = register(newRun)
 
-// programFlags are those of the command that measures programs.
+// programFlags are the flags of run.
 type programFlags struct {
 	precision                string
 	minRuns, maxRuns, warmup int
 	nice                     int
 	maxTime, timeout         time.Duration
-	prepare, conclude        []string // for all commands, or one for each
+	prepare, conclude        []string // one for all commands, or one for each
 	parameters, env          []string
 	dir, input, output       string
 	shell                    string
@@ -34,12 +34,12 @@ type programFlags struct {
 	pid                      int
 	duration                 time.Duration
 
-	commands []template // what is to be measured
+	commands []template // the commands to measure
 	given    []parameter
-	plan     program.Plan // as the flags have it, once they are found good
+	plan     program.Plan // from the flags, after they were checked
 }
 
-// newRun is the command that measures programs.
+// newRun returns the command that measures programs.
 func newRun() *command {
 	t := &programFlags{}
 	return &command{Command: &cobra.Command{
@@ -117,7 +117,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: how long to watch")
 }
 
-// measureAndJudge measures, and says what is held against --require and --max-regression.
+// measureAndJudge measures, and returns the values that --require and --max-regression judge.
 func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, error) {
 	c.measuresCodeIn(ctx, ".")
 	d, err := (&programExperiment{flags: t, call: c}).run(ctx)
@@ -126,13 +126,13 @@ func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, err
 	}
 	d.Header = c.finish(ctx)
 	r := judgedPrograms(d)
-	r.exports, r.aside = render.Exports(d), t.once // as time(1): standard output is the program's
+	r.exports, r.aside = render.Exports(d), t.once // as with time(1), standard output belongs to the program
 	r.text = func(w io.Writer, style render.Style) error {
 		if t.posix {
 			_, err := io.WriteString(w, view.ProgramsPOSIX(d))
 			return err
 		}
-		return render.Write(w, render.TextFormat, d, style) // what is unknown of single fields is said beside them, in JSON alone
+		return render.Write(w, render.TextFormat, d, style) // caveats about single fields are in JSON only
 	}
 	whole := d
 	whole.Caveats = slices.Concat(d.Caveats, unknowns(d))
@@ -140,7 +140,7 @@ func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, err
 	return r, nil
 }
 
-// judgedPrograms is what was measured, with what --require and --max-regression ask of.
+// judgedPrograms returns the document with the values that --require and --max-regression judge.
 func judgedPrograms(d record.Programs) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(d.Pairs)}
 	var failed []program.Report

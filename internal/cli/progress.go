@@ -8,9 +8,8 @@ import (
 	"chronoscope/view"
 )
 
-// progress shows on a terminal how far a measurement is. It draws only when it
-// is told of progress, between two stretches of measuring, and never of its
-// own accord.
+// progress shows the progress of a measurement on a terminal. It draws only when its caller reports
+// progress, between two stretches of measuring, and never from a goroutine of its own.
 type progress struct {
 	to  io.Writer
 	bar *progressbar.ProgressBar // nil until something is shown
@@ -18,7 +17,7 @@ type progress struct {
 
 const progressSteps = 1000
 
-// show draws the bar anew, where somebody watches.
+// show draws the bar again, if the output is a terminal.
 func (p *progress) show(share float64, doing string) {
 	if !isTerminal(p.to) {
 		return
@@ -34,10 +33,10 @@ func (p *progress) show(share float64, doing string) {
 		)
 	}
 	p.bar.Describe(view.OneLine(doing))
-	p.bar.Set(min(int(share*progressSteps), progressSteps-1)) // a full bar draws no more
+	p.bar.Set(min(int(share*progressSteps), progressSteps-1)) // a full bar is not drawn again
 }
 
-// end takes the bar off the screen.
+// end removes the bar from the screen.
 func (p *progress) end() {
 	if p.bar != nil {
 		p.bar.Finish()

@@ -16,12 +16,12 @@ import (
 	"chronoscope/timermeter"
 )
 
-// What Linux promises of its clocks, on any machine. Other programs may spoil a
-// measurement, and so it gets three tries. On a machine that spoils all of them
-// the command has to say so: what is wrong must not be trusted.
+// The tests in this file check what Linux promises of its clocks, on any machine. Other programs
+// may disturb a measurement, so it gets three tries. On a machine that disturbs all of them the
+// result must not be trusted.
 const tries = 3
 
-// within is how far an accuracy may lie from what is promised, as a share.
+// within is the largest relative difference between an accuracy and the promised one.
 const within = 0.01
 
 // accuracies measures the clocks thoroughly.
@@ -34,7 +34,7 @@ func accuracies(t *testing.T, names ...string) record.Clocks {
 	return d
 }
 
-// rated is the rating of one clock.
+// rated returns the rating of one clock.
 func rated(d record.Clocks, name string) (timermeter.Rating, error) {
 	i := slices.IndexFunc(d.Clocks, func(c timermeter.Rating) bool { return c.Name == name })
 	if i < 0 {
@@ -43,8 +43,8 @@ func rated(d record.Clocks, name string) (timermeter.Rating, error) {
 	return d.Clocks[i], nil
 }
 
-// keeps measures until each clock is as accurate as promised, for the machine
-// whose document it is given.
+// keeps measures until each clock is as accurate as promised returns for the machine of the
+// document.
 func keeps(t *testing.T, promised func(record.Clocks) map[string]float64, clocks ...string) {
 	t.Helper()
 	var wrong, spoiled []string
@@ -74,8 +74,8 @@ func keeps(t *testing.T, promised func(record.Clocks) map[string]float64, clocks
 	t.Error(wrong, spoiled)
 }
 
-// tickNs is the length of the kernel's tick: the resolution that it states for
-// its coarse clocks (include/linux/hrtimer.h, KTIME_LOW_RES).
+// tickNs returns the length of the kernel's tick: the resolution that the kernel reports for its
+// coarse clocks (include/linux/hrtimer.h, KTIME_LOW_RES).
 func tickNs(t *testing.T) float64 {
 	t.Helper()
 	var resolution unix.Timespec
@@ -85,8 +85,7 @@ func tickNs(t *testing.T) float64 {
 	return float64(resolution.Nano())
 }
 
-// timesNs is what times(2) counts in for user space, 1/USER_HZ, whatever the
-// kernel's tick is.
+// timesNs is the unit of times(2) for user space, 1/USER_HZ, whatever the kernel's tick is.
 const timesNs = 1e7
 
 func TestAccuracyOfTicks(t *testing.T) {
@@ -98,10 +97,10 @@ func TestAccuracyOfTicks(t *testing.T) {
 	keeps(t, func(record.Clocks) map[string]float64 { return promised }, "monotonic-coarse", "times")
 }
 
-// counterOf is the counter that a clock source of the kernel reads.
+// counterOf returns the counter that a clock source of the kernel reads.
 var counterOf = map[string]string{"tsc": "tsc", "arch_sys_counter": "cntvct"}
 
-// The clock monotonic shows nanoseconds, and moves as the counter below does.
+// The clock monotonic shows nanoseconds, and advances with the counter that the kernel reads.
 func TestAccuracyOfMonotonic(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

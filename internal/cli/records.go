@@ -11,7 +11,7 @@ import (
 
 var _ = register(newRecords)
 
-// newRecords is the command that lists and shows what was kept.
+// newRecords returns the command that lists and shows records.
 func newRecords() *command {
 	folder := ""
 	list := func(ctx context.Context, c *call) (found, error) { return listRecords(ctx, c, folder) }
@@ -55,7 +55,7 @@ that wrote it would. A record is named by any part of its name that no other has
 	return c
 }
 
-// listRecords says what an archive holds.
+// listRecords lists the records of an archive.
 func listRecords(ctx context.Context, c *call, folder string) (found, error) {
 	if c.html != "" || c.plot != "" {
 		return found{}, usagef(`--html, --plot: "records" lists, and only a single record has a page and charts: give them to "records show"`)
@@ -74,7 +74,7 @@ func listRecords(ctx context.Context, c *call, folder string) (found, error) {
 	return found{document: record.NewKept(c.finish(ctx), a.Folder, entries)}, nil
 }
 
-// showRecord is a record, in the form of the command that made it.
+// showRecord returns a record, in the form of the command that made it.
 func showRecord(c *call, folder string) (found, error) {
 	d, err := openRecord(folder, c.args[0])
 	if err != nil {

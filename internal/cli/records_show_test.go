@@ -16,8 +16,8 @@ import (
 	"chronoscope/view"
 )
 
-// documents are those in a folder of package record's: v1 holds documents of the first
-// version of the schema.
+// documents returns the documents in a folder of package record's testdata; v1 holds documents of
+// the first version of the schema.
 func documents(t testing.TB, folder string) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("../../record/testdata", folder, "*.json"))
@@ -35,7 +35,7 @@ func documents(t testing.TB, folder string) map[string][]byte {
 	return all
 }
 
-// Documents of the first version are shown in every form, for ever.
+// Documents of the first version can be shown in every format by every later version.
 func TestFirstVersionIsShown(t *testing.T) {
 	for name, data := range documents(t, "v1") {
 		d, err := record.Parse(data)
@@ -54,7 +54,7 @@ func TestFirstVersionIsShown(t *testing.T) {
 	}
 }
 
-// Each command whose documents can be read has a way of showing them.
+// Each document that can be read can be shown.
 func TestEveryDocumentIsShown(t *testing.T) {
 	for _, command := range record.Commands() {
 		if !view.Tabular(command) && command != "" {
@@ -63,7 +63,7 @@ func TestEveryDocumentIsShown(t *testing.T) {
 	}
 }
 
-// Two machines' records are told apart, by whichever of its names a record was called.
+// The labels of two machines' records differ, by whichever of its names a record was called.
 func TestLabels(t *testing.T) {
 	const kept = "20261121T041236.467507470Z-ada-doctor-0123456789ab"
 	d := record.Doctor{Header: record.Header{Started: time.Date(2026, 11, 21, 4, 12, 36, 0, time.UTC)}}
@@ -77,8 +77,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Colours came through in errors, where these repeat a name, and a command with colours and
-// an end of a line in its name forged a row of the table.
+// Names from outside can't control the terminal. Escape sequences in names once reached it through
+// errors, and a command with a line feed in its name forged a row of the table.
 func TestNothingFromOutsideSteersTheTerminal(t *testing.T) {
 	var out, err bytes.Buffer
 	name := "no\x1b[8msuch\u202efile\x9b"
@@ -102,8 +102,8 @@ func TestNothingFromOutsideSteersTheTerminal(t *testing.T) {
 	}
 }
 
-// Whatever can be read can be shown: nothing in a record brings the command down, or
-// reaches the terminal that could steer it.
+// Whatever can be read can be shown: nothing in a record makes the command panic, or sends the
+// terminal a character that could control it.
 func FuzzShow(f *testing.F) {
 	for _, data := range documents(f, "small") {
 		f.Add(data)

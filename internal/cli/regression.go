@@ -11,16 +11,17 @@ import (
 	"chronoscope/stats"
 )
 
-// regressionError says that something became slower than it may: exit status 3.
+// regressionError says that something became slower than allowed: exit status 3.
 type regressionError struct{ text string }
 
 func (e *regressionError) Error() string { return e.text }
 
-// maxRegression is the flag that allows a share; a command may have another name for it.
+// maxRegression is the usual name of the flag that limits regressions; some commands have another
+// name for it.
 const maxRegression = "max-regression"
 
-// allowedRegression is the share that a flag allows, of 0 or more; NaN where the flag
-// is not given. A number such as 5 without a percent sign is a mistake, and no limit of 500 %.
+// allowedRegression returns the share that a flag allows, 0 or more; NaN if the flag is not given.
+// A number such as 5 without a percent sign is an error, since it would be a limit of 500 %.
 func allowedRegression(flag, text string) (float64, error) {
 	if text == "" {
 		return math.NaN(), nil
@@ -48,7 +49,7 @@ func parseShare(text string) (float64, error) {
 	return share, err
 }
 
-// precisionOf is the half width that --precision asks for.
+// precisionOf returns the half-width that --precision requests.
 func precisionOf(text string) (float64, error) {
 	share, err := parseShare(text)
 	if err != nil || share <= 0 || share >= 1 {
@@ -57,32 +58,32 @@ func precisionOf(text string) (float64, error) {
 	return share, nil
 }
 
-// A rival is what may not be slower, or worse, than something else by more than a share.
+// A rival is something that may not be slower, or worse, than something else by more than a share.
 type rival struct {
-	// ratio is what it takes over what the other takes: above 1 it is slower.
+	// ratio is the rival's time over the other's: above 1 it is slower.
 	ratio stats.Estimate
-	// joint bounds the ratio together with those of all rivals; its lower end is NaN where
-	// nothing can be slower.
+	// joint bounds the ratio together with those of all rivals. Its lower end is NaN if the
+	// comparison can't show that anything is slower.
 	joint stats.Joint
-	// slower is beyond chance as far as this one alone is looked at, undecided what can't be
-	// told, optional what need not be told as long as something else is, and missing what was not
-	// measured at all.
+	// slower says that the rival is slower beyond chance, if this comparison is judged alone;
+	// undecided that the comparison is undecided; optional that it may be undecided if another
+	// comparison is decided; missing that it was not measured.
 	slower, undecided, optional, missing bool
-	// side is that of the limit, where a suite was judged as a whole.
+	// side is the side of the limit, if a suite was judged as a whole.
 	side stats.Side
-	// name is what may be slower; finding says how much slower it is, question asks whether it is, and why says why
-	// nothing tells.
+	// name names the rival, finding says how much slower it is, question asks whether it is, and
+	// why says why that is undecided.
 	name, finding, question, why string
 	// undecidedWhy says why a comparison that was made is undecided.
 	undecidedWhy string
 }
 
-// unanswered is a rival about which nothing is known.
+// unanswered returns a rival without any result.
 func unanswered(question, why string) rival {
 	return rival{ratio: stats.Estimate{Hi: math.NaN()}, joint: stats.Joint{Lo: math.NaN()}, undecided: true, missing: true, name: question, question: question, why: why}
 }
 
-// rivalsOf are those of pairs that were measured together.
+// rivalsOf returns the rivals in pairs that were measured together.
 func rivalsOf(pairs []stats.Pair) (all []rival) {
 	for _, p := range pairs {
 		name, measure := p.B, fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A)
@@ -99,7 +100,7 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 	return all
 }
 
-// jointOf is what bounds the ratio of a pair together with those of all pairs.
+// jointOf returns the bounds of a pair's ratio together with those of all pairs.
 func jointOf(p stats.Pair) stats.Joint {
 	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN()}
 	if p.Joint == nil {
@@ -109,7 +110,7 @@ func jointOf(p stats.Pair) stats.Joint {
 	return j
 }
 
-// sideOf is the side of the limit on which a pair lies, where all pairs were judged together.
+// sideOf returns the side of the limit on which a pair lies, if all pairs were judged together.
 func sideOf(p stats.Pair) stats.Side {
 	if p.Joint == nil {
 		return ""
@@ -117,15 +118,15 @@ func sideOf(p stats.Pair) stats.Side {
 	return p.Joint.Side
 }
 
-// gateRule is what a flag, usually --max-regression, asks of comparisons.
+// gateRule is the rule that a flag, usually --max-regression, sets for comparisons.
 type gateRule struct {
-	allowed     float64 // share; NaN allows everything
+	allowed     float64 // a share; NaN allows everything
 	flag, given string
-	// undecidedPasses says that what can't be told raises a warning and no error.
+	// undecidedPasses says that an undecided comparison leads to a warning, not an error.
 	undecidedPasses bool
 }
 
-// A gateVerdict is what a rule makes of comparisons.
+// A gateVerdict is the result of applying a rule to comparisons.
 type gateVerdict struct {
 	rule gateRule
 	// slower pairs exceed the limit at the false-alarm rate of the whole suite. missing pairs were not
@@ -134,11 +135,11 @@ type gateVerdict struct {
 	compared, told             int
 }
 
-// gate judges comparisons by a rule. A regression is what is above the limit with all of its joint
-// interval, or on that side where the suite was judged as a whole: where nothing got slower, however many comparisons there
-// are, any is called a regression with a chance of [stats.FalseAlarms] at most, or what the user
-// chose. Undecided is what is slower or may be, as far as it alone is looked at, unless even the
-// upper end of its own interval is allowed.
+// gate applies a rule to comparisons. A regression is a ratio whose joint interval lies completely
+// above the limit, or whose side is above it, if the suite was judged as a whole. If nothing got
+// slower, the probability of any regression is at most [stats.FalseAlarms], or what the user chose,
+// however many comparisons there are. A comparison is undecided if, judged alone, the rival is
+// slower or may be, unless even the upper end of its own interval is allowed.
 func gate(all []rival, rule gateRule) gateVerdict {
 	v := gateVerdict{rule: rule, compared: len(all)}
 	limit := 1 + rule.allowed
@@ -164,7 +165,7 @@ func gate(all []rival, rule gateRule) gateVerdict {
 	return v
 }
 
-// err is how the command ends.
+// err returns the error with which the command ends.
 func (v gateVerdict) err() error {
 	flag := v.rule.flag
 	untold := v.missing
@@ -186,10 +187,10 @@ func (v gateVerdict) err() error {
 	return nil
 }
 
-// mostUndecided are named one by one.
+// mostUndecided is how many undecided comparisons are named one by one.
 const mostUndecided = 5
 
-// warning names what passes though it can't be told; empty where there is nothing.
+// warning names the undecided comparisons that pass; empty if there are none.
 func (v gateVerdict) warning() string {
 	if math.IsNaN(v.rule.allowed) || !v.rule.undecidedPasses || len(v.undecided) == 0 {
 		return ""
@@ -205,7 +206,7 @@ func (v gateVerdict) warning() string {
 		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(1+v.rule.allowed))
 }
 
-// findings are how much slower things are, with their lower ends.
+// findings writes how much slower the rivals are, with the lower ends.
 func findings(slower []rival) string {
 	var all []string
 	for _, r := range slower {
@@ -218,7 +219,7 @@ func findings(slower []rival) string {
 	return strings.Join(all, "; ")
 }
 
-// unknown says why it can't be told on which side of a limit the ratio is.
+// unknown says why it is undecided on which side of a limit the ratio is.
 func (r rival) unknown(limit float64) string {
 	switch {
 	case r.why != "":

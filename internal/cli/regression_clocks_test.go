@@ -16,10 +16,10 @@ import (
 	"chronoscope/timermeter"
 )
 
-// rankedClock is a clock by the best and the third best of its rounds.
+// rankedClock holds the best and the third best of a clock's rounds.
 type rankedClock struct {
 	name                string
-	cost, thirdCost     float64 // ns
+	cost, thirdCost     float64 // in ns
 	spread, thirdSpread float64
 	verdict             stats.Verdict
 }
@@ -40,7 +40,7 @@ func (c rankedClock) rating() timermeter.Rating {
 	}
 }
 
-// rankingOf is a record that advises four of the clocks.
+// rankingOf returns a record that recommends four of the clocks.
 func rankingOf(clocks []rankedClock) record.Clocks {
 	advise := func(name string) *string { return &name }
 	d := record.Clocks{Header: record.Header{Machine: &machine.Machine{}}}
@@ -51,7 +51,7 @@ func rankingOf(clocks []rankedClock) record.Clocks {
 	return d
 }
 
-// gateOf is the exit status of compare with a limit of 5 %.
+// gateOf returns the exit status of compare with a limit of 5 %.
 func gateOf(t *testing.T, a, b record.Clocks) int {
 	t.Helper()
 	d, err := compare.Subjects(record.Header{}, []compare.Subject{{Name: "A", Document: a}, {Name: "B", Document: b}})
@@ -61,7 +61,7 @@ func gateOf(t *testing.T, a, b record.Clocks) int {
 	return ExitStatus(settings{mostRegression: 0.05, regression: "5%"}.outcome(judged(d)))
 }
 
-// costing is the ranking with a clock that costs more.
+// costing returns the ranking with one clock's cost multiplied by times.
 func costing(clocks []rankedClock, name string, times float64) []rankedClock {
 	changed := append([]rankedClock{}, clocks...)
 	for i := range changed {
@@ -73,12 +73,12 @@ func costing(clocks []rankedClock, name string, times float64) []rankedClock {
 	return changed
 }
 
-// advisedClocks are those of [rankingOf].
+// advisedClocks are those that [rankingOf] recommends.
 var advisedClocks = []string{"monotonic", "thread-cputime", "realtime", "tsc"}
 
-// Rankings of one machine, seconds to minutes apart beside builds, some of them disturbed for
-// their whole length: no pair of them is a regression, and a clock that costs 20 % more is one
-// in many pairs, and never passes.
+// The rankings were recorded on one machine, seconds to minutes apart, beside builds; some were
+// disturbed for their whole length. No pair of them is a regression. If a clock costs 20 % more,
+// many pairs are a regression, and none passes.
 func TestRecordedRankings(t *testing.T) {
 	runs := recordedRankings(t)
 	unchanged, planted := map[int]int{}, map[int]int{}
@@ -126,10 +126,10 @@ func recordedRankings(t *testing.T) (runs [][]rankedClock) {
 	return runs
 }
 
-// Simulated pairs of rankings with scatter like that of the recorded ones: of a third of the
-// rankings every round is disturbed, by an amount that holds for the whole ranking and is
-// another for each kind of clock. Among pairs in which nothing changed 1 in 100 at most is
-// called a regression.
+// Pairs of rankings are simulated with scatter like that of the recorded ones. In a third of the
+// rankings every round is disturbed, by an amount that is the same for the whole ranking but
+// differs between kinds of clocks. Of pairs without a change at most 1 in 100 is called a
+// regression.
 func TestSimulatedRankings(t *testing.T) {
 	pairs := 200
 	if n, err := strconv.Atoi(os.Getenv("CHRONOSCOPE_PAIRS")); err == nil {
@@ -151,8 +151,8 @@ func TestSimulatedRankings(t *testing.T) {
 	}
 }
 
-// clockGroups are kinds of clocks, by what a ranking that is disturbed all along adds to their
-// cost at most, how far single clocks stray, and how much their spread suffers.
+// clockGroups are kinds of clocks: the largest cost that a disturbance of the whole ranking adds,
+// how much single clocks scatter, and how much the disturbance reduces their spread.
 var clockGroups = []struct {
 	names                     string
 	costNs                    float64
@@ -183,7 +183,7 @@ func simulatedRanking(rng *rand.Rand) (all []rankedClock) {
 	return all
 }
 
-// Two clocks alone tell nothing of how far costs stray between rankings; the message says what
+// Two clocks are too few to estimate how much costs scatter between rankings; the message says what
 // to do.
 func TestTooFewClocksForAGate(t *testing.T) {
 	two := []rankedClock{{name: "tsc", cost: 10, thirdCost: 10.01, spread: 1, thirdSpread: 1, verdict: stats.Trusted}, {name: "monotonic", cost: 25, thirdCost: 25.01, spread: 1, thirdSpread: 1, verdict: stats.Trusted}}

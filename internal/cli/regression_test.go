@@ -12,14 +12,14 @@ import (
 	"chronoscope/stats"
 )
 
-// pairOf is a pair that was compared with no other, whose joint interval is its own.
+// pairOf returns a pair from a comparison of only two, whose joint interval is its own interval.
 func pairOf(outcome stats.Outcome, value, lo, hi float64) stats.Pair {
 	joint := &stats.PairJoint{Lo: stats.FloatOf(lo), Hi: stats.FloatOf(hi), FalseAlarms: stats.FalseAlarms, Comparisons: 1}
 	return stats.Pair{A: "old", B: "new", Outcome: outcome, Ratio: stats.Estimate{Value: value, Lo: lo, Hi: hi}, Joint: joint}
 }
 
-// A pair of which no joint interval is known, since its repetitions are too few, is no
-// regression, however far its own is above the limit.
+// A pair without a joint interval, because it has too few repetitions, is no regression, however
+// far its own interval is above the limit.
 func TestFewPairsAreNoRegression(t *testing.T) {
 	p := pairOf("slower", 1.184, 1.087, 1.311)
 	p.Joint.Lo = stats.Float{}
@@ -28,8 +28,8 @@ func TestFewPairsAreNoRegression(t *testing.T) {
 	}
 }
 
-// How many records' rows are compared counts: by itself this one is above the limit, and
-// among forty it may be so by chance.
+// The number of compared rows counts: judged alone this row is above the limit, but among forty
+// rows that may be chance.
 func TestManyRowsAreLookedAtTogether(t *testing.T) {
 	known := &record.ComparisonValue{}
 	row := func(outcome string, value, lo, hi float64) record.ComparisonRow {
@@ -48,8 +48,8 @@ func TestManyRowsAreLookedAtTogether(t *testing.T) {
 	}
 }
 
-// The same two times, measured by run, by bench, or compared from records, end with the
-// same status under the same limit.
+// The same two times lead to the same status under the same limit, whether run or bench measured
+// them or compare read them from records.
 func TestOneRuleForRegressions(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -59,8 +59,8 @@ func TestOneRuleForRegressions(t *testing.T) {
 		want          int
 	}{
 		{"slower", 1.6, 1.5, 1.7, 0.4, 3},
-		{"slower", 1.184, 1.087, 1.311, 0.1, 1}, // its lower end is below the limit: it was 3
-		{"slower", 1.04, 1.01, 1.07, 0.05, 0},   // by no more than is allowed, as far as is known
+		{"slower", 1.184, 1.087, 1.311, 0.1, 1}, // the lower end is below the limit; an earlier version returned 3
+		{"slower", 1.04, 1.01, 1.07, 0.05, 0},   // the ratio itself is within the limit
 		{"slower", 1.04, 1.015, 1.07, 0, 3},
 		{"undecided", 1.02, 0.9, 1.2, 0.05, 1},
 		{"undecided", 0.95, 0.8, 1.06, 0.05, 1},
@@ -98,7 +98,7 @@ func TestOneRuleForRegressions(t *testing.T) {
 	}
 }
 
-// A limit of 5 was one of 500 %.
+// A limit of 5 was once taken for 500 %.
 func TestLimitThatIsNoLimit(t *testing.T) {
 	for text, want := range map[string]string{
 		" ": "invalid value", "1": "100 %: write 1%", "5": "500 %: write 5%", "2.5": "250 %: write 2.5%",
@@ -115,8 +115,8 @@ func TestLimitThatIsNoLimit(t *testing.T) {
 	}
 }
 
-// What is held against the limit in records is what got worse; what has to be told is the
-// time of what the first subject has.
+// In records, the limit applies to whatever got worse. Only the times of the first subject's work
+// have to be decided.
 func TestRegressionInRecords(t *testing.T) {
 	nan := math.NaN()
 	row := func(topic, quantity, better string, first, other *record.ComparisonValue, c *record.ComparisonChange) record.ComparisonRow {
@@ -160,8 +160,8 @@ func TestRegressionInRecords(t *testing.T) {
 }
 
 // The decision of the whole suite counts, whatever the interval of one pair says: single intervals
-// raised an alarm among 40 benchmarks of equal code. What is undecided passes with a warning
-// that names it, or fails, as the user chose; what was not measured fails.
+// raised an alarm among 40 benchmarks of equal code. An undecided pair passes with a warning that
+// names it, or fails, as the user chose. A pair that was not measured fails.
 func TestUndecidedPassesWithAWarning(t *testing.T) {
 	side := func(name string, side stats.Side) stats.Pair {
 		p := pairOf(stats.Slower, 1.1, 1.02, 1.2)

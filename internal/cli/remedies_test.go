@@ -18,7 +18,7 @@ import (
 	"chronoscope/remedy"
 )
 
-// flagsOfAll are the names of all commands' flags.
+// flagsOfAll returns the names of all commands' flags.
 func flagsOfAll() (names []string) {
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {
@@ -33,8 +33,8 @@ func flagsOfAll() (names []string) {
 	return names
 }
 
-// Libraries know no flags: what would help is a code there, which the command turns into words.
-// Reasons named --max-time and --cpu to programs that have no flags.
+// Libraries name no flags: they return remedies as codes, which the command turns into words.
+// Earlier reasons named --max-time and --cpu to programs without such flags.
 func TestLibrariesKnowNoFlags(t *testing.T) {
 	names := flagsOfAll()
 	flag := regexp.MustCompile(`(^|[ (])--(` + strings.Join(names, "|") + `)($|[ ,.;:)])`)
@@ -75,7 +75,7 @@ func TestLibrariesKnowNoFlags(t *testing.T) {
 	}
 }
 
-// Each remedy is a flag or a command that there is.
+// Each remedy is an existing flag or command.
 func TestRemediesAreFlags(t *testing.T) {
 	names := flagsOfAll()
 	for code := range flagsOf {

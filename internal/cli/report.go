@@ -13,7 +13,7 @@ import (
 
 var _ = register(newReport)
 
-// newReport is the command that shows records: as one page, or as the commands that made them
+// newReport returns the command that shows records: as one page, or as the commands that made them
 // would.
 func newReport() *command {
 	return &command{Command: &cobra.Command{
@@ -43,8 +43,8 @@ of one record are drawn, as the command that measured it would have done.`,
 	}}
 }
 
-// reportRecords reads records, to be written in a format, where one was asked for, or to have
-// their charts drawn; otherwise as a page.
+// reportRecords reads records and writes them in the requested format, draws their charts, or
+// otherwise makes a page.
 func reportRecords(_ context.Context, c *call) (found, error) {
 	formatted := c.given("format")
 	if len(c.args) > 1 && (c.plot != "" || formatted && c.format != render.TextFormat) {
@@ -64,13 +64,13 @@ func reportRecords(_ context.Context, c *call) (found, error) {
 	return found{document: documents[0], text: func(w io.Writer, style render.Style) error {
 		switch {
 		case c.plot != "" && !formatted && c.output == "":
-			return nil // charts alone
+			return nil // only charts were requested
 		case !formatted:
 			return render.Page(w, documents...)
 		}
 		for i, d := range documents {
 			if i > 0 {
-				fmt.Fprintln(w) // what goes wrong with it goes wrong below, too
+				fmt.Fprintln(w) // a write error would show in the next write, too
 			}
 			if err := render.Write(w, render.TextFormat, d, style); err != nil {
 				return err

@@ -17,8 +17,8 @@ import (
 	"chronoscope/machine"
 )
 
-// sandboxes are programs that take something away from the command that they
-// run: SANDBOX COMMAND [ARGUMENT ...].
+// sandboxes are functions that take something away from the command that they run: SANDBOX COMMAND
+// [ARGUMENT ...].
 var sandboxes = map[string]func(){
 	"on-one-cpu":    onOneCPU,
 	"as-nobody":     asNobody,
@@ -26,7 +26,7 @@ var sandboxes = map[string]func(){
 	"without":       without,
 }
 
-// noSandbox is the exit status of a sandbox that can't be had here.
+// noSandbox is the exit status if a sandbox is not available here.
 const noSandbox = 125
 
 func refuse(err error) {
@@ -43,7 +43,7 @@ func become(args []string) {
 	refuse(err)
 }
 
-// onOneCPU leaves the command the first of this process's CPUs.
+// onOneCPU runs the command on the first of this process's CPUs only.
 func onOneCPU() {
 	cpus, err := machine.Affinity()
 	if err == nil {
@@ -64,8 +64,8 @@ func asNobody() {
 	})
 }
 
-// inEmptyRoot runs the command where there is no file besides itself: no /proc,
-// no /sys, no /dev. Who isn't root needs a user namespace for that.
+// inEmptyRoot runs the command in a root folder that contains no file but the command: no /proc, no
+// /sys, no /dev. Users other than root need a user namespace for that.
 func inEmptyRoot() {
 	root, err := os.MkdirTemp("", "empty-root")
 	if err == nil {
@@ -102,10 +102,10 @@ func copyFile(to, from string) error {
 	return errors.Join(err, target.Close())
 }
 
-// atEnd removes what a sandbox left behind.
+// atEnd removes the files that a sandbox made.
 var atEnd = func() {}
 
-// run runs the command in the sandbox and ends with its status.
+// run runs the command in the sandbox and exits with its status.
 func run(args []string, sandbox *syscall.SysProcAttr) {
 	path := args[0]
 	if sandbox.Chroot == "" {
@@ -133,7 +133,7 @@ func run(args []string, sandbox *syscall.SysProcAttr) {
 	}
 }
 
-// deniable are the system calls that without can deny.
+// deniable are the system calls that the sandbox "without" can deny.
 var deniable = map[string]uint32{
 	"getcpu":            unix.SYS_GETCPU,
 	"getrusage":         unix.SYS_GETRUSAGE,
@@ -144,8 +144,8 @@ var deniable = map[string]uint32{
 	"wait4":             unix.SYS_WAIT4,
 }
 
-// without CALL[,CALL ...] runs the command with these system calls denied, as a
-// container's seccomp profile does: they answer EPERM.
+// without implements "without CALL[,CALL ...]": it runs the command with these system calls denied,
+// as a container's seccomp profile does: they return EPERM.
 func without() {
 	var numbers []uint32
 	for name := range strings.SplitSeq(os.Args[1], ",") {
@@ -156,7 +156,7 @@ func without() {
 		}
 		numbers = append(numbers, number)
 	}
-	runtime.LockOSThread() // the filter is the thread's, and the command inherits it
+	runtime.LockOSThread() // the filter belongs to the thread, and the command inherits it
 	if err := deny(numbers); err != nil {
 		refuse(err)
 	}
@@ -165,7 +165,7 @@ func without() {
 
 // deny installs a filter (seccomp(2), "SECCOMP_SET_MODE_FILTER").
 func deny(numbers []uint32) error {
-	const callNumber = 0 // the offset of nr in struct seccomp_data
+	const callNumber = 0 // offset of nr in struct seccomp_data
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: callNumber}}
 	for _, number := range numbers {
 		filter = append(filter,

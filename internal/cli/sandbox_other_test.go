@@ -2,7 +2,7 @@
 
 package cli_test
 
-// sandboxes are made on Linux only.
+// sandboxes is empty: sandboxes exist on Linux only.
 var sandboxes map[string]func()
 
 const noSandbox = 125

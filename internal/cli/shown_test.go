@@ -15,8 +15,8 @@ import (
 
 var updateShown = flag.Bool("update-shown", false, "write what is shown of each document to testdata/shown")
 
-// Each kind of document is shown as it was before: JSON, CSV and other tools' forms to the
-// byte, as scripts read them, and text as it was looked at last.
+// Each kind of document is shown as recorded in testdata: JSON, CSV and other tools' formats, which
+// scripts read, must not change at all, and text is as it was last reviewed.
 func TestShownDocuments(t *testing.T) {
 	for _, folder := range []string{"../../record/testdata/v1", "../../record/testdata/small", "testdata/documents"} {
 		files, err := filepath.Glob(folder + "/*.json")
@@ -38,8 +38,8 @@ func checkShown(t *testing.T, file, golden string) {
 	}
 	compareShown(t, golden+".txt", shownAs(t, file, "text"))
 	compareShown(t, golden+".json", shownAs(t, file, "json"))
-	compareShown(t, golden+".json", shownAs(t, golden+".json", "json")) // what was written reads back to the byte
-	if d.Head().Command != "" {                                         // the report card is no table
+	compareShown(t, golden+".json", shownAs(t, golden+".json", "json")) // reading and writing reproduces the document exactly
+	if d.Head().Command != "" {                                         // the report card has no table
 		compareShown(t, golden+".csv", shownAs(t, file, "csv"))
 	}
 	for format, export := range render.Exports(d) {
@@ -51,7 +51,7 @@ func checkShown(t *testing.T, file, golden string) {
 	}
 }
 
-// shownAs is what the command writes of a record.
+// shownAs returns what the command writes for a record.
 func shownAs(t *testing.T, file, format string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -80,7 +80,7 @@ func compareShown(t *testing.T, golden, got string) {
 	}
 }
 
-// firstDifference is the first line that differs.
+// firstDifference returns the first line that differs.
 func firstDifference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(a), len(b)) {

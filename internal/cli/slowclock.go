@@ -21,7 +21,7 @@ import (
 
 var _ = register(newSlowClock)
 
-// slowFlags are those of the command that measures with slow clocks.
+// slowFlags are the flags of slowclock.
 type slowFlags struct {
 	clock       string
 	tick, event time.Duration
@@ -31,7 +31,7 @@ type slowFlags struct {
 	maxTime     time.Duration
 }
 
-// newSlowClock is the command that times an event with a clock that is too slow for it.
+// newSlowClock returns the command that times an event with a clock that is too slow for it.
 func newSlowClock() *command {
 	t := &slowFlags{}
 	return &command{Command: &cobra.Command{
@@ -71,7 +71,7 @@ func (t *slowFlags) register(set *pflag.FlagSet, _ *flags) {
 
 const slowTime = 5 * time.Second
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *slowFlags) check(c *call) error {
 	if t.plan && !c.given("digits") {
 		t.digits = 6
@@ -126,10 +126,10 @@ type slowExperiment struct {
 
 	fine clock.Rated
 	slow slowclock.Clock
-	// source is what the slow clock reads.
+	// source is the clock from which the slow clock is made.
 	source *clock.Clock
-	// measuring and counting are the CPUs of the two threads; counting is empty where
-	// the system does not bind threads, and none says why there is no second CPU.
+	// measuring and counting are the CPUs of the two threads. counting is empty if the system does
+	// not bind threads; none says why there is no second CPU.
 	measuring, counting []int
 	none                *clock.Unavailable
 
@@ -164,7 +164,7 @@ func (e *slowExperiment) run(ctx context.Context, d *record.SlowClock) error {
 	return err
 }
 
-// seat chooses CPUs for the measuring and the counting thread.
+// seat selects the CPUs for the measuring and the counting thread.
 func (e *slowExperiment) seat() {
 	allowed, err := machine.Affinity()
 	if err != nil {
@@ -181,8 +181,8 @@ func (e *slowExperiment) seat() {
 	}
 }
 
-// seats are CPUs for the measuring thread and others for the counting one, of those that
-// are allowed: those that were asked for and the rest, or all but the last, and that one.
+// seats divides the allowed CPUs: the measuring thread gets the requested ones and the counting
+// thread the rest; if none are requested, the counting thread gets the last one.
 func seats(allowed, asked []int) (measuring, counting []int) {
 	measuring = slices.Clone(asked)
 	if len(measuring) == 0 && len(allowed) > 1 {
@@ -223,7 +223,7 @@ func (e *slowExperiment) open(ctx context.Context) error {
 	return err
 }
 
-// close closes what is open.
+// close closes the clocks.
 func (e *slowExperiment) close() {
 	for _, c := range []*clock.Clock{e.fine.Clock, e.source} {
 		if c != nil {
@@ -232,7 +232,7 @@ func (e *slowExperiment) close() {
 	}
 }
 
-// rated opens the first of the named clocks that can be used, and finds out how long its ticks are.
+// rated opens the first usable clock of those named, and measures the length of its ticks.
 func (e *slowExperiment) rated(ctx context.Context, names ...string) (clock.Rated, error) {
 	calibrating, cancel := e.time.within(ctx, e.time.left())
 	defer cancel()
@@ -241,12 +241,11 @@ func (e *slowExperiment) rated(ctx context.Context, names ...string) (clock.Rate
 		return c, err
 	}
 	e.header.Caveats = append(e.header.Caveats, c.Rate.Caveats...)
-	c.UnitNs = c.TickNs.Value // which is known now, that of a counter too
+	c.UnitNs = c.TickNs.Value // known now, even for a counter
 	return c, nil
 }
 
-// eventOf is a busy loop of about that length in nanoseconds, at the speed that the core has
-// now.
+// eventOf returns a busy loop that takes about ns nanoseconds at the core's present speed.
 func (e *slowExperiment) eventOf(ns float64) func() {
 	const trial, tries = 100_000, 5
 	least := math.Inf(1)
@@ -259,7 +258,7 @@ func (e *slowExperiment) eventOf(ns float64) func() {
 	return func() { clock.Spin(work) }
 }
 
-// measure runs the methods that were asked for.
+// measure runs the requested methods.
 func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error) {
 	lab := slowclock.Lab{
 		Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Fine: &e.fine,
@@ -310,8 +309,8 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 	return all, err
 }
 
-// startCounting starts the counting thread where it is wanted. Where none can count,
-// that is a caveat, and the discrete method has to do.
+// startCounting starts the counting thread if it is wanted. If that fails, it adds a caveat, and
+// fallBack says that the discrete method is used instead.
 func (e *slowExperiment) startCounting(wanted bool) (counter *slowclock.Counting, fallBack bool) {
 	if !wanted {
 		return nil, false
@@ -326,7 +325,7 @@ func (e *slowExperiment) startCounting(wanted bool) (counter *slowclock.Counting
 	return counter, err != nil
 }
 
-// costs are what readings take here, and what a counting thread takes for a first result.
+// costs measures what readings cost here, and how long a counting thread takes for a first result.
 func (e *slowExperiment) costs(ctx context.Context) slowclock.Costs {
 	const readings = 2000
 	start := e.fine.Start()

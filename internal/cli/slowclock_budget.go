@@ -8,8 +8,8 @@ import (
 	"chronoscope/slowclock"
 )
 
-// budget is the time of a slowclock command. What is set up, calibrated or waited for is
-// taken from it, and the methods share what is left.
+// budget is the time of a slowclock command. Preparation, calibration and waiting are part of it,
+// and the methods share the rest.
 type budget struct {
 	now func() time.Time
 	end time.Time
@@ -17,8 +17,8 @@ type budget struct {
 	methods int
 }
 
-// budget starts the time of a command: --max-time for each measurement. Bernoulli and
-// discrete are one measurement with two results; a plan measures once.
+// budget starts the time of a command: --max-time for each measurement. Bernoulli and discrete are
+// one measurement with two results; a plan needs one measurement.
 func (t *slowFlags) budget(now func() time.Time) *budget {
 	wants := func(m slowclock.Method) bool { return slices.Contains(t.methods, string(m)) }
 	methods := 0
@@ -33,12 +33,12 @@ func (t *slowFlags) budget(now func() time.Time) *budget {
 	return &budget{now: now, end: now().Add(time.Duration(methods) * t.maxTime), methods: methods}
 }
 
-// left is the time that is left.
+// left returns the remaining time.
 func (b *budget) left() time.Duration { return b.end.Sub(b.now()) }
 
-// share calls a measurement with its share of the time that is left. It may take a tenth
-// more, to finish the round that it is in; then it is cut short. A result that was cut
-// short says so itself, and is no error.
+// share calls a measurement with its share of the remaining time. The measurement may exceed it by
+// a tenth to finish its round; then it is cut short. A result that was cut short says so itself;
+// that is no error.
 func (b *budget) share(ctx context.Context, measure func(context.Context, time.Duration) error) error {
 	d := max(1, b.left()/time.Duration(max(1, b.methods)))
 	b.methods--
@@ -50,14 +50,14 @@ func (b *budget) share(ctx context.Context, measure func(context.Context, time.D
 	return nil
 }
 
-// within is a context that ends after d.
+// within returns a context that ends after d.
 func (b *budget) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	timed, cancel := context.WithTimeout(ctx, d)
 	return deadline{timed, b.now, b.now().Add(d)}, cancel
 }
 
-// deadline is a context that looks at the time itself. The timer of [context.WithTimeout]
-// fires late on a loaded machine: threads that spin hold the CPUs of Go's scheduler.
+// deadline is a context that checks the time itself. The timer of [context.WithTimeout] fires late
+// on a loaded machine if spinning threads hold the CPUs of Go's scheduler.
 type deadline struct {
 	context.Context
 	now func() time.Time

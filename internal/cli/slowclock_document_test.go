@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The documented form of what slow clocks make of an event.
+// This file has the documented form of the times of an event by slow clocks.
 
 var slowForm = object{
 	"event_ns": size,
@@ -23,7 +23,7 @@ var slowForm = object{
 	}.check),
 }
 
-// slowDocument is the part of a document that holds estimates by slow clocks.
+// slowDocument is the part of a document with estimates by slow clocks.
 type slowDocument struct {
 	Interrupted bool
 	Estimates   []struct {
@@ -41,7 +41,7 @@ type slowDocument struct {
 	}
 }
 
-// breaches lists how the fields contradict one another.
+// breaches lists contradictions between fields.
 func (d slowDocument) breaches(expectation) []string {
 	var all []string
 	say := func(at, format string, args ...any) { all = append(all, broken(at, format, args...)...) }
@@ -76,7 +76,7 @@ func (d slowDocument) breaches(expectation) []string {
 	return all
 }
 
-// The checker sees what is wrong with a document of slow clocks.
+// The checker finds errors that were planted in a document of slow clocks.
 func TestPlantedSlowClockBreaches(t *testing.T) {
 	for _, c := range []struct {
 		place string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Interrupted in the middle of a method, the command gives what was measured so far.
+// If the command is interrupted during a method, it reports what was measured so far.
 func TestInterruptedSlowClock(t *testing.T) {
 	t.Parallel()
 	for _, doing := range []string{"calibrating", "overhead"} {

@@ -14,8 +14,8 @@ import (
 	"chronoscope/stats"
 )
 
-// The two threads have CPUs of their own, wherever there are two: both on one made an event
-// of 10 µs one of 22, and the counter stand still for half of the time.
+// The two threads have separate CPUs if there are two. Both threads on one CPU once measured 22 µs
+// for an event of 10 µs, and the counter stood still for half of the time.
 func TestSeats(t *testing.T) {
 	for _, c := range []struct{ allowed, asked, measuring, counting []int }{
 		{[]int{0, 1}, nil, []int{0}, []int{1}},
@@ -36,8 +36,8 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// A method that takes longer than it may is cut short, and that is no error; what the user
-// ends, and what fails by itself, is one.
+// A method that takes longer than its share is cut short, which is no error. An interruption by the
+// user, or a failure of the method, is an error.
 func TestMethodsAreBounded(t *testing.T) {
 	flags := &slowFlags{maxTime: 10 * time.Millisecond, methods: []string{"classic"}}
 	share := func(ctx context.Context, measure func(context.Context) error) error {
@@ -58,8 +58,8 @@ func TestMethodsAreBounded(t *testing.T) {
 	}
 }
 
-// --max-time 300ms took 20 to 45 s beside load. The simulated thread is away for most of the
-// time, what is set up takes half of it, and no timer of the runtime fires.
+// --max-time 300ms once took 20 to 45 s beside load. The simulated thread has no CPU for most of the
+// time, the preparation takes half of the time, and no timer of the Go runtime fires.
 func TestSlowClockKeepsItsTimeBesideLoad(t *testing.T) {
 	const ms = 1e6
 	for _, c := range []struct {
@@ -115,7 +115,8 @@ func TestSlowClockKeepsItsTimeBesideLoad(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// A tenth more, and one look of each method at a time when the thread is away.
+			// Allowed are a tenth more, and for each method one check of the time while the thread
+			// has no CPU.
 			limitNs := math.Max(c.setupNs, 900*ms) + 90*ms + 3*(2*c.awayNs+1024*0.02*ms)
 			if took := m.NowNs(); took > limitNs {
 				t.Errorf("three methods of 300 ms took %.0f ms", took/ms)

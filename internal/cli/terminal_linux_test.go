@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a pseudo-terminal (pty(7)): what a program writes to the
-// terminal is read from the screen.
+// openTerminal makes a pseudo-terminal (pty(7)): what a program writes to the terminal can be read
+// from screen.
 func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -35,8 +35,8 @@ func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// watch reads all that is written to the screen, until the terminal has no
-// writer any more, and calls seen before and after each piece.
+// watch reads everything that is written to the screen, until the terminal has no more writers, and
+// calls seen before and after each piece.
 func watch(screen *os.File, seen func(soFar string)) string {
 	var all strings.Builder
 	piece := make([]byte, 4096)
@@ -45,7 +45,7 @@ func watch(screen *os.File, seen func(soFar string)) string {
 		n, err := screen.Read(piece)
 		all.Write(piece[:n])
 		if err != nil {
-			return all.String() // EIO: the last writer has gone
+			return all.String() // EIO: the last writer has closed the terminal
 		}
 	}
 }
@@ -67,8 +67,8 @@ func onTerminal(t *testing.T, connect func(c *exec.Cmd, terminal *os.File), args
 	return written
 }
 
-// rest is what a line of a terminal shows in the end, when text returns to its
-// start and overwrites it. An escape sequence is an error: the bar needs none.
+// rest returns what a line of a terminal finally shows, after text has returned to its start and
+// overwritten it. An escape sequence is an error, since the bar needs none.
 func rest(written string) (string, error) {
 	var line []rune
 	column := 0
@@ -109,7 +109,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// The bar says what is being done, and leaves nothing behind.
+// The bar says what is being done, and is removed at the end.
 func TestProgressOnATerminal(t *testing.T) {
 	written := onTerminal(t, func(c *exec.Cmd, terminal *os.File) { c.Stderr = terminal },
 		"clocks", "--quick", "monotonic", "go-time-now")

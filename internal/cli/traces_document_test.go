@@ -13,9 +13,9 @@ import (
 	"chronoscope/activity"
 )
 
-// The documented form of activity traces.
+// This file has the documented form of activity traces.
 
-// causes are those that the command knows; TestCausesAreDocumented holds them against the page.
+// causes are those that the command knows; TestCausesAreDocumented compares them with the page.
 var causes = func() (all []string) {
 	for _, c := range activity.Causes() {
 		all = append(all, c.String())
@@ -23,7 +23,7 @@ var causes = func() (all []string) {
 	return all
 }()
 
-// The causes that the command knows are those of the table in docs/activity.md.
+// The command's causes are those of the table in docs/activity.md.
 func TestCausesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/activity.md")
 	if err != nil {
@@ -76,7 +76,7 @@ var switchingForm = object{
 	}.check),
 }
 
-// causeTotals has no other fields than causes.
+// causeTotals checks that an object has only causes as its fields.
 func causeTotals(at string, value any) []string {
 	form := object{"count": count, "total_ns": size, "max_ns": size}
 	fields, ok := value.(map[string]any)
@@ -93,7 +93,7 @@ func causeTotals(at string, value any) []string {
 	return all
 }
 
-// tracesDocument is the part of a document that holds traces.
+// tracesDocument is the part of a document with traces.
 type tracesDocument struct {
 	Traces []struct {
 		DurationNs  float64  `json:"duration_ns"`
@@ -120,7 +120,7 @@ type tracesDocument struct {
 	}
 }
 
-// breaches lists how the fields of traces contradict one another.
+// breaches lists contradictions between the fields of traces.
 func (d tracesDocument) breaches(expectation) []string {
 	var all []string
 	for i, t := range d.Traces {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The documented form of sandwiches and checks.
+// This file has the documented form of sandwiches and checks.
 
 var verdict = oneOf("trusted", "suspect", "unusable")
 
@@ -47,7 +47,7 @@ type trustDocument struct {
 	}
 }
 
-// breaches lists how the fields contradict one another.
+// breaches lists contradictions between fields.
 func (d trustDocument) breaches(expectation) []string {
 	var all []string
 	say := func(at, format string, args ...any) { all = append(all, broken(at, format, args...)...) }

@@ -18,18 +18,18 @@ import (
 
 var _ = register(newValidate)
 
-// validateFlags are those of the command that validates methods.
+// validateFlags are the flags of validate.
 type validateFlags struct {
 	full, restart           bool
 	loads, durations, works []string
 	kinds, neighbours       []string
 	schemes                 []string
 	with                    []string
-	earlier                 []record.Validation // of those files
-	plan                    validate.Plan       // as the flags have it, once they are found good
+	earlier                 []record.Validation // the contents of those files
+	plan                    validate.Plan       // from the flags, after they were checked
 }
 
-// newValidate is the command that says how good methods are on this machine.
+// newValidate returns the command that says how good methods are on this machine.
 func newValidate() *command {
 	t := &validateFlags{}
 	return &command{Command: &cobra.Command{
@@ -90,7 +90,7 @@ func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringSliceVar(&t.with, "with", nil, "add up the coverage with that of these earlier `records` (JSON), too")
 }
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *validateFlags) check(c *call) error {
 	if c.effort == quick && t.full {
 		return usagef("--quick and --full exclude one another: give one of them")
@@ -131,8 +131,8 @@ func (t *validateFlags) readEarlier() error {
 	return nil
 }
 
-// differentMachines says which of the earlier validations are of another machine: methods may do
-// better there, or worse.
+// differentMachines says which of the earlier validations were made on another machine, where
+// methods may be better or worse.
 func (t *validateFlags) differentMachines(here *machine.Machine) []string {
 	var all []string
 	for i, e := range t.earlier {
@@ -143,7 +143,7 @@ func (t *validateFlags) differentMachines(here *machine.Machine) []string {
 	return all
 }
 
-// parse reads the lists of flags.
+// parse parses the flags that are lists.
 func (t *validateFlags) parse() error {
 	loads, bad := parsed("--load", t.loads, nil, func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
@@ -171,7 +171,7 @@ func (t *validateFlags) parse() error {
 	return cmp.Or(bad, err)
 }
 
-// parsed are the elements of a flag's list, or the usual ones where it has none.
+// parsed returns the elements of a flag's list, or the usual ones if it is empty.
 func parsed[T any](flag string, texts []string, usual []T, parse func(string) (T, error)) ([]T, error) {
 	if len(texts) == 0 {
 		return usual, nil
@@ -187,7 +187,7 @@ func parsed[T any](flag string, texts []string, usual []T, parse func(string) (T
 	return all, nil
 }
 
-// measure validates.
+// measure runs the validation.
 func (t *validateFlags) measure(ctx context.Context, c *call) (found, error) {
 	var err error
 	if t.plan.CPU, err = oneCPU(c.cpus); err != nil {
@@ -216,8 +216,8 @@ func (t *validateFlags) measure(ctx context.Context, c *call) (found, error) {
 	return found{document: d, verdicts: ownVerdicts(d)}, nil
 }
 
-// oneCPU is the CPU to measure on: the named one, or else the last one that the process
-// may use, since the first serves most of a machine's interrupts.
+// oneCPU returns the CPU to measure on: the named one, or else the last one that the process may
+// use, since the first serves most of a machine's interrupts.
 func oneCPU(named []int) (int, error) {
 	if len(named) > 1 {
 		return 0, usagef("--cpu: %d CPUs are named: the measured work and its competitors share one", len(named))
@@ -232,7 +232,7 @@ func oneCPU(named []int) (int, error) {
 	return named[0], nil
 }
 
-// store is where finished cells are kept; where there is none, a caveat says so.
+// store returns the store for finished cells; if there is none, it adds a caveat.
 func (t *validateFlags) store(c *call) *validate.Store {
 	store, err := validate.OpenStore(c.header.Machine)
 	if err == nil && t.restart {
@@ -245,8 +245,8 @@ func (t *validateFlags) store(c *call) *validate.Store {
 	return store
 }
 
-// ownVerdicts are those of this project's own methods, which --require judges: that the
-// others fail is what the command is there to show.
+// ownVerdicts returns the verdicts of this project's own methods, which --require judges. The
+// failures of other methods are what the command is meant to show.
 func ownVerdicts(d record.Validation) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
 	for _, c := range d.Outcomes {

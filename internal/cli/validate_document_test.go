@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The documented form of a validation.
+// This file has the documented form of a validation.
 
 // Old documents name no neighbours: they had none, or loops.
 var regimeForm = oneOf("none", "loops", "bursty", "wakers", "memory", "build", "changing")
@@ -40,7 +40,7 @@ var validationForm = object{
 	"timers": list(object{"name": text, "resolution_ns": orNull(size), "latency_ns": size}.check),
 }
 
-// validationDocument is the part of a document that holds a validation.
+// validationDocument is the part of a document with a validation.
 type validationDocument struct {
 	Cells    []validationCell
 	Reach    []reachRow
@@ -76,7 +76,7 @@ func (c validationCell) name() string {
 	return fmt.Sprintf("%s of %s, %g ns at load %d", c.Scheme, c.Work+c.Kind, c.DurationNs, c.Load)
 }
 
-// breaches lists how the fields contradict one another.
+// breaches lists contradictions between fields.
 func (d validationDocument) breaches(expectation) []string {
 	var all []string
 	for _, c := range d.Cells {
@@ -133,7 +133,7 @@ func (c validationCell) breaches() []string {
 	return all
 }
 
-// breaches finds the reach once more, by trying every stretch of durations.
+// breaches computes the reach again, by trying every range of durations.
 func (r reachRow) breaches(cells []validationCell) []string {
 	worst := map[float64]float64{}
 	for _, c := range cells {
@@ -165,8 +165,7 @@ func (r reachRow) breaches(cells []validationCell) []string {
 	return nil
 }
 
-// miscounted lists rows of the coverage that the cells contradict, and cells that no row
-// counts.
+// miscounted lists rows of the coverage that contradict the cells, and cells that no row counts.
 func (d validationDocument) miscounted() []string {
 	var all []string
 	counted := 0

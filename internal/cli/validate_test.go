@@ -8,7 +8,7 @@ import (
 	"chronoscope/record"
 )
 
-// Coverage of another machine may be added, and that is said.
+// The coverage of another machine may be added; a caveat says so.
 func TestStrangers(t *testing.T) {
 	here := &machine.Machine{CPU: "one", Kernel: "6.1", Hypervisor: "none"}
 	other, updated := *here, *here

@@ -4,5 +4,5 @@ package cli
 
 import "syscall"
 
-// withoutWaiting opens a pipe without a wait for whoever is at its other end.
+// withoutWaiting opens a pipe without waiting for its other end.
 const withoutWaiting = syscall.O_NONBLOCK

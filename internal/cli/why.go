@@ -21,7 +21,7 @@ import (
 
 var _ = register(newWhy)
 
-// newWhy is the command that says what a program waits for.
+// newWhy returns the command that says what a program waits for.
 func newWhy() *command {
 	w := &whyFlags{}
 	return &command{Command: &cobra.Command{
@@ -48,7 +48,7 @@ once a thread that could run was kept from it for that long.`,
 	}
 }
 
-// offCPUList says what the causes are.
+// offCPUList describes the causes.
 func offCPUList() string {
 	var b strings.Builder
 	for _, c := range offcpu.Causes() {
@@ -57,7 +57,7 @@ func offCPUList() string {
 	return b.String()
 }
 
-// whyFlags are those of the command.
+// whyFlags are the flags of why.
 type whyFlags struct {
 	pid      int
 	cgroup   string
@@ -72,10 +72,10 @@ func (w *whyFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&w.until, "until", 0, "end with status 4 once a thread that could run had no CPU for this long, such as 5ms")
 }
 
-// longestWhy bounds a recording.
+// longestWhy is the longest recording.
 const longestWhy = 24 * time.Hour
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (w *whyFlags) check(c *call) error {
 	subjects := 0
 	for _, given := range []bool{w.pid != 0, w.cgroup != "", len(c.args) > 0} {
@@ -102,7 +102,7 @@ func (w *whyFlags) check(c *call) error {
 	return nil
 }
 
-// measure follows the threads.
+// measure records the threads.
 func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	d := record.Why{Method: "tracepoints"}
 	o := offcpu.Options{Duration: w.duration, Until: w.until, Root: os.DirFS("/")}
@@ -175,7 +175,7 @@ func start(program *exec.Cmd, stop func(), ended chan<- struct{}) error {
 	return nil
 }
 
-// processTarget is a process, or a thread of one.
+// processTarget returns the target for a process, or for a thread.
 func processTarget(pid int) (subject string, t offcpu.Target, err error) {
 	for _, task := range tracepoint.Tasks(os.DirFS("/")) {
 		if int(task.Thread) != pid {
@@ -190,7 +190,7 @@ func processTarget(pid int) (subject string, t offcpu.Target, err error) {
 	return "", t, fmt.Errorf("--pid %d: no process or thread has this number: check that it runs", pid)
 }
 
-// lateError says that a thread was kept from running for longer than it may: exit status 4.
+// lateError says that a thread was kept from running for longer than allowed: exit status 4.
 type lateError struct {
 	what          string
 	waited, limit time.Duration
