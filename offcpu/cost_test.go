@@ -8,7 +8,8 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// tenSeconds are the events of a CPU with 3,000 switches and 10,000 wake-ups a second, among 40 threads.
+// tenSeconds returns the events of a CPU with 3,000 switches and 10,000 wake-ups a second, among 40
+// threads.
 func tenSeconds() (tasks []tracepoint.Task, events []tracepoint.Event) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for id := range int32(40) {
@@ -30,14 +31,15 @@ func tenSeconds() (tasks []tracepoint.Task, events []tracepoint.Event) {
 	return tasks, events
 }
 
-// BenchmarkTenSeconds says what it takes to analyse ten seconds, and how much memory is held at the end.
+// BenchmarkTenSeconds measures the analysis of ten seconds, and how much memory is in use at its
+// end.
 func BenchmarkTenSeconds(b *testing.B) {
 	tasks, events := tenSeconds()
 	var before, after runtime.MemStats
 	for b.Loop() {
 		runtime.ReadMemStats(&before)
 		a := New(tasks, 0, Target{Processes: map[int32]bool{1: true, 5: true, 9: true, 13: true}})
-		for from := 0; from < len(events); from += 650 { // as they are taken: every 50 ms
+		for from := 0; from < len(events); from += 650 { // in batches of 50 ms, as a recording takes them
 			a.Add(events[from:min(len(events), from+650)])
 			if from%13_000 == 0 {
 				a.Settle()
@@ -52,7 +54,7 @@ func BenchmarkTenSeconds(b *testing.B) {
 	b.ReportMetric(float64(len(events)), "events")
 }
 
-// However long a recording lasts, what it keeps is bounded.
+// The memory of a recording is bounded, however long it lasts.
 func TestKeepsLittle(t *testing.T) {
 	tasks, events := tenSeconds()
 	a := New(tasks, 0, Target{Processes: map[int32]bool{1: true, 5: true}})

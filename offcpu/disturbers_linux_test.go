@@ -23,10 +23,11 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// The test program itself plays the parts of those who wait and of those who make them wait.
+// TestMain also runs the programs that wait and those that make them wait: the test binary itself
+// plays these parts.
 func TestMain(m *testing.M) {
 	if part, ok := parts[os.Getenv("OFFCPU_PART")]; ok {
-		runtime.LockOSThread() // to the first thread
+		runtime.LockOSThread() // the parts run on the first thread
 		part()
 		return
 	}
@@ -39,7 +40,7 @@ var parts = map[string]func(){
 			spin(time.Second)
 		}
 	},
-	"wakes": func() { // some thousand times a second
+	"wakes": func() { // some thousand sleeps a second
 		for {
 			time.Sleep(300 * time.Microsecond)
 			spin(100 * time.Microsecond)
@@ -47,7 +48,7 @@ var parts = map[string]func(){
 	},
 	"sleeps": func() {
 		for {
-			unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&unix.Timespec{Nsec: 10e6})), 0, 0) // past the Go runtime
+			unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&unix.Timespec{Nsec: 10e6})), 0, 0) // without telling the Go runtime
 		}
 	},
 	"reads": func() {
@@ -67,7 +68,7 @@ func spin(d time.Duration) {
 	}
 }
 
-// fight has two threads that take turns at a lock, which each holds for 10 ms.
+// fight runs two threads that take turns at a lock, which each holds for 10 ms.
 func fight() {
 	runtime.GOMAXPROCS(4)
 	var lock sync.Mutex
@@ -85,7 +86,7 @@ func fight() {
 	all.Wait()
 }
 
-// store writes to a disk, past the page cache.
+// store writes to a disk, bypassing the page cache.
 func store() {
 	name := os.Getenv("OFFCPU_FILE")
 	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_DIRECT, 0o600)
@@ -107,7 +108,7 @@ func store() {
 	}
 }
 
-// play starts a part on a CPU, or on all where it is below 0.
+// play starts a part on a CPU, or on all CPUs if cpu is negative.
 func play(t *testing.T, part string, cpu int, change func(*exec.Cmd)) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0])
@@ -134,8 +135,8 @@ func play(t *testing.T, part string, cpu int, change func(*exec.Cmd)) *exec.Cmd 
 	return c
 }
 
-// follow records the first thread of a process for a while, or skips where the kernel refuses. while is
-// done meanwhile.
+// follow records the first thread of a process for a while, or skips the test if the kernel
+// refuses. It calls while during the recording.
 func follow(t *testing.T, pid int, d time.Duration, while func()) Result {
 	t.Helper()
 	return followAll(t, Target{Processes: map[int32]bool{int32(pid): true}, Thread: int32(pid)}, d, while)
@@ -172,7 +173,7 @@ func followAll(t *testing.T, target Target, d time.Duration, while func()) Resul
 	return r.Result
 }
 
-// total is what went to a cause, of those whom it names.
+// total returns the time of a cause, for those that of selects.
 func (r Result) total(cause Cause, of func(Who) bool) (ns int64) {
 	for _, p := range r.Parts {
 		if p.Cause == cause && (of == nil || of(p.Who)) {
@@ -182,7 +183,7 @@ func (r Result) total(cause Cause, of func(Who) bool) (ns int64) {
 	return ns
 }
 
-// used is the CPU time of a process.
+// used returns the CPU time of a process.
 func used(t *testing.T, pid int) (ns int64) {
 	t.Helper()
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -198,9 +199,9 @@ func used(t *testing.T, pid int) (ns int64) {
 	return ns
 }
 
-// named holds what is true on any machine: a cause is given no more than it took, and what it is given
-// less is unknown, never another's. It says whether the cause was given 95 % of what it took. slack is
-// what the truth may be off by.
+// named checks what holds on any machine: a cause gets at most the time that it really took, and
+// the rest is unknown and not attributed to another cause. It returns whether the cause got at
+// least 95 % of its time. slack is the largest error of the true time.
 func named(t *testing.T, r Result, got, want, slack int64) bool {
 	t.Helper()
 	unknown := r.total(Unknown, nil)
@@ -211,8 +212,8 @@ func named(t *testing.T, r Result, got, want, slack int64) bool {
 	return float64(got) >= 0.95*float64(want)-float64(slack)
 }
 
-// once holds that one of five tries names its cause: where much else runs, the kernel leaves out
-// switches, and what they would tell is unknown.
+// once checks that at least one of five tries names its cause. If many other programs run, the
+// kernel leaves out switches, and the time that they would explain is unknown.
 func once(t *testing.T, try func() bool) {
 	t.Helper()
 	for range 5 {
@@ -223,11 +224,11 @@ func once(t *testing.T, try func() bool) {
 	t.Error("in none of five tries was it named")
 }
 
-// slackNs is what an account of CPU time may be late by: some ticks.
+// slackNs is how late an account of CPU time may be: some ticks.
 const slackNs = 12e6
 
-// waits is how long a thread waited until something woke it: all time but what it ran, waited for a CPU,
-// and waited when the recording ended.
+// waits returns how long a thread waited until something woke it: all time except when it ran,
+// waited for a CPU, or waited at the end of the recording.
 func waits(r Result) int64 {
 	rest := r.ThreadNs
 	for _, c := range []Cause{Ran, RunqueueWait, WakeupLatency, NotWoken, Hypervisor} {
@@ -236,13 +237,13 @@ func waits(r Result) int64 {
 	return rest
 }
 
-// tries is how often each is tried: more by the environment.
+// tries is the number of tries of each test, which the environment can increase.
 func tries() int {
 	n, err := strconv.Atoi(os.Getenv("OFFCPU_TRIES"))
 	return max(1, n, map[bool]int{true: 1}[err != nil])
 }
 
-// lastCPU is one of those that this process may use.
+// lastCPU returns the last CPU that this process may use.
 func lastCPU(t *testing.T) int {
 	t.Helper()
 	cpus, err := machine.Affinity()
@@ -252,8 +253,8 @@ func lastCPU(t *testing.T) int {
 	return cpus[len(cpus)-1]
 }
 
-// A competitor on the CPU of a thread that always wants it takes from it what it uses: its account says
-// how much that is.
+// A competitor on the CPU of a thread that always wants it takes as much time from the thread as
+// the competitor's own account of CPU time says.
 func TestCompetitors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -312,7 +313,8 @@ func TestKnownWaits(t *testing.T) {
 						time.Sleep(20 * time.Millisecond)
 					}
 				})
-				// It stops when it gets a CPU.
+				// The process stops only when it gets a CPU, so that the true time may be off by
+				// its wait for one.
 				return named(t, r, r.total(Stopped, nil), int64(stopped), r.total(RunqueueWait, nil)+slackNs)
 			})
 		})
@@ -349,7 +351,7 @@ func TestKnownWaits(t *testing.T) {
 			})
 		})
 		t.Run("disk", func(t *testing.T) {
-			folder, err := os.MkdirTemp("/var/tmp", "offcpu") // /tmp may be memory
+			folder, err := os.MkdirTemp("/var/tmp", "offcpu") // /tmp may be in memory
 			if err != nil {
 				t.Skip(err)
 			}
@@ -378,7 +380,7 @@ func TestKnownWaits(t *testing.T) {
 	}
 }
 
-// A control group's quota stops its members, and the kernel counts how long.
+// A control group's quota stops its members, and the kernel counts for how long.
 func TestQuota(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -400,7 +402,7 @@ func TestQuota(t *testing.T) {
 				time.Sleep(950 * time.Millisecond)
 				after = stoppedNs()
 			})
-			const oneNs = 80e6 // it may be stopped when the recording begins, and when it ends
+			const oneNs = 80e6 // the group may be stopped at the start and at the end of the recording
 			return named(t, r, r.total(Throttled, nil), after-before, 2*oneNs)
 		})
 		victim.Process.Kill()
@@ -408,7 +410,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// quotaGroup is a control group that may use a fifth of a CPU, of version 2 or 1.
+// quotaGroup returns a control group, of version 2 or 1, that may use a fifth of a CPU.
 func quotaGroup(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.Open("/proc/self/mounts")
@@ -450,14 +452,14 @@ func quotaGroup(t *testing.T) string {
 	return ""
 }
 
-// Of a program that only sleeps nothing is invented.
+// For a program that only sleeps, no other cause is reported.
 func TestIdle(t *testing.T) {
 	c := exec.Command("sleep", "10")
 	if err := c.Start(); err != nil {
 		t.Skip(err)
 	}
 	defer func() { c.Process.Kill(); c.Wait() }()
-	for range 500 { // it is loaded, perhaps from a disk
+	for range 500 { // until the program is loaded, perhaps from a disk
 		in, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", c.Process.Pid))
 		if strings.Contains(string(in), "nanosleep") {
 			break
@@ -470,7 +472,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// Where the recording ends early, all is given back.
+// If the recording ends early, all resources are released.
 func TestRecordEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// A simulated machine schedules threads at random, notes what a kernel notes, and keeps its own books of
-// what the time of the target's threads went to.
+// world is a simulated machine. It schedules threads at random, records the events that a kernel
+// records, and keeps an account of how the target's threads really spent their time.
 type world struct {
 	*rand.Rand
 	now     int64
@@ -24,14 +24,14 @@ type world struct {
 	events  []tracepoint.Event
 	truth   map[key]int64
 	lives   int64
-	still   bool // nothing is moved to another CPU
+	still   bool // no thread is moved to another CPU
 	whole   map[Cause]int64
-	idleNs  int64 // all own threads have been blocked for so long
+	idleNs  int64 // for how long all own threads have been blocked
 }
 
 type simCPU struct {
-	current *simThread // nil where it is idle
-	seen    bool       // an event has told who has it
+	current *simThread // nil if the CPU is idle
+	seen    bool       // an event has said which thread has the CPU
 }
 
 type simThread struct {
@@ -43,7 +43,7 @@ type simThread struct {
 	blockedNs   int64
 	ranNs       int64
 	stopped     bool
-	unseen      map[int]int64 // what it waited on CPUs of which nothing was known
+	unseen      map[int]int64 // time waited on each CPU whose thread was not known
 }
 
 const simStart = 1_000_000
@@ -85,7 +85,7 @@ func (w *world) tasks() (tasks []tracepoint.Task) {
 	return tasks
 }
 
-// who is how the result names a thread.
+// who returns the name of a thread in the result.
 func (w *world) who(t *simThread) Who {
 	if t == nil {
 		return Who{}
@@ -97,7 +97,7 @@ func (w *world) who(t *simThread) Who {
 	return who
 }
 
-// pass lets time pass, and books it.
+// pass lets time pass, and accounts for it.
 func (w *world) pass(ns int64) {
 	w.now += ns
 	w.passWhole(ns)
@@ -121,7 +121,8 @@ func (w *world) pass(ns int64) {
 	}
 }
 
-// passWhole books what the own threads do as a whole: for what they all wait is known when one is woken.
+// passWhole accounts for what the own threads do as a whole. When all of them wait, the cause is
+// known only when one is woken.
 func (w *world) passWhole(ns int64) {
 	doing := map[string]bool{}
 	for _, t := range w.threads {
@@ -139,7 +140,8 @@ func (w *world) passWhole(ns int64) {
 	}
 }
 
-// note has the kernel note an event on a CPU: from then on it is known who has it, and who has had it.
+// note records an event on a CPU. From then on it is known which thread has the CPU, and which had
+// it before.
 func (w *world) note(number int, kind tracepoint.Kind, e tracepoint.Event) {
 	c := w.cpus[number]
 	e.AtNs, e.Kind, e.CPU = w.now, kind, int32(number)
@@ -155,7 +157,7 @@ func (w *world) note(number int, kind tracepoint.Kind, e tracepoint.Event) {
 	}
 }
 
-// settle books what a thread has waited on a CPU of which nothing was known.
+// settle accounts for the time that a thread has waited on a CPU whose thread was not known.
 func (w *world) settle(t *simThread, number int, had *simThread) {
 	k := key{RunqueueWait, w.who(had)}
 	if had == nil {
@@ -181,7 +183,7 @@ func (w *world) any(all []*simThread) *simThread {
 	return all[w.IntN(len(all))]
 }
 
-// step is something that happens on a CPU.
+// step lets something happen on a CPU.
 func (w *world) step() {
 	w.pass(1 + w.Int64N(50_000))
 	number := w.IntN(len(w.cpus))
@@ -211,7 +213,7 @@ func (w *world) step() {
 	}
 }
 
-// change gives a CPU to another thread; nil is the idle one.
+// change gives a CPU to another thread; nil makes it idle.
 func (w *world) change(number int, next *simThread) {
 	c := w.cpus[number]
 	prev := c.current
@@ -243,7 +245,7 @@ func (w *world) change(number int, next *simThread) {
 	c.current = next
 }
 
-// wake wakes a thread: the thread on a CPU does, or an interrupt there.
+// wake wakes a thread, either by the thread on a CPU or by an interrupt there.
 func (w *world) wake(number int, t *simThread) {
 	if t == nil {
 		return
@@ -274,7 +276,7 @@ func (w *world) wake(number int, t *simThread) {
 		w.note(number, tracepoint.SoftirqEnd, tracepoint.Event{Value: tracepoint.NetworkVector, Context: tracepoint.InSoftirq})
 	case c.current == nil:
 		woken.Context = tracepoint.InInterrupt
-		w.pass(2_000_000) // no timer is near
+		w.pass(2_000_000) // so that no timer is near
 		w.note(number, tracepoint.Waking, woken)
 	default:
 		k = key{w.relation(c.current, t), w.who(c.current)}
@@ -291,7 +293,7 @@ func (w *world) wake(number int, t *simThread) {
 	t.doing, t.blockedNs, t.stopped = "wait", 0, false
 }
 
-// ranNs is the time for which the own threads have run so far.
+// ranNs returns for how long the own threads have run so far.
 func (w *world) ranNs() (ns int64) {
 	for _, t := range w.threads {
 		if t.ours {
@@ -308,7 +310,7 @@ func (w *world) relation(by, of *simThread) Cause {
 	return OtherProcess
 }
 
-// end books what is left when the recording ends.
+// end accounts for unfinished times when the recording ends.
 func (w *world) end() {
 	for _, t := range w.threads {
 		if !t.ours {
@@ -332,7 +334,7 @@ func (w *world) end() {
 	}
 }
 
-// seeds is how many machines are simulated: more by the environment.
+// seeds is the number of simulated machines, which the environment can increase.
 func seeds() uint64 {
 	n, err := strconv.ParseUint(os.Getenv("OFFCPU_SEEDS"), 10, 64)
 	if err != nil {
@@ -341,7 +343,7 @@ func seeds() uint64 {
 	return n
 }
 
-// Whatever a machine does, each nanosecond of the threads is put down to whom it belongs.
+// Whatever a machine does, each nanosecond of the threads is attributed to its true cause.
 func TestSimulated(t *testing.T) {
 	for seed := range seeds() {
 		w := newWorld(seed)
@@ -369,7 +371,8 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// Where events are lost, no time goes to a wrong cause or name: it is unknown, and the verdict says so.
+// If events are lost, no time is attributed to a wrong cause or name: it is unknown, and the
+// verdict says so.
 func TestSimulatedLosses(t *testing.T) {
 	for seed := range seeds() {
 		w := newWorld(seed)
@@ -409,8 +412,8 @@ func TestSimulatedLosses(t *testing.T) {
 	}
 }
 
-// Some kernels leave out switches of certain threads, and count none of it as lost. Nothing is put down to a
-// wrong thread, and what was left out is counted.
+// Some kernels leave out switches of certain threads, and don't count them as lost. No time is
+// attributed to a wrong thread, and the omissions are counted.
 func TestSimulatedSilence(t *testing.T) {
 	missed := int64(0)
 	for seed := range seeds() {
@@ -420,13 +423,13 @@ func TestSimulatedSilence(t *testing.T) {
 		for range 300 {
 			w.step()
 		}
-		for number := range w.cpus { // something happens on each before the recording ends
+		for number := range w.cpus { // an event on each CPU before the recording ends
 			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
 		}
 		w.end()
 		silent := w.events[w.IntN(len(w.events))].Thread
 		seen := min(100, len(w.events))
-		kept := slices.Clone(w.events[seen:]) // each CPU has been seen then
+		kept := slices.Clone(w.events[seen:]) // by then each CPU has had an event
 		kept = slices.DeleteFunc(kept, func(e tracepoint.Event) bool {
 			return e.Thread == silent && silent != 0 && e.Kind == tracepoint.Switched
 		})
@@ -439,8 +442,9 @@ func TestSimulatedSilence(t *testing.T) {
 	}
 }
 
-// What the threads do as a whole is that one runs, that none has a CPU, or that all wait for what wakes the
-// first. Where only the last turns are kept, the rest is forgotten.
+// What the threads do as a whole is one of three: one of them runs, or none has a CPU although one
+// is runnable, or all wait for whatever wakes the first of them. If only the last turns are kept,
+// earlier times are dropped.
 func TestSimulatedWhole(t *testing.T) {
 	for seed := range seeds() {
 		w := newWorld(seed)
@@ -474,8 +478,8 @@ func TestSimulatedWhole(t *testing.T) {
 	}
 }
 
-// A recording that waits for something to happen keeps the last turns: what it says of them is what a
-// recording says that began with them.
+// A recording that waits for something to happen keeps the last turns. Its result is the same as
+// that of a recording that began with these turns.
 func TestTurns(t *testing.T) {
 	for seed := range seeds() {
 		w := newWorld(seed)
@@ -514,7 +518,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A process of the target that waits for another one of it waits for no stranger.
+// A process of the target that waits for another process of the target does not wait for a
+// stranger.
 func TestOwnProcess(t *testing.T) {
 	tasks := []tracepoint.Task{
 		{Process: 1, Thread: 1, Name: "sh", State: tracepoint.Sleeping}, {Process: 2, Parent: 1, Thread: 2, Name: "gzip"}, {Process: 3, Thread: 3, Name: "other", State: tracepoint.Sleeping},
@@ -548,10 +553,10 @@ func analyse(tasks []tracepoint.Task, events []tracepoint.Event, endNs int64) Re
 	return a.Result(endNs, nil)
 }
 
-// holds makes sure that nothing is put down to a cause or a name beyond what is true.
+// holds checks that no cause and no name gets more time than it really took.
 func (w *world) holds(t *testing.T, seed uint64, r Result) {
 	t.Helper()
-	truth := map[key]int64{} // of a thread whose start was lost not all may be known
+	truth := map[key]int64{} // for a thread whose start was lost some time may be unknown
 	for k, ns := range w.truth {
 		k.who.CGroup = ""
 		truth[k] += ns
@@ -572,8 +577,9 @@ func (w *world) holds(t *testing.T, seed uint64, r Result) {
 	}
 }
 
-// A thread that its group's quota stops waits as if for a CPU: what the group's account says is the
-// quota's, at the beginning of the wait, and the rest is that of whoever had the CPU.
+// A thread that its group's quota stops seems to wait for a CPU. The time in the group's account is
+// attributed to the quota, at the beginning of the wait, and the rest to the thread that had the
+// CPU.
 func TestQuotaOfWaits(t *testing.T) {
 	const ms = 1_000_000
 	tasks := []tracepoint.Task{{Process: 1, Thread: 1, Name: "a"}, {Process: 2, Thread: 2, Name: "b", State: tracepoint.Sleeping}}
@@ -584,7 +590,7 @@ func TestQuotaOfWaits(t *testing.T) {
 	a.AddQuota(Quota{0, 0})
 	a.Add([]tracepoint.Event{at(20, 1, 0), {AtNs: 90 * ms, Kind: tracepoint.Waking, Other: 2}, at(90, 0, 2)})
 	a.AddQuota(Quota{95 * ms, 0})
-	a.AddQuota(Quota{105 * ms, 80 * ms}) // it was let go on at 100
+	a.AddQuota(Quota{105 * ms, 80 * ms}) // the quota let it continue at 100
 	a.Add([]tracepoint.Event{at(110, 2, 1)})
 	a.AddQuota(Quota{115 * ms, 80 * ms})
 	a.Add([]tracepoint.Event{at(130, 1, 2), at(133, 2, 1)})
