@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// switchFormat is sched_switch's of Linux 6.18, x86-64.
+// switchFormat is the format of sched_switch in Linux 6.18, x86-64.
 const switchFormat = `name: sched_switch
 ID: 372
 format:
@@ -28,7 +28,7 @@ format:
 print fmt: "prev_comm=%s prev_state=%s%s ==> next_comm=%s", REC->prev_comm, __print_flags(REC->prev_state, "|", { 0x00000001, "S" }, { 0x00000002, "D" }, { 0x00000004, "T" }, { 0x00000008, "t" }, { 0x00000010, "X" }, { 0x00000020, "Z" }, { 0x00000040, "P" }, { 0x00000080, "I" }) : "R"
 `
 
-// handlerFormat is irq_handler_entry's.
+// handlerFormat is the format of irq_handler_entry.
 const handlerFormat = `ID: 210
 	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
 	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
@@ -37,7 +37,7 @@ const handlerFormat = `ID: 210
 	field:__data_loc char[] name;	offset:12;	size:4;	signed:0;
 `
 
-// simulated is a decoder for these two events.
+// simulated returns a decoder for these two events.
 func simulated(t testing.TB) *decoder {
 	d := newDecoder()
 	for name, text := range map[string]string{"sched/sched_switch": switchFormat, "irq/irq_handler_entry": handlerFormat} {
@@ -99,7 +99,7 @@ func TestDecode(t *testing.T) {
 		rawRecord(3, 1<<13, slices.Concat(make([]byte, 8), []byte("sh\x00\x00\x00\x00\x00\x00"), id(10, 10, 140, 1))),
 		rawRecord(7, 0, slices.Concat(order.AppendUint32(order.AppendUint32(order.AppendUint32(order.AppendUint32(nil, 11), 10), 12), 10), make([]byte, 8), id(10, 10, 150, 1))),
 		rawRecord(2, 0, slices.Concat(order.AppendUint64(make([]byte, 8), 5), id(10, 10, 160, 1))),
-		rawSample(id(1, 1, 170, 1), []byte{1, 2, 3}), // of no event
+		rawSample(id(1, 1, 170, 1), []byte{1, 2, 3}), // not an event
 	), 1)
 	want := []Event{
 		{AtNs: 100, CPU: 1, Process: 7, Thread: 8, Other: 9, Value: int32(Sleeping), Kind: Switched, Name: "worker"},
@@ -116,7 +116,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// CPUs' events come in one order, and what is too recent stays for the next time.
+// The events of all CPUs are put in order of time. Events that are too recent stay for the next
+// call.
 func TestOrder(t *testing.T) {
 	d := simulated(t)
 	at := func(cpu int, ns ...uint64) {
@@ -138,7 +139,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// An event that lacks a field is refused by name; what is no format is refused.
+// An event format that lacks a field is refused with the field's name. A text that is no format is
+// refused.
 func TestBadFormats(t *testing.T) {
 	f, err := parseFormat(strings.Replace(switchFormat, "next_pid", "next_tid", 1))
 	if err != nil {

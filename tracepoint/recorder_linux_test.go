@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mustOpen skips where this system refuses.
+// mustOpen opens a recorder, or skips the test if this system refuses.
 func mustOpen(t *testing.T) *Recorder {
 	t.Helper()
 	r, err := Open()
@@ -27,8 +27,8 @@ func mustOpen(t *testing.T) *Recorder {
 	return r
 }
 
-// The kernel notes of a program that sleeps: its start, its name, that it sleeps, that a timer wakes
-// it, and its end; of all of that in order of time.
+// The kernel records the life of a program that sleeps, in order of time: its start, its name, that
+// it sleeps, that a timer wakes it, and its end.
 func TestRecord(t *testing.T) {
 	r := mustOpen(t)
 	program := exec.Command("sleep", "0.05")
@@ -64,7 +64,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A sleep is a call that waits until some time, and one whose time has passed ends at once.
+// A sleep is a system call that waits until some time. A call whose time has passed ends at once.
 func TestTimedCalls(t *testing.T) {
 	mustOpen(t)
 	r, err := OpenWithTimedCalls()
@@ -94,7 +94,7 @@ func TestTimedCalls(t *testing.T) {
 		}
 	}
 	if r.Lost() > 0 || len(calls) == 0 {
-		t.Skipf("%d events were lost; %v", r.Lost(), calls) // a kernel without CONFIG_FTRACE_SYSCALLS
+		t.Skipf("%d events were lost; %v", r.Lost(), calls) // the kernel lacks CONFIG_FTRACE_SYSCALLS
 	}
 	if calls["clock_nanosleep false"] != 3 || calls["clock_nanosleep true"] != 3 {
 		t.Errorf("three sleeps whose time has passed: %v", calls)
@@ -104,7 +104,7 @@ func TestTimedCalls(t *testing.T) {
 	}
 }
 
-// Nothing stays open, and two at once don't disturb one another.
+// After closing nothing stays open, and two recorders at the same time don't disturb one another.
 func TestCloses(t *testing.T) {
 	mustOpen(t)
 	before := descriptors(t)
