@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// faultPage lists the faults, and the tests that hold each.
+// faultPage is the page that lists the faults, and the tests for each.
 const faultPage = "docs/faults.md"
 
-// faultCount is how many faults there are.
+// faultCount is the number of faults.
 const faultCount = 25
 
 // faultRow is a row of the table.
@@ -21,7 +21,7 @@ type faultRow struct {
 	number, fault, injected, says, tests string
 }
 
-// faultRows are the rows whose first cell is a number.
+// faultRows returns the rows whose first cell is a number.
 func faultRows(page string) (rows []faultRow) {
 	for line := range strings.Lines(page) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
@@ -39,9 +39,9 @@ func faultRows(page string) (rows []faultRow) {
 }
 
 var (
-	// quotation is what stands between two backticks.
+	// quotation matches a text between two backticks.
 	quotation = regexp.MustCompile("`([^`]+)`")
-	// testName is a package, a test, and perhaps a case of it.
+	// testName matches a package, a test, and optionally a case of it.
 	testName = regexp.MustCompile(`^([a-z/]+): (Test\w+)(?:/(.+))?$`)
 )
 
@@ -52,7 +52,7 @@ func quotations(cell string) (all []string) {
 	return all
 }
 
-// source joins the Go files of a directory, those of its tests or the others.
+// source returns the text of the Go files of a directory, either those of tests or the others.
 func source(t *testing.T, directory string, tests bool) string {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
@@ -72,7 +72,7 @@ func source(t *testing.T, directory string, tests bool) string {
 	return all.String()
 }
 
-// Every fault has a row, with tests that exist.
+// Every fault has a row, and the tests in it exist.
 func TestFaultTable(t *testing.T) {
 	page, err := os.ReadFile(faultPage)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestFaultTable(t *testing.T) {
 	}
 }
 
-// missing says why a name is not that of a test.
+// missing returns an error text if a name is not that of a test.
 func missing(t *testing.T, test string) string {
 	match := testName.FindStringSubmatch(test)
 	if match == nil {
@@ -122,7 +122,7 @@ func missing(t *testing.T, test string) string {
 	return ""
 }
 
-// everythingSaid is the source of all that may speak to the user.
+// everythingSaid returns the source of all packages with messages to the user.
 func everythingSaid(t *testing.T) string {
 	var all strings.Builder
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -143,8 +143,8 @@ func everythingSaid(t *testing.T) string {
 	return all.String()
 }
 
-// unsaid is a part of the words, between what differs from case to case, that does
-// not stand in the source.
+// unsaid returns a part of words that is not in the source. The parts are separated by what differs
+// from case to case.
 func unsaid(words, source string) string {
 	for part := range strings.SplitSeq(words, "…") {
 		if !strings.Contains(source, strings.TrimSpace(part)) {
@@ -154,7 +154,7 @@ func unsaid(words, source string) string {
 	return ""
 }
 
-// The test of the table is worth something: what is missing is missed.
+// The test of the table finds planted errors.
 func TestFaultTableIsRead(t *testing.T) {
 	rows := faultRows("| | fault | a | b | c |\n|---|---|---|---|---|\n| 7 | bad | hammer | `it broke … twice` | `clock: TestX` `machine: TestY/a b` |\ntext | 3 |\n")
 	if len(rows) != 1 || rows[0].number != "7" || rows[0].injected != "hammer" {

@@ -16,9 +16,9 @@ import (
 
 const module = "chronoscope"
 
-// floors are the packages from the ground up. Each may import packages of lower
-// floors only, so those of one floor don't import one another: what one method
-// needs of another is handed to it by the caller.
+// floors are the packages from the bottom up. Each may only import packages of lower floors, so
+// those of one floor don't import one another: what one method needs from another is passed to it
+// by the caller.
 var floors = []struct {
 	name     string
 	packages []string
@@ -47,27 +47,27 @@ var floors = []struct {
 	{"8, the command", []string{"cmd/chronoscope"}},
 }
 
-// libraryFloors is how many of the floors a program imports as a library: up to
-// what joins methods, and without what is there for others' systems alone.
+// libraryFloors is how many of the floors a program imports as a library: up to the packages that
+// combine methods, and without those that only integrate with other systems.
 const libraryFloors = 10
 
-// allowedModules are what a library package may bring into a program, beside the
-// standard library.
+// allowedModules are the modules that a library package may bring into a program, in addition to
+// the standard library.
 var allowedModules = []string{
 	module, "golang.org/x/sys", "gonum.org/v1/gonum", "github.com/klauspost/cpuid/v2",
 }
 
-// vagueNames tell a reader nothing of what a package is for.
+// vagueNames say nothing about the purpose of a package.
 var vagueNames = []string{"util", "utils", "common", "core", "types", "helpers", "helper", "misc", "base"}
 
-// platforms are those that the module compiles for; imports differ between them.
+// platforms are those for which the module compiles; imports differ between them.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}
 
-// importGraph leads from a package to what it imports, both as import paths.
+// importGraph maps a package to the packages that it imports, both as import paths.
 type importGraph map[string][]string
 
-// breachesOfFloors says where the graph breaks the rules: a package that stands
-// on no floor, bears a vague name, or imports from its own floor or above.
+// breachesOfFloors lists where the graph breaks the rules: a package that is on no floor, has a
+// vague name, or imports from its own floor or above.
 func breachesOfFloors(graph importGraph) []string {
 	var breaches []string
 	for _, importer := range slices.Sorted(maps.Keys(graph)) {
@@ -89,14 +89,14 @@ func breachesOfFloors(graph importGraph) []string {
 	return breaches
 }
 
-// strangers lists the packages that belong to no allowed module.
+// strangers lists the imported packages that belong to no allowed module.
 func strangers(imports []string) []string {
 	return slices.DeleteFunc(slices.Clone(imports), func(imported string) bool {
 		return slices.ContainsFunc(allowedModules, func(allowed string) bool { return within(imported, allowed) })
 	})
 }
 
-// floorOf is the place of a package in the table.
+// floorOf returns the number of a package's floor.
 func floorOf(importPath string) (int, bool) {
 	if !within(importPath, module) {
 		return 0, false
@@ -115,7 +115,7 @@ func within(importPath, module string) bool {
 	return importPath == module || strings.HasPrefix(importPath, module+"/")
 }
 
-// absent lists packages of the table that are not there.
+// absent lists packages of the table that don't exist.
 func absent(there map[string]bool) []string {
 	var names []string
 	for _, floor := range floors {
@@ -129,7 +129,7 @@ func absent(there map[string]bool) []string {
 }
 
 func TestFloors(t *testing.T) {
-	there := map[string]bool{} // on one platform or another
+	there := map[string]bool{} // on any platform
 	for _, platform := range platforms {
 		graph := importGraph{}
 		for _, p := range list(t, platform, "./...") {
@@ -148,8 +148,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// A program that imports a method gets no table writer or command parser with
-// it.
+// A program that imports a method does not get a table writer or command parser with it.
 func TestLibraryDependencies(t *testing.T) {
 	for _, platform := range platforms {
 		var library []string
@@ -173,7 +172,7 @@ func TestLibraryDependencies(t *testing.T) {
 func TestBreachesOfFloors(t *testing.T) {
 	for name, c := range map[string]struct {
 		graph importGraph
-		want  string // in the only breach; none where empty
+		want  string // part of the only breach; none if empty
 	}{
 		"down":                {importGraph{"chronoscope/clock": {"fmt", "chronoscope/stats"}}, ""},
 		"down by many floors": {importGraph{"chronoscope/internal/cli": {"chronoscope/machine", "github.com/spf13/cobra"}}, ""},
@@ -233,7 +232,7 @@ func TestFloorTable(t *testing.T) {
 	}
 }
 
-// listed is what go list says of a package.
+// listed holds the output of go list for a package.
 type listed struct {
 	ImportPath string
 	Imports    []string
