@@ -14,7 +14,7 @@ func TestTimeBounds(t *testing.T) {
 	}
 }
 
-// checkBounds checks that the time really used is within what the ticks imply.
+// checkBounds checks that the time really used lies within the bounds that the ticks imply.
 func checkBounds(t interface{ Errorf(string, ...any) }, process string, a Account) {
 	above, below := a.Bounds()
 	if used := a.Used.SumNs(); used < above || used == above && above > 0 || used >= below && a.Segments > 0 {

@@ -17,7 +17,7 @@ import (
 // one, so that no load can start early.
 type Pattern string
 
-// The patterns.
+// These are the patterns.
 const (
 	Sequential Pattern = "sequential" // address after address: a prefetcher helps
 	Random     Pattern = "random"     // each line once in random order: no prefetcher helps

@@ -2,7 +2,7 @@
 
 package activity
 
-// continuations are unknown where there is no job control.
+// continuations holds nothing: this system has no job control.
 type continuations struct{}
 
 func watchContinuations() continuations { return continuations{} }

@@ -117,7 +117,7 @@ func (p *pair) obey(sweep workingSet) error {
 	}
 }
 
-// trip hands over to the partner and waits until it hands back.
+// trip gives an order to the partner and waits until it hands back.
 func (p *pair) trip(order byte) error {
 	p.trips++
 	p.order[0] = order

@@ -203,7 +203,7 @@ func TestSlowLooksEnd(t *testing.T) {
 	}
 }
 
-// Options without a root once ended in a crash.
+// Options without a root once caused a panic.
 func TestNoRootIsTheUsualOne(t *testing.T) {
 	if trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: time.Microsecond, CPU: -1}); err != nil || trace == nil {
 		t.Errorf("%v, %v", trace, err)

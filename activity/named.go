@@ -227,8 +227,9 @@ func (k KernelEvents) culprits() map[int32]Culprit {
 	return all
 }
 
-// Name finds, by the kernel's events, who made the trace's thread inactive, after [Analyse] has
-// found the causes of the gaps. It returns nil if the thread or its CPU is not known.
+// Name finds, by the kernel's events, which threads and interrupts made the trace's thread
+// inactive. [Analyse] has to be called first to find the causes of the gaps. Name returns nil if
+// the thread or its CPU is not known.
 func (t *Trace) Name(k KernelEvents) *Named {
 	if t.CPU < 0 || t.Thread == 0 || len(t.Anchors) < 2 || len(k.Events) == 0 {
 		return nil

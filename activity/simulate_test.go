@@ -23,7 +23,7 @@ type source struct {
 	spreadNs  float64 // of the exponential part of the cost above the least
 	upToNs    float64 // not 0: the cost is log-uniform from the least to this
 	jitterNs  float64
-	missing   float64 // share of the teeth that don't come
+	missing   float64 // share of the teeth without a gap
 	// fromNs and toNs bound a random source in time, unless toNs is 0.
 	fromNs, toNs float64
 }
@@ -179,7 +179,7 @@ func joined(h happening, u *machine.ThreadUse) Cause {
 	return h.cause
 }
 
-// outcome is how well a trace was analysed.
+// outcome says how well a trace was analysed.
 type outcome struct {
 	gaps, right int
 	wrong       map[[2]Cause]int
@@ -255,7 +255,7 @@ var worlds = map[string]struct {
 	n     int
 	build func(rng *rand.Rand) world
 }{
-	// Several combs, jitter, missing teeth and all other causes.
+	// There are several combs with jitter and missing teeth, and all other causes.
 	"usual": {60, func(rng *rand.Rand) world {
 		hz := anyHz(rng)
 		w := world{lengthNs: 2e9, hz: hz, tick: someTick(rng, hz), others: usual(), virtual: rng.IntN(2) == 0}
@@ -264,7 +264,7 @@ var worlds = map[string]struct {
 		}
 		return w
 	}},
-	// Combs whose periods are multiples of one another, to parts in a million.
+	// The periods of the combs are multiples of one another, to parts in a million.
 	"harmonic": {12, func(rng *rand.Rand) world {
 		periods := [][2]float64{{4e6, 1e6}, {4e6, 10e6}, {10e6, 1e6}, {1e6, 4e6}}[rng.IntN(4)]
 		w := world{lengthNs: 4e9, hz: 1e9 / periods[0], tick: someTick(rng, 1e9/periods[0]), others: usual(), virtual: true}

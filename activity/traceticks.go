@@ -8,20 +8,20 @@ import (
 
 // Tick is one tick of a timer during a trace.
 type Tick struct {
-	// AtNs is when it came, after the trace began.
+	// AtNs is the time of the tick since the trace began.
 	AtNs float64
-	// Gap is the index of the gap that the tick began or fell into; -1 if it left none.
+	// Gap is the index of the gap that the tick began or fell into; -1 if there is none.
 	Gap int
-	// Interpolated is true where no gap began with it, so that its time follows
-	// from the ticks about it.
+	// Interpolated says that no gap began with the tick, so that its time is interpolated between
+	// its neighbours.
 	Interpolated bool
 }
 
 // Hidden reports whether the thread was already inactive when the tick came.
 func (k Tick) Hidden() bool { return k.Interpolated && k.Gap >= 0 }
 
-// Ticks are all ticks of a comb during the trace: those that began a gap, at its
-// start, and the others by interpolation (Bryant 2003, practice problem 9.2).
+// Ticks returns all ticks of a comb during the trace: those that began a gap, at its start, and the
+// others by interpolation (Bryant 2003, practice problem 9.2).
 func (t *Trace) Ticks(c *Comb) []Tick {
 	period := c.Period.Value
 	if !(period > 0) || math.IsInf(period, 0) {
@@ -55,20 +55,20 @@ func (t *Trace) Ticks(c *Comb) []Tick {
 	}
 }
 
-// tooth is the number of the comb's tooth that is nearest to a gap's start.
+// tooth returns the number of the comb's tooth that is nearest to a gap's start.
 func (t *Trace) tooth(gap int, c *Comb) float64 {
 	return math.Round((t.Ns(t.Gaps[gap].Start) - c.PhaseNs) / c.Period.Value)
 }
 
-// Charge is what accounting by the ticks of a comb makes of the traced thread,
-// and of all others that had its CPU meanwhile (Bryant 2003, practice problem
-// 9.5). Of the thread, user time used is that in which it was active, and system
-// time that of gaps in which it kept the CPU: interrupts served, page faults,
-// and its own looks at the kernel.
+// Charge returns what accounting by the ticks of a comb would charge to the traced thread, and to
+// all others that had its CPU (Bryant 2003, practice problem 9.5). It also fills in the time that
+// they really used. The thread's user time is the time in which it was active. Its system time is
+// the length of the gaps in which it kept the CPU: for interrupts, page faults, and its own looks
+// at the kernel's counters.
 //
-// A tick that begins a gap finds the thread active. One that fell into a gap is
-// charged to whoever had the CPU in it. Of others it is not known in which mode
-// they were: all of theirs counts as user time.
+// A tick that begins a gap finds the thread active. A tick that fell into a gap is charged to the
+// thread that had the CPU then. The mode of other threads is not known: all their time counts as
+// user time.
 func (t *Trace) Charge(tick *Comb) (thread, others Account) {
 	interval := tick.Period.Value
 	if t.Kernel.TickHz > 0 {
@@ -89,27 +89,27 @@ func (t *Trace) Charge(tick *Comb) (thread, others Account) {
 	return thread, others
 }
 
-// Accounting is what counting by ticks makes of the traced thread, beside what it
-// really used and what this kernel says.
+// Accounting compares the time that accounting by ticks charges to the traced thread with the time
+// that it really used and with the kernel's own accounts.
 type Accounting struct {
-	Ticks     int     `json:"ticks"` // that found the thread
+	Ticks     int     `json:"ticks"` // that were charged to the thread
 	ChargedNs float64 `json:"charged_ns"`
-	// AboveNs and BelowNs bound the time that the number of ticks can stand for, and UsedNs
-	// is what they stood for.
+	// AboveNs and BelowNs bound the time that a thread with that number of ticks can have used, and
+	// UsedNs is the time that it used.
 	AboveNs float64 `json:"above_ns"`
 	BelowNs float64 `json:"below_ns"`
 	UsedNs  float64 `json:"used_ns"`
 	// LongRunInactive is the result of [Trace.LongRunInactive].
 	LongRunInactive stats.Estimate `json:"long_run_inactive"`
-	// Of the kernel's own counters; missing where they could not be read.
+	// ThreadNs and the fields below are the kernel's own counters; missing if they could not be
+	// read.
 	ThreadNs  stats.Float `json:"getrusage_thread_ns"`
 	ProcessNs stats.Float `json:"getrusage_self_ns"`
 	TimesNs   stats.Float `json:"times_ns"`
-	CPUBusyNs stats.Float `json:"proc_stat_busy_ns"` // of the CPU, whoever had it
+	CPUBusyNs stats.Float `json:"proc_stat_busy_ns"` // of the CPU, for all threads
 }
 
-// Accounting sets counting by the ticks of a comb beside what the kernel says; nil without a
-// comb.
+// Accounting returns the comparison for the ticks of a comb; nil without a comb.
 func (t *Trace) Accounting(tick *Comb) *Accounting {
 	if tick == nil {
 		return nil
@@ -117,7 +117,7 @@ func (t *Trace) Accounting(tick *Comb) *Accounting {
 	thread, _ := t.Charge(tick)
 	a := &Accounting{Ticks: thread.Ticks(), ChargedNs: thread.Charged().SumNs(), UsedNs: thread.Used.SumNs()}
 	a.AboveNs, a.BelowNs = thread.Bounds()
-	a.LongRunInactive, _ = t.LongRunInactive(tick) // of too few cycles the bounds are missing
+	a.LongRunInactive, _ = t.LongRunInactive(tick) // if there are too few cycles, only the bounds are missing
 	a.ThreadNs, a.ProcessNs, a.TimesNs = t.Accounts.Thread.known(), t.Accounts.Process.known(), t.Accounts.Times.known()
 	if cpu := t.Accounts.CPU; cpu != nil {
 		a.CPUBusyNs = stats.FloatOf(cpu.RanNs())
@@ -125,8 +125,8 @@ func (t *Trace) Accounting(tick *Comb) *Accounting {
 	return a
 }
 
-// use fills in the time that was really used, and in how many segments. Where
-// two gaps without the CPU touch, nothing of the thread lies between.
+// use fills in the time that was really used, and the number of segments. If two gaps without the
+// CPU touch, there is no segment of the thread between them.
 func (t *Trace) use(thread, others *Account, tick *Comb) {
 	running := false
 	for p := range t.Periods {
@@ -148,10 +148,9 @@ func (t *Trace) use(thread, others *Account, tick *Comb) {
 	}
 }
 
-// lost reports that the thread did not have the CPU in that gap: a counter says
-// so, or it took longer than half an interval of the tick, nil for one that is
-// not known. No interrupt takes that long, nor does a look at the kernel: the Go
-// runtime had parked the thread.
+// lost reports whether the thread lost the CPU in that gap: a counter says so, or the gap is longer
+// than half a period of the tick (tick is nil if it is not known). No interrupt takes that long,
+// nor does a look at the kernel's counters, so that the Go runtime must have parked the thread.
 func (t *Trace) lost(gap int, tick *Comb) bool {
 	switch g := t.Gaps[gap]; g.Cause {
 	case Preempted, Throttled, Stopped, Migrated:
@@ -163,6 +162,6 @@ func (t *Trace) lost(gap int, tick *Comb) bool {
 	}
 }
 
-// inKernel reports that the thread spent the gap in kernel mode. An interrupt
-// holds up the tick, which then finds the thread where it was before.
+// inKernel reports whether the thread spent the gap in kernel mode. Interrupts don't count: they
+// delay the tick, which then finds the thread in the mode that it had before.
 func (g Gap) inKernel() bool { return g.Cause == PageFault || g.Cause == Runtime }

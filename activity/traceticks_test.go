@@ -8,15 +8,14 @@ import (
 	"chronoscope/stats"
 )
 
-// Practice problem 9.2: in Figure 9.5 timer interrupts came with I48, I50, I52,
-// I53 and I55 while the process was active, and half-way between those 20 ms
-// apart while it was not, as well as one interval after the last. The longest
-// inactivity exceeds an interval by what serving an interrupt takes, and the
-// longest activity falls short of it by as much.
+// Practice problem 9.2: in Figure 9.5 timer interrupts came with I48, I50, I52, I53 and I55 while
+// the process was active. Others came while it was inactive: half-way between those that are 20 ms
+// apart, and one interval after the last. The longest inactivity exceeds an interval by what
+// serving an interrupt takes, and the longest activity is shorter than it by as much.
 func TestFigure95Ticks(t *testing.T) {
 	trace := figure(t, "9.5", 548.1)
 	a := Analyse(trace)
-	const origin, interval = 191514104, 5471848 // cycles; a quarter of I55 less I50, of I48 to I50 alike
+	const origin, interval = 191514104, 5471848 // in cycles; the interval is a quarter of I55 less I50, and half of I50 less I48
 	want := []struct {
 		cycles int64
 		hidden bool
@@ -44,23 +43,22 @@ func TestFigure95Ticks(t *testing.T) {
 		}
 		longest[state] = max(longest[state], p.Ticks)
 	}
-	const cost = 247557 // of I48, which stands alone
+	const cost = 247557 // cost of I48, during which nothing else happened
 	if over, short := longest[0]-interval, interval-longest[1]; math.Abs(float64(over-cost)) > 0.05*cost || math.Abs(float64(short-cost)) > 0.05*cost {
 		t.Errorf("inactive for up to %d cycles over the interval, active up to %d short of it; want some %d", over, short, cost)
 	}
 }
 
-// Practice problem 9.5: in Figure 9.3 each of the seven ticks finds the process
-// active, which makes 70 ms of user time and none of system time, where it was
-// active for 63.7 ms. In Figure 9.5 five of nine do, 50 ms, where it was active for
-// 47.6 (53.0 % of 89.8).
+// Practice problem 9.5: in Figure 9.3 each of the seven ticks finds the process active. That makes
+// 70 ms of user time and no system time, while it was really active for 63.7 ms. In Figure 9.5 five
+// of nine ticks find it active: 50 ms, while it was active for 47.6 ms (53.0 % of 89.8).
 func TestFiguresCharged(t *testing.T) {
 	for _, c := range []struct {
 		number                 string
 		mhz, activeMs          float64
 		ticks, others          int
 		segments, otherOnes    int
-		heldAtLeast, heldUnder float64 // ms, by practice problem 9.4
+		heldAtLeast, heldUnder float64 // in ms, by practice problem 9.4
 	}{
 		{"9.3", 549.9, 63.7, 7, 0, 1, 0, 60, 80},
 		{"9.5", 548.1, 47.6, 5, 4, 4, 4, 10, 90},
@@ -92,11 +90,11 @@ type ticking struct {
 	trace *Trace
 	comb  Comb
 	atNs  []float64
-	// hidden says of each tick that another thread had the CPU.
+	// hidden tells for each tick whether another thread had the CPU.
 	hidden []bool
 }
 
-// simulateTicks lets a thread be served ticks, and lose its CPU at random times.
+// simulateTicks simulates a thread that is interrupted by ticks, and loses its CPU at random times.
 func simulateTicks(rng *rand.Rand) ticking {
 	period := 1e6 + 9e6*rng.Float64()
 	phase := period * rng.Float64()
@@ -117,7 +115,7 @@ func simulateTicks(rng *rand.Rand) ticking {
 		}
 		k.atNs = append(k.atNs, at)
 		k.hidden = append(k.hidden, at < end)
-		if at > end && rng.Float64() < 0.95 { // the others were too short to be seen
+		if at > end && rng.Float64() < 0.95 { // interrupts without a gap were too short to be seen
 			k.comb.Gaps = append(k.comb.Gaps, len(k.trace.Gaps))
 			gap(at, math.Min(500+1e4*rng.Float64(), length-at), TimerTick)
 		}
@@ -126,8 +124,8 @@ func simulateTicks(rng *rand.Rand) ticking {
 	return k
 }
 
-// Every tick is found within a nanosecond, those that fell into inactive time are
-// told from the others, and each is charged to whoever had the CPU.
+// Every tick is found within a nanosecond, those that fell into inactive time are recognised, and
+// each is charged to the thread that had the CPU.
 func TestTicksOfSimulatedTraces(t *testing.T) {
 	for seed := range uint64(1000) {
 		k := simulateTicks(rand.New(rand.NewPCG(seed, 95)))
@@ -156,7 +154,7 @@ func TestTicksOfSimulatedTraces(t *testing.T) {
 	}
 }
 
-// A tick that fell into a gap is charged by who had the CPU in it.
+// A tick that fell into a gap is charged to the thread that had the CPU in the gap.
 func TestHiddenTicksByCause(t *testing.T) {
 	for cause, want := range map[Cause]string{
 		Preempted: "others", Throttled: "others", Stopped: "others", Migrated: "others",
@@ -171,7 +169,7 @@ func TestHiddenTicksByCause(t *testing.T) {
 	}
 }
 
-// Two gaps without the CPU that touch are one segment of the others.
+// Two gaps without the CPU that touch are one segment of the other threads.
 func TestTouchingLosses(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100, Gaps: []Gap{
 		{Start: 10, Ticks: 10, Cause: Preempted}, {Start: 20, Ticks: 5, Cause: Stopped}, {Start: 60, Ticks: 5, Cause: Preempted},
@@ -182,7 +180,7 @@ func TestTouchingLosses(t *testing.T) {
 	}
 }
 
-// Combs and traces that hold nothing are no endless loop, and no crash.
+// Empty combs and traces lead neither to an endless loop nor to a panic.
 func TestTicksOfNothing(t *testing.T) {
 	for _, period := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		comb := Comb{Period: stats.Estimate{Value: period}}

@@ -7,38 +7,37 @@ import (
 	"chronoscope/stats"
 )
 
-// Undisturbed says how work of a length fares on a machine like the trace's
-// (Bryant 2003, practice problem 9.7).
+// Undisturbed says how likely work of a given length runs without disturbance on a machine like the
+// trace's (Bryant 2003, practice problem 9.7).
 type Undisturbed struct {
 	LengthNs float64 `json:"length_ns"`
-	// Probability that it runs without any gap that is not the recording's own,
-	// starting at a moment when the thread is active, and
-	// Trials that are expected for three such runs; missing where none would.
+	// Probability is the probability that work which starts while the thread is active runs without
+	// any gap, except for those of the recording's own. Trials is the expected number of trials for
+	// three such runs; missing if the probability is 0.
 	Probability float64     `json:"probability"`
 	Trials      stats.Float `json:"trials_for_3"`
-	// Unpreempted and UnpreemptedTrials count only gaps in which the thread lost
+	// Unpreempted and UnpreemptedTrials are the same, counting only gaps in which the thread lost
 	// its CPU to another.
 	Unpreempted       float64     `json:"unpreempted_probability"`
 	UnpreemptedTrials stats.Float `json:"unpreempted_trials_for_3"`
 }
 
-// undisturbedNs are the lengths of work that an analysis tells of.
+// undisturbedNs are the lengths of work in an analysis.
 var undisturbedNs = []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6}
 
-// keptFromCPU are the causes by which the thread loses its CPU to another.
+// keptFromCPU reports whether c is a cause by which the thread loses its CPU to another.
 func keptFromCPU(c Cause) bool {
 	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
 }
 
-// mayKeepFromCPU are these causes, and what is unexplained where nobody knows whether
-// another thread had the CPU.
+// mayKeepFromCPU reports the same. It also returns true for Unexplained if the kernel does not tell
+// whether another thread had the CPU.
 func (t *Trace) mayKeepFromCPU(c Cause) bool {
 	return keptFromCPU(c) || t.Unwatched && c == Unexplained
 }
 
-// activeStretches yields the times, in nanoseconds, between gaps of the causes
-// that disturb, and whether such a gap ended them; other gaps count as part of
-// the stretch.
+// activeStretches yields the times, in nanoseconds, between gaps of the causes that disturb, and
+// whether such a gap ended them. Other gaps count as part of the stretch.
 func (t *Trace) activeStretches(disturbs func(Cause) bool) iter.Seq2[float64, bool] {
 	return func(yield func(float64, bool) bool) {
 		from := int64(0)
@@ -56,8 +55,8 @@ func (t *Trace) activeStretches(disturbs func(Cause) bool) iter.Seq2[float64, bo
 	}
 }
 
-// room is how much of some active stretches work of each length can start in, so
-// that it's done before the stretch ends.
+// room is, for each length of work, the sum of the times in active stretches at which work of that
+// length can start and end within the stretch.
 type room struct {
 	lengthsNs, roomNs []float64
 	totalNs           float64
@@ -78,8 +77,8 @@ func (r *room) add(stretchNs float64) {
 	}
 }
 
-// trials is the probability that work of the length of that number is done in
-// one stretch, and the trials expected for three that are.
+// trials returns the probability that work of the i-th length ends within its stretch, and the
+// expected number of trials for three such runs.
 func (r *room) trials(i int) (probability, trials float64) {
 	if r.totalNs > 0 {
 		probability = r.roomNs[i] / r.totalNs

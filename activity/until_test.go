@@ -8,8 +8,8 @@ import (
 	"chronoscope/machine"
 )
 
-// A recording that waits for a gap forgets what was before its last turn but one: what is left is as if it had
-// begun there.
+// A recording that waits for a gap drops what was recorded before its last turn but one. The rest
+// is as if the recording had begun there.
 func TestForget(t *testing.T) {
 	c, err := clock.Open("go-time-now")
 	if err != nil {
@@ -50,7 +50,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// The gap in which the recording forgets is its own, and ends nothing; one of another time does.
+// The gap that forget causes counts as the recording's own and does not end it; a gap at another
+// time does.
 func TestLate(t *testing.T) {
 	r := &recorder{trace: &Trace{TickNs: 1}, options: Options{Until: time.Millisecond}, start: 100, turn: turn{at: 600}}
 	for _, c := range []struct {
@@ -68,7 +69,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// A timer interrupts every CPU sooner or later: the recording ends then.
+// A timer interrupts every CPU sooner or later, which ends the recording.
 func TestUntil(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -11,8 +11,8 @@ import (
 	"chronoscope/machine"
 )
 
-// witness is a context that a recording asks once a spell, on its own thread:
-// there it looks at what the test wants to know, and ends the recording.
+// witness is a context that a recording checks once per spell, on its own thread. In this check the
+// test can examine the thread, and end the recording.
 type witness struct {
 	context.Context
 	spell func() (over bool)
@@ -26,8 +26,7 @@ func (w *witness) Err() error {
 	return nil
 }
 
-// recordWith records, on a clock of nanoseconds, until the witness says that it
-// is over.
+// recordWith records, on a clock of nanoseconds, until spell returns true.
 func recordWith(t *testing.T, cpu int, spell func() (over bool)) *Trace {
 	t.Helper()
 	trace, err := Record(&witness{Context: t.Context(), spell: spell}, childClock(), 1, Options{Duration: LongestDuration, CPU: cpu, Root: os.DirFS("/")})
@@ -37,8 +36,8 @@ func recordWith(t *testing.T, cpu int, spell func() (over bool)) *Trace {
 	return trace
 }
 
-// tiles checks that the periods follow one another from the beginning of the
-// trace to its end, to the tick, and that none was lost.
+// tiles checks that the periods cover the trace from its beginning to its end without overlap,
+// exact to the tick, and that none was dropped.
 func tiles(t *testing.T, trace *Trace) {
 	t.Helper()
 	var active, inactive, end int64
@@ -58,8 +57,8 @@ func tiles(t *testing.T, trace *Trace) {
 	}
 }
 
-// someCPU is one that this process may use: the last, since the first serves
-// most of a machine's interrupts.
+// someCPU returns a CPU that this process may use: the last, since the first serves most of a
+// machine's interrupts.
 func someCPU(t *testing.T) int {
 	t.Helper()
 	cpus, err := machine.Affinity()
@@ -69,8 +68,8 @@ func someCPU(t *testing.T) int {
 	return slices.Max(cpus)
 }
 
-// childCommand runs one test of this binary again, as a child that knows by the
-// environment that it is one. It is killed where it does not end.
+// childCommand returns a command that runs one test of this binary again, as a child that
+// recognises its role by the environment. The child is killed if it does not end by itself.
 func childCommand(t *testing.T, test, environment string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
