@@ -39,7 +39,15 @@ func TestKilledBenchmarksAreCleared(t *testing.T) {
 		found, _ := filepath.Glob(filepath.Join(temporary, "chronoscope-bench-*"))
 		return found
 	}
-	worktrees := func() int { return strings.Count(git("worktree", "list", "--porcelain"), "worktree ") }
+	worktrees := func() int {
+		for range 100 {
+			if out, err := exec.Command("git", "-C", module, "worktree", "list", "--porcelain").Output(); err == nil {
+				return strings.Count(string(out), "worktree ")
+			}
+			time.Sleep(20 * time.Millisecond) // one is being made
+		}
+		return strings.Count(git("worktree", "list", "--porcelain"), "worktree ")
+	}
 	start := func() *exec.Cmd {
 		before := worktrees()
 		c := exec.Command(chronoscope, "bench", "--against", "HEAD", "--max-time", "10m", "--precision", "0.0001%", "--bench", "One")
