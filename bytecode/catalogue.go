@@ -8,13 +8,13 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// Catalogue lists the 137 instructions in the order of their opcodes: Lambert 2008,
-// table 6, whose names carry reading errors, rebuilt from the JVM specification. It holds
-// what computes and moves within a method, and leaves out references (but for
-// aconst_null), objects, calls, switches, ldc and wide.
+// Catalogue returns the 137 instructions in the order of their opcodes. They are those of Lambert 2008,
+// table 6, whose names contain reading errors that were corrected from the JVM specification. The
+// catalogue contains the instructions that compute and move values within a method. It leaves out
+// references (except for aconst_null), objects, calls, switches, ldc and wide.
 func Catalogue() []*Instruction { return slices.Clone(catalogue) }
 
-// Lookup finds an instruction by its mnemonic. The error lists them all.
+// Lookup returns the instruction with this mnemonic. The error lists all mnemonics.
 func Lookup(mnemonic string) (*Instruction, error) {
 	for _, in := range catalogue {
 		if in.Mnemonic == mnemonic {
@@ -46,7 +46,7 @@ var catalogue = slices.Concat(
 		"if_icmpeq:ii> if_icmpne:ii> if_icmplt:ii> if_icmpge:ii> if_icmpgt:ii> if_icmple:ii> goto:>"),
 )
 
-// row is a row of the table: mnemonic:takes>leaves, again and again.
+// row parses a row of the table: a list of entries of the form mnemonic:takes>leaves.
 func row(kind Kind, text string) []*Instruction {
 	var list []*Instruction
 	for _, entry := range strings.Fields(text) {
@@ -61,7 +61,7 @@ func row(kind Kind, text string) []*Instruction {
 	return list
 }
 
-// eachType is a row for each of the numeric types, T standing for it.
+// eachType parses a row for each of the numeric types; T in the text stands for the type.
 func eachType(kind Kind, text string) []*Instruction {
 	var list []*Instruction
 	for _, t := range []string{"i", "l", "f", "d"} {

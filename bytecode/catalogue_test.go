@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The kinds and how many there are of each: Lambert 2008, table 6, repaired by the JVM
-// specification, section 7.
+// The number of instructions of each kind is that of Lambert 2008, table 6, corrected by section 7 of
+// the JVM specification.
 func TestCatalogue(t *testing.T) {
 	want := map[Kind]int{
 		Constants: 18, Loads: 20, Stores: 20, StackMoves: 9, Arithmetic: 37, Conversions: 15, Comparisons: 5, Branches: 13,
@@ -30,7 +30,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// The source's outliers (table 3) and what it leaves out.
+// Lookup finds the outliers of Lambert 2008, table 3, and does not find what the paper leaves out.
 func TestLookup(t *testing.T) {
 	for _, mnemonic := range strings.Fields("lrem ldiv d2i d2l f2l f2i drem frem idiv l2d irem i2d l2f") {
 		if in, err := Lookup(mnemonic); err != nil || in.Mnemonic != mnemonic {
@@ -44,8 +44,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Twenty instructions can't work on what the one before left: twelve conversions, five
-// comparisons, three shifts of longs.
+// Twenty instructions can't work on the result of the one before: twelve conversions, five
+// comparisons, and three shifts of longs.
 func TestBalance(t *testing.T) {
 	var balanced []string
 	for _, in := range Catalogue() {

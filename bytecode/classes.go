@@ -7,7 +7,7 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// The names of the generated classes and of what they share.
+// The names of the generated classes and of their shared members.
 const (
 	harnessClass  = "chronoscope/Harness"
 	countClass    = "chronoscope/Count"
@@ -27,12 +27,12 @@ var (
 	countField   = classfile.Member{Class: countClass, Name: "now", Descriptor: "J"}
 )
 
-// className is that of a sequence's class.
+// className returns the name of a sequence's class.
 func className(sequence string) string {
 	return "chronoscope/T_" + strings.NewReplacer("/", "_", "-", "_").Replace(sequence)
 }
 
-// newClass is a public class with a constructor that calls that of its super class.
+// newClass returns a public class with a constructor that calls that of its super class.
 func newClass(name, super string, interfaces ...string) *classfile.Class {
 	var code classfile.Code
 	code.Do(classfile.Aload0)
@@ -48,14 +48,15 @@ func addMethod(c *classfile.Class, access classfile.Access, name, descriptor str
 	c.Methods = append(c.Methods, classfile.Method{Access: access | classfile.Public, Name: name, Descriptor: descriptor, Code: code})
 }
 
-// cyclesClass declares the native method that reads the time stamp counter.
+// cyclesClass returns the class that declares the native method that reads the time stamp counter.
 func cyclesClass() *classfile.Class {
 	c := newClass(cycleClass, objectClass)
 	addMethod(c, classfile.Static|classfile.Native, cycleMethod, "()J", nil)
 	return c
 }
 
-// countsClass is the counting thread. Padding fields keep its count on cache lines of its own.
+// countsClass returns the class of the counting thread. Padding fields keep its count on cache lines
+// of its own.
 func countsClass() *classfile.Class {
 	c := newClass(countClass, threadClass)
 	const padding = 16
@@ -76,8 +77,8 @@ func countsClass() *classfile.Class {
 	return c
 }
 
-// edgesClass waits for changes of currentTimeMillis. A row is the difference between two of them in
-// milliseconds.
+// edgesClass returns the class that waits for changes of currentTimeMillis. A row is the difference
+// between two successive values, in milliseconds.
 func edgesClass() *classfile.Class {
 	const out, index, last, now = 1, 2, 3, 5
 	var code classfile.Code
@@ -98,12 +99,12 @@ func edgesClass() *classfile.Class {
 	return c
 }
 
-// appendColumn stores a long variable as the next number of out.
+// appendColumn appends code that stores a long variable as the next number of out.
 func appendColumn(code *classfile.Code, out, index, variable int) {
 	code.Add("aload iload lload lastore iinc", out, index, variable, index, 1)
 }
 
-// untilFull goes back to an instruction as long as out has room.
+// untilFull appends a jump back to an instruction that is taken while out has room.
 func untilFull(code *classfile.Code, out, index, to int) {
 	code.Add("iload aload arraylength", index, out)
 	done := code.Jump(classfile.IfIcmpge)
@@ -111,16 +112,16 @@ func untilFull(code *classfile.Code, out, index, to int) {
 	code.Land(done)
 }
 
-// The local variables of a sequence's method. Those below are the sequence's own.
+// The local variables of a sequence's method. Variables with lower numbers belong to the sequence.
 const (
 	localOut    = 8
 	localBlock  = 9
 	localTrials = 10
 	localIndex  = 11
-	localTimers = 12 // six for each timer, and two more for its ones
+	localTimers = 12 // six for each timer, and two more if its ones are counted
 )
 
-// timerLocals are the variables of a timer, each two slots.
+// timerLocals are the variables of a timer, of two slots each.
 type timerLocals struct{ start, end, sum, ones int }
 
 func localsOf(i int) timerLocals {
@@ -128,8 +129,9 @@ func localsOf(i int) timerLocals {
 	return timerLocals{first, first + 2, first + 4, first + 6}
 }
 
-// sequenceClass executes a sequence in blocks of trials. A trial pushes the operands, reads the
-// timers before and after the sequence, and pops the results. A row holds the sums of a block.
+// sequenceClass returns the class that executes a sequence in blocks of trials. A trial pushes the
+// operands, reads the timers before and after the sequence, and pops the results. A row holds the sums
+// of a block.
 func sequenceClass(s *sequence, timers []timer) *classfile.Class {
 	var code classfile.Code
 	code.Add("aload_0 astore iload_1 istore", localOut, localBlock)
@@ -173,7 +175,7 @@ func clearSums(code *classfile.Code, timers []timer) {
 	}
 }
 
-// appendTrial is one trial. The first timer is read first and last.
+// appendTrial appends one trial. The first timer is read first and last.
 func appendTrial(code *classfile.Code, s *sequence, timers []timer) {
 	s.pushAll(code)
 	settle(code)
@@ -190,7 +192,7 @@ func appendTrial(code *classfile.Code, s *sequence, timers []timer) {
 	s.popAll(code)
 }
 
-// appendSums adds the trial's differences to the sums.
+// appendSums appends code that adds the trial's differences to the sums.
 func appendSums(code *classfile.Code, timers []timer) {
 	for i, t := range timers {
 		at := localsOf(i)

@@ -15,7 +15,7 @@ func startNice(ctx context.Context, n int, cpus []int) (*load.Load, error) {
 	}
 	started := make(chan outcome)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its niceness
+		runtime.LockOSThread() // never unlocked: the thread ends together with its niceness
 		if err := niceThread(competitorNice); err != nil {
 			started <- outcome{nil, err}
 			return

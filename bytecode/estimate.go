@@ -7,22 +7,22 @@ import (
 	"chronoscope/stats"
 )
 
-// source says how a time is computed from the stretches of a series, in nanoseconds a trial.
+// source says how a time is computed from the stretches of a series, in nanoseconds per trial.
 type source struct {
-	// alone selects the starts that measured the reference alone, otherwise the joint ones.
+	// alone selects the starts that measured the reference alone; otherwise the joint ones are used.
 	alone bool
-	// perTrial is the time of a trial in one stretch, NaN where it shows none. It is nil for
+	// perTrial returns the time of a trial in one stretch, NaN if the stretch shows none. It is nil for
 	// methods that need the sums of many stretches.
 	perTrial func(*Series, *Stretch) float64
-	// sum is the time of all trials of a stretch: in ticks if ticks is set, else in ns.
+	// sum returns the time of all trials of a stretch: in ticks if ticks is set, otherwise in ns.
 	sum   func(*Series, *Stretch) float64
 	ticks bool
-	// counts says that the counting thread's counter is read.
+	// counts says that the counting thread's counter is used.
 	counts bool
 }
 
-// fineSource is a source for timers that are fine enough for single stretches. It uses the trials
-// that one method kept, and the sums of the same or another method.
+// fineSource returns a source for timers that are fine enough for single stretches. It uses the trials
+// that the method keeper kept, and the sums of the method shows.
 func fineSource(keeper, shows Method, alone bool) source {
 	return source{alone: alone, counts: keeper == Counter, perTrial: func(s *Series, x *Stretch) float64 {
 		kept := x.Kept[keeper]
@@ -33,12 +33,12 @@ func fineSource(keeper, shows Method, alone bool) source {
 	}}
 }
 
-// allTrials is the reference's time of all trials.
+// allTrials is the source of the reference's time of all trials.
 var allTrials = source{sum: func(s *Series, x *Stretch) float64 {
 	return float64(x.All.Cycles) * s.unitNs(TSC, x)
 }}
 
-// tickSource counts ticks, which only the sums of many stretches make precise.
+// tickSource returns a source that counts ticks. Only the sums of many stretches make it precise.
 func tickSource(m Method) source {
 	return source{ticks: true, sum: func(s *Series, x *Stretch) float64 {
 		if m == Bernoulli {
@@ -48,7 +48,7 @@ func tickSource(m Method) source {
 	}}
 }
 
-// unitNs is the length of one unit of a method's timer, NaN where it is not known.
+// unitNs returns the length of one unit of a method's timer, NaN if it is not known.
 func (s *Series) unitNs(m Method, x *Stretch) float64 {
 	switch {
 	case m == TSC && s.TSCHz > 0:
@@ -63,12 +63,12 @@ func (s *Series) unitNs(m Method, x *Stretch) float64 {
 
 var nan = math.NaN()
 
-// evaluation is a series with its stretches sorted for estimates.
+// evaluation holds a series with its stretches sorted for the estimates.
 type evaluation struct {
 	*Series
-	// stretches are the stretches of each sequence, by start, without slow ones.
+	// stretches holds the stretches of each sequence, by start, without those of slow groups.
 	stretches []map[string][]*Stretch
-	// empty are the empty stretches by start and group.
+	// empty holds the stretches of the empty sequence, by start and group.
 	empty []map[int]*Stretch
 	slow  int
 }
@@ -96,8 +96,8 @@ func newEvaluation(s *Series) *evaluation {
 	return e
 }
 
-// trial estimates the time of one trial of a sequence without overhead; for the empty sequence it is
-// the overhead.
+// trial estimates the time of one trial of a sequence without overhead. For the empty sequence it
+// returns the overhead.
 func (e *evaluation) trial(name string, from source) stats.Estimate {
 	if from.perTrial != nil {
 		return e.meanOfStarts(name, from)
@@ -109,9 +109,9 @@ func (e *evaluation) trial(name string, from source) stats.Estimate {
 	return whole.Less(e.meanOfAll(emptyName, from))
 }
 
-// meanOfStarts is the mean over the virtual machines of the median of their stretches: each machine
-// lays out code and memory in its own way. The overhead is subtracted group by group, so that a slow
-// phase, which affects both, cancels.
+// meanOfStarts returns the mean over the virtual machines of the medians of their stretches. The
+// machines differ because each lays out code and memory in its own way. The overhead is subtracted
+// group by group, so that a slow phase, which affects both, cancels.
 func (e *evaluation) meanOfStarts(name string, from source) stats.Estimate {
 	var starts [][]float64
 	missed := 0
@@ -141,13 +141,14 @@ func (e *evaluation) meanOfStarts(name string, from source) stats.Estimate {
 }
 
 // The overhead of a stretch is that of an empty sequence at most nearGroups groups away. The counting
-// thread's rate must be the same within similarRate, since the cost of a reading depends on it.
+// thread's rates in the two must be the same within similarRate, because the cost of a reading depends
+// on the rate.
 const (
 	nearGroups  = 3
 	similarRate = 0.1
 )
 
-// overheadBeside is the time of the nearest fitting empty sequence, NaN where there is none.
+// overheadBeside returns the time of the nearest suitable empty sequence, NaN if there is none.
 func (e *evaluation) overheadBeside(start int, x *Stretch, from source) float64 {
 	for distance := range nearGroups + 1 {
 		for _, group := range []int{x.Group - distance, x.Group + distance} {
@@ -163,8 +164,8 @@ func (e *evaluation) overheadBeside(start int, x *Stretch, from source) float64 
 	return nan
 }
 
-// meanOfMedians is the mean of the groups' medians, with Student's interval of their scatter. For a
-// single group it uses the group's values instead.
+// meanOfMedians returns the mean of the groups' medians, with Student's interval from their scatter. For
+// a single group it uses the group's values instead.
 func meanOfMedians(groups [][]float64) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	var values []float64
@@ -194,11 +195,11 @@ func meanOfMedians(groups [][]float64) stats.Estimate {
 	return e
 }
 
-// counted is a stretch: the sum over its trials, the ticks of the slow clock that passed, and the
-// number of trials.
+// counted describes a stretch: the sum over its trials, the ticks of the slow clock that passed in all,
+// and the number of trials.
 type counted struct{ sum, passed, trials float64 }
 
-// meanOfAll is the mean of all trials, in nanoseconds.
+// meanOfAll returns the mean of all trials, in nanoseconds.
 func (e *evaluation) meanOfAll(name string, from source) stats.Estimate {
 	var all []counted
 	for i := range e.Starts {
@@ -215,8 +216,8 @@ func (e *evaluation) meanOfAll(name string, from source) stats.Estimate {
 	return meanATrial(all)
 }
 
-// meanATrial is the ratio of the sums, with Student's interval of the stretches' residuals (Cochran,
-// Sampling Techniques, 3rd ed., section 6.3).
+// meanATrial returns the ratio of the sums, with Student's interval from the stretches' residuals
+// (Cochran, Sampling Techniques, 3rd ed., section 6.3).
 func meanATrial(all []counted) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	var sum, trials, squares float64
@@ -238,13 +239,13 @@ func meanATrial(all []counted) stats.Estimate {
 	return e
 }
 
-// wholeTicks is the variance that rounding to whole ticks adds to the ticks of a stretch. It keeps
-// the interval from vanishing where few stretches happen to see the same number.
+// wholeTicks is the variance that rounding to whole ticks adds to the ticks of a stretch. It keeps the
+// interval from vanishing if a few stretches happen to see the same number of ticks.
 const wholeTicks = 1.0 / 12
 
-// ticksATrial is the mean number of ticks that a trial sees, with its interval. The independent
-// events are ticks, which fall into a timed region or not, or trials where these are fewer. Their
-// number is that of chances. How far stretches scatter beyond that is measured.
+// ticksATrial returns the mean number of ticks that a trial sees, with its interval. The independent
+// chances are the ticks, each of which falls into a timed region or not, or the trials if there are
+// fewer of these. The scatter of the stretches beyond that of independent chances is estimated.
 func ticksATrial(all []counted) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	e.Unit = "ticks"
@@ -276,8 +277,8 @@ func ticksATrial(all []counted) stats.Estimate {
 	return e
 }
 
-// times are the times of one instruction by a method and, for the same trials, by the reference,
-// without overhead and balancing instructions.
+// times returns the times of one instruction by a method (own) and, for the same trials, by the
+// reference (same), without overhead and balancing instructions.
 func (e *evaluation) times(in *Instruction, f Form, m Method) (own, same stats.Estimate) {
 	own = e.balanced(in, f, e.sourceOf(m))
 	if m == TSC {
@@ -286,8 +287,8 @@ func (e *evaluation) times(in *Instruction, f Form, m Method) (own, same stats.E
 	return own, e.balanced(in, f, e.referenceOf(m))
 }
 
-// balanced is the sequence's time for one instruction, minus the times of the instructions that
-// balance it.
+// balanced returns the sequence's time per instruction, minus the times of the instructions that balance
+// it.
 func (e *evaluation) balanced(in *Instruction, f Form, from source) stats.Estimate {
 	perInstruction := float64(e.Length)
 	time := e.trial(sequenceName(in, f), from).Scaled(1/perInstruction, "ns")
@@ -302,7 +303,7 @@ func (e *evaluation) balanced(in *Instruction, f Form, from source) stats.Estima
 	return time
 }
 
-// sourceOf is the source of a method's own times.
+// sourceOf returns the source of a method's own times.
 func (e *evaluation) sourceOf(m Method) source {
 	switch m {
 	case TSC:
@@ -313,7 +314,7 @@ func (e *evaluation) sourceOf(m Method) source {
 	return tickSource(m)
 }
 
-// referenceOf is the source of the reference's times for the trials that a method used.
+// referenceOf returns the source of the reference's times for the trials that a method used.
 func (e *evaluation) referenceOf(m Method) source {
 	if m == Counter || m == Nano {
 		return fineSource(m, TSC, false)

@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// world is a simulated machine: it knows how long everything takes.
+// world is a simulated machine with known times.
 type world struct {
 	random *rand.Rand
 	now    float64 // ns
 	count  float64 // of the counting thread
-	// countNs is the counter's period, and slowShare how much of the time it loses its
-	// CPU or runs at half its pace, for some milliseconds.
+	// countNs is the counter's period. slowShare is the share of the time in which the counting thread
+	// has no CPU or runs at half its speed, for some milliseconds each time.
 	countNs, slowShare float64
 	pace               float64 // of the counter, 0 to 1
 	paceUntil          float64
-	// interruptNs take the measuring thread, one each everyNs in the mean.
+	// An interrupt takes interruptNs of the measuring thread's time, once in everyNs on average.
 	interruptNs, everyNs, interruptAt float64
 }
 
@@ -26,7 +26,7 @@ func newWorld(seed uint64) *world {
 	return &world{random: r, now: 1e15 + 1e9*r.Float64(), countNs: 3 + 8*r.Float64(), pace: 1, interruptNs: 4000, everyNs: 1e6, interruptAt: math.Inf(1)}
 }
 
-// pass lets the given time of the measuring thread go by.
+// pass lets the given running time of the measuring thread go by.
 func (w *world) pass(ns float64) {
 	if math.IsInf(w.interruptAt, 1) {
 		w.interruptAt = w.now + w.random.ExpFloat64()*w.everyNs
@@ -56,7 +56,7 @@ func (w *world) readings() Sums {
 	return Sums{Millis: int64(w.now / 1e6), Counts: int64(w.count), Cycles: int64(w.now * simulatedHz / 1e9), Nano: int64(w.now)}
 }
 
-// blocks are trials of an event of that length, with gaps between them.
+// blocks returns blocks of trials of an event of the given length, with gaps between the trials.
 func (w *world) blocks(n, trials int, eventNs, overheadNs, gapNs float64) []block {
 	var blocks []block
 	for range n {
@@ -79,9 +79,9 @@ func (w *world) blocks(n, trials int, eventNs, overheadNs, gapNs float64) []bloc
 
 var simulatedMethods = []Method{Counter, Discrete, Bernoulli, TSC}
 
-// series is what a run over this world would be: starts of groups, each with the
-// sentinels, the empty sequence and iadd, whose time per instruction is ns, but for half a
-// percent from one virtual machine to another.
+// series returns the series of a run in this world: starts of groups, each with the sentinels, the empty
+// sequence and iadd. The time of one iadd is ns, and differs by about half a percent between virtual
+// machines.
 func (w *world) series(t *testing.T, starts, groups, blocks int, ns float64) *Series {
 	t.Helper()
 	s := &Series{Mode: Interpreter, Length: 1000, TickNs: 1e6, TSCHz: simulatedHz, Instructions: []string{"iadd"}}
@@ -106,8 +106,7 @@ func (w *world) series(t *testing.T, starts, groups, blocks int, ns float64) *Se
 	return s
 }
 
-// covered counts how often a method's interval holds the truth, and how far its values
-// stray in the mean.
+// covered counts how often a method's interval holds the truth, and returns the mean error of its values.
 func covered(t *testing.T, runs int, m Method, prepare func(*world)) (hits int, strays float64) {
 	t.Helper()
 	for seed := range runs {
@@ -122,7 +121,7 @@ func covered(t *testing.T, runs int, m Method, prepare func(*world)) (hits int, 
 		if !ok {
 			continue
 		}
-		// What interrupts take is in all figures but the reference's.
+		// The time of interrupts is part of all figures except the reference's.
 		truth := ns
 		if m != TSC {
 			truth *= 1 + w.interruptNs/w.everyNs
@@ -135,8 +134,7 @@ func covered(t *testing.T, runs int, m Method, prepare func(*world)) (hits int, 
 	return hits, strays
 }
 
-// Intervals hold the truth 95 times in 100: 91 are passed by a perfect method nearly
-// always.
+// Intervals hold the truth 95 times in 100. A correct method holds it at least 91 times, nearly always.
 func TestIntervals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -159,8 +157,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// A trial that is preempted counts one tick by one outcome and many by the other: the
-// one falls short of the reference by a quarter or so, the other does not.
+// Bernoulli counts one tick for a trial that is preempted, Discrete counts all of its ticks. So Bernoulli
+// falls short of the reference by about a quarter, and Discrete does not.
 func TestOutcomesUnderLoad(t *testing.T) {
 	w := newWorld(5)
 	w.interruptNs, w.everyNs = 4e6, 8e6
@@ -178,7 +176,7 @@ func TestOutcomesUnderLoad(t *testing.T) {
 	}
 }
 
-// What stands beside a sequence is taken off, with its uncertainty.
+// The times of the balancing instructions are subtracted, with their uncertainty.
 func TestBalanceIsTakenOff(t *testing.T) {
 	s := &Series{Mode: Interpreter, Length: 100, TSCHz: 1e9, Instructions: []string{"i2l", "iload_0"}, Pairs: true}
 	add := func(start int, name string, cycles int64) {
@@ -199,8 +197,8 @@ func TestBalanceIsTakenOff(t *testing.T) {
 		form      Form
 		want, off float64
 	}{
-		// 3.03: Student's t of 2, 4.303, times the standard error of -0.1, 0, 0.1, which
-		// is 0.1/sqrt(3).
+		// 0.2484 is Student's t for 2 degrees of freedom, 4.303, times the standard error of -0.1, 0,
+		// 0.1, which is 0.1/sqrt(3).
 		{"i2l", Homogeneous, 3 - 1, 0.2484},
 		{"iload_0", Pair, 2.5 - 0.9, 0.2484},
 	} {
@@ -215,8 +213,8 @@ func TestBalanceIsTakenOff(t *testing.T) {
 	}
 }
 
-// Groups beside slow sentinels are left out, as is the group before, which ended when it
-// was slow.
+// Groups with a slow sentinel are left out, and so is the group before, at whose end the machine was
+// slow.
 func TestSlowGroups(t *testing.T) {
 	w := newWorld(11)
 	s := w.series(t, 2, 8, 100, 1)
@@ -242,7 +240,7 @@ func TestSlowGroups(t *testing.T) {
 	}
 }
 
-// A clock that goes backwards spoils a stretch, and nothing else does.
+// A clock that goes backwards makes its stretch an error, and no other.
 func TestBackward(t *testing.T) {
 	w := newWorld(12)
 	for name, harm := range map[string]func([]block){
@@ -264,7 +262,7 @@ func TestBackward(t *testing.T) {
 	}
 }
 
-// The columns of a row stand in the order in which the generated classes fill them.
+// The columns of a row are in the order in which the generated classes fill them.
 func TestReadBlocks(t *testing.T) {
 	got, err := readBlocks([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []Method{TSC, Counter, Nano, Bernoulli}, 10)
 	want := block{Sums: Sums{Trials: 10, Millis: 1, Ones: 3, Nano: 4, Counts: 6, Cycles: 8}, last: Sums{Millis: 2, Nano: 5, Counts: 7, Cycles: 9}}
@@ -276,8 +274,8 @@ func TestReadBlocks(t *testing.T) {
 	}
 }
 
-// Equation (2) of Lambert 2008 for independent ticks: with no scatter but chance, the
-// interval is about as wide.
+// The interval is about as wide as that of equation (2) of Lambert 2008 for independent ticks, if the
+// stretches scatter no more than by chance.
 func TestTicksATrial(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	hits, widths := 0, 0.0
@@ -325,10 +323,10 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// The value of many a sample is one of its own, whichever way it is asked for.
+// The mean of medians, its interval and its number of samples are those computed by hand.
 func TestMeanOfMedians(t *testing.T) {
 	e := meanOfMedians([][]float64{{1, 1, 100}, {2}, {3}})
-	// By hand: medians 1, 2, 3, standard error 1/sqrt(3), Student's t of 2 is 4.303.
+	// The medians are 1, 2, 3, the standard error is 1/sqrt(3), Student's t for 2 is 4.303.
 	if e.Value != 2 || math.Abs(e.HalfWidth()-2.484) > 1e-3 || e.N != 5 {
 		t.Errorf("%+v", e)
 	}
@@ -343,8 +341,8 @@ func TestMeanOfMedians(t *testing.T) {
 	}
 }
 
-// The overhead is that of an empty sequence near by, and for the counter of one during
-// which it ran at about the same pace.
+// The overhead is that of an empty sequence in a near group; for the counter, of one during which the
+// counter ran at about the same rate.
 func TestOverheadBeside(t *testing.T) {
 	stretch := func(name string, group int, rate float64, counts int64) Stretch {
 		sums := Sums{Trials: 1, Counts: counts, Cycles: counts}
@@ -367,8 +365,8 @@ func TestOverheadBeside(t *testing.T) {
 	}
 }
 
-// What a reading costs the counter comes off: counts of a trial are a rate times what the
-// trial takes, less a constant.
+// The counts that a reading costs the counter are added again: the counts of a trial are the rate times
+// the trial's time, minus a constant.
 func TestLostCounts(t *testing.T) {
 	const rate, lost = 2e5, 30.0
 	start := Start{Methods: []Method{Counter}}
@@ -397,11 +395,11 @@ func TestLostCounts(t *testing.T) {
 	}
 }
 
-// The counter's rate is found between edges of currentTimeMillis: that is read wherever
-// the counter is, also where nothing else asks for it.
+// The counter's rate is found between edges of currentTimeMillis. So currentTimeMillis is read whenever
+// the counter is, even if no method needs it.
 func TestCounterAloneHasItsMilliseconds(t *testing.T) {
 	var answer []int64
-	for i := range int64(200) { // blocks of 0.1 ms, 5 counts a trial, 10,000 a millisecond
+	for i := range int64(200) { // blocks of 0.1 ms, 5 counts per trial, 10,000 counts per millisecond
 		answer = append(answer, 0, i/10, 0, 50, 1000*i)
 	}
 	blocks, err := readBlocks(answer, []Method{Counter}, 10)

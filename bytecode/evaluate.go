@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Result makes estimates of what was measured.
+// Result computes the estimates from the measurements.
 func (s *Series) Result() *Result {
 	e := newEvaluation(s)
 	r := &Result{
@@ -28,7 +28,7 @@ func (s *Series) Result() *Result {
 	for _, mnemonic := range s.Instructions {
 		in, err := Lookup(mnemonic)
 		if err != nil {
-			continue // of a series that was not written here
+			continue // the series was not written by this program
 		}
 		for _, f := range in.forms(s.Pairs) {
 			r.Timings = append(r.Timings, e.timing(in, f))
@@ -38,7 +38,7 @@ func (s *Series) Result() *Result {
 	return r
 }
 
-// countNs is the counter's usual period; 0 where there was none.
+// countNs returns the counter's usual period; 0 if there was no counter.
 func (e *evaluation) countNs() float64 {
 	var periods []float64
 	for i := range e.Starts {
@@ -59,7 +59,7 @@ func (e *evaluation) measures(m Method) bool {
 	return slices.ContainsFunc(e.Starts, func(s Start) bool { return slices.Contains(s.Methods, m) })
 }
 
-// timing gathers all that was found of an instruction in a form.
+// timing returns all results for an instruction in a form.
 func (e *evaluation) timing(in *Instruction, f Form) Timing {
 	t := Timing{Instruction: in, Form: f, Balance: newSequence(in, f, 1).balance, Judgement: stats.NewJudgement()}
 	for _, m := range Methods() {
@@ -87,7 +87,7 @@ func (e *evaluation) timing(in *Instruction, f Form) Timing {
 	return t
 }
 
-// giveUp lowers all verdicts of an instruction that is not tried again.
+// giveUp lowers all verdicts of an instruction that was not tried again.
 func (t *Timing) giveUp(problem string) {
 	all := []*stats.Judgement{&t.Judgement}
 	for i := range t.Measured {
@@ -98,7 +98,7 @@ func (t *Timing) giveUp(problem string) {
 	}
 }
 
-// measured is the result of one method for an instruction in a form.
+// measured returns the result of one method for an instruction in a form.
 func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	found := Measured{Method: m, Judgement: stats.NewJudgement()}
 	found.Time, found.Same = e.times(in, f, m)
@@ -130,8 +130,8 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	return found
 }
 
-// An interval is wide if half of it exceeds this share of the value, and useless if it exceeds the
-// value. Within ± enoughNs it is always narrow enough.
+// An interval is wide if half of it exceeds the share wide of the value, and useless if half of it
+// exceeds the value. Half an interval of at most enoughNs is always narrow enough.
 const (
 	wide     = 0.1
 	enoughNs = 0.01
@@ -154,13 +154,13 @@ func (found *Measured) judge(usable, slow int) {
 	}
 }
 
-// unsettled is the share of half the interval's width from which the difference between all ticks
-// and trials with a tick matters.
+// unsettled is the share of the interval's half-width above which the difference between counting all
+// ticks and counting trials with a tick matters.
 const unsettled = 0.1
 
-// judgeTicks lowers the verdict where trials saw several ticks, given the difference per instruction
-// between counting ticks and counting trials with a tick. A trial is far shorter than a tick, so one
-// that saw several was preempted.
+// judgeTicks lowers the verdict if trials saw several ticks. differenceNs is the difference per
+// instruction between counting ticks and counting trials with a tick. A trial is far shorter than a
+// tick, so one that saw several ticks was preempted.
 func (found *Measured) judgeTicks(differenceNs float64) {
 	switch matters := math.Abs(differenceNs) > unsettled*found.Time.HalfWidth(); {
 	case matters && found.Method == Bernoulli:
@@ -170,7 +170,7 @@ func (found *Measured) judgeTicks(differenceNs float64) {
 	}
 }
 
-// judge says what speaks against the run as a whole.
+// judge adds the reasons against the run as a whole.
 func (r *Result) judge() {
 	if 4*r.Slow > r.Stretches {
 		r.Lower(stats.Suspect, "the machine was slow in %d of %d stretches, which are left out: leave it alone", r.Slow, r.Stretches)

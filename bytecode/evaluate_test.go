@@ -9,8 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Whoever was kept from running during trials is not to trust what currentTimeMillis says
-// of them, by either outcome; undisturbed trials say nothing of the kind.
+// If the measuring thread was preempted during trials, the results from currentTimeMillis are suspect,
+// both of Bernoulli and of Discrete. If it was not, they are not suspect.
 func TestPreemptedTrialsAreSuspect(t *testing.T) {
 	for _, preempted := range []bool{false, true} {
 		w := newWorld(5)
@@ -32,7 +32,7 @@ func TestPreemptedTrialsAreSuspect(t *testing.T) {
 	}
 }
 
-// An instruction that was given up is marked wherever a time of it stands.
+// All times of an instruction that was given up are marked.
 func TestGivenUpIsMarked(t *testing.T) {
 	s := newWorld(6).series(t, 4, 2, 100, 1)
 	s.Failures = []Failure{{Sequence: "iadd", Problem: "it crashed", Dropped: true}}
@@ -51,8 +51,8 @@ func TestGivenUpIsMarked(t *testing.T) {
 	}
 }
 
-// Few short stretches that happen to see as many ticks know the time no better for that:
-// 940 of 1,000 intervals hold it, and none is a point.
+// If a few short stretches happen to see the same number of ticks, the time is not known better: 940 of
+// 1,000 intervals hold it, and none has a width of 0.
 func TestTicksOfFewStretches(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, stretches := range []int{2, 3, 4} {

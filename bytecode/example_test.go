@@ -6,7 +6,7 @@ import (
 	"chronoscope/bytecode"
 )
 
-// The catalogue says what an instruction takes from the operand stack, and leaves there.
+// The catalogue says what an instruction takes from the operand stack and what it leaves there.
 func ExampleLookup() {
 	i, err := bytecode.Lookup("iadd")
 	if err != nil {

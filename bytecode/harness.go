@@ -8,18 +8,18 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// What the harness answers begins with these numbers: magicLong, and how many numbers
-// there are with both.
+// An answer of the harness begins with headerLongs numbers: magicLong, and the count of all numbers
+// including these two.
 const (
 	headerLongs = 2
 	magicLong   = 0x4368726f6e6f7363
 )
 
-// harnessMain reads commands from standard input until it ends: the name of a class, how
-// many numbers it is to fill, and how many trials make a row. It runs the class and writes
-// the numbers to standard output, in binary. Its arguments are the path of the library that
-// reads the time stamp counter, and whatever starts the counting thread; empty where that
-// is not wanted.
+// harnessMain returns the harness, which reads commands from standard input until it ends. A command is
+// the name of a class, how many numbers the class is to fill, and how many trials make a row. The harness
+// runs the class and writes the numbers to standard output, in binary. Its arguments are the path of the
+// library that reads the time stamp counter, and anything to start the counting thread; either is
+// empty if it is not wanted.
 func harnessMain() *classfile.Class {
 	const arguments, in, out, length, name, buffer = 0, 1, 2, 3, 4, 5
 	var code classfile.Code
@@ -114,8 +114,8 @@ const (
 	bytesALong = 8
 )
 
-// writeClasses generates all classes below a folder. Each group of timers has its own
-// folder, since the sequences' classes differ by them.
+// writeClasses generates all classes below a folder. Each set of timers has its own folder, because the
+// classes of the sequences depend on the timers.
 func writeClasses(folder string, all []*sequence, timers []timer) error {
 	classes := []*classfile.Class{harnessMain(), countsClass(), cyclesClass(), edgesClass()}
 	for _, s := range all {

@@ -17,19 +17,19 @@ const (
 	Branches    Kind = "branches"
 )
 
-// Instruction is one of the catalogue.
+// Instruction is an instruction of the catalogue.
 type Instruction struct {
 	Mnemonic string
 	Opcode   byte
 	Kind     Kind
-	// Takes and Leaves are the types of what it takes from the operand stack and
-	// leaves there, the top last: i, l, f, d, and a for a reference. Instructions that
-	// move slots of any type are given with int, as they are timed.
+	// Takes and Leaves are the types of what it takes from the operand stack and leaves there, the top
+	// last: i, l, f, d, and a for a reference. Instructions that move slots of any type have the type
+	// int here, because they are timed with ints.
 	Takes, Leaves string
 }
 
-// variable is the local variable of instructions that can name any; those before it are
-// for instructions that name one of them by their opcode.
+// variable is the local variable for instructions that have its number as an operand. Those with lower
+// numbers are for instructions whose opcode contains the number.
 const variable = 4
 
 // append adds the instruction to code. A branch goes to the next instruction.
@@ -49,7 +49,7 @@ func (in *Instruction) append(code *classfile.Code) {
 	}
 }
 
-// reads is the local variable that the instruction reads, and its type; 0 where it reads
+// reads returns the local variable that the instruction reads, and its type; the type is 0 if it reads
 // none.
 func (in *Instruction) reads() (local int, kind byte) {
 	op := classfile.Op(in.Opcode)
@@ -64,10 +64,10 @@ func (in *Instruction) reads() (local int, kind byte) {
 	return int(op-classfile.Iload0) % 4, in.Leaves[0]
 }
 
-// conditional reports that the instruction is a branch that may jump or not.
+// conditional reports whether the instruction is a conditional branch.
 func (in *Instruction) conditional() bool { return in.Kind == Branches && in.Takes != "" }
 
-// slots is how many slots a value of the type has.
+// slots returns the number of slots of a value of the type.
 func slots(kind byte) int {
 	if kind == 'l' || kind == 'd' {
 		return 2

@@ -9,16 +9,16 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// interpreter executes straight code by the JVM specification, section 6.5, and checks
-// the types of all that it touches. It knows nothing of the catalogue.
+// interpreter executes code according to section 6.5 of the JVM specification, and checks the types of
+// all values. It does not use the catalogue.
 type interpreter struct {
 	stack  []cell
 	locals [16]cell
-	jumps  int // branches that were taken
-	stays  int // and that were not
+	jumps  int // number of branches that were taken
+	stays  int // number of branches that were not taken
 }
 
-// cell is a slot of the stack: of a long or double the upper one has the kind '2'.
+// cell is a slot of the stack. The upper slot of a long or double has the kind '2'.
 type cell struct {
 	kind byte
 	n    int64
@@ -54,7 +54,7 @@ func (m *interpreter) pop(kind byte) cell {
 	return c
 }
 
-// one is a slot that is no half of anything.
+// one pops a value of one slot.
 func (m *interpreter) one() cell {
 	c := m.slot()
 	if c.kind == '2' {
@@ -78,7 +78,7 @@ func (m *interpreter) load(local int, kind byte) {
 	m.push(kind, c.n, c.x)
 }
 
-// run executes code from its beginning to its end.
+// run executes code from its first instruction to its last.
 func (m *interpreter) run(code []classfile.Instruction) {
 	for at := 0; at < len(code); {
 		next := m.step(code[at], at)
@@ -136,13 +136,13 @@ func (m *interpreter) step(in classfile.Instruction, at int) (next int) {
 	return next
 }
 
-// move is of slots, of whatever type: the table of forms 1 in the specification.
+// move executes an instruction that moves slots of any type: the table of forms in the specification.
 func (m *interpreter) move(op classfile.Op) {
 	switch op {
 	case classfile.Pop:
 		m.one()
 		return
-	case classfile.Pop2: // of two values, or of one that has two slots
+	case classfile.Pop2: // two values of one slot, or one value of two slots
 		if upper := m.slot(); upper.kind == '2' {
 			m.slot()
 		} else {
@@ -279,9 +279,8 @@ func (m *interpreter) compute(name string) {
 	m.push(kind, n, x)
 }
 
-// Every sequence runs through, in all its forms and in several lengths, with the types
-// that the instructions ask for, and leaves the stack as it was. Branches are taken where
-// they should be, and nowhere else.
+// Every sequence runs, in all its forms and in several lengths, with operands of the required types,
+// and leaves the stack as it was. Branches are taken exactly where they should be.
 func TestSequencesByInterpreter(t *testing.T) {
 	for _, length := range []int{1, 2, 3, 1000} {
 		all, err := sequences(Catalogue(), true, length)
@@ -308,7 +307,7 @@ func TestSequencesByInterpreter(t *testing.T) {
 	}
 }
 
-// interpret executes what feeds a sequence, the sequence, and what drops the rest.
+// interpret executes the code that pushes the operands, the sequence, and the code that pops the results.
 func interpret(s *sequence) (m *interpreter, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -16,19 +16,19 @@ import (
 	"chronoscope/clock"
 )
 
-// Java is a Java virtual machine that was found.
+// Java is a Java virtual machine on this system.
 type Java struct {
 	Path    string `json:"path"`    // of its launcher
-	Version string `json:"version"` // as it reports it, such as "17.0.15"
-	Name    string `json:"name"`    // as it reports it, such as "OpenJDK 64-Bit Server VM"
+	Version string `json:"version"` // as the machine reports it, such as "17.0.15"
+	Name    string `json:"name"`    // as the machine reports it, such as "OpenJDK 64-Bit Server VM"
 }
 
-// oldestJava is the first that loads classes of the version that is written.
+// oldestJava is the first version that loads classes of the written class file version.
 const oldestJava = 5
 
-// FindJava finds a launcher: at path if it is not empty, which may also be the home of a
-// JDK, else by JAVA_HOME, else in PATH. The error is a [*clock.Unavailable], and names the
-// package that brings one where there is none.
+// FindJava finds a launcher. If path is not empty, it is the launcher or the home of a JDK. Otherwise
+// FindJava uses JAVA_HOME, and then PATH. The error is a [*clock.Unavailable]; if there is no launcher,
+// it names a package that contains one.
 func FindJava(ctx context.Context, path string) (Java, error) {
 	launcher, err := findLauncher(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func noJava(detail, remedy string) *clock.Unavailable {
 	return &clock.Unavailable{Name: "java", Reason: clock.NotSupportedHere, Detail: detail, Remedy: remedy}
 }
 
-// findLauncher is the path of a program that can be run.
+// findLauncher returns the path of an executable launcher.
 func findLauncher(path string) (string, error) {
 	name := "java"
 	if runtime.GOOS == "windows" {
@@ -85,8 +85,8 @@ func findLauncher(path string) (string, error) {
 	return found, nil
 }
 
-// parseVersion takes the version and the name out of what java -version says: a quoted
-// version in its first line that has one, and the name in the last line, before "(build".
+// parseVersion extracts the version and the name from the output of java -version: the first quoted
+// version, and the name from the last line, before "(build".
 func parseVersion(said []byte) (version, name string) {
 	lines := bufio.NewScanner(bytes.NewReader(said))
 	for lines.Scan() {
@@ -101,8 +101,7 @@ func parseVersion(said []byte) (version, name string) {
 	return excerpt([]byte(version)), excerpt([]byte(name))
 }
 
-// Major is the number by which a version is known: 8 for 1.8.0_402, 17 for 17.0.15; 0 where the
-// version has no number.
+// Major returns the major version: 8 for 1.8.0_402, 17 for 17.0.15, 0 if the version has no number.
 func (j Java) Major() int {
 	parts := strings.FieldsFunc(j.Version, func(r rune) bool { return r < '0' || r > '9' })
 	if len(parts) > 1 && parts[0] == "1" {
@@ -118,7 +117,7 @@ func (j Java) Major() int {
 	return major
 }
 
-// excerpt is the beginning of what a program said, on one line.
+// excerpt returns the beginning of a program's output, on one line.
 func excerpt(said []byte) string {
 	const most = 300
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(said), "?")), " ")

@@ -14,7 +14,7 @@ import (
 	"chronoscope/clock"
 )
 
-// What launchers say of themselves, from the vendors' documentation.
+// The outputs of java -version are from the vendors' documentation.
 func TestVersion(t *testing.T) {
 	for _, c := range []struct {
 		said, version, name string
@@ -46,7 +46,7 @@ func FuzzVersion(f *testing.F) {
 	})
 }
 
-// script is a launcher that is a shell script.
+// script writes a launcher that is a shell script and returns its path.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -97,7 +97,7 @@ func TestFindJavaByHome(t *testing.T) {
 	}
 }
 
-// answerOf is a whole answer.
+// answerOf returns a complete answer with the given numbers.
 func answerOf(longs ...int64) []byte {
 	var b bytes.Buffer
 	_ = binary.Write(&b, binary.BigEndian, append([]int64{magicLong, int64(len(longs) + headerLongs)}, longs...))

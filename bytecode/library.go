@@ -9,25 +9,25 @@ import (
 	"chronoscope/internal/elffile"
 )
 
-// The shared object that reads the time stamp counter for the virtual machine: one
-// function, found by the name that the Java Native Interface gives it. It is written here,
-// so that no C compiler is needed.
+// This file writes the shared object that reads the time stamp counter for the virtual machine: one
+// function, with the name that the Java Native Interface requires. It is written here so that no C
+// compiler is needed.
 
-// cycleSymbol is the native method's name by the JNI specification, chapter 2.
+// cycleSymbol is the native method's symbol according to the JNI specification, chapter 2.
 const cycleSymbol = "Java_chronoscope_Cycles_read"
 
-// cycleCode are the instructions of the function for an architecture.
+// cycleCode is the machine code of the function for an architecture.
 type cycleCode struct {
 	code []byte
-	// clock names the clock that it reads, by this module's names.
+	// clock is this module's name of the clock that the function reads.
 	clock string
 }
 
 var cycleCodes = map[string]cycleCode{
 	"amd64": {clock: "tsc", code: []byte{
-		0x0f, 0xae, 0xe8, // lfence: what came before is done
+		0x0f, 0xae, 0xe8, // lfence: all earlier instructions have ended
 		0x0f, 0x31, // rdtsc
-		0x0f, 0xae, 0xe8, // lfence: what follows has not begun
+		0x0f, 0xae, 0xe8, // lfence: no later instruction has begun
 		0x48, 0xc1, 0xe2, 0x20, // shl rdx, 32
 		0x48, 0x09, 0xd0, // or rax, rdx
 		0xc3, // ret
@@ -40,7 +40,7 @@ var cycleCodes = map[string]cycleCode{
 	}},
 }
 
-// cycleLibrary is the shared object for an architecture.
+// cycleLibrary returns the shared object for an architecture.
 func cycleLibrary(arch string) ([]byte, error) {
 	c, ok := cycleCodes[arch]
 	if !ok {
@@ -67,12 +67,12 @@ func cycleLibrary(arch string) ([]byte, error) {
 		space := make([]byte, to-textAt-uint64(len(before)))
 		return slices.Concat(before, space, elffile.Bytes(more...))
 	}
-	body := padded(hashAt, c.code, []uint32{1, 2, 1, 0, 0}) // one bucket, two symbols, the chain begins with symbol 1
-	body = padded(symbolsAt, body, elf.Sym64{},             // the first symbol is none
+	body := padded(hashAt, c.code, []uint32{1, 2, 1, 0, 0}) // one bucket, two symbols; the chain begins with symbol 1
+	body = padded(symbolsAt, body, elf.Sym64{},             // the first symbol is empty
 		elf.Sym64{Name: 1, Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC), Shndx: 1, Value: textAt, Size: uint64(len(c.code))}, []byte(strings))
 	body = padded(dynamicAt, body, dynamic)
-	// The loader writes into the dynamic section: it lies on a page of its own in memory,
-	// and follows the rest in the file.
+	// The loader writes into the dynamic section. So that section has a page of its own in memory;
+	// in the file it follows the rest.
 	const page, writable = elffile.PageBytes, elf.PF_R | elf.PF_W
 	return elffile.File(elf.ET_DYN, elffile.Machines[arch], 0, []elf.Prog64{
 		segment(elf.PT_LOAD, elf.PF_R|elf.PF_X, 0, 0, int(dynamicAt), page),
@@ -82,5 +82,5 @@ func cycleLibrary(arch string) ([]byte, error) {
 	}, body), nil
 }
 
-// aligned is the next offset that 8 divides.
+// aligned returns the next multiple of 8.
 func aligned(at uint64) uint64 { return (at + 7) &^ 7 }

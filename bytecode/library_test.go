@@ -9,8 +9,8 @@ import (
 	"chronoscope/internal/elffile"
 )
 
-// The shared object as another reader of ELF sees it, Go's own: what the dynamic loader
-// looks for is there, and leads to the function.
+// Go's own ELF reader finds in the shared object what the dynamic loader looks for, and it leads to the
+// function.
 func TestLibrary(t *testing.T) {
 	for arch, c := range cycleCodes {
 		data, err := cycleLibrary(arch)

@@ -6,16 +6,15 @@ import (
 	"chronoscope/stats"
 )
 
-// fewestGroups is the number of groups needed to estimate that cost.
+// fewestGroups is the least number of groups from which lostCounts can be estimated.
 const fewestGroups = 5
 
-// correctRates gives each stretch the rate that the counter has while nobody reads it.
+// correctRates sets the rate of each stretch to the rate that the counter has while nobody reads it.
 //
-// A reading moves the cache line of the count to another core, and the counting thread waits to get
-// it back, for a time that depends on where the two cores are. So the counter is slower while trials
-// are short. Each trial costs the counter the same number of counts. The empty sequence and ldiv are
-// timed in every group; the line through their counts and times has the undisturbed rate as its
-// slope.
+// A reading moves the cache line of the count to another core, and the counting thread waits to get it
+// back, for a time that depends on where the two cores are. So the counter is slower while trials are
+// short. Each trial costs the counter the same number of counts. The empty sequence and ldiv are timed
+// in every group, and the slope of the line through their counts and times is the undisturbed rate.
 func (s *Series) correctRates() {
 	for i := range s.Starts {
 		lost := s.Starts[i].lostCounts()
@@ -29,8 +28,8 @@ func (s *Series) correctRates() {
 	}
 }
 
-// lostCounts is the number of counts that a trial costs the counter: the median over the groups, 0
-// where there are too few.
+// lostCounts returns the number of counts that a trial costs the counter: the median over the groups, 0
+// if there are too few groups.
 func (s *Start) lostCounts() float64 {
 	empty, divide := map[int]*Stretch{}, map[int]*Stretch{}
 	for j := range s.Stretches {

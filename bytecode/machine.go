@@ -16,7 +16,7 @@ import (
 	"chronoscope/internal/group"
 )
 
-// virtualMachine is one that runs the harness.
+// virtualMachine is a virtual machine that runs the harness.
 type virtualMachine struct {
 	command *exec.Cmd
 	in      io.WriteCloser
@@ -31,7 +31,7 @@ type virtualMachine struct {
 
 // lostMachine says that a virtual machine no longer answers.
 type lostMachine struct {
-	class   string // that it ran
+	class   string // the class that it ran
 	problem string
 }
 
@@ -59,7 +59,7 @@ func startMachine(java Java, arguments []string, cpus []int) (*virtualMachine, e
 	return m, nil
 }
 
-// startOn starts a program on CPUs, which it inherits from the thread that starts it.
+// startOn starts a program on the given CPUs, which it inherits from the thread that starts it.
 func startOn(c *exec.Cmd, cpus []int) error {
 	release, err := env.Thread(cpus...)
 	if err != nil {
@@ -73,7 +73,7 @@ func startOn(c *exec.Cmd, cpus []int) error {
 const mostLongs = 1 << 20
 
 // run executes a class that fills longs numbers, with block trials for each row. The error is a
-// *lostMachine or ctx's; after either the machine has ended.
+// *lostMachine or that of ctx; after an error the machine has ended.
 func (m *virtualMachine) run(ctx context.Context, class string, longs, block int, limit time.Duration) ([]int64, error) {
 	if longs < 1 || longs > mostLongs-headerLongs {
 		return nil, fmt.Errorf("%s is to fill %d numbers, and 1 to %d are possible", class, longs, mostLongs-headerLongs)
@@ -99,7 +99,7 @@ func (m *virtualMachine) run(ctx context.Context, class string, longs, block int
 	return nil, &lostMachine{class, problem}
 }
 
-// ask sends the command and reads the answer, without what it begins with.
+// ask sends the command, reads the answer, and returns it without its header.
 func (m *virtualMachine) ask(class string, longs, block int) ([]int64, error) {
 	name := strings.ReplaceAll(class, "/", ".")
 	question := binary.BigEndian.AppendUint16(nil, uint16(len(name)))
@@ -128,8 +128,8 @@ func readAnswer(r io.Reader, longs int) ([]int64, error) {
 	return answer, nil
 }
 
-// hangUp kills the machine's process group and ends the wait for its answer. Until the machine is
-// reaped no other process can have its process number.
+// hangUp kills the machine's process group and ends the wait for its answer. It does so only before the
+// machine is reaped, because afterwards another process may have its process number.
 func (m *virtualMachine) hangUp(late bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -140,8 +140,8 @@ func (m *virtualMachine) hangUp(late bool) {
 	}
 }
 
-// stop ends and reaps the machine, and says how it ended. A machine that has crashed closes its pipe
-// itself.
+// stop ends and reaps the machine, and returns how it ended. A machine that has crashed has closed its
+// pipe already.
 func (m *virtualMachine) stop() string {
 	m.in.Close()
 	grace := time.AfterFunc(50*time.Millisecond, func() { m.hangUp(false) })
@@ -154,7 +154,7 @@ func (m *virtualMachine) stop() string {
 	return m.command.ProcessState.String()
 }
 
-// said keeps the beginning of the machine's standard error, which names an exception.
+// said holds the beginning of the machine's standard error, which names an exception.
 type said struct {
 	mutex sync.Mutex
 	bytes []byte
@@ -174,7 +174,7 @@ func (s *said) text() string {
 	return excerpt(s.bytes)
 }
 
-// arguments are those of the launcher for a mode.
+// arguments returns the launcher's arguments for a mode.
 func arguments(java Java, mode Mode, folder, library string, count bool) []string {
 	counting := ""
 	if count {
@@ -197,9 +197,9 @@ func arguments(java Java, mode Mode, folder, library string, count bool) []strin
 // 454, 472).
 const nativeAccess = 22
 
-// modeArguments choose what executes the sequences. The interpreter must not combine pairs of
-// instructions, which it would do while it runs. The compilers must compile long methods too, early,
-// and in the foreground.
+// modeArguments are the arguments that choose what executes the sequences. The interpreter must not
+// replace pairs of instructions by combined ones while it runs. The compilers must also compile long
+// methods, early, and in the foreground.
 var modeArguments = map[Mode][]string{
 	Interpreter: {"-Xint", "-XX:-RewriteFrequentPairs"},
 	C1:          append([]string{"-XX:TieredStopAtLevel=1"}, compilerArguments...),

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// java is a real one; without it the test is left out.
+// java returns a real Java, and skips the test if there is none.
 func java(t *testing.T) Java {
 	t.Helper()
 	j, err := FindJava(t.Context(), "")
@@ -32,8 +32,8 @@ func java(t *testing.T) Java {
 // verifying makes the machine verify all classes.
 var verifying = []string{"-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationRemote", "-XX:+BytecodeVerificationLocal"}
 
-// All classes pass the verifier of a real machine and run, in all forms; trials take time,
-// and neither more nor less of it for one timer than is possible for another.
+// All classes pass the verifier of a real machine and run, in all forms. Trials take time, and the times
+// by the different timers are consistent.
 func TestAllVerifyAndRun(t *testing.T) {
 	j := java(t)
 	all, err := sequences(Catalogue(), true, DefaultLength)
@@ -69,14 +69,14 @@ func TestAllVerifyAndRun(t *testing.T) {
 		}
 		for _, b := range blocks {
 			if s.name != emptyName && b.Nano <= 0 || library != "" && b.Cycles <= 0 || b.Ones > 2 || b.Ones > b.Millis ||
-				b.Millis*1e6 < b.Nano-2e6 || b.Millis > time.Hour.Milliseconds() { // a millisecond a trial; and a sum is no reading
+				b.Millis*1e6 < b.Nano-2e6 || b.Millis > time.Hour.Milliseconds() { // more than a millisecond per trial, or a reading instead of a sum
 				t.Errorf("%s: %+v", s.name, b)
 			}
 		}
 	}
 }
 
-// small is a machine that knows two sequences.
+// small returns a machine that has the classes of two sequences, and their folder.
 func small(t *testing.T) (*virtualMachine, string) {
 	t.Helper()
 	j := java(t)
@@ -135,7 +135,7 @@ func TestMachineEndsWithContext(t *testing.T) {
 	}
 }
 
-// Whatever a launcher writes to its standard output is no answer.
+// A launcher's message on its standard output is not accepted as an answer.
 func TestTalkativeMachine(t *testing.T) {
 	path := script(t, "echo warning: this is not what you want to hear, and it is long enough to be read as one; cat >/dev/null")
 	vm, err := startMachine(Java{Path: path}, nil, nil)
@@ -148,16 +148,16 @@ func TestTalkativeMachine(t *testing.T) {
 	}
 }
 
-// has reports that a sequence was timed by a method. Whether a time comes of that is the
-// machine's affair: stretches beside slow sentinels are left out.
+// has reports whether a sequence was timed by a method. Whether a time results depends on the machine,
+// because groups with a slow sentinel are left out.
 func (s *Series) has(sequence string, m Method) bool {
 	return slices.ContainsFunc(s.Starts, func(start Start) bool {
 		return slices.ContainsFunc(start.Stretches, func(x Stretch) bool { return x.Sequence == sequence && x.Kept[m].Trials > 0 })
 	})
 }
 
-// A short run ends with trials of all that was asked for, and may be continued; a
-// sequence that loses machines is marked, and the others go on.
+// A short run ends with trials of all that was asked for, and can be continued. A sequence that loses
+// machines is marked, and the others go on.
 func TestRun(t *testing.T) {
 	j := java(t)
 	o := Options{
@@ -193,8 +193,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A launcher that can't run one of the classes: the sequence is given up, the others are
-// there.
+// If a launcher can't run one of the classes, its sequence is given up, and the others have results.
 func TestRunOverLosses(t *testing.T) {
 	j := java(t)
 	o := Options{
@@ -261,7 +260,7 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// A library that can't be loaded costs the reference, and nothing else.
+// If the library can't be loaded, only the reference is missing.
 func TestRunWithoutLibrary(t *testing.T) {
 	j := java(t)
 	r, err := prepare(t.Context(), Options{Java: j, Instructions: []string{"iadd"}, Length: 10, Methods: []Method{Nano}, NoReference: true, Duration: 50 * time.Millisecond})

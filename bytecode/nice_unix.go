@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// niceThread makes the calling thread nicer, and the programs that it starts.
+// niceThread raises the niceness of the calling thread, and of the programs that it starts.
 func niceThread(nice int) error {
 	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, nice); err != nil {
 		return fmt.Errorf("competitors of nice %d: setpriority: %w", nice, err)

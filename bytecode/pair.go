@@ -2,9 +2,9 @@ package bytecode
 
 import "strings"
 
-// companions is the instruction together with others that feed it and consume its result, so that
-// the stack is unchanged after them. It is nil for an instruction that needs none, or whose
-// homogeneous sequence is the same.
+// companions returns the instruction together with others that supply its operands and consume its
+// result, so that the stack is unchanged after them. It is nil for an instruction that needs none, or
+// whose homogeneous sequence is the same.
 func (in *Instruction) companions() []*Instruction {
 	var unit []*Instruction
 	add := func(mnemonics ...string) {
@@ -52,7 +52,7 @@ func (in *Instruction) companions() []*Instruction {
 	return unit
 }
 
-// stackCompanions are the companions of an instruction that moves stack slots.
+// stackCompanions returns the companions of an instruction that moves stack slots.
 func (in *Instruction) stackCompanions() []*Instruction {
 	var unit []*Instruction
 	for n := len(in.Takes); n > 0 && strings.HasPrefix(in.Mnemonic, "pop"); n-- {
@@ -70,7 +70,7 @@ func (in *Instruction) stackCompanions() []*Instruction {
 	return unit
 }
 
-// popOf removes a value of the type.
+// popOf returns the instruction that removes a value of the type.
 func popOf(kind string) string {
 	if slots(kind[0]) == 2 {
 		return "pop2"
@@ -78,5 +78,5 @@ func popOf(kind string) string {
 	return "pop"
 }
 
-// constantOf pushes a one of the type.
+// constantOf returns the instruction that pushes a one of the type.
 func constantOf(kind string) string { return kind[:1] + "const_1" }

@@ -12,13 +12,13 @@ import (
 	"chronoscope/machine"
 )
 
-// The names that the launcher's threads have for the kernel: those that run main, and the
-// first that main starts.
+// The kernel's names of the launcher's threads: of those that run main, and of the first that main
+// starts.
 const launcherThread, countingThread = "java", "Thread-0"
 
-// placeThreads keeps the counting thread on one CPU and the measuring thread off it. A
-// scheduler may leave both on one for a while, and each then sees the other's time slices.
-// It is not needed for a result, and so nothing comes of it where it fails.
+// placeThreads binds the counting thread to one CPU and keeps the measuring thread off it. A scheduler
+// may otherwise leave both on one CPU for a while, so that each sees the other's time slices. It ignores
+// errors, because results are possible without it.
 func placeThreads(process int, cpus []int) {
 	if len(cpus) == 0 {
 		cpus, _ = machine.Affinity()

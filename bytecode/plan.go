@@ -6,39 +6,40 @@ import (
 	"time"
 )
 
-// plannedStart is a start that is to come.
+// plannedStart is a start of a virtual machine that is planned.
 type plannedStart struct {
 	alone    bool
 	methods  []Method
 	duration time.Duration
 }
 
-// The number of virtual machines that are started. Each lays out code anew, and intervals rest on the
-// scatter between machines.
+// The number of virtual machines that are started. Each lays out code anew, and the intervals come from
+// the scatter between machines.
 const (
 	referenceStartTime              = 2500 * time.Millisecond
 	leastReferences, mostReferences = 5, 24
-	compiledStarts                  = 2 // each start compiles everything
+	compiledStarts                  = 2 // few, because each start compiles everything
 	jointStartTime                  = 25 * time.Second
 	leastJoints, mostJoints         = 4, 24
-	// Where time is short fewer are started, so that each has at least shortestStart: otherwise most
-	// of the time would go into starting. Fewer than fewestStarts give no useful interval.
+	// If time is short, fewer are started, so that each has at least shortestStart; otherwise most
+	// of the time would be spent on starting. Fewer than fewestStarts give no useful interval.
 	shortestStart = time.Second
 	fewestStarts  = 3
 )
 
-// usual is the number of starts in the duration d, if each takes the time each.
+// usual returns the number of starts in the duration d, if each start takes the time each.
 func usual(each time.Duration, least, most int, d time.Duration) int {
 	return max(least, min(most, int(d/each)))
 }
 
-// fitting reduces the usual number of starts where the duration d is short.
+// fitting reduces the usual number of starts if the duration d is short.
 func fitting(usual int, d time.Duration) int {
 	return min(usual, max(fewestStarts, int(d/shortestStart)))
 }
 
-// A sequence is timed for about usualStretch at once. A group has at most sequencesAGroup sequences,
-// and besides them the empty one, for the time of emptyStretches sequences, and two sentinels.
+// A sequence is timed for about usualStretch at once. A group has at most sequencesAGroup sequences.
+// In addition it has the empty sequence, which takes the time of emptyStretches sequences, and two
+// sentinels.
 const (
 	usualStretch    = 40 * time.Millisecond
 	leastStretch    = 4 * time.Millisecond
@@ -54,13 +55,13 @@ const blockTime = 50 * time.Microsecond
 // result.
 const mostLosses, mostFalseRuns = 2, 3
 
-// plan lists the starts, with those of the reference spread among the others.
+// plan returns the starts; those of the reference are spread among the others.
 func (r *running) plan() []plannedStart {
 	var starts []plannedStart
 	if len(r.joint) > 0 {
 		all := r.Duration
 		if r.library == "" && !r.NoReference {
-			all += r.ReferenceDuration // which nobody else needs
+			all += r.ReferenceDuration // there is no reference that needs it
 		}
 		n := fitting(usual(jointStartTime, leastJoints, mostJoints, all), all)
 		methods := slices.Clone(r.joint)
@@ -80,7 +81,7 @@ func (r *running) plan() []plannedStart {
 	}
 	joints := len(starts)
 	for i := range n {
-		at := i + i*joints/n // those of the reference before it, and its part of the others
+		at := i + i*joints/n // after the earlier reference starts and a proportional part of the joint ones
 		starts = slices.Insert(starts, at, plannedStart{true, []Method{TSC}, r.ReferenceDuration / time.Duration(n)})
 	}
 	return starts
@@ -89,8 +90,8 @@ func (r *running) plan() []plannedStart {
 // leastOfPlan is the share of its planned time that a start keeps, however late the run is.
 const leastOfPlan = 0.5
 
-// shortened is the time for the first of the starts that are left, where left is the time for all of
-// them: earlier starts may have taken longer than planned, as they do on a busy machine.
+// shortened returns the time for the first of the remaining starts; left is the time for all of them.
+// Earlier starts may have taken longer than planned, as they do on a busy machine.
 func shortened(starts []plannedStart, left time.Duration) time.Duration {
 	var planned time.Duration
 	for _, p := range starts {
@@ -100,13 +101,13 @@ func shortened(starts []plannedStart, left time.Duration) time.Duration {
 	return time.Duration(float64(starts[0].duration) * min(1, max(leastOfPlan, share)))
 }
 
-// passes is what a start has to do: all sequences in a random order, again and again.
+// passes is what a start has to do: time all sequences in a random order, again and again.
 type passes struct {
 	order   []*sequence
 	next    int
-	group   int // how many of them are timed with one empty sequence and the sentinels
+	group   int // the number of them that are timed with one empty sequence and the sentinels
 	stretch time.Duration
-	// end is when it should be done, with some allowance for what is done once, such as
+	// end is when the start should be done, including an allowance for what is done once, such as
 	// loading classes.
 	end time.Time
 }
@@ -115,13 +116,13 @@ type passes struct {
 // shortened.
 const allowance = 1.1
 
-// inTime is the length of a stretch, where left is the time for all stretches to come.
+// inTime returns the length of the next stretch; left is the time for all remaining stretches.
 func (p *passes) inTime(left time.Duration) time.Duration {
 	return max(leastStretch, min(p.stretch, time.Duration(float64(left)/p.stretches(len(p.order)-p.next+1))))
 }
 
-// stretches is the number of stretches that these sequences need, with the empty sequence and the
-// sentinels of their groups.
+// stretches returns the number of stretches that the given number of sequences needs, including the
+// empty sequence and the sentinels of their groups.
 func (p *passes) stretches(sequences int) float64 {
 	return float64(sequences) * (1 + besideAGroup/float64(p.group))
 }
@@ -133,14 +134,14 @@ func (r *running) passes(d time.Duration) passes {
 		return s.name == emptyName || s.name == fastSentinel || s.name == slowSentinel
 	})
 	p := passes{group: max(1, min(sequencesAGroup, len(others))), end: time.Now().Add(time.Duration(allowance * float64(d)))}
-	count := p.stretches(len(others) + 1) // the sentinels come once more at the end
+	count := p.stretches(len(others) + 1) // the sentinels are timed once more at the end
 	n := max(1, int(math.Round(float64(d)/count/float64(usualStretch))))
 	p.stretch = max(leastStretch, time.Duration(float64(d)/count/float64(n)))
 	for range n {
 		r.random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 		p.order = append(p.order, others...)
 	}
-	if len(others) == 0 { // nothing but sentinels
+	if len(others) == 0 { // only sentinels were asked for
 		p.order = make([]*sequence, n)
 	}
 	return p

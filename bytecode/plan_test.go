@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A run that is late shortens what is to come, and one in time leaves it as planned.
+// A run that is late shortens its remaining starts, and a run that is in time does not.
 func TestLateRunsAreShortened(t *testing.T) {
 	starts := []plannedStart{{duration: 20 * time.Second}, {duration: 20 * time.Second}}
 	for left, want := range map[time.Duration]time.Duration{
@@ -18,8 +18,8 @@ func TestLateRunsAreShortened(t *testing.T) {
 	}
 }
 
-// Nine stretches are to come, and one for the sentinels at the end: with what is common to
-// groups, as many as 14, so that 280 ms are 20 ms for each.
+// Nine stretches remain, and one for the sentinels at the end. Together with the empty sequences and the
+// sentinels of the groups they take the time of 14 stretches, so that 280 ms are 20 ms for each.
 func TestLateStartsShortenStretches(t *testing.T) {
 	p := passes{order: make([]*sequence, 11), next: 2, group: 10, stretch: 40 * time.Millisecond}
 	for left, want := range map[time.Duration]time.Duration{
@@ -31,7 +31,7 @@ func TestLateStartsShortenStretches(t *testing.T) {
 	}
 }
 
-// A start that keeps to its plan gets no shorter stretches on its way.
+// A start that keeps to its plan does not shorten its stretches.
 func TestStretchesInTimeStay(t *testing.T) {
 	all, err := sequences(Catalogue()[:40], false, 10)
 	if err != nil {
@@ -51,8 +51,8 @@ func TestStretchesInTimeStay(t *testing.T) {
 	}
 }
 
-// Where time is short fewer virtual machines are started, and never too few for an interval;
-// each is done in its time, what it takes to start it included.
+// If time is short, fewer virtual machines are started, but never too few for an interval. Each takes no
+// longer than its time, including the time to start it.
 func TestShortRunsStartFewerMachines(t *testing.T) {
 	for d, want := range map[time.Duration]int{
 		time.Millisecond: fewestStarts, 3500 * time.Millisecond: 3, 4 * time.Second: 4, 5 * time.Second: 5, time.Hour: 5,
@@ -66,7 +66,7 @@ func TestShortRunsStartFewerMachines(t *testing.T) {
 	}
 	r := &running{Options: Options{Mode: Interpreter, Duration: time.Second, ReferenceDuration: 100 * time.Second}, joint: []Method{Counter}, library: "x"}
 	for reference, want := range map[time.Duration]int{
-		DefaultReferenceDuration: 5, 25 * time.Second: 10, time.Hour: 24, // one start tells less than many short ones
+		DefaultReferenceDuration: 5, 25 * time.Second: 10, time.Hour: 24, // many short starts tell more than one long one
 	} {
 		r.ReferenceDuration = reference
 		if got := len(r.plan()); got != fewestStarts+want {
@@ -75,7 +75,7 @@ func TestShortRunsStartFewerMachines(t *testing.T) {
 	}
 }
 
-// The machine drifts while a run goes on: those of the reference are spread over all of it.
+// The reference's starts are spread over the whole run, because the machine drifts during a run.
 func TestReferencesAreSpread(t *testing.T) {
 	for _, c := range []struct{ reference, joint time.Duration }{
 		{50 * time.Second, 250 * time.Second}, {150 * time.Second, 750 * time.Second}, {9 * time.Second, 300 * time.Second}, {25 * time.Second, 5 * time.Second},
@@ -100,7 +100,7 @@ func TestReferencesAreSpread(t *testing.T) {
 	}
 }
 
-// Where nothing can read the counter the others have all of the time.
+// If the reference can't be read, the other methods get all of the time.
 func TestTimeOfNoReference(t *testing.T) {
 	r := &running{Options: Options{Mode: Interpreter, Duration: 250 * time.Second, ReferenceDuration: 50 * time.Second}, joint: []Method{Counter}}
 	var all time.Duration
@@ -112,11 +112,11 @@ func TestTimeOfNoReference(t *testing.T) {
 	}
 }
 
-// A group holds each sequence once at most, and ten of many: one sequence has four stretches
-// beside each of its own, and each of forty has four tenths.
+// A group holds each sequence at most once, and at most ten sequences. A group of one sequence has four
+// further stretches for that one; of forty sequences, each has a share of four tenths.
 func TestPassesOfFewSequences(t *testing.T) {
 	for chosen, want := range map[int]struct{ group, order int }{
-		1:  {1, 10}, // 4 s: 100 stretches, 5 for each of the pass's sequence and the end's sentinels
+		1:  {1, 10}, // 4 s are 100 stretches, 5 for the sequence of each pass and for the sentinels at the end
 		40: {10, 80},
 	} {
 		all, err := sequences(Catalogue()[1:][:chosen], false, 10)

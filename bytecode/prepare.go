@@ -15,12 +15,11 @@ import (
 	"chronoscope/machine"
 )
 
-// Run times what the options ask for. When ctx ends, the result so far comes with its
-// error. A virtual machine that is lost does not end the run: the instruction is marked,
-// and the others go on.
+// Run times what the options ask for. If ctx ends, it returns the result so far and ctx's error. A
+// virtual machine that is lost does not end the run: the instruction is marked, and the others go on.
 //
-// Options.Load starts this program once more as competitors: its main has to call
-// load.Serve first.
+// With Options.Load, Run starts this program again as competitors: its main has to call load.Serve
+// first.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	r, err := prepare(ctx, o)
 	if err != nil {
@@ -36,22 +35,22 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return result, err
 }
 
-// running is a run.
+// running is the state of a run.
 type running struct {
 	Options
 	series  *Series
-	joint   []Method // read together
+	joint   []Method // the methods of the joint measurement
 	all     []*sequence
-	folder  string // for all that is generated
-	library string // its path; empty where the time stamp counter is not read
+	folder  string // for all generated files
+	library string // its path; empty if the time stamp counter is not read
 	random  *rand.Rand
 	begun   time.Time
-	before  time.Duration // that earlier runs took
+	before  time.Duration // the time that earlier runs took
 	costNs  map[string]float64
-	lost    map[string]int // machines, by the sequence that they ran
+	lost    map[string]int // number of lost machines, by the sequence that they ran
 }
 
-// prepare checks the options and generates what needs no virtual machine.
+// prepare checks the options and generates everything that needs no virtual machine.
 func prepare(ctx context.Context, o Options) (*running, error) {
 	r := &running{Options: o, begun: time.Now(), costNs: map[string]float64{}, lost: map[string]int{}}
 	r.defaults()
@@ -99,7 +98,7 @@ func (r *running) defaults() {
 	if len(r.Methods) == 0 {
 		r.Methods = []Method{Counter, Discrete, Bernoulli}
 	}
-	if r.Mode != Interpreter { // only the reference can tell what is left of a sequence
+	if r.Mode != Interpreter { // only the reference can tell what a compiler leaves of a sequence
 		r.Methods = []Method{TSC}
 	}
 	if r.Progress == nil {
@@ -116,7 +115,7 @@ func (r *running) defaults() {
 	}
 }
 
-// instructions are the requested ones, in the catalogue's order.
+// instructions returns the requested instructions in the catalogue's order.
 func (r *running) instructions() ([]*Instruction, error) {
 	if len(r.Instructions) == 0 {
 		return Catalogue(), nil
@@ -133,7 +132,7 @@ func (r *running) instructions() ([]*Instruction, error) {
 	return slices.Compact(chosen), nil
 }
 
-// goOn takes over the results of an earlier run with the same options.
+// goOn loads the results of an earlier run with the same options.
 func (r *running) goOn() error {
 	c := r.Continue
 	if c == nil {
@@ -150,7 +149,7 @@ func (r *running) goOn() error {
 	return nil
 }
 
-// chooseMethods leaves out the methods that can't work here, and says why.
+// chooseMethods removes the methods that can't work here, and records why.
 func (r *running) chooseMethods(ctx context.Context) error {
 	for _, m := range r.Methods {
 		if !slices.Contains(Methods(), m) {
@@ -181,7 +180,7 @@ func (r *running) chooseMethods(ctx context.Context) error {
 	return nil
 }
 
-// noCounting says why the counting thread has no CPU of its own; empty where it has one.
+// noCounting says why the counting thread has no CPU of its own; empty if it has one.
 func (r *running) noCounting() string {
 	if r.Load > 0 {
 		return "the competitors and the measuring thread share one CPU, and no other is to be used"

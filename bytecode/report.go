@@ -9,19 +9,19 @@ import (
 	"chronoscope/stats"
 )
 
-// Report is what was found of one virtual machine in one mode, as a document holds it: by the
-// method that leads, with what the times have in common.
+// Report is the result for one virtual machine in one mode, in the form in which a document holds it: the
+// times by the leading method, and what the times have in common.
 type Report struct {
 	Java   Java   `json:"java"`
 	Mode   Mode   `json:"mode"`
-	Method Method `json:"method"` // of the instructions' times
-	Length int    `json:"length"` // of the sequences, in instructions
-	// TickNs is the slow clock's tick, CountNs the counting thread's period.
+	Method Method `json:"method"` // the method of the instructions' times
+	Length int    `json:"length"` // number of instructions in a sequence
+	// TickNs is the slow clock's tick, CountNs the period of the counting thread's counter.
 	TickNs  stats.Float `json:"tick_ns"`
 	CountNs stats.Float `json:"count_ns"`
 	TSCHz   stats.Float `json:"tsc_hz"`
-	// Starts counts virtual machines, Stretches timed sequences, and Slow those of them
-	// that were left out.
+	// Starts is the number of virtual machines, Stretches the number of timed sequences, and Slow the
+	// number of stretches that were left out because the machine was slow.
 	Starts    int           `json:"starts"`
 	Stretches int           `json:"stretches"`
 	Slow      int           `json:"slow"`
@@ -39,29 +39,30 @@ type Report struct {
 	stats.Judgement
 }
 
-// InstructionReport is an instruction in one form. A time that could not be had is
-// null, for a reason that stands in Reasons.
+// InstructionReport is the result for an instruction in one form. A time that could not be measured is
+// null, and Reasons says why.
 type InstructionReport struct {
 	Mnemonic string         `json:"mnemonic"`
 	Opcode   int            `json:"opcode"`
 	Kind     Kind           `json:"kind"`
 	Form     Form           `json:"form"`
 	Time     stats.Estimate `json:"time"`
-	TSC      stats.Estimate `json:"tsc"` // of the same executions
+	TSC      stats.Estimate `json:"tsc"` // for the same executions
 	Trials   int64          `json:"trials"`
 	Elapsed  time.Duration  `json:"elapsed_ns"`
-	// Outlier and Cluster are null for what the analysis leaves out: it has one time of
-	// each instruction, that of a branch which is not taken, and none that is unusable.
+	// Outlier and Cluster are null for results that are not part of the analysis. The analysis has
+	// one time of each instruction (for a conditional branch, its time when it is not taken), and no
+	// unusable time.
 	Outlier *bool   `json:"outlier"`
 	Cluster *string `json:"cluster"`
-	// Compiled is the part that survives a compiler.
+	// Compiled holds the times of what a compiler leaves of the sequence.
 	Compiled Compiled   `json:"compiled"`
 	Methods  []Measured `json:"methods"`
 	stats.Judgement
 }
 
-// Compiled are the times by the time stamp counter in compiled code; null where
-// a compiler was not asked for.
+// Compiled holds the times by the time stamp counter in compiled code; null for a compiler that was not
+// asked for.
 type Compiled struct {
 	C1 *stats.Estimate `json:"c1"`
 	C2 *stats.Estimate `json:"c2"`
@@ -73,13 +74,13 @@ type TimerOverhead struct {
 	Overhead stats.Estimate `json:"overhead"`
 }
 
-// UnusedMethod is a method that was asked for, and could not be used.
+// UnusedMethod is a method that was asked for but could not be used.
 type UnusedMethod struct {
 	Method Method `json:"method"`
 	Reason string `json:"reason"`
 }
 
-// Group is a group at the granularity of the median.
+// Group is a group of instructions at the granularity of the median.
 type Group struct {
 	Label        string   `json:"label"`
 	LeastNs      float64  `json:"least_ns"`
@@ -87,29 +88,29 @@ type Group struct {
 	Instructions []string `json:"instructions"` // the fastest first
 }
 
-// Fit is how well a method agrees with the time stamp counter.
+// Fit says how well a method agrees with the time stamp counter.
 type Fit struct {
 	Method        Method      `json:"method"`
 	Pairing       Pairing     `json:"pairing"`
 	Points        int         `json:"points"`
-	LeftOut       []string    `json:"left_out"` // since either time is unusable
+	LeftOut       []string    `json:"left_out"` // because one of the two times is unusable
 	PearsonR      stats.Float `json:"pearson_r"`
-	Slope         float64     `json:"slope"` // of the counter's times over the method's
+	Slope         float64     `json:"slope"` // of the line of the counter's times over the method's times
 	SlopeLo       stats.Float `json:"slope_lo"`
 	SlopeHi       stats.Float `json:"slope_hi"`
 	InterceptNs   float64     `json:"intercept_ns"`
 	InterceptLoNs stats.Float `json:"intercept_lo_ns"`
 	InterceptHiNs stats.Float `json:"intercept_hi_ns"`
-	MedianError   stats.Float `json:"median_error"` // a share of the counter's time
+	MedianError   stats.Float `json:"median_error"` // as a share of the counter's time
 	MaxError      stats.Float `json:"max_error"`
-	// Above is how many times are longer than StrayAboveNs, and Strays those of them
-	// that are off by more than StrayShare, the farthest first.
+	// Above is the number of times that are longer than StrayAboveNs. Strays are those of them that are
+	// off by more than StrayShare, the farthest first.
 	Above     int        `json:"above"`
 	Strays    []string   `json:"strays"`
 	Residuals []Residual `json:"residuals"`
 }
 
-// Residual is the time of an instruction by a method and by the time stamp counter, and how far the
+// Residual holds the times of an instruction by a method and by the time stamp counter, and how far the
 // latter lies from the fitted line.
 type Residual struct {
 	Mnemonic   string  `json:"mnemonic"`
@@ -119,31 +120,31 @@ type Residual struct {
 	ResidualNs float64 `json:"residual_ns"` // of the counter's time from the line
 }
 
-// Prediction is what the instructions of a small method take one by one, beside
-// what they take together.
+// Prediction compares the sum of the times of the instructions of a small method with the time that they
+// take together.
 type Prediction struct {
 	Instructions []string       `json:"instructions"`
 	Predicted    stats.Estimate `json:"predicted"`
 	Measured     stats.Estimate `json:"measured"`
-	Error        stats.Float    `json:"error"` // of the prediction, a share of what was measured
+	Error        stats.Float    `json:"error"` // of the prediction, as a share of the measured time
 }
 
-// StrayAboveNs and StrayShare bound what is no stray: shorter times are mostly what is
-// taken off for overhead.
+// A time longer than StrayAboveNs that is off by more than StrayShare is a stray. Shorter times are
+// mostly the result of subtracting the overhead.
 const (
 	StrayAboveNs = 2
 	StrayShare   = 0.03
 )
 
-// Choice says which methods' times are shown first, the best choice first, and
-// which pairings are compared.
+// Choice says which methods' times are shown first, in the order of preference, and which pairings are
+// compared.
 type Choice struct {
 	Methods  []Method
 	Pairings []Pairing
 }
 
-// Reports are the reports of results, in their order. A result without any has one that is
-// empty.
+// Reports returns the reports of results, in their order. If there is no result, it returns one empty
+// report.
 func Reports(results []*Result, choice Choice) (all []Report) {
 	for _, r := range results {
 		run := newReport(r, choice)
@@ -160,7 +161,7 @@ func Reports(results []*Result, choice Choice) (all []Report) {
 	return all
 }
 
-// compare notes what a compiler leaves of each instruction.
+// compare adds the times of what a compiler leaves of each instruction.
 func (r *Report) compare(compiled *Result) {
 	for i := range r.Instructions {
 		own := &r.Instructions[i]
@@ -202,7 +203,7 @@ func newReport(r *Result, choice Choice) Report {
 	return run
 }
 
-// aboveZero is a number that is 0 where it is not known.
+// aboveZero returns a number; it is missing if it is 0, which means that it is not known.
 func aboveZero(x float64) stats.Float {
 	if !(x > 0) {
 		return stats.Float{}
@@ -210,7 +211,7 @@ func aboveZero(x float64) stats.Float {
 	return stats.FloatOf(x)
 }
 
-// leading is the first of the methods that has timed anything.
+// leading returns the first of the methods that has timed anything.
 func leading(r *Result, methods []Method) Method {
 	for _, m := range methods {
 		if slices.ContainsFunc(r.Timings, func(t Timing) bool { _, ok := t.By(m); return ok }) {
@@ -220,7 +221,7 @@ func leading(r *Result, methods []Method) Method {
 	return TSC
 }
 
-// noTime is the estimate of a time that could not be had.
+// noTime returns the estimate of a time that could not be measured.
 func noTime() stats.Estimate {
 	return stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "none"}
 }
@@ -238,7 +239,7 @@ func newInstructionReport(t *Timing, method Method) InstructionReport {
 		Time: noTime(), TSC: noTime(), Methods: []Measured{},
 		Judgement: t.Judgement,
 	}
-	if _, ok := t.By(method); !ok && len(t.Measured) > 0 { // what else was found of it says nothing of this
+	if _, ok := t.By(method); !ok && len(t.Measured) > 0 { // the other judgements do not cover the missing time
 		i.Judgement = stats.NewJudgement()
 		i.Lower(stats.Unusable, "by %s there is no time of it: let the run take longer, or leave the machine alone", method)
 	}
@@ -254,14 +255,14 @@ func newInstructionReport(t *Timing, method Method) InstructionReport {
 	return i
 }
 
-// Analysed reports whether the form is the one of its instruction that the analysis has,
-// and its time is fit for use.
+// Analysed reports whether the form is the one of its instruction that the analysis uses, and its time is
+// usable.
 func (i InstructionReport) Analysed() bool {
 	one := i.Form == Homogeneous || i.Form == NotTaken
 	return one && stats.IsFinite(i.Time.Value) && i.Verdict != stats.Unusable
 }
 
-// Timings are the times of the instructions in the analysis.
+// Timings returns the times of the instructions in the analysis.
 func (r Report) Timings() []analysis.Timing {
 	var all []analysis.Timing
 	for _, i := range r.Instructions {
@@ -281,7 +282,7 @@ func (r Report) Instruction(mnemonic string, form Form) (InstructionReport, bool
 	return r.Instructions[i], true
 }
 
-// analyse sums the times up, and groups them, as in section 4 of Lambert 2008.
+// analyse summarises the times and groups them, as in section 4 of Lambert 2008.
 func (r *Report) analyse() {
 	timings := r.Timings()
 	s := analysis.Summarize(timings)
@@ -324,8 +325,8 @@ func fitsOf(r *Result, pairings []Pairing) []Fit {
 	return fits
 }
 
-// usablePoints are those of a method, and the names of those that are unusable. Pairs of
-// instructions are left out without a word: they hold the same times once more.
+// usablePoints returns the usable points of a method, and the names of the unusable ones. Pairs of
+// instructions are in neither, because they contain the same times again.
 func usablePoints(r *Result, m Method, p Pairing) (points []Point, leftOut []string) {
 	leftOut = []string{}
 	for _, point := range r.Points(m, p) {
@@ -344,7 +345,7 @@ func usablePoints(r *Result, m Method, p Pairing) (points []Point, leftOut []str
 	return points, leftOut
 }
 
-// pointName tells the forms of an instruction apart.
+// pointName returns a name that tells the forms of an instruction apart.
 func pointName(p Point) string {
 	if p.Form == Homogeneous {
 		return p.Mnemonic
@@ -352,7 +353,7 @@ func pointName(p Point) string {
 	return p.Mnemonic + " (" + string(p.Form) + ")"
 }
 
-// newFit is false where there are too few points for a line.
+// newFit fits a line to the points; ok is false if there are too few.
 func newFit(points []Point) (Fit, bool) {
 	var pairs []analysis.Pair
 	for _, p := range points {
@@ -381,8 +382,8 @@ func newFit(points []Point) (Fit, bool) {
 	return fit, true
 }
 
-// predictionsOf holds the instructions of each pair against the sum of their own times,
-// which is the smallest method that the source's table can be used for.
+// predictionsOf compares the time of each pair of instructions with the sum of their own times. A pair is
+// the smallest method whose time can be predicted from a table of instruction times.
 func predictionsOf(r *Result, method Method) []Prediction {
 	alone := map[string]stats.Estimate{}
 	for i := range r.Timings {
@@ -401,11 +402,11 @@ func predictionsOf(r *Result, method Method) []Prediction {
 		}
 		executed := append([]string{t.Instruction.Mnemonic}, t.Balance...)
 		predicted, err := analysis.Predict(executed, alone)
-		if err != nil { // one of them has no time, which its own row says
+		if err != nil { // one of them has no time; its own entry says why
 			continue
 		}
 		together := found.Time
-		for _, companion := range t.Balance { // which were taken off
+		for _, companion := range t.Balance { // their times were subtracted
 			together.Value += alone[companion].Value
 			together.Lo += alone[companion].Value
 			together.Hi += alone[companion].Value

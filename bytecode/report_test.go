@@ -11,8 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// timed is what methods find of an instruction; the reference is the first of them, and
-// sees the same of the other's executions as of its own.
+// timed returns the result of several methods for an instruction. The first method is the reference; its
+// time for the other methods' executions is the same as for its own.
 func timed(mnemonic string, form Form, ns map[Method]float64) Timing {
 	t := Timing{Instruction: &Instruction{Mnemonic: mnemonic}, Form: form, Judgement: stats.NewJudgement()}
 	estimate := func(m Method) stats.Estimate {
@@ -26,7 +26,7 @@ func timed(mnemonic string, form Form, ns map[Method]float64) Timing {
 	return t
 }
 
-// bothWays is an instruction by the time stamp counter and by a counting thread.
+// bothWays returns the result for an instruction by the time stamp counter and by a counting thread.
 func bothWays(mnemonic string, form Form, tsc, counter float64) Timing {
 	return timed(mnemonic, form, map[Method]float64{TSC: tsc, Counter: counter})
 }
@@ -39,7 +39,7 @@ func reportsOf(results ...*Result) []Report {
 
 func reportOf(r *Result) Report { return reportsOf(r)[0] }
 
-// usualResult is a run of a few instructions in all forms.
+// usualResult returns the result of a run of a few instructions in all forms.
 func usualResult() *Result {
 	r := &Result{
 		Java: Java{Version: "17"}, Mode: Interpreter, Length: 1000, TickNs: 1e6, Judgement: stats.NewJudgement(),
@@ -54,7 +54,7 @@ func usualResult() *Result {
 	return r
 }
 
-// The analysis has one time of each instruction; other forms have no part in it.
+// The analysis uses one time of each instruction; other forms are not part of it.
 func TestBytecodeAnalysis(t *testing.T) {
 	d := reportOf(usualResult())
 	if d.Method != "counter" || d.Overhead.Value != 50 || d.TickNs.Value() != 1e6 || d.CountNs.Known() {
@@ -83,7 +83,7 @@ func TestBytecodeAnalysis(t *testing.T) {
 	}
 }
 
-// Both pairings are fitted, without pairs of instructions; who is far off is named.
+// Both pairings are fitted, without pairs of instructions. Instructions whose times are far off are named.
 func TestBytecodeFits(t *testing.T) {
 	fits := reportOf(usualResult()).Fits
 	if len(fits) != 2 || fits[0].Pairing != "paired" || fits[1].Pairing != "unpaired" {
@@ -94,7 +94,7 @@ func TestBytecodeFits(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	// Of two points there is no line.
+	// Two points are too few for a line.
 	r := usualResult()
 	r.Timings = r.Timings[:2]
 	if fits := reportOf(r).Fits; len(fits) != 0 {
@@ -102,7 +102,7 @@ func TestBytecodeFits(t *testing.T) {
 	}
 }
 
-// What is unusable is neither analysed nor compared, and named.
+// Unusable times are neither analysed nor compared, and they are named.
 func TestBytecodeLeavesOutWhatIsUnusable(t *testing.T) {
 	r := usualResult()
 	r.Timings[1].Measured[1].Lower(stats.Unusable, "the counting thread stood still") // i1 by the counter
@@ -118,7 +118,7 @@ func TestBytecodeLeavesOutWhatIsUnusable(t *testing.T) {
 	}
 }
 
-// A time that the leading method lacks is not trusted because another method has one.
+// If the leading method has no time of an instruction, it is unusable even if another method has one.
 func TestBytecodeWithoutALeadingTimeIsUnusable(t *testing.T) {
 	r := usualResult()
 	r.Timings[1] = timed("i1", Homogeneous, map[Method]float64{TSC: 1.1})
@@ -131,8 +131,8 @@ func TestBytecodeWithoutALeadingTimeIsUnusable(t *testing.T) {
 	}
 }
 
-// i0 takes 0.5 ns beside i1 and i2, which take 2.3: together 2.8, and by the sum of their
-// times 3.3.
+// i0 takes 0.5 ns next to i1 and i2, which take 2.3 ns: 2.8 ns together. The sum of their own times is
+// 3.3 ns.
 func TestBytecodePredictions(t *testing.T) {
 	p := reportOf(usualResult()).Predictions
 	if len(p) != 1 || strings.Join(p[0].Instructions, " ") != "i0 i1 i2" {
@@ -148,8 +148,7 @@ func TestBytecodePredictions(t *testing.T) {
 	}
 }
 
-// The first run leads; what a compiler leaves stands with each instruction of its own
-// virtual machine.
+// The first run leads. Times in compiled code are added to the instructions of the same virtual machine.
 func TestBytecodeOfSeveralMachines(t *testing.T) {
 	compiled := &Result{Java: Java{Version: "17"}, Mode: C2, Judgement: stats.NewJudgement(), Timings: []Timing{
 		timed("ldiv", Homogeneous, map[Method]float64{TSC: 5}),
@@ -169,7 +168,7 @@ func TestBytecodeOfSeveralMachines(t *testing.T) {
 	}
 }
 
-// What is not known is null, with a unit all the same, and reads back as it was.
+// An unknown time is null but has a unit, and the document reads back as it was.
 func TestBytecodeInJSON(t *testing.T) {
 	r := usualResult()
 	failed := Timing{Instruction: &Instruction{Mnemonic: "lrem"}, Form: Homogeneous, Judgement: stats.NewJudgement()}

@@ -13,32 +13,32 @@ type Method string
 const (
 	TSC       Method = "tsc"       // the processor's time stamp counter, the reference
 	Counter   Method = "counter"   // a counting thread, calibrated by currentTimeMillis
-	Discrete  Method = "discrete"  // all ticks of currentTimeMillis that trials saw
-	Bernoulli Method = "bernoulli" // trials that saw a tick of currentTimeMillis
+	Discrete  Method = "discrete"  // all ticks of currentTimeMillis during trials
+	Bernoulli Method = "bernoulli" // the trials during which currentTimeMillis ticked
 	Nano      Method = "nano"      // System.nanoTime
 )
 
-// Methods lists all of them, the reference first.
+// Methods returns all methods, the reference first.
 func Methods() []Method { return []Method{TSC, Counter, Discrete, Bernoulli, Nano} }
 
-// Form says in which surroundings an instruction was timed.
+// Form says in what kind of sequence an instruction was timed.
 type Form string
 
 // The forms.
 const (
-	// Homogeneous is a sequence of nothing but the instruction, and of pop or pop2
-	// where the stack needs them, which are taken off.
+	// Homogeneous is a sequence of the instruction alone, or of the instruction and pop or pop2 if the
+	// stack requires it. The times of pop and pop2 are subtracted.
 	Homogeneous Form = "homogeneous"
-	// Taken and NotTaken are homogeneous sequences of a conditional branch that jumps,
-	// to the next instruction, or doesn't.
+	// Taken and NotTaken are homogeneous sequences of a conditional branch that jumps to the next
+	// instruction, or does not jump.
 	Taken    Form = "taken"
 	NotTaken Form = "not-taken"
-	// Pair is the instruction among companions that feed it and consume what it
-	// leaves; their homogeneous times are taken off.
+	// Pair is a sequence of the instruction with companions that supply its operands and consume its
+	// results. The times of the companions' homogeneous sequences are subtracted.
 	Pair Form = "pair"
 )
 
-// Mode is what of the virtual machine executes the sequences.
+// Mode says which part of the virtual machine executes the sequences.
 type Mode string
 
 // The modes.
@@ -48,41 +48,39 @@ const (
 	C2          Mode = "c2" // the server compiler alone
 )
 
-// Pairing says which executions two methods have seen.
+// Pairing says which executions two methods have measured.
 type Pairing string
 
 // The pairings.
 const (
-	Paired   Pairing = "paired"   // the same
-	Unpaired Pairing = "unpaired" // those of separate virtual machines
+	Paired   Pairing = "paired"   // the same executions
+	Unpaired Pairing = "unpaired" // executions in separate virtual machines
 )
 
-// Result is what a run has found.
+// Result is the result of a run.
 type Result struct {
 	Java   Java
 	Mode   Mode
-	Length int // of the sequences, in instructions
-	// TickNs is the tick of System.currentTimeMillis, CountNs the counting thread's
-	// period and TSCHz the rate of the time stamp counter; 0 where none was used.
+	Length int // number of instructions in a sequence
+	// TickNs is the tick of System.currentTimeMillis, CountNs the period of the counting thread's
+	// counter and TSCHz the rate of the time stamp counter; 0 if it was not used.
 	TickNs, CountNs, TSCHz float64
-	// Timings are those of all instructions and forms, in the order of the catalogue.
+	// Timings are the results for all instructions and forms, in the order of the catalogue.
 	Timings []Timing
-	// Overhead is what two readings of a method's timer take, in ns, with no sequence
-	// between them (Lambert 2008, section 4.1); by method. The readings of finer timers
-	// lie between those of coarser ones, and between all of them the nops that stand
-	// before those that end a trial.
+	// Overhead is the time that two readings of each method's timer take, in ns, with no sequence
+	// between them (Lambert 2008, section 4.1). It includes the readings of finer timers, which are
+	// between the readings of coarser ones, and the nops before the readings that end a trial.
 	Overhead map[Method]stats.Estimate
-	// Starts is how many virtual machines have measured, Stretches how many sequences
-	// were timed, and Slow how many of these were left out, since the sentinels
-	// beside them were slower than usual.
+	// Starts is the number of virtual machines that measured, and Stretches the number of sequences
+	// that were timed. Slow is the number of stretches that were left out because a sentinel of their
+	// group was slower than usual.
 	Starts, Stretches, Slow int
-	// Elapsed is how long it all took.
+	// Elapsed is how long everything took.
 	Elapsed time.Duration
-	// Interrupted tells that the run was cut short, and Unused why a method that was
-	// asked for has no part in it.
+	// Interrupted says that the run was interrupted. Unused says why a requested method was not used.
 	Interrupted bool
 	Unused      map[Method]string
-	// Series is what the estimates rest on; a later run may go on with it.
+	// Series holds the measurements from which the estimates come; a later run may continue it.
 	Series *Series
 	stats.Judgement
 }
@@ -91,14 +89,13 @@ type Result struct {
 type Timing struct {
 	Instruction *Instruction
 	Form        Form
-	// Balance are the mnemonics whose times are taken off, per instruction: pop or
-	// pop2, or the companions of a pair.
+	// Balance are the mnemonics of the instructions whose times are subtracted, per instruction: pop
+	// or pop2, or the companions of a pair.
 	Balance []string
-	// Measured are the methods' results, in the order of Methods; those without data
-	// are left out.
+	// Measured are the methods' results, in the order of Methods; methods without data are left out.
 	Measured []Measured
-	// Failure says why there are none, or fewer than there should be: what the virtual
-	// machine did. It is empty where nothing happened.
+	// Failure says what the virtual machine did, if results are missing because of that; otherwise it
+	// is empty.
 	Failure string
 	stats.Judgement
 }
@@ -111,14 +108,14 @@ type Measured struct {
 	// Same is the reference's time for the same executions; its numbers are NaN without a reference.
 	// For the reference itself it equals Time.
 	Same stats.Estimate `json:"tsc"`
-	// Trials is how many times the sequence was run, and Elapsed how long it took with
-	// all that surrounds it.
+	// Trials is how many times the sequence was run, and Elapsed how long that took, including the
+	// readings and everything else around it.
 	Trials  int64         `json:"trials"`
 	Elapsed time.Duration `json:"elapsed_ns"`
 	stats.Judgement
 }
 
-// By is what a method measured of the instruction, if it timed it.
+// By returns the result of a method for the instruction, if the method timed it.
 func (t *Timing) By(m Method) (Measured, bool) {
 	for _, found := range t.Measured {
 		if found.Method == m {
@@ -128,7 +125,7 @@ func (t *Timing) By(m Method) (Measured, bool) {
 	return Measured{}, false
 }
 
-// Timing is that of an instruction in a form.
+// Timing returns the result for an instruction in a form.
 func (r *Result) Timing(mnemonic string, form Form) (*Timing, bool) {
 	for i := range r.Timings {
 		if t := &r.Timings[i]; t.Instruction.Mnemonic == mnemonic && t.Form == form {
@@ -138,16 +135,16 @@ func (r *Result) Timing(mnemonic string, form Form) (*Timing, bool) {
 	return nil, false
 }
 
-// Point is an instruction as a method and the reference have seen it.
+// Point is an instruction with the times of a method and of the reference.
 type Point struct {
 	Mnemonic string
 	Form     Form
-	// Time is the method's and Reference the reference's, both in nanoseconds.
+	// Time is the method's time and Reference the reference's, both in nanoseconds.
 	Time, Reference stats.Estimate
 }
 
-// Points are the instructions that a method and the reference have both timed: on the
-// same executions, or on those of separate virtual machines.
+// Points returns the instructions that both a method and the reference have timed: in the same
+// executions, or in executions in separate virtual machines.
 func (r *Result) Points(m Method, p Pairing) []Point {
 	var points []Point
 	for i := range r.Timings {
@@ -171,5 +168,5 @@ func (r *Result) Points(m Method, p Pairing) []Point {
 	return points
 }
 
-// known reports that an estimate has a value.
+// known reports whether an estimate has a value.
 func known(e stats.Estimate) bool { return e.Value == e.Value }

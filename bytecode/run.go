@@ -63,8 +63,8 @@ func (r *running) tell(plan []plannedStart, i int, share float64, doing string) 
 	r.Progress(Progress{Done: float64(done) / float64(all), Left: all - done, Doing: doing})
 }
 
-// classes writes the classes for the timers of these methods, if they are not there yet, and returns
-// their folder.
+// classes writes the classes for the timers of the methods, if they do not exist yet, and returns their
+// folder.
 func (r *running) classes(methods []Method) (string, error) {
 	name := "for"
 	for _, m := range methods {
@@ -77,8 +77,8 @@ func (r *running) classes(methods []Method) (string, error) {
 	return folder, writeClasses(folder, r.all, timersOf(methods))
 }
 
-// start measures on one virtual machine, and on another if that is lost. The error says that none
-// could be used.
+// start measures on one virtual machine, and on another one if the first is lost. It returns an error if
+// no machine could be used.
 func (r *running) start(ctx context.Context, p plannedStart, tell func(float64, string)) error {
 	folder, err := r.classes(p.methods)
 	if err != nil {
@@ -118,10 +118,10 @@ func (r *running) mark(l *lostMachine) {
 	r.series.Failures = append(r.series.Failures, Failure{Sequence: name, Problem: l.problem, Dropped: r.gaveUp(name)})
 }
 
-// gaveUp reports that too many machines were lost over a sequence to try it again.
+// gaveUp reports whether a sequence has lost too many machines to be tried again.
 func (r *running) gaveUp(name string) bool { return r.lost[name] >= mostLosses }
 
-// onMachine goes on with the passes on a new virtual machine, group by group.
+// onMachine continues the passes on a new virtual machine, group by group.
 func (r *running) onMachine(ctx context.Context, p plannedStart, folder string, todo *passes, tell func(float64, string)) (Start, error) {
 	s := Start{Methods: p.methods, Alone: p.alone}
 	counting := slices.Contains(p.methods, Counter)
@@ -156,9 +156,9 @@ func (r *running) libraryFor(p plannedStart) string {
 	return ""
 }
 
-// tryReference lets a virtual machine load the library that reads the time stamp counter. Where that
-// fails, as it does if programs may not be executed from the folder for temporary files, the run
-// goes on without the reference.
+// tryReference makes a virtual machine load the library that reads the time stamp counter. If that
+// fails, for example because programs may not be executed from the folder for temporary files, the run
+// continues without the reference.
 func (r *running) tryReference(ctx context.Context) error {
 	if r.library == "" {
 		return nil

@@ -7,18 +7,18 @@ import (
 	"chronoscope/stats"
 )
 
-// A group is slow where a sentinel takes longer than usual by one of these factors: nop compared with the
-// other groups of the same virtual machine, nop compared with all machines, whose layout of code
-// differs, and ldiv compared with all machines.
+// A group is slow if a sentinel takes longer than usual by one of these factors: nop compared with the
+// other groups of the same virtual machine, nop compared with all machines, whose code layouts differ,
+// and ldiv compared with all machines.
 const (
 	slowInStart = 1.2
 	slowNop     = 1.6
 	slowDivide  = 1.15
 )
 
-// slowGroups are, by start, the groups that were timed while the machine was slow. A sentinel begins
-// a group and so ends the one before it; both are marked. Beside competitors all groups are slow,
-// and none is marked.
+// slowGroups returns, for each start, the groups that were timed while the machine was slow. A sentinel
+// begins a group and ends the one before it, so both are marked. If there are competitors, all groups
+// are slow, and none is marked.
 func (s *Series) slowGroups() []map[int]bool {
 	slow := make([]map[int]bool, len(s.Starts))
 	for i := range slow {
@@ -41,7 +41,7 @@ func (s *Series) slowGroups() []map[int]bool {
 	return slow
 }
 
-// sentinelTimes are the times of a sentinel in each group of each start, in ns a trial including
+// sentinelTimes returns the times of a sentinel in each group of each start, in ns per trial including
 // overhead, by the finest method of the start.
 func (s *Series) sentinelTimes(name string) []map[int]float64 {
 	times := make([]map[int]float64, len(s.Starts))
@@ -65,8 +65,8 @@ func (s *Series) sentinelTimes(name string) []map[int]float64 {
 	return times
 }
 
-// usually is the undisturbed time of a sentinel: the lower quartile over all starts of the same
-// sort.
+// usually returns the undisturbed time of a sentinel: the lower quartile over all starts of the same
+// sort (with the reference alone, or joint).
 func (s *Series) usually(times []map[int]float64, alone bool) float64 {
 	all := map[int]float64{}
 	for i := range times {

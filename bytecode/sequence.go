@@ -10,27 +10,27 @@ import (
 // sequence is the code between two readings of the timers, with the operands that it needs and the
 // results that it leaves.
 type sequence struct {
-	name string // as it's called in a series
+	name string // its name in a series
 	unit []*Instruction
-	// repeats is how many units there are, and balance names those of the unit's
-	// instructions that are not what is being timed.
+	// repeats is the number of units. balance names the instructions of a unit that are not the timed
+	// one.
 	repeats int
 	balance []string
-	feed    []typed // onto the stack before it, the bottom first
-	drain   string  // types of what is left on the stack after it, the top last
+	feed    []typed // is pushed onto the stack before it, the bottom first
+	drain   string  // the types of what it leaves on the stack, the top last
 	locals  map[int]byte
 }
 
-// typed is a value of a type.
+// typed is a value with its type.
 type typed struct {
 	kind  byte
 	value float64
 }
 
-// emptyName is the sequence of no instructions, which shows the overhead.
+// emptyName is the name of the sequence without instructions, which shows the overhead.
 const emptyName = "empty"
 
-// sequenceName names an instruction's sequence in a form.
+// sequenceName returns the name of an instruction's sequence in a form.
 func sequenceName(in *Instruction, f Form) string {
 	if f == Homogeneous {
 		return in.Mnemonic
@@ -38,7 +38,7 @@ func sequenceName(in *Instruction, f Form) string {
 	return in.Mnemonic + "/" + string(f)
 }
 
-// forms are those in which an instruction is timed.
+// forms returns the forms in which an instruction is timed.
 func (in *Instruction) forms(pairs bool) []Form {
 	forms := []Form{Homogeneous}
 	if in.conditional() {
@@ -50,8 +50,8 @@ func (in *Instruction) forms(pairs bool) []Form {
 	return forms
 }
 
-// newSequence repeats an instruction length times. Where it can't work on its own result, the result
-// is popped in between.
+// newSequence returns a sequence that repeats an instruction length times. If the instruction can't work
+// on its own result, the result is popped after each execution.
 func newSequence(in *Instruction, f Form, length int) *sequence {
 	s := &sequence{name: sequenceName(in, f), repeats: length}
 	s.unit = s.balanced(in, f)
@@ -75,7 +75,7 @@ func newSequence(in *Instruction, f Form, length int) *sequence {
 	return s
 }
 
-// balanced is the instruction with the others that make it repeatable.
+// balanced returns a unit: the instruction with the others that make it repeatable.
 func (s *sequence) balanced(in *Instruction, f Form) []*Instruction {
 	if f == Pair {
 		return in.companions()
@@ -108,8 +108,8 @@ func mustLookup(mnemonic string) *Instruction {
 	return in
 }
 
-// run follows the types on the stack through all units. It returns the types that the stack has to
-// hold before, the top first, and the types that are left at the end.
+// run follows the types on the stack through all units. It returns the types that the stack has to hold
+// before the sequence, the top first, and the types that remain after it.
 func (s *sequence) run() (needs []byte, left string) {
 	var stack []byte
 	for range s.repeats {
@@ -130,8 +130,8 @@ func (s *sequence) run() (needs []byte, left string) {
 	return needs, string(stack)
 }
 
-// covers is the number of operand types that one value on the stack satisfies: two for a long or
-// double taken by pop2 and similar instructions, which move slots of any type.
+// covers returns the number of operand types that one value on the stack satisfies: two for a long or
+// double that is taken by an instruction that moves slots of any type, such as pop2.
 func (in *Instruction) covers(have byte, i int) int {
 	if in.Kind == StackMoves && slots(have) == 2 && i > 0 {
 		return 2
@@ -139,8 +139,8 @@ func (in *Instruction) covers(have byte, i int) int {
 	return 1
 }
 
-// operand is the value of the k-th operand to be taken, counted from 0, in a sequence of that
-// length. The values keep chains of results away from zero, infinity and exceptions.
+// operand returns the value of the k-th operand, counted from 0, in a sequence of the given length. The
+// values keep chains of results away from zero, infinity and exceptions.
 func (in *Instruction) operand(f Form, k, length int) float64 {
 	operation := in.Mnemonic[1:]
 	switch {
@@ -152,13 +152,13 @@ func (in *Instruction) operand(f Form, k, length int) float64 {
 		if k == 0 {
 			return 3
 		}
-		return 9 // nine thirds are three again
+		return 9 // nine divided by three is three again
 	case operation == "rem":
 		divisor := length + 1
 		if k == 0 {
 			return float64(divisor)
 		}
-		return float64(2*(divisor-k+1) - 1) // leaves one less than the divisor
+		return float64(2*(divisor-k+1) - 1) // the remainder is one less than the divisor
 	case operation == "mul" && (in.Takes[0] == 'f' || in.Takes[0] == 'd'):
 		if k%2 == 0 {
 			return 2
@@ -170,7 +170,7 @@ func (in *Instruction) operand(f Form, k, length int) float64 {
 	return 1
 }
 
-// condition is an operand with which a branch is taken or not. The second operand of a comparison is
+// condition returns an operand with which a branch is taken or not. The second operand of a comparison is
 // on top of the stack, and is taken first.
 func (in *Instruction) condition(taken bool, k int) float64 {
 	for _, difference := range []float64{0, 1, -1} {
@@ -187,8 +187,8 @@ func (in *Instruction) condition(taken bool, k int) float64 {
 	return 0
 }
 
-// jumps reports whether a conditional branch is taken on a value, or on the difference
-// of two.
+// jumps reports whether a conditional branch is taken if its operand, or the difference of its two
+// operands, has the given value.
 func (in *Instruction) jumps(difference float64) bool {
 	switch in.Mnemonic[len(in.Mnemonic)-2:] {
 	case "eq":
@@ -205,7 +205,7 @@ func (in *Instruction) jumps(difference float64) bool {
 	return difference <= 0
 }
 
-// push adds what brings the value onto the stack.
+// push appends the code that pushes the value onto the stack.
 func (v typed) push(code *classfile.Code) {
 	whole := int32(v.value)
 	switch {
@@ -229,7 +229,7 @@ func (v typed) push(code *classfile.Code) {
 	}
 }
 
-// pushAll, body and popAll are what stands before, between and after the timers.
+// pushAll, body and popAll append the code before, between and after the timers.
 func (s *sequence) pushAll(code *classfile.Code) {
 	for _, v := range s.feed {
 		v.push(code)
@@ -254,7 +254,7 @@ func (s *sequence) popAll(code *classfile.Code) {
 	}
 }
 
-// initialise gives the local variables that the sequence reads their values.
+// initialise appends the code that sets the local variables that the sequence reads.
 func (s *sequence) initialise(code *classfile.Code) {
 	for local, kind := range s.locals {
 		typed{kind, 1}.push(code)
@@ -262,8 +262,8 @@ func (s *sequence) initialise(code *classfile.Code) {
 	}
 }
 
-// sequences are the sequences of the instructions in all their forms, with the empty one, the
-// sentinels, and the instructions that balance them.
+// sequences returns the sequences of the instructions in all their forms, together with the empty one,
+// the sentinels, and the sequences of the balancing instructions.
 func sequences(instructions []*Instruction, pairs bool, length int) ([]*sequence, error) {
 	if length < 1 {
 		return nil, fmt.Errorf("a sequence of %d instructions: 1 or more are needed", length)
@@ -293,6 +293,6 @@ func sequences(instructions []*Instruction, pairs bool, length int) ([]*sequence
 	return all, nil
 }
 
-// The sentinels are timed repeatedly among all others. nop is pure dispatch, which a busy sibling of
-// the core slows down most; ldiv hardly suffers.
+// The sentinels are timed repeatedly among all other sequences. nop consists of the interpreter's
+// dispatch alone, which a busy hyperthread on the same core slows down most; it hardly slows ldiv.
 const fastSentinel, slowSentinel = "nop", "ldiv"

@@ -14,16 +14,16 @@ type Series struct {
 	Java   Java `json:"java"`
 	Mode   Mode `json:"mode"`
 	Length int  `json:"length"`
-	// Pairs and Load are as in the options.
+	// Pairs and Load are those of the options.
 	Pairs bool `json:"pairs"`
 	Load  int  `json:"load"`
 	// Instructions are the mnemonics that were asked for.
 	Instructions []string `json:"instructions"`
 	// TickNs is the tick of System.currentTimeMillis.
 	TickNs float64 `json:"tick_ns"`
-	// TSCHz is the rate of the time stamp counter; 0 where it was not read.
+	// TSCHz is the rate of the time stamp counter; 0 if it was not read.
 	TSCHz float64 `json:"tsc_hz"`
-	// ElapsedNs is how long all of it took.
+	// ElapsedNs is how long everything took.
 	ElapsedNs float64           `json:"elapsed_ns"`
 	Unused    map[Method]string `json:"unused,omitempty"`
 	Starts    []Start           `json:"starts"`
@@ -32,43 +32,43 @@ type Series struct {
 
 // Start holds the measurements of one start of a virtual machine.
 type Start struct {
-	// Methods are those whose timers were read, all around the same sequences.
+	// Methods are the methods whose timers were read, all around the same sequences.
 	Methods []Method `json:"methods"`
 	// Alone says that only the reference was measured.
 	Alone bool `json:"alone"`
-	// Complete says that the start did all that was planned.
+	// Complete says that the start did everything that was planned.
 	Complete  bool      `json:"complete"`
 	Stretches []Stretch `json:"stretches"`
 }
 
-// Stretch is a number of trials of one sequence, in a row.
+// Stretch holds the measurements of a number of consecutive trials of one sequence.
 type Stretch struct {
 	Sequence string `json:"sequence"`
-	// Group counts from 0 within the start. The sequences of a group were timed one soon
-	// after another, among them the empty one and the sentinels.
+	// Group is the number of the group within the start, counted from 0. The sequences of a group,
+	// including the empty one and the sentinels, were timed soon after one another.
 	Group int `json:"group"`
-	// All are the sums over all trials, Kept those over the trials that a fine method uses.
+	// All holds the sums over all trials, Kept those over the trials that a fine method uses.
 	All  Sums            `json:"all"`
 	Kept map[Method]Sums `json:"kept,omitempty"`
-	// Blocks is how many there were.
+	// Blocks is the number of blocks.
 	Blocks int `json:"blocks"`
-	// Passed is how far the timers went in all from the first to the last block, between
-	// trials as well as within them.
+	// Passed is how far each timer advanced in all from the first to the last block, both within and
+	// between trials.
 	Passed Sums `json:"passed"`
-	// CountsAMilli is the counter's rate between the edges of currentTimeMillis, where it was as
-	// usual; 0 where it is not known.
+	// CountsAMilli is the counter's rate per millisecond, between the edges of currentTimeMillis where
+	// the rate was as usual; 0 if it is not known.
 	CountsAMilli float64 `json:"counts_a_milli,omitempty"`
 	// SteadyMillis is the time over which that rate was measured.
 	SteadyMillis float64 `json:"steady_millis,omitempty"`
 
 	// rate is CountsAMilli corrected for the counts that readings cost; see correctRates.
 	rate float64
-	// ElapsedNs is how long it took by this program's clock.
+	// ElapsedNs is how long the stretch took by this program's clock.
 	ElapsedNs float64 `json:"elapsed_ns"`
 }
 
-// Sums are over trials: how many there were, and the differences of each timer in its
-// own unit. Ones is how many trials saw currentTimeMillis advance.
+// Sums holds sums over trials: their number, and the sum of the differences of each timer in its own
+// unit. Ones is the number of trials during which currentTimeMillis advanced.
 type Sums struct {
 	Trials int64 `json:"trials"`
 	Millis int64 `json:"millis,omitempty"`
@@ -90,10 +90,10 @@ func (s Sums) plus(o Sums) Sums {
 	return Sums{s.Trials + o.Trials, s.Millis + o.Millis, s.Ones + o.Ones, s.Nano + o.Nano, s.Counts + o.Counts, s.Cycles + o.Cycles}
 }
 
-// fine are the methods whose timers resolve a single block.
+// fine lists the methods whose timers resolve a single block.
 var fine = []Method{TSC, Counter, Nano}
 
-// of is the sum of a method's timer, in its own unit.
+// of returns the sum of a method's timer, in its own unit.
 func (s Sums) of(m Method) float64 {
 	switch m {
 	case TSC:
@@ -108,13 +108,13 @@ func (s Sums) of(m Method) float64 {
 	return float64(s.Millis)
 }
 
-// perTrial is the mean of a method's timer over the trials.
+// perTrial returns the mean of a method's timer over the trials.
 func (s Sums) perTrial(m Method) float64 { return s.of(m) / float64(s.Trials) }
 
 // block is a row of the virtual machine's answer.
 type block struct {
 	Sums
-	// last are the last readings of the timers.
+	// last holds the last readings of the timers.
 	last Sums
 }
 
@@ -148,7 +148,7 @@ func readBlocks(answer []int64, methods []Method, trials int) ([]block, error) {
 
 var errBackward = errors.New("a timer went backwards")
 
-// newStretch sums up the blocks. The first block is only a warm-up.
+// newStretch sums the blocks. It leaves the first block out, because that is only a warm-up.
 func newStretch(sequence string, group int, blocks []block, methods []Method) (Stretch, error) {
 	s := Stretch{Sequence: sequence, Group: group, Blocks: len(blocks) - 1, Kept: map[Method]Sums{}}
 	if s.Blocks < 1 {
@@ -179,20 +179,20 @@ func (s Sums) minus(o Sums) Sums {
 	return Sums{s.Trials - o.Trials, s.Millis - o.Millis, s.Ones - o.Ones, s.Nano - o.Nano, s.Counts - o.Counts, s.Cycles - o.Cycles}
 }
 
-// withoutCounts clears the fields that have no counterpart in what passed: trials and ones.
+// withoutCounts clears the fields that Passed does not have: trials and ones.
 func (s Sums) withoutCounts() Sums { s.Trials, s.Ones = 0, 0; return s }
 
 func (s Sums) negative() bool { return min(s.Millis, s.Nano, s.Counts, s.Cycles) < 0 }
 
-// A block is kept if the timed share of its time is usual: if the time of its trials differs from the
-// expected one by no more than usualDistances median deviations, or a share of closeShare. Other
+// A block is kept if the timed share of its time is usual: the time of its trials differs from the
+// expected one by at most usualDistances median deviations, or by at most the share closeShare. Other
 // blocks were interrupted.
 const (
 	usualDistances = 6
 	closeShare     = 0.003
 )
 
-// keep sums the blocks that a timer of steady rate shows to be undisturbed.
+// keep sums the blocks that were not interrupted, according to a timer of constant rate.
 func keep(blocks []block, m Method) Sums {
 	var within, passed, shares []float64
 	for i, b := range blocks[1:] {
@@ -218,21 +218,21 @@ func keep(blocks []block, m Method) Sums {
 	return kept
 }
 
-// The span between two edges of currentTimeMillis counts if the counter's rate in it differs by no more
-// than usualRate from the upper quartile of the stretch: the counter can be slowed down but not sped
-// up. An edge is known to half a block, a few hundredths of a span. A span does not count if one of
-// its blocks took longAway times as long as usual, since the measuring thread was preempted. At least
-// leastSteady of the stretch must remain.
+// The span between two edges of currentTimeMillis counts if the counter's rate in it differs by at most
+// the share usualRate from the upper quartile of the stretch, because the counter can be slowed down but
+// not sped up. An edge is known to half a block, which is a few hundredths of a span. A span does not
+// count if one of its blocks took longAway times as long as usual, because the measuring thread was then
+// preempted. At least the share leastSteady of the stretch must remain.
 const (
 	usualRate   = 0.15
 	longAway    = 3
 	leastSteady = 0.3
 )
 
-// steady sums the blocks during which both threads ran as usual, and returns the counter's rate
-// then, in counts a millisecond, and the number of milliseconds. Single blocks are never left out:
-// short interrupts of either thread affect the rate and the trials alike, and a choice by one
-// thread's interrupts would bias the other.
+// steady sums the blocks during which both threads ran as usual, and returns the counter's rate during
+// them, in counts per millisecond, and the number of milliseconds. It never leaves out single blocks:
+// short interrupts of either thread affect the rate and the trials alike, and a choice by the interrupts
+// of one thread would bias the other.
 func steady(blocks []block) (kept Sums, rate, millis float64) {
 	edges := edges(blocks)
 	if len(edges) < 2 {
@@ -265,8 +265,8 @@ func steady(blocks []block) (kept Sums, rate, millis float64) {
 	return kept, counts / millis, millis
 }
 
-// edge is a change of currentTimeMillis: the block in which it happened, and the count in the middle
-// of that block.
+// edge is a change of currentTimeMillis: the block in which it happened, and the count in the middle of
+// that block.
 type edge struct {
 	block  int
 	millis int64

@@ -6,15 +6,15 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// timer is one that is read before and after a sequence.
+// timer is a timer that is read before and after a sequence.
 type timer struct {
 	read func(*classfile.Code)
-	// ones tells that trials are counted in which it advanced.
+	// ones says that the trials in which it advanced are counted.
 	ones bool
 }
 
-// columns is the number of columns of a row: the sum of differences, the last reading and, if
-// counted, the trials with a tick.
+// columns returns the timer's number of columns in a row: the sum of differences, the last reading and,
+// if counted, the trials with a tick.
 func (t timer) columns() int {
 	if t.ones {
 		return 3
@@ -22,17 +22,18 @@ func (t timer) columns() int {
 	return 2
 }
 
-// settlingNops stand before the readings that begin a trial and those that end it. A processor
-// predicts a jump from the jumps before it, and the interpreter jumps at each instruction. After a
-// long sequence the code that reads the timers is therefore mispredicted, after the empty one it
-// isn't, which adds some 10 ns to the second reading of the outer timer. After more nops than the
-// predictor remembers (100 to 200 jumps on a Zen 5) all readings behave alike.
+// settlingNops is the number of nops before the readings that begin a trial and before those that end
+// it. A processor predicts a jump from the jumps before it, and the interpreter jumps at each
+// instruction. After a long sequence, the jumps in the code that reads the timers are therefore
+// mispredicted, and after the empty one they are not, which adds about 10 ns to the second reading of
+// the outer timer. After more nops than the predictor remembers (100 to 200 jumps on a Zen 5), all
+// readings take the same time.
 //
-// The nops also keep two readings of the counter some 200 ns apart. A reading moves the count's
-// cache line to its own core; a second one soon after would find it there and be faster.
+// The nops also keep two readings of the counter about 200 ns apart. A reading moves the count's cache
+// line to its own core; a second reading soon after would find it there and be faster.
 const settlingNops = 300
 
-// settle lets the processor forget what it has executed.
+// settle appends the nops that make the processor's branch predictor forget the sequence.
 func settle(c *classfile.Code) {
 	for range settlingNops {
 		c.Do(classfile.Nop)
@@ -54,15 +55,15 @@ func callsSystem(name string) func(*classfile.Code) {
 	}
 }
 
-// readsCount reads the counter. The volatile store before it keeps the processor from reading the
-// count before earlier instructions are done.
+// readsCount appends code that reads the counter. The volatile store before it keeps the processor from
+// reading the count before earlier instructions have ended.
 func readsCount(c *classfile.Code) {
 	c.Do(classfile.Iconst0)
 	c.Refer(classfile.Putstatic, barrierField)
 	c.Refer(classfile.Getstatic, countField)
 }
 
-// timersOf are the timers that the methods need. The most expensive to read is the outermost.
+// timersOf returns the timers that the methods need. The most expensive to read is the outermost.
 func timersOf(methods []Method) []timer {
 	var timers []timer
 	uses := func(m Method) bool { return slices.Contains(methods, m) }
@@ -81,13 +82,13 @@ func timersOf(methods []Method) []timer {
 	return timers
 }
 
-// readsMillis reports whether currentTimeMillis is read: it counts ticks, and its edges give the
-// counter's rate.
+// readsMillis reports whether currentTimeMillis is read: to count its ticks, or because its edges give
+// the counter's rate.
 func readsMillis(methods []Method) bool {
 	return slices.ContainsFunc(methods, func(m Method) bool { return m == Bernoulli || m == Discrete || m == Counter })
 }
 
-// rowWidth is how many numbers a row has.
+// rowWidth returns how many numbers a row has.
 func rowWidth(timers []timer) int {
 	n := 0
 	for _, t := range timers {

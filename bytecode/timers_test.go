@@ -7,9 +7,9 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// Whatever a sequence is, and whatever it is fed with, a stretch of nops stands right before
-// the first reading and right before the last, so that both find the processor as they do
-// around the empty sequence; and within a reading or between two there is none.
+// For every sequence and all operands, there are nops right before the first reading and right before
+// the last, so that both find the branch predictor as they do around the empty sequence. There are no
+// nops within a reading or between two readings.
 func TestReadingsFollowTheSameJumps(t *testing.T) {
 	timers := timersOf([]Method{Discrete, Counter, TSC})
 	var starts, ends classfile.Code

@@ -13,8 +13,8 @@ type worker struct {
 	*running
 	vm    *virtualMachine
 	start *Start
-	next  int // group
-	// warmed are the sequences that have run before.
+	next  int // number of the next group
+	// warmed holds the sequences that have run before.
 	warmed map[string]bool
 }
 
@@ -22,8 +22,8 @@ type worker struct {
 const (
 	startLimit  = 30 * time.Second
 	answerLimit = 10 * time.Second
-	compileTime = 60 * time.Second // more, where a compiler works in the foreground
-	patience    = 20               // times what is expected
+	compileTime = 60 * time.Second // is added if a compiler works in the foreground
+	patience    = 20               // factor of the expected time
 )
 
 // begin waits until the machine answers, and finds the tick of currentTimeMillis.
@@ -80,7 +80,7 @@ func (w *worker) sentinels(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// named is the sequence of that name, which all runs have.
+// named returns the sequence with that name; all runs have it.
 func (w *worker) named(name string) *sequence {
 	return w.all[slices.IndexFunc(w.all, func(s *sequence) bool { return s.name == name })]
 }
@@ -103,7 +103,7 @@ func (w *worker) stretch(ctx context.Context, s *sequence, group int, d time.Dur
 	}
 	stretch, err := newStretch(s.name, group, result, w.start.Methods)
 	if err != nil {
-		return nil // a clock was set: there will be other stretches
+		return nil // the clock was set; there will be other stretches
 	}
 	stretch.ElapsedNs = float64(elapsed)
 	w.costNs[s.name] = math.Max(leastCostNs, float64(elapsed)/float64(blocks*trials))
@@ -111,7 +111,7 @@ func (w *worker) stretch(ctx context.Context, s *sequence, group int, d time.Dur
 	return nil
 }
 
-// warm lets the machine load, link and, in compiled modes, compile the class, and measures how long
+// warm makes the machine load, link and, in compiled modes, compile the class. It also measures how long
 // a trial takes.
 func (w *worker) warm(ctx context.Context, s *sequence) error {
 	if w.Mode != Interpreter {
@@ -131,8 +131,8 @@ func (w *worker) warm(ctx context.Context, s *sequence) error {
 // leastCostNs is the least expected time of a trial, millisecondNs the length of a millisecond.
 const leastCostNs, millisecondNs = 50, 1e6
 
-// The warm-up: one call of warmTrials trials, preceded in compiled modes by compiledRounds calls, which
-// exceed the compiler's thresholds.
+// The warm-up is one call of warmTrials trials. In compiled modes it is preceded by compiledRounds calls,
+// which exceed the compiler's thresholds.
 const (
 	warmBlocks, warmTrials = 2, 64
 	compiledRounds         = 100

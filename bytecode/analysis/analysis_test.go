@@ -12,7 +12,7 @@ import (
 	"chronoscope/stats"
 )
 
-// timingsOf names times by their place.
+// timingsOf returns timings with the given times, named by their place.
 func timingsOf(ns ...float64) []analysis.Timing {
 	var all []analysis.Timing
 	for i, x := range ns {
@@ -21,7 +21,7 @@ func timingsOf(ns ...float64) []analysis.Timing {
 	return all
 }
 
-// Quartiles and mean by NumPy 1.24.2: numpy.quantile(x, [.25, .5, .75]), numpy.mean(x).
+// The expected quartiles and mean are from NumPy 1.24.2: numpy.quantile(x, [.25, .5, .75]), numpy.mean(x).
 func TestSummarize(t *testing.T) {
 	timings := timingsOf(8.7, 0.65, 0.65, 0.66, 0.97, 2.4, 0.97, 0.98, 1.3, 1.31, 2.4, 3.3, 4.5, 13.7)
 	s := analysis.Summarize(timings)
@@ -31,7 +31,7 @@ func TestSummarize(t *testing.T) {
 	}{
 		{"minimum", s.MinNs.Value(), 0.65}, {"first quartile", s.Q1Ns.Value(), 0.97}, {"median", s.MedianNs.Value(), 1.305}, {"third quartile", s.Q3Ns.Value(), 3.075},
 		{"maximum", s.MaxNs.Value(), 13.7}, {"mean", s.MeanNs.Value(), 3.035},
-		// 3.075 + 1.5 (3.075 - 0.97) is 6.23.
+		// The upper fence is 3.075 + 1.5 (3.075 - 0.97), which is 6.23.
 		{"lower whisker", s.LowerNs.Value(), 0.65}, {"upper whisker", s.UpperNs.Value(), 4.5},
 	} {
 		near(t, c.what, c.got, c.want, 1e-12)
@@ -41,7 +41,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// The fences stand 1.5 times the quartiles' distance beyond either of them.
+// The fences lie 1.5 times the distance of the quartiles beyond each of them.
 func TestIsOutlier(t *testing.T) {
 	s := analysis.Summary{Q1Ns: stats.FloatOf(2), Q3Ns: stats.FloatOf(6)}
 	for ns, want := range map[float64]bool{-4.01: true, -4: false, 2: false, 12: false, 12.01: true} {
@@ -100,7 +100,7 @@ func TestLargest(t *testing.T) {
 	}
 }
 
-// Six statistics of ten times, and how many groups each makes, by hand.
+// The six statistics of ten times, and the number of groups at each, were computed by hand.
 func TestGranularities(t *testing.T) {
 	tree, _ := analysis.Cluster(timingsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 19))
 	want := []analysis.Granularity{
@@ -114,7 +114,7 @@ func TestGranularities(t *testing.T) {
 	}
 }
 
-// Values by SciPy 1.10.1, scipy.stats.linregress and scipy.stats.t.ppf(.975, 9).
+// The expected values are from SciPy 1.10.1: scipy.stats.linregress and scipy.stats.t.ppf(.975, 9).
 func TestCompare(t *testing.T) {
 	x := []float64{0.65, 0.97, 1.29, 3.27, 3.5, 4.5, 8.7, 9.1, 11.1, 12.5, 13.7}
 	y := []float64{0.66, 0.96, 1.31, 3.30, 3.45, 4.61, 8.72, 9.05, 11.3, 12.41, 13.75}
@@ -145,8 +145,8 @@ func pairsOf(x, y []float64) []analysis.Pair {
 	return pairs
 }
 
-// The slope says which way the two differ: a method that reports 1/1.232 of the
-// reference has the source's slope.
+// The slope shows in which direction the two methods differ: if a method reports 1/1.232 of the
+// reference, the slope is 1.232, as in Lambert 2008.
 func TestSlopeOfTooLittle(t *testing.T) {
 	x, y := []float64{1, 2, 5, 9}, []float64{1.232, 2.464, 6.16, 11.088}
 	f, err := analysis.Compare(pairsOf(x, y))
@@ -166,7 +166,7 @@ func TestCompareOfLittle(t *testing.T) {
 			t.Errorf("%s is compared", what)
 		}
 	}
-	// A reference of zero has no relative error, and counts in the line all the same.
+	// A reference of zero has no relative error, but it counts for the line.
 	f, err := analysis.Compare(pairsOf([]float64{0.1, 1, 2, 3}, []float64{0, 1, 2, 3}))
 	if err != nil || f.MaxError != 0 || len(f.ResidualsNs) != 4 {
 		t.Errorf("%+v, %v", f, err)
@@ -197,7 +197,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// All of it takes far less than a second for as many instructions as there are.
+// The whole analysis of all 137 instructions takes far less than a second.
 func BenchmarkAnalysis(b *testing.B) {
 	random := rand.New(rand.NewPCG(137, 0))
 	var ns []float64

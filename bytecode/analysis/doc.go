@@ -1,12 +1,12 @@
-// Package analysis says what the times of a virtual machine's instructions have in
-// common: their distribution and outliers ([Summarize]), groups of instructions that
-// take about the same ([Cluster]), how well two ways of timing them agree ([Compare]),
-// and how long a method should take that is made of them ([Predict]).
+// Package analysis describes what the times of a virtual machine's instructions have in common: their
+// distribution and outliers ([Summarize]), groups of instructions that take about the same time
+// ([Cluster]), how well two ways of timing them agree ([Compare]), and how long a method that
+// consists of them should take ([Predict]).
 //
-// These are sections 4 and 5 of Lambert and Power, "Platform Independent Timing of Java
-// Virtual Machine Bytecode Instructions", 2008, and the use of their table that section
-// 6 plans. It knows nothing of how times were had, so that the source's own can be
-// analysed as well ([Lambert]).
+// These are sections 4 and 5 of Lambert and Power, "Platform Independent Timing of Java Virtual
+// Machine Bytecode Instructions", 2008, and the use of their table that section 6 plans. The package
+// does not depend on how the times were measured, so that Lambert and Power's own times can be
+// analysed too ([Lambert]).
 package analysis
 
 // Timing is the time of one instruction.
@@ -15,7 +15,7 @@ type Timing struct {
 	Ns   float64
 }
 
-// nsOf are the times alone.
+// nsOf returns the times of the timings.
 func nsOf(timings []Timing) []float64 {
 	all := make([]float64, len(timings))
 	for i, t := range timings {

@@ -6,7 +6,7 @@ import (
 	"chronoscope/bytecode/analysis"
 )
 
-// Instructions that differ by no more than a nanosecond are one group.
+// Instructions whose times differ by no more than a nanosecond form one group.
 func ExampleCluster() {
 	tree, err := analysis.Cluster([]analysis.Timing{{Name: "ldiv", Ns: 9}, {Name: "iadd", Ns: 1}, {Name: "isub", Ns: 1.2}})
 	if err != nil {

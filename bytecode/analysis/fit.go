@@ -17,8 +17,8 @@ type Pair struct {
 	Ns, ReferenceNs float64
 }
 
-// error is how far the time is off, as a share of the reference; NaN where that is no
-// time.
+// error returns the relative difference of the time from the reference; NaN if the reference is not
+// positive.
 func (p Pair) error() float64 {
 	if !(p.ReferenceNs > 0) {
 		return math.NaN()
@@ -28,20 +28,20 @@ func (p Pair) error() float64 {
 
 // Fit says how well two ways of timing agree.
 type Fit struct {
-	// PearsonR is the coefficient of linear correlation, equation (5) of Lambert 2008;
-	// NaN where either way gives the same time for all.
+	// PearsonR is the coefficient of linear correlation, equation (5) of Lambert 2008; NaN if either
+	// way gives the same time for all instructions.
 	PearsonR float64
-	// Line is the least squares line of the reference over the other way, equation (6)
-	// there: a slope above 1 says that the other way reports too little.
+	// Line is the least squares line of the reference's times over the other way's times, equation
+	// (6) there: a slope above 1 means that the other way's times are too short.
 	Line stats.Line
-	// ResidualsNs are how far the reference lies above the line, pair by pair.
+	// ResidualsNs is how far the reference's time of each pair lies above the line.
 	ResidualsNs []float64
-	// MedianError and MaxError are of the times' relative distances from the reference,
-	// without the line; NaN where no reference is above zero.
+	// MedianError and MaxError are the median and the largest relative difference of the times from
+	// the reference, without the line; NaN if no reference is positive.
 	MedianError, MaxError float64
 }
 
-// Compare fits a line through the pairs. It needs three of them, that differ.
+// Compare fits a line to the pairs. It needs at least three different ones.
 func Compare(pairs []Pair) (Fit, error) {
 	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
 	var errors []float64
@@ -66,7 +66,7 @@ func Compare(pairs []Pair) (Fit, error) {
 	return f, nil
 }
 
-// Strays are the pairs whose reference is above aboveNs and that are off by more than a share of it.
+// Strays returns the pairs whose reference is above aboveNs and whose relative error exceeds share.
 func Strays(pairs []Pair, aboveNs, share float64) []Pair {
 	strays := slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.ReferenceNs <= aboveNs || !(p.error() > share) })
 	slices.SortStableFunc(strays, func(a, b Pair) int { return cmp.Compare(b.error(), a.error()) })

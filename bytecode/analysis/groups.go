@@ -12,24 +12,24 @@ func byTime(a, b Timing) int { return cmp.Compare(a.Ns, b.Ns) }
 
 // Tree is a clustering of instructions by their times.
 type Tree struct {
-	// Timings are from the fastest to the slowest; the dendrogram's points are these.
+	// Timings are sorted from the fastest to the slowest; they are the dendrogram's points.
 	Timings    []Timing
 	Dendrogram stats.Dendrogram
 }
 
-// Group is a group of instructions that take about the same.
+// Group is a group of instructions that take about the same time.
 type Group struct {
-	// Label is "a" for the fastest, as in Table 6 of Lambert 2008; "aa" follows "z".
+	// Label is "a" for the fastest group, as in Table 6 of Lambert 2008; "aa" follows "z".
 	Label string
-	// Timings are from the fastest to the slowest.
+	// Timings are sorted from the fastest to the slowest.
 	Timings []Timing
 }
 
-// Cluster clusters instructions by complete linkage: section 4.3 of Lambert 2008 keeps a
-// cluster whole once its instructions differ by less than the granularity. Single linkage
-// it was not: of 137 instructions the 69th takes 4.527 ns and the 103rd 8.072 ns, nearer
-// than the granularity of 4.527 ns, and still Table 6 has them in groups (a) and (b).
-// Times that are not finite are refused.
+// Cluster clusters instructions by complete linkage, because in section 4.3 of Lambert 2008 all
+// instructions of a cluster differ by less than the granularity. It was not single linkage: of 137
+// instructions the 69th takes 4.527 ns and the 103rd 8.072 ns; their difference is less than the
+// granularity of 4.527 ns, but Table 6 has them in the groups (a) and (b). Times that are not finite
+// are an error.
 func Cluster(timings []Timing) (Tree, error) {
 	sorted := slices.Clone(timings)
 	slices.SortStableFunc(sorted, byTime)
@@ -40,8 +40,8 @@ func Cluster(timings []Timing) (Tree, error) {
 	return Tree{sorted, d}, nil
 }
 
-// Groups are the groups at a granularity, from the fastest to the slowest: no two
-// instructions of a group differ by more.
+// Groups returns the groups at a granularity, from the fastest to the slowest: no two instructions of
+// a group differ by more than the granularity.
 func (t Tree) Groups(granularityNs float64) []Group {
 	var groups []Group
 	for i, points := range t.Dendrogram.Cut(granularityNs) {
@@ -54,7 +54,7 @@ func (t Tree) Groups(granularityNs float64) []Group {
 	return groups
 }
 
-// label is a, b ... z, aa, ab ...
+// label returns the label of group i: a, b ... z, aa, ab ...
 func label(i int) string {
 	letter := string(rune('a' + i%26))
 	if i < 26 {
@@ -63,8 +63,8 @@ func label(i int) string {
 	return label(i/26-1) + letter
 }
 
-// Largest are the groups with the most instructions, n at most, from the fastest to the
-// slowest; of equally large ones the faster.
+// Largest returns the groups with the most instructions, at most n, from the fastest to the slowest.
+// Of groups of equal size it prefers the faster ones.
 func Largest(groups []Group, n int) []Group {
 	bySize := slices.Clone(groups)
 	slices.SortStableFunc(bySize, func(a, b Group) int { return cmp.Compare(len(b.Timings), len(a.Timings)) })
@@ -73,15 +73,15 @@ func Largest(groups []Group, n int) []Group {
 	return bySize
 }
 
-// Granularity is a difference of times that is ignored, and how many groups that makes.
+// Granularity is a difference of times that is ignored, and the number of groups that results.
 type Granularity struct {
-	Statistic string  `json:"statistic"` // which of the times' six statistics it is
+	Statistic string  `json:"statistic"` // the one of the six statistics of the times that it equals
 	Ns        float64 `json:"granularity_ns"`
 	Groups    int     `json:"groups"`
 }
 
-// Granularities are the six of Table 4 of Lambert 2008, in its order: the statistics of
-// the instructions' own times.
+// Granularities returns the six granularities of Table 4 of Lambert 2008, in its order: the statistics
+// of the instructions' own times.
 func (t Tree) Granularities() []Granularity {
 	s := Summarize(t.Timings)
 	rows := []Granularity{

@@ -2,21 +2,21 @@ package analysis
 
 import "chronoscope/stats"
 
-// Published is an analysis as it was published.
+// Published holds the results of a published analysis.
 type Published struct {
 	Instructions  int
 	Summary       Summary
 	Outliers      []Timing // the slowest first
 	Granularities []Granularity
-	// Groups are how many instructions each group of the median's granularity has, from
-	// the fastest to the slowest.
+	// Groups is the number of instructions in each group at the median's granularity, from the
+	// fastest group to the slowest.
 	Groups                       []int
 	PearsonR, Slope, InterceptNs float64
 }
 
-// Lambert is what Lambert and Power found in 2008 of a virtual machine of their time:
-// Figure 2, Tables 3, 4 and 6, and sections 5.1 and 5.2. The mean is that of Table 4,
-// since Figure 2 has it ten times too small: the outliers alone make it greater.
+// Lambert is what Lambert and Power published in 2008 about a virtual machine of their time: Figure 2,
+// Tables 3, 4 and 6, and sections 5.1 and 5.2. The mean is that of Table 4, because the mean in
+// Figure 2 is ten times too small: the outliers alone lead to a greater one.
 var Lambert = Published{
 	Instructions: 137,
 	Summary: Summary{

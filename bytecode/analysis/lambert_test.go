@@ -12,7 +12,7 @@ import (
 	"chronoscope/stats"
 )
 
-// printed are the lines of a table of the source, by column.
+// printed returns the lines of one of the paper's tables, each by column.
 func printed(t *testing.T, table string) []map[string]string {
 	t.Helper()
 	f, err := os.Open("../../testdata/papers/lambert2008-" + table + ".csv")
@@ -37,7 +37,7 @@ func printed(t *testing.T, table string) []map[string]string {
 	return rows
 }
 
-// inNs reads seconds.
+// inNs converts a text in seconds to nanoseconds.
 func inNs(t *testing.T, seconds string) float64 {
 	t.Helper()
 	s, err := strconv.ParseFloat(seconds, 64)
@@ -54,7 +54,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// printedOutliers are those of Table 3.
+// printedOutliers returns the outliers of Table 3.
 func printedOutliers(t *testing.T) []analysis.Timing {
 	t.Helper()
 	var all []analysis.Timing
@@ -64,7 +64,7 @@ func printedOutliers(t *testing.T) []analysis.Timing {
 	return all
 }
 
-// printedGroups are the instructions of Table 6, by group.
+// printedGroups returns the instructions of Table 6, by group.
 func printedGroups(t *testing.T) [][]string {
 	t.Helper()
 	var groups [][]string
@@ -78,7 +78,7 @@ func printedGroups(t *testing.T) [][]string {
 	return groups
 }
 
-// What stands in the code is what the source's tables say.
+// The figures in the code equal those in the paper's tables.
 func TestLambertIsAsPrinted(t *testing.T) {
 	l := analysis.Lambert
 	outliers := printedOutliers(t)
@@ -120,8 +120,8 @@ func TestLambertIsAsPrinted(t *testing.T) {
 	}
 }
 
-// Clustered at the printed median, the outliers of Table 3 are groups (d) to (k) of
-// Table 6, in this order.
+// Clustered at the printed median, the outliers of Table 3 form the groups (d) to (k) of Table 6, in
+// this order.
 func TestGroupsOfTable3AreThoseOfTable6(t *testing.T) {
 	tree, err := analysis.Cluster(printedOutliers(t))
 	if err != nil {
@@ -139,8 +139,8 @@ func TestGroupsOfTable3AreThoseOfTable6(t *testing.T) {
 			t.Errorf("group %s is not from the fastest to the slowest: %v", g.Label, g.Timings)
 		}
 	}
-	// At every granularity of Table 4 the others need groups too, and at the last one
-	// there is one of all.
+	// At every granularity of Table 4 the other instructions need groups too, and at the last
+	// granularity all instructions form one group.
 	for _, g := range analysis.Lambert.Granularities {
 		if n := len(tree.Groups(g.Ns)); n > g.Groups || g.Statistic == "maximum" && n != 1 {
 			t.Errorf("%d groups of outliers at the %s, printed %d of all", n, g.Statistic, g.Groups)
@@ -148,8 +148,8 @@ func TestGroupsOfTable3AreThoseOfTable6(t *testing.T) {
 	}
 }
 
-// The instructions of Table 3 are outliers by the quartiles of Figure 2, and the ends of
-// its whiskers are not. The printed mean is refuted by the outliers alone.
+// The instructions of Table 3 are outliers according to the quartiles of Figure 2, and the ends of its
+// whiskers are not. The outliers alone show that the printed mean is wrong.
 func TestOutliersOfFigure2(t *testing.T) {
 	s := analysis.Lambert.Summary
 	for _, o := range printedOutliers(t) {

@@ -8,13 +8,13 @@ import (
 	"chronoscope/stats"
 )
 
-// Predict is how long a method should take that executes these instructions, by name and
-// one after the other: the sum of their times, as section 6 of Lambert 2008 plans to use
-// them. The interval is the sum of theirs, since errors that instructions have in common,
-// such as that of the clock's rate, don't cancel. It says nothing of what the sum leaves
-// out: that an instruction's time depends on its neighbours.
+// Predict returns how long a method should take that executes the named instructions one after the
+// other: the sum of their times, as section 6 of Lambert 2008 plans to use them. The interval is the
+// sum of their intervals, because errors that instructions have in common, such as that of the
+// clock's rate, do not cancel. It does not cover what the sum ignores: an instruction's time depends
+// on its neighbours.
 //
-// The error lists instructions without a time.
+// The error lists the instructions without a time.
 func Predict(executed []string, times map[string]stats.Estimate) (stats.Estimate, error) {
 	sum := stats.Estimate{Unit: "ns", Statistic: "sum", N: len(executed)}
 	var unknown []string

@@ -8,8 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Summary is the distribution of times in a few numbers, as Figure 2 of Lambert 2008
-// and its Table 4 give it. All are missing where there are no times.
+// Summary describes the distribution of times by the figures that Figure 2 and Table 4 of Lambert 2008
+// give. All are missing if there are no times.
 type Summary struct {
 	Instructions int         `json:"instructions"`
 	MinNs        stats.Float `json:"min_ns"`
@@ -18,18 +18,18 @@ type Summary struct {
 	Q3Ns         stats.Float `json:"q3_ns"`
 	MaxNs        stats.Float `json:"max_ns"`
 	MeanNs       stats.Float `json:"mean_ns"`
-	// LowerNs and UpperNs are the ends of the whiskers: the least and the greatest time
-	// that is no outlier. Figure 2 prints them as its minimum and maximum.
+	// LowerNs and UpperNs are the ends of the whiskers: the least and the greatest time that is not an
+	// outlier. Figure 2 prints them as its minimum and maximum.
 	LowerNs stats.Float `json:"lower_whisker_ns"`
 	UpperNs stats.Float `json:"upper_whisker_ns"`
 }
 
-// whisker is how many times the quartiles' distance a whisker may be long (Tukey,
-// Exploratory Data Analysis, 1977, section 2D). A time beyond is an outlier.
+// whisker is the greatest length of a whisker, in distances of the quartiles (Tukey, Exploratory Data
+// Analysis, 1977, section 2D). A time beyond it is an outlier.
 const whisker = 1.5
 
-// Summarize summarises times in any order. Quartiles are those of [stats.Quantile]; for
-// 137 times they are Tukey's hinges too.
+// Summarize summarises times in any order. Its quartiles are those of [stats.Quantile]; for 137 times
+// they are also Tukey's hinges.
 func Summarize(timings []Timing) Summary {
 	sorted := nsOf(timings)
 	slices.Sort(sorted)
@@ -43,15 +43,15 @@ func Summarize(timings []Timing) Summary {
 	return s
 }
 
-// IsOutlier reports whether a time lies beyond the whiskers' reach.
+// IsOutlier reports whether a time lies beyond the greatest length of a whisker.
 func (s Summary) IsOutlier(ns float64) bool {
 	q1, q3 := s.Q1Ns.Value(), s.Q3Ns.Value()
 	reach := whisker * (q3 - q1)
 	return ns < q1-reach || ns > q3+reach
 }
 
-// Outliers are the instructions whose times are outliers, the slowest first, as in
-// Table 3 of Lambert 2008.
+// Outliers returns the instructions whose times are outliers, the slowest first, as in Table 3 of
+// Lambert 2008.
 func (s Summary) Outliers(timings []Timing) []Timing {
 	outliers := slices.DeleteFunc(slices.Clone(timings), func(t Timing) bool { return !s.IsOutlier(t.Ns) })
 	slices.SortStableFunc(outliers, func(a, b Timing) int { return -byTime(a, b) })
