@@ -2,11 +2,11 @@ package classfile
 
 import "strings"
 
-// Code is a method's code that is being put together.
+// Code is the code of a method while it is assembled.
 type Code []Instruction
 
-// Do adds an instruction that has no operand, or one whose operand is a number: a local variable or
-// an immediate value.
+// Do adds an instruction that has no operand, or one whose operand is a number: a local variable or an
+// immediate value.
 func (c *Code) Do(op Op, arg ...int) {
 	in := Instruction{Op: op}
 	if len(arg) > 0 {
@@ -15,8 +15,8 @@ func (c *Code) Do(op Op, arg ...int) {
 	*c = append(*c, in)
 }
 
-// Add adds instructions by their mnemonics. Each that needs a number, such as a local variable,
-// takes the next of args; iinc takes two, the variable and the increment.
+// Add adds instructions by their mnemonics. An instruction that needs a number, such as a local
+// variable, takes the next one of args; iinc takes two, the variable and the increment.
 func (c *Code) Add(mnemonics string, args ...int) {
 	for mnemonic := range strings.FieldsSeq(mnemonics) {
 		op, known := OpOf(mnemonic)
@@ -37,16 +37,16 @@ func (c *Code) Add(mnemonics string, args ...int) {
 // Refer adds an instruction that refers to a Member, a ClassRef or a constant.
 func (c *Code) Refer(op Op, ref any) { *c = append(*c, Instruction{Op: op, Ref: ref}) }
 
-// Here is the index of the instruction that comes next.
+// Here returns the index of the next instruction.
 func (c *Code) Here() int { return len(*c) }
 
-// Jump adds a branch whose target is to be set by Land, and returns its place.
+// Jump adds a branch whose target Land sets, and returns its index.
 func (c *Code) Jump(op Op) (at int) {
 	c.Do(op)
 	return c.Here() - 1
 }
 
-// Land makes the instruction that comes next the target of the branch at a place.
+// Land makes the next instruction the target of the branch with the given index.
 func (c *Code) Land(at int) { (*c)[at].Arg = c.Here() }
 
 // Int adds the shortest instruction that pushes an int.
@@ -75,7 +75,7 @@ func (c *Code) Long(v int64) {
 // Float adds the shortest instruction that pushes a float.
 func (c *Code) Float(v float32) {
 	switch v {
-	case 1, 2: // 0 has a sign, which the instruction leaves out
+	case 1, 2: // 0 is not among them, because the instruction ignores its sign
 		c.Do(Fconst0 + Op(v))
 	default:
 		c.Refer(LdcW, v)

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// small is a class that was put together by hand from the JVM specification, chapter 4:
-// a static method that returns the sum of its two parameters.
+// small is a class that was assembled by hand according to chapter 4 of the JVM specification: a static
+// method that returns the sum of its two parameters.
 const small = "cafebabe 0000 0031" + // version 49.0
 	"0008" + // constants up to 7
 	"01 0001 41" + // 1: A
@@ -59,7 +59,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// Opcodes at the ends of the specification's table (section 7).
+// The opcodes are from the ends of the groups in the specification's table (section 7).
 func TestOpcodes(t *testing.T) {
 	for mnemonic, code := range map[string]Op{
 		"nop": 0, "lconst_0": 9, "ldc2_w": 20, "aload": 25, "aload_3": 45, "saload": 53, "astore_3": 78, "sastore": 86,
@@ -118,8 +118,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Each byte of the file that is changed or missing gives an error or another class, and
-// never what the whole file gives.
+// If any byte of the file is changed or missing, parse returns an error or another class, never the class
+// of the whole file.
 func TestDamage(t *testing.T) {
 	whole := unhex(t, small)
 	for i := range whole {
@@ -139,14 +139,14 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// harmless are bytes that declare how large the stack and the variables may be: more is
-// no error.
+// harmless reports whether byte i declares the size of the stack or of the local variables, for which
+// a larger value is no error.
 func harmless(i int) bool {
 	at := strings.Index(strings.ReplaceAll(small, " ", ""), "00020002000000041a") / 2
 	return i >= at && i < at+4
 }
 
-// generated draws a class whose code keeps a valid stack, and how deep that gets.
+// generated draws a class whose code keeps a valid stack, and the limits that its code needs.
 func generated(t *rapid.T) (*Class, Limits) {
 	var code Code
 	depth, most, locals := 0, 0, 3
@@ -197,12 +197,12 @@ func generated(t *rapid.T) (*Class, Limits) {
 				add(Instruction{Op: Astore0 + 3}, 1, 0)
 				locals = max(locals, 4)
 			}
-		case 11: // back to where the stack was as deep
+		case 11: // a jump back to an instruction with the same stack depth
 			if at := rapid.IntRange(0, max(0, len(code)-1)).Draw(t, "target"); depth >= 1 && len(code) > 0 && depths[at] == depth-1 {
 				add(Instruction{Op: Ifnull, Arg: at}, 1, 0)
 			}
 		case 12:
-			if depth >= 1 { // forward, to what comes next
+			if depth >= 1 { // a jump forward to the next instruction
 				add(Instruction{Op: Ifeq, Arg: len(code) + 1}, 1, 0)
 			}
 		}
@@ -265,8 +265,8 @@ func TestAssembler(t *testing.T) {
 	}
 }
 
-// What can be read can be written, and is then read as the same, but where the index of
-// a constant no longer fits into a byte.
+// A class that was read can be written and is then read as the same class, except if the index of a
+// constant no longer fits into a byte.
 func FuzzEncode(f *testing.F) {
 	f.Add(unhex(f, small))
 	for i := range 20 {
@@ -300,8 +300,8 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// What follows the index of an interface's method says how many slots its arguments have,
-// and then nothing (JVM specification, section 6.5, invokeinterface).
+// The index of an interface's method is followed by the number of slots of its arguments and a zero (JVM
+// specification, section 6.5, invokeinterface).
 func TestInterfaceCall(t *testing.T) {
 	class := smallClass()
 	class.Methods[0].Descriptor = "(Ljava/lang/Runnable;)V"

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// mostDimensions is how many an array may have.
+// mostDimensions is the largest number of dimensions of an array.
 const mostDimensions = 255
 
-// slots is how many slots of the operand stack a value of the type has that a descriptor
-// begins with, and what follows that type.
+// slots returns how many slots of the operand stack a value of the first type in a descriptor takes, and
+// the rest of the descriptor.
 func slots(descriptor string) (n int, rest string, err error) {
 	bad := fmt.Errorf("invalid descriptor %q", descriptor)
 	rest = strings.TrimLeft(descriptor, "[")
@@ -38,7 +38,7 @@ func slots(descriptor string) (n int, rest string, err error) {
 	return n, rest, nil
 }
 
-// fieldSlots is how many slots a field has.
+// fieldSlots returns the number of slots of a field.
 func fieldSlots(descriptor string) (int, error) {
 	n, rest, err := slots(descriptor)
 	if err == nil && rest != "" {
@@ -47,7 +47,7 @@ func fieldSlots(descriptor string) (int, error) {
 	return n, err
 }
 
-// methodSlots is how many slots a method's parameters and its result have.
+// methodSlots returns the number of slots of a method's parameters and of its result.
 func methodSlots(descriptor string) (parameters, result int, err error) {
 	rest, ok := strings.CutPrefix(descriptor, "(")
 	if !ok {
@@ -70,7 +70,7 @@ func methodSlots(descriptor string) (parameters, result int, err error) {
 	return parameters, result, err
 }
 
-// checkName refuses what is no name of a class, with slashes.
+// checkName returns an error if name is not the name of a class, with slashes.
 func checkName(name string) error {
 	if err := checkText(name); err != nil {
 		return err
@@ -81,7 +81,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkMember refuses what is no name of a field or method.
+// checkMember returns an error if name is not the name of a field or method.
 func checkMember(name string) error {
 	if err := checkText(name); err != nil {
 		return err

@@ -1,10 +1,10 @@
-// Package classfile writes Java class files (Java Virtual Machine Specification, chapter
-// 4), as far as generated programs need it: classes of version 49, the last that are
-// verified without stack maps, with fields and methods. Limits of operand stack and local
-// variables are computed from the instructions.
+// Package classfile writes Java class files (Java Virtual Machine Specification, chapter 4), as far as
+// generated programs need them: classes of version 49, the last version that is verified without stack
+// maps, with fields and methods. It computes the limits of the operand stack and of the local variables
+// from the instructions.
 //
-// Not written are exception handlers, switches, subroutines, wide local variables and what
-// came with later versions.
+// It does not write exception handlers, switches, subroutines, wide local variables, or features of
+// later versions.
 package classfile
 
 // Version is the major version of the class files that this package writes, Java 5's.
@@ -21,9 +21,9 @@ const (
 	Private  Access = 0x0002
 	Static   Access = 0x0008
 	Final    Access = 0x0010
-	Super    Access = 0x0020 // of every class
-	Volatile Access = 0x0040 // of a field
-	Native   Access = 0x0100 // of a method
+	Super    Access = 0x0020 // for every class
+	Volatile Access = 0x0040 // for fields
+	Native   Access = 0x0100 // for methods
 	Abstract Access = 0x0400
 )
 
@@ -32,7 +32,7 @@ const (
 type Class struct {
 	Access     Access
 	Name       string
-	Super      string // empty for java/lang/Object alone
+	Super      string // empty only for java/lang/Object
 	Interfaces []string
 	Fields     []Field
 	Methods    []Method
@@ -45,7 +45,7 @@ type Field struct {
 	Descriptor string // its type, such as J or [J
 }
 
-// Method is a method. Code is nil for one that is abstract or native.
+// Method is a method. Code is nil if the method is abstract or native.
 type Method struct {
 	Access     Access
 	Name       string
@@ -53,17 +53,17 @@ type Method struct {
 	Code       []Instruction
 }
 
-// Instruction is one of a method's code.
+// Instruction is an instruction of a method's code.
 type Instruction struct {
 	Op Op
-	// Arg is the local variable, the immediate value, the type of an array's elements,
-	// or for a branch the index of the instruction to go to, in the method's code.
+	// Arg is the local variable, the immediate value, the type of an array's elements, or, for a
+	// branch, the index of the target instruction in the method's code.
 	Arg int
-	// Increment is that of iinc.
+	// Increment is the increment of iinc.
 	Increment int
-	// Ref is the Member that is read, written or called, the ClassRef that is named, or
-	// the constant that is loaded: an int32, float32, string or ClassRef for ldc and
-	// ldc_w, an int64 or float64 for ldc2_w.
+	// Ref is the Member that is read, written or called, the ClassRef that is named, or the constant
+	// that is loaded: an int32, float32, string or ClassRef for ldc and ldc_w, an int64 or float64
+	// for ldc2_w.
 	Ref any
 }
 

@@ -6,12 +6,11 @@ import (
 	"math"
 )
 
-// mostCode is how many bytes the code of a method may have (JVM specification, section
-// 4.7.3: less than 65536).
+// mostCode is the largest number of bytes of a method's code (JVM specification, section 4.7.3: less
+// than 65536).
 const mostCode = math.MaxUint16
 
-// Encode writes the class file. The error says what the format can't express, and in
-// which method.
+// Encode returns the class file. The error says what the format can't express, and in which method.
 func (c *Class) Encode() ([]byte, error) {
 	w := writer{pool: newPool()}
 	if err := w.class(c); err != nil {
@@ -23,7 +22,7 @@ func (c *Class) Encode() ([]byte, error) {
 	return append(append(head, w.pool.bytes...), w.bytes...), nil
 }
 
-// writer writes what follows the constant pool, and fills the pool meanwhile.
+// writer writes the part of the file after the constant pool, and fills the pool meanwhile.
 type writer struct {
 	pool  *pool
 	bytes []byte
@@ -33,7 +32,7 @@ func (w *writer) u8(v int)  { w.bytes = append(w.bytes, byte(v)) }
 func (w *writer) u16(v int) { w.bytes = binary.BigEndian.AppendUint16(w.bytes, uint16(v)) }
 func (w *writer) u32(v int) { w.bytes = binary.BigEndian.AppendUint32(w.bytes, uint32(v)) }
 
-// count writes how many elements a list has.
+// count writes the number of elements of a list.
 func (w *writer) count(what string, n int) error {
 	if n > math.MaxUint16 {
 		return fmt.Errorf("%d %s, where %d are possible", n, what, math.MaxUint16)
@@ -64,7 +63,7 @@ func (w *writer) class(c *Class) error {
 	}
 	for _, f := range c.Fields {
 		w.member(f.Access, f.Name, f.Descriptor)
-		w.u16(0) // attributes
+		w.u16(0) // number of attributes
 	}
 	if err := w.count("methods", len(c.Methods)); err != nil {
 		return err
@@ -74,11 +73,11 @@ func (w *writer) class(c *Class) error {
 			return fmt.Errorf("method %s%s: %w", c.Methods[i].Name, c.Methods[i].Descriptor, err)
 		}
 	}
-	w.u16(0) // attributes
+	w.u16(0) // number of attributes
 	return w.pool.err
 }
 
-// check refuses invalid names and descriptors.
+// check returns an error if a name or a descriptor is invalid.
 func (c *Class) check() error {
 	names := append([]string{c.Name}, c.Interfaces...)
 	if c.Super != "" {
@@ -111,8 +110,7 @@ func (w *writer) member(access Access, name, descriptor string) {
 	w.u16(int(w.pool.text(descriptor)))
 }
 
-// codeAttribute is the attribute's name, and codeFrame how many bytes it has beside the
-// code.
+// codeAttribute is the attribute's name, and codeFrame the number of its bytes in addition to the code.
 const (
 	codeAttribute = "Code"
 	codeFrame     = 12
@@ -121,7 +119,7 @@ const (
 func (w *writer) method(m *Method) error {
 	w.member(m.Access, m.Name, m.Descriptor)
 	if m.Code == nil {
-		w.u16(0) // attributes
+		w.u16(0) // number of attributes
 		return nil
 	}
 	limits, err := m.Limits()
@@ -132,7 +130,7 @@ func (w *writer) method(m *Method) error {
 	if err != nil {
 		return err
 	}
-	w.u16(1) // attributes
+	w.u16(1) // number of attributes
 	w.u16(int(w.pool.text(codeAttribute)))
 	length := offsets[len(m.Code)]
 	w.u32(codeFrame + length)
@@ -144,12 +142,12 @@ func (w *writer) method(m *Method) error {
 			return fmt.Errorf("instruction %d, %v: %w", i, m.Code[i].Op, err)
 		}
 	}
-	w.u16(0) // exception handlers
-	w.u16(0) // attributes
+	w.u16(0) // number of exception handlers
+	w.u16(0) // number of attributes
 	return nil
 }
 
-// offsets are where each instruction begins, and where the code ends.
+// offsets returns the offset at which each instruction begins, and the one at which the code ends.
 func offsets(code []Instruction) ([]int, error) {
 	at := make([]int, len(code)+1)
 	for i, in := range code {
@@ -165,7 +163,7 @@ func offsets(code []Instruction) ([]int, error) {
 	return at, nil
 }
 
-// instruction writes one of the code.
+// instruction writes instruction i of the code.
 func (w *writer) instruction(code []Instruction, i int, offsets []int) error {
 	in := &code[i]
 	w.u8(int(in.Op))
@@ -199,10 +197,10 @@ func (w *writer) instruction(code []Instruction, i int, offsets []int) error {
 	return nil
 }
 
-// The codes of newarray's types, boolean to long.
+// The first and the last code of newarray's types: boolean and long.
 const firstArrayType, lastArrayType = 4, 11
 
-// within writes a value that has to lie within bounds.
+// within writes a value, or returns an error if it is not between least and most.
 func (w *writer) within(v, least, most int, write func(int)) error {
 	if v < least || v > most {
 		return fmt.Errorf("%d is not from %d to %d", v, least, most)
@@ -211,7 +209,7 @@ func (w *writer) within(v, least, most int, write func(int)) error {
 	return nil
 }
 
-// reference writes the index of what an instruction refers to.
+// reference writes the index of the constant to which an instruction refers.
 func (w *writer) reference(in *Instruction, f format) error {
 	if err := in.checkRef(f); err != nil {
 		return err
@@ -237,7 +235,7 @@ func (w *writer) reference(in *Instruction, f format) error {
 	return w.pool.err
 }
 
-// checkRef refuses what an instruction can't refer to.
+// checkRef returns an error if the instruction can't have this kind of reference.
 func (in *Instruction) checkRef(f format) error {
 	wrong := fmt.Errorf("it can't refer to a %T", in.Ref)
 	switch ref := in.Ref.(type) {
@@ -264,7 +262,7 @@ func (in *Instruction) checkRef(f format) error {
 	return wrong
 }
 
-// check refuses what names no class; arrays have descriptors for names.
+// check returns an error if c is not the name of a class. The name of an array class is its descriptor.
 func (c ClassRef) check() error {
 	if len(c) > 0 && c[0] == '[' {
 		_, err := fieldSlots(string(c))

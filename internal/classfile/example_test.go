@@ -6,7 +6,7 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// A class with one method, that adds two numbers, as bytes that a virtual machine loads.
+// Encode returns a class with one method, which adds two numbers, as bytes that a virtual machine loads.
 func ExampleClass_Encode() {
 	c := classfile.Class{
 		Access: classfile.Public | classfile.Super, Name: "Adder", Super: "java/lang/Object",

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Limits are what the code of a method needs: slots of the operand stack, and of local
-// variables with its parameters.
+// Limits is what the code of a method needs: slots of the operand stack, and slots of local variables
+// including its parameters.
 type Limits struct{ Stack, Locals int }
 
-// Limits follows the method's code along all paths. It fails where the stack has another
-// depth on one path than on another, is taken from when it is empty, or where the code
-// has no end.
+// Limits follows the method's code along all paths. It returns an error if the stack has different
+// depths at an instruction on different paths, if an instruction takes more than the stack holds, or if
+// the code does not end with a return or a jump.
 func (m *Method) Limits() (Limits, error) {
 	parameters, _, err := methodSlots(m.Descriptor)
 	if err != nil {
@@ -42,11 +42,11 @@ func (m *Method) Limits() (Limits, error) {
 
 const unvisited = -1
 
-// flow is the depth of the stack before each instruction, as far as it is known.
+// flow holds the depth of the stack before each instruction, as far as it is known.
 type flow struct {
 	code    []Instruction
 	depths  []int
-	pending []int // reached, and not followed yet
+	pending []int // instructions that are reached and not followed yet
 	limits  Limits
 }
 
@@ -64,7 +64,7 @@ func (f *flow) follow() error {
 	return nil
 }
 
-// reach enters that an instruction is reached with a stack of that depth.
+// reach records that an instruction is reached with a stack of the given depth.
 func (f *flow) reach(i, depth int) error {
 	if i < 0 || i >= len(f.code) {
 		return fmt.Errorf("the code goes on at instruction %d of %d", i, len(f.code))
@@ -80,7 +80,7 @@ func (f *flow) reach(i, depth int) error {
 	return nil
 }
 
-// step goes on to what can follow an instruction.
+// step reaches all instructions that can follow an instruction.
 func (f *flow) step(i int) error {
 	in, depth := f.code[i], f.depths[i]
 	takes, leaves, err := in.effect()
@@ -103,7 +103,7 @@ func (f *flow) step(i int) error {
 	return f.reach(i+1, after)
 }
 
-// effect is how many slots an instruction takes from the operand stack and leaves there.
+// effect returns how many slots an instruction takes from the operand stack and leaves there.
 func (in *Instruction) effect() (takes, leaves int, err error) {
 	s, ok := in.Op.shape()
 	if !ok {
@@ -131,7 +131,7 @@ func (in *Instruction) effect() (takes, leaves int, err error) {
 	return takes, leaves, err
 }
 
-// branches reports that an instruction can go on elsewhere.
+// branches reports whether an instruction has a jump target.
 func (op Op) branches() bool {
 	s, ok := op.shape()
 	return ok && (s.format == branch || s.format == wideBranch)

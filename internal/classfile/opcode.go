@@ -38,7 +38,7 @@ const (
 	Ifnonnull, GotoW, JsrW                                                                  Op = 199, 200, 201
 )
 
-// format is what follows an opcode.
+// format says what follows an opcode.
 type format byte
 
 const (
@@ -53,29 +53,28 @@ const (
 	wideBranch             // a signed offset in four bytes
 	field                  // the index of a field
 	method                 // the index of a method
-	interfaceMethod        // the same of an interface, the count of arguments, and 0
+	interfaceMethod        // the same for an interface, the number of argument slots, and 0
 	class                  // the index of a class
 	arrayType              // the code of a primitive type
 	refused                // this package doesn't write it
 )
 
-// length is how many bytes an instruction of the format has.
+// length returns the number of bytes of an instruction of the format.
 func (f format) length() int {
 	return [...]int{none: 1, byteValue: 2, shortValue: 3, constant8: 2, constant: 3, local: 2, increment: 3,
 		branch: 3, wideBranch: 5, field: 3, method: 3, interfaceMethod: 5, class: 3, arrayType: 2, refused: 1}[f]
 }
 
-// shape is what is known of an opcode: its name, what follows it, and how many slots it
-// takes from the operand stack and leaves there, where these don't depend on what
-// follows.
+// shape describes an opcode: its name, what follows it, and how many slots it takes from the operand
+// stack and leaves there, if these do not depend on what follows.
 type shape struct {
 	mnemonic      string
 	format        format
 	takes, leaves int
 }
 
-// opcodes are the shapes of all opcodes, in their order: the mnemonic, the format but for none, and
-// how many slots are taken and left.
+// opcodes holds the shapes of all opcodes, in their order: the mnemonic, the format if it is not none,
+// and the numbers of slots that are taken and left.
 const opcodes = `
 nop:0:0 aconst_null:0:1 iconst_m1:0:1 iconst_0:0:1 iconst_1:0:1 iconst_2:0:1 iconst_3:0:1 iconst_4:0:1
 iconst_5:0:1 lconst_0:0:2 lconst_1:0:2 fconst_0:0:1 fconst_1:0:1 fconst_2:0:1 dconst_0:0:2 dconst_1:0:2
@@ -120,7 +119,7 @@ var shapes = func() (all []shape) {
 	return all
 }()
 
-// String is the opcode's mnemonic.
+// String returns the opcode's mnemonic.
 func (op Op) String() string {
 	if int(op) < len(shapes) {
 		return shapes[op].mnemonic
@@ -128,7 +127,7 @@ func (op Op) String() string {
 	return "an undefined opcode"
 }
 
-// OpOf is the opcode of a mnemonic.
+// OpOf returns the opcode of a mnemonic.
 func OpOf(mnemonic string) (op Op, ok bool) {
 	for i, s := range shapes {
 		if s.mnemonic == mnemonic {
@@ -138,7 +137,7 @@ func OpOf(mnemonic string) (op Op, ok bool) {
 	return 0, false
 }
 
-// shape is that of the opcode; ok is false where it is undefined or refused.
+// shape returns the shape of the opcode; ok is false if it is undefined or refused.
 func (op Op) shape() (s shape, ok bool) {
 	if int(op) >= len(shapes) {
 		return shape{}, false
@@ -147,9 +146,9 @@ func (op Op) shape() (s shape, ok bool) {
 	return s, s.format != refused
 }
 
-// localUse is the local variable that an opcode touches, and how many slots it has
-// there; 0 where it touches none. Loads and stores come in the order int, long, float,
-// double, reference, and where the variable is part of the opcode in groups of four.
+// localUse returns the local variable that an opcode uses, and the number of its slots; slots is 0 if it
+// uses none. The opcodes of loads and stores are in the order int, long, float, double, reference. The
+// opcodes that contain the variable are in groups of four.
 func (op Op) localUse(arg int) (variable, slots int) {
 	width := func(kind Op) int {
 		if kind == 1 || kind == 3 { // long and double
@@ -172,7 +171,7 @@ func (op Op) localUse(arg int) (variable, slots int) {
 	return 0, 0
 }
 
-// ends reports that the next instruction does not follow.
+// ends reports whether the next instruction is never executed after this one.
 func (op Op) ends() bool {
 	return op == Goto || op == GotoW || op == Athrow || op >= Ireturn && op <= Return
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// parse reads a class file of those that this package writes, and says where it is
-// anything else. Attributes of no concern here are skipped.
+// parse reads a class file of the kind that this package writes, and returns an error with the place of
+// anything else. It skips attributes that the tests do not need.
 func parse(data []byte) (*Class, error) {
 	r := &reader{rest: data}
 	c, err := r.class()
@@ -19,7 +19,7 @@ func parse(data []byte) (*Class, error) {
 	return c, nil
 }
 
-// reader reads from the front of what is left. After an error it reads zeros.
+// reader reads from the front of rest. After an error it reads zeros.
 type reader struct {
 	rest      []byte
 	constants constants
@@ -93,8 +93,8 @@ func (r *reader) class() (*Class, error) {
 	return c, r.err
 }
 
-// attributes reads a list of them, and hands over those that are wanted; the others
-// are skipped.
+// attributes reads a list of attributes and calls the function in wanted for each that has one. It skips
+// the others.
 func (r *reader) attributes(wanted map[string]func(*reader)) {
 	for range r.u16() {
 		name, length := r.text(r.u16()), r.u32()
@@ -126,7 +126,7 @@ func (r *reader) method() Method {
 	return m
 }
 
-// code reads the attribute of that name.
+// code reads the attribute Code.
 func (r *reader) code(m *Method) {
 	if m.Code != nil {
 		r.fail(errors.New("it is there twice"))
@@ -161,7 +161,7 @@ func (r *reader) code(m *Method) {
 	}
 }
 
-// instructions reads all of the code, and turns the offsets of branches into indices.
+// instructions reads all instructions, and converts the offsets of branches to indices.
 func (r *reader) instructions() []Instruction {
 	var code []Instruction
 	var starts []int
@@ -187,7 +187,7 @@ func (r *reader) instructions() []Instruction {
 	return code
 }
 
-// instruction reads one; the argument of a branch is the distance in bytes.
+// instruction reads one instruction. The argument of a branch is its distance in bytes.
 func (r *reader) instruction() Instruction {
 	in := Instruction{Op: Op(r.u8())}
 	s, ok := in.Op.shape()
@@ -239,7 +239,7 @@ func (r *reader) interfaceMethod(in *Instruction) {
 	}
 }
 
-// constants are those of a pool, by their index.
+// constants holds the constants of a pool, by their index.
 type constants []entry
 
 // entry is a constant: what it refers to, or its value.
@@ -249,19 +249,18 @@ type entry struct {
 	value any
 }
 
-// readPool reads the constant pool. Each constant is looked at when something refers to
-// it.
+// readPool reads the constant pool. A constant is only interpreted when something refers to it.
 func (r *reader) readPool() error {
 	count := r.u16()
 	r.constants = make(constants, max(1, min(count, 1+len(r.rest)/3)))
 	for i := 1; i < count && r.err == nil; i++ {
 		if i >= len(r.constants) {
-			return errShort // each has three bytes at least
+			return errShort // each constant has at least three bytes
 		}
 		e := r.entry()
 		r.constants[i] = e
 		if isWide(e.value) {
-			i++ // the next index is none (JVM specification, section 4.4.5)
+			i++ // the next index is unused (JVM specification, section 4.4.5)
 			if i == count {
 				r.fail(errors.New("the last constant lacks its second place"))
 			}
@@ -270,7 +269,7 @@ func (r *reader) readPool() error {
 	return r.err
 }
 
-// isWide reports that a constant takes two slots.
+// isWide reports whether a constant takes two indices.
 func isWide(value any) bool {
 	switch value.(type) {
 	case int64, float64:
@@ -306,7 +305,7 @@ func (r *reader) entry() entry {
 	return e
 }
 
-// at is the constant at an index, which has to have that tag.
+// at returns the constant at an index. It is an error if the constant has another tag.
 func (r *reader) at(index int, tag byte) entry {
 	if index < len(r.constants) && r.constants[index].tag == tag {
 		return r.constants[index]
@@ -328,7 +327,7 @@ func (r *reader) member(tag byte, index int) Member {
 	return Member{r.className(e.a), r.text(named.a), r.text(named.b)}
 }
 
-// loadable is a constant as ldc and its kin load it.
+// loadable returns a constant in the form in which ldc, ldc_w and ldc2_w load it.
 func (r *reader) loadable(index int) any {
 	if index < len(r.constants) {
 		switch e := r.constants[index]; e.tag {

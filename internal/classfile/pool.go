@@ -23,21 +23,20 @@ const (
 	tagNameAndType     = 12
 )
 
-// pool is a constant pool that is being written. Each constant is in it once, known by
-// its bytes.
+// pool is a constant pool that is being written. It holds each constant once, identified by its bytes.
 type pool struct {
 	bytes []byte
 	next  int
 	index map[string]uint16
-	err   error // the first that occurred
+	err   error // the first error
 }
 
 func newPool() *pool { return &pool{next: 1, index: map[string]uint16{}} }
 
-// mostConstants is one more than the last index there can be.
+// mostConstants is one more than the largest possible index.
 const mostConstants = math.MaxUint16
 
-// enter is the index of a constant, which takes one or two places.
+// enter returns the index of a constant, which takes one or two indices, and adds it if it is new.
 func (p *pool) enter(entry []byte, places int) uint16 {
 	if i, ok := p.index[string(entry)]; ok {
 		return i
@@ -59,12 +58,12 @@ func (p *pool) fail(format string, args ...any) {
 	}
 }
 
-// pair is a constant of two indices.
+// pair returns the index of a constant that consists of two indices.
 func (p *pool) pair(tag byte, a, b uint16) uint16 {
 	return p.enter(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16([]byte{tag}, a), b), 1)
 }
 
-// text is the index of a string's bytes.
+// text returns the index of a string's bytes.
 func (p *pool) text(s string) uint16 {
 	if err := checkText(s); err != nil {
 		p.fail("%v", err)
@@ -73,8 +72,8 @@ func (p *pool) text(s string) uint16 {
 	return p.enter(append(binary.BigEndian.AppendUint16([]byte{tagUTF8}, uint16(len(s))), s...), 1)
 }
 
-// checkText refuses what class files write otherwise than as UTF-8: they have no NUL, and
-// two surrogates for what is beyond the basic plane.
+// checkText returns an error for characters that class files do not encode as UTF-8: NUL, and characters
+// beyond the basic plane, which they encode as two surrogates.
 func checkText(s string) error {
 	if len(s) > math.MaxUint16 {
 		return fmt.Errorf("a text of %d bytes, where at most %d are possible", len(s), math.MaxUint16)
@@ -93,7 +92,7 @@ func (p *pool) member(tag byte, m Member) uint16 {
 	return p.pair(tag, p.class(m.Class), p.pair(tagNameAndType, p.text(m.Name), p.text(m.Descriptor)))
 }
 
-// constant is the index of what ldc and its kin load; 0 for what they can't.
+// constant returns the index of a constant for ldc, ldc_w or ldc2_w; 0 if they can't load the value.
 func (p *pool) constant(value any) uint16 {
 	big := binary.BigEndian
 	switch v := value.(type) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Go's own reader finds what was written.
+// Go's own ELF reader finds in the file what was written.
 func TestFile(t *testing.T) {
 	body := Bytes([]byte("ab"), uint16(0x0201), uint64(7))
 	if want := []byte{'a', 'b', 1, 2, 7, 0, 0, 0, 0, 0, 0, 0}; !bytes.Equal(body, want) {

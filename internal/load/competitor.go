@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Kind is what a competitor does.
+// Kind says what a competitor does.
 type Kind string
 
 // The kinds.
@@ -25,21 +25,22 @@ const (
 	Memory Kind = "memory"
 	// Sleeping alternates between computing and sleeping, a millisecond each.
 	Sleeping Kind = "sleeping"
-	// Bursty alternates between computing and sleeping, each time for a random span with an
-	// exponential distribution of mean 2 ms, cut at 0.1 and 10 ms.
+	// Bursty alternates between computing and sleeping, each time for a random span that is
+	// exponentially distributed with a mean of 2 ms, from 0.1 to 10 ms.
 	Bursty Kind = "bursty"
-	// Waking wakes up a thousand times a second, for some microseconds.
+	// Waking wakes up a thousand times per second, for a few microseconds each time.
 	Waking Kind = "waking"
-	// Changing computes and is gone in turn, each time for a random span of 20 ms to a second.
+	// Changing alternates between computing and sleeping, each time for a random span of 20 ms to a
+	// second.
 	Changing Kind = "changing"
 	// Forking starts processes that end at once.
 	Forking Kind = "forking"
 	// Building keeps as many processes running as there are CPUs that it may use. Each allocates
-	// memory and compiles for some 150 ms, and ends; then another starts.
+	// memory and compiles for about 150 ms and ends; then another one starts.
 	Building Kind = "building"
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds.
 var Kinds = []Kind{Registers, Memory, Sleeping, Bursty, Waking, Changing, Forking, Building}
 
 // ParseKind reads the name of a kind.
@@ -54,16 +55,16 @@ func ParseKind(name string) (Kind, error) {
 	return "", fmt.Errorf("load: there is no load called %q: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// marker in the environment makes this program a competitor, by its kind and its number, or a
-// process that a competitor starts.
+// marker is the environment variable that makes this program a competitor. Its value is the competitor's
+// kind and number, or the role of a process that a competitor starts: nobody or job.
 const (
 	marker = "CHRONOSCOPE_COMPETITOR"
-	nobody = "nobody" // ends at once
-	job    = "job"    // compiles for a while
+	nobody = "nobody" // the process ends at once
+	job    = "job"    // the process compiles for a while
 )
 
-// Serve turns the process into a competitor where it was started as one, and then does
-// not return. Call it first in main, and in TestMain.
+// Serve turns the process into a competitor if it was started as one, and then does not return. Call it
+// first in main, and in TestMain.
 func Serve() {
 	role, ok := os.LookupEnv(marker)
 	if !ok {
@@ -73,12 +74,12 @@ func Serve() {
 	if name == nobody {
 		os.Exit(0)
 	}
-	go func() { // the end of the pipe is the end of the process that started this one
+	go func() { // the pipe ends when the process that started this one ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
 	n, _ := strconv.ParseUint(number, 10, 64)
-	random := rand.New(rand.NewPCG(n, 0)) // each has a sequence of its own, the same each time
+	random := rand.New(rand.NewPCG(n, 0)) // each competitor has its own sequence, which is the same each time
 	if name == job {
 		compile(random, between(random, 20*time.Millisecond, 150*time.Millisecond, time.Second))
 		os.Exit(0)
@@ -89,7 +90,7 @@ func Serve() {
 	compete(Kind(name), n, random)
 }
 
-// compete does what a competitor of the kind does, without end.
+// compete does what a competitor of the kind does, and never returns.
 func compete(kind Kind, number uint64, random *rand.Rand) {
 	var block []uint64
 	if kind == Memory {
@@ -119,13 +120,13 @@ func compete(kind Kind, number uint64, random *rand.Rand) {
 			x = multiply(x, 1e6)
 		}
 		if x == 0 {
-			os.Exit(0) // never, which the compiler does not know
+			os.Exit(0) // never happens, but the compiler does not know that
 		}
 	}
 }
 
-// between is a span of an exponential distribution with that mean, drawn again where it is
-// beyond the limits.
+// between draws a span from an exponential distribution with the given mean, again until it is between
+// least and most.
 func between(random *rand.Rand, least, mean, most time.Duration) time.Duration {
 	for {
 		if span := time.Duration(random.ExpFloat64() * float64(mean)); least <= span && span <= most {
@@ -141,7 +142,7 @@ func computeFor(x uint64, span time.Duration) uint64 {
 	return x
 }
 
-// memoryBytes are more than a core's own caches hold, and not too much for ten.
+// memoryBytes is more than a core's own caches hold, and not too much for ten competitors.
 const memoryBytes = 16 << 20
 
 func multiply(x uint64, rounds int) uint64 {
@@ -151,7 +152,7 @@ func multiply(x uint64, rounds int) uint64 {
 	return x
 }
 
-// walk touches each cache line of a block.
+// walk writes to each cache line of a block.
 func walk(block []uint64) (sum uint64) {
 	for i := 0; i < len(block); i += 8 {
 		block[i]++
@@ -160,14 +161,14 @@ func walk(block []uint64) (sum uint64) {
 	return sum
 }
 
-// start runs this program once more to its end, in another role. Where that can't be done it
-// waits, so as not to try without pause.
+// start runs this program in another role and waits for its end. If that fails, start waits for a while,
+// so that the caller does not try again without pause.
 func start(role string) {
 	self, err := os.Executable()
 	if err == nil {
 		c := exec.Command(self)
 		c.Env = append(os.Environ(), marker+"="+role)
-		var input io.Closer // its end is the end of the other one
+		var input io.Closer // when it is closed, the other process ends
 		if input, err = c.StdinPipe(); err == nil {
 			err = c.Run()
 			_ = input.Close()
@@ -178,7 +179,7 @@ func start(role string) {
 	}
 }
 
-// build starts one job after the other on each CPU, without end.
+// build starts one job after the other on each CPU, and never returns.
 func build(number uint64) {
 	for cpu := range uint64(runtime.NumCPU()) {
 		go func() {
@@ -190,8 +191,8 @@ func build(number uint64) {
 	select {}
 }
 
-// compile compiles regular expressions for a span: it parses, allocates, and writes code, as
-// any compiler does.
+// compile compiles regular expressions for a span. Like any compiler it parses, allocates memory, and
+// writes code.
 func compile(random *rand.Rand, span time.Duration) {
 	var compiled []*regexp.Regexp
 	for begin := time.Now(); time.Since(begin) < span; {

@@ -6,7 +6,7 @@ import (
 	"chronoscope/internal/load"
 )
 
-// Kinds of competitors are known by name.
+// ParseKind finds a kind of competitor by its name.
 func ExampleParseKind() {
 	_, err := load.ParseKind("sleep")
 	fmt.Println(load.Kinds[0], err != nil)

@@ -19,18 +19,18 @@ type Load struct {
 	competitors []*competitor
 }
 
-// competitor is one of them.
+// competitor is one competing process.
 type competitor struct {
 	command *exec.Cmd
-	input   io.Closer // its end is this one's end
+	input   io.Closer // when it is closed, the process ends
 	ended   chan struct{}
-	asked   atomic.Bool // to end
+	asked   atomic.Bool // whether it was asked to end
 }
 
-// Start starts n competitors of a kind on cpus; none are all that this thread may use. It
-// returns when each of them has begun. When ctx ends, they do.
+// Start starts n competitors of a kind on cpus, or on all CPUs that this thread may use if cpus is empty.
+// It returns when each of them has begun. They end when ctx ends.
 //
-// The error says how many could be started; none of them is left then.
+// The error says how many could be started; those have been ended.
 func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	if _, err := ParseKind(string(kind)); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("load: %d competitors: choose 0 or more", n)
 	}
-	release, err := env.Thread(cpus...) // children take over the CPUs of the thread that starts them
+	release, err := env.Thread(cpus...) // children inherit the CPUs of the thread that starts them
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func startOne(ctx context.Context, role string) (*competitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A second thread watches the pipe while the first one competes.
+	// A second thread watches the pipe while the first one competes, hence GOMAXPROCS=2.
 	command := exec.CommandContext(ctx, self)
 	command.Env = append(os.Environ(), marker+"="+role, "GOMAXPROCS=2", "GOGC=off")
-	group.Own(command) // so that it is paused and ended with what it starts
+	group.Own(command) // so that it is paused and ended together with the processes that it starts
 	command.Cancel = func() error { group.End(command); return nil }
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -105,8 +105,8 @@ func (c *competitor) stop() {
 	}
 }
 
-// Lost is how many competitors ended before they were stopped: then the CPUs were
-// less busy than they should have been.
+// Lost returns how many competitors ended before they were stopped. If there are any, the CPUs were less
+// busy than they should have been.
 func (l *Load) Lost() int {
 	n := 0
 	for _, c := range l.competitors {
@@ -121,7 +121,7 @@ func (l *Load) Lost() int {
 	return n
 }
 
-// Stop ends all of them, and returns when they are gone. It may be called twice.
+// Stop ends all competitors, and returns when they have ended. It may be called twice.
 func (l *Load) Stop() {
 	var all sync.WaitGroup
 	for _, c := range l.competitors {

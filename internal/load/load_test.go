@@ -21,7 +21,8 @@ import (
 
 const starter, kindOf = "LOAD_TEST_STARTER", "LOAD_TEST_KIND"
 
-// TestMain plays the competitors, and a program that starts some and is then killed.
+// TestMain runs the tests, or serves as a competitor, or as a program that starts competitors and is
+// then killed.
 func TestMain(m *testing.M) {
 	load.Serve()
 	if os.Getenv(starter) != "" {
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// children are the processes that a process has started and that still run.
+// children returns the processes that a process has started and that still run.
 func children(t *testing.T, parent int) (running []int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -74,7 +75,7 @@ func await(t *testing.T, what string, done func() bool) {
 	t.Error(what)
 }
 
-// All kinds start, run where they should, and end.
+// Competitors of all kinds start, run on the right CPUs, and end.
 func TestStart(t *testing.T) {
 	cpus, err := machine.Affinity()
 	if err != nil {
@@ -110,7 +111,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A competitor that somebody else kills is noticed.
+// Lost counts a competitor that another process kills.
 func TestLost(t *testing.T) {
 	l, err := load.Start(t.Context(), 2, load.Sleeping, nil)
 	if err != nil {
@@ -122,7 +123,7 @@ func TestLost(t *testing.T) {
 	await(t, "the loss is not noticed", func() bool { return l.Lost() == 1 })
 }
 
-// They end with the context, and with the process that started them, killed or not.
+// Competitors end with the context, and with the process that started them, even if it is killed.
 func TestEndOfTheStarter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := load.Start(ctx, 2, load.Registers, nil); err != nil {
@@ -136,8 +137,8 @@ func TestEndOfTheStarter(t *testing.T) {
 	}
 }
 
-// endOfAKilledStarter kills a process with three competitors, and waits until these and all
-// that they have started are gone.
+// endOfAKilledStarter kills a process that has three competitors, and waits until the competitors and all
+// processes that they have started have ended.
 func endOfAKilledStarter(t *testing.T, kind load.Kind) {
 	t.Helper()
 	program := exec.Command(os.Args[0])
@@ -193,7 +194,7 @@ func TestRefuses(t *testing.T) {
 	none.Stop()
 }
 
-// Paused competitors stand still with all that they have started, and go on afterwards.
+// Paused competitors and all processes that they have started stand still, and go on afterwards.
 func TestPause(t *testing.T) {
 	for _, kind := range []load.Kind{load.Registers, load.Building} {
 		t.Run(string(kind), func(t *testing.T) { pausesAll(t, kind) })
@@ -215,7 +216,8 @@ func pausesAll(t *testing.T, kind load.Kind) {
 			for _, id := range family {
 				stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 				_, after, _ := strings.Cut(string(stat), ") ")
-				// D waits for a child between vfork and exec, which stands still itself.
+				// D is the state of a process that waits for its child between vfork and exec; the child
+				// stands still too.
 				stands := strings.HasPrefix(after, "T") || kind == load.Building && strings.HasPrefix(after, "D")
 				if stands != (state == "stopped") {
 					return false

@@ -4,8 +4,8 @@ package load
 
 import "errors"
 
-// Pause is for systems that can stop a process.
+// Pause returns an error: this system can't stop a process.
 func (l *Load) Pause() error { return errors.ErrUnsupported }
 
-// Resume is for systems that can stop a process.
+// Resume returns an error: this system can't stop a process.
 func (l *Load) Resume() error { return errors.ErrUnsupported }

@@ -24,8 +24,8 @@ const (
 // headerBytes is the length of a record's header: its type, its flags and its size.
 const headerBytes = 8
 
-// Records calls each with the type, the flags and the body of every record that raw holds.
-// A record of an impossible length ends it: then what follows can't be read, and intact is false.
+// Records calls each with the type, the flags and the body of every record in raw. A record of an
+// impossible length ends the search, because what follows it can't be read; intact is then false.
 func Records(raw []byte, each func(kind uint32, misc uint16, body []byte)) (intact bool) {
 	order := binary.NativeEndian
 	for len(raw) >= headerBytes {
@@ -39,7 +39,8 @@ func Records(raw []byte, each func(kind uint32, misc uint16, body []byte)) (inta
 	return true
 }
 
-// LostIn is how many records the kernel could not keep, by the body of a record of type [Lost].
+// LostIn returns how many records the kernel had to drop, according to the body of a record of type
+// [Lost].
 func LostIn(body []byte) int64 {
 	if len(body) < 16 {
 		return 1

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ring is an event of perf_event_open(2) with the memory that the kernel shares with this process:
-// a page that says up to where it has written (data_head) and it has been read (data_tail), and the
+// Ring is an event of perf_event_open(2) with the memory that the kernel shares with this process: a page
+// that tells how far the kernel has written (data_head) and this process has read (data_tail), and the
 // records.
 type Ring struct {
 	FD           int
 	memory, data []byte
 }
 
-// Open opens an event of a thread on a CPU, with a buffer of pages, a power of two. Its errors are
-// those of the system.
+// Open opens an event of a thread on a CPU, with a buffer of the given number of pages, a power of two.
+// Its errors are those of the system.
 func Open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
 	attr.Size = uint32(unsafe.Sizeof(*attr))
 	fd, err := unix.PerfEventOpen(attr, thread, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -34,18 +34,18 @@ func Open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
 	return &Ring{FD: fd, memory: memory, data: memory[page:]}, nil
 }
 
-// Close closes the event and gives the memory back.
+// Close closes the event and releases the memory.
 func (r *Ring) Close() {
 	unix.Munmap(r.memory)
 	unix.Close(r.FD)
 }
 
-// Take appends all records that are unread to raw.
+// Take appends all unread records to raw.
 func (r *Ring) Take(raw []byte) []byte {
 	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.memory[0]))
 	head, tail := atomic.LoadUint64(&page.Data_head), page.Data_tail
 	size := uint64(len(r.data))
-	if head-tail > size { // not a state that the kernel leaves
+	if head-tail > size { // the kernel never leaves such a state
 		tail = head
 	}
 	from, n := tail%size, head-tail

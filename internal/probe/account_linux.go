@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTime is what the kernel has counted of the probe's process, in nanoseconds, and how many
-// threads it has. A probe that has started other processes may read its timers in one of
-// them, whose time is not in it: that is an error.
+// CPUTime returns the CPU time that the kernel has counted for the probe's process, in nanoseconds, and
+// the process's number of threads. It returns an error if the probe has started other processes, because
+// one of these may read the timers, and its time is not included.
 func (p *Probe) CPUTime() (ns float64, threads int, err error) {
 	pid := p.session.command.Process.Pid
 	tasks := fmt.Sprintf("/proc/%d/task", pid)
@@ -33,6 +33,6 @@ func (p *Probe) CPUTime() (ns float64, threads int, err error) {
 	return float64(t.Nano()), len(all), nil
 }
 
-// cpuClock is the clock of a process's CPU time, as clock_getcpuclockid(3) has it:
+// cpuClock returns the ID of the clock of a process's CPU time, like clock_getcpuclockid(3):
 // MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED) of include/linux/posix-timers_types.h.
 func cpuClock(pid int) int32 { return int32(^pid<<3 | 2) }

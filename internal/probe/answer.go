@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// mostValues is how many values, or pairs of them, one command may ask for.
+// mostValues is the largest number of values, or pairs of values, for which one command may ask.
 const mostValues = 100_000
 
-// parseAnswer reads an answer of words words, each with perWord values that commas separate, into
-// one list.
+// parseAnswer reads an answer of the given number of words, each with perWord values separated by commas,
+// into one list.
 func parseAnswer(answer string, words, perWord int) ([]value, error) {
 	fields := strings.Fields(answer)
 	if len(fields) != words {
@@ -41,11 +41,11 @@ func thread(v value, threads int) (int64, error) {
 	return v.whole, nil
 }
 
-// isShown reports whether a character stands for itself, and neither controls a terminal nor changes
-// the direction of text.
+// isShown reports whether a character is safe to show: it neither controls a terminal nor changes the
+// direction of text.
 func isShown(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
 
-// excerpt is the beginning of a text, in one line that is safe to show on a terminal.
+// excerpt returns the beginning of a text, on one line that is safe to show on a terminal.
 func excerpt(text string) string {
 	const most = 60
 	shown := text

@@ -32,7 +32,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Differences of readings survive whatever the readings' size, unit and digits are.
+// Differences of readings are kept, whatever the readings' size, unit and number of digits.
 func TestScaleKeepsDifferences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unitNs := rapid.SampledFrom([]float64{0.4, 1, 100, 1e3, 1e6, 1e9}).Draw(t, "unit")
@@ -46,7 +46,7 @@ func TestScaleKeepsDifferences(t *testing.T) {
 			sum += s
 			v, err := parseValue(fmt.Sprintf("%d.%0*d", base+sum/grain, digits+1, 10*(sum%grain)))
 			if base+sum/grain < 0 {
-				return // a fraction counts the other way there, and the text above would be wrong
+				return // for negative values the fraction has the other sign, and the text would be wrong
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -61,7 +61,7 @@ func TestScaleKeepsDifferences(t *testing.T) {
 		for i, r := range readings {
 			got, err := s.reading(r)
 			off := float64(got-first)*s.tickNs(unitNs) - (units[i]-units[0])*unitNs
-			// What may be the rounding of floating-point numbers is taken for it, at either end.
+			// Each reading may be off by what counts as the rounding of floating-point numbers.
 			if most := 2.1 * math.Max(finestTickNs, rounding*s.tickNs(unitNs)); err != nil || math.Abs(off) > most {
 				t.Fatalf("reading %d is off by %g ns, %v", i, off, err)
 			}
@@ -69,8 +69,8 @@ func TestScaleKeepsDifferences(t *testing.T) {
 	})
 }
 
-// The coarsest decimal tick is found where there is one, also through the noise of
-// floating-point numbers, and the finest where there is none.
+// The coarsest decimal tick of which all readings are multiples is found, even if the readings contain
+// rounding errors of floating-point numbers. If there is none, the tick is the finest.
 func TestScaleOfFractions(t *testing.T) {
 	ms := func(ns ...float64) (all []value) {
 		for _, x := range ns {
@@ -157,8 +157,8 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// Whatever a probe answers, it is refused or has as many values as were asked for,
-// all of which make ticks or an error.
+// Whatever a probe answers, the answer is refused, or has the requested number of values, each of which
+// can be converted to ticks or gives an error.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{"1 2 3", "1,2 3,4", "0.5,2e-7 -3,1e3", "9223372036854775807,1 -9223372036854775808,2", ",,, ,", "\xff\x00", "1e308 -1e308"} {
 		f.Add(seed, 2, 2, 1.0)
@@ -190,7 +190,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Whatever a probe introduces itself with, it is refused or keeps to the bounds.
+// Whatever a probe's hello contains, it is refused or within the limits.
 func FuzzHello(f *testing.F) {
 	f.Add(goodHello)
 	f.Add(`{"protocol":1,"runtime":"r","timers":[{"name":"a","kind":"wall","unit_ns":1e-6,"scope":"thread","calendar":true}]}`)
@@ -207,7 +207,7 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// Whatever stream a probe writes, a line is never longer than it may be.
+// Whatever a probe writes, a line is never longer than the limit.
 func FuzzLine(f *testing.F) {
 	f.Add("one\ntwo\r\nthree", 4)
 	f.Add(strings.Repeat("x", 5000), 20)

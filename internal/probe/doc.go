@@ -1,10 +1,8 @@
-// Package probe talks to probes: programs that read the timers of another
-// runtime, or of a device, and hand the readings over. A probe reads one command a
-// line on its standard input and answers one line each; docs/probe-protocol.md is
-// the whole of it.
+// Package probe talks to probes: programs that read the timers of another language runtime, or of a
+// device, and pass the readings on. A probe reads commands on its standard input, one per line, and
+// answers each with one line; docs/probe-protocol.md describes the whole protocol.
 //
-// What a probe says is data from outside. It is bounded in length, in range and in
-// time, and whatever is wrong with it ends in an error that names the probe, the
-// question and the answer. The package brings probes for some runtimes with it; see
-// [Runtimes].
+// What a probe sends is not trusted. Its length, its range and the time that it may take are limited, and
+// anything wrong with it leads to an error that names the probe, the question and the answer. The package
+// contains probes for some runtimes; see [Runtimes].
 package probe

@@ -6,7 +6,7 @@ import (
 	"chronoscope/internal/probe"
 )
 
-// Kits are the probes that come with the package.
+// Kits returns the probes that are part of the package.
 func ExampleKits() {
 	for _, kit := range probe.Kits("python") {
 		fmt.Println(kit.Name, kit.Programs)

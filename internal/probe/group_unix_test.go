@@ -17,8 +17,8 @@ func init() {
 	ownGroup = func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 }
 
-// A probe that ended by itself left its child behind where that was in a process group of its
-// own: the child had another parent by then, and was not looked for.
+// If a probe ended by itself, its child in a process group of its own once remained: the child had
+// another parent by then, and the search for children did not find it.
 func TestChildOfAProbeThatHasEndedEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what has left its group is looked for on Linux alone")
@@ -36,14 +36,14 @@ func TestChildOfAProbeThatHasEndedEnds(t *testing.T) {
 	checkEnded(t, file)
 }
 
-// What a probe has started ends with it, also where the probe itself is gone.
+// All processes that a probe has started end with it, even if the probe itself has ended before.
 func TestNothingIsLeftBehind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
 	file := filepath.Join(t.TempDir(), "pid")
 	t.Setenv("CHRONOSCOPE_TEST_FILE", file)
-	// The child holds the pipe, so that the end of the probe does not show.
+	// The child holds the pipe open, so that the end of the probe is not noticed.
 	p, err := startWrong(t, "leaves a child", Limits{Hello: time.Minute, Answer: 3 * time.Second, Quit: time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	checkEnded(t, file)
 }
 
-// A child of a probe that was in a process group of its own outlived the probe, whether that
-// quit or was ended.
+// A child of a probe in a process group of its own once remained, both when the probe quit and when it
+// was killed.
 func TestChildInItsOwnGroupEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what has left its group is looked for on Linux alone")
@@ -73,7 +73,7 @@ func TestChildInItsOwnGroupEnds(t *testing.T) {
 	}
 }
 
-// checkEnded waits for the process whose number a file holds to end.
+// checkEnded waits until the process whose ID is in the file has ended.
 func checkEnded(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -84,7 +84,7 @@ func checkEnded(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whoever inherits it may take a while to reap it; until then it is a zombie.
+	// The new parent of the child may take a while to reap it; until then the child is a zombie.
 	for begin := time.Now(); alive(child); time.Sleep(10 * time.Millisecond) {
 		if time.Since(begin) > 10*time.Second {
 			t.Fatalf("process %d is still there", child)
@@ -92,7 +92,7 @@ func checkEnded(t *testing.T, file string) {
 	}
 }
 
-// alive tells a process that runs from one that has ended, reaped or not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -12,34 +12,33 @@ import (
 // Hello is how a probe introduces itself.
 type Hello struct {
 	Protocol int `json:"protocol"`
-	// Runtime names what reads the timers, such as "java", and Version which one it is.
+	// Runtime names what reads the timers, such as "java"; Version is its version.
 	Runtime string `json:"runtime"`
 	Version string `json:"version"`
-	// Warmup says what was done before hello was answered, so that a compiler at
-	// run time has done its work. It may be empty.
+	// Warmup says what was done before hello was answered, for example to let a just-in-time compiler
+	// finish. It may be empty.
 	Warmup string        `json:"warmup"`
 	Timers []Description `json:"timers"`
 }
 
-// Description is what a probe says of one of its timers.
+// Description is how a probe describes one of its timers.
 type Description struct {
-	// Name is what the timer is called in commands.
+	// Name is the timer's name in commands.
 	Name string     `json:"name"`
 	Kind clock.Kind `json:"kind"`
 	// UnitNs is the length of one unit of a reading, in nanoseconds.
 	UnitNs float64 `json:"unit_ns"`
-	// API is how the timer is read, in the words of its runtime; its name where it is
-	// left out.
+	// API is how the timer is read, in the words of its runtime. If it is missing, it is the name.
 	API string `json:"api"`
-	// Scope is whose readings may be compared. Left out, it is the process for CPU
-	// time and the machine for anything else.
+	// Scope is which readings may be compared. If it is missing, it is the process for CPU time, and
+	// the machine for any other time.
 	Scope clock.Scope `json:"scope"`
-	// Calendar and Settable are as those of [clock.Clock].
+	// Calendar and Settable have the same meaning as in [clock.Clock].
 	Calendar bool `json:"calendar"`
 	Settable bool `json:"settable"`
 }
 
-// Bounds of a hello.
+// Limits of a hello.
 const (
 	protocolVersion = 1
 	mostTimers      = 64
@@ -47,10 +46,11 @@ const (
 	longestText     = 200
 	leastUnitNs     = 1e-6
 	mostUnitNs      = 1e12
-	nobody          = "none" // stands for no timer in the command cost
+	nobody          = "none" // means no timer in the command cost
 )
 
-// parseHello reads an answer to hello and completes it, or says what is wrong.
+// parseHello reads an answer to hello and sets what it leaves out. It returns an error if the answer is
+// invalid.
 func parseHello(answer string) (Hello, error) {
 	var h Hello
 	if err := json.Unmarshal([]byte(answer), &h); err != nil {
@@ -81,7 +81,7 @@ func parseHello(answer string) (Hello, error) {
 	return h, nil
 }
 
-// complete fills in what was left out, or says what is wrong.
+// complete sets what the description leaves out. It returns an error if the description is invalid.
 func (d *Description) complete() error {
 	if !isName(d.Name) {
 		return fmt.Errorf("%q is no name of a timer: 1 to %d printable ASCII characters without blanks", d.Name, longestName)
@@ -113,13 +113,13 @@ func (d *Description) complete() error {
 	return nil
 }
 
-// isName tells what can stand as one word of a command.
+// isName reports whether s can be one word of a command.
 func isName(s string) bool {
 	outside := func(r rune) bool { return r <= ' ' || r > '~' }
 	return s != "" && len(s) <= longestName && strings.IndexFunc(s, outside) < 0
 }
 
-// isText tells what can be shown.
+// isText reports whether s can be shown.
 func isText(s string) bool {
 	hidden := func(r rune) bool { return !isShown(r) }
 	return len(s) <= longestText && strings.IndexFunc(s, hidden) < 0

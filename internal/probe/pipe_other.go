@@ -4,5 +4,5 @@ package probe
 
 import "io"
 
-// readable can't be told here without waiting.
+// readable returns false, because on this system the only way to find out is to wait.
 func readable(io.Reader) bool { return false }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readable tells that something can be read from the pipe at once.
+// readable reports whether something can be read from the pipe without waiting.
 func readable(pipe io.Reader) (ready bool) {
 	file, ok := pipe.(syscall.Conn)
 	if !ok {

@@ -14,32 +14,32 @@ import (
 	"chronoscope/clock"
 )
 
-// Sources and compiled forms of the probes that come with this package. probe.jar is
-// made of Probe.java, and probe.exe of Probe.cs, by go generate, so that a machine
-// needs no Java or C# compiler.
+// The sources and compiled forms of the probes that are part of this package. go generate makes
+// probe.jar from Probe.java, and probe.exe from Probe.cs, so that a machine needs no Java or C#
+// compiler.
 //
 //go:generate sh -c "d=$(mktemp -d) && javac --release 8 -Xlint:-options -g:none -d $d runtimes/Probe.java && jar --create --file runtimes/probe.jar --main-class Probe -C $d ."
 //go:generate mcs -optimize+ -debug- -out:runtimes/probe.exe runtimes/Probe.cs
 //go:embed runtimes
 var files embed.FS
 
-// Kit is a probe that comes with this package, and how it is started.
+// Kit is a probe that is part of this package, with how it is started.
 type Kit struct {
-	// Runtime is the family of runtimes that it belongs to, one of [Runtimes].
+	// Runtime is the family to which its runtime belongs, one of [Runtimes].
 	Runtime string
-	// Name is the runtime that it reports.
+	// Name is the name of the runtime that it reports.
 	Name string
-	// Programs that can run it, or compile it; the first that is there does.
+	// Programs can run it, or compile it; the first one that is installed is used.
 	Programs []string
-	// Package brings such a program, on Debian and its kin.
+	// Package contains such a program, on Debian and its derivatives.
 	Package string
 
-	files   []string // what it needs, the probe itself first
-	before  []string // arguments that stand before the probe's file
-	compile bool     // into a program, and not run as it is
+	files   []string // the files that it needs, the probe itself first
+	before  []string // arguments before the probe's file
+	compile bool     // whether it is compiled into a program
 }
 
-// kits are all of them.
+// kits holds all kits.
 var kits = []Kit{
 	{Runtime: "c", Name: "c", Programs: []string{"gcc", "clang"}, Package: "gcc", files: []string{"probe.c"}, compile: true},
 	{Runtime: "java", Name: "java", Programs: []string{"java"}, Package: "default-jre-headless",
@@ -53,11 +53,11 @@ var kits = []Kit{
 	{Runtime: "node", Name: "node", Programs: []string{"node", "nodejs"}, Package: "nodejs", files: []string{"probe.js"}},
 }
 
-// ofJava lets the probe reach the counter that was sun.misc.Perf's; Java 8, which has
-// no such modules, is told not to mind.
+// ofJava are the arguments that give the probe access to the counter that sun.misc.Perf used to offer.
+// The first one makes Java 8, which has no such modules, ignore the second.
 var ofJava = []string{"-XX:+IgnoreUnrecognizedVMOptions", "--add-exports=java.base/jdk.internal.perf=ALL-UNNAMED"}
 
-// Runtimes are the families of runtimes that have a kit.
+// Runtimes returns the families of runtimes that have a kit.
 func Runtimes() []string {
 	var names []string
 	for _, k := range kits {
@@ -68,14 +68,15 @@ func Runtimes() []string {
 	return names
 }
 
-// Kits returns the kits of a family: Java comes interpreted and compiled, and .NET from two makers.
+// Kits returns the kits of a family. Java has one interpreted and one compiled, .NET one of each of two
+// makers.
 func Kits(runtime string) []Kit {
 	return slices.DeleteFunc(slices.Clone(kits), func(k Kit) bool { return k.Runtime != runtime })
 }
 
-// Start starts the probe, compiled first where it has to be. What it needs is kept in
-// the user's cache folder, under the hash of its content. The error is a
-// [*clock.Unavailable] where the machine has no program for it.
+// Start starts the probe, and compiles it first if necessary. The files that it needs are kept in the
+// user's cache folder, in a folder that is named after the hash of their content. The error is a
+// [*clock.Unavailable] if the machine has no program for it.
 func (k Kit) Start(ctx context.Context, limits Limits) (*Probe, error) {
 	program := k.find()
 	if program == "" {
@@ -107,7 +108,7 @@ func (k Kit) Start(ctx context.Context, limits Limits) (*Probe, error) {
 	return p, nil
 }
 
-// find is the path of the first of the programs that the machine has.
+// find returns the path of the first of the programs that is installed.
 func (k Kit) find() string {
 	for _, name := range k.Programs {
 		if path, err := exec.LookPath(name); err == nil {
@@ -117,7 +118,7 @@ func (k Kit) find() string {
 	return ""
 }
 
-// shelf puts the files where the program finds them.
+// shelf puts the kit's files into a folder for the program.
 func (k Kit) shelf(program string) (*shelf, error) {
 	contents := map[string][]byte{}
 	for _, name := range k.files {
@@ -134,10 +135,10 @@ func (k Kit) shelf(program string) (*shelf, error) {
 	return s, nil
 }
 
-// compiling may take so long.
+// compiling is the longest time that compiling may take.
 const compiling = 30 * time.Second
 
-// compiled is the program that the source makes, compiled unless that was done before.
+// compiled returns the path of the compiled program, and compiles it if that was not done before.
 func (k Kit) compiled(ctx context.Context, compiler string, s *shelf) (string, error) {
 	const name = "probe"
 	return s.make(name, func(into string) error {

@@ -15,7 +15,7 @@ import (
 	"chronoscope/clock"
 )
 
-// startKit starts a probe that comes with this package, in a cache folder of its own.
+// startKit starts a probe of this package, with a cache folder of its own.
 func startKit(t *testing.T, k Kit) *Probe {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -31,7 +31,7 @@ func startKit(t *testing.T, k Kit) *Probe {
 	return p
 }
 
-// everyKit runs a test with each probe whose runtime is there.
+// everyKit runs a test with each probe whose runtime is installed.
 func everyKit(t *testing.T, test func(t *testing.T, p *Probe)) {
 	for _, family := range Runtimes() {
 		for _, k := range Kits(family) {
@@ -46,7 +46,7 @@ func everyKit(t *testing.T, test func(t *testing.T, p *Probe)) {
 	}
 }
 
-// expected are timers that every runtime has on any system.
+// expected lists timers that each runtime has on any system.
 var expected = map[string][]string{
 	"c":         {"clock_gettime(CLOCK_MONOTONIC)", "clock_gettime(CLOCK_REALTIME)", "gettimeofday", "times", "clock", "getrusage", "timespec_get"},
 	"java":      {"System.nanoTime", "System.currentTimeMillis", "Instant.now", "ThreadMXBean.getCurrentThreadCpuTime", "ThreadMXBean.getCurrentThreadUserTime"},
@@ -57,9 +57,9 @@ var expected = map[string][]string{
 	"node":      {"hrtime.bigint", "performance.now", "Date.now", "cpuUsage"},
 }
 
-// Each probe answers each command in its form, and what it answers hangs together:
-// readings don't step back, calls take some time, each thread gets its turn, and around
-// a sleep both timers show it.
+// Each probe answers each command in the required form, and its answers are consistent: readings don't
+// step back, calls take some time, each thread gets its turn, and both timers show the length of a
+// sleep.
 func TestProbesAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -81,7 +81,7 @@ func TestProbesAnswer(t *testing.T) {
 	})
 }
 
-// answers asks a timer everything once.
+// answers asks a timer each question once.
 func answers(ctx context.Context, timer *Timer, reference string) error {
 	reads, err := timer.Reads(ctx, 100)
 	if err != nil {
@@ -119,7 +119,7 @@ func answers(ctx context.Context, timer *Timer, reference string) error {
 	return err
 }
 
-// A sleep can't be shorter than it was asked to be, whatever the load.
+// A sleep is never shorter than requested, whatever the load.
 func TestProbesSleep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -138,12 +138,12 @@ func TestProbesSleep(t *testing.T) {
 	})
 }
 
-// steady are timers that show the system's monotonic clock.
+// steady lists timers that show the system's monotonic clock.
 var steady = []string{"clock_gettime(CLOCK_MONOTONIC)", "System.nanoTime", "Stopwatch", "perf_counter_ns", "monotonic_ns", "hrtime.bigint", "performance.now"}
 
-// Between two answers such a timer moves on by as much as the clock of this process
-// does: more than from the end of the first answer to the begin of the second question,
-// and less than from begin to end. These bounds are hard, on any machine.
+// Between two answers such a timer advances by as much as the clock of this process: by more than the
+// time from the end of the first answer to the start of the second question, and by less than the time
+// from the start of the first question to the end of the second answer. This holds on any machine.
 func TestProbesAgreeWithMonotonic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -167,7 +167,7 @@ func TestProbesAgreeWithMonotonic(t *testing.T) {
 			}
 			most, least := time.Since(started), latest.Sub(soonest)
 			moved := float64(second[0]-first[0]) * timer.TickNs
-			const slack = 1e-3 // of the rate, and a unit of each reading
+			const slack = 1e-3 // as a share of the time; in addition one unit of each reading
 			if moved < float64(least)*(1-slack)-2*timer.UnitNs && timer.UnitNs < 1e6 || moved > float64(most)*(1+slack)+2e3 {
 				t.Errorf("%s moved by %g ns in %v to %v", timer.Name, moved, least, most)
 			}
@@ -175,7 +175,7 @@ func TestProbesAgreeWithMonotonic(t *testing.T) {
 	})
 }
 
-// What a kit needs is put into the cache folder once, and made again where it's spoiled.
+// The files of a kit are put into the cache folder once, and written again if they were changed.
 func TestCacheOfProbes(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -211,7 +211,7 @@ func TestCacheOfProbes(t *testing.T) {
 	}
 }
 
-// Without a cache folder there is one that goes away.
+// If there is no cache folder, the files are in a temporary folder that is removed afterwards.
 func TestWithoutCacheFolder(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(os.Args[0], "not a folder"))
 	t.Setenv("TMPDIR", t.TempDir())
@@ -225,7 +225,7 @@ func TestWithoutCacheFolder(t *testing.T) {
 	}
 }
 
-// A runtime that is not there is named, with what brings it.
+// The error for a runtime that is not installed names a package that contains it.
 func TestRuntimeThatIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, family := range Runtimes() {
@@ -238,8 +238,8 @@ func TestRuntimeThatIsMissing(t *testing.T) {
 	}
 }
 
-// The compiled probes are what their sources make: compiled anew, they offer the same
-// timers and answer everything.
+// The compiled probes match their sources: if the sources are compiled again, the result offers the same
+// timers and answers all questions.
 func TestCompiledProbesAreTheirSources(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

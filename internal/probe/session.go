@@ -15,21 +15,21 @@ import (
 	"chronoscope/internal/group"
 )
 
-// Limits are how long a probe may take.
+// Limits says how long a probe may take.
 type Limits struct {
 	Hello  time.Duration // to start, to warm up and to introduce itself
 	Answer time.Duration // for any other answer
 	Quit   time.Duration // to end when it is told to
 }
 
-// DefaultLimits are the limits of the documented protocol.
+// DefaultLimits are the limits in the documented protocol.
 var DefaultLimits = Limits{Hello: 15 * time.Second, Answer: 10 * time.Second, Quit: time.Second}
 
 // Error says what was wrong with a probe's answer, or why there was none.
 type Error struct {
 	Probe   string // how the probe was started
-	Asked   string // the command that it was to answer
-	Answer  string // the beginning of what it answered; empty where it said nothing
+	Asked   string // the command that it had to answer
+	Answer  string // the beginning of its answer; empty if there was none
 	Problem string
 	// Over says that the probe has ended; otherwise only this question has failed.
 	Over bool
@@ -50,7 +50,7 @@ const (
 	unsupported = "unsupported"
 )
 
-// errUnsupported says that the probe leaves this question out.
+// errUnsupported says that the probe does not implement a question.
 var errUnsupported = errors.New("the probe does not support it")
 
 // session is a running probe.
@@ -72,7 +72,7 @@ type session struct {
 func start(args []string, limits Limits) (*session, error) {
 	s := &session{name: strings.Join(args, " "), command: exec.Command(args[0], args[1:]...), errors: &tail{}, limits: limits}
 	s.command.Stderr = s.errors
-	s.command.WaitDelay = limits.Quit // for what it left behind with an end of its pipes
+	s.command.WaitDelay = limits.Quit // for processes that it left behind and that still hold its pipes
 	group.Own(s.command)
 	var err error
 	if s.in, err = s.command.StdinPipe(); err != nil {
@@ -88,8 +88,8 @@ func start(args []string, limits Limits) (*session, error) {
 	return s, nil
 }
 
-// ask sends a command and returns the answer, which may have up to most bytes. The error is an
-// [*Error], errUnsupported, or ctx's; after ctx's the probe has ended.
+// ask sends a command and returns the answer, of at most most bytes. The error is an [*Error],
+// errUnsupported, or that of ctx. If ctx has ended, the probe has ended too.
 func (s *session) ask(ctx context.Context, command string, most int, limit time.Duration) (string, error) {
 	if s.over != nil {
 		return "", s.over
@@ -125,8 +125,8 @@ func (s *session) ask(ctx context.Context, command string, most int, limit time.
 	return line, nil
 }
 
-// unasked returns what came after the last answer, without waiting. If it stayed in the pipe, each
-// answer would be taken for that to the next question.
+// unasked returns, without waiting, what arrived after the last answer. If that stayed in the pipe, each
+// answer would be mistaken for the answer to the next question.
 func (s *session) unasked() []byte {
 	if s.out.Buffered() == 0 && readable(s.pipe) {
 		s.out.Peek(1)
@@ -135,7 +135,7 @@ func (s *session) unasked() []byte {
 	return early
 }
 
-// lose ends the session because of a command, and returns the reason.
+// lose ends the session because of a failed command, and returns the reason.
 func (s *session) lose(ctx context.Context, command, answer, problem string) error {
 	ended := s.stop()
 	s.over = &Error{Probe: s.name, Asked: command, Answer: excerpt(answer), Problem: "the measurement was interrupted", Over: true}
@@ -149,14 +149,14 @@ func (s *session) lose(ctx context.Context, command, answer, problem string) err
 	return s.over
 }
 
-// wrong is an answer that has come and can't be used.
+// wrong returns the error for an answer that can't be used.
 func (s *session) wrong(command, answer string, err error) error {
 	return &Error{Probe: s.name, Asked: command, Answer: excerpt(answer), Problem: err.Error()}
 }
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads a line of at most most bytes, without its end. Together with an error it returns
+// readLine reads a line of at most most bytes, and returns it without its end. With an error it returns
 // what was read so far.
 func readLine(r *bufio.Reader, most int) (string, error) {
 	var line []byte
@@ -174,8 +174,8 @@ func readLine(r *bufio.Reader, most int) (string, error) {
 	}
 }
 
-// hangUp kills the probe's process group, and ends the wait for an answer. Until the probe is reaped
-// no other process can have its process number; after that it is left alone.
+// hangUp kills the probe's process group, and ends the wait for an answer. It does so only before the
+// probe is reaped, because afterwards another process may have its process number.
 func (s *session) hangUp() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -188,7 +188,7 @@ func (s *session) hangUp() {
 	}
 }
 
-// stop ends whatever is left of the group, reaps the probe, and says how it ended.
+// stop kills what remains of the group, reaps the probe, and returns how it ended.
 func (s *session) stop() string {
 	s.in.Close()
 	s.hangUp()
@@ -196,7 +196,7 @@ func (s *session) stop() string {
 	return s.command.ProcessState.String()
 }
 
-// quit lets the probe end itself, and ends it where it does not.
+// quit asks the probe to end, and kills it if it does not.
 func (s *session) quit() {
 	if s.over != nil {
 		return
@@ -207,11 +207,11 @@ func (s *session) quit() {
 	defer late.Stop()
 	io.WriteString(s.in, "quit\n")
 	s.in.Close()
-	io.Copy(io.Discard, io.LimitReader(s.out, 1<<20)) // until it closes its end
+	io.Copy(io.Discard, io.LimitReader(s.out, 1<<20)) // until the probe closes its end of the pipe
 	s.stop()
 }
 
-// tail keeps the end of what a probe writes to its standard error.
+// tail holds the end of what a probe writes to its standard error.
 type tail struct {
 	mutex sync.Mutex
 	bytes []byte
@@ -227,7 +227,7 @@ func (t *tail) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// last is the last line.
+// last returns the last line.
 func (t *tail) last() string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The test program is the probes, too: what one does wrong stands in its environment.
+// The test program also serves as the probes. The environment variable says what a probe does wrong.
 const behaviour = "CHRONOSCOPE_TEST_PROBE"
 
 func TestMain(m *testing.M) {
@@ -25,11 +25,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ownGroup gives a child a process group of its own, in the session of its parent, where
-// there are groups.
+// ownGroup makes a child start in a process group of its own, in the session of its parent. It does
+// nothing on a system without process groups.
 var ownGroup = func(*exec.Cmd) {}
 
-// misbehave is a probe with a timer a that is right and a timer b that is wrong.
+// misbehave is a probe with a timer a that works and a timer b that does something wrong.
 func misbehave(wrong string) {
 	if wrong == "no hello" {
 		time.Sleep(time.Minute)
@@ -116,14 +116,14 @@ func answerWrongly(wrong string) {
 	}
 }
 
-// short limits end the wait for an answer that never comes; patient ones don't end any
-// other, however busy the machine is.
+// patient limits end no wait for an answer that will come, however busy the machine is. short limits are
+// for answers that never come.
 var patient = Limits{Hello: time.Minute, Answer: time.Minute, Quit: 5 * time.Second}
 
 var short = Limits{Hello: 20 * time.Second, Answer: 700 * time.Millisecond, Quit: 300 * time.Millisecond}
 
-// startWrong starts a probe that does something wrong. On a busy machine its right timer
-// may be given up on, too: then it starts again with a longer limit for answers.
+// startWrong starts a probe that does something wrong. On a busy machine the wait for its working timer
+// may also end too early; startWrong then starts the probe again with a longer limit.
 func startWrong(t *testing.T, wrong string, limits Limits) (*Probe, error) {
 	t.Setenv(behaviour, wrong)
 	for ; ; limits.Answer *= 4 {
@@ -135,8 +135,8 @@ func startWrong(t *testing.T, wrong string, limits Limits) (*Probe, error) {
 	}
 }
 
-// Whatever a probe does wrong with one timer, the error names the probe, the command
-// and what is wrong, and the other timer is there as long as the session can go on.
+// Whatever a probe does wrong with one timer, the error names the probe, the command and what is wrong.
+// The other timer can be used as long as the session can go on.
 func TestWrongProbes(t *testing.T) {
 	for wrong, c := range map[string]struct {
 		says string
@@ -188,8 +188,8 @@ func TestWrongProbes(t *testing.T) {
 	}
 }
 
-// A line too many is noticed before the next question, also one that came after its
-// answer was taken: each answer would be taken for that to the question after its own.
+// A superfluous line is noticed before the next question, even if it arrives after its answer was read.
+// Otherwise each answer would be mistaken for the answer to the next question.
 func TestLineTooMany(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("this system can't tell what a pipe holds")
@@ -230,7 +230,7 @@ func TestQuitIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Close() // a test that hangs here has failed
+	p.Close() // if this hangs, the test has failed
 	if p.session.command.ProcessState == nil {
 		t.Error("the probe was not reaped")
 	}
@@ -240,7 +240,7 @@ func TestQuitIgnored(t *testing.T) {
 	p.Close()
 }
 
-// An interrupt ends the wait for an answer, and the probe.
+// An interrupt ends both the wait for an answer and the probe.
 func TestInterruptedProbe(t *testing.T) {
 	p, err := startWrong(t, "hangs", patient)
 	if err != nil {
@@ -258,7 +258,7 @@ func TestInterruptedProbe(t *testing.T) {
 	}
 }
 
-// Questions out of bounds are not put.
+// Questions with numbers beyond the limits are not sent.
 func TestBoundsOfQuestions(t *testing.T) {
 	p, err := startWrong(t, "", patient)
 	if err != nil {

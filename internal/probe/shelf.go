@@ -11,16 +11,16 @@ import (
 	"slices"
 )
 
-// shelf is a folder for the files of one probe, named for their content: a new
-// version gets another one, and an old one is found again.
+// shelf is a folder for the files of one probe. It is named after their content, so that a new version
+// has another folder, and the folder of an old version is found again.
 type shelf struct {
 	folder    string
 	temporary bool
 }
 
-// newShelf puts files on their shelf, in the user's cache folder, or, where there is
-// none that can be written, in one that lasts until it's closed. A compiler
-// that makes something of them is part of the name, with its size and age.
+// newShelf puts files into a shelf in the user's cache folder, or, if that can't be written, in a folder
+// that is removed by close. If a compiler makes a program from the files, the name of the folder also
+// depends on the compiler's path, size and age.
 func newShelf(contents map[string][]byte, compiler string) (*shelf, error) {
 	s := &shelf{}
 	cache, err := os.UserCacheDir()
@@ -56,7 +56,7 @@ func shelfName(contents map[string][]byte, compiler string) string {
 
 func (s *shelf) path(name string) string { return filepath.Join(s.folder, name) }
 
-// fill writes the files that are not there as they should be.
+// fill writes the files that are missing or differ.
 func (s *shelf) fill(contents map[string][]byte) error {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *shelf) fill(contents map[string][]byte) error {
 	return nil
 }
 
-// make returns the path of a program on the shelf, and makes it if it isn't there.
+// make returns the path of a program on the shelf, and makes it if it does not exist.
 func (s *shelf) make(name string, write func(into string) error) (string, error) {
 	if info, err := os.Lstat(s.path(name)); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 		return s.path(name), nil
@@ -81,7 +81,7 @@ func (s *shelf) make(name string, write func(into string) error) (string, error)
 	return s.remake(name, write)
 }
 
-// remake writes a file whole or not at all: others may look for it at the same time.
+// remake writes a file completely or not at all, because other processes may read it at the same time.
 func (s *shelf) remake(name string, write func(into string) error) (string, error) {
 	folder, err := os.MkdirTemp(s.folder, "new-")
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *shelf) remake(name string, write func(into string) error) (string, erro
 	return s.path(name), os.Rename(into, s.path(name))
 }
 
-// close takes away what is not to be kept.
+// close removes the folder if it is temporary.
 func (s *shelf) close() {
 	if s.temporary {
 		os.RemoveAll(s.folder)

@@ -12,31 +12,31 @@ type Probe struct {
 	Hello
 	// Timers are the timers that the probe offers in its hello.
 	Timers []*Timer
-	// Silent are timers of the hello that could not be read, and why.
+	// Silent maps the timers of the hello that could not be read to the reasons.
 	Silent map[string]error
 
 	session *session
-	release func() // gives back what it was started from
+	release func() // releases what it was started from
 }
 
-// Timer is one timer of a probe. Its readings are whole ticks, each TickNs long,
-// counted from about its first reading.
+// Timer is one timer of a probe. Its readings are whole ticks of TickNs each, counted from about its
+// first reading.
 //
-// An error is an [*Error], says that the probe leaves the question out, or is ctx's.
-// After ctx's the probe is gone, since an answer that comes late would be taken for the
-// next one.
+// An error of its methods is an [*Error], says that the probe does not implement the question, or is
+// ctx's. After ctx's error the probe has ended, because a late answer would be mistaken for the answer to
+// the next question.
 type Timer struct {
 	Description
-	// TickNs is the unit of the readings, or a thousandth of a nanosecond and less
-	// where they have fractions of it.
+	// TickNs is the unit of the readings, or, if the readings have fractions of it, down to a
+	// thousandth of a nanosecond.
 	TickNs float64
 
 	probe *Probe
 	scale scale
 }
 
-// Start starts a program as a probe: its path, or its name to be found in PATH, and
-// its arguments. It ends with [Probe.Close], or with ctx's end while it's asked.
+// Start starts a program as a probe. args are its path, or its name to be found in PATH, and its
+// arguments. The probe ends with [Probe.Close], or when ctx ends during a question.
 func Start(ctx context.Context, args []string, limits Limits) (*Probe, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("a probe needs a program to run: name one")
@@ -53,10 +53,10 @@ func Start(ctx context.Context, args []string, limits Limits) (*Probe, error) {
 	return p, nil
 }
 
-// mostHello is how long an answer to hello may be.
+// mostHello is the largest length of an answer to hello.
 const mostHello = 1 << 16
 
-// introduce asks for the probe's description, and looks at each of its timers.
+// introduce asks for the probe's description, and reads each of its timers.
 func (p *Probe) introduce(ctx context.Context) error {
 	answer, err := p.session.ask(ctx, "hello", mostHello, p.session.limits.Hello)
 	if err != nil {
@@ -76,14 +76,14 @@ func (p *Probe) introduce(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// The first look at a timer reads it firstReadings times at once, until readings differ or firstLook has
-// passed: only readings that differ show whether they have fractions.
+// The first look at a timer reads it firstReadings times in a row, until readings differ or firstLook has
+// passed. Only readings that differ show whether they have fractions.
 const (
 	firstReadings = 64
 	firstLook     = 50 * time.Millisecond
 )
 
-// look sets the timer's scale by its first readings.
+// look determines the timer's scale from its first readings.
 func (t *Timer) look(ctx context.Context) error {
 	readings, err := t.values(ctx, firstReadings, 1, "reads %s %d", t.Name, firstReadings)
 	for started, work := time.Now(), 1; err == nil && !differ(readings) && time.Since(started) < firstLook; work *= 4 {
@@ -99,7 +99,7 @@ func (t *Timer) look(ctx context.Context) error {
 	return nil
 }
 
-// timer is the one of that name.
+// timer returns the timer with that name.
 func (p *Probe) timer(name string) (*Timer, error) {
 	for _, t := range p.Timers {
 		if t.Name == name {
@@ -119,12 +119,12 @@ func (p *Probe) Close() {
 	p.release()
 }
 
-// Reads are n readings in a row.
+// Reads returns n consecutive readings.
 func (t *Timer) Reads(ctx context.Context, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.reading}, "reads %s %d", t.Name, n)
 }
 
-// Pairs are 2n readings: n times one before and one after work rounds of a busy loop.
+// Pairs returns 2n readings: n times one before and one after work rounds of a busy loop.
 func (t *Timer) Pairs(ctx context.Context, work, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.reading, t.scale.reading}, "pairs %s %d %d", t.Name, work, n)
 }
@@ -139,8 +139,8 @@ func (t *Timer) Durations(ctx context.Context, reference string, batch, n int) (
 	return t.ask(ctx, n, []inTicks{by.scale.duration}, "cost %s %s %d %d", t.Name, by.Name, batch, n)
 }
 
-// Frames are what the timer shows of a loop of batch rounds with no call in it;
-// batch 0 is two readings in a row.
+// Frames returns n times how long a loop of batch rounds without calls takes, according to the timer;
+// batch 0 means two consecutive readings.
 func (t *Timer) Frames(ctx context.Context, batch, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.duration}, "cost %s %s %d %d", nobody, t.Name, batch, n)
 }
@@ -153,7 +153,7 @@ func (t *Timer) HandOver(ctx context.Context, threads, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{number, t.scale.reading}, "threads %s %d %d", t.Name, threads, n)
 }
 
-// Sandwiches are n durations of a workload, each by the reference and by the timer, in their ticks.
+// Sandwiches returns n durations of a workload, each by the reference and by the timer, in their ticks.
 // The workload is "sleep" for amount milliseconds, or "compute" for amount rounds.
 func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amount, n int) ([]int64, error) {
 	by, err := t.probe.timer(reference)
@@ -164,11 +164,11 @@ func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amou
 		"sandwich %s %s %s %d %d", by.Name, t.Name, workload, amount, n)
 }
 
-// inTicks turns a value into ticks.
+// inTicks converts a value to ticks.
 type inTicks func(value) (int64, error)
 
-// ask sends a question whose answer has n words, each with one value for each function of each,
-// which turns it into ticks.
+// ask sends a question whose answer has n words. Each word has one value for each function in each, which
+// converts the value to ticks.
 func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, args ...any) ([]int64, error) {
 	values, err := t.values(ctx, n, len(each), format, args...)
 	if err != nil {
@@ -183,7 +183,7 @@ func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, a
 	return ticks, nil
 }
 
-// values puts a question whose answer has n words.
+// values sends a question whose answer has n words, and returns the values.
 func (t *Timer) values(ctx context.Context, n, perWord int, format string, args ...any) ([]value, error) {
 	if n < 1 || n > mostValues {
 		return nil, fmt.Errorf("%d values of %s were to be asked for: from 1 to %d can be", n, t.Name, mostValues)

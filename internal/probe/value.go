@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// value is a reading in units, as a whole number and a fraction: one floating-point number would not
-// hold the nanoseconds since 1970.
+// value is a reading in units, as a whole number and a fraction, because a single floating-point number
+// can't represent the nanoseconds since 1970.
 type value struct {
 	whole    int64
-	fraction float64 // 0 to 1, 1 left out
+	fraction float64 // from 0 up to, but not including, 1
 }
 
-// longestValue is as long as the number of the longest value may be.
+// longestValue is the largest length of a value's text.
 const longestValue = 48
 
 // parseValue reads a decimal number, with or without a fraction and an exponent.
@@ -41,22 +41,22 @@ func parseValue(text string) (value, error) {
 	return refused()
 }
 
-// isDigits tells a plain fraction, whose every digit counts.
+// isDigits reports whether s consists of digits only, as an exact fraction does.
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// scale turns values of a timer into ticks. A unit has ticksPerUnit ticks, and they are counted from
+// scale converts values of a timer to ticks. A unit has ticksPerUnit ticks, and ticks are counted from
 // base.
 type scale struct {
 	ticksPerUnit int64
-	base         int64 // units
+	base         int64 // in units
 }
 
-// finestTickNs is the tick of a timer whose readings have fractions: far below what
-// any clock shows.
+// finestTickNs is the shortest tick of a timer whose readings have fractions. It is far below the
+// accuracy of any clock.
 const finestTickNs = 1e-3
 
-// newScale finds the longest tick, a power of ten of the unit, that all readings are multiples of,
-// down to a thousandth of a nanosecond.
+// newScale returns the scale with the longest tick, a power of ten of the unit, of which all readings are
+// multiples, down to a thousandth of a nanosecond.
 func newScale(readings []value, unitNs float64) scale {
 	s := scale{ticksPerUnit: 1, base: readings[0].whole}
 	for !s.holds(readings) && s.tickNs(unitNs) > finestTickNs {
@@ -85,10 +85,10 @@ func (s scale) holds(readings []value) bool {
 	return true
 }
 
-// tickNs is the length of a tick.
+// tickNs returns the length of a tick, in nanoseconds.
 func (s scale) tickNs(unitNs float64) float64 { return unitNs / float64(s.ticksPerUnit) }
 
-// reading is a value in ticks since the base.
+// reading converts a reading to ticks since the base.
 func (s scale) reading(v value) (int64, error) {
 	units := v.whole - s.base
 	if overflown := (units < v.whole) != (s.base > 0); overflown && s.base != 0 || !s.fits(units) {
@@ -97,7 +97,7 @@ func (s scale) reading(v value) (int64, error) {
 	return s.ticks(units, v.fraction), nil
 }
 
-// duration is a value in ticks.
+// duration converts a duration to ticks.
 func (s scale) duration(v value) (int64, error) {
 	if !s.fits(v.whole) {
 		return 0, fmt.Errorf("%d units are too many", v.whole)
@@ -105,7 +105,7 @@ func (s scale) duration(v value) (int64, error) {
 	return s.ticks(v.whole, v.fraction), nil
 }
 
-// fits leaves room for differences of readings.
+// fits reports whether a number of units is small enough that differences of readings do not overflow.
 func (s scale) fits(units int64) bool {
 	most := (int64(1)<<61)/s.ticksPerUnit - 1
 	return -most <= units && units <= most
