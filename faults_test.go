@@ -143,8 +143,8 @@ func everythingSaid(t *testing.T) string {
 	return all.String()
 }
 
-// unsaid returns a part of words that is not in the source. The parts are separated by what differs
-// from case to case.
+// unsaid returns a part of a quoted message that is not in the source. The message is split at the
+// placeholders, which differ from case to case.
 func unsaid(words, source string) string {
 	for part := range strings.SplitSeq(words, "…") {
 		if !strings.Contains(source, strings.TrimSpace(part)) {

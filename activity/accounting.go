@@ -20,7 +20,7 @@ func (c *CPUTime) known() stats.Float {
 	return stats.FloatOf(c.SumNs())
 }
 
-// Since returns the time that was added since the earlier reading before.
+// Since returns the time that was added since an earlier reading.
 func (c CPUTime) Since(before CPUTime) CPUTime {
 	return CPUTime{UserNs: c.UserNs - before.UserNs, SystemNs: c.SystemNs - before.SystemNs}
 }

@@ -54,8 +54,8 @@ func TestTimerCount(t *testing.T) {
 	}
 }
 
-// foreign takes the lowest costs as those of other gaps if a break parts them from the rest and
-// most allows as many.
+// foreign counts the lowest costs as those of other gaps if a break separates them from the rest,
+// and if they are at most most.
 func TestForeign(t *testing.T) {
 	var costs []float64
 	for i := range 1000 {

@@ -162,8 +162,8 @@ const (
 	foldBins    = 240 // so that a half, a third and a fifth are whole numbers of bins
 	firstWindow = 24
 	laterWindow = 8
-	// clearlyDense is a number of standard deviations. Where gaps begin at random, the densest of
-	// all windows hardly ever holds as many more than chance brings.
+	// clearlyDense is a number of standard deviations. If gaps begin at random, the number of gaps
+	// in the densest window hardly ever exceeds the expected number by more.
 	clearlyDense = 5
 )
 

@@ -137,7 +137,7 @@ func (e *experiment) coldCaches(ctx context.Context, until time.Time, lastCache 
 	return nil
 }
 
-// fewer orders cells by whose turn it is: first all working sets get the repetitions that an
+// fewer orders cells by which one is next: first all working sets get the repetitions that an
 // interval needs, then an equal share of the time. They always take turns, so that a slow spell of
 // the machine affects all of them.
 func fewer(a, b *cell) int {

@@ -60,9 +60,9 @@ func compete(t *testing.T, cpu, n int) {
 
 // With ten competitors on its CPU the thread's trace is complete. The gaps that it calls preempted,
 // or throttled under a quota, add up to the run-queue wait that the kernel counted for the thread
-// from the beginning of the trace to its end. A wait that falls between a look and the reading of
-// the clock next to it may be missing from one of the two: beside load that is some percent, in at
-// most one of three recordings.
+// from the beginning of the trace to its end. A wait between a look and the reading of the clock
+// next to it may be missing from one of the two sums. Under load they may differ by some percent
+// for that reason, in at most one of three recordings.
 func TestOneCPUSharedByEleven(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

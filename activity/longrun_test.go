@@ -53,9 +53,9 @@ func alternating(rng *rand.Rand, length float64, active, inactive func(*rand.Ran
 	return t
 }
 
-// The interval holds the long-run share, which is mean inactive time over mean cycle, in 95 of 100
-// traces, for short and long traces and any lengths of turns. The count of hits is judged like that
-// of every 95 % interval here: a perfect method passes nearly always.
+// The interval contains the long-run share, which is mean inactive time over mean cycle, in 95 of
+// 100 traces, for short and long traces and any lengths of turns. A perfect method passes nearly
+// always.
 func TestLongRunCoverage(t *testing.T) {
 	exponential := func(mean float64) func(*rand.Rand) float64 {
 		return func(rng *rand.Rand) float64 { return mean * rng.ExpFloat64() }

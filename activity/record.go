@@ -48,7 +48,8 @@ const (
 	LongestDuration = 10 * time.Minute
 	// LongestWatch is the longest time that a recording may wait for a gap.
 	LongestWatch = 24 * time.Hour
-	// turnNs is the least time that is kept before such a gap; at most twice as much is kept.
+	// turnNs is how much of the time before the awaited gap is kept, at the least; at most twice as
+	// much is kept.
 	turnNs    = 5e9
 	keptGaps  = 1 << 20
 	keptJoins = 1 << 18

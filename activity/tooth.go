@@ -118,7 +118,7 @@ func (s *combSearch) present(c *Comb) bool {
 // into a gap that had begun before.
 func (s *combSearch) expect(c *Comb) {
 	t := s.trace
-	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.Period.Value) } // teeth
+	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.Period.Value) } // number of the first tooth at or after atNs
 	hidden, member := 0.0, 0
 	at := s.number(c, member) // of the member
 	pass := func() {

@@ -15,7 +15,7 @@ import (
 func TestFigure95Ticks(t *testing.T) {
 	trace := figure(t, "9.5", 548.1)
 	a := Analyse(trace)
-	const origin, interval = 191514104, 5471848 // in cycles; the interval is a quarter of I55 less I50, and half of I50 less I48
+	const origin, interval = 191514104, 5471848 // in cycles; I48 to I50 and I50 to I55 give the same interval
 	want := []struct {
 		cycles int64
 		hidden bool

@@ -9,7 +9,7 @@ import (
 
 var _ = register[Fleet]("fleet")
 
-// Fleet is the document that says which machines of a fleet are not like the others.
+// Fleet is the document that says which machines of a fleet are outliers.
 type Fleet struct {
 	Header
 	// Of is the command whose records are ranked; empty for the report card.

@@ -87,8 +87,8 @@ func TestBenchText(t *testing.T) {
 	}
 }
 
-// after returns the lines that follow the first line with all columns in order, and nil if there is
-// none.
+// after returns the lines that follow the first line with all columns in order, and nil if no line
+// has them.
 func after(lines, columns []string) []string {
 	for i, line := range lines {
 		found := true

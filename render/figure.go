@@ -45,7 +45,7 @@ func Figure(w io.Writer, format string, d record.Document) error {
 // figures is locked while a figure is drawn: font faces can't be used concurrently.
 var figures sync.Mutex
 
-// figure is the layout of some charts, in pixels.
+// figure is the layout of several charts, in pixels.
 type figure struct {
 	Width, Height int
 	Style         template.CSS

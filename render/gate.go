@@ -193,7 +193,7 @@ func Annotations(w io.Writer, d record.Bench) error {
 	return err
 }
 
-// message escapes data for GitHub's workflow commands, property a parameter.
+// message escapes a message for GitHub's workflow commands, and property a parameter of one.
 func message(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }

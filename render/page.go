@@ -115,7 +115,7 @@ func newPageSheet(id string, s *view.Sheet) pageSheet {
 	return p
 }
 
-// Machine is the first fact.
+// Machine returns the first fact, which names the machine.
 func (s pageSheet) Machine() string {
 	if len(s.Facts) == 0 {
 		return ""

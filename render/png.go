@@ -60,7 +60,7 @@ func faceOf(l look, times float64) font.Face {
 }
 
 // widerFont is how many times wider the letters of another font may be. A viewer uses another font
-// if it lacks these.
+// for an SVG file if it lacks the fonts of the figure.
 const widerFont = 1.15
 
 // textWidth returns the greatest width of a text of a class, in pixels.

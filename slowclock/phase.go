@@ -11,7 +11,8 @@ import (
 // to take no time. Such a phase lock is visible in the outcomes (outcomesInStep) and in the phases
 // of the edges (phasesInStep).
 
-// longestPeriod is the longest period, in trials or ticks, of a loop that keeps step.
+// longestPeriod is the longest period, in trials or ticks, of a pattern that counts as keeping
+// step.
 const longestPeriod = 4
 
 // The series is judged in stretches of fewestInStep to longestStretch edges, since every

@@ -32,8 +32,8 @@ type counts struct {
 	// ticks.
 	ones    int64
 	squares float64
-	// mostWithin is the largest number of ticks in one trial, and mostBefore the largest number
-	// before one.
+	// mostWithin is the largest number of ticks within one trial, and mostBefore the largest number
+	// between two trials.
 	mostWithin, mostBefore int64
 	// backward is the number of trials that were left out because the clock went backwards.
 	backward int64
@@ -244,7 +244,7 @@ func meanAndSquares(values []float64) (mean, squares float64) {
 // outcome returns what trials count: the sum over trials, and the sum of the squares.
 type outcome func(counts) (sum, squares float64)
 
-// oneOrNone is the outcome of Lambert 2008, section 2.1.
+// oneOrNone is the outcome of Lambert 2008, section 2.1: whether a trial saw a tick.
 func oneOrNone(c counts) (sum, squares float64) { return float64(c.ones), float64(c.ones) }
 
 // allTicks is the outcome of Falco 2009.

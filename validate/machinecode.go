@@ -67,7 +67,7 @@ var architectures = map[string]architecture{
 			)
 		},
 		call: func(number uint64, args []operand) []byte {
-			// mov or lea of rdi, rsi, rdx, r10, r8, r9
+			// Each argument is a mov or lea of rdi, rsi, rdx, r10, r8 or r9.
 			var code []byte
 			for i, a := range args {
 				to := []byte{7, 6, 2, 10, 8, 9}[i] // rdi, rsi, rdx, r10, r8, r9

@@ -67,7 +67,7 @@ func TestReach(t *testing.T) {
 		nobodyKnows, unknown, made("none", 1, 1*ms, 0.5, true), unusable("none", 1, 2*ms),
 		// Two series of durations are equally long.
 		made("twice", 1, 1*ms, 0.01, true), made("twice", 1, 2*ms, 0.3, true), made("twice", 1, 3*ms, -0.01, true),
-		// Each kind has a reach of its own.
+		// Each kind has a separate reach.
 		of(Sleep, made("k", 11, 1*ms, 0.09, true)),
 	}
 	want := map[string][2]float64{

@@ -29,7 +29,7 @@ const (
 	MemorySweeps Neighbours = "memory"
 	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"
-	// Changing neighbours come and go during a cell: they alternately compute and are absent, each
+	// Changing neighbours come and go during a cell: they alternately compute and disappear, each
 	// time for a random 20 ms to a second.
 	Changing Neighbours = "changing"
 )

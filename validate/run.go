@@ -35,7 +35,7 @@ type Report struct {
 	LeftOut []string `json:"-"`
 }
 
-// WorkFit is how long short runs of a work took beside the neighbours of a regime.
+// WorkFit is the fit through short runs of a work, beside the neighbours of a regime.
 type WorkFit struct {
 	Work Work `json:"work"`
 	Regime

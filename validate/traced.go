@@ -118,7 +118,7 @@ type Compensation struct {
 	OwnResidual stats.Float `json:"own_residual"`
 }
 
-// sourceK is the source's own K.
+// sourceK is the value of K that the source uses.
 const sourceK = 3
 
 // CompensationOf evaluates the traced cells without competitors.

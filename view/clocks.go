@@ -230,7 +230,7 @@ func unavailable(r timermeter.Ranking) Section {
 	return s
 }
 
-// runtimes say which version of each runtime was measured, and how warm it was.
+// runtimes says which version of each runtime was measured, and how it was warmed up.
 func runtimes(r timermeter.Ranking) Section {
 	s := Section{Title: "Runtimes", Heading: "Runtimes"}
 	for _, runtime := range r.Runtimes {

@@ -20,7 +20,7 @@ const clockTopic = "clock"
 
 var _ = register(100, "compare", comparison, comparisonFields, nil)
 
-// comparison shows machines or runs side by side.
+// comparison compares machines or runs.
 func comparison(d record.Comparison) *Sheet {
 	s := sheet(strings.Join(d.Subjects, " beside "), d.Header)
 	s.WithoutHead, s.Facts = true, nil

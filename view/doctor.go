@@ -25,7 +25,7 @@ func severe(all []machine.Finding, s machine.Severity) int {
 	return len(where(all, func(f machine.Finding) bool { return f.Severity == s }))
 }
 
-// diagnosis is the result in one line.
+// diagnosis writes the result in one line.
 func diagnosis(all []machine.Finding) string {
 	warnings, notes, fine := severe(all, machine.Warning), severe(all, machine.Note), severe(all, machine.OK)
 	switch {

@@ -38,7 +38,7 @@ func worstSandwich(all []fidelity.Result) (worst fidelity.Result, j stats.Judgem
 	return worst, j
 }
 
-// trustTiles say whether the counters can be trusted.
+// trustTiles returns tiles that say whether the counters can be trusted.
 func trustTiles(d record.Trust) (tiles []Tile) {
 	if len(d.Sandwiches) > 0 {
 		worst, j := worstSandwich(d.Sandwiches)

@@ -25,7 +25,7 @@ type Lanes struct {
 	Ticks []int64 `json:"ticks,omitempty"`
 }
 
-// Gap is a stretch of time that a cause took.
+// Gap is a stretch of time that is lost to a cause.
 type Gap struct {
 	StartNs, EndNs int64
 	Cause          int // index in Causes

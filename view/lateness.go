@@ -125,7 +125,7 @@ func latenessFields(d record.Lateness) Fields {
 	return fieldsOf(d.Timers, "name requested_ns periodic wakes early late missed drift_ppm quality verdict reasons")
 }
 
-// latenessFigures are the percentiles of each timer's lateness.
+// latenessFigures returns the percentiles of each timer's lateness.
 func latenessFigures(d record.Lateness) (all []Figure) {
 	for _, r := range d.Timers {
 		name := fmt.Sprintf("%s, asked for %s", r.Name, stats.Duration(r.RequestedNs, 3))

@@ -20,7 +20,7 @@ func hasTails(p program.Report) bool {
 	return p.Percentiles != nil && len(p.Percentiles.Wall.Known()) >= fewestShown
 }
 
-// percentileLines write the percentiles of single runs.
+// percentileLines writes the percentiles of single runs.
 func percentileLines(p program.Report) []Line {
 	if !hasTails(p) {
 		return nil

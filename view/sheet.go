@@ -120,7 +120,7 @@ type Column struct {
 	In     Medium
 }
 
-// Cell is a text, or a verdict.
+// Cell is a text or a verdict.
 type Cell struct {
 	Text    string
 	Verdict stats.Verdict

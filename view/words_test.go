@@ -46,7 +46,8 @@ func TestProbabilities(t *testing.T) {
 	}
 }
 
-// The same sentence stood once for each command, since its figures differed.
+// A sentence that several commands share but for its figures is written once. An earlier version
+// repeated it for each command.
 func TestOneSentenceForSeveralCommands(t *testing.T) {
 	texts := []string{"it waited 42 % (1e-05) in 8 of 10 runs", "it waited 5.5 % (1e-05) in 10 of 10 runs", "it waited 42 ms", "it waited 43 ms", "nothing"}
 	want := []string{"it waited 5.5–42 % (1e-05) in 8–10 of 10 runs", "it waited 5.5–42 % (1e-05) in 8–10 of 10 runs", "it waited 42–43 ms", "it waited 42–43 ms", "nothing"}

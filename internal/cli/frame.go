@@ -51,7 +51,7 @@ type command struct {
 	measure func(context.Context, *call) (found, error)
 	// serve runs until its context ends, and writes no result; nil if measure returns one.
 	serve func(context.Context, *call) error
-	// sub are its subcommands.
+	// sub are the subcommands.
 	sub []*command
 }
 

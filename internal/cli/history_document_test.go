@@ -2,7 +2,7 @@ package cli_test
 
 import "fmt"
 
-// historyForm is the form of series and their changes.
+// historyForm is the documented form of series and their changes.
 var historyForm = object{
 	"store": text, "commit_url": anyText,
 	"records": list(object{

@@ -92,7 +92,7 @@ func (t *latenessFlags) check(c *call) error {
 	return err
 }
 
-// measure waits for the timers.
+// measure waits for the timers, and returns how late they were.
 func (t *latenessFlags) measure(ctx context.Context, c *call) (found, error) {
 	timers := append(lateness.GoTimers(), lateness.KernelTimers(c.cpus...)...)
 	foreign, closeAll := foreignTimers(ctx, c, t.runtimes)

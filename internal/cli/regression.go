@@ -129,8 +129,8 @@ type gateRule struct {
 // A gateVerdict is the result of applying a rule to comparisons.
 type gateVerdict struct {
 	rule gateRule
-	// slower pairs exceed the limit at the false-alarm rate of the whole suite. missing pairs were not
-	// measured. undecided pairs may exceed it or not.
+	// slower are the rivals that exceed the limit, at the false-alarm rate of the whole suite;
+	// missing those that were not measured; and undecided those that may exceed it or not.
 	slower, missing, undecided []rival
 	compared, told             int
 }

@@ -11,7 +11,7 @@ import (
 
 // This file has the documented form of a validation.
 
-// Old documents name no neighbours: they had none, or loops.
+// Old documents name no neighbours. Their cells had none, or loops.
 var regimeForm = oneOf("none", "loops", "bursty", "wakers", "memory", "build", "changing")
 
 // Whole programs that only compute have no kind.

@@ -112,7 +112,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Two writers keep records at the same time, in one repository.
+// Two writers keep records at the same time, in one repository. No record is lost.
 func TestTwoWriters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
