@@ -36,7 +36,7 @@ type Analysis struct {
 	// at a gap and did.
 	LateNs *float64 `json:"late_ns,omitempty"`
 	// Named says, by the kernel's events, which threads and interrupts had the CPU; nil if this
-	// process may not record these events.
+	// process may not record the kernel's events.
 	Named *Named `json:"named,omitempty"`
 	// SliceNs is how long the thread typically ran between two preemptions. It is missing if the
 	// thread was preempted less than twice.
@@ -87,8 +87,8 @@ type Interrupts struct {
 }
 
 // TimerCount compares how many timer interrupts the kernel counted on the trace's CPU with those
-// that were found in the trace. Counted may exceed the sum of the others, since some interrupts
-// can't be seen in the trace. Some of these fell into gaps that the recording itself made
+// that were found in the trace. Counted may exceed the sum of the other fields, since some
+// interrupts can't be seen in the trace, for example in gaps that the recording itself made
 // (Gap.Own).
 type TimerCount struct {
 	// Counted is the kernel's count, for the part of the trace whose gaps were kept.
@@ -367,7 +367,7 @@ func (t *Trace) blameRest(a *Analysis) {
 	sleepers := max(0, a.Timer.Counted-a.Timer.Teeth-a.Timer.Hidden)
 	rest := make([]int32, 0, len(t.Gaps)) // indices of gaps
 	var lost float64
-	wakers := 0 // most interrupts that may have begun or ended other threads' turns
+	wakers := 0 // greatest number of interrupts that may have begun or ended other threads' turns
 	for i, g := range t.Gaps {
 		lost += float64(g.Ticks)
 		if keptFromCPU(g.Cause) {

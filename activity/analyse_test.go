@@ -55,7 +55,7 @@ func TestTimerCount(t *testing.T) {
 }
 
 // foreign counts the lowest costs as those of other gaps if a break separates them from the rest,
-// and if they are at most most.
+// and if their number does not exceed most.
 func TestForeign(t *testing.T) {
 	var costs []float64
 	for i := range 1000 {

@@ -52,7 +52,7 @@ type line struct {
 	_    [lineBytes - 4]byte
 }
 
-// workingSet is memory whose lines are linked to a ring.
+// workingSet is memory whose lines are linked so that they form a ring.
 type workingSet struct {
 	pattern Pattern
 	lines   []line
@@ -60,8 +60,8 @@ type workingSet struct {
 
 func (s workingSet) bytes() int { return len(s.lines) * lineBytes }
 
-// newWorkingSet links the lines to one ring. It inserts each line behind one that is already in the
-// ring: behind its neighbour, or behind any, which makes every ring equally likely.
+// newWorkingSet links the lines so that they form one ring. It inserts each line behind one that is
+// already in the ring: behind its neighbour, or behind any, which makes every ring equally likely.
 func newWorkingSet(bytes int, pattern Pattern, rng *rand.Rand) workingSet {
 	lines := make([]line, max(1, bytes/lineBytes))
 	for i := range lines {

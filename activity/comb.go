@@ -34,8 +34,8 @@ type Comb struct {
 }
 
 // Costs are the times lost to teeth whose gaps nothing else lengthened. Compensation may subtract
-// Min (Bryant 2003, section 9.4.3). Max may include a rare event that happened at the same time.
-// The values are missing if there is no such tooth.
+// MinNs (Bryant 2003, section 9.4.3). MaxNs may include a rare event that happened at the same
+// time. The values are missing if there is no such tooth.
 type Costs struct {
 	MinNs    stats.Float `json:"min_cost_ns"`
 	MedianNs stats.Float `json:"median_cost_ns"`

@@ -48,7 +48,7 @@ func TestInterruptsAreThoseOfTheTrace(t *testing.T) {
 // counters that follows. The trace continues until a look has succeeded.
 func TestLastGapIsLookedInto(t *testing.T) {
 	var now int64
-	jumps := map[int64]int64{} // reading number to the jump there
+	jumps := map[int64]int64{} // number of a reading to the size of the jump there
 	reading := int64(0)
 	c := clock.New(clock.Clock{Kind: clock.KindWall}, func() int64 {
 		reading++

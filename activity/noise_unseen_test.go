@@ -6,8 +6,9 @@ import (
 	"chronoscope/stats"
 )
 
-// A preemption that no look has seen, at a tooth of the tick's comb, does not count as a tick. At
-// load 11, noise profiles that counted such preemptions lost 500 % of the time.
+// A preemption that no look has seen, at a tooth of the tick's comb, does not count as a tick. An
+// earlier version counted such preemptions, and found that a noise profile at load 11 lost 500 % of
+// the time.
 func TestUnseenPreemptionIsNoTick(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: -1, Length: 400e6, Kernel: Kernel{TickHz: 250}}
 	c := Comb{Source: TimerTick, Period: stats.Estimate{Value: 4e6}, Costs: Costs{MinNs: stats.FloatOf(17e3), MedianNs: stats.FloatOf(17e3)}, Expected: 100}

@@ -53,8 +53,8 @@ func TestHostsGapsAreNotTheKernelsInterrupts(t *testing.T) {
 	}
 }
 
-// Interrupts that wake other threads fall into these threads' turns. They are no reason to call as
-// many of the other gaps interrupts.
+// Interrupts that wake other threads fall into these threads' turns. So the kernel's count of them
+// is no reason to call other gaps interrupts.
 func TestInterruptsThatWakeOthersAreNotCountedTwice(t *testing.T) {
 	trace := &Trace{TickNs: 1, CPU: 0, Length: 100e6, Kernel: Kernel{Known: true, OtherInterrupts: 20, Virtual: true}}
 	for i := range 20 {

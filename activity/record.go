@@ -428,8 +428,8 @@ func (r *recorder) join(gap int, between bool) {
 }
 
 // continued marks the joins in which the process was stopped, given how often it was continued:
-// those that slept longest. The loop waits for nothing, so that the thread gave up the CPU in the
-// other joins for the Go runtime.
+// those in which the thread slept longest. The reading loop waits for nothing, so that the Go
+// runtime made the thread give up the CPU in the other joins.
 func (t *Trace) continued(times int) {
 	var slept []int
 	for n, j := range t.Joins {

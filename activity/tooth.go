@@ -173,7 +173,7 @@ func (s *combSearch) slower(c *Comb) bool {
 }
 
 // share assigns the gaps again, now that all combs are known: a gap at a tooth of two combs goes to
-// the kernel's own comb, which was hinted at.
+// the kernel's own comb, the one whose period was given as a hint.
 func (s *combSearch) share() {
 	hinted := func(c Comb) bool {
 		return slices.ContainsFunc(s.hints, func(hint float64) bool { return math.Abs(c.Period.Value/hint-1) < hintReach })
@@ -248,8 +248,8 @@ func (c *Comb) others() int {
 	return n
 }
 
-// foreign returns how many of the lowest costs, at most most of them, are separated from the others
-// by a break in the sorted costs.
+// foreign returns how many of the lowest costs are separated from the others by a break in the
+// sorted costs; most limits the result.
 func foreign(costs []float64, most int) int {
 	next := max(12, len(costs)/50)
 	for n := min(most, len(costs)-next-1); n > 0; n-- {

@@ -7,8 +7,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Undisturbed says how likely work of a given length runs without disturbance on a machine like the
-// trace's (Bryant 2003, practice problem 9.7).
+// Undisturbed holds the probability that work of one length runs without disturbance on a machine
+// like the trace's (Bryant 2003, practice problem 9.7).
 type Undisturbed struct {
 	LengthNs float64 `json:"length_ns"`
 	// Probability is the probability that work which starts while the thread is active runs without
@@ -16,8 +16,8 @@ type Undisturbed struct {
 	// three such runs; missing if the probability is 0.
 	Probability float64     `json:"probability"`
 	Trials      stats.Float `json:"trials_for_3"`
-	// Unpreempted and UnpreemptedTrials are the same, counting only gaps in which the thread lost
-	// its CPU to another.
+	// Unpreempted and UnpreemptedTrials are the probability and the expected trials if only those
+	// gaps count in which the thread lost its CPU to another.
 	Unpreempted       float64     `json:"unpreempted_probability"`
 	UnpreemptedTrials stats.Float `json:"unpreempted_trials_for_3"`
 }
@@ -30,8 +30,8 @@ func keptFromCPU(c Cause) bool {
 	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
 }
 
-// mayKeepFromCPU reports the same. It also returns true for Unexplained if the kernel does not tell
-// whether another thread had the CPU.
+// mayKeepFromCPU reports whether by the cause c the thread loses its CPU to another, or may do so:
+// c is Unexplained and the kernel does not tell whether another thread had the CPU.
 func (t *Trace) mayKeepFromCPU(c Cause) bool {
 	return keptFromCPU(c) || t.Unwatched && c == Unexplained
 }

@@ -88,7 +88,8 @@ func TestRatioCovers(t *testing.T) {
 	}
 }
 
-// drawn returns the figure of the median of 20 log-normal samples with the true median median.
+// drawn returns the figure of the median of 20 log-normal samples. median is the median of their
+// distribution.
 func drawn(rng *rand.Rand, median, sigma float64) *view.Figure {
 	samples := make([]float64, 20)
 	for i := range samples {

@@ -28,7 +28,7 @@ func checkDocument(d Document) error {
 	return checkReferences(d)
 }
 
-// check does the same for a header only.
+// check returns an error if a header contains impossible or misleading values.
 func (h Header) check() error {
 	if h.Machine == nil {
 		return malformed("it has no machine")
@@ -202,7 +202,7 @@ func checkNumber(name string, v reflect.Value) error {
 	return nil
 }
 
-// checkFloat does the same for a number that may be missing, which is NaN.
+// checkFloat checks a number that may be missing, which is NaN, as checkNumber does.
 func checkFloat(name string, x float64) error {
 	switch {
 	case x < 0 && slices.Contains(spans, name):

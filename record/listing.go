@@ -23,8 +23,9 @@ type Entry struct {
 	Err      error // why the header can't be read; nil if it can
 }
 
-// List returns the records in the archive, in the order of their names, the oldest first. An
-// archive without a folder yet is empty. Files that can't be read are listed with the reason.
+// List returns the records in the archive, in the order of their names, the oldest first. If the
+// folder does not exist yet, the list is empty. Files that can't be read are listed with the
+// reason.
 func (a Archive) List() ([]Entry, error) {
 	names, err := a.names()
 	if err != nil {

@@ -25,7 +25,7 @@ type PublishedTimer struct {
 	ofThread           bool // measures CPU time of the calling thread
 }
 
-// PublishedTimers are all of these timers, in the order of the tables.
+// PublishedTimers are the timers of the paper, in the order of the tables.
 var PublishedTimers = []PublishedTimer{
 	{Short: "CTCT", Clock: "java/ThreadMXBean.getCurrentThreadCpuTime", kind: clock.KindCPU, ofThread: true},
 	{Short: "CTM", Clock: "java/System.currentTimeMillis", kind: clock.KindWall, settable: true, calendar: true},
@@ -115,7 +115,7 @@ func (m PublishedMachine) document() Clocks {
 }
 
 func (m PublishedMachine) clock(t PublishedTimer, r PublishedRow) timermeter.Rating {
-	cycles := func(ns float64) stats.Float { return stats.FloatOf(math.Max(1, ns*m.coreGHz)) } // as in section 4.1
+	cycles := func(ns float64) stats.Float { return stats.FloatOf(math.Max(1, ns*m.coreGHz)) } // one cycle at the least, as in section 4.1 of the paper
 	runtime, _, _ := strings.Cut(t.Clock, "/")
 	judgement := stats.NewJudgement()
 	if r.Implied != 0 {

@@ -174,7 +174,7 @@ func TestImportGoBench(t *testing.T) {
 	}
 }
 
-// If many lines are broken, the error names some of them, and the number of others.
+// If many lines are broken, a caveat quotes some of them and gives the number of others.
 func TestImportGoBenchOfBrokenLines(t *testing.T) {
 	d, err := record.Import(strings.NewReader("BenchmarkX 1 5 ns/op\n"+strings.Repeat("BenchmarkBroken-8 what\n", 4+90)), someDay)
 	if err != nil {

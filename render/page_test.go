@@ -284,7 +284,7 @@ func TestTickDuration(t *testing.T) {
 	}
 }
 
-// TestWritePage writes the page that the browser tests use, to look at.
+// TestWritePage writes the page of the browser tests to a file, so that a developer can look at it.
 func TestWritePage(t *testing.T) {
 	if file := os.Getenv("CHRONOSCOPE_PAGE"); file != "" {
 		if err := os.WriteFile(file, []byte(pageOf(t, documentsOfEachKind(t)...)), 0o644); err != nil {

@@ -255,8 +255,9 @@ func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 		squares *= count / measured
 		known := priorLoops / math.Pow(math.Max(1, squares/measured/ends), 2)
 		variance := (squares + known*ends) / (measured + known)
-		// The known variance has no scatter of its own (Satterthwaite, "An Approximate Distribution
-		// of Estimates of Variance Components", Biometrics Bulletin 2, 1946).
+		// The degrees of freedom count only the measured variance, since the known one has no
+		// scatter (Satterthwaite, "An Approximate Distribution of Estimates of Variance
+		// Components", Biometrics Bulletin 2, 1946).
 		half := stats.StudentT((measured+known)*(measured+known)/measured) * math.Sqrt(count*variance) / n * l.Clock.TickNs
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 	}

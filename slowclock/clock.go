@@ -29,8 +29,8 @@ func NewClock(c *clock.Clock, tickNs float64) (Clock, error) {
 	return Clock{Clock: c, TickNs: tickNs, unitsPerTick: tickNs / c.UnitNs}, nil
 }
 
-// Coarsened makes a fine clock slow by dividing its readings and rounding down, which shows what a
-// program sees that has no better clock. The fine clock's rate has to be known.
+// Coarsened makes a fine clock slow: it divides the clock's readings by the tick and rounds down.
+// So it shows what a program without a better clock sees. The fine clock's rate has to be known.
 func Coarsened(fine clock.Rated, tickNs float64) (Clock, error) {
 	units := math.Round(tickNs / fine.TickNs.Value)
 	if !(units >= 1) || units > math.MaxInt64/2 {

@@ -16,8 +16,8 @@ import (
 )
 
 // marker is an environment variable. Its value decides what this program becomes: a number makes it
-// a program that does as many rounds of the chain and ends, the name of a socket makes it a server,
-// and any other value a lab.
+// a program that does that number of rounds of the chain and ends, the name of a socket makes it a
+// server, and any other value a lab.
 const (
 	marker  = "CHRONOSCOPE_VALIDATE"
 	serving = "lab"
@@ -58,7 +58,7 @@ type opening struct {
 	Seed    uint64
 }
 
-// order asks for the stream of a cell, or, if Rounds is not 0, for the time that as many rounds of
+// order asks for the stream of a cell, or, if Rounds is not 0, for the time that Rounds rounds of
 // the chain take now.
 type order struct {
 	Cell   Cell

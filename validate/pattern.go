@@ -91,7 +91,8 @@ func result(v uint64) operand  { return operand{kept, v} }
 // ask makes a system call by its name.
 func (a architecture) ask(name string, args ...operand) []byte { return a.call(a.calls[name], args) }
 
-// end ends the process, with status 0 if the product is that of as many rounds, otherwise 1.
+// end ends the process, with status 0 if the product is that of the given number of rounds,
+// otherwise 1.
 func (a architecture) end(rounds uint64) []byte {
 	return a.finish(chainResult(rounds), a.calls["exit_group"])
 }

@@ -191,7 +191,7 @@ const besidesNs = 300e3
 // programNs is about how much time the measurements around the runs of a whole program take.
 const programNs = 250e6
 
-// costNs returns about how long a cell takes in wall time: all trials, one more to warm up, and the
+// costNs estimates how long a cell takes in wall time: all trials, one more to warm up, and the
 // time in which competitors have the CPU. Traced work adds the traces of the CPU around each trial.
 func (c Cell) costNs() float64 {
 	cost := c.slowdown() * float64(c.Trials+1) * (float64(c.Duration) + besidesNs)

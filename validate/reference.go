@@ -72,7 +72,8 @@ func (r *reference) least() float64 {
 	return math.Max(least, r.clock.TickNs.Value)
 }
 
-// time measures how long as many rounds and one reading of the clock take, in nanoseconds.
+// time measures how long the given number of rounds and one reading of the clock take, in
+// nanoseconds.
 func (r *reference) time(rounds int) float64 {
 	start := r.clock.Start()
 	r.do(rounds)

@@ -144,7 +144,7 @@ func (r Regime) check() error {
 	return nil
 }
 
-// slowdown returns about how many times as long the work takes as without neighbours.
+// slowdown estimates how many times as long the work takes as without neighbours.
 func (r Regime) slowdown() float64 { return 1 + float64(r.Load-1)*r.Named().Neighbours.hood().busy }
 
 // competition is the neighbours of a regime, beside the work on a CPU.

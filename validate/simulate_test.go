@@ -49,9 +49,9 @@ func ticking(leastNs, hostLeastNs float64) clocktest.Sharing {
 	}}
 }
 
-// skewed returns a machine like a virtual one on a busy host: its interrupts mostly take little
-// more than the least and sometimes several times as much, its host ticks seldom, and its core's
-// rate varies by a percent.
+// skewed returns a machine like a virtual one on a busy host: its interrupts mostly take slightly
+// more than their least time and sometimes several times as long, its host ticks rarely, and its
+// core's rate varies by a percent.
 func skewed() clocktest.Sharing {
 	return clocktest.Sharing{LookNs: 1000, Speeds: []float64{1, 0.99, 0.995, 1.005, 1.01}, SpeedDwellNs: 50e6, Timers: []clocktest.Timer{
 		{PeriodNs: tickNs, PhaseNs: 0.3e6, Cost: clocktest.Above(14e3, 4e3, 0.9), Kernel: true},
@@ -59,7 +59,7 @@ func skewed() clocktest.Sharing {
 	}}
 }
 
-// traceOf returns what a trace of a second shows of such timers.
+// traceOf returns what a trace of a second shows of the given timers.
 func traceOf(timers []clocktest.Timer, rng *rand.Rand) *activity.Trace {
 	t := &activity.Trace{TickNs: 1, Length: 1e9}
 	for _, timer := range timers {
@@ -71,7 +71,8 @@ func traceOf(timers []clocktest.Timer, rng *rand.Rand) *activity.Trace {
 	return t
 }
 
-// crowded returns such a machine with competitors.
+// crowded returns a machine with the given load: one thread is measured, the others are
+// competitors.
 func crowded(load int) clocktest.Sharing {
 	s := ticking(8e3, 4e3)
 	s.Load, s.SliceNs, s.SliceJitter = load, 3e6, 0.01

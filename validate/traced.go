@@ -55,7 +55,7 @@ func (t *traced) follow(l level) {
 	t.leastNs = (1+interruptedShare)*t.usualNs + 2*t.clock.AccuracyNs
 }
 
-// run does that many rounds, in steps. The last step is shorter, or empty.
+// run does the given number of rounds, in steps. The last step is shorter, or empty.
 func (t *traced) run(rounds int) {
 	last := t.clock.Read()
 	for ; rounds >= t.rounds; rounds -= t.rounds {
@@ -98,8 +98,8 @@ func (t *traced) watch(ns float64) (l Losses) {
 	return l
 }
 
-// Compensation says how much of an error the compensation for timer interrupts removes, in the
-// source's K-best and in a cell without competitors (Bryant 2003, Figure 9.16). It describes the
+// Compensation compares the error of the source's K-best, in a cell without competitors, with what
+// the compensation for timer interrupts removes of it (Bryant 2003, Figure 9.16). It describes the
 // sample that K-best with K = 3 chooses. All times are nanoseconds.
 type Compensation struct {
 	DurationNs float64 `json:"duration_ns"` // the planned duration

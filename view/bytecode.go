@@ -101,7 +101,7 @@ func formName(form bytecode.Form) string {
 	return string(form)
 }
 
-// offReference writes how far a time is from the time by the time stamp counter.
+// offReference writes by how much a method's result differs from that of the time stamp counter.
 func offReference(i bytecode.InstructionReport) string {
 	if !(i.TSC.Value > 0) {
 		return stats.Unknown

@@ -91,7 +91,7 @@ func gapsOf(periods []activity.TimedPeriod) []activity.TimedPeriod {
 	return where(periods, func(p activity.TimedPeriod) bool { return p.State == "inactive" })
 }
 
-// longestGaps returns at most most of the longest inactive periods, the longest first.
+// longestGaps returns the longest inactive periods, the longest first; most limits their number.
 func longestGaps(periods []activity.TimedPeriod, most int) []activity.TimedPeriod {
 	gaps := gapsOf(periods)
 	slices.SortStableFunc(gaps, func(a, b activity.TimedPeriod) int { return cmp.Compare(b.DurationNs, a.DurationNs) })

@@ -31,7 +31,7 @@ func aTrace(gaps int) activity.Analysis {
 }
 
 // The gaps that the script unpacks are the trace's gaps, exact to the nanosecond however late in
-// the trace. If there are too many, they are the longest.
+// the trace. If there are too many gaps, the script gets the longest of them.
 func TestPackedGaps(t *testing.T) {
 	trace := aTrace(3000)
 	for _, most := range []int{5000, 3000, 700, 1} {

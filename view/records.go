@@ -49,5 +49,6 @@ func subjects(r record.KeptRecord) string {
 	return Shortened(strings.Join(r.Subjects, ", "), mostSubject)
 }
 
-// commandName returns the name of a command in a table: the report card's command has no name.
+// commandName returns the name of a command for a table. The report card's command has an empty
+// name.
 func commandName(command string) string { return or(command, "report card") }

@@ -160,7 +160,7 @@ func tally(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-// failureLines says how a command failed, unless the verdict says it.
+// failureLines says how a command failed, unless the verdict says so.
 func failureLines(p program.Report) (lines []Line) {
 	if p.Failure == nil {
 		return nil

@@ -201,8 +201,8 @@ func sheet(title string, h record.Header) *Sheet {
 // ofField matches caveats about a field of the JSON document, such as "steal_ns is null".
 var ofField = regexp.MustCompile(`(^|: )[a-z0-9_]+ is null `)
 
-// caveatsForPeople leaves out those caveats, and names what is not known of the machine in one
-// caveat.
+// caveatsForPeople leaves out the caveats about fields of JSON, and names what is not known of the
+// machine in one caveat.
 func caveatsForPeople(all []string) (caveats []string) {
 	var unknown []string
 	for _, c := range all {
@@ -281,8 +281,8 @@ func (f *folds) add(what fold, name string) {
 	f.names[what] = append(f.names[what], name)
 }
 
-// lines writes each fold with the names that it applies to, at most the first most of them. A fold
-// that applies to all names names none.
+// lines writes each fold with the names that it applies to; if there are more than most, with the
+// first of them. A fold that applies to all names names none.
 func (f *folds) lines(all, most int) (lines []Line) {
 	for _, what := range f.order {
 		names := ""
@@ -340,7 +340,8 @@ func rangeOf(texts []string, i int) string {
 	return least + "–" + most
 }
 
-// listed joins at most most names, and says how many more there are.
+// listed joins names. If there are more than most, it joins the first of them and says how many
+// more there are.
 func listed(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -395,7 +395,7 @@ func reach(rows []validate.Reach) Section {
 	return Section{Title: "What can be relied on", In: OnPage, Lead: "Between which durations each method kept within a tolerance.", Table: t}
 }
 
-// reachByRegime shows the same in text, with a column for each regime.
+// reachByRegime shows the reach of each method in text, with a column for each regime.
 func reachByRegime(rows []validate.Reach) Section {
 	rows = where(rows, func(r validate.Reach) bool { return isShown(r.Scheme) })
 	regimes := regimesOf(rows, func(r validate.Reach) validate.Regime { return r.Regime })

@@ -138,7 +138,7 @@ func (e *bytecodeExperiment) plan(java bytecode.Java, mode bytecode.Mode, d time
 	return o
 }
 
-// expected returns about how long runs will take.
+// expected estimates how long runs will take.
 func expected(plans []bytecode.Options) time.Duration {
 	var all time.Duration
 	for _, o := range plans {

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(withCommand{m}, sandboxes)
 }
 
-// withCommand builds the command, and benchstat, which reads what it exports, before the tests, and
-// removes both afterwards.
+// withCommand builds the command before the tests, and benchstat, which reads the command's
+// exports, and removes both afterwards.
 type withCommand struct{ tests *testing.M }
 
 func (w withCommand) Run() int {

@@ -87,7 +87,7 @@ func (c *call) withTracepoints(findings []machine.Finding) []machine.Finding {
 	})
 }
 
-// watchFor is how long the kernel's counters are watched.
+// watchFor returns how long the kernel's counters are watched.
 func watchFor(e effort) time.Duration {
 	return of(e, 100*time.Millisecond, 200*time.Millisecond, time.Second)
 }

@@ -29,7 +29,8 @@ func interrupt(t *testing.T, doing string, args ...string) interrupted {
 	return interruptWhen(t, func(soFar string) bool { return strings.Contains(soFar, doing) }, args...)
 }
 
-// interruptWhen does the same as soon as ripe is true for what the terminal has shown so far.
+// interruptWhen runs the command like interrupt, and sends SIGINT as soon as ripe is true for what
+// the terminal has shown so far.
 func interruptWhen(t *testing.T, ripe func(soFar string) bool, args ...string) interrupted {
 	t.Helper()
 	screen, terminal := openTerminal(t)

@@ -69,7 +69,7 @@ type rival struct {
 	// undecided that the comparison is undecided; optional that it may be undecided if another
 	// comparison is decided; missing that it was not measured.
 	slower, undecided, optional, missing bool
-	// side is the side of the limit, if a suite was judged as a whole.
+	// side says on which side of the limit the ratio is, if a suite was judged as a whole.
 	side stats.Side
 	// name names the rival, finding says how much slower it is, question asks whether it is, and
 	// why says why that is undecided.

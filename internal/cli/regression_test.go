@@ -115,8 +115,8 @@ func TestLimitThatIsNoLimit(t *testing.T) {
 	}
 }
 
-// In records, the limit applies to whatever got worse. Only the times of the first subject's work
-// have to be decided.
+// In records, the limit applies to whatever got worse. An undecided comparison fails only for the
+// times of the first subject's work.
 func TestRegressionInRecords(t *testing.T) {
 	nan := math.NaN()
 	row := func(topic, quantity, better string, first, other *record.ComparisonValue, c *record.ComparisonChange) record.ComparisonRow {
