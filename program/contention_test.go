@@ -13,7 +13,7 @@ import (
 // contention is what the simulated machine tells of a run, beside [process.OthersUse].
 func (c simulatedCase) contention(out clocktest.CrowdRun) machine.Contention {
 	seen := machine.Contention{Stretches: 1}
-	if c.load > 1 {
+	if c.load > 1 || len(c.crowd.Beside) > 0 {
 		seen.OthersNs, seen.WaitedNs = out.OthersNs, out.WallNs
 	}
 	return seen

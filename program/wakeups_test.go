@@ -72,6 +72,17 @@ var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 			return append(append([]clocktest.Step{{Stranger: true, Start: server}}, client...), clocktest.Step{WorkNs: 1e5})
 		}
 	},
+	"a client that works before it reads the answer": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
+		n, works, serves := 1+rng.IntN(10), logUniform(rng, 1e6, 1e7), 1+2*rng.Float64()
+		return func(f float64) []clocktest.Step {
+			var server, client []clocktest.Step
+			for range n {
+				server = append(server, clocktest.Step{Wait: 1}, clocktest.Step{WorkNs: f * serves * works}, clocktest.Step{Post: 2})
+				client = append(client, clocktest.Step{WorkNs: 1e5}, clocktest.Step{Post: 1}, clocktest.Step{WorkNs: f * works}, clocktest.Step{Wait: 2})
+			}
+			return append(append([]clocktest.Step{{Stranger: true, Start: server}}, client...), clocktest.Step{WorkNs: 1e5})
+		}
+	},
 	"a server that another calls": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
 		n, every, serves := 2+rng.IntN(10), logUniform(rng, 1e6, 1e7), logUniform(rng, 1e5, 5e6)
 		return func(f float64) []clocktest.Step {
