@@ -47,7 +47,9 @@
 // that was woken waited for a CPU.
 //
 // No run is delayed by more than other processes ran meanwhile ([process.Others]), or waited for a CPU:
-// on a calm machine both bounds are the time by the clock.
+// on a calm machine both bounds are the time by the clock. Where others come and go, the runs count in which
+// nobody can have delayed the program by more than matters: if there are 20, and most of the others may
+// have taken as long.
 //
 // [Here] says what has to be known of this machine, and [Measure] measures one program or
 // several in turn:
