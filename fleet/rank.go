@@ -84,12 +84,16 @@ const (
 func Rank(figures []Figure, rate float64) Ranking {
 	r := Ranking{FalseDiscoveryRate: rate, Figures: []RankedFigure{}}
 	var tests []test
-	for i, f := range figures {
-		ranked, chances := rankFigure(f)
-		for j, p := range chances {
+	var all [][]placed
+	for _, f := range figures {
+		ranked, tiers := rankFigure(f)
+		r.Figures, all = append(r.Figures, ranked), append(all, tiers)
+	}
+	usual := usualTails(slices.Concat(all...))
+	for i, tiers := range all {
+		for j, p := range chances(tiers, usual) {
 			tests = append(tests, test{i, j, p})
 		}
-		r.Figures = append(r.Figures, ranked)
 	}
 	for _, t := range discover(tests) {
 		place := &r.Figures[t.figure].Placed[t.place]
@@ -117,8 +121,8 @@ func discover(tests []test) []test {
 	return tests
 }
 
-// rankFigure finds the tiers of a figure, and returns the P value of each place; 1 if there is none.
-func rankFigure(f Figure) (RankedFigure, []float64) {
+// rankFigure finds the tiers of a figure.
+func rankFigure(f Figure) (RankedFigure, []placed) {
 	r := RankedFigure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: f.Unit, Better: f.Better, Tiers: []Tier{}, Placed: []Place{}}
 	values := slices.DeleteFunc(slices.Clone(f.Values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
 	slices.SortFunc(values, func(a, b Value) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Node, b.Node)) })
@@ -126,18 +130,18 @@ func rankFigure(f Figure) (RankedFigure, []float64) {
 	for i, v := range values {
 		logs[i] = math.Log(v.Value)
 	}
-	var chances []float64
+	var tiers []placed
 	from := 0
 	for _, to := range tierEnds(logs) {
 		t := place(values[from:to], logs[from:to])
 		for i, v := range values[from:to] {
 			r.Placed = append(r.Placed, Place{Node: v.Node, Tier: len(r.Tiers), Ratio: t.ratio(v, i), Rate: 1})
-			chances = append(chances, t.chance(i))
 		}
+		tiers = append(tiers, t)
 		r.Tiers = append(r.Tiers, Tier{Nodes: to - from, Median: math.Exp(t.median), Spread: t.spread, DriftPerDay: math.Expm1(t.slope * secondsOfDay)})
 		from = to
 	}
-	return r, chances
+	return r, tiers
 }
 
 // tierEnds returns the indices at which tiers end in sorted values.
@@ -211,7 +215,7 @@ type placed struct {
 	tails          distuv.StudentsT
 }
 
-// place computes the median, spread, drift and tails of a tier.
+// place computes the median, spread and drift of a tier.
 func place(values []Value, logs []float64) placed {
 	t := placed{slope: drift(values, logs)}
 	middle := middleTime(values)
@@ -227,7 +231,6 @@ func place(values []Value, logs []float64) placed {
 	}
 	t.spread = max(deviation, leastSpread)
 	t.usualError = stats.Quantile(slices.Sorted(slices.Values(t.errors)), 0.5)
-	t.tails = distuv.StudentsT{Sigma: 1, Nu: min(tailsOf(t.residuals), float64(max(1, len(values)-1)))}
 	return t
 }
 
@@ -240,14 +243,45 @@ func standardError(v Value) float64 {
 	return 0
 }
 
-// chance is the two-sided P value of the distance between machine i and the median.
-func (t placed) chance(i int) float64 {
-	if len(t.residuals) < fewestNodes {
-		return 1
+// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines.
+func chances(tiers []placed, usual float64) (all []float64) {
+	for _, t := range tiers {
+		tails := distuv.StudentsT{Sigma: 1, Nu: min(usual, tailsOf(t.residuals), float64(max(1, len(t.residuals)-1)))}
+		for i := range t.residuals {
+			if len(t.residuals) < fewestNodes {
+				all = append(all, 1)
+				continue
+			}
+			all = append(all, 2*tails.Survival(t.distance(i)))
+		}
 	}
+	return all
+}
+
+// distance is the distance between machine i and the median, in multiples of the spread, or more than the spread for a
+// machine that was measured less precisely than others.
+func (t placed) distance(i int) float64 {
 	// the spread of the machines includes their usual error
 	scale := math.Sqrt(t.spread*t.spread + max(0, t.errors[i]*t.errors[i]-t.usualError*t.usualError))
-	return 2 * t.tails.Survival(math.Abs(t.residuals[i])/scale)
+	return math.Abs(t.residuals[i]) / scale
+}
+
+// usualTails returns the degrees of freedom of the machines of all figures together, each in multiples of its tier's
+// spread. One tier shows too few machines to tell a t distribution with 5 degrees of freedom from a normal one.
+func usualTails(tiers []placed) float64 {
+	var all []float64
+	for _, t := range tiers {
+		if len(t.residuals) < enoughForTails || t.spread <= leastSpread {
+			continue
+		}
+		for i := range t.residuals {
+			all = append(all, t.distance(i))
+		}
+	}
+	if len(all) == 0 {
+		return lightTails
+	}
+	return tailsOf(all)
 }
 
 // ratio is the ratio of machine i to its tier.
