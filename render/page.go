@@ -192,7 +192,7 @@ const mostOpenRows = 12
 
 // Folded reports whether the table opens only at a click.
 func (s pageSection) Folded() bool {
-	return len(s.Charts) > 0 || len(s.Findings) > 0 || len(s.Data.Rows) > mostOpenRows
+	return len(s.Charts) > 0 || len(s.Findings) > 0 || len(s.Data.Rows) > mostOpenRows && !s.Data.open
 }
 
 // Fold is the text to click at.
@@ -210,6 +210,7 @@ func (s pageSection) Fold() string {
 type dataTable struct {
 	Columns []view.Column
 	Rows    [][]dataCell
+	open    bool // unasked, however many rows there are
 }
 
 // Short reports whether a narrow screen shows each row as a list of its cells, so that none is cut.
@@ -225,7 +226,7 @@ type dataCell struct {
 const longText = 30
 
 func newDataTable(t *view.Table) *dataTable {
-	d := &dataTable{}
+	d := &dataTable{open: t.Open}
 	for _, c := range t.Columns {
 		if c.In != view.InText {
 			d.Columns = append(d.Columns, c)

@@ -38,6 +38,7 @@ func fleetSheet(d record.Fleet) *Sheet {
 // outliers lists the outliers, the worst machine first.
 func outliers(d record.Fleet) Section {
 	t := table(words("node", "figure"), numbers("tier", "times its tier", "95 % interval"), words("outcome"))
+	t.Open = true
 	s := Section{Title: "Machines that lie apart", Table: t}
 	for i, o := range d.Outliers {
 		if i == mostOutliers {
@@ -75,7 +76,7 @@ func tiers(d record.Fleet) Section {
 // multiples returns a small chart for each figure, those with the most outliers first.
 func multiples(d record.Fleet) Section {
 	s := Section{Title: "Figures", In: OnPage,
-		Lead:   "Each line is a tier: the bar holds the middle half of its machines, the thin line nine of ten, and each mark is a machine that lies apart.",
+		Lead:   "Each line is a tier: the bar holds the middle half of its machines, the thin line nine of ten, and each mark is a machine that lies apart. Figures that are the same on all machines are left out.",
 		Legend: []Key{{Mark: "dot", Look: SeriesLook(1), Text: "a machine that lies apart"}}}
 	figures := slices.Clone(d.Figures)
 	apart := func(f fleet.RankedFigure) int {
@@ -96,7 +97,7 @@ func multiples(d record.Fleet) Section {
 // multiple returns the chart of a figure, with a row for each tier.
 func multiple(d record.Fleet, f fleet.RankedFigure) Chart {
 	c := Chart{Title: fleetFigure(f.Topic, f.Name, f.Quantity), Label: fleetFigure(f.Topic, f.Name, f.Quantity)}
-	same := 1.0
+	same, differ := 1.0, false
 	values := []float64{0.95, 1.05}
 	for i, tier := range f.Tiers {
 		row := Row{Name: inUnit(tier.Median, f.Unit), Figure: stats.Count(tier.Nodes, "node")}
@@ -115,11 +116,15 @@ func multiple(d record.Fleet, f fleet.RankedFigure) Chart {
 			continue
 		}
 		slices.Sort(ratios)
+		differ = differ || ratios[0] != ratios[len(ratios)-1]
 		at := func(share float64) float64 { return stats.Quantile(ratios, share) }
 		row.Spans = []Span{{at(0.05), at(0.95), "thin", "nine of ten machines"}}
-		row.Bars = []Span{{at(0.25), at(0.75), SeriesLook(0), "the middle half of the machines"}}
+		row.Bars = []Span{{at(0.25), at(0.75), "box", "the middle half of the machines"}}
 		values = append(values, math.Min(at(0.05), 1), math.Max(at(0.95), 1))
 		c.Rows = append(c.Rows, row)
+	}
+	if !differ {
+		return Chart{}
 	}
 	c.Marker = &same
 	c.X = logarithmic("times the tier's median", Plain, values)

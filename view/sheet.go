@@ -111,6 +111,8 @@ type Table struct {
 	In      Medium
 	// Grouped says that, in text, each value of the first column is a line above its rows.
 	Grouped bool
+	// Open tables are shown on a page unasked, however many rows they have.
+	Open bool
 }
 
 // Column is a column of a table.

@@ -96,6 +96,14 @@ func TestFleet(t *testing.T) {
 	if err != nil || !bytes.Contains(html, []byte(planted[0])) {
 		t.Errorf("the page does not name %s: %v", planted[0], err)
 	}
+	// The machines that lie apart are shown unasked, and no shape lacks a colour of its own (black on a dark page).
+	open, _, _ := bytes.Cut(html, []byte("<details"))
+	if !bytes.Contains(open, []byte(planted[0]+"</")) {
+		t.Error("the table of machines that lie apart is folded")
+	}
+	if bytes.Contains(html, []byte(`<rect class="s`)) {
+		t.Error("a bar has the look of a series, which fills no bar")
+	}
 	d2, err := record.Parse(output(t, "fleet", folder, "--format", "json"))
 	if err != nil {
 		t.Errorf("its document can't be read: %v", err)
