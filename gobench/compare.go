@@ -73,11 +73,12 @@ func (c *Comparison) unusable() bool {
 	return c.Metric == "" && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
 }
 
-// pairsOn are the repetitions that followed one another, and which they are. That their times were printed rounded
-// is in the bounds.
+// pairsOn returns the repetitions that followed one another, and which they are. That their times were
+// printed rounded is in the bounds. What interrupted them is not taken off: it hits both alike, and what
+// is estimated of it for each benchmark would shift all of its pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	times := func(r *Result, i int) stats.Bounded {
-		on, rounding := r.timed.on[basis][i], r.timed.rounding
+		on, rounding := r.timed.raw[basis][i], r.timed.rounding
 		return stats.Bounded{Lo: on.lo * (1 - rounding), Mid: (on.lo + on.hi) / 2, Hi: on.hi * (1 + rounding)}
 	}
 	for i, at := range b.timed.kind.at {

@@ -76,6 +76,7 @@ type conclusion struct {
 type times struct {
 	kind     kind
 	on       map[Basis][]bounds // of each repetition that counts, by what its time may rest on
+	raw      map[Basis][]bounds // with what interrupted them: pairs of repetitions are compared by these
 	rounding float64            // by which share all may be off as they were printed rounded
 	apart    float64            // by which share the bounds usually lie apart
 	estimate stats.Estimate
@@ -83,10 +84,11 @@ type times struct {
 
 // timesOf bounds the time of each repetition from below and above, and takes the medians.
 func timesOf(k kind, basis Basis, d disturbance) times {
-	t := times{kind: k, on: map[Basis][]bounds{}}
+	t := times{kind: k, on: map[Basis][]bounds{}, raw: map[Basis][]bounds{}}
 	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
 		for _, rep := range k.used {
 			b := k.boundsOn(basis, rep)
+			t.raw[basis] = append(t.raw[basis], b)
 			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, rep), b.hi - d.usualNs(b.hi, rep)})
 		}
 	}

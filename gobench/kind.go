@@ -12,6 +12,8 @@ import (
 const (
 	// calmShare of waiting does not matter.
 	calmShare = 0.004
+	// calmRunShare of the time of the runs themselves, rather than of what long runs have beyond short ones.
+	calmRunShare = 0.02
 	// aloneWithin is which share of the CPU time may pass without a thread that could run, or with
 	// a second one, in a benchmark of one thread; twice that where repetitions differ as much.
 	aloneWithin = 0.04
@@ -89,13 +91,27 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	if s.Repetitions[0].Many.Procs == 1 { // then there are no such threads
 		k.missingMost = e.Value
 	}
-	k.undelayed = k.waitPerTimed <= calmShare
+	k.undelayed = k.waitPerTimed <= calmShare && runsWaitShare(s.Repetitions, out) <= calmRunShare
 	k.blocks = !(e.Lo <= aloneWithin && e.Value <= 2*aloneWithin)
 	slices.Sort(missing)
 	k.mayBlock = !(stats.Quantile(missing, 1-mayBlockShare) <= aloneWithin)
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
 	return k
+}
+
+// runsWaitShare is the share of their time that the threads of runs waited for a CPU, where processes
+// look at their iterations alone. In a difference the waits of a short run may hide those of a long one.
+func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
+	waited, wall := 0., 0.
+	for i, rep := range repetitions {
+		for _, o := range []Observation{rep.Few, rep.Many} {
+			if !out(i) && o.alone() && !math.IsNaN(o.WaitNs) {
+				waited, wall = waited+o.WaitNs, wall+o.WallNs
+			}
+		}
+	}
+	return waited / math.Max(1, wall)
 }
 
 // escapedRuns returns the quarter of the runs whose threads waited least for a CPU, of repetitions that

@@ -212,7 +212,7 @@ func JUnit(w io.Writer, d record.Bench) error {
 		Class   string  `xml:"classname,attr"`
 		Name    string  `xml:"name,attr"`
 		File    string  `xml:"file,attr,omitempty"`
-		Seconds float64 `xml:"time,attr"`
+		Seconds string  `xml:"time,attr"`
 		Failure *detail `xml:"failure"`
 		Error   *detail `xml:"error"`
 		Skipped *detail `xml:"skipped"`
@@ -224,12 +224,12 @@ func JUnit(w io.Writer, d record.Bench) error {
 		Failures int        `xml:"failures,attr"`
 		Errors   int        `xml:"errors,attr"`
 		Skipped  int        `xml:"skipped,attr"`
-		Seconds  float64    `xml:"time,attr"`
+		Seconds  string     `xml:"time,attr"`
 		Cases    []testCase `xml:"testcase"`
 	}
-	suite := testSuite{Name: "chronoscope bench", Seconds: float64(d.DurationNs) / 1e9}
+	suite := testSuite{Name: "chronoscope bench", Seconds: fmt.Sprintf("%.3f", float64(d.DurationNs)/1e9)}
 	for _, c := range changesIn(d) {
-		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.File}
+		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.File, Seconds: "0"}
 		switch c.side() {
 		case "":
 			continue
@@ -244,7 +244,7 @@ func JUnit(w io.Writer, d record.Bench) error {
 	}
 	for _, r := range d.Results {
 		if r.Estimate.N == 0 && len(r.Reasons) > 0 {
-			suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: r.Name, File: r.File, Error: &detail{view.OneLine(r.Reasons[0])}})
+			suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: r.Name, File: r.File, Seconds: "0", Error: &detail{view.OneLine(r.Reasons[0])}})
 			suite.Errors++
 		}
 	}
@@ -342,11 +342,15 @@ func BencherMetrics(w io.Writer, d record.Bench) error {
 	return writeIndented(w, all)
 }
 
+// longestSlug is the length that Bencher allows.
+const longestSlug = 64
+
 // slug turns a unit into the name of a measure: lower-case letters and digits, with hyphens between
 // them.
 func slug(unit string) string {
 	words := strings.FieldsFunc(strings.ToLower(unit), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-	return cmp.Or(strings.Join(words, "-"), "metric")
+	text := strings.Join(words, "-")
+	return cmp.Or(strings.Trim(text[:min(len(text), longestSlug)], "-"), "metric")
 }
 
 func writeIndented(w io.Writer, value any) error {

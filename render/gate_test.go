@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -103,6 +104,10 @@ func TestJUnit(t *testing.T) {
 			Skipped *struct{} `xml:"skipped"`
 		} `xml:"testcase"`
 	}
+	// Times have no exponent (SUREFIRE_TIME of the schema of Jenkins's xunit plugin, junit-10.xsd).
+	if times := regexp.MustCompile(` time="([^"]*)"`).FindAllStringSubmatch(text, -1); len(times) != 5 || times[0][1] != "60.000" || times[1][1] != "0" {
+		t.Errorf("times %q", times)
+	}
 	if err := xml.Unmarshal([]byte(text), &suite); err != nil {
 		t.Fatal(err)
 	}
@@ -155,5 +160,14 @@ func TestFormatsOfOthers(t *testing.T) {
 	strictly(written(t, func(d record.Bench, b *bytes.Buffer) error { return BencherMetrics(b, d) }), &measures)
 	if m := measures["example.com/a.BenchmarkOpen"]; len(measures) != 3 || m["latency"].Value != 120 || m["latency"].Lower != 119 || m["allocs-op"].Value != 2 || m["mb-s"].Value != 9 {
 		t.Errorf("%+v", measures)
+	}
+}
+
+// Bencher's measures have names of up to 64 characters.
+func TestSlug(t *testing.T) {
+	for unit, want := range map[string]string{"B/op": "b-op", "§": "metric", strings.Repeat("ab/", 40): strings.TrimSuffix(strings.Repeat("ab-", 22)[:64], "-")} {
+		if got := slug(unit); got != want {
+			t.Errorf("%q: %q, want %q", unit, got, want)
+		}
 	}
 }
