@@ -3,7 +3,6 @@ package gobench
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -53,12 +52,9 @@ func withAccount(source string) (string, bool) {
 	return writesMemory.ReplaceAllString(source, "func (r BenchmarkResult) chronoscopeMemString() string {"), true
 }
 
-// accounting writes the changed testing package into a directory, and returns the flags of go test that
-// compile it; none where this Go has another testing package, or the user replaces files, too.
-func accounting(ctx context.Context, dir, into string) (flags []string, err error) {
-	if strings.Contains(os.Getenv("GOFLAGS"), "-overlay") {
-		return nil, nil
-	}
+// accounting writes the changed testing package into a directory, and returns what it replaces; nothing
+// where this Go has another testing package.
+func accounting(ctx context.Context, dir, into string) (replaced overlay, err error) {
 	where, err := tool(ctx, dir, "go", "list", "-f", "{{.Dir}}", "testing")
 	if err != nil {
 		return nil, err
@@ -72,7 +68,7 @@ func accounting(ctx context.Context, dir, into string) (flags []string, err erro
 	if !ok {
 		return nil, nil
 	}
-	replaced := map[string]string{}
+	replaced = overlay{}
 	write := func(name string, content []byte) error {
 		replaced[filepath.Join(std, name)] = filepath.Join(into, name)
 		return os.WriteFile(filepath.Join(into, name), content, 0o600)
@@ -82,12 +78,7 @@ func accounting(ctx context.Context, dir, into string) (flags []string, err erro
 		content, failed := accountFiles.ReadFile("account/" + name + ".txt")
 		err = errors.Join(err, failed, write(name, content))
 	}
-	overlay, failed := json.Marshal(map[string]any{"Replace": replaced})
-	path := filepath.Join(into, "overlay.json")
-	if err = errors.Join(err, failed, os.WriteFile(path, overlay, 0o600)); err != nil {
-		return nil, err
-	}
-	return []string{"-overlay=" + path}, nil
+	return replaced, err
 }
 
 // take puts what the account says into an observation of that process.

@@ -24,6 +24,9 @@ type Benchmark struct {
 	// Accounts says that a process looks at itself just before and after the benchmark's iterations, so
 	// that it need not be traced.
 	Accounts bool `json:"-"`
+	// CallsBinary is the compiled test that times single calls; empty where it was not asked for, or no loop
+	// over b.N or b.Loop was found.
+	CallsBinary string `json:"-"`
 	// Revision is what it was compiled from; empty for the working tree.
 	Revision string `json:"revision"`
 }

@@ -34,6 +34,8 @@ type Building struct {
 	Layouts int
 	// Seed chooses the orders.
 	Seed uint64
+	// Calls is whether single calls of all benchmarks can be timed, by a binary of their own.
+	Calls bool
 }
 
 // flags are those of go list and go test.
@@ -76,25 +78,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
 			continue
 		}
-		test := Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: filepath.Join(into, strconv.Itoa(i)+".test")}
-		for layout := range max(1, building.Layouts) {
-			binary := filepath.Join(into, fmt.Sprintf("%d.%d.test", i, layout))
-			if layout == 0 {
-				binary = test.Binary
-			}
-			build := func(account []string) error {
-				flags := slices.Concat([]string{"test", "-c", "-o", binary}, account, building.flags(), building.link(layout))
-				_, err := tool(ctx, dir, "go", append(flags, p.ImportPath)...)
-				return err
-			}
-			if err = build(account); err != nil && account != nil && ctx.Err() == nil {
-				err = build(nil) // which also says what the usual testing package says
-			}
-			if err != nil {
-				break
-			}
-			test.Layouts = append(test.Layouts, binary)
-		}
+		test, err := building.compile(ctx, dir, filepath.Join(into, strconv.Itoa(i)), p, account)
 		if err != nil {
 			if ctx.Err() != nil {
 				return b, ctx.Err()
@@ -107,6 +91,47 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 		}
 	}
 	return b, nil
+}
+
+// compile compiles the tests of a package into binaries whose names begin with base, with files replaced.
+func (b Building) compile(ctx context.Context, dir, base string, p listed, replaced overlay) (test Benchmark, err error) {
+	test = Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: base + ".test"}
+	link := func(binary string, layout int, replaced overlay) error {
+		overlaid, err := replaced.flags(binary + ".json")
+		if err != nil {
+			return err
+		}
+		flags := slices.Concat([]string{"test", "-c", "-o", binary}, overlaid, b.flags(), b.link(layout))
+		_, err = tool(ctx, dir, "go", append(flags, p.ImportPath)...)
+		return err
+	}
+	stopping, err := recorded(p, base+".stopping", StoppingLoops)
+	if err != nil {
+		return test, err
+	}
+	for layout := range max(1, b.Layouts) {
+		binary := test.Binary
+		if layout > 0 {
+			binary = fmt.Sprintf("%s.%d.test", base, layout)
+		}
+		err := link(binary, layout, replaced.with(stopping))
+		if err != nil && ctx.Err() == nil {
+			err = link(binary, layout, nil) // which also says what the usual testing package says
+		}
+		if err != nil {
+			return test, err
+		}
+		test.Layouts = append(test.Layouts, binary)
+	}
+	if !b.Calls {
+		return test, nil
+	}
+	all, err := recorded(p, base+".all", AllLoops)
+	if len(all) == 0 || err != nil {
+		return test, err
+	}
+	test.CallsBinary = base + ".calls.test"
+	return test, link(test.CallsBinary, 0, all)
 }
 
 // listed is a package as go list describes it.

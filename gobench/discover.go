@@ -31,7 +31,7 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 		if len(crashed) > 0 {
 			args = append(args, "-test.skip="+strings.Join(crashed, "|"))
 		}
-		run, output, err := p.test(ctx, test, false, args...)
+		run, output, err := p.test(ctx, test, false, nil, args...)
 		why := fmt.Sprint(run.Failure())
 		if failed, ok := err.(*FailedError); ok {
 			why = failed.Why

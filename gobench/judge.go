@@ -129,7 +129,7 @@ func (c *conclusion) narrow() bool {
 // judgeBasis lowers the verdict for what is not known of the benchmark's threads.
 func (c *conclusion) judgeBasis() {
 	switch {
-	case c.narrow():
+	case c.narrow(), c.apart:
 	case !c.WaitShare.Known():
 		c.Lower(stats.Suspect, "whether its threads waited for a CPU is not known (the process could not be traced): the interval ends with what its own timer says")
 	case c.Basis == Bounds && !c.mayBlock:

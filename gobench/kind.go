@@ -45,6 +45,7 @@ type kind struct {
 	mayBlock  bool // more than mayBlockShare of the repetitions look as if it did
 	alone     bool // one thread at a time could run, all the time
 	untimed   float64
+	apart     bool // each call was timed by itself, as its loop stops the timer
 }
 
 // kindOf weighs the repetitions of a series that were not left out. What the tracer disturbs is
@@ -97,6 +98,9 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	k.mayBlock = !(stats.Quantile(missing, 1-mayBlockShare) <= aloneWithin)
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
+	if k.apart = !slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.Apart == nil || rep.Many.Apart == nil }); k.apart {
+		k.waitPerTimed, k.undelayed = 0, true // the process waited outside of the timed parts, or a call is corrected
+	}
 	return k
 }
 
@@ -159,6 +163,8 @@ func (k kind) typical(of func(Repetition) float64) float64 { return stats.Median
 // basis is what the figure rests on.
 func (k kind) basis() Basis {
 	switch {
+	case k.apart:
+		return Timer
 	case k.alone && (!k.undelayed || k.missing > nothingMissing): // it waited, slept, or a hypervisor had the CPU
 		return CPUTime
 	case k.undelayed:
@@ -172,6 +178,11 @@ type bounds struct{ lo, hi float64 }
 
 // boundsOn are those of a repetition, interrupts included, by what it may rest on.
 func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
+	if k.apart {
+		low := rep.perIteration(func(o Observation) float64 { return o.apart().LowNs })
+		high := rep.perIteration(func(o Observation) float64 { return o.apart().HighNs })
+		return bounds{math.Min(low, high), math.Max(low, high)}
+	}
 	timed, wait := rep.perIteration(timedNs), k.waitedNs(rep)
 	least, most := k.computingNs(rep)
 	unwaited := timed - wait

@@ -26,6 +26,7 @@ type Series struct {
 	slowedByTracing bool          // tracing slows it, so that every other repetition is made untraced
 	tooSlow         bool          // no repetition fits into the time: the first run stands for one
 	done            bool
+	calls           *Calls // nil where single calls were not asked for
 }
 
 // Measure repeats the benchmarks in turn until each is known as well as the plan asks
@@ -310,6 +311,9 @@ const (
 	// run, of fewestFew, tells more than the shorter one.
 	manyMoreThanLeast = 5
 	mostN             = 1e9
+	// mostApart iterations are run of a loop that stops its timer, which takes some tens of
+	// microseconds each.
+	mostApart = 20_000
 	// sureN iterations are run before their time is believed, unless that takes long: what is
 	// spent once in a process may be twice as much in the next one.
 	sureN = 4 * fewestFew
@@ -335,16 +339,20 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 		}
 		grown := math.Max(1, dedicatedNs(o)-onceNs)
 		s.slowedByTracing = float64(o.Signals) > muchSignals*o.WallNs/1e9
+		most := mostN
+		if o.Apart != nil {
+			most = mostApart
+		}
 		sure := n >= sureN || n > fewestFew && processNs(o) > float64(m.plan.MaxTime)/20
-		if sure && grown >= goal/ratio || n >= mostN || s.spent > m.plan.MaxTime/3 {
+		if sure && grown >= goal/ratio || float64(n) >= most || s.spent > m.plan.MaxTime/3 {
 			many := math.Min(goal/grown*float64(n-fewestFew)*ratio/(ratio-1), 2*ratio*float64(n))
-			s.choose(int(math.Min(mostN, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))
+			s.choose(int(math.Min(most, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))
 			return nil
 		}
 		if n == fewestFew {
 			onceNs = grown
 		}
-		n = int(math.Min(mostN, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/grown*float64(n)))))
+		n = int(math.Min(most, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/grown*float64(n)))))
 	}
 }
 

@@ -41,10 +41,16 @@ type Observation struct {
 	OthersNs float64
 	// Metrics are what else the benchmark reported per operation.
 	Metrics []Metric
+	// Apart is known where the loop stops its timer, and each call was timed by itself.
+	Apart *Apart
 }
 
 // alone reports whether the figures are those of the iterations alone.
 func (o Observation) alone() bool { return o.ProcessNs > o.WallNs }
+
+// Apart bounds the time of all calls of a run, each timed by itself: without the cost of the clock, and
+// without the time for which the calls had lost their CPU, as far as is known.
+type Apart struct{ LowNs, HighNs float64 }
 
 // Metric is a figure that a benchmark reports per operation, beside its time.
 type Metric struct {
@@ -64,6 +70,13 @@ type Repetition struct {
 	Least Observation
 	// Traced says that the runs were traced, so that the wait of all threads is known.
 	Traced bool
+}
+
+func (o Observation) apart() Apart {
+	if o.Apart == nil {
+		return Apart{o.TimedNs, o.TimedNs}
+	}
+	return *o.Apart
 }
 
 // iterations by which the runs differ.

@@ -33,7 +33,7 @@ const (
 // for a CPU. Medians have to do for the others, as they do where the machine is slower for a
 // while, which no counter tells. Where most repetitions are so, it is how the benchmark is.
 func standstills(k kind, repetitions []Repetition) (all []Rejection) {
-	if k.blocks || !calm(repetitions) {
+	if k.apart || k.blocks || !calm(repetitions) {
 		return nil
 	}
 	few, many := limitOf(k, Repetition.few), limitOf(k, Repetition.many)

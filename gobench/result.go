@@ -40,6 +40,8 @@ type Summary struct {
 	Rejected  int `json:"rejected"`
 	// Metrics are medians of what else the benchmark reports.
 	Metrics []Metric `json:"metrics"`
+	// Calls are the percentiles of single calls; nil where they were not asked for.
+	Calls *Calls `json:"calls,omitempty"`
 }
 
 // Result is the result for one benchmark.

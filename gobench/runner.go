@@ -45,7 +45,8 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	// With -test.v name and result are printed together, whatever the benchmark prints.
 	before := p.slowed()
 	p.Others.Look(0, nil)
-	run, output, err := p.test(ctx, b, traced && !b.Accounts, "-test.v", "-test.benchmem", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	noted := notesOf(b.Binary, n)
+	run, output, err := p.test(ctx, b, traced && !b.Accounts, noted.env(), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
 	others := p.Others.Look(len(run.Threads), nil)
 	after := p.slowed()
 	if err != nil {
@@ -77,7 +78,11 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	if o.ProcessNs = o.WallNs; b.Accounts {
 		a.take(&o)
 	}
-	return o, nil
+	calls, err := noted.read()
+	if err != nil {
+		return o, failed(err.Error())
+	}
+	return o.timedByCalls(calls), nil
 }
 
 // workersWaitNs is the run-queue wait of the working threads.
@@ -98,7 +103,7 @@ func workersWaitNs(threads []process.Thread) (waitNs float64) {
 }
 
 // test runs the test binary, without its tests, as go test does.
-func (p Processes) test(ctx context.Context, b Benchmark, traced bool, args ...string) (process.Run, string, error) {
+func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []string, args ...string) (process.Run, string, error) {
 	limited := ctx
 	if p.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -107,7 +112,7 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, args ...s
 	}
 	var output tail
 	run, err := process.Command{
-		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced,
+		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced, Env: env,
 		Args: append([]string{"-test.paniconexit0", "-test.run=^$"}, args...),
 	}.Run(limited)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

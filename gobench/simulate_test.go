@@ -33,6 +33,10 @@ type simulated struct {
 	slower                      map[string]float64
 	runs                        int
 	stopNext                    bool
+	// noted has the calls of the last run, if iterations that stop their timer are timed one by one;
+	// each is longer by a reading of the clock, of readNs.
+	noted  []call
+	readNs float64
 }
 
 func (s *simulated) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
@@ -63,7 +67,28 @@ func (s *simulated) Run(ctx context.Context, b Benchmark, n int, traced bool) (O
 		o.WaitNs = float64(use.WaitNs)
 	}
 	o.TimedNs, o.RoundingNs = printed(timedNs, n)
-	return o, nil
+	return o.timedByCalls(s.noted), nil
+}
+
+// callApart is an iteration that works with its timer stopped, and then is timed by itself; the chain
+// that is timed as it was has links of 1 ns.
+func (s *simulated) callApart(factor float64, twice bool) call {
+	before, _ := s.scheduler.Use()
+	began := s.machine.NowNs()
+	s.machine.Run(s.untimedNs)
+	timed := func(ns float64) float64 {
+		t := s.machine.NowNs()
+		s.machine.Run(s.readNs + ns)
+		return s.machine.NowNs() - t
+	}
+	c := call{timedNs: timed(s.truthNs * factor), sameThread: true, twice: twice, timerOn: false}
+	if c.chainNs = timed(64); twice {
+		c.chainNs = timed(128)
+	}
+	after, _ := s.scheduler.Use()
+	use := after.Since(before)
+	c.wallNs, c.cpuNs, c.involuntary, c.voluntary = s.machine.NowNs()-began, float64(use.CPUNs), int64(use.InvoluntarySwitches), int64(use.VoluntarySwitches)
+	return c
 }
 
 // call is a call of the benchmark's function.
@@ -81,7 +106,15 @@ func (s *simulated) call(n int, factor float64) (timedNs float64) {
 		return s.machine.NowNs() - t
 	}
 	timedNs = s.machine.NowNs() - t
-	for range n {
+	if s.noted != nil {
+		s.noted = s.noted[:0]
+	}
+	for i := range n {
+		if s.noted != nil {
+			s.noted = append(s.noted, s.callApart(factor, i%2 != 0))
+			timedNs += s.noted[i].timedNs
+			continue
+		}
 		t := s.machine.NowNs()
 		s.machine.Run(s.truthNs * factor)
 		if s.sleepNs > 0 {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"chronoscope/gobench"
@@ -35,7 +36,32 @@ func bench(d record.Bench) *Sheet {
 		}
 		s.Tiles = append(s.Tiles, Tile{Topic: benchmarkName(b), Figure: written(b.Estimate), Verdict: b.Verdict, Sentence: strings.TrimSpace(sentence)})
 	}
-	s.add(benchmarkTimes(d.Results), Section{In: InText, Lines: reasons.lines(-1, len(d.Results))}, pairs(d.Pairs, nil), gateSection(d))
+	s.add(benchmarkTimes(d.Results), benchmarkCalls(d.Results), Section{In: InText, Lines: reasons.lines(-1, len(d.Results))}, pairs(d.Pairs, nil), gateSection(d))
+	return s
+}
+
+// benchmarkCalls shows how single calls are distributed, those of benchmarks of which they were timed.
+func benchmarkCalls(all []gobench.Report) Section {
+	t := table(words("benchmark", "time"), numbers("n"), words("p50", "p90", "p99", "p99.9"), numbers("worst"), words("verdict"))
+	s := Section{
+		Title: "Single calls",
+		Lead: "Percentiles of single calls with 95 % intervals by order statistics; one for which there are too few calls is missing. " +
+			"The cost of the clock is taken off. Interrupts, and what a hypervisor takes, are in both rows.",
+		Table: t,
+	}
+	for _, b := range all {
+		if b.Calls == nil {
+			continue
+		}
+		t.row(append(tailRow(benchmarkName(b), "as they were", b.Calls.All), b.Calls.Verdict)...)
+		t.row(append(tailRow(benchmarkName(b), "on the CPU", b.Calls.OnCPU), b.Calls.Verdict)...)
+		for _, reason := range slices.Concat(b.Calls.Reasons, b.Calls.All.Reasons) {
+			s.Notes = append(s.Notes, Line{Text: benchmarkName(b) + ": " + reason})
+		}
+	}
+	if len(t.Rows) == 0 {
+		return Section{}
+	}
 	return s
 }
 

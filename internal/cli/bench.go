@@ -76,6 +76,12 @@ where no benchmark is in both revisions, or a package does not compile.
 With --gate other metrics have limits, too: what go test -benchmem prints, which is
 measured always, and what a benchmark reports itself. Of a rate, less is worse.
 
+With --calls single calls of each benchmark's loop are timed as well, in processes of their
+own: percentiles with 95 % intervals, of the calls as they were, and without the time
+for which other programs had their CPU. Tests are rewritten for that on their way to the
+compiler, as go test -cover does. Benchmarks that stop their timer in their loop are always
+timed call by call.
+
 With --null the working tree is compiled twice and compared with itself: what the gate
 says then is a false alarm, and what it could have seen on this machine in this time.
 With --plan a few pairs of each benchmark are measured, to say how long the gate takes
@@ -85,6 +91,7 @@ to see a slowdown of --see.`,
   chronoscope bench ./... --bench 'Encode|Decode' --precision 0.5%
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
+  chronoscope bench --calls                               how long single calls take
   chronoscope bench ./... --against main --layouts 4 --max-regression 3%
   chronoscope bench ./... --against main --gate sec/op=5%,allocs/op=0,B/op=1%
   chronoscope bench ./... --null --max-regression 5%      false alarms on this machine
@@ -111,6 +118,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.building.Tags, "tags", "", "build `tags`, as of go build")
 	set.StringVar(&t.building.LDFlags, "ldflags", "", "`flags` for the linker, as of go build")
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
+	set.BoolVar(&t.building.Calls, "calls", false, "time single calls, too: percentiles of each benchmark's loop (p50 to p99.9, worst)")
 	set.IntVar(&t.building.Layouts, "layouts", 1, "with --against: link each revision `n` times, its functions in another order each time, so that what placement in memory does is part of the noise")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance with which --max-regression may fail a suite that is not slower, as a `share`")

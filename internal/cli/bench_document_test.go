@@ -16,21 +16,22 @@ var pairForm = object{
 }
 
 var benchForm = object{
-	"results": list(object{
-		"name": text, "package": text, "revision": holds("text", func(string) bool { return true }),
-		"estimate": estimateForm.check, "wall": estimateForm.check, "cycles": estimateForm.check, "cpu": estimateForm.check,
-		"basis":      oneOf("timer", "cpu-time", "bounds", ""),
-		"wait_share": orNull(size), "runnable_threads": orNull(number), "gomaxprocs": count,
-		"iterations": count, "corrected": count, "rejected": count,
-		"repetitions": list(object{"time_ns": number}.check),
-		"metrics":     list(object{"unit": text, "value": number}.check),
-		"runs": list(object{
-			"iterations": count, "traced": boolean, "timed_ns": size, "wall_ns": size, "cpu_ns": size,
-			"runqueue_wait_ns": orNull(size), "involuntary_switches": count,
-		}.check),
-		"verdict": verdict, "reasons": list(text),
+	"results": list(benchResult), "pairs": list(benchPair),
+}
+
+var benchResultForm = object{
+	"name": text, "package": text, "revision": holds("text", func(string) bool { return true }),
+	"estimate": estimateForm.check, "wall": estimateForm.check, "cycles": estimateForm.check, "cpu": estimateForm.check,
+	"basis":      oneOf("timer", "cpu-time", "bounds", ""),
+	"wait_share": orNull(size), "runnable_threads": orNull(number), "gomaxprocs": count,
+	"iterations": count, "corrected": count, "rejected": count,
+	"repetitions": list(object{"time_ns": number}.check),
+	"metrics":     list(object{"unit": text, "value": number}.check),
+	"runs": list(object{
+		"iterations": count, "traced": boolean, "timed_ns": size, "wall_ns": size, "cpu_ns": size,
+		"runqueue_wait_ns": orNull(size), "involuntary_switches": count,
 	}.check),
-	"pairs": list(benchPair),
+	"verdict": verdict, "reasons": list(text),
 }
 
 // jointForm is that of the joint bounds of a pair, and judgedForm that of one with a limit.
@@ -50,6 +51,21 @@ func benchPair(at string, value any) []string {
 		form = jointForm
 	}
 	return pairForm.with(object{"false_discoveries": orNull(share), "joint": form.check}).check(at, value)
+}
+
+// callsForm is that of single calls, of a benchmark of which they were timed.
+var callsForm = object{
+	"all": tailsForm.check, "on_cpu": tailsForm.check, "preempted": count, "blocked": count, "moved": count,
+	"clock_ns": orNull(size), "step_ns": orNull(size), "verdict": verdict, "reasons": list(text),
+}
+
+// benchResult checks a benchmark, and its calls if they were timed.
+func benchResult(at string, value any) []string {
+	form := benchResultForm
+	if result, _ := value.(map[string]any); result["calls"] != nil {
+		form = form.with(object{"calls": callsForm.check})
+	}
+	return form.check(at, value)
 }
 
 // benchDocument is the part of a document that holds benchmarks.

@@ -56,6 +56,9 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	processes.Slowed = here.slowed()
 	processes.Others, _ = process.OpenOthers() // where they can't be seen, nothing is said of them
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
+	if err == nil && e.flags.building.Calls {
+		err = e.measureCalls(ctx, processes, all)
+	}
 	here.lookAgain()
 	e.header.Machine.CoreHz = orNil(here.setting.CoreHz.Value)
 	var comparisons []gobench.Comparison
@@ -74,6 +77,19 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")
 	}
 	return d, err
+}
+
+// measureCalls times single calls of the benchmarks that were measured.
+func (e *benchExperiment) measureCalls(ctx context.Context, processes gobench.Processes, all [][]*gobench.Series) error {
+	for i, group := range all {
+		for _, s := range group {
+			e.bar.show(float64(i)/float64(len(all)), "single calls of "+s.Benchmark.Name)
+			if err := s.MeasureCalls(ctx, processes, e.flags.plan); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // add enters what was measured of a benchmark, in each revision.

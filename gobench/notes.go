@@ -1,0 +1,188 @@
+package gobench
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chronoscope/stats"
+)
+
+// notes is the file into which a benchmark writes its calls.
+type notes struct {
+	path  string
+	calls int
+}
+
+// mostNoted is the largest number of calls of a run that are noted, as these take memory.
+const mostNoted = 1 << 17
+
+func notesOf(binary string, calls int) notes {
+	return notes{path: filepath.Join(filepath.Dir(binary), "calls.txt"), calls: min(calls, mostNoted)}
+}
+
+// env is the environment that tells the benchmark of the file.
+func (n notes) env() []string {
+	return append(os.Environ(), "CHRONOSCOPE_CALLS="+n.path, "CHRONOSCOPE_MOST="+strconv.Itoa(n.calls))
+}
+
+// read returns the calls, and removes the file. There are none if the benchmark has no loop that
+// notes them.
+func (n notes) read() ([]call, error) {
+	data, err := os.ReadFile(n.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = os.Remove(n.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading its calls: %w", err)
+	}
+	return parseCalls(string(data))
+}
+
+// call is one call of a benchmark's loop, in nanoseconds.
+type call struct {
+	timedNs float64 // while the timer was on
+	wallNs  float64 // from the middle of the mark before it to that of the mark after it
+	// chainNs is what a chain of dependent instructions took that was timed as the call was, at the mark
+	// after it. Every other chain is twice as long.
+	chainNs float64
+	twice   bool
+	timerOn bool // at the mark after it
+	// sameThread is whether one thread of the system ran it from beginning to end. The thread's CPU
+	// time and switches in wallNs are known only then.
+	sameThread             bool
+	cpuNs                  float64
+	voluntary, involuntary int64
+}
+
+// parseCalls reads what the recorder writes.
+func parseCalls(text string) (all []call, err error) {
+	const fields = 9
+	head, rest, _ := strings.Cut(text, "\n")
+	if head != "calls" {
+		return nil, errors.New("its calls are malformed: the file has no head")
+	}
+	for line := range strings.Lines(rest) {
+		var v [fields]int64
+		parts := strings.Fields(line)
+		if len(parts) != fields {
+			return nil, fmt.Errorf("its calls are malformed: %q", clip(line))
+		}
+		for i, part := range parts {
+			if v[i], err = strconv.ParseInt(part, 10, 64); err != nil {
+				return nil, fmt.Errorf("its calls are malformed: %q", clip(line))
+			}
+		}
+		if v[0] == 0 && v[4] == 0 {
+			continue // an iteration of another loop, all of which the timer stood still
+		}
+		all = append(all, call{
+			timedNs: float64(v[0]), wallNs: float64(v[1]), chainNs: float64(v[2]), twice: v[3] != 0, timerOn: v[4] != 0,
+			sameThread: v[5] != 0, cpuNs: float64(v[6]), voluntary: v[7], involuntary: v[8],
+		})
+	}
+	return all, nil
+}
+
+// lookErrorNs is how far a thread's CPU time may be off, as getrusage(2) tells it in microseconds;
+// switchErrorNs what a context switch may add to it.
+const lookErrorNs, switchErrorNs = 2e3, 5e3
+
+// boundsNs bounds the timed part of a call without the time for which other programs had its CPU.
+// leastNs is the shortest call.
+func (c call) boundsNs(leastNs float64) (low, high float64) {
+	leastNs = math.Min(leastNs, c.timedNs)
+	switch {
+	case !c.sameThread:
+		return leastNs, c.timedNs
+	case c.involuntary+c.voluntary == 0:
+		return c.timedNs, c.timedNs
+	}
+	errorNs := lookErrorNs + switchErrorNs*float64(1+c.involuntary+c.voluntary)
+	awayNs := math.Max(0, c.wallNs-c.cpuNs)
+	if c.voluntary == 0 && c.involuntary == 1 && awayNs > c.timedNs+errorNs {
+		return c.timedNs, c.timedNs // it was away for one stretch, which does not fit into the timed part
+	}
+	low = math.Max(leastNs, c.timedNs-awayNs-errorNs)
+	if c.voluntary > 0 { // the time away is its own, or that of others
+		return low, c.timedNs
+	}
+	timedAwayNs := awayNs - (c.wallNs - c.timedNs)
+	return low, math.Max(low, math.Min(c.timedNs, c.timedNs-timedAwayNs+errorNs))
+}
+
+// clockCost is what the clock adds to a call: what a chain of no links would take, by those of one and of
+// two lengths. Its interval holds nine tenths of single readings.
+func clockCost(calls []call) stats.Estimate {
+	var once, twice []float64
+	for _, c := range calls {
+		if c.twice {
+			twice = append(twice, c.chainNs)
+		} else {
+			once = append(once, c.chainNs)
+		}
+	}
+	if len(once) == 0 || len(twice) == 0 {
+		return stats.Estimate{Hi: slices.Max(append(once, twice...))}
+	}
+	slices.Sort(once)
+	slices.Sort(twice)
+	usual := trimmedMean(once)
+	cost := math.Max(0, 2*usual-trimmedMean(twice))
+	return stats.Estimate{
+		Value: cost, Lo: math.Max(0, cost+stats.Quantile(once, 0.05)-usual), Hi: cost + math.Max(0, stats.Quantile(once, 0.95)-usual),
+	}
+}
+
+// trimmedMean is the mean of the middle four fifths of sorted values.
+func trimmedMean(sorted []float64) (mean float64) {
+	tenth := len(sorted) / 10
+	middle := sorted[tenth : len(sorted)-tenth]
+	for _, v := range middle {
+		mean += v / float64(len(middle))
+	}
+	return mean
+}
+
+// timedByCalls takes the time of a run from its calls, if its loop stops its timer: the time by the
+// timer is what go test would print, and Apart has it without the cost of the clock.
+//
+// The waits of calls that block are no more in all than those of the process, if these are known.
+func (o Observation) timedByCalls(calls []call) Observation {
+	if len(calls) == 0 {
+		return o
+	}
+	leastNs := math.Inf(1)
+	for _, c := range calls {
+		leastNs = math.Min(leastNs, c.timedNs)
+	}
+	var timed, low, high, blocked float64
+	for _, c := range calls {
+		least, most := c.boundsNs(leastNs)
+		timed, low, high = timed+c.timedNs, low+least, high+most
+		if c.voluntary > 0 || !c.sameThread {
+			blocked += most - least
+		}
+	}
+	if stats.IsFinite(o.WaitNs) {
+		low += math.Max(0, blocked-math.Max(0, o.WaitNs))
+	}
+	cost := clockCost(calls).Value * float64(len(calls))
+	printed := cost                  // the recorder adds nothing to what is timed
+	if calls[len(calls)-1].timerOn { // the recorder adds one of two readings
+		printed = cost / 2
+	}
+	scale := float64(o.N) / float64(len(calls))
+	o.TimedNs, o.RoundingNs = math.Max(0, timed-cost+printed)*scale, 0
+	o.Apart = &Apart{LowNs: (low - cost) * scale, HighNs: (high - cost) * scale}
+	return o
+}
