@@ -4,8 +4,8 @@
 //	cd bench && go run ./lateness -cpu 1
 //	cd bench && go run ./lateness -cpu 1 -load 4
 //
-// p50, p99 and the worst of both agree where they differ by 2 µs or 5 % at most, whichever is more, or
-// where their 95 % intervals meet; a worst has none.
+// Figures of both agree if they differ by 2 µs or 5 % at most, whichever is more. They differ by chance if the
+// 95 % interval of the difference, by drawing rounds again, has such a difference.
 package main
 
 import (
@@ -17,7 +17,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,8 +37,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	cpu := flags.Int("cpu", 0, "CPU on which both wait")
 	threads := flags.Int("load", 1, "threads that want the CPU, including the waiting one")
 	interval := flags.Duration("interval", time.Millisecond, "from one moment to the next")
-	rounds := flags.Int("rounds", 20, "rounds, in each of which both have their turn")
-	wakes := flags.Int("wakes", 200, "wake-ups of each in a round")
+	rounds := flags.Int("rounds", 40, "rounds, in each of which both have their turn")
+	wakes := flags.Int("wakes", 500, "wake-ups of each in a round")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -48,27 +50,28 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer competitors.Stop()
-	var ours, theirs []float64
-	for round := range *rounds {
+	var all []round
+	for i := range *rounds {
+		var r round
+		var err error
 		for turn := range 2 {
-			if (round+turn)%2 == 0 {
-				late, err := here(ctx, *cpu, *interval, *wakes)
-				if err != nil {
-					return err
-				}
-				ours = append(ours, late...)
-				continue
+			if (i+turn)%2 == 0 {
+				r.ours, err = here(ctx, *cpu, *interval, *wakes)
+			} else {
+				r.theirs, err = cyclictest(ctx, *cpu, *interval, *wakes)
 			}
-			late, err := cyclictest(ctx, *cpu, *interval, *wakes)
 			if err != nil {
 				return err
 			}
-			theirs = append(theirs, late...)
 		}
+		all = append(all, r)
 	}
-	print(stdout, stats.TailsOf(ours), stats.TailsOf(theirs))
+	print(stdout, all)
 	return nil
 }
+
+// round has the wake-ups of both, one after the other.
+type round struct{ ours, theirs []float64 }
 
 // here is how late Chronoscope sees each wake-up, in nanoseconds.
 func here(ctx context.Context, cpu int, interval time.Duration, wakes int) (late []float64, err error) {
@@ -117,24 +120,58 @@ func cyclictest(ctx context.Context, cpu int, interval time.Duration, wakes int)
 	return late, lines.Err()
 }
 
-func print(w io.Writer, ours, theirs stats.Tails) {
-	fmt.Fprintf(w, "chronoscope, %d wake-ups: %s\n", ours.N, ours)
-	fmt.Fprintf(w, "cyclictest, %d wake-ups:  %s\n", theirs.N, theirs)
-	for i, e := range ours.Percentiles {
-		if f := theirs.Percentiles[i]; !math.IsNaN(e.Value) && !math.IsNaN(f.Value) {
-			say(w, stats.PercentileName(e.Statistic), e.Value, f.Value, e.Lo <= f.Hi && f.Lo <= e.Hi)
-		}
+func print(w io.Writer, all []round) {
+	ours, theirs := joined(all)
+	fmt.Fprintf(w, "chronoscope, %d wake-ups: %s\n", len(ours), stats.TailsOf(ours))
+	fmt.Fprintf(w, "cyclictest, %d wake-ups:  %s\n", len(theirs), stats.TailsOf(theirs))
+	for _, p := range []float64{0.5, 0.99} {
+		say(w, stats.PercentileName(stats.QuantileName(p)), all, func(all []round) (float64, float64) {
+			ours, theirs := joined(all)
+			slices.Sort(ours)
+			slices.Sort(theirs)
+			return stats.Quantile(ours, p), stats.Quantile(theirs, p)
+		})
 	}
-	say(w, "worst", ours.WorstNs.Value(), theirs.WorstNs.Value(), false)
+	say(w, "worst of a round, median", all, func(all []round) (float64, float64) {
+		var ours, theirs []float64
+		for _, r := range all {
+			ours, theirs = append(ours, slices.Max(r.ours)), append(theirs, slices.Max(r.theirs))
+		}
+		return stats.Median(ours), stats.Median(theirs)
+	})
 }
 
-// say compares two figures, whose intervals may meet.
-func say(w io.Writer, name string, ours, theirs float64, meet bool) {
-	verdict := "differ"
-	if math.Abs(ours-theirs) <= math.Max(2000, 0.05*theirs) {
-		verdict = "agree"
-	} else if meet {
-		verdict = "intervals meet"
+func joined(all []round) (ours, theirs []float64) {
+	for _, r := range all {
+		ours, theirs = append(ours, r.ours...), append(theirs, r.theirs...)
 	}
-	fmt.Fprintf(w, "%-6s %s beside %s: %s\n", name, stats.Duration(ours, 3), stats.Duration(theirs, 3), verdict)
+	return ours, theirs
+}
+
+// resamples of the rounds give the interval of a difference.
+const resamples = 1000
+
+// say compares a figure of both. Wake-ups of a round depend on one another, as the machine is the same, so
+// that whole rounds are drawn again for the interval of the difference.
+func say(w io.Writer, name string, all []round, figure func([]round) (ours, theirs float64)) {
+	ours, theirs := figure(all)
+	random := rand.New(rand.NewPCG(23, 8))
+	drawn, differences := make([]round, len(all)), make([]float64, resamples)
+	for i := range differences {
+		for j := range drawn {
+			drawn[j] = all[random.IntN(len(all))]
+		}
+		a, b := figure(drawn)
+		differences[i] = a - b
+	}
+	slices.Sort(differences)
+	lo, hi := stats.Quantile(differences, 0.025), stats.Quantile(differences, 0.975)
+	limit := math.Max(2000, 0.05*theirs)
+	verdict := "differ"
+	if math.Abs(ours-theirs) <= limit {
+		verdict = "agree"
+	} else if lo <= limit && hi >= -limit {
+		verdict = "differ by chance"
+	}
+	fmt.Fprintf(w, "%s %s beside %s, difference %.2f to %.2f µs: %s\n", name, stats.Duration(ours, 3), stats.Duration(theirs, 3), lo/1e3, hi/1e3, verdict)
 }
