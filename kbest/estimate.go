@@ -47,27 +47,44 @@ type inference struct {
 // scenarios is the number of Monte Carlo draws for an interval.
 const scenarios = 200
 
-// newInference chooses the samples and the statistic.
+// newInference chooses the samples and the statistic. Where most samples lost their CPU, those that kept
+// it may all hold an interruption that some of the others escaped. The others are taken, too, if their
+// excess is known better so; CPU time that the kernel tells wrongly would contradict the ones that kept
+// their CPU.
 func newInference(accepted []*Sample, model disturbances, accuracy float64, o overhead, speed coreSpeed, k int, rng *rand.Rand) inference {
-	v := inference{used: calm(accepted, k), model: model, accuracy: accuracy, overhead: o, speed: speed, k: k, rng: rng}
+	v := inference{model: model, accuracy: accuracy, overhead: o, speed: speed, k: k, rng: rng}
+	kept := calm(accepted, k)
+	least := v.over(kept, false)
+	if len(kept) < len(accepted)/2 {
+		if all := v.over(slices.Clone(accepted), true); all.drawn.width() < least.drawn.width() && least.estimate().Covers(all.estimate().Value) {
+			return all
+		}
+	}
+	return least
+}
+
+// over is the inference from these samples. The least of samples that lost their CPU are taken only where
+// others bear them out.
+func (v inference) over(samples []*Sample, borneOut bool) inference {
+	v.used = samples
 	v.n = v.used[0].N
-	v.scaling = speed.scalingOf(v.used)
+	v.scaling = v.speed.scalingOf(v.used)
 	slices.SortFunc(v.used, func(a, b *Sample) int {
-		return cmp.Compare(speed.atReference(a, v.scaling), speed.atReference(b, v.scaling))
+		return cmp.Compare(v.speed.atReference(a, v.scaling), v.speed.atReference(b, v.scaling))
 	})
 	for _, x := range v.used {
-		v.runNs = append(v.runNs, speed.atReference(x, v.scaling))
+		v.runNs = append(v.runNs, v.speed.atReference(x, v.scaling))
 	}
 	v.model.spread = keptSpread
 	if v.used[0].switches() > 0 {
 		v.model.spread = switchedSpread
 	}
-	v.statistic, v.to = MinK, min(k, len(v.used))
+	v.statistic, v.to = MinK, min(v.k, len(v.used))
 	typical := v
 	typical.statistic, typical.from, typical.to = Typical, len(v.used)/10, (6*len(v.used)+9)/10
 	v.drawn, typical.drawn = v.draws(typical)
 	width := v.drawn.width()
-	if v.used[0].switches() > 0 || width > leastWidth*v.typicalRunNs() && width > typical.drawn.width() {
+	if v.used[0].switches() > 0 && !borneOut || width > leastWidth*v.typicalRunNs() && width > typical.drawn.width() {
 		return typical
 	}
 	return v
