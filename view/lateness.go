@@ -40,9 +40,13 @@ func worstTimer(all []lateness.Result) (worst *lateness.Result) {
 }
 
 func timerTile(topic string, r lateness.Result) Tile {
+	sentence := fmt.Sprintf("%s, asked for %s, is typically that late", r.Name, stats.Duration(r.RequestedNs, 3))
+	if r.Late.P99Ns.Known() {
+		sentence += fmt.Sprintf(", and one time in a hundred %s", duration(r.Late.P99Ns))
+	}
 	return Tile{
 		Topic: topic, Figure: fmt.Sprintf("%s late", duration(r.Late.MedianNs)), Verdict: r.Verdict,
-		Sentence: fmt.Sprintf("%s, asked for %s, is typically that late, and one time in a hundred %s.%s", r.Name, stats.Duration(r.RequestedNs, 3), duration(r.Late.P99Ns), because(r.Reasons)),
+		Sentence: sentence + "." + because(r.Reasons),
 	}
 }
 
