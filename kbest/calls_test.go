@@ -35,22 +35,28 @@ func TestCallsOnReplayedNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	plan := CallsPlan{Calls: 1000}
-	trials := cases(12)
+	plan, trials := CallsPlan{Calls: 4000}, cases(8)
 	for _, r := range recorded(t) {
 		var covered, known, all [4]int
-		var width [4]float64
-		for trial := range trials {
+		var width, off, sorted [4]float64
+		results, quantiles := make([]*Calls, trials), make([]func(p float64) float64, trials)
+		parallel(trials, func(trial int) {
 			random := rand.New(rand.NewPCG(uint64(trial), 23))
 			s := newSimulated(uint64(trial), clocktest.Sharing{LookNs: 1500, Recorded: &r}, 1, 10)
 			median := logUniform(random, 2e3, 1e6)
 			quantile := func(p float64) float64 { return median * math.Exp(0.4*stdNormal(p)) }
-			c, _ := callsOf(t, s, plan, func() float64 { return quantile(random.Float64()) })
+			results[trial], _ = callsOf(t, s, plan, func() float64 { return quantile(random.Float64()) })
+			quantiles[trial] = quantile
+		})
+		for trial, c := range results {
+			quantile := quantiles[trial]
 			for i, e := range c.Undisturbed.Percentiles {
 				if math.IsNaN(e.Value) {
 					continue
 				}
 				known[i]++
+				off[i] += e.Value/quantile(stats.TailPercentiles[i]) - 1
+				sorted[i] += c.All.Percentiles[i].Value/quantile(stats.TailPercentiles[i]) - 1
 				width[i] += (e.Hi - e.Lo) / quantile(stats.TailPercentiles[i])
 				if e.Covers(quantile(stats.TailPercentiles[i])) {
 					covered[i]++
@@ -64,9 +70,9 @@ func TestCallsOnReplayedNoise(t *testing.T) {
 			if covered[i] < atLeast(n)-1 {
 				t.Errorf("%s: p %v: %d of %d cover", r.Name, stats.TailPercentiles[i], covered[i], n)
 			}
-			width[i] /= float64(n)
+			width[i], off[i], sorted[i] = width[i]/float64(n), off[i]/float64(n), sorted[i]/float64(n)
 		}
-		t.Logf("%-12s by themselves %v of %v, width %.2f; as they were %v", r.Name, covered, known, width, all)
+		t.Logf("%-12s by themselves %v of %v, width %.2f, bias %+.3f; as they were %v, bias %+.3f", r.Name, covered, known, width, off, all, sorted)
 	}
 }
 
