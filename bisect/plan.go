@@ -40,8 +40,8 @@ func (p Plan) mostBuilds(commits, steps int) int {
 
 // Measurer compares commits with the good end, which is commit 0.
 type Measurer interface {
-	// Compare returns about n more pairs of the good end, first, and a commit. It returns fewer, or
-	// none, where the time for this commit is used up. A [SkipError] says that it can't be measured.
+	// Compare returns about n more pairs of the good end, first, and a commit. It returns none where
+	// the time for this commit is used up. A [SkipError] says that it can't be measured.
 	Compare(ctx context.Context, commit, n int) (stats.Pairs, error)
 }
 

@@ -20,7 +20,7 @@ const (
 	// stepsExpected is how many steps a history has on average, beside what both ends show.
 	stepsExpected = 0.25
 	// wrongShare of the commits show a time that has nothing to do with their code's.
-	wrongShare = 0.02
+	wrongShare = 0.01
 	// levelsTried is how many levels the likelihood of a stretch is added up over.
 	levelsTried = 256
 )
@@ -32,7 +32,7 @@ const (
 var placements = []struct{ deviation, probability float64 }{{0.001, 0.35}, {0.003, 0.3}, {0.01, 0.25}, {0.03, 0.1}}
 
 // stepProbabilities returns, for each gap between two successive points, the probability that there is
-// a step in it. The first point is the good end.
+// a step in it, if there is one at all. The first point is the good end.
 func stepProbabilities(points []point) []float64 {
 	m := newModel(points)
 	all := make([]float64, len(points)-1)
@@ -103,7 +103,8 @@ func (m model) steps(deviation float64) (probabilities []float64, evidence float
 		}
 		after[a] = floats.LogSumExp(ways)
 	}
-	evidence = before[n-1]
+	none := stretch[0][n-1] // there is a step, as the ends differ
+	evidence = before[n-1] + math.Log1p(-math.Exp(none-before[n-1]))
 	for g := range n - 1 {
 		probabilities = append(probabilities, math.Exp(before[g]+m.step[g]+after[g+1]-evidence))
 	}

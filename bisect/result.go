@@ -23,7 +23,7 @@ type Result struct {
 	// Steps are in order. Those that are not found are possible ones.
 	Steps []Step `json:"steps"`
 	// Commits are those that were measured, or could not be, in order.
-	Commits []Commit `json:"commits"`
+	Commits []Measured `json:"commits"`
 	// Builds counts the commits that were tried, both ends included.
 	Builds int `json:"builds"`
 }
@@ -41,8 +41,8 @@ type Step struct {
 	Ratio stats.Estimate `json:"ratio"`
 }
 
-// Commit is what is known of one.
-type Commit struct {
+// Measured is what is known of a commit.
+type Measured struct {
 	Number int `json:"number"`
 	// Ratio is its time over that of the good end.
 	Ratio stats.Estimate `json:"ratio"`

@@ -17,9 +17,9 @@ func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error
 	if last < 1 {
 		return Result{}, fmt.Errorf("bisect: %d commits after the good end: give a bad end behind it", last)
 	}
-	s := &search{measurer: m, plan: plan, last: last, of: map[int]*measured{}}
+	s := &search{measurer: m, plan: plan, last: last, of: map[int]*evidence{}}
 	outcome, why, err := s.compareEnds(ctx)
-	if err == nil && outcome == "" {
+	if s.differ = err == nil && outcome == ""; s.differ {
 		outcome, why, err = s.narrow(ctx)
 	}
 	r := s.result()
@@ -35,11 +35,12 @@ type search struct {
 	measurer Measurer
 	plan     Plan
 	last     int
-	of       map[int]*measured // by commit
+	of       map[int]*evidence // by commit
+	differ   bool              // the ends
 }
 
-// measured is what is known of a commit.
-type measured struct {
+// evidence is what is known of a commit.
+type evidence struct {
 	point   // what the pairs tell
 	pairs   stats.Pairs
 	spent   bool // no more pairs can be had
@@ -58,7 +59,7 @@ const errorTail, tailDeviations = 0.1, 1.2816
 func (s *search) measure(ctx context.Context, commit, n int) error {
 	m := s.of[commit]
 	if m == nil {
-		m = &measured{point: point{error: math.NaN()}}
+		m = &evidence{point: point{error: math.NaN()}}
 		s.of[commit] = m
 	}
 	s.tell()
@@ -73,7 +74,7 @@ func (s *search) measure(ctx context.Context, commit, n int) error {
 	}
 	m.pairs.Append(more)
 	m.point = pointOf(commit, m.pairs)
-	m.spent = more.Len() < n || m.pairs.Len() >= s.plan.MostPairs
+	m.spent = more.Len() == 0 || m.pairs.Len() >= s.plan.MostPairs
 	if m.spent && !(m.error > 0) {
 		m.skipped = fmt.Errorf("%d pairs are too few", m.pairs.Len())
 	}
@@ -94,7 +95,7 @@ func pointOf(commit int, pairs stats.Pairs) point {
 }
 
 // usable reports whether a commit was measured.
-func (m *measured) usable() bool { return m.skipped == nil && m.error > 0 }
+func (m *evidence) usable() bool { return m.skipped == nil && m.error > 0 }
 
 // compareEnds measures the bad end until it is known whether there is anything to find; then the
 // outcome is empty.
@@ -115,6 +116,9 @@ func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
 		end := s.of[s.last]
 		if end.skipped != nil {
 			return "", "", fmt.Errorf("the bad end can't be measured against the good one: %w", end.skipped)
+		}
+		if !end.spent && !looks.Due(end.pairs.Len()) {
+			continue
 		}
 		above, below := end.pairs.Beyond(looks, 1+s.plan.Limit), end.pairs.Below(looks, 1/(1+s.plan.Limit))
 		slower, faster := above <= s.plan.Error/2, below <= s.plan.Error/2
@@ -152,7 +156,7 @@ type gap struct {
 
 func (s *search) gaps() (all []gap) {
 	points := s.points()
-	if len(points) < 2 {
+	if len(points) < 2 || !s.differ {
 		return nil
 	}
 	for i, p := range stepProbabilities(points) {
@@ -169,15 +173,16 @@ const likely, possible = 0.3, 0.1
 func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
 	for {
 		gaps := s.gaps()
-		commit, pairs := s.next(gaps)
+		mayBuild := len(s.of)+1 < s.plan.mostBuilds(s.last, expected(gaps))
+		commit, pairs := s.next(gaps, mayBuild)
 		switch {
-		case commit > 0 && (s.of[commit] != nil || len(s.of)+1 < s.plan.mostBuilds(s.last, expected(gaps))):
+		case commit > 0:
 			if err := s.measure(ctx, commit, pairs); err != nil {
 				return "", "", err
 			}
 		case slices.ContainsFunc(s.steps(), func(s Step) bool { return s.Found }):
 			return Found, "", nil
-		case commit > 0:
+		case !mayBuild:
 			return CantTell, fmt.Sprintf("%d commits were built, which is the limit", len(s.of)+1), nil
 		default:
 			return CantTell, "the measurements contradict one another, or differ too much", nil
@@ -210,7 +215,7 @@ func expected(gaps []gap) int {
 // next is the commit to measure, and how many pairs of it; 0 if there is none. A commit is measured
 // well enough to tell on which side of a step it is, before another one is built; and better, where
 // nothing is left to be built.
-func (s *search) next(gaps []gap) (commit, pairs int) {
+func (s *search) next(gaps []gap, mayBuild bool) (commit, pairs int) {
 	if len(gaps) == 0 {
 		return 0, 0
 	}
@@ -222,6 +227,7 @@ func (s *search) next(gaps []gap) (commit, pairs int) {
 		func() int { return s.vague(gaps, s.plan.Error/2, size*finePart) },
 		func() int { return s.split(gaps, least) },
 		func() int { return s.vague(gaps, s.plan.Error, size*finePart/2) },
+		func() int { return s.second(gaps) },
 		func() int { return s.witness(gaps, least) },
 		func() int { return s.vague(gaps, s.plan.Error, size*finePart/8) },
 	} {
@@ -229,7 +235,7 @@ func (s *search) next(gaps []gap) (commit, pairs int) {
 		if m := s.of[commit]; m != nil {
 			return commit, int(math.Ceil(float64(m.pairs.Len()) * (growthPairs - 1)))
 		}
-		if commit > 0 {
+		if commit > 0 && mayBuild {
 			return commit, s.firstPairs(size * finePart)
 		}
 	}
@@ -274,6 +280,26 @@ func (s *search) split(gaps []gap, best float64) (commit int) {
 	return commit
 }
 
+// second is a commit next to one on which alone a sure step rests on its side, so that no single wrong
+// answer leads to a wrong commit.
+func (s *search) second(gaps []gap) (commit int) {
+	for i, g := range gaps {
+		if g.probability < s.sure() || commit > 0 {
+			continue
+		}
+		if i > 0 && g.before.commit-gaps[i-1].before.commit > nearEnough {
+			commit = s.nearest(gaps[i-1].before.commit, g.before.commit, 2*g.before.commit)
+		}
+		if i+1 < len(gaps) && commit == 0 && gaps[i+1].after.commit-g.after.commit > nearEnough {
+			commit = s.nearest(g.after.commit, gaps[i+1].after.commit, 2*g.after.commit)
+		}
+	}
+	return commit
+}
+
+// nearEnough is how far apart two commits are of which each confirms the other.
+const nearEnough = 2
+
 // witness is an untried commit that tells whether one of the commits on which the most probable step
 // rests, which is not sure yet, was measured wrongly: the nearest to it in the gap that holds the step
 // in that case.
@@ -310,9 +336,9 @@ func (s *search) nearest(before, after, twice int) (nearest int) {
 
 // result is what is known by now.
 func (s *search) result() Result {
-	r := Result{Change: stats.NoEstimate("ratio", "median"), Steps: []Step{}, Commits: []Commit{}, Builds: len(s.of) + 1}
+	r := Result{Change: stats.NoEstimate("ratio", "median"), Steps: []Step{}, Commits: []Measured{}, Builds: len(s.of) + 1}
 	for commit, m := range s.of {
-		c := Commit{Number: commit, Ratio: stats.NoEstimate("ratio", "median")}
+		c := Measured{Number: commit, Ratio: stats.NoEstimate("ratio", "median")}
 		if m.skipped != nil {
 			c.Skipped = m.skipped.Error()
 		}
@@ -324,7 +350,7 @@ func (s *search) result() Result {
 			r.Change = c.Ratio
 		}
 	}
-	slices.SortFunc(r.Commits, func(a, b Commit) int { return a.Number - b.Number })
+	slices.SortFunc(r.Commits, func(a, b Measured) int { return a.Number - b.Number })
 	r.Steps = append(r.Steps, s.steps()...)
 	return r
 }

@@ -67,6 +67,9 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
+// Pairs are those that the ratio rests on.
+func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
+
 // unusable reports whether a result is too bad to compare times. Other metrics don't depend on the
 // clock.
 func (c *Comparison) unusable() bool {

@@ -25,21 +25,15 @@ const removing = 30 * time.Second
 // CheckOut checks a revision of the git repository around dir out into the new
 // directory tree (git-worktree(1)). Remove it in any case.
 func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error) {
-	if strings.HasPrefix(revision, "-") {
-		return nil, fmt.Errorf("%q is no revision: give a commit, branch or tag", revision)
-	}
-	commit, err := tool(ctx, dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	commit, err := resolve(ctx, dir, revision)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("%q is no revision of a git checkout around %s: give a commit, branch or tag: %w", revision, dir, err)
+		return nil, err
 	}
 	prefix, err := tool(ctx, dir, "git", "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
 	}
-	r := &Revision{Commit: strings.TrimSpace(commit), checkout: dir, tree: tree}
+	r := &Revision{Commit: commit, checkout: dir, tree: tree}
 	r.Dir = filepath.Join(tree, strings.TrimRight(prefix, "\r\n"))
 	if _, err := tool(ctx, dir, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--force", tree, r.Commit); err != nil {
 		r.Remove()
@@ -50,6 +44,21 @@ func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error
 		return nil, fmt.Errorf("%s has no directory %s: choose a revision that has it", revision, prefix)
 	}
 	return r, nil
+}
+
+// resolve returns the full name of a revision's commit.
+func resolve(ctx context.Context, dir, revision string) (string, error) {
+	if strings.HasPrefix(revision, "-") {
+		return "", fmt.Errorf("%q is no revision: give a commit, branch or tag", revision)
+	}
+	commit, err := tool(ctx, dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", fmt.Errorf("%q is no revision of a git checkout around %s: give a commit, branch or tag: %w", revision, dir, err)
+	}
+	return strings.TrimSpace(commit), nil
 }
 
 // RemoveTree removes a checkout that a process left behind, with what git knows of it. One

@@ -34,6 +34,10 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	return c
 }
 
+// Pairs are the runs that the ratio rests on.
+func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
+
+// undecidable reports whether one of both is unusable, or the pairs are too few.
 func (c *Comparison) undecidable() bool {
 	return c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable || c.pairs.Len() < fewestChosen
 }

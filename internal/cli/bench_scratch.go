@@ -13,7 +13,7 @@ import (
 const (
 	scratchPrefix = "chronoscope-bench-"
 	scratchOwner  = "owner" // a file that is locked as long as its process runs
-	scratchTree   = "tree"  // the other revision, a worktree of git
+	scratchTree   = "tree"  // the start of the names of other revisions, each a worktree of git
 )
 
 // newScratch makes a folder for compiled tests and the other revision. Those that a process
@@ -47,7 +47,10 @@ func clearScratch(ctx context.Context, temporary string) {
 	}
 	for _, directory := range found {
 		if isLeftBehind(directory) {
-			gobench.RemoveTree(ctx, filepath.Join(directory, scratchTree))
+			trees, _ := filepath.Glob(filepath.Join(directory, scratchTree+"*"))
+			for _, tree := range trees {
+				gobench.RemoveTree(ctx, tree)
+			}
 			os.RemoveAll(directory)
 		}
 	}

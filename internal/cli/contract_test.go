@@ -86,7 +86,7 @@ func breachesOf(t *testing.T, data []byte, place string, change func(parent map[
 
 var asExpected = expectation{sortedBy: "quality", clocks: []string{"tsc", "monotonic", "thread-cputime", "perf-cycles"}}
 
-var samples = []string{"clocks.json", "activity.json", "card.json", "bench.json", "run.json", "slowclock.json", "lateness.json", "validate.json", "bytecode.json"}
+var samples = []string{"clocks.json", "activity.json", "card.json", "bench.json", "run.json", "slowclock.json", "lateness.json", "bisect.json", "validate.json", "bytecode.json"}
 
 func TestRightDocuments(t *testing.T) {
 	for _, name := range samples {

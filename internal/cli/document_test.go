@@ -171,6 +171,7 @@ var forms = map[string]object{
 	"bench":     headerForm.with(benchForm),
 	"run":       headerForm.with(programsForm),
 	"lateness":  headerForm.with(latenessForm),
+	"bisect":    headerForm.with(bisectForm),
 	"slowclock": headerForm.with(slowForm),
 	"validate":  headerForm.with(validationForm),
 	"bytecode":  headerForm.with(bytecodeForm),
@@ -187,6 +188,7 @@ var parts = map[string]func(data []byte, e expectation) []string{
 	"rows":      checkPart(comparisonDocument.breaches),
 	"series":    checkPart(historyDocument.breaches),
 	"timers":    byCommand(map[string]func([]byte, expectation) []string{"lateness": checkPart(latenessDocument.breaches)}),
+	"steps":     byCommand(map[string]func([]byte, expectation) []string{"bisect": checkPart(bisectDocument.breaches)}),
 	"estimates": checkPart(slowDocument.breaches), "cells": checkPart(validationDocument.breaches),
 	"instructions": checkPart(bytecodeDocument.breaches),
 	"results": byCommand(map[string]func([]byte, expectation) []string{

@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"chronoscope/bisect"
+	"chronoscope/gobench"
+	"chronoscope/process"
+	"chronoscope/program"
+	"chronoscope/stats"
+)
+
+// builds measures commits against the good one. It implements [bisect.Measurer].
+type builds struct {
+	flags *bisectFlags
+	*call
+	history []gobench.Commit
+	scratch string
+	of      map[int]*built // by the place in the history
+	spent   map[int]time.Duration
+	perPair time.Duration // what the last pairs took each; 0 before the first
+	name    string        // of the benchmark
+	pkg     string        // its import path
+	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error)
+}
+
+// built is a commit that was checked out and built.
+type built struct {
+	revision  *gobench.Revision
+	benchmark gobench.Benchmark
+	command   program.Command
+	failed    error
+}
+
+// subject is what is measured.
+func (b *builds) subject() string {
+	if b.flags.bench == "" {
+		return b.flags.command.name
+	}
+	return b.name
+}
+
+// open looks at the machine, and prepares what compares two builds.
+func (b *builds) open(ctx context.Context) (release func(), err error) {
+	b.bar.show(0, "looking at the machine")
+	if b.flags.bench == "" {
+		setting, release, err := program.Here(ctx, program.Setting{CPUs: len(b.cpus), Reach: reachHere(b.header.Machine)})
+		b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
+			return b.comparePrograms(ctx, setting, good, commit, n, most)
+		}
+		return release, err
+	}
+	here, err := (&benchExperiment{call: b.call}).surroundings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Slowed: here.slowed()}
+	p.Others, _ = process.OpenOthers() // where they can't be seen, nothing is said of them
+	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
+		return b.compareBenchmarks(ctx, p, here.setting, good, commit, n, most)
+	}
+	return here.close, nil
+}
+
+// Compare implements [bisect.Measurer].
+func (b *builds) Compare(ctx context.Context, commit, n int) (stats.Pairs, error) {
+	if err := b.buildAll(ctx, 0, commit); err != nil {
+		return stats.Pairs{}, err
+	}
+	good, other := b.of[0], b.of[commit]
+	switch left := b.flags.maxTime - b.spent[commit]; {
+	case good.failed != nil:
+		return stats.Pairs{}, fmt.Errorf("the good end can't be measured: %w", good.failed)
+	case other.failed != nil:
+		return stats.Pairs{}, &bisect.SkipError{Why: other.failed}
+	case left <= 0:
+		return stats.Pairs{}, nil
+	default:
+		if b.perPair > 0 { // shorter runs tell less than fewer ones
+			n = max(1, min(n, int(left/b.perPair)))
+		}
+		started := time.Now()
+		pairs, err := b.compare(ctx, good, other, n, left)
+		b.spent[commit] += time.Since(started)
+		b.perPair = time.Since(started) / time.Duration(max(1, pairs.Len()))
+		return pairs, err
+	}
+}
+
+// buildAll builds those of the commits that are not built yet, at once. Nothing is measured meanwhile.
+func (b *builds) buildAll(ctx context.Context, commits ...int) error {
+	var all sync.WaitGroup
+	for _, commit := range commits {
+		if b.of[commit] != nil {
+			continue
+		}
+		b.bar.show(searched(bisect.Result{}, len(b.history)), "building "+b.history[commit].Hash[:min(10, len(b.history[commit].Hash))])
+		one := &built{}
+		tree := filepath.Join(b.scratch, scratchTree+"-"+strconv.Itoa(commit))
+		if one.revision, one.failed = gobench.CheckOut(ctx, b.flags.directory, b.history[commit].Hash, tree); one.failed == nil {
+			all.Go(func() { one.failed = b.build(ctx, one, commit) })
+		}
+		b.of[commit] = one
+	}
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if good := b.of[0]; good.failed == nil && b.name == "" { // the other commits have to have the same one
+		b.name, b.pkg = good.benchmark.Name, good.benchmark.Package
+	}
+	return nil
+}
+
+// build builds a commit in its worktree.
+func (b *builds) build(ctx context.Context, one *built, commit int) (err error) {
+	if b.flags.bench == "" {
+		return b.buildProgram(ctx, one)
+	}
+	into := filepath.Join(b.scratch, strconv.Itoa(commit))
+	if err := os.Mkdir(into, 0o700); err != nil {
+		return err
+	}
+	patterns := b.args
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	compiled, err := gobench.Compile(ctx, one.revision.Dir, into, patterns, b.flags.building)
+	if err != nil {
+		return err
+	}
+	names, failed, err := b.benchmarks(ctx, compiled.Tests, commit)
+	if err != nil {
+		return err
+	}
+	for _, candidate := range names {
+		if len(names) == 1 || candidate.Name == b.flags.bench || candidate.Name == b.name && candidate.Package == b.pkg {
+			one.benchmark = candidate
+			return nil
+		}
+	}
+	switch {
+	case len(compiled.Failed) > 0:
+		return compiled.Failed[0]
+	case len(failed) > 0:
+		return failed[0]
+	case len(names) > 1:
+		var all []string
+		for _, n := range names {
+			all = append(all, n.Package+"."+n.Name)
+		}
+		return fmt.Errorf("--bench %s matches %d benchmarks, one is searched for: choose one of %s", b.flags.bench, len(names), strings.Join(all, ", "))
+	}
+	return errNoBenchmark
+}
+
+// benchmarks are those of compiled tests that match, and those that fail.
+func (b *builds) benchmarks(ctx context.Context, tests []gobench.Benchmark, commit int) (all []gobench.Benchmark, failed []*gobench.FailedError, err error) {
+	p := gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout}
+	for _, test := range tests {
+		test.Revision = b.history[commit].Hash
+		found, err := p.Discover(ctx, test, b.flags.bench)
+		if err != nil {
+			return nil, nil, err
+		}
+		all, failed = append(all, found.Benchmarks...), append(failed, found.Failed...)
+	}
+	return all, failed, nil
+}
+
+// buildProgram runs the build command, and finds the program.
+func (b *builds) buildProgram(ctx context.Context, one *built) error {
+	flags := programFlags{dir: one.revision.Dir, timeout: b.flags.timeout, commands: []template{b.flags.command}}
+	if b.flags.build != "" {
+		by, err := newTemplate(b.flags.build, usualShell)
+		if err != nil {
+			return err
+		}
+		command, err := flags.process(by.words)
+		if err != nil {
+			return fmt.Errorf("--build: %w", err)
+		}
+		said, err := newTail()
+		if err != nil {
+			return err
+		}
+		command.Stderr, command.Untraced = said.write, true
+		run, err := command.Run(ctx)
+		ending := said.close()
+		if err == nil {
+			err = run.Failure()
+		}
+		if err != nil {
+			return fmt.Errorf("--build %s: %w: %s", b.flags.build, err, strings.TrimSpace(ending))
+		}
+	}
+	var err error
+	one.command, err = flags.program(b.flags.command, nil, b.cpus)
+	return err
+}
+
+// comparePrograms makes pairs of runs.
+func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
+	plan := program.DefaultPlan
+	plan.Seed, plan.MinRuns, plan.MaxRuns, plan.MaxTime = b.seed+uint64(b.spentInAll()), n, n, most
+	results, err := program.Measure(ctx, []program.Command{good.command, commit.command}, plan, setting, nil)
+	if err != nil {
+		return pairs, err
+	}
+	for _, r := range results {
+		if r.Failure != nil {
+			return pairs, b.skipOrFail(r == results[0], r.Failure)
+		}
+	}
+	c := program.Compare(results[0], results[1], 0, b.seed)
+	return c.Pairs(), nil
+}
+
+// compareBenchmarks makes pairs of repetitions.
+func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
+	plan := gobench.DefaultPlan.WithGate(nil)
+	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
+	plan.LeastRepetitions, plan.MostRepetitions = n+1, n // the runs of many iterations come after the least ones
+	groups, err := gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
+	if err != nil {
+		return pairs, err
+	}
+	var results []*gobench.Result
+	for i, s := range groups[0] {
+		if s.Failure != nil {
+			return pairs, b.skipOrFail(i == 0, s.Failure)
+		}
+		results = append(results, gobench.Conclude(s, plan, setting))
+	}
+	c := gobench.Compare(results[0], results[1], 0, plan.Seed)
+	return c.Pairs(), nil
+}
+
+// spentInAll is the time that was measured so far, which makes the seeds of calls differ.
+func (b *builds) spentInAll() (sum time.Duration) {
+	for _, d := range b.spent {
+		sum += d
+	}
+	return sum
+}
+
+// skipOrFail is the error of a commit that fails while it is measured; without the good end nothing
+// can be measured.
+func (b *builds) skipOrFail(isGood bool, err error) error {
+	if isGood {
+		return fmt.Errorf("the good end can't be measured: %w", err)
+	}
+	return &bisect.SkipError{Why: err}
+}
+
+// remove takes all worktrees away, and what was built.
+func (b *builds) remove() {
+	var left []error
+	for _, one := range b.of {
+		if one.revision != nil {
+			left = append(left, one.revision.Remove())
+		}
+	}
+	if err := errors.Join(append(left, os.RemoveAll(b.scratch))...); err != nil {
+		b.caveat("left behind: %v", err)
+	}
+}
