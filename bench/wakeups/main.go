@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -24,6 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/internal/load"
 	"chronoscope/machine"
 	"chronoscope/process"
@@ -44,13 +46,7 @@ var subjects = []struct {
 	{"relative", 2, 6}, {"absolute", 2, 6}, {"epoll", 2, 6}, {"timerfd", 2, 6},
 }
 
-func main() {
-	load.Serve()
-	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "wakeups:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("wakeups", run) }
 
 // rightsNames are the two ways of measuring.
 var rightsNames = [2]string{"without", "with"}
@@ -63,17 +59,21 @@ type experiment struct {
 	launcher                *process.Launcher
 	server                  int // its process
 	limit                   time.Duration
+	stdout                  io.Writer
 	rights                  [2]bool // whether it measures without them, and with them
 }
 
-func run(ctx context.Context) error {
-	chosen := flag.String("subject", "", "programs, separated by commas (default: all)")
-	loads := flag.String("load", "1,4,bursty", "threads that want each CPU, the program's among them, or bursty neighbours")
-	repetitions := flag.Int("repetitions", 1, "measurements of each")
-	rights := flag.String("rights", "without,with", "measure without tracepoints, with them, or both")
-	limit := flag.Duration("max-time", 4*time.Second, "how long the runs of a measurement may take")
-	flag.Parse()
-	e := experiment{limit: *limit, launcher: process.NewLauncher()}
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("wakeups", flag.ContinueOnError)
+	chosen := flags.String("subject", "", "programs, separated by commas (default: all)")
+	loads := flags.String("load", "1,4,bursty", "threads that want each CPU, the program's among them, or bursty neighbours")
+	repetitions := flags.Int("repetitions", 1, "measurements of each")
+	rights := flags.String("rights", "without,with", "measure without tracepoints, with them, or both")
+	limit := flags.Duration("max-time", 4*time.Second, "how long the runs of a measurement may take")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	e := experiment{stdout: stdout, limit: *limit, launcher: process.NewLauncher()}
 	defer e.launcher.Close()
 	for i, name := range rightsNames {
 		e.rights[i] = slices.Contains(strings.Split(*rights, ","), name)
@@ -111,7 +111,7 @@ func run(ctx context.Context) error {
 			}
 		}
 	}
-	show(rows)
+	show(stdout, rows)
 	return nil
 }
 
@@ -183,10 +183,10 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 			continue
 		}
 		rights := rightsNames[i]
-		fmt.Printf("%-9s %-6s %-7s truth %7.2f (%.2f to %.2f)  %7.2f (%.2f to %.2f, ± %4.1f %%) %-8s wall %.2f %s\n", name, competitors, rights, known.Value/1e6, known.Lo/1e6, known.Hi/1e6,
+		fmt.Fprintf(e.stdout, "%-9s %-6s %-7s truth %7.2f (%.2f to %.2f)  %7.2f (%.2f to %.2f, ± %4.1f %%) %-8s wall %.2f %s\n", name, competitors, rights, known.Value/1e6, known.Lo/1e6, known.Hi/1e6,
 			r.Estimate.Value/1e6, r.Estimate.Lo/1e6, r.Estimate.Hi/1e6, 100*r.Estimate.RelativeHalfWidth(), r.Verdict, r.Wall.Value/1e6, short(r.Reasons))
 		if i == 1 && results[0] != nil {
-			fmt.Printf("%-9s %-6s CPU time with tracepoints %+.1f %%\n", name, competitors, 100*(r.CPU.Value/results[0].CPU.Value-1))
+			fmt.Fprintf(e.stdout, "%-9s %-6s CPU time with tracepoints %+.1f %%\n", name, competitors, 100*(r.CPU.Value/results[0].CPU.Value-1))
 		}
 		for _, key := range []string{"load " + competitors + ", " + rights, name + ", " + rights, "all, " + rights} {
 			if rows[key] == nil {
@@ -275,7 +275,7 @@ func (t *row) add(r *program.Result, truth stats.Estimate) {
 	}
 }
 
-func show(rows map[string]*row) {
+func show(stdout io.Writer, rows map[string]*row) {
 	names := make([]string, 0, len(rows))
 	for name := range rows {
 		names = append(names, name)
@@ -283,7 +283,7 @@ func show(rows map[string]*row) {
 	slices.Sort(names)
 	for _, name := range names {
 		t := rows[name]
-		fmt.Printf("%-24s %3d measured, %3d usable, %3d trusted (%d wrongly), %d of %d usable with a truth cover it, median half-width %.2g %%\n",
+		fmt.Fprintf(stdout, "%-24s %3d measured, %3d usable, %3d trusted (%d wrongly), %d of %d usable with a truth cover it, median half-width %.2g %%\n",
 			name, t.n, t.usable, t.trusted, t.wrong, t.covered, t.known, 100*stats.Median(t.widths))
 	}
 }
