@@ -71,8 +71,8 @@ func cycleLibrary(arch string) ([]byte, error) {
 	body = padded(symbolsAt, body, elf.Sym64{},             // the first symbol is empty
 		elf.Sym64{Name: 1, Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC), Shndx: 1, Value: textAt, Size: uint64(len(c.code))}, []byte(strings))
 	body = padded(dynamicAt, body, dynamic)
-	// The loader writes into the dynamic section. So that section has a page of its own in memory;
-	// in the file it follows the rest.
+	// The loader writes into the dynamic section, which therefore has a page of its own in memory.
+	// In the file it follows the rest.
 	const page, writable = elffile.PageBytes, elf.PF_R | elf.PF_W
 	return elffile.File(elf.ET_DYN, elffile.Machines[arch], 0, []elf.Prog64{
 		segment(elf.PT_LOAD, elf.PF_R|elf.PF_X, 0, 0, int(dynamicAt), page),

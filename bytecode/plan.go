@@ -27,7 +27,8 @@ const (
 	fewestStarts  = 3
 )
 
-// usual returns the number of starts in the duration d, if each start takes the time each.
+// usual returns the number of starts in the duration d, from least to most, if a start takes the time
+// each.
 func usual(each time.Duration, least, most int, d time.Duration) int {
 	return max(least, min(most, int(d/each)))
 }

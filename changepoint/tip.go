@@ -28,8 +28,8 @@ const FalseTips = 0.01 / 30
 // with it.
 const FewestBefore = 4
 
-// TipOf compares the newest points with the regime in which the points before them end. ok is false if
-// there are fewer than [FewestBefore] points before them.
+// TipOf compares the newest points with the regime in which the points before them end. It returns false
+// if there are fewer than [FewestBefore] points before them.
 func TipOf(points []Point, newest int) (Tip, bool) {
 	n := len(points) - newest
 	if newest < 1 || n < FewestBefore {

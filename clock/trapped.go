@@ -2,7 +2,7 @@ package clock
 
 import "time"
 
-// trappedFrom is the cost of a reading from which on a counter counts as trapped. It is several
+// trappedFrom is the least cost of a reading for which a counter counts as trapped. It is several
 // times what a counter costs that the program reads itself (20 to 60 cycles are usual), and less
 // than a transition to a hypervisor and back.
 const trappedFrom = 250 * time.Nanosecond

@@ -84,8 +84,8 @@ func illegal(i instruction) error {
 	}
 }
 
-// untried judges without a child, by what the kernel says about this thread. A kernel that can't
-// say it can't disable the counter either.
+// untried judges without a child, by what the kernel says about this thread. A kernel that can't say
+// whether the counter is disabled for a thread can't disable it either.
 func untried(i instruction) error {
 	var mode int32
 	if err := unix.Prctl(unix.PR_GET_TSC, uintptr(unsafe.Pointer(&mode)), 0, 0, 0); err != nil {

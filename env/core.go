@@ -64,8 +64,8 @@ func FollowCore(c clock.Rated) Core {
 	return core
 }
 
-// fastChain returns the nanoseconds that a chain takes while the core is fast, because
-// [clock.CoreRate] also measures the core while it is fast.
+// fastChain returns the nanoseconds that a chain takes while the core is fast. [clock.CoreRate], with
+// which the result is compared, also measures the core while it is fast.
 func fastChain(c clock.Rated, rounds int) float64 {
 	var chains []float64
 	for range chainTries {

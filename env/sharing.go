@@ -17,15 +17,15 @@ type Probed struct {
 }
 
 const (
-	// SharedFrom is the share by which independent instructions take longer from which on the core
+	// SharedFrom is the least share by which independent instructions take longer on a core that
 	// counts as shared. On a core that is not shared they differ by 1 to 3 %; with a busy
 	// hyperthread they took 15 to 80 % longer (Zen 4).
 	SharedFrom = 0.1
 	// sharedMost is the largest share of samples that may be shared if it is not known whether
 	// sharing slows them: the result then rests on the lower samples.
 	sharedMost = 0.25
-	// sharedWithin is the share of samples during which sharing began or ended from which on
-	// sharing may also have begun and ended unnoticed within other samples.
+	// sharedWithin is a share of samples. If sharing began or ended during at least this share,
+	// it may also have begun and ended unnoticed within other samples.
 	sharedWithin = 0.1
 )
 

@@ -108,7 +108,7 @@ func (d *diagnosis) where(keep func(observed) bool) []Sample {
 	return kept
 }
 
-// believed returns the rate that follows from the length of the counter's tick; ok is false if the
+// believed returns the rate that follows from the length of the counter's tick, and false if the
 // length is not known.
 func (d *diagnosis) believed() (span, bool) {
 	tick := d.counter.TickNs

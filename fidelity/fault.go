@@ -43,7 +43,7 @@ type finding struct {
 	fault func(worst observed) Fault
 }
 
-// of returns the fault as one workload shows it; ok is false if the workload does not.
+// of returns the fault as one workload shows it, and false if the workload does not show it.
 func (f finding) of(workload int, all []observed) (Fault, bool) {
 	worst := -1
 	for _, i := range f.shown {

@@ -2,8 +2,8 @@ package machine
 
 import "strings"
 
-// noHypervisor and noContainer say that there is no sign of one. An empty text says that it is
-// not known.
+// noHypervisor and noContainer say that no hypervisor or container was detected. An empty text says
+// that it is not known whether there is one.
 const (
 	noHypervisor = Text("none")
 	noContainer  = Text("none")

@@ -12,8 +12,8 @@ import (
 	"chronoscope/remedy"
 )
 
-// Rates of interrupts on one CPU, not counting its timer's, from which on they are noted, and from
-// which on they spoil measurements. At 1 to 5 µs each, the second rate takes about a percent of
+// The least rates of interrupts on one CPU, not counting its timer's, that are noted, and that
+// spoil measurements. At 1 to 5 µs each, the second rate takes about a percent of
 // the time.
 const (
 	notedInterruptHz    = 500

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Shares of stolen time from which on it is noted, and from which on it spoils measurements.
+// The least shares of stolen time that are noted, and that spoil measurements.
 const (
 	notedSteal    = 0.01
 	spoilingSteal = 0.05

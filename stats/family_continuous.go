@@ -70,7 +70,7 @@ func (f continuousFamily) from(h histogram) func(p [2]float64) distribution {
 	return func(p [2]float64) distribution { return f.at(s, p[0], p[1]) }
 }
 
-// spreadOut widens a start that has no width, as if most samples are equal.
+// spreadOut widens a start that has no width, which happens if most samples are equal.
 func (s start) spreadOut(grain float64) start {
 	s.low = math.Min(s.low, s.median-grain/4)
 	s.high = math.Max(s.high, s.median+grain/4)

@@ -89,7 +89,7 @@ func (p *Pairs) Logs() []float64 { return logarithms(p.middle) }
 func (p *Pairs) Len() int { return len(p.middle) }
 
 // fewestOfMany is the least number of pairs that remain if only the least disturbed are used, and
-// apartShare is the mean relative distance of the pairs' bounds from which on that is worthwhile.
+// apartShare is the least mean relative distance of the pairs' bounds for which that is worthwhile.
 const fewestOfMany, apartShare = 30, 0.005
 
 // leastDisturbed returns the quarter of the pairs that was disturbed least, if there are many pairs and

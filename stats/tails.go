@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/interp"
 )
 
-// TailPercentiles are the shares whose quantiles [Tails] holds.
+// TailPercentiles lists the quantiles that [Tails] holds, each as a share of the samples.
 var TailPercentiles = []float64{0.5, 0.9, 0.99, 0.999}
 
 // Tails describes the distribution of the durations of single calls or runs, in nanoseconds.

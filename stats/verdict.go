@@ -23,7 +23,7 @@ const WideShare, UselessShare = 0.05, 0.25
 // half-width that was asked for, 0 if none was.
 func (e Estimate) WidthVerdict(asked float64) Verdict {
 	switch width := e.RelativeHalfWidth(); {
-	case !(width <= UselessShare): // holds too if there is no interval
+	case !(width <= UselessShare): // also true if there is no interval
 		return Unusable
 	case width > math.Max(WideShare, asked):
 		return Suspect

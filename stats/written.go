@@ -135,7 +135,7 @@ func (e Estimate) TimeWithError() string {
 	return strings.TrimSpace(value + " " + off)
 }
 
-// lopsided is the ratio of the two sides of an interval from which on both are shown.
+// lopsided is the least ratio of the two sides of an interval for which both are shown.
 const lopsided = 1.5
 
 func (e Estimate) valueAndError(u timeUnit) (value, off string) {

@@ -85,7 +85,7 @@ func (s *Sampler) Sample(ctx context.Context) {
 }
 
 // chainLength returns how many readings are taken around the same amount of work. A fine clock
-// needs many different amounts, hence short chains. A coarse clock needs chains that are long
+// needs many different amounts, and so short chains. A coarse clock needs chains that are long
 // compared with the time between two chains.
 func (s *Sampler) chainLength() int {
 	least := max(leastChain, s.subject.LeastChain)

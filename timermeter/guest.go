@@ -119,8 +119,8 @@ func onTheWay(p Plan) Plan {
 }
 
 // finest returns the timer with the least sum of accuracy and cost, which then times calls of the
-// others. Excluded are timers that show CPU time, because it leaves out waits, that count events,
-// that step back, or that contradict time. It returns nil if no timer remains.
+// others. It excludes timers that count events, step back, contradict time, or show CPU time, which
+// does not include waits. It returns nil if no timer remains.
 func (l *local) finest(ctx context.Context, all []*remoteTimer, time clock.Rated) (best *remoteTimer, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {

@@ -93,7 +93,7 @@ type lattice struct {
 // Limits of the search.
 const (
 	pooledLag = 16 // distance, in readings, up to which differences are pooled at first
-	// leastPeak is the amplitude from which on a summit of the spectrum is examined. A lattice of
+	// leastPeak is the least amplitude of a summit of the spectrum that is examined. A lattice of
 	// two units, the finest that can be detected, has an amplitude of 0.41 after rounding.
 	leastPeak = 0.28
 	// keptShare is the share of the expected amplitude that must remain when readings further
@@ -102,8 +102,9 @@ const (
 	fewestPoints = 48   // least number of differences in a window
 	mostPoints   = 1500 // readings that refine the quantum
 	summitsTried = 6    // number of summits that are tried in each window
-	// summitReach is how far a summit may lie from its peak, in steps of the spectrum: peaks are
-	// broad if the differences fill only a part of the window.
+	// summitReach is the distance from a summit of the spectrum, in steps of the spectrum, within
+	// which the exact top of the peak is searched. It is several steps because peaks are broad if
+	// the differences fill only a part of the window.
 	summitReach = 4
 )
 

@@ -79,8 +79,8 @@ func TestUnknownIsNull(t *testing.T) {
 	}
 }
 
-// Advice promises one percent for durations from the length on at which accuracy and the variation
-// of the cost together are one percent.
+// Advice promises an error of one percent for durations that are at least a hundred times the sum of
+// the accuracy and the variation of the cost.
 func TestAdvice(t *testing.T) {
 	name := "monotonic"
 	all := Ranking{Best: Best{Wall: &name}, Clocks: []Rating{{

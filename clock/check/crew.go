@@ -44,7 +44,7 @@ type worker struct {
 	cpu  int
 	jobs chan func()
 	idle chan struct{}
-	err  error // why the worker can't be used any more; may be read only by who holds the token
+	err  error // why the worker can't be used any more; may be read only while holding the token
 }
 
 // newBoundCrew binds a thread to each of the CPUs. A CPU to which no thread can be bound is

@@ -19,7 +19,7 @@ func TestOverTheSignIsNoStepBack(t *testing.T) {
 	s := newSimulation(1)
 	c := fine()
 	sub := s.add("counter", c)
-	over := int64(math.MaxInt64) - 1_400_000_000 // it shows 1 s at the start
+	over := int64(math.MaxInt64) - 1_400_000_000 // the clock starts at 1 s, and so passes the largest number after 0.4 s
 	*sub = *newSubject(clock.Rated{
 		Clock:  clock.New(*sub.Clock, func() int64 { return c.Read() + over }),
 		TickNs: sub.TickNs, AccuracyNs: sub.AccuracyNs,

@@ -6,7 +6,7 @@ import "math/rand/v2"
 // competitors want each CPU all the time. A CPU serves its queue round robin. A CPU with an empty queue
 // takes a thread of the program from another queue. The simulation proceeds from event to event.
 //
-// Without competitors, switches and interrupts, a script takes its time on a dedicated machine.
+// Without competitors, switches and interrupts, a script takes as long as on a dedicated machine.
 type Crowd struct {
 	// CPUs is the number of CPUs. Load is the number of threads that want each CPU, including one
 	// of the program. 0 means 1.

@@ -229,7 +229,7 @@ func (s *Scheduler) run(ns float64) {
 	}
 }
 
-// pace returns how many nanoseconds' work of a core of speed 1 the thread does per nanosecond.
+// pace returns how fast the thread works: 1 on a core of speed 1 that is not shared.
 func (s *Scheduler) pace() float64 {
 	if s.wide && s.siblingBusy {
 		return s.speed / (1 + s.given.Sibling.Slows)

@@ -63,7 +63,7 @@ func startOne(ctx context.Context, role string) (*competitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A second thread watches the pipe while the first one competes, hence GOMAXPROCS=2.
+	// GOMAXPROCS is 2 because a second thread watches the pipe while the first one competes.
 	command := exec.CommandContext(ctx, self)
 	command.Env = append(os.Environ(), marker+"="+role, "GOMAXPROCS=2", "GOGC=off")
 	group.Own(command) // so that it is paused and ended together with the processes that it starts
