@@ -134,7 +134,8 @@ func covered(t *testing.T, runs int, m Method, prepare func(*world)) (hits int, 
 	return hits, strays
 }
 
-// Intervals hold the truth 95 times in 100. A correct method holds it at least 91 times, nearly always.
+// The intervals of a correct method hold the truth 95 times in 100 on average, and nearly always at
+// least 91 times.
 func TestIntervals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")

@@ -23,7 +23,7 @@ func TestStoppedNs(t *testing.T) {
 	}
 }
 
-// In both versions, a group that is stopped between two looks is found, and for how long.
+// In both versions, a stop of a group between two looks is noticed with its length.
 func TestThrottlingOfAGroup(t *testing.T) {
 	root := fstest.MapFS{
 		"proc/self/cgroup":           {Data: []byte("0::/a/b\n")},

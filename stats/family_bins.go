@@ -79,8 +79,8 @@ func roundingGrain(sorted []float64) float64 {
 	return grain
 }
 
-// cellsOf joins samples that lie within half a grain of each other, which are equal values on a clock
-// of that grain, into a cell at their mean.
+// cellsOf joins samples that lie within half a grain of each other into a cell at their mean. On a
+// clock of that grain these are equal values.
 func cellsOf(sorted []float64, grain float64) []cell {
 	var cells []cell
 	first, sum := sorted[0], 0.0

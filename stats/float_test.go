@@ -26,7 +26,7 @@ func TestFloatInJSON(t *testing.T) {
 	}
 }
 
-// A value that JSON has no number for is written as null. When it is read, it is an error that names the
+// NaN and infinities are written as null. A text that is no finite JSON number is an error that names its
 // place.
 func TestFloatRefuses(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {

@@ -237,8 +237,8 @@ func resultants(sorted []float64, f, width float64) []block {
 	return blocks
 }
 
-// turned returns the length of the resultant of all blocks at a frequency that is by higher than that of
-// their own resultants.
+// turned returns the length of the resultant of all blocks at another frequency, which exceeds the
+// frequency of the blocks' own resultants by the argument.
 func turned(blocks []block, by float64) float64 {
 	var sum complex128
 	for _, b := range blocks {

@@ -129,7 +129,7 @@ func TestLatticeOfTimeThatStandsStill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	const quantum, trials, enough = 10.0149, 40, 34 // a 95 % interval holds 38 of 40
+	const quantum, trials, enough = 10.0149, 40, 34 // 95 % of 40 are 38
 	held := 0
 	for seed := range uint64(trials) {
 		rng := rand.New(rand.NewPCG(12, seed))

@@ -128,6 +128,6 @@ func (s *Scheduler) replay(g RecordedGap) {
 	s.machine.now += g.Ns
 }
 
-// recordedSwitchNs is the part of a gap in which another thread ran that the context switches
-// take. The kernel charges it to the preempted thread.
+// recordedSwitchNs is the time that the context switches take of a gap in which another thread ran.
+// The kernel charges it to the preempted thread.
 const recordedSwitchNs = 2e3

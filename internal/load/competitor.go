@@ -125,8 +125,8 @@ func compete(kind Kind, number uint64, random *rand.Rand) {
 	}
 }
 
-// between draws a span from an exponential distribution with the given mean, again until it is between
-// least and most.
+// between draws spans from an exponential distribution with the given mean until one is between least and
+// most, and returns that span.
 func between(random *rand.Rand, least, mean, most time.Duration) time.Duration {
 	for {
 		if span := time.Duration(random.ExpFloat64() * float64(mean)); least <= span && span <= most {

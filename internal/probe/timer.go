@@ -22,9 +22,9 @@ type Probe struct {
 // Timer is one timer of a probe. Its readings are whole ticks of TickNs each, counted from about its
 // first reading.
 //
-// An error of its methods is an [*Error], says that the probe does not implement the question, or is
-// ctx's. After ctx's error the probe has ended, because a late answer would be mistaken for the answer to
-// the next question.
+// Its methods return an [*Error], an error that says that the probe does not implement the question, or
+// ctx's error. After ctx's error the probe has ended, because a late answer would be mistaken for the
+// answer to the next question.
 type Timer struct {
 	Description
 	// TickNs is the unit of the readings, or, if the readings have fractions of it, down to a
