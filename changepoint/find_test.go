@@ -306,8 +306,8 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// If some points of the regime were outliers, a newest point that is as far off is no change. Once 12 %
-// counted as a change although 4 of 11 points had been as far off, and the gate failed.
+// If some points of the regime were outliers, a newest point that is as far off is no change. A shift of
+// 12 % once counted as a change, and the gate failed, although 4 of 11 points had been as far off.
 func TestTipBesideOutliers(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const series = 400

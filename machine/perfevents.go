@@ -14,7 +14,7 @@ const mostParanoid = 2
 const capSysAdmin, capPerfmon = 21, 38
 
 // judgePerfEvents judges whether this user may have the kernel record when programs have a CPU.
-// The question does not apply to users who are refused nothing, such as root.
+// The question does not apply to users with all rights, such as root.
 func judgePerfEvents(d *Doctor) (*Finding, error) {
 	capabilities, err := d.capabilities()
 	if err != nil || capabilities&(1<<capSysAdmin|1<<capPerfmon) != 0 {

@@ -9,8 +9,8 @@ import (
 
 // A permutation test tells how probable the difference between two sets of samples is if there is no
 // true difference. It takes the probability over all ways in which the same values could have been
-// assigned to the two sets. So it holds for any distribution and any number of ties, which samples from
-// a coarse clock have many of (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed.,
+// assigned to the two sets. So it holds for any distribution and any number of ties; samples from a
+// coarse clock have many (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed.,
 // chapter 3).
 
 // drawnPermutations is how many permutations are drawn if counting all of them would take more than

@@ -10,7 +10,7 @@ type Verdict string
 
 // The verdicts, from best to worst.
 const (
-	Trusted  Verdict = "trusted"  // nothing speaks against the result
+	Trusted  Verdict = "trusted"  // there is no reason against the result
 	Suspect  Verdict = "suspect"  // usable with the reasons in mind
 	Unusable Verdict = "unusable" // not to be used
 )

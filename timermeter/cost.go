@@ -242,7 +242,7 @@ func (c *CostSampler) Cost() Cost {
 	slices.Sort(singles)
 	slices.Sort(means)
 	median := math.Max(0, c.meter.median(means, c.meter.batch))
-	percentile := func(p float64) stats.Float { // at least the median: a single call may read as less than it by one grain
+	percentile := func(p float64) stats.Float { // at least the median of batches, which a percentile of single calls may fall below by one grain
 		return stats.FloatOf(math.Max(median, stats.Quantile(singles, p)))
 	}
 	cost := Cost{
