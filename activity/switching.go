@@ -180,7 +180,7 @@ func (e *experiment) caveat(format string, args ...any) {
 // system calls without a switch.
 type roundTrip struct{ calls, trip int64 }
 
-// roundTrips takes blocks of samples, at least two, until the time until. It drops the first block,
+// roundTrips takes blocks of samples, at least two, until the given time. It drops the first block,
 // which finds code and data cold.
 func (e *experiment) roundTrips(ctx context.Context, until time.Time) (blocks [][]roundTrip, err error) {
 	samples := make([]roundTrip, RoundTripsPerBlock)

@@ -13,37 +13,38 @@ type Bisect struct {
 	Header
 	// Subject is the benchmark or the command that was measured.
 	Subject string `json:"subject"`
-	Good    string `json:"good"` // as they were asked for
+	Good    string `json:"good"` // the good and the bad end, as the user named them
 	Bad     string `json:"bad"`
 	// Range is the number of commits after the good one, up to the bad one.
 	Range   int            `json:"range"`
 	Outcome bisect.Outcome `json:"outcome"`
 	Why     string         `json:"why"`
-	// Change is the time of the bad end over that of the good one.
+	// Change is the ratio of the time at the bad end to the time at the good end.
 	Change stats.Estimate `json:"change"`
 	Steps  []BisectStep   `json:"steps"`
-	// Commits are those that were measured, or could not be, in order.
+	// Commits are the commits that were measured, or could not be measured, in order.
 	Commits []BisectCommit `json:"commits"`
 	Builds  int            `json:"builds"`
 }
 
-// BisectStep is a change, with the commits of which one made it.
+// BisectStep is a change, with the commits that may have made it.
 type BisectStep struct {
 	bisect.Step
-	// Commits are the candidates, the oldest first; for a long range, its first and its last one.
+	// Commits are the candidates, the oldest first; if there are more than mostCandidates, only the
+	// first and the last one.
 	Commits []gobench.Commit `json:"commits"`
 }
 
-// BisectCommit is a commit that was measured, or could not be.
+// BisectCommit is a commit that was measured, or could not be measured.
 type BisectCommit struct {
 	bisect.Measured
 	gobench.Commit
 }
 
-// mostCandidates of a step are listed.
+// mostCandidates is how many candidates of a step are listed.
 const mostCandidates = 100
 
-// NewBisect names the commits of a search. The history begins with the good end.
+// NewBisect returns the document of a search. history lists the commits, from the good end on.
 func NewBisect(r bisect.Result, history []gobench.Commit) Bisect {
 	d := Bisect{
 		Range: len(history) - 1, Outcome: r.Outcome, Why: r.Why, Change: r.Change, Builds: r.Builds,

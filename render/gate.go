@@ -342,7 +342,7 @@ func BencherMetrics(w io.Writer, d record.Bench) error {
 	return writeIndented(w, all)
 }
 
-// longestSlug is the length that Bencher allows.
+// longestSlug is the greatest length that Bencher allows.
 const longestSlug = 64
 
 // slug turns a unit into the name of a measure: lower-case letters and digits, with hyphens between

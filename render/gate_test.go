@@ -104,7 +104,8 @@ func TestJUnit(t *testing.T) {
 			Skipped *struct{} `xml:"skipped"`
 		} `xml:"testcase"`
 	}
-	// Times have no exponent (SUREFIRE_TIME of the schema of Jenkins's xunit plugin, junit-10.xsd).
+	// Times are written without an exponent, as the schema of Jenkins's xunit plugin requires
+	// (SUREFIRE_TIME in junit-10.xsd).
 	if times := regexp.MustCompile(` time="([^"]*)"`).FindAllStringSubmatch(text, -1); len(times) != 5 || times[0][1] != "60.000" || times[1][1] != "0" {
 		t.Errorf("times %q", times)
 	}

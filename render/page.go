@@ -210,7 +210,7 @@ func (s pageSection) Fold() string {
 type dataTable struct {
 	Columns []view.Column
 	Rows    [][]dataCell
-	open    bool // unasked, however many rows there are
+	open    bool // shown without a click, however many rows there are
 }
 
 // Short reports whether a narrow screen shows each row as a list of its cells, so that none is cut.

@@ -40,7 +40,8 @@ func bench(d record.Bench) *Sheet {
 	return s
 }
 
-// benchmarkCalls shows how single calls are distributed, those of benchmarks of which they were timed.
+// benchmarkCalls shows how single calls are distributed, for benchmarks whose single calls were
+// timed.
 func benchmarkCalls(all []gobench.Report) Section {
 	t := table(words("benchmark", "time"), numbers("n"), words("p50", "p90", "p99", "p99.9"), numbers("worst"), words("verdict"))
 	s := Section{

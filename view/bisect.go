@@ -25,7 +25,7 @@ func bisectSheet(d record.Bisect) *Sheet {
 	return s
 }
 
-// bisectFigure is the answer in a word.
+// bisectFigure returns the answer in a word.
 func bisectFigure(d record.Bisect) string {
 	var found []string
 	for _, step := range d.Steps {
@@ -71,7 +71,7 @@ func candidates(step record.BisectStep) string {
 	return fmt.Sprintf("%s to %s", abbreviated(first.Hash), abbreviated(last.Hash))
 }
 
-// stepSentence says what a step is, and how sure it is.
+// stepSentence describes a step, and says how certain it is.
 func stepSentence(step record.BisectStep) string {
 	_, bounds := ratio(step.Ratio)
 	what := fmt.Sprintf("times %s (%s), probability %s", stats.Significant(step.Ratio.Value, 4), bounds, percent(step.Probability))
@@ -85,7 +85,7 @@ func stepSentence(step record.BisectStep) string {
 	return fmt.Sprintf("%sone of %s, %s: %s", perhaps, stats.Count(step.Last-step.First+1, "commit"), candidates(step), what)
 }
 
-// abbreviated is a commit's short name.
+// abbreviated returns a commit's short name.
 func abbreviated(hash string) string { return hash[:min(len(hash), 10)] }
 
 // bisectedCommits lists and draws the commits that were measured.

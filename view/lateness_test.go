@@ -10,7 +10,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Without enough wake-ups for a p99 the tile said "and one time in a hundred ?".
+// If there are too few wake-ups for a p99, the tile does not mention one. It once said "and one
+// time in a hundred ?".
 func TestTileOfTimerWithoutP99(t *testing.T) {
 	for p99Ns, want := range map[float64]string{
 		math.NaN(): "time.Sleep, asked for 1.00 ms, is typically that late.",

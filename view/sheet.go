@@ -111,7 +111,7 @@ type Table struct {
 	In      Medium
 	// Grouped says that, in text, each value of the first column is a line above its rows.
 	Grouped bool
-	// Open tables are shown on a page unasked, however many rows they have.
+	// Open says that a page shows the table without a click, however many rows it has.
 	Open bool
 }
 
