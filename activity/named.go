@@ -381,7 +381,7 @@ const leastEntryNs = 5e3
 
 // addRest attributes restNs, the time of a gap in which no event shows what had the CPU. A short
 // rest is the way into an interrupt and back, and is added to the longest piece. A longer one is
-// the host's, unless the trace has a cause of its own for it.
+// the host's, unless the trace knows another cause.
 func (m *Moment) addRest(t *Trace, g Gap, restNs, entryNs float64, obscure bool) {
 	if restNs <= 0 && len(m.Ran) > 0 {
 		return

@@ -381,8 +381,8 @@ func touch[T any](s []T) {
 }
 
 // take adds gaps to the trace and returns how many it added; it only counts those that don't fit. A
-// gap that begins where the loop last ended contains the way through Go, and counts as the
-// recording's own, whatever else fell into it.
+// gap that begins where the reading loop last ended contains the time that the recording spent in
+// Go code, and counts as the recording's own, whatever else fell into it.
 func (r *recorder) take(gaps []clock.Gap) (kept int) {
 	t := r.trace
 	for _, g := range gaps {

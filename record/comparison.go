@@ -45,8 +45,8 @@ type ComparisonRow struct {
 	// Changes compares each subject after the first with the first; null if there is nothing to
 	// compare.
 	Changes []*ComparisonChange `json:"changes"`
-	// Change is the ratio of the last of Changes, and Outcome its outcome; with two subjects there
-	// is only one. They are null or empty if there is none.
+	// Change and Outcome are the ratio and the outcome of the last element of Changes; null and
+	// empty if there is none.
 	Change  *stats.Estimate `json:"change"`
 	Outcome string          `json:"outcome"`
 }

@@ -126,7 +126,7 @@ func TestHyperfineWritesTheSame(t *testing.T) {
 	}
 }
 
-// The columns of hyperfine's table are equal, cell by cell.
+// The columns that this table shares with hyperfine's are equal to hyperfine's, cell by cell.
 func TestMarkdownHasTheSameColumns(t *testing.T) {
 	exported, table := byHyperfine(t, "-r", "5", "sleep 0.01", "sleep 0.03", "true")
 	var ours bytes.Buffer

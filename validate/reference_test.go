@@ -45,7 +45,8 @@ func TestExpected(t *testing.T) {
 	if e := expected(levels, 100, Fit{}); e.Lo != 1200 {
 		t.Errorf("%+v", e)
 	}
-	// There are too few levels for an interval, so that it is their whole range.
+	// There are too few levels for a 95 % interval. The interval is then the whole range of the
+	// levels.
 	if e := expected([]level{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}}, 10, Fit{}); e.Value != 20 || e.Lo != 10 || e.Hi != 40 {
 		t.Errorf("%+v", e)
 	}

@@ -259,7 +259,7 @@ func TestTraceOfASlowerCore(t *testing.T) {
 	}
 }
 
-// What a sample waited for other threads does not count as interrupts.
+// The time that a sample waited for other threads does not count as interrupts.
 func TestCompensationWithoutWaits(t *testing.T) {
 	s := newSimulated(t, 1, ticking(20e3, 8e3)).takeOf(t, Traced, 1, 10*time.Millisecond, 6)
 	before := CompensationOf([]*Stream{s})[0]

@@ -68,7 +68,7 @@ type found struct {
 	// failed is an error that makes the command exit with status 1 after everything was written.
 	failed error
 	// rivals are the comparisons that --max-regression judges. verdicts are judged by
-	// --require; their keys name what they belong to.
+	// --require; each key names the result that has the verdict.
 	rivals   []rival
 	verdicts map[string]stats.Verdict
 }
