@@ -125,8 +125,8 @@ func TestPairsOfWhatIsLeft(t *testing.T) {
 		}
 		return map[Basis][]bounds{Timer: all}
 	}
-	a := &Result{Summary: Summary{Basis: Timer}, timed: times{on: known(10, 20, 40), kind: kind{at: []int{0, 1, 3}}}}
-	b := &Result{Summary: Summary{Basis: Timer}, timed: times{on: known(20, 60, 80), kind: kind{at: []int{0, 2, 3}}}}
+	a := &Result{Summary: Summary{Basis: Timer}, timed: times{raw: known(10, 20, 40), kind: kind{at: []int{0, 1, 3}}}}
+	b := &Result{Summary: Summary{Basis: Timer}, timed: times{raw: known(20, 60, 80), kind: kind{at: []int{0, 2, 3}}}}
 	if c := Compare(a, b, 0.01, 1); c.Ratio.N != 2 || math.Abs(c.Ratio.Value-2) > 1e-12 {
 		t.Errorf("%+v", c.Ratio)
 	}
