@@ -24,6 +24,8 @@ type simulated struct {
 	spent    []spending
 	end      time.Duration
 	stop     context.CancelFunc
+	// asleep is when the machine is suspended for eight hours, on a clock that goes on meanwhile.
+	asleep time.Duration
 }
 
 type spending struct{ at, used time.Duration }
@@ -50,6 +52,9 @@ func (s *simulated) Survey(context.Context) Survey {
 func (s *simulated) pause(_ context.Context, d time.Duration) {
 	s.now += d
 	s.used += scaled(d, 1e-5+s.scrapes)
+	if s.asleep > 0 && s.now > s.asleep {
+		s.now, s.asleep = s.now+8*time.Hour, 0
+	}
 	s.spent = append(s.spent, spending{s.now, s.used})
 	if s.now > s.end {
 		s.stop()
@@ -192,5 +197,17 @@ func TestTheBudgetHoldsBesideScrapes(t *testing.T) {
 	}
 	if len(s.turns) < 100 {
 		t.Errorf("%d turns in 6 hours", len(s.turns))
+	}
+}
+
+// After a suspend, or on a clock that was set forward, what could not be spent meanwhile is not spent at once.
+func TestTheBudgetHoldsAfterASuspend(t *testing.T) {
+	s := &simulated{rng: rand.New(rand.NewPCG(3, 0)), survey: 400 * time.Millisecond, slowness: 1, scrapes: 0.003, asleep: 2 * time.Hour, turn: func(time.Duration) time.Duration { return 100 * time.Millisecond }}
+	s.run(t, 0.005, 16*time.Hour, nil)
+	if most, allowed := s.mostInAnHour(), scaled(time.Hour, 0.005); most > allowed {
+		t.Errorf("%v of CPU time in an hour, allowed are %v", most, allowed)
+	}
+	if last := s.turns[len(s.turns)-1]; last < 15*time.Hour {
+		t.Errorf("no turn after %v", last)
 	}
 }
