@@ -7,13 +7,19 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // An exporter is the command as it serves.
@@ -28,7 +34,12 @@ var listensOn = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 // serving starts the command, and waits until it listens.
 func serving(t *testing.T, args ...string) *servingCommand {
 	t.Helper()
-	s := &servingCommand{Cmd: exec.Command(chronoscope, append([]string{"serve", "--web.listen-address", "127.0.0.1:0"}, args...)...), said: make(chan string, 1)}
+	return served(t, exec.Command(chronoscope, append([]string{"serve", "--web.listen-address", "127.0.0.1:0"}, args...)...))
+}
+
+func served(t *testing.T, command *exec.Cmd) *servingCommand {
+	t.Helper()
+	s := &servingCommand{Cmd: command, said: make(chan string, 1)}
 	errors, err := s.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -153,4 +164,70 @@ func TestServeAfterAKill(t *testing.T) {
 		t.Errorf("it listens on %s, want %s", second.address, first.address)
 	}
 	second.await(t, "chronoscope_turns_total", 1)
+}
+
+// A user without any rights gets turns and surveys; what is missing is counted.
+func TestServeWithoutRights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user; the other tests of serve run without rights then")
+	}
+	program := filepath.Join("/tmp", fmt.Sprintf("chronoscope-rights-%d", os.Getpid())) // where others may read it
+	text, err := os.ReadFile(chronoscope)
+	if err == nil {
+		err = os.WriteFile(program, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(program) })
+	command := exec.Command(program, "serve", "--web.listen-address", "127.0.0.1:0", "--budget", "50%")
+	command.Dir, command.Env = "/", []string{"HOME=/", "TMPDIR=/absent"}
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	s := served(t, command)
+	s.await(t, "chronoscope_turns_total", 2)
+	s.await(t, "chronoscope_surveys_total", 1)
+	if s.scrape(t, `chronoscope_failures_total{step="names"}`) != 1 {
+		t.Error("disturbers can't be named, and nothing says so, or more than once")
+	}
+	if n := s.scrape(t, "chronoscope_disturber_seconds_total"); n != 0 {
+		t.Errorf("disturbers took %v s, by nobody's account", n)
+	}
+	if n := s.scrape(t, "chronoscope_work_verdict"); n != 2 {
+		t.Errorf("%v verdicts on two pieces of work", n)
+	}
+}
+
+// CPUs that go away while it runs, as by hotplug or a smaller cpuset, cost no turn but those under way.
+func TestServeLosesCPUs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("needs two CPUs, has %v: %v", cpus, err)
+	}
+	s := serving(t, "--budget", "50%")
+	s.await(t, "chronoscope_turns_total", 1)
+	for _, left := range [][]int{cpus[:1], cpus[1:2], cpus} {
+		var set unix.CPUSet
+		for _, cpu := range left {
+			set.Set(cpu)
+		}
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, thread := range threads {
+			id, _ := strconv.Atoi(filepath.Base(thread))
+			_ = unix.SchedSetaffinity(id, &set) // the thread may have ended
+		}
+		before := s.scrape(t, "chronoscope_turns_total")
+		s.await(t, "chronoscope_turns_total", before+2)
+	}
+	if n := s.scrape(t, `chronoscope_failures_total{step="work"}`) + s.scrape(t, `chronoscope_failures_total{step="gaps"}`); n > 3 {
+		t.Errorf("%v steps of turns failed, one each time that CPUs went away is what may", n)
+	}
 }
