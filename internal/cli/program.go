@@ -23,6 +23,7 @@ var _ = register(newRun)
 type programFlags struct {
 	precision                string
 	minRuns, maxRuns, warmup int
+	runs                     int // exactly; 0 for as many as it takes
 	nice                     int
 	maxTime, timeout         time.Duration
 	prepare, conclude        []string // one for all commands, or one for each
@@ -30,7 +31,7 @@ type programFlags struct {
 	dir, input, output       string
 	shell                    string
 	ignored                  ignoredFailures
-	once, posix              bool
+	once, posix, showOutput  bool
 	pid                      int
 	duration                 time.Duration
 
@@ -95,14 +96,16 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, a `share` such as 0.5% (--quick: 3%, --thorough: 0.5%)")
 	set.IntVar(&t.minRuns, "min-runs", program.DefaultPlan.MinRuns, "fewest runs of a command (--quick: 6, --thorough: 20)")
 	set.IntVar(&t.maxRuns, "max-runs", program.DefaultPlan.MaxRuns, "most runs of a command, after a first one that is traced and does not count (--quick: 100, --thorough: 10000)")
+	set.IntVarP(&t.runs, "runs", "r", 0, "exactly this `number` of runs that count of each command, after a first one that is traced")
 	set.DurationVar(&t.maxTime, "max-time", program.DefaultPlan.MaxTime, "how long the runs of a command may take in all (--quick: 3s, --thorough: 1m)")
-	set.IntVar(&t.warmup, "warmup", 0, "runs of each command before those that count")
+	set.IntVarP(&t.warmup, "warmup", "w", 0, "runs of each command before those that count")
 	set.StringArrayVar(&t.prepare, "prepare", nil, "run this `command` before each run, untimed; given once for each command, before the runs of that one")
 	set.StringArrayVar(&t.conclude, "conclude", nil, "run this `command` after each run, untimed; or once for each command")
 	set.StringArrayVar(&t.parameters, "param", nil, "`name=values` of a parameter: n=1,10,100, n=1..8 or t=0.3..0.5..0.05, where {n} stands in a command")
 	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
 	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit)")
+	set.BoolVar(&t.showOutput, "show-output", false, "show what the program writes, as --program-output inherit does")
 	set.StringVar(&t.dir, "dir", "", "run in this `directory`")
 	set.StringArrayVar(&t.env, "env", nil, "set a variable, `name=value`, in the program's environment")
 	set.StringVar(&t.shell, "shell", "", "run the commands by a shell: --shell, or --shell=`name` (its own cost is said, and not taken off)")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"chronoscope/program"
 	"chronoscope/stats"
@@ -100,6 +101,12 @@ func (t *programFlags) checkAmounts(c *call) error {
 	}
 	changed := c.given
 	switch {
+	case changed("runs") && (changed("min-runs") || changed("max-runs")):
+		return usagef("--runs: it is the exact number of runs: leave out --min-runs and --max-runs")
+	case changed("runs") && t.runs == 1:
+		return usagef("--runs: a run that is traced comes before those that count, so that the command would run twice: give --once to run it one time, or 2 runs or more")
+	case changed("runs") && (t.runs < 1 || t.runs > mostRuns):
+		return usagef("--runs: %d runs can't be made: give 2 to %d", t.runs, mostRuns)
 	case t.maxRuns == 1:
 		return usagef("--max-runs: a run that is traced comes before those that count, so that the command would run twice: give --once to run it one time, or 2 runs or more")
 	case changed("min-runs") && changed("max-runs") && t.minRuns > t.maxRuns:
@@ -114,11 +121,20 @@ func (t *programFlags) checkAmounts(c *call) error {
 	return nil
 }
 
+// mostTimeOfRuns is no limit to a fixed number of runs.
+const mostTimeOfRuns = 1000 * time.Hour
+
 // mostRuns keeps what is noted of them in memory.
 const mostRuns = 1_000_000
 
 // checkPlaces finds out before a long measurement what can't be read or written.
 func (t *programFlags) checkPlaces(*call) error {
+	if t.showOutput {
+		if t.output != "" && t.output != "inherit" {
+			return usagef("--show-output and --program-output %s exclude one another: give one of them", t.output)
+		}
+		t.output = "inherit"
+	}
 	for _, variable := range t.env {
 		if name, _, ok := strings.Cut(variable, "="); !ok || name == "" {
 			return usagef("--env: %q sets nothing: give NAME=VALUE", variable)
@@ -143,7 +159,13 @@ func (t *programFlags) choosePlan(c *call) (err error) {
 			return err
 		}
 	}
-	if !math.IsNaN(c.mostRegression) { // fewer pairs of runs show no regression
+	if changed("runs") {
+		t.plan.MinRuns, t.plan.MaxRuns = t.runs, t.runs
+		if !changed("max-time") {
+			t.plan.MaxTime = mostTimeOfRuns
+		}
+	}
+	if !math.IsNaN(c.mostRegression) && !changed("runs") { // fewer pairs of runs show no regression
 		t.plan.MinRuns = max(t.plan.MinRuns, stats.PairsForJoint(t.combinations()-1))
 	}
 	if changed("min-runs") {
