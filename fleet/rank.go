@@ -212,7 +212,6 @@ type placed struct {
 	residuals      []float64 // distances from the median, without the drift
 	errors         []float64 // standard errors of the machines' own measurements
 	usualError     float64
-	tails          distuv.StudentsT
 }
 
 // place computes the median, spread and drift of a tier.

@@ -214,7 +214,7 @@ type dataTable struct {
 }
 
 // Short reports whether a narrow screen shows each row as a list of its cells, so that none is cut.
-func (t *dataTable) Short() bool { return len(t.Rows) <= mostOpenRows }
+func (t *dataTable) Short() bool { return t.open || len(t.Rows) <= mostOpenRows }
 
 type dataCell struct {
 	view.Cell
