@@ -181,3 +181,21 @@ func TestAllocationInSomeCallsIsFound(t *testing.T) {
 		}
 	}
 }
+
+// Where the longer run had fewer strays, one allocation is seen as a little less than one: two are twice
+// as many all the same.
+func TestRatioOfOneAllocationAndTwo(t *testing.T) {
+	of := func(allocs float64) *Result {
+		run := func(n float64, strays int) Observation {
+			return Observation{N: int(n), ExactCounts: true, Metrics: []Metric{{Unit: allocsUnit, Value: (n*allocs + float64(strays)) / n}}}
+		}
+		r := &Result{}
+		for range 20 {
+			r.Repetitions = append(r.Repetitions, Repetition{Few: run(2000, 3), Many: run(10_000, 1)})
+		}
+		return r
+	}
+	if c := CompareMetric(of(1), of(2), allocsUnit, 1); c.Ratio.Value < 1.999 || c.Ratio.Value > 2.001 {
+		t.Errorf("2 allocations are %v times 1", c.Ratio.Value)
+	}
+}

@@ -40,7 +40,7 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 
 // CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a
 // rate is inverted, since more of it is better, so that above 1 is always worse. If a value is 0,
-// or less than one byte or allocation, 1 is added to all values, so that strays make no ratio.
+// or less than half a byte or allocation, 1 is added to all values, so that strays make no ratio.
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
@@ -52,7 +52,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		}
 	}
 	added := 0.
-	if slices.ContainsFunc(slices.Concat(first, second), func(x float64) bool { return x == 0 || x < 1 && isCount(unit) }) {
+	if slices.ContainsFunc(slices.Concat(first, second), func(x float64) bool { return x == 0 || x < 0.5 && isCount(unit) }) {
 		added = 1
 	}
 	for i := range first {
