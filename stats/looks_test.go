@@ -56,6 +56,9 @@ func TestSignedRankBounds(t *testing.T) {
 // Of sequences without a difference that are looked at repeatedly, no more give a wrong result than the
 // chance allows. With a fixed test at each look, more do.
 func TestLooksHoldTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const chance, sequences, longest = 0.05, 4000, 60
 	looks := LooksFor(chance)
 	if looks.First < 8 || looks.First > 12 {
@@ -133,6 +136,9 @@ func TestAdjusted(t *testing.T) {
 // 95 of 100 sequences show a difference that Visible names, with normal and with heavy-tailed noise.
 // Fewer show it with half as many samples, so Visible is not far too cautious.
 func TestVisibleIsSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
 	const chance, sequences, scatter = 0.01 / 40, 400, 0.04
 	looks := LooksFor(chance)
 	reach := looks.Reach(chance, 1000)
