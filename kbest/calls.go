@@ -12,16 +12,17 @@ import (
 
 // Calls describes the distribution of single calls of a subject, in nanoseconds.
 type Calls struct {
-	Name string
+	Name string `json:"name"`
 	// All are the percentiles of the calls as they were. Undisturbed are those without the time that
 	// the kernel, the host and other programs took; their intervals hold all that these may have
 	// taken.
-	All, Undisturbed stats.Tails
+	All         stats.Tails `json:"all"`
+	Undisturbed stats.Tails `json:"undisturbed"`
 	// Marked counts the calls during which the kernel or the host is known to have taken time, by
 	// cause.
-	Marked map[Reason]int
+	Marked map[Reason]int `json:"marked"`
 	// Samples are the calls, in order; each has an N of 1.
-	Samples []Sample
+	Samples []Sample `json:"-"`
 	stats.Judgement
 }
 

@@ -56,6 +56,8 @@ var errTimeout = errors.New("it took longer than its time-out, and was ended")
 // plan asks for. A command that fails is out, unless the plan ignores that; the others go
 // on. When ctx ends, its error comes with what was measured until then. progress may be
 // nil. The other errors are of the plan.
+//
+// Until it returns, Go code of this process runs on one CPU at a time (see [process.NewLauncher]).
 func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting, progress func(Progress)) ([]*Result, error) {
 	if err := plan.Check(); err != nil {
 		return nil, err

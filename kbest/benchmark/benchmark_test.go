@@ -45,6 +45,45 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A percentile that the calls can't carry is no metric, and unusable calls have none.
+func TestReportCalls(t *testing.T) {
+	of := func(n int, verdict stats.Verdict) map[string]float64 {
+		var durations []float64
+		for i := range n {
+			durations = append(durations, float64(i+1))
+		}
+		got := map[string]float64{}
+		tails := stats.TailsOf(durations)
+		reportCalls(func(v float64, unit string) { got[unit] = v }, &kbest.Calls{All: tails, Undisturbed: tails, Judgement: stats.Judgement{Verdict: verdict}})
+		return got
+	}
+	for _, c := range []struct {
+		got  map[string]float64
+		want []string
+	}{
+		{of(4000, stats.Trusted), []string{VerdictUnit, "kbest-p50-ns", "kbest-p90-ns", "kbest-p99-ns", "kbest-p99.9-ns", "kbest-worst-ns"}},
+		{of(400, stats.Suspect), []string{VerdictUnit, "kbest-p50-ns", "kbest-p90-ns", "kbest-p99-ns", "kbest-worst-ns"}},
+		{of(400, stats.Unusable), []string{VerdictUnit}},
+	} {
+		if len(c.got) != len(c.want) {
+			t.Errorf("%v, want %q", c.got, c.want)
+		}
+		for _, unit := range c.want {
+			if _, ok := c.got[unit]; !ok {
+				t.Errorf("%v lacks %s", c.got, unit)
+			}
+		}
+	}
+}
+
+// In a real benchmark each metric that 400 calls carry is there, or the calls are unusable.
+func TestCalls(t *testing.T) {
+	r := testing.Benchmark(func(b *testing.B) { Calls(b, func() { kbest.Keep(1) }, kbest.CallsPlan{Calls: 400}) })
+	if v, ok := r.Extra[VerdictUnit]; !ok || v < 2 && r.Extra["kbest-p99-ns"] == 0 {
+		t.Errorf("%v", r)
+	}
+}
+
 func BenchmarkFill(b *testing.B) {
 	data := make([]byte, 1<<10)
 	Run(b, func() {
