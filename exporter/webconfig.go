@@ -13,25 +13,26 @@ import (
 // webConfig is a copy of the last good version of a web configuration file and its certificates.
 // exporter-toolkit reads its file at every request, and would answer none while the file is broken.
 type webConfig struct {
-	source, folder string
+	source string
+	copy   *privateFile
 }
 
 // openWebConfig copies the file. close removes the copy.
 func openWebConfig(source string) (w webConfig, close func(), err error) {
-	folder, err := os.MkdirTemp("", "chronoscope-web-")
+	private, err := newPrivateFile()
 	if err != nil {
-		return w, nil, fmt.Errorf("no folder for a copy of the web configuration: %w: set TMPDIR to a folder that can be written", err)
-	}
-	w = webConfig{source, folder}
-	if err := w.load(); err != nil {
-		os.RemoveAll(folder)
 		return w, nil, err
 	}
-	return w, func() { os.RemoveAll(folder) }, nil
+	w = webConfig{source, private}
+	if err := w.load(); err != nil {
+		private.close()
+		return w, nil, err
+	}
+	return w, private.close, nil
 }
 
 // file is the name of the copy.
-func (w webConfig) file() string { return filepath.Join(w.folder, "web.yml") }
+func (w webConfig) file() string { return w.copy.name() }
 
 // load replaces the copy if the file is good.
 func (w webConfig) load() error {
@@ -39,17 +40,13 @@ func (w webConfig) load() error {
 	if err != nil {
 		return err
 	}
-	if text, err = selfContained(text, filepath.Dir(w.source)); err != nil {
+	if text, err = selfContained(text, filepath.Dir(w.source)); err == nil {
+		err = w.copy.replace(text, web.Validate)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", w.source, err)
 	}
-	next := filepath.Join(w.folder, "next.yml")
-	if err := os.WriteFile(next, text, 0o600); err != nil {
-		return err
-	}
-	if err := web.Validate(next); err != nil {
-		return fmt.Errorf("%s: %w", w.source, err)
-	}
-	return os.Rename(next, w.file())
+	return nil
 }
 
 // webSettings is a web configuration: the parts that this package changes, and the rest.
