@@ -28,39 +28,66 @@ func mustOpen(t *testing.T) *Recorder {
 }
 
 // The kernel records the life of a program that sleeps, in order of time: its start, its name, that
-// it sleeps, that a timer wakes it, and its end.
+// it sleeps, that a timer wakes it, and its end. Its timer may expire before it sleeps if it loses its
+// CPU in between, and some virtual machines leave out the switches of seconds: one try in 20 has to
+// show all.
 func TestRecord(t *testing.T) {
 	r := mustOpen(t)
+	var seen life
+	for range 20 {
+		if seen = recordSleep(t, r); seen == (life{1, 1, 1, 1, true, true}) {
+			return
+		}
+		t.Log(seen)
+	}
+	t.Errorf("in none of 20 tries was a whole life seen; the last: %+v", seen)
+}
+
+// life is what was recorded of a program that sleeps.
+type life struct {
+	forked, executed, exited, started int
+	asleep, woken                     bool
+}
+
+// recordSleep runs sleep once. The order of events and the program's name have to be right in each try.
+func recordSleep(t *testing.T, r *Recorder) (seen life) {
+	t.Helper()
 	program := exec.Command("sleep", "0.05")
 	if err := program.Run(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * late)
-	events, pid := r.TakeAll(), int32(program.Process.Pid)
-	var kinds [Lost + 1]int
-	asleep, woken, last := false, false, int64(0)
-	for _, e := range events {
+	pid, last := int32(program.Process.Pid), int64(0)
+	for _, e := range r.TakeAll() {
 		if e.AtNs < last {
 			t.Fatalf("%+v comes after %d", e, last)
 		}
 		last = e.AtNs
 		if e.Thread == pid || e.Other == pid {
-			kinds[e.Kind]++
+			seen.add(t, e, pid)
 		}
-		switch {
-		case e.Kind == Executed && e.Thread == pid && e.Name != "sleep":
+	}
+	return seen
+}
+
+func (l *life) add(t *testing.T, e Event, pid int32) {
+	t.Helper()
+	switch e.Kind {
+	case Forked:
+		l.forked++
+	case Started:
+		l.started++
+	case Exited:
+		l.exited++
+	case Executed:
+		l.executed++
+		if e.Name != "sleep" {
 			t.Errorf("%+v is called otherwise", e)
-		case e.Kind == Switched && e.Thread == pid && State(e.Value) == Sleeping:
-			asleep = true
-		case e.Kind == Waking && e.Other == pid && asleep && e.Context == InInterrupt:
-			woken = true
 		}
-	}
-	if r.Lost() > 0 {
-		t.Skipf("%d events were lost", r.Lost())
-	}
-	if kinds[Forked] != 1 || kinds[Executed] != 1 || kinds[Exited] != 1 || kinds[Started] != 1 || !asleep || !woken {
-		t.Errorf("of %d events: by kind %v, asleep %v, woken by an interrupt %v", len(events), kinds, asleep, woken)
+	case Switched:
+		l.asleep = l.asleep || e.Thread == pid && State(e.Value) == Sleeping
+	case Waking:
+		l.woken = l.woken || e.Other == pid && l.asleep && e.Context == InInterrupt
 	}
 }
 
