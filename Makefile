@@ -85,7 +85,7 @@ short:
 
 unit: needs
 	@echo "unit: go test"
-	@go test -count=1 ./...
+	@go test -count=1 -timeout 30m ./...
 
 cases: needs
 	@echo "cases: simulations with four times the cases"
