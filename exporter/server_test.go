@@ -323,9 +323,11 @@ func TestAStormOfScrapes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// 200 reads at once and 40 a second after that, however long a busy machine takes; a scrape takes one at least
+	// 200 reads at once and 40 a second after that, however long a busy machine takes; a scrape takes one at
+	// least. A rate.Limiter counts time twice where goroutines read the clock and then wait for a CPU: 348
+	// for 321 was seen beside other load. Without the limit it is thousands.
 	took := time.Since(start)
-	if n := answered.Load(); n == 0 || float64(n) > readsAtOnce+readsPerSecond*took.Seconds()+1 {
+	if n := answered.Load(); n == 0 || float64(n) > 2*(readsAtOnce+readsPerSecond*took.Seconds()) {
 		t.Errorf("%d scrapes were answered in %v", n, took)
 	}
 	// of each client: itself, its dialling, reading and writing; of each connection served: two and its scrape
