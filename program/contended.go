@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -35,6 +36,10 @@ func compete(cpus []int, n int) (stop func()) {
 	}
 }
 
+// contendedRun is a run beside loops of this command: its CPU time by the kernel's notes, and how long it
+// was kept from a CPU.
+type contendedRun struct{ ranNs, waitedNs float64 }
+
 // contendedRuns are made: the loops may not all have begun in the first one. contendedShare of the time
 // that a command may take is what they may take at most, and contendedSlower how much longer each of
 // them takes than other runs.
@@ -63,7 +68,7 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 		run.Why = append(run.Why, "this command competed with it, to see whether it does less where it waits for longer")
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)
 		if run.noted {
-			s.contendedNs = append(s.contendedNs, run.traced.ranNs)
+			s.contended = append(s.contended, contendedRun{run.traced.ranNs, run.traced.deficientNs})
 		}
 	}
 	return nil
@@ -88,11 +93,26 @@ const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 // workContended tells whether it used less CPU time beside the loops of this command than in nearly all
 // runs that count, or more.
 func (c *conclusion) workContended() (less, more bool) {
-	contended := c.series.contendedNs
-	if len(contended) == 0 {
+	if len(c.series.contended) == 0 {
 		return false, false
 	}
 	ran := slices.Sorted(slices.Values(c.each(func(r *Run) float64 { return r.traced.ranNs })))
-	least, few, many := slices.Min(contended), stats.Quantile(ran, exceeded), stats.Quantile(ran, 1-exceeded)
+	least := slices.MinFunc(c.series.contended, func(a, b contendedRun) int { return cmp.Compare(a.ranNs, b.ranNs) }).ranNs
+	few, many := stats.Quantile(ran, exceeded), stats.Quantile(ran, 1-exceeded)
 	return least < math.Min(contendedLess*few, few-sameCPUNs), least > math.Max(contendedMore*many, many+sameCPUNs)
+}
+
+// clearlyLonger is how much longer than usual a contended run waits, at least, to tell what waiting does.
+const clearlyLonger = 1.1
+
+// refutes tells whether the contended run that waited longest used less than half of the CPU time that
+// a slope of CPU time over waiting adds for its longer wait. Where the host's speed varies, waiting
+// follows CPU time: whoever computes for longer is preempted more often.
+func (c *conclusion) refutes(slope float64, waits, ran []float64) bool {
+	if len(c.series.contended) == 0 {
+		return false
+	}
+	longest := slices.MaxFunc(c.series.contended, func(a, b contendedRun) int { return cmp.Compare(a.waitedNs, b.waitedNs) })
+	usual := stats.Median(waits)
+	return longest.waitedNs > clearlyLonger*usual && longest.ranNs < stats.Median(ran)+slope/2*(longest.waitedNs-usual)
 }

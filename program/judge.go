@@ -198,12 +198,14 @@ const clearlyLess, clearlyMore = 0.03, 0.15
 // what was before the exec and after the exit.
 func (c *conclusion) workFollowsWaits() (less, more bool) {
 	waits := c.each(func(r *Run) float64 { return r.traced.deficientNs })
-	line, err := stats.TheilSen(waits, c.each(func(r *Run) float64 { return r.traced.ranNs }))
+	ran := c.each(func(r *Run) float64 { return r.traced.ranNs })
+	line, err := stats.TheilSen(waits, ran)
 	if err != nil {
 		return false, false
 	}
 	by := line.Slope.Scaled(stats.Median(waits)/c.Estimate.Value, "")
-	return by.Hi < 0 && by.Value < -clearlyLess, by.Lo > 0 && by.Value > clearlyMore
+	more = by.Lo > 0 && by.Value > clearlyMore && !c.refutes(line.Slope.Value, waits, ran)
+	return by.Hi < 0 && by.Value < -clearlyLess, more
 }
 
 // hardlySpun is the largest ratio between the spinning possible in the runs with little of it and in

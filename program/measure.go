@@ -114,9 +114,8 @@ type series struct {
 	// that a thread of it asked for a scheduling policy other than the normal ones.
 	looksAtClock, otherPolicy bool
 	// alone are the probes in which all looks at clocks were seen.
-	alone []alone
-	// contendedNs is the CPU time of runs beside loops of this command, by the kernel's notes.
-	contendedNs []float64
+	alone     []alone
+	contended []contendedRun
 	// several says that it has more than one thread. In the sentinels it is known of all
 	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
 	several   bool

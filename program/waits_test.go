@@ -176,6 +176,31 @@ func TestWorkFollowsWaits(t *testing.T) {
 	}
 }
 
+// On a host whose speed varies a program that computes waits in proportion to its CPU time. Runs beside
+// this command's loops tell it from one that makes up for what it missed: 44 ms beside three loops were
+// suspect in 3 of 3 tries.
+func TestWaitsFollowWork(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for name, c := range map[string]struct {
+		contended []contendedRun
+		want      stats.Verdict
+	}{
+		"computes":        {[]contendedRun{{44.2 * ms, 135 * ms}, {44.5 * ms, 180 * ms}}, stats.Trusted},
+		"makes up for it": {[]contendedRun{{44.5 * ms, 135 * ms}, {58 * ms, 180 * ms}}, stats.Suspect},
+		"unknown":         {nil, stats.Suspect},
+		"waits no longer": {[]contendedRun{{44.2 * ms, 135 * ms}}, stats.Suspect},
+	} {
+		s := series{probed: true, contended: c.contended}
+		r := s.concluded(20, func(int) Run {
+			works := 44 * (1 + 0.01*rng.NormFloat64())
+			return keptFor(works, 3*works*(1+0.003*rng.NormFloat64()))
+		})
+		if r.Verdict != c.want {
+			t.Errorf("%s: %s, %+v, %q", name, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
 // A program spins until a server answers. Beside a constant load it waits for about as long in each run,
 // so that its CPU time does not fall with that: 25 ms were trusted, alone it takes 50. It falls where
 // this command has it wait for longer. One that computes works as much there,
@@ -212,7 +237,7 @@ func TestWorksLessContended(t *testing.T) {
 // undone. It was suspect.
 func TestHardlyLessWorkContended(t *testing.T) {
 	for contended, want := range map[float64]bool{0.95: false, 1.3: false, 0.5: true} {
-		s := &series{contendedNs: []float64{contended * ms, 1.4 * ms}}
+		s := &series{contended: []contendedRun{{ranNs: contended * ms}, {ranNs: 1.4 * ms}}}
 		c := conclusion{series: s}
 		for range 10 {
 			c.used = append(c.used, &Run{traced: trajectory{ranNs: 1.1 * ms}})
