@@ -23,7 +23,7 @@ func TestBesideCyclictest(t *testing.T) {
 	if err := run(t.Context(), []string{"-rounds", "2", "-wakes", "20", "-load", "2"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"chronoscope, 40 wake-ups: p50 ", "cyclictest, 40 wake-ups:  p50 ", "\np50 ", "\np99 ", "\nworst of a round, median "} {
+	for _, want := range []string{"chronoscope, 40 wake-ups: p50 ", "cyclictest, 40 wake-ups: p50 ", "cyclictest, again, 40 wake-ups: p50 ", "\np99 of cyclictest itself, ", "\np50 ", "\np99 ", "\nworst of a round, median "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -33,7 +33,7 @@ func TestBesideCyclictest(t *testing.T) {
 // Rounds that are alike agree, a hundredfold difference does not, and one stray round is chance.
 func TestFiguresOfBoth(t *testing.T) {
 	of := func(ours, theirs float64) round {
-		return round{[]float64{ours, ours + 10}, []float64{theirs, theirs + 10}}
+		return round{[]float64{ours, ours + 10}, []float64{theirs, theirs + 10}, []float64{ours, ours + 10}}
 	}
 	for want, all := range map[string][]round{
 		": agree":            {of(1e4, 1.1e4), of(1.1e4, 1e4), of(1e4, 1e4)},
