@@ -52,49 +52,21 @@ func timerTile(topic string, r lateness.Result) Tile {
 
 // timerLateness shows each timer at each length.
 func timerLateness(d record.Lateness) Section {
-	var values []float64
-	chart := Chart{Label: "How late each timer was"}
 	t := table(words("timer"), numbers("asked for", "least", "median", "p95", "p99", "page:95 % interval of p99", "worst", "missed", "drift", "quality"), words("verdict", "page:reasons"))
 	s := Section{
 		Title: "How late timers wake those who wait for them",
-		Lead: "The bar reaches from the least to the worst lateness that was seen, the diamond is the median, the triangle the p99. " +
-			"The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again.",
-		Legend: []Key{{Mark: "diamond", Look: "s2", Text: "median"}, {Mark: "triangle", Look: "s1", Text: "p99"}, {Line: true, Look: "thick", Text: "least to worst"}},
-		Table:  t,
+		Lead:  "The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again.",
+		Table: t,
 	}
 	var notes folds
 	for _, r := range d.Timers {
-		p99 := stats.Unknown
-		for _, e := range r.Percentiles.Known() {
-			if e.Statistic == "p99" {
-				p99 = e.Range()
-			}
-		}
-		t.row(r.Name, stats.Duration(r.RequestedNs, 3), duration(r.Late.MinNs), duration(r.Late.MedianNs), duration(r.Late.P95Ns), duration(r.Late.P99Ns), p99, duration(r.Late.MaxNs),
+		t.row(r.Name, stats.Duration(r.RequestedNs, 3), duration(r.Late.MinNs), duration(r.Late.MedianNs), duration(r.Late.P95Ns), duration(r.Late.P99Ns), p99Range(r), duration(r.Late.MaxNs),
 			r.Missed, drift(r), quality(r.Quality), r.Verdict, joined(r.Reasons))
 		for _, reason := range r.Reasons {
 			notes.add(fold{verdict: r.Verdict, text: reason}, r.Name)
 		}
-		if !r.Late.MaxNs.Known() {
-			continue
-		}
-		row := Row{Name: fmt.Sprintf("%s, %s", r.Name, stats.Duration(r.RequestedNs, 3)), Figure: duration(r.Late.MedianNs)}
-		row.Spans = []Span{{max(1, r.Late.MinNs.Value()), max(1, r.Late.MaxNs.Value()), "thick", duration(r.Late.MinNs) + " to " + duration(r.Late.MaxNs)}}
-		for _, p := range []struct {
-			at         stats.Float
-			mark, look string
-		}{{r.Late.MedianNs, "diamond", "s2"}, {r.Late.P99Ns, "triangle", "s1"}} {
-			if p.at.Known() {
-				row.Points = append(row.Points, Point{At: max(1, p.at.Value()), Mark: p.mark, Look: p.look, Title: duration(p.at)})
-			}
-		}
-		values = append(values, row.Spans[0].From, row.Spans[0].To)
-		chart.Rows = append(chart.Rows, row)
 	}
-	if len(chart.Rows) > 0 {
-		chart.X = logarithmic("late by", Time, values)
-		s.Charts = []Chart{chart}
-	}
+	s.drawLateness(d.Timers)
 	s.Notes = append(s.Notes, notes.lines(len(d.Timers), len(d.Timers))...)
 	if d.TimerSlackNs.Known() {
 		s.Notes = append(s.Notes, say("Timer slack: the kernel may delay this program's own timers by %s, to wake once for several (prctl(2), PR_SET_TIMERSLACK).", duration(d.TimerSlackNs)))
@@ -103,6 +75,53 @@ func timerLateness(d record.Lateness) Section {
 		s.Notes = append(s.Notes, say("%d threads wanted the CPUs, including the waiting one.", d.Load))
 	}
 	return s
+}
+
+// p99Range writes the interval of the 99th percentile.
+func p99Range(r lateness.Result) string {
+	for _, e := range r.Percentiles.Known() {
+		if e.Statistic == "p99" {
+			return e.Range()
+		}
+	}
+	return stats.Unknown
+}
+
+// drawLateness adds a chart with a row for each timer that ever woke, and the legend of the marks in it.
+func (s *Section) drawLateness(timers []lateness.Result) {
+	chart := Chart{Label: "How late each timer was"}
+	var values []float64
+	p99s := 0
+	for _, r := range timers {
+		if !r.Late.MaxNs.Known() {
+			continue
+		}
+		row := Row{Name: fmt.Sprintf("%s, %s", r.Name, stats.Duration(r.RequestedNs, 3)), Figure: duration(r.Late.MedianNs)}
+		row.Spans = []Span{{max(1, r.Late.MinNs.Value()), max(1, r.Late.MaxNs.Value()), "thick", duration(r.Late.MinNs) + " to " + duration(r.Late.MaxNs)}}
+		row.mark(r.Late.MedianNs, "diamond", "s2")
+		if r.Late.P99Ns.Known() {
+			row.mark(r.Late.P99Ns, "triangle", "s1")
+			p99s++
+		}
+		values = append(values, row.Spans[0].From, row.Spans[0].To)
+		chart.Rows = append(chart.Rows, row)
+	}
+	if len(chart.Rows) == 0 {
+		return
+	}
+	chart.X = logarithmic("late by", Time, values)
+	s.Charts = []Chart{chart}
+	s.Legend = []Key{{Mark: "diamond", Look: "s2", Text: "median"}, {Line: true, Look: "thick", Text: "least to worst"}}
+	if p99s > 0 {
+		s.Legend = append(s.Legend, Key{Mark: "triangle", Look: "s1", Text: "p99"})
+	}
+}
+
+// mark adds a point for a time, if it is known.
+func (r *Row) mark(at stats.Float, mark, look string) {
+	if at.Known() {
+		r.Points = append(r.Points, Point{At: max(1, at.Value()), Mark: mark, Look: look, Title: duration(at)})
+	}
 }
 
 // drift writes a drift; empty if there is none.

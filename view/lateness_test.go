@@ -25,3 +25,15 @@ func TestTileOfTimerWithoutP99(t *testing.T) {
 		}
 	}
 }
+
+// The legend names the marks that the chart has. It explained triangles where no timer had a p99.
+func TestLegendOfTimers(t *testing.T) {
+	for p99Ns, want := range map[float64]int{math.NaN(): 2, 2e6: 3} {
+		r := lateness.Result{Name: "time.Sleep", RequestedNs: 1e6, Percentiles: stats.TailsOf(nil), Judgement: stats.NewJudgement()}
+		r.Late.MinNs, r.Late.MedianNs, r.Late.P99Ns, r.Late.MaxNs = stats.FloatOf(5e4), stats.FloatOf(8e4), stats.FloatOf(p99Ns), stats.FloatOf(3e6)
+		s := timerLateness(record.Lateness{Report: lateness.Report{Timers: []lateness.Result{r}}})
+		if len(s.Legend) != want || len(s.Charts[0].Rows[0].Points) != want-1 {
+			t.Errorf("p99 %v: %d keys of %d marks, want %d", p99Ns, len(s.Legend), len(s.Charts[0].Rows[0].Points), want)
+		}
+	}
+}
