@@ -9,8 +9,8 @@ import (
 // Command is a program to be measured.
 type Command struct {
 	process.Command
-	// Name is how it is shown.
-	Name string
+	// Name is how it is shown, and Line what it is, where that is something else.
+	Name, Line string
 	// Parameters are what was put into the command, by name.
 	Parameters map[string]string
 	// Prepare runs before each run and Conclude after it, where they are not nil. They

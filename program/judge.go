@@ -74,7 +74,7 @@ func (r *Result) RefuseZero() bool {
 // narrower is what narrows an interval: more runs, by the limit that ended them, or less noise.
 func (c *conclusion) narrower() string {
 	if len(c.used) >= c.plan.MaxRuns {
-		return "give more " + remedy.Of(remedy.MaxRuns) + ", or use a calmer machine"
+		return "give more " + remedy.Of(c.plan.runs()) + ", or use a calmer machine"
 	}
 	return "give more " + remedy.Of(remedy.MaxTime) + ", or use a calmer machine"
 }
@@ -82,7 +82,7 @@ func (c *conclusion) narrower() string {
 // moreRuns is how to get enough of them: the first one is traced, and does not count.
 func (c *conclusion) moreRuns() string {
 	if c.plan.MaxRuns < fewestChosen {
-		return "allow more with " + remedy.Of(remedy.MaxRuns)
+		return "allow more with " + remedy.Of(c.plan.runs())
 	}
 	var spentNs float64
 	for _, r := range c.Runs {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"chronoscope/remedy"
 )
 
 // Plan says how much is measured.
@@ -14,6 +16,9 @@ type Plan struct {
 	// MinRuns are made at least, fewer only where MaxTime has gone by twice, and MaxRuns
 	// at most. Warmup are made before, and don't count.
 	MinRuns, MaxRuns, Warmup int
+	// ExactRuns says that the caller asked for MinRuns = MaxRuns runs, so that this number is what
+	// advice on more runs names.
+	ExactRuns bool
 	// MaxTime is how long the runs of a command may take in all.
 	MaxTime time.Duration
 	// Seed fixes every random choice.
@@ -37,6 +42,14 @@ const mostRuns = 1e6
 // ignores reports whether a run that failed is no reason to end.
 func (p Plan) ignores(run Run) bool {
 	return run.WallNs > 0 && (p.IgnoreFailure || slices.Contains(p.IgnoredCodes, run.ExitCode))
+}
+
+// runs is what allows more runs.
+func (p Plan) runs() remedy.Code {
+	if p.ExactRuns {
+		return remedy.Runs
+	}
+	return remedy.MaxRuns
 }
 
 // Check says which field is not allowed, and what is.

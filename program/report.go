@@ -14,8 +14,10 @@ import (
 // Report is one command, as a document holds it. What could not be had is null, for a reason that stands in
 // Reasons or among the caveats.
 type Report struct {
-	Command    string            `json:"command"`
-	Parameters map[string]string `json:"parameters"`
+	Command string `json:"command"`
+	// CommandLine is what was run, where Command is a name that the user gave it.
+	CommandLine string            `json:"command_line,omitempty"`
+	Parameters  map[string]string `json:"parameters"`
 	Summary
 	Runs      []RunReport `json:"runs"` // in the order in which they were made
 	Outliers  []Outlier   `json:"outliers"`
@@ -59,7 +61,7 @@ func (p Report) Counted() []RunReport {
 // NewReport puts a result into the form of a document.
 func NewReport(r *Result) Report {
 	p := Report{
-		Command: r.Command.Name, Parameters: map[string]string{}, Summary: r.Summary,
+		Command: r.Command.Name, CommandLine: r.Command.Line, Parameters: map[string]string{}, Summary: r.Summary,
 		Runs: []RunReport{}, Outliers: append([]Outlier{}, r.Outliers...), Judgement: r.Judgement,
 	}
 	maps.Copy(p.Parameters, r.Command.Parameters)

@@ -12,6 +12,7 @@ type Code string
 const (
 	MaxTime       Code = "MaxTime"       // how long to measure
 	MaxRuns       Code = "MaxRuns"       // number of runs of a program
+	Runs          Code = "Runs"          // the exact number of runs of a program
 	Warmup        Code = "Warmup"        // runs before those that count
 	Prepare       Code = "Prepare"       // a command before each run
 	Output        Code = "Output"        // where a program's output is shown

@@ -1,14 +1,18 @@
 package render
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
+	"reflect"
 	"slices"
 
 	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // Hyperfine writes the format of hyperfine --export-json, with the same keys and units (seconds),
@@ -30,6 +34,41 @@ func Hyperfine(w io.Writer, d record.Programs) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(whole)
+}
+
+// HyperfineCSV writes the table of hyperfine --export-csv: wall times in seconds. The standard
+// deviation of a single run is empty, where hyperfine writes 0.
+func HyperfineCSV(w io.Writer, d record.Programs) error {
+	d = view.Shown(d)
+	out := csv.NewWriter(w)
+	parameters := map[string]bool{}
+	for _, p := range d.Results {
+		for name := range p.Parameters {
+			parameters[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(parameters))
+	header := []string{"command", "mean", "stddev", "median", "user", "system", "min", "max"}
+	for _, name := range names {
+		header = append(header, "parameter_"+name)
+	}
+	out.Write(header)
+	for _, p := range d.Results {
+		if len(p.Counted()) == 0 {
+			continue
+		}
+		r := newHyperfineResult(p)
+		row := []string{r.Command}
+		for _, seconds := range []float64{r.Mean, r.StdDev.Value(), r.Median, r.User, r.System, r.Min, r.Max} {
+			row = append(row, textOf(reflect.ValueOf(seconds)))
+		}
+		for _, name := range names {
+			row = append(row, p.Parameters[name])
+		}
+		out.Write(row)
+	}
+	out.Flush()
+	return out.Error()
 }
 
 // hyperfineResult is a command in hyperfine's form. Its fields are those of the struct

@@ -2,14 +2,17 @@ package render
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,12 +25,18 @@ import (
 // parameter, one that fails, one that runs once.
 func byHyperfine(t *testing.T, args ...string) (exported []byte, table string) {
 	t.Helper()
+	return byHyperfineAs(t, "markdown", args...)
+}
+
+// byHyperfineAs returns its JSON and its file of another format.
+func byHyperfineAs(t *testing.T, format string, args ...string) (exported []byte, table string) {
+	t.Helper()
 	path, err := exec.LookPath("hyperfine")
 	if err != nil {
 		t.Skip("hyperfine is not there to compare with: apt-get install hyperfine")
 	}
-	times, markdown := filepath.Join(t.TempDir(), "times.json"), filepath.Join(t.TempDir(), "times.md")
-	args = append([]string{"-N", "--style", "none", "--ignore-failure", "--export-json", times, "--export-markdown", markdown}, args...)
+	times, markdown := filepath.Join(t.TempDir(), "times.json"), filepath.Join(t.TempDir(), "table")
+	args = append([]string{"-N", "--style", "none", "--ignore-failure", "--export-json", times, "--export-" + format, markdown}, args...)
 	if output, err := exec.Command(path, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
@@ -140,6 +149,55 @@ func TestMarkdownHasTheSameColumns(t *testing.T) {
 	for i, row := range want {
 		if len(got[i]) != len(row)+4 || !slices.Equal(got[i][:len(row)], row) {
 			t.Errorf("%q, hyperfine writes %q", got[i], row)
+		}
+	}
+}
+
+// The same runs give the same tables, byte for byte.
+func TestTablesAreHyperfines(t *testing.T) {
+	for format, write := range map[string]func(io.Writer, record.Programs) error{"asciidoc": AsciiDoc, "orgmode": OrgMode} {
+		for unit, args := range map[record.TimeUnit][]string{
+			"": {"-r", "4", "sleep 0.01", "sleep 0.02", "echo a|b"}, record.Millisecond: {"-r", "1", "sleep 1", "-u", "millisecond"}, record.Second: {"-r", "3", "true", "-u", "second"},
+		} {
+			exported, want := byHyperfineAs(t, format, args...)
+			d := asMeasured(t, exported)
+			d.TimeUnit = unit
+			var ours bytes.Buffer
+			if err := write(&ours, d); err != nil {
+				t.Fatal(err)
+			}
+			if ours.String() != want {
+				t.Errorf("%s %q:\n%s\nhyperfine writes\n%s", format, unit, &ours, want)
+			}
+		}
+	}
+}
+
+// The columns are hyperfine's, and the figures but for their last digits.
+func TestCSVIsHyperfines(t *testing.T) {
+	exported, table := byHyperfineAs(t, "csv", "-r", "4", "-L", "n", "a,b c", "true {n}", "sleep 0.01")
+	var ours bytes.Buffer
+	if err := HyperfineCSV(&ours, asMeasured(t, exported)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := csv.NewReader(&ours).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) || len(want) != 5 {
+		t.Fatalf("%q, hyperfine writes %q", got, want)
+	}
+	for i, row := range want {
+		for j, cell := range row {
+			a, err := strconv.ParseFloat(cell, 64)
+			b, _ := strconv.ParseFloat(got[i][j], 64)
+			if cell != got[i][j] && (err != nil || math.Abs(a-b) > 1e-9*a) {
+				t.Errorf("row %d: %q, hyperfine writes %q", i, got[i], row)
+			}
 		}
 	}
 }

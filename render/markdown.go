@@ -15,41 +15,109 @@ import (
 
 // Markdown writes programs as the table of hyperfine --export-markdown, whose columns are wall
 // times, with further columns: the time without other programs, CPU time, the wait for a CPU, and
-// the verdict. All are in the unit that suits the first command.
+// the verdict. All are in one unit ([unitOfTable]).
 func Markdown(w io.Writer, d record.Programs) error {
 	d = view.Shown(d)
 	out := bufio.NewWriter(w)
-	var rows []program.Report
-	for _, p := range d.Results {
-		if len(p.Counted()) > 0 {
-			rows = append(rows, p)
-		}
-	}
-	unit := markdownUnit{"ms", 1e6, 1}
-	if len(rows) > 0 && newHyperfineResult(rows[0]).Mean >= 1 {
-		unit = markdownUnit{"s", 1e9, 3}
-	}
-	fmt.Fprintf(out, "| Command | Mean [%[1]s] | Min [%[1]s] | Max [%[1]s] | Relative | Alone [%[1]s] | CPU [%[1]s] | Waited [%[1]s] | Verdict |\n", unit.name)
+	rows, unit := rowsOfTable(d), unitOfTable(d)
+	write := func(cells ...string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
+	in := " [" + unit.name + "]"
+	write(append(hyperfineHeader(unit), "Alone"+in, "CPU"+in, "Waited"+in, "Verdict")...)
 	fmt.Fprintln(out, "|:---|---:|---:|---:|---:|---:|---:|---:|:---|")
-	fastest := fastestOf(rows)
-	for i, p := range rows {
-		r := newHyperfineResult(p)
-		fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.ReplaceAll(p.Command, "|", `\|`),
-			plusMinus(r.Mean*1e9, 1e9*r.StdDev.Value(), unit), unit.of(r.Min*1e9), unit.of(r.Max*1e9), relativeTo(r, fastest, i == fastest.place),
-			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), p.Verdict)
+	for i, cells := range hyperfineCells(rows, unit) {
+		p := rows[i]
+		cells[0] = "`" + cells[0] + "`"
+		write(append(cells, alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), string(p.Verdict))...)
 	}
 	return out.Flush()
 }
 
-// markdownUnit is the unit of a table's times.
-type markdownUnit struct {
+// AsciiDoc writes the table of hyperfine --export-asciidoc.
+func AsciiDoc(w io.Writer, d record.Programs) error {
+	d = view.Shown(d)
+	out := bufio.NewWriter(w)
+	rows, unit := rowsOfTable(d), unitOfTable(d)
+	write := func(cells []string) { fmt.Fprintf(out, "\n| %s \n", strings.Join(cells, " \n| ")) }
+	fmt.Fprint(out, "[cols=\"<,>,>,>,>\"]\n|===")
+	write(hyperfineHeader(unit))
+	for _, cells := range hyperfineCells(rows, unit) {
+		cells[0] = "`" + cells[0] + "`"
+		write(cells)
+	}
+	fmt.Fprintln(out, "|===")
+	return out.Flush()
+}
+
+// OrgMode writes the table of hyperfine --export-orgmode.
+func OrgMode(w io.Writer, d record.Programs) error {
+	d = view.Shown(d)
+	out := bufio.NewWriter(w)
+	rows, unit := rowsOfTable(d), unitOfTable(d)
+	write := func(cells []string) { fmt.Fprintf(out, "| %s  |  %s |\n", cells[0], strings.Join(cells[1:], " |  ")) }
+	write(hyperfineHeader(unit))
+	fmt.Fprintln(out, "|--+--+--+--+--|")
+	for _, cells := range hyperfineCells(rows, unit) {
+		cells[0] = "=" + cells[0] + "="
+		write(cells)
+	}
+	return out.Flush()
+}
+
+// rowsOfTable returns the commands that were measured, in the order that the user asked for.
+func rowsOfTable(d record.Programs) (rows []program.Report) {
+	for _, p := range view.ProgramsInOrder(d) {
+		if len(p.Counted()) > 0 {
+			rows = append(rows, p)
+		}
+	}
+	return rows
+}
+
+// tableUnit is the unit of a table's times.
+type tableUnit struct {
 	name   string
 	ns     float64
 	places int
 }
 
+// unitOfTable returns the unit that the user asked for, or else the one that suits the first command.
+func unitOfTable(d record.Programs) tableUnit {
+	milliseconds, seconds := tableUnit{"ms", 1e6, 1}, tableUnit{"s", 1e9, 3}
+	switch d.TimeUnit {
+	case record.Microsecond:
+		return tableUnit{"µs", 1e3, 1}
+	case record.Millisecond:
+		return milliseconds
+	case record.Second:
+		return seconds
+	}
+	if rows := rowsOfTable(d); len(rows) > 0 && newHyperfineResult(rows[0]).Mean >= 1 {
+		return seconds
+	}
+	return milliseconds
+}
+
+// hyperfineHeader returns the names of the columns of hyperfine's tables.
+func hyperfineHeader(unit tableUnit) []string {
+	in := " [" + unit.name + "]"
+	return []string{"Command", "Mean" + in, "Min" + in, "Max" + in, "Relative"}
+}
+
+// hyperfineCells returns the rows of hyperfine's tables, of wall times.
+func hyperfineCells(rows []program.Report, unit tableUnit) (all [][]string) {
+	fastest := fastestOf(rows)
+	for i, p := range rows {
+		r := newHyperfineResult(p)
+		all = append(all, []string{
+			strings.ReplaceAll(p.Command, "|", `\|`), plusMinus(r.Mean*1e9, 1e9*r.StdDev.Value(), unit),
+			unit.of(r.Min * 1e9), unit.of(r.Max * 1e9), relativeTo(r, fastest, i == fastest.place),
+		})
+	}
+	return all
+}
+
 // of writes a time without its unit.
-func (u markdownUnit) of(ns float64) string {
+func (u tableUnit) of(ns float64) string {
 	if !stats.IsFinite(ns) {
 		return "?"
 	}
@@ -57,7 +125,7 @@ func (u markdownUnit) of(ns float64) string {
 }
 
 // plusMinus writes a value and its deviation, if that is known.
-func plusMinus(ns, deviationNs float64, unit markdownUnit) string {
+func plusMinus(ns, deviationNs float64, unit tableUnit) string {
 	if !stats.IsFinite(deviationNs) {
 		return unit.of(ns)
 	}
@@ -65,7 +133,7 @@ func plusMinus(ns, deviationNs float64, unit markdownUnit) string {
 }
 
 // alone writes an estimate ± half the width of its interval.
-func alone(e stats.Estimate, unit markdownUnit) string {
+func alone(e stats.Estimate, unit tableUnit) string {
 	fine := unit
 	fine.places += 2 // the interval is often narrower than a tenth of a millisecond
 	return plusMinus(e.Value, e.HalfWidth(), fine)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -19,8 +20,28 @@ const mostTiles = 6
 var _ = register(50, "run", programs,
 	listing(func(d record.Programs) []program.Report { return d.Results }, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons"), programFigures)
 
+// ProgramsInOrder returns the results in the order in which the user asked to see them.
+func ProgramsInOrder(d record.Programs) []program.Report {
+	if d.Sort != record.ByMeanTime {
+		return d.Results
+	}
+	mean := func(p program.Report) float64 {
+		var sum float64
+		runs := p.Counted()
+		for _, r := range runs {
+			sum += r.WallNs
+		}
+		if len(runs) == 0 {
+			return math.Inf(1) // it failed
+		}
+		return sum / float64(len(runs))
+	}
+	return slices.SortedStableFunc(slices.Values(d.Results), func(a, b program.Report) int { return cmp.Compare(mean(a), mean(b)) })
+}
+
 // programs shows how long programs take.
 func programs(d record.Programs) *Sheet {
+	d.Results = ProgramsInOrder(d)
 	s := sheet(programsTitle(d.Results), d.Header)
 	for _, p := range d.Results[:min(len(d.Results), mostTiles)] {
 		s.Tiles = append(s.Tiles, programTile(p))

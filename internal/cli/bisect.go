@@ -123,7 +123,7 @@ func (t *bisectFlags) check(c *call) (err error) {
 		t.maxTime = of(c.effort, 20*time.Second, t.maxTime, 10*time.Minute)
 	}
 	if isProgram {
-		t.command = template{joinWords(c.args[dash:]), c.args[dash:]}
+		t.command = template{name: joinWords(c.args[dash:]), words: c.args[dash:]}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,9 +28,14 @@ type programFlags struct {
 	nice                     int
 	maxTime, timeout         time.Duration
 	prepare, conclude        []string // one for all commands, or one for each
+	setup, cleanup           string
+	reference, referenceName string
+	names                    []string // of the commands
+	sort, timeUnit           string
 	parameters, env          []string
 	dir, input, output       string
-	shell                    string
+	shell, shellName         string
+	noShell                  bool
 	ignored                  ignoredFailures
 	once, posix, showOutput  bool
 	pid                      int
@@ -58,8 +64,8 @@ the quoting rules of a shell, but run without one, unless --shell is given.
   CPU       user and system time
   waiting   for a CPU that others had, and blocked: asleep, or waiting for something else
 
-Several commands are run in turn, in random order, and compared with the first. A command
-is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
+Several commands are run in turn, in random order, and compared with the first, or with
+--reference. A command is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
 
 With --param n=1,10,100 each command in which {n} stands is measured with each of the
 values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply. --prepare is
@@ -85,7 +91,9 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
   chronoscope run --pid 1234 --duration 10s`,
 		Args: cobra.ArbitraryArgs,
 	}, flags: t.register, check: t.check, measure: t.measureAndJudge,
-		exports:     map[string]string{"hyperfine": "", "markdown": "", "gobench": "which benchstat reads"},
+		exports: map[string]string{
+			"hyperfine": "in JSON", "csv": "as hyperfine's", "markdown": "", "asciidoc": "", "orgmode": "", "gobench": "which benchstat reads",
+		},
 		regressions: "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
 		unknownFlag: "flags of the program itself belong after --",
 	}
@@ -94,13 +102,18 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
 func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.SortFlags = false
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, a `share` such as 0.5% (--quick: 3%, --thorough: 0.5%)")
-	set.IntVar(&t.minRuns, "min-runs", program.DefaultPlan.MinRuns, "fewest runs of a command (--quick: 6, --thorough: 20)")
-	set.IntVar(&t.maxRuns, "max-runs", program.DefaultPlan.MaxRuns, "most runs of a command, after a first one that is traced and does not count (--quick: 100, --thorough: 10000)")
+	set.IntVarP(&t.minRuns, "min-runs", "m", program.DefaultPlan.MinRuns, "fewest runs of a command (--quick: 6, --thorough: 20)")
+	set.IntVarP(&t.maxRuns, "max-runs", "M", program.DefaultPlan.MaxRuns, "most runs of a command, after a first one that is traced and does not count (--quick: 100, --thorough: 10000)")
 	set.IntVarP(&t.runs, "runs", "r", 0, "exactly this `number` of runs that count of each command, after a first one that is traced")
 	set.DurationVar(&t.maxTime, "max-time", program.DefaultPlan.MaxTime, "how long the runs of a command may take in all (--quick: 3s, --thorough: 1m)")
 	set.IntVarP(&t.warmup, "warmup", "w", 0, "runs of each command before those that count")
 	set.StringArrayVar(&t.prepare, "prepare", nil, "run this `command` before each run, untimed; given once for each command, before the runs of that one")
-	set.StringArrayVar(&t.conclude, "conclude", nil, "run this `command` after each run, untimed; or once for each command")
+	set.StringArrayVarP(&t.conclude, "conclude", "C", nil, "run this `command` after each run, untimed; or once for each command")
+	set.StringVarP(&t.setup, "setup", "s", "", "run this `command` once, untimed, before the first run of all; with a parameter in it, once for each value")
+	set.StringVarP(&t.cleanup, "cleanup", "c", "", "run this `command` once, untimed, after the last run of all, likewise")
+	set.StringVar(&t.reference, "reference", "", "measure this `command` too, and compare the others with it instead of with the first")
+	set.StringVar(&t.referenceName, "reference-name", "", "call the reference by this `name`")
+	set.StringArrayVarP(&t.names, "command-name", "n", nil, "call a command by this `name`; given several times, the commands in their order")
 	set.StringArrayVar(&t.parameters, "param", nil, "`name=values` of a parameter: n=1,10,100, n=1..8 or t=0.3..0.5..0.05, where {n} stands in a command")
 	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
@@ -110,25 +123,36 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringArrayVar(&t.env, "env", nil, "set a variable, `name=value`, in the program's environment")
 	set.StringVar(&t.shell, "shell", "", "run the commands by a shell: --shell, or --shell=`name` (its own cost is said, and not taken off)")
 	set.Lookup("shell").NoOptDefVal = usualShell
+	set.StringVarP(&t.shellName, "shell-name", "S", "", "as --shell=`name`")
+	set.BoolVarP(&t.noShell, "no-shell", "N", false, "run the commands without a shell, as is usual here")
 	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness, from -20, for root, to 19; where the kernel schedules sessions as groups (sched_autogroup_enabled), it counts within this session alone")
 	set.DurationVar(&t.timeout, "timeout", 0, "end a run that takes longer, with all of its processes (default: never)")
-	set.Var(&t.ignored, "ignore-failure", "go on with a command that fails: with whatever exit status, or with those of a `list` alone, as in --ignore-failure=1,2")
+	set.VarP(&t.ignored, "ignore-failure", "i", "go on with a command that fails: with whatever exit status, or with those of a `list` alone, as in --ignore-failure=1,2")
 	set.Lookup("ignore-failure").NoOptDefVal = allFailures
 	set.BoolVar(&t.once, "once", false, "run one command one time, and show what it writes")
 	set.BoolVarP(&t.posix, "posix", "p", false, "with --once: write real, user and sys in seconds, as time -p does")
 	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")
 	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: how long to watch")
+	set.StringVar(&t.sort, "sort", "", "`order` of the results in text, pages and tables: command, as given (default), or mean-time")
+	set.StringVarP(&t.timeUnit, "time-unit", "u", "", "`unit` of the times in the tables of --export markdown, asciidoc and orgmode: microsecond, millisecond or second")
+	registerHyperfines(set)
 }
 
 // measureAndJudge measures, and returns the values that --require and --max-regression judge.
 func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, error) {
 	c.measuresCodeIn(ctx, ".")
-	d, err := (&programExperiment{flags: t, call: c}).run(ctx)
-	if err != nil && ctx.Err() == nil {
+	e := &programExperiment{flags: t, call: c}
+	if err := e.aside(ctx, "--setup", t.setup); err != nil {
 		return found{}, err
 	}
-	d.Header = c.finish(ctx)
+	d, err := e.run(ctx)
+	left := e.aside(ctx, "--cleanup", t.cleanup)
+	if err != nil && ctx.Err() == nil {
+		return found{}, errors.Join(err, left)
+	}
+	d.Sort, d.TimeUnit, d.Header = record.Sort(t.sort), record.TimeUnit(t.timeUnit), c.finish(ctx)
 	r := judgedPrograms(d)
+	r.failed = errors.Join(r.failed, left)
 	r.exports, r.aside = render.Exports(d), t.once // as with time(1), standard output belongs to the program
 	r.text = func(w io.Writer, style render.Style) error {
 		if t.posix {

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"chronoscope/process"
@@ -14,8 +16,9 @@ import (
 
 // A template is a command as it was given: parameters stand in it by their names.
 type template struct {
-	name  string // a command line
-	words []string
+	name   string // a command line
+	words  []string
+	called string // how the user calls it; empty for its command line
 }
 
 // text is all of it, in which parameters are looked for.
@@ -42,7 +45,7 @@ func templates(args []string, dash int, shell string) (all []template, err error
 	case len(words) == 0:
 		return all, nil
 	case shell == "":
-		return append(all, template{joinWords(words), words}), nil
+		return append(all, template{name: joinWords(words), words: words}), nil
 	case len(words) > 1:
 		return nil, fmt.Errorf("--shell: %q is more than one argument: give the shell a single one, such as %q", words, joinWords(words))
 	}
@@ -54,7 +57,7 @@ func templates(args []string, dash int, shell string) (all []template, err error
 func newTemplate(line, shell string) (template, error) {
 	if shell == "" {
 		words, err := splitWords(line)
-		return template{line, words}, err
+		return template{name: line, words: words}, err
 	}
 	words, err := splitWords(shell)
 	if err != nil {
@@ -64,7 +67,7 @@ func newTemplate(line, shell string) (template, error) {
 	if name := strings.ToLower(filepath.Base(words[0])); name == "cmd" || name == "cmd.exe" {
 		option = "/c"
 	}
-	return template{line, append(words, option, line)}, nil
+	return template{name: line, words: append(words, option, line)}, nil
 }
 
 // with puts values into the template.
@@ -74,6 +77,20 @@ func (c template) with(v values) template {
 		filled.words = append(filled.words, v.in(word))
 	}
 	return filled
+}
+
+// nameWith is how the user calls the command, with the values of parameters that do not stand in it.
+func (c template) nameWith(v values) string {
+	var more []string
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if !strings.Contains(c.called, "{"+name+"}") {
+			more = append(more, name+" = "+v[name])
+		}
+	}
+	if len(more) == 0 {
+		return v.in(c.called)
+	}
+	return fmt.Sprintf("%s (%s)", v.in(c.called), strings.Join(more, ", "))
 }
 
 // environment is this process's, with some variables set. The C library takes the first
@@ -96,8 +113,37 @@ func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
 			if err := t.surround(&p, i, v); err != nil {
 				return nil, err
 			}
+			if twice := slices.ContainsFunc(all, func(other program.Command) bool { return other.Name == p.Name }); twice && p.Line != "" {
+				return nil, usagef("--command-name: two commands are called %s: give each a name of its own", p.Name)
+			}
 			all = append(all, p)
 		}
+	}
+	return all, nil
+}
+
+// onlyOnce are the command lines of --setup or --cleanup, each once: with all values of the parameters that
+// stand in it and in a command.
+func (t *programFlags) onlyOnce(flag, line string) (all []template, err error) {
+	if line == "" {
+		return nil, nil
+	}
+	c, err := newTemplate(line, t.shell)
+	if err != nil {
+		return nil, usagef("%s: %v", flag, err)
+	}
+	needed := named(t.given, c.text())
+	for i, command := range t.commands {
+		for _, v := range combinations(named(t.given, command.text()+t.besides(i))) {
+			filled := c.with(v)
+			isKnown := !slices.ContainsFunc(needed, func(p parameter) bool { _, known := v[p.name]; return !known })
+			if isKnown && !slices.ContainsFunc(all, func(other template) bool { return other.name == filled.name }) {
+				all = append(all, filled)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, usagef("%s: no command has all of its parameters, and commands are run in turn, after all that was set up: write {%s} in a command too, or give --prepare", flag, needed[0].name)
 	}
 	return all, nil
 }
@@ -106,6 +152,9 @@ func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
 func (t *programFlags) program(c template, v values, cpus []int) (p program.Command, err error) {
 	filled := c.with(v)
 	p = program.Command{Name: filled.name, Parameters: v, Timeout: t.timeout}
+	if c.called != "" {
+		p.Name, p.Line = c.nameWith(v), filled.name
+	}
 	if p.Command, err = t.process(filled.words); err != nil {
 		return p, fmt.Errorf("%w%s", err, t.hint(c))
 	}

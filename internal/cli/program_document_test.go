@@ -29,7 +29,7 @@ func dictionary(element shape) shape {
 var anyText = holds("text", func(string) bool { return true })
 
 var programForm = object{
-	"command": text, "parameters": dictionary(anyText),
+	"command": text, "command_line?": text, "parameters": dictionary(anyText),
 	"estimate": estimateForm.check, "wall": estimateForm.check, "cpu": estimateForm.check,
 	"runqueue_wait_ns": orNull(size), "blocked_ns": orNull(size), "max_rss_bytes": orNull(count),
 	"method": oneOf("cycle-time", "interval-counting", "critical-path", "bounds", ""), "explanation": anyText,
@@ -48,6 +48,7 @@ var programForm = object{
 
 var programsForm = object{
 	"results": list(programForm.check), "pairs": list(pairForm.check), "shell": orNull(programForm.check),
+	"sort?": oneOf("command", "mean-time"), "time_unit?": oneOf("microsecond", "millisecond", "second"),
 }
 
 // programsDocument is the part of a document that says how long programs take.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 // check says which flag or argument is wrong, and what is allowed.
 func (t *programFlags) check(c *call) error {
-	for _, check := range []func(*call) error{t.checkSubject, t.checkAmounts, t.checkPlaces} {
+	for _, check := range []func(*call) error{t.checkShown, t.checkSubject, t.checkAmounts, t.checkPlaces} {
 		if err := check(c); err != nil {
 			return err
 		}
@@ -28,6 +29,12 @@ func (t *programFlags) check(c *call) error {
 // checkSubject finds out what is to be measured.
 func (t *programFlags) checkSubject(c *call) (err error) {
 	changed, args := c.given, c.args
+	if t.posix && !t.once {
+		return usagef("-p: it is the form of --once, as of time -p: give that too, or --prepare for a command before each run")
+	}
+	if t.shell, err = t.chooseShell(c); err != nil {
+		return err
+	}
 	if t.commands, err = templates(args, c.cmd.ArgsLenAtDash(), t.shell); err != nil {
 		return usagef("%v", err)
 	}
@@ -46,12 +53,22 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 		return usagef("--duration: it says how long to watch the process of --pid: give --pid too")
 	case t.duration <= 0:
 		return usagef("--duration: %v is too little: give more than 0, such as 5s", t.duration)
+	case t.once && t.reference != "":
+		return usagef("--once: one run is compared with nothing: leave out --reference")
 	case t.once && len(t.commands) > 1:
 		return usagef("--once: %d commands: give one, in quotes or after --", len(t.commands))
 	case t.once && len(t.given) > 0:
 		return usagef("--once: a parameter takes several runs: leave out --param or --once")
-	case t.posix && !t.once:
-		return usagef("-p: it is the form of --once: give that too")
+	}
+	if t.reference != "" {
+		first, err := newTemplate(t.reference, t.shell)
+		if err != nil {
+			return usagef("--reference: %v", err)
+		}
+		t.commands = append([]template{first}, t.commands...)
+	}
+	if err := t.nameCommands(); err != nil {
+		return err
 	}
 	for flag, given := range map[string][]string{"--prepare": t.prepare, "--conclude": t.conclude} {
 		if n := len(given); n > 1 && n != len(t.commands) {
@@ -61,7 +78,12 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 	if changed("max-regression") && len(t.commands) < 2 && len(t.given) == 0 {
 		return usagef("--max-regression: there is nothing to compare: give two commands; the first sets the limit")
 	}
-	return t.checkParameters()
+	if err := t.checkParameters(); err != nil {
+		return err
+	}
+	_, err = t.onlyOnce("--setup", t.setup)
+	_, also := t.onlyOnce("--cleanup", t.cleanup)
+	return cmp.Or(err, also)
 }
 
 // checkParameters looks for parameters that change nothing, and for too many values.
@@ -160,7 +182,7 @@ func (t *programFlags) choosePlan(c *call) (err error) {
 		}
 	}
 	if changed("runs") {
-		t.plan.MinRuns, t.plan.MaxRuns = t.runs, t.runs
+		t.plan.MinRuns, t.plan.MaxRuns, t.plan.ExactRuns = t.runs, t.runs, true
 		if !changed("max-time") {
 			t.plan.MaxTime = mostTimeOfRuns
 		}

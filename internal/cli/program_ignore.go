@@ -15,10 +15,10 @@ type ignoredFailures struct {
 	codes []int
 }
 
-// Set reads a list of exit statuses, or "all", or what is read as a truth value: "true" or
-// "false".
+// Set reads a list of exit statuses, or "all", hyperfine's word for it, or what is read as a truth
+// value: "true" or "false".
 func (i *ignoredFailures) Set(text string) error {
-	*i = ignoredFailures{any: text == allFailures || text == "true"}
+	*i = ignoredFailures{any: text == allFailures || text == "all-non-zero" || text == "true"}
 	if i.any || text == "false" {
 		return nil
 	}

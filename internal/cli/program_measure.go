@@ -47,6 +47,47 @@ func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 	return e.measure(ctx, d, commands, setting)
 }
 
+// aside runs the commands of --setup or --cleanup. Where ctx has ended, it runs none.
+func (e *programExperiment) aside(ctx context.Context, flag, line string) error {
+	lines, err := e.flags.onlyOnce(flag, line)
+	if err != nil {
+		return err
+	}
+	for _, c := range lines {
+		if ctx.Err() != nil {
+			e.caveat("%s was not run, since the measurement was interrupted: %s", flag, c.name)
+			continue
+		}
+		e.bar.show(0, shortened(c.name))
+		if err := e.untimed(ctx, c); err != nil {
+			return fmt.Errorf("%s: %s: %w", flag, c.name, err)
+		}
+	}
+	return nil
+}
+
+// untimed runs a command; its error has the end of what it wrote to its standard error.
+func (e *programExperiment) untimed(ctx context.Context, c template) error {
+	command, err := e.flags.process(c.words)
+	if err != nil {
+		return err
+	}
+	kept, err := newTail()
+	if err != nil {
+		return err
+	}
+	command.Untraced, command.Stderr = true, kept.write
+	run, err := command.Run(ctx)
+	said := kept.close()
+	if err == nil {
+		err = run.Failure()
+	}
+	if err != nil && said != "" {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
+	return err
+}
+
 // watch takes the figures of a process that runs already.
 func (e *programExperiment) watch(ctx context.Context, d record.Programs, setting program.Setting) (record.Programs, error) {
 	e.bar.show(0, fmt.Sprintf("watching process %d for %v", e.flags.pid, e.flags.duration))

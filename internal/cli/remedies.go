@@ -4,7 +4,7 @@ import "chronoscope/remedy"
 
 // flagsOf are the flags, or commands, with which a user of this program applies remedies.
 var flagsOf = map[remedy.Code]string{
-	remedy.MaxTime: "--max-time", remedy.MaxRuns: "--max-runs", remedy.Warmup: "--warmup", remedy.Prepare: "--prepare",
+	remedy.MaxTime: "--max-time", remedy.MaxRuns: "--max-runs", remedy.Runs: "--runs", remedy.Warmup: "--warmup", remedy.Prepare: "--prepare",
 	remedy.Output: "--program-output inherit", remedy.IgnoreFailure: "--ignore-failure", remedy.CPUs: "--cpu",
 	remedy.Benchmarks: "--bench", remedy.Timeout: "--timeout", remedy.Restart: "--restart",
 	remedy.InTurn:    "chronoscope run A B and bench --against",

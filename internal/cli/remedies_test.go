@@ -23,7 +23,11 @@ func flagsOfAll() (names []string) {
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {
 		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-			set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			set.VisitAll(func(f *pflag.Flag) {
+				if _, isHyperfines := f.Value.(elsewhere); !isHyperfines {
+					names = append(names, f.Name)
+				}
+			})
 		}
 		for _, sub := range cmd.Commands() {
 			look(sub)
