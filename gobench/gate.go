@@ -10,22 +10,14 @@ import (
 )
 
 // Gate says by how much the second benchmark of a group may be worse than the first.
-type Gate struct {
-	// Limit is the share by which the time may be longer, such as 0.05; NaN for no limit.
-	Limit float64
-	// Metrics are the shares by which other metrics may be worse, by unit.
-	Metrics map[string]float64
-	// FalseAlarms is the chance of a false alarm in a suite in which nothing is worse by more than its
-	// limit; 0 stands for [stats.FalseAlarms].
-	FalseAlarms float64
-}
+type Gate = stats.Gate
 
 // gate returns the gate of the plan. A plan without one has a limit of 0.
 func (p Plan) gate() Gate {
 	if p.Gate == nil {
 		return Gate{FalseAlarms: stats.FalseAlarms}
 	}
-	return Gate{p.Gate.Limit, p.Gate.Metrics, cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
+	return Gate{Limit: p.Gate.Limit, Metrics: p.Gate.Metrics, FalseAlarms: cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
 // gatedRunTime is the RunTime of a plan with a gate: processes of one binary differ by some percent
@@ -38,26 +30,6 @@ func (p Plan) WithGate(g *Gate) Plan {
 	p.Gate, p.RunTime = g, min(p.RunTime, gatedRunTime)
 	return p
 }
-
-// limitOf is the share by which a metric may be worse; the empty metric is the time. NaN for no limit.
-func (g Gate) limitOf(metric string) float64 {
-	if metric == "" {
-		return g.Limit
-	}
-	if limit, ok := g.Metrics[metric]; ok {
-		return limit
-	}
-	return math.NaN()
-}
-
-// family is the largest number of comparisons with a limit, for this number of pairs of benchmarks.
-func (g Gate) family(pairs int) int { return max(1, pairs*(1+len(g.Metrics))) }
-
-// looksFor returns the looks at each comparison, for this number of pairs of benchmarks.
-func (g Gate) looksFor(pairs int) stats.Looks { return stats.LooksFor(g.chance(pairs)) }
-
-// chance is the chance of a false alarm that each comparison may have.
-func (g Gate) chance(pairs int) float64 { return g.FalseAlarms / float64(g.family(pairs)) }
 
 // Judged is a comparison that was judged together with all others of its suite.
 type Judged struct {
@@ -76,8 +48,6 @@ type Judged struct {
 	// Placement is the standard deviation of the ratio from one layout of the binaries to another, as a
 	// share, and Own the ratio in the usual layout alone; 0 and NaN where there is only that one.
 	Placement, Own float64
-
-	place int // index among the comparisons with a limit; -1 without one
 }
 
 // mostFalse is the largest expected share of false ones among the comparisons that are called slower
@@ -88,47 +58,35 @@ const mostFalse = 1 - stats.Confidence
 // faster at all. The more comparisons there are, the smaller their P values have to be.
 func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
-	looks := gate.looksFor(pairs)
-	beyond, differs := make([]float64, gate.family(pairs)), make([]float64, len(all))
-	for i := range beyond {
-		beyond[i] = 1
-	}
-	gated := 0
+	looks := gate.LooksFor(pairs)
+	alone, differs := make([]float64, len(all)), make([]float64, len(all))
 	typical := typicalPlacement(all)
 	for i := range all {
-		j := Judged{Comparison: all[i], Limit: gate.limitOf(all[i].Metric), Beyond: math.NaN(), place: -1}
-		differs[i] = 1
+		j := Judged{Comparison: all[i], Limit: gate.LimitOf(all[i].Metric)}
+		alone[i], differs[i] = math.NaN(), 1
 		if !j.unusable() {
 			differs[i] = j.differs(looks)
 		}
 		j.Joint = j.joint(gate, pairs)
-		if !math.IsNaN(j.Limit) {
-			if !j.unusable() {
-				margin := j.placed.margin(typical, gate.chance(pairs)/2)
-				beyond[gated] = j.beyond(looks, (1+j.Limit)*margin)
-				if margin > 1 { // the other half of the chance is that of the margin
-					beyond[gated] = math.Min(1, 2*beyond[gated])
-				}
+		switch {
+		case math.IsNaN(j.Limit):
+		case j.unusable():
+			alone[i] = 1
+		default:
+			margin := j.placed.margin(typical, gate.Chance(pairs)/2)
+			alone[i] = j.beyond(looks, (1+j.Limit)*margin)
+			if margin > 1 { // the other half of the chance is that of the margin
+				alone[i] = math.Min(1, 2*alone[i])
 			}
-			j.place = gated
-			gated++
 		}
 		j.Placement, j.Own = j.placed.deviation, j.placed.own
 		judged = append(judged, j)
 	}
-	allBeyond, falseDiscoveries := stats.Holm(beyond), stats.FalseDiscoveryRates(differs)
+	beyond, sides := gate.Sides(alone, pairs, func(i int) bool { return judged[i].within(judged[i].Limit, looks) })
+	falseDiscoveries := stats.FalseDiscoveryRates(differs)
 	for i := range judged {
 		j := &judged[i]
-		j.P, j.FalseDiscoveries = differs[i], falseDiscoveries[i]
-		if j.place >= 0 {
-			j.Beyond, j.Side = allBeyond[j.place], stats.Open
-			switch {
-			case j.Beyond <= gate.FalseAlarms:
-				j.Side = stats.Beyond
-			case j.within(j.Limit, looks):
-				j.Side = stats.Within
-			}
-		}
+		j.P, j.FalseDiscoveries, j.Beyond, j.Side = differs[i], falseDiscoveries[i], beyond[i], sides[i]
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > mostFalse {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, such a difference occurs by chance", len(all))
 		}
@@ -166,9 +124,9 @@ func timesAmong(all []Comparison) (n int) {
 // joint returns the bounds that hold for all comparisons at once, for this number of pairs of
 // benchmarks.
 func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
-	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.family(pairs)}
+	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.Family(pairs)}
 	if !c.unusable() {
-		j.Lo, j.Hi = c.pairs.Bounds(gate.looksFor(pairs), gate.chance(pairs))
+		j.Lo, j.Hi = c.pairs.Bounds(gate.LooksFor(pairs), gate.Chance(pairs))
 	}
 	return j
 }
@@ -190,8 +148,8 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 // as narrow as the plan asks.
 func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
-	limit, looks := gate.limitOf(c.Metric), gate.looksFor(pairs)
-	chance := gate.chance(pairs)
+	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(pairs)
+	chance := gate.Chance(pairs)
 	if c.placed.layouts > 1 { // the other half is that of the margin
 		chance /= 2
 	}

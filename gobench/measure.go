@@ -94,7 +94,7 @@ func pairsAmong(all [][]*Series) (pairs int) {
 // forPairs returns the plan with enough repetitions to tell the two benchmarks of each group apart.
 func (p Plan) forPairs(pairs int) Plan {
 	if pairs > 0 {
-		p.LeastRepetitions = max(p.LeastRepetitions, p.gate().looksFor(pairs).First)
+		p.LeastRepetitions = max(p.LeastRepetitions, p.gate().LooksFor(pairs).First)
 	}
 	return p
 }
@@ -218,7 +218,7 @@ func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bo
 		return n > 0 && spent > 2*own
 	case spent > own && left <= 0, spent > mostOverdrawn*own:
 		return true
-	case !m.plan.gate().looksFor(pairs).Due(n):
+	case !m.plan.gate().LooksFor(pairs).Due(n):
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)

@@ -3,7 +3,6 @@ package gobench
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"chronoscope/stats"
 )
@@ -51,17 +50,12 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 			first, second = append(first, x), append(second, y)
 		}
 	}
-	added := 0.
-	if slices.ContainsFunc(slices.Concat(first, second), func(x float64) bool { return x == 0 || x < 0.5 && isCount(unit) }) {
-		added = 1
+	least := 0.
+	if isCount(unit) {
+		least = 0.5
 	}
-	for i := range first {
-		x, y := first[i]+added, second[i]+added
-		if IsRate(unit) {
-			x, y = y, x
-		}
-		c.pairs.Add(stats.Bounded{Lo: x, Mid: x, Hi: x}, stats.Bounded{Lo: y, Mid: y, Hi: y})
-	}
+	var added float64
+	c.pairs, added = stats.RatiosOfMetric(first, second, stats.IsRate(unit), least)
 	tolerance := 0.
 	if isCount(unit) && len(first) > 0 {
 		c.counts = &counts{first, second, strays(unit, b.Repetitions)}
@@ -96,9 +90,6 @@ func (c counts) beyond(looks stats.Looks, limit float64) float64 {
 func (c counts) within(limit float64) bool {
 	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit+c.strays
 }
-
-// IsRate reports whether a larger value of this unit is better.
-func IsRate(unit string) bool { return strings.HasSuffix(unit, "/s") }
 
 // metricsInBoth returns the units that both report, except the rate that follows from the time.
 func metricsInBoth(a, b *Result) (units []string) {

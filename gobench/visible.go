@@ -69,7 +69,7 @@ const mostPlanned = 2000
 func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 	seen := []Visibility{}
 	gate, pairs := plan.gate(), timesAmong(all)
-	reach := gate.looksFor(pairs).Reach(gate.chance(pairs), mostPlanned)
+	reach := gate.LooksFor(pairs).Reach(gate.Chance(pairs), mostPlanned)
 	for _, c := range all {
 		if c.Metric != "" {
 			continue

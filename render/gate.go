@@ -312,7 +312,7 @@ func BenchmarkAction(w io.Writer, d record.Bench) error {
 		}
 		entries = append(entries, e)
 		for _, m := range r.Metrics {
-			if !gobench.IsRate(m.Unit) { // of a rate, more is better
+			if !stats.IsRate(m.Unit) { // of a rate, more is better
 				entries = append(entries, entry{Name: r.Package + "." + r.Name + " - " + m.Unit, Unit: m.Unit, Value: m.Value})
 			}
 		}

@@ -186,14 +186,18 @@ func benchFigures(d record.Bench) (all []Figure) {
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityTime}, b.Estimate, b.Verdict, b.Reasons, times)
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityWall}, b.Wall, b.Verdict, b.Reasons, walls)
 		for _, m := range b.Metrics {
-			direction := Lower
-			if strings.HasSuffix(m.Unit, "/s") {
-				direction = Higher
-			}
-			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, direction, m.Unit, m.Value, b.Verdict, b.Reasons)...)
+			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, betterOf(m.Unit), m.Unit, m.Value, b.Verdict, b.Reasons)...)
 		}
 	}
 	return all
+}
+
+// betterOf says which values of a metric are better.
+func betterOf(metric string) string {
+	if stats.IsRate(metric) {
+		return Higher
+	}
+	return Lower
 }
 
 // onSeveralProcs returns the names of benchmarks that ran with several numbers of processors (go
