@@ -16,6 +16,8 @@ type Command struct {
 	// Prepare runs before each run and Conclude after it, where they are not nil. They
 	// are not timed.
 	Prepare, Conclude *process.Command
+	// Metrics are what is to be known of its runs besides their time.
+	Metrics []Metric
 	// Timeout ends a run that takes longer, with all of its process group; 0 never does.
 	Timeout time.Duration
 

@@ -10,6 +10,8 @@ import (
 // over that of A.
 type Comparison struct {
 	A, B *Result
+	// Metric is the name of what is compared; empty for the time.
+	Metric string
 	stats.Comparison
 
 	pairs stats.Pairs
@@ -22,24 +24,43 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	if a.Failure == nil && b.Failure == nil {
 		c.pairs = pairs(a, b)
 	}
+	c.decide(tolerance, seed)
+	return c
+}
+
+// decide sets the outcome that the pairs show.
+func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
-	if c.pairs.Len() > 0 && (a.Method == Bounds || b.Method == Bounds) {
-		c.Ratio.Lo = math.Min(c.Ratio.Lo, b.Estimate.Lo/a.Estimate.Hi)
-		c.Ratio.Hi = math.Max(c.Ratio.Hi, b.Estimate.Hi/a.Estimate.Lo)
+	if c.pairs.Len() > 0 && c.isBounded() {
+		c.Ratio.Lo = math.Min(c.Ratio.Lo, c.B.Estimate.Lo/c.A.Estimate.Hi)
+		c.Ratio.Hi = math.Max(c.Ratio.Hi, c.B.Estimate.Hi/c.A.Estimate.Lo)
 		c.Outcome = stats.OutcomeOf(c.Ratio, c.P, tolerance)
 	}
 	if c.undecidable() {
 		c.Outcome = stats.Undecided
 	}
-	return c
+}
+
+// isBounded reports whether one of the times is only known to lie between two others.
+func (c *Comparison) isBounded() bool {
+	return c.Metric == "" && (c.A.Method == Bounds || c.B.Method == Bounds)
+}
+
+// widened are bounds of the ratio that hold all that is possible, as the interval of Ratio does.
+func (c *Comparison) widened(lo, hi float64) (float64, float64) {
+	if c.isBounded() {
+		return math.Min(lo, c.Ratio.Lo), math.Max(hi, c.Ratio.Hi)
+	}
+	return lo, hi
 }
 
 // Pairs are the runs that the ratio rests on.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 
-// undecidable reports whether one of both is unusable, or the pairs are too few.
+// undecidable reports whether one of both times is unusable, or the pairs are too few.
 func (c *Comparison) undecidable() bool {
-	return c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable || c.pairs.Len() < fewestChosen
+	isUnusable := c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
+	return c.Metric == "" && isUnusable || c.pairs.Len() < fewestChosen
 }
 
 // Joint bounds the ratio so that it holds together with those of all comparisons of a
@@ -50,9 +71,7 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 		return stats.JointBounds(nil, nil, comparisons)
 	}
 	j := c.pairs.Joint(comparisons)
-	if c.A.Method == Bounds || c.B.Method == Bounds { // as the interval of Ratio does
-		j.Lo, j.Hi = math.Min(j.Lo, c.Ratio.Lo), math.Max(j.Hi, c.Ratio.Hi)
-	}
+	j.Lo, j.Hi = c.widened(j.Lo, j.Hi)
 	return j
 }
 

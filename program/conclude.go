@@ -55,6 +55,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.Percentiles = c.percentiles()
 	}
 	c.judge()
+	r.Metrics = MetricsOf(r)
 	return r
 }
 

@@ -179,7 +179,7 @@ const sentinelEvery = 8
 // repeat makes one more run.
 func (m *measurement) repeat(ctx context.Context, s *series) error {
 	warming := s.warm < m.plan.Warmup
-	traced := !s.untraceable && (!s.probed || s.several && (s.done || (len(s.runs)+s.warm)%sentinelEvery == 0))
+	traced := !s.untraceable && (!s.probed || s.several && (s.done || (len(s.runs)+s.warm)%sentinelEvery == 0) || s.isMemoryRun())
 	s.closed = s.done
 	began := time.Now()
 	run, err := m.onceOrUntraced(ctx, s, traced)
@@ -210,6 +210,13 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)
 	}
 	return nil
+}
+
+// isMemoryRun reports whether the next run is traced for a metric that only traced runs have: every
+// second one, of all commands in the same rounds.
+func (s *series) isMemoryRun() bool {
+	isAsked := slices.ContainsFunc(s.command.Metrics, func(m Metric) bool { return m.traced })
+	return isAsked && (len(s.runs)+s.warm)%2 == 0
 }
 
 // onceOrUntraced makes one run. Some programs fail where they are traced, as sudo(8), debuggers
@@ -268,7 +275,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	events := run.Events
 	blocked, threaded := blocks(events), threaded(events)
 	run.Events = nil // what they told is kept
-	if run.Untraced == nil && (run.noted || !s.probed) {
+	if run.Untraced == nil && (run.noted || !s.probed || s.isMemoryRun()) {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
 	}
@@ -323,7 +330,16 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 	if c.Timeout > 0 {
 		limited, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
 	}
-	run, err = m.run(limited, c, traced)
+	kept, output := c.keep()
+	run, err = m.run(limited, kept, traced)
+	if run.WallNs > 0 {
+		run.read = output.read(c.Metrics)
+		for i, m := range c.Metrics {
+			if missing := run.read[i].missing; missing != nil {
+				run.Why = append(run.Why, m.Name+": "+missing.Error())
+			}
+		}
+	}
 	ended := context.Cause(limited)
 	cancel()
 	switch {

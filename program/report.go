@@ -50,6 +50,8 @@ type RunReport struct {
 	Signal   *string     `json:"signal"`
 	Rejected bool        `json:"rejected"`
 	Why      *string     `json:"why"` // it was rejected, or what else is to be said of it
+	// Metrics are those for which the run counts.
+	Metrics map[string]stats.Float `json:"metrics,omitempty"`
 }
 
 // Counted are the runs that count. A run that was traced for its memory and threads took longer
@@ -65,8 +67,17 @@ func NewReport(r *Result) Report {
 		Runs: []RunReport{}, Outliers: append([]Outlier{}, r.Outliers...), Judgement: r.Judgement,
 	}
 	maps.Copy(p.Parameters, r.Command.Parameters)
-	for _, run := range r.Runs {
-		p.Runs = append(p.Runs, newRunReport(run))
+	for k := range r.Runs {
+		run := newRunReport(r.Runs[k])
+		for i, m := range r.Command.Metrics {
+			if value, counts := metricIn(r.Command, &r.Runs[k], i); counts {
+				if run.Metrics == nil {
+					run.Metrics = map[string]stats.Float{}
+				}
+				run.Metrics[m.Name] = stats.FloatOf(value)
+			}
+		}
+		p.Runs = append(p.Runs, run)
 	}
 	p.Failure = howFailed(r.Failure)
 	return p
@@ -119,6 +130,12 @@ func text(t string) *string {
 }
 
 // Pair is the comparison in the form of a document, one of several.
-func (c *Comparison) Pair(comparisons int) stats.Pair {
-	return stats.NewPair(c.A.Command.Name, c.B.Command.Name, c.Comparison, c.Joint(comparisons))
+func (c *Comparison) Pair(comparisons int) stats.Pair { return c.pair(c.Joint(comparisons)) }
+
+func (c *Comparison) pair(joint stats.Joint) stats.Pair {
+	p := stats.NewPair(c.A.Command.Name, c.B.Command.Name, c.Comparison, joint)
+	if p.Metric = c.Metric; c.Metric != "" && c.pairs.Len() < fewestChosen {
+		p.Why = tooFew(c.pairs.Len())
+	}
+	return p
 }

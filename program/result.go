@@ -35,6 +35,8 @@ type Summary struct {
 	BlockedNs      stats.Float `json:"blocked_ns"`
 	// Percentiles of single runs; nil in documents of earlier versions.
 	Percentiles *Percentiles `json:"percentiles,omitempty"`
+	// Metrics are what else was asked for, by name; nil if nothing was.
+	Metrics map[string]MetricSummary `json:"metrics,omitempty"`
 	// MaxRSSBytes is the most memory that the program had resident; nil where not known.
 	MaxRSSBytes *int64 `json:"max_rss_bytes"`
 	Method      Method `json:"method"` // empty where nothing was measured

@@ -46,6 +46,9 @@ type Run struct {
 	Rejected bool
 	Why      []string
 
+	// read are the metrics that the program wrote, by their index among its command's.
+	read []reading
+
 	// grossLowNs and grossHighNs are those bounds with interrupts and preemptions in them.
 	grossLowNs, grossHighNs float64
 	// slackNs is by how much less the bounds may be, and slackUpNs by how much more, since

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func Table(w io.Writer, fields view.Fields) error {
 	columns := expanded(fields)
 	var header []string
 	for _, column := range columns {
-		header = append(header, strings.Join(column, "."))
+		header = append(header, view.Harmless(strings.Join(column, ".")))
 	}
 	out.Write(header)
 	for _, element := range fields.Rows {
@@ -56,7 +57,7 @@ func expanded(fields view.Fields) (paths [][]string) {
 			continue
 		}
 		for _, name := range []string{"value", "lo", "hi", "confidence", "unit", "statistic", "n", "discarded"} {
-			paths = append(paths, []string{column, name})
+			paths = append(paths, append(slices.Clone(path), name))
 		}
 	}
 	return paths
@@ -72,6 +73,9 @@ func at(v reflect.Value, path []string) reflect.Value {
 	}
 	if e, ok := v.Interface().(stats.Estimate); ok {
 		return reflect.ValueOf(fieldOfEstimate(e, path[0]))
+	}
+	if v.Kind() == reflect.Map {
+		return at(v.MapIndex(reflect.ValueOf(path[0])), path[1:])
 	}
 	if v.Kind() != reflect.Struct {
 		return reflect.Value{}

@@ -40,6 +40,11 @@ func GoBenchPrograms(w io.Writer, d record.Programs) error {
 			if r.MaxRSSBytes != nil {
 				fmt.Fprintf(out, "\t%d peak-RSS-bytes", *r.MaxRSSBytes)
 			}
+			for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+				if x := r.Metrics[name]; x.Known() {
+					fmt.Fprintf(out, "\t%s %s", stats.Significant(x.Value(), 6), name)
+				}
+			}
 			fmt.Fprintln(out)
 		}
 	}

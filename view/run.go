@@ -18,7 +18,7 @@ import (
 const mostTiles = 6
 
 var _ = register(50, "run", programs,
-	listing(func(d record.Programs) []program.Report { return d.Results }, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons"), programFigures)
+	programFields, programFigures)
 
 // ProgramsInOrder returns the results in the order in which the user asked to see them.
 func ProgramsInOrder(d record.Programs) []program.Report {
@@ -49,7 +49,7 @@ func programs(d record.Programs) *Sheet {
 	if len(d.Results) == 1 {
 		s.add(programInWords(d.Results[0]))
 	}
-	s.add(programTimes(d.Results), programPercentiles(d.Results), pairs(d.Pairs, pairSentences(d.Pairs)))
+	s.add(programTimes(d.Results), programMetrics(d.Results), programPercentiles(d.Results), pairs(d.Pairs, pairSentences(d.Pairs)))
 	if len(d.Results) > 1 {
 		s.add(programNotes(d.Results)...)
 	}
@@ -361,15 +361,22 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 				interval = "95 % interval " + bounds
 			}
 			text = fmt.Sprintf("%s takes %s times as long as %s (%s", p.B, value, p.A, interval)
+			if p.Metric != "" {
+				text = fmt.Sprintf("%s of %s beside %s: %s, above 1 is worse (%s", p.Metric, p.B, p.A, value, interval)
+			}
 			if p.PValue.Known() {
 				text += strings.Replace(", p = "+probability(p.PValue), "= <", "<", 1)
 			}
 			text += ")"
 			if p.Outcome == stats.Undecided {
-				text = "too little is known to say which is faster; as measured, " + text
+				better := "faster"
+				if p.Metric != "" {
+					better = "better"
+				}
+				text = "too little is known to say which is " + better + "; as measured, " + text
 			}
 		}
-		lines = append(lines, Line{Strong: string(p.Outcome) + ":", Text: text, In: InText})
+		lines = append(lines, Line{Strong: outcomeOf(p) + ":", Text: text, In: InText})
 	}
 	return lines
 }
@@ -428,6 +435,7 @@ func programFigures(d record.Programs) (all []Figure) {
 		all = timeFigure(all, FigureKey{TopicProgram, name, QuantityTime}, p.Estimate, p.Verdict, p.Reasons, alone)
 		all = timeFigure(all, FigureKey{TopicProgram, name, QuantityWall}, p.Wall, p.Verdict, p.Reasons, wall)
 		all = timeFigure(all, FigureKey{TopicProgram, name, QuantityCPU}, p.CPU, p.Verdict, p.Reasons, nil)
+		all = append(all, metricFigures(name, p)...)
 	}
 	return all
 }

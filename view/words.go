@@ -102,7 +102,7 @@ func ratio(e stats.Estimate) (value, bounds string) {
 	if stats.IsFinite(e.Value) {
 		value = stats.Significant(e.Value, 4)
 	}
-	if stats.IsFinite(e.Lo) && stats.IsFinite(e.Hi) && e.Lo < e.Hi {
+	if stats.IsFinite(e.Lo) && stats.IsFinite(e.Hi) && (e.Lo < e.Hi || e.N > 1) {
 		bounds = stats.Significant(e.Lo, 4) + " to " + stats.Significant(e.Hi, 4)
 	}
 	return value, bounds

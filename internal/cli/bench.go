@@ -229,8 +229,8 @@ var timeUnits = []string{"sec/op", "ns/op", "time"}
 
 // gateWith is the gate with the limits of metrics, UNIT=SHARE with commas between them; the time's may
 // be given by another flag.
-func gateWith(text string, timeLimit float64) (*gobench.Gate, error) {
-	gate := &gobench.Gate{Limit: timeLimit, Metrics: map[string]float64{}}
+func gateWith(text string, timeLimit float64) (*stats.Gate, error) {
+	gate := &stats.Gate{Limit: timeLimit, Metrics: map[string]float64{}}
 	if text == "" {
 		return gate, nil
 	}
@@ -307,15 +307,20 @@ func judgedBench(d record.Bench, broken []error) found {
 	return r
 }
 
-// gatedPairs are those that a gate was asked to judge, where the suite was judged as a whole.
+// gatedPairs are those that a gate was asked to judge, where the suite was judged as a whole, and else
+// those of times.
 func gatedPairs(all []stats.Pair) (gated []stats.Pair) {
+	var times []stats.Pair
 	for _, p := range all {
 		if sideOf(p) != "" {
 			gated = append(gated, p)
 		}
+		if p.Metric == "" {
+			times = append(times, p)
+		}
 	}
 	if len(gated) == 0 {
-		return all
+		return times
 	}
 	return gated
 }

@@ -41,7 +41,12 @@ type programFlags struct {
 	pid                      int
 	duration                 time.Duration
 
-	commands []template // the commands to measure
+	metricTexts []string
+	gateText    string
+
+	metrics  []program.Metric
+	gate     *stats.Gate // nil without --gate
+	commands []template  // the commands to measure
 	given    []parameter
 	plan     program.Plan // from the flags, after they were checked
 }
@@ -71,6 +76,13 @@ With --param n=1,10,100 each command in which {n} stands is measured with each o
 values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply. --prepare is
 given one time, or one time for each command.
 
+--metric NAME=SOURCE takes a figure from the standard output of each run, after stderr: from
+its standard error: the group of the last match of a regular expression, or what a JSON path
+finds. The system itself tells cpu_ns, max_rss_bytes, minor_faults, major_faults,
+voluntary_switches and involuntary_switches. Of a name that ends in /s more is better.
+Metrics are compared like times, and --gate gives each its limit. For max_rss_bytes every
+second run is traced, and does not count for the time.
+
 --once runs a command one time, and shows what it writes: a better time(1). Its own text
 goes to standard error, as there, or to -o FILE. --pid
 watches a process that runs already.
@@ -87,6 +99,7 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
   chronoscope run --param n=1..8 'make -j {n}' --prepare 'make clean'
   chronoscope run --cpu 1 --precision 0.5% -- ./prog --fast
   chronoscope run ./old ./new --max-regression 5% --export hyperfine:times.json
+  chronoscope run ./old ./new --metric 'ops/s=regexp:([0-9.]+) ops/s' --gate ops/s=3%
   chronoscope run --once -- make
   chronoscope run --pid 1234 --duration 10s`,
 		Args: cobra.ArbitraryArgs,
@@ -115,6 +128,8 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringVar(&t.referenceName, "reference-name", "", "call the reference by this `name`")
 	set.StringArrayVarP(&t.names, "command-name", "n", nil, "call a command by this `name`; given several times, the commands in their order")
 	set.StringArrayVar(&t.parameters, "param", nil, "`name=values` of a parameter: n=1,10,100, n=1..8 or t=0.3..0.5..0.05, where {n} stands in a command")
+	set.StringArrayVar(&t.metricTexts, "metric", nil, "take a figure from what each run writes: `name=source`, the source being regexp:PATTERN with one group, or json:PATH; or a name alone, such as max_rss_bytes (see above)")
+	set.StringVar(&t.gateText, "gate", "", "exit with 3 if one of these `metrics` is worse than the first command's by more than its share, such as ops/s=5%,max_rss_bytes=1%,time=5%")
 	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
 	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit)")
@@ -169,11 +184,14 @@ func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, err
 
 // judgedPrograms returns the document with the values that --require and --max-regression judge.
 func judgedPrograms(d record.Programs) found {
-	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(d.Pairs)}
+	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(gatedPairs(d.Pairs))}
 	var failed []program.Report
 	for _, p := range d.Results {
 		if before, twice := r.verdicts[p.Command]; !twice || p.Verdict.WorseThan(before) {
 			r.verdicts[p.Command] = p.Verdict
+		}
+		for name, m := range p.Metrics {
+			r.verdicts[name+" of "+p.Command] = m.Verdict
 		}
 		if p.Failure != nil {
 			failed = append(failed, p)

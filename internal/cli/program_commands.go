@@ -151,7 +151,7 @@ func (t *programFlags) onlyOnce(flag, line string) (all []template, err error) {
 // program is one command, with the values of its parameters.
 func (t *programFlags) program(c template, v values, cpus []int) (p program.Command, err error) {
 	filled := c.with(v)
-	p = program.Command{Name: filled.name, Parameters: v, Timeout: t.timeout}
+	p = program.Command{Name: filled.name, Parameters: v, Timeout: t.timeout, Metrics: t.metrics}
 	if c.called != "" {
 		p.Name, p.Line = c.nameWith(v), filled.name
 	}

@@ -39,10 +39,13 @@ var programForm = object{
 		"interrupts_ns": orNull(size), "voluntary_switches": count, "involuntary_switches": count,
 		"minor_faults": count, "major_faults": count, "max_rss_bytes": orNull(count), "core_hz": orNull(size),
 		"low_ns": orNull(number), "high_ns": orNull(number), "exit_code": orNull(count), "signal": orNull(text),
-		"rejected": boolean, "why": orNull(text),
+		"rejected": boolean, "why": orNull(text), "metrics?": dictionary(orNull(number)),
 	}.check),
 	"outliers": list(object{"run": count, "causes": list(text)}.check),
-	"failure":  orNull(text), "stderr_end": orNull(text),
+	"metrics?": dictionary(object{
+		"source": text, "better": oneOf("lower", "higher"), "estimate": estimateForm.check, "verdict": verdict, "reasons": list(text),
+	}.check),
+	"failure": orNull(text), "stderr_end": orNull(text),
 	"verdict": verdict, "reasons": list(text),
 }
 

@@ -15,7 +15,7 @@ import (
 
 // check says which flag or argument is wrong, and what is allowed.
 func (t *programFlags) check(c *call) error {
-	for _, check := range []func(*call) error{t.checkShown, t.checkSubject, t.checkAmounts, t.checkPlaces} {
+	for _, check := range []func(*call) error{t.checkShown, t.checkMetrics, t.checkSubject, t.checkAmounts, t.checkPlaces} {
 		if err := check(c); err != nil {
 			return err
 		}
@@ -75,8 +75,10 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 			return usagef("%s: it is given %d times for %d commands: give it once for all of them, or once for each, in their order", flag, n, len(t.commands))
 		}
 	}
-	if changed("max-regression") && len(t.commands) < 2 && len(t.given) == 0 {
-		return usagef("--max-regression: there is nothing to compare: give two commands; the first sets the limit")
+	for _, flag := range []string{"max-regression", "gate"} {
+		if changed(flag) && len(t.commands) < 2 && len(t.given) == 0 {
+			return usagef("--%s: there is nothing to compare: give two commands; the first sets the limit", flag)
+		}
 	}
 	if err := t.checkParameters(); err != nil {
 		return err
@@ -188,7 +190,12 @@ func (t *programFlags) choosePlan(c *call) (err error) {
 		}
 	}
 	if !math.IsNaN(c.mostRegression) && !changed("runs") { // fewer pairs of runs show no regression
-		t.plan.MinRuns = max(t.plan.MinRuns, stats.PairsForJoint(t.combinations()-1))
+		pairs := t.combinations() - 1
+		needed := stats.PairsForJoint(pairs * (1 + len(t.metrics)))
+		if t.gate != nil {
+			needed = t.gate.LooksFor(pairs).First
+		}
+		t.plan.MinRuns = max(t.plan.MinRuns, needed)
 	}
 	if changed("min-runs") {
 		t.plan.MinRuns = t.minRuns

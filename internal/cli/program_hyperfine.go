@@ -104,7 +104,7 @@ func (t *programFlags) checkShown(c *call) error {
 		return usagef("--input null: leave it out: a program reads nothing then (give ./null for a file of that name)")
 	}
 	if c.given("pid") {
-		for _, flag := range []string{"reference", "reference-name", "command-name", "setup", "cleanup"} {
+		for _, flag := range []string{"reference", "reference-name", "command-name", "setup", "cleanup", "metric", "gate"} {
 			if c.given(flag) {
 				return usagef("--%s: it belongs to a command: leave out --pid", flag)
 			}

@@ -150,11 +150,7 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 		d.Shell = &d.Results[last]
 		d.Results, results = d.Results[:last], results[:last]
 	}
-	pairs := e.flags.pairs(results)
-	for _, pair := range pairs {
-		c := program.Compare(pair.a, pair.b, 2*e.flags.plan.Precision, e.seed)
-		d.Pairs = append(d.Pairs, c.Pair(len(pairs)))
-	}
+	d.Pairs = append(d.Pairs, e.flags.judged(e.flags.comparisons(results, e.seed))...)
 	return d, err
 }
 
@@ -176,6 +172,7 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 	r.Runs, r.RunqueueWaitNs, r.BlockedNs = []program.Run{run}, stats.FloatOf(run.RunqueueWaitNs), stats.FloatOf(run.BlockedNs)
 	r.Estimate, r.Wall, r.CPU = once(run.TimeNs(), run.LowNs, run.HighNs), once(wall, nan, nan), once(cpu, nan, nan)
 	r.Method, r.Explanation = program.CycleTime, "the one run's own time, between all of the wait for a CPU taken off and as much as is certain"
+	r.Metrics = program.MetricsOf(r)
 	r.RefuseZero()
 	r.Lower(stats.Suspect, "it was run one time: how much runs differ is not known, and the bounds are of this run; several runs (without --once) tell")
 	return r
@@ -203,7 +200,9 @@ func (e *programExperiment) emptyShell() (program.Command, error) {
 		return program.Command{}, err
 	}
 	nothing.name = joinWords(nothing.words)
-	return e.flags.program(nothing, nil, e.cpus)
+	shell, err := e.flags.program(nothing, nil, e.cpus)
+	shell.Metrics = nil
+	return shell, err
 }
 
 // resultOf puts a result into the form of the document, with the end of what a failed

@@ -1,0 +1,286 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"chronoscope/stats"
+)
+
+// Metric is a figure of single runs other than their time: what the program writes, or what the system
+// tells of it.
+type Metric struct {
+	// Name of a rate ends in /s, as of a Go benchmark's metric: more of it is better.
+	Name string
+	// Unit is that of the values, and Source says where they come from.
+	Unit, Source string
+	// Read finds the value in what the program wrote to its standard output, or to its standard error
+	// with FromStderr; nil for what the system tells. The error says why there is none.
+	Read       func(Output) (float64, error)
+	FromStderr bool
+
+	of     func(*Run) float64 // what the system tells; NaN for unknown
+	traced bool               // it is known of traced runs alone
+}
+
+// Output is what a run wrote to one stream: all of it, or its last [OutputKept] bytes.
+type Output struct {
+	Text  []byte
+	IsCut bool
+}
+
+// OutputKept is how much is kept of what a run writes to a stream.
+const OutputKept = 1 << 20
+
+// SystemMetrics are what the system tells of a run, by the names that they have in documents.
+var SystemMetrics = []Metric{
+	{Name: "cpu_ns", Unit: "ns", of: (*Run).ownCPUNs},
+	{Name: "max_rss_bytes", Unit: "bytes", of: func(r *Run) float64 { return knownCount(r.MaxRSSBytes) }, traced: true},
+	{Name: "minor_faults", Unit: "faults", of: func(r *Run) float64 { return float64(r.MinorFaults) }},
+	{Name: "major_faults", Unit: "faults", of: func(r *Run) float64 { return float64(r.MajorFaults) }},
+	{Name: "voluntary_switches", Unit: "switches", of: func(r *Run) float64 { return float64(r.VoluntarySwitches) }},
+	{Name: "involuntary_switches", Unit: "switches", of: func(r *Run) float64 { return float64(r.InvoluntarySwitches) }},
+}
+
+// knownCount is a number of which 0 says that it is not known.
+func knownCount(n int64) float64 {
+	if n <= 0 {
+		return math.NaN()
+	}
+	return float64(n)
+}
+
+// MetricSummary is the result for one metric: the median of the runs, with the interval of
+// [stats.MedianOrRange], which holds for any distribution of independent runs.
+type MetricSummary struct {
+	Source   string         `json:"source"`
+	Better   string         `json:"better"` // "lower" or "higher"
+	Estimate stats.Estimate `json:"estimate"`
+	stats.Judgement
+}
+
+// keptOutput keeps the ends of what a run writes, for its metrics.
+type keptOutput struct{ stdout, stderr *outputEnd }
+
+// keep returns the command with its output kept as far as its metrics need it.
+func (c Command) keep() (Command, keptOutput) {
+	var kept keptOutput
+	for _, m := range c.Metrics {
+		switch {
+		case m.Read == nil:
+		case m.FromStderr && kept.stderr == nil:
+			kept.stderr = &outputEnd{}
+			c.Stderr = teeTo(c.Stderr, kept.stderr)
+		case !m.FromStderr && kept.stdout == nil:
+			kept.stdout = &outputEnd{}
+			c.Stdout = teeTo(c.Stdout, kept.stdout)
+		}
+	}
+	return c, kept
+}
+
+func teeTo(w io.Writer, kept *outputEnd) io.Writer {
+	if w == nil {
+		return kept
+	}
+	return io.MultiWriter(w, kept)
+}
+
+// reading is a metric that a run wrote, or why it has none.
+type reading struct {
+	value   float64
+	missing error
+}
+
+// read finds the metrics that the run wrote, in the order of all metrics.
+func (k keptOutput) read(metrics []Metric) (all []reading) {
+	for _, m := range metrics {
+		var r reading
+		switch {
+		case m.Read == nil:
+		case m.FromStderr:
+			r.value, r.missing = m.Read(k.stderr.output())
+		default:
+			r.value, r.missing = m.Read(k.stdout.output())
+		}
+		if r.missing != nil {
+			r.value = math.NaN()
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// outputEnd keeps the last OutputKept bytes of what is written to it.
+type outputEnd struct {
+	text  []byte
+	isCut bool
+}
+
+func (o *outputEnd) Write(text []byte) (int, error) {
+	o.text = append(o.text, text...)
+	if len(o.text) > 2*OutputKept { // seldom, so that each byte is copied a few times at most
+		o.text = append(o.text[:0], o.text[len(o.text)-OutputKept:]...)
+		o.isCut = true
+	}
+	return len(text), nil
+}
+
+func (o *outputEnd) output() Output {
+	from := max(0, len(o.text)-OutputKept)
+	return Output{o.text[from:], o.isCut || from > 0}
+}
+
+// metricIn returns the i-th metric of a run, NaN if it is missing; counts says whether the run counts
+// for it.
+func metricIn(c Command, run *Run, i int) (value float64, counts bool) {
+	m := c.Metrics[i]
+	switch {
+	case m.traced:
+		return m.of(run), run.Untraced == nil
+	case m.Read == nil:
+		return m.of(run), !run.Rejected
+	case i >= len(run.read):
+		return math.NaN(), false
+	}
+	return run.read[i].value, !run.Rejected
+}
+
+// MetricsOf returns what the runs of a result show of its command's metrics; nil if there are none.
+func MetricsOf(r *Result) map[string]MetricSummary {
+	if len(r.Command.Metrics) == 0 {
+		return nil
+	}
+	all := map[string]MetricSummary{}
+	for i, m := range r.Command.Metrics {
+		all[m.Name] = r.metric(i, m)
+	}
+	return all
+}
+
+// fewestForMedian is how many runs bound a median.
+var fewestForMedian = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
+
+// mostWaited is the share of its time that a program may wait for a CPU before metrics that hold times
+// are suspect.
+const mostWaited = 0.01
+
+func (r *Result) metric(i int, m Metric) MetricSummary {
+	var values []float64
+	lacking, why := 0, "it is not known here"
+	for k := range r.Runs {
+		value, counts := metricIn(r.Command, &r.Runs[k], i)
+		switch {
+		case !counts:
+		case stats.IsFinite(value):
+			values = append(values, value)
+		default:
+			if lacking++; m.Read != nil && lacking == 1 {
+				why = r.Runs[k].read[i].missing.Error()
+			}
+		}
+	}
+	s := MetricSummary{Source: m.Source, Better: "lower", Estimate: stats.MedianOrRange(values, m.Unit), Judgement: stats.NewJudgement()}
+	s.Estimate.Discarded = lacking
+	if stats.IsRate(m.Name) {
+		s.Better = "higher"
+	}
+	switch {
+	case len(values) == 0 && lacking == 0:
+		s.Lower(stats.Unusable, "no run counts for it")
+	case len(values) == 0:
+		s.Lower(stats.Unusable, "no run has it: %s", why)
+	case lacking > 0:
+		s.Lower(stats.Suspect, "%d of %d runs don't have it: %s", lacking, lacking+len(values), why)
+	}
+	if n := len(values); n > 0 && n < fewestForMedian {
+		s.Lower(stats.Suspect, "of %d runs that a 95 %% interval needs, there %s", fewestForMedian, map[bool]string{true: "is 1", false: fmt.Sprintf("are %d", n)}[n == 1])
+	}
+	holdsTimes := m.Read != nil || m.Unit == "ns" // the program may have timed itself
+	switch share := r.RunqueueWaitNs.Value() / r.Wall.Value; {
+	case !holdsTimes || len(values) == 0:
+	case share > mostWaited:
+		s.Lower(stats.Suspect, "it waited for a CPU for %s of its time, and nothing is taken off of what that does to this figure", stats.Percent(share))
+	case r.Verdict == stats.Unusable:
+		s.Lower(stats.Suspect, "its time is unusable, and nothing is taken off of what disturbed that")
+	}
+	return s
+}
+
+// CompareMetric compares the i-th metric of B with that of A, by the pairs of runs of one round. The ratio
+// of a rate is inverted ([stats.RatiosOfMetric]). Both have the same metrics.
+func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparison {
+	c := Comparison{A: a, B: b, Metric: a.Command.Metrics[i].Name}
+	of := map[int]float64{}
+	for k, round := range a.rounds {
+		if value, counts := metricIn(a.Command, &a.Runs[k], i); counts && value >= 0 {
+			of[round] = value
+		}
+	}
+	var first, second []float64
+	for k, round := range b.rounds {
+		value, counts := metricIn(b.Command, &b.Runs[k], i)
+		if before, both := of[round]; both && counts && value >= 0 {
+			first, second = append(first, before), append(second, value)
+		}
+	}
+	c.pairs, _ = stats.RatiosOfMetric(first, second, stats.IsRate(c.Metric), 0)
+	c.decide(tolerance, seed)
+	return c
+}
+
+// Judge judges the comparisons of a suite together by the limits of a gate ([stats.Gate.Sides]).
+func Judge(all []Comparison, gate stats.Gate) (judged []stats.Pair) {
+	times := 0
+	for _, c := range all {
+		if c.Metric == "" {
+			times++
+		}
+	}
+	looks := gate.LooksFor(times)
+	var alone []float64
+	for i := range all {
+		alone = append(alone, all[i].beyond(looks, gate.LimitOf(all[i].Metric)))
+	}
+	beyond, sides := gate.Sides(alone, times, func(i int) bool {
+		return all[i].within(looks, gate.LimitOf(all[i].Metric))
+	})
+	for i := range all {
+		c := &all[i]
+		joint := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.Family(times)}
+		if !c.undecidable() {
+			joint.Lo, joint.Hi = c.widened(c.pairs.Bounds(looks, gate.Chance(times)))
+		}
+		p := c.pair(joint)
+		p.Joint.Limit, p.Joint.Beyond, p.Joint.Side = stats.FloatOf(gate.LimitOf(c.Metric)), stats.FloatOf(beyond[i]), sides[i]
+		judged = append(judged, p)
+	}
+	return judged
+}
+
+// beyond is the chance of what was measured, in this comparison alone, if the ratio is within the limit;
+// NaN without a limit.
+func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
+	switch {
+	case math.IsNaN(limit):
+		return math.NaN()
+	case c.undecidable(), c.isBounded() && c.Ratio.Lo <= 1+limit:
+		return 1
+	}
+	return c.pairs.Beyond(looks, 1+limit)
+}
+
+// within reports whether the 95 % interval lies within the limit.
+func (c *Comparison) within(looks stats.Looks, limit float64) bool {
+	if c.undecidable() {
+		return false
+	}
+	_, hi := c.widened(c.pairs.Bounds(looks, (1-stats.Confidence)/2))
+	return hi <= 1+limit
+}
+
+// tooFew says why a comparison of so few pairs is undecided.
+func tooFew(pairs int) string {
+	return fmt.Sprintf("only %s of runs have it on both sides", stats.Count(pairs, "pair"))
+}
