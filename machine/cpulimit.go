@@ -16,49 +16,72 @@ type CPULimit struct {
 	PeriodNs float64 `json:"period_ns"`
 }
 
-// readCPULimit sets the strictest limit of the control groups that this process is in, of
-// version 1 and 2.
+// readCPULimit sets the strictest limit of the control groups that this process is in.
 func (m *Machine) readCPULimit(f files) {
-	groups, err := f.text("proc/self/cgroup")
-	if err != nil {
+	limit, errs := limitOf(f, "self")
+	m.CPULimit = limit
+	for _, err := range errs {
 		m.caveat("CPU limit: %v", err)
-		return
+	}
+}
+
+// CPULimitOf returns the strictest CPU limit of the control groups of a process, given by its number; nil
+// where none is known.
+func CPULimitOf(root fs.FS, process string) *CPULimit {
+	limit, _ := limitOf(files{root}, process)
+	return limit
+}
+
+// limitOf returns the strictest limit of the control groups of a process, of version 1 and 2, and what could
+// not be read of them.
+func limitOf(f files, process string) (strictest *CPULimit, errs []error) {
+	groups, err := f.text("proc/" + process + "/cgroup")
+	if err != nil {
+		return nil, []error{err}
 	}
 	mounts, err := f.text("proc/self/mountinfo")
 	if err != nil {
-		m.caveat("CPU limit: %v", err)
-		return
+		return nil, []error{err}
 	}
 	seen := false
 	for _, mount := range parseCgroupMounts(mounts) {
 		for _, group := range parseCgroups(groups) {
-			if mount.shows(group) {
-				seen = true
-				m.readLimitsOf(f, mount, group)
+			if !mount.shows(group) {
+				continue
 			}
+			seen = true
+			limit, more := mount.limitOf(f, group)
+			strictest, errs = stricter(strictest, limit), append(errs, more...)
 		}
 	}
 	if !seen {
-		m.caveat("CPU limit: no control group of this process is mounted; a limit may be in force all the same")
+		errs = append(errs, errors.New("no control group of this process is mounted; a limit may be in force all the same"))
 	}
+	return strictest, errs
 }
 
-// readLimitsOf applies the limits of a group and of its ancestors.
-func (m *Machine) readLimitsOf(f files, mount cgroupMount, group cgroup) {
+// limitOf returns the strictest limit of a group and of its ancestors.
+func (m cgroupMount) limitOf(f files, group cgroup) (strictest *CPULimit, errs []error) {
 	read := readLimitV2
-	if mount.version == 1 {
+	if m.version == 1 {
 		read = readLimitV1
 	}
-	for _, directory := range mount.directories(group) {
+	for _, directory := range m.directories(group) {
 		limit, err := read(f, directory)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // the root group has no limit
-		case err != nil:
-			m.caveat("CPU limit: %v", err)
-		case limit != nil && (m.CPULimit == nil || limit.CPUs < m.CPULimit.CPUs):
-			m.CPULimit = limit
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the root group has no limit
+			errs = append(errs, err)
 		}
+		strictest = stricter(strictest, limit)
 	}
+	return strictest, errs
+}
+
+// stricter returns the limit of fewer CPUs; nil is no limit.
+func stricter(a, b *CPULimit) *CPULimit {
+	if a == nil || b != nil && b.CPUs < a.CPUs {
+		return b
+	}
+	return a
 }
 
 // readLimitV2 reads cpu.max (Documentation/admin-guide/cgroup-v2.rst). It holds "max" or the

@@ -97,6 +97,23 @@ func TestReadCPULimit(t *testing.T) {
 	}
 }
 
+// Another process may be in other groups than this one.
+func TestCPULimitOf(t *testing.T) {
+	tree := fstest.MapFS{
+		"proc/self/cgroup":            {Data: []byte("0::/a\n")},
+		"proc/7/cgroup":               {Data: []byte("0::/a/b\n")},
+		"proc/self/mountinfo":         {Data: []byte(unifiedMount)},
+		"sys/fs/cgroup/a/cpu.max":     {Data: []byte("max 100000\n")},
+		"sys/fs/cgroup/a/b/cpu.max":   {Data: []byte("50000 100000\n")},
+		"sys/fs/cgroup/a/b/c/cpu.max": {Data: []byte("10000 100000\n")},
+	}
+	for process, want := range map[string]*CPULimit{"self": nil, "7": {CPUs: 0.5, PeriodNs: 100e6}, "8": nil} {
+		if diff := cmp.Diff(want, CPULimitOf(tree, process)); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", process, diff)
+		}
+	}
+}
+
 // If the hierarchy that could have a limit isn't mounted, a caveat says that a limit can't be
 // excluded. Control characters in a file name from mountinfo are not printed.
 func TestReadCPULimitCaveats(t *testing.T) {

@@ -1,8 +1,11 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -23,6 +26,8 @@ type tracer struct {
 	// known are the threads that were seen, still traced, and read those of them whose
 	// counters were read as they exited.
 	known, read map[int]bool
+	// groups are the control groups that the program begins in, as /proc tells them.
+	groups []byte
 	// own is what the kernel counts of the tracer's thread: how late it comes.
 	own       *machine.Thread
 	ownWaitNs int64
@@ -51,6 +56,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	}
 	t.known, t.read = map[int]bool{t.leader: true}, map[int]bool{}
 	t.run.WaitOf, t.run.Stops = AllThreads, 1
+	t.groups = groupsOf(t.leader)
 	if own, err := machine.OpenThread(); err == nil {
 		defer own.Close()
 		t.own = own
@@ -201,6 +207,9 @@ func (t *tracer) exits(id int) {
 	if id == t.leader {
 		t.run.MaxRSSBytes = peakResident(id)
 	}
+	if !bytes.Equal(groupsOf(id), t.groups) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(id)) != nil {
+		t.run.OtherLimit = true
+	}
 	thread, err := readThread(id)
 	if err != nil {
 		t.run.WaitOf = NoThread
@@ -208,6 +217,15 @@ func (t *tracer) exits(id int) {
 	}
 	t.looks.end(id, thread)
 	t.run.Threads = append(t.run.Threads, thread)
+}
+
+// groupsOf is what /proc tells of the control groups of a thread (cgroups(7)); nil where it is gone.
+func groupsOf(thread int) []byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", thread))
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // late is how long the tracer waited for a CPU since the last call: its thread has

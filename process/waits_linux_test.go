@@ -3,10 +3,12 @@ package process
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -282,6 +284,50 @@ func TestOtherPolicy(t *testing.T) {
 		c.Untraced = true
 		if r, err := c.Run(background); err != nil || r.OtherPolicy != (want && r.ExitCode == 0) {
 			t.Errorf("%q, untraced: %+v, %v", priority, r, err)
+		}
+	}
+}
+
+// limitedGroup makes a control group that may use half a CPU, or skips the test.
+func limitedGroup(t *testing.T) (dir string) {
+	t.Helper()
+	for parent, limit := range map[string]struct{ file, half string }{
+		"/sys/fs/cgroup":     {"cpu.max", "50000 100000"},
+		"/sys/fs/cgroup/cpu": {"cpu.cfs_quota_us", "50000"},
+	} {
+		dir, err := os.MkdirTemp(parent, "chronoscope-test-")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Errorf("the control group is left behind: %v", err)
+			}
+		})
+		file, err := os.OpenFile(filepath.Join(dir, limit.file), os.O_WRONLY, 0) // no file is made where this is no control group
+		if err != nil {
+			continue
+		}
+		_, err = file.WriteString(limit.half)
+		if err = errors.Join(err, file.Close()); err == nil {
+			return dir
+		}
+	}
+	t.Skip("no control group with a CPU limit can be made here")
+	return ""
+}
+
+// A program, or a process that it starts, moves into a control group with a CPU limit, under which it may be
+// stopped. That was not seen, and was taken for the doing of others.
+func TestOtherLimit(t *testing.T) {
+	procs := filepath.Join(limitedGroup(t), "cgroup.procs")
+	for script, want := range map[string]bool{
+		"exit 0":                            false,
+		"echo $$ >" + procs:                 true,
+		"sh -c 'echo $$ >" + procs + "'; :": true,
+	} {
+		if r := mustNoteWaits(t, shell(script)); r.OtherLimit != want || r.ExitCode != 0 {
+			t.Errorf("%s: %v, want %v: %+v", script, r.OtherLimit, want, r)
 		}
 	}
 }

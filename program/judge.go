@@ -154,8 +154,13 @@ func (c *conclusion) judgeWaits() {
 	if c.varies {
 		c.Lower(stats.Suspect, "it sleeps in some runs and not in others: where it had to wait, deadlines may have passed that it would have slept to")
 	}
-	if kept := c.typical(func(r *Run) float64 { return r.traced.deficientNs }); c.series.otherPolicy && c.matters(kept) {
-		c.Lower(stats.Suspect, "a thread of it has a scheduling policy of its own, under which the kernel may stop it while nobody else wants the CPU: that is taken for the doing of others")
+	if kept := c.typical(func(r *Run) float64 { return r.traced.deficientNs }); c.matters(kept) {
+		if c.series.otherPolicy {
+			c.Lower(stats.Suspect, "a thread of it has a scheduling policy of its own, under which the kernel may stop it while nobody else wants the CPU: that is taken for the doing of others")
+		}
+		if c.series.otherLimit {
+			c.Lower(stats.Suspect, "a thread of it moves into a control group with a CPU limit, which may stop it while nobody else wants the CPU: that is taken for the doing of others: raise the limit of that group (cpu.max)")
+		}
 	}
 	switch {
 	case !c.mostlyWaited():

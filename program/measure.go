@@ -111,8 +111,9 @@ type series struct {
 	// process until some time, as far as is known.
 	sleeps int
 	// looksAtClock says that it looked at a clock amid its work, or may have done so, otherPolicy
-	// that a thread of it asked for a scheduling policy other than the normal ones.
-	looksAtClock, otherPolicy bool
+	// that a thread of it asked for a scheduling policy other than the normal ones, otherLimit that one moved
+	// into a control group with a CPU limit.
+	looksAtClock, otherPolicy, otherLimit bool
 	// alone are the probes in which all looks at clocks were seen.
 	alone     []alone
 	contended []contendedRun
@@ -290,7 +291,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	default:
 		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), t.wallNs)
 	}
-	s.otherPolicy = s.otherPolicy || run.OtherPolicy
+	s.otherPolicy, s.otherLimit = s.otherPolicy || run.OtherPolicy, s.otherLimit || run.OtherLimit
 	s.peak = max(s.peak, run.MaxRSSBytes)
 	s.several = s.several || run.traced.threads > 1
 	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown {

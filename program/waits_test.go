@@ -56,6 +56,7 @@ func TestLateUnseen(t *testing.T) {
 		}},
 		{"it looks at clocks too often for all of that to be seen", series{}, func(r *Run) { r.Untraced, r.ClockReads, r.Unclocked = nil, 300, errors.New("too many") }},
 		{"a scheduling policy that stops it", series{}, func(r *Run) { r.OtherPolicy = true }},
+		{"a control group with a CPU limit, which stops it", series{}, func(r *Run) { r.OtherLimit = true }},
 	} {
 		for keptMs, want := range map[float64]stats.Verdict{0.1: stats.Trusted, 60: stats.Suspect} {
 			s := c.of
