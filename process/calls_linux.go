@@ -28,6 +28,7 @@ const (
 	policyChange // it asks for a scheduling policy other than the normal ones
 	clockRead    // it tells the time
 	usageRead    // it tells what the program used, and how often it was preempted
+	tracing      // it fails where the program is traced
 )
 
 // callForm is how a call tells whether it is one to be noted.
@@ -46,6 +47,7 @@ const (
 	attributes                  // a pointer to struct sched_attr, whose second word is the policy
 	socketTime                  // an option of a socket
 	ownUsage                    // what to tell of (getrusage(2)), other than of children
+	traceMe                     // a request of ptrace(2), where it is to be traced by its parent
 	clockTime                   // a clock, other than of CPU time; clockCode marks its own calls
 	ring                        // as always, for any number of waits that need no call
 )
@@ -87,6 +89,7 @@ var notedCalls = func() map[uint64]notedCall {
 		unix.SYS_TIMER_GETTIME:      {what: clockRead},
 		unix.SYS_TIMERFD_GETTIME:    {what: clockRead},
 		unix.SYS_GETRUSAGE:          {what: usageRead, form: ownUsage},
+		unix.SYS_PTRACE:             {what: tracing, form: traceMe},
 	}
 	for number, call := range ownNotedCalls {
 		all[number] = call
@@ -199,6 +202,8 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 		return !read(given, words[:]) || !normalPolicy(binary.NativeEndian.Uint32(words[4:]))
 	case clockTime:
 		return uint32(i.args[markArg]) != clockMark && !clockOfCPUTime(uint32(given))
+	case traceMe:
+		return given == unix.PTRACE_TRACEME
 	case ownUsage:
 		return int32(given) >= 0
 	case socketTime:

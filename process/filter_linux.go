@@ -31,6 +31,8 @@ func (c notedCall) filter() instructions {
 	switch c.form {
 	case always, ring:
 		return stop()
+	case traceMe:
+		return slices.Concat(low, where(unix.BPF_JEQ, unix.PTRACE_TRACEME, stop()), pass())
 	case nonzero:
 		return slices.Concat(low, where(unix.BPF_JEQ, 0, pass()), stop())
 	case millisecond:

@@ -83,6 +83,7 @@ var programs = map[string]func(){
 		limit := syscall.Timespec{Nsec: 20e6}
 		syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&polled)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	},
+	"asks for tracer": func() { unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0) },
 	"yields": func() {
 		for range yields {
 			syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)

@@ -38,8 +38,9 @@ type within struct {
 }
 
 var (
-	errManyCalls    = errors.New("it makes too many system calls that are to be looked at: not all of them were")
-	errOtherMachine = errors.New("a program of another architecture: its system calls are not known here")
+	errManyCalls     = errors.New("it makes too many system calls that are to be looked at: not all of them were")
+	errAsksForTracer = errors.New("it asks whether it is traced: what it does then may not be what it does otherwise")
+	errOtherMachine  = errors.New("a program of another architecture: its system calls are not known here")
 )
 
 // Of a program that makes very many noted calls not all are looked at; it still stops in each, for
@@ -139,6 +140,8 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 		w.yields++
 	case usageRead:
 		w.within[thread] = within{usageAt: info.args[1]}
+	case tracing:
+		w.why = errAsksForTracer
 	}
 }
 

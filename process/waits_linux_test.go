@@ -332,6 +332,19 @@ func TestOtherLimit(t *testing.T) {
 	}
 }
 
+// A program that asks for its own tracer may do something else where it has one.
+func TestAsksForTracer(t *testing.T) {
+	c := program("asks for tracer")
+	c.NoteWaits = true
+	r, err := c.Run(background)
+	if err != nil || r.Untraced != nil {
+		t.Skipf("not traced: %v, %v", err, r.Untraced)
+	}
+	if !errors.Is(r.Unnoted, errAsksForTracer) {
+		t.Errorf("%v", r.Unnoted)
+	}
+}
+
 // run runs a filter on a call, as net/core/filter.c does it.
 func (program instructions) run(t *testing.T, number, machine uint32, args [6]uint64) (action uint32) {
 	t.Helper()
