@@ -80,6 +80,42 @@ func TestAccountedFor(t *testing.T) {
 	}
 }
 
+// A program of 53 ms sleeps 300 times for 0.1 ms, and is charged with 3 µs for each time that nobody notes. Its
+// notes were thrown away, as those of one that has other rights, or its end was moved by 0.9 ms.
+func TestSleepsOftenIsSeen(t *testing.T) {
+	const us, ms, pid = 1e3, 1e6, 7
+	sleeper := func(child int) Run {
+		r := Run{WallNs: 53.5 * ms, WallErrorNs: 1.2 * ms, UserNs: 5 * ms, Untraced: errUnasked, WaitOf: FirstThread,
+			Threads: []Thread{{ID: pid, CPUNs: 5 * ms, ReadNs: 54 * ms, LateNs: 0.3 * ms}},
+			Events: []Event{
+				{AtNs: -100 * us, Kind: Forked, Thread: pid, Process: pid}, {AtNs: -100 * us, Kind: SwitchedIn, Thread: pid, Process: pid},
+				{Kind: Executed, Thread: pid, Process: pid},
+			}}
+		for i := range int64(300) {
+			at := 175 * us * i
+			r.Events = append(r.Events, Event{AtNs: at + 12*us, Kind: Blocked, Thread: pid, Process: pid}, Event{AtNs: at + 174*us, Kind: SwitchedIn, Thread: pid, Process: pid})
+		}
+		r.Events = append(r.Events, Event{AtNs: 53 * ms, Kind: Exited, Thread: pid, Process: pid})
+		if child != 0 {
+			r.Events = slices.Insert(r.Events, 3, Event{AtNs: 1 * us, Kind: Forked, Thread: child, Process: child, Parent: pid})
+		}
+		return r
+	}
+	r := sleeper(0)
+	r.untilEnd(pid)
+	if ended := endOf(pid, r.Events); ended != 53*ms || !r.ranSeen(pid, ended) {
+		t.Errorf("ended after %d ns, all seen: %v", ended, r.ranSeen(pid, ended))
+	}
+	late, parent, other := sleeper(0), sleeper(8), sleeper(0)
+	late.Threads[0].ReadNs = 60 * ms
+	other.Events = []Event{{Kind: SwitchedIn, Thread: pid, Process: pid}, {AtNs: 53 * ms, Kind: Executed, Thread: pid, Process: pid}, {AtNs: 53*ms + 3*us, Kind: Exited, Thread: pid, Process: pid}}
+	for name, r := range map[string]Run{"it went on for 7 ms after its exit": late, "it has a child": parent, "it gets other rights at its end": other} {
+		if r.ranSeen(pid, 53*ms) {
+			t.Errorf("%s: all was seen", name)
+		}
+	}
+}
+
 // A program of 10 ms that may not be read was said to take 2.6 ms on a busy machine: its launcher came
 // 41 ms late, so that what it ran after its exec may have been its end. The figures are those of a run.
 func TestSeenLateAfterItsExec(t *testing.T) {
