@@ -23,7 +23,8 @@
 // Where calls differ by more than what disturbs them explains, the figure is their mean,
 // [Mean], and not the least: a writer that flushes at each 64th call costs what it costs on
 // the whole. Where the mean is known to no better than a quarter the least stands, is
-// suspect, and says so; the mean is in [Result.Mean]. Some samples have many calls, so that slow
+// suspect, and says so; the mean is in [Result.Mean]. Where a few long samples may come from slow calls
+// or from rare disturbances, the interval of the least reaches up to what both allow. Some samples have many calls, so that slow
 // ones which are rare are among them. Slow calls that are rarer than 1 in a third of those that
 // were timed may not be: [Result.Caveats] says how many that are. The first trials are spread over
 // [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats say for

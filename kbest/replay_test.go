@@ -111,7 +111,7 @@ func TestWithoutCorrections(t *testing.T) {
 	}{
 		{"looks", "xeon-quiet", 30e6, func(s *Station) { s.Spin = nil }},
 		{"CPU time", "xeon-load4", 30e6, func(s *Station) { s.Use = nil }},
-		{"the cost of switches", "epyc-load4", 20e6, func(s *Station) { s.off.switches = true }},
+		{"the cost of switches", "epyc-load4", 8e6, func(s *Station) { s.off.switches = true }},
 	} {
 		recordings := recorded(t)
 		r := &recordings[slices.IndexFunc(recordings, func(r clocktest.Recording) bool { return r.Name == c.recording })]

@@ -107,8 +107,8 @@ type conclusion struct {
 	// meanwhile is half the width of the interval, as a share, without what the core's
 	// rate may be at another time: what more trials can narrow.
 	meanwhile float64
-	// above is by how much the mean of all calls exceeds the estimate beyond what
-	// disturbances usually take, where they may explain it.
+	// above is the share by which the mean of all calls exceeds the time of a fast one, where rare
+	// disturbances may explain it; 0 where usual ones do.
 	above float64
 }
 
@@ -194,11 +194,13 @@ func (c *conclusion) infer() {
 	}
 	v := c.inference(c.m.rng())
 	c.Estimate = v.estimate()
-	if mean, varies := c.onTheWhole(v, c.Estimate); varies {
+	switch mean, varies := c.onTheWhole(v, c.Estimate); {
+	case !varies:
+		c.Estimate = c.withRareCalls(c.Estimate, mean)
+	case mean.RelativeHalfWidth() <= stats.UselessShare:
+		c.Mean, c.Estimate = mean, mean
+	default:
 		c.Mean = mean
-		if mean.RelativeHalfWidth() <= stats.UselessShare {
-			c.Estimate = mean
-		}
 	}
 	c.Estimate.Discarded = len(c.Samples) - c.Estimate.N
 	c.keepBest(v.runNs)

@@ -39,7 +39,7 @@ const (
 	// together they have up to surveyedCalls calls, in up to surveyNs and surveyShare of the
 	// plan's time.
 	surveyEvery, mostSurveys = 8, FewestTrials / 8
-	surveyedCalls            = 10_000
+	surveyedCalls            = 100_000
 	surveyNs, surveyShare    = 150e6, 0.3
 	// fewestLooked trials are made before the first look, which may come before
 	// [FewestTrials] where they ran for enoughNs.

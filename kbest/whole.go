@@ -167,18 +167,13 @@ func (v inference) lessSharing(s env.Sharing, least stats.Estimate) inference {
 	return v
 }
 
-// onTheWhole says what a call costs on the whole, where that is more than the time of
-// an undisturbed call: ok is false where the two agree.
-func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.Estimate, ok bool) {
+// onTheWhole is what a call costs on the whole. varies says that this is more than the time of an
+// undisturbed call.
+func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.Estimate, varies bool) {
 	v.model.switches = v.model.switches.bounded(c.full)
 	all := c.calls()
 	w := wholeOf(all, v)
 	taken := w.disturbed(v, v.model)
-	if !v.varies(least) && (len(v.used) == len(c.full) || !v.of(c.full).varies(least)) &&
-		(len(c.surveys) < fewestSamples || !v.of(c.surveys).lessSharing(c.sharing, least).varies(least)) {
-		c.above = (w.totalNs-stats.Quantile(taken, 0.5))/w.calls - least.Value
-		return mean, false
-	}
 	mean = stats.Estimate{Unit: "ns", Statistic: Mean, N: len(all)}
 	of := func(p float64) float64 { return (w.totalNs - stats.Quantile(taken, p)) / w.calls }
 	mean.Value = math.Max(least.Value, of(0.5))
@@ -186,7 +181,22 @@ func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.E
 	rescaled := v.rescaledNs(all)
 	mean.Lo, mean.Hi = math.Max(least.Lo, of(0.99)-below-rescaled), of(0.01)+above+rescaled
 	mean.Lo, mean.Hi = math.Min(mean.Lo, mean.Value), math.Max(mean.Hi, mean.Value)
-	return mean, true
+	varies = v.varies(least) || len(v.used) < len(c.full) && v.of(c.full).varies(least) ||
+		len(c.surveys) >= fewestSamples && v.of(c.surveys).lessSharing(c.sharing, least).varies(least)
+	return mean, varies
+}
+
+// withRareCalls is the time of a fast call with an interval that reaches up to the mean, where a few
+// long samples make the mean greater by more than disturbances usually do: calls that are slow now and
+// then, or rare disturbances, may have made them long.
+func (c *conclusion) withRareCalls(least, mean stats.Estimate) stats.Estimate {
+	above := mean.Value - least.Value
+	if above <= unexplainedShare*least.Value || above <= 2*least.HalfWidth() {
+		return least
+	}
+	c.above = above / least.Value
+	least.Hi = math.Max(least.Hi, least.Value+2*above) // as few long samples may be half of those to be expected
+	return least
 }
 
 // meanError is how far the mean of the samples may be off, below and above, as so many
@@ -264,8 +274,8 @@ func (c *conclusion) judgeWhole() {
 	if m := c.Mean; m.Value > 0 && c.Estimate.Statistic != Mean {
 		c.Lower(stats.Suspect, "calls differ by more than what disturbs them explains: this is the time of a fast one, and on the whole a call takes %.4g ns (%.4g to %.4g), or something slows some of them: more time narrows it", m.Value, m.Lo, m.Hi)
 	}
-	if share := c.above / c.Estimate.Value; share > rareShare && c.above > 2*c.Estimate.HalfWidth() {
-		c.Lower(stats.Suspect, "a few samples are long, and disturbances explain them only if they were rare: with them a call takes %+.2g %% more on the whole", 100*share)
+	if c.above > rareShare {
+		c.Lower(stats.Suspect, "a few samples are long, and disturbances explain them only if they were rare: with them a call takes %+.2g %% more on the whole", 100*c.above)
 	}
 	if slow := c.slowTimes(); c.Estimate.Statistic == Mean && slow < sharedTimes {
 		c.Lower(stats.Suspect, "samples take up to %.2g times as long as the fastest, and nothing tells whether the work itself varies or what shares its core, caches or memory slows it: the figure is the mean of all", slow)
@@ -293,28 +303,42 @@ func (c *conclusion) slowTimes() float64 {
 // calls are more often preempted and moved than short ones, and the core's rate changes in
 // more of them.
 func (c *conclusion) leftOutMoves() float64 {
-	var kept, all, keptCalls, allCalls float64
+	var keptNs, keptCalls, leftNs, leftCalls float64
+	isKept := func(x *Sample) bool {
+		return x.Rejected == "" || x.Rejected == CoreSpeed && c.Estimate.Statistic == Mean
+	}
 	for i := range c.Samples {
-		x := &c.Samples[i]
-		ns, calls := float64(x.Use.CPUNs)-c.m.overhead.lookNs-c.m.overhead.clockNs, float64(x.N)
-		switch x.Rejected {
-		case "":
-			kept, keptCalls = kept+ns, keptCalls+calls
-			all, allCalls = all+ns, allCalls+calls
-		case CoreSpeed:
-			ns *= math.Exp(c.speed.departure(x))
-			all, allCalls = all+ns, allCalls+calls
-			if c.Estimate.Statistic == Mean { // they are in it
-				kept, keptCalls = kept+ns, keptCalls+calls
-			}
-		case Migrated, Unclear, MajorFault:
-			all, allCalls = all+ns, allCalls+calls
+		if x := &c.Samples[i]; isKept(x) {
+			keptNs, keptCalls = keptNs+c.ownNs(x), keptCalls+float64(x.N)
+		}
+	}
+	kept := keptNs / keptCalls
+	for i := range c.Samples {
+		switch x := &c.Samples[i]; {
+		case isKept(x):
+		case x.Rejected == Shared: // sharing the core explains a part
+			leftNs, leftCalls = leftNs+math.Max(c.ownNs(x)/sharedTimes, kept*float64(x.N)), leftCalls+float64(x.N)
+		default:
+			leftNs, leftCalls = leftNs+c.ownNs(x), leftCalls+float64(x.N)
 		}
 	}
 	if !(kept > 0) {
 		return 0
 	}
-	return all/allCalls/(kept/keptCalls) - 1
+	return (keptNs+leftNs)/(keptCalls+leftCalls)/kept - 1
+}
+
+// ownNs is the CPU time of a sample at the reference rate. The garbage is collected by other threads
+// too: only a subject that asks for it has a collection in its samples ([Here]).
+func (c *conclusion) ownNs(x *Sample) float64 {
+	ns := float64(x.Use.CPUNs) - c.m.overhead.lookNs - c.m.overhead.clockNs
+	switch x.Rejected {
+	case CoreSpeed:
+		return ns * math.Exp(c.speed.departure(x))
+	case Collected:
+		return math.Max(ns, x.RunNs)
+	}
+	return ns
 }
 
 // allocatedBytes is what a call allocates.
