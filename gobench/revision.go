@@ -56,6 +56,9 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
+		if shallow, err := tool(ctx, dir, "git", "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
+			return "", fmt.Errorf("%q is not in this clone, which is shallow: fetch it, for example with git fetch --unshallow", revision)
+		}
 		return "", fmt.Errorf("%q is no revision of a git checkout around %s: give a commit, branch or tag: %w", revision, dir, err)
 	}
 	return strings.TrimSpace(commit), nil

@@ -41,7 +41,8 @@ const leastExposed = 0.1
 // exposure that varied; the two may be of different kinds.
 const beyond = 2
 
-// ExposureOf bounds by how much an exposure x, 0 or more, lengthened the samples y, which are positive.
+// ExposureOf bounds by how much an exposure x, 0 or more, lengthened the samples y. Those that
+// are differences of two times may be negative.
 // An exposure of 1 makes a sample at most (1 + worst) times as long. For the part of the exposure above
 // its 10th percentile, the slope's interval ([TheilSen]) tells the effect. The part below never varied,
 // so its effect is unseen: it is between nothing and the worst, or at most twice what the slope says if
@@ -65,7 +66,7 @@ func ExposureOf(x, y []float64, worst float64) Exposure {
 		for i := range x {
 			alone[i] = e.alone(x[i], y[i], slope, worst)
 		}
-		return math.Max(0, 1-Median(alone)/Median(y))
+		return math.Min(math.Max(0, 1-Median(alone)/Median(y)), 1-1/(1+e.worst*sorted[len(sorted)-1]))
 	}
 	e.Lost = Estimate{Value: lost(e.slope.Value, 0), Lo: lost(e.slope.Lo, 0), Hi: lost(e.slope.Hi, e.worstUnseen), Statistic: "theil-sen", N: len(x)}
 	e.Unseen = lost(0, e.worstUnseen)

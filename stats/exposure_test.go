@@ -64,3 +64,12 @@ func TestExposureOf(t *testing.T) {
 		t.Errorf("three samples: %+v", e)
 	}
 }
+
+// Times that are differences may be negative. It said "slowed by up to -154 %".
+func TestExposureOfDifferences(t *testing.T) {
+	x := []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
+	y := []float64{-4, -9, -5, -8, -1, 9, 8, 7, 12}
+	if e := ExposureOf(x, y, 1); !(e.Lost.Lo >= 0 && e.Lost.Hi <= 0.9/1.9+1e-9) {
+		t.Errorf("%+v: an exposure of at most 0.9 adds at most 90 %%", e.Lost)
+	}
+}
