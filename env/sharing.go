@@ -79,7 +79,7 @@ func (s Sharing) Suspicion(what string) string {
 	const whose = "a busy hyperthread, perhaps of another virtual machine; measure again when it is idle"
 	switch {
 	case math.IsNaN(s.Costs) && float64(s.Samples) > sharedMost*float64(s.Of):
-		return fmt.Sprintf("the core was shared: around %d of %d %s independent instructions took %.2g %% longer than on a core of their own, and the subject may have been slowed as much: %s", s.Samples, s.Of, what, 100*s.Slowed, whose)
+		return fmt.Sprintf("the core was shared: around %d of %d %s independent instructions took %s longer than on a core of their own, and the subject may have been slowed as much: %s", s.Samples, s.Of, what, stats.Share(s.Slowed), whose)
 	case s.Told() && float64(s.Within) > sharedWithin*float64(s.Of) && s.Costs*float64(s.Within) > s.matters*float64(s.Of):
 		return fmt.Sprintf("the core was shared for a part of %d of %d %s, which slows the subject, and perhaps unseen for a part of the others: %s", s.Within, s.Of, what, whose)
 	}

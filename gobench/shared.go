@@ -67,7 +67,7 @@ func neighboursOf(k kind, middles []float64) stats.Exposure {
 func sharedRepetitions(k kind) (all []Rejection) {
 	for i, rep := range k.used {
 		if slowed := rep.slowed(); slowed > env.SharedFrom {
-			all = append(all, Rejection{Repetition: k.at[i], Why: fmt.Sprintf("its core was shared: independent instructions took %.2g %% longer around its runs", 100*slowed)})
+			all = append(all, Rejection{Repetition: k.at[i], Why: fmt.Sprintf("its core was shared: independent instructions took %s longer around its runs", stats.Share(slowed))})
 		}
 	}
 	return all

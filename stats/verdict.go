@@ -72,7 +72,7 @@ func (j *Judgement) JudgeWidth(e Estimate, asked float64, remedy string) {
 	case math.IsNaN(e.RelativeHalfWidth()):
 		j.Lower(v, "it has no interval: %s", remedy)
 	default:
-		j.Lower(v, "the interval is ± %.2g %% wide: %s", 100*e.RelativeHalfWidth(), remedy)
+		j.Lower(v, "the interval is ± %s wide: %s", Share(e.RelativeHalfWidth()), remedy)
 	}
 }
 

@@ -39,6 +39,15 @@ func TestJudgeWidth(t *testing.T) {
 	}
 }
 
+// It said "the interval is ± 9.8e+02 % wide".
+func TestWidthIsWrittenInDigits(t *testing.T) {
+	j := stats.NewJudgement()
+	j.JudgeWidth(stats.Estimate{Value: 1, Lo: -8.8, Hi: 10.8}, 0.01, "more time")
+	if want := "the interval is ± 980 % wide: more time"; len(j.Reasons) != 1 || j.Reasons[0] != want {
+		t.Errorf("%q, want %q", j.Reasons, want)
+	}
+}
+
 // An unknown or empty verdict, for example from a document, must not count as a good one.
 func TestUnknownVerdictIsAsBadAsUnusable(t *testing.T) {
 	for _, v := range []stats.Verdict{"", "splendid", "Trusted"} {
