@@ -21,6 +21,9 @@ const (
 	// counts as shared. On a core that is not shared they differ by 1 to 3 %; with a busy
 	// hyperthread they took 15 to 80 % longer (Zen 4).
 	SharedFrom = 0.1
+	// SharedTimes is more than what shares a core, its caches or memory makes work last: a
+	// busy hyperthread sibling up to twice as long.
+	SharedTimes = 2.5
 	// sharedMost is the largest share of samples that may be shared if it is not known whether
 	// sharing slows them: the result then rests on the lower samples.
 	sharedMost = 0.25

@@ -24,9 +24,6 @@ const (
 	// collection has to mark as much as was allocated since the last. From collectorShare of
 	// a call on it matters.
 	collectorNs, collectorShare = 1, 0.01
-	// sharedTimes is more than what shares a core, its caches or memory makes work last: a
-	// busy hyperthread sibling up to twice as long.
-	sharedTimes = 2.5
 	// slowRank of the samples tells how slow calls are: longer ones may have been interrupted.
 	slowRank = 0.95
 	// leftOutShare is how far the samples that were left out may move the mean.
@@ -277,7 +274,7 @@ func (c *conclusion) judgeWhole() {
 	if c.above > rareShare {
 		c.Lower(stats.Suspect, "a few samples are long, and disturbances explain them only if they were rare: with them a call takes %+.2g %% more on the whole", 100*c.above)
 	}
-	if slow := c.slowTimes(); c.Estimate.Statistic == Mean && slow < sharedTimes {
+	if slow := c.slowTimes(); c.Estimate.Statistic == Mean && slow < env.SharedTimes {
 		c.Lower(stats.Suspect, "samples take up to %.2g times as long as the fastest, and nothing tells whether the work itself varies or what shares its core, caches or memory slows it: the figure is the mean of all", slow)
 	}
 	if bytes := c.allocatedBytes(); bytes*collectorNs > collectorShare*c.Estimate.Value {
@@ -317,7 +314,7 @@ func (c *conclusion) leftOutMoves() float64 {
 		switch x := &c.Samples[i]; {
 		case isKept(x):
 		case x.Rejected == Shared: // sharing the core explains a part
-			leftNs, leftCalls = leftNs+math.Max(c.ownNs(x)/sharedTimes, kept*float64(x.N)), leftCalls+float64(x.N)
+			leftNs, leftCalls = leftNs+math.Max(c.ownNs(x)/env.SharedTimes, kept*float64(x.N)), leftCalls+float64(x.N)
 		default:
 			leftNs, leftCalls = leftNs+c.ownNs(x), leftCalls+float64(x.N)
 		}

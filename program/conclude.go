@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -34,6 +35,8 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		c.CPU = median(c.each((*Run).ownCPUNs))
 		c.RunqueueWaitNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.RunqueueWaitNs }))
 		c.BlockedNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.BlockedNs }))
+		c.counted = c.used
+		c.keepApart()
 		c.allowForDeadlines()
 		c.allowForLateness()
 		c.allowForClocks()
@@ -49,6 +52,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 		if s.untraceable {
 			c.Explanation += "; it fails where it is traced, so that its memory is not known, nor whether it asks to wait until some time"
 		}
+		c.saySharing()
 		c.allowForNeighbours()
 		c.estimate()
 		c.Outliers = c.outliers()
@@ -81,6 +85,11 @@ type conclusion struct {
 	outsideNs float64
 	// neighbours is what programs on other CPUs may have added.
 	neighbours stats.Exposure
+	// counted are the runs that count, with those that leftShared says were left out since they shared a
+	// core, and sharing is what these show.
+	counted    []*Run
+	leftShared int
+	sharing    env.Sharing
 }
 
 // niceness is what the program was given; 0 where it was none.

@@ -38,8 +38,12 @@ func Here(ctx context.Context, given Setting) (setting Setting, release func(), 
 	if setting.CounterHz == 0 {
 		setting.CounterHz = counter.Rate.Hz.Value
 	}
+	core := env.FollowCore(counter)
 	if setting.CoreHz == nil {
-		setting.CoreHz = env.FollowCore(counter).CoreHz
+		setting.CoreHz = core.CoreHz
+	}
+	if setting.Slowed == nil {
+		setting.Slowed = core.Slowed
 	}
 	if setting.Watch == nil {
 		setting.Watch = func(ctx context.Context, span time.Duration) machine.Noise { return env.Watch(ctx, counter, span) }

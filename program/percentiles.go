@@ -20,8 +20,12 @@ func (c *conclusion) percentiles() *Percentiles {
 		middle = append(middle, (c.low[i]+c.high[i])/2)
 		high = append(high, c.high[i]+r.slackUpNs)
 	}
+	var walls []float64
+	for _, r := range c.counted {
+		walls = append(walls, float64(r.WallNs))
+	}
 	return &Percentiles{
-		Wall: stats.TailsOf(c.each(func(r *Run) float64 { return float64(r.WallNs) })),
+		Wall: stats.TailsOf(walls),
 		Time: stats.TailsBetween(low, middle, high),
 	}
 }

@@ -38,6 +38,9 @@ type Run struct {
 	InterruptsNs float64
 	// CoreHz is the core's rate by the mean of before and after; NaN where not known.
 	CoreHz float64
+	// slowedBefore and slowedAfter are the shares by which independent instructions took longer around the
+	// run than on a core that nothing shares; NaN if unknown.
+	slowedBefore, slowedAfter float64
 	// LowNs and HighNs bound the time that the run would have taken alone, interrupts and
 	// preemptions taken off.
 	LowNs, HighNs float64

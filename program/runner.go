@@ -34,6 +34,7 @@ type runner struct {
 	hz       float64    // the core's rate at ratedAt
 	ratedAt  time.Time
 	found    map[string]string // where commands are
+	sharing  *sharingProbe
 }
 
 // lookEvery is how long runs may take together before steal, throttling and contention are looked
@@ -48,7 +49,7 @@ const worthWatchingNs = 1e6
 const rateEvery = 5 * time.Millisecond
 
 func newRunner(setting Setting) *runner {
-	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}}
+	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}, sharing: newSharingProbe(setting.Slowed)}
 	if r.root == nil {
 		r.root = os.DirFS("/")
 	}
@@ -78,7 +79,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if path, err := r.find(command.Path); err == nil {
 		command.Path = path
 	}
-	before := r.coreHz()
+	before, slowed := r.coreHz(), r.sharing.now(c.CPUs)
 	if time.Since(r.lookedAt) > lookEvery { // what came between the runs is not theirs
 		r.look()
 	}
@@ -102,6 +103,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if run.WallNs > 0 {
 		r.lastNs = run.WallNs
 	}
+	run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
 	if time.Since(run.Started) > lookEvery && before > 0 {
 		run.CoreHz = (before + r.coreHz()) / 2
 	}

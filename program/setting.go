@@ -22,6 +22,9 @@ type Setting struct {
 	// CoreHz is the rate of the core now, in Hz, on which the caller runs; nil where it
 	// can't be measured.
 	CoreHz func() float64
+	// Slowed is the share by which independent instructions now take longer than on a core that
+	// nothing shares, on the CPU of the caller ([clock.PortProbe]); nil where it can't be measured.
+	Slowed func() float64
 	// Counting is how the kernel accounts for CPU time.
 	Counting Counting
 	// Reach is between which durations each method did on this machine, as a validation of

@@ -1,0 +1,126 @@
+package program
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"chronoscope/env"
+	"chronoscope/machine"
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// mostProbed is the largest number of CPUs that are probed around a run, 50 µs each: on a larger machine
+// a program that may use all of them hardly ever meets the same neighbour twice.
+const mostProbed = 4
+
+// probedFor is how long the result of a probe holds: the one after a run is also the one before the next.
+const probedFor = time.Millisecond
+
+// sharingProbe tells whether something else uses the cores of CPUs, such as a busy hyperthread of another
+// virtual machine.
+type sharingProbe struct {
+	slowed func() float64 // on the CPU of the caller; nil if unknown
+	cpus   []int          // that programs may use, unless they are bound to others
+	last   map[int]float64
+	at     time.Time
+}
+
+func newSharingProbe(slowed func() float64) *sharingProbe {
+	p := &sharingProbe{slowed: slowed}
+	if cpus, err := machine.Affinity(); err == nil {
+		p.cpus = cpus
+	}
+	return p
+}
+
+// now returns the share by which independent instructions take longer than on a core that nothing shares,
+// for each CPU that a command may use: none if that is unknown. bound are the CPUs that the command is
+// bound to, if any.
+func (p *sharingProbe) now(bound []int) map[int]float64 {
+	cpus := bound
+	if len(cpus) == 0 {
+		cpus = p.cpus
+	}
+	if p.slowed == nil || len(cpus) > mostProbed {
+		return nil
+	}
+	if time.Since(p.at) < probedFor {
+		return p.last
+	}
+	p.last = map[int]float64{}
+	for _, cpu := range cpus {
+		if release, err := env.Thread(cpu); err == nil {
+			p.last[cpu] = p.slowed()
+			release()
+		}
+	}
+	p.at = time.Now()
+	return p.last
+}
+
+// slowedWhere returns the largest share on any CPU that a program ran on; NaN if one of them was not
+// probed, or if it is not known where the program ran.
+func slowedWhere(slowed map[int]float64, events []process.Event) float64 {
+	worst := math.NaN()
+	for _, e := range events {
+		if e.AtNs < 0 {
+			continue
+		}
+		share, probed := slowed[e.CPU]
+		if !probed {
+			return math.NaN()
+		}
+		if !(worst >= share) {
+			worst = share
+		}
+	}
+	return worst
+}
+
+// fewestApart runs on cores that nothing shared are taken in place of all, at least.
+const fewestApart = 8
+
+// keepApart leaves the runs during which nothing else used the core, where there are enough and the others
+// clearly took longer. On a machine of its own a program shares its core with nobody.
+func (c *conclusion) keepApart() {
+	var probed []env.Probed
+	var apart, shared []float64
+	times := c.each((*Run).TimeNs)
+	for i, r := range c.used {
+		p := env.Probed{Ns: times[i], SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}
+		probed = append(probed, p)
+		if p.Shared() {
+			shared = append(shared, p.Ns)
+		} else {
+			apart = append(apart, p.Ns)
+		}
+	}
+	c.sharing = env.SharingOf(probed, fewestApart, c.plan.Precision)
+	if !c.sharing.Told() || c.sharing.Costs > env.SharedTimes-1 || !(median(apart).Hi < median(shared).Lo) {
+		return
+	}
+	used, low, high := c.used, c.low, c.high
+	c.used, c.low, c.high = nil, nil, nil
+	for i, p := range probed {
+		if !p.Shared() {
+			c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
+		}
+	}
+	c.leftShared = len(shared)
+}
+
+// saySharing tells what became of runs on shared cores.
+func (c *conclusion) saySharing() {
+	if c.leftShared > 0 {
+		c.Explanation += fmt.Sprintf("; %s that shared a core, such as with a busy hyperthread, took %s longer and are left out", stats.Count(c.leftShared, "run"), stats.Share(c.sharing.Costs))
+	}
+}
+
+// judgeSharing lowers the verdict where the core was shared and what that costs is not known.
+func (c *conclusion) judgeSharing() {
+	if why := c.sharing.Suspicion("runs"); why != "" {
+		c.Lower(stats.Suspect, "%s", why)
+	}
+}

@@ -1,0 +1,103 @@
+package program
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+)
+
+// A busy hyperthread of another virtual machine slows xz by 40 % in more than half of its runs: 27.2 to 27.6 ms alone
+// on its core were 35.9 ± 7.6 % and 40.0 ± 4.5 %. A chain of dependent instructions is not slowed,
+// and a program with slow runs of its own has as many of them on either kind of core: all of their runs count.
+func TestSharedCores(t *testing.T) {
+	for name, c := range map[string]struct {
+		shared  float64 // share of the runs
+		slows   float64
+		modes   bool
+		within  bool
+		kept    bool
+		verdict stats.Verdict
+	}{
+		"nothing shares it":    {0, 0.4, false, false, false, stats.Trusted},
+		"slowed":               {0.6, 0.4, false, false, true, stats.Trusted},
+		"not slowed":           {0.6, 0, false, false, false, stats.Trusted},
+		"all runs shared":      {1, 0.4, false, false, false, stats.Suspect},
+		"slow runs of its own": {0.5, 0, true, false, false, stats.Suspect},
+		"for a part of a run":  {0.6, 0.4, false, true, true, stats.Suspect},
+	} {
+		rng := rand.New(rand.NewPCG(7, 8))
+		const alone, runs = 27 * ms, 200
+		s := series{probed: true}
+		left := 0
+		r := s.concluded(runs, func(i int) Run {
+			works := alone * (1 + 0.005*rng.NormFloat64())
+			if c.modes && rng.IntN(2) == 0 {
+				works *= 1.4
+			}
+			shared := rng.Float64() < c.shared
+			if shared {
+				works *= 1 + c.slows
+				left++
+			}
+			run := keptFor(works/ms, 0)
+			if shared {
+				run.slowedBefore, run.slowedAfter = 0.5, 0.5
+			}
+			if c.within && shared && i%2 == 0 {
+				run.slowedAfter = 0
+			}
+			return run
+		})
+		if kept := strings.Contains(r.Explanation, "shared a core"); kept != c.kept {
+			t.Errorf("%s: %q", name, r.Explanation)
+		}
+		if c.kept && (math.Abs(r.Estimate.Value/alone-1) > 0.005 || r.Estimate.N != runs-left || r.Estimate.Discarded != left) {
+			t.Errorf("%s: %+v", name, r.Estimate)
+		}
+		if c.kept && r.Percentiles.Wall.Known()[0].N != runs {
+			t.Errorf("%s: percentiles of the clock leave runs out: %+v", name, r.Percentiles.Wall.Known()[0])
+		}
+		if r.Verdict != c.verdict {
+			t.Errorf("%s: %s, %q, %+v", name, r.Verdict, r.Reasons, r.Estimate)
+		}
+	}
+}
+
+// The CPUs count that a program ran on, by what the kernel noted of it.
+func TestSlowedWhereItRan(t *testing.T) {
+	slowed := map[int]float64{0: 0.5, 1: 0.01}
+	for _, c := range []struct {
+		cpus []int
+		want float64
+	}{{[]int{1, 1}, 0.01}, {[]int{1, 0, 1}, 0.5}, {[]int{2}, math.NaN()}, {nil, math.NaN()}} {
+		events := []process.Event{{AtNs: -5, CPU: 0}} // before its exec
+		for i, cpu := range c.cpus {
+			events = append(events, process.Event{AtNs: int64(i), CPU: cpu})
+		}
+		if got := slowedWhere(slowed, events); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%v: %v, want %v", c.cpus, got, c.want)
+		}
+	}
+	if got := slowedWhere(nil, []process.Event{{AtNs: 1}}); !math.IsNaN(got) {
+		t.Errorf("without a probe: %v", got)
+	}
+}
+
+// The CPUs that a command is bound to are probed, where there are few.
+func TestProbesWhereItMayRun(t *testing.T) {
+	p := newSharingProbe(func() float64 { return 0.3 })
+	cpu := p.cpus[len(p.cpus)-1]
+	if got := p.now([]int{cpu}); len(got) != 1 || got[cpu] != 0.3 {
+		t.Errorf("%v", got)
+	}
+	if got := p.now([]int{0, 1, 2, 3, 4}); got != nil {
+		t.Errorf("of %d CPUs %v", mostProbed+1, got)
+	}
+	if got := newSharingProbe(nil).now(nil); got != nil {
+		t.Errorf("without a probe %v", got)
+	}
+}
