@@ -41,8 +41,8 @@ type runner struct {
 // at again: those are files of the kernel, which take long to read beside a short program.
 const lookEvery = 20 * time.Millisecond
 
-// worthWatchingNs is from where on other processes are looked at before and after each run, which takes
-// 0.1 ms.
+// worthWatchingNs is from where on other processes are looked at before and after each run, and whether
+// something shares the cores, which takes 0.1 ms and 0.4.
 const worthWatchingNs = 1e6
 
 // rateEvery is how long the core's rate is good for.
@@ -79,15 +79,17 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if path, err := r.find(command.Path); err == nil {
 		command.Path = path
 	}
-	before, slowed := r.coreHz(), r.sharing.now(c.CPUs)
+	before := r.coreHz()
 	if time.Since(r.lookedAt) > lookEvery { // what came between the runs is not theirs
 		r.look()
 	}
 	watched := r.lastNs > worthWatchingNs
+	var slowed map[int]float64
 	if watched {
+		slowed = r.sharing.now(c.CPUs)
 		r.processes.Look(0, nil)
 	}
-	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before}
+	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before, slowedBefore: math.NaN(), slowedAfter: math.NaN()}
 	if c.noteWakeups && !r.setting.NoWakeups {
 		r.recorder = r.recorder.with(c.noteTimedCalls)
 		r.recorder.begin()
@@ -103,7 +105,9 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if run.WallNs > 0 {
 		r.lastNs = run.WallNs
 	}
-	run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
+	if watched {
+		run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
+	}
 	if time.Since(run.Started) > lookEvery && before > 0 {
 		run.CoreHz = (before + r.coreHz()) / 2
 	}

@@ -79,11 +79,11 @@ func slowedWhere(slowed map[int]float64, events []process.Event) float64 {
 	return worst
 }
 
-// fewestApart runs on cores that nothing shared are taken in place of all, at least.
-const fewestApart = 8
+// fewestApart runs on cores that nothing shared tell what the others lost.
+const fewestApart = 4
 
-// keepApart leaves the runs during which nothing else used the core, where there are enough and the others
-// clearly took longer. On a machine of its own a program shares its core with nobody.
+// keepApart leaves the runs during which nothing else used the core, where there are enough for an interval and
+// the others clearly took longer. On a machine of its own a program shares its core with nobody.
 func (c *conclusion) keepApart() {
 	var probed []env.Probed
 	var apart, shared []float64
@@ -98,7 +98,7 @@ func (c *conclusion) keepApart() {
 		}
 	}
 	c.sharing = env.SharingOf(probed, fewestApart, c.plan.Precision)
-	if !c.sharing.Told() || c.sharing.Costs > env.SharedTimes-1 || !(median(apart).Hi < median(shared).Lo) {
+	if !c.sharing.Told() || c.sharing.Costs > env.SharedTimes-1 || len(apart) < fewestChosen || !(median(apart).Hi < median(shared).Lo) {
 		return
 	}
 	used, low, high := c.used, c.low, c.high
@@ -118,8 +118,12 @@ func (c *conclusion) saySharing() {
 	}
 }
 
-// judgeSharing lowers the verdict where the core was shared and what that costs is not known.
+// judgeSharing lowers the verdict where the core was shared and what that costs is not known. It slows only
+// what runs.
 func (c *conclusion) judgeSharing() {
+	if c.sharing.Slowed*c.typical((*Run).ranShare) <= stats.WideShare {
+		return
+	}
 	if why := c.sharing.Suspicion("runs"); why != "" {
 		c.Lower(stats.Suspect, "%s", why)
 	}

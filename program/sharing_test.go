@@ -67,6 +67,23 @@ func TestSharedCores(t *testing.T) {
 	}
 }
 
+// A neighbour on the core slows only what runs: a sleep of 100 ms was suspect beside one that is always busy.
+func TestSleepsOnSharedCores(t *testing.T) {
+	for runsMs, want := range map[float64]bool{0.2: false, 25: true} {
+		s := series{probed: true}
+		r := s.concluded(20, func(int) Run {
+			events := begun().at(runsMs, process.Blocked, 1, 1, 0).at(99, process.SwitchedIn, 1, 1, 0).at(100, process.Exited, 1, 1, 0)
+			run := events.run(100, runsMs+1, process.Thread{ID: 1, CPUNs: int64((runsMs + 1) * ms), ReadNs: 100 * ms})
+			run.CoreHz, run.StealNs, run.ThrottledNs = math.NaN(), math.NaN(), math.NaN()
+			run.slowedBefore, run.slowedAfter = 0.5, 0.5
+			return run
+		})
+		if got := strings.Contains(strings.Join(r.Reasons, "; "), "the core was shared"); got != want {
+			t.Errorf("of 100 ms it runs for %v: %q", runsMs, r.Reasons)
+		}
+	}
+}
+
 // The CPUs count that a program ran on, by what the kernel noted of it.
 func TestSlowedWhereItRan(t *testing.T) {
 	slowed := map[int]float64{0: 0.5, 1: 0.01}
