@@ -45,7 +45,7 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 }
 
 // besideEachOther are the samples of blocks in which the core was shared in some and not in others,
-// each beside the median of its block.
+// each divided by the median of its block.
 func besideEachOther(probed []env.Probed) (beside []env.Probed) {
 	for block := range slices.Chunk(probed, blockOf) {
 		var apart []float64

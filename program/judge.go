@@ -298,6 +298,9 @@ func (c *conclusion) causes(i int) []string {
 	more(func(r *Run) float64 { return float64(r.InvoluntarySwitches) }, 2, 2, "preempted: %.0f times, usually %.0f")
 	more(func(r *Run) float64 { return r.BlockedNs / 1e6 }, 1.05, 0.05*r.TimeNs()/1e6, "blocked for %.3g ms, usually %.3g")
 	more(func(r *Run) float64 { return r.StealNs / 1e6 }, 1, 10, "stolen by the host: %.0f ms, usually %.0f")
+	if c.leftShared > 0 && r.sharedCore() {
+		all = append(all, "something shared its core")
+	}
 	if usual := c.typical(func(r *Run) float64 { return r.CoreHz }); r.CoreHz < 0.95*usual {
 		all = append(all, fmt.Sprintf("the core ran at %.3g GHz, usually %.3g", r.CoreHz/1e9, usual/1e9))
 	}

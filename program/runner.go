@@ -42,7 +42,7 @@ type runner struct {
 const lookEvery = 20 * time.Millisecond
 
 // worthWatchingNs is from where on other processes are looked at before and after each run, and whether
-// something shares the cores, which takes 0.1 ms and 0.4.
+// something shares the cores, which takes 0.1 ms and 0.6.
 const worthWatchingNs = 1e6
 
 // rateEvery is how long the core's rate is good for.

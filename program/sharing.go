@@ -11,8 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// mostProbed is the largest number of CPUs that are probed around a run, 50 µs each: on a larger machine
-// a program that may use all of them hardly ever meets the same neighbour twice.
+// mostProbed is the largest number of CPUs that are probed around a run. To move this thread to each of two and
+// back took 0.6 ms a run: of many CPUs it would take longer than the program.
 const mostProbed = 4
 
 // probedFor is how long the result of a probe holds: the one after a run is also the one before the next.
@@ -81,6 +81,11 @@ func slowedWhere(slowed map[int]float64, events []process.Event) float64 {
 
 // fewestApart runs on cores that nothing shared tell what the others lost.
 const fewestApart = 4
+
+// sharedCore tells whether something else used the core just before or just after the run.
+func (r *Run) sharedCore() bool {
+	return env.Probed{SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}.Shared()
+}
 
 // keepApart leaves the runs during which nothing else used the core, where there are enough for an interval and
 // the others clearly took longer. On a machine of its own a program shares its core with nobody.

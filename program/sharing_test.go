@@ -55,6 +55,9 @@ func TestSharedCores(t *testing.T) {
 		if kept := strings.Contains(r.Explanation, "shared a core"); kept != c.kept {
 			t.Errorf("%s: %q", name, r.Explanation)
 		}
+		if n := len(r.Outliers); c.kept && (n == 0 || r.Outliers[n-1].Causes[0] != "something shared its core") {
+			t.Errorf("%s: outliers %+v", name, r.Outliers)
+		}
 		if c.kept && (math.Abs(r.Estimate.Value/alone-1) > 0.005 || r.Estimate.N != runs-left || r.Estimate.Discarded != left) {
 			t.Errorf("%s: %+v", name, r.Estimate)
 		}

@@ -80,7 +80,7 @@ type tableUnit struct {
 	places int
 }
 
-// unitOfTable returns the unit that the user asked for, or else the one that suits the first command.
+// unitOfTable returns the unit that the user asked for; without one, the unit that suits the first command.
 func unitOfTable(d record.Programs) tableUnit {
 	milliseconds, seconds := tableUnit{"ms", 1e6, 1}, tableUnit{"s", 1e9, 3}
 	switch d.TimeUnit {
