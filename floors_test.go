@@ -29,7 +29,7 @@ var floors = []struct {
 	{"1, the kernel's records", []string{"internal/perfring"}},
 	{"2, clocks and tracepoints", []string{"clock", "tracepoint"}},
 	{"2, beside the clocks", []string{"clock/check", "clock/clocktest", "process", "internal/group"}},
-	{"2, the measuring environment", []string{"env"}},
+	{"2, the measuring environment; turns and looks", []string{"env", "repeat"}},
 	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load", "internal/prometheustest"}},
 	{"3, methods", []string{
 		"offcpu",

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"chronoscope/repeat"
 )
 
 // Progress is told which share of the measurement is done, and what is being done.
@@ -63,22 +65,11 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 		}
 		alike(group)
 	}
-	for {
-		busy := m.unfinished(all)
-		if len(busy) == 0 {
-			return nil
-		}
-		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
-		for _, group := range busy {
-			m.rng.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
-			for _, s := range group {
-				m.tell(m.shareDone(all), s.Benchmark.Name)
-				if err := m.repeat(ctx, s); err != nil {
-					return err
-				}
-			}
-		}
-	}
+	unfinished := func() [][]*Series { return m.unfinished(all) }
+	return repeat.InTurn(m.rng, unfinished, func(_ int, s *Series) error {
+		m.tell(m.shareDone(all), s.Benchmark.Name)
+		return m.repeat(ctx, s)
+	})
 }
 
 // pairsAmong counts the groups of two benchmarks.
@@ -155,17 +146,15 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 	return 0.2 + 0.8*sum/math.Max(1, n)
 }
 
-// unfinished returns the groups that need more repetitions, as copies that may be shuffled. A group
-// goes on as a whole, so that its repetitions are pairs, and ends with the first benchmark of it that
-// fails.
+// unfinished returns the groups that need more repetitions. A group goes on as a whole, so that its
+// repetitions are pairs, and ends with the first benchmark of it that fails.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	left := m.leftOver(all)
 	for _, group := range all {
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
-		ended := m.plan.MostRepetitions > 0 && len(group[0].Repetitions) >= m.plan.MostRepetitions
 		more := false
 		switch {
-		case failed, ended:
+		case failed:
 		case len(group) > 1 && m.plan.Gate != nil:
 			more = !m.settled(group, pairsAmong(all), left)
 		default:
@@ -175,7 +164,7 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 			s.done = !more
 		}
 		if more {
-			busy = append(busy, slices.Clone(group))
+			busy = append(busy, group)
 		}
 	}
 	return busy
@@ -211,13 +200,15 @@ func spentOn(group []*Series) (spent time.Duration) {
 // others left are used up.
 func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
+	limits := m.plan.limits()
+	if limits.Time = own; n >= limits.Least && left > 0 {
+		limits.Time = mostOverdrawn * own
+	}
 	switch {
-	case group[0].tooSlow || group[1].tooSlow:
+	case group[0].tooSlow || group[1].tooSlow || limits.Ended(n, spent):
 		return true
-	case n < m.plan.LeastRepetitions:
-		return n > 0 && spent > 2*own
-	case spent > own && left <= 0, spent > mostOverdrawn*own:
-		return true
+	case n < limits.Least:
+		return false
 	case !m.plan.gate().LooksFor(pairs).Due(n):
 		return false
 	}
@@ -225,36 +216,18 @@ func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bo
 	return !slices.ContainsFunc(CompareAll(then, now, 2*m.plan.Precision, m.plan.Seed), func(c Comparison) bool { return !c.settled(m.plan, pairs) })
 }
 
-// enough reports whether the series may end. The interval is looked at ever more rarely, since
-// one that may end the measurement whenever it happens to be narrow covers less often than it
-// says. One repetition is always made: bounds from it are more than nothing.
+// enough reports whether the series may end.
 func (m *measurement) enough(s *Series) bool {
-	n := len(s.Repetitions)
-	switch {
-	case s.tooSlow:
-		return true
-	case n < m.plan.LeastRepetitions:
-		return n > 0 && s.spent > 2*m.plan.MaxTime
-	case s.spent > m.plan.MaxTime:
-		return true
-	case !worthALook(n, m.plan.LeastRepetitions):
-		return false
-	}
-	r := Conclude(s, m.plan, m.setting)
-	if r.Estimate.N < m.plan.LeastRepetitions { // some are left out, or only every other one counts
-		return false
-	}
-	known := r.Estimate.RelativeHalfWidth() <= m.plan.Precision
-	// Bounds lie as far apart as they do, however often they are measured.
-	return known || r.Basis == Bounds && r.timed.apart > 2*m.plan.Precision && n > m.plan.LeastRepetitions
-}
-
-// worthALook is true for the least number, and for every number half as large again.
-func worthALook(n, least int) bool {
-	for least < n {
-		least = least*3/2 + 1
-	}
-	return least == n
+	return s.tooSlow || m.plan.limits().Enough(len(s.Repetitions), s.spent, func() float64 {
+		r := Conclude(s, m.plan, m.setting)
+		switch {
+		case r.Estimate.N < m.plan.LeastRepetitions: // some are left out, or only every other one counts
+			return math.Inf(1)
+		case r.Basis == Bounds && r.timed.apart > 2*m.plan.Precision && len(s.Repetitions) > m.plan.LeastRepetitions:
+			return 0 // bounds lie as far apart as they do, however often they are measured
+		}
+		return r.Estimate.RelativeHalfWidth()
+	})
 }
 
 // repeat makes one more repetition, its runs in random order, and the late runs once there are

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/repeat"
 	"chronoscope/stats"
 )
 
@@ -29,6 +30,11 @@ type Plan struct {
 	Gate *Gate
 	// Seed fixes every random choice.
 	Seed uint64
+}
+
+// limits are those of each benchmark.
+func (p Plan) limits() repeat.Limits {
+	return repeat.Limits{Least: p.LeastRepetitions, Most: p.MostRepetitions, Time: p.MaxTime, Precision: p.Precision}
 }
 
 // The plans. Six repetitions are the least that bound a median at 95 %, and that

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/repeat"
 	"chronoscope/stats"
 )
 
@@ -90,50 +91,47 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 	return loops
 }
 
-// run makes the trials, a round of one for each subject at a time. Which comes
-// first in a round changes, so that none is always behind the same other.
+// run makes the trials, a round of one for each subject at a time.
 func (m *measurement) run(ctx context.Context) {
 	spread := m.newSpreading()
 	open := m.station.openWindow()
-	defer func() {
-		m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
-		m.watched = spread.elapsed()
-	}()
-	for round, busy := 0, true; busy; round++ {
-		busy = false
-		if early := spread.next(m.series); early > 0 {
+	unfinished := func() [][]*series {
+		busy := slices.DeleteFunc(slices.Clone(m.series), func(s *series) bool { return s.done })
+		if len(busy) == 0 {
+			return nil
+		}
+		if early := spread.next(busy); early > 0 {
 			m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
 			m.station.Pause(ctx, early)
-			m.warmAgain()
+			m.warmAgain(busy)
 			open = m.station.openWindow()
 		} else if m.station.Neighbours != nil && open.over(m.station) {
 			m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
 			open = m.station.openWindow()
 		}
-		for i := range m.series {
-			if ctx.Err() != nil {
-				return
-			}
-			if s := m.series[(i+round)%len(m.series)]; !s.done {
-				s.trial()
-				last := &s.samples[len(s.samples)-1]
-				last.burst, last.window = spread.burst, len(m.neighbours)
-				if m.looks.due(s.ranNs-s.surveyedNs, s.tookNs) {
-					m.station.takeLook(m.overhead, &m.looks)
-				}
-				s.done = s.spent() || s.due() && m.suffices(s)
-				busy = true
-			}
-		}
+		return repeat.Alone(busy)
 	}
+	repeat.InTurn(m.rng(), unfinished, func(_ int, s *series) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.trial()
+		last := &s.samples[len(s.samples)-1]
+		last.burst, last.window = spread.burst, len(m.neighbours)
+		if m.looks.due(s.ranNs-s.surveyedNs, s.tookNs) {
+			m.station.takeLook(m.overhead, &m.looks)
+		}
+		s.done = s.spent() || s.due() && m.suffices(s)
+		return nil
+	})
+	m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
+	m.watched = spread.elapsed()
 }
 
 // warmAgain runs the subjects untimed, since caches and the core cooled down in a pause.
-func (m *measurement) warmAgain() {
-	for _, s := range m.series {
-		if !s.done {
-			m.station.take(s.subject, s.n)
-		}
+func (m *measurement) warmAgain(busy []*series) {
+	for _, s := range busy {
+		m.station.take(s.subject, s.n)
 	}
 }
 

@@ -31,8 +31,8 @@ func (s *spreading) elapsed() time.Duration {
 
 // next begins another burst if all subjects are ready for it, and returns how long to pause if that
 // is too early. Bursts begin at random moments, since regular ones may keep step with the phases.
-func (s *spreading) next(all []*series) (early time.Duration) {
-	if done := leastProgress(all); done*bursts < float64(s.burst+1) {
+func (s *spreading) next(busy []*series) (early time.Duration) {
+	if done := leastProgress(busy); done*bursts < float64(s.burst+1) {
 		return 0
 	}
 	s.burst++
@@ -44,12 +44,10 @@ func (s *spreading) next(all []*series) (early time.Duration) {
 }
 
 // leastProgress is how far the slowest of the subjects is on its way to its first look, as a share.
-func leastProgress(all []*series) float64 {
+func leastProgress(busy []*series) float64 {
 	least := inf
-	for _, s := range all {
-		if !s.done {
-			least = math.Min(least, math.Max(float64(s.trials)/FewestTrials, s.ranNs/enoughNs))
-		}
+	for _, s := range busy {
+		least = math.Min(least, math.Max(float64(s.trials)/FewestTrials, s.ranNs/enoughNs))
 	}
 	return least
 }

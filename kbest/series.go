@@ -3,6 +3,8 @@ package kbest
 import (
 	"math"
 	"time"
+
+	"chronoscope/repeat"
 )
 
 // series is the measurement of one subject.
@@ -146,14 +148,15 @@ func (s *series) spent() bool {
 		s.trials >= max(s.plan.MinTrials, s.plan.K) && math.Max(s.ranNs, s.setUpNs/mostSetUpTimes) >= float64(s.plan.MaxTime)
 }
 
-// due reports that it is time to look whether the samples suffice: at powers of two, and
-// half-way between them where a trial takes long, once there are enough of them or they
-// ran for long enough.
+// due reports that it is time to look whether the samples suffice, once there are enough of them or
+// they ran for long enough. Short trials take less time than a look, so that the looks lie further apart.
 func (s *series) due() bool {
-	if s.trials < FewestTrials && s.ranNs < enoughNs || s.trials < fewestLooked {
+	if s.trials < FewestTrials && s.ranNs < enoughNs {
 		return false
 	}
-	return powerOfTwo(s.trials) || s.tookNs > longTrialNs && s.trials%3 == 0 && powerOfTwo(s.trials/3)
+	growth := repeat.UsualGrowth
+	if s.tookNs <= longTrialNs {
+		growth = 2
+	}
+	return repeat.Due(s.trials, fewestLooked, growth)
 }
-
-func powerOfTwo(n int) bool { return n&(n-1) == 0 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chronoscope/remedy"
+	"chronoscope/repeat"
 	"chronoscope/stats"
 )
 
@@ -147,25 +148,28 @@ func (m *measurement) measure(ctx context.Context) error {
 	for _, s := range m.all {
 		s.soFar = unknown()
 	}
-	for ; ; m.round++ {
+	unfinished := func() [][]int {
 		var busy []int
 		for i, s := range m.all {
 			if !m.enough(s) {
 				busy = append(busy, i)
 			}
 		}
-		if len(busy) == 0 {
-			break
-		}
-		m.rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
-		for _, i := range busy {
-			m.checks.look(ctx, m.all[i].command.CPUs)
-			if err := m.repeat(ctx, m.all[i]); err != nil {
-				return err
-			}
+		return repeat.Alone(busy)
+	}
+	err := repeat.InTurn(m.rng, unfinished, func(round, i int) error {
+		m.round = round
+		m.checks.look(ctx, m.all[i].command.CPUs)
+		err := m.repeat(ctx, m.all[i])
+		if err == nil {
 			m.tell(i)
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	m.round++
 	for _, s := range m.all {
 		if err := m.contend(ctx, s); err != nil {
 			return err
@@ -382,31 +386,13 @@ func (m *measurement) enough(s *series) bool {
 	return s.done && (s.closed || s.sentinels == 0 || s.failure != nil)
 }
 
-// knows reports whether a series is known as well as it is to be. It is looked at ever more
-// rarely, since an interval that may end the measurement whenever it happens to be narrow
-// covers less often than it says.
+// knows reports whether a series is known as well as it is to be, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
-	n := s.counted()
-	limit := float64(m.plan.MaxTime.Nanoseconds())
-	switch {
-	case s.failure != nil, n >= m.plan.MaxRuns:
+	if s.failure != nil || len(s.runs) > 2*m.plan.MaxRuns {
 		return true
-	case n < m.plan.MinRuns:
-		return n > 0 && s.spentNs > 2*limit || len(s.runs) > 2*m.plan.MaxRuns
-	case s.spentNs > limit:
-		return true
-	case worthALook(n, m.plan.MinRuns):
-		r := conclude(s, m.plan, m.setting, m.checks)
-		s.soFar = r.Estimate
-		return r.Estimate.RelativeHalfWidth() <= m.plan.Precision
 	}
-	return false
-}
-
-// worthALook is true for the least number, and for every number half as large again.
-func worthALook(n, least int) bool {
-	for least < n {
-		least = least*3/2 + 1
-	}
-	return least == n
+	return m.plan.limits().Enough(s.counted(), time.Duration(s.spentNs), func() float64 {
+		s.soFar = conclude(s, m.plan, m.setting, m.checks).Estimate
+		return s.soFar.RelativeHalfWidth()
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"chronoscope/remedy"
+	"chronoscope/repeat"
 )
 
 // Plan says how much is measured.
@@ -35,6 +36,11 @@ var (
 	QuickPlan    = Plan{Precision: 0.03, MinRuns: 6, MaxRuns: 100, MaxTime: 3 * time.Second}
 	ThoroughPlan = Plan{Precision: 0.005, MinRuns: 20, MaxRuns: 10000, MaxTime: time.Minute}
 )
+
+// limits are those of each command.
+func (p Plan) limits() repeat.Limits {
+	return repeat.Limits{Least: p.MinRuns, Most: p.MaxRuns, Time: p.MaxTime, Precision: p.Precision}
+}
 
 // mostRuns keeps what is noted of them within a gigabyte.
 const mostRuns = 1e6
