@@ -29,6 +29,7 @@ const (
 	clockRead    // it tells the time
 	usageRead    // it tells what the program used, and how often it was preempted
 	tracing      // it fails where the program is traced
+	fileOpened   // it opens a file to read it, which may tell what the program waited
 )
 
 // callForm is how a call tells whether it is one to be noted.
@@ -50,6 +51,7 @@ const (
 	traceMe                     // a request of ptrace(2), where it is to be traced by its parent
 	clockTime                   // a clock, other than of CPU time; clockCode marks its own calls
 	ring                        // as always, for any number of waits that need no call
+	pathname                    // a path, with flags in the next argument (open(2))
 )
 
 // notedCalls are the system calls that are noted, by their numbers: those of every
@@ -90,6 +92,8 @@ var notedCalls = func() map[uint64]notedCall {
 		unix.SYS_TIMERFD_GETTIME:    {what: clockRead},
 		unix.SYS_GETRUSAGE:          {what: usageRead, form: ownUsage},
 		unix.SYS_PTRACE:             {what: tracing, form: traceMe},
+		unix.SYS_OPENAT:             {what: fileOpened, form: pathname, arg: 1},
+		unix.SYS_OPENAT2:            {what: fileOpened, arg: 1},
 	}
 	for number, call := range ownNotedCalls {
 		all[number] = call
@@ -206,6 +210,8 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 		return given == unix.PTRACE_TRACEME
 	case ownUsage:
 		return int32(given) >= 0
+	case pathname:
+		return uint32(i.args[call.arg+1])&openedForOther == 0
 	case socketTime:
 		return uint32(i.args[1]) == unix.SOL_SOCKET && slices.Contains(socketTimes, uint32(given))
 	}
@@ -249,3 +255,6 @@ func clockOfCPUTime(id uint32) bool { return int32(id) < 0 || slices.Contains(cp
 
 // socketTimes are SO_RCVTIMEO and SO_SNDTIMEO (socket(7)), each in its old and its new form.
 var socketTimes = []uint32{20, 21, 66, 67}
+
+// openedForOther are flags of open(2) for folders, and for files that are not read.
+const openedForOther = unix.O_DIRECTORY | unix.O_WRONLY | unix.O_PATH

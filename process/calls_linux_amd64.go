@@ -11,6 +11,7 @@ var ownNotedCalls = map[uint64]notedCall{
 	unix.SYS_SELECT:     {form: selected, arg: 4},
 	unix.SYS_POLL:       {form: millisecond, arg: 2, files: 1},
 	unix.SYS_EPOLL_WAIT: {form: millisecond, arg: 3},
+	unix.SYS_OPEN:       {what: fileOpened, form: pathname},
 	unix.SYS_ALARM:      {form: nonzero},
 	unix.SYS_TIME:       {what: clockRead},
 	unix.SYS_SEMTIMEDOP: {form: pointer, arg: 3},

@@ -47,6 +47,10 @@ type Command struct {
 	// alone, also where it works until some time. That costs a tenth of its CPU time or so, and a
 	// look some 0.2 µs.
 	NoteClocks bool
+	// NoteOpens has the tracer, with NoteWaits and NoteClocks, stop it at each file that it opens, to see
+	// whether that tells what it has waited: see [Run.ClockWorkNs]. That costs some 10 to 60 µs each: ask for it
+	// where [Run.WaitingToldPossibly] says that somebody opened such a file.
+	NoteOpens bool
 	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
 	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
 	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
@@ -117,12 +121,19 @@ type Run struct {
 	// not read all clocks by functions of the vDSO: system calls show the time for which the program
 	// has waited; with NoteWaits they are noted, too.
 	//
-	// Unclocked says why not all readings are known; nil if they are. It does not cover files that
-	// tell the time (/proc/uptime, or a file's own times), and on arm64 the instruction that reads
-	// the counter.
+	// With NoteOpens, files that it opened to read them count as well: /proc/stat, /proc/uptime and
+	// /proc/PID/status like clocks that are read past the vDSO; where it opened one that tells how long somebody
+	// waits (schedstat and sched of processes, /proc/schedstat, /proc/loadavg, /proc/pressure, cpu.stat and
+	// pressure of control groups), all of its work may have depended on that.
+	//
+	// Unclocked says why not all readings are known; nil if they are. It does not cover a file's own
+	// times, files that stay open, and on arm64 the instruction that reads the counter.
 	ClockReads                     int
 	ClockWorkNs, UncorrectedWorkNs int64
 	Unclocked                      error
+	// WaitingToldPossibly is true where the program, or another one, opened one of these files, in a run that was
+	// traced with NoteClocks and without NoteOpens, as far as the kernel tells (inotify(7)).
+	WaitingToldPossibly bool
 	// OtherPolicy is true where a thread asked for a scheduling policy other than the normal
 	// ones (sched(7): SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen: in a
 	// run that was traced with NoteWaits, of every thread; otherwise of the first one alone, by

@@ -13,13 +13,15 @@ type instructions []unix.SockFilter
 // callFilter is a program for seccomp(2) that stops a thread for its tracer where it begins a
 // call that may have to be noted, and lets all others pass. It reads the arguments, and not the
 // memory that they point to: a call that it stops for may still ask for nothing. Calls of
-// another architecture stop, too.
-func callFilter() instructions {
+// another architecture stop, too. opens has it stop where a file is opened.
+func callFilter(opens bool) instructions {
 	all := slices.Concat(
 		load(offsetArch), unless(unix.BPF_JEQ, thisMachine, stop()),
 		load(offsetNumber), where(unix.BPF_JGE, otherNumbers, stop()))
 	for _, number := range slices.Sorted(maps.Keys(notedCalls)) {
-		all = append(all, where(unix.BPF_JEQ, uint32(number), notedCalls[number].filter())...)
+		if call := notedCalls[number]; opens || call.what != fileOpened {
+			all = append(all, where(unix.BPF_JEQ, uint32(number), call.filter())...)
+		}
 	}
 	return append(all, pass()...)
 }
@@ -49,6 +51,8 @@ func (c notedCall) filter() instructions {
 		return slices.Concat(low, without(resetOnFork), among(normalPolicies, pass()), stop())
 	case clockTime:
 		return slices.Concat(load(argument(markArg)), where(unix.BPF_JEQ, clockMark, pass()), low, where(unix.BPF_JSET, 1<<31, pass()), among(cpuClocks, pass()), stop())
+	case pathname:
+		return slices.Concat(load(argument(c.arg+1)), where(unix.BPF_JSET, openedForOther, pass()), stop())
 	case ownUsage:
 		return slices.Concat(low, where(unix.BPF_JSET, 1<<31, pass()), stop())
 	case socketTime:

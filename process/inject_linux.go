@@ -14,7 +14,7 @@ import (
 // stops would fail. It may not be installed by a program that could get rights by starting
 // another, and that has none to begin with (seccomp(2)): such a program gives that up. stops are
 // how often it stood still in between.
-func filterCalls(thread int) (stops int, err error) {
+func filterCalls(thread int, opens bool) (stops int, err error) {
 	info, err := lookAtCall(thread)
 	if err != nil {
 		return 0, err
@@ -26,10 +26,10 @@ func filterCalls(thread int) (stops int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("entering the program to have it filter its system calls: %w", err)
 	}
-	errno := in.install(callFilter())
+	errno := in.install(callFilter(opens))
 	if errno == unix.EACCES {
 		if errno = in.call(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); errno == 0 {
-			errno = in.install(callFilter())
+			errno = in.install(callFilter(opens))
 		}
 	}
 	if err := in.leave(); err != nil {

@@ -26,6 +26,8 @@ type looks struct {
 	// workNs is what [Run.ClockWorkNs] says, of the programs that have ended.
 	// uncorrectedNs is the part of it in processes that also saw the time as it is.
 	workNs, uncorrectedNs int64
+	// waitingTold says that it opened a file that tells how long somebody waits for a CPU.
+	waitingTold bool
 	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf that of each.
 	waitedNs int64
 	waitOf   map[int]int64
@@ -296,8 +298,27 @@ func (l *looks) uncorrected(thread int) {
 	of.uncorrected = of.uncorrected || looked
 }
 
+// opened is a file that a thread opens to read it. Whoever opens a file that tells how long somebody waits does
+// so for its sake, at any time and in any process of the program: then all of its work may depend on that.
+func (l *looks) opened(thread int, tells fileTells) {
+	if l == nil || tells == nothing {
+		return
+	}
+	process := l.process(thread)
+	switch {
+	case tells == waiting:
+		l.waitingTold = true
+	case tells == ownCounts && l.of[process] == nil:
+		l.of[process] = &processLooks{}
+	}
+	l.uncorrected(thread)
+}
+
 // process returns the process that a thread belongs to, by /proc/TID/status (proc_pid_status(5)).
 func (l *looks) process(thread int) int {
+	if l == nil {
+		return thread
+	}
 	if process, known := l.processOf[thread]; known {
 		return process
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 }
 
 const workers, yields, looksBefore, manyCalls = 5, 100, 20, 12_000
+
+// manyFiles are more than are all looked at.
+const manyFiles = 4 * manyOpens
 
 var programs = map[string]func(){
 	// threads come and go, each with work of its own.
@@ -134,6 +138,41 @@ var programs = map[string]func(){
 				var used unix.Tms
 				unix.Times(&used)
 			}
+			spin(10 * time.Millisecond)
+		}
+	},
+	"opens many files": func() {
+		for range manyFiles {
+			file, err := unix.Open("/dev/null", 0, 0)
+			if err != nil {
+				os.Exit(1)
+			}
+			unix.Close(file)
+		}
+	},
+	// reads a file before, amid and after its work: by its whole path, from the folder that it is in, or from a
+	// folder that it has opened.
+	"reads a file": func() {
+		runtime.LockOSThread()
+		dir, name := filepath.Split(os.Args[2])
+		folder, err := unix.Open(dir, unix.O_PATH, 0)
+		if err != nil || os.Chdir(dir) != nil {
+			os.Exit(1)
+		}
+		for range 3 {
+			var file int
+			switch os.Args[1] {
+			case "whole":
+				file, err = unix.Open(os.Args[2], 0, 0)
+			case "here":
+				file, err = unix.Open(name, 0, 0)
+			case "from":
+				file, err = unix.Openat2(folder, name, &unix.OpenHow{})
+			}
+			if err != nil {
+				os.Exit(2)
+			}
+			unix.Close(file)
 			spin(10 * time.Millisecond)
 		}
 	},

@@ -112,6 +112,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 			if c.NoteClocks {
 				t.looks = newLooks(pid)
 			}
+			t.noteOpens = c.NoteOpens
 			r, err = t.trace(ctx)
 			r.noted(t.waits, t.looks)
 			r.watched(pid, w, unwatched)
@@ -377,5 +378,8 @@ func (r *Run) noted(w *waits, l *looks) {
 	}
 	if l != nil {
 		r.ClockReads, r.ClockWorkNs, r.UncorrectedWorkNs, r.Unclocked = l.count, l.workNs, l.uncorrectedNs, l.why
+		if l.waitingTold {
+			r.ClockWorkNs, r.UncorrectedWorkNs = r.CPUNs(), r.CPUNs()
+		}
 	}
 }

@@ -17,12 +17,16 @@ import (
 // tracer follows a program, all its threads and the processes that it starts. All of
 // its calls are made on one thread.
 type tracer struct {
-	leader  int
-	watch   *watch // nil where nothing is noted
-	waits   *waits // nil where they are not counted
-	looks   *looks // nil where they are not counted
-	run     Run
-	started time.Time
+	leader int
+	watch  *watch // nil where nothing is noted
+	waits  *waits // nil where they are not counted
+	looks  *looks // nil where they are not counted
+	// noteOpens has the program stop where it opens files, and opens notices that without stops; nil where it
+	// does not.
+	noteOpens bool
+	opens     *fileWatch
+	run       Run
+	started   time.Time
 	// known are the threads that were seen, still traced, and read those of them whose
 	// counters were read as they exited.
 	known, read map[int]bool
@@ -61,16 +65,23 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		defer own.Close()
 		t.own = own
 	}
+	if t.looks != nil && !t.noteOpens {
+		if opens, err := newFileWatch(t.groups); err == nil {
+			defer opens.close()
+			t.opens = opens
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { killGroup(t.leader) })
 	defer stop()
 	if t.waits != nil {
 		var stops int
-		stops, t.waits.why = filterCalls(t.leader)
+		stops, t.waits.why = filterCalls(t.leader, t.noteOpens)
 		t.run.Stops += stops
 	}
 	t.looks.begin(t.leader)
 	t.run.Stops += t.looks.stopAtCounter(t.leader)
 	t.late()
+	t.opens.follow(t.leader, t.leader)
 	t.started = time.Now()
 	t.goOn(t.leader, 0)
 	for {
@@ -79,6 +90,7 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 		if t.watch != nil {
 			t.watch.drain()
 		}
+		t.run.WaitingToldPossibly = t.opens.opened() || t.run.WaitingToldPossibly
 		if err != nil {
 			return t.run, fmt.Errorf("waiting for process %d: waitid: %w", t.leader, err)
 		}
@@ -160,11 +172,13 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	switch {
 	case event(status) == unix.PTRACE_EVENT_SECCOMP && t.waits != nil:
 		signal = 0
-		switch t.waits.note(id, time.Since(t.started), t.looks, t.run.StoppedNs) {
+		switch what, tells := t.waits.note(id, time.Since(t.started), t.looks, t.run.StoppedNs); what {
 		case clockRead:
 			t.looks.uncorrected(id)
 		case usageRead:
 			t.looks.look(id)
+		case fileOpened:
+			t.looks.opened(id, tells)
 		}
 	case event(status) != 0:
 		signal = 0
@@ -181,7 +195,11 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	default:
 		t.run.Signals++
 	}
-	t.known[id] = true
+	if !t.known[id] {
+		t.known[id] = true
+		t.opens.follow(id, t.looks.process(id))
+	}
+	t.opens.opened() // by the tracer itself, while the thread stood still
 	t.goOn(id, int(signal))
 }
 

@@ -14,6 +14,7 @@ import (
 // other calls that say whether its time can be told where it is disturbed.
 type waits struct {
 	stops         int // of the program for its tracer in these calls
+	opens         opens
 	count, yields int
 	otherPolicy   bool
 	// switches are how often threads gave up their CPUs in these calls, and sleepSwitches in
@@ -88,21 +89,25 @@ func lookAtCall(thread int) (info syscallInfo, err error) {
 }
 
 // note looks at a thread that the filter has stopped at the beginning of a system call, has it wait for
-// as long as the clocks say that it is shown, and returns what kind of call it is.
-func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stoppedNs int64) (what callKind) {
+// as long as the clocks say that it is shown, and returns what kind of call it is, and what the file
+// tells that it opens.
+func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stoppedNs int64) (what callKind, tells fileTells) {
+	info, err := lookAtCall(thread)
+	if err == nil && info.known() && notedCalls[info.number].what == fileOpened {
+		return fileOpened, w.opens.look(thread, &info, sinceStart)
+	}
 	if w.why == nil && tooMany(w.stops, sinceStart) {
 		w.why = errManyCalls
 	}
 	if w.why != nil {
-		return what
+		return what, nothing
 	}
 	w.stops++
-	info, err := lookAtCall(thread)
 	switch {
 	case errors.Is(err, unix.ESRCH):
 	case err != nil:
 		w.why = err
-	case info.op != stoppedByFilter || info.machine != thisMachine || info.number >= otherNumbers:
+	case !info.known():
 		w.why = errOtherMachine
 	default:
 		w.enter(thread, &info, func(at uint64, into []byte) bool {
@@ -112,9 +117,14 @@ func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stopped
 		if w.ends(thread) {
 			shown.shift(thread, &info, stoppedNs)
 		}
-		return notedCalls[info.number].what
+		return notedCalls[info.number].what, nothing
 	}
-	return what
+	return what, nothing
+}
+
+// known tells whether it is a call of this architecture for which the filter has stopped the thread.
+func (i *syscallInfo) known() bool {
+	return i.op == stoppedByFilter && i.machine == thisMachine && i.number < otherNumbers
 }
 
 // enter counts the call that a thread begins.

@@ -385,7 +385,7 @@ func (program instructions) run(t *testing.T, number, machine uint32, args [6]ui
 }
 
 func TestFilterOfOtherMachines(t *testing.T) {
-	f := callFilter()
+	f := callFilter(true)
 	for _, c := range []struct {
 		number, machine uint32
 		stops           bool
@@ -473,10 +473,13 @@ func TestCallsThatWait(t *testing.T) {
 		{"clock_gettime of CPU time", unix.SYS_CLOCK_GETTIME, [6]uint64{2, soon}, 0, true},
 		{"clock_gettime of another thread's CPU time", unix.SYS_CLOCK_GETTIME, [6]uint64{0xffffffce, soon}, 0, true},
 		{"times", unix.SYS_TIMES, [6]uint64{soon}, 1, false},
+		{"a file opened to read it", unix.SYS_OPENAT, [6]uint64{3, soon, unix.O_CLOEXEC}, 1, false},
+		{"a file opened to write it", unix.SYS_OPENAT, [6]uint64{3, soon, unix.O_WRONLY | unix.O_CREAT}, 0, true},
+		{"a folder", unix.SYS_OPENAT, [6]uint64{3, soon, unix.O_DIRECTORY | unix.O_CLOEXEC}, 0, true},
 		{"a profiler's timer", unix.SYS_SETITIMER, [6]uint64{2, periodic}, 0, true},
 	} {
 		// The filter reads no memory: it may stop for calls that turn out to ask for nothing.
-		action := callFilter().run(t, uint32(c.number), thisMachine, c.args)
+		action := callFilter(true).run(t, uint32(c.number), thisMachine, c.args)
 		if stops := action == unix.SECCOMP_RET_TRACE; c.want > 0 && !stops || stops && c.passes || !stops && action != unix.SECCOMP_RET_ALLOW {
 			t.Errorf("%s: the filter answers %#x", c.name, action)
 		}

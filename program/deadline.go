@@ -32,20 +32,28 @@ func (s *series) probe(run *Run, blocks int) {
 	s.probes++
 	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
 	s.looksAtClock = s.looksAtClock || run.worksByClock()
+	s.noteOpens = run.WaitingToldPossibly && run.opensStopNs() <= mostStopsNs
 	if run.Unnoted != nil || !run.noted {
 		s.someUnnoted, s.probed = true, true
 		return
 	}
 	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
-	if run.Unclocked == nil && !run.uncorrected() {
+	if run.Unclocked == nil && !run.uncorrected() && !s.noteOpens {
 		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops, run.ClockReads})
 	}
 	if s.probes == 1 || others < s.otherWaits {
 		s.otherWaits = others
 	}
-	again := s.timedWaits > 0 && others > 0 || s.looksAtClock
+	again := s.timedWaits > 0 && others > 0 || s.looksAtClock || s.noteOpens
 	s.probed = s.probes == mostProbes || !again
 }
+
+// A file takes leastOpenNs of system time at least to be opened, and openStopNs at most where the tracer stops
+// the program there. That may take mostStopsNs.
+const leastOpenNs, openStopNs, mostStopsNs = 1e3, 60e3, 3e9
+
+// opensStopNs is how long the program may at most stand still where its tracer stops it at each file that it opens.
+func (r *Run) opensStopNs() float64 { return float64(r.SystemNs) / leastOpenNs * openStopNs }
 
 // waits are how often the program blocks, where it asks to wait until some time; 0 where it
 // does not.

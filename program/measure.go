@@ -115,6 +115,9 @@ type series struct {
 	// that a thread of it asked for a scheduling policy other than the normal ones, otherLimit that one moved
 	// into a control group with a CPU limit.
 	looksAtClock, otherPolicy, otherLimit bool
+	// noteOpens says that in the last probe somebody opened a file that may have told the program what it waited:
+	// in the next one it's seen whether the program did.
+	noteOpens bool
 	// alone are the probes in which all looks at clocks were seen.
 	alone     []alone
 	contended []contendedRun
@@ -245,7 +248,7 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 // to be done.
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
 	command := s.command
-	command.NoteWaits, command.NoteClocks = !s.probed, !s.probed
+	command.NoteWaits, command.NoteClocks, command.NoteOpens = !s.probed, !s.probed, !s.probed && s.noteOpens
 	command.noteWakeups = s.probed && !traced && s.waitsForSomething()
 	command.noteTimedCalls = command.noteWakeups && (s.timedWaits > 0 || s.someUnnoted) // they slow every system call
 	return m.once(ctx, command, traced)

@@ -86,6 +86,32 @@ func TestLittleLateIsInTheInterval(t *testing.T) {
 	}
 }
 
+// Somebody opens a file that tells how long programs wait while the first probe runs. The second one, which
+// stops at each file, sees whether it was the program. Then what it does may follow its waiting, and else not.
+func TestFilesThatTellOfWaiting(t *testing.T) {
+	many := keptFor(66, 60)
+	if many.SystemNs = 0.4e9; many.opensStopNs() < 10e9 || many.opensStopNs() <= mostStopsNs { // 12 s were seen
+		t.Errorf("200,000 opens, which take 0.4 s, are stopped at for %v ns", many.opensStopNs())
+	}
+	for workNs, want := range map[int64]stats.Verdict{0: stats.Trusted, 66 * ms: stats.Suspect} {
+		s := series{}
+		r := s.concluded(20, func(i int) Run {
+			run := keptFor(66, 60)
+			run.WaitingToldPossibly = i == 0
+			if i < mostProbes {
+				run.Untraced = nil
+			}
+			if i == 1 {
+				run.ClockWorkNs, run.UncorrectedWorkNs = workNs, workNs
+			}
+			return run
+		})
+		if s.probes != mostProbes || r.Verdict != want {
+			t.Errorf("%d ns of work may follow files: %d probes, %s, want %s: %q", workNs, s.probes, r.Verdict, want, r.Reasons)
+		}
+	}
+}
+
 // Looks at a clock when it begins and when it ends are nothing that a program works by: from the first
 // to the last it worked for 65 ms, and was suspect.
 func TestLooksAtClockOnce(t *testing.T) {

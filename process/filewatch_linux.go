@@ -1,0 +1,82 @@
+package process
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileWatch is told by the kernel (inotify(7)) when somebody opens a file that may tell a program what it has
+// waited. That costs the program nothing, however many files it opens. Who opened the file is not told.
+type fileWatch struct {
+	fd   int
+	dirs map[uint32]string // by the watch descriptor
+}
+
+// newFileWatch watches the files that tell of the whole machine, and of the control groups of a thread.
+func newFileWatch(groups []byte) (*fileWatch, error) {
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("noticing opened files: inotify_init1: %w: allow more of them (fs.inotify.max_user_instances)", err)
+	}
+	o := &fileWatch{fd, map[uint32]string{}}
+	o.add("/proc", "/proc/pressure", "/sys/fs/cgroup")
+	for line := range strings.Lines(string(groups)) { // ID:CONTROLLERS:PATH (cgroups(7))
+		if parts := strings.SplitN(strings.TrimSpace(line), ":", 3); len(parts) == 3 {
+			o.add(path.Join("/sys/fs/cgroup", parts[1], parts[2]))
+		}
+	}
+	return o, nil
+}
+
+// add watches the files of folders; those that can't be watched are left out.
+func (o *fileWatch) add(dirs ...string) {
+	for _, dir := range dirs {
+		if id, err := unix.InotifyAddWatch(o.fd, dir, unix.IN_OPEN); err == nil {
+			o.dirs[uint32(id)] = dir
+		}
+	}
+}
+
+// follow watches the files of a thread that stands still, and of its process.
+func (o *fileWatch) follow(thread, process int) {
+	if o != nil {
+		o.add(fmt.Sprintf("/proc/%d", process), fmt.Sprintf("/proc/%d/task/%d", process, thread))
+	}
+}
+
+// opened tells whether such a file was opened since the last call.
+func (o *fileWatch) opened() (any bool) {
+	if o == nil {
+		return false
+	}
+	events := make([]byte, 16<<10)
+	for {
+		n, err := unix.Read(o.fd, events)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return any
+		}
+		for rest := events[:n]; len(rest) >= unix.SizeofInotifyEvent; {
+			watch, mask := binary.NativeEndian.Uint32(rest), binary.NativeEndian.Uint32(rest[4:])
+			length := int(binary.NativeEndian.Uint32(rest[12:]))
+			name, _, _ := bytes.Cut(rest[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+length], []byte{0})
+			file := path.Join(o.dirs[watch], string(name))
+			any = any || mask&unix.IN_Q_OVERFLOW != 0 || len(name) > 0 && tellsOf(file) != nothing
+			rest = rest[unix.SizeofInotifyEvent+length:]
+		}
+	}
+}
+
+func (o *fileWatch) close() {
+	if o != nil {
+		os.NewFile(uintptr(o.fd), "inotify").Close()
+	}
+}

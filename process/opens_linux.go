@@ -1,0 +1,105 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileTells is what a program may learn from a file about its own waiting.
+type fileTells uint8
+
+const (
+	nothing   fileTells = iota
+	times               // a time, or CPU time of the whole machine: two readings tell what passed in between
+	ownCounts           // what happened to a process since it began, among it how often it was preempted
+	waiting             // how long somebody waits for a CPU, or how busy the machine is
+)
+
+// fileNames are the last parts of the paths that [tellsOf] knows, so that most paths need not be resolved.
+var fileNames = map[string]bool{
+	"stat": true, "uptime": true, "status": true, "sched": true, "schedstat": true, "loadavg": true,
+	"cpu": true, "io": true, "memory": true, "cpu.stat": true, "cpu.pressure": true, "io.pressure": true, "memory.pressure": true,
+}
+
+// tellsOf tells what an absolute path of a file tells (proc(5), Documentation/accounting/psi.rst,
+// Documentation/admin-guide/cgroup-v2.rst).
+func tellsOf(file string) fileTells {
+	dir, name := path.Split(path.Clean(file))
+	if name == "cpu.stat" || strings.HasSuffix(name, ".pressure") {
+		return waiting
+	}
+	if dir != "/proc/" && !strings.HasPrefix(dir, "/proc/") {
+		return nothing
+	}
+	switch inRoot := dir == "/proc/"; {
+	case name == "schedstat", name == "sched", inRoot && name == "loadavg", dir == "/proc/pressure/":
+		return waiting
+	case inRoot && (name == "stat" || name == "uptime"):
+		return times
+	case name == "status":
+		return ownCounts
+	}
+	return nothing
+}
+
+// opens are the files that a traced program has opened to read them, as far as they were looked at.
+type opens struct{ count int }
+
+// Of a program that opens very many files not all are looked at: manyOpens in any case, and then as
+// long as its stops take a tenth of its time at most.
+const manyOpens = 2_000
+
+func (o *opens) tooMany(sinceStart time.Duration) bool {
+	return o.count > manyOpens && int64(o.count)*stopNs > sinceStart.Nanoseconds()/10
+}
+
+// look is what the file tells that a thread is about to open.
+func (o *opens) look(thread int, info *syscallInfo, sinceStart time.Duration) fileTells {
+	if o.tooMany(sinceStart) {
+		return nothing
+	}
+	o.count++
+	call := notedCalls[info.number]
+	file := readString(thread, uintptr(info.args[call.arg]))
+	if !fileNames[path.Base(file)] {
+		return nothing
+	}
+	if !path.IsAbs(file) {
+		from := "cwd"
+		if fd := int32(info.args[0]); call.arg > 0 && fd != unix.AT_FDCWD {
+			from = fmt.Sprintf("fd/%d", fd)
+		}
+		dir, err := os.Readlink(fmt.Sprintf("/proc/%d/%s", thread, from))
+		if err != nil {
+			return nothing
+		}
+		file = path.Join(dir, file)
+	}
+	return tellsOf(file)
+}
+
+// readString reads a string of a thread's program that ends with a zero byte, of PATH_MAX bytes at most;
+// empty where it can't be read.
+func readString(thread int, at uintptr) string {
+	const pageBytes = 4096 // a string may end just before a page that is not there
+	var all []byte
+	for len(all) < unix.PathMax {
+		part := make([]byte, min(256, pageBytes-int(at+uintptr(len(all)))%pageBytes))
+		n, err := unix.ProcessVMReadv(thread, []unix.Iovec{{Base: &part[0], Len: uint64(len(part))}},
+			[]unix.RemoteIovec{{Base: at + uintptr(len(all)), Len: len(part)}}, 0)
+		if err != nil || n <= 0 {
+			return ""
+		}
+		if end := bytes.IndexByte(part[:n], 0); end >= 0 {
+			return string(append(all, part[:end]...))
+		}
+		all = append(all, part[:n]...)
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package process
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTellsOf(t *testing.T) {
+	for file, want := range map[string]fileTells{
+		"/proc/self/schedstat": waiting, "/proc/17/task/18/schedstat": waiting, "/proc/thread-self/sched": waiting, "/proc/schedstat": waiting,
+		"/proc/loadavg": waiting, "/proc/pressure/cpu": waiting, "/proc//self/../pressure/io": waiting,
+		"/sys/fs/cgroup/cpu.stat": waiting, "/sys/fs/cgroup/a/cpu.pressure": waiting, "/mnt/groups/cpu/cpu.stat": waiting,
+		"/proc/stat": times, "/proc/uptime": times, "/proc/self/status": ownCounts,
+		"/proc/self/stat": nothing, "/proc/cpuinfo": nothing, "/proc/self/maps": nothing, "/proc/self/mountinfo": nothing,
+		"/sys/devices/system/cpu/online": nothing, "/sys/fs/cgroup/cpu.max": nothing, "/etc/status": nothing, "/process/stat": nothing,
+		"/home/a/cpu": nothing, "/srv/loadavg": nothing, "": nothing,
+	} {
+		if got := tellsOf(file); got != want {
+			t.Errorf("%s: %d, want %d", file, got, want)
+		}
+	}
+}
+
+// A program that read in /proc that it had waited, and then did less, was trusted at 29.5 ms: it takes 56 alone.
+// One that reads how many CPUs there are, before its work or without any, is no such program.
+func TestFilesThatTellOfWaiting(t *testing.T) {
+	const all = -1
+	for _, c := range []struct {
+		name    string
+		command Command
+		leastNs int64
+		mostNs  int64
+	}{
+		{"schedstat", program("reads a file", "whole", "/proc/self/schedstat"), all, 0},
+		{"loadavg", program("reads a file", "here", "/proc/loadavg"), all, 0},
+		{"schedstat of a folder", program("reads a file", "from", "/proc/self/schedstat"), all, 0},
+		{"schedstat, by a child", shell("cat /proc/$$/schedstat >/dev/null; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), all, 0},
+		{"stat", program("reads a file", "whole", "/proc/stat"), 9e6, 30e6},
+		{"status", program("reads a file", "from", "/proc/self/status"), 9e6, 40e6},
+		{"another file", program("reads a file", "from", "/proc/self/maps"), 0, 0},
+		{"stat once", shell("read x </proc/stat; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := mustNoteClocks(t, c.command)
+			if !r.WaitingToldPossibly && c.name != "another file" {
+				t.Errorf("opening the file was not noticed: %+v", r)
+			}
+			c.command.NoteWaits, c.command.NoteOpens = true, true
+			r = mustNoteClocks(t, c.command)
+			if r.Unnoted != nil {
+				t.Skip(r.Unnoted)
+			}
+			if c.leastNs == all {
+				c.leastNs, c.mostNs = r.CPUNs(), r.CPUNs()
+			}
+			if r.Failure() != nil || r.UncorrectedWorkNs < c.leastNs || r.UncorrectedWorkNs > c.mostNs || r.ClockWorkNs < r.UncorrectedWorkNs {
+				t.Errorf("%d ns of work by files, want %d to %d: %+v", r.UncorrectedWorkNs, c.leastNs, c.mostNs, r)
+			}
+		})
+	}
+}
+
+// What the tracer itself reads of the program's threads is not taken for its doing. Others may open such files
+// at any time.
+func TestTracerOpensFilesUnnoticed(t *testing.T) {
+	for range 10 {
+		c := program("looks at the clock", "and works on")
+		c.NoteWaits = true
+		if r := mustNoteClocks(t, c); !r.WaitingToldPossibly {
+			return
+		}
+	}
+	t.Error("in ten runs somebody opened a file that tells of waiting")
+}
+
+// Opens are looked at as long as that costs little, and cost the other calls none of their stops.
+func TestTooManyOpens(t *testing.T) {
+	for _, c := range []struct {
+		count   int
+		ran     time.Duration
+		tooMany bool
+	}{
+		{manyOpens, 0, false}, {manyOpens + 1, 390 * time.Millisecond, true}, {manyOpens + 1, time.Second, false},
+	} {
+		o := opens{count: c.count}
+		if got := o.tooMany(c.ran); got != c.tooMany {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	mustNoteWaits(t, shell("exit 0"))
+	many := program("opens many files")
+	if r := mustNoteWaits(t, many); r.Failure() != nil || r.Stops > manyFiles/10 {
+		t.Errorf("%d stops for %d files, which nobody asked for: %+v", r.Stops, manyFiles, r)
+	}
+	many.NoteOpens = true
+	if r := mustNoteWaits(t, many); r.Failure() != nil || r.Unnoted != nil || r.Stops < manyFiles {
+		t.Errorf("%d stops for %d files: %+v", r.Stops, manyFiles, r)
+	}
+}
