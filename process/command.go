@@ -51,6 +51,8 @@ type Command struct {
 	// whether that tells what it has waited: see [Run.ClockWorkNs]. That costs some 10 to 60 µs each: ask for it
 	// where [Run.WaitingToldPossibly] says that somebody opened such a file.
 	NoteOpens bool
+	// Started, if it is not nil, is called with the program's process number as soon as it has been started.
+	Started func(pid int)
 	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
 	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
 	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
@@ -228,6 +230,12 @@ func (c Command) between(ctx context.Context, run func(Command, [3]*os.File) (Ru
 		return r, err
 	}
 	return r, written
+}
+
+func (c Command) started(pid int) {
+	if c.Started != nil {
+		c.Started(pid)
+	}
 }
 
 // PriorityError says that a program could not be given a niceness, and was not started.

@@ -104,6 +104,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if !c.Untraced {
 		pid, _, err := c.fork(files, true)
 		if err == nil {
+			c.started(pid)
 			c.standAside()
 			t := &tracer{leader: pid, watch: w}
 			if c.NoteWaits {
@@ -128,6 +129,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if err != nil {
 		return Run{}, err
 	}
+	c.started(pid)
 	if pidfd >= 0 {
 		defer unix.Close(pidfd)
 	}

@@ -24,4 +24,6 @@ type Command struct {
 	// noteWakeups records tracepoints while the command runs, if that is allowed, and noteTimedCalls
 	// those of system calls that wait until some time, too.
 	noteWakeups, noteTimedCalls bool
+	// spentNs is how long its runs took so far.
+	spentNs float64
 }

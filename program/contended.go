@@ -83,7 +83,7 @@ func (s *series) worthContending(plan Plan) bool {
 		}
 	}
 	expectedNs := contendedRuns * contendedSlower * s.spentNs / float64(max(1, len(s.runs)))
-	return s.failure == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
+	return s.failure == nil && s.starved == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
 // contendedLess and contendedMore of the CPU time that nine in ten of the other runs exceed, or stay

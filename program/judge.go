@@ -20,6 +20,8 @@ func (c *conclusion) judge() {
 	if len(c.used) == 0 {
 		switch {
 		case c.Failure != nil:
+		case c.series.starved != nil:
+			c.Lower(stats.Unusable, "no run that counts was completed: %v", c.series.starved)
 		case len(c.Runs) > 0:
 			c.Lower(stats.Unusable, "none of its %d runs counts (%s): give it more time", len(c.Runs), strings.Join(c.Runs[0].Why, "; "))
 		default:
@@ -125,6 +127,9 @@ func (c *conclusion) judgeSources() {
 		if r.ThrottledNs > 0 || math.IsNaN(r.ThrottledNs) && !math.IsNaN(r.StealNs) {
 			throttled++
 		}
+	}
+	if c.series.starved != nil {
+		c.Lower(stats.Suspect, "one more run was not completed: %v", c.series.starved)
 	}
 	if lost > 0 {
 		c.Lower(stats.Suspect, "it switches so often that the kernel could not note all of it in %d of %d runs: its time is bounded by the kernel's accounts alone", lost, len(c.used))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/process"
 	"chronoscope/remedy"
 	"chronoscope/repeat"
 	"chronoscope/stats"
@@ -74,7 +75,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r := newRunner(setting)
 	defer r.close()
 	m := measurement{cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
-	m.run, m.compete, m.checks = r.run, compete, newNoiseChecks(setting)
+	m.run, m.compete, m.snapshot, m.checks = r.run, compete, process.Look, newNoiseChecks(setting)
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
 	}
@@ -93,6 +94,8 @@ type series struct {
 	runs    []Run
 	rounds  []int
 	failure error
+	// starved says that its last run was ended, since it waited for a CPU far beyond the time for all runs.
+	starved *StarvedError
 	spentNs float64
 	done    bool
 	// warm counts runs that don't count. The first runs of all are probes, which are traced:
@@ -143,6 +146,8 @@ type measurement struct {
 	cpus     int
 	// run makes one run of a command, traced or not.
 	run func(context.Context, Command, bool) (Run, error)
+	// snapshot looks at a process that runs.
+	snapshot func(pid int) (process.Snapshot, error)
 	// compete keeps n CPUs busy until stop is called; nil where that can't be.
 	compete func(cpus []int, n int) (stop func())
 }
@@ -194,6 +199,9 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if errors.As(err, &s.starved) {
+		return nil
+	}
 	if run.WallNs > 0 {
 		s.take(ctx, &run, cpusOf(s.command, m.cpus))
 		if err := ctx.Err(); err != nil { // it may not have been followed to its end
@@ -232,7 +240,7 @@ func (s *series) isMemoryRun() bool {
 func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool) (Run, error) {
 	run, err := m.onceNoted(ctx, s, traced)
 	var failed *FailedError
-	if !traced || s.probed || run.Untraced != nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.What != theCommand {
+	if starved := (*StarvedError)(nil); !traced || s.probed || run.Untraced != nil || errors.As(err, &starved) || ctx.Err() != nil || !errors.As(err, &failed) || failed.What != theCommand {
 		return run, err
 	}
 	untraced := s.command
@@ -249,6 +257,7 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
 	command := s.command
 	command.NoteWaits, command.NoteClocks, command.NoteOpens = !s.probed, !s.probed, !s.probed && s.noteOpens
+	command.spentNs = s.spentNs
 	command.noteWakeups = s.probed && !traced && s.waitsForSomething()
 	command.noteTimedCalls = command.noteWakeups && (s.timedWaits > 0 || s.someUnnoted) // they slow every system call
 	return m.once(ctx, command, traced)
@@ -334,11 +343,14 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 			return Run{}, &FailedError{Name: c.Name, What: "its preparation", Err: err}
 		}
 	}
-	limited, cancel := ctx, context.CancelFunc(func() {})
+	limited, end := context.WithCancelCause(ctx)
+	cancel := func() { end(nil) }
 	if c.Timeout > 0 {
-		limited, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
+		limited, cancel = context.WithTimeoutCause(limited, c.Timeout, errTimeout)
+		defer end(nil)
 	}
 	kept, output := c.keep()
+	kept.Started = m.endStarved(limited, c.spentNs, end)
 	run, err = m.run(limited, kept, traced)
 	if run.WallNs > 0 {
 		run.read = output.read(c.Metrics)
@@ -386,12 +398,12 @@ func (m *measurement) tell(i int) {
 // traced: without it, nothing tells of how they waited since the last one.
 func (m *measurement) enough(s *series) bool {
 	s.done = s.done || m.knows(s)
-	return s.done && (s.closed || s.sentinels == 0 || s.failure != nil)
+	return s.done && (s.closed || s.sentinels == 0 || s.failure != nil || s.starved != nil)
 }
 
 // knows reports whether a series is known as well as it is to be, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
-	if s.failure != nil || len(s.runs) > 2*m.plan.MaxRuns {
+	if s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns {
 		return true
 	}
 	return m.plan.limits().Enough(s.counted(), time.Duration(s.spentNs), func() float64 {

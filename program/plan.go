@@ -20,7 +20,8 @@ type Plan struct {
 	// ExactRuns says that the caller asked for MinRuns = MaxRuns runs, so that this number is what
 	// advice on more runs names.
 	ExactRuns bool
-	// MaxTime is how long the runs of a command may take in all.
+	// MaxTime is how long the runs of a command may take in all. The one in progress is completed, unless it takes
+	// longer than MaxTime again, and waits for a CPU nearly all the time ([StarvedError]).
 	MaxTime time.Duration
 	// Seed fixes every random choice.
 	Seed uint64
