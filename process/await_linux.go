@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -28,14 +29,16 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	defer stop()
 	r := Run{WaitOf: NoThread}
 	waited, used := a.ownWait(), ownCPUNs()
-	usedByEnd, ended := a.pollUntilEnd()
+	usedByEnd, ended, stopped := a.pollUntilEnd()
 	for !ended {
-		err := unix.Waitid(unix.P_PID, a.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		usedByEnd, ended = ownCPUNs(), err == nil
+		change, err := changeOf(a.pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
+		usedByEnd, ended = ownCPUNs(), err == nil && change.ended()
 		if ended {
 			break
 		}
-		if err != unix.EINTR {
+		if err == nil {
+			stopped = a.killStopped() || stopped
+		} else if err != unix.EINTR {
 			return r, fmt.Errorf("waiting for process %d: waitid: %w", a.pid, err)
 		}
 	}
@@ -57,8 +60,13 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 		return r, fmt.Errorf("waiting for process %d: wait4: %w", a.pid, err)
 	}
 	r.ended(status, &usage)
+	if stopped {
+		return r, errStopsForTracer
+	}
 	return r, nil
 }
+
+var errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRACEME), stopped for that, and was ended: measure it below a program that traces it")
 
 // wakeUpNs is how long an idle CPU takes to wake up a thread, at most or so.
 const wakeUpNs = 200e3
@@ -87,11 +95,11 @@ func (a awaited) ownWait() func() int64 {
 const attentive = 2 * time.Millisecond
 
 // pollUntilEnd waits for the program's end, takes what is noted of it before the kernel's buffers are
-// full, and returns what this process had used of the CPUs by that end; false where the system does not
-// tell of the end this way.
-func (a awaited) pollUntilEnd() (usedNs int64, ended bool) {
+// full, and returns what this process had used of the CPUs by that end; ended is false where the system
+// does not tell of the end this way, and stopped tells what [awaited.killStopped] does.
+func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 	if a.pidfd < 0 {
-		return 0, false
+		return 0, false, false
 	}
 	polled := []unix.PollFd{{Fd: int32(a.pidfd), Events: unix.POLLIN}}
 	if a.watch != nil {
@@ -104,17 +112,34 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended bool) {
 		if left := attentive - time.Since(a.after); left > 0 && !a.long {
 			err = pollUntold(polled, left)
 		} else {
-			_, err = unix.Poll(polled, -1)
+			_, err = unix.Poll(polled, lookForStopsMs)
 		}
 		if err != nil && err != unix.EINTR {
-			return 0, false
+			return 0, false, stopped
 		}
 		usedNs = ownCPUNs()
 		if a.watch != nil {
 			a.watch.drain()
 		}
+		if polled[0].Revents == 0 {
+			stopped = a.killStopped() || stopped
+		}
 	}
-	return usedNs, true
+	return usedNs, true, stopped
+}
+
+// lookForStopsMs is how often a program is looked at that may have stopped for its tracer.
+const lookForStopsMs = 1000
+
+// killStopped ends a program that has asked to be traced by its parent (PTRACE_TRACEME), which is this thread, and
+// has stopped for it, as at each of its signals: it would stand still for ever. It tells whether it did so.
+func (a awaited) killStopped() bool {
+	change, err := changeOf(a.pid, unix.WSTOPPED|unix.WNOHANG)
+	if err != nil || change.pid != int32(a.pid) || change.code != cldTrapped {
+		return false
+	}
+	killGroup(a.pid)
+	return true
 }
 
 // pollUntold polls for so long without telling the Go runtime.

@@ -88,6 +88,12 @@ var programs = map[string]func(){
 		syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&polled)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	},
 	"asks for tracer": func() { unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0) },
+	"stops for its tracer": func() {
+		runtime.LockOSThread()
+		unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
+		unix.RawSyscall(unix.SYS_TGKILL, uintptr(unix.Getpid()), uintptr(unix.Gettid()), uintptr(unix.SIGUSR1))
+		time.Sleep(20 * time.Millisecond)
+	},
 	"yields": func() {
 		for range yields {
 			syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)

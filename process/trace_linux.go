@@ -141,25 +141,38 @@ func wait(pid int, status *unix.WaitStatus, usage *unix.Rusage) (int, error) {
 // be waited for: until then a thread that is leaving can be looked at, also where the
 // end of the whole process cuts short the stop that it makes on its way.
 func next() (id int, leaving bool, err error) {
-	// The siginfo_t of SIGCHLD (waitid(2)) on 64-bit systems.
-	var change struct {
-		signal, errno, code, _ int32
-		pid, _, status         int32
-		_                      [100]byte
-	}
 	for {
-		err := unix.Waitid(unix.P_ALL, 0, (*unix.Siginfo)(unsafe.Pointer(&change)),
-			unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL|unix.WNOTHREAD, nil)
+		change, err := changeOf(anyChild, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL|unix.WNOTHREAD)
 		if err != unix.EINTR {
-			ended := change.code >= cldExited && change.code <= cldDumped
-			return int(change.pid), ended || change.status>>8 == unix.PTRACE_EVENT_EXIT, err
+			return int(change.pid), change.ended() || change.status>>8 == unix.PTRACE_EVENT_EXIT, err
 		}
 	}
 }
 
-// The codes of children that have ended (sigaction(2)): CLD_EXITED, CLD_KILLED and
-// CLD_DUMPED.
-const cldExited, cldDumped = 1, 3
+// childChange is the siginfo_t of SIGCHLD (waitid(2)) on 64-bit systems.
+type childChange struct {
+	signal, errno, code, _ int32
+	pid, _, status         int32
+	_                      [100]byte
+}
+
+func (c childChange) ended() bool { return c.code >= cldExited && c.code <= cldDumped }
+
+const anyChild = -1
+
+// changeOf waits for a change of state of a child.
+func changeOf(pid, options int) (change childChange, err error) {
+	kind := unix.P_PID
+	if pid == anyChild {
+		kind, pid = unix.P_ALL, 0
+	}
+	err = unix.Waitid(kind, pid, (*unix.Siginfo)(unsafe.Pointer(&change)), options, nil)
+	return change, err
+}
+
+// The codes of changes of children (sigaction(2)): CLD_EXITED and CLD_DUMPED are ends, and CLD_TRAPPED is a stop for
+// a tracer.
+const cldExited, cldDumped, cldTrapped = 1, 3, 4
 
 // stopped looks at a thread that has stopped, and lets it go on.
 func (t *tracer) stopped(id int, status unix.WaitStatus) {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -342,6 +343,29 @@ func TestAsksForTracer(t *testing.T) {
 	}
 	if !errors.Is(r.Unnoted, errAsksForTracer) {
 		t.Errorf("%v", r.Unnoted)
+	}
+}
+
+// A program that asked its parent to trace it stopped at its next signal, for ever.
+func TestStopsForTracer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	c := program("stops for its tracer")
+	c.Untraced = true
+	ctx, cancel := context.WithTimeout(background, 20*time.Second)
+	defer cancel()
+	pid := 0
+	c.Started = func(id int) { pid = id }
+	if r, err := c.Run(ctx); !errors.Is(err, errStopsForTracer) || r.Signal != unix.SIGKILL || pid == 0 {
+		t.Errorf("process %d: %+v, %v", pid, r, err)
+	}
+	for _, script := range []string{"exit 3", "sleep 2; exit 3"} { // others are looked at, too
+		c := shell(script)
+		c.Untraced = true
+		if r, err := c.Run(ctx); err != nil || r.ExitCode != 3 {
+			t.Errorf("%s: %+v, %v", script, r, err)
+		}
 	}
 }
 
