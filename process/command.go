@@ -141,8 +141,8 @@ type Run struct {
 	// run that was traced with NoteWaits, of every thread; otherwise of the first one alone, by
 	// the policy that it has at its end.
 	OtherPolicy bool
-	// OtherLimit is true where a thread of a traced program ended in a control group with a CPU limit that it
-	// did not begin in.
+	// OtherLimit is true where a thread of a traced program ended in a control group with a CPU limit that the program
+	// did not begin in, or its first process was in one for 10 ms or more.
 	OtherLimit bool
 	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
 	// being stopped; InvoluntarySwitches those that it lost it.

@@ -42,7 +42,7 @@ const traced = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_
 
 // trace lets the program go on from its first instruction, where it has stopped, to
 // its end.
-func (t *tracer) trace(ctx context.Context) (Run, error) {
+func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	defer killGroup(t.leader)
 	var status unix.WaitStatus
 	if _, err := wait(t.leader, &status, nil); err != nil {
@@ -82,6 +82,8 @@ func (t *tracer) trace(ctx context.Context) (Run, error) {
 	t.run.Stops += t.looks.stopAtCounter(t.leader)
 	t.late()
 	t.opens.follow(t.leader, t.leader)
+	limited := t.watchGroups()
+	defer func() { r.OtherLimit = limited() || r.OtherLimit }()
 	t.started = time.Now()
 	t.goOn(t.leader, 0)
 	for {
@@ -238,9 +240,7 @@ func (t *tracer) exits(id int) {
 	if id == t.leader {
 		t.run.MaxRSSBytes = peakResident(id)
 	}
-	if !bytes.Equal(groupsOf(id), t.groups) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(id)) != nil {
-		t.run.OtherLimit = true
-	}
+	t.run.OtherLimit = t.run.OtherLimit || limitedElsewhere(id, t.groups)
 	thread, err := readThread(id)
 	if err != nil {
 		t.run.WaitOf = NoThread
@@ -248,6 +248,37 @@ func (t *tracer) exits(id int) {
 	}
 	t.looks.end(id, thread)
 	t.run.Threads = append(t.run.Threads, thread)
+}
+
+// limitedElsewhere tells whether a thread is in other control groups than these, with a CPU limit.
+func limitedElsewhere(thread int, groups []byte) bool {
+	return !bytes.Equal(groupsOf(thread), groups) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(thread)) != nil
+}
+
+// groupsEvery is how often the first process's control groups are looked at: a CPU limit stops nobody sooner
+// than its share of a period, of 100 ms mostly, is used up.
+const groupsEvery = 10 * time.Millisecond
+
+// watchGroups looks at the control groups of the first process until the function is called that it returns: that tells
+// whether they had another CPU limit at some time.
+func (t *tracer) watchGroups() (limited func() bool) {
+	leader, groups := t.leader, t.groups
+	end, ended := make(chan struct{}), make(chan bool)
+	go func() {
+		limited := false
+		looks := time.NewTicker(groupsEvery)
+		defer looks.Stop()
+		for {
+			select {
+			case <-end:
+				ended <- limited
+				return
+			case <-looks.C:
+				limited = limited || limitedElsewhere(leader, groups)
+			}
+		}
+	}()
+	return func() bool { close(end); return <-ended }
 }
 
 // groupsOf is what /proc tells of the control groups of a thread (cgroups(7)); nil where it is gone.
