@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/internal/prometheustest"
 	"chronoscope/machine"
 )
 
@@ -148,6 +151,74 @@ func TestServe(t *testing.T) {
 	if err := s.Wait(); err != nil {
 		t.Errorf("it ended with %v (%v): %s", err, errors.As(err, &ended), said)
 	}
+}
+
+// A real Prometheus 3 has the same series from its receiver of OTLP as from a scrape, with the same values.
+func TestPrometheusTakesWhatServePushes(t *testing.T) {
+	program := os.Getenv("CHRONOSCOPE_PROMETHEUS")
+	if program == "" {
+		t.Skip("needs Prometheus 3: make otlp builds one and runs this")
+	}
+	t.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("OTEL_SERVICE_NAME", "pushed")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	server := prometheustest.Start(t, fmt.Sprintf("scrape_configs: [{job_name: scraped, scrape_interval: 1s, scrape_timeout: 1s, scrape_native_histograms: true, static_configs: [{targets: [%q]}]}]\n", address),
+		"--web.enable-otlp-receiver")
+	served(t, exec.Command(chronoscope, "serve", "--web.listen-address", address, "--otlp-endpoint", string(server)+"/api/v1/otlp", "--otlp-interval", "1s"))
+	var pushed, scraped map[string]string
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+		pushed, scraped = seriesOf(server, "pushed"), seriesOf(server, "scraped")
+		if len(scraped) > 50 && scraped["chronoscope_surveys_total"] == "1" && maps.Equal(pushed, scraped) {
+			return
+		}
+	}
+	for name, value := range scraped {
+		if got, ok := pushed[name]; !ok || got != value {
+			t.Errorf("%s is scraped as %s, pushed as %q", name, value, got)
+		}
+	}
+	for name, value := range pushed {
+		if _, ok := scraped[name]; !ok {
+			t.Errorf("%s is pushed as %s, and not scraped", name, value)
+		}
+	}
+	t.Errorf("%d series are scraped, %d pushed", len(scraped), len(pushed))
+}
+
+// moving matches what changes between a scrape and the next push.
+var moving = regexp.MustCompile(`^process_|_age_|^chronoscope_own_cpu_`)
+
+// seriesOf returns the series of a job by their names and labels, with their values unless these move.
+func seriesOf(server prometheustest.Server, job string) map[string]string {
+	all := map[string]string{}
+	found, err := server.Query(fmt.Sprintf(`{__name__=~"(chronoscope|process)_.*", __name__!="chronoscope_gap_seconds", job=%q}`, job))
+	if err != nil {
+		return all
+	}
+	for _, quantity := range []string{"count", "sum"} {
+		gaps, _ := server.Query(fmt.Sprintf(`label_replace(histogram_%s(chronoscope_gap_seconds{job=%q}), "quantity", %[1]q, "", "")`, quantity, job))
+		found = append(found, gaps...)
+	}
+	for _, sample := range found {
+		delete(sample.Metric, "job")
+		delete(sample.Metric, "instance")
+		name := sample.Metric["__name__"]
+		delete(sample.Metric, "__name__")
+		value := fmt.Sprint(sample.Value[1])
+		if moving.MatchString(name) {
+			value = "?"
+		}
+		if len(sample.Metric) > 0 {
+			name += fmt.Sprint(sample.Metric)
+		}
+		all[name] = value
+	}
+	return all
 }
 
 // What is killed starts anew with counters at 0, and leaves nothing that is in its way.
