@@ -165,7 +165,7 @@ func TestPrometheusFindsTheNoisyNode(t *testing.T) {
 	defer stop()
 	for name, n := range machines {
 		n.rng = rand.New(rand.NewPCG(uint64(len(targets)), 0))
-		m, registry := NewMetrics(About{Tier: "one"}, time.Now, func() time.Duration { return 0 }), client.NewRegistry()
+		m, registry := NewMetrics(About{Tier: "one"}, atZero, atZero), client.NewRegistry()
 		registry.MustRegister(m)
 		s := Server{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}
 		l, err := s.Listen()

@@ -18,14 +18,14 @@ import (
 type Metrics struct {
 	about   About
 	gaps    client.Histogram
-	now     func() time.Time
+	elapsed func() time.Duration
 	usedCPU func() time.Duration
 
 	lock             sync.Mutex
 	totals           totals
 	turn             Turn // the last one
 	survey           Survey
-	turned, surveyed time.Time // when they ended; zero where there was none
+	turned, surveyed time.Duration // when they ended, since the start
 }
 
 // About describes an exporter; it does not change while it runs.
@@ -50,11 +50,11 @@ type totals struct {
 	names                  names
 }
 
-// NewMetrics returns the metrics of an exporter that has not measured anything yet. usedCPU returns
-// the CPU time of this process.
-func NewMetrics(about About, now func() time.Time, usedCPU func() time.Duration) *Metrics {
+// NewMetrics returns the metrics of an exporter that has not measured anything yet. elapsed returns the time since
+// the start, by a clock that nobody sets; usedCPU returns the CPU time of this process.
+func NewMetrics(about About, elapsed, usedCPU func() time.Duration) *Metrics {
 	return &Metrics{
-		about: about, now: now, usedCPU: usedCPU,
+		about: about, elapsed: elapsed, usedCPU: usedCPU,
 		gaps: client.NewHistogram(client.HistogramOpts{
 			Name: namespace + "gap_seconds", Help: "Lengths of the gaps in which a watched CPU did not run the watching thread, in seconds.",
 			Buckets:                     []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1},
@@ -71,7 +71,7 @@ func (m *Metrics) AddTurn(t Turn) {
 	}
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	m.turn, m.turned = t, m.now()
+	m.turn, m.turned = t, m.elapsed()
 	m.totals.turns++
 	m.countFailures(t.Failures)
 	if t.Watched <= 0 {
@@ -92,7 +92,7 @@ func (m *Metrics) AddTurn(t Turn) {
 func (m *Metrics) AddSurvey(s Survey) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	m.survey, m.surveyed = s, m.now()
+	m.survey, m.surveyed = s, m.elapsed()
 	m.totals.surveys++
 	m.countFailures(s.Failures)
 }
@@ -194,12 +194,12 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	out.gauge(budget, s.about.Budget)
 	out.counter(cpuSeconds, m.usedCPU().Seconds())
 	s.sendTotals(out)
-	if !turned.IsZero() {
-		out.gauge(turnAge, m.now().Sub(turned).Seconds())
+	if s.totals.turns > 0 {
+		out.gauge(turnAge, (m.elapsed() - turned).Seconds())
 		s.sendTurn(out)
 	}
-	if !surveyed.IsZero() {
-		out.gauge(surveyAge, m.now().Sub(surveyed).Seconds())
+	if s.totals.surveys > 0 {
+		out.gauge(surveyAge, (m.elapsed() - surveyed).Seconds())
 		s.sendSurvey(out)
 	}
 }

@@ -52,15 +52,18 @@ func aSurvey() Survey {
 	}
 }
 
+// atZero is a clock that stands still.
+func atZero() time.Duration { return 0 }
+
 // filled are the metrics of an exporter that has taken three turns and a survey.
 func filled() (*Metrics, *client.Registry) {
-	now := time.Now()
-	m := NewMetrics(About{Version: "v1\xff", Tier: "CPU \"A\"", Budget: 0.005, MostNames: 2}, func() time.Time { return now }, func() time.Duration { return 1500 * time.Millisecond })
+	now := time.Minute
+	m := NewMetrics(About{Version: "v1\xff", Tier: "CPU \"A\"", Budget: 0.005, MostNames: 2}, func() time.Duration { return now }, func() time.Duration { return 1500 * time.Millisecond })
 	for range 3 {
 		m.AddTurn(aTurn())
 	}
 	m.AddSurvey(aSurvey())
-	now = now.Add(7 * time.Second)
+	now += 7 * time.Second
 	registry := client.NewPedanticRegistry()
 	registry.MustRegister(m)
 	return m, registry
@@ -99,7 +102,7 @@ func TestPromtoolIsSilent(t *testing.T) {
 	}
 	_, full := filled()
 	empty := client.NewRegistry()
-	empty.MustRegister(NewMetrics(About{}, time.Now, func() time.Duration { return 0 }))
+	empty.MustRegister(NewMetrics(About{}, atZero, atZero))
 	for _, registry := range []*client.Registry{full, empty} {
 		command := exec.Command(program, "check", "metrics")
 		command.Stdin = strings.NewReader(scraped(t, registry, "text/plain"))
@@ -204,7 +207,7 @@ func TestSeriesAreBounded(t *testing.T) {
 func TestTiersWithLongNamesStayApart(t *testing.T) {
 	const tier = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz, linux 6.18, kvm, clocksource tsc"
 	registry := client.NewRegistry()
-	registry.MustRegister(NewMetrics(About{Tier: tier}, time.Now, func() time.Duration { return 0 }))
+	registry.MustRegister(NewMetrics(About{Tier: tier}, atZero, atZero))
 	text := `# HELP chronoscope_machine_info 1, labelled with the tier of the machine: machines of one tier should give the same figures.
 # TYPE chronoscope_machine_info gauge
 chronoscope_machine_info{tier="` + tier + `"} 1

@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"slices"
@@ -72,12 +73,17 @@ func (p *Probe) Close() {
 
 // Turn measures on one CPU, chosen at random. It takes some 100 ms of CPU time.
 func (p *Probe) Turn(ctx context.Context) Turn {
-	t := Turn{CPU: p.anyCPU()}
-	release, err := env.Thread(only(t.CPU)...)
+	t := Turn{CPU: -1}
+	cpu, err := p.anyCPU()
+	release := func() {}
+	if err == nil {
+		release, err = env.Thread(cpu...)
+	}
 	if err != nil {
 		t.Failures = append(t.Failures, Failure{StepPin, err})
-		t.CPU = -1
 		release, _ = env.Thread()
+	} else if len(cpu) > 0 {
+		t.CPU = cpu[0]
 	}
 	defer release()
 	if t.Works, err = p.works(ctx); err != nil {
@@ -88,19 +94,12 @@ func (p *Probe) Turn(ctx context.Context) Turn {
 	return t
 }
 
-// only returns the list of CPUs to bind to; empty if the CPU is not known.
-func only(cpu int) []int {
-	if cpu < 0 {
-		return nil
-	}
-	return []int{cpu}
-}
-
-// anyCPU returns one of the CPUs to measure that is available now, or -1: CPUs may come and go.
-func (p *Probe) anyCPU() int {
+// anyCPU returns one of the CPUs to measure that is available now, since CPUs may come and go; none where the system
+// does not tell which there are.
+func (p *Probe) anyCPU() ([]int, error) {
 	allowed, err := machine.Affinity()
 	if err != nil {
-		return -1
+		return nil, nil
 	}
 	var there []int
 	for _, cpu := range allowed {
@@ -109,9 +108,9 @@ func (p *Probe) anyCPU() int {
 		}
 	}
 	if len(there) == 0 {
-		return -1
+		return nil, fmt.Errorf("CPUs %v are not available any more: the turn runs on any of %v", p.cpus, allowed)
 	}
-	return there[p.rng.IntN(len(there))]
+	return []int{there[p.rng.IntN(len(there))]}, nil
 }
 
 // works times known work on this thread.

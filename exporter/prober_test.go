@@ -66,10 +66,10 @@ func (s *simulated) run(t *testing.T, share float64, length time.Duration, busy 
 	ctx, stop := context.WithCancel(context.Background())
 	s.end, s.stop = length, stop
 	usedCPU := func() time.Duration { return s.used }
-	start := time.Now()
-	m := NewMetrics(About{}, func() time.Time { return start.Add(s.now) }, usedCPU)
+	elapsed := func() time.Duration { return s.now }
+	m := NewMetrics(About{}, elapsed, usedCPU)
 	Prober{
-		Measurer: s, Metrics: m, Share: share, Busy: busy, UsedCPU: usedCPU, Elapsed: func() time.Duration { return s.now },
+		Measurer: s, Metrics: m, Share: share, Busy: busy, UsedCPU: usedCPU, Elapsed: elapsed,
 		Pause: s.pause, Rand: s.rng, Log: slog.New(slog.DiscardHandler),
 	}.Run(ctx)
 	return m

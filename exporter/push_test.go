@@ -308,7 +308,7 @@ func TestAReceiverThatFails(t *testing.T) {
 func TestFailedPushesAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
-		m := NewMetrics(About{}, time.Now, nil)
+		m := NewMetrics(About{}, nil, nil)
 		failed := Push{Metrics: m, Log: slog.New(slog.NewTextHandler(&said, nil))}.failed()
 		for range 600 { // ten minutes
 			failed(errors.New("no route to host"))

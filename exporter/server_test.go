@@ -293,6 +293,47 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
+// Clients that vanish in the middle of a request or handshake give all connections back after a time-out: the next
+// scrape waits for that, and is answered.
+func TestHalfOpenConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	folder := t.TempDir()
+	pool := certificate(t, folder, "known")
+	file := filepath.Join(folder, "web.yml")
+	write(t, file, fmt.Sprintf(tlsOf, "known"))
+	plain := &http.Client{Timeout: time.Minute}
+	secure := trusting(pool)
+	secure.Timeout = time.Minute
+	for url, c := range map[string]struct {
+		server Server
+		client *http.Client
+		begun  string
+	}{
+		"http":  {Server{}, plain, "GET /metrics HTTP/1.1\r\nHost: local"},
+		"https": {Server{ConfigFile: file}, secure, "\x16\x03\x01\x02\x00\x01"},
+	} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			address := served(t, c.server)
+			for range mostConnections {
+				vanished, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer vanished.Close()
+				fmt.Fprint(vanished, c.begun)
+			}
+			answer, err := c.client.Get(url + "://" + address + "/metrics")
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+		})
+	}
+}
+
 // A storm of scrapes is answered as fast as the limit allows: neither goroutines nor memory grow, and
 // afterwards a scrape is answered again.
 func TestAStormOfScrapes(t *testing.T) {

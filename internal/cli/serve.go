@@ -140,9 +140,11 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	start := time.Now() // whose monotonic reading a step of the wall clock leaves alone
+	elapsed := func() time.Duration { return time.Since(start) }
 	metrics := exporter.NewMetrics(exporter.About{
 		Version: version(), Tier: history.TierOf(c.header.Machine).String(), Budget: t.budget, MostNames: t.names,
-	}, time.Now, usedCPU)
+	}, elapsed, usedCPU)
 	registry := client.NewRegistry()
 	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	listener, err := t.server.Listen()
@@ -165,7 +167,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	defer func() { stop(); <-ended }() // before the probe is closed
 	go func() {
 		defer close(ended)
-		t.prober(probe, metrics, usedCPU, c.seed, log).Run(ctx)
+		t.prober(probe, metrics, elapsed, usedCPU, c.seed, log).Run(ctx)
 	}()
 	if t.push.URL != "" {
 		t.push.Version, t.push.Metrics, t.push.Log = version(), metrics, log
@@ -179,13 +181,11 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	return t.server.Serve(ctx, listener, registry)
 }
 
-func (t *serveFlags) prober(m exporter.Measurer, metrics *exporter.Metrics, usedCPU func() time.Duration, seed uint64, log *slog.Logger) exporter.Prober {
-	start := time.Now()
+func (t *serveFlags) prober(m exporter.Measurer, metrics *exporter.Metrics, elapsed, usedCPU func() time.Duration, seed uint64, log *slog.Logger) exporter.Prober {
 	return exporter.Prober{
-		Measurer: m, Metrics: metrics, Share: t.budget, Busy: t.busy(), UsedCPU: usedCPU,
-		Elapsed: func() time.Duration { return time.Since(start) },
-		Pause:   func(ctx context.Context, d time.Duration) { wait(ctx, d) },
-		Rand:    rand.New(rand.NewPCG(seed, 1)), Log: log,
+		Measurer: m, Metrics: metrics, Share: t.budget, Busy: t.busy(), UsedCPU: usedCPU, Elapsed: elapsed,
+		Pause: func(ctx context.Context, d time.Duration) { wait(ctx, d) },
+		Rand:  rand.New(rand.NewPCG(seed, 1)), Log: log,
 	}
 }
 

@@ -271,6 +271,23 @@ func TestServeWithoutRights(t *testing.T) {
 	}
 }
 
+// allow binds all threads of the command to these CPUs.
+func (s *servingCommand) allow(t *testing.T, cpus []int) {
+	t.Helper()
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		id, _ := strconv.Atoi(filepath.Base(thread))
+		_ = unix.SchedSetaffinity(id, &set) // the thread may have ended
+	}
+}
+
 // CPUs that go away while it runs, as by hotplug or a smaller cpuset, cost no turn but those under way.
 func TestServeLosesCPUs(t *testing.T) {
 	if testing.Short() {
@@ -283,22 +300,32 @@ func TestServeLosesCPUs(t *testing.T) {
 	s := serving(t, "--budget", "50%")
 	s.await(t, "chronoscope_turns_total", 1)
 	for _, left := range [][]int{cpus[:1], cpus[1:2], cpus} {
-		var set unix.CPUSet
-		for _, cpu := range left {
-			set.Set(cpu)
-		}
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.Process.Pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, thread := range threads {
-			id, _ := strconv.Atoi(filepath.Base(thread))
-			_ = unix.SchedSetaffinity(id, &set) // the thread may have ended
-		}
+		s.allow(t, left)
 		before := s.scrape(t, "chronoscope_turns_total")
 		s.await(t, "chronoscope_turns_total", before+2)
 	}
 	if n := s.scrape(t, `chronoscope_failures_total{step="work"}`) + s.scrape(t, `chronoscope_failures_total{step="gaps"}`); n > 3 {
 		t.Errorf("%v steps of turns failed, one each time that CPUs went away is what may", n)
 	}
+}
+
+// Where the only CPU that it was to measure goes away, turns go on and the missing CPU is counted.
+func TestServeLosesTheCPUToMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("needs two CPUs, has %v: %v", cpus, err)
+	}
+	s := serving(t, "--budget", "50%", "--cpu", strconv.Itoa(cpus[1]))
+	s.await(t, "chronoscope_turns_total", 1)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		s.allow(t, cpus[:1]) // again and again, since the end of a turn gives its thread the old CPUs back
+		if s.scrape(t, `chronoscope_failures_total{step="pin"}`) > 0 {
+			s.await(t, "chronoscope_turns_total", s.scrape(t, "chronoscope_turns_total")+1)
+			return
+		}
+	}
+	t.Error("nothing says that the CPU is gone")
 }
