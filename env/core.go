@@ -28,8 +28,8 @@ const (
 	// shortChains is the number of chains that are timed for one result of CoreHz. The fastest
 	// counts, because disturbances only slow a chain down.
 	shortChains = 3
-	// chainTries is the number of tries to find the length of the chain, and its time on a fast
-	// core.
+	// chainTries is the number of tries for finding the number of rounds of the chain, and for
+	// measuring the chain on a fast core.
 	chainTries = 64
 	// calibrations is the number of calibrations of the chain. Their differences show the error
 	// of each, because the rate may change in between.
@@ -64,8 +64,9 @@ func FollowCore(c clock.Rated) Core {
 	return core
 }
 
-// fastChain returns the nanoseconds that a chain takes while the core is fast. [clock.CoreRate], with
-// which the result is compared, also measures the core while it is fast.
+// fastChain returns the nanoseconds that a chain takes at the highest rate of the core.
+// [clock.CoreRate], which gives the rate that the caller multiplies the result with, measures at
+// the highest rate as well.
 func fastChain(c clock.Rated, rounds int) float64 {
 	var chains []float64
 	for range chainTries {

@@ -17,10 +17,10 @@ func Clocks() []string {
 	return append(clock.BareCounters(), "monotonic-raw", "monotonic", "go-time-now")
 }
 
-// Open opens the first of the named clocks that can be used, and finds the length of its tick. For a
-// clock that the system scales, that is its unit; a counter is calibrated for the given time. The
-// accuracy of the result is one tick, and its cost is unknown: [ReadingCost] measures both. The
-// caller closes the clock.
+// Open opens the first of the named clocks that can be used, and finds the length of its tick:
+// the clock's unit if the operating system reports scaled time, otherwise the result of a
+// calibration that takes the given time. The accuracy of the result is one tick, and its cost is
+// unknown; [ReadingCost] measures both. The caller closes the clock.
 //
 // The error is that of the last clock that was tried, or that of ctx if ctx has ended.
 func Open(ctx context.Context, calibration time.Duration, names ...string) (clock.Rated, error) {

@@ -21,11 +21,13 @@ const (
 	// counts as shared. On a core that is not shared they differ by 1 to 3 %; with a busy
 	// hyperthread they took 15 to 80 % longer (Zen 4).
 	SharedFrom = 0.1
-	// SharedTimes is more than what shares a core, its caches or memory makes work last: a
-	// busy hyperthread sibling up to twice as long.
+	// SharedTimes is an upper bound of the factor by which work takes longer because something
+	// else uses its core, caches or memory. A busy hyperthread sibling makes work take up to
+	// twice as long.
 	SharedTimes = 2.5
-	// sharedMost is the largest share of samples that may be shared if it is not known whether
-	// sharing slows them: the result then rests on the lower samples.
+	// sharedMost is the largest share of samples on a shared core for which a result is accepted
+	// although it is not known whether sharing slows the work. The result then rests on the lower
+	// samples.
 	sharedMost = 0.25
 	// sharedWithin is a share of samples. If sharing began or ended during at least this share,
 	// it may also have begun and ended unnoticed within other samples.
@@ -76,8 +78,8 @@ func SharingOf(samples []Probed, fewestApart int, matters float64) Sharing {
 // Told reports whether the samples show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Costs > s.matters }
 
-// Suspicion says why the figure is, or may be, that of a core that was shared; it is empty if it is
-// not. what is the word for samples.
+// Suspicion returns the reason why the figure is or may be slowed by a shared core, or an empty
+// string if there is none. what is the noun for the samples in that text.
 func (s Sharing) Suspicion(what string) string {
 	const whose = "a busy hyperthread, perhaps of another virtual machine; measure again when it is idle"
 	switch {

@@ -13,17 +13,18 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Blocked is a wait of which only the kernel's function is known, not who ended it: it is found without
-// rights.
+// Blocked is a wait of which only the kernel function is known, not the waker. [Accounts] finds
+// it without privileges.
 const Blocked Cause = "blocked"
 
-// lookEvery is how often the threads' states are looked at.
+// lookEvery is the interval between two samples of the threads' states.
 const lookEvery = 10 * time.Millisecond
 
-// Accounts finds, without rights, how threads spent their time: from the kernel's accounts, how long
-// each ran and waited for a CPU (/proc/PID/schedstat); and a hundred times a second, which function
-// of the kernel it waits in (/proc/PID/stat and wchan). Who made it wait is not known: unavailable
-// says why, and lowers the verdict.
+// Accounts finds without privileges how threads spent their time. The kernel's counters say how
+// long each thread ran and waited for a CPU (/proc/PID/schedstat). Sampling a hundred times a
+// second says in which kernel function it waits (/proc/PID/stat and wchan). It can't find who
+// made a thread wait: unavailable is the reason why tracepoints could not be used, which lowers
+// the verdict.
 func Accounts(ctx context.Context, o Options, begin func() error, unavailable error) (Recording, error) {
 	if err := begin(); err != nil {
 		return Recording{}, err
@@ -46,7 +47,7 @@ func Accounts(ctx context.Context, o Options, begin func() error, unavailable er
 	return Recording{Result: a.result(time.Since(start).Nanoseconds(), unavailable)}, nil
 }
 
-// accounts are those of a target's threads.
+// accounts sums up the time of a target's threads.
 type accounts struct {
 	root    fs.FS
 	threads map[int32]*account
@@ -55,10 +56,11 @@ type accounts struct {
 	lives   int64
 }
 
-// account is what the kernel has counted of a thread so far.
+// account holds the kernel's counters of one thread at the last sample.
 type account struct{ ranNs, waitedNs int64 }
 
-// look reads all accounts, for the time since the last look, and says whether threads are there.
+// look samples all threads, passedNs after the previous sample. It reports whether the target has
+// threads.
 func (a *accounts) look(target Target, passedNs int64) (alive bool) {
 	for process := range a.processes(target) {
 		folder := path.Join("proc", strconv.Itoa(int(process)), "task")
@@ -74,7 +76,7 @@ func (a *accounts) look(target Target, passedNs int64) (alive bool) {
 	return alive
 }
 
-// lookAt reads the account of a thread.
+// lookAt samples one thread and adds the time since the previous sample.
 func (a *accounts) lookAt(folder string, id int32, passedNs int64) {
 	text, err := fs.ReadFile(a.root, path.Join(folder, "schedstat"))
 	fields := bytes.Fields(text)
@@ -106,8 +108,8 @@ func (a *accounts) add(k key, ns int64) {
 	}
 }
 
-// waitsFor is what a thread waits for at this moment: the kernel's function that it waits in is told
-// to whom the process belongs.
+// waitsFor returns the cause of a thread's present wait. The kernel shows the function in which a
+// thread waits only to users who may inspect its process.
 func (a *accounts) waitsFor(folder string) key {
 	stat, _ := fs.ReadFile(a.root, path.Join(folder, "stat"))
 	if state, ok := tracepoint.StateIn(stat); ok && (state == tracepoint.Stopped || state == tracepoint.Traced) {
@@ -120,17 +122,18 @@ func (a *accounts) waitsFor(folder string) key {
 	return key{Blocked, Who{Name: name}}
 }
 
-// waitsIn is the function of the kernel that the thread of a folder waits in, empty where that is not told.
+// waitsIn returns the kernel function in which the thread of a /proc folder waits, empty if
+// unknown.
 func waitsIn(root fs.FS, folder string) string {
 	in, _ := fs.ReadFile(root, path.Join(folder, "wchan"))
-	name, _, _ := strings.Cut(strings.TrimSpace(string(in)), ".") // behind it is what the compiler made of it
+	name, _, _ := strings.Cut(strings.TrimSpace(string(in)), ".") // the compiler adds suffixes such as .isra.0
 	if name == "0" || len(name) > 64 {
 		return ""
 	}
 	return name
 }
 
-// processes are those of the target, with what they have started.
+// processes returns the processes of the target and all their descendants.
 func (a *accounts) processes(target Target) map[int32]bool {
 	all := map[int32]bool{}
 	var add func(process int32)
@@ -154,7 +157,8 @@ func (a *accounts) processes(target Target) map[int32]bool {
 	return all
 }
 
-// children are the processes that the threads of a process have started (proc_tid_children(5)).
+// children returns the processes that the threads of a process have started
+// (proc_tid_children(5)).
 func (a *accounts) children(process int32) map[int32]bool {
 	all := map[int32]bool{}
 	folder := path.Join("proc", strconv.Itoa(int(process)), "task")
@@ -166,7 +170,7 @@ func (a *accounts) children(process int32) map[int32]bool {
 	return all
 }
 
-// addNumbers adds the process numbers of a text.
+// addNumbers adds the process numbers that a text lists.
 func addNumbers(to map[int32]bool, text []byte) {
 	for _, field := range bytes.Fields(text) {
 		if number, err := strconv.ParseInt(string(field), 10, 32); err == nil && number > 0 {
@@ -175,7 +179,7 @@ func addNumbers(to map[int32]bool, text []byte) {
 	}
 }
 
-// result says what was counted.
+// result returns the sums as shares of the threads' time.
 func (a *accounts) result(recordedNs int64, unavailable error) Result {
 	r := Result{RecordedNs: recordedNs, ThreadNs: a.lives, Threads: len(a.threads), Parts: []Part{}, Worst: []Period{}, Periods: []Period{}}
 	for k, ns := range a.parts {

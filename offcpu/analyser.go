@@ -2,74 +2,76 @@ package offcpu
 
 import "chronoscope/tracepoint"
 
-// Target are the threads whose time is looked at.
+// Target selects the threads whose time is recorded.
 type Target struct {
-	Processes map[int32]bool // with all that they start
-	Thread    int32          // of a process, alone; 0 for all
-	// Parent is a process whose later children are looked at, with all that they start, and which is not
-	// itself; 0 for none.
+	Processes map[int32]bool // with all their descendants
+	Thread    int32          // only this thread of a process; 0 for all threads
+	// Parent is a process whose future children are recorded with all their descendants. The
+	// process itself is not recorded. 0 for none.
 	Parent int32
 }
 
-// Analyser follows threads and CPUs by events.
+// Analyser derives from scheduler events what threads and CPUs do.
 type Analyser struct {
-	// WaitsIn names the function of the kernel that a thread waits in when the recording ends; nil where
-	// that is not known.
+	// WaitsIn returns the kernel function in which a thread waits when the recording ends; nil if
+	// unknown.
 	WaitsIn func(process, thread int32) string
 
 	target  Target
 	wakers  *tracepoint.Wakers
 	threads map[int32]*thread
 	cpus    map[int32]*cpu
-	ordered []*cpu // the same
+	ordered []*cpu // the values of cpus
 	startNs int64
 	lastNs  int64
-	own     int // threads
-	living  int // of them are there
-	losing  int // CPUs of which events are lost just now
+	own     int // number of the target's threads
+	living  int // number of the target's threads that have not ended
+	losing  int // number of CPUs that are losing events now
 	whole   whole
-	tallies []*tally // in order of time; the last counts now
-	waits   []wait   // of which it is not known yet whether they were throttled
+	tallies []*tally // in order of time; the last one is counting
+	waits   []wait   // run-queue waits that settle has yet to split into throttling and competition
 	quotas  []quota
-	late    Period // the longest wait since it was asked for
+	late    Period // the longest delay since the last call of Late
 }
 
-// wait is a run-queue wait of an own thread.
+// wait is a run-queue wait of a thread of the target.
 type wait struct {
 	Period
 	had []turn
-	// wholeNs is the time for which at its end no thread of the target had a CPU.
+	// wholeNs is the length of the end of the wait during which no thread of the target had a
+	// CPU.
 	wholeNs int64
 }
 
 func (p Period) endNs() int64 { return p.StartNs + p.DurationNs }
 
-// Late is the longest time for which an own thread could have run and had no CPU, or was stopped, of
-// what ended since the last call. Its StartNs is a time of events.
+// Late returns the longest period since the last call in which a thread of the target was
+// runnable without a CPU, or stopped. Its StartNs is in the time of events, not relative to the
+// start of the recording.
 func (a *Analyser) Late() (longest Period) {
 	longest, a.late = a.late, longest
 	return longest
 }
 
-// delayed notes that an own thread was kept from running.
+// delayed notes a period in which a thread of the target was kept from running.
 func (a *Analyser) delayed(p Period) {
 	if p.DurationNs > a.late.DurationNs {
 		a.late = p
 	}
 }
 
-// Quota is the time for which the target's control groups have been stopped until a time, for their quota
-// was used up.
+// Quota is a reading of the total time for which the target's control groups have been stopped
+// because their CPU quota was used up.
 type Quota struct{ AtNs, StoppedNs int64 }
 
-// quota is a reading, and how long the quota stopped the target since the reading before, as far as no
-// wait accounts for it.
+// quota is a reading with the time for which the quota stopped the target since the previous
+// reading, less the part that has been assigned to waits.
 type quota struct {
 	Quota
 	leftNs int64
 }
 
-// New follows threads from startNs on: tasks are those that there are then.
+// New starts an analysis at startNs. tasks are the threads that exist at that time.
 func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 	a := &Analyser{
 		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)},
@@ -83,14 +85,14 @@ func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 		t := a.begin(task.Thread, task.Process, task.Name, startNs)
 		t.kernel, t.cgroup, t.blockedIn = task.Kernel, task.CGroup, task.State
 		if a.adopt(t, target.holds(task.Process, parents)); task.State == tracepoint.Runnable {
-			a.ready(t, task.CPU, startNs) // unless it has the CPU, as that CPU's first event tells
+			a.ready(t, task.CPU, startNs) // if it already has the CPU, that CPU's first event will correct this
 		}
 	}
 	a.watch(startNs)
 	return a
 }
 
-// holds reports whether a process is the target's, or was started by one that is.
+// holds reports whether a process belongs to the target or descends from a process that does.
 func (t Target) holds(process int32, parents map[int32]int32) bool {
 	for range len(parents) {
 		if t.Processes[process] {
@@ -101,7 +103,7 @@ func (t Target) holds(process int32, parents map[int32]int32) bool {
 	return false
 }
 
-// Alive reports whether threads of the target are still there.
+// Alive reports whether the target has threads, or may still get some.
 func (a *Analyser) Alive() bool {
 	for _, t := range a.threads {
 		if t.ours && t.state != ended {
@@ -111,14 +113,14 @@ func (a *Analyser) Alive() bool {
 	return a.target.Parent != 0
 }
 
-// begin is a thread that was not known until then.
+// begin adds a thread that was not known before.
 func (a *Analyser) begin(id, process int32, name string, atNs int64) *thread {
 	t := &thread{id: id, process: process, name: name, cpu: -1, sinceNs: atNs}
 	a.threads[id] = t
 	return t
 }
 
-// adopt makes a thread one of the target's.
+// adopt marks a thread as the target's if ours is true and the target includes it.
 func (a *Analyser) adopt(t *thread, ours bool) {
 	if t.ours = ours && (a.target.Thread == 0 || a.target.Thread == t.id); t.ours {
 		a.own++
@@ -126,7 +128,7 @@ func (a *Analyser) adopt(t *thread, ours bool) {
 	}
 }
 
-// thread is the one of this number.
+// thread returns the thread with this number, and adds it if it is new. process is 0 if unknown.
 func (a *Analyser) thread(id, process int32, atNs int64) *thread {
 	t := a.threads[id]
 	if t == nil {
@@ -134,14 +136,14 @@ func (a *Analyser) thread(id, process int32, atNs int64) *thread {
 	}
 	if process > 0 && process != t.process {
 		t.process = process
-		if !t.ours { // its start was not noted
+		if !t.ours { // the recording missed its start
 			a.adopt(t, a.owns(process))
 		}
 	}
 	return t
 }
 
-// owns reports whether a process is one of the target's.
+// owns reports whether the main thread of a process is the target's.
 func (a *Analyser) owns(process int32) bool {
 	first := a.threads[process]
 	return first != nil && first.ours
@@ -156,7 +158,7 @@ func (a *Analyser) cpu(number int32) *cpu {
 	return c
 }
 
-// Add follows events, which are in order of time.
+// Add processes events, which must be in order of time.
 func (a *Analyser) Add(events []tracepoint.Event) {
 	for _, e := range events {
 		if e.AtNs < a.startNs && e.Kind < tracepoint.Losing {
@@ -171,10 +173,11 @@ func (a *Analyser) Add(events []tracepoint.Event) {
 	}
 }
 
-// mostQuotas are kept: readings come twenty times a second.
+// mostQuotas is the number of readings that are kept. There are twenty readings a second.
 const mostQuotas = 20_000
 
-// settledNs is how long after a wait the quota's account has it.
+// settledNs is the time after the end of a wait by which the kernel has added it to the quota's
+// counters.
 const settledNs = 1e9
 
 // AddQuota takes a reading of the target's quotas, in order of time.
@@ -186,7 +189,8 @@ func (a *Analyser) AddQuota(q Quota) {
 	a.quotas = append(a.quotas[max(0, len(a.quotas)-mostQuotas):], next)
 }
 
-// Settle puts down what is known for certain, and forgets threads that are gone. Without it all is kept.
+// Settle assigns waits to causes once those are certain, and forgets threads that have ended. A
+// long recording calls it regularly to bound its memory.
 func (a *Analyser) Settle() {
 	a.settle(a.lastNs - settledNs)
 	for id, t := range a.threads {

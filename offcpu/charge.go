@@ -2,7 +2,7 @@ package offcpu
 
 import "chronoscope/tracepoint"
 
-// ready is that a thread waits for a CPU.
+// ready starts a thread's wait for a CPU.
 func (a *Analyser) ready(t *thread, number int32, atNs int64) {
 	t.state, t.sinceNs, t.had = waiting, atNs, nil
 	t.chargedNs = atNs
@@ -15,7 +15,7 @@ func (a *Analyser) queue(t *thread, number int32) {
 	}
 }
 
-// charge puts the wait since the last change down to who has the CPU.
+// charge assigns the part of the wait since chargedNs to the thread that has the CPU.
 func (a *Analyser) charge(t *thread, atNs int64) {
 	if !t.ours {
 		return
@@ -32,10 +32,10 @@ func (a *Analyser) charge(t *thread, atNs int64) {
 	t.chargedNs = atNs
 }
 
-// nobodyKnown stands for a CPU of which it is not known what it did.
+// nobodyKnown stands for the unknown user of a CPU.
 var nobodyKnown = Who{Process: -1}
 
-// finish ends a wait for a CPU.
+// finish ends a thread's wait for a CPU.
 func (a *Analyser) finish(t *thread, atNs int64) {
 	if !t.ours {
 		return
@@ -52,7 +52,8 @@ func (a *Analyser) finish(t *thread, atNs int64) {
 	a.live(t.sinceNs, atNs)
 }
 
-// close ends what a thread did until now. The cause is that of a block.
+// close ends the present state of a thread and counts its time. cause and who apply if the thread
+// was blocked.
 func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 	d := atNs - t.sinceNs
 	switch t.state {
@@ -91,7 +92,7 @@ func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 	}
 }
 
-// end is that a thread is gone.
+// end marks a thread as ended.
 func (a *Analyser) end(t *thread, atNs int64) {
 	if a.close(t, Unknown, Who{}, atNs); t.ours && t.state != ended {
 		a.living--
@@ -99,8 +100,8 @@ func (a *Analyser) end(t *thread, atNs int64) {
 	t.state = ended
 }
 
-// forget is that events were lost: what threads and CPUs did since their last event is not known. A
-// thread that was to be moved, woken or given a CPU on one CPU may have been so on another.
+// forget makes the states of all threads and CPUs unknown, because events were lost. It includes
+// CPUs that lost none: a lost event may have moved a thread there.
 func (a *Analyser) forget(atNs int64) {
 	for _, t := range a.threads {
 		if t.state == ended {

@@ -8,11 +8,12 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// How many periods and worst waits of a result are kept.
+// mostPeriods and mostWorst bound the number of periods and of worst waits in a result.
 const mostPeriods, mostWorst = 20_000, 10
 
-// Result is what the time of the threads went to until endNs. stolenNs is what the host took of each CPU
-// in that time. It is asked for once: it ends what the threads do.
+// Result returns how the threads spent their time until endNs. stolenNs is the steal time of each
+// CPU during the recording. Result may be called only once, because it ends the states of all
+// threads.
 func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	a.lastNs = max(endNs, a.lastNs)
 	for _, t := range a.threads {
@@ -34,10 +35,10 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	return r
 }
 
-// ending ends what a thread does when the recording ends.
+// ending closes the state of a thread at the end of the recording.
 func (a *Analyser) ending(t *thread) {
 	if t.state == unknown && t.sinceNs == a.startNs && t.blockedIn != tracepoint.Runnable {
-		t.state = blocked // no event has come of it
+		t.state = blocked // it has had no event since the start
 	}
 	if t.state == waiting {
 		a.charge(t, a.lastNs)
@@ -50,8 +51,9 @@ func (a *Analyser) ending(t *thread) {
 	t.state = ended
 }
 
-// settle puts the waits for a CPU that ended until then down to the quota and to who had it: the longest
-// first, as long as the readings of the quota allow for it.
+// settle assigns the waits for a CPU that ended until untilNs to the quota and to the threads
+// that had the CPU. It assigns the throttled time of the quota's readings to the longest waits
+// first.
 func (a *Analyser) settle(untilNs int64) {
 	var due, later []wait
 	for _, w := range a.waits {
@@ -68,13 +70,13 @@ func (a *Analyser) settle(untilNs int64) {
 	a.waits = later
 }
 
-// part is a stretch of a wait.
+// part is a part of a wait that has one cause.
 type part struct {
 	key
 	ns int64
 }
 
-// turns are the stretches of a wait, in order: the quota's comes first.
+// turns splits a wait into parts in order of time. Throttled time comes first.
 func (a *Analyser) turns(w wait) (all []part) {
 	skipNs := a.throttledNs(w)
 	if skipNs > 0 {
@@ -97,7 +99,8 @@ func (a *Analyser) turns(w wait) (all []part) {
 	return all
 }
 
-// putDown counts the stretches of a wait. What no quota took is one period, by who had most of it.
+// putDown counts the parts of a wait. The part that is not throttled becomes one period, with the
+// cause of its largest part.
 func (a *Analyser) putDown(w wait, turns []part) {
 	rest, most := w.Period, int64(0)
 	atNs := w.StartNs
@@ -120,8 +123,8 @@ func (a *Analyser) putDown(w wait, turns []part) {
 	}
 }
 
-// putDownWhole counts the end of a wait in which no thread of the target had a CPU. Where that is longer
-// than the wait, another thread had waited before, for the same.
+// putDownWhole counts the end of a wait, during which no thread of the target had a CPU. If that
+// lasted longer than the wait, another thread had waited before for the same CPU.
 func (a *Analyser) putDownWhole(w wait, turns []part) {
 	turns[0].ns += max(0, w.wholeNs-w.DurationNs)
 	left, first := w.wholeNs, len(turns)
@@ -137,7 +140,7 @@ func (a *Analyser) putDownWhole(w wait, turns []part) {
 	}
 }
 
-// byWhom joins the stretches that are put down to the same.
+// byWhom joins the parts with the same cause and thread.
 func byWhom(turns []part) (all []part) {
 	for _, p := range turns {
 		if i := slices.IndexFunc(all, func(q part) bool { return q.key == p.key }); i >= 0 {
@@ -149,11 +152,12 @@ func byWhom(turns []part) (all []part) {
 	return all
 }
 
-// leastStopNs is how long the quota stops a group at least: it looks at its clock at each tick.
+// leastStopNs is the shortest time for which a quota stops a group: the scheduler checks at each
+// timer tick.
 const leastStopNs = 1e6
 
-// throttledNs is the time for which the quota stopped a thread at the beginning of a wait: the kernel counts
-// that when it lets the group go on, which is before the wait ends.
+// throttledNs returns the time for which the quota stopped a thread at the beginning of a wait.
+// The kernel counts that time when it resumes the group, which is before the wait ends.
 func (a *Analyser) throttledNs(w wait) (ns int64) {
 	if w.DurationNs < leastStopNs {
 		return 0
@@ -170,10 +174,10 @@ func (a *Analyser) throttledNs(w wait) (ns int64) {
 	return ns
 }
 
-// expected are causes of waits that a thread has asked for, or of which nobody is known to be to blame.
+// expected lists the causes of waits that a thread asked for or that have no known originator.
 var expected = []Cause{Timer, NotWoken, Unknown}
 
-// show sets the longest periods in order of time, and the worst of them apart.
+// show sets the longest periods in order of time, and separately the worst waits.
 func (t *tally) show(r *Result) {
 	t.prune()
 	r.Worst, r.Periods, r.LeftOut, r.LeftOutNs = []Period{}, []Period{}, t.leftOut, t.leftOutNs
@@ -187,10 +191,11 @@ func (t *tally) show(r *Result) {
 	slices.SortStableFunc(r.Periods, func(a, b Period) int { return cmp.Compare(a.StartNs, b.StartNs) })
 }
 
-// Of the time, this share may be unknown before the verdict is suspect, and before it is unusable.
+// suspectShare and unusableShare are the shares of unknown time above which the verdict is
+// suspect or unusable.
 const suspectShare, unusableShare = 0.01, 0.5
 
-// judge says how far the result can be trusted.
+// judge sets the verdict.
 func (r *Result) judge() {
 	r.Judgement = stats.NewJudgement()
 	share, open := shareOf(r.Parts, Unknown), shareOf(r.Wall, NotWoken)
@@ -213,7 +218,7 @@ func (r *Result) judge() {
 	}
 }
 
-// shareOf is the share of a cause.
+// shareOf returns the share of a cause.
 func shareOf(parts []Part, cause Cause) (share float64) {
 	for _, p := range parts {
 		if p.Cause == cause {

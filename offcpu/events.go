@@ -4,9 +4,9 @@ import "chronoscope/tracepoint"
 
 func (a *Analyser) add(e tracepoint.Event) {
 	c := a.cpu(e.CPU)
-	if c.current == nil && e.Kind < tracepoint.Losing { // who has the CPU has had it since the last switch
+	if c.current == nil && e.Kind < tracepoint.Losing { // this thread has had the CPU since the last switch
 		c.current = a.thread(e.Thread, e.Process, e.AtNs)
-		if t := c.current; t.state == waiting && t.sinceNs == a.startNs { // it was listed as runnable
+		if t := c.current; t.state == waiting && t.sinceNs == a.startNs { // the list of tasks called it runnable; it was running
 			delete(c.waiters, t.id)
 			if t.state, t.had = running, nil; t.ours && a.whole.doing == queues && a.whole.sinceNs == a.startNs {
 				a.whole.doing = runs
@@ -27,7 +27,7 @@ func (a *Analyser) add(e tracepoint.Event) {
 		a.wakes(e)
 	case tracepoint.Started:
 		t := a.thread(e.Other, 0, e.AtNs)
-		if t.forked { // it was not there before
+		if t.forked { // its wait begins now, not at the fork
 			t.forked, t.sinceNs = false, e.AtNs
 		}
 		a.close(t, Unknown, Who{}, e.AtNs)
@@ -56,9 +56,10 @@ func (a *Analyser) add(e tracepoint.Event) {
 	}
 }
 
-// missed puts down that another thread has a CPU than the last event said: the kernel left out a switch.
-// It is not our reader that does: on Linux 6.18 the kernel's own trace buffer, recorded during the same 4 s,
-// lacks as many: 44 breaks among 18,480 switches. Who had the CPU since the last event is not known.
+// missed handles a thread that has a CPU although no event switched to it: the kernel left out a
+// switch. This is not an error of our reader: on Linux 6.18 the kernel's own trace buffer,
+// recorded during the same 4 s, lacks as many (44 breaks among 18,480 switches). The user of the
+// CPU since the last event is unknown.
 func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 	a.tally().missed++
 	had := c.current
@@ -85,7 +86,7 @@ func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 
 func (a *Analyser) forked(e tracepoint.Event) {
 	parent := a.threads[e.Thread]
-	if listed := a.threads[e.Other]; listed != nil && listed.ours && listed.state == unknown { // it is the same one
+	if listed := a.threads[e.Other]; listed != nil && listed.ours && listed.state == unknown { // the list of tasks already has this thread
 		a.own--
 		a.living--
 	}
@@ -100,18 +101,18 @@ func (a *Analyser) forked(e tracepoint.Event) {
 	a.adopt(t, inherits || begun)
 }
 
-// kthreadd is the thread that starts those of the kernel.
+// kthreadd is the thread that starts all other kernel threads.
 const kthreadd = 2
 
-// executed is that a thread became another program: it is the first of its process then, and the others
-// are gone.
+// executed handles exec: the calling thread becomes the main thread of its process, and the other
+// threads end.
 func (a *Analyser) executed(c *cpu, e tracepoint.Event) {
 	leader := a.thread(e.Thread, e.Process, e.AtNs)
 	for _, t := range a.threads {
 		if t.process != e.Process || t == leader || t.state == ended {
 			continue
 		}
-		if t == c.current { // it takes the number of the first
+		if t == c.current { // it takes over the number of the main thread
 			a.close(t, Ran, Who{}, e.AtNs)
 			a.close(leader, Unknown, Who{}, e.AtNs)
 			leader.ours, leader.state, leader.sinceNs = t.ours, running, e.AtNs
@@ -122,9 +123,9 @@ func (a *Analyser) executed(c *cpu, e tracepoint.Event) {
 	leader.name = e.Name
 }
 
-// switched is that a CPU goes from a thread to another.
+// switched handles a switch of a CPU from one thread to another.
 func (a *Analyser) switched(c *cpu, e tracepoint.Event) {
-	prev := a.thread(e.Thread, e.Process, e.AtNs) // first, since an event tells the process of a thread that has a CPU
+	prev := a.thread(e.Thread, e.Process, e.AtNs) // before next: the event also tells the process of the thread that has the CPU
 	for _, t := range c.waiters {
 		a.charge(t, e.AtNs)
 	}
@@ -141,10 +142,10 @@ func (a *Analyser) switched(c *cpu, e tracepoint.Event) {
 	}
 }
 
-// leaves is that a thread gives up its CPU.
+// leaves handles a thread that gives up its CPU.
 func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {
 	if t.state != ended {
-		if t.state == unknown { // it has run since the recording began, or since events were lost
+		if t.state == unknown { // it has been running since the recording began, or since events were lost
 			t.state, t.cpu = running, e.CPU
 		}
 		a.close(t, Unknown, Who{}, e.AtNs)
@@ -160,14 +161,14 @@ func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {
 	}
 }
 
-// gets is that a thread gets a CPU.
+// gets handles a thread that gets a CPU.
 func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	switch {
 	case t.state == waiting:
 		a.finish(t, atNs)
 	case t.state == blocked && t.early != nil: // woken while it was about to give up its CPU
 		a.close(t, t.early.cause, t.early.who, atNs)
-	case t.state == running: // when it gave up its CPU was missed
+	case t.state == running: // the event in which it gave up its CPU was missed
 		t.state = unknown
 		fallthrough
 	default:
@@ -176,7 +177,7 @@ func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	t.state, t.sinceNs, t.cpu, t.early = running, atNs, number, nil
 }
 
-// wakes is that a thread is woken.
+// wakes handles a wake-up.
 func (a *Analyser) wakes(e tracepoint.Event) {
 	t := a.thread(e.Other, 0, e.AtNs)
 	w := a.waker(e, t)
@@ -187,7 +188,7 @@ func (a *Analyser) wakes(e tracepoint.Event) {
 	case ended:
 		return
 	case unknown:
-		if t.sinceNs == a.startNs { // else events were lost, and with them in which state it was
+		if t.sinceNs == a.startNs { // otherwise its state is unknown because events were lost
 			t.state = blocked
 		}
 	}
@@ -196,12 +197,12 @@ func (a *Analyser) wakes(e tracepoint.Event) {
 	a.ready(t, e.Value, e.AtNs)
 }
 
-// causeOf is what a thread waited for that something other than a thread wakes.
+// causeOf maps the source of a wake-up to the cause of the wait that it ends.
 var causeOf = map[tracepoint.WakeSource]Cause{
 	tracepoint.ByInterrupt: Interrupt, tracepoint.ByTimer: Timer, tracepoint.ByDevice: Device, tracepoint.ByNetwork: Network,
 }
 
-// waker is who wakes a thread, or what.
+// waker returns the source of a wake-up.
 func (a *Analyser) waker(e tracepoint.Event, woken *thread) wake {
 	waker := a.wakers.Of(e)
 	if waker.Source != tracepoint.ByThread {
@@ -212,7 +213,7 @@ func (a *Analyser) waker(e tracepoint.Event, woken *thread) wake {
 	case !by.kernel:
 		return wake{a.relation(by.process, woken), a.whoever(by), e.AtNs}
 	case by.woken.cause == Device && woken.state == blocked && by.wokenNs >= woken.sinceNs:
-		return wake{Device, by.woken.who, e.AtNs} // the thread of the kernel passes on what the device has done
+		return wake{Device, by.woken.who, e.AtNs} // the kernel thread passes on what the device did
 	}
 	return wake{KernelThread, a.whoever(by), e.AtNs}
 }
@@ -227,7 +228,7 @@ func (a *Analyser) relation(process int32, woken *thread) Cause {
 	return OtherProcess
 }
 
-// whoever names a thread: one of the target's own processes by itself, another by its process.
+// whoever identifies a thread of the target by itself, and any other thread by its process.
 func (a *Analyser) whoever(t *thread) Who {
 	if t.id == 0 {
 		return Who{}

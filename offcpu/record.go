@@ -13,32 +13,34 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Options say what to record, and how long.
+// Options say what to record, and for how much time.
 type Options struct {
 	Target
 	Duration time.Duration
-	// Until ends the recording once a thread was kept from running for as long; 0 is never.
+	// Until ends the recording when a thread was kept from running for at least this time; 0
+	// disables that.
 	Until time.Duration
 	// Root is the root of the file system.
 	Root fs.FS
 }
 
-// Recording is the result of Record.
+// Recording is the result of [Record].
 type Recording struct {
 	Result
-	// Late is the wait that ended the recording before its duration; nil where none did.
+	// Late is the wait that reached Options.Until and so ended the recording; nil if none did.
 	Late *Period
 }
 
-// drainEvery is how often events are taken out of the kernel's buffers.
+// drainEvery is the longest time between two reads of the kernel's event buffers.
 const drainEvery = 50 * time.Millisecond
 
-// settleEvery is how often what is known is put down, and turnEvery how long is kept at least where a
-// recording waits for something to happen.
+// settleEvery is the time between calls of [Analyser.Settle]. With Options.Until, turnEvery is
+// the time between calls of [Analyser.Turn], which forgets older periods.
 const settleEvery, turnEvery = time.Second, 5 * time.Second
 
-// Record follows threads by the kernel's tracepoints until ctx ends or the duration has passed. begin is
-// called when the recording has begun. The error is begin's, or a [tracepoint.Unavailable].
+// Record follows threads with the kernel's tracepoints until ctx ends or the duration has passed.
+// It calls begin when the recording has started. The error is that of begin, or a
+// [*tracepoint.Unavailable].
 func Record(ctx context.Context, o Options, begin func() error) (Recording, error) {
 	r, err := tracepoint.Open()
 	if err != nil {
@@ -62,7 +64,7 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	}
 	var late *Period
 	end, settled, turned := time.Now().Add(o.Duration), time.Now(), time.Now()
-	earlier := stolen // at the turn before the last
+	earlier := stolen // at the last but one turn
 	for ctx.Err() == nil && time.Now().Before(end) && a.Alive() {
 		r.Wait(min(drainEvery, time.Until(end)))
 		a.Add(r.Take())
@@ -94,7 +96,8 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	return Recording{result, late}, nil
 }
 
-// find completes a wait by what the result, which began at startNs, says of its longest part.
+// find sets the cause of a wait to that of its longest part in the result, whose recording began
+// at startNs.
 func (r Result) find(w *Period, startNs int64) {
 	w.StartNs -= startNs
 	most := int64(0)
@@ -105,7 +108,8 @@ func (r Result) find(w *Period, startNs int64) {
 	}
 }
 
-// member is a process of the target, as a folder of /proc: this one for its children.
+// member returns the /proc folder of one process of the target, or of this process if the target
+// has only a parent.
 func (t Target) member() string {
 	for process := range t.Processes {
 		return strconv.Itoa(int(process))
@@ -113,7 +117,7 @@ func (t Target) member() string {
 	return "self"
 }
 
-// stolenOf is what the host has taken of each CPU so far, in nanoseconds.
+// stolenOf returns the steal time of each CPU so far, in nanoseconds.
 func stolenOf(root fs.FS) map[int32]int64 {
 	stolen := map[int32]int64{}
 	for cpu := int32(0); ; cpu++ {
@@ -125,7 +129,8 @@ func stolenOf(root fs.FS) map[int32]int64 {
 	}
 }
 
-// ProcessesOf are the processes of a control group, which is a folder, and of the groups in it.
+// ProcessesOf returns the processes of a control group and of all groups within it. group is a
+// folder.
 func ProcessesOf(group string) (map[int32]bool, error) {
 	all := map[int32]bool{}
 	tree := os.DirFS(group)

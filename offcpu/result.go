@@ -1,12 +1,12 @@
-// Package offcpu says what the time of threads went to: when they ran, for what they waited when they
-// did not, and who made them wait. It follows the kernel's scheduler by its tracepoints, as off-CPU
-// analysis does (Gregg: Systems Performance, 2nd edition, section 5.4.2), with the waker of each wait
-// and the threads that had the CPU during each run-queue wait.
+// Package offcpu says how threads spent their time: when they ran, what they waited for, and who
+// made them wait. It follows the kernel's scheduler by its tracepoints, as off-CPU analysis does
+// (Gregg: Systems Performance, 2nd edition, section 5.4.2), and adds the waker of each wait and
+// the threads that had the CPU during each run-queue wait.
 package offcpu
 
 import "chronoscope/stats"
 
-// Cause is the cause to which a part of a thread's time belongs.
+// Cause is what a part of a thread's time is put down to.
 type Cause string
 
 // The causes.
@@ -29,7 +29,7 @@ const (
 	Unknown       Cause = "unknown"
 )
 
-// causes are all of them, in the order of help texts, with what they mean.
+// causes lists all causes, in the order of help texts, with their meanings.
 var causes = []struct {
 	cause         Cause
 	meaning, help string
@@ -53,7 +53,7 @@ var causes = []struct {
 	{Unknown, "events were lost, or came before the recording began", "record less, or with fewer processes beside"},
 }
 
-// Causes are all of them.
+// Causes returns all causes.
 func Causes() (all []Cause) {
 	for _, c := range causes {
 		all = append(all, c.cause)
@@ -61,7 +61,7 @@ func Causes() (all []Cause) {
 	return all
 }
 
-// Meaning says what a cause is.
+// Meaning describes a cause.
 func (c Cause) Meaning() string {
 	for _, known := range causes {
 		if known.cause == c {
@@ -71,7 +71,7 @@ func (c Cause) Meaning() string {
 	return ""
 }
 
-// Help says what would help; empty where nothing is known to.
+// Help says what the user can do about a cause; empty if nothing is known to help.
 func (c Cause) Help() string {
 	for _, known := range causes {
 		if known.cause == c {
@@ -81,8 +81,8 @@ func (c Cause) Help() string {
 	return ""
 }
 
-// Who is who or what made threads wait: of the own process a thread, of others the process, or a
-// device with its interrupt. It is empty where nobody did.
+// Who identifies what made threads wait: a thread of the target, another process, or a device
+// with its interrupt. It is empty if there is no originator.
 type Who struct {
 	Process   int32  `json:"process,omitempty"`
 	Thread    int32  `json:"thread,omitempty"`
@@ -91,7 +91,7 @@ type Who struct {
 	Interrupt int32  `json:"interrupt,omitempty"`
 }
 
-// Part is the time that belongs to one cause and one originator.
+// Part is the time with one cause and one originator.
 type Part struct {
 	Cause   Cause   `json:"cause"`
 	Who     Who     `json:"who"`
@@ -101,8 +101,8 @@ type Part struct {
 	MaxNs   int64   `json:"max_ns"`
 }
 
-// Period is a stretch of time in which a thread did not run. StartNs is its start, counted from the
-// start of the recording. Who is the thread or interrupt that had most of it.
+// Period is a time in which a thread did not run. StartNs is relative to the start of the
+// recording. Who is the originator of the largest part of it.
 type Period struct {
 	Process    int32  `json:"process"`
 	Thread     int32  `json:"thread"`
@@ -113,25 +113,28 @@ type Period struct {
 	Who        Who    `json:"who"`
 }
 
-// Result is what the time of threads went to.
+// Result says how threads spent their time.
 type Result struct {
 	RecordedNs int64 `json:"recorded_ns"`
-	// ThreadNs is the time that all threads together existed while it was recorded: the shares are of it.
+	// ThreadNs is the time during which the threads existed, summed over all threads. The shares
+	// of Parts refer to it.
 	ThreadNs int64 `json:"thread_ns"`
 	Threads  int   `json:"threads"`
 	Events   int64 `json:"events"`
 	Lost     int64 `json:"lost"`
-	// Missed is how often the kernel left out switches between threads without counting them as lost.
+	// Missed is the number of switches between threads that the kernel left out without counting
+	// them as lost.
 	Missed int64  `json:"missed,omitempty"`
 	Parts  []Part `json:"parts"` // the largest first
-	// Wall says what the threads did as a whole in the WallNs in which there were any: one ran, or none
-	// had a CPU though one could run, or all were blocked until something woke the first. The shares are of it.
+	// Wall says what the target did as a whole, during the WallNs in which it had any thread: at
+	// least one thread ran, or none had a CPU though one was runnable, or all were blocked. The
+	// last state is put down to the first wake-up. The shares of Wall refer to WallNs.
 	WallNs int64  `json:"wall_ns,omitempty"`
 	Wall   []Part `json:"wall,omitempty"`
-	// Worst are the longest waits that nobody asked for.
+	// Worst lists the longest waits that the thread did not ask for.
 	Worst []Period `json:"worst"`
-	// Periods are the longest times in which a thread did not run, in order of time. Others were
-	// left out, none longer than LeftOutNs.
+	// Periods lists the longest times in which a thread did not run, in order of time. LeftOut
+	// shorter ones were left out; the longest of them took LeftOutNs.
 	Periods   []Period `json:"periods"`
 	LeftOut   int64    `json:"left_out"`
 	LeftOutNs int64    `json:"left_out_ns"`

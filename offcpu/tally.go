@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// tally is what was counted of a stretch of the recording that began at startNs.
+// tally counts a part of the recording, which begins at startNs.
 type tally struct {
 	startNs     int64
 	parts, wall counts
-	livesNs     int64 // the time that own threads existed
-	wallNs      int64 // the time in which there was any
+	livesNs     int64 // sum of the lifetimes of the target's threads
+	wallNs      int64 // time during which the target had any thread
 	ranOnNs     map[int32]int64
-	busyNs      map[int32]int64 // by CPU, all threads
+	busyNs      map[int32]int64 // time of all threads by CPU
 	events      int64
 	lost        int64
-	missed      int64    // switches
-	periods     []Period // StartNs is a time of events
+	missed      int64    // switches that the kernel left out
+	periods     []Period // StartNs is in the time of events
 	leftOut     int64
 	leftOutNs   int64
 }
@@ -31,10 +31,11 @@ type key struct {
 	who   Who
 }
 
-// counts are parts by what they are put down to.
+// counts holds parts by cause and originator.
 type counts map[key]*Part
 
-// add adds ns to a part; the wait that they belong to is counted times times, and lasted wholeNs.
+// add adds ns to a part, and times to its number of waits. wholeNs is the length of the whole
+// wait.
 func (c counts) add(k key, ns, times, wholeNs int64) {
 	p := c[k]
 	if p == nil {
@@ -46,7 +47,7 @@ func (c counts) add(k key, ns, times, wholeNs int64) {
 	p.MaxNs = max(p.MaxNs, wholeNs)
 }
 
-// list are the parts as shares of a time, the largest first.
+// list returns the parts with their shares of ofNs, the largest first.
 func (c counts) list(ofNs int64) []Part {
 	all := make([]Part, 0, len(c))
 	for _, p := range c {
@@ -65,14 +66,14 @@ func order(parts []Part) {
 	})
 }
 
-// keep keeps a period, as long as it is among the longest.
+// keep keeps a period if it is among the longest.
 func (t *tally) keep(p Period) {
 	if t.periods = append(t.periods, p); len(t.periods) >= 2*mostPeriods {
 		t.prune()
 	}
 }
 
-// prune leaves the longest periods, in order of their lengths.
+// prune drops all but the longest periods, and sorts by length.
 func (t *tally) prune() {
 	slices.SortStableFunc(t.periods, func(a, b Period) int {
 		return cmp.Or(cmp.Compare(b.DurationNs, a.DurationNs), cmp.Compare(a.StartNs, b.StartNs), cmp.Compare(a.Thread, b.Thread))
@@ -84,7 +85,7 @@ func (t *tally) prune() {
 	}
 }
 
-// join adds what was counted later.
+// join adds a later tally.
 func (t *tally) join(later *tally) {
 	for k, p := range later.parts {
 		t.parts.add(k, p.TotalNs, p.Count, p.MaxNs)
@@ -111,8 +112,9 @@ func addAll(to, from map[int32]int64) {
 	}
 }
 
-// takeOff takes from the time that threads ran what the host had of it: of what it took of each CPU the
-// share that they had of that CPU. Of the time in which any thread ran it takes the same share.
+// takeOff moves steal time from the running time of threads to the cause Hypervisor. Of the steal
+// time of each CPU the target's threads bear the share that they had of that CPU's busy time. The
+// running time of the target as a whole is reduced by the same factor.
 func (t *tally) takeOff(stolenNs map[int32]int64) {
 	ran := t.parts[key{Ran, Who{}}]
 	if ran == nil {
@@ -135,8 +137,8 @@ func (t *tally) takeOff(stolenNs map[int32]int64) {
 	}
 }
 
-// spread gives each tally its part of the time from startNs to endNs: the last of them counts whatever
-// ends in it once.
+// spread splits the time from startNs to endNs among the tallies. times is 1 for the last of
+// them, where the time ends, and 0 for the others.
 func (a *Analyser) spread(startNs, endNs int64, give func(t *tally, ns, times int64)) {
 	untilNs := endNs
 	for i := len(a.tallies) - 1; i >= 0 && untilNs > startNs; i-- {
@@ -148,12 +150,12 @@ func (a *Analyser) spread(startNs, endNs int64, give func(t *tally, ns, times in
 	}
 }
 
-// count adds to a cause the ns that follow startNs.
+// count adds ns from startNs on to a cause.
 func (a *Analyser) count(k key, startNs, ns int64) {
 	a.spread(startNs, startNs+ns, func(t *tally, part, times int64) { t.parts.add(k, part, times, ns) })
 }
 
-// countWall does the same for the time of the target as a whole.
+// countWall does the same for the target as a whole.
 func (a *Analyser) countWall(k key, startNs, ns int64) {
 	a.spread(startNs, startNs+ns, func(t *tally, part, times int64) {
 		t.wall.add(k, part, times, ns)
@@ -161,16 +163,16 @@ func (a *Analyser) countWall(k key, startNs, ns int64) {
 	})
 }
 
-// live adds to the time that own threads existed.
+// live adds to the lifetimes of the target's threads.
 func (a *Analyser) live(startNs, endNs int64) {
 	a.spread(startNs, endNs, func(t *tally, ns, _ int64) { t.livesNs += ns })
 }
 
-// tally is the one that counts now.
+// tally returns the tally that is counting.
 func (a *Analyser) tally() *tally { return a.tallies[len(a.tallies)-1] }
 
-// Turn begins to count anew, and forgets what was counted before the last turn: from then on a result is
-// of the time since that.
+// Turn starts a new tally and drops all but the last one. A result then covers the time since the
+// last but one call.
 func (a *Analyser) Turn() {
 	a.tallies = append(a.tallies[max(0, len(a.tallies)-1):], newTally(a.lastNs))
 }

@@ -2,7 +2,7 @@ package offcpu
 
 import "chronoscope/tracepoint"
 
-// state is what a thread does, as far as the events tell.
+// state is what a thread does, as far as is known from the events.
 type state uint8
 
 const (
@@ -13,43 +13,43 @@ const (
 	ended
 )
 
-// thread is what is known of one, of the own ones and of all others.
+// thread is the state of a thread, of the target or not.
 type thread struct {
 	process, id int32
 	name        string
 	cgroup      string
 	kernel      bool
 	ours        bool
-	forked      bool // and not started yet
+	forked      bool // not started yet
 	state       state
 	sinceNs     int64
-	cpu         int32 // that it has, or had last; -1 where that is not known
+	cpu         int32 // its present or last CPU; -1 if unknown
 	blockedIn   tracepoint.State
-	early       *wake // that came while it ran
-	wokenNs     int64 // when it was woken last
+	early       *wake // a wake-up that came while it was running or waiting
+	wokenNs     int64 // time of its last wake-up
 	woken       wake
-	// had are who had the CPU since it waits for it, one after another, and chargedNs up to when that is
-	// known.
+	// had lists the threads that have had the CPU since this thread began to wait for it, in
+	// order of time, until chargedNs.
 	had       []turn
 	chargedNs int64
 }
 
-// turn is the time for which somebody had a CPU.
+// turn is the time for which a thread had a CPU.
 type turn struct {
 	who Who
 	ns  int64
 }
 
-// wake is who or what woke a thread.
+// wake is the cause and the originator of a wake-up.
 type wake struct {
 	cause Cause
 	who   Who
 	atNs  int64
 }
 
-// cpu is what a CPU does.
+// cpu is the state of a CPU.
 type cpu struct {
 	current *thread
-	waiters map[int32]*thread // own threads that wait for it
+	waiters map[int32]*thread // threads of the target that wait for it
 	atNs    int64             // of the last event
 }

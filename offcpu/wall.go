@@ -5,21 +5,21 @@ type doing uint8
 
 const (
 	absent  doing = iota
-	runs          // a thread of it has a CPU
-	queues        // none has, though one could run
-	idles         // all are blocked
-	obscure       // events are lost
+	runs          // at least one thread has a CPU
+	queues        // no thread has a CPU though one is runnable
+	idles         // all threads are blocked
+	obscure       // events are being lost
 )
 
-// whole is what the target does as a whole since when.
+// whole is the present state of the target as a whole.
 type whole struct {
 	doing   doing
 	sinceNs int64
-	ended   key   // what the block of a thread that ended last was put down to
-	endedNs int64 // when that was
+	ended   key   // cause of the last block of a thread that ended
+	endedNs int64 // end of that block
 }
 
-// doing is what the target does now.
+// doing returns the present state.
 func (a *Analyser) doing() doing {
 	queued := false
 	for _, c := range a.ordered {
@@ -39,7 +39,7 @@ func (a *Analyser) doing() doing {
 	return absent
 }
 
-// watch puts down what the target did as a whole, once it does something else.
+// watch counts the time of a state when the target enters another.
 func (a *Analyser) watch(atNs int64) {
 	if now := a.doing(); now != a.whole.doing {
 		a.endWhole(atNs)
@@ -47,9 +47,9 @@ func (a *Analyser) watch(atNs int64) {
 	}
 }
 
-// endWhole puts down what the target did as a whole. Where all threads were blocked, it waited for what
-// woke the first; where none had a CPU, it waited for whoever kept the one that got a CPU first, which is
-// known when that wait is settled.
+// endWhole counts the time of the present state. If all threads were blocked, the target waited
+// for the first wake-up. If no thread had a CPU, it waited for whoever kept the thread that got a
+// CPU first from running; settle finds that originator later.
 func (a *Analyser) endWhole(atNs int64) {
 	ns := atNs - a.whole.sinceNs
 	k := key{cause: Unknown}
@@ -60,7 +60,7 @@ func (a *Analyser) endWhole(atNs int64) {
 		k.cause = Ran
 	case idles:
 		if a.whole.endedNs == atNs {
-			if k = a.whole.ended; k.cause == NotWoken { // of several threads, each may wait elsewhere
+			if k = a.whole.ended; k.cause == NotWoken { // several threads may wait in different functions
 				k.who = Who{}
 			}
 		}
