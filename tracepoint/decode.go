@@ -9,18 +9,18 @@ import (
 	"chronoscope/internal/perfring"
 )
 
-// source is a tracepoint that is recorded, and how its records become events.
+// source describes a tracepoint to record, and how its records become events.
 type source struct {
-	path   string // below tracefs's folder events
+	path   string // below the folder events of tracefs
 	kind   Kind
-	fields []string // what it must have
-	// name is the Name of its events where no field tells it.
+	fields []string // the fields that the tracepoint must have
+	// name is the Name of its events if no field holds it.
 	name     string
 	optional bool
-	filter   string // of the kernel (Documentation/trace/events.rst); empty for all events
+	filter   string // an expression of the kernel's (Documentation/trace/events.rst); empty for all events
 }
 
-// scheduling are those that say what threads do and who wakes them.
+// scheduling lists the tracepoints that show what threads do and who wakes them.
 var scheduling = []source{
 	{path: "sched/sched_switch", kind: Switched, fields: []string{"prev_state", "next_pid", "next_comm"}},
 	{path: "sched/sched_waking", kind: Waking, fields: []string{"pid", "target_cpu"}},
@@ -34,16 +34,18 @@ var scheduling = []source{
 	{path: "timer/hrtimer_expire_entry", kind: TimerExpired},
 }
 
-// Filters of times that system calls wait for at most: as a number of milliseconds, where 0 does not wait
-// and -1 waits for ever, and as the address of a time, where 0 waits for ever.
+// inMilliseconds and atAddress are filters for system calls with a time limit. inMilliseconds is
+// for a limit in milliseconds, where 0 means not to wait and -1 to wait forever. atAddress is for
+// a pointer to a limit, where NULL means to wait forever.
 const inMilliseconds, atAddress = "%[1]s > 0 && %[1]s < 0x7fffffff", "%s != 0"
 
-// timedFutex are the operations of futex(2) that wait: FUTEX_WAIT and FUTEX_WAIT_BITSET, private, shared, and
-// by either clock.
+// timedFutex selects the operations of futex(2) that wait with a time limit: FUTEX_WAIT and
+// FUTEX_WAIT_BITSET, private and shared, with either clock.
 const timedFutex = "utime != 0 && (op == 0 || op == 128 || op == 9 || op == 137 || op == 265 || op == 393)"
 
-// timedCalls are the begins of system calls that wait until some time, and their ends where that has come.
-// Not every architecture has all of them.
+// timedCalls lists the entries of system calls that wait with a time limit, their exits if the
+// limit has passed, and the entries of calls that set other timers. Not every architecture has
+// all of them.
 var timedCalls = slices.Concat(
 	timedCall("futex", timedFutex, "ret == -110"), // ETIMEDOUT
 	timedCall("nanosleep", "", "ret == 0"),
@@ -74,7 +76,8 @@ func timedCall(name, timed, passed string) []source {
 	}
 }
 
-// disturbances are those that say what has a CPU. Not every architecture has the vectors.
+// disturbances lists the tracepoints that show which thread or interrupt has a CPU. Not every
+// architecture has the interrupt vectors.
 var disturbances = append([]source{
 	{path: "sched/sched_switch", kind: Switched, fields: []string{"prev_state", "next_pid", "next_comm"}},
 	{path: "irq/irq_handler_entry", kind: Interrupt, fields: []string{"irq", "name"}},
@@ -86,8 +89,9 @@ var disturbances = append([]source{
 // LocalTimer is the vector of a CPU's own timer.
 const LocalTimer = "local_timer"
 
-// vectors are the begins and ends of interrupts of the CPU itself. irq_work is none of them: the kernel
-// refuses to sample its end, since perf uses it itself.
+// vectors returns the entry and exit tracepoints of interrupts that the CPU itself raises.
+// irq_work can't be one of them: the kernel refuses to sample its exit, because perf uses it
+// itself.
 func vectors(names ...string) (all []source) {
 	for _, name := range names {
 		all = append(all, source{path: "irq_vectors/" + name + "_entry", kind: Vector, name: name, optional: true},
@@ -96,20 +100,21 @@ func vectors(names ...string) (all []source) {
 	return all
 }
 
-// commonFields are those that every event has.
+// commonFields lists the fields that every event has.
 var commonFields = []string{"common_type", "common_flags", "common_pid"}
 
-// Flags of common_flags (include/linux/trace_events.h: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
+// flagInterrupt and flagSoftirq are bits of common_flags (include/linux/trace_events.h:
+// TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
 const flagInterrupt, flagSoftirq = 0x08, 0x10
 
-// layout is a source as this kernel has it.
+// layout is a source with the positions of its fields in this kernel's records.
 type layout struct {
 	source
 	flags, pid, value, other, name field
 	names                          map[int64]string
 }
 
-// newLayout joins a source with what the kernel states of it.
+// newLayout finds the fields of a source in the format that the kernel states.
 func newLayout(s source, f format) (layout, error) {
 	for _, name := range append(slices.Clone(commonFields), s.fields...) {
 		if _, ok := f.fields[name]; !ok {
@@ -134,20 +139,20 @@ func newLayout(s source, f format) (layout, error) {
 	return l, nil
 }
 
-// decoder turns records of the kernel into events.
+// decoder turns the kernel's records into events.
 type decoder struct {
 	layouts map[uint16]*layout
 	typeAt  field // of common_type
 	texts   map[string]string
 	events  []Event
-	lastNs  map[int]int64 // the last event of each CPU
+	lastNs  map[int]int64 // time of the last event of each CPU
 }
 
 func newDecoder() *decoder {
 	return &decoder{layouts: map[uint16]*layout{}, texts: map[string]string{}, lastNs: map[int]int64{}}
 }
 
-// add appends the events that raw holds, all of one CPU.
+// add appends the events of raw, which are all of one CPU.
 func (d *decoder) add(raw []byte, cpu int) {
 	intact := perfring.Records(raw, func(kind uint32, misc uint16, body []byte) {
 		if e, ok := d.event(kind, misc, body); ok {
@@ -159,7 +164,8 @@ func (d *decoder) add(raw []byte, cpu int) {
 	}
 }
 
-// note keeps an event. Where some are lost, that began with the last one that was not.
+// note appends an event. A loss began right after the last event that was kept, so a Losing event
+// with that time goes before a Lost event.
 func (d *decoder) note(e Event, cpu int) {
 	if e.Kind == Lost {
 		d.events = append(d.events, Event{AtNs: d.lastNs[cpu], CPU: e.CPU, Kind: Losing})
@@ -168,11 +174,11 @@ func (d *decoder) note(e Event, cpu int) {
 	d.lastNs[cpu] = e.AtNs
 }
 
-// idBytes is the length of process, thread, time and CPU: a sample begins with them, and other
+// idBytes is the length of process, thread, time and CPU. A sample begins with them; other
 // records end with them.
 const idBytes = 24
 
-// event reads a record.
+// event decodes a record. It returns false if the record is too short or of an unknown kind.
 func (d *decoder) event(kind uint32, misc uint16, body []byte) (Event, bool) {
 	if len(body) < idBytes {
 		return Event{}, false
@@ -200,7 +206,7 @@ func (d *decoder) event(kind uint32, misc uint16, body []byte) (Event, bool) {
 	return e, true
 }
 
-// identified is an event with process, thread, time and CPU.
+// identified returns an event with its process, thread, time and CPU.
 func identified(id []byte) Event {
 	order := binary.NativeEndian
 	return Event{
@@ -209,7 +215,7 @@ func identified(id []byte) Event {
 	}
 }
 
-// sample reads what a tracepoint has left: its length, and the fields that its format states.
+// sample decodes a tracepoint's record: its length, then the fields that its format states.
 func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 	if len(body) < 4 {
 		return e, false
@@ -224,7 +230,7 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 	if !ok || l == nil {
 		return e, false
 	}
-	if current, ok := l.pid.number(raw); ok && e.Thread < 0 { // of a thread that has ended perf tells no number
+	if current, ok := l.pid.number(raw); ok && e.Thread < 0 { // perf has no number for a thread that has ended
 		e.Process, e.Thread = 0, int32(current)
 	}
 	flags, _ := l.flags.number(raw)
@@ -251,8 +257,8 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 	return e, true
 }
 
-// stateOf is the state that a switch's prev_state stands for, by the words that the kernel has for its
-// bits. What has none of them was runnable.
+// stateOf returns the state that the bits of a switch's prev_state mean. words holds the kernel's
+// letter for each bit. Without a known letter the thread was runnable.
 func stateOf(bits int64, words map[int64]string) State {
 	for bit := int64(1); bit <= bits && bit > 0; bit <<= 1 {
 		if bits&bit == 0 {
@@ -276,7 +282,7 @@ func stateOf(bits int64, words map[int64]string) State {
 	return Runnable
 }
 
-// vectorOf is what the deferred work of a name serves.
+// vectorOf returns the vector for the kernel's name of deferred work.
 func vectorOf(name string) int32 {
 	switch name {
 	case "TIMER", "HRTIMER":
@@ -289,7 +295,8 @@ func vectorOf(name string) int32 {
 	return OtherVector
 }
 
-// text is a string of the bytes. Names are few, and stand in many events.
+// text returns b as a string. Equal names share one string, because few names occur in many
+// events.
 func (d *decoder) text(b []byte) string {
 	text, ok := d.texts[string(b)]
 	if !ok {
@@ -299,8 +306,8 @@ func (d *decoder) text(b []byte) string {
 	return text
 }
 
-// until takes the events before a time, in order; those of one CPU at one time in the order in which
-// they were noted.
+// until removes and returns the events before a time, in order of time. Events of one CPU with
+// the same time keep the order in which they were noted.
 func (d *decoder) until(ns int64) []Event {
 	slices.SortStableFunc(d.events, func(a, b Event) int { return cmp.Compare(a.AtNs, b.AtNs) })
 	n, _ := slices.BinarySearchFunc(d.events, ns, func(e Event, ns int64) int { return cmp.Compare(e.AtNs, ns) })

@@ -1,9 +1,10 @@
-// Package tracepoint records what the kernel notes of all threads on all CPUs: which thread got a CPU,
-// who woke whom, and which interrupts came. It opens the kernel's tracepoints by perf_event_open(2),
-// which needs rights (CAP_PERFMON and a readable tracefs, or root) and neither hardware nor cgo.
+// Package tracepoint records what the kernel reports about all threads on all CPUs: which thread
+// got a CPU, who woke whom, and which interrupts came. It opens the kernel's tracepoints with
+// perf_event_open(2). That needs privileges (CAP_PERFMON and a readable tracefs, or root), but no
+// hardware counters and no cgo.
 //
-// The numbers of the events and the places of their fields are those that the running kernel states in
-// tracefs (Documentation/trace/events.rst). Times are of CLOCK_MONOTONIC.
+// The numbers of the events and the positions of their fields are read from tracefs of the
+// running kernel (Documentation/trace/events.rst). Times are of CLOCK_MONOTONIC.
 package tracepoint
 
 import "fmt"
@@ -11,33 +12,33 @@ import "fmt"
 // Kind is the kind of an event.
 type Kind uint8
 
-// The kinds of events. Thread had the CPU; Other is the thread that the event happened to, if
-// another.
+// The kinds of events. Thread is the thread that had the CPU; Other is the thread that the event
+// affects, if that is a different one.
 const (
 	Switched     Kind = iota // Thread gave the CPU to Other, called Name, and went into State Value
 	Waking                   // Thread, or an interrupt in its place, wakes Other, which was on the CPU Value
 	Started                  // Thread started Other, which may run now, on the CPU Value
 	Migrated                 // Other was moved to the CPU Value
 	Interrupt                // a device interrupts: its number is Value, its handler Name
-	InterruptEnd             //
+	InterruptEnd             // the handler of the interrupt Value ended
 	Softirq                  // the kernel does deferred work of the vector Value
-	SoftirqEnd               //
-	Raised                   // the vector Value is to be done
+	SoftirqEnd               // the deferred work of the vector Value ended
+	Raised                   // deferred work of the vector Value was requested
 	TimerExpired             // a high-resolution timer expired
 	Vector                   // an interrupt of the CPU itself, such as its timer's: its name is Name
-	VectorEnd                //
-	TimedCall                // Thread begins a system call that waits until some time, at most
-	TimedOut                 // Thread ends such a call, or one that waits for ever, since its time has come
-	OtherTimer               // Thread begins a call that may set a timer, or wait in a way that TimedOut does not tell of
+	VectorEnd                // the interrupt Name ended
+	TimedCall                // Thread begins a system call that waits with a time limit
+	TimedOut                 // Thread ends a system call because its time limit has passed
+	OtherTimer               // Thread begins a call that may set a timer, or that waits in a way for which there is no TimedOut
 	Forked                   // the thread Other, of the process Value, was started by Thread
 	Executed                 // Thread became another program, called Name
 	Renamed                  // Thread is called Name now
 	Exited                   // Thread ended
-	Losing                   // from here on, events on this CPU could not be kept
-	Lost                     // up to here, and there were Value of them
+	Losing                   // from here on, events on this CPU were lost
+	Lost                     // the loss ends; Value events were lost
 )
 
-// Context is where the kernel was when it noted an event.
+// Context is what the CPU was executing when the kernel noted an event.
 type Context uint8
 
 // The contexts.
@@ -73,7 +74,7 @@ const (
 type Event struct {
 	AtNs            int64 // of CLOCK_MONOTONIC
 	CPU             int32
-	Process, Thread int32 // whom the CPU was running; the idle thread of every CPU is 0
+	Process, Thread int32 // what the CPU was running; the idle thread of every CPU has the number 0
 	Other           int32
 	Value           int32
 	Kind            Kind
@@ -86,7 +87,7 @@ type Reason string
 
 // The reasons.
 const (
-	PermissionDenied Reason = "permission-denied" // the system allows it to others only
+	PermissionDenied Reason = "permission-denied" // the system grants it to other users only
 	NoTracefs        Reason = "no-tracefs"        // tracefs can't be read
 	NoEvent          Reason = "no-event"          // this kernel lacks an event or one of its fields
 	OtherSystem      Reason = "other-system"      // there are none on this operating system
@@ -100,7 +101,7 @@ type Unavailable struct {
 	Remedy string // what the user can do; empty where nothing helps
 }
 
-// Error joins all that is known in one line.
+// Error returns the reason, the detail and the remedy in one line.
 func (u *Unavailable) Error() string {
 	text := fmt.Sprintf("the kernel's tracepoints are unavailable (%s): %s", u.Reason, u.Detail)
 	if u.Remedy != "" {

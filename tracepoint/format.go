@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// format is what the kernel states of an event in its file "format".
+// format holds the contents of an event's file "format" in tracefs.
 type format struct {
 	id     uint16
 	fields map[string]field
 	names  map[int64]string // the words for values, from the line "print fmt"
 }
 
-// field is where a value stands in an event.
+// field is the position of a value in an event's record, in bytes.
 type field struct{ offset, size int }
 
 // mostEventBytes bounds the places of fields: perf's records are shorter than 64 KiB.
@@ -64,7 +64,8 @@ func parseFormat(text string) (format, error) {
 	return f, nil
 }
 
-// number reads a whole number; false where the event is too short for it.
+// number reads an integer. It returns false if the event is too short, or if the field does not
+// have 1, 2, 4 or 8 bytes.
 func (f field) number(raw []byte) (int64, bool) {
 	if f.offset+f.size > len(raw) {
 		return 0, false
@@ -91,7 +92,7 @@ func (f field) bytes(raw []byte) []byte {
 	return untilNUL(raw[f.offset : f.offset+f.size])
 }
 
-// located are the bytes of a text whose place the field tells (__data_loc).
+// located returns a text whose offset and length the field holds (__data_loc).
 func (f field) located(raw []byte) []byte {
 	place, ok := f.number(raw)
 	offset, size := int(place&0xffff), int(place>>16&0xffff)

@@ -21,23 +21,24 @@ import (
 // Recorder records the tracepoints of CPUs.
 type Recorder struct {
 	rings   []*perfring.Ring
-	cpus    []int // of the rings
-	others  []int // descriptors of events that write into a ring of another
+	cpus    []int // the CPU of each ring
+	others  []int // file descriptors of events that write into one of the rings
 	decoder *decoder
 	raw     []byte
 	lost    int64
 }
 
-// Sizes of a CPU's buffer in pages. The amount of memory that may be locked is limited
-// (perf_event_mlock_kb) for all users but root: where it does not suffice, smaller buffers are tried.
-// Beside builds and servers 100,000 events a second and CPU were seen, of 100 bytes each, while the
-// reader waits for a CPU like everyone else: 16 MB last for more than a second.
+// mostPages and fewestPages bound the size of a CPU's buffer, in pages. The kernel limits the
+// memory that users other than root may lock (perf_event_mlock_kb), so Open also tries smaller
+// buffers. With builds and servers running, there were 100,000 events of 100 bytes each per
+// second and CPU. Because the reader has to wait for a CPU like every thread, 16 MB last for more
+// than a second.
 const mostPages, fewestPages = 4096, 16
 
 // allPages is the largest number of pages of all buffers together.
 const allPages = 16384
 
-// pagesOfEach is the largest size of each buffer, a power of two.
+// pagesOfEach returns the largest permitted size of each buffer, a power of two.
 func pagesOfEach(cpus int) int {
 	pages := mostPages
 	for pages > fewestPages && pages*cpus > allPages {
@@ -46,11 +47,11 @@ func pagesOfEach(cpus int) int {
 	return pages
 }
 
-// rights says what lets a user record tracepoints.
+// rights tells the user how to get the rights to record tracepoints.
 const rights = "run as root, or give the program the rights: sudo setcap cap_perfmon,cap_dac_read_search=ep PROGRAM"
 
-// Open begins to record what threads do and who wakes them on all CPUs of the machine. The error is an
-// [*Unavailable].
+// Open starts to record what threads do and who wakes them, on all CPUs of the machine. The error
+// is an [*Unavailable].
 func Open() (*Recorder, error) {
 	cpus, err := onlineCPUs()
 	if err != nil {
@@ -59,8 +60,8 @@ func Open() (*Recorder, error) {
 	return open(scheduling, cpus)
 }
 
-// OpenWithTimedCalls starts the recording that Open starts, and adds system calls that wait until
-// some time, if this kernel reports them.
+// OpenWithTimedCalls starts the recording that Open starts, and adds system calls that wait with
+// a time limit, if this kernel reports them.
 func OpenWithTimedCalls() (*Recorder, error) {
 	cpus, err := onlineCPUs()
 	if err != nil {
@@ -69,8 +70,8 @@ func OpenWithTimedCalls() (*Recorder, error) {
 	return open(slices.Concat(scheduling, timedCalls), cpus)
 }
 
-// OpenDisturbances begins to record what has these CPUs: threads and interrupts. The error is an
-// [*Unavailable].
+// OpenDisturbances starts to record which threads and interrupts have the given CPUs. The error
+// is an [*Unavailable].
 func OpenDisturbances(cpus []int) (*Recorder, error) { return open(disturbances, cpus) }
 
 func open(sources []source, cpus []int) (*Recorder, error) {
@@ -91,7 +92,7 @@ func open(sources []source, cpus []int) (*Recorder, error) {
 	}
 }
 
-// unavailable explains what perf_event_open answered.
+// unavailable explains an error of perf_event_open(2).
 func unavailable(err error) *Unavailable {
 	u := &Unavailable{Reason: Refused, Detail: err.Error()}
 	if errors.Is(err, fs.ErrPermission) {
@@ -100,7 +101,8 @@ func unavailable(err error) *Unavailable {
 	return u
 }
 
-// describe reads from tracefs what the running kernel states of the sources.
+// describe reads the formats of the sources from tracefs. It leaves out optional sources that
+// this kernel lacks.
 func describe(sources []source) (*decoder, error) {
 	tracefs, err := openTracefs()
 	if err != nil {
@@ -143,10 +145,11 @@ func (s source) describe(tracefs int) (layout, format, error) {
 	return l, f, nil
 }
 
-// mostFormatBytes bounds what is read of a format: those of the kernel have 3,000 bytes at most.
+// mostFormatBytes limits how much of a format file is read. The kernel's formats have up to 3,000
+// bytes.
 const mostFormatBytes = 1 << 16
 
-// readAt reads a file below a folder.
+// readAt reads a file in an open folder.
 func readAt(folder int, name string) (string, error) {
 	fd, err := unix.Openat(folder, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -158,8 +161,8 @@ func readAt(folder int, name string) (string, error) {
 	return string(text), err
 }
 
-// openTracefs opens the root of tracefs: where it is mounted, or a mount that only this process has,
-// which ends with it.
+// openTracefs opens the root of tracefs. If tracefs is not mounted, it makes a mount that only
+// this process sees.
 func openTracefs() (int, error) {
 	var denied error
 	for _, folder := range append([]string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}, tracefsMounts()...) {
@@ -189,7 +192,8 @@ func openTracefs() (int, error) {
 		Remedy: "it takes a kernel with CONFIG_FTRACE"}
 }
 
-// mountTracefs mounts tracefs at no place (fsmount(2)): nobody else sees it.
+// mountTracefs mounts tracefs without a mount point (fsmount(2)), so that no other process sees
+// it.
 func mountTracefs() (int, error) {
 	context, err := unix.Fsopen("tracefs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -206,7 +210,7 @@ func mountTracefs() (int, error) {
 	return fd, nil
 }
 
-// tracefsMounts are other places where tracefs is mounted (proc_pid_mounts(5)).
+// tracefsMounts returns the other places where tracefs is mounted (proc_pid_mounts(5)).
 func tracefsMounts() (folders []string) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -220,11 +224,11 @@ func tracefsMounts() (folders []string) {
 	return folders
 }
 
-// open opens all events on the CPUs: those of a CPU share one buffer.
+// open opens all events on the CPUs. The events of a CPU share one buffer.
 func (r *Recorder) open(cpus []int, pages int) error {
 	for _, cpu := range cpus {
 		err := r.openCPU(cpu, pages)
-		if err != nil && err != unix.ENODEV { // it has gone offline
+		if err != nil && err != unix.ENODEV { // ENODEV: the CPU has gone offline
 			return fmt.Errorf("perf_event_open of tracepoints on CPU %d: %w", cpu, err)
 		}
 	}
@@ -234,7 +238,8 @@ func (r *Recorder) open(cpus []int, pages int) error {
 	return nil
 }
 
-// onlineCPUs are those of the machine, not those that this process may use.
+// onlineCPUs returns all CPUs of the machine that are online, even those that this process may
+// not use.
 func onlineCPUs() ([]int, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
@@ -278,7 +283,8 @@ func (r *Recorder) openCPU(cpu, pages int) error {
 	return nil
 }
 
-// setFilter has the kernel record those events alone that fit; all where the filter is empty.
+// setFilter makes the kernel record only the events that match the filter. An empty filter
+// matches all.
 func setFilter(fd int, filter string) error {
 	if filter == "" {
 		return nil
@@ -304,18 +310,18 @@ func (r *Recorder) Close() {
 	r.others, r.rings = nil, nil
 }
 
-// Lost is the number of events that the kernel has dropped so far.
+// Lost returns the number of events that the kernel has dropped so far.
 func (r *Recorder) Lost() int64 { return r.lost }
 
-// late is how long the kernel may take from when it notes the time of an event to when the event can
-// be read, as where the host takes the CPU away in between.
+// late is the longest time between the time stamp of an event and the moment when the event can
+// be read. The host may take the CPU away in between.
 const late = 20 * time.Millisecond
 
-// Take takes the events that are complete, those of all CPUs in one order: what happened within the
-// last moments comes with the next call.
+// Take returns the events of all CPUs in order of time. It keeps those of the last moments for
+// the next call, because events with earlier time stamps may still arrive.
 func (r *Recorder) Take() []Event { return r.take(Now() - late.Nanoseconds()) }
 
-// Drop forgets the events so far.
+// Drop discards the events so far.
 func (r *Recorder) Drop() {
 	for _, ring := range r.rings {
 		r.raw = ring.Take(r.raw[:0])
@@ -323,7 +329,7 @@ func (r *Recorder) Drop() {
 	r.decoder.events = r.decoder.events[:0]
 }
 
-// TakeAll takes all events.
+// TakeAll returns all events, including those of the last moments.
 func (r *Recorder) TakeAll() []Event { return r.take(Now()) }
 
 func (r *Recorder) take(until int64) []Event {
@@ -340,7 +346,7 @@ func (r *Recorder) take(until int64) []Event {
 	return events
 }
 
-// Wait returns when a buffer is half full, which it reports, or after d.
+// Wait waits until a buffer is half full, but not longer than d. It reports whether one is.
 func (r *Recorder) Wait(d time.Duration) (full bool) {
 	var polled []unix.PollFd
 	for _, ring := range r.rings {
@@ -350,7 +356,7 @@ func (r *Recorder) Wait(d time.Duration) (full bool) {
 	return err == nil && n > 0
 }
 
-// Now is the time of events.
+// Now returns the present time of CLOCK_MONOTONIC, by which events are timed, in nanoseconds.
 func Now() int64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Recorder records the tracepoints of CPUs: there are none here.
+// Recorder is empty: only Linux has these tracepoints.
 type Recorder struct{}
 
-// Open says that there are none here. The error is an [*Unavailable].
+// Open fails: this system has no tracepoints. The error is an [*Unavailable].
 func Open() (*Recorder, error) {
 	return nil, &Unavailable{Reason: OtherSystem, Detail: "they are those of Linux, this is " + runtime.GOOS}
 }
@@ -24,23 +24,23 @@ func OpenDisturbances([]int) (*Recorder, error) { return Open() }
 // Close does nothing.
 func (*Recorder) Close() {}
 
-// Lost is 0.
+// Lost returns 0.
 func (*Recorder) Lost() int64 { return 0 }
 
-// Take takes nothing.
+// Take returns no events.
 func (*Recorder) Take() []Event { return nil }
 
 // Drop does nothing.
 func (*Recorder) Drop() {}
 
-// TakeAll takes nothing.
+// TakeAll returns no events.
 func (*Recorder) TakeAll() []Event { return nil }
 
-// Wait lets the time pass.
+// Wait sleeps for d.
 func (*Recorder) Wait(d time.Duration) (full bool) {
 	time.Sleep(d)
 	return false
 }
 
-// Now is the time of events, which there are none of.
+// Now returns 0, because there are no events to time.
 func Now() int64 { return 0 }

@@ -8,24 +8,25 @@ import (
 	"strings"
 )
 
-// Task is a thread that there is.
+// Task is an existing thread.
 type Task struct {
 	Process, Thread int32
-	Parent          int32 // the process that started its process
+	Parent          int32 // the process that started Process
 	Name            string
 	State           State
-	CPU             int32  // that it had last
+	CPU             int32  // on which it ran last
 	Kernel          bool   // a thread of the kernel
-	CGroup          string // its control group that counts CPU time
+	CGroup          string // the control group that counts its CPU time
 }
 
-// mostTaskBytes bounds what is read of one file.
+// mostTaskBytes is the largest accepted size of a stat file.
 const mostTaskBytes = 4096
 
 // kernelThread is the flag PF_KTHREAD of /proc/PID/stat (include/linux/sched.h).
 const kernelThread = 0x00200000
 
-// Tasks lists all threads, by the files below root of the folder proc. What ends meanwhile is left out.
+// Tasks lists all threads in the folder proc below root. It leaves out threads that end
+// meanwhile.
 func Tasks(root fs.FS) (all []Task) {
 	processes, err := fs.ReadDir(root, "proc")
 	if err != nil {
@@ -53,13 +54,14 @@ func Tasks(root fs.FS) (all []Task) {
 	return all
 }
 
-// StateIn is the state of a thread by /proc/PID/stat.
+// StateIn returns the state of a thread from the text of its file /proc/PID/stat.
 func StateIn(stat []byte) (State, bool) {
 	t, ok := parseTask(stat)
 	return t.State, ok
 }
 
-// parseTask reads /proc/PID/stat (proc_pid_stat(5)). The name may hold blanks and parentheses.
+// parseTask reads /proc/PID/stat (proc_pid_stat(5)). The thread's name may contain blanks and
+// parentheses.
 func parseTask(stat []byte) (t Task, ok bool) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
@@ -82,8 +84,8 @@ func parseTask(stat []byte) (t Task, ok bool) {
 	}, true
 }
 
-// cpuGroup is the control group that counts CPU time, by /proc/PID/cgroup (cgroups(7)): that of the
-// controller cpu in version 1, else that of version 2.
+// cpuGroup returns the control group that counts CPU time, from the text of /proc/PID/cgroup
+// (cgroups(7)): the group of the controller cpu in version 1, otherwise the group of version 2.
 func cpuGroup(text string) (group string) {
 	for line := range strings.Lines(text) {
 		part := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)

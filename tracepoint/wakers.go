@@ -5,7 +5,7 @@ type WakeSource uint8
 
 // The sources.
 const (
-	ByInterrupt WakeSource = iota // an interrupt or deferred work of which no more is known
+	ByInterrupt WakeSource = iota // an interrupt, or deferred work, about which no more is known
 	ByThread
 	ByTimer
 	ByDevice
@@ -32,11 +32,12 @@ func NewWakers() *Wakers { return &Wakers{map[int32]*handling{}} }
 
 // handling is what a CPU does besides running its thread.
 type handling struct {
-	device    *Waker // whose handler runs
+	device    *Waker // the device whose handler is running; nil for none
 	timerNs   int64  // when a timer expired last
 	handlerNs int64  // when a device's handler began last
 	vector    int32
-	// raisedBy has had network packets delivered, where raised.
+	// raisedBy is the source of the network packets that wait for delivery; valid if raised is
+	// set.
 	raisedBy Waker
 	raised   bool
 }
