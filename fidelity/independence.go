@@ -8,8 +8,8 @@ import (
 	"chronoscope/machine"
 )
 
-// The oscillators on which clocks rest. Those of the board count as different ones, although a
-// board may derive one from the other.
+// These are the oscillators that clocks use. Oscillators of one board count as different,
+// although a board may derive one from the other.
 const (
 	tscOscillator     = "the time stamp counter"
 	armOscillator     = "the architecture's counter"
@@ -20,7 +20,7 @@ const (
 	unknownOscillator = ""
 )
 
-// The names of the references that rest on an oscillator of their own.
+// These are the names of the references with an oscillator of their own.
 const (
 	PTPKVM       = "ptp-kvm"
 	RTC          = "rtc"

@@ -22,8 +22,8 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s against %s%s: %s", r.Counter, r.Reference, beside, r.Why)
 }
 
-// worstStep is the largest share of the longest interval that the steps of a reference may be. A
-// coarser reference shows next to nothing.
+// worstStep is the largest permitted step of a reference, as a share of the longest interval.
+// With a coarser reference the comparison would show next to nothing.
 const worstStep = 0.01
 
 // CheckPair returns an error if two clocks can't be compared over intervals of up to longestNs. The

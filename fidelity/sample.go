@@ -127,9 +127,10 @@ func (s *Sampler) widthNs(m mark) float64 {
 	return math.Abs(s.Reference.Ns(m.Width())) + stepNs(s.Reference)
 }
 
-// stepNs returns how much later than its reading shows a clock may have been read: up to the next
-// value that it can show, and one unit more if the values are rounded down to a unit of which they
-// are no multiples.
+// stepNs returns the longest time that may pass between the moment that a reading shows and the
+// moment of the reading: the clock's tick or its accuracy, whichever is longer. If the accuracy
+// is coarser than a tick, one tick is added, because values may be rounded down to ticks that do
+// not divide the accuracy.
 func stepNs(c clock.Rated) float64 {
 	tick := c.TickNs.Value
 	switch {

@@ -93,7 +93,7 @@ func (r *Result) judgeOnes(t *tally) {
 }
 
 // equation2 is the share of trials that saw a tick, with the interval of Lambert 2008, equation
-// (2), which assumes independent trials, and many of either outcome.
+// (2). That equation assumes independent trials, and many trials of each outcome.
 func (t *tally) equation2() stats.Estimate {
 	n := float64(t.trials)
 	p := float64(t.ones) / n

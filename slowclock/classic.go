@@ -66,9 +66,9 @@ const (
 	// mostLoops is how many loops the time is divided into: the interval follows from their
 	// scatter.
 	mostLoops = 24
-	// waitingTicks is how many ticks of a loop pass in waiting, on average: half a tick each for
-	// the pause before it, for its first edge, for the random part of its length and for its last
-	// edge.
+	// waitingTicks is the average number of ticks of a loop that pass in waiting: half a tick
+	// each for the pause before it, for its first edge, for the random part of its length and for
+	// its last edge.
 	waitingTicks = 2
 	// After every loopsPerLook loops it is checked whether they suffice: with frequent checks a
 	// measurement would stop when the scatter happens to be small.

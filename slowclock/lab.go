@@ -25,8 +25,8 @@ type Lab struct {
 	Dither bool
 	// Seed is the seed of the random pauses.
 	Seed uint64
-	// Delay waits for about that many nanoseconds, for the pauses. Nil is a busy loop, which is
-	// first calibrated by the slow clock.
+	// Delay waits for about the given number of nanoseconds; the pauses use it. If it is nil,
+	// they use a busy loop that is calibrated by the slow clock.
 	Delay func(ns float64)
 	// Progress is called with the share of a method's plan that is done. It may be nil.
 	Progress func(share float64, doing string)

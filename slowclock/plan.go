@@ -44,10 +44,10 @@ type Row struct {
 	// BernoulliNs is their time here, with everything around the event.
 	SourceNs    stats.Float `json:"source_ns"`
 	BernoulliNs stats.Float `json:"bernoulli_ns"`
-	// DiscreteNs is the time until as many ticks have passed as the interval needs, in trials and
-	// in the empty trials that measure the overhead. Without pauses neighbouring edges depend on
-	// one another, and it takes half as long again. A measurement that ends by [Plan.Precision]
-	// checks whenever the ticks have doubled, and may take twice as long.
+	// DiscreteNs is the time until the clock has ticked as often as the interval needs, in trials
+	// and in the empty trials that measure the overhead. Without pauses neighbouring edges depend
+	// on one another, and it takes 1.5 times as long. A measurement that ends by [Plan.Precision]
+	// checks only when the number of ticks has doubled, and may take twice as long.
 	DiscreteNs stats.Float `json:"discrete_ns"`
 	// CounterNs is the time that a counting thread takes, extrapolated from its first result;
 	// missing if there is none.
