@@ -29,10 +29,10 @@ type Merge struct {
 // more than h.
 //
 // The algorithm follows chains of nearest neighbours, in time n² (Müllner, "Modern hierarchical,
-// agglomerative clustering algorithms", arXiv:1109.2378, 2011, section 3). If distances are equal,
-// the tree is not unique. Of several nearest clusters, a cluster then chooses the one before it in
-// the chain, or otherwise the one of the lowest place, where a merged cluster has the place of the
-// later of its two. SciPy's linkage makes the same choices.
+// agglomerative clustering algorithms", arXiv:1109.2378, 2011, section 3). If distances are
+// equal, the tree is not unique: a cluster with several nearest clusters then prefers its
+// predecessor in the chain, or otherwise the first of them in the order of the points, where a
+// merged cluster stands at the place of its later part. SciPy's linkage makes the same choices.
 //
 // Values that are not finite are an error.
 func CompleteLinkage(values []float64) (Dendrogram, error) {
@@ -82,8 +82,8 @@ func (c *neighbours) nearest(x, preferred int) int {
 	return best
 }
 
-// merges repeatedly joins two clusters that are each other's nearest, until one is left. In its result
-// a cluster is named by the last of its points.
+// merges repeatedly joins two clusters that are each other's nearest, until one is left. In its
+// result a cluster has the number of its last point.
 func (c *neighbours) merges() []Merge {
 	var all []Merge
 	var chain []int
@@ -110,7 +110,7 @@ func (c *neighbours) merges() []Merge {
 
 // numbered renames the clusters: each gets the number of the merge that made it.
 func numbered(points int, merges []Merge) Dendrogram {
-	cluster := make([]int, points) // the cluster of each last point
+	cluster := make([]int, points) // by the number of a cluster's last point
 	size := make([]int, points, 2*points)
 	for i := range cluster {
 		cluster[i], size[i] = i, 1

@@ -16,9 +16,11 @@ type Exposure struct {
 	// Lost is the share of the median sample that the exposure added: without the exposure, the
 	// median would be (1 - Lost) times what it is.
 	Lost Estimate
-	// Unseen is the part of Lost.Hi that the samples can't show, because hardly any had less exposure.
+	// Unseen is the part of Lost.Hi that rests on an assumed limit, because hardly any sample had
+	// less exposure.
 	Unseen float64
-	// Adds tells that samples of more exposure are longer: the slope's interval lies above 0.
+	// Adds reports that samples with more exposure are longer: the interval of the slope lies
+	// above 0.
 	Adds bool
 
 	slope Estimate // of the samples over the part of their exposure above least
@@ -33,21 +35,25 @@ type Exposure struct {
 // samples with fewer neighbours show how much they added.
 const NeighboursWorst, GuessedAdded = 1, 0.02
 
-// leastExposed is the share of the samples that show the effect of the least exposure. The same share
-// shows the effect of the most exposure.
+// leastExposed is the share of the samples by which the part of the exposure that hardly varied is
+// found: its quantile. The slope also bounds the effect of that part if the same share of the samples
+// had twice as much exposure or more.
 const leastExposed = 0.1
 
-// beyond is the largest ratio of the effect of the exposure that all samples had to the effect of the
-// exposure that varied; the two may be of different kinds.
+// beyond is the largest assumed ratio of two effects per unit of exposure: that of the exposure
+// which all samples had, and that of the exposure which varied. The two may be of different
+// kinds.
 const beyond = 2
 
-// ExposureOf bounds by how much an exposure x, 0 or more, lengthened the samples y. Those that
-// are differences of two times may be negative.
-// An exposure of 1 makes a sample at most (1 + worst) times as long. For the part of the exposure above
-// its 10th percentile, the slope's interval ([TheilSen]) tells the effect. The part below never varied,
-// so its effect is unseen: it is between nothing and the worst, or at most twice what the slope says if
-// the exposures vary by more than that part. With fewer than 6 samples, or if x does not vary, all of
-// the exposure counts as unseen. Without samples the result is the zero value.
+// ExposureOf bounds by how much an exposure x, 0 or more, lengthened the samples y. Samples that
+// are differences of two times may be negative. An exposure of 1 makes a sample at most (1 +
+// worst) times as long.
+//
+// For the part of the exposure above its 10th percentile, the interval of the slope ([TheilSen])
+// gives the effect. The part below hardly varied, so its effect is unseen: it lies between
+// nothing and the worst, or, if the exposures vary by more than that part, at most twice what the
+// slope says. With fewer than 6 samples, or if x does not vary, all of the exposure counts as
+// unseen. Without samples the result is the zero value.
 func ExposureOf(x, y []float64, worst float64) Exposure {
 	if len(x) == 0 {
 		return Exposure{}
@@ -73,7 +79,7 @@ func ExposureOf(x, y []float64, worst float64) Exposure {
 	return e
 }
 
-// Guessed reports whether too much of the possible effect follows from the assumed worst alone.
+// Guessed reports whether more than GuessedAdded of the effect is unseen.
 func (e Exposure) Guessed() bool { return e.Unseen > GuessedAdded }
 
 // AddedByOthers says by how much programs on other CPUs may have slowed a program.

@@ -44,10 +44,10 @@ type Fit struct {
 // continuous. all holds every family that could be fitted, best first.
 //
 // The rules, in turn:
-//   - Let d be the distance from the 5 % to the 95 % quantile, at least one grain. Samples that lie
-//     more than 3 d below the one or above the other are interrupts or faults, and are left out. So up
-//     to 5 % of outliers on either side do no harm, and anything that takes more than 5 % of the
-//     samples is part of the distribution.
+//   - Let d be the distance from the 5 % to the 95 % quantile, at least one grain. Samples more
+//     than 3 d outside these two quantiles are interrupts or faults, and are left out. So up to 5 %
+//     of outliers on either side do no harm, and anything that takes more than 5 % of the samples is
+//     part of the distribution.
 //   - A sample stands for a bin one grain wide. The likelihood of a family is that of the bins, so that
 //     continuous families and steps can be compared. One hundredth of every family is spread evenly
 //     over the range of the bins, so that a single stray sample weighs little.

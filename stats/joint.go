@@ -38,11 +38,12 @@ func PairsForJoint(comparisons int) int {
 	return SamplesForMedian(FalseAlarms/float64(max(1, comparisons)), 1)
 }
 
-// JointOf returns the joint bounds of a ratio of which only the value and the interval are known, in a
-// suite of the given number of comparisons. On a logarithmic scale, it moves each bound away from the
-// value by a factor: the quantile of Student's distribution at the suite's probability divided by that
-// at the interval's probability, with one degree of freedom less than there are samples. For a single
-// sample, or an unknown number of samples, the quantiles are those of the normal distribution.
+// JointOf returns the joint bounds of a ratio in a suite of the given number of comparisons, for
+// a ratio with known value and interval but unknown samples. On a logarithmic scale, it moves
+// each bound away from the value by a factor: the quantile of Student's distribution at the
+// suite's probability divided by that at the interval's probability, with one degree of freedom
+// less than there are samples. For a single sample, or an unknown number of samples, the
+// quantiles are those of the normal distribution.
 func JointOf(ratio Estimate, comparisons int) Joint {
 	j := Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: FalseAlarms, Comparisons: comparisons}
 	if !(ratio.Lo > 0 && ratio.Value >= ratio.Lo && ratio.Hi >= ratio.Value) {

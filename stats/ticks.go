@@ -133,9 +133,10 @@ func (s Scatter) farthest(mean, z float64) float64 {
 	return (linear + math.Sqrt(linear*linear+4*constant)) / 2
 }
 
-// edge returns where the values inside the interval end between mean and far; whole is the whole number
-// of ticks next to mean on that side. The variance is least at a whole number. If the values inside end
-// before whole, values beyond whole do not count.
+// edge returns the bound of the interval between mean and far: the last value for which inside is
+// true. whole is the whole number of ticks next to mean on that side. The variance has a minimum
+// there, so inside may become true again beyond whole; such values do not count if inside is
+// false at whole.
 func edge(mean, whole, far float64, inside func(float64) bool) float64 {
 	in, out := mean, whole
 	if inside(whole) {
@@ -151,8 +152,8 @@ func edge(mean, whole, far float64, inside func(float64) bool) float64 {
 	return in
 }
 
-// rounding returns the variance of the whole number of ticks that a call sees whose duration is the given
-// number of ticks.
+// rounding returns the variance of the whole number of ticks that a call sees, for a call whose
+// duration is the given number of ticks.
 func rounding(ticks float64) float64 {
 	f := ticks - math.Floor(ticks)
 	return f * (1 - f)
