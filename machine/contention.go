@@ -97,8 +97,8 @@ func (w *ContentionWatch) counts() contentionCounts {
 	return contentionCounts{busyNs: busyNs(w.stat.read()), ownNs: w.ownNs(), waitedNs: pressureNs(w.pressure.read())}
 }
 
-// busyNs returns for how long all CPUs together ran programs or interrupts, from the first line of
-// /proc/stat; NaN if it can't be read.
+// busyNs returns the time for which all CPUs together ran programs or interrupts, from the first
+// line of /proc/stat; NaN if it can't be read.
 func busyNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	cpu, times, err := parseCPUTimes(string(line))
@@ -108,8 +108,8 @@ func busyNs(text []byte) float64 {
 	return times.RanNs()
 }
 
-// pressureNs returns for how long at least one thread waited for a CPU, from /proc/pressure/cpu
-// (Documentation/accounting/psi.rst).
+// pressureNs returns the time for which at least one thread waited for a CPU, from
+// /proc/pressure/cpu (Documentation/accounting/psi.rst).
 func pressureNs(text []byte) float64 {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	fields := bytes.Fields(line)
@@ -124,7 +124,7 @@ func pressureNs(text []byte) float64 {
 	return math.NaN()
 }
 
-// counted parses a whole number that a float64 can represent; NaN if the text is none.
+// counted parses a whole number that a float64 can represent. It returns NaN for any other text.
 func counted(text []byte) float64 {
 	n, err := strconv.ParseUint(string(text), 10, 53)
 	if err != nil {

@@ -33,7 +33,8 @@ func parseCPUInfo(text string) []cpuInfo {
 	return cpus
 }
 
-// arch returns Go's name of the architecture whose kernel wrote the block, or "".
+// arch returns Go's name of the architecture whose kernel wrote the block, or "" if it is not
+// recognised.
 func (c cpuInfo) arch() Text {
 	switch {
 	case c["vendor_id"] != "" && c["cpu family"] != "":

@@ -25,15 +25,15 @@ func (m *Machine) readCPULimit(f files) {
 	}
 }
 
-// CPULimitOf returns the strictest CPU limit of the control groups of a process, given by its number; nil
-// where none is known.
+// CPULimitOf returns the strictest CPU limit of the control groups of a process, given by its
+// number; nil if none is known.
 func CPULimitOf(root fs.FS, process string) *CPULimit {
 	limit, _ := limitOf(files{root}, process)
 	return limit
 }
 
-// limitOf returns the strictest limit of the control groups of a process, of version 1 and 2, and what could
-// not be read of them.
+// limitOf returns the strictest limit of a process's control groups, of versions 1 and 2, and the
+// errors of reading them.
 func limitOf(f files, process string) (strictest *CPULimit, errs []error) {
 	groups, err := f.text("proc/" + process + "/cgroup")
 	if err != nil {
@@ -76,7 +76,7 @@ func (m cgroupMount) limitOf(f files, group cgroup) (strictest *CPULimit, errs [
 	return strictest, errs
 }
 
-// stricter returns the limit of fewer CPUs; nil is no limit.
+// stricter returns the limit that allows fewer CPUs. A nil limit allows all.
 func stricter(a, b *CPULimit) *CPULimit {
 	if a == nil || b != nil && b.CPUs < a.CPUs {
 		return b

@@ -41,10 +41,10 @@ func (t CPUTimes) Since(before CPUTimes) CPUTimes {
 // RanNs returns the time in which the CPU ran programs, the kernel or interrupts.
 func (t CPUTimes) RanNs() float64 { return t.UserNs + t.SystemNs + t.InterruptsNs }
 
-// wantedNs returns the time for which something wanted to run.
+// wantedNs returns the time for which the CPU had something to run, including stolen time.
 func (t CPUTimes) wantedNs() float64 { return t.RanNs() + t.StolenNs }
 
-// stolenShare returns the share of wantedNs that the hypervisor did not give.
+// stolenShare returns the share of wantedNs that was stolen.
 func (t CPUTimes) stolenShare() float64 {
 	if t.wantedNs() == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (t CPUTimes) stolenShare() float64 {
 	return t.StolenNs / t.wantedNs()
 }
 
-// busyShare returns the share of all time for which something wanted to run.
+// busyShare returns wantedNs as a share of all time.
 func (t CPUTimes) busyShare() float64 {
 	if all := t.wantedNs() + t.IdleNs; all > 0 {
 		return t.wantedNs() / all

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// debugOptions are kernel options for finding faults. heavy marks those that slow the kernel down
-// much, because they check each memory access or each lock (Kconfig help texts in
+// debugOptions lists kernel options for finding faults. heavy marks those that slow the kernel
+// down considerably, because they check each memory access or each lock (Kconfig help texts in
 // lib/Kconfig.debug, lib/Kconfig.kasan, mm/Kconfig.debug and kernel/Kconfig.preempt).
 var debugOptions = []struct {
 	name  string

@@ -15,7 +15,7 @@ type Doctor struct {
 	Machine *Machine
 	// CPUs are the CPUs that measurements will run on; if empty, all that Machine lists.
 	CPUs []int
-	// Window is for how long the kernel's counters are watched.
+	// Window is the time for which the kernel's counters are watched.
 	Window time.Duration
 	// Wait waits for the window, or returns earlier, and returns how long it waited.
 	Wait func(time.Duration) time.Duration
@@ -125,7 +125,6 @@ func (d *Doctor) measuredCPUs() []int {
 	return cpus
 }
 
-// files gives access to the machine's files.
 func (d *Doctor) files() files { return files{d.Root} }
 
 func onTopic(topic string, err error) string {

@@ -20,7 +20,6 @@ const maxLineBytes = 4096
 // files reads the kernel's files below a root.
 type files struct{ root fs.FS }
 
-// text returns the content of a file.
 func (f files) text(name string) (string, error) {
 	file, err := f.root.Open(name)
 	if err != nil {
@@ -84,7 +83,6 @@ func (f files) status(field string) (string, error) {
 	return "", fmt.Errorf("/proc/self/status has no line %s", field)
 }
 
-// exists reports whether there is a file of that name.
 func (f files) exists(name string) bool {
 	_, err := fs.Stat(f.root, name)
 	return err == nil

@@ -12,9 +12,9 @@ import (
 	"chronoscope/remedy"
 )
 
-// The least rates of interrupts on one CPU, not counting its timer's, that are noted, and that
-// spoil measurements. At 1 to 5 µs each, the second rate takes about a percent of
-// the time.
+// These are rates of interrupts on one CPU, without its timer's. Above the first they are noted;
+// above the second they spoil measurements: at 1 to 5 µs each they take about a percent of the
+// time.
 const (
 	notedInterruptHz    = 500
 	spoilingInterruptHz = 5000

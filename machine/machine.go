@@ -44,8 +44,8 @@ type Machine struct {
 	Governor        Text `json:"governor"`
 	FrequencyDriver Text `json:"frequency_driver"`
 
-	// Clocksource is the hardware on which the kernel's clocks rest, and Clocksources are those
-	// on which they could rest.
+	// Clocksource is the hardware counter behind the kernel's clocks; Clocksources are those that
+	// the kernel could use.
 	Clocksource  Text   `json:"clocksource"`
 	Clocksources []Text `json:"clocksources"`
 
@@ -144,8 +144,8 @@ func (m *Machine) caveat(format string, args ...any) {
 	}
 }
 
-// topics are the topics of the caveats that say that something is not known. The topic "CPU" is
-// not among them: its caveat says that the CPU is an emulated one.
+// topics lists the topics of caveats that say that something is not known. It lacks the topic
+// "CPU", whose caveat says that the CPU is an emulated one.
 var topics = []string{
 	"CPU name and microcode", "CPU name", "microcode", "CPUs online", "CPUs that this process may use", "CPU list", "CPU limit", "SMT",
 	"governor", "frequency driver", "clocksource", "available clocksources", "hypervisor", "container", "kernel", "timer tick",

@@ -14,7 +14,7 @@ const (
 // method uses it to correct a figure, or to say how far the figure may be off. The zero value
 // means that nothing is known about the CPU.
 type Noise struct {
-	// WatchedNs is for how long a thread ran on the CPU while it was observed, not counting the
+	// WatchedNs is the time for which a thread ran on the CPU while it was observed, without the
 	// time in which another thread had the CPU according to the kernel (run-queue wait, and steal
 	// that the kernel knows of). It is 0 if nothing is known. All other fields relate to this
 	// running time.

@@ -10,7 +10,8 @@ import (
 // exist in the kernels of Debian, Ubuntu and Android only, and refuse all perf events.
 const mostParanoid = 2
 
-// Capabilities that lift the restrictions of perf events (capabilities(7)).
+// capSysAdmin and capPerfmon are the numbers of the capabilities that lift the restrictions of
+// perf events (capabilities(7)).
 const capSysAdmin, capPerfmon = 21, 38
 
 // judgePerfEvents judges whether this user may have the kernel record when programs have a CPU.

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// runningLooks is how often [Machine.WatchRunning] looks. A thread that runs for a moment counts
-// in one of the looks only.
+// runningLooks is the number of looks of [Machine.WatchRunning]. A thread that runs for a moment
+// counts in only one of them.
 const runningLooks = 8
 
-// WatchRunning counts the threads of other processes that run or wait for a CPU, several times
-// during the time over, and sets Running to the mean. wait lets time pass. Unlike the mean, the
-// load average of the last minute includes programs that have ended, such as the compiler that
+// WatchRunning counts the threads of other processes that run or wait for a CPU, in several looks
+// spread over the given time, and sets Running to the mean. wait lets time pass. The load average
+// of the last minute, in contrast, includes programs that have ended, such as the compiler that
 // built this program.
 func (m *Machine) WatchRunning(root fs.FS, over time.Duration, wait func(time.Duration) time.Duration) {
 	if m.OS != "linux" {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The least shares of stolen time that are noted, and that spoil measurements.
+// These are shares of stolen time. Above the first it is noted; above the second it spoils
+// measurements.
 const (
 	notedSteal    = 0.01
 	spoilingSteal = 0.05
