@@ -33,7 +33,7 @@ type Accuracy struct {
 
 // Patience limits the time that is spent to find the accuracy of one clock.
 type Patience struct {
-	// CalmNs is for how long a clock that changes often is read.
+	// CalmNs is the time for which a clock that changes often is read.
 	CalmNs float64
 	// MostNs is the longest time to wait for a slow clock.
 	MostNs float64
@@ -50,7 +50,7 @@ const (
 	enoughChanges = 96
 	oftenChanging = 0.25 // share of readings that differ from the one before
 
-	fewestUpdates = 12 // that are needed to tell how far apart updates are
+	fewestUpdates = 12 // needed to tell the distance between updates
 )
 
 // Sampler gathers the readings of one clock from which its accuracy is computed.
@@ -286,7 +286,7 @@ func (a *Accuracy) takeUnit(hi float64) {
 	}
 }
 
-// takeUpdates sets the accuracy to the typical update of a clock that has finer values than it has
+// takeUpdates sets the accuracy to the typical update of a clock whose values are finer than its
 // updates. An update is the difference of two readings, each rounded down to the unit, so it is
 // known to a unit in either direction.
 func (a *Accuracy) takeUpdates(median stats.Estimate) {

@@ -48,7 +48,7 @@ type remoteTimer struct {
 	ctx       context.Context
 	nowNs     func() float64
 	pause     func(upToNs float64) // waits for a random time
-	wayNs     float64              // the time that the quickest answer took
+	wayNs     float64              // the time of the quickest round trip
 	last      int64
 	err       error
 	handOver  error        // why threads could not hand readings over
@@ -59,7 +59,7 @@ func newRemoteTimer(ctx context.Context, f Foreign, nowNs func() float64, pause 
 	return &remoteTimer{Foreign: f, ctx: ctx, nowNs: nowNs, pause: pause, wayNs: math.Inf(1)}
 }
 
-// A pause takes up to pausesOfWay times the time of the quickest answer, but at most
+// A pause takes up to pausesOfWay times the time of the quickest round trip, but at most
 // longestPauseNs.
 const (
 	pausesOfWay    = 4
@@ -98,9 +98,9 @@ func (a *remoteTimer) read(ticks []int64, question func() ([]int64, error)) {
 var errTooFew = errors.New("it gave fewer readings than were asked for")
 
 // chain fills ticks with consecutive readings. If work is not 0, they are pairs, and the work is
-// done between the two readings of each pair. The way of an answer always takes about the same
-// time, and equal steps between readings would add a regular pattern of their own to the clock's.
-// So chain waits for a random time before each question.
+// done between the two readings of each pair. All round trips take about the same time, and equal
+// steps between readings would add a regular pattern of their own to the clock's. So chain waits
+// for a random time before each question.
 func (a *remoteTimer) chain(work int, ticks []int64) {
 	a.pause(math.Min(longestPauseNs, pausesOfWay*a.wayNs))
 	begin := a.nowNs()
@@ -125,9 +125,9 @@ func (a *remoteTimer) calls(batch int, durations []int64) {
 	})
 }
 
-// frames has the reference time the loop in which the calls stand, without the calls. The loop
-// takes long if the runtime interprets its programs. If the reference can't answer, this timer
-// fails, because its calls are not timed.
+// frames makes the reference time the loop around the calls, without the calls. The loop takes
+// long if the runtime interprets its programs. If the reference can't answer, this timer fails,
+// because its calls are not timed.
 func (a *remoteTimer) frames(batch int, durations []int64) {
 	a.put(durations, func() ([]int64, error) { return a.reference.Ask.Frames(a.ctx, batch, len(durations)) })
 }

@@ -111,8 +111,8 @@ func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings,
 	return err
 }
 
-// onTheWay returns the plan for timers whose readings take most of their time on the way from one
-// process to the other.
+// onTheWay returns the plan for timers whose readings take most of their time in the round trip
+// between the two processes.
 func onTheWay(p Plan) Plan {
 	p.Patience.CalmNs *= 16
 	return p

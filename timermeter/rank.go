@@ -93,8 +93,8 @@ type Plan struct {
 	Handovers int // per clock, over all threads
 	// HandoverTime is the longest time for all hand-overs of all clocks.
 	HandoverTime time.Duration
-	// Watch is for how long the clocks' rates are watched at the end. Total is when the watch ends
-	// if it waits for slow clocks to tick.
+	// Watch is the time for which the clocks' rates are watched at the end. Total is the time,
+	// from the start, until the watch ends if it waits for slow clocks to tick.
 	Watch, Total time.Duration
 }
 
@@ -230,7 +230,8 @@ func (s *subject) note(ticks []int64) {
 	s.last = append(s.last[:0], ticks[len(ticks)-1])
 }
 
-// The progress at the end of each part, by how long the parts take.
+// These are the shares of progress at the end of each part, in proportion to the time that the
+// parts take.
 const (
 	shareAccuracies = 0.5
 	shareRounds     = 0.7
