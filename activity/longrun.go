@@ -9,8 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// cyclesForInterval is the number of cycles from which on their spread gives an interval of their
-// mean.
+// cyclesForInterval is the least number of cycles whose spread gives an interval of their mean.
 const cyclesForInterval = 20
 
 // LongRunInactive estimates the share of time, 0 to 1, that the thread can expect to be inactive

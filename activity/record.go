@@ -25,7 +25,7 @@ type Options struct {
 	// MostGaps is the number of gaps that ends the recording early; 0 is no limit. A trace keeps a
 	// million gaps at most.
 	MostGaps int
-	// ThresholdNs is the step between two readings from which on the thread counts as inactive. By
+	// ThresholdNs is the step between two readings above which the thread counts as inactive. By
 	// default it is found from the clock's own cost.
 	ThresholdNs float64
 	// Until ends the recording after a gap of at least this length; of the time before, only the
@@ -54,8 +54,8 @@ const (
 	keptGaps  = 1 << 20
 	keptJoins = 1 << 18
 	batchGaps = 4096
-	// joinNs is the length from which on a gap is worth a look at the kernel's
-	// counters, which itself takes 1 to 2 µs.
+	// joinNs is the length above which a gap is worth a look at the kernel's counters, which
+	// itself takes 1 to 2 µs.
 	joinNs = 5e3
 	// longLookNs is a duration that a look exceeds only if the thread loses its CPU during it.
 	longLookNs = 20e3

@@ -148,7 +148,8 @@ func (s *combSearch) number(c *Comb, member int) float64 {
 	return k
 }
 
-// nearlyAll is the share of a comb's teeth, or gaps, from which on there is no doubt.
+// nearlyAll is the least share of a comb's teeth, or of its gaps, that counts as nearly all of
+// them.
 const nearlyAll = 0.8
 
 // slower doubles the comb's period if only every other tooth has a gap: a spectrum also shows a

@@ -20,8 +20,7 @@ type Trace struct {
 	TickNs float64
 	// CPU is the CPU to which the thread was bound, -1 if it was free to move.
 	CPU int
-	// Threshold is the step between two readings from which on the thread counts
-	// as inactive.
+	// Threshold is the step between two readings above which the thread counts as inactive.
 	Threshold int64
 	// Length is the length of the recording.
 	Length int64
