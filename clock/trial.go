@@ -2,10 +2,10 @@
 
 package clock
 
-// instruction is an instruction that reads a counter, or ends the process. The processor may
-// lack it even if CPUID names it (virtual machines mask it), the system may have disabled it for
-// this process, and a hypervisor may trap it. Go can't recover from the signal, so a child
-// process tries the instruction first.
+// instruction is an instruction that reads a counter, if the process may execute it. The
+// processor may lack it even if CPUID names it (virtual machines mask it), the system may have
+// disabled it for this process, and a hypervisor may trap it. The process then gets a signal from
+// which Go can't recover, so a child process tries the instruction first.
 type instruction int
 
 // The instructions. The assembly of the trial uses these names.

@@ -20,11 +20,11 @@ const (
 	fewestHandOvers = 100
 )
 
-// across gathers what threads on different CPUs read of one clock by turns.
+// across gathers the readings that threads on different CPUs took of one clock in turn.
 type across struct {
-	rounds       [][][2]int // the pairs of CPUs that play in each round, in this order
+	rounds       [][][2]int // the pairs of CPUs that play games in each round, in this order
 	fenced, bare BackSteps
-	worst        [2]int // the places of the CPUs between which the clock stepped back the most: from, to
+	worst        [2]int // the indices of the CPUs between which the clock stepped back the most: from, to
 	wraps        BackSteps
 	pairs        map[[2]int]*limits
 	roundTripNs  float64
@@ -33,11 +33,11 @@ type across struct {
 
 func newAcross() *across { return &across{pairs: map[[2]int]*limits{}, roundTripNs: math.Inf(1)} }
 
-// pass lets all pairs of the crew play, round by round of a tournament, as often as budget
-// allows, but always at least one round. If the budget does not suffice for all pairs, the
-// rounds that were played still link every CPU to every other one by way of a few CPUs,
-// because the order of the rounds is random. The order is the same in each pass, because a
-// pair's offset at a time is found from a game before that time and one after it.
+// pass lets all pairs of the crew play games, round by round of a tournament, as often as budget
+// allows, but always at least one round. If the budget is too small for all pairs, the played
+// rounds still link every CPU to every other one through a few CPUs, because the order of the
+// rounds is random. The order is the same in each pass, because a pair's offset at a time is
+// found from a game before that time and one after it.
 func (a *across) pass(ctx context.Context, s *subject, c crew, budget time.Duration, nowNs func() float64, rng *rand.Rand) {
 	if a.rounds == nil {
 		a.rounds = tournament(len(c.cpus()))
@@ -62,7 +62,7 @@ func (a *across) pass(ctx context.Context, s *subject, c crew, budget time.Durat
 }
 
 // note adds a game of fenced readings to a. It leaves out a game in which the counter started
-// over, because that game tells nothing else.
+// over, because nothing else can be learned from it.
 func (a *across) note(g game, s *subject) {
 	wrapped := false
 	for i := 1; i < len(g.handed); i++ {

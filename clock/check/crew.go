@@ -10,20 +10,20 @@ import (
 	"chronoscope/machine"
 )
 
-// crew is a set of threads, each bound to a CPU of its own, that read a clock by turns. A CPU is
-// named by its place in cpus.
+// crew is a set of threads, each bound to a CPU of its own, that read a clock in turn. A CPU is
+// identified by its index in cpus.
 type crew interface {
 	cpus() []int
-	// play lets each pair of threads read by turns: n rounds of two readings, for no longer
-	// than limit. No thread may be in two pairs. The result lacks games that could not be played.
+	// play lets each pair of threads read the clock in turn: n rounds of two readings, for at
+	// most limit. No thread may be in two pairs. The result lacks games that could not be played.
 	play(ctx context.Context, pairs [][2]int, read func() int64, n int, limit time.Duration) []game
 	// lost returns the reasons why some CPUs can't be used any more.
 	lost() []string
 }
 
-// game holds what two threads read by turns.
+// game holds the readings that two threads took in turn.
 type game struct {
-	pair    [2]int // their places in the crew
+	pair    [2]int // the indices of their CPUs in the crew
 	startNs float64
 	// handed are the readings in order; Thread is 0 for pair[0] and 1 for pair[1].
 	handed []Handed

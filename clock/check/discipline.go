@@ -9,8 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
-// discipline is how the kernel says that it keeps its clocks in step with the time of day
-// (adjtimex(2)). It does so to none of CLOCK_MONOTONIC_RAW and the processor's counters.
+// discipline describes how the kernel steers its clocks towards the time of day (adjtimex(2)). It
+// never steers CLOCK_MONOTONIC_RAW and the processor's counters.
 type discipline struct {
 	// ratePPM is how much faster the kernel was told to let its clocks run.
 	ratePPM float64

@@ -11,9 +11,8 @@ import (
 	"chronoscope/machine"
 )
 
-// HandOver lets one thread on each of the CPUs take its turn n times: the thread reads the
-// clock and hands over to the next one. HandOver returns the readings in the order in which
-// they were taken.
+// HandOver lets one thread on each of the CPUs take n turns: a thread reads the clock and hands
+// over to the next one. HandOver returns the readings in the order in which they were taken.
 //
 // The processor must not reorder read with the instructions before and after it. A hardware
 // counter therefore needs a fenced reading: one without a fence may be taken before its turn,

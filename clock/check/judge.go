@@ -267,7 +267,7 @@ func drift(w *watch, sandwiches []clock.Sandwich) stats.Estimate {
 	return e
 }
 
-// band returns the limits that pairs set to how far the clock is ahead, with each error
+// band returns the limits that pairs set to the clock's lead over the reference, with each error
 // multiplied by times.
 func band(pairs []Pair, times float64) *limits {
 	l := &limits{}

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// lateness is how late a clock's update may be, in units of its accuracy, without being a
-	// fault: a kernel updates its coarse clocks late if interrupts are delayed.
+	// lateness is how late a clock may update its value without a fault, in units of its
+	// accuracy: a kernel updates its coarse clocks late if interrupts are delayed.
 	lateness = 16
 	// fewJumps is the largest number of steps that count as jumps; more are a changing rate.
 	fewJumps = 3

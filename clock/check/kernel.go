@@ -108,8 +108,8 @@ func (r *Report) judgeClocksource(before, after kernelView, clock string) {
 	r.add(f)
 }
 
-// uptimeGrainNs is the largest difference between /proc/uptime, which is in hundredths of a
-// second, and a reading of the clock just after it that is no fault.
+// uptimeGrainNs is the largest permitted difference between /proc/uptime, which is in hundredths
+// of a second, and a reading of the clock boottime just after it.
 const uptimeGrainNs = 0.1e9
 
 // judgeNamespaces notes which clocks are shifted for this process. A shift is no fault, because

@@ -97,8 +97,9 @@ type Offsets struct {
 	Clock string
 	// CPUs are the CPUs on which the clock could be read, in ascending order.
 	CPUs []int
-	// Direct is how many of the Pairs of CPUs handed readings to each other. The bounds of all
-	// pairs also follow from those by way of third CPUs, where that is tighter.
+	// Direct is the number of pairs of CPUs that handed readings to each other, and Pairs that of
+	// all pairs. The bounds of a pair also follow from those of its CPUs with a third CPU, if
+	// these are tighter.
 	Direct, Pairs int
 	// RoundTripNs is the shortest time from one CPU to another and back.
 	RoundTripNs float64
@@ -131,7 +132,7 @@ func estimateOf(d *differences, i, j int, scale float64, unit string) stats.Esti
 }
 
 // newOffsets derives the bounds of all pairs from the limits of some pairs of CPUs. A CPU is
-// named by its place in cpus.
+// identified by its index in cpus.
 func newOffsets(clock string, cpus []int, pairs map[[2]int]*limits, accuracyNs float64) *Offsets {
 	o := &Offsets{
 		Clock: clock, CPUs: cpus, Direct: len(pairs), Pairs: len(cpus) * (len(cpus) - 1) / 2,

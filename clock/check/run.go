@@ -13,7 +13,7 @@ import (
 
 // Plan says how much time the checks take.
 type Plan struct {
-	// Watch is for how long the clocks are watched.
+	// Watch is the time for which the clocks are watched.
 	Watch time.Duration
 	// Every is the time from one look to the next.
 	Every time.Duration

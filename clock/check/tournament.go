@@ -1,9 +1,9 @@
 package check
 
 // tournament returns rounds in which each of n players meets one other player, so that over all
-// rounds each pair meets once: n-1 rounds of n/2 pairs, or, where n is odd, n rounds in each of
-// which one player sits out (the circle method of round-robin tournaments). All pairs of a
-// round can play at once.
+// rounds each pair meets once: n-1 rounds of n/2 pairs, or, for odd n, n rounds with one player
+// sitting out in each (the circle method of round-robin tournaments). All pairs of a round can
+// play at once.
 func tournament(n int) [][][2]int {
 	seats := n + n%2
 	var rounds [][][2]int

@@ -132,7 +132,7 @@ func (w *watch) look() {
 	w.sandwiches = append(w.sandwiches, clock.Tightest(w.clock.Clock, w.reference.Clock, tries))
 }
 
-// spanNs returns for how long the clock was watched, by the reference.
+// spanNs returns the time for which the clock was watched, by the reference.
 func (w *watch) spanNs() float64 {
 	if len(w.sandwiches) == 0 {
 		return 0

@@ -13,8 +13,8 @@ type Crowd struct {
 	CPUs, Load int
 	// Loads holds the Load of each CPU; nil means Load for all.
 	Loads []int
-	// Beside are other programs of one thread each: each function returns what such a program does
-	// next, and is called again when that is done.
+	// Beside holds other programs of one thread each. A function returns the next steps of its
+	// program, and is called again when they are done.
 	Beside []func(*rand.Rand) []Step
 	// SliceNs is the length of a time slice, and SliceJitter the share by which it varies.
 	SliceNs, SliceJitter float64

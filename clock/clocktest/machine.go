@@ -23,7 +23,7 @@ type Machine struct {
 	scheduler *Scheduler // nil if no other thread uses the CPU
 }
 
-// Preemption says how often and for how long other processes take the CPU.
+// Preemption describes how often other processes take the CPU, and for what time.
 type Preemption struct {
 	// EveryNs is the mean CPU time between two preemptions (exponential).
 	EveryNs float64
