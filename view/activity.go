@@ -34,7 +34,6 @@ func activities(d record.Activity) *Sheet {
 	return s
 }
 
-// place names the CPU of a trace.
 func place(t activity.Analysis) string {
 	if t.CPU == nil {
 		return "a CPU of the system's choice"
@@ -42,7 +41,6 @@ func place(t activity.Analysis) string {
 	return fmt.Sprintf("CPU %d", *t.CPU)
 }
 
-// noiseTile says how noisy a CPU is.
 func noiseTile(t activity.Analysis) Tile {
 	n := Tile{Topic: "Noise on " + place(t), Figure: "unknown", Sentence: fmt.Sprintf("In %s no activity was seen.", duration(t.DurationNs))}
 	if !t.ActiveRatio.Known() {
@@ -124,7 +122,7 @@ func causes(t activity.Analysis) Section {
 	}
 }
 
-// mostCulprits is how many rows are shown; one more row sums up the rest, which only JSON lists.
+// mostCulprits limits the rows of [named]; one more row sums up the rest, which only JSON lists.
 const mostCulprits = 12
 
 // named shows which threads and interrupts took the time of a trace.

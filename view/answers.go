@@ -31,7 +31,7 @@ func CardAnswers(d record.Card, all string) *Sheet {
 	return s
 }
 
-// clockAnswers returns the clocks to use.
+// clockAnswers returns a line for each purpose with the clock to use.
 func clockAnswers(r timermeter.Ranking) (lines []Line) {
 	for _, p := range purposes(r.Best) {
 		if c := clockNamed(r.Clocks, p.name); c != nil {
@@ -88,7 +88,7 @@ func toDo(all []machine.Finding) (lines []Line) {
 	return lines
 }
 
-// more names the command that shows the rest.
+// more names the commands that show what [CardAnswers] leaves out.
 func more(h record.Header, all string) string {
 	return fmt.Sprintf("%s (with %s), clocks, fidelity, activity, doctor", all, stats.Count(len(h.Caveats), "caveat"))
 }

@@ -88,8 +88,8 @@ func gateSection(d record.Bench) Section {
 	}
 }
 
-// falseAlarms says for how many benchmarks the gate would have failed when the code was compared
-// with itself.
+// falseAlarms says how many benchmarks the gate would have failed when the code was compared with
+// itself.
 func falseAlarms(d record.Bench) string {
 	beyond := 0
 	for _, p := range d.Pairs {

@@ -15,8 +15,8 @@ import (
 
 var _ = register(80, "bytecode", bytecodes, bytecodeFields, instructionFigures)
 
-// bytecodes shows how long a virtual machine's instructions take: first the table, then what the
-// times have in common, and last how well the methods agree.
+// bytecodes shows how long a virtual machine's instructions take: the table first, then how the
+// times are distributed and grouped, then how well the methods agree.
 func bytecodes(d record.Bytecode) *Sheet {
 	s := sheet("What Java instructions take", d.Header)
 	runs := append([]bytecode.Report{d.Report}, d.Others...)
@@ -101,7 +101,8 @@ func formName(form bytecode.Form) string {
 	return string(form)
 }
 
-// offReference writes by how much a method's result differs from that of the time stamp counter.
+// offReference writes the relative difference between a method's time and that of the time stamp
+// counter.
 func offReference(i bytecode.InstructionReport) string {
 	if !(i.TSC.Value > 0) {
 		return stats.Unknown

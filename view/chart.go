@@ -34,14 +34,13 @@ type Axis struct {
 // Unit says how the values of an axis are written.
 type Unit int
 
-// These are the units.
 const (
 	Plain  Unit = iota
 	Time        // in nanoseconds
 	Shares      // in percent, or parts per million
 )
 
-// Row is one of several items: its name, its figure in words, and its marks.
+// Row is a row of a chart: the name of an item, its figure in words, and its marks.
 type Row struct {
 	Name, Figure string
 	Bars         []Span
@@ -72,7 +71,7 @@ type Link struct{ X1, Row1, X2, Row2 float64 }
 
 // Series is a set of points that are drawn alike, with or without lines between them.
 type Series struct {
-	Look   int // the number of one of the looks that distinguish series
+	Look   int // the argument of SeriesLook
 	Joined bool
 	Plain  bool // a line without marks
 	Points []XY
@@ -93,7 +92,7 @@ type Key struct {
 	Text string
 }
 
-// seriesMarks, together with the looks s0 to s5, distinguish series, in black and white too.
+// seriesMarks and the looks s0 to s5 distinguish series, in black and white too.
 var seriesMarks = []string{"dot", "triangle", "square", "cross", "ring", "plus"}
 
 // SeriesLook returns the look of the i-th series.

@@ -116,7 +116,7 @@ func qualities(r timermeter.Ranking) Section {
 		}
 	}
 	if chart.X.Hi == 0 {
-		chart.Rows = nil // no value sets a scale
+		chart.Rows = nil
 	}
 	return Section{
 		Title: "Which clock is best",
@@ -138,7 +138,7 @@ func verdictKeys(clocks []timermeter.Rating) (keys []Key) {
 	return keys
 }
 
-// fixed writes a number with that many decimal places.
+// fixed writes a number with the given number of decimal places.
 func fixed[N number](n N, places int) string {
 	if x := floatOf(n); stats.IsFinite(x) {
 		return fmt.Sprintf("%.*f", places, x)

@@ -185,8 +185,8 @@ func clockTables(d record.Comparison, rows []record.ComparisonRow) (sections []S
 	return append(sections, qualityTable(d, clocks))
 }
 
-// clockPair shows the values from which the qualities of some subjects are computed, beginning with
-// the best clock of the first subject.
+// clockPair shows, for the subjects from..to-1, the values from which the qualities of clocks are
+// computed. The best clock of subject from comes first.
 func clockPair(d record.Comparison, clocks []clockRows, from, to int) Section {
 	t := table(words("clock"))
 	for _, name := range d.Subjects[from:to] {
@@ -321,7 +321,7 @@ func spreadOfSubjects(topic string, rows []record.ComparisonRow) Section {
 	return Section{In: InText, Table: t}
 }
 
-// marks follow values that are not trusted.
+// marks are written after a value that is not trusted.
 var marks = map[stats.Verdict]string{stats.Suspect: " *", stats.Unusable: " **"}
 
 // marked writes a value with its mark.

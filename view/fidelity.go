@@ -25,8 +25,7 @@ func trustSections(d record.Trust) []Section {
 	return []Section{counted(d.Sandwiches), differences(d.Sandwiches), checks(d.Checks)}
 }
 
-// worstSandwich returns the result with the largest error, and the judgement of all results
-// together.
+// worstSandwich returns the result with the largest error, and the joined judgement of all results.
 func worstSandwich(all []fidelity.Result) (worst fidelity.Result, j stats.Judgement) {
 	j, worst = stats.NewJudgement(), all[0]
 	for _, one := range all {
@@ -66,7 +65,8 @@ func passed(all []check.Finding) int {
 	return len(where(all, func(f check.Finding) bool { return f.Verdict == stats.Trusted }))
 }
 
-// counted shows Figure 1 of Kuperberg 2011b, for the first workload.
+// counted draws what the counter and the reference measured over the requested time, for the first
+// workload (as Figure 1 of Kuperberg 2011b).
 func counted(all []fidelity.Result) Section {
 	if len(all) == 0 || len(all[0].Samples) == 0 {
 		return Section{}

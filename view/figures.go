@@ -7,7 +7,7 @@ import (
 	"chronoscope/stats"
 )
 
-// These are the topics of figures.
+// Topics of figures.
 const (
 	TopicBest      = "best clock"
 	TopicClock     = "clock"
@@ -21,23 +21,23 @@ const (
 	TopicLateness  = "lateness"
 )
 
-// These values say which direction is better.
+// Values of [Figure].Better: the direction in which a figure improves.
 const (
 	Lower   = "lower"
 	Higher  = "higher"
 	Neither = ""
 )
 
-// These are the quantities of programs and benchmarks. A wall time stands in for the time on a
-// machine without other programs if one of the subjects has only the wall time.
+// Quantities of programs and benchmarks. The wall time stands in for the time alone if fewer
+// subjects have the time alone.
 const (
 	QuantityTime = "time"
 	QuantityWall = "wall time"
 	QuantityCPU  = "CPU time"
 )
 
-// QualityRepeatability is how much a clock's quality differs between two measurements: clocks whose
-// qualities are closer than that are tied in the ranking, too.
+// QualityRepeatability is the difference of a clock's quality between two measurements that noise
+// alone explains. Clocks whose qualities differ by less are tied in a ranking.
 const QualityRepeatability = 0.015
 
 // FigureKey identifies the same figure in several documents.
@@ -49,14 +49,14 @@ type Figure struct {
 	Better string
 	record.ComparisonValue
 	Samples []float64 // the samples behind the value, if they are known
-	// Repeatability is how much the value differs between two measurements, in its unit, for values
-	// without an interval; NaN if that is not known.
+	// Repeatability is the difference between two measurements of the value that noise alone
+	// explains, in the value's unit. It is used for values without an interval; NaN if not known.
 	Repeatability float64
-	// Work names the work that was measured, if values of other work under the same name can't be
-	// compared with this one; empty if the name identifies the work.
+	// Work names the measured work if the figure's name does not identify it. Figures of different
+	// work can't be compared.
 	Work string
-	// StandIn names another quantity for which this figure stands in: the figure is used only if
-	// not all documents have the other quantity.
+	// StandIn names another quantity, which is compared instead of this one if as many documents
+	// have it; empty for none.
 	StandIn string
 }
 

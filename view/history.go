@@ -323,5 +323,5 @@ func unreadable(d record.History) Section {
 	return section
 }
 
-// mostUnreadable is how many such records are named one by one.
+// mostUnreadable limits the number of unreadable records that are listed.
 const mostUnreadable = 20

@@ -20,7 +20,7 @@ type kind struct {
 	figures func(record.Document) []Figure // nil if it can't be compared
 }
 
-// kinds are all kinds; the file of each kind registers it.
+// kinds are all registered kinds; each kind's file registers it.
 var kinds []kind
 
 // register adds a kind: its place on a page among other documents, its command (empty for the
@@ -59,8 +59,8 @@ func Of(d record.Document) (*Sheet, error) {
 	return nil, fmt.Errorf("there is no view of a document of type %T: give one of package record", d)
 }
 
-// Fields are the fields of a document's elements that make a table, given as their paths in JSON,
-// with dots between the parts.
+// Fields is a document's data as a table: a row for each element of a list, a column for each of
+// its fields. Columns are the fields' paths in JSON, with dots between the parts.
 type Fields struct {
 	Columns []string
 	Element any   // an empty element

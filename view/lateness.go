@@ -124,7 +124,6 @@ func (r *Row) mark(at stats.Float, mark, look string) {
 	}
 }
 
-// drift writes a drift; empty if there is none.
 func drift(r lateness.Result) string {
 	switch {
 	case !r.DriftPPM.Known():

@@ -11,8 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// fewestShown is the number of percentiles from which on a line is shown: the median alone says
-// nothing about the tail.
+// fewestShown is the least number of known percentiles for which they are shown: the median alone
+// says nothing about the tail.
 const fewestShown = 2
 
 // hasTails reports whether a command was run often enough for a percentile above the median.

@@ -9,8 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
-// programFields returns the fields of the commands, with the estimates of the metrics that any of them
-// has.
+// programFields returns a row for each command. Each metric that one of the commands has is a
+// column.
 func programFields(d record.Programs) Fields {
 	f := fieldsOf(d.Results, "command estimate wall cpu runqueue_wait_ns blocked_ns max_rss_bytes method explanation failure verdict reasons")
 	all := map[string]program.MetricSummary{}

@@ -157,8 +157,8 @@ func usageOf(p program.Report) usage {
 		}
 		return stats.Median(all)
 	}
-	// The kernel divides the CPU time by the mode that its ticks hit. The sum over all runs is
-	// used, since a tick hits a short run once or never.
+	// The kernel splits CPU time into user and system time by the mode that each of its ticks
+	// interrupts. A tick hits a short run once or never, so the sums over all runs are used.
 	var user, system float64
 	for _, r := range runs {
 		user, system = user+r.UserNs, system+r.SystemNs
@@ -181,7 +181,8 @@ func tally(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-// failureLines says how a command failed, unless the verdict says so.
+// failureLines says how a command failed, unless a reason of its verdict already does, and shows the
+// end of its standard error.
 func failureLines(p program.Report) (lines []Line) {
 	if p.Failure == nil {
 		return nil
@@ -270,7 +271,7 @@ func programTimes(all []program.Report) Section {
 	return s
 }
 
-// If there are more than overlapping runs, their marks are drawn translucent.
+// overlapping is the number of runs above which their marks are drawn translucent.
 const overlapping = 60
 
 func programRow(p program.Report) Row {
@@ -381,8 +382,8 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 	return lines
 }
 
-// programNotes writes below a table the remarks that [programInWords] makes for a single command. A
-// remark that applies to several commands, or differs only in its figures, is written once.
+// programNotes returns the remarks below the table of several commands. A remark that applies to
+// several commands, or differs only in its figures, is written once.
 func programNotes(all []program.Report) (sections []Section) {
 	var methods, verdicts folds
 	var texts []string

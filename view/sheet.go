@@ -21,7 +21,7 @@ import (
 // Medium says where a part of a sheet is shown.
 type Medium int
 
-// These are the media. Charts are always shown on pages and in figures, and never in text.
+// Charts are always shown on pages and in figures, and never in text.
 const (
 	Everywhere Medium = iota
 	InText
@@ -57,7 +57,7 @@ type Section struct {
 	Trends  *Trends
 	Table   *Table
 	Notes   []Line // after the table
-	// Findings are what disturbs measurements.
+	// Findings say what disturbs measurements.
 	Findings []machine.Finding
 }
 
@@ -283,8 +283,8 @@ func (f *folds) add(what fold, name string) {
 	f.names[what] = append(f.names[what], name)
 }
 
-// lines writes each fold with the names that it applies to; if there are more than most, with the
-// first of them. A fold that applies to all names names none.
+// lines writes each remark with the names that it applies to, at most most of them. A remark that
+// applies to all names is written without them.
 func (f *folds) lines(all, most int) (lines []Line) {
 	for _, what := range f.order {
 		names := ""
@@ -304,8 +304,8 @@ func (f *folds) lines(all, most int) (lines []Line) {
 // figure matches a number in a text.
 var figure = regexp.MustCompile(`\d+(\.\d+)?(e[+-]\d+)?`)
 
-// ranged returns for each text a common form of all texts that differ from it only in their figures:
-// in this form, each figure that differs is a range.
+// ranged maps each text to a form that it shares with all texts that differ from it only in their
+// figures: a figure that differs is replaced by the range of its values.
 func ranged(texts []string) map[string]string {
 	alike := map[string][]string{}
 	for _, text := range texts {

@@ -4,7 +4,7 @@ import "math"
 
 // Trends are charts of series that share one horizontal axis.
 type Trends struct {
-	Places []TrendPlace `json:"places"` // of the axis, the oldest first
+	Places []TrendPlace `json:"places"` // places of the axis, the oldest first
 	Each   []Trend      `json:"each"`
 }
 
@@ -44,7 +44,7 @@ type TrendChange struct {
 // TrendSteps is the number of steps that the vertical axis of a trend is divided into.
 const TrendSteps = 9999
 
-// packed converts a value to steps of the axis. It limits values far beyond the ends of the axis.
+// packed converts a value to steps of the axis, limited to one axis length beyond either end.
 func (t Trend) packed(v float64) int {
 	return int(math.Round(math.Max(-1, math.Min(2, (v-t.Lo)/(t.Hi-t.Lo))) * TrendSteps))
 }

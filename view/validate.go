@@ -98,8 +98,8 @@ func method(scheme string, k validate.Kind) string {
 	return fmt.Sprintf("%s (%s)", scheme, k)
 }
 
-// isShown reports whether text and tables include a scheme: of the values of K only the source's
-// own, 3.
+// isShown reports whether text and tables include a scheme. Of the K-best schemes only those with
+// K = 3, the source's value, are shown.
 func isShown(scheme string) bool {
 	_, k, numbered := strings.Cut(scheme, "-k")
 	return !numbered || strings.HasPrefix(k, "3")
@@ -127,7 +127,7 @@ func sourceTimers(timers []validate.Timer) Section {
 	return Section{Title: "Clocks of the source", Lead: "As Figure 9.21 of Bryant and O'Hallaron (2003) has them.", Table: t}
 }
 
-// fits shows how long short runs took, and how far they lay from their line.
+// fits shows the line that gives the truth of each work, and how far short runs lay from it.
 func fits(all []validate.WorkFit) Section {
 	s := Section{Title: "How the truth is known"}
 	for _, f := range all {
@@ -136,8 +136,7 @@ func fits(all []validate.WorkFit) Section {
 	return s
 }
 
-// leastError is the least error that is drawn: the truth is not known much better. mostError is the
-// greatest.
+// Charts show errors from leastError, about the error of the truth itself, to mostError.
 const leastError, mostError = 1e-4, 30
 
 // errorCharts has a chart for each scheme: its error over the length of the work.
@@ -329,7 +328,7 @@ func errorAt(cells []validate.Outcome, r validate.Regime, length int64) string {
 		return ""
 	case !cells[i].Error.Known():
 		return "-"
-	case cells[i].NoTruth: // with the verdict, since nothing else shows that it was wrong
+	case cells[i].NoTruth: // without a truth no error is marked as wrong, so that the verdict is shown
 		return fmt.Sprintf("(%s %s)", errorOf(cells[i]), cells[i].Verdict)
 	}
 	return errorOf(cells[i])

@@ -138,7 +138,7 @@ func worstGroup(groups []*group) (*group, bool) {
 	return groups[i], true
 }
 
-// did says what the threads of a program as a whole do, by cause.
+// did says, by cause, what all threads of a program did together.
 var did = map[offcpu.Cause]string{
 	offcpu.Ran:           "ran",
 	offcpu.RunqueueWait:  "waited for a CPU",
