@@ -81,8 +81,8 @@ func checkBest(r timermeter.Ranking) error {
 // signed are the names of integers that may be negative; all others are counts, or numbers of CPUs.
 var signed = []string{"exit_code", "perf_event_paranoid", "counter_ticks", "start_ticks", "duration_ticks"}
 
-// spans are the names of times that are lengths, and so can't be negative. Other times are
-// differences of two measured times, or bounds on such.
+// spans are the names of times that are lengths, and so can't be negative. Times with other names
+// are differences of two measured times, or their bounds.
 var spans = strings.Fields(`
 	duration_ns wall_ns user_ns system_ns unit_ns threshold_ns period_ns
 	total_ns tick_ns elapsed_ns length_ns from_ns to_ns watched_ns requested_ns event_ns epsilon_ns tsc_hz core_hz`)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Document is what a command writes: [Card], [Clocks], [Fidelity], [Activity], [Doctor],
-// [Bench], [Programs], [SlowClock], [Bytecode], [Validation] or [Comparison].
+// Document is what a command writes. Each kind of document is a struct of this package that embeds
+// a [Header], such as [Card], [Clocks] or [Programs].
 type Document interface {
 	// Head returns the header, with which every document starts.
 	Head() Header

@@ -15,8 +15,8 @@ type Fleet struct {
 	// Of is the command whose records are ranked; empty for the report card.
 	Of    string      `json:"of"`
 	Nodes []FleetNode `json:"nodes"`
-	// Outliers begin with those of the machine that has the most, and for each machine with the
-	// largest.
+	// Outliers are sorted: the machine with the most outliers comes first, and for each machine its
+	// largest outlier.
 	Outliers []FleetOutlier `json:"outliers"`
 	fleet.Ranking
 }

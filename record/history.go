@@ -54,7 +54,7 @@ type HistorySeries struct {
 	Hypervisor  string `json:"hypervisor"`
 	Clocksource string `json:"clocksource"`
 	Arch        string `json:"arch"`
-	// Go is the version of Go of all points, if there is a series for each version.
+	// Go is the version of Go of all points, if each version has a series of its own.
 	Go string `json:"go"`
 	// Began says which property of the machine was new when the series began; empty for the first
 	// series of a figure.

@@ -117,7 +117,7 @@ func newImportedBenchmark(r *benchfmt.Result) *importedBenchmark {
 // WorkingTree stands for the working tree in other tools' formats that have revisions.
 const WorkingTree = "working-tree"
 
-// importedRevision converts the value that an export writes for the working tree back.
+// importedRevision returns the revision that a key of the file names; empty for the working tree.
 func importedRevision(key string) string {
 	if key == WorkingTree {
 		return ""

@@ -19,7 +19,7 @@ type KeptRecord struct {
 	Interrupted *bool      `json:"interrupted"`
 	CPU         *string    `json:"cpu"`
 	Error       *string    `json:"error"`
-	// Subjects are what the record is about, such as programs; empty if the command says it.
+	// Subjects are what the record is about, such as programs; empty if its document names none.
 	Subjects []string `json:"subjects"`
 }
 

@@ -18,7 +18,7 @@ type Entry struct {
 	Name   string // of the file
 	Header Header
 	// Subjects are what the record is about: programs, benchmarks, clocks, instructions, or the
-	// subjects of a comparison. It is empty if the command says it.
+	// subjects of a comparison. It is empty if the document names none.
 	Subjects []string
 	Err      error // why the header can't be read; nil if it can
 }
@@ -131,15 +131,15 @@ func (l subjectLists) names() (names []string) {
 	return each
 }
 
-// Latest asks [Archive.Find] for the record that was started last, and Previous for the one before
+// Names that [Archive.Find] understands: the record that was started last, and the last one before
 // it of the same command.
 const (
 	Latest   = "latest"
 	Previous = "previous"
 )
 
-// before returns the name of the record before the last one that is of the same command; none if
-// there is none. A record of another command could not be compared with the last one.
+// before returns, as a list of one, the newest name before the last one that is of the same command;
+// an empty list if there is no such name.
 func before(names []string) []string {
 	last := len(names) - 1
 	for i := last - 1; i >= 0; i-- {

@@ -42,8 +42,8 @@ var PublishedTimers = []PublishedTimer{
 type PublishedRow struct {
 	AccuracyNs, CostNs, Spread float64
 	Quality                    float64 // in percent, as printed
-	// Implied is the quality in percent that follows from the row's own figures, if the printed one
-	// does not; otherwise 0.
+	// Implied is the quality in percent that the row's own figures give, if it differs from the
+	// printed one; otherwise 0.
 	Implied float64
 }
 

@@ -17,7 +17,7 @@ type Source struct {
 	Modified bool `json:"modified"`
 }
 
-// longestSubject is how much of the first line of a commit's message is kept.
+// longestSubject is the number of characters of a commit's subject line that are kept.
 const longestSubject = 200
 
 // SourceIn returns the commit that is checked out in the git repository around a folder; nil if
@@ -44,7 +44,7 @@ func SourceIn(ctx context.Context, folder string) *Source {
 	return &Source{Commit: parts[0], Time: at.UTC(), Subject: shortened(parts[2]), Modified: same != nil}
 }
 
-// shortened returns the first line of a commit's message, cut to that length.
+// shortened cuts a commit's subject line to longestSubject characters.
 func shortened(subject string) string {
 	runes := []rune(strings.ToValidUTF8(subject, "�"))
 	return string(runes[:min(len(runes), longestSubject)])

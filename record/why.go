@@ -13,7 +13,7 @@ type Why struct {
 	Method string `json:"method"`
 	// LateNs is the length of the wait that ended the recording; null if none did.
 	LateNs *int64 `json:"late_ns"`
-	// Late is that wait; nil in documents that are older than this field.
+	// Late is the wait that ended the recording; nil in documents that are older than this field.
 	Late *offcpu.Period `json:"late,omitempty"`
 	offcpu.Result
 }

@@ -224,7 +224,8 @@ func anchorAt(at part) string {
 	return "middle"
 }
 
-// Lanes have the same height in a figure and on a page, where a script draws them.
+// Lanes have the same height in a figure and on a page, where a script draws them. Heights are in
+// pixels.
 const (
 	laneHeight  = 34
 	laneName    = 24

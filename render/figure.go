@@ -17,7 +17,7 @@ import (
 // FigureFormats returns the formats of a figure, which are also the endings of its file.
 func FigureFormats() []string { return []string{"svg", "png"} }
 
-// FigureFormat returns the format of a figure in that file.
+// FigureFormat returns the format that the ending of a file's name stands for.
 func FigureFormat(file string) (string, error) {
 	format := strings.TrimPrefix(filepath.Ext(file), ".")
 	if slices.Contains(FigureFormats(), format) {
@@ -101,7 +101,7 @@ func newFigure(s *view.Sheet) *figure {
 	return f
 }
 
-// text adds a text, broken into as many lines as it needs, each of that height.
+// text adds a text, broken into lines that fit the figure. height is the height of a line, in pixels.
 func (f *figure) text(class, text string, height int) {
 	for _, line := range wrapTo(text, class, figureRoom) {
 		f.Texts = append(f.Texts, figureText{figureMargin, f.Height, class, line})

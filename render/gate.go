@@ -44,7 +44,7 @@ func (c change) side() stats.Side {
 	return c.Joint.Side
 }
 
-// limit is the allowed share; NaN if the gate does not judge the pair.
+// limit is the slowdown that the gate allows, as a share; NaN if the gate does not judge the pair.
 func (c change) limit() float64 {
 	if c.side() == "" {
 		return math.NaN()
@@ -312,7 +312,7 @@ func BenchmarkAction(w io.Writer, d record.Bench) error {
 		}
 		entries = append(entries, e)
 		for _, m := range r.Metrics {
-			if !stats.IsRate(m.Unit) { // of a rate, more is better
+			if !stats.IsRate(m.Unit) { // rates are left out: for them, larger is better
 				entries = append(entries, entry{Name: r.Package + "." + r.Name + " - " + m.Unit, Unit: m.Unit, Value: m.Value})
 			}
 		}

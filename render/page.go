@@ -244,8 +244,8 @@ func newDataTable(t *view.Table) *dataTable {
 	return d
 }
 
-// classOf returns the class of a cell: numbers are right-aligned, and prose keeps a width of some
-// words, however narrow the screen.
+// classOf returns the CSS class of a cell: numbers are right-aligned, and long texts keep a least
+// width on a narrow screen.
 func classOf(column view.Column, c view.Cell) string {
 	switch {
 	case column.Number:

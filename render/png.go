@@ -59,8 +59,8 @@ func faceOf(l look, times float64) font.Face {
 	return face
 }
 
-// widerFont is how many times wider the letters of another font may be. A viewer uses another font
-// for an SVG file if it lacks the fonts of the figure.
+// widerFont is the factor by which a text may be wider than in the figure's fonts: a viewer of an
+// SVG file that lacks these fonts uses another one.
 const widerFont = 1.15
 
 // textWidth returns the greatest width of a text of a class, in pixels.

@@ -87,7 +87,7 @@ func (s Style) section(section view.Section) (blocks []string) {
 	return blocks
 }
 
-// leastLabel is the width of the column of labels, which are indented by two blanks.
+// leastLabel is the least width of the column of labels, which are indented by two blanks.
 const leastLabel = 10
 
 // lines writes lines, wrapped to the width. If one has a label, all are indented by a column of
@@ -172,8 +172,7 @@ func (s Style) findings(all []machine.Finding) string {
 	return strings.Join(blocks, "\n")
 }
 
-// plain separates columns by blanks only, which suits any terminal and any program that reads
-// words.
+// plain separates columns by blanks only, which any terminal shows and any program can split.
 var plain = func() table.Style {
 	style := table.StyleLight
 	style.Options = table.OptionsNoBordersAndSeparators
