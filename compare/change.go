@@ -139,7 +139,7 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 		return direction(a, -1)
 	}
 	if stats.IsFinite(a.Repeatability) {
-		return Same // closer than the repeatability allows to tell
+		return Same // repeated measurements differ by more
 	}
 	return Undecided
 }

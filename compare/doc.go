@@ -1,8 +1,8 @@
 // Package compare compares machines or runs: documents in, rows out.
 //
 // Each document yields figures. Figures of the same topic, name and quantity form one row, and each
-// is compared with that of the first subject. A comparison that would mean nothing, of different
-// units or with an unusable result, is marked as such and has no ratio.
+// is compared with that of the first subject. Figures that can't be compared, because their units or
+// works differ or one is unusable, are marked as incomparable and have no ratio.
 package compare
 
 import (

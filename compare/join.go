@@ -54,8 +54,8 @@ func (j *joined) one() *view.Figure {
 	return nil
 }
 
-// withoutStandIns keeps a quantity or its stand-in, whichever more subjects have; the quantity
-// itself if equally many have both.
+// withoutStandIns drops a quantity or its stand-in: the one that fewer subjects have, or the
+// stand-in if equally many have both.
 func withoutStandIns(rows []*joined) []*joined {
 	place := map[view.FigureKey]*joined{}
 	for _, r := range rows {

@@ -30,9 +30,9 @@ const (
 	// scatterShare is the share of the other clocks whose distances don't exceed the scatter. The
 	// rest may have changed.
 	scatterShare = 0.8
-	// The clocks that are nearest in cost or quality count fully, up to mostAlike clocks whose
-	// logarithm is within alikeWithin. Calls of a few nanoseconds scatter more than others, and so
-	// do qualities of clocks whose spread varies.
+	// The scatter is no less than the distance of any of the mostAlike clocks whose cost or quality
+	// is most similar, if their logarithms differ by at most alikeWithin: calls of a few nanoseconds
+	// scatter more than others, and so do qualities of clocks whose spread varies.
 	mostAlike, alikeWithin = 3, 0.35
 	// independent is the largest number of clocks that a scatter is assumed to rest on, since
 	// similar clocks change together.
@@ -66,8 +66,9 @@ func hasInterval(f *view.Figure) bool {
 	return f.Estimate.Lo > 0 && f.Estimate.Value >= f.Estimate.Lo && stats.IsFinite(f.Estimate.Hi)
 }
 
-// around returns how far apart a quantity of an unchanged clock may be in the two rankings, by the
-// distances of the other clocks, and the number of these.
+// around estimates how far apart a quantity of an unchanged clock may be in the two rankings, from
+// the distances of the other clocks. distance is a difference of logarithms; n is the number of
+// other clocks.
 func (s scatter) around(name, quantity string) (distance float64, n int) {
 	of, known := s[quantity]
 	if !known {
@@ -112,7 +113,7 @@ func (s scatter) widen(a, b *view.Figure, ratio *stats.Estimate) []string {
 	}
 	if !hasInterval(a) || !hasInterval(b) {
 		if outcome(a, b, *ratio) == Same {
-			return nil // closer than the repeatability allows to tell
+			return nil // repeated measurements differ by more
 		}
 		return drop("one of the records doesn't know what the clock costs in its least disturbed rounds: rank the clocks again with this version")
 	}
