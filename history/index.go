@@ -47,8 +47,9 @@ func (r Record) Time() time.Time {
 	return r.Started
 }
 
-// columns are the figures: each list has one element per figure. Lists of numbers are read much
-// faster than lists of structures.
+// columns are the figures of all records. Record, Key, N, Value, Lo, Hi, Verdict and StatisticAt have
+// one element per figure; Record, Key, Verdict and StatisticAt are indices into the lists of records,
+// Keys, verdicts and Statistics. Lists of numbers are read much faster than lists of structures.
 type columns struct {
 	Keys                 []Key
 	Record, Key, N       []int32
@@ -120,7 +121,7 @@ func Open(s record.Store) (x Index, read int, err error) {
 	return build.Index, len(unknown), nil
 }
 
-// readRecord returns the index's entry of a record, and the record's figures.
+// readRecord returns a record's entry in the index, and its figures.
 func readRecord(f record.StoredFile, content []byte, err error) (Record, []view.Figure) {
 	r := Record{Name: f.Name, Stamp: f.Stamp}
 	var d record.Document
@@ -160,7 +161,8 @@ func (b *builder) add(r Record, figures []view.Figure) {
 	}
 }
 
-// copy copies from another index the figures of those records that have a place in this one.
+// copy copies figures of another index. places has the new position of each of that index's records,
+// or -1 for a record that is dropped.
 func (b *builder) copy(c columns, places []int32) {
 	for i, r := range c.Record {
 		if places[r] >= 0 {

@@ -193,7 +193,7 @@ func (s *series) onLogScale() bool {
 // sdsInInterval is the number of standard errors between the ends of a 95 % interval.
 const sdsInInterval = 2 * 1.959964
 
-// points returns the values on the scale on which changes add up.
+// points returns the values for package changepoint: logarithms if all values are positive.
 func (s *series) points() []changepoint.Point {
 	logs := s.onLogScale()
 	points := make([]changepoint.Point, len(s.figures))
@@ -282,7 +282,8 @@ func (s *series) newest() int {
 	return n
 }
 
-// mendedBy returns the later change after which less than half of a change is left.
+// mendedBy returns the index of the first later change after which less than half of change i is
+// left; nil if there is none.
 func mendedBy(found changepoint.Result, i int) *int {
 	before, shift := found.Regimes[i].Level, found.Changes[i].Shift.Value
 	for k := i + 1; k < len(found.Changes); k++ {
