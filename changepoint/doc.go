@@ -10,8 +10,8 @@
 // together, by penalised likelihood: what looks like a change if the noise has one shape is slow
 // noise if it has another. The regimes are found by optimal partitioning (Killick, Fearnhead and
 // Eckley, "Optimal Detection of Changepoints With a Linear Computational Cost", JASA 107, 2012).
-// Then each change has to pass a permutation test of the innovations, which are exchangeable if
-// nothing changed.
+// Then each change has to pass a permutation test of the innovations (each point minus its
+// prediction from the points before it), which are exchangeable if nothing changed.
 package changepoint
 
 import "chronoscope/stats"
@@ -50,7 +50,8 @@ type Noise struct {
 	// LastingShare is the share of the variance that comes from noise that lasts. Correlation is the
 	// correlation of that noise between neighbouring points.
 	LastingShare, Correlation float64
-	// EquivalentPoints is the number of points with independent noise that would tell as much.
+	// EquivalentPoints is the number of points with independent noise that would determine a level
+	// as precisely.
 	EquivalentPoints float64
 }
 

@@ -180,7 +180,7 @@ func greatestPValue(found []explanation, points []Point, out []bool, place [3]in
 	start, at, end := place[0], place[1], place[2]
 	for _, e := range found {
 		p := e.clipped(points[start:end], out[start:end]).pValue(at-start, e.freedom(levels))
-		// The stretch was chosen among all that fit into the series.
+		// The stretch was chosen among those of its length, len(points)/(end-start) of them.
 		p = math.Min(1, p*float64(len(points))/float64(end-start))
 		if greatest = math.Max(greatest, p); greatest > most {
 			break
@@ -196,8 +196,8 @@ const (
 	tailShare = 0.2
 )
 
-// clipLimit is the largest number of standard deviations with which a point of two regimes counts, so
-// that a few points far away do not look like a regime.
+// clipLimit limits how far a point may lie from the median, in standard deviations, so that a few
+// points far away do not look like a regime.
 const clipLimit = 3
 
 // clipped returns the explanation of a stretch of the series, with each point moved to within

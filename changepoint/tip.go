@@ -65,9 +65,9 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	return t, true
 }
 
-// outliersAsFar returns the share of places in the last regime at which successive points, as many as
-// row says, lie on average at least half of the shift off the level. Points that are no outliers count
-// as lying on the level.
+// outliersAsFar returns the share of places in the last regime at which the mean of row successive
+// points lies at least half of the shift off the level. Points that are no outliers count as lying on
+// the level.
 func (r Result) outliersAsFar(points []Point, row int, shift float64) float64 {
 	last := r.Regimes[len(r.Regimes)-1]
 	off := make([]float64, last.End-last.Start)

@@ -74,8 +74,8 @@ type whitened struct {
 	responses   []float64 // of the innovations to a level of 1
 	logVariance float64   // the sum of the logarithms of the innovations' variances
 	used        int       // number of points that are no outliers
-	// equivalent is the number of points of equal weight (Kish), with independent noise, that would
-	// tell as much about a level.
+	// equivalent is the number of points with independent noise and equal weight that would
+	// determine a level as precisely (Kish).
 	equivalent float64
 	// scores are the sums of responses times innovations, and weights those of squared responses, over
 	// the points before i.
@@ -88,8 +88,8 @@ func whiten(points []Point, out []bool, s shape, variance float64) whitened {
 	w := whitened{shape: s, innovations: make([]float64, n), responses: make([]float64, n), scores: make([]float64, n+1), weights: make([]float64, n+1)}
 	lasting := s.lasting * variance
 	origin := points[0].Value
-	// The predictions are those of the lasting part of the noise, from the points and from a level
-	// of 1.
+	// predicted is the lasting part of the noise as predicted from the points so far; response is
+	// the same prediction for a series whose points are all 1.
 	predicted, response, uncertainty := 0.0, 0.0, lasting
 	white, white2 := 0.0, 0.0 // sums of weights and of their squares, for white noise
 	for i, p := range points {
@@ -114,7 +114,7 @@ func whiten(points []Point, out []bool, s shape, variance float64) whitened {
 		w.weights[i+1] = w.weights[i] + w.responses[i]*w.responses[i]
 	}
 	if white > 0 {
-		w.equivalent = w.weights[n] * white / white2 // white * white / white2 points, times weights[n] / white
+		w.equivalent = w.weights[n] * white / white2 // Kish's white²/white2 points, times the share of their information that lasting noise leaves
 	}
 	return w
 }
@@ -175,8 +175,8 @@ func (w whitened) partition(penalty float64) []int {
 				best[end], last[end] = total, start
 			}
 		}
-		// If a start is no better than a change here, it will never be, except if the regime would be
-		// too short.
+		// A start that is worse than a change at end stays worse at all later ends, and is dropped
+		// (the pruning of PELT), unless its regime is still too short.
 		starts = slices.DeleteFunc(starts, func(start int) bool {
 			return end-start >= ShortestRegime && best[start]+w.gain(start, end) < best[end]-penalty
 		})
