@@ -73,8 +73,8 @@ type reply struct {
 	Expected stats.Estimate
 }
 
-// serve is the lab's side of the conversation. It returns when in ends, even in the middle of a
-// stream, since then the process that asked for the stream has ended.
+// serve runs a lab: it reads an opening and orders from in, and writes replies to out. It returns when
+// in ends, even in the middle of a stream, since then the process that asked for the stream has ended.
 func serve(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -148,7 +148,7 @@ func (l *lab) levels(rounds int) stats.Estimate {
 	return expected(levels, rounds, ref.fit)
 }
 
-// session is the validating process's side of a lab.
+// session is the validating process's connection to a lab.
 type session struct {
 	command *exec.Cmd
 	input   io.WriteCloser

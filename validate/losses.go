@@ -17,7 +17,8 @@ type Losses struct {
 	All       []Loss  `json:"all"` // in order
 }
 
-// Loss is one interrupt. SumNs is all that the thread had lost up to its end.
+// Loss is one interrupt. AtNs is when it began, counted from the start of the trace without the time of
+// other threads; SumNs is the time that the thread had lost when it ended.
 type Loss struct {
 	AtNs  float64 `json:"at_ns"`
 	SumNs float64 `json:"sum_ns"`
@@ -60,14 +61,15 @@ func waited(c activity.Cause) bool {
 	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
 }
 
-// These are the numbers of stretches of a trace that are compared, and the least number that must
-// fit into it without overlap.
+// leastOf compares the losses of this number of stretches of a trace. At least fewestStretches must
+// fit into the trace without overlap.
 const (
 	stretches       = 256
 	fewestStretches = 8
 )
 
-// golden spaces the starts of stretches evenly, so that they are in step with no timer.
+// golden is the golden ratio less 1. The fractional parts of its multiples are spread evenly, and are
+// not in step with any timer.
 const golden = 0.6180339887498949
 
 // leastOf estimates what interrupts took from a run of lengthNs which is the rank-th shortest of n

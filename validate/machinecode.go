@@ -12,8 +12,8 @@ import (
 // keeps the chain's product in a register. It ends with status 1 if the product is wrong, and with
 // status 2 if a system call fails.
 
-// architecture encodes the few operations of which patterns consist. The scratch memory lies below
-// the stack pointer, where nothing else writes, since a program has no signal handlers.
+// architecture encodes the operations that patterns are made of. The scratch memory lies below the
+// stack pointer, where nothing else writes, since a program has no signal handlers.
 type architecture struct {
 	machine elf.Machine
 	calls   map[string]uint64
@@ -181,7 +181,7 @@ var architectures = map[string]architecture{
 // amd64At returns the displacement of a place in the scratch memory from the stack pointer.
 func amd64At(at uint64) int32 { return int32(at) - scratchBytes }
 
-// arm64At returns that displacement as the instructions ldur and stur encode it.
+// arm64At returns the displacement of [amd64At], as the instructions ldur and stur encode it.
 func arm64At(at uint64) uint32 { return uint32((int32(at)-scratchBytes)&0x1ff) << 12 }
 
 // arm64Set returns the code that sets a register to a value: movz and three movk.
@@ -211,7 +211,7 @@ func programFile(of elf.Machine, code []byte) []byte {
 	}}, code)
 }
 
-// architectureOf returns the architecture that Go calls by that name.
+// architectureOf returns the architecture of a GOARCH.
 func architectureOf(name string) (architecture, error) {
 	a, ok := architectures[name]
 	if !ok {
@@ -220,8 +220,7 @@ func architectureOf(name string) (architecture, error) {
 	return a, nil
 }
 
-// chainResult returns the chain's product after that many rounds. It computes the power by
-// squaring.
+// chainResult returns the chain's product after the given number of rounds, by repeated squaring.
 func chainResult(rounds uint64) uint64 {
 	result, power := uint64(chainStart), uint64(chainFactor)
 	for ; rounds > 0; rounds /= 2 {

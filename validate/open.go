@@ -11,8 +11,8 @@ import (
 	"chronoscope/kbest"
 )
 
-// watched is the running time for which the CPU's noise is traced. watchedAtLeast is the least time
-// for which it is traced.
+// The CPU's noise is traced until the lab's thread has run for about watched, and for no less than
+// watchedAtLeast.
 const (
 	watched        = 300 * time.Millisecond
 	watchedAtLeast = time.Second

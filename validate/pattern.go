@@ -112,7 +112,7 @@ func deadlineCode(a architecture, s shape) []byte {
 	return joined(a.start(), a.ask("clock_gettime", imm(monotonic), address(timeAt)), bytesTimes(turn, turns), a.end(turns*s.rounds))
 }
 
-// fork starts a process that runs then. SIGCHLD reports its end.
+// fork starts a process that runs the code then. Signal 17 (SIGCHLD) reports its end.
 func (a architecture) fork(then []byte) []byte {
 	const endSignal = 17
 	return joined(a.ask("clone", imm(endSignal), imm(0), imm(0), imm(0), imm(0)), a.ifZero(then))

@@ -185,10 +185,10 @@ func (p Plan) trials(d time.Duration) int {
 	return min(p.MaxTrials, max(p.MinTrials, int(p.RunTime/d)))
 }
 
-// besidesNs is about how much running time the measurements around each trial take.
+// besidesNs is the approximate running time of the measurements around each trial.
 const besidesNs = 300e3
 
-// programNs is about how much time the measurements around the runs of a whole program take.
+// programNs is the approximate time of the measurements around the runs of a whole program.
 const programNs = 250e6
 
 // costNs estimates how long a cell takes in wall time: all trials, one more to warm up, and the

@@ -129,9 +129,9 @@ const undisturbedLevels = 0.1
 
 // expected returns the truth: how long rounds take, by the levels around the samples. Its value is
 // the median of the levels' middles. Its interval contains the distribution-free interval of that
-// median and the typical lower and upper quartile of the batches, and is widened by the distance of
-// short runs from their line. Its lower end is at most the level that one level in ten is below: a
-// sibling that comes and goes would be absent on a machine without other programs.
+// median and the medians of the levels' lower and upper quartiles, and is widened by the distance of
+// short runs from their line. Its lower end is no higher than the fastest tenth of the levels, since
+// a hyperthread sibling that comes and goes would be absent on a machine without other programs.
 func expected(levels []level, rounds int, f Fit) stats.Estimate {
 	of := func(part func(level) float64) []float64 {
 		var all []float64

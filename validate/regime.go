@@ -24,8 +24,8 @@ const (
 	Bursty Neighbours = "bursty"
 	// Wakers wake up a thousand times a second each, for some microseconds.
 	Wakers Neighbours = "wakers"
-	// MemorySweeps write to more memory than the caches hold: as many on the CPU of the work as the
-	// load says, and one on each other CPU.
+	// MemorySweeps write to more memory than the caches hold: load - 1 of them on the CPU of the
+	// work, and one on each other CPU.
 	MemorySweeps Neighbours = "memory"
 	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"
@@ -147,7 +147,7 @@ func (r Regime) check() error {
 // slowdown estimates how many times as long the work takes as without neighbours.
 func (r Regime) slowdown() float64 { return 1 + float64(r.Load-1)*r.Named().Neighbours.hood().busy }
 
-// competition is the neighbours of a regime, beside the work on a CPU.
+// competition holds the running neighbours of a regime. cpu is the CPU that they share with the work.
 type competition struct {
 	regime  Regime
 	cpu     int

@@ -30,7 +30,7 @@ type Stream struct {
 	KBest Answer `json:"kbest"`
 	// Empty is the time of an empty measurement, which schemes subtract.
 	Empty Frame `json:"empty"`
-	// TimesTickNs and the fields below are the steps in which the accounts advance.
+	// TimesTickNs and GetrusageTickNs are the steps in which the accounts advance.
 	TimesTickNs     float64 `json:"times_tick_ns"`
 	GetrusageTickNs float64 `json:"getrusage_tick_ns"`
 	// Losses are the times that interrupts took from the CPU, traced before the first stream of the
@@ -132,8 +132,8 @@ type recorder struct {
 	watched   Losses // the latest trace, for traced work
 }
 
-// These are the numbers of batches on each side of a sample. Together they take a hundredth of the
-// time of a long sample.
+// The batches on each side of a sample take batchShare of its time, with at least fewestBatches and at
+// most mostBatches. warmUps is the room for readings of trials that are left out as a warm-up.
 const (
 	fewestBatches, mostBatches = 4, 64
 	batchShare                 = 0.01

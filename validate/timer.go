@@ -20,7 +20,8 @@ type Timer struct {
 // timersShown are gettimeofday and similar clocks.
 var timersShown = []string{"gettimeofday", "go-time-now", "monotonic", "monotonic-coarse", "times", "clock", "getrusage-self"}
 
-// These durations say how long each clock is read.
+// Each clock is called for forLatency, and then watched for up to forSteps until it has advanced in
+// this number of steps.
 const (
 	forLatency, forSteps = 5 * time.Millisecond, 30 * time.Millisecond
 	steps                = 15

@@ -27,7 +27,7 @@ const (
 	// than a timer interrupt.
 	stepNs      = 2e3
 	stepsLooked = 400
-	// interruptedShare is how much longer than usual an interrupted step is, at the least: far more
+	// interruptedShare is the least share by which an interrupted step is longer than usual: far more
 	// than the rate of a core varies.
 	interruptedShare = 0.15
 )
@@ -76,7 +76,7 @@ const (
 	shortestAround, mostAround = 50e6, 500e6
 )
 
-// aroundNs returns for how long the CPU is traced before a run of this length, and again after it.
+// aroundNs returns how long the CPU is traced before a run of the given length, and again after it.
 func aroundNs(durationNs float64) float64 {
 	return math.Max(shortestAround, math.Min(mostAround, aroundShare*durationNs))
 }
@@ -98,9 +98,9 @@ func (t *traced) watch(ns float64) (l Losses) {
 	return l
 }
 
-// Compensation compares the error of the source's K-best, in a cell without competitors, with what
-// the compensation for timer interrupts removes of it (Bryant 2003, Figure 9.16). It describes the
-// sample that K-best with K = 3 chooses. All times are nanoseconds.
+// Compensation compares the error of the source's K-best, in a cell without competitors, with the
+// part that the compensation for timer interrupts removes (Bryant 2003, Figure 9.16). It describes
+// the sample that K-best with K = 3 chooses. All times are nanoseconds.
 type Compensation struct {
 	DurationNs float64 `json:"duration_ns"` // the planned duration
 	// ErrorNs is how much longer the sample was than the short runs just before and just after it

@@ -233,8 +233,8 @@ func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, com
 	return sum, err
 }
 
-// rest measures how long a program without rounds takes. For a program that only computes, it
-// returns the known start.
+// rest measures how long the program of a shape takes while the competitors pause. For a program that
+// only computes, it returns the known start.
 func (p *programs) rest(ctx context.Context, t task, s shape, competitors *competition) (start stats.Estimate, err error) {
 	if t.Kind == Compute {
 		return p.starts[t.program], nil

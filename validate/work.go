@@ -28,8 +28,8 @@ var Works = []Work{Chain, Ints, Traced}
 // shortestTraced is long enough that timer interrupts certainly occur.
 const shortestTraced = 10 * time.Millisecond
 
-// tells reports whether such a cell is worth measuring. Traced work shows what interrupts take,
-// which competitors would hide.
+// tells reports whether a cell of this work is worth measuring. Traced work shows what interrupts
+// take, which competitors would hide, and which needs some time to occur.
 func (w Work) tells(load int, d time.Duration) bool {
 	return w != Traced || load == 1 && d >= shortestTraced
 }
