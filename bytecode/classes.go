@@ -104,7 +104,7 @@ func appendColumn(code *classfile.Code, out, index, variable int) {
 	code.Add("aload iload lload lastore iinc", out, index, variable, index, 1)
 }
 
-// untilFull appends a jump back to an instruction that is taken while out has room.
+// untilFull appends a jump back to the instruction to, which is taken while out has room.
 func untilFull(code *classfile.Code, out, index, to int) {
 	code.Add("iload aload arraylength", index, out)
 	done := code.Jump(classfile.IfIcmpge)

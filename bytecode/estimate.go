@@ -21,8 +21,8 @@ type source struct {
 	counts bool
 }
 
-// fineSource returns a source for timers that are fine enough for single stretches. It uses the trials
-// that the method keeper kept, and the sums of the method shows.
+// fineSource returns a source for timers that are fine enough for single stretches. keeper is the method
+// that chose the trials, and shows the method whose timer gives their time.
 func fineSource(keeper, shows Method, alone bool) source {
 	return source{alone: alone, counts: keeper == Counter, perTrial: func(s *Series, x *Stretch) float64 {
 		kept := x.Kept[keeper]
@@ -243,9 +243,9 @@ func meanATrial(all []counted) stats.Estimate {
 // interval from vanishing if a few stretches happen to see the same number of ticks.
 const wholeTicks = 1.0 / 12
 
-// ticksATrial returns the mean number of ticks that a trial sees, with its interval. The independent
-// chances are the ticks, each of which falls into a timed region or not, or the trials if there are
-// fewer of these. The scatter of the stretches beyond that of independent chances is estimated.
+// ticksATrial returns the mean number of ticks that a trial sees, with its interval. Each tick is an
+// independent chance to fall into a timed region; if there are fewer trials than ticks, each trial is a
+// chance to see one. The scatter of the stretches beyond that of independent chances is estimated.
 func ticksATrial(all []counted) stats.Estimate {
 	e := stats.NoEstimate("ns", "mean")
 	e.Unit = "ticks"

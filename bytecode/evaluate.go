@@ -38,7 +38,7 @@ func (s *Series) Result() *Result {
 	return r
 }
 
-// countNs returns the counter's usual period; 0 if there was no counter.
+// countNs returns the usual period of the counting thread's counter, in ns; 0 if there was none.
 func (e *evaluation) countNs() float64 {
 	var periods []float64
 	for i := range e.Starts {

@@ -28,8 +28,8 @@ type Instruction struct {
 	Takes, Leaves string
 }
 
-// variable is the local variable for instructions that have its number as an operand. Those with lower
-// numbers are for instructions whose opcode contains the number.
+// variable is the local variable for instructions that have its number as an operand. Variables with
+// lower numbers are for instructions whose opcode contains the number.
 const variable = 4
 
 // append adds the instruction to code. A branch goes to the next instruction.

@@ -12,8 +12,8 @@ import (
 	"chronoscope/machine"
 )
 
-// The kernel's names of the launcher's threads: of those that run main, and of the first that main
-// starts.
+// The names of the launcher's threads in /proc: the threads that run main, and the first thread that
+// main starts.
 const launcherThread, countingThread = "java", "Thread-0"
 
 // placeThreads binds the counting thread to one CPU and keeps the measuring thread off it. A scheduler

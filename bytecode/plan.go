@@ -62,7 +62,7 @@ func (r *running) plan() []plannedStart {
 	if len(r.joint) > 0 {
 		all := r.Duration
 		if r.library == "" && !r.NoReference {
-			all += r.ReferenceDuration // there is no reference that needs it
+			all += r.ReferenceDuration // without a reference, its time goes to the joint starts
 		}
 		n := fitting(usual(jointStartTime, leastJoints, mostJoints, all), all)
 		methods := slices.Clone(r.joint)
@@ -106,7 +106,7 @@ func shortened(starts []plannedStart, left time.Duration) time.Duration {
 type passes struct {
 	order   []*sequence
 	next    int
-	group   int // the number of them that are timed with one empty sequence and the sentinels
+	group   int // number of sequences that share one empty sequence and the sentinels
 	stretch time.Duration
 	// end is when the start should be done, including an allowance for what is done once, such as
 	// loading classes.

@@ -255,8 +255,8 @@ func newInstructionReport(t *Timing, method Method) InstructionReport {
 	return i
 }
 
-// Analysed reports whether the form is the one of its instruction that the analysis uses, and its time is
-// usable.
+// Analysed reports whether the analysis uses the result: its form is [Homogeneous] or [NotTaken], and
+// its time is usable.
 func (i InstructionReport) Analysed() bool {
 	one := i.Form == Homogeneous || i.Form == NotTaken
 	return one && stats.IsFinite(i.Time.Value) && i.Verdict != stats.Unusable

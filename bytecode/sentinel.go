@@ -17,8 +17,8 @@ const (
 )
 
 // slowGroups returns, for each start, the groups that were timed while the machine was slow. A sentinel
-// begins a group and ends the one before it, so both are marked. If there are competitors, all groups
-// are slow, and none is marked.
+// begins a group and ends the one before it, so both are marked. No group is marked in compiled modes,
+// or beside competitors, which slow down all groups.
 func (s *Series) slowGroups() []map[int]bool {
 	slow := make([]map[int]bool, len(s.Starts))
 	for i := range slow {

@@ -131,8 +131,8 @@ func (w *worker) warm(ctx context.Context, s *sequence) error {
 // leastCostNs is the least expected time of a trial, millisecondNs the length of a millisecond.
 const leastCostNs, millisecondNs = 50, 1e6
 
-// The warm-up is one call of warmTrials trials. In compiled modes it is preceded by compiledRounds calls,
-// which exceed the compiler's thresholds.
+// The warm-up is one call of warmBlocks blocks of warmTrials trials. In compiled modes it is preceded by
+// compiledRounds calls, which exceed the compiler's thresholds.
 const (
 	warmBlocks, warmTrials = 2, 64
 	compiledRounds         = 100

@@ -75,7 +75,7 @@ func Largest(groups []Group, n int) []Group {
 
 // Granularity is a difference of times that is ignored, and the number of groups that results.
 type Granularity struct {
-	Statistic string  `json:"statistic"` // the one of the six statistics of the times that it equals
+	Statistic string  `json:"statistic"` // the statistic of the times that the granularity equals
 	Ns        float64 `json:"granularity_ns"`
 	Groups    int     `json:"groups"`
 }
