@@ -24,7 +24,7 @@ type Plan struct {
 // DefaultPlan takes some 20 seconds for Go's timers and the kernel's.
 var DefaultPlan = Plan{Lengths: []time.Duration{100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond}, Wakes: 400}
 
-// rounds is how often each timer has its turn at each length, so that a change of the machine
+// rounds is the number of turns that each timer has at each length, so that a change of the machine
 // affects all of them.
 const rounds = 4
 
@@ -61,7 +61,7 @@ type cell struct {
 // series has the wake-ups of one round.
 type series struct {
 	lateNs  []float64
-	moments []float64 // that each was due at, counted from the beginning, in lengths
+	moments []float64 // when each wake-up was due, in lengths since the beginning
 	missed  int
 }
 
@@ -98,7 +98,7 @@ func Measure(ctx context.Context, plan Plan, timers []Timer) (Report, error) {
 // begin when another timer has fired, at the same place in the kernel's tick.
 const mostPause = time.Millisecond
 
-// run makes some wake-ups.
+// run waits for the timer wakes times, and adds a series.
 func (c *cell) run(ctx context.Context, wakes int, random *rand.Rand) {
 	if c.err != nil {
 		return

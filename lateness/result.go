@@ -19,7 +19,7 @@ type Report struct {
 	Timers       []Result    `json:"timers"`
 }
 
-// Result is a timer at a length.
+// Result says how late one timer was at one length.
 type Result struct {
 	Name        string  `json:"name"`
 	RequestedNs float64 `json:"requested_ns"`
@@ -31,11 +31,11 @@ type Result struct {
 	Late  Spread `json:"late"`
 	// Percentiles are those of the lateness, with intervals.
 	Percentiles stats.Tails `json:"percentiles"`
-	// Missed are moments of a periodic timer that woke nobody.
+	// Missed is the number of moments of a periodic timer that passed without a wake-up.
 	Missed int `json:"missed"`
-	// DriftPPM is in parts per million: for a periodic timer, how far its moments move relative to
-	// the clock; for another one, how far a loop that waits for it repeatedly falls behind. Drift
-	// has its interval.
+	// DriftPPM is the drift in parts per million: for a periodic timer, how far its moments move
+	// relative to the clock; for another one, how far a loop that waits for it repeatedly falls
+	// behind. Drift is the same with its interval.
 	DriftPPM stats.Float    `json:"drift_ppm"`
 	Drift    stats.Estimate `json:"drift"`
 	// Quality is 1 for a timer that is never late.
@@ -132,7 +132,7 @@ func (c *cell) drift(late []float64) stats.Estimate {
 	return line.Slope.Scaled(1e6, "ppm")
 }
 
-// quality is computed as the package's comment says.
+// quality returns the quality that the package comment defines.
 func (r *Result) quality() float64 {
 	worst := math.Max(math.Abs(r.Late.MinNs.Value()), math.Abs(r.Late.P99Ns.Or(r.Late.MaxNs.Value())))
 	return r.RequestedNs / (r.RequestedNs + worst) * float64(r.Wakes) / float64(r.Wakes+r.Missed)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Timer is something that wakes those who wait for it.
+// Timer is a way to be woken after a length of time.
 type Timer struct {
 	Name string
 	// Periodic says that the timer fires at moments that are a length apart.
 	Periodic bool
-	// Unit is what lengths have to be multiples of; 0 for any length.
+	// Unit is the unit that lengths have to be whole multiples of; 0 for any length.
 	Unit time.Duration
-	// Waker prepares to be woken after a length of time, or at moments that are a length apart,
-	// until release is called on the same goroutine. The error says why this timer is not available.
+	// Waker starts the timer, once or periodically, for a length. wake then waits for one wake-up.
+	// release has to be called on the same goroutine. The error says why this timer is not available.
 	Waker func(length time.Duration) (wake Wake, release func(), err error)
 }
 
@@ -33,7 +33,7 @@ func nowNs() int64 { return int64(time.Since(epoch)) }
 
 func nothing() {}
 
-// once makes a waker of a function that blocks for a length.
+// once returns the waker of a timer that fires once; block blocks for a length.
 func once(block func(time.Duration) error) func(time.Duration) (Wake, func(), error) {
 	return func(length time.Duration) (Wake, func(), error) {
 		return func(context.Context) (float64, int, error) {
@@ -63,7 +63,7 @@ func goTimer(length time.Duration) (Wake, func(), error) {
 	return wake, func() { t.Stop() }, err
 }
 
-// goTicker counts the ticks that nobody took as missed: a Ticker keeps one.
+// goTicker counts the ticks that were dropped as missed: a Ticker holds at most one tick.
 func goTicker(length time.Duration) (Wake, func(), error) {
 	begun := nowNs() // not after the ticker's own beginning, or its first tick would seem to come early
 	t := time.NewTicker(length)
@@ -72,7 +72,7 @@ func goTicker(length time.Duration) (Wake, func(), error) {
 		select {
 		case at := <-t.C:
 			now := nowNs()
-			// The time that it sends says which of the moments it fired for.
+			// The ticker sends the time at which it fired, which tells which moment that was.
 			number := max(last+1, (int64(at.Sub(epoch))-begun)/int64(length))
 			missed := int(number - last - 1)
 			last = number

@@ -14,8 +14,8 @@ import (
 	"chronoscope/env"
 )
 
-// KernelTimers returns Linux's timers. A thread of its own waits for them by bare system calls, on
-// these CPUs if there are any, so that the Go scheduler adds nothing.
+// KernelTimers returns Linux's timers. A thread of its own waits for them by system calls that the Go
+// scheduler does not see and so can't delay. It runs on the given CPUs, or on any if none are given.
 func KernelTimers(cpus ...int) []Timer {
 	held := func(t Timer) Timer {
 		waker := t.Waker
@@ -63,9 +63,9 @@ func SlackNs() (ns int64, err error) {
 	return int64(n), err
 }
 
-// sleepUntil is clock_nanosleep(2): for a length, or with TIMER_ABSTIME until a moment. A signal, as Go's
-// runtime sends them to preempt goroutines, does not end it. It does not tell the Go scheduler that it
-// blocks, which would make it later.
+// sleepUntil calls clock_nanosleep(2): for a length, or with TIMER_ABSTIME until a moment. It continues
+// after a signal, such as those by which Go's runtime preempts goroutines. It does not tell the Go
+// scheduler that it blocks, which would make wake-ups later.
 func sleepUntil(flags int, length time.Duration) error {
 	left := unix.NsecToTimespec(int64(length))
 	for {
@@ -94,15 +94,15 @@ func withoutSlack(length time.Duration) (Wake, func(), error) {
 	return wake, func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(usual), 0, 0, 0) }, err
 }
 
-// monotonicNs is CLOCK_MONOTONIC, without a system call: through Go's system calls it would be later by a
+// monotonicNs returns CLOCK_MONOTONIC without a system call: one through Go's runtime would take another
 // microsecond after each wake-up.
 func monotonicNs() int64 {
 	m := moment()
 	return m.ns + int64(time.Since(m.at))
 }
 
-// moment is a moment by Go's clock and by CLOCK_MONOTONIC: the middle of the narrowest of some pairs of
-// readings around one.
+// moment is one moment by both Go's clock and CLOCK_MONOTONIC. CLOCK_MONOTONIC is read between two
+// readings of Go's clock, 100 times; the pair of readings that are closest together counts.
 var moment = sync.OnceValue(func() (m struct {
 	at time.Time
 	ns int64
@@ -119,8 +119,8 @@ var moment = sync.OnceValue(func() (m struct {
 	return m
 })
 
-// absolute sleeps until moments that are a length apart, as cyclictest does. Moments that have passed
-// when it comes to them are missed.
+// absolute sleeps until moments that are a length apart, as cyclictest does. A moment that has already
+// passed counts as missed.
 func absolute(length time.Duration) (Wake, func(), error) {
 	next := monotonicNs()
 	return func(context.Context) (float64, int, error) {
@@ -165,7 +165,8 @@ func timerfd(length time.Duration) (Wake, func(), error) {
 	}, func() { unix.Close(fd) }, nil
 }
 
-// epoll waits with a time limit only, as event loops with timers of their own do.
+// epoll waits without any event, with the length as its timeout, as event loops with timers of their own
+// do.
 func epoll(length time.Duration) (Wake, func(), error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {

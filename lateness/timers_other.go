@@ -4,10 +4,10 @@ package lateness
 
 import "errors"
 
-// KernelTimers returns none: those of this system are not known here.
+// KernelTimers returns none: only those of Linux are implemented.
 func KernelTimers(...int) []Timer { return nil }
 
-// SlackNs fails: the timer slack of this system is not known here.
+// SlackNs returns an error: only Linux tells its timer slack.
 func SlackNs() (ns int64, err error) {
 	return 0, errors.New("only Linux tells its timer slack")
 }
