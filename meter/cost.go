@@ -13,10 +13,10 @@ const (
 	costCalls   = 64
 )
 
-// costOf is what an interval around nothing shows on average: the end of the reading that opens it
-// and the beginning of the reading that closes it, together the time of one reading. The interval
-// reaches from the fastest batch of readings to a whole pair of Start and Stop: code that first has
-// to fetch the clock into its caches pays more.
+// costOf measures the clock's own cost: the length of an empty interval between Start and Stop, on
+// average. It consists of the end of the first reading and the beginning of the second, together the
+// time of one reading. Its bounds are the fastest batch of readings and a whole pair of Start and Stop,
+// since code that first has to fetch the clock into its caches pays more.
 func costOf(source Source) stats.Estimate {
 	if source.costNs != nil {
 		return *source.costNs
@@ -36,7 +36,7 @@ func costOf(source Source) stats.Estimate {
 	}
 }
 
-// timedCostOf is the most that the clocks take of a call that the finer one times as well:
+// timedCostOf measures the most, in ns, that the clocks add to a call that the finer one times as well:
 // four whole readings.
 func timedCostOf(source Source) float64 {
 	if source.costNs != nil {

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A distribution's buckets are log-linear: each power of two is cut into 16 equal
-// ones, so that no bucket is wider than a sixteenth of its values, and values below
-// 32 have one each. What is 2^44 ticks or longer goes to the last.
+// A distribution's buckets are log-linear: each power of two is cut into 16 equal buckets, so that no
+// bucket is wider than a sixteenth of its values. Each value below 32 has a bucket of its own, and all
+// calls of 2^44 ticks or more are in the last.
 const (
 	perOctaveBits = 4
 	buckets       = 41 << perOctaveBits
@@ -16,7 +16,7 @@ const (
 // distribution counts calls by their length in ticks.
 type distribution [buckets]atomic.Uint64
 
-// time books a call that was timed by itself, and reports whether it counts.
+// time counts a call by its length. It returns false, and counts a fault, if the clock went back.
 func (s *shard) time(ticks int64) bool {
 	if ticks < 0 {
 		s.backward.Add(1)
@@ -32,14 +32,15 @@ func bucketOf(ticks uint64) int {
 	return min(octave<<perOctaveBits+int(ticks>>octave), buckets-1)
 }
 
-// bucketFrom is the least value of a bucket, and what comes after its greatest.
+// bucketFrom returns the bounds of a bucket: from is its least value, and to follows its greatest.
 func bucketFrom(bucket int) (from, to uint64) {
 	octave := max(bucket>>perOctaveBits-1, 0)
 	from = uint64(bucket-octave<<perOctaveBits) << octave
 	return from, from + 1<<octave
 }
 
-// lengths adds up the calls by their length, cut behind the last that is not zero.
+// lengths returns the number of calls in each bucket, up to the last bucket that is not empty; nil for
+// a coarse clock.
 func (s *shards) lengths() []uint64 {
 	sums := make([]uint64, buckets)
 	used := 0

@@ -1,6 +1,5 @@
-// Package meter times code that runs thousands of times a second, at a cost
-// that nobody notices, with a clock far too coarse for a single call: the
-// discrete method of Falco 2009.
+// Package meter times code that runs thousands of times a second, at a very low cost, with a clock
+// whose ticks are far longer than a single call: the discrete method of Falco 2009.
 //
 //	source, err := meter.KernelTick() // err says what this system lacks
 //	m := meter.New("encode", source)
@@ -23,5 +22,5 @@
 //
 // A [Snapshot] is what a meter has counted. Snapshots add up, over goroutines,
 // processes and machines, and [Snapshot.Report] says what they show: the mean with
-// its 95 % interval, and what speaks against it.
+// its 95 % interval, and the reasons not to trust it.
 package meter

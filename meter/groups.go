@@ -9,8 +9,8 @@ type Groups struct {
 	CallsSquared float64 `json:"calls_squared"` // sum of n^2
 	CallsTicks   float64 `json:"calls_ticks"`   // sum of n t
 	TicksSquared float64 `json:"ticks_squared"` // sum of t^2
-	// Where the calls of a group are spread evenly over its ticks, these are the
-	// first two sums over single ticks.
+	// These are the first two sums over single ticks instead of groups, if the calls of each group
+	// are spread evenly over its ticks.
 	CallsSquaredSpread float64 `json:"calls_squared_spread"` // sum of n^2/g
 	CallsTicksSpread   float64 `json:"calls_ticks_spread"`   // sum of n t/g
 }
@@ -23,7 +23,7 @@ func (g *Groups) add(calls, ticks uint64, elapsed float64) {
 	g.merge(Groups{1, n * n, n * t, t * t, n * n / elapsed, n * t / elapsed})
 }
 
-// possible reports that no sum is negative, as none of what is counted is.
+// possible reports whether no sum is negative.
 func (g *Groups) possible() bool {
 	return min(g.CallsSquared, g.CallsTicks, g.TicksSquared, g.CallsSquaredSpread, g.CallsTicksSpread) >= 0
 }
@@ -37,44 +37,44 @@ func (g *Groups) merge(other Groups) {
 	g.CallsTicksSpread += other.CallsTicksSpread
 }
 
-// variance is the variance of the sum of all ticks, given the mean per call: that of a ratio over
-// clusters (Cochran, Sampling Techniques, 3rd ed., sections 6.3 and 9A.2). perCall is the variance
-// if calls were independent.
+// variance returns the variance of the sum of all ticks, given their mean per call: that of a ratio over
+// clusters (Cochran, Sampling Techniques, 3rd ed., sections 6.3 and 9A.2). perCall is the variance if
+// calls were independent.
 //
-// Single ticks as clusters give a good bound where many calls share a tick, and a far too wide one
-// where a call takes many ticks. Groups hold in both cases, but say little where they are few; they
-// are used where they show that calls depend on one another.
+// With single ticks as clusters, the variance is right if many calls share a tick, and far too large if
+// a call takes many ticks. With groups as clusters it is right in both cases, but imprecise if there are
+// few groups; it is used if it shows that calls depend on one another.
 func (g *Groups) variance(mean, perCall float64) float64 {
 	if g.Count < 2 {
 		return perCall
 	}
-	// Groups are held against a mean that they are part of: once more by that factor
-	// than independent values of one length are, since each is held against a ratio.
+	// The groups are compared with a mean that they are part of, which makes the squares too small:
+	// by (n-1)/n for independent values, and by the square of that for a ratio.
 	few := math.Pow(float64(g.Count)/float64(g.Count-1), 2)
 	whole := few * g.squares(mean)
 	spread := few * (g.TicksSquared - 2*mean*g.CallsTicksSpread + mean*mean*g.CallsSquaredSpread)
 	if whole <= perCall {
 		return min(spread, perCall)
 	}
-	// The lesser of two estimates is too small on average: the more groups show calls to
-	// coincide, the less single ticks count.
+	// The smaller of two estimates is too small on average. So the estimate by single ticks is
+	// raised, the more the groups show that calls coincide.
 	return min(whole, spread*math.Sqrt(whole/perCall))
 }
 
-// squares is the sum of (t - mean n)^2.
+// squares returns the sum of (t - mean n)^2 over the groups.
 func (g *Groups) squares(mean float64) float64 {
 	return g.TicksSquared - 2*mean*g.CallsTicks + mean*mean*g.CallsSquared
 }
 
-// Batches are of batchGroups groups, and count where there are fewestBatches.
+// A batch is batchGroups consecutive groups. Batches are used from fewestBatches on.
 const (
 	batchGroups   = 32
 	fewestBatches = 30
 )
 
-// ofBatches is the variance by batches of consecutive groups, 0 where there are too few. It shows
-// dependence between neighbouring edges, which work with a rhythm of its own causes (batch means;
-// Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3).
+// ofBatches returns the variance by batches; 0 if there are too few. It includes the dependence between
+// neighbouring edges that periodic work causes (batch means; Law, Simulation Modeling and Analysis, 5th
+// ed., section 9.5.3).
 func (g *Groups) ofBatches(mean float64) float64 {
 	if g.Count < fewestBatches {
 		return 0

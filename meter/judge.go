@@ -7,16 +7,16 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what passes without a word.
+// Limits above which a report names a reason or a caveat.
 const (
-	// raggedShare of the calls that saw the clock move may have seen it move by no
-	// whole tick.
+	// raggedShare is the share of the calls that saw the clock move for which the movement may
+	// differ from a whole number of ticks.
 	raggedShare = 0.01
-	// rateError is how far the clock may stray from Go's monotonic clock, and
-	// rateTicks how many ticks it takes to tell.
+	// rateError is the largest relative difference of the clock's rate from that of Go's monotonic
+	// clock. The rates are compared after rateTicks ticks.
 	rateError = 0.01
 	rateTicks = 1000
-	// queuedShare is the share of calls that may have waited for longer than they took.
+	// queuedShare is the share of calls that may have waited longer before they began than they took.
 	queuedShare = 0.01
 )
 
@@ -49,7 +49,7 @@ func (r *Report) judge(parts []Part) {
 	}
 }
 
-// judgeEdges judges what rests on the edges of a coarse clock.
+// judgeEdges judges what depends on the edges of a coarse clock.
 func (p Part) judgeEdges(j *stats.Judgement) {
 	switch {
 	case p.Measured == 0:
@@ -81,7 +81,7 @@ func (p Part) judgeEdges(j *stats.Judgement) {
 	}
 }
 
-// judgeFaults speaks of what was counted as a fault.
+// judgeFaults gives a reason for each kind of fault that occurred.
 func (p Part) judgeFaults(j *stats.Judgement) {
 	f := p.Faults
 	if f.Foreign > 0 {
@@ -95,7 +95,7 @@ func (p Part) judgeFaults(j *stats.Judgement) {
 	}
 }
 
-// coarseCaveats are those of the method (Falco 2009).
+// coarseCaveats returns the caveats of timing by a coarse clock (Falco 2009).
 func (p Part) coarseCaveats() []string {
 	caveats := []string{fmt.Sprintf("%s ticks every %g ns: mean and total are all that it can tell, and the tick itself, which sets work off, may move the mean by %g %% beside its interval", p.Clock, p.TickNs, 100*atTheTick)}
 	if p.Phases.Count < fewestPhases {

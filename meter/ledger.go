@@ -19,22 +19,22 @@ func (m *Meter) now() moment { return moment{m.source.clock.Read(), m.source.fin
 // another: on one processor they exclude each other, and where several work on one request they
 // coincide. The differences between groups contain both effects.
 //
-// The first call that sees an edge updates the ledger. Calls shorter than a second don't wait for
-// it: a group that is not closed becomes longer, and no sum becomes wrong.
+// The first call that sees an edge updates the ledger. If the ledger is locked, a call shorter than a
+// second skips the update: the group then ends at a later edge, and its sums stay right.
 type ledger struct {
 	mutex   sync.Mutex
 	last    atomic.Int64 // reading of the last look
 	seen    moment       // at the last look
 	closed  Groups
 	batches Groups // of batchGroups groups each
-	// What had been counted, and where the clock stood, when the last batch was closed.
+	// measured and ticks of all shards, and the clock's reading, when the last batch was closed.
 	batchMeasured, batchTicks uint64
 	batchReading              int64
 	// A call that started at stepBefore or earlier and ended at stepAfter or later
 	// was in progress while the clock was set.
 	stepBefore, stepAfter atomic.Int64
 	steps                 uint64
-	// measured and ticks had been counted when the last group was closed.
+	// measured and ticks of all shards when the last group was closed.
 	measured, ticks uint64
 }
 
@@ -56,8 +56,9 @@ func (l *ledger) look(m *Meter, start, now int64) (stepped bool) {
 	return start <= l.stepBefore.Load() && now >= l.stepAfter.Load()
 }
 
-// enter locks the ledger, or reports that it is locked already. A call that may have been in
-// progress while the clock was set waits for the lock, or it would count with the step.
+// enter locks the ledger; it returns false if the ledger is already locked and wait is false. A call
+// that may have been in progress while the clock was set has to wait, since otherwise the step would
+// count as its time.
 func (l *ledger) enter(wait bool) bool {
 	if wait {
 		l.mutex.Lock()
@@ -66,12 +67,12 @@ func (l *ledger) enter(wait bool) bool {
 	return l.mutex.TryLock()
 }
 
-// turn closes the group of the edge before this one.
+// turn closes the current group, which ends at the edge that a call has seen.
 func (l *ledger) turn(m *Meter, now int64) {
 	next := moment{now, m.source.fine()}
 	if m.setSince(l.seen, next) {
 		l.steps++
-		if now > l.seen.reading { // calls that the clock went back in are known by that
+		if now > l.seen.reading { // a call during which the clock went back is found by its negative length
 			l.stepBefore.Store(l.seen.reading)
 			l.stepAfter.Store(now)
 		}
@@ -87,12 +88,12 @@ func (l *ledger) turn(m *Meter, now int64) {
 	l.last.Store(now)
 }
 
-// stepNs is the least step of a clock that is found.
+// stepNs is the least step of a clock that is detected.
 const stepNs = time.Second
 
-// setSince reports whether the clock differs from the finer one by more than lateness explains: by a
-// second, two ticks and one part in a hundred. For a clock that wraps this is not known, since it
-// may have wrapped in between.
+// setSince reports whether the clock was set between two moments: whether it differs from the finer
+// clock by more than a second, two ticks and 1 %, which late ticks don't explain. For a clock that wraps
+// it returns false, since the clock may have wrapped in between.
 func (m *Meter) setSince(from, to moment) bool {
 	if m.source.unused > 0 {
 		return false
@@ -102,7 +103,7 @@ func (m *Meter) setSince(from, to moment) bool {
 	return math.Abs(coarse-fine) > float64(stepNs)+2*m.source.tickNs+0.01*fine
 }
 
-// ticksBetween is how far the clock went between two readings, in ticks.
+// ticksBetween returns the difference of two readings, in ticks.
 func (m *Meter) ticksBetween(from, to int64) float64 {
 	return float64(m.source.between(from, to)) / float64(m.source.perTick)
 }

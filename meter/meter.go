@@ -13,19 +13,19 @@ import (
 type Meter struct {
 	name   string
 	source Source
-	// oneIn is how many calls there are to one that is measured, on average.
+	// One call in oneIn is measured, on average.
 	oneIn uint64
-	// chosen is the greatest scrambled count that is measured.
+	// chosen is the largest value of scramble with which a call is measured.
 	chosen uint64
 	shards shards
 	ledger ledger
 	phases phases
-	// begun is where both clocks stood when the meter was made.
+	// begun is the reading of both clocks when the meter was made.
 	begun  moment
 	costNs stats.Estimate
-	// timedCostNs is the most that the clocks themselves take of a timed call.
+	// timedCostNs is the most that the clocks add to a timed call; see timedCostOf.
 	timedCostNs float64
-	foreign     atomic.Uint64 // stops of what this meter did not start
+	foreign     atomic.Uint64 // calls of Stop with a start of another meter
 	tails       *tails        // nil where single calls are not timed
 }
 
@@ -49,13 +49,13 @@ const (
 	lateShift        = 5
 )
 
-// weight is how many calls this one stands for; 0 for calls that the finer clock does not time.
+// weight is the number of calls that a timed call represents; 0 if the finer clock does not time it.
 func (n notes) weight() int64 { return 1 << (n & weightBits) >> 1 }
 
 // lateNs is how late the call began, if that is known.
 func (n notes) lateNs() (ns float64, known bool) { return float64(n >> lateShift), n&late != 0 }
 
-// passedOver marks calls that sampling leaves out.
+// passedOver is the meter in the starts of calls that sampling leaves out.
 var passedOver Meter
 
 // Option changes how a meter is made.
@@ -85,8 +85,8 @@ func New(name string, source Source, options ...Option) *Meter {
 // Name is the meter's name.
 func (m *Meter) Name() string { return m.name }
 
-// Start begins a call. A start that is never stopped counts for nothing, but that
-// a sampling meter has counted the call.
+// Start begins a call. A start that is never stopped is not measured; a meter that samples still counts
+// the call.
 func (m *Meter) Start() Start {
 	shard := m.shards.mine()
 	if m.oneIn > 1 && shard.passesOver(m.chosen) {
@@ -111,9 +111,8 @@ func (m *Meter) begin(n notes) (reading, fine int64) {
 	return m.source.clock.Read(), fine
 }
 
-// Stop ends a call. To stop the same start twice makes two calls of it, with a
-// common beginning. What this meter did not start is counted as a fault, and as
-// nothing else.
+// Stop ends a call. Stopping the same start twice counts two calls with a common beginning. A start that
+// this meter did not make is counted as a fault only.
 func (m *Meter) Stop(start Start) {
 	if start.meter != &passedOver {
 		m.stop(context.Background(), start)
@@ -158,7 +157,8 @@ func (m *Meter) stop(ctx context.Context, start Start) {
 	}
 }
 
-// lookAt notes a call with a weight, which ended at these readings.
+// lookAt records where in the tick a weighted call ended, and its length. reading and fine are the
+// clocks' readings at its end.
 func (m *Meter) lookAt(start Start, reading, fine int64) {
 	if m.tails != nil {
 		m.phases.look(m, start.notes.weight(), m.tails.ns(start.fine, fine), moment{reading, m.source.fine()})
@@ -167,7 +167,8 @@ func (m *Meter) lookAt(start Start, reading, fine int64) {
 	m.phases.look(m, start.notes.weight(), float64(fine-start.fine)-m.timedCostNs, moment{reading, fine})
 }
 
-// moved is how many ticks a call saw whose clock moved, and whether the call counts.
+// moved returns the ticks that a call saw whose clock moved. counts is false if the clock went back or
+// was set.
 func (m *Meter) moved(shard *shard, start, now int64) (ticks uint64, counts bool) {
 	moved := m.source.between(start, now)
 	if moved < 0 {
@@ -186,8 +187,8 @@ func (m *Meter) moved(shard *shard, start, now int64) (ticks uint64, counts bool
 }
 
 // scramble turns consecutive numbers into unrelated ones (the multipliers are those
-// of the finalizer of MurmurHash3), so that what they choose does not keep step
-// with a pattern in the calls.
+// of the finalizer of MurmurHash3), so that the choice of calls is not in step
+// with a pattern in them.
 func scramble(n uint64) uint64 {
 	n *= 0xff51afd7ed558ccd
 	n ^= n >> 33

@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// phaseBins are how many parts of a tick are told apart.
+// phaseBins is the number of parts of a tick that are distinguished.
 const phaseBins = 128
 
-// phases notes where in the tick some calls end, by the finer clock. Calls that
-// fall evenly over the tick end evenly over it.
+// phases counts in which part of the tick some calls end, by the finer clock. If calls fall evenly over
+// the tick, so do their ends.
 type phases struct {
 	mutex  sync.Mutex
 	bins   [phaseBins]uint64
-	tick   int64  // whose looks are in present
+	tick   int64  // the clock's reading in the tick of the last look
 	looks  uint64 // in that tick
 	closed PhaseGroups
 	timed  Timed
 	lags   lags
 }
 
-// look notes a call of that weight and length, unless another call is being noted at that moment.
+// look records a call of the given weight and length, unless another goroutine is recording one.
 func (p *phases) look(m *Meter, weight int64, ns float64, end moment) {
 	if !p.mutex.TryLock() {
 		return
@@ -40,8 +40,8 @@ func (p *phases) look(m *Meter, weight int64, ns float64, end moment) {
 	p.timed.add(float64(weight), ns)
 }
 
-// lagTicks is how far the coarse clock is behind the finer one, in ticks, from where it was
-// when the meter was made.
+// lagTicks returns how far the coarse clock has fallen behind the finer one since the meter was made, in
+// ticks.
 func (m *Meter) lagTicks(at moment) float64 {
 	return float64(at.fineNs-m.begun.fineNs)/m.source.tickNs - m.ticksBetween(m.begun.reading, at.reading)
 }
@@ -60,8 +60,8 @@ func (p *phases) snapshot() (Phases, Timed) {
 	return s, timed
 }
 
-// PhaseGroups count the looks by tick: looks in one tick lie close together, and count as one at
-// most.
+// PhaseGroups counts the looks by tick. Looks in one tick depend on one another, and together tell no
+// more than one.
 type PhaseGroups struct {
 	Count   uint64 `json:"count"`   // ticks with a look
 	Squared uint64 `json:"squared"` // sum of the squares of the looks in a tick
@@ -74,11 +74,10 @@ func (g *PhaseGroups) add(looks uint64) {
 	}
 }
 
-// Phases say where in the tick a sample of the calls ended.
+// Phases says in which part of the tick a sample of the calls ended.
 type Phases struct {
 	PhaseGroups
-	// Bins count the calls by the part of the tick, from an origin that means
-	// nothing.
+	// Bins counts the calls by the part of the tick, from an arbitrary origin.
 	Bins []uint64 `json:"bins,omitempty"`
 }
 
@@ -91,12 +90,11 @@ func (p Phases) plus(other Phases) Phases {
 
 // Limits of the search for phase lock.
 const (
-	// Calls that keep to up to this number of evenly spaced places in the tick are found.
+	// harmonics is the largest number of evenly spaced places in the tick for which phase lock is found.
 	harmonics = phaseBins / 2
-	// fewestPhases is the number of ticks that must have been looked at.
+	// fewestPhases is the least number of ticks with a look.
 	fewestPhases = 20
-	// lockChance is the chance that calls which fall evenly over the tick seem
-	// locked.
+	// lockChance is the probability that calls which fall evenly over the tick seem locked.
 	lockChance = 0.005
 	// harmlessBias is the error of the mean, as a share, that one harmonic may cause without a reason
 	// being given.
@@ -105,14 +103,14 @@ const (
 
 // lock is the strongest unevenness over the tick.
 type lock struct {
-	places int     // in the tick, evenly apart, that calls keep to
-	bias   float64 // the greatest error of the mean by this harmonic, as a share of it
+	places int     // number of evenly spaced places in the tick at which calls end
+	bias   float64 // the greatest relative error of the mean that this harmonic can cause
 }
 
 // locked looks for phase lock with the Rayleigh test (Mardia and Jupp, Directional Statistics,
 // section 6.3.1) at each harmonic of the tick. For evenly spread phases the square of their
-// resultant, divided by the sum of squares of the groups' sizes, is exponential with mean 1, or less
-// where the looks of one tick are at different places.
+// resultant, divided by the sum of squares of the groups' sizes, is exponentially distributed with mean
+// 1, or smaller if the looks of one tick are at different places.
 //
 // If a share a of the calls has one phase, one harmonic raises the density there to 1 + 2a, so that
 // an edge may meet too many or too few calls by that factor. All harmonics together may raise it far

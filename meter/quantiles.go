@@ -8,15 +8,17 @@ import (
 	"chronoscope/stats"
 )
 
-// sampled are the counts of one part of a snapshot, which has one clock and one share of calls timed.
+// sampled holds the counts of one part of a snapshot: calls of one clock with one probability of being
+// timed.
 type sampled struct {
 	histogram    Histogram
 	calls, timed float64
-	// A call may have been shorter by belowNs or longer by aboveNs, for the cost and the step of the clocks.
+	// Because of the cost and the step of the clocks, a call may have been shorter by belowNs or longer
+	// by aboveNs.
 	belowNs, aboveNs float64
 }
 
-// population is a stratified sample of calls: of each part, some calls were timed, chosen at random
+// population is a stratified sample of calls: in each part some calls, chosen at random, were timed
 // (Cochran, Sampling Techniques, 3rd ed., chapter 5).
 type population []sampled
 
@@ -38,7 +40,7 @@ func (s Snapshot) tails(of func(*TailCounts) Histogram) *stats.Tails {
 		if one.timed == 0 {
 			continue
 		}
-		of := float64(p.Tails.Calls.Count()) // calls may be timed from Start alone
+		of := float64(p.Tails.Calls.Count()) // not all of them may have an intended time
 		one.calls *= one.timed / of
 		one.belowNs, one.aboveNs = p.Tails.CostAboveNs/of+p.Tails.StepNs, p.Tails.CostBelowNs/of+p.Tails.StepNs
 		timed, worst = timed+one.timed, math.Max(worst, one.histogram.WorstNs)

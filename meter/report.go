@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// fewEdges are too few for an interval that is narrower than the mean itself.
+// fewEdges is the number of edges below which the interval is wider than the mean itself.
 const fewEdges = 10
 
 // Report is what a snapshot shows.
@@ -19,15 +19,14 @@ type Report struct {
 	Calls    uint64 `json:"calls"`
 	Measured uint64 `json:"measured"`
 	Edges    uint64 `json:"edges"`
-	// Mean is the mean duration of a call, Total what all calls took, those too that
-	// sampling left out. Both are in nanoseconds. Their intervals hold the scatter of the
-	// edges and what is not known of the clock's own cost, and narrow as edges are seen.
+	// Mean is the mean duration of a call, Total the time of all calls, including those that sampling
+	// left out. Both are in nanoseconds. Their intervals include the scatter of the edges and the
+	// uncertainty of the clock's own cost, and become narrower with more edges.
 	Mean  stats.Estimate `json:"mean"`
 	Total stats.Estimate `json:"total"`
-	// TickBias is by how much the mean may be off besides, in nanoseconds, since the tick
-	// itself sets work off: 0 from Lo to Hi. It is no scatter, so that it neither narrows
-	// as edges are seen nor averages out over meters, and stands beside the interval of the
-	// mean; [Report.MeanWithBias] has both in one.
+	// TickBias is the bias, in nanoseconds, that the mean may have because the tick itself sets work
+	// off: 0, with the bounds Lo and Hi. Neither more edges nor more meters reduce it. The interval of
+	// Mean does not include it; that of [Report.MeanWithBias] does.
 	TickBias stats.Estimate `json:"tick_bias"`
 	// Tails are percentiles of the time from Start to Stop; nil without [WithTails]. FromIntended are
 	// percentiles of the time from when calls should have begun; nil if none was started by
@@ -35,7 +34,7 @@ type Report struct {
 	Tails        *stats.Tails `json:"tails,omitempty"`
 	FromIntended *stats.Tails `json:"from_intended,omitempty"`
 	stats.Judgement
-	// Caveats are to be kept in mind, whatever the verdict.
+	// Caveats have to be kept in mind, whatever the verdict.
 	Caveats []string `json:"caveats"`
 }
 
@@ -43,13 +42,12 @@ type Report struct {
 //
 // Means of several parts are weighted by their calls, and so are the distances of
 // their bounds, squared (Zou and Donner, "Construction of confidence limits about
-// effect measures: a general approach", Statistics in Medicine 27, 2008). What the tick
-// does to the calls around it is the same everywhere, and does not average out: that of
-// all parts adds up.
+// effect measures: a general approach", Statistics in Medicine 27, 2008). The bias of the tick is the
+// same everywhere and does not average out, so that the biases of all parts are added.
 func (s Snapshot) Report() Report {
 	r := Report{Name: s.Name, Judgement: stats.NewJudgement(), Caveats: []string{}}
 	mean := stats.Estimate{Unit: "ns", Statistic: "mean"}
-	var calls, below, above, atTicks float64 // of parts that measured some
+	var calls, below, above, atTicks float64 // of the parts with measured calls
 	for _, p := range s.Parts {
 		r.Calls = saturating(r.Calls, p.Calls)
 		r.Measured = saturating(r.Measured, p.Measured)
@@ -66,7 +64,7 @@ func (s Snapshot) Report() Report {
 	}
 	mean.N = saturatedInt(r.Measured)
 	mean.Lo, mean.Hi = math.Max(0, mean.Value-below), mean.Value+above
-	r.Mean = mean.Scaled(1/calls, "ns") // no number where none was measured
+	r.Mean = mean.Scaled(1/calls, "ns") // NaN if no call was measured
 	r.Total = r.Mean.Scaled(float64(r.Calls), "ns")
 	r.Total.Statistic = "total"
 	r.TickBias = stats.Estimate{Lo: -atTicks, Hi: atTicks, Unit: "ns", Statistic: "bias", N: mean.N}.Scaled(1/calls, "ns")
@@ -76,8 +74,8 @@ func (s Snapshot) Report() Report {
 	return r
 }
 
-// MeanWithBias is the mean, in an interval that holds [Report.TickBias] as well. The two
-// are added as squares: they have nothing to do with one another.
+// MeanWithBias returns the mean with an interval that includes [Report.TickBias]. The distances of the
+// bounds are added as squares, since scatter and bias are independent.
 func (r Report) MeanWithBias() stats.Estimate {
 	e := r.Mean
 	e.Lo = math.Max(0, e.Value-math.Hypot(e.Value-e.Lo, r.TickBias.Lo))
@@ -91,7 +89,7 @@ func (r Report) MeanWithBias() stats.Estimate {
 // HTTP server on one processor this was up to 1.7 %, scatter of the edges included.
 const atTheTick = 0.015
 
-// atTheTickNs is that bias in nanoseconds, 0 where each call is timed.
+// atTheTickNs returns the bias of the mean that the tick may cause, in ns; 0 if each call is timed.
 func (p Part) atTheTickNs() float64 {
 	if p.Lengths != nil {
 		return 0
@@ -99,9 +97,9 @@ func (p Part) atTheTickNs() float64 {
 	return atTheTick * float64(p.Ticks) / float64(p.Measured) * p.TickNs
 }
 
-// MeanNs is the mean duration of a call that was counted with this clock, in
-// nanoseconds, less the clock's own cost. The interval holds scatter and the cost's
-// bounds; what the tick may do besides stands in [Report.TickBias].
+// MeanNs returns the mean duration of the calls that were counted with this clock, in nanoseconds,
+// without the clock's own cost. The interval includes scatter and the cost's bounds, but not
+// [Report.TickBias].
 func (p Part) MeanNs() stats.Estimate {
 	e := p.ticksPerCall().Scaled(p.TickNs, "ns")
 	n := float64(p.Measured)
@@ -112,7 +110,7 @@ func (p Part) MeanNs() stats.Estimate {
 	return e
 }
 
-// ticksPerCall is the mean in ticks, with the clock's cost.
+// ticksPerCall returns the mean in ticks, including the clock's cost.
 func (p Part) ticksPerCall() stats.Estimate {
 	if p.Lengths != nil {
 		return p.meanLength()
@@ -128,8 +126,8 @@ func (p Part) ticksPerCall() stats.Estimate {
 	return e
 }
 
-// endsVariance is the least variance of a sum of ticks, however regular the calls: that
-// of the parts of a tick before the first edge and after the last, which are uniform.
+// endsVariance is the least variance of a sum of ticks, even of regular calls: that of the parts of a
+// tick before the first edge and after the last, which are uniformly distributed.
 const endsVariance = 1.0 / 6
 
 // interval bounds the mean, in ticks, given the variance of a call's ticks.
@@ -187,8 +185,8 @@ func quantile975(freedom float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: min(freedom, 1e6)}.Quantile(0.975)
 }
 
-// Quantile returns the bucket, in nanoseconds and less the clock's own cost, that holds the
-// p-quantile of the calls' lengths; ok is false if there is no distribution, as with a coarse clock.
+// Quantile returns the bounds of the bucket, in nanoseconds and without the clock's own cost, that holds
+// the q-quantile of the calls' lengths. ok is false if there is no distribution, as with a coarse clock.
 func (p Part) Quantile(q float64) (loNs, hiNs float64, ok bool) {
 	if p.Lengths == nil || p.Measured == 0 || !(q >= 0 && q <= 1) {
 		return 0, 0, false
@@ -205,8 +203,8 @@ func (p Part) Quantile(q float64) (loNs, hiNs float64, ok bool) {
 	return 0, 0, false
 }
 
-// String is the report as JSON, with the snapshot that it rests on. So a meter can
-// be published by package expvar: expvar.Publish("encode", m).
+// String returns the report and its snapshot as JSON, so that package expvar can publish a meter:
+// expvar.Publish("encode", m).
 func (m *Meter) String() string {
 	s := m.Snapshot()
 	text, err := json.Marshal(struct {

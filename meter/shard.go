@@ -12,11 +12,11 @@ import (
 // shard is a part of a meter's counts. Goroutines that run at the same time mostly use different
 // shards, so that they don't compete for a cache line.
 type shard struct {
-	begun    atomic.Uint64 // calls, of a meter that samples
-	salt     uint64        // where in the scrambled numbers its choice of them begins
-	measured atomic.Uint64 // calls that count
-	edges    atomic.Uint64 // of these, that saw the clock move
-	ticks    atomic.Uint64 // that these saw
+	begun    atomic.Uint64 // calls, if the meter samples
+	salt     uint64        // chooses which of them are measured; see passesOver
+	measured atomic.Uint64 // measured calls
+	edges    atomic.Uint64 // measured calls that saw the clock move
+	ticks    atomic.Uint64 // ticks that measured calls saw
 	squares  atomic.Uint64 // sum of the squares of the ticks of a call
 	backward atomic.Uint64 // calls left out: the clock went back
 	stepped  atomic.Uint64 // calls left out: the clock was set
@@ -44,7 +44,7 @@ func (s *shard) book(ticks uint64) {
 	s.edges.Add(1)
 }
 
-// addSquare adds x², and leaves the greatest number where the sum does not fit.
+// addSquare adds x², and keeps the greatest number if the sum would overflow.
 func addSquare(sum *atomic.Uint64, x uint64) {
 	for {
 		old := sum.Load()
@@ -58,10 +58,10 @@ func addSquare(sum *atomic.Uint64, x uint64) {
 	}
 }
 
-// shards are a power of two in number.
+// shards are all shards of a meter. Their number is a power of two.
 type shards struct {
 	all   []shard
-	shift uint // what is left of a scrambled address is an index
+	shift uint // a scrambled address, shifted right by this, is an index
 }
 
 // newShards makes enough shards that goroutines which run at the same time rarely share one, by the
@@ -79,12 +79,12 @@ func newShards(distributed bool) shards {
 	return shards{all: all, shift: uint(64 - width)}
 }
 
-// stackGrain is the least size of a stack, as a power of two: the stacks of two goroutines are at
-// least that far apart. Calling a clock of the kernel grows a stack to four times that; reading a
-// processor's counter doesn't.
+// 2^stackGrain bytes is the least size of a stack, and so the least distance between the stacks of two
+// goroutines. Calling a clock of the kernel grows a stack to four times that; reading a processor's
+// counter doesn't.
 const stackGrain = 11
 
-// mine is the shard of the calling goroutine, chosen by the address of its stack: nothing cheaper
+// mine returns the shard of the calling goroutine, chosen by the address of its stack: nothing cheaper
 // tells goroutines apart. When its stack moves a goroutine changes its shard, and two goroutines may
 // share one; neither does harm.
 func (s *shards) mine() *shard {

@@ -31,9 +31,9 @@ type sketch struct {
 	worstNs atomic.Uint64
 }
 
-// fractionBits are the upper bits of a fraction by which its bucket is looked up. fractions are the
-// upper bounds of the buckets between 1/2 and 1; firstFraction is, for each value of these bits, the
-// first bound that is not below it. No two bounds have the same upper bits.
+// fractionBits is the number of upper bits of a fraction by which its bucket is looked up. fractions are
+// the upper bounds of the buckets between 1/2 and 1; firstFraction holds, for each value of these bits,
+// the index of the first bound that is not below it. No two bounds have the same upper bits.
 const fractionBits = 6
 
 var fractions, firstFraction = func() (bounds [perPowerOfTwo + 1]float64, first [1 << fractionBits]uint8) {
@@ -149,7 +149,7 @@ func (h Histogram) below(key int) (n float64) {
 	return n
 }
 
-// possible reports whether a sketch can have counted this.
+// possible reports whether a sketch can have counted these calls.
 func (h Histogram) possible() bool {
 	return h.First >= firstBucketKey && h.First <= firstBucketKey+sketchBuckets &&
 		len(h.Counts) <= sketchBuckets-(h.First-firstBucketKey) && h.SumNs >= 0 && h.WorstNs >= 0

@@ -8,12 +8,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Schema names the form of a snapshot in JSON. Another form gets another number.
+// Schema names the form of a snapshot in JSON. Its number changes with the form.
 const Schema = "chronoscope/meter/v1"
 
-// Snapshot has the counts of a meter so far, or of several meters.
+// Snapshot holds what one or several meters have counted so far.
 type Snapshot struct {
-	// Name is the meter's.
+	// Name is the meter's name.
 	Name string
 	// Parts has one element for each clock, length of tick and share of calls that was measured, in
 	// no particular order.
@@ -26,13 +26,13 @@ type Part struct {
 	// Clock names the clock, TickNs is the length of its tick.
 	Clock  string  `json:"clock"`
 	TickNs float64 `json:"tick_ns"`
-	// Vouched is the caller's reason to take the clock for unbiased, where it is
-	// the caller's own.
+	// Vouched is the caller's statement why the clock is unbiased ([Own].Unbiased); empty for other
+	// clocks.
 	Vouched string `json:"vouched,omitempty"`
 
-	// OneIn is how many calls there are to one that is measured, on average.
+	// One call in OneIn was measured, on average.
 	OneIn uint64 `json:"one_in"`
-	// Calls is how many there were, Measured how many of these were measured.
+	// Calls is the number of calls, Measured the number of those that were measured.
 	Calls    uint64 `json:"calls"`
 	Measured uint64 `json:"measured"`
 	// Edges is the number of calls during which the clock moved, Ticks the sum of the ticks by
@@ -40,26 +40,26 @@ type Part struct {
 	Edges   uint64 `json:"edges"`
 	Ticks   uint64 `json:"ticks"`
 	Squares uint64 `json:"squares"`
-	// CostNs, CostLoNs and CostHiNs are how much of the measured calls' time is the
-	// clock's own, with the bounds of it.
+	// CostNs is the part of the measured calls' time that the clock itself took; CostLoNs and CostHiNs
+	// are its bounds.
 	CostNs   float64 `json:"cost_ns"`
 	CostLoNs float64 `json:"cost_lo_ns"`
 	CostHiNs float64 `json:"cost_hi_ns"`
 
-	// Groups are of calls around one edge, Batches of the calls of 32 groups that
-	// followed one another.
+	// Groups are sums over groups of calls around one edge, Batches over batches of 32 consecutive
+	// groups.
 	Groups  Groups `json:"groups"`
 	Batches Groups `json:"batches"`
 	Phases  Phases `json:"phases"`
 	Timed   Timed  `json:"timed"`
-	// Lengths count the calls by their length, where each of them was timed: the
-	// buckets are those of [Part.Quantile].
+	// Lengths counts the calls in each bucket of [Part.Quantile], if each call was timed; otherwise it
+	// is nil.
 	Lengths []uint64 `json:"lengths,omitzero"`
 	// Tails are the counts of [WithTails]; nil without it.
 	Tails *TailCounts `json:"tails,omitempty"`
 
-	// ElapsedTicks is how far the clock went since the meters were made, and
-	// ElapsedNs how far Go's monotonic clock did. Both are 0 for clocks that wrap.
+	// ElapsedTicks and ElapsedNs are how far the clock and Go's monotonic clock have advanced since the
+	// meters were made. Both are 0 for clocks that wrap.
 	ElapsedTicks float64 `json:"elapsed_ticks"`
 	ElapsedNs    float64 `json:"elapsed_ns"`
 
@@ -68,20 +68,20 @@ type Part struct {
 
 // Faults counts what went wrong.
 type Faults struct {
-	// Foreign are calls of Stop for what the meter did not start: the zero Start,
+	// Foreign counts calls of Stop with a start that the meter did not make: the zero Start,
 	// or another meter's.
 	Foreign uint64 `json:"foreign"`
-	// Backward are calls that were left out since the clock went back.
+	// Backward counts calls that were left out because the clock went back.
 	Backward uint64 `json:"backward"`
-	// Steps is how often the clock was seen to have been set, and Stepped are calls
-	// that were left out since it was set meanwhile.
+	// Steps counts how often the clock was found to have been set, and Stepped the calls that were
+	// left out because it was set during them.
 	Steps   uint64 `json:"steps"`
 	Stepped uint64 `json:"stepped"`
 	// Between counts calls during which the clock did not move by the nearest whole number of ticks.
 	Between uint64 `json:"between"`
 }
 
-// Snapshot is what the meter has counted so far. Calls that end meanwhile may be in
+// Snapshot returns what the meter has counted so far. Calls that end meanwhile may be in
 // some of the sums and not yet in others.
 func (m *Meter) Snapshot() Snapshot {
 	now := m.now()
@@ -191,7 +191,7 @@ func (p Part) sums() stats.Ticks {
 	return stats.Ticks{Calls: p.Measured, Sum: p.Ticks, Squares: p.Squares}
 }
 
-// sumOf adds up two lists of counts, which may differ in length. It is nil if both are.
+// sumOf adds up two lists of counts, which may differ in length. It returns nil if both are nil.
 func sumOf(a, b []uint64) []uint64 {
 	if a == nil && b == nil {
 		return nil
@@ -233,8 +233,7 @@ func (s Snapshot) MarshalJSON() ([]byte, error) {
 	return json.Marshal(snapshotJSON{Schema, s.Name, s.Parts})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and refuses other forms, and numbers
-// that no meter counts.
+// UnmarshalJSON reads what MarshalJSON writes, and refuses other forms and impossible counts.
 func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	var from snapshotJSON
 	if err := json.Unmarshal(data, &from); err != nil {

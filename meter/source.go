@@ -10,27 +10,26 @@ import (
 	"chronoscope/stats"
 )
 
-// Source is a clock with what a meter has to know of it. It comes from
+// Source is a clock with the properties that a meter needs. It comes from
 // [KernelTick], [Counter] or [Own.Source].
 type Source struct {
 	clock *clock.Clock
-	// tickNs is the length of a tick, perTick how far a reading moves with it.
+	// tickNs is the length of a tick, perTick the difference that it makes to a reading.
 	tickNs  float64
 	perTick int64
-	// unused is how many of a reading's upper bits mean nothing.
+	// unused is the number of upper bits of a reading that mean nothing.
 	unused int
-	// eachCall says that the tick is short beside any call: each is timed.
+	// eachCall says that the tick is much shorter than any call, so that each call is timed.
 	eachCall bool
-	// vouched is the caller's reason to take the clock for unbiased.
+	// vouched is the caller's statement why the clock is unbiased.
 	vouched string
-	// costNs is the clock's own cost inside of an interval, where it is known
-	// beforehand.
+	// costNs is the clock's own cost inside of an interval; nil if it has to be measured.
 	costNs *stats.Estimate
 	// fine is a finer clock, in nanoseconds, which is read at rare calls to see
 	// where in the tick they fall, and whether the coarse one keeps time.
 	fine func() int64
-	// sameTime says that both clocks show the same time but for the ticks, so that they
-	// don't drift apart.
+	// sameTime says that both clocks show the same time, apart from the ticks, and so don't drift
+	// apart.
 	sameTime bool
 }
 
@@ -39,12 +38,12 @@ var epoch = time.Now()
 
 func goMonotonic() int64 { return int64(time.Since(epoch)) }
 
-// KernelTick is the clock that the kernel advances at each of its ticks, every 1
-// to 10 ms: CLOCK_MONOTONIC_COARSE (clock_gettime(2)), the cheapest clock there
-// is. The error is a [*clock.Unavailable] where the system has none.
+// KernelTick returns the clock that the kernel advances at each of its ticks, every 1 to 10 ms:
+// CLOCK_MONOTONIC_COARSE (clock_gettime(2)), the cheapest clock there is. The error is a
+// [*clock.Unavailable] if the system has none.
 func KernelTick() (Source, error) { return kernelTick() }
 
-// Counter is a source for a clock that is finer than the calls, such as the processor's counter. The
+// Counter returns a source whose ticks are shorter than the calls, such as the processor's counter. The
 // caller has to have measured its rate and its agreement between CPUs. Each call is timed, so that
 // there is a distribution as well.
 func Counter(rated clock.Rated) (Source, error) {
@@ -63,28 +62,27 @@ func Counter(rated clock.Rated) (Source, error) {
 // Own is a coarse clock of the caller's making, for systems where the kernel
 // offers none.
 //
-// A word that a goroutine advances is no such clock. The goroutine runs when the
-// measured code does not, so that the word moves between calls rather than within
+// A variable that a goroutine advances is no such clock. The goroutine runs when the
+// measured code does not, so that the variable changes between calls rather than within
 // them: the mean comes out far too small, or zero on a single processor, and
 // nothing in the counts shows it.
 type Own struct {
 	// Name tells the clock from others; snapshots of one name and tick add up.
 	Name string
-	// Read gives a number that grows by one with each tick. It is called by many
-	// goroutines at once.
+	// Read returns a number that grows by one with each tick. Many goroutines call it at once.
 	Read func() int64
 	// Tick is the length of a tick.
 	Tick time.Duration
-	// Bits is the width of a reading that wraps; 0 is one that never does. Calls
+	// Bits is the number of bits of a reading that wraps; 0 if readings never wrap. Calls
 	// have to be shorter than half the time between two wraps.
 	Bits int
 	// Unbiased is the caller's statement why the clock advances whether or not
-	// the measured code runs: "an interrupt handler advances it". It stands in
-	// the caveats of every report.
+	// the measured code runs, such as "an interrupt handler advances it". The caveats
+	// of every report contain it.
 	Unbiased string
 }
 
-// Source checks what can be checked of the clock. Whether it is unbiased can't be.
+// Source checks the fields and returns the source. It can't check whether the clock is unbiased.
 func (o Own) Source() (Source, error) {
 	switch {
 	case o.Read == nil:
@@ -107,11 +105,11 @@ func (o Own) Source() (Source, error) {
 	return Source{clock: c, tickNs: float64(o.Tick), perTick: 1, unused: unused, vouched: o.Unbiased, fine: goMonotonic}, nil
 }
 
-// between is the difference of two readings, the shorter way round where readings wrap.
+// between returns the difference of two readings; if readings wrap, the one nearer to 0.
 func (s *Source) between(from, to int64) int64 { return (to - from) << s.unused >> s.unused }
 
-// ticks is a difference of readings in whole ticks, and whether it was a whole number: a deviation
-// of more than an eighth shows that the clock's tick is not the given one.
+// ticks converts a difference of readings to the nearest whole number of ticks. whole is false if it is
+// off by more than an eighth of a tick, which shows that the clock's tick is not the given one.
 func (s *Source) ticks(moved int64) (ticks int64, whole bool) {
 	ticks = (moved + s.perTick/2) / s.perTick
 	off := moved - ticks*s.perTick

@@ -9,8 +9,8 @@ import (
 )
 
 // kernelTick takes the length of the tick from the kernel, which gives it as the
-// clock's resolution (clock_getres(2)). A kernel that answers otherwise is found
-// out by the readings, which then come to lie between ticks.
+// clock's resolution (clock_getres(2)). If that length is wrong, readings lie
+// between ticks (Faults.Between).
 func kernelTick() (Source, error) {
 	c, err := clock.Open("monotonic-coarse")
 	if err != nil {

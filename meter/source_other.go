@@ -4,9 +4,8 @@ package meter
 
 import "chronoscope/clock"
 
-// kernelTick is not offered here: the clocks of these systems that advance at the
-// tick are not reached without cgo or a system call, which costs more than a fine
-// clock.
+// kernelTick returns an error: on these systems, clocks that advance at the tick are read through cgo or
+// a system call, which costs more than a fine clock.
 func kernelTick() (Source, error) {
 	_, err := clock.Open("monotonic-coarse")
 	if err != nil {

@@ -44,7 +44,7 @@ type tails struct {
 	exemplars exemplars
 }
 
-// sketches are the counts of the shards that share them.
+// sketches holds the counts of the shards that share them.
 type sketches struct {
 	calls  sketch
 	queued atomic.Uint64

@@ -9,11 +9,11 @@
 //	  (rate(chronoscope_meter_seconds_total[1h]) - rate(chronoscope_meter_clock_cost_seconds_total[1h]))
 //	/ rate(chronoscope_meter_measured_calls_total[1h])
 //
-// with a 95 % interval of about 2 / sqrt(edges), as a share of it, where calls are
-// short beside the tick. What the tick itself may do to a mean is not in the interval, and
-// does not shrink with edges or meters: chronoscope_meter_mean_tick_bias_seconds, either
-// way. Of meters that measure different shares of their calls, take
-// the mean of each, and weigh it by chronoscope_meter_calls_total. The gauges of the mean are since the process began.
+// with a 95 % interval of about ± 2 / sqrt(edges), as a share of the mean, if calls are much shorter than
+// the tick. That interval does not include the bias that the tick may cause,
+// chronoscope_meter_mean_tick_bias_seconds in either direction, which more edges or meters do not reduce.
+// If meters measure different shares of their calls, weight the mean of each by
+// chronoscope_meter_calls_total. The gauges of the mean cover the time since the process began.
 //
 // A meter with tails ([meter.WithTails]) has native histograms as well, with slow calls as exemplars. A
 // server with scrape_native_histograms takes them:
