@@ -110,7 +110,8 @@ func (w *writer) member(access Access, name, descriptor string) {
 	w.u16(int(w.pool.text(descriptor)))
 }
 
-// codeAttribute is the attribute's name, and codeFrame the number of its bytes in addition to the code.
+// codeAttribute is the name of the attribute that holds a method's code, and codeFrame the number of its
+// bytes in addition to the code.
 const (
 	codeAttribute = "Code"
 	codeFrame     = 12

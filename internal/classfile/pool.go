@@ -33,7 +33,7 @@ type pool struct {
 
 func newPool() *pool { return &pool{next: 1, index: map[string]uint16{}} }
 
-// mostConstants is one more than the largest possible index.
+// mostConstants is one more than the largest index of a constant.
 const mostConstants = math.MaxUint16
 
 // enter returns the index of a constant, which takes one or two indices, and adds it if it is new.

@@ -142,7 +142,7 @@ func computeFor(x uint64, span time.Duration) uint64 {
 	return x
 }
 
-// memoryBytes is more than a core's own caches hold, and not too much for ten competitors.
+// memoryBytes is more than a core's own caches hold, and little enough for ten competitors.
 const memoryBytes = 16 << 20
 
 func multiply(x uint64, rounds int) uint64 {

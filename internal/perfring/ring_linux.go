@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ring is an event of perf_event_open(2) with the memory that the kernel shares with this process: a page
-// that tells how far the kernel has written (data_head) and this process has read (data_tail), and the
-// records.
+// Ring is an event of perf_event_open(2) with the memory that the kernel shares with this process: the
+// records, and a page that tells how far the kernel has written them (data_head) and this process has
+// read them (data_tail).
 type Ring struct {
 	FD           int
 	memory, data []byte

@@ -68,8 +68,8 @@ func Runtimes() []string {
 	return names
 }
 
-// Kits returns the kits of a family. Java has one interpreted and one compiled, .NET one of each of two
-// makers.
+// Kits returns the kits of a family. Java has one with and one without its compilers, .NET one for Mono
+// and one for CoreCLR.
 func Kits(runtime string) []Kit {
 	return slices.DeleteFunc(slices.Clone(kits), func(k Kit) bool { return k.Runtime != runtime })
 }

@@ -72,7 +72,7 @@ type session struct {
 func start(args []string, limits Limits) (*session, error) {
 	s := &session{name: strings.Join(args, " "), command: exec.Command(args[0], args[1:]...), errors: &tail{}, limits: limits}
 	s.command.Stderr = s.errors
-	s.command.WaitDelay = limits.Quit // for processes that it left behind and that still hold its pipes
+	s.command.WaitDelay = limits.Quit // for processes that the probe left behind and that still hold its pipes
 	group.Own(s.command)
 	var err error
 	if s.in, err = s.command.StdinPipe(); err != nil {

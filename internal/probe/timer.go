@@ -27,8 +27,8 @@ type Probe struct {
 // answer to the next question.
 type Timer struct {
 	Description
-	// TickNs is the unit of the readings, or, if the readings have fractions of it, down to a
-	// thousandth of a nanosecond.
+	// TickNs is the length of a tick in ns: the unit of the readings or, if they have fractions of it,
+	// that unit divided by a power of ten, down to a thousandth of a nanosecond.
 	TickNs float64
 
 	probe *Probe
@@ -129,7 +129,7 @@ func (t *Timer) Pairs(ctx context.Context, work, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.reading, t.scale.reading}, "pairs %s %d %d", t.Name, work, n)
 }
 
-// Durations returns n times how long `batch` calls of the timer take, in ticks of the reference,
+// Durations measures n times how long batch calls of the timer take, in ticks of the reference,
 // which is a timer of the same probe.
 func (t *Timer) Durations(ctx context.Context, reference string, batch, n int) ([]int64, error) {
 	by, err := t.probe.timer(reference)
@@ -139,7 +139,7 @@ func (t *Timer) Durations(ctx context.Context, reference string, batch, n int) (
 	return t.ask(ctx, n, []inTicks{by.scale.duration}, "cost %s %s %d %d", t.Name, by.Name, batch, n)
 }
 
-// Frames returns n times how long a loop of batch rounds without calls takes, according to the timer;
+// Frames measures n times, with the timer itself, how long a loop of batch rounds without calls takes;
 // batch 0 means two consecutive readings.
 func (t *Timer) Frames(ctx context.Context, batch, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{t.scale.duration}, "cost %s %s %d %d", nobody, t.Name, batch, n)
@@ -153,8 +153,9 @@ func (t *Timer) HandOver(ctx context.Context, threads, n int) ([]int64, error) {
 	return t.ask(ctx, n, []inTicks{number, t.scale.reading}, "threads %s %d %d", t.Name, threads, n)
 }
 
-// Sandwiches returns n durations of a workload, each by the reference and by the timer, in their ticks.
-// The workload is "sleep" for amount milliseconds, or "compute" for amount rounds.
+// Sandwiches measures a workload n times, each time by the reference and by the timer, and returns both
+// durations in their ticks. The workload is "sleep" for amount milliseconds, or "compute" for amount
+// rounds.
 func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amount, n int) ([]int64, error) {
 	by, err := t.probe.timer(reference)
 	if err != nil {
@@ -167,8 +168,8 @@ func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amou
 // inTicks converts a value to ticks.
 type inTicks func(value) (int64, error)
 
-// ask sends a question whose answer has n words. Each word has one value for each function in each, which
-// converts the value to ticks.
+// ask sends a question whose answer has n words. Each word has as many values as there are functions in
+// each, which convert these values to ticks.
 func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, args ...any) ([]int64, error) {
 	values, err := t.values(ctx, n, len(each), format, args...)
 	if err != nil {

@@ -55,8 +55,8 @@ type scale struct {
 // accuracy of any clock.
 const finestTickNs = 1e-3
 
-// newScale returns the scale with the longest tick, a power of ten of the unit, of which all readings are
-// multiples, down to a thousandth of a nanosecond.
+// newScale returns the scale with the longest tick such that all readings are whole ticks. The tick is
+// the unit divided by a power of ten, down to a thousandth of a nanosecond.
 func newScale(readings []value, unitNs float64) scale {
 	s := scale{ticksPerUnit: 1, base: readings[0].whole}
 	for !s.holds(readings) && s.tickNs(unitNs) > finestTickNs {
