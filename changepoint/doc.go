@@ -55,7 +55,7 @@ type Noise struct {
 	EquivalentPoints float64
 }
 
-// Result is the result for a series.
+// Result says into which regimes a series falls.
 type Result struct {
 	Regimes []Regime // at least one, in order, and without gaps
 	Changes []Change // one less than there are regimes

@@ -77,8 +77,8 @@ type whitened struct {
 	// equivalent is the number of points with independent noise and equal weight that would
 	// determine a level as precisely (Kish).
 	equivalent float64
-	// scores are the sums of responses times innovations, and weights those of squared responses, over
-	// the points before i.
+	// scores[i] is the sum of responses times innovations over the points before i, weights[i] that
+	// of squared responses.
 	scores, weights []float64
 }
 

@@ -139,7 +139,7 @@ func outcome(a, b *view.Figure, r stats.Estimate) string {
 		return direction(a, -1)
 	}
 	if stats.IsFinite(a.Repeatability) {
-		return Same // repeated measurements differ by more
+		return Same // the values differ by less than repeated measurements do
 	}
 	return Undecided
 }

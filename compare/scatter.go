@@ -113,7 +113,7 @@ func (s scatter) widen(a, b *view.Figure, ratio *stats.Estimate) []string {
 	}
 	if !hasInterval(a) || !hasInterval(b) {
 		if outcome(a, b, *ratio) == Same {
-			return nil // repeated measurements differ by more
+			return nil // the values differ by less than repeated measurements do
 		}
 		return drop("one of the records doesn't know what the clock costs in its least disturbed rounds: rank the clocks again with this version")
 	}

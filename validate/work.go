@@ -34,7 +34,6 @@ func (w Work) tells(load int, d time.Duration) bool {
 	return w != Traced || load == 1 && d >= shortestTraced
 }
 
-// do does the given number of rounds of the work.
 func (w Work) do(rounds int) {
 	switch w {
 	case Chain, Traced:

@@ -69,7 +69,6 @@ func fitCharts(f bytecode.Fit) []Chart {
 	}
 }
 
-// methodName describes a method.
 func methodName(m bytecode.Method) string {
 	switch m {
 	case bytecode.Counter:

@@ -324,7 +324,7 @@ func ranged(texts []string) map[string]string {
 	return joined
 }
 
-// rangeOf returns the range of the i-th figures of texts.
+// rangeOf returns the range of the i-th figure of each text.
 func rangeOf(texts []string, i int) string {
 	byValue := func(a, b string) int {
 		x, _ := strconv.ParseFloat(a, 64)
