@@ -131,7 +131,10 @@ type series struct {
 	wokenNs   float64
 	// closed says that the last run of all was made, once it is done.
 	closed bool
-	soFar  stats.Estimate
+	// precise says that a look showed it to be known as well as the plan asks, open that some
+	// comparison of it with a limit needs more runs.
+	precise, open bool
+	soFar         stats.Estimate
 }
 
 // measurement is a measurement under way.
@@ -156,7 +159,15 @@ func (m *measurement) measure(ctx context.Context) error {
 	for _, s := range m.all {
 		s.soFar = unknown()
 	}
+	begun, nextLook := 0, m.plan.MinRuns
 	unfinished := func() [][]int {
+		if m.plan.Gated != nil && begun >= nextLook {
+			for i, open := range m.openCommands() {
+				m.all[i].open = open
+			}
+			nextLook = begun + 1 + begun/10 // it costs as much as there are runs
+		}
+		begun++
 		var busy []int
 		for i, s := range m.all {
 			if !m.enough(s) {
@@ -403,11 +414,17 @@ func (m *measurement) enough(s *series) bool {
 
 // knows reports whether a series is known as well as it is to be, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
-	if s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns {
+	if m.spent(s) {
 		return true
 	}
-	return m.plan.limits().Enough(s.counted(), time.Duration(s.spentNs), func() float64 {
+	s.precise = s.precise || m.plan.limits().Enough(s.counted(), time.Duration(s.spentNs), func() float64 {
 		s.soFar = conclude(s, m.plan, m.setting, m.checks).Estimate
 		return s.soFar.RelativeHalfWidth()
 	})
+	return s.precise && !s.open
+}
+
+// spent reports whether a series has failed, or may take no more time or runs.
+func (m *measurement) spent(s *series) bool {
+	return s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns || m.plan.limits().Ended(s.counted(), time.Duration(s.spentNs))
 }

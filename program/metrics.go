@@ -230,56 +230,6 @@ func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparis
 	return c
 }
 
-// Judge judges the comparisons of a suite together by the limits of a gate ([stats.Gate.Sides]).
-func Judge(all []Comparison, gate stats.Gate) (judged []stats.Pair) {
-	times := 0
-	for _, c := range all {
-		if c.Metric == "" {
-			times++
-		}
-	}
-	looks := gate.LooksFor(times)
-	var alone []float64
-	for i := range all {
-		alone = append(alone, all[i].beyond(looks, gate.LimitOf(all[i].Metric)))
-	}
-	beyond, sides := gate.Sides(alone, times, func(i int) bool {
-		return all[i].within(looks, gate.LimitOf(all[i].Metric))
-	})
-	for i := range all {
-		c := &all[i]
-		joint := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.Family(times)}
-		if !c.undecidable() {
-			joint.Lo, joint.Hi = c.widened(c.pairs.Bounds(looks, gate.Chance(times)))
-		}
-		p := c.pair(joint)
-		p.Joint.Limit, p.Joint.Beyond, p.Joint.Side = stats.FloatOf(gate.LimitOf(c.Metric)), stats.FloatOf(beyond[i]), sides[i]
-		judged = append(judged, p)
-	}
-	return judged
-}
-
-// beyond is the chance of what was measured, in this comparison alone, if the ratio is within the limit;
-// NaN without a limit.
-func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
-	switch {
-	case math.IsNaN(limit):
-		return math.NaN()
-	case c.undecidable(), c.isBounded() && c.Ratio.Lo <= 1+limit:
-		return 1
-	}
-	return c.pairs.Beyond(looks, 1+limit)
-}
-
-// within reports whether the 95 % interval lies within the limit.
-func (c *Comparison) within(looks stats.Looks, limit float64) bool {
-	if c.undecidable() {
-		return false
-	}
-	_, hi := c.widened(c.pairs.Bounds(looks, (1-stats.Confidence)/2))
-	return hi <= 1+limit
-}
-
 // tooFew says why a comparison of so few pairs is undecided.
 func tooFew(pairs int) string {
 	return fmt.Sprintf("only %s of runs have it on both sides", stats.Count(pairs, "pair"))

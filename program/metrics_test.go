@@ -30,8 +30,11 @@ func written(name string) Metric {
 // measuredMetrics measures fake commands whose runs write these texts, one a run, and then again from the
 // first one. Each run is kept from its CPU twice, for keptNs.
 func measuredMetrics(t *testing.T, runs int, keptNs int64, metrics []Metric, texts ...[]string) (results []*Result) {
+	return measuredAs(t, Plan{Precision: 0.01, MinRuns: runs, MaxRuns: runs, MaxTime: time.Hour}, keptNs, metrics, texts...)
+}
+
+func measuredAs(t *testing.T, plan Plan, keptNs int64, metrics []Metric, texts ...[]string) (results []*Result) {
 	t.Helper()
-	plan := Plan{Precision: 0.01, MinRuns: runs, MaxRuns: runs, MaxTime: time.Hour}
 	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), checks: newNoiseChecks(quiet)}
 	made := map[string]int{}
 	for i := range texts {

@@ -23,6 +23,9 @@ type Plan struct {
 	// MaxTime is how long the runs of a command may take in all. The one in progress is completed, unless it takes
 	// longer than MaxTime again, and waits for a CPU nearly all the time ([StarvedError]).
 	MaxTime time.Duration
+	// Gated keeps commands going that are known as well as Precision asks, until the sides of the gate's
+	// limits are known; nil for no gate.
+	Gated *Gated
 	// Seed fixes every random choice.
 	Seed uint64
 	// IgnoreFailure goes on with a command that failed, IgnoredCodes with one that ended

@@ -55,6 +55,15 @@ func (l Looks) Due(n int) bool {
 	return len(all) > 0 && all[len(all)-1] == l.at(len(all)-1)
 }
 
+// Last returns the number of samples at the last look at a sequence of n samples that goes on; 0 before the
+// first look.
+func (l Looks) Last(n int) (last int) {
+	for j := 0; l.at(j) <= n; j++ {
+		last = l.at(j)
+	}
+	return last
+}
+
 // at returns the number of samples at look j, counted from 0.
 func (l Looks) at(j int) int { return int(float64(l.First) * math.Pow(growthOfLooks, float64(j))) }
 

@@ -104,6 +104,11 @@ func TestLooks(t *testing.T) {
 			t.Errorf("due at %d: %v", n, !want)
 		}
 	}
+	for n, want := range map[int]int{0: 0, 9: 0, 10: 10, 13: 10, 14: 14, 25: 19} {
+		if got := l.Last(n); got != want {
+			t.Errorf("the last look at %d samples is at %d, want %d", n, got, want)
+		}
+	}
 	if got := l.upTo(9); !slices.Equal(got, []int{9}) {
 		t.Errorf("looks %v of a sequence that ended early", got)
 	}

@@ -125,6 +125,10 @@ func (e *programExperiment) once(ctx context.Context, d record.Programs, c progr
 
 // measure runs the commands in turn and sets them side by side.
 func (e *programExperiment) measure(ctx context.Context, d record.Programs, commands []program.Command, setting program.Setting) (record.Programs, error) {
+	plan, pairs := e.flags.plan, e.flags.pairs(commands)
+	if e.flags.gate != nil {
+		plan.Gated = &program.Gated{Gate: *e.flags.gate, Pairs: pairs}
+	}
 	if e.flags.shell != "" {
 		shell, err := e.emptyShell()
 		if err != nil {
@@ -137,7 +141,7 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 		return d, err
 	}
 	e.bar.show(0, "running "+shortened(commands[0].Name))
-	results, err := program.Measure(ctx, connected.commands, e.flags.plan, setting, func(p program.Progress) {
+	results, err := program.Measure(ctx, connected.commands, plan, setting, func(p program.Progress) {
 		connected.rewind(p.Command)
 		e.bar.show(p.Share, soFar(commands[p.Command].Name, p))
 	})
@@ -150,7 +154,9 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 		d.Shell = &d.Results[last]
 		d.Results, results = d.Results[:last], results[:last]
 	}
-	d.Pairs = append(d.Pairs, e.flags.judged(e.flags.comparisons(results, e.seed))...)
+	if len(results) > 0 {
+		d.Pairs = append(d.Pairs, e.flags.judged(e.flags.comparisons(results, pairs, e.seed))...)
+	}
 	return d, err
 }
 

@@ -184,13 +184,14 @@ func (t *programFlags) checkMetrics(c *call) error {
 	return nil
 }
 
-// comparisons are the pairs of results, in their times and in each metric.
-func (t *programFlags) comparisons(results []*program.Result, seed uint64) (all []program.Comparison) {
+// comparisons compare pairs of results, in their times and in each metric.
+func (t *programFlags) comparisons(results []*program.Result, pairs [][2]int, seed uint64) (all []program.Comparison) {
 	tolerance := 2 * t.plan.Precision
-	for _, pair := range t.pairs(results) {
-		all = append(all, program.Compare(pair.a, pair.b, tolerance, seed))
+	for _, pair := range pairs {
+		a, b := results[pair[0]], results[pair[1]]
+		all = append(all, program.Compare(a, b, tolerance, seed))
 		for i := range t.metrics {
-			all = append(all, program.CompareMetric(pair.a, pair.b, i, tolerance, seed))
+			all = append(all, program.CompareMetric(a, b, i, tolerance, seed))
 		}
 	}
 	return all

@@ -2,17 +2,14 @@ package cli
 
 import "chronoscope/program"
 
-// A programPair is two results that are set side by side.
-type programPair struct{ a, b *program.Result }
-
-// pairs compares each result with the first of another command that has the same
-// parameters, so far as both have them. Where there is one command alone, its parameters
-// are what is compared: the other values are compared with the first.
-func (t *programFlags) pairs(results []*program.Result) (all []programPair) {
-	for i, b := range results {
-		for _, a := range results[:i] {
-			if len(t.commands) == 1 || agree(a.Command.Parameters, b.Command.Parameters) {
-				all = append(all, programPair{a, b})
+// pairs compares each command with the first other one that has the same parameters, so far as both have
+// them, and returns the indices of both. Where there is one command alone, its parameters are what is
+// compared: the other values are compared with the first.
+func (t *programFlags) pairs(commands []program.Command) (all [][2]int) {
+	for i, b := range commands {
+		for j, a := range commands[:i] {
+			if len(t.commands) == 1 || agree(a.Parameters, b.Parameters) {
+				all = append(all, [2]int{j, i})
 				break
 			}
 		}

@@ -87,26 +87,24 @@ func TestParametersMultiply(t *testing.T) {
 
 // Only what differs in one thing is compared.
 func TestPairs(t *testing.T) {
-	result := func(name string, v values) *program.Result {
-		return &program.Result{Command: program.Command{Name: name, Parameters: v}}
-	}
+	command := func(name string, v values) program.Command { return program.Command{Name: name, Parameters: v} }
 	one, two := values{"n": "1"}, values{"n": "2"}
 	for _, c := range []struct {
 		commands int
-		results  []*program.Result
+		given    []program.Command
 		want     string
 	}{
-		{1, []*program.Result{result("a", nil)}, ""},
-		{2, []*program.Result{result("a", nil), result("b", nil)}, "a:b"},
-		{3, []*program.Result{result("a", nil), result("b", nil), result("c", nil)}, "a:b a:c"},
-		{1, []*program.Result{result("a1", one), result("a2", two)}, "a1:a2"},
-		{2, []*program.Result{result("a1", one), result("a2", two), result("b1", one), result("b2", two)}, "a1:b1 a2:b2"},
-		{2, []*program.Result{result("a", nil), result("b1", one), result("b2", two)}, "a:b1 a:b2"},
+		{1, []program.Command{command("a", nil)}, ""},
+		{2, []program.Command{command("a", nil), command("b", nil)}, "a:b"},
+		{3, []program.Command{command("a", nil), command("b", nil), command("c", nil)}, "a:b a:c"},
+		{1, []program.Command{command("a1", one), command("a2", two)}, "a1:a2"},
+		{2, []program.Command{command("a1", one), command("a2", two), command("b1", one), command("b2", two)}, "a1:b1 a2:b2"},
+		{2, []program.Command{command("a", nil), command("b1", one), command("b2", two)}, "a:b1 a:b2"},
 	} {
 		flags := &programFlags{commands: make([]template, c.commands)}
 		var got []string
-		for _, p := range flags.pairs(c.results) {
-			got = append(got, p.a.Command.Name+":"+p.b.Command.Name)
+		for _, p := range flags.pairs(c.given) {
+			got = append(got, c.given[p[0]].Name+":"+c.given[p[1]].Name)
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%d commands: %q, want %q", c.commands, got, c.want)
