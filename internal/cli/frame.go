@@ -8,8 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -71,6 +74,9 @@ type found struct {
 	// --require; each key names the result that has the verdict.
 	rivals   []rival
 	verdicts map[string]stats.Verdict
+	// afterwards is run after everything was written, also if measuring failed or was interrupted; nil
+	// for nothing. Its context ends with an interruption that comes while it runs.
+	afterwards func(context.Context) error
 }
 
 // A call is one call of a command, with what all commands need to measure.
@@ -199,6 +205,21 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	defer here.bar.end()
 	result, err := c.measure(ctx, here)
 	here.bar.end()
+	err = here.show(ctx, result, err)
+	if result.afterwards == nil {
+		return err
+	}
+	again, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if failed := result.afterwards(again); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+// show writes what was measured before it failed with err, and returns the error that determines the exit
+// status.
+func (c *call) show(ctx context.Context, result found, err error) error {
 	stopped := ctx.Err() != nil
 	switch {
 	case stopped && result.document == nil:
@@ -206,17 +227,17 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	case err != nil && !stopped:
 		return explained(err)
 	}
-	out := s.Out
-	if result.aside && set.format == render.TextFormat {
-		out = s.Err
+	out := c.streams.Out
+	if result.aside && c.format == render.TextFormat {
+		out = c.streams.Err
 	}
-	if err := set.write(out, result); err != nil {
+	if err := c.write(out, result); err != nil {
 		return err
 	}
 	if stopped {
 		return errInterrupted
 	}
-	return here.outcome(result)
+	return c.outcome(result)
 }
 
 // bindable returns an error, before a long measurement, if threads can't be bound to the CPUs of

@@ -3,8 +3,10 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,5 +141,28 @@ func TestInterruptedBeforeTheTrace(t *testing.T) {
 	end := interrupt(t, "calibrating", "activity", "--duration", "10m", "--format", "json")
 	if end.status.ExitStatus() != 130 || !strings.Contains(end.out.String(), `"interrupted": true`) {
 		t.Errorf("exit status %d, want 130, with\n%s", end.status.ExitStatus(), &end.out)
+	}
+}
+
+// What was set up is cleaned up after an interruption, too, also while setting up.
+func TestCleanupAfterAnInterruption(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	for name, c := range map[string]struct {
+		doing string
+		setup string
+	}{"amid runs": {"run 1", "true"}, "in the setup": {"sleep 60", "sleep 60"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cleaned := filepath.Join(t.TempDir(), "cleaned")
+			end := interrupt(t, c.doing, "run", "--max-time", "10m", "--setup", c.setup, "--cleanup", "touch "+cleaned, "--", "sleep", "0.2")
+			if end.status.ExitStatus() != 130 {
+				t.Errorf("exit status %d, want 130: %q", end.status.ExitStatus(), end.err)
+			}
+			if _, err := os.Stat(cleaned); err != nil {
+				t.Errorf("%v: %q", err, end.err)
+			}
+		})
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -123,7 +122,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringArrayVar(&t.prepare, "prepare", nil, "run this `command` before each run, untimed; given once for each command, before the runs of that one")
 	set.StringArrayVarP(&t.conclude, "conclude", "C", nil, "run this `command` after each run, untimed; or once for each command")
 	set.StringVarP(&t.setup, "setup", "s", "", "run this `command` once, untimed, before the first run of all; with a parameter in it, once for each value")
-	set.StringVarP(&t.cleanup, "cleanup", "c", "", "run this `command` once, untimed, after the last run of all, likewise")
+	set.StringVarP(&t.cleanup, "cleanup", "c", "", "run this `command` once, untimed, after the last run of all, likewise; also after a failure or an interruption")
 	set.StringVar(&t.reference, "reference", "", "measure this `command` too, and compare the others with it instead of with the first")
 	set.StringVar(&t.referenceName, "reference-name", "", "call the reference by this `name`")
 	set.StringArrayVarP(&t.names, "command-name", "n", nil, "call a command by this `name`; given several times, the commands in their order")
@@ -157,17 +156,17 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, error) {
 	c.measuresCodeIn(ctx, ".")
 	e := &programExperiment{flags: t, call: c}
+	cleanup := func(ctx context.Context) error { return e.aside(ctx, "--cleanup", t.cleanup) }
 	if err := e.aside(ctx, "--setup", t.setup); err != nil {
-		return found{}, err
+		return found{afterwards: cleanup}, fmt.Errorf("%w: nothing was measured", err)
 	}
 	d, err := e.run(ctx)
-	left := e.aside(ctx, "--cleanup", t.cleanup)
 	if err != nil && ctx.Err() == nil {
-		return found{}, errors.Join(err, left)
+		return found{afterwards: cleanup}, err
 	}
 	d.Sort, d.TimeUnit, d.Header = record.Sort(t.sort), record.TimeUnit(t.timeUnit), c.finish(ctx)
 	r := judgedPrograms(d)
-	r.failed = errors.Join(r.failed, left)
+	r.afterwards = cleanup
 	r.exports, r.aside = render.Exports(d), t.once // as with time(1), standard output belongs to the program
 	r.text = func(w io.Writer, style render.Style) error {
 		if t.posix {

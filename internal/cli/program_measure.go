@@ -47,20 +47,21 @@ func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 	return e.measure(ctx, d, commands, setting)
 }
 
-// aside runs the commands of --setup or --cleanup. Where ctx has ended, it runs none.
+// aside runs the commands of --setup or --cleanup.
 func (e *programExperiment) aside(ctx context.Context, flag, line string) error {
 	lines, err := e.flags.onlyOnce(flag, line)
 	if err != nil {
 		return err
 	}
 	for _, c := range lines {
-		if ctx.Err() != nil {
-			e.caveat("%s was not run, since the measurement was interrupted: %s", flag, c.name)
-			continue
-		}
 		e.bar.show(0, shortened(c.name))
-		if err := e.untimed(ctx, c); err != nil {
-			return fmt.Errorf("%s: %s: %w", flag, c.name, err)
+		err := e.untimed(ctx, c)
+		e.bar.end()
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %s was interrupted before it ended", flag, c.name)
+		case err != nil:
+			return fmt.Errorf("%s: %s failed: %w", flag, c.name, err)
 		}
 	}
 	return nil
