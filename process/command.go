@@ -121,7 +121,8 @@ type Run struct {
 	// most CPU time that it used both between its first reading and a later one, and after that one;
 	// added up over processes, within a tenth. UncorrectedWorkNs is its part in processes that did
 	// not read all clocks by functions of the vDSO: system calls show the time for which the program
-	// has waited; with NoteWaits they are noted, too.
+	// has waited; with NoteWaits they are noted, too. Such a process may have left work undone because it
+	// was late: what it used between its first reading and its last one counts, whatever it did after it.
 	//
 	// With NoteOpens, files that it opened to read them count as well: /proc/stat, /proc/uptime and
 	// /proc/PID/status like clocks that are read past the vDSO; where it opened one that tells how long somebody

@@ -402,11 +402,16 @@ func (l *looks) end(thread int, used Thread) {
 }
 
 // work is the CPU time that the process used both before a look, since its first one, and after it:
-// the most of all looks, less what was told before.
+// the most of all looks, less what was told before. A process whose looks show what it waited may have
+// left all work after a look undone: then what it used before the look counts.
 func (t *processLooks) work(cpuNs int64) (more int64) {
 	most := t.toldNs
 	for _, since := range t.laterNs {
-		most = max(most, min(since, cpuNs-t.firstNs-since))
+		after := cpuNs - t.firstNs - since
+		if t.uncorrected {
+			after = since
+		}
+		most = max(most, min(since, after))
 	}
 	more, t.toldNs = most-t.toldNs, most
 	return more

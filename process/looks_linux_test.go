@@ -45,8 +45,14 @@ func TestClockReads(t *testing.T) {
 	}
 }
 
-// System calls read clocks, too, past the vDSO, and show what the program has waited.
+// System calls read clocks, too, past the vDSO, and show what the program has waited. Late in the traced run, too,
+// a program may have skipped the work after its last look: 36 ms were trusted for 39.
 func TestClocksReadBySystemCalls(t *testing.T) {
+	c := program("reads a clock by system calls", "clock_gettime", "and ends")
+	c.NoteWaits = true
+	if r := mustNoteClocks(t, c); r.Failure() != nil || r.UncorrectedWorkNs < 18e6 || r.UncorrectedWorkNs > 40e6 {
+		t.Errorf("%d ns of work before the last look: %+v", r.UncorrectedWorkNs, r)
+	}
 	for call, c := range map[string]Command{
 		"clock_gettime": program("reads a clock by system calls", "clock_gettime"),
 		"times":         program("reads a clock by system calls", "times"),
@@ -54,7 +60,8 @@ func TestClocksReadBySystemCalls(t *testing.T) {
 	} {
 		c.NoteWaits = true
 		r := mustNoteClocks(t, c)
-		if r.Failure() != nil || r.Unclocked != nil || r.ClockWorkNs < 9e6 || r.ClockWorkNs > 30e6 || call != "" && r.UncorrectedWorkNs != r.ClockWorkNs || call == "" && r.UncorrectedWorkNs != 0 {
+		least := map[bool]int64{false: 9e6, true: 18e6}[call != ""]
+		if r.Failure() != nil || r.Unclocked != nil || r.ClockWorkNs < least || r.ClockWorkNs > 2*least+20e6 || call != "" && r.UncorrectedWorkNs != r.ClockWorkNs || call == "" && r.UncorrectedWorkNs != 0 {
 			t.Errorf("%q: %d ns of work between looks, %d of it uncorrected: %+v", call, r.ClockWorkNs, r.UncorrectedWorkNs, r)
 		}
 	}
