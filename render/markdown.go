@@ -21,7 +21,7 @@ func Markdown(w io.Writer, d record.Programs) error {
 	out := bufio.NewWriter(w)
 	rows, unit := rowsOfTable(d), unitOfTable(d)
 	write := func(cells ...string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
-	in := " [" + unit.name + "]"
+	in := " [" + unit.Name + "]"
 	write(append(hyperfineHeader(unit), "Alone"+in, "CPU"+in, "Waited"+in, "Verdict")...)
 	fmt.Fprintln(out, "|:---|---:|---:|---:|---:|---:|---:|---:|:---|")
 	for i, cells := range hyperfineCells(rows, unit) {
@@ -75,31 +75,28 @@ func rowsOfTable(d record.Programs) (rows []program.Report) {
 
 // tableUnit is the unit of a table's times.
 type tableUnit struct {
-	name   string
-	ns     float64
+	stats.TimeUnit
 	places int
 }
 
 // unitOfTable returns the unit that the user asked for; without one, the unit that suits the first command.
 func unitOfTable(d record.Programs) tableUnit {
-	milliseconds, seconds := tableUnit{"ms", 1e6, 1}, tableUnit{"s", 1e9, 3}
-	switch d.TimeUnit {
-	case record.Microsecond:
-		return tableUnit{"µs", 1e3, 1}
-	case record.Millisecond:
-		return milliseconds
-	case record.Second:
-		return seconds
+	unit := view.UnitOf(d)
+	if unit == (stats.TimeUnit{}) {
+		unit = stats.Millisecond
+		if rows := rowsOfTable(d); len(rows) > 0 && newHyperfineResult(rows[0]).Mean >= 1 {
+			unit = stats.Second
+		}
 	}
-	if rows := rowsOfTable(d); len(rows) > 0 && newHyperfineResult(rows[0]).Mean >= 1 {
-		return seconds
+	if unit == stats.Second {
+		return tableUnit{unit, 3}
 	}
-	return milliseconds
+	return tableUnit{unit, 1}
 }
 
 // hyperfineHeader returns the names of the columns of hyperfine's tables.
 func hyperfineHeader(unit tableUnit) []string {
-	in := " [" + unit.name + "]"
+	in := " [" + unit.Name + "]"
 	return []string{"Command", "Mean" + in, "Min" + in, "Max" + in, "Relative"}
 }
 
@@ -121,7 +118,7 @@ func (u tableUnit) of(ns float64) string {
 	if !stats.IsFinite(ns) {
 		return "?"
 	}
-	return fmt.Sprintf("%.*f", u.places, ns/u.ns)
+	return fmt.Sprintf("%.*f", u.places, ns/u.Ns)
 }
 
 // plusMinus writes a value and its deviation, if that is known.

@@ -105,12 +105,15 @@ func (t Tails) Known() []Estimate {
 }
 
 // String returns the known percentiles, with their intervals, and the worst sample.
-func (t Tails) String() string {
+func (t Tails) String() string { return t.In(TimeUnit{}) }
+
+// In returns the same as String, in a unit.
+func (t Tails) In(u TimeUnit) string {
 	var text string
 	for _, e := range t.Known() {
-		text += fmt.Sprintf("%s %s (%s), ", PercentileName(e.Statistic), e.Time(), e.Range())
+		text += fmt.Sprintf("%s %s (%s), ", PercentileName(e.Statistic), u.Time(e), u.Range(e))
 	}
-	return text + "worst " + Duration(t.WorstNs.Value(), 3)
+	return text + "worst " + u.Duration(t.WorstNs.Value(), 3)
 }
 
 // PercentileName returns the name of a percentile; the median is p50, to match the others.

@@ -10,24 +10,28 @@ import (
 // Unknown is the text for a number that is not known.
 const Unknown = "?"
 
-// timeUnit is a unit in which durations are written.
-type timeUnit struct {
-	name string
-	ns   float64 // its length
-	from float64 // the shortest duration that is written in it, in nanoseconds
+// TimeUnit is a unit in which durations are written. The zero value stands for the unit that suits each
+// duration.
+type TimeUnit struct {
+	Name string
+	Ns   float64 // its length
+	from float64 // the shortest duration that it suits, in nanoseconds
 }
 
 const hourNs, dayNs, yearNs = 3600e9, 86400e9, 365.25 * 86400e9
 
 // timeUnits is sorted from the longest unit to the shortest. Three digits never round up to 1000 of a
 // unit.
-var timeUnits = []timeUnit{
+var timeUnits = []TimeUnit{
 	{"years", yearNs, 2 * yearNs}, {"days", dayNs, 2 * dayNs}, {"hours", hourNs, 2 * hourNs},
 	{"s", 1e9, 999.5e6}, {"ms", 1e6, 999.5e3}, {"µs", 1e3, 999.5}, {"ns", 1, 0},
 }
 
+// The units that a user may ask for.
+var Second, Millisecond, Microsecond = timeUnits[3], timeUnits[4], timeUnits[5]
+
 // unitOf returns the unit that suits a duration.
-func unitOf(ns float64) timeUnit {
+func unitOf(ns float64) TimeUnit {
 	for _, u := range timeUnits {
 		if math.Abs(ns) >= u.from {
 			return u
@@ -38,12 +42,23 @@ func unitOf(ns float64) timeUnit {
 
 // Duration formats nanoseconds in the unit that suits them, with the given number of significant digits:
 // "1.23 ms".
-func Duration(ns float64, digits int) string {
+func Duration(ns float64, digits int) string { return TimeUnit{}.Duration(ns, digits) }
+
+// Duration formats nanoseconds in the unit, as [Duration] does.
+func (u TimeUnit) Duration(ns float64, digits int) string {
 	if !IsFinite(ns) {
 		return Unknown
 	}
-	u := unitOf(ns)
-	return Significant(ns/u.ns, digits) + " " + u.name
+	u = u.or(ns)
+	return Significant(ns/u.Ns, digits) + " " + u.Name
+}
+
+// or returns the unit, or the one that suits a duration.
+func (u TimeUnit) or(ns float64) TimeUnit {
+	if u.Ns == 0 {
+		return unitOf(ns)
+	}
+	return u
 }
 
 // Significant formats a number with the given number of significant digits and without an exponent. It
@@ -106,11 +121,11 @@ func (e Estimate) String() string {
 }
 
 // unit returns the unit in which String shows the estimate: a unit of time that suits it, or its own.
-func (e Estimate) unit() timeUnit {
+func (e Estimate) unit() TimeUnit {
 	if e.Unit == "ns" {
 		return unitOf(e.largest())
 	}
-	return timeUnit{name: e.Unit, ns: 1}
+	return TimeUnit{Name: e.Unit, Ns: 1}
 }
 
 // largest returns the value, or the larger bound if the value is 0 or unknown.
@@ -123,36 +138,42 @@ func (e Estimate) largest() float64 {
 
 // Time formats an estimate in nanoseconds with as many digits as are known: the last two digits are
 // those of half the width of its interval.
-func (e Estimate) Time() string {
-	value, _ := e.valueAndError(unitOf(e.Value))
+func (e Estimate) Time() string { return TimeUnit{}.Time(e) }
+
+// Time formats an estimate in the unit, as [Estimate.Time] does.
+func (u TimeUnit) Time(e Estimate) string {
+	value, _ := e.valueAndError(u.or(e.Value))
 	return value
 }
 
 // TimeWithError formats an estimate in nanoseconds and how far its interval reaches to both sides, in one
 // unit: "10.79 ms ± 0.21 ms", or "10.79 ms -0.04 +0.38 ms" if the interval reaches further to one side.
-func (e Estimate) TimeWithError() string {
-	value, off := e.valueAndError(unitOf(e.Value))
+func (e Estimate) TimeWithError() string { return TimeUnit{}.TimeWithError(e) }
+
+// TimeWithError formats an estimate in the unit, as [Estimate.TimeWithError] does.
+func (u TimeUnit) TimeWithError(e Estimate) string {
+	value, off := e.valueAndError(u.or(e.Value))
 	return strings.TrimSpace(value + " " + off)
 }
 
 // lopsided is the least ratio of the two sides of an interval for which both are shown.
 const lopsided = 1.5
 
-func (e Estimate) valueAndError(u timeUnit) (value, off string) {
+func (e Estimate) valueAndError(u TimeUnit) (value, off string) {
 	below, above := e.Value-e.Lo, e.Hi-e.Value
 	switch {
 	case !IsFinite(e.Value):
 		return Unknown, ""
 	case !IsFinite(below+above) || below+above <= 0 || e.Value <= 0:
-		return strings.TrimSpace(Significant(e.Value/u.ns, 4) + " " + u.name), ""
+		return strings.TrimSpace(Significant(e.Value/u.Ns, 4) + " " + u.Name), ""
 	}
 	places := e.places(u, e.Value, 2)
-	written := func(x float64) string { return fmt.Sprintf("%.*f", places, x/u.ns) }
-	value = strings.TrimSpace(written(e.Value) + " " + u.name)
+	written := func(x float64) string { return fmt.Sprintf("%.*f", places, x/u.Ns) }
+	value = strings.TrimSpace(written(e.Value) + " " + u.Name)
 	if below < 0 || above < 0 || math.Max(below, above) > lopsided*math.Min(below, above) {
-		return value, strings.TrimSpace(fmt.Sprintf("%s %s %s", signed(-below, written), signed(above, written), u.name))
+		return value, strings.TrimSpace(fmt.Sprintf("%s %s %s", signed(-below, written), signed(above, written), u.Name))
 	}
-	return value, strings.TrimSpace("± " + written(e.HalfWidth()) + " " + u.name)
+	return value, strings.TrimSpace("± " + written(e.HalfWidth()) + " " + u.Name)
 }
 
 // signed formats a number with its sign; 0 has none.
@@ -165,19 +186,22 @@ func signed(x float64, written func(float64) string) string {
 
 // places returns the number of decimals that shows two digits of half the interval's width, with between
 // least and mostDigits digits of x.
-func (e Estimate) places(u timeUnit, x float64, least int) int {
+func (e Estimate) places(u TimeUnit, x float64, least int) int {
 	digits := least
 	if e.HalfWidth() > 0 {
 		digits = max(least, magnitude(x)-magnitude(e.HalfWidth())+2)
 	}
-	return max(0, min(digits, mostDigits)-1-magnitude(x/u.ns))
+	return max(0, min(digits, mostDigits)-1-magnitude(x/u.Ns))
 }
 
 // Range formats the interval of a time in nanoseconds, in the unit of the value: "10.75 to 11.17 ms". It
 // is "?" if there is none.
-func (e Estimate) Range() string { return e.rangeIn(unitOf(e.largest())) }
+func (e Estimate) Range() string { return TimeUnit{}.Range(e) }
 
-func (e Estimate) rangeIn(u timeUnit) string {
+// Range formats the interval in the unit, as [Estimate.Range] does.
+func (u TimeUnit) Range(e Estimate) string { return e.rangeIn(u.or(e.largest())) }
+
+func (e Estimate) rangeIn(u TimeUnit) string {
 	if !IsFinite(e.Value) || !IsFinite(e.Lo) || !IsFinite(e.Hi) {
 		return Unknown
 	}
@@ -185,7 +209,7 @@ func (e Estimate) rangeIn(u timeUnit) string {
 	if longest := math.Max(math.Abs(e.Lo), math.Abs(e.Hi)); longest > 0 {
 		places = e.places(u, longest, 4)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.*f to %.*f %s", places, e.Lo/u.ns, places, e.Hi/u.ns, u.name))
+	return strings.TrimSpace(fmt.Sprintf("%.*f to %.*f %s", places, e.Lo/u.Ns, places, e.Hi/u.Ns, u.Name))
 }
 
 // Count formats a number with a noun: "1 run", "2 runs".

@@ -61,6 +61,29 @@ func TestValueAndIntervalInOneUnit(t *testing.T) {
 	}
 }
 
+// A unit that the user asked for holds for every form of a time, with the digits that are known.
+func TestTimesInAChosenUnit(t *testing.T) {
+	e := Estimate{Value: 10.79e6, Lo: 10.58e6, Hi: 11.0e6, N: 100, Unit: "ns"}
+	tails := TailsOf([]float64{1e6, 2e6, 3e6, 4e6, 5e6, 6e6, 7e6})
+	for _, c := range []struct{ got, want string }{
+		{Second.Duration(1234567, 3), "0.00123 s"},
+		{Microsecond.Duration(1234567, 3), "1235 µs"},
+		{Millisecond.Duration(1234567, 3), "1.23 ms"},
+		{TimeUnit{}.Duration(1234567, 3), "1.23 ms"},
+		{Second.Duration(math.NaN(), 3), "?"},
+		{Second.Time(e), "0.01079 s"},
+		{Second.TimeWithError(e), "0.01079 s ± 0.00021 s"},
+		{Microsecond.TimeWithError(e), "10790 µs ± 210 µs"},
+		{Second.Range(e), "0.01058 to 0.01100 s"},
+		{Microsecond.Range(e), "10580 to 11000 µs"},
+		{tails.In(Second), "p50 0.0040 s (0.001000 to 0.007000 s), worst 0.00700 s"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	if got := Count(1, "run") + ", " + Count(0, "run"); got != "1 run, 0 runs" {
 		t.Error(got)

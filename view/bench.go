@@ -54,8 +54,8 @@ func benchmarkCalls(all []gobench.Report) Section {
 		if b.Calls == nil {
 			continue
 		}
-		t.row(append(tailRow(benchmarkName(b), "as they were", b.Calls.All), b.Calls.Verdict)...)
-		t.row(append(tailRow(benchmarkName(b), "on the CPU", b.Calls.OnCPU), b.Calls.Verdict)...)
+		t.row(append(tailRow(benchmarkName(b), "as they were", b.Calls.All, stats.TimeUnit{}), b.Calls.Verdict)...)
+		t.row(append(tailRow(benchmarkName(b), "on the CPU", b.Calls.OnCPU, stats.TimeUnit{}), b.Calls.Verdict)...)
 		for _, reason := range slices.Concat(b.Calls.Reasons, b.Calls.All.Reasons) {
 			s.Notes = append(s.Notes, Line{Text: benchmarkName(b) + ": " + reason})
 		}

@@ -21,33 +21,33 @@ func hasTails(p program.Report) bool {
 }
 
 // percentileLines writes the percentiles of single runs.
-func percentileLines(p program.Report) []Line {
+func percentileLines(p program.Report, unit stats.TimeUnit) []Line {
 	if !hasTails(p) {
 		return nil
 	}
 	return []Line{
-		labelled("runs", "alone on the machine: %s", p.Percentiles.Time),
-		labelled("", "by the clock: %s", p.Percentiles.Wall),
+		labelled("runs", "alone on the machine: %s", p.Percentiles.Time.In(unit)),
+		labelled("", "by the clock: %s", p.Percentiles.Wall.In(unit)),
 	}
 }
 
 // programPercentiles shows how single runs are distributed, for commands that were run often
 // enough.
-func programPercentiles(all []program.Report) Section {
+func programPercentiles(all []program.Report, unit stats.TimeUnit) Section {
 	shown := where(all, hasTails)
 	if len(shown) == 0 {
 		return Section{}
 	}
 	t := table(words("command", "time"), numbers("n"), words(percentileNames(shown[0].Percentiles.Wall)...), numbers("worst"))
 	for _, p := range shown {
-		t.row(tailRow(p.Command, "alone on the machine", p.Percentiles.Time)...)
-		t.row(tailRow(p.Command, "by the clock", p.Percentiles.Wall)...)
+		t.row(tailRow(p.Command, "alone on the machine", p.Percentiles.Time, unit)...)
+		t.row(tailRow(p.Command, "by the clock", p.Percentiles.Wall, unit)...)
 	}
 	s := Section{
 		Title: "Single runs",
 		Lead: "Each step is a run: this share of the runs took no longer. Crosses are outliers; point at one for its causes. " +
 			"Percentiles have 95 % intervals by order statistics; a percentile for which there are too few runs is missing.",
-		Charts: []Chart{runDistribution(shown)}, Table: t,
+		Charts: []Chart{runDistribution(shown, unit)}, Table: t,
 	}
 	if len(all) == 1 {
 		t.In = OnPage // text has lines for this
@@ -68,23 +68,23 @@ func percentileNames(t stats.Tails) (names []string) {
 }
 
 // tailRow returns a row of a table of percentiles, each with its interval.
-func tailRow(name, what string, t stats.Tails) []any {
+func tailRow(name, what string, t stats.Tails, unit stats.TimeUnit) []any {
 	row := []any{name, what, t.N}
 	for _, e := range t.Percentiles {
 		figure := stats.Unknown
 		if !math.IsNaN(e.Value) {
-			figure = fmt.Sprintf("%s (%s)", e.Time(), e.Range())
+			figure = fmt.Sprintf("%s (%s)", unit.Time(e), unit.Range(e))
 		}
 		row = append(row, figure)
 	}
-	return append(row, duration(t.WorstNs))
+	return append(row, unit.Duration(t.WorstNs.Value(), 3))
 }
 
 // mostSteps is how many steps of an empirical distribution function are drawn.
 const mostSteps = 2000
 
 // runDistribution is the empirical distribution function of the wall times of each command's runs.
-func runDistribution(all []program.Report) Chart {
+func runDistribution(all []program.Report, unit stats.TimeUnit) Chart {
 	var values []float64
 	c := Chart{Label: "Share of the runs that took no longer than that", Y: Axis{Title: "share of the runs", Lo: 0, Hi: 1, Unit: Shares}}
 	for i, p := range all {
@@ -106,7 +106,7 @@ func runDistribution(all []program.Report) Chart {
 			values = append(values, at.X)
 			steps.Points = append(steps.Points, XY{X: at.X, Y: float64(rank) / float64(len(order))}, at)
 			if why, apart := causes[run]; apart {
-				at.Title = fmt.Sprintf("run %d: %s by the clock: %s", run+1, stats.Duration(at.X, 4), why)
+				at.Title = fmt.Sprintf("run %d: %s by the clock: %s", run+1, unit.Duration(at.X, 4), why)
 				outliers.Points = append(outliers.Points, at)
 			}
 		}

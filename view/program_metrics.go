@@ -29,13 +29,13 @@ func programFields(d record.Programs) Fields {
 }
 
 // programMetrics shows the metrics of all commands; nothing if there are none.
-func programMetrics(all []program.Report) Section {
+func programMetrics(all []program.Report, unit stats.TimeUnit) Section {
 	t := table(words("command", "metric"), numbers("median", "±", "page:95 % interval", "runs"), words("verdict", "reasons"))
 	rows := 0
 	for _, p := range all {
 		for _, name := range slices.Sorted(maps.Keys(p.Metrics)) {
 			m := p.Metrics[name]
-			t.row(p.Command, name, strong(metricValue(m.Estimate, m.Estimate.Value)), plusMinus(m.Estimate), metricRange(m.Estimate), m.Estimate.N, m.Verdict, joined(m.Reasons))
+			t.row(p.Command, name, strong(metricValue(m.Estimate, m.Estimate.Value, unit)), plusMinus(m.Estimate), metricRange(m.Estimate, unit), m.Estimate.N, m.Verdict, joined(m.Reasons))
 			rows++
 		}
 	}
@@ -45,13 +45,13 @@ func programMetrics(all []program.Report) Section {
 	return Section{Title: "Metrics", Lead: "Medians of single runs, as the programs or the system tell them, with 95 % intervals.", Table: t}
 }
 
-// metricValue writes a value of a metric in its unit.
-func metricValue(e stats.Estimate, x float64) string {
+// metricValue writes a value of a metric in its unit, times in the given one.
+func metricValue(e stats.Estimate, x float64, unit stats.TimeUnit) string {
 	switch {
 	case !stats.IsFinite(x):
 		return stats.Unknown
 	case e.Unit == "ns":
-		return stats.Duration(x, 4)
+		return unit.Duration(x, 4)
 	case e.Unit == "bytes":
 		n := int64(x)
 		return size(&n)
@@ -59,11 +59,11 @@ func metricValue(e stats.Estimate, x float64) string {
 	return stats.Significant(x, 4)
 }
 
-func metricRange(e stats.Estimate) string {
+func metricRange(e stats.Estimate, unit stats.TimeUnit) string {
 	if !stats.IsFinite(e.Lo) || !stats.IsFinite(e.Hi) {
 		return stats.Unknown
 	}
-	return metricValue(e, e.Lo) + " to " + metricValue(e, e.Hi)
+	return metricValue(e, e.Lo, unit) + " to " + metricValue(e, e.Hi, unit)
 }
 
 // metricFigures returns the metrics of one command.

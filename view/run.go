@@ -39,23 +39,31 @@ func ProgramsInOrder(d record.Programs) []program.Report {
 	return slices.SortedStableFunc(slices.Values(d.Results), func(a, b program.Report) int { return cmp.Compare(mean(a), mean(b)) })
 }
 
+// UnitOf returns the unit in which the user asked to see the times; the zero value if they did not.
+func UnitOf(d record.Programs) stats.TimeUnit {
+	return map[record.TimeUnit]stats.TimeUnit{
+		record.Second: stats.Second, record.Millisecond: stats.Millisecond, record.Microsecond: stats.Microsecond,
+	}[d.TimeUnit]
+}
+
 // programs shows how long programs take.
 func programs(d record.Programs) *Sheet {
+	unit := UnitOf(d)
 	d.Results = ProgramsInOrder(d)
 	s := sheet(programsTitle(d.Results), d.Header)
 	for _, p := range d.Results[:min(len(d.Results), mostTiles)] {
-		s.Tiles = append(s.Tiles, programTile(p))
+		s.Tiles = append(s.Tiles, programTile(p, unit))
 	}
 	if len(d.Results) == 1 {
-		s.add(programInWords(d.Results[0]))
+		s.add(programInWords(d.Results[0], unit))
 	}
-	s.add(programTimes(d.Results), programMetrics(d.Results), programPercentiles(d.Results), pairs(d.Pairs, pairSentences(d.Pairs)))
+	s.add(programTimes(d.Results, unit), programMetrics(d.Results, unit), programPercentiles(d.Results, unit), pairs(d.Pairs, pairSentences(d.Pairs)))
 	if len(d.Results) > 1 {
-		s.add(programNotes(d.Results)...)
+		s.add(programNotes(d.Results, unit)...)
 	}
 	if d.Shell != nil {
 		s.add(Section{Title: "The shell", Lines: []Line{say("The shell itself takes %s of each time: %s, median of %s.",
-			d.Shell.Estimate.Time(), d.Shell.Command, stats.Count(len(d.Shell.Counted()), "run"))}})
+			unit.Time(d.Shell.Estimate), d.Shell.Command, stats.Count(len(d.Shell.Counted()), "run"))}})
 	}
 	return s
 }
@@ -75,71 +83,71 @@ func programsTitle(all []program.Report) string {
 	return listed(names, 1)
 }
 
-func programTile(p program.Report) Tile {
-	t := Tile{Topic: Shortened(p.Command, mostName), Figure: p.Estimate.Time(), Verdict: p.Verdict}
+func programTile(p program.Report, unit stats.TimeUnit) Tile {
+	t := Tile{Topic: Shortened(p.Command, mostName), Figure: unit.Time(p.Estimate), Verdict: p.Verdict}
 	if p.Failure != nil {
 		t.Sentence = "It failed: " + *p.Failure + "."
 		return t
 	}
-	t.Sentence = fmt.Sprintf("Alone on the machine%s; by the clock it took %s, and %s of CPU time.%s", within(p.Estimate), short(p.Wall), short(p.CPU), because(p.Reasons))
+	t.Sentence = fmt.Sprintf("Alone on the machine%s; by the clock it took %s, and %s of CPU time.%s", within(p.Estimate, unit), unit.Duration(p.Wall.Value, 3), unit.Duration(p.CPU.Value, 3), because(p.Reasons))
 	return t
 }
 
 // within writes the interval of an estimate, and its number of runs.
-func within(e stats.Estimate) string {
+func within(e stats.Estimate, unit stats.TimeUnit) string {
 	runs := stats.Count(e.N, "run")
 	if e.Discarded > 0 {
 		runs += fmt.Sprintf(", %d left out", e.Discarded)
 	}
-	if bounds := e.Range(); bounds != stats.Unknown {
+	if bounds := unit.Range(e); bounds != stats.Unknown {
 		runs = bounds + ", " + runs
 	}
 	return " (" + runs + ")"
 }
 
 // programInWords writes all that is shown of one command.
-func programInWords(p program.Report) Section {
+func programInWords(p program.Report, unit stats.TimeUnit) Section {
 	s := Section{Title: "In words", Heading: p.Command}
 	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil {
 		u := usageOf(p)
 		s.Lines = append(s.Lines,
-			Line{Label: "time", Strong: p.Estimate.TimeWithError(), Text: "alone on the machine" + within(p.Estimate)},
-			labelled("wall", "%s%s, as it was", short(p.Wall), extent(p)),
-			labelled("CPU", "%s (%s): user %s, system %s", short(p.CPU), stats.Percent(p.CPU.Value/p.Wall.Value), duration(u.user), duration(u.system)),
+			Line{Label: "time", Strong: unit.TimeWithError(p.Estimate), Text: "alone on the machine" + within(p.Estimate, unit)},
+			labelled("wall", "%s%s, as it was", unit.Duration(p.Wall.Value, 3), extent(p, unit)),
+			labelled("CPU", "%s (%s): user %s, system %s", unit.Duration(p.CPU.Value, 3), stats.Percent(p.CPU.Value/p.Wall.Value), unit.Duration(u.user, 3), unit.Duration(u.system, 3)),
 			labelled("waiting", "%s for a CPU, %s blocked; switches: %s involuntary, %s voluntary",
-				duration(p.RunqueueWaitNs), duration(p.BlockedNs), tally(u.involuntary), tally(u.voluntary)),
+				unit.Duration(p.RunqueueWaitNs.Value(), 3), unit.Duration(p.BlockedNs.Value(), 3), tally(u.involuntary), tally(u.voluntary)),
 			labelled("memory", "%s at most; page faults: %s minor, %s major", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)),
 			labelled("method", "%s: %s", p.Method, p.Explanation))
-		s.Lines = append(s.Lines, percentileLines(p)...)
+		s.Lines = append(s.Lines, percentileLines(p, unit)...)
 	}
 	if len(p.Reasons) == 0 {
 		s.Lines = append(s.Lines, Line{Label: "verdict", Verdict: p.Verdict})
 	}
 	s.Lines = append(s.Lines, reasonLines(p.Verdict, "verdict", p.Reasons)...)
 	s.Lines = append(s.Lines, failureLines(p)...)
-	s.Lines = append(s.Lines, outlierLines(p)...)
+	s.Lines = append(s.Lines, outlierLines(p, unit)...)
 	return s
 }
 
 // extent writes the range of the wall times of the runs.
-func extent(p program.Report) string {
+func extent(p program.Report, unit stats.TimeUnit) string {
 	runs := p.Counted()
 	if len(runs) < 2 {
 		return ""
 	}
-	return " (" + wallRange(runs) + ")"
+	return " (" + wallRange(runs, unit) + ")"
 }
 
 // wallRange writes the range of the wall times of some runs, in one unit.
-func wallRange(runs []program.RunReport) string {
+func wallRange(runs []program.RunReport, unit stats.TimeUnit) string {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, r := range runs {
 		least, most = math.Min(least, r.WallNs), math.Max(most, r.WallNs)
 	}
 	if least == most {
-		return stats.Duration(least, 4)
+		return unit.Duration(least, 4)
 	}
-	return stats.Estimate{Value: (least + most) / 2, Lo: least, Hi: most}.Range()
+	return unit.Range(stats.Estimate{Value: (least + most) / 2, Lo: least, Hi: most})
 }
 
 // usage holds medians of what a run took; NaN for what is not known.
@@ -204,12 +212,12 @@ func failureLines(p program.Report) (lines []Line) {
 }
 
 // outlierLines names the outliers among the runs, those with the same causes together.
-func outlierLines(p program.Report) (lines []Line) {
+func outlierLines(p program.Report, unit stats.TimeUnit) (lines []Line) {
 	causesOf := func(o program.Outlier) string { return or(strings.Join(o.Causes, ", "), "cause not known") }
 	known := where(p.Outliers, func(o program.Outlier) bool { return o.Run >= 0 && o.Run < len(p.Runs) })
 	for _, causes := range distinct(known, causesOf) {
 		runs := where(known, func(o program.Outlier) bool { return causesOf(o) == causes })
-		lines = append(lines, labelled("outliers", "%s: %s", runList(p, runs), causes))
+		lines = append(lines, labelled("outliers", "%s: %s", runList(p, runs, unit), causes))
 	}
 	return lines
 }
@@ -218,7 +226,7 @@ func outlierLines(p program.Report) (lines []Line) {
 const mostListed = 4
 
 // runList lists runs by their numbers, counted from 1, and says how long they took.
-func runList(p program.Report, outliers []program.Outlier) string {
+func runList(p program.Report, outliers []program.Outlier, unit stats.TimeUnit) string {
 	var places []string
 	var runs []program.RunReport
 	for _, o := range outliers {
@@ -229,11 +237,11 @@ func runList(p program.Report, outliers []program.Outlier) string {
 	if len(runs) == 1 {
 		noun = "run"
 	}
-	return fmt.Sprintf("%s %s (%s)", noun, listed(places, mostListed), wallRange(runs))
+	return fmt.Sprintf("%s %s (%s)", noun, listed(places, mostListed), wallRange(runs, unit))
 }
 
 // programTimes shows the runs of each command as points, with the estimate below them.
-func programTimes(all []program.Report) Section {
+func programTimes(all []program.Report, unit stats.TimeUnit) Section {
 	if len(all) == 0 {
 		return Section{}
 	}
@@ -251,9 +259,9 @@ func programTimes(all []program.Report) Section {
 	chart := Chart{Label: "Runs of each command, and its time alone on the machine", X: x}
 	t := table(words("command"), numbers("time", "text:±", "page:95 % interval", "wall", "CPU", "waited", "page:blocked", "memory", "runs"), words("verdict", "page:reasons"))
 	for _, p := range all {
-		chart.Rows = append(chart.Rows, programRow(p))
-		t.row(p.Command, strong(p.Estimate.Time()), plusMinus(p.Estimate), p.Estimate.Range(), short(p.Wall), short(p.CPU),
-			duration(p.RunqueueWaitNs), duration(p.BlockedNs), size(p.MaxRSSBytes), len(p.Counted()), p.Verdict, joined(p.Reasons))
+		chart.Rows = append(chart.Rows, programRow(p, unit))
+		t.row(p.Command, strong(unit.Time(p.Estimate)), plusMinus(p.Estimate), unit.Range(p.Estimate), unit.Duration(p.Wall.Value, 3), unit.Duration(p.CPU.Value, 3),
+			unit.Duration(p.RunqueueWaitNs.Value(), 3), unit.Duration(p.BlockedNs.Value(), 3), size(p.MaxRSSBytes), len(p.Counted()), p.Verdict, joined(p.Reasons))
 	}
 	s := Section{
 		Title: "How long the programs take",
@@ -274,14 +282,14 @@ func programTimes(all []program.Report) Section {
 // overlapping is the number of runs above which their marks are drawn translucent.
 const overlapping = 60
 
-func programRow(p program.Report) Row {
-	row := Row{Name: p.Command, Figure: p.Estimate.TimeWithError()}
+func programRow(p program.Report, unit stats.TimeUnit) Row {
+	row := Row{Name: p.Command, Figure: unit.TimeWithError(p.Estimate)}
 	usual := "s0"
 	if len(p.Runs) > overlapping {
 		usual += " overlapping"
 	}
 	for i, r := range p.Runs {
-		mark, look, title := "ring", usual, fmt.Sprintf("run %d: %s by the clock", i+1, stats.Duration(r.WallNs, 5))
+		mark, look, title := "ring", usual, fmt.Sprintf("run %d: %s by the clock", i+1, unit.Duration(r.WallNs, 5))
 		if r.Rejected {
 			mark, look = "cross", "faint"
 		}
@@ -384,7 +392,7 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 
 // programNotes returns the remarks below the table of several commands. A remark that applies to
 // several commands, or differs only in its figures, is written once.
-func programNotes(all []program.Report) (sections []Section) {
+func programNotes(all []program.Report, unit stats.TimeUnit) (sections []Section) {
 	var methods, verdicts folds
 	var texts []string
 	for _, p := range all {
@@ -404,7 +412,7 @@ func programNotes(all []program.Report) (sections []Section) {
 		Section{Title: "What is not trusted", Lines: verdicts.lines(len(all), len(all))})
 	for _, p := range all {
 		if p.Failure != nil || len(p.Outliers) > 0 {
-			sections = append(sections, Section{Title: Shortened(p.Command, mostName), Heading: p.Command, Lines: append(failureLines(p), outlierLines(p)...)})
+			sections = append(sections, Section{Title: Shortened(p.Command, mostName), Heading: p.Command, Lines: append(failureLines(p), outlierLines(p, unit)...)})
 		}
 	}
 	return sections

@@ -63,7 +63,7 @@ func TestOneSentenceForSeveralCommands(t *testing.T) {
 		p.Verdict, p.Reasons = stats.Suspect, []string{"other programs used other CPUs for " + share + " % of its time"}
 		all = append(all, p)
 	}
-	if lines := programNotes(all)[1].Lines; len(lines) != 1 || lines[0].Text != "other programs used other CPUs for 94–95 % of its time" {
+	if lines := programNotes(all, stats.TimeUnit{})[1].Lines; len(lines) != 1 || lines[0].Text != "other programs used other CPUs for 94–95 % of its time" {
 		t.Errorf("%+v", lines)
 	}
 }

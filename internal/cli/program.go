@@ -148,7 +148,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")
 	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: how long to watch")
 	set.StringVar(&t.sort, "sort", "", "`order` of the results in text, pages and tables: command, as given (default), or mean-time")
-	set.StringVarP(&t.timeUnit, "time-unit", "u", "", "`unit` of the times in the tables of --export markdown, asciidoc and orgmode: microsecond, millisecond or second")
+	set.StringVarP(&t.timeUnit, "time-unit", "u", "", "`unit` of the times in text, pages and tables: microsecond, millisecond or second (default: what suits each)")
 	registerHyperfines(set)
 }
 
