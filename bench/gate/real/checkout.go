@@ -138,6 +138,9 @@ func (c checkout) edit(seed int) (name string, err error) {
 	return name + " " + imported, splice(path, content, clause[1], clause[1], fmt.Sprintf("\nimport _ %q\n", imported))
 }
 
+// directive is a line for the compiler, which has to stay above its function.
+var directive = regexp.MustCompile(`(?m)^//go:\w+.*\n\z`)
+
 // pick draws a place that one of the expressions matches, in a file whose name ends so.
 func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (path string, content []byte, at int, err error) {
 	type place struct {
@@ -163,6 +166,9 @@ func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (
 				continue
 			}
 			for _, m := range e.FindAllIndex(content, -1) {
+				if directive.Match(content[:m[0]]) {
+					continue
+				}
 				places = append(places, place{path, content, m[0]})
 			}
 		}

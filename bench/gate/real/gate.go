@@ -63,6 +63,7 @@ func (o *outcome) take(document []byte) error {
 		}
 		name := p.B[strings.Index(p.B, ".Benchmark")+1:]
 		o.pairs++
+		*o = o.hear(p, name)
 		switch {
 		case p.Joint.Side == stats.Beyond && (name == o.planted || strings.HasPrefix(name, o.planted+"/")) && o.planted != "":
 			o.found++

@@ -6,7 +6,7 @@
 //	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -out aa.csv
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -planted 0.05 -limit 0.01 -out ab.csv
-//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -edits -out edits.csv
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -layouts 4 -edits -out edits.csv
 package main
 
 import (

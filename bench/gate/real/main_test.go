@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"chronoscope/stats"
 )
 
 // A planted slowdown raises one count of the suite; a module's benchmark runs its body once more now
@@ -76,8 +78,8 @@ func TestPlant(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gates.csv")
 	all := outcomes{
-		{kind: "equal", load: "none", seed: 0, pairs: 5, undecided: 2, seconds: 10},
-		{kind: "equal", load: "none", seed: 1, pairs: 5, blamed: 1, status: 3, seconds: 12},
+		{kind: "equal", load: "none", seed: 0, pairs: 5, undecided: 2, seconds: 10, said: undecided},
+		{kind: "equal", load: "none", seed: 1, pairs: 5, blamed: 1, status: 3, seconds: 12, said: slower, loudest: "BenchmarkSum", ratio: 1.05, lo: 1.02, hi: 1.07},
 		{kind: "planted", load: "4", seed: 1, planted: "BenchmarkSum", pairs: 5, found: 1, status: 3, seconds: 11},
 	}
 	for _, o := range all {
@@ -91,7 +93,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	var out strings.Builder
 	print(&out, again)
-	for _, want := range []string{"equal none 2 1 1 0 2 10 11.0", "planted 4 1 1 0 1 0 5 11.0"} {
+	for _, want := range []string{"equal none 2 1 1 0 2 10 11.0", "equal none 0 1 0 0 1", "planted 4 1 1 0 1 0 5 11.0"} {
 		if !slices.ContainsFunc(strings.Split(out.String(), "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
 			t.Errorf("no line %q in\n%s", want, out.String())
 		}
@@ -102,7 +104,7 @@ func TestOutcomes(t *testing.T) {
 func TestTake(t *testing.T) {
 	o := outcome{planted: "BenchmarkF"}
 	pair := func(name, metric, side string) string {
-		return `{"b": "example.com/m.` + name + `", "metric": "` + metric + `", "joint": {"side": "` + side + `"}}`
+		return `{"b": "example.com/m.` + name + `", "metric": "` + metric + `", "outcome": "same", "ratio": {"value": 1.01, "lo": 1, "hi": 1.02}, "joint": {"side": "` + side + `"}}`
 	}
 	document := `{"pairs": [` + strings.Join([]string{
 		pair("BenchmarkF/a", "", "beyond"), pair("BenchmarkFar", "", "beyond"), pair("BenchmarkG", "", "undecided"), pair("BenchmarkH", "", "within"), pair("BenchmarkH", "B/op", ""),
@@ -113,5 +115,32 @@ func TestTake(t *testing.T) {
 	var none outcome
 	if err := none.take([]byte(`{}`)); err == nil {
 		t.Error("a gate that judged nothing is no error")
+	}
+}
+
+// The loudest verdict of a gate is that on its slowest pair beyond the limit; before it come pairs that only
+// the list calls slower, faster ones, and undecided ones.
+func TestLoudestVerdict(t *testing.T) {
+	pair := func(outcome stats.Outcome, side stats.Side, ratio float64) stats.Pair {
+		return stats.Pair{Ratio: stats.Estimate{Value: ratio, Lo: ratio - 0.01, Hi: ratio + 0.01}, Outcome: outcome, Joint: &stats.PairJoint{Side: side}}
+	}
+	var o outcome
+	for _, c := range []struct {
+		pair  stats.Pair
+		said  verdict
+		ratio float64
+	}{
+		{pair(stats.Same, stats.Within, 1.001), unchanged, 1.001},
+		{pair(stats.Undecided, stats.Open, 0.98), undecided, 0.98},
+		{pair(stats.Undecided, stats.Open, 1.01), undecided, 0.98},
+		{pair(stats.Faster, stats.Within, 0.99), faster, 0.99},
+		{pair(stats.Slower, stats.Open, 1.02), listedSlower, 1.02},
+		{pair(stats.Slower, stats.Beyond, 1.03), slower, 1.03},
+		{pair(stats.Slower, stats.Beyond, 1.07), slower, 1.07},
+		{pair(stats.Same, stats.Within, 1.2), slower, 1.07},
+	} {
+		if o = o.hear(c.pair, "BenchmarkF"); o.said != c.said || o.ratio != c.ratio || o.hi != c.ratio+0.01 {
+			t.Errorf("%+v: %+v", c, o)
+		}
 	}
 }

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
+
+	"chronoscope/stats"
 )
 
 // outcome is what one gate said.
@@ -22,10 +25,61 @@ type outcome struct {
 	pairs, found, blamed, undecided int
 	status                          int
 	seconds                         float64
+	// said is the verdict on the pair that the gate speaks of most loudly, and ratio, lo and hi are those
+	// of that pair; loudest names it.
+	said          verdict
+	loudest       string
+	ratio, lo, hi float64
+}
+
+// verdict is what is said of a pair, or of all pairs of a gate.
+type verdict string
+
+// The verdicts, the loudest last. A pair is slower if it is beyond the limit at the false-alarm rate of the
+// whole suite, and listedSlower if only the list of benchmarks calls it so.
+const (
+	unchanged    verdict = "unchanged"
+	undecided    verdict = "undecided"
+	faster       verdict = "faster"
+	listedSlower verdict = "listed slower"
+	slower       verdict = "slower"
+)
+
+var verdicts = []verdict{unchanged, undecided, faster, listedSlower, slower}
+
+// verdictOn returns the verdict on a pair.
+func verdictOn(p stats.Pair) verdict {
+	switch {
+	case p.Joint.Side == stats.Beyond:
+		return slower
+	case p.Outcome == stats.Slower:
+		return listedSlower
+	case p.Outcome == stats.Faster:
+		return faster
+	case p.Outcome == stats.Undecided:
+		return undecided
+	}
+	return unchanged
+}
+
+// hear returns the outcome with the pair, if its verdict is louder than the one so far, or the same at a
+// ratio that is farther from 1.
+func (o outcome) hear(p stats.Pair, name string) outcome {
+	v := verdictOn(p)
+	louder := slices.Index(verdicts, v) - slices.Index(verdicts, o.said)
+	if louder > 0 || louder == 0 && math.Abs(math.Log(p.Ratio.Value)) > math.Abs(math.Log(o.ratio)) {
+		o.said, o.loudest, o.ratio, o.lo, o.hi = v, name, p.Ratio.Value, p.Ratio.Lo, p.Ratio.Hi
+	}
+	return o
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("status %d, %d found, %d blamed, %d undecided of %d, %.0f s", o.status, o.found, o.blamed, o.undecided, o.pairs, o.seconds)
+	text := fmt.Sprintf("%s (%s %.4f, %.4f to %.4f), status %d, %d found, %d blamed, %d undecided of %d, %.0f s",
+		o.said, o.loudest, o.ratio, o.lo, o.hi, o.status, o.found, o.blamed, o.undecided, o.pairs, o.seconds)
+	if o.change != "" {
+		text = o.change + ": " + text
+	}
+	return text
 }
 
 // fields are the columns of the file.
@@ -34,7 +88,11 @@ func (o outcome) fields() []string {
 	for _, n := range []int{o.pairs, o.found, o.blamed, o.undecided, o.status} {
 		fields = append(fields, strconv.Itoa(n))
 	}
-	return append(fields, strconv.FormatFloat(o.seconds, 'f', 1, 64))
+	fields = append(fields, strconv.FormatFloat(o.seconds, 'f', 1, 64), string(o.said), o.loudest)
+	for _, x := range []float64{o.ratio, o.lo, o.hi} {
+		fields = append(fields, strconv.FormatFloat(x, 'g', 6, 64))
+	}
+	return fields
 }
 
 // add appends the outcome to a file.
@@ -83,15 +141,20 @@ func read(path string) (all outcomes, err error) {
 				return all, fmt.Errorf("%s: %w", path, err)
 			}
 		}
-		if o.seconds, err = strconv.ParseFloat(row[10], 64); err != nil {
-			return all, fmt.Errorf("%s: %w", path, err)
+		o.said, o.loudest = verdict(row[11]), row[12]
+		for i, into := range map[int]*float64{10: &o.seconds, 13: &o.ratio, 14: &o.lo, 15: &o.hi} {
+			if *into, err = strconv.ParseFloat(row[i], 64); err != nil {
+				return all, fmt.Errorf("%s: %w", path, err)
+			}
 		}
 		all = append(all, o)
 	}
 }
 
-// print writes a table: a line for each kind of gate and load.
+// print writes two tables: what the gates said, with a line for each kind of gate and load, and how many of
+// them said each verdict.
 func print(w io.Writer, all outcomes) {
+	defer printVerdicts(w, all)
 	fmt.Fprintf(w, "%-18s %-8s %6s %8s %8s %8s %10s %10s %8s\n", "gates of", "load", "gates", "failed", "wrongly", "caught", "undecided", "pairs", "seconds")
 	type row struct{ kind, load string }
 	var rows []row
@@ -110,6 +173,32 @@ func print(w io.Writer, all outcomes) {
 			failed, wrongly, caught = failed+count(o.status == statusSlower), wrongly+count(o.blamed > 0), caught+count(o.found > 0)
 		}
 		fmt.Fprintf(w, "%-18s %-8s %6d %8d %8d %8d %10d %10d %8.1f\n", r.kind, r.load, n, failed, wrongly, caught, undecided, pairs, seconds/float64(n))
+	}
+}
+
+// printVerdicts writes how many gates said each verdict.
+func printVerdicts(w io.Writer, all outcomes) {
+	fmt.Fprintf(w, "\n%-18s %-8s", "gates of", "load")
+	for _, v := range verdicts {
+		fmt.Fprintf(w, " %14s", v)
+	}
+	fmt.Fprintln(w)
+	type row struct{ kind, load string }
+	said := map[row]map[verdict]int{}
+	var rows []row
+	for _, o := range all {
+		r := row{o.kind, o.load}
+		if said[r] == nil {
+			rows, said[r] = append(rows, r), map[verdict]int{}
+		}
+		said[r][o.said]++
+	}
+	for _, r := range rows {
+		fmt.Fprintf(w, "%-18s %-8s", r.kind, r.load)
+		for _, v := range verdicts {
+			fmt.Fprintf(w, " %14d", said[r][v])
+		}
+		fmt.Fprintln(w)
 	}
 }
 
