@@ -1,9 +1,11 @@
 // Command modules compares the names of the benchmarks that go test runs in modules which nobody here
-// wrote with those that chronoscope bench has a line for. Each is run once.
+// wrote with those that chronoscope bench has a line for. Each is run once. With -agree it compares the
+// figures: sec/op and allocs/op of ten repetitions of go test, as benchstat sums them up, with ours.
 //
 //	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
 //	go run ./modules -chronoscope /tmp/chronoscope                     # eight modules
 //	go run ./modules -chronoscope /tmp/chronoscope github.com/tidwall/btree@v1.8.1
+//	go run ./modules -chronoscope /tmp/chronoscope -agree -functions 4 # on a machine that does nothing else
 package main
 
 import (
@@ -37,12 +39,25 @@ func main() {
 	tool := flag.String("chronoscope", "chronoscope", "the `program` to judge")
 	limit := flag.Duration("timeout", 10*time.Minute, "for how long each of both may run a module")
 	packages := flag.String("packages", "./...", "the packages of each module")
+	agree := flag.Bool("agree", false, "compare times and allocations, not names")
+	functions := flag.Int("functions", 4, "with -agree: how many benchmark functions of each module")
+	benchTime := flag.Duration("benchtime", 200*time.Millisecond, "with -agree: how long each of ten repetitions of go test runs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	modules := flag.Args()
 	if len(modules) == 0 {
 		modules = usual
+	}
+	if *agree {
+		fmt.Print(headOfAgreement)
+		a := agreement{*tool, *packages, *functions, *benchTime, *limit}
+		for _, module := range modules {
+			if err := a.compare(ctx, os.Stdout, module); err != nil {
+				fmt.Printf("%-42s %v\n", module, err)
+			}
+		}
+		return
 	}
 	fmt.Printf("%-42s %8s %12s %8s %8s\n", "module", "go test", "chronoscope", "missing", "more")
 	for _, module := range modules {

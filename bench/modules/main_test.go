@@ -2,8 +2,11 @@ package main
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Names may have sub-benchmarks and GOMAXPROCS behind them; a package's line stands before its own.
@@ -18,5 +21,44 @@ func TestNames(t *testing.T) {
 	}
 	if missing := without(names, found); !slices.Equal(missing, []string{"example.com/a.BenchmarkX/size=1", "example.com/b.BenchmarkX"}) {
 		t.Errorf("missing %q", missing)
+	}
+}
+
+// Of ten values from 1 to 10 benchstat's interval of the median is 2 to 9 (order statistics: 97.9 %). The times
+// agree where the intervals meet, and allocations where ours, rounded down, are theirs.
+func TestAgreement(t *testing.T) {
+	var lines strings.Builder
+	lines.WriteString("pkg: example.com/a\n")
+	for _, ns := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"} {
+		lines.WriteString("BenchmarkX/n=1-2 \t 100\t " + ns + " ns/op\t 16 B/op\t 9 allocs/op\n")
+		lines.WriteString("BenchmarkY-2 \t 100\t " + ns + " ns/op\t 16 B/op\t 9 allocs/op\n")
+	}
+	lines.WriteString("BenchmarkSeldom-2 \t 100\t 5 ns/op\n")
+	theirs, err := theirFigures([]byte(lines.String()))
+	if err != nil || len(theirs) != 2 {
+		t.Fatalf("%v: %v", theirs, err)
+	}
+	x := theirs["example.com/a.BenchmarkX/n=1"]
+	for i, pair := range [][2]float64{{x.seconds, 5.5e-9}, {x.lo, 2e-9}, {x.hi, 9e-9}, {x.allocs, 9}} {
+		if math.Abs(pair[0]/pair[1]-1) > 1e-9 {
+			t.Errorf("%d: %g, want %g", i, pair[0], pair[1])
+		}
+	}
+	ours, err := ourFigures([]byte(`{"results": [
+		{"package": "example.com/a", "name": "BenchmarkX/n=1", "verdict": "trusted", "estimate": {"value": 10, "lo": 8.9, "hi": 11}, "metrics": [{"unit": "allocs/op", "value": 9.5}]},
+		{"package": "example.com/a", "name": "BenchmarkY", "verdict": "trusted", "estimate": {"value": 10, "lo": 9.1, "hi": 11}, "metrics": [{"unit": "allocs/op", "value": 10}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	agreement{}.report(&out, "m", theirs, ours, time.Minute)
+	for _, want := range []string{"m 2 1 1 0 1 1 1.8182 1.0", "sec/op: example.com/a.BenchmarkY: go test 5.5e-09 (2e-09 to 9e-09), ours 1e-08 (9.1e-09 to 1.1e-08), trusted", "allocs/op: example.com/a.BenchmarkY: go test 9, ours 10"} {
+		if !slices.ContainsFunc(strings.Split(out.String(), "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+	chosen, packages := chooseFunctions(map[string]bool{"a/b.BenchmarkOne/x": true, "a/b.BenchmarkOne/y": true, "a/b.BenchmarkTwo": true, "c.d/e.BenchmarkThree": true}, 2)
+	if !slices.Equal(chosen, []string{"BenchmarkOne", "BenchmarkTwo"}) || !slices.Equal(packages, []string{"a/b"}) {
+		t.Errorf("%q of %q", chosen, packages)
 	}
 }

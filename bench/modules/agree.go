@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+)
+
+// agreement is how the figures of both are compared.
+type agreement struct {
+	tool, packages string
+	functions      int           // benchmark functions of each module
+	benchTime      time.Duration // of each of the ten repetitions
+	limit          time.Duration
+}
+
+// figure is what one of both says of a benchmark: the time of an operation with its interval, and its
+// allocations. verdict is ours.
+type figure struct {
+	seconds, lo, hi, allocs float64
+	verdict                 string
+}
+
+// half is the number of repetitions of go test before ours, and again after: what drifts meets both alike.
+const half = 5
+
+// compare prints the benchmarks of a module whose figures disagree, and a line for the module.
+func (a agreement) compare(ctx context.Context, w io.Writer, module string) error {
+	dir, err := download(ctx, module)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	once, err := run(ctx, dir, "go", "test", "-run=^$", "-bench=.", "-benchtime=1x", "-timeout="+a.limit.String(), a.packages)
+	chosen, packages := chooseFunctions(namesOf(string(once)), a.functions)
+	if len(chosen) == 0 {
+		return cmp.Or(err, fmt.Errorf("go test runs no benchmark"))
+	}
+	bench := "^(" + strings.Join(chosen, "|") + ")$"
+	measure := append([]string{
+		"test", "-run=^$", "-bench=" + bench, "-benchmem", fmt.Sprintf("-count=%d", half), "-benchtime=" + a.benchTime.String(), "-timeout=" + a.limit.String(),
+	}, packages...)
+	before, _ := run(ctx, dir, "go", measure...) // where some fail, the others are compared
+	document, err := run(ctx, dir, a.tool, slices.Concat([]string{"bench"}, packages, []string{"--bench=" + bench, "--quick", "--timeout=" + a.limit.String(), "--format=json"})...)
+	if len(document) == 0 {
+		return err
+	}
+	after, _ := run(ctx, dir, "go", measure...)
+	theirs, err := theirFigures(slices.Concat(before, []byte("\n"), after))
+	if err != nil {
+		return err
+	}
+	ours, err := ourFigures(document)
+	if err != nil {
+		return err
+	}
+	a.report(w, module, theirs, ours, time.Since(began))
+	return ctx.Err()
+}
+
+// headOfAgreement names the columns of report.
+const headOfAgreement = "module                                     both  sec/op agrees  disagrees  not usable  allocs/op agree  disagree  median ratio  minutes\n"
+
+// report prints what is compared and where both disagree: their intervals have no time in common, or their
+// allocations are not the same number, which go test rounds down.
+func (a agreement) report(w io.Writer, module string, theirs, ours map[string]figure, took time.Duration) {
+	both, agree, disagree, unusable, same, other := 0, 0, 0, 0, 0, 0
+	var ratios []float64
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		they, we := theirs[name], ours[name]
+		if we == (figure{}) {
+			fmt.Fprintf(w, "\tno line of ours: %s\n", name)
+			continue
+		}
+		both++
+		switch {
+		case we.verdict == "unusable" || math.IsNaN(we.seconds):
+			unusable++
+		case we.lo <= they.hi && they.lo <= we.hi:
+			agree++
+		default:
+			disagree++
+			fmt.Fprintf(w, "\tsec/op: %s: go test %.4g (%.4g to %.4g), ours %.4g (%.4g to %.4g), %s\n",
+				name, they.seconds, they.lo, they.hi, we.seconds, we.lo, we.hi, we.verdict)
+		}
+		if we.verdict != "unusable" && we.seconds > 0 {
+			ratios = append(ratios, we.seconds/they.seconds)
+		}
+		switch {
+		case math.IsNaN(we.allocs) && math.IsNaN(they.allocs):
+		case math.Floor(we.allocs+1e-6) == they.allocs:
+			same++
+		default:
+			other++
+			fmt.Fprintf(w, "\tallocs/op: %s: go test %g, ours %.4g\n", name, they.allocs, we.allocs)
+		}
+	}
+	median := math.NaN()
+	if len(ratios) > 0 {
+		median = benchmath.AssumeNothing.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), 0.95).Center
+	}
+	fmt.Fprintf(w, "%-42s %4d  %13d  %9d  %10d  %15d  %8d  %12.4f  %7.1f\n", module, both, agree, disagree, unusable, same, other, median, took.Minutes())
+}
+
+// chooseFunctions returns up to n benchmark functions, spread evenly over all of them, and their packages.
+func chooseFunctions(names map[string]bool, n int) (chosen, packages []string) {
+	var all []string
+	for name := range names {
+		function, _, _ := strings.Cut(name[strings.LastIndex(name, ".Benchmark"):], "/")
+		all = append(all, strings.TrimSuffix(name[:strings.LastIndex(name, ".Benchmark")], "/")+" "+function[1:])
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for i := range min(n, len(all)) {
+		in, function, _ := strings.Cut(all[i*len(all)/min(n, len(all))], " ")
+		chosen, packages = append(chosen, regexp.QuoteMeta(function)), append(packages, in)
+	}
+	slices.Sort(chosen)
+	slices.Sort(packages)
+	return slices.Compact(chosen), slices.Compact(packages)
+}
+
+// theirFigures returns what benchstat makes of the output of go test.
+func theirFigures(output []byte) (map[string]figure, error) {
+	seconds, allocs := map[string][]float64{}, map[string][]float64{}
+	reader := benchfmt.NewReader(bytes.NewReader(output), "go test")
+	for reader.Scan() {
+		r, is := reader.Result().(*benchfmt.Result)
+		if !is {
+			continue
+		}
+		base, parts := r.Name.Parts()
+		if last := len(parts) - 1; last >= 0 && parts[last][0] == '-' { // GOMAXPROCS
+			parts = parts[:last]
+		}
+		name := r.GetConfig("pkg") + ".Benchmark" + string(base) + string(bytes.Join(parts, nil))
+		if x, known := r.Value("sec/op"); known {
+			seconds[name] = append(seconds[name], x)
+		}
+		if x, known := r.Value("allocs/op"); known {
+			allocs[name] = append(allocs[name], x)
+		}
+	}
+	all := map[string]figure{}
+	for name, samples := range seconds {
+		if len(samples) != 2*half {
+			continue
+		}
+		summary := func(samples []float64) benchmath.Summary {
+			return benchmath.AssumeNothing.Summary(benchmath.NewSample(samples, &benchmath.DefaultThresholds), 0.95)
+		}
+		s, allocated := summary(samples), math.NaN()
+		if len(allocs[name]) > 0 {
+			allocated = math.Floor(summary(allocs[name]).Center)
+		}
+		all[name] = figure{seconds: s.Center, lo: s.Lo, hi: s.Hi, allocs: allocated}
+	}
+	return all, reader.Err()
+}
+
+// ourFigures returns what a document says.
+func ourFigures(document []byte) (map[string]figure, error) {
+	var d struct {
+		Results []struct {
+			Package, Name, Verdict string
+			Estimate               struct{ Value, Lo, Hi *float64 }
+			Metrics                []struct {
+				Unit  string
+				Value float64
+			}
+		}
+	}
+	if err := json.Unmarshal(document, &d); err != nil {
+		return nil, err
+	}
+	inSeconds := func(ns *float64) float64 {
+		if ns == nil {
+			return math.NaN()
+		}
+		return *ns / 1e9
+	}
+	all := map[string]figure{}
+	for _, r := range d.Results {
+		f := figure{inSeconds(r.Estimate.Value), inSeconds(r.Estimate.Lo), inSeconds(r.Estimate.Hi), math.NaN(), r.Verdict}
+		for _, m := range r.Metrics {
+			if m.Unit == "allocs/op" {
+				f.allocs = m.Value
+			}
+		}
+		all[r.Package+"."+r.Name] = f
+	}
+	return all, nil
+}
