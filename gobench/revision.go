@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,6 +71,51 @@ func RemoveTree(ctx context.Context, tree string) {
 	if _, err := os.Stat(filepath.Join(tree, ".git")); err == nil {
 		tool(ctx, tree, "git", "worktree", "remove", "--force", "--force", tree)
 	}
+}
+
+// Explain adds to an error of the go command in the revision what is special about the revision's own
+// checkout, and what can be done: the revision has no go.mod, or its go.mod replaces a module by a folder
+// that is not in the repository, which a checkout elsewhere does not have.
+func (r *Revision) Explain(ctx context.Context, err error) error {
+	root := r.Dir
+	for {
+		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
+			break
+		}
+		if root == r.tree || !strings.HasPrefix(root, r.tree) {
+			return fmt.Errorf("commit %.10s has no go.mod, so that it is no Go module: choose a revision that has one: %w", r.Commit, err)
+		}
+		root = filepath.Dir(root)
+	}
+	for module, folder := range replacedByFolders(ctx, root) {
+		inside, outside := filepath.Rel(r.tree, filepath.Join(root, folder))
+		if filepath.IsAbs(folder) || outside == nil && filepath.IsLocal(inside) {
+			continue
+		}
+		return fmt.Errorf("the go.mod of commit %.10s replaces %s by %s, a folder outside of the repository, and the commit was checked out elsewhere (%s): write the folder's absolute path, move the folder into the repository, or give a copy of go.mod with the absolute path by GOFLAGS=-modfile=FILE: %w",
+			r.Commit, module, folder, r.tree, err)
+	}
+	return err
+}
+
+// replacedByFolders returns the modules that a go.mod replaces by folders; nothing where it can't be read.
+func replacedByFolders(ctx context.Context, root string) map[string]string {
+	output, err := tool(ctx, root, "go", "mod", "edit", "-json")
+	var file struct {
+		Replace []struct {
+			Old, New struct{ Path, Version string }
+		}
+	}
+	if err != nil || json.Unmarshal([]byte(output), &file) != nil {
+		return nil
+	}
+	folders := map[string]string{}
+	for _, r := range file.Replace {
+		if r.New.Version == "" {
+			folders[r.Old.Path] = r.New.Path
+		}
+	}
+	return folders
 }
 
 // Remove takes the checkout away, also after an interruption.

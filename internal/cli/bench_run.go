@@ -131,7 +131,7 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 		old, oldFailed, err := e.find(ctx, p, revision.Dir, filepath.Join(directory, "then"), e.flags.against)
 		failed = append(failed, oldFailed...)
 		if err != nil {
-			return nil, failed, fmt.Errorf("--against %s: %w", e.flags.against, err)
+			return nil, failed, fmt.Errorf("--against %s: %w", e.flags.against, revision.Explain(ctx, err))
 		}
 		for _, b := range old {
 			then[b.Package+"."+b.Name] = b

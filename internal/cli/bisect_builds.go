@@ -106,7 +106,14 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 		one := &built{}
 		tree := filepath.Join(b.scratch, scratchTree+"-"+strconv.Itoa(commit))
 		if one.revision, one.failed = gobench.CheckOut(ctx, b.flags.directory, b.history[commit].Hash, tree); one.failed == nil {
-			all.Go(func() { one.failed = b.build(ctx, one, commit) })
+			all.Go(func() {
+				if err := b.build(ctx, one, commit); err != nil {
+					one.failed = err
+					if b.flags.bench != "" && !errors.Is(err, errNoBenchmark) {
+						one.failed = one.revision.Explain(ctx, err)
+					}
+				}
+			})
 		}
 		b.of[commit] = one
 	}
