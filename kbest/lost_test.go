@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -61,5 +62,32 @@ func TestCPUTimeThatIsTooShort(t *testing.T) {
 		if m.wronglyTrusted() || math.Abs(m.error()) > 0.01 {
 			t.Errorf("seed %d: 3 ms measured as %v, %s", i, m.result.Estimate, m.result.Verdict)
 		}
+	}
+}
+
+// Two goroutines hand a value to and fro: each sample of 3 µs lost its CPU once. What a switch may cost, 110 µs or
+// more by what is known beforehand, was taken off: -6,864 ns.
+func TestSwitchesCostNoMoreThanTheirSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var samples []*Sample
+	for i := range 100 {
+		x := &Sample{N: 1, RunNs: 3000 + float64(i)}
+		x.Use.InvoluntarySwitches = 1 + int64(i%2)
+		samples = append(samples, x)
+	}
+	cost := newSwitchCost(samples, coreSpeed{}, 0)
+	for _, c := range []switchCost{cost, cost.bounded(samples)} {
+		for range 1000 {
+			if ns := c.draw(rng); ns > 3110/2 {
+				t.Fatalf("a switch costs %v ns, of two in 3 µs", ns)
+			}
+		}
+	}
+	// Long samples say nothing of what a switch costs.
+	for _, x := range samples {
+		x.RunNs += 1e9
+	}
+	if most := newSwitchCost(samples, coreSpeed{}, 0).mostNs; most < mostSwitchNs {
+		t.Errorf("a switch in samples of 1 s costs %v ns at most", most)
 	}
 }

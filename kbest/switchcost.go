@@ -17,7 +17,7 @@ import (
 type switchCost struct {
 	ns     []float64 // possible costs
 	chance []float64 // that it is one of those up to here, 1 for the last
-	mostNs float64   // bounds what is drawn, where it is not 0
+	mostNs float64   // bounds what is drawn
 }
 
 // bounded is the cost where it is no more than a few times what switches add to the samples
@@ -43,13 +43,29 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 	if len(added) >= fewestFitted {
 		typical := stats.Median(added)
 		if typical > quantileOf(kept, longCall)-calm && typical < dearTimes*usualSwitchNs {
-			c.mostNs = boundTimes * typical
+			c.mostNs = math.Min(boundTimes*typical, mostPerSwitchNs(samples))
 			return c
 		}
 	}
 	c = newSwitchCost(nil, coreSpeed{}, 0)
-	c.mostNs = usualSwitchNs
+	c.mostNs = math.Min(usualSwitchNs, mostPerSwitchNs(samples))
 	return c
+}
+
+// mostPerSwitchNs is what a switch can cost at most: the running time of a sample holds all of its switches.
+// The fourth least bounds it, since corrections of single samples may be wrong; it's infinite where too few have any.
+func mostPerSwitchNs(samples []*Sample) float64 {
+	var each []float64
+	for _, x := range samples {
+		if n := x.switches(); n > 0 {
+			each = append(each, x.RunNs/float64(n))
+		}
+	}
+	if len(each) < fewestFitted {
+		return inf
+	}
+	slices.Sort(each)
+	return math.Max(leastSwitchNs, each[fewestFitted/2])
 }
 
 const (
@@ -91,7 +107,7 @@ func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switch
 			inSliceNs += x.RunNs * lostShare / switches
 		}
 	}
-	var c switchCost
+	c := switchCost{mostNs: mostPerSwitchNs(samples)}
 	total := 0.0
 	for i := range costSteps {
 		ns := leastSwitchNs * math.Pow(mostSwitchNs/leastSwitchNs, float64(i)/(costSteps-1))
@@ -144,9 +160,5 @@ func (c switchCost) draw(rng *rand.Rand) float64 {
 		return 0
 	}
 	i, _ := slices.BinarySearch(c.chance, rng.Float64())
-	ns := c.ns[min(i, len(c.ns)-1)]
-	if c.mostNs > 0 {
-		ns = math.Min(ns, c.mostNs)
-	}
-	return ns
+	return math.Min(c.ns[min(i, len(c.ns)-1)], c.mostNs)
 }
