@@ -132,7 +132,7 @@ func (v inference) estimate() stats.Estimate {
 	if v.statistic == MinK { // no number of samples tells one to better than the clock does
 		e.Lo, e.Hi = e.Lo-v.accuracy, e.Hi+v.accuracy
 	}
-	e.Value, e.Lo = math.Max(0, e.Value), math.Max(0, e.Lo)
+	e.Value, e.Lo, e.Hi = math.Max(0, e.Value), math.Max(0, e.Lo), math.Max(0, e.Hi)
 	return e.Scaled(1/float64(v.n), "ns")
 }
 

@@ -91,3 +91,12 @@ func TestSwitchesCostNoMoreThanTheirSamples(t *testing.T) {
 		t.Errorf("a switch in samples of 1 s costs %v ns at most", most)
 	}
 }
+
+// Of 426 ns the interval began at -33 ns.
+func TestNoTimeBelowZero(t *testing.T) {
+	for _, c := range []struct{ value, lo, share, want float64 }{{426, -33, 0, 0}, {426, 20, 0.5, 0}, {426, 400, 0.01, 395.74}, {-2, -3, 0, -2}} {
+		if got := widened(stats.Estimate{Value: c.value, Lo: c.lo, Hi: 1000}, c.share); math.Abs(got.Lo-c.want) > 1e-9 || got.Hi < 1000 {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}

@@ -262,6 +262,7 @@ func (c *conclusion) widen(runNs float64) {
 		e.Lo -= loop.Hi
 		e.Hi -= loop.Lo
 	}
+	*e = widened(*e, 0)
 	if hz := c.speed.referenceHz; hz > 0 {
 		c.Cycles = widened(e.Scaled(hz/1e9, "cycles"), 2*c.speed.standardError+c.m.station.CoreHzError)
 		*e = widened(*e, 2*c.speed.standardError)
@@ -270,9 +271,10 @@ func (c *conclusion) widen(runNs float64) {
 	}
 }
 
-// widened is an estimate whose interval is wider by a share of its value on either side.
+// widened is an estimate whose interval is wider by a share of its value on either side. No time is below zero,
+// unless the value is.
 func widened(e stats.Estimate, share float64) stats.Estimate {
-	e.Lo -= share * e.Value
+	e.Lo = math.Max(e.Lo-share*e.Value, math.Min(0, e.Value))
 	e.Hi += share * e.Value
 	return e
 }
