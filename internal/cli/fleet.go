@@ -36,9 +36,10 @@ with --format json, folders of such files, or records kept with --save.
 Each figure is looked at by itself. Machines whose values lie together are a tier, such as
 those of one CPU model; a tier has at least five machines and a twentieth of all. A drift
 over the time of the records is taken off. A machine is an outlier if it is farther from
-its tier's median than the tails of the tier explain. Of all outliers named, 1 % are false
-on average (--false-discoveries); more, where healthy machines are often far away from
-the others. Unusable values are left out.
+its tier's median than healthy machines are, by a t distribution that fits the tiers. Of
+all outliers named, 1 % are false on average (--false-discoveries): about a fifth, though,
+where healthy machines differ far more to one side, or a few vary far more than the others.
+Unusable values are left out.
 
 The exit status does not depend on what was found.`,
 		Example: `  chronoscope fleet records/*.json
