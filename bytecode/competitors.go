@@ -7,7 +7,7 @@ import (
 	"chronoscope/internal/load"
 )
 
-// startNice starts competitors of nice 5 on the CPU.
+// startNice starts n competitors of niceness competitorNice on cpus.
 func startNice(ctx context.Context, n int, cpus []int) (*load.Load, error) {
 	type outcome struct {
 		load *load.Load
@@ -27,5 +27,4 @@ func startNice(ctx context.Context, n int, cpus []int) (*load.Load, error) {
 	return o.load, o.err
 }
 
-// competitorNice is the niceness of competitors.
 const competitorNice = 5

@@ -353,7 +353,7 @@ func pointName(p Point) string {
 	return p.Mnemonic + " (" + string(p.Form) + ")"
 }
 
-// newFit fits a line to the points. It returns false if there are too few.
+// newFit fits a line to the points. It returns false if there are fewer than three different ones.
 func newFit(points []Point) (Fit, bool) {
 	var pairs []analysis.Pair
 	for _, p := range points {

@@ -50,7 +50,6 @@ func (r *running) allStarts(ctx context.Context) error {
 	return nil
 }
 
-// tell reports progress.
 func (r *running) tell(plan []plannedStart, i int, share float64, doing string) {
 	var all, done time.Duration
 	for j, p := range plan {

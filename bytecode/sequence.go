@@ -21,7 +21,6 @@ type sequence struct {
 	locals  map[int]byte
 }
 
-// typed is a value with its type.
 type typed struct {
 	kind  byte
 	value float64

@@ -111,7 +111,7 @@ func (s Sums) of(m Method) float64 {
 // perTrial returns the mean of a method's timer over the trials.
 func (s Sums) perTrial(m Method) float64 { return s.of(m) / float64(s.Trials) }
 
-// block is a row of the virtual machine's answer.
+// block is a row of the virtual machine's answer: the sums over a number of trials.
 type block struct {
 	Sums
 	// last holds the last readings of the timers.

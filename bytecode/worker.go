@@ -138,7 +138,7 @@ const (
 	compiledRounds         = 100
 )
 
-// trials runs a sequence.
+// trials runs a sequence in blocks of trials, and returns the blocks and the time that they took.
 func (w *worker) trials(ctx context.Context, s *sequence, blocks, trials int) ([]block, time.Duration, error) {
 	expected := time.Duration(w.costNs[s.name] * float64(blocks*trials))
 	limit := answerLimit + patience*expected

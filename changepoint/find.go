@@ -252,7 +252,7 @@ func (e explanation) pValue(at int, freedom float64) float64 {
 	return tail(dealt, strength)
 }
 
-// strongest returns the greatest gain of a change at any place.
+// strongest returns the greatest reduction of the sum of squares by a change at any place.
 func strongest(residuals, responses []float64) float64 {
 	total, weight := 0.0, 0.0
 	for i, r := range residuals {

@@ -11,7 +11,6 @@ import (
 // that part between neighbours.
 type shape struct{ lasting, correlation float64 }
 
-// parameters returns the number of parameters that the shape has.
 func (s shape) parameters() float64 {
 	switch s.lasting {
 	case 0:

@@ -9,7 +9,7 @@ import (
 	"chronoscope/view"
 )
 
-// These are the outcomes of a change.
+// Outcomes of a comparison.
 const (
 	Faster       = "faster"
 	Slower       = "slower"

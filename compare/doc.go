@@ -54,7 +54,6 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s holds %s and %s holds %s: there is nothing in both to compare", e.A.Name, contents(e.A), e.B.Name, contents(e.B))
 }
 
-// contents describes the contents of a document.
 func contents(s Subject) string {
 	if topics := topicsOf(view.FiguresOf(s.Document)); len(topics) > 0 {
 		return "figures of " + strings.Join(topics, ", ")
@@ -102,7 +101,7 @@ func caveatsOn(subjects []Subject, rows []record.ComparisonRow) (caveats []strin
 	return caveats
 }
 
-// mostNamed is how many subjects are named one by one.
+// mostNamed limits the subjects that a caveat names.
 const mostNamed = 3
 
 // inherited returns the caveats of the documents, each once, with the names of the documents that

@@ -103,7 +103,7 @@ func (j *joined) row(scatters []scatter) record.ComparisonRow {
 	return r
 }
 
-// finish sets the row's change to the last one.
+// finish sets the row's Change and Outcome to those of its last subject.
 func finish(r *record.ComparisonRow) {
 	if len(r.Changes) == 0 {
 		return

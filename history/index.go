@@ -140,7 +140,6 @@ func readRecord(f record.StoredFile, content []byte, err error) (Record, []view.
 	return r, view.FiguresOf(d)
 }
 
-// builder builds an index.
 type builder struct {
 	Index
 	keys       map[Key]int32
@@ -209,7 +208,7 @@ func load(file string) Index {
 	return Index{s.Records, s.Figures}
 }
 
-// sound reports whether all positions in the columns are valid.
+// sound reports whether all lists have the same length and all indices are valid.
 func (c columns) sound(records int) bool {
 	n := len(c.Record)
 	for _, length := range []int{len(c.Key), len(c.N), len(c.Value), len(c.Lo), len(c.Hi), len(c.Verdict), len(c.StatisticAt)} {

@@ -52,7 +52,7 @@ const (
 // weight is the number of calls that a timed call represents; 0 if the finer clock does not time it.
 func (n notes) weight() int64 { return 1 << (n & weightBits) >> 1 }
 
-// lateNs is how late the call began, if that is known.
+// lateNs returns how late the call began.
 func (n notes) lateNs() (ns float64, known bool) { return float64(n >> lateShift), n&late != 0 }
 
 // passedOver is the meter in the starts of calls that sampling leaves out.
@@ -82,7 +82,7 @@ func New(name string, source Source, options ...Option) *Meter {
 	return m
 }
 
-// Name is the meter's name.
+// Name returns the meter's name.
 func (m *Meter) Name() string { return m.name }
 
 // Start begins a call. A start that is never stopped is not measured; a meter that samples still counts

@@ -101,7 +101,7 @@ const (
 	harmlessBias = 0.05
 )
 
-// lock is the strongest unevenness over the tick.
+// lock describes how calls keep to places in the tick.
 type lock struct {
 	places int     // number of evenly spaced places in the tick at which calls end
 	bias   float64 // the greatest relative error of the mean that this harmonic can cause
@@ -134,7 +134,7 @@ func (p *Phases) locked() (found lock, ok bool) {
 	return found, ok
 }
 
-// resultant is the length of the sum of exp(2 pi i h phase) over all looks.
+// resultant returns the length of the sum of exp(2 pi i h phase) over all looks, where h is the harmonic.
 func (p *Phases) resultant(harmonic int) float64 {
 	var sum complex128
 	for i, n := range p.Bins {

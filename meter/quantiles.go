@@ -87,7 +87,7 @@ func (all population) quantile(p float64) (e stats.Estimate, reason string) {
 	return e, ""
 }
 
-// share is the share of the calls in the buckets up to key, included.
+// share returns the share of the calls in the buckets up to key, included.
 func (all population) share(key int) float64 {
 	var below, calls float64
 	for _, s := range all {

@@ -93,7 +93,7 @@ func (s *shards) mine() *shard {
 	return &s.all[page*0x9e3779b97f4a7c15>>s.shift]
 }
 
-// counted is what all shards have counted.
+// counted holds sums over all shards.
 type counted struct {
 	begun, measured, edges, ticks, squares, backward, stepped, between uint64
 }

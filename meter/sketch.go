@@ -63,7 +63,7 @@ func sketchKey(seconds float64) int {
 	return (exponent-1)*perPowerOfTwo + at
 }
 
-// boundNs is the upper bound of a bucket, in nanoseconds.
+// boundNs returns the upper bound of a bucket, in nanoseconds.
 func boundNs(key int) float64 { return 1e9 * math.Exp2(float64(key)/perPowerOfTwo) }
 
 // add counts a duration.
@@ -115,7 +115,7 @@ func (h Histogram) cut() Histogram {
 	return h
 }
 
-// Count is the number of durations.
+// Count returns the number of durations.
 func (h Histogram) Count() uint64 { return total(h.Counts) }
 
 // plus returns the sum of two histograms, and changes neither.
@@ -141,7 +141,7 @@ func (h Histogram) Buckets() map[int]int64 {
 	return buckets
 }
 
-// below is how many durations are in the buckets up to key, included.
+// below returns the number of durations in the buckets up to key, included.
 func (h Histogram) below(key int) (n float64) {
 	for _, count := range h.Counts[:min(max(key-h.First+1, 0), len(h.Counts))] {
 		n += float64(count)

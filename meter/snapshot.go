@@ -204,7 +204,7 @@ func sumOf(a, b []uint64) []uint64 {
 	return sum
 }
 
-// total is the sum of counts.
+// total returns the sum of counts, or the greatest number if it overflows.
 func total(counts []uint64) (sum uint64) {
 	for _, n := range counts {
 		sum = saturating(sum, n)

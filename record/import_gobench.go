@@ -14,7 +14,7 @@ import (
 	"chronoscope/stats"
 )
 
-// mostBroken is how many broken lines are named one by one.
+// mostBroken limits the broken lines that have a caveat each.
 const mostBroken = 4
 
 // importGoBench reads lines of the Go benchmark format (golang.org/design/14313-benchmark-format),
@@ -66,7 +66,7 @@ type importedBenchmark struct {
 	units   []string // of the metrics, in order
 }
 
-// add adds one line.
+// add adds one line. The error says that one of its values is no measurement.
 func (all *importedBenchmarks) add(r *benchfmt.Result) error {
 	if all.place == nil {
 		all.place = map[string]*importedBenchmark{}

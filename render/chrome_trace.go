@@ -142,7 +142,6 @@ func timerTicks(t *activity.Trace, a *activity.Analysis) []activity.Tick {
 	return slices.DeleteFunc(t.Ticks(a.Tick), func(k activity.Tick) bool { return k.Gap < 0 })
 }
 
-// cpuName names the CPU of a trace.
 func cpuName(t *activity.Trace) string {
 	if t.CPU < 0 {
 		return "some CPU"

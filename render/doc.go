@@ -16,7 +16,6 @@ import (
 // Format is a format in which a document is written.
 type Format string
 
-// These are the formats.
 const (
 	TextFormat Format = "text"
 	JSONFormat Format = "json"
@@ -26,7 +25,7 @@ const (
 // Formats lists all formats.
 func Formats() []string { return []string{string(TextFormat), string(JSONFormat), string(CSVFormat)} }
 
-// ParseFormat returns the format of that name.
+// ParseFormat returns the format with the given name.
 func ParseFormat(name string) (Format, error) {
 	if !slices.Contains(Formats(), name) {
 		return "", fmt.Errorf("no format is called %q: use one of %s", name, strings.Join(Formats(), ", "))

@@ -36,7 +36,6 @@ type drawLine struct {
 	Title  string
 }
 
-// drawPoint is a mark at a position.
 type drawPoint struct {
 	X     part
 	Y     float64
@@ -60,7 +59,7 @@ type part float64
 // String writes the share in percent.
 func (p part) String() string { return strconv.FormatFloat(100*float64(p), 'f', 3, 64) + "%" }
 
-// These are heights and vertical positions, in pixels.
+// Heights and vertical positions, in pixels.
 const (
 	rowHeight   = 42
 	rowName     = 13 // the baseline of the row's name

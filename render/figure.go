@@ -70,7 +70,7 @@ type figureChart struct {
 	Drawing     *drawing
 }
 
-// These are sizes of a figure, in pixels.
+// Sizes of a figure, in pixels.
 const (
 	figureWidth  = 760
 	figureMargin = 18
@@ -145,7 +145,7 @@ func (f *figure) legend(keys []view.Key) {
 	f.Height += 18
 }
 
-// row places charts next to one another.
+// row places charts next to one another, in columns of equal width.
 func (f *figure) row(charts []view.Chart, columns int) {
 	width := (figureRoom - (columns-1)*columnGap) / columns
 	titled := slices.ContainsFunc(charts, func(c view.Chart) bool { return c.Title != "" })

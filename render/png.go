@@ -41,7 +41,7 @@ type faceSize struct {
 
 var faces sync.Map // font.Face by faceSize
 
-// faceOf returns the face for a text with that look, enlarged by the factor times.
+// faceOf returns the font face for a look, enlarged by the factor times.
 func faceOf(l look, times float64) font.Face {
 	key := faceSize{l.number("font-size", 13) * times, l.number("font-weight", 400) >= 600}
 	if face, ok := faces.Load(key); ok {

@@ -121,7 +121,7 @@ func tickNumber(v float64) string {
 	return strings.Replace(strconv.FormatFloat(v, 'g', 6, 64), "-", "\u2212", 1)
 }
 
-// laneFigure says how often a cause took time, and which share.
+// laneFigure writes the number of gaps of a cause and the share of time that they took.
 func laneFigure(gaps int, share float64) string {
 	if gaps == 0 {
 		return "none"

@@ -90,7 +90,7 @@ func lookOf(element, classes string) look {
 	return l
 }
 
-// number returns a property without its unit.
+// number returns a property without its unit, or otherwise if the look does not have it.
 func (l look) number(name string, otherwise float64) float64 {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(l[name], "px"), 64)
 	if err != nil {

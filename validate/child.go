@@ -219,7 +219,6 @@ func (s *session) levels(ctx context.Context, rounds int) (stats.Estimate, error
 	return r.Expected, err
 }
 
-// close ends the lab.
 func (s *session) close() {
 	_ = s.input.Close()
 	_ = s.command.Process.Kill()

@@ -56,7 +56,7 @@ func (l Losses) then(next Losses) Losses {
 	return joined
 }
 
-// waited reports whether a gap of that cause is time in which the thread was off its CPU.
+// waited reports whether the thread was off its CPU during a gap of cause c.
 func waited(c activity.Cause) bool {
 	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
 }
@@ -124,7 +124,7 @@ func (l Losses) without(ns float64) Losses {
 	return rest
 }
 
-// until returns what was lost up to the time ns.
+// until returns the time that was lost up to ns, in nanoseconds.
 func (l Losses) until(ns float64) float64 {
 	i, _ := slices.BinarySearchFunc(l.All, ns, func(x Loss, ns float64) int { return cmp.Compare(x.AtNs, ns) })
 	if i == 0 {

@@ -8,7 +8,6 @@ import (
 // Kind says what a whole program does in addition to computing. Streams of samples have no kind.
 type Kind string
 
-// These are the kinds.
 const (
 	// Compute: one thread computes.
 	Compute Kind = ""
@@ -67,7 +66,6 @@ type shape struct {
 	server  string // the name of its socket
 }
 
-// patterns holds the pattern of each kind.
 var patterns = map[Kind]pattern{
 	Compute:  {1, 1, false, computeCode},
 	Sleep:    {turns, 0.5, false, sleepCode},

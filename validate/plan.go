@@ -67,7 +67,7 @@ func allRegimes() []Regime {
 	return all
 }
 
-// These are the limits of a plan.
+// Limits of a plan.
 const (
 	mostLoad                      = 256
 	shortestWork, longestDuration = 50 * time.Microsecond, time.Minute
@@ -118,7 +118,7 @@ func (p Plan) traces() bool {
 	})
 }
 
-// task is a cell of a stream, or of whole programs of one length under one load.
+// task is a cell that is measured, with its estimated wall time.
 type task struct {
 	Cell
 	// program is the scheme that measures whole programs; empty for a stream.

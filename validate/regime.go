@@ -34,7 +34,6 @@ const (
 	Changing Neighbours = "changing"
 )
 
-// neighbourhood describes one kind of neighbours.
 type neighbourhood struct {
 	name Neighbours
 	kind load.Kind
@@ -207,7 +206,6 @@ func (c *competition) paused(do func() error) (err error) {
 	return err
 }
 
-// stop ends all neighbours.
 func (c *competition) stop() {
 	for _, l := range c.running {
 		l.Stop()

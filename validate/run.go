@@ -173,7 +173,7 @@ func (v *validation) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// crowdError is the error of neighbours that could not be started.
+// crowdError says that the neighbours of a regime could not be started.
 type crowdError struct{ error }
 
 func (e crowdError) Unwrap() error { return e.error }
@@ -216,8 +216,8 @@ func (v *validation) caveat(format string, args ...any) {
 // machine change within minutes. It is twice the time of the default plan.
 const stale = 15 * time.Minute
 
-// fresh reports whether a measurement of that time still counts. A time in the future, from a clock
-// that was set back, does not.
+// fresh reports whether a measurement that was made at a time still counts. It does not if that time is
+// in the future, as after a clock was set back.
 func fresh(taken time.Time) bool {
 	age := time.Since(taken)
 	return age >= 0 && age < stale

@@ -22,7 +22,7 @@ type Scheme struct {
 	answer func(*Stream) Answer
 }
 
-// These are the names of some schemes.
+// Names of schemes.
 const (
 	OwnKBest     = "kbest"
 	OwnProgram   = "program"
@@ -72,8 +72,8 @@ func Schemes() []Scheme {
 		Scheme{Hyperfine, "hyperfine's mean of wall times, whole programs", false, nil})
 }
 
-// Choose returns the schemes of those names, or of families: "source" stands for all whose name
-// begins with "source-". Without names it returns all.
+// Choose returns the schemes with the given names. The name of a family, such as "source", stands for
+// all schemes whose name begins with it and a hyphen. Without names it returns all.
 func Choose(names []string) ([]Scheme, error) {
 	all := Schemes()
 	if len(names) == 0 {
@@ -156,7 +156,7 @@ func byGettimeofday(s *Stream, x Sample) stats.Float {
 	return stats.FloatOf(x.GettimeofdayNs.Value() - s.Empty.GettimeofdayNs)
 }
 
-// timed is a sample and its time by one clock.
+// timed is a sample with its time in ns by one clock, without the clock's own cost.
 type timed struct {
 	Sample
 	ns float64

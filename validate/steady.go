@@ -11,7 +11,7 @@ import (
 // unsteadyShare is how much the machine's speed may change within a cell, as a share.
 const unsteadyShare = 0.05
 
-// undisturbedRuns is the number of fast reference runs that can't be an accident.
+// undisturbedRuns is the number of unusually fast reference runs that show that the others were slowed.
 const undisturbedRuns = 3
 
 // uncertain returns a mark if the half-width of the truth's interval exceeds unsteadyShare.

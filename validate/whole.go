@@ -33,7 +33,7 @@ type Whole struct {
 	Why string `json:"why,omitempty"`
 }
 
-// programs measures whole programs.
+// programs measures whole programs. It has what their cells have in common.
 type programs struct {
 	// folder holds programs of machine code. If these don't run, why says so, and this program does
 	// the rounds; then a Go runtime and its threads start, too.

@@ -10,7 +10,6 @@ import (
 // Work is what is measured: a number of rounds of one piece of code.
 type Work string
 
-// These are the kinds of work.
 const (
 	// Chain is a chain of dependent multiplications: its time depends on the core's rate alone.
 	Chain Work = "chain"
@@ -48,7 +47,7 @@ func ParseWork(name string) (Work, error) {
 	return called("work is", name, Works)
 }
 
-// called returns the element of that name. The error lists the names that exist.
+// called returns the element with the given name. The error lists the names that exist.
 func called[T any](what, name string, all []T) (none T, err error) {
 	var names []string
 	for _, x := range all {

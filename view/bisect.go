@@ -25,7 +25,7 @@ func bisectSheet(d record.Bisect) *Sheet {
 	return s
 }
 
-// bisectFigure returns the answer in a word.
+// bisectFigure returns the commits that were found, or the outcome in a word.
 func bisectFigure(d record.Bisect) string {
 	var found []string
 	for _, step := range d.Steps {

@@ -31,7 +31,7 @@ func clocks(d record.Clocks) *Sheet {
 	return s
 }
 
-// purpose is a purpose for which a clock is chosen.
+// purpose is a use, such as timing intervals, and the clock that is chosen for it.
 type purpose struct {
 	key     string // the name in its figures
 	purpose string
@@ -45,7 +45,7 @@ func purposes(b timermeter.Best) []purpose {
 	}
 }
 
-// clockNamed returns the clock of that name, or nil if there is none.
+// clockNamed returns the clock with the given name, or nil if there is none.
 func clockNamed(clocks []timermeter.Rating, name *string) *timermeter.Rating {
 	for i, c := range clocks {
 		if name != nil && c.Name == *name {

@@ -20,7 +20,6 @@ const clockTopic = "clock"
 
 var _ = register(100, "compare", comparison, comparisonFields, nil)
 
-// comparison compares machines or runs.
 func comparison(d record.Comparison) *Sheet {
 	s := sheet(strings.Join(d.Subjects, " beside "), d.Header)
 	s.WithoutHead, s.Facts = true, nil
@@ -110,7 +109,6 @@ func machineOf(o record.Origin) string {
 	return fmt.Sprintf("%s at %.2f GHz", o.Machine.CPU, *o.Machine.CoreHz/1e9)
 }
 
-// comparedSubjects lists the subjects.
 func comparedSubjects(d record.Comparison) Section {
 	t := table(words("subject", "command", "machine", "started", ""))
 	for i, o := range d.Origins[:min(len(d.Origins), len(d.Subjects), fewSubjects)] {
@@ -324,7 +322,6 @@ func spreadOfSubjects(topic string, rows []record.ComparisonRow) Section {
 // marks are written after a value that is not trusted.
 var marks = map[stats.Verdict]string{stats.Suspect: " *", stats.Unusable: " **"}
 
-// marked writes a value with its mark.
 func marked(v *record.ComparisonValue) string {
 	if v == nil {
 		return "-"

@@ -60,7 +60,7 @@ func trustTiles(d record.Trust) (tiles []Tile) {
 	return tiles
 }
 
-// passed returns how many checks found nothing.
+// passed returns the number of checks that found no fault.
 func passed(all []check.Finding) int {
 	return len(where(all, func(f check.Finding) bool { return f.Verdict == stats.Trusted }))
 }

@@ -42,7 +42,6 @@ func history(d record.History) *Sheet {
 	return s
 }
 
-// seriesChange is one change of a series.
 type seriesChange struct {
 	series record.HistorySeries
 	change record.HistoryChange
@@ -64,7 +63,6 @@ func allChanges(d record.History) (all []seriesChange) {
 
 func isWorse(outcome string) bool { return outcome == "slower" || outcome == "worse" }
 
-// changeTable lists the changes.
 func changeTable(d record.History, all []seriesChange) Section {
 	section := Section{Title: "Changes", Lead: "With a probability of 95 % a change came with one of the commits of its range. Chance is the probability that noise alone, without a change anywhere in the series, would look like it."}
 	if len(all) == 0 {

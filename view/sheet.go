@@ -91,7 +91,6 @@ func (l Line) String() string {
 // say returns a line of text.
 func say(format string, args ...any) Line { return Line{Text: fmt.Sprintf(format, args...)} }
 
-// labelled returns a line with a label.
 func labelled(label, format string, args ...any) Line {
 	return Line{Label: label, Text: fmt.Sprintf(format, args...)}
 }
@@ -155,7 +154,7 @@ func columns(number bool, names []string) (all []Column) {
 	return all
 }
 
-// table returns an empty table.
+// table returns a table without rows.
 func table(columns ...[]Column) *Table {
 	t := &Table{}
 	for _, group := range columns {

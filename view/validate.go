@@ -118,7 +118,7 @@ func coverageTile(scheme string, rows []validate.Coverage) (Tile, bool) {
 	}, cells+unusable+unjudged > 0
 }
 
-// sourceTimers shows Figure 9.21 of Bryant 2003.
+// sourceTimers shows the resolution and latency of clocks (Figure 9.21 of Bryant 2003).
 func sourceTimers(timers []validate.Timer) Section {
 	t := table(words("clock"), numbers("resolution", "latency"))
 	for _, timer := range timers {

@@ -82,7 +82,6 @@ func groupsOf(parts []offcpu.Part) (all []*group) {
 	return all
 }
 
-// add adds a part to the group.
 func (g *group) add(p offcpu.Part) {
 	g.processes[p.Who.Process], g.threads[p.Who.Thread], g.names[p.Who.Name] = true, true, true
 	g.Share += p.Share

@@ -116,7 +116,7 @@ func probability[N number](p N) string {
 	return stats.Significant(floatOf(p), 2)
 }
 
-// because writes the first reason of a verdict, as the end of a paragraph.
+// because returns a sentence with the first reason of a verdict, to be appended to a paragraph.
 func because(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""

@@ -15,7 +15,6 @@ type Timing struct {
 	Ns   float64
 }
 
-// nsOf returns the times of the timings.
 func nsOf(timings []Timing) []float64 {
 	all := make([]float64, len(timings))
 	for i, t := range timings {

@@ -119,7 +119,7 @@ var shapes = func() (all []shape) {
 	return all
 }()
 
-// String returns the opcode's mnemonic.
+// String returns the opcode's mnemonic, such as iload_1.
 func (op Op) String() string {
 	if int(op) < len(shapes) {
 		return shapes[op].mnemonic

@@ -119,7 +119,7 @@ func isName(s string) bool {
 	return s != "" && len(s) <= longestName && strings.IndexFunc(s, outside) < 0
 }
 
-// isText reports whether s can be shown.
+// isText reports whether s is short enough and consists of characters that are safe to show.
 func isText(s string) bool {
 	hidden := func(r rune) bool { return !isShown(r) }
 	return len(s) <= longestText && strings.IndexFunc(s, hidden) < 0

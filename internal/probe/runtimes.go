@@ -23,7 +23,7 @@ import (
 //go:embed runtimes
 var files embed.FS
 
-// Kit is a probe that is part of this package, with how it is started.
+// Kit is a probe that is part of this package, and the command that starts it.
 type Kit struct {
 	// Runtime is the family to which its runtime belongs, one of [Runtimes].
 	Runtime string
@@ -39,7 +39,6 @@ type Kit struct {
 	compile bool     // whether it is compiled into a program
 }
 
-// kits holds all kits.
 var kits = []Kit{
 	{Runtime: "c", Name: "c", Programs: []string{"gcc", "clang"}, Package: "gcc", files: []string{"probe.c"}, compile: true},
 	{Runtime: "java", Name: "java", Programs: []string{"java"}, Package: "default-jre-headless",

@@ -52,7 +52,7 @@ func In(ctx context.Context, folder, branch string) (Archive, error) {
 	return a, nil
 }
 
-// Place names the branch.
+// Place returns "git branch" and the branch's name.
 func (a Archive) Place() string { return "git branch " + a.Branch }
 
 func (a Archive) ref() string { return "refs/heads/" + a.Branch }
