@@ -130,8 +130,8 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	return found
 }
 
-// An interval is wide if half of it exceeds the share wide of the value, and useless if half of it
-// exceeds the value. Half an interval of at most enoughNs is always narrow enough.
+// An interval is too wide if its half-width exceeds wide times the value, and useless if it exceeds the
+// value. A half-width of at most enoughNs is always narrow enough.
 const (
 	wide     = 0.1
 	enoughNs = 0.01

@@ -15,11 +15,11 @@ const (
 	magicLong   = 0x4368726f6e6f7363
 )
 
-// harnessMain returns the harness, which reads commands from standard input until it ends. A command is
-// the name of a class, how many numbers the class is to fill, and how many trials make a row. The harness
-// runs the class and writes the numbers to standard output, in binary. Its arguments are the path of the
-// library that reads the time stamp counter, and anything to start the counting thread; either is
-// empty if it is not wanted.
+// harnessMain returns the harness, which reads commands until the end of standard input. A command
+// consists of the name of a class, the number of numbers that the class has to fill, and the number of
+// trials in a row. The harness runs the class and writes the numbers to standard output, in binary. Its
+// arguments are the path of the library that reads the time stamp counter, and any text to start the
+// counting thread; each is empty if it is not wanted.
 func harnessMain() *classfile.Class {
 	const arguments, in, out, length, name, buffer = 0, 1, 2, 3, 4, 5
 	var code classfile.Code

@@ -12,12 +12,11 @@ import (
 type sequence struct {
 	name string // its name in a series
 	unit []*Instruction
-	// repeats is the number of units. balance names the instructions of a unit that are not the timed
-	// one.
+	// repeats is the number of units. balance names the instructions of a unit other than the timed one.
 	repeats int
 	balance []string
-	feed    []typed // is pushed onto the stack before it, the bottom first
-	drain   string  // the types of what it leaves on the stack, the top last
+	feed    []typed // the values that are pushed onto the stack before the sequence, the bottom first
+	drain   string  // the types that the sequence leaves on the stack, the top last
 	locals  map[int]byte
 }
 

@@ -22,8 +22,8 @@ type worker struct {
 const (
 	startLimit  = 30 * time.Second
 	answerLimit = 10 * time.Second
-	compileTime = 60 * time.Second // is added if a compiler works in the foreground
-	patience    = 20               // factor of the expected time
+	compileTime = 60 * time.Second // added if a compiler works in the foreground
+	patience    = 20               // multiple of the expected time that is added
 )
 
 // begin waits until the machine answers, and finds the tick of currentTimeMillis.

@@ -70,7 +70,7 @@ func outliers(points []Point) []bool {
 type whitened struct {
 	shape
 	innovations []float64 // divided by their standard deviations, except for one common factor
-	responses   []float64 // of the innovations to a level of 1
+	responses   []float64 // the part of each innovation that a level of 1 causes
 	logVariance float64   // the sum of the logarithms of the innovations' variances
 	used        int       // number of points that are no outliers
 	// equivalent is the number of points with independent noise and equal weight that would

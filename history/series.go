@@ -78,11 +78,11 @@ type seriesKey struct {
 type series struct {
 	seriesKey
 	figures  []int
-	values   columns // of the index
+	values   columns // the figures of the index
 	records  []Record
 	unusable int
 	began    string
-	numbers  map[int32]int // the records' numbers in the document
+	numbers  map[int32]int // the place of each record in the document
 	place    int
 }
 

@@ -11,7 +11,7 @@ type Timer struct {
 	Name string
 	// Periodic says that the timer fires at moments that are a length apart.
 	Periodic bool
-	// Unit is the unit that lengths have to be whole multiples of; 0 for any length.
+	// Lengths have to be whole multiples of Unit; 0 allows any length.
 	Unit time.Duration
 	// Waker starts the timer, once or periodically, for a length. wake then waits for one wake-up.
 	// release has to be called on the same goroutine. The error says why this timer is not available.

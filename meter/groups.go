@@ -49,7 +49,7 @@ func (g *Groups) variance(mean, perCall float64) float64 {
 		return perCall
 	}
 	// The groups are compared with a mean that they are part of, which makes the squares too small:
-	// by (n-1)/n for independent values, and by the square of that for a ratio.
+	// with G groups by (G-1)/G for independent values, and by the square of that for a ratio.
 	few := math.Pow(float64(g.Count)/float64(g.Count-1), 2)
 	whole := few * g.squares(mean)
 	spread := few * (g.TicksSquared - 2*mean*g.CallsTicksSpread + mean*mean*g.CallsSquaredSpread)

@@ -19,14 +19,14 @@ func (m *Meter) now() moment { return moment{m.source.clock.Read(), m.source.fin
 // another: on one processor they exclude each other, and where several work on one request they
 // coincide. The differences between groups contain both effects.
 //
-// The first call that sees an edge updates the ledger. If the ledger is locked, a call shorter than a
-// second skips the update: the group then ends at a later edge, and its sums stay right.
+// The first call that sees an edge updates the ledger; this is a look. If the ledger is locked, a call
+// shorter than a second skips the update: the group then ends at a later edge, and its sums stay right.
 type ledger struct {
 	mutex   sync.Mutex
-	last    atomic.Int64 // reading of the last look
-	seen    moment       // at the last look
+	last    atomic.Int64 // the clock's reading at the last look
+	seen    moment       // both clocks at the last look
 	closed  Groups
-	batches Groups // of batchGroups groups each
+	batches Groups // sums over batches of batchGroups groups
 	// measured and ticks of all shards, and the clock's reading, when the last batch was closed.
 	batchMeasured, batchTicks uint64
 	batchReading              int64

@@ -15,7 +15,7 @@ type phases struct {
 	mutex  sync.Mutex
 	bins   [phaseBins]uint64
 	tick   int64  // the clock's reading in the tick of the last look
-	looks  uint64 // in that tick
+	looks  uint64 // number of looks in that tick
 	closed PhaseGroups
 	timed  Timed
 	lags   lags

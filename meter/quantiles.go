@@ -40,7 +40,7 @@ func (s Snapshot) tails(of func(*TailCounts) Histogram) *stats.Tails {
 		if one.timed == 0 {
 			continue
 		}
-		of := float64(p.Tails.Calls.Count()) // not all of them may have an intended time
+		of := float64(p.Tails.Calls.Count()) // all timed calls; fewer may have an intended time
 		one.calls *= one.timed / of
 		one.belowNs, one.aboveNs = p.Tails.CostAboveNs/of+p.Tails.StepNs, p.Tails.CostBelowNs/of+p.Tails.StepNs
 		timed, worst = timed+one.timed, math.Max(worst, one.histogram.WorstNs)

@@ -12,7 +12,7 @@ var _ = register[History]("history")
 type History struct {
 	Header
 	Store   string          `json:"store"`
-	Records []HistoryRecord `json:"records"` // to which the points belong
+	Records []HistoryRecord `json:"records"` // the records that the points belong to
 	// Unreadable are records that could not be read.
 	Unreadable []UnreadableRecord `json:"unreadable"`
 	Series     []HistorySeries    `json:"series"`

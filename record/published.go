@@ -20,7 +20,7 @@ type PublishedTimer struct {
 	Clock string // the name in this program
 	kind  clock.Kind
 	// settable says that users can set the clock, which makes it unsuitable for intervals, and
-	// calendar that it shows the date; see [Best].
+	// calendar that it shows the date; see [timermeter.Best].
 	settable, calendar bool
 	ofThread           bool // measures CPU time of the calling thread
 }

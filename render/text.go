@@ -21,9 +21,9 @@ type Style struct {
 	Width int  // of the terminal, in letters; 0 if there is none
 }
 
-// blockWidth is the width of labelled lines if the output is no terminal, or a wider one: longer
-// lines are hard to read. Other lines are wrapped only for a terminal, since programs that read the
-// text expect whole lines.
+// blockWidth is the width of labelled lines if the output is no terminal, or if the terminal is wider:
+// longer lines are hard to read. Other lines are wrapped only for a terminal, to no less than leastWidth,
+// since programs that read the text expect whole lines.
 const blockWidth, leastWidth, endless = 96, 40, 1 << 20
 
 // width returns the greatest length of a line.

@@ -24,7 +24,7 @@ type architecture struct {
 	load    func(register, at uint64) []byte           // keeps a 32-bit word of the scratch memory
 	store   func(at, value uint64) []byte              // writes a 64-bit word to the scratch memory
 	ifZero  func(then []byte) []byte                   // runs then if the result of the call is 0
-	addTime func(at, ns uint64) []byte                 // adds less than a second to the timespec at that place
+	addTime func(at, ns uint64) []byte                 // adds ns, less than a second, to the timespec at a place
 	finish  func(product, exitGroup uint64) []byte     // ends with status 0 if the product is the given one, otherwise 1
 }
 

@@ -37,8 +37,8 @@ func milliseconds(ms ...float64) []time.Duration {
 	return all
 }
 
-// These are the plans. The default plan takes less than eight minutes, QuickPlan about one, and
-// FullPlan as long as it needs.
+// DefaultPlan takes less than eight minutes and QuickPlan about one. FullPlan has no limit on its whole
+// time.
 var (
 	DefaultPlan = Plan{
 		Regimes: usualRegimes, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,

@@ -36,8 +36,7 @@ const (
 	Compensated = "-compensated"
 )
 
-// These are the source's epsilon and M (Bryant 2003, section 9.4.3), and the values of K that it
-// tried.
+// Epsilon and M of the source (Bryant 2003, section 9.4.3), and the largest K that it tried.
 const (
 	epsilon  = 0.001
 	mostRuns = 30

@@ -52,9 +52,8 @@ type programs struct {
 	starts map[string]stats.Estimate
 }
 
-// startRuns is the number of runs that find how long a program takes that does nothing. restRuns is
-// the number of runs, before and after each cell, that find how long a program takes without its
-// computing.
+// startRuns is the number of runs that time a program that does nothing. restRuns is the number of runs,
+// before and after each cell, that time a program without its computing.
 const startRuns, restRuns = 20, 10
 
 // newPrograms checks which programs run on the machine, and how long they take to start, before any
@@ -94,7 +93,7 @@ func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *pr
 	return p, release, nil
 }
 
-// findStart measures how long a program takes that does nothing.
+// findStart times a program that does nothing.
 func (p *programs) findStart(ctx context.Context) error {
 	command, err := p.command(Compute, shape{}, 1)
 	if err != nil {

@@ -32,7 +32,7 @@ type Fit struct {
 	// way gives the same time for all instructions.
 	PearsonR float64
 	// Line is the least squares line of the reference's times over the other way's times, equation
-	// (6) there: a slope above 1 means that the other way's times are too short.
+	// (6) of Lambert 2008: a slope above 1 means that the other way's times are too short.
 	Line stats.Line
 	// ResidualsNs is how far the reference's time of each pair lies above the line.
 	ResidualsNs []float64

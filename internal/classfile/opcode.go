@@ -53,7 +53,7 @@ const (
 	wideBranch             // a signed offset in four bytes
 	field                  // the index of a field
 	method                 // the index of a method
-	interfaceMethod        // the same for an interface, the number of argument slots, and 0
+	interfaceMethod        // the index of an interface's method, the number of argument slots, and 0
 	class                  // the index of a class
 	arrayType              // the code of a primitive type
 	refused                // this package doesn't write it
