@@ -80,7 +80,7 @@ func (w *worker) sentinels(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// named returns the sequence with that name; all runs have it.
+// named returns the sequence with the given name, which every run has.
 func (w *worker) named(name string) *sequence {
 	return w.all[slices.IndexFunc(w.all, func(s *sequence) bool { return s.name == name })]
 }

@@ -11,7 +11,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Find looks for changes in a series whose P value is at most most, usually [FalseChanges]. It
+// Find looks for changes in a series whose P value does not exceed a limit, usually [FalseChanges]. It
 // always returns the same result for the same series.
 func Find(points []Point, most float64) Result {
 	n := len(points)
@@ -175,7 +175,7 @@ func pValues(found []explanation, points []Point, out []bool, ends []int, most f
 }
 
 // greatestPValue returns the greatest P value of a change between two regimes over all plausible
-// explanations. It stops at the first that exceeds most.
+// explanations. It stops at the first P value above the limit most.
 func greatestPValue(found []explanation, points []Point, out []bool, place [3]int, levels int, most float64) (greatest float64) {
 	start, at, end := place[0], place[1], place[2]
 	for _, e := range found {

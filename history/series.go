@@ -46,7 +46,7 @@ func Of(h record.Header, x Index, f Filter) record.History {
 	return d
 }
 
-// inParallel calls of for each series, in parallel, and returns the results.
+// inParallel calls a function for each series, in parallel, and returns the results.
 func inParallel[T any](all []*series, of func(*series) T) []T {
 	results := make([]T, len(all))
 	next := make(chan int)

@@ -65,7 +65,7 @@ type Option func(*Meter)
 // others.
 func Sampled(n int) Option { return func(m *Meter) { m.oneIn = uint64(max(n, 1)) } }
 
-// New makes a meter of that name. It measures the clock's cost, which takes some
+// New returns a meter with the given name. It measures the clock's cost, which takes some
 // 100 µs.
 func New(name string, source Source, options ...Option) *Meter {
 	m := &Meter{name: name, source: source, oneIn: 1}

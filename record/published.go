@@ -84,7 +84,7 @@ var PublishedMachines = []PublishedMachine{
 // published is the first day of the conference at which the tables were presented.
 var published = time.Date(2011, 3, 14, 0, 0, 0, 0, time.UTC)
 
-// Published returns the document of the machine of that name, so that other machines can be
+// Published returns the document of one of the paper's machines, so that other machines can be
 // compared with it. Its qualities are the printed ones. What the paper does not report is null.
 func Published(name string) (d Clocks, ok bool) {
 	for _, m := range PublishedMachines {

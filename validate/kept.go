@@ -34,8 +34,8 @@ func keptOf(all []Outcome) []keptReach {
 }
 
 // LoadReach reads the reach that validations on this machine found. If a reach ends at the longest
-// duration that was tried, its MaxDurationNs is the greatest number. The error is
-// [io/fs.ErrNotExist] if there was no validation.
+// duration that was tried, it may extend further, and its MaxDurationNs is [math.MaxFloat64]. The error
+// is [io/fs.ErrNotExist] if there was no validation.
 func LoadReach(m *machine.Machine) ([]Reach, error) {
 	s, err := OpenStore(m)
 	if err != nil {

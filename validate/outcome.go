@@ -35,7 +35,7 @@ type Outcome struct {
 	stats.Judgement
 }
 
-// truthSlack limits how much of the truth's own uncertainty is allowed for, as a share of its
+// truthSlack limits the part of the truth's own uncertainty that is allowed for, as a share of its
 // value. Without a limit, a badly known truth would count every interval as covering.
 const truthSlack = 0.01
 

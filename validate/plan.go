@@ -174,7 +174,7 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	return tasks, left
 }
 
-// measures reports whether a scheme measures whole programs of that kind and length. hyperfine
+// measures reports whether a scheme measures whole programs of a kind and length. hyperfine
 // reports the wall time, whatever the program does, so that it measures one kind only.
 func (s Scheme) measures(k Kind, d time.Duration) bool {
 	return s.answer == nil && (s.Name != Hyperfine || k == Compute) && slices.Contains(lengthsOfPrograms, d) && (k == Compute || d <= longestPattern)

@@ -190,7 +190,7 @@ func (c *competition) lost() (n int) {
 	return n
 }
 
-// paused calls do while the neighbours are stopped.
+// paused calls a function while the neighbours are stopped.
 func (c *competition) paused(do func() error) (err error) {
 	for _, l := range c.running {
 		err = errors.Join(err, l.Pause())
@@ -213,8 +213,8 @@ func (c *competition) stop() {
 	c.running = nil
 }
 
-// retried calls try a second time if the first call returned marks, and returns the result and the
-// marks of the last call. It replaces competitors that have ended.
+// retried calls a function, a second time if the first call returned marks, and returns the result and
+// the marks of the last call. It replaces competitors that have ended.
 func retried[T any](ctx context.Context, competitors *competition, try func() (T, []string, error)) (value T, marks []string, err error) {
 	for range 2 {
 		if value, marks, err = try(); err != nil {

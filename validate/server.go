@@ -52,9 +52,9 @@ func startServer(ctx context.Context, cpu int) (name string, end func(), err err
 	return "", nil, fmt.Errorf("validate: the server that computes for programs did not answer within a second")
 }
 
-// serveClients listens at a socket of that name and serves one client after the other. A request is
-// a number of rounds of the chain, in eight bytes; the server sends it back when the rounds are
-// done.
+// serveClients listens at the socket with the given name and serves one client after the other. A
+// request is a number of rounds of the chain, in eight bytes; the server sends it back when the rounds
+// are done.
 func serveClients(name string) error {
 	go func() { // the pipe ends when the process that started this one ends
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -233,7 +233,7 @@ func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, com
 }
 
 // rest measures how long the program of a shape takes while the competitors pause. For a program that
-// only computes, it returns the known start.
+// only computes, it returns the time of a program that does nothing, which is known (p.starts).
 func (p *programs) rest(ctx context.Context, t task, s shape, competitors *competition) (start stats.Estimate, err error) {
 	if t.Kind == Compute {
 		return p.starts[t.program], nil

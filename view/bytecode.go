@@ -84,7 +84,7 @@ func instructionTable(d record.Bytecode) Section {
 		for _, other := range d.Others {
 			text := ""
 			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok {
-				text = fixed(j.Time.Value, 3) + " ns" // compiled code may take next to no time
+				text = fixed(j.Time.Value, 3) + " ns" // compiled code may take far less than a nanosecond
 			}
 			row = append(row, text)
 		}

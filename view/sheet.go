@@ -282,7 +282,7 @@ func (f *folds) add(what fold, name string) {
 	f.names[what] = append(f.names[what], name)
 }
 
-// lines writes each remark with the names that it applies to, at most most of them. A remark that
+// lines writes each remark with the names that it applies to; most limits their number. A remark that
 // applies to all names is written without them.
 func (f *folds) lines(all, most int) (lines []Line) {
 	for _, what := range f.order {

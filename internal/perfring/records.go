@@ -24,7 +24,7 @@ const (
 // headerBytes is the length of a record's header: its type, its flags and its size.
 const headerBytes = 8
 
-// Records calls each with the type, the flags and the body of every record in raw. A record of an
+// Records calls a function with the type, the flags and the body of every record in raw. A record of an
 // impossible length ends the search, because what follows it can't be read; intact is then false.
 func Records(raw []byte, each func(kind uint32, misc uint16, body []byte)) (intact bool) {
 	order := binary.NativeEndian

@@ -88,8 +88,8 @@ func start(args []string, limits Limits) (*session, error) {
 	return s, nil
 }
 
-// ask sends a command and returns the answer, of at most most bytes. The error is an [*Error],
-// errUnsupported, or that of ctx. If ctx has ended, the probe has ended too.
+// ask sends a command and returns the answer, whose length is limited to most bytes. The error is an
+// [*Error], errUnsupported, or that of ctx. If ctx has ended, the probe has ended too.
 func (s *session) ask(ctx context.Context, command string, most int, limit time.Duration) (string, error) {
 	if s.over != nil {
 		return "", s.over
@@ -156,8 +156,8 @@ func (s *session) wrong(command, answer string, err error) error {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads a line of at most most bytes, and returns it without its end. With an error it returns
-// what was read so far.
+// readLine reads a line whose length is limited to most bytes, and returns it without its end. With an
+// error it returns what was read so far.
 func readLine(r *bufio.Reader, most int) (string, error) {
 	var line []byte
 	for {

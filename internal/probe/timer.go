@@ -99,7 +99,7 @@ func (t *Timer) look(ctx context.Context) error {
 	return nil
 }
 
-// timer returns the timer with that name.
+// timer returns the timer with the given name.
 func (p *Probe) timer(name string) (*Timer, error) {
 	for _, t := range p.Timers {
 		if t.Name == name {
