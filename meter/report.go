@@ -12,7 +12,7 @@ import (
 // fewEdges is the number of edges below which the interval is wider than the mean itself.
 const fewEdges = 10
 
-// Report is what a snapshot shows.
+// Report is the evaluation of a snapshot: mean, total, percentiles and a verdict.
 type Report struct {
 	Name string `json:"name"`
 	// Calls, Measured and Edges are sums over all parts.

@@ -104,8 +104,8 @@ func (t *traced) watch(ns float64) (l Losses) {
 type Compensation struct {
 	DurationNs float64 `json:"duration_ns"` // the planned duration
 	// ErrorNs is how much longer the sample was than the short runs just before and just after it
-	// imply. LostNs is what interrupts took from the sample, by its own trace, without the time
-	// that it waited for other threads by the kernel's count.
+	// imply. LostNs is the time that the sample's own trace shows as lost, less the time that the
+	// sample waited for other threads, as the kernel counts it: what interrupts took.
 	ErrorNs float64 `json:"error_ns"`
 	LostNs  float64 `json:"lost_ns"`
 	// RemovedNs is what compensation subtracts, by traces from just before and just after the
