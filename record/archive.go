@@ -117,7 +117,7 @@ func (a Archive) Keep(d Document) (file string, err error) {
 	case file != "":
 		return file, fmt.Errorf("the record is kept as %s, but a power cut may take it away: %w: choose a folder that can be read and synchronised", file, err)
 	}
-	return "", fmt.Errorf("keeping the record in %s: %w: nothing was kept; choose another folder, or write the result to a file with -o", a.Folder, err)
+	return "", fmt.Errorf("keeping the record in %s: %w: nothing was kept; choose another folder, or write the result to a file", a.Folder, err)
 }
 
 // Encode returns a document in the form of a record, after checking that it can be read.

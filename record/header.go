@@ -18,7 +18,7 @@ type Header struct {
 	Started     time.Time        `json:"started"`
 	DurationNs  int64            `json:"duration_ns"`
 	Interrupted bool             `json:"interrupted"`
-	Seed        uint64           `json:"seed"` // --seed with this value repeats every random choice
+	Seed        uint64           `json:"seed"` // the same seed repeats every random choice
 	Machine     *machine.Machine `json:"machine"`
 	Caveats     []string         `json:"caveats"`
 	// Source is the version of the code that was measured, if the record is kept and the version

@@ -26,7 +26,7 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 	m := &machine.Machine{}
 	h := importedHeader("bench", written, m, "Go benchmark lines, by another tool")
 	var found importedBenchmarks
-	broken := 0
+	broken, measuredBy := 0, map[[3]string]bool{}
 	lines := benchfmt.NewReader(bytes.NewReader(data), "line")
 	for lines.Scan() {
 		switch r := lines.Result().(type) {
@@ -38,7 +38,10 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 			if err := found.add(r); err != nil {
 				return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
 			}
-			m.CPU, m.OS, m.Arch = machine.Text(r.GetConfig("cpu")), machine.Text(r.GetConfig("goos")), machine.Text(r.GetConfig("goarch"))
+			by := [3]string{r.GetConfig("cpu"), r.GetConfig("goos"), r.GetConfig("goarch")}
+			if measuredBy[by] = true; len(measuredBy) == 1 {
+				m.CPU, m.OS, m.Arch = machine.Text(by[0]), machine.Text(by[1]), machine.Text(by[2])
+			}
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -46,6 +49,9 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 	}
 	if broken > mostBroken {
 		h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %d more broken lines", broken-mostBroken))
+	}
+	if len(measuredBy) > 1 {
+		h.Caveats = append(h.Caveats, fmt.Sprintf("its lines come from %d kinds of machine; the first one is named", len(measuredBy)))
 	}
 	if len(found.order) == 0 {
 		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote as JSON, hyperfine with --export-json, or go test -bench")
