@@ -47,9 +47,9 @@ func (g Gate) falseAlarms() float64 {
 	return g.FalseAlarms
 }
 
-// Sides judges the comparisons of a suite together ([Holm]). alone[i] is the P value of
-// comparison i by itself for being within its limit, NaN if it has none; within(i) reports
-// whether it is within its limit. The results are the P values adjusted for the
+// Sides judges the comparisons of a suite together ([Holm]). alone[i] is the P value of the
+// hypothesis that comparison i, judged alone, is within its limit; NaN if it has no limit.
+// within(i) reports whether it is within its limit. The results are the P values adjusted for the
 // suite, and the sides: NaN and empty for comparisons without a limit.
 func (g Gate) Sides(alone []float64, pairs int, within func(i int) bool) (beyond []float64, sides []Side) {
 	family := slices.DeleteFunc(slices.Clone(alone), math.IsNaN)
