@@ -70,8 +70,8 @@ func (c *neighbours) distance(a, b int) float64 {
 	return common.hi - common.lo
 }
 
-// nearest returns the cluster nearest to x, and preferred if no cluster is nearer than that one.
-// preferred is -1 if no cluster is preferred.
+// nearest returns the cluster nearest to x. It returns preferred, unless that is -1, if no other
+// cluster is nearer.
 func (c *neighbours) nearest(x, preferred int) int {
 	best := preferred
 	for i := range c.spans {

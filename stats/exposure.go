@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Exposure says by how much a disturbance during the samples, such as programs on other CPUs, may have
-// lengthened them. The exposure of a sample is how much of the disturbance there was, from 0 to 1.
+// Exposure says by how much a disturbance during the samples, such as programs on other CPUs, may
+// have lengthened them. A sample's exposure is the amount of the disturbance during it, from 0 to
+// 1.
 type Exposure struct {
 	// Mean is the mean exposure of the samples.
 	Mean float64
@@ -23,7 +24,7 @@ type Exposure struct {
 	// above 0.
 	Adds bool
 
-	slope Estimate // of the samples over the part of their exposure above least
+	slope Estimate // change of a sample with the part of its exposure above least
 	// Up to least, an exposure of 1 makes a sample at most (1 + worstUnseen) times as long; above
 	// least, at most (1 + worst) times.
 	least, worst, worstUnseen float64
@@ -35,9 +36,9 @@ type Exposure struct {
 // samples with fewer neighbours show how much they added.
 const NeighboursWorst, GuessedAdded = 1, 0.02
 
-// leastExposed is the share of the samples by which the part of the exposure that hardly varied is
-// found: its quantile. The slope also bounds the effect of that part if the same share of the samples
-// had twice as much exposure or more.
+// leastExposed is the quantile of the exposure below which it counts as hardly varying. The slope
+// also bounds the effect of that part if the same share of the samples had twice as much exposure
+// or more.
 const leastExposed = 0.1
 
 // beyond is the largest assumed ratio of two effects per unit of exposure: that of the exposure

@@ -15,8 +15,8 @@ const (
 	FamilySteps     = "steps" // a mixture of up to four atoms, each blurred by a grain
 )
 
-// minFamilySamples is large enough that a step that takes one sample in twenty shows up at all with a
-// probability of over 99 % (1 - 0.95^100).
+// minFamilySamples is the least number of samples for a fit. A step that takes 5 % of the samples
+// then occurs at least once with a probability of over 99 % (1 - 0.95^100).
 const minFamilySamples = 100
 
 // Fit is one family with the parameters that make the samples most likely.

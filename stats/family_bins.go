@@ -10,7 +10,8 @@ const maxBins = 64
 // the least share of the samples that makes a step.
 const stray = 0.01
 
-// A cell holds the samples of one value, which stands for an interval of one grain about it.
+// A cell holds the samples of one value. The value stands for an interval around it that is one
+// grain wide.
 type cell struct {
 	value float64
 	count int
@@ -25,7 +26,7 @@ type bin struct {
 // A histogram holds the samples in the two forms that the fits need.
 type histogram struct {
 	cells []cell // in ascending order
-	bins  []bin  // in ascending order; there may be gaps, where no sample is
+	bins  []bin  // in ascending order; there are gaps where no samples are
 	grain float64
 	n     int     // number of samples
 	span  float64 // from the first bin's lo to the last bin's hi
@@ -104,7 +105,7 @@ func binsOf(cells []cell, grain float64, n int) []bin {
 		share = n / maxBins
 	}
 	var bins []bin
-	open := false // the last bin may still grow
+	open := false // whether more cells may be added to the last bin
 	for _, c := range cells {
 		lo, hi := c.value-grain/2, c.value+grain/2
 		if !open || c.count >= share {

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A continuousFamily has two parameters: the distance from the starting point of the fit. shift moves
-// the distribution by multiples of its width, and stretch is the logarithm of a factor of its width. A
-// step of about 1 is a large one for both.
+// A continuousFamily has two parameters, relative to the starting point of the fit. shift moves
+// the distribution by multiples of its width, and stretch is the logarithm of a factor of its
+// width. For both, 1 is a large step.
 type continuousFamily struct {
 	name string
 	at   func(s start, shift, stretch float64) distribution
@@ -60,8 +60,7 @@ func (f continuousFamily) fit(h histogram) Fit {
 	return newFit(f.name, d.parameters, h.logLikelihood(d.cdf), 2, h.n)
 }
 
-// from returns the family as a function of its two parameters, relative to where the samples seem to
-// lie.
+// from returns the family's distributions as a function of the two parameters.
 func (f continuousFamily) from(h histogram) func(p [2]float64) distribution {
 	s := h.start.spreadOut(h.grain)
 	if f.name != FamilyNormal {

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxAtoms     = 4
-	minExplained = 0.95 // the least share of the samples that steps must explain
+	minExplained = 0.95 // least share of the samples that steps have to explain
 )
 
 // An atom is one step: a cost that is always the same. A clock with a grain shows it as one of the two
@@ -28,7 +28,7 @@ func fitSteps(h histogram) (best Fit, ok bool) {
 	for k := 1; k <= maxAtoms; k++ {
 		s := placeAtoms(h, k)
 		if len(s.atoms) < k {
-			break // fewer atoms already hold all samples but strays
+			break // fewer than k atoms hold all samples but strays
 		}
 		if s.explained(h) < minExplained {
 			continue
@@ -90,7 +90,8 @@ func heaviestAtom(rest []cell, grain float64) atom {
 	return atom{rest[from].value + sum/float64(most), float64(most)}
 }
 
-// improve does one round of expectation maximisation over the cells.
+// improve does one round of expectation maximisation: it moves each atom to the mean of the
+// samples that it explains, and sets its weight to their share.
 func (s steps) improve(cells []cell) {
 	total := 0.0
 	next := make([]atom, len(s.atoms))

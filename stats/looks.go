@@ -55,8 +55,8 @@ func (l Looks) Due(n int) bool {
 	return len(all) > 0 && all[len(all)-1] == l.at(len(all)-1)
 }
 
-// Last returns the number of samples at the last look at a sequence of n samples that goes on; 0 before the
-// first look.
+// Last returns the number of samples at the latest look at a sequence that has n samples so far;
+// 0 before the first look.
 func (l Looks) Last(n int) (last int) {
 	for j := 0; l.at(j) <= n; j++ {
 		last = l.at(j)

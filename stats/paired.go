@@ -47,8 +47,8 @@ func OutcomeOf(ratio Estimate, p, tolerance float64) Outcome {
 	return Undecided
 }
 
-// Bounded is a time that lies between Lo and Hi; Mid is the best guess. Disturbed is how much it was
-// disturbed, in any unit.
+// Bounded is a time that lies between Lo and Hi; Mid is the best guess. Disturbed is the amount
+// of disturbance, in any unit.
 type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
 
 // Pairs compares two subjects that are measured one right after the other, in random order, many times.
@@ -119,7 +119,6 @@ func (p *Pairs) leastDisturbed() *Pairs {
 	return chosen
 }
 
-// only returns the pairs with the given indices.
 func (p *Pairs) only(these []int) *Pairs {
 	q := &Pairs{}
 	for _, i := range these {

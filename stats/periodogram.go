@@ -111,9 +111,9 @@ func (s Spectrum) beyondEnvelope() int {
 	return len(s.Amplitudes)
 }
 
-// Chance returns the expected height of the highest summit of the same number of points that lie on no
-// lattice. The squared amplitude is then exponentially distributed, and the grid holds this many
-// independent frequencies.
+// Chance returns the expected height of the highest summit of the same number of points that lie
+// on no lattice. The squared amplitude is then exponentially distributed, and each frequency of
+// the grid counts as independent.
 func (s Spectrum) Chance() float64 {
 	return math.Sqrt(math.Log(float64(len(s.Amplitudes))) / float64(max(s.Points, 1)))
 }
@@ -121,10 +121,10 @@ func (s Spectrum) Chance() float64 {
 // Summit is a frequency at which a spectrum has a peak, and the height of the peak.
 type Summit struct{ F, Height float64 }
 
-// Summits returns the peaks beyond the envelope and above the frequency above whose height is near that
-// of the highest: at most limit of them, lowest frequency first, because a lattice has a peak at every
-// multiple of its frequency and the lowest one counts. Ripples on the flanks of a peak, within a quarter
-// of its frequency, are not summits. height is that of the highest peak.
+// Summits returns the peaks beyond the envelope and above the frequency `above` whose height is
+// near that of the highest: at most limit of them, lowest frequency first, because a lattice has
+// a peak at every multiple of its frequency and the lowest one counts. Ripples on the flanks of a
+// peak, within a quarter of its frequency, are not summits. height is that of the highest peak.
 func (s Spectrum) Summits(above float64, limit int) (found []Summit, height float64) {
 	from := max(s.beyondEnvelope(), int(above/s.Step))
 	for i := from; i < len(s.Amplitudes); i++ {
@@ -147,8 +147,8 @@ func (s Spectrum) Summits(above float64, limit int) (found []Summit, height floa
 	return found, height
 }
 
-// Highest returns the highest amplitude within reach of a frequency, and at least of the neighbouring
-// frequencies. Its height is 0 if the spectrum does not extend that far.
+// Highest returns the highest amplitude within reach of a frequency, with the neighbouring
+// frequencies of the grid. Its height is 0 if the spectrum does not extend that far.
 func (s Spectrum) Highest(f, reach float64) Summit {
 	var top Summit
 	from := max(1, int((f-reach)/s.Step))
@@ -213,8 +213,9 @@ func Follow(sorted []float64, f, extent float64) (best float64) {
 	return best
 }
 
-// blocksPerExtent makes a block so short that the largest error of a frequency that the spectrum of the
-// extent allows turns it by only a small part of a circle.
+// blocksPerExtent is the number of blocks in an extent. The blocks are so short that an error of
+// the frequency, as large as the spectrum of the extent allows, turns the resultant of a block by
+// only a small part of a circle.
 const blocksPerExtent = 32
 
 // block is the resultant of the points near one place.
@@ -237,7 +238,7 @@ func resultants(sorted []float64, f, width float64) []block {
 	return blocks
 }
 
-// turned returns the length of the resultant of all blocks at another frequency, which exceeds the
+// turned returns the length of the resultant of all blocks at a frequency that exceeds the
 // frequency of the blocks' own resultants by the argument.
 func turned(blocks []block, by float64) float64 {
 	var sum complex128

@@ -38,7 +38,7 @@ func PermutationTest(a, b []float64, seed uint64) (float64, error) {
 	if err != nil {
 		return math.NaN(), err
 	}
-	if len(b) < len(a) { // the sum of the other set's ranks is as far from its mean
+	if len(b) < len(a) { // the sum of either set's ranks is equally far from its mean
 		slices.Reverse(ranks)
 	}
 	n := min(len(a), len(b))
@@ -148,8 +148,8 @@ func deviation(ranks []int, n int) int {
 	return max(d, -d)
 }
 
-// countSplits returns the share of the choices of n of the ranks whose sum is at least far from the mean.
-// ways[k][s] counts the choices of k of the ranks so far that add up to s.
+// countSplits returns the share of the choices of n of the ranks whose sum is at least `far` away
+// from the mean. ways[k][s] counts the choices of k of the ranks so far that add up to s.
 func countSplits(ranks []int, n, far int) float64 {
 	total := sum(ranks)
 	ways := make([][]float64, n+1)
@@ -176,7 +176,8 @@ func countSplits(ranks []int, n, far int) float64 {
 	return extreme / all
 }
 
-// countSigns returns the share of the choices of signs for which the sum is at least far from zero.
+// countSigns returns the share of the choices of signs for which the sum is at least `far` away
+// from zero.
 func countSigns(ranks []int, far int) float64 {
 	total := sum(ranks)
 	var extreme float64
@@ -208,8 +209,8 @@ func signShares(ranks []int) []float64 {
 	return share
 }
 
-// drawn returns the share of drawn permutations that are at least as extreme as the observed one, which
-// counts as one of them.
+// drawn returns the share of permutations that are at least as extreme as the observed one, among
+// those drawn and the observed one.
 func drawn(seed uint64, extreme func(*rand.Rand) bool) float64 {
 	rng := rand.New(rand.NewPCG(seed, 0x9e37))
 	n := 1

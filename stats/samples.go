@@ -7,7 +7,7 @@ import (
 
 // TooFewError says that there were not enough samples for a result, and how many would suffice.
 type TooFewError struct {
-	Want string // what was asked for: "a 95 % interval of the median" ...
+	Want string // the result for which there are too few: "a 95 % interval of the median" ...
 	Have int    // samples that were there
 	Need int    // samples that suffice
 }
