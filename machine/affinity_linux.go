@@ -72,7 +72,6 @@ func schedSetaffinity(cpus []int) error {
 	return bindingError(cpus, fmt.Errorf("sched_setaffinity: %w", err), remedy)
 }
 
-// without returns cpus without those in others.
 func without(cpus, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return slices.Contains(others, cpu) })
 }

@@ -53,7 +53,7 @@ func ReadDataCaches(root fs.FS, cpu int) ([]Cache, error) {
 	return caches, nil
 }
 
-// cache reads the directory of one cache.
+// cache reads the directory of one cache. holdsData is false for a cache of instructions only.
 func (f files) cache(dir string) (c Cache, holdsData bool, err error) {
 	level, err := f.integer(dir + "/level")
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// collector holds the garbage collector's setting from before the first of the present holders.
-// If each holder restored the setting that it found, collections would stay off after two holders
-// overlapped.
+// collector holds the garbage collector's setting from before the first of the present calls of
+// [HoldCollector]. If each call restored the setting that it found, collections would stay off
+// after two calls overlapped.
 var collector struct {
 	sync.Mutex
 	holders, percent int

@@ -85,7 +85,8 @@ func (w *ContentionWatch) Look() Contention {
 	return Contention{Stretches: 1, OthersNs: others, WaitedNs: since(now.waitedNs, before.waitedNs)}
 }
 
-// since returns by how much a counter rose; NaN if it fell, because then it is no counter.
+// since returns by how much a counter rose. It returns NaN if the value fell, because it is not a
+// counter then.
 func since(now, before float64) float64 {
 	if !(now >= before) {
 		return math.NaN()

@@ -64,14 +64,13 @@ func (m *Machine) describeCPU(cpus []cpuInfo) {
 	fill(&m.Hypervisor, cpus[0].hypervisor())
 }
 
-// fill sets a text if it is still empty.
 func fill(field *Text, value Text) {
 	if *field == "" {
 		*field = value
 	}
 }
 
-// joined returns the different answers of the CPUs to say, in the order of the CPUs.
+// joined calls say for each CPU and returns the different answers, in the order of the CPUs.
 func joined(cpus []cpuInfo, say func(cpuInfo) Text) Text {
 	var said []string
 	for _, cpu := range cpus {

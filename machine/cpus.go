@@ -21,7 +21,6 @@ func (m *Machine) readCPUs(f files) {
 	m.setCPUs(cpus)
 }
 
-// setCPUs sets the CPUs that this process may use.
 func (m *Machine) setCPUs(cpus []int) {
 	m.CPUs = len(cpus)
 	m.CPUList = Text(FormatCPUList(cpus))

@@ -52,7 +52,6 @@ func (t CPUTimes) stolenShare() float64 {
 	return t.StolenNs / t.wantedNs()
 }
 
-// busyShare returns wantedNs as a share of all time.
 func (t CPUTimes) busyShare() float64 {
 	if all := t.wantedNs() + t.IdleNs; all > 0 {
 		return t.wantedNs() / all

@@ -56,7 +56,6 @@ func (f files) value(name string) (Text, error) {
 	return Text(line), err
 }
 
-// integer returns the whole number that a file holds.
 func (f files) integer(name string) (int64, error) {
 	line, err := f.line(name)
 	if err != nil {

@@ -203,7 +203,6 @@ func judgeEmulation(m *Machine) *Finding {
 		"instructions and counters are the emulator's: no time here says anything about real hardware", "use a chronoscope that is built for this machine's CPU")
 }
 
-// count returns a number with its noun: "1 CPU", "2 CPUs".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -22,7 +22,7 @@ func (d *Doctor) heat() (map[int]throttledByHeat, error) {
 		}
 		pkg, err := d.files().integer(directory + "package_throttle_count")
 		if err != nil {
-			pkg = 0 // older processors don't count for the package
+			pkg = 0 // older processors have no counter for the package
 		}
 		if core < 0 || pkg < 0 {
 			return nil, fmt.Errorf("/%s holds counts below 0", directory)

@@ -105,5 +105,4 @@ func platformHypervisor(name string) Text {
 	return ""
 }
 
-// virtual reports whether a hypervisor was seen.
 func (m *Machine) virtual() bool { return m.Hypervisor != "" && m.Hypervisor != noHypervisor }

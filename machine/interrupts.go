@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Interrupts maps each line of /proc/interrupts to the number of its interrupts that each CPU has
-// had since the system started. A line's name is a number, or letters such as LOC for the local
-// timer (proc_interrupts(5)).
+// Interrupts maps each line of /proc/interrupts to the number of these interrupts on each CPU
+// since the system started. A line's name is a number, or letters such as LOC for the local timer
+// (proc_interrupts(5)).
 type Interrupts map[string]map[int]uint64
 
 // ReadInterrupts reads /proc/interrupts below root. It skips lines and columns that it can't

@@ -13,7 +13,7 @@ import (
 // (Documentation/admin-guide/kernel-parameters.txt, isolcpus and nohz_full).
 func judgeIsolation(d *Doctor) (*Finding, error) {
 	if online := d.Machine.CPUsOnline; online != nil && *online < 2 {
-		return nil, nil // a single CPU has to do the other work too
+		return nil, nil // a single CPU can't be isolated
 	}
 	isolated, err := d.cpuSet("sys/devices/system/cpu/isolated")
 	if err != nil {

@@ -19,7 +19,7 @@ func judgeMitigations(d *Doctor) (*Finding, error) {
 	for _, entry := range entries {
 		state, err := d.files().value(directory + "/" + entry.Name())
 		if err != nil {
-			continue // the other files are enough
+			continue // skip a file that can't be read
 		}
 		readable++
 		if strings.HasPrefix(string(state), "Mitigation") && printable(entry.Name()) {

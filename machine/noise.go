@@ -21,9 +21,9 @@ type Noise struct {
 	WatchedNs float64
 	// Regular are the timers that take the CPU at a fixed period.
 	Regular []Interruption
-	// IrregularShare is the share of its running time that a thread loses to all other gaps in
-	// which it kept its CPU. IrregularPerSecond is the number of these gaps per second, and
-	// IrregularWorstNs the longest.
+	// IrregularShare is the share of a thread's running time that is lost to all other gaps in
+	// which the thread kept its CPU. IrregularPerSecond is the number of these gaps per second,
+	// and IrregularWorstNs the longest.
 	IrregularShare, IrregularPerSecond, IrregularWorstNs float64
 	// SliceNs is the typical time for which a thread runs between two preemptions. SwitchNs is the
 	// time that a preemption takes in addition to the run-queue wait. Both are NaN if there was no
@@ -37,7 +37,7 @@ type Interruption struct {
 	// LeastNs, MedianNs and MeanNs are the times that one interruption takes. LeastNs may always
 	// be subtracted without overcompensating (Bryant 2003, section 9.4.3).
 	LeastNs, MedianNs, MeanNs float64
-	// Missing is the share of its periods in which the interruption did not occur.
+	// Missing is the share of the periods in which the interruption did not occur.
 	Missing float64
 	// Kernel is true for this kernel's own tick, false for a timer of the host.
 	Kernel bool
@@ -46,8 +46,8 @@ type Interruption struct {
 // Known reports whether the CPU was observed.
 func (n Noise) Known() bool { return n.WatchedNs > 0 }
 
-// ShareLost returns the mean share of its running time that a thread loses while it keeps its
-// CPU.
+// ShareLost returns the mean share of a thread's running time that is lost while the thread keeps
+// its CPU.
 func (n Noise) ShareLost() float64 {
 	share := n.IrregularShare
 	for _, r := range n.Regular {
