@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	bursts    = 32 // spread over the calibration, with sleep between them
-	burstSize = 48 // readings of a burst; the first few after a sleep are slow, and the tightest are used
+	bursts    = 32 // number of bursts, spread over the calibration with sleep between them
+	burstSize = 48 // readings in a burst; the first few after a sleep are slow, so that only the tightest are used
 )
 
 // Calibrate measures the rate of a counter against a reference clock over time d, and sleeps for

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	corePairs   = 200 // pairs of a short and a long chain
-	coreFastest = 10  // of each length, the fastest are used
+	corePairs   = 200 // number of pairs of a short and a long chain
+	coreFastest = 10  // number of the fastest chains of each length that are used
 )
 
 // CoreRate measures the rate of the core on which it runs, in Hz. It times a chain of

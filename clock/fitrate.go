@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	fitBins      = 32 // number of parts of the span; of each part the tightest sandwiches are kept
-	keptShare    = 4  // one of keptShare sandwiches is kept
+	fitBins      = 32 // number of parts of the span; FitRate keeps the tightest sandwiches of each part
+	keptShare    = 4  // of keptShare sandwiches one is kept
 	widestKept   = 3  // the widest sandwich that is kept, in median widths
-	leastFitting = 8  // fewer sandwiches are too few for a calibration
+	leastFitting = 8  // least number of sandwiches for a calibration
 )
 
 // FitRate computes the counter's rate from sandwiches. It is the least squares slope of the

@@ -125,8 +125,8 @@ func gettimeBySyscall(id int32) func() int64 {
 	}
 }
 
-// agree reports whether a reading of b lies between two readings of a. It tries three times, and
-// once is enough, because the clock may be set between the readings.
+// agree reports whether a reading of b lies between two readings of a. One success in three tries
+// is enough, because the clock may be set between the readings.
 func agree(a, b func() int64) bool {
 	for range 3 {
 		before, between, after := a(), b(), a()

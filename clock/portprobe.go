@@ -15,13 +15,13 @@ import (
 type PortProbe struct {
 	counter                     Rated
 	chainRounds, additionRounds int
-	readingTicks                int64   // of two readings with nothing between them
+	readingTicks                int64   // time between two readings with nothing between them
 	alone                       float64 // the additions' time divided by the chain's if nothing shares the core
 }
 
 const (
 	probeNs         = 1.5e3 // approximate time of the additions, and of the chain
-	probeTries      = 2     // tries; the fastest counts, because an interrupt only slows
+	probeTries      = 2     // number of tries; the fastest counts, because interrupts only slow a try down
 	probeCalibrated = 64
 	// widthSlack is the share by which the additions take longer than [AdditionsPerCycle] says,
 	// because of the loop's own instructions and its start: 2.8 % on Zen 4.

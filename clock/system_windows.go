@@ -91,7 +91,7 @@ func cpuTimes(api string, scope Scope) Clock {
 	return Clock{API: api, Kind: KindCPU, Scope: scope, UnitNs: fileTimeUnitNs, CountsSleep: No, CountsSuspend: No}
 }
 
-// duration converts a FILETIME that is a duration, not a date, to its own unit of 100 ns.
+// duration returns the value of a FILETIME that is a duration, not a date, in units of 100 ns.
 func duration(t windows.Filetime) int64 {
 	return int64(t.HighDateTime)<<32 | int64(t.LowDateTime)
 }

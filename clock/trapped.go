@@ -3,8 +3,8 @@ package clock
 import "time"
 
 // trappedFrom is the least cost of a reading for which a counter counts as trapped. It is several
-// times what a counter costs that the program reads itself (20 to 60 cycles are usual), and less
-// than a transition to a hypervisor and back.
+// times the cost of a counter that the program reads directly (20 to 60 cycles are usual), and
+// less than a transition to a hypervisor and back.
 const trappedFrom = 250 * time.Nanosecond
 
 // trapped describes a counter whose instruction a hypervisor or sandbox traps and emulates; it is
