@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	gameTurns   = 64 // of each of the two threads in one game
+	gameTurns   = 64 // turns of each of the two threads in one game
 	gameLimit   = 20 * time.Millisecond
 	gamesOfPair = 8 // games of each pair in one pass, if there is time
-	// fewestHandOvers is the least number of hand-overs that tells a clock's order across CPUs.
+	// fewestHandOvers is the least number of hand-overs by which a clock's order across CPUs can
+	// be judged.
 	fewestHandOvers = 100
 )
 
@@ -28,7 +29,7 @@ type across struct {
 	wraps        BackSteps
 	pairs        map[[2]int]*limits
 	roundTripNs  float64
-	handOverNs   float64 // the longest
+	handOverNs   float64 // longest time of a hand-over
 }
 
 func newAcross() *across { return &across{pairs: map[[2]int]*limits{}, roundTripNs: math.Inf(1)} }
@@ -89,7 +90,6 @@ func (a *across) note(g game, s *subject) {
 	a.roundTripNs = math.Min(a.roundTripNs, roundTripNs)
 }
 
-// noteBare adds a game of readings without a fence to a.
 func (a *across) noteBare(g game) {
 	for i := 1; i < len(g.handed); i++ {
 		if before, after := g.handed[i-1].Ticks, g.handed[i].Ticks; wrappedAt(before, after) == 0 {
@@ -144,9 +144,9 @@ func (r *Report) judgeOffsets(s *subject, cpus []int) {
 // mostNamed is the largest number of CPUs that a reason names.
 const mostNamed = 4
 
-// judgePairs looks for CPUs that differ from the others by more than tolerance. If half of the
-// widest interval exceeds telling, finding no such CPU proves nothing, and the question counts
-// as not answered. One unit of the difference is scale nanoseconds.
+// judgePairs looks for CPUs that differ from the others by more than tolerance. If there is none,
+// but half of the widest interval exceeds telling, that proves nothing, and the question counts
+// as not answered. scale is the number of nanoseconds in one unit of the difference.
 func (r *Report) judgePairs(o *Offsets, q Question, between func(i, j int) stats.Estimate, tolerance, telling, scale float64, says func(stats.Estimate) string) {
 	reference, odd, unknown := majority(o, between, tolerance)
 	if unknown > 0 {

@@ -62,7 +62,6 @@ func newBoundCrew(cpus []int, nowNs func() float64, answer time.Duration) *bound
 	return c
 }
 
-// close lets the threads end.
 func (c *boundCrew) close() {
 	for _, w := range c.workers {
 		close(w.jobs)
@@ -183,7 +182,6 @@ func (c *boundCrew) playAtOnce(ctx context.Context, pairs [][2]int, read func() 
 	return games
 }
 
-// both takes the tokens of both workers, or neither.
 func (c *boundCrew) both(a, b *worker) bool {
 	if !c.take(a, 0) {
 		return false

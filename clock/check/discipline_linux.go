@@ -14,10 +14,10 @@ const (
 	statusFLL     = 0x0008
 	statusNano    = 0x2000
 
-	readSingleShot = 0xa001 // ADJ_OFFSET_SS_READ: the rest of an adjustment by adjtime(3)
+	readSingleShot = 0xa001 // ADJ_OFFSET_SS_READ: reads the rest of an adjustment by adjtime(3)
 	leapInsert     = 1      // TIME_INS
 	leapDelete     = 2      // TIME_DEL
-	nominalTickUs  = 10_000 // a tick of USER_HZ
+	nominalTickUs  = 10_000 // length of a tick at USER_HZ
 )
 
 // readDiscipline asks the kernel. It needs no rights, but a sandbox may forbid the call.

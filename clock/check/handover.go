@@ -61,7 +61,7 @@ func newTurns(ctx context.Context, threads, n int, read func() int64) *turns {
 	return r
 }
 
-// takeOn takes the turns of a thread on a CPU.
+// takeOn binds a thread to the CPU and takes the thread's turns.
 func (r *turns) takeOn(thread, cpu int) error {
 	runtime.LockOSThread()
 	// The thread is not unlocked: it ends with its goroutine, so that no other goroutine
@@ -99,7 +99,6 @@ func (r *turns) take(thread int) {
 	}
 }
 
-// over reports whether the game has to end.
 func (r *turns) over() bool {
 	return r.ctx.Err() != nil || !r.deadline.IsZero() && time.Now().After(r.deadline)
 }

@@ -191,8 +191,8 @@ func longestPiece(sandwiches []clock.Sandwich, found []jump) []clock.Sandwich {
 	return longest
 }
 
-// judgeRateChange judges whether the clock kept its rate. It does not judge a clock that is too
-// coarse to tell.
+// judgeRateChange judges whether the clock kept its rate. It does not judge a clock whose steps
+// are too coarse to show that.
 func (r *Report) judgeRateChange(s *subject, sandwiches []clock.Sandwich) {
 	rate := KeepsRate(s.rate.pairs(sandwiches))
 	if !(rate.Resolution*1e6 < tellingPPM) {
@@ -226,7 +226,7 @@ func (r *Report) judgeDrift(s *subject, sandwiches []clock.Sandwich, k kept) {
 	if off && (s.disciplined || disciplines(s.rate.reference.Clock)) {
 		lo, hi := e.Lo, e.Hi
 		if !s.disciplined {
-			lo, hi = -e.Hi, -e.Lo // it is the reference whose rate the kernel changes
+			lo, hi = -e.Hi, -e.Lo // the kernel changes the rate of the reference, not of the clock
 		}
 		if why := k.explanation(lo, hi); why != "" {
 			r.skip(Drift, s.Name, "it runs %.4g ppm [%.4g, %.4g] faster than %s, but that is not applicable: %s", e.Value, e.Lo, e.Hi, reference, why)
@@ -243,7 +243,8 @@ func (r *Report) judgeDrift(s *subject, sandwiches []clock.Sandwich, k kept) {
 	r.add(f)
 }
 
-// mostDoubled is how often the errors of readings are doubled at most in the search for a rate.
+// mostDoubled is the largest number of times that the errors of readings are doubled in the
+// search for a rate.
 const mostDoubled = 10
 
 // drift returns by how much the clock runs faster than the reference, in ppm, according to the

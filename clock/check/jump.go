@@ -10,7 +10,8 @@ const (
 	// lateness is how late a clock may update its value without a fault, in units of its
 	// accuracy: a kernel updates its coarse clocks late if interrupts are delayed.
 	lateness = 16
-	// fewJumps is the largest number of steps that count as jumps; more are a changing rate.
+	// fewJumps is the largest number of steps that are reported as jumps. A clock with more has a
+	// changing rate.
 	fewJumps = 3
 )
 

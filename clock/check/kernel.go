@@ -15,8 +15,8 @@ import (
 // its file could not be read.
 type kernelView struct {
 	clocksource string
-	// shiftNs is by how much this process's time namespace shifts a clock
-	// (time_namespaces(7)); nil where the kernel knows of none.
+	// shiftNs is by how much this process's time namespace shifts a clock (time_namespaces(7));
+	// nil if the kernel reports none.
 	shiftNs map[string]float64
 	// uptimeNs is the time in /proc/uptime, or NaN. boottimeNs is what the clock boottime read
 	// just after it.

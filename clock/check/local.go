@@ -44,7 +44,7 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 	}
 	cpus := q.CPUs
 	if len(cpus) == 0 {
-		cpus, _ = machine.Affinity() // if it can't be read, no reading is handed over
+		cpus, _ = machine.Affinity() // after an error no readings are handed over
 	}
 	if len(cpus) > 1 {
 		crew := newBoundCrew(cpus, b.nowNs, answerTime)
@@ -62,7 +62,6 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 // a thread that never gets to run.
 const answerTime = 200 * time.Millisecond
 
-// wait waits for the time d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,10 +1,14 @@
 // Package check examines clocks for faults that their single readings do not show: a clock may
-// step back within a thread or from one CPU to the next, show different times on different
-// CPUs, change its rate, stand still, jump, or start over.
+// step back within a thread or from one CPU to the next, show different times on different CPUs,
+// change its rate, stand still, jump, or start over.
 //
-// [Local] checks the clocks of this process for all of these. Judging is separate from
-// gathering, so that simulated clocks and clocks of other language runtimes are judged in the
-// same way as those of this process.
+// [Local] checks the clocks of this process for all of these. Judging is separate from gathering,
+// so that simulated clocks and clocks of other language runtimes are judged in the same way as
+// those of this process.
+//
+// Terms: a sandwich is a reading of a clock between two readings of a reference; a look is a
+// burst of readings and a sandwich with each reference; a game is a series of readings that two
+// threads on different CPUs take in turn, and the crew the threads that play.
 package check
 
 // BackSteps counts the readings that were less than an earlier one.

@@ -154,7 +154,6 @@ func (c *checking) handOver(ctx context.Context, budgetNs float64) {
 	}
 }
 
-// judge turns what was gathered into findings.
 func (c *checking) judge(before, after kernelView, k kept) *Report {
 	r := &Report{Findings: []Finding{}}
 	for _, s := range c.subjects {
@@ -180,7 +179,7 @@ func (c *checking) judge(before, after kernelView, k kept) *Report {
 	return r
 }
 
-// judgeCPUs records why CPUs could not be asked.
+// judgeCPUs adds the reasons why some CPUs could not take part.
 func (c *checking) judgeCPUs(r *Report) {
 	all := []Question{OrderAcross, CPUOffset, CPUSkew}
 	if c.bench.crew == nil {

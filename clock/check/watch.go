@@ -49,8 +49,8 @@ type subject struct {
 	across *across
 }
 
-// newSubject describes a clock of this process. Linux disciplines all of its wall clocks except
-// CLOCK_MONOTONIC_RAW.
+// newSubject describes a clock of this process. Linux may change the rate of all of its wall
+// clocks except CLOCK_MONOTONIC_RAW.
 func newSubject(c clock.Rated) *subject {
 	s := &subject{
 		Rated: c, fenced: c.Start, bits: 64, across: newAcross(),
@@ -127,7 +127,6 @@ type watch struct {
 	sandwiches []clock.Sandwich
 }
 
-// look takes a few sandwiches and keeps the tightest.
 func (w *watch) look() {
 	w.sandwiches = append(w.sandwiches, clock.Tightest(w.clock.Clock, w.reference.Clock, tries))
 }
