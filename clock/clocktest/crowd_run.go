@@ -18,7 +18,7 @@ func (c Crowd) Run(rng *rand.Rand, script []Step) CrowdRun {
 	}
 	r.threads = 1
 	first := &crowdThread{id: 1, number: 1, process: 1, script: script}
-	r.put(0, first) // exec has just turned it into the program
+	r.put(0, first) // the program starts with a CPU, as right after exec
 	r.cpus[0].sliceEnd = r.slice() * rng.Float64()
 	for _, does := range c.Beside {
 		script := does(rng)
@@ -47,7 +47,7 @@ func (c Crowd) load(cpu int) int {
 
 type crowdThread struct {
 	id, process int // 0 for threads of other programs
-	number      int // of any thread, whichever program it belongs to
+	number      int // number among the threads of all programs
 	bound       int // the CPU to which it is bound, counted from 1; 0 for none
 	script      []Step
 	does        func(*rand.Rand) []Step // the steps of another program that runs at the same time; nil for all other threads
@@ -131,7 +131,6 @@ func (r *crowdRun) rest(t *crowdThread) {
 	r.sleeper = append(r.sleeper, t)
 }
 
-// may reports whether a thread may use a CPU.
 func (t *crowdThread) may(cpu int) bool { return t.bound == 0 || t.bound == cpu+1 }
 
 // enqueue puts a thread into the queue in which the fewest threads wait.
@@ -232,7 +231,6 @@ func (r *crowdRun) put(i int, t *crowdThread) {
 	r.proceed(i, t)
 }
 
-// step advances the simulation to the next event.
 func (r *crowdRun) step() {
 	at := math.Inf(1)
 	for i := range r.cpus {
@@ -246,7 +244,7 @@ func (r *crowdRun) step() {
 	ns := at - r.now
 	for i := range r.cpus {
 		if t := r.cpus[i].running; t != nil {
-			if t.left -= ns; at+t.left == at { // the rest is less than the resolution of a float64 at this time
+			if t.left -= ns; at+t.left == at { // the rest is too short to change the time, a float64
 				t.left = 0
 			}
 			if t.id != 0 {

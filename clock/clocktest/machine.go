@@ -35,7 +35,7 @@ type Preemption struct {
 	due float64 // CPU time left until the next preemption
 }
 
-// NewMachine returns a machine all of whose random choices follow from seed.
+// NewMachine returns a machine. All its random choices follow from seed.
 func NewMachine(seed uint64) *Machine {
 	return &Machine{WorkNs: 0.5, rng: rand.New(rand.NewPCG(seed, 0xc10c))}
 }

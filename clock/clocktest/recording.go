@@ -88,7 +88,7 @@ func ReadRecording(name string, from io.Reader) (Recording, error) {
 		if atErr != nil || nsErr != nil || !(at >= last) || !(ns >= 0) {
 			return failed(fmt.Errorf("the row %q", row))
 		}
-		last, at = at, math.Max(at, r.Ns) // times are rounded
+		last, at = at, math.Max(at, r.Ns) // rounding may make a gap begin before the end of the previous one
 		if row[cause] != "" && row[cause] != "runtime" {
 			r.Gaps = append(r.Gaps, RecordedGap{AtNs: at, Ns: ns, Preempted: row[cause] == "preempted"})
 		}
@@ -128,6 +128,6 @@ func (s *Scheduler) replay(g RecordedGap) {
 	s.machine.now += g.Ns
 }
 
-// recordedSwitchNs is the time that the context switches take of a gap in which another thread ran.
-// The kernel charges it to the preempted thread.
+// recordedSwitchNs is the part of a gap that context switches take, if another thread ran in the
+// gap. The kernel charges it to the preempted thread.
 const recordedSwitchNs = 2e3

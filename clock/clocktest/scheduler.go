@@ -120,7 +120,7 @@ type Gap struct {
 	AtNs, Ns, WaitNs float64
 }
 
-// event is something that happens again and again.
+// event is a repeated event.
 type event struct {
 	atNs float64
 	// happen simulates the event.
@@ -275,7 +275,6 @@ func (s *Scheduler) after(perSecond float64) float64 {
 	return s.machine.now + 1e9/perSecond*s.machine.rng.ExpFloat64()
 }
 
-// add adds an event and schedules it.
 func (s *Scheduler) add(e event) {
 	e.atNs = e.again()
 	s.events = append(s.events, e)
@@ -338,7 +337,6 @@ func (s *Scheduler) AskForTurns(times float64) { s.turns = times }
 // ticks reports whether slices end at the kernel's ticks.
 func (s *Scheduler) ticks() bool { return s.given.AtTicks && s.kernel > 0 }
 
-// slice draws the length of a time slice.
 func (s *Scheduler) slice() float64 {
 	return s.given.SliceNs * (1 + s.given.SliceJitter*(2*s.machine.rng.Float64()-1))
 }
