@@ -14,10 +14,10 @@ import (
 // Accuracy is the distance between two neighbouring values that a clock can show: the resolution
 // of the counter behind it as a reader of the clock sees it (Kuperberg 2011a, section 2).
 //
-// Kuperberg clusters the differences of readings around growing work and takes the distance of
-// neighbouring clusters, in whole units. Here the spacing of the clusters is a real number: it is
-// found from the periodogram of the differences, and refined by readings that are ever further
-// apart.
+// Kuperberg reads the clock before and after growing amounts of work, clusters the differences, and
+// takes the distance of neighbouring clusters, in whole units. Here the spacing of the clusters is
+// a real number: it is found from the periodogram of the differences, and refined by readings that
+// are further and further apart.
 type Accuracy struct {
 	// Units is the accuracy, in units of the clock's readings.
 	Units stats.Estimate
@@ -44,7 +44,7 @@ const (
 	leastChain    = 8
 	mostChain     = 64
 	mostWork      = 1 << 30 // rounds; if the reading does not change during them, it never will
-	coarseRounds  = 1 << 18 // of work in a chain of a coarse clock
+	coarseRounds  = 1 << 18 // rounds of work in a chain of a coarse clock
 	paceLength    = 16
 	mostReadings  = 4096
 	enoughChanges = 96
@@ -95,7 +95,6 @@ func (s *Sampler) chainLength() int {
 	return min(mostChain, max(least, coarseRounds/s.work))
 }
 
-// take reads one chain of n readings.
 func (s *Sampler) take(n int) {
 	ticks := make([]int64, n)
 	s.subject.Chain(s.randomWork(), ticks)
@@ -164,7 +163,7 @@ func (s *Sampler) findPace(ctx context.Context) {
 // step says how the readings of a chain move.
 type step struct {
 	changing float64 // share of readings that differ from the one before
-	mean     float64 // units
+	mean     float64 // mean step, in units
 }
 
 // pace returns how the clock moves with some work between readings. It leaves out the two largest
@@ -235,10 +234,8 @@ func accuracyOf(s sample, unitNs float64) Accuracy {
 	return a
 }
 
-// time formats a number of units as a time.
 func (a *Accuracy) time(units float64) string { return stats.Duration(units*a.unitNs, 4) }
 
-// count formats how often something was seen.
 func count(n int) string {
 	if n == 1 {
 		return "once"
@@ -296,17 +293,14 @@ func (a *Accuracy) takeUpdates(median stats.Estimate) {
 }
 
 // updatesApart returns the median of the updates and whether it is the clock's accuracy (apart).
-// It uses updates between readings that repeat, because there the clock was read often enough to
-// see each update. apart is true if hardly any of them moves the reading by as little as the
-// spacing of the clock's values. On a busy machine, several steps of a coarse clock pass while
-// the reader is preempted, so a sharp lattice is given up only if the updates are further apart
-// than that explains.
+// It is if four in five updates move the reading by more than 1.5 units or, if the readings lie
+// on a sharp lattice, by more than skippedSteps of its steps: on a busy machine several steps of
+// a coarse clock pass while the reader is preempted.
 //
-// If no sharp lattice was found and there are few such updates, updatesApart uses all changes of
-// a reading that mostly repeats. On a busy machine few updates are seen as they happen, but a
-// clock that repeats a value and then moves by many units is certainly not as fine as its unit.
-//
-// The change from one stretch to the next is not an update.
+// The updates are those between repeated readings, because there the clock was read often enough
+// to see each update. If there are few of them, and no sharp lattice was found, updatesApart uses
+// all changes of a reading that mostly repeats. The change from one stretch to the next is not an
+// update.
 func updatesApart(stretches []readings, found *lattice) (median stats.Estimate, apart bool) {
 	var updates, moves []float64
 	n := 0

@@ -70,8 +70,8 @@ type chunk struct {
 // meter times calls of a clock.
 type meter struct {
 	grainNs float64 // the accuracy of the clock that times them
-	batch   int     // calls
-	batches int     // in a chunk
+	batch   int     // calls in a batch
+	batches int     // batches in a chunk
 	chunk   func(m meter) chunk
 }
 
@@ -85,7 +85,7 @@ type Reference struct {
 // coarse to time itself is timed by its reference.
 func NewCostSampler(s Subject, accuracyNs float64) *CostSampler {
 	c := &CostSampler{subject: s, accuracyNs: accuracyNs}
-	const sample = 64 // number of readings that show whether it can time itself
+	const sample = 64 // number of readings that show whether the clock can time itself
 	costNs := stats.Median(c.fromChain(meter{batch: sample}).means)
 	if costNs < accuracyNs && s.Calls != nil {
 		c.meter = c.byReference()
@@ -119,7 +119,7 @@ func (c *CostSampler) byReference() meter {
 	return m
 }
 
-// median returns the median of costs that are means over batches.
+// median returns the median of batch means, allowing for the rounding of a batch to whole steps.
 func (m meter) median(means []float64, batch int) float64 {
 	return medianOfSteps(means, m.grainNs/float64(batch))
 }
@@ -158,7 +158,6 @@ func medianOfSteps(values []float64, step float64) float64 {
 // Chunk times one more chunk of calls.
 func (c *CostSampler) Chunk() { c.chunks = append(c.chunks, c.meter.chunk(c.meter)) }
 
-// dropChunk removes the last chunk.
 func (c *CostSampler) dropChunk() { c.chunks = c.chunks[:len(c.chunks)-1] }
 
 // Chunks returns how many chunks were taken.
@@ -242,7 +241,7 @@ func (c *CostSampler) Cost() Cost {
 	slices.Sort(singles)
 	slices.Sort(means)
 	median := math.Max(0, c.meter.median(means, c.meter.batch))
-	percentile := func(p float64) stats.Float { // at least the median of batches, which a percentile of single calls may fall below by one grain
+	percentile := func(p float64) stats.Float { // not less than the median of batches: single calls may be rounded down by one grain
 		return stats.FloatOf(math.Max(median, stats.Quantile(singles, p)))
 	}
 	cost := Cost{

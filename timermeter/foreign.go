@@ -27,13 +27,13 @@ type Foreign struct {
 type Questions interface {
 	// Reads returns n consecutive readings.
 	Reads(ctx context.Context, n int) ([]int64, error)
-	// Pairs returns 2n readings: n times one before and one after work rounds of work.
+	// Pairs returns 2n readings: n pairs with work rounds of work between the two readings.
 	Pairs(ctx context.Context, work, n int) ([]int64, error)
-	// Durations returns n times how long batch calls take, in ticks of the timer that the other
+	// Durations returns n durations, each of batch calls, in ticks of the timer that the other
 	// process calls reference.
 	Durations(ctx context.Context, reference string, batch, n int) ([]int64, error)
-	// Frames returns n times how long the loop of Durations takes without the calls, according to
-	// this timer. batch 0 means two consecutive readings.
+	// Frames returns n durations of the loop of Durations without its calls, by this timer. If
+	// batch is 0, they are differences of two consecutive readings.
 	Frames(ctx context.Context, batch, n int) ([]int64, error)
 	// HandOver returns n readings by threads that take turns, each as two numbers: the thread's
 	// number and its reading.
@@ -118,7 +118,6 @@ func (a *remoteTimer) reads(ticks []int64) {
 	a.read(ticks, func() ([]int64, error) { return a.Ask.Reads(a.ctx, len(ticks)) })
 }
 
-// calls times calls by the reference.
 func (a *remoteTimer) calls(batch int, durations []int64) {
 	a.put(durations, func() ([]int64, error) {
 		return a.Ask.Durations(a.ctx, a.reference.Name, batch, len(durations))
@@ -136,8 +135,8 @@ func (a *remoteTimer) frames(batch int, durations []int64) {
 // may end between two answers.
 const handOverAtOnce = 256
 
-// handOvers returns n readings that two threads took by turns, or as many as there is time for. For
-// each answer the other process uses new threads.
+// handOvers returns n readings that two threads took in turn, or as many as there is time for.
+// For each answer the other process uses new threads.
 func (a *remoteTimer) handOvers(limited context.Context, n int) ([]check.Handed, error) {
 	const threads = 2
 	var all []check.Handed
@@ -177,9 +176,8 @@ func (a *remoteTimer) candidate(s Surroundings, reference *remoteTimer, r Refere
 	return c
 }
 
-// readingsAtOnce is the least number of readings per question. More would need fewer questions, but
-// would also lead to fewer different amounts of work between readings, which are what shows the
-// lattice of a fine clock.
+// readingsAtOnce is the least number of readings per question. With more, there would be fewer
+// different amounts of work between readings, and these show the lattice of a fine clock.
 const readingsAtOnce = 16
 
 // subject returns the timer as a subject without anything that times its calls.

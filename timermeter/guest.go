@@ -83,7 +83,6 @@ func (l *local) leaveOut(name string, err error) {
 	l.result.Unavailable = append(l.result.Unavailable, missing)
 }
 
-// rankGuest ranks a runtime's timers.
 func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings, b Bench) error {
 	l.result.Runtimes = append(l.result.Runtimes, company.Runtime)
 	l.result.Unavailable = append(l.result.Unavailable, company.Unavailable...)
@@ -119,8 +118,8 @@ func onTheWay(p Plan) Plan {
 }
 
 // finest returns the timer with the least sum of accuracy and cost, which then times calls of the
-// others. It excludes timers that count events, step back, contradict time, or show CPU time, which
-// does not include waits. It returns nil if no timer remains.
+// others. It excludes timers that count events, step back, contradict the reference time, or show
+// CPU time, which does not include waits. It returns nil if no timer remains.
 func (l *local) finest(ctx context.Context, all []*remoteTimer, time clock.Rated) (best *remoteTimer, r Reference) {
 	least := math.Inf(1)
 	for _, a := range all {

@@ -100,7 +100,7 @@ const (
 	// apart are taken together; the amplitude of a chance summit falls below it.
 	keptShare    = 0.6
 	fewestPoints = 48   // least number of differences in a window
-	mostPoints   = 1500 // readings that refine the quantum
+	mostPoints   = 1500 // largest number of readings that refine the quantum
 	summitsTried = 6    // number of summits that are tried in each window
 	// summitReach is the distance from a summit of the spectrum, in steps of the spectrum, within
 	// which the exact top of the peak is searched. It is several steps because peaks are broad if
@@ -138,7 +138,7 @@ func findLattice(s sample) (found *lattice, unseen float64) {
 			case l.blur == 0:
 				return l, 0
 			case found == nil:
-				found = l // unless a sharp one follows
+				found = l // a later, sharp lattice replaces it
 			}
 		}
 		if width <= stats.SpectrumBins {
@@ -192,8 +192,8 @@ func (r readings) refine(pool []float64, spec stats.Spectrum, f float64) *lattic
 	return r.extend(f, width)
 }
 
-// extend refines the frequency f, which is good enough for differences of the given width, on the
-// readings themselves.
+// extend refines the frequency f on the readings themselves. f has to be precise enough for
+// differences of the given width.
 func (r readings) extend(f, width float64) *lattice {
 	values := r.offsets(mostPoints)
 	total := values[len(values)-1] - values[0]
@@ -267,7 +267,7 @@ const (
 // every wait shifts the values after it. A stretch of readings may also contain a short wait and
 // then give a wrong quantum, so the result is the median over all stretches.
 func (l *lattice) within(stretches []readings) *lattice {
-	const mostMultiple = 12 // the coarsest multiple on which the stretches lie counts
+	const mostMultiple = 12 // the largest multiple of the spacing that is tried; the coarsest on which the stretches lie counts
 	for k := mostMultiple; k > 0; k-- {
 		if found := l.shownBy(stretches, float64(k)*math.Max(l.quantum, l.mirror)); found != nil {
 			return found

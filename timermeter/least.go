@@ -36,7 +36,6 @@ const (
 // round is what one round shows about a clock.
 type round struct{ costNs, spread float64 }
 
-// rounds returns the rounds of all chunks so far.
 func (c *CostSampler) rounds() (all []round) {
 	for _, k := range c.chunks {
 		all = append(all, round{c.meter.median(k.means, c.meter.batch), k.spread(c.accuracyNs)})

@@ -66,7 +66,7 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 	defer runtime.UnlockOSThread()
 	cpus, err := machine.Affinity()
 	if err == nil {
-		err = machine.SetAffinity(cpus) // the threads of the check must each be bound to one of them
+		err = machine.SetAffinity(cpus) // tries whether threads can be bound, as the check requires
 	}
 	l := &local{request: q, result: &Local{}, rng: rand.New(rand.NewPCG(q.Seed, 0)), started: time.Now()}
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *local) caveat(format string, args ...any) {
 
 func (l *local) nowNs() float64 { return float64(time.Since(l.started).Nanoseconds()) }
 
-// open opens the clocks that are asked for.
+// open opens the clocks that the request names.
 func (l *local) open() error {
 	for _, name := range l.request.Names {
 		if !slices.Contains(clock.Names(), name) {
@@ -226,9 +226,9 @@ func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 	return candidates
 }
 
-// sayUnjudged adds caveats that name the clocks whose rate, or whose agreement between threads, is
-// not known, and say why. handedOver reports that threads were to hand readings over; failed holds
-// the clocks for which they could not, with the reasons.
+// sayUnjudged adds caveats that name the clocks whose rate, or whose agreement between threads,
+// is not known, and say why. handedOver reports that threads were to hand readings over; failed
+// holds the errors of the clocks for which they could not do so.
 func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bool, failed map[string]error) {
 	if ctx.Err() != nil {
 		l.caveat("what was not reached before the interruption is not known")

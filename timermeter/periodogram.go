@@ -7,7 +7,6 @@ import "math"
 // shows as a peak of their periodogram ([stats.Amplitude]). Rounding lowers the peak: to sinc(f)
 // for single readings, and to sinc(f)^2 for differences, because both readings are rounded.
 
-// sinc returns sin(pi x)/(pi x).
 func sinc(x float64) float64 {
 	if x == 0 {
 		return 1

@@ -90,7 +90,7 @@ func described(c clock.Clock) Rating {
 type Plan struct {
 	Patience  Patience
 	Rounds    int // of cost chunks and pairs: one of each per clock
-	Handovers int // per clock, over all threads
+	Handovers int // hand-overs per clock, over all threads
 	// HandoverTime is the longest time for all hand-overs of all clocks.
 	HandoverTime time.Duration
 	// Watch is the time for which the clocks' rates are watched at the end. Total is the time,
@@ -131,7 +131,8 @@ type Bench struct {
 
 // Limits of the judgement of rates.
 const (
-	// fewSteps is the largest number of steps that count as steps; more are a changing rate.
+	// fewSteps is the largest number of steps of a clock that are reported as steps. A clock with
+	// more has a changing rate.
 	fewSteps = 3
 	// fewestHandovers is the least number of hand-overs that tells whether a clock agrees between
 	// threads.
@@ -193,7 +194,7 @@ type subject struct {
 	Candidate
 	sampler  *Sampler
 	accuracy Accuracy
-	slow     bool // slower than the patience for one clock
+	slow     bool // changes too seldom to be sampled within the patience for one clock
 	cost     *CostSampler
 	pairs    []clock.Sandwich
 	order    check.BackSteps // among all readings of the measuring thread
@@ -317,7 +318,6 @@ func (s *subject) chunk() {
 	}
 }
 
-// pair takes a few pairs and keeps the tightest.
 func (s *subject) pair() {
 	if s.Pair == nil {
 		return

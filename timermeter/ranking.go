@@ -53,7 +53,8 @@ func (l *Local) Ranking() Ranking {
 	return r
 }
 
-// tied is the difference in quality below which two clocks are tied; it is about the repeatability.
+// tied is the difference in quality below which two clocks are tied. It is about how well a
+// ranking repeats.
 const tied = 0.015
 
 // BestOf chooses one clock for each purpose: a wall clock that can't be set and that stands still
@@ -79,7 +80,6 @@ func BestOf(clocks []Rating) Best {
 	}
 }
 
-// isOwn reports whether this program reads the clock itself.
 func isOwn(c Rating) bool { return c.Runtime == "go" }
 
 // mostUsual returns the name of the most usual clock among those that are tied with the best.
@@ -89,7 +89,7 @@ func mostUsual(fits []Rating) *string {
 		best = max(best, c.Quality.Value())
 	}
 	names := clock.Names()
-	place := func(c Rating) int { // clocks of other runtimes keep their order, the best first
+	place := func(c Rating) int { // clocks of other runtimes have no place in the list and stay sorted by quality
 		if i := slices.Index(names, c.Name); i >= 0 {
 			return i
 		}
@@ -107,7 +107,7 @@ func mostUsual(fits []Rating) *string {
 	return &chosen.Name
 }
 
-// Advice says by what method and clock to measure durations within a range.
+// Advice says which method and clock to use for durations within a range.
 type Advice struct {
 	Purpose string `json:"purpose"` // "wall", "cpu" or "timestamp"
 	// FromNs and ToNs bound the durations; ToNs is missing if there is no upper limit.

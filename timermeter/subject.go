@@ -2,8 +2,13 @@
 // invocation cost and the spread of that cost, and combines the three in one quality metric by
 // which clocks are ranked (Kuperberg 2011a, TimerMeter).
 //
-// A clock is given as a function, so that it can be any clock: one of this process, one of another
-// runtime, or a simulated one.
+// A clock is given as a function, so that it can be any clock: one of this process, one of
+// another runtime, or a simulated one.
+//
+// Terms: a chain is a series of consecutive readings, and a stretch a part of it without long
+// pauses; a lattice is a set of evenly spaced values on which readings lie, and its quantum the
+// spacing; a chunk is a group of batches of calls that are timed together; the frame is the time
+// between two readings of the timing clock without a call between them.
 package timermeter
 
 // Subject is a clock that is measured.

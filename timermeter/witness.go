@@ -27,7 +27,6 @@ type testimony struct {
 	err         error
 }
 
-// ask takes one more pair.
 func (t *testimony) ask(w *Witness) {
 	if w == nil || t.err != nil {
 		return
@@ -69,7 +68,7 @@ func (r *Rating) judgeWitness(s *subject) {
 		r.Lower(stats.Suspect, "nothing here tells whether it shows the time that it claims to: %v", t.err)
 	}
 	if t.pairs < 2 {
-		return // the ranking was interrupted, or nothing can tell
+		return // there is too little evidence, as after an interruption
 	}
 	least, most := t.bounds(s.Witness, r.Accuracy.Value)
 	switch {
