@@ -37,7 +37,6 @@ func orderFor(s *Sampler) order {
 	return order{describe(s.Counter), describe(s.Reference)}
 }
 
-// request asks for a sample.
 type request struct{ RequestedNs float64 }
 
 // answer is the answer to an order or a request.

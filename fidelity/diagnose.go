@@ -24,7 +24,7 @@ const (
 	leastShare = 20e-6 // a smaller lost share of the sleep is explained by a drifting rate
 )
 
-// observed is one sample of the samples of all workloads.
+// observed is one sample of any workload, with its error.
 type observed struct {
 	Sample
 	workload int
@@ -177,9 +177,9 @@ func (d *diagnosis) findIdle() {
 	d.blame(d.losing(share, steady), idleFault(share, steady))
 }
 
-// losing returns the samples whose error has the direction of the lost share of their sleep and is
-// not much larger than that share. If the share is not steady, the error may be as large as the
-// whole sleep.
+// losing returns the samples whose error may be the lost share of their sleep: it has the same
+// direction, and is at most 1.5 times as large. If the share is not steady, the error may be as
+// large as the whole sleep.
 func (d *diagnosis) losing(share float64, steady bool) []int {
 	most := 1.5 * math.Abs(share)
 	if !steady {

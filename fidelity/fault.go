@@ -166,7 +166,6 @@ func unexplainedFault(counter *clock.Clock) func(observed) Fault {
 	}
 }
 
-// partsPerMillion formats a share that is given in parts per million.
 func partsPerMillion(ppm float64) string {
 	if ppm < 1e4 {
 		return fmt.Sprintf("%.3g ppm", ppm)

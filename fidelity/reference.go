@@ -123,7 +123,7 @@ func openRTC(root fs.FS, _ time.Duration) (Reference, *clock.Unavailable) {
 	read := func() int64 {
 		seconds, err := readSeconds(root, name)
 		if err != nil {
-			return math.MinInt32 // the step back shows that the reading failed
+			return math.MinInt32 // the step back is then found as a fault of the reference
 		}
 		return seconds
 	}

@@ -144,7 +144,6 @@ func judgeCircumstances(results []Result, before, after string, running float64)
 	}
 }
 
-// longestNs returns the length of the longest sample, by the reference.
 func longestNs(samples []Sample) float64 {
 	longest := 0.0
 	for _, s := range samples {

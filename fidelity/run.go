@@ -79,7 +79,7 @@ func Run(ctx context.Context, q Request) (*Outcome, error) {
 	return e.outcome, ctx.Err()
 }
 
-// experiment is one call of Run.
+// experiment is the state of one call of [Run].
 type experiment struct {
 	Request
 	outcome         *Outcome

@@ -57,8 +57,8 @@ func (s *Sampler) Take(requestedNs float64, run func(requestedNs float64)) Sampl
 	return s.between(requestedNs, start, s.mark())
 }
 
-// marks is how many sandwiches each end chooses the tightest from. The first readings after a sleep
-// are slow.
+// marks is the number of sandwiches from which each end takes the tightest. The first readings
+// after a sleep are slow.
 const marks = 10
 
 // mark is one end of a sandwich. The kernel's counters are read before and after it, so that a move

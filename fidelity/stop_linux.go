@@ -34,8 +34,9 @@ func stopAndContinue(pid int, ns float64) error {
 	return stopped
 }
 
-// waitStopped returns when the child has stopped; a stop signal that was sent does not mean that yet.
-// It only consumes the notice of the stop, so that another wait still gets the child's exit status.
+// waitStopped returns when the child has stopped; it may run on for a moment after the stop
+// signal was sent. It only consumes the notice of the stop, so that another wait still gets the
+// child's exit status.
 func waitStopped(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil)
