@@ -17,7 +17,7 @@ type Analysis struct {
 	DurationNs  float64     `json:"duration_ns"`
 	ActiveRatio stats.Float `json:"active_ratio"`
 	Dropped     int         `json:"dropped"`
-	// Periods are those that [Trace.TimedPeriods] lists. [Analyse] does not fill them in.
+	// Periods is the result of [Trace.TimedPeriods]. [Analyse] does not fill it in.
 	Periods []TimedPeriod `json:"periods,omitempty"`
 	// Interrupts describes the interrupts of this kernel's timer tick; nil if no tick was found.
 	Interrupts *Interrupts `json:"interrupts"`
@@ -41,9 +41,9 @@ type Analysis struct {
 	// SliceNs is how long the thread typically ran between two preemptions. It is missing if the
 	// thread was preempted less than twice.
 	SliceNs stats.Float `json:"slice_ns"`
-	// SwitchNs is what a typical preemption cost in addition to the wait for the CPU: the interrupt
-	// that led to it, the choice of the next thread, both context switches as far as the kernel
-	// counts them as neither thread's wait, and the way back. It does not include the cost of
+	// SwitchNs is the cost of a typical preemption in addition to the wait for the CPU: the
+	// interrupt that led to it, the choice of the next thread, the parts of both context switches
+	// that the kernel does not count as a wait, and the return. It does not include the cost of
 	// refilling the caches. It is the median, over the preempted gaps, of the gap less its
 	// run-queue wait, and missing without such gaps.
 	SwitchNs stats.Float `json:"switch_ns"`
@@ -289,9 +289,9 @@ func (t *Trace) blameCombs(a *Analysis) {
 		case t.mayBlameHost():
 			c.Source = Hypervisor
 		case t.Kernel.Virtual || t.Unwatched:
-			c.Source = Unexplained // the host's timer, or another thread's
+			c.Source = Unexplained // it may be a timer of the host or of another thread
 		default:
-			c.Source = Interrupt // a device's interrupt, or the firmware's
+			c.Source = Interrupt // an interrupt of a device or of the firmware
 		}
 		for _, i := range c.Gaps {
 			// A gap that takes longer than half a period is no interrupt, even if it begins at a
@@ -340,8 +340,8 @@ func (t *Trace) isTick(c Comb) bool {
 // OwnInterrupts bounds the time of this kernel's interrupts other than its timer's. The kernel
 // counts how many of the otherwise unexplained gaps were interrupts, but not which.
 type OwnInterrupts struct {
-	// Counted is the largest possible number of such interrupts, which is the kernel's count, and
-	// Fewest the smallest: the others may have fallen into gaps of other causes.
+	// Counted, the kernel's count, is an upper bound of the number of such interrupts with a gap of
+	// their own, and Fewest a lower bound: the others may have fallen into gaps of other causes.
 	Counted int `json:"counted"`
 	Fewest  int `json:"fewest"`
 	// Gaps is the number of gaps that are as long as an interrupt and that nothing else explains.
@@ -356,9 +356,9 @@ type OwnInterrupts struct {
 
 // blameRest sets the cause of gaps that no switch and no comb explains, as far as the kernel's
 // count of its own interrupts allows. The count says how many of these gaps were interrupts, but
-// not which: they may have been the shortest or the longest. A gap that gets the same cause in both
-// cases has that cause; any other stays unexplained. So the time of a cause lies between what is
-// attributed to it and that plus what is unexplained.
+// not which: they may have been the shortest or the longest. A gap that gets the same cause in
+// both cases has that cause; any other stays unexplained. So the true time of a cause lies
+// between the time attributed to it and that time plus the unexplained time.
 func (t *Trace) blameRest(a *Analysis) {
 	if !t.Kernel.Known {
 		return
@@ -404,9 +404,9 @@ func (t *Trace) blameRest(a *Analysis) {
 	a.Own = own
 }
 
-// seenOf returns how many of n interrupts, at the least, began a gap of their own. The others fell
-// into gaps of other causes, which take the share lost of the time. The result is three standard
-// deviations below the expected number.
+// seenOf returns a lower bound of the number of interrupts, out of n, that began a gap of their
+// own. The others fell into gaps of other causes, which take the share lost of the time. The
+// bound is three standard deviations below the expected number.
 func seenOf(n int, lost float64) int {
 	n = max(n, 0)
 	hidden := float64(n) * lost

@@ -30,7 +30,6 @@ type subset struct {
 	switched bool
 }
 
-// holds reports whether the gap g is in the subset.
 func (r subset) holds(g Gap) bool {
 	return g.Ticks >= r.least && (r.switched || g.Cause == Unexplained)
 }
@@ -156,14 +155,14 @@ func divergence(share, chance float64) float64 {
 // toothWidth returns the greatest width that a tooth of that period may have.
 func toothWidth(periodNs float64) float64 { return math.Min(toothShare*periodNs, toothNs) }
 
-// A period is divided into foldBins bins. A first window is firstWindow of them wide. Later windows
-// are divided into laterWindow bins of their own.
+// A period is divided into foldBins bins. The first windows are firstWindow bins wide. Later
+// windows are divided into laterWindow bins of their own.
 const (
 	foldBins    = 240 // so that a half, a third and a fifth are whole numbers of bins
 	firstWindow = 24
 	laterWindow = 8
-	// clearlyDense is a number of standard deviations. If gaps begin at random, the number of gaps
-	// in the densest window hardly ever exceeds the expected number by more.
+	// clearlyDense is a number of standard deviations. If gaps begin at random, the number of
+	// gaps in the densest window hardly ever exceeds the expected number by more than that.
 	clearlyDense = 5
 )
 
@@ -209,8 +208,9 @@ func sums(counts []int, window int) []int {
 	return sums
 }
 
-// twins returns how many of a window's gaps a comb with a fraction of the period can account for,
-// by the number of gaps in the windows that lie those fractions of the period away.
+// twins returns an upper bound of the gaps in a window that belong to a comb with a half, a third
+// or a fifth of the period. Such a comb puts equally many gaps into the windows at those
+// fractions of the period.
 func twins(windows []int, from int) int {
 	return mostOfFraction(func(part, parts int) int {
 		return windows[(from+part*len(windows)/parts)%len(windows)]

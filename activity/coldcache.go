@@ -60,8 +60,9 @@ type workingSet struct {
 
 func (s workingSet) bytes() int { return len(s.lines) * lineBytes }
 
-// newWorkingSet links the lines so that they form one ring. It inserts each line behind one that is
-// already in the ring: behind its neighbour, or behind any, which makes every ring equally likely.
+// newWorkingSet links the lines so that they form one ring. It inserts each line behind one that
+// is already in the ring: behind its neighbour, or, for the pattern Random, behind a random line,
+// which makes every ring equally likely.
 func newWorkingSet(bytes int, pattern Pattern, rng *rand.Rand) workingSet {
 	lines := make([]line, max(1, bytes/lineBytes))
 	for i := range lines {
@@ -107,8 +108,9 @@ const (
 	slowerBeyond = 3
 )
 
-// usualSets are the sizes that are always measured. On most processors they fit into the first
-// cache, into the second, and are about as large as the second.
+// usualSets are the sizes that are always measured. On most processors the first set fits into
+// the first cache and the second into the second cache; the third is about as large as the second
+// cache.
 var usualSets = []int{16 << 10, 256 << 10, 1 << 20}
 
 // coldCaches walks working sets until the time is over.
@@ -162,8 +164,8 @@ func (e *experiment) addCells(ctx context.Context, bytes int, rng *rand.Rand) er
 }
 
 // largest returns the size of the largest working set that can be walked often enough in half of
-// the duration, going by the time of the last cell's walks. It starts with the wished size and
-// halves it until it fits; the result is 0 if it is not larger than the last cell's set.
+// the duration, judging by the time of the last cell's walks. It starts with the requested size
+// and halves it until it fits; the result is 0 if it is not larger than the last cell's set.
 func (e *experiment) largest(wished int, duration time.Duration) int {
 	last := e.cells[len(e.cells)-1]
 	there := last.set.bytes()
@@ -181,8 +183,8 @@ func (e *experiment) largest(wished int, duration time.Duration) int {
 	return bytes
 }
 
-// warmUps is how often a set is walked until it is in the cache again: a replacement policy other
-// than by age takes more than one walk.
+// warmUps is the number of walks after which a set is in the cache again. With a replacement
+// policy other than least recently used, one walk is not enough.
 const warmUps = 2
 
 // sample takes one repetition. The warm walk and the idle switch take turns in being first, since
@@ -214,14 +216,12 @@ func (e *experiment) sample(c *cell) error {
 	return nil
 }
 
-// time returns how many ticks a walk takes.
 func (e *experiment) time(s workingSet) int64 {
 	start := e.clock.Start()
 	s.walk()
 	return e.clock.End() - start
 }
 
-// results returns the results of all working sets.
 func (e *experiment) results() []ColdCache {
 	all := []ColdCache{}
 	few := 0
@@ -265,7 +265,7 @@ type cacheSizes struct{ second, last int }
 var supposedCaches = cacheSizes{second: 2 << 20, last: 8 << 20}
 
 // cachesOf returns the sizes of the second and of the last cache of a CPU. If they are only
-// assumed, the caveat says so. No size exceeds what may be swept.
+// assumed, the caveat says so. The sizes are limited so that a sweep stays within MostSweepBytes.
 func cachesOf(root fs.FS, cpu int) (sizes cacheSizes, caveat string) {
 	caches, err := machine.ReadDataCaches(root, cpu)
 	if err != nil {

@@ -149,9 +149,9 @@ func (s *combSearch) has(periodNs float64) bool {
 	return slices.ContainsFunc(s.found, func(c Comb) bool { return math.Abs(c.Period.Value/periodNs-1) < hintReach })
 }
 
-// tryFrequency adds the comb of frequency f, which a stretch of the subset showed, if its teeth
-// stand out from the other gaps, and enough of them are among all gaps. The period is known to
-// within reach, a share of it: a wider reach needs more evidence.
+// tryFrequency adds the comb of frequency f, which a stretch of the subset showed, if its gaps
+// stand out from the others and enough of its teeth have a gap. The period is known to within
+// reach, a share of it: a wider reach needs more evidence.
 func (s *combSearch) tryFrequency(c arrivals, f, extent, reach float64) bool {
 	f = stats.Follow(c, f, extent)
 	if !(f > 0) {
@@ -163,14 +163,14 @@ func (s *combSearch) tryFrequency(c arrivals, f, extent, reach float64) bool {
 	}
 	comb := Comb{PhaseNs: w.fromNs, toNs: w.widthNs}
 	comb.Period.Value = w.periodNs
-	for range 2 { // the second pass starts from the result of the first
+	for range 2 { // the second pass refines the result of the first
 		if !s.fit(&comb) {
 			return false
 		}
 	}
 	for s.slower(&comb) {
 		if reach < 1 || comb.Period.Value > slowestCombNs || !s.fit(&comb) {
-			return false // another period than asked for, or no comb
+			return false // the period is not the one asked for, or there is no comb
 		}
 	}
 	if !s.present(&comb) {

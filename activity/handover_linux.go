@@ -194,9 +194,9 @@ func countSince(thread *machine.Thread, before machine.ThreadUse) *SwitchCount {
 }
 
 // takeSeat binds the calling goroutine's thread to a CPU until leave is called. It asks for the
-// policy SCHED_BATCH (sched(7)), so that a thread which it wakes does not preempt it. Then each
-// hand-over is of one kind: a thread waits and the other one follows. If the policy is denied, the
-// kernel's counters show other switches.
+// policy SCHED_BATCH (sched(7)), so that a thread which it wakes does not preempt it. All
+// hand-overs are then alike: one thread waits, and the other continues. If the kernel denies the
+// policy, its counters show the additional switches.
 func takeSeat(cpu int) (leave func(), err error) {
 	restore, err := machine.Pin([]int{cpu})
 	if err != nil {
@@ -243,7 +243,6 @@ func closeEnd(end *int) {
 	}
 }
 
-// send writes one byte.
 func (p *pipe) send(b []byte) error {
 	for {
 		_, err := unix.Write(p.write, b)

@@ -40,7 +40,6 @@ func ReadAccounts(root fs.FS, cpu int) Accounts {
 	return a
 }
 
-// lack adds a caveat.
 func (a *Accounts) lack(format string, args ...any) {
 	a.Caveats = append(a.Caveats, fmt.Sprintf(format, args...))
 }

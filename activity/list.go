@@ -23,7 +23,8 @@ func WriteList(w io.Writer, t *Trace) error {
 	return out.Flush()
 }
 
-// listLine matches a line of a list. What follows the ticks is derived from them, and is ignored.
+// listLine matches a line of a list. The times in parentheses follow from the ticks before them,
+// and are ignored.
 var listLine = regexp.MustCompile(`^([AI])(\d+)\s+Time\s+(\d+)\s+\([^)]*\),\s+Duration\s+(\d+)\s+\([^)]*\)`)
 
 // ReadList reads a list as [WriteList] writes it and as the source prints it. Its clock had ticks

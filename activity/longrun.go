@@ -49,7 +49,6 @@ func (t *Trace) losses(tick *Comb) []int {
 	return gaps
 }
 
-// cyclesFrom returns the cycles between the starts of the gaps.
 func (t *Trace) cyclesFrom(gaps []int) []cycle {
 	var cycles []cycle
 	for n := 1; n < len(gaps); n++ {
@@ -63,7 +62,6 @@ func (t *Trace) cyclesFrom(gaps []int) []cycle {
 	return cycles
 }
 
-// inactiveShare returns the inactive share of all cycles together.
 func inactiveShare(cycles []cycle) (stats.Estimate, error) {
 	var all cycle
 	for _, c := range cycles {
@@ -79,7 +77,8 @@ func inactiveShare(cycles []cycle) (stats.Estimate, error) {
 }
 
 // jackknifed returns the interval of the inactive share. It is computed on the scale of log-odds,
-// where no bound can leave 0 to 1. If the odds of some cycles are 0 or infinite, it returns 0 to 1.
+// so that no bound can lie outside 0 to 1. If the odds of some cycles are 0 or infinite, the
+// interval is 0 to 1.
 func jackknifed(all cycle, cycles []cycle) (lo, hi float64) {
 	n := float64(len(cycles))
 	pseudo := make([]float64, len(cycles))
@@ -97,5 +96,4 @@ func jackknifed(all cycle, cycles []cycle) (lo, hi float64) {
 
 func (c cycle) logOdds() float64 { return math.Log(c.inactiveNs / (c.ns - c.inactiveNs)) }
 
-// share is the inverse of logOdds.
 func share(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }

@@ -124,7 +124,6 @@ func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, e
 	}, nil
 }
 
-// after returns the events from the time ns on.
 func after(events []tracepoint.Event, ns int64) []tracepoint.Event {
 	i, _ := slices.BinarySearchFunc(events, ns, func(e tracepoint.Event, ns int64) int { return cmp.Compare(e.AtNs, ns) })
 	return events[i:]

@@ -113,7 +113,7 @@ func tickOf(ctx context.Context, c *clock.Clock, given float64) (float64, error)
 	return rated.TickNs.Value, err
 }
 
-// recorder is one recording.
+// recorder is the state of one recording.
 type recorder struct {
 	clock   *clock.Clock
 	options Options
@@ -126,8 +126,8 @@ type recorder struct {
 	looked      machine.ThreadUse
 	lookedAt    int64
 	pending     int  // index of the first gap whose look was interrupted, -1 for none
-	turn        turn // the latest
-	opened      turn // with which the trace begins
+	turn        turn // the latest turn
+	opened      turn // the turn with which the trace begins
 }
 
 // turn is a moment at which the trace may begin, with what the kernel had counted by then.
@@ -223,7 +223,6 @@ func (r *recorder) close() {
 	}
 }
 
-// run records until the recording time is over.
 func (r *recorder) run(ctx context.Context) {
 	t := r.trace
 	touch(t.Gaps[:cap(t.Gaps)])
@@ -234,7 +233,7 @@ func (r *recorder) run(ctx context.Context) {
 	r.opened = r.count() // counted here, since touching memory takes long enough for some interrupts
 	if r.thread != nil {
 		if use, err := r.thread.Look(); err == nil {
-			r.looked = use // leaves out what was counted while the trace was prepared
+			r.looked = use // ignores what was counted during the preparation
 		}
 	}
 	first := r.anchor()
@@ -285,8 +284,8 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// late returns the length of the longest of the gaps that are as long as the recording waits for; 0
-// if there is none. It leaves out the gap that the recording itself made when it dropped old gaps.
+// late returns the length of the longest gap of at least [Options.Until]; 0 if there is none. It
+// ignores the gap that the recording itself made when it dropped old gaps.
 func (r *recorder) late(gaps []Gap) (longestNs float64) {
 	for _, g := range gaps {
 		ns := r.trace.Ns(g.Ticks)
@@ -358,15 +357,14 @@ func (r *recorder) anchor() Anchor {
 	return best
 }
 
-// keep adds an anchor to the trace.
 func (r *recorder) keep(a Anchor) {
 	a.Ticks -= r.start
 	r.trace.Anchors = append(r.trace.Anchors, a)
 }
 
 // unsettled reports whether the look at a gap was interrupted and the trace has room for the gap
-// which that made. The next look accounts for both gaps, so that a trace that ended now would know
-// nothing about the first.
+// that the interruption made. The next look accounts for both gaps, so that a trace that ended
+// now would know nothing about the first.
 func (r *recorder) unsettled() bool {
 	return r.pending >= 0 && len(r.trace.Gaps) < cap(r.trace.Gaps)
 }
@@ -428,8 +426,8 @@ func (r *recorder) join(gap int, between bool) {
 }
 
 // continued marks the joins in which the process was stopped, given how often it was continued:
-// those in which the thread slept longest. The reading loop waits for nothing, so that the Go
-// runtime made the thread give up the CPU in the other joins.
+// those in which the thread slept longest. In the others the Go runtime made the thread give up
+// the CPU, because the reading loop waits for nothing.
 func (t *Trace) continued(times int) {
 	var slept []int
 	for n, j := range t.Joins {
@@ -450,7 +448,6 @@ func (j Join) awayNs(t *Trace) float64 {
 	return t.Ns(j.Ticks) - float64(j.Use.CPUNs) - float64(j.Use.WaitNs)
 }
 
-// countInterrupts stores what the kernel counted on the trace's CPU.
 func (r *recorder) countInterrupts() {
 	after, err := machine.ReadInterrupts(r.options.Root)
 	if err != nil || r.trace.CPU < 0 {

@@ -84,8 +84,9 @@ const (
 
 // These limits lower the verdict.
 const (
-	// lateTrip is how many times the median a round trip takes if something else disturbed it, and
-	// mostLate the share of the time in such excess that makes all round trips doubtful.
+	// A round trip of more than lateTrip times the median was disturbed. If the excess of such
+	// trips over the median takes more than the share mostLate of the time, all round trips are
+	// doubtful.
 	lateTrip = 2
 	mostLate = 0.1
 	// leastVoluntary is the least share of the switches that has to be voluntary.
@@ -163,7 +164,7 @@ func (o *SwitchingOptions) complete(tickNs float64) error {
 	return err
 }
 
-// experiment takes the samples.
+// experiment is the state of one measurement.
 type experiment struct {
 	clock   *clock.Clock
 	tickNs  float64
@@ -281,7 +282,8 @@ func (s *Switching) judgeCount() {
 	}
 }
 
-// lateShare returns the share of the time that late round trips took beyond the median.
+// lateShare returns the excess of disturbed round trips over the median, as a share of the time
+// of all round trips.
 func lateShare(blocks [][]roundTrip) float64 {
 	var trips []float64
 	for _, block := range blocks {

@@ -65,7 +65,7 @@ func (s *combSearch) fit(c *Comb) bool {
 	return true
 }
 
-// measure fits period, phase and window of a comb to at most points of its gaps.
+// measure fits period, phase and window of a comb to at most the given number of its gaps.
 func (s *combSearch) measure(c *Comb, points int) bool {
 	var numbers, starts []float64
 	for _, i := range stats.Thinned(c.Gaps, points) {
@@ -75,7 +75,7 @@ func (s *combSearch) measure(c *Comb, points int) bool {
 	}
 	line, err := stats.TheilSen(numbers, starts)
 	if err != nil {
-		line, err = stats.LeastSquares(numbers, starts) // too few for the robust line
+		line, err = stats.LeastSquares(numbers, starts) // too few points for the robust line
 	}
 	if err != nil {
 		return false
@@ -120,7 +120,7 @@ func (s *combSearch) expect(c *Comb) {
 	t := s.trace
 	before := func(atNs float64) float64 { return math.Ceil((atNs - c.PhaseNs) / c.Period.Value) } // number of the first tooth at or after atNs
 	hidden, member := 0.0, 0
-	at := s.number(c, member) // of the member
+	at := s.number(c, member) // tooth number of the present member
 	pass := func() {
 		member++
 		at = s.number(c, member)
@@ -204,9 +204,10 @@ func (s *combSearch) share() {
 
 // price sets the comb's costs, from the gaps of teeth that no switch lengthened.
 //
-// If a tooth has no gap of its own, a gap of another cause may stand in its place. price drops as
-// many of the least costs as chance, or another comb, may have put there, if a break parts them
-// from the rest. A break is a step that is wider than what the next fiftieth of the costs covers.
+// If a tooth has no gap of its own, a gap of another cause may stand in its place. Chance, or
+// another comb, may have put some of the lowest costs there. price drops up to that number of
+// them if a break separates them from the others. A break is a step that is wider than what the
+// next fiftieth of the costs covers.
 func (s *combSearch) price(c *Comb) {
 	costs := make([]float64, 0, len(c.Gaps))
 	others := c.others()

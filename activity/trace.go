@@ -1,10 +1,15 @@
-// Package activity records when a thread was kept from running, and says why (Bryant 2003, sections
-// 9.1 and 9.4, homework 9.9 to 9.12).
+// Package activity records when a thread was kept from running, and says why (Bryant 2003,
+// sections 9.1 and 9.4, homework 9.9 to 9.12).
 //
 // A thread reads a counter without pause. If two readings are further apart than a reading takes,
 // the thread was inactive in between: a timer interrupt was served, another process ran, or the
 // hypervisor took the CPU. The recording itself contains only ticks of the counter. The kernel's
 // counts are recorded with it, and both are combined afterwards.
+//
+// Terms: a gap is a stretch in which the thread was inactive; a spell is a stretch of the reading
+// loop before it returns to Go; a look reads the kernel's counters of the thread, and a join
+// assigns what was counted between two looks to the gaps between them; a comb is a source of gaps
+// at a fixed period, and a tooth one of its times.
 package activity
 
 import (

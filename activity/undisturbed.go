@@ -11,9 +11,9 @@ import (
 // like the trace's (Bryant 2003, practice problem 9.7).
 type Undisturbed struct {
 	LengthNs float64 `json:"length_ns"`
-	// Probability is the probability that work which starts while the thread is active runs without
-	// any gap, except for those of the recording's own. Trials is the expected number of trials for
-	// three such runs; missing if the probability is 0.
+	// Probability is the probability that work which starts while the thread is active runs
+	// without any gap, apart from gaps that the recording itself made. Trials is the expected
+	// number of trials for three such runs; missing if the probability is 0.
 	Probability float64     `json:"probability"`
 	Trials      stats.Float `json:"trials_for_3"`
 	// Unpreempted and UnpreemptedTrials are the probability and the expected trials if only those
@@ -25,19 +25,20 @@ type Undisturbed struct {
 // undisturbedNs are the lengths of work in an analysis.
 var undisturbedNs = []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6}
 
-// keptFromCPU reports whether c is a cause by which the thread loses its CPU to another.
+// keptFromCPU reports whether a gap with the cause c means that the thread lost its CPU to
+// another.
 func keptFromCPU(c Cause) bool {
 	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
 }
 
-// mayKeepFromCPU reports whether by the cause c the thread loses its CPU to another, or may do so:
-// c is Unexplained and the kernel does not tell whether another thread had the CPU.
+// mayKeepFromCPU reports whether a gap with the cause c means, or may mean, that the thread lost
+// its CPU to another. It may if c is Unexplained and the kernel does not tell who had the CPU.
 func (t *Trace) mayKeepFromCPU(c Cause) bool {
 	return keptFromCPU(c) || t.Unwatched && c == Unexplained
 }
 
-// activeStretches yields the times, in nanoseconds, between gaps of the causes that disturb, and
-// whether such a gap ended them. Other gaps count as part of the stretch.
+// activeStretches yields the lengths, in nanoseconds, of the stretches between gaps whose cause
+// disturbs, and whether such a gap ended the stretch. Other gaps count as part of a stretch.
 func (t *Trace) activeStretches(disturbs func(Cause) bool) iter.Seq2[float64, bool] {
 	return func(yield func(float64, bool) bool) {
 		from := int64(0)
@@ -55,8 +56,8 @@ func (t *Trace) activeStretches(disturbs func(Cause) bool) iter.Seq2[float64, bo
 	}
 }
 
-// room is, for each length of work, the sum of the times in active stretches at which work of that
-// length can start and end within the stretch.
+// room holds, for each length of work, the total time at which such work can start and still end
+// within the same active stretch.
 type room struct {
 	lengthsNs, roomNs []float64
 	totalNs           float64
