@@ -34,7 +34,6 @@ func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
 	return results, err
 }
 
-// empty runs empty trials.
 func (l *laboratory) empty(ctx context.Context, plan Plan) (*tally, error) {
 	share := plan
 	share.Duration = time.Duration(overheadShare * float64(plan.Duration))

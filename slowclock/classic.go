@@ -101,7 +101,6 @@ func (l *laboratory) paceOf(ctx context.Context, readNs float64) (pace, error) {
 	return p, nil
 }
 
-// loops runs loops until the plan is done.
 func (l *laboratory) loops(ctx context.Context, plan Plan, p pace, all *[]loop) (err error) {
 	budget, trials := plan.ticks(l.Clock), plan.trials()
 	if budget == math.MaxInt64 {
@@ -190,7 +189,6 @@ func (r *run) untilEdge(ctx context.Context, group int64) error {
 	return nil
 }
 
-// classic evaluates loops.
 func (l *laboratory) classic(all []loop, p pace) Result {
 	r := l.newResult(Classic)
 	var kept []loop
@@ -225,12 +223,12 @@ const priorLoops = 4
 // meanOfLoops computes the time of all loops over the number of events: a ratio of sums.
 //
 // A loop begins and ends with the group of events within which the clock ticked. So each of its
-// ends is off by up to the length of a group, or by up to a tick if that is shorter. The difference
-// of both errors has a mean of 0, and as its variance a sixth of the square of that length. The
-// scatter of the loops shows all other errors. Each loop is compared with a mean of which it is a
-// part, as in [shares.mean]. The clock is read after groups of events only while an edge is
-// awaited, so that the share of readings differs between loops. Therefore the time of the readings
-// is subtracted from each loop first; it would count as scatter otherwise.
+// ends is off by up to the length of a group, or by up to a tick if that is shorter. The
+// difference of both errors has a mean of 0, and as its variance a sixth of the square of that
+// length. The scatter of the loops shows all other errors. Each loop is part of the mean that it
+// is compared with, as in [shares.mean]. The clock is read after groups of events only while an
+// edge is awaited, so that the share of readings differs between loops. Therefore the time of the
+// readings is subtracted from each loop first; it would count as scatter otherwise.
 func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	var ticks, trials, reads, fine int64
 	for _, one := range loops {

@@ -26,7 +26,7 @@ func (l Lab) Counter(ctx context.Context, counter *clock.Clock, plan Plan) (Resu
 	return r, err
 }
 
-// counting is one call of Counter.
+// counting is the state of one call of [Lab.Counter].
 type counting struct {
 	*laboratory
 	counter *clock.Clock
@@ -66,7 +66,6 @@ const (
 	trialsAStretch = 4
 )
 
-// rounds takes rounds until the plan is done.
 func (c *counting) rounds(ctx context.Context, plan Plan) error {
 	budget, trials := plan.ticks(c.Clock), plan.trials()
 	empty := math.Max(emptyTicks, math.Ceil(leastEmptyNs/c.Clock.TickNs))
@@ -178,7 +177,7 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 		}
 		now := c.Clock.Read()
 		if now < last || c.Clock.ticks(now-last) > timesAJump*(ticks+fewestAJump) {
-			return s, false, nil // the clock may need hours to get back to where it was
+			return s, false, nil // don't wait for an edge: after a step back the clock may need hours to return
 		}
 		if c.ended(ctx, now != last) {
 			return s, false, ctx.Err()
@@ -214,7 +213,6 @@ func (a *approach) look(trials, ticks int64) (near bool) {
 // program wants its CPU.
 const evenShare = 0.8
 
-// result evaluates the rounds.
 func (c *counting) result() Result {
 	r := c.newResult(CounterClock)
 	r.ElapsedNs = float64(c.ticks) * c.Clock.TickNs
@@ -251,7 +249,6 @@ type shares struct {
 	sum    stretch
 }
 
-// add adds a stretch.
 func (s *shares) add(one stretch) {
 	s.all = append(s.all, one)
 	s.sum.trials += one.trials

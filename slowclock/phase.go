@@ -191,8 +191,8 @@ func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
 	if l.Fine == nil {
 		return false
 	}
-	// The loop's length is measured in ticks, without those that other programs took: a trial that
-	// was preempted sees several at once.
+	// The loop's length is measured in ticks. Only trials that see a single tick count, because a trial
+	// that was preempted sees several.
 	loop := math.Min(1, float64(t.elapsed())/float64(t.trials))
 	if loop < 1 {
 		single := 0
@@ -204,12 +204,12 @@ func (l *laboratory) phasesInStep(t *tally, edges []tick) bool {
 		loop = float64(single) / float64(edges[len(edges)-1].trial-edges[0].trial+1)
 	}
 	if loop > 0.5 && loop < 1 {
-		return false // not known to which edge a start belongs
+		return false // a start can't be assigned to one edge
 	}
 	phases := make([]float64, 0, len(edges))
 	for _, e := range edges {
 		if loop < 1 && e.before+e.within > 1 {
-			continue // the trial was preempted, which a scheduler may do at ticks
+			continue // the trial was preempted; schedulers preempt at ticks, so its place means nothing
 		}
 		ticks := l.Fine.Ns(e.fineStart-edges[0].fineStart) / l.Clock.TickNs
 		phases = append(phases, (ticks-math.Round(ticks))/loop)

@@ -34,7 +34,8 @@ func ticksNeeded(share, precision float64) float64 {
 	return z95 * z95 * (1 - share) / (share * precision * precision)
 }
 
-// Row is a line of a trial plan: what a number of digits needs.
+// Row is a line of a trial plan: the trials and the times that a result with a number of
+// significant digits needs.
 type Row struct {
 	Digits    int     `json:"digits"`
 	EpsilonNs float64 `json:"epsilon_ns"`
@@ -61,9 +62,9 @@ type Costs struct {
 	OverheadNs, BetweenNs float64
 	// Dither says that there are pauses, as [Lab.Dither] requests.
 	Dither bool
-	// CounterNs is how long a counting thread took for a first result, 0 if there is none, and
-	// CounterHalfNs the half-width of its interval. The latter is limited by what the machine takes
-	// from an event, not by the period of the counter.
+	// CounterNs is the time that a counting thread took for a first result, 0 if there is none,
+	// and CounterHalfNs the half-width of its interval. Disturbances of the events limit that
+	// width, not the period of the counter.
 	CounterNs, CounterHalfNs float64
 }
 

@@ -49,7 +49,6 @@ type Result struct {
 	stats.Judgement
 }
 
-// newResult returns a result without values.
 func (l *laboratory) newResult(m Method) Result {
 	return Result{
 		Method: m, Clock: l.Clock.Name, TickNs: l.Clock.TickNs,

@@ -58,7 +58,6 @@ func newTally() *tally {
 	return &tally{edges: make([]tick, 0, mostEdges), blocks: append(make([]counts, 0, mostBlocks), counts{}), blockTrials: 1}
 }
 
-// add adds a trial.
 func (t *tally) add(before, within, fineStart, fine int64) {
 	if before < 0 || within < 0 {
 		t.backward++
@@ -154,7 +153,7 @@ func (c counts) plus(o counts) counts {
 	}
 }
 
-// elapsed returns the number of all ticks.
+// elapsed returns the number of ticks within and between the trials.
 func (c counts) elapsed() int64 { return c.within + c.before }
 
 // complete returns the blocks of full length.
@@ -204,8 +203,8 @@ func (t *tally) estimate(outcome outcome) stats.Estimate {
 	return e
 }
 
-// disperse compares the scatter of the blocks' sums with that of independent events, each of which
-// has the given variance.
+// disperse compares the scatter of the blocks' sums with that of independent events that each
+// have the given variance.
 func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 	blocks := t.complete()
 	sum, _ := outcome(t.counts)
