@@ -27,7 +27,6 @@ var (
 	valueName = regexp.MustCompile(`\{ *(0[xX][0-9a-fA-F]+|\d+), *"([^"]*)" *\}`)
 )
 
-// parseFormat reads an event's file "format".
 func parseFormat(text string) (format, error) {
 	f := format{fields: map[string]field{}, names: map[int64]string{}}
 	known := false

@@ -31,8 +31,8 @@ type Recorder struct {
 // mostPages and fewestPages bound the size of a CPU's buffer, in pages. The kernel limits the
 // memory that users other than root may lock (perf_event_mlock_kb), so Open also tries smaller
 // buffers. With builds and servers running, there were 100,000 events of 100 bytes each per
-// second and CPU. Because the reader has to wait for a CPU like every thread, 16 MB last for more
-// than a second.
+// second and CPU. 16 MB hold more than a second of them, for the time that the reader has to wait
+// for a CPU.
 const mostPages, fewestPages = 4096, 16
 
 // allPages is the largest number of pages of all buffers together.
@@ -346,7 +346,8 @@ func (r *Recorder) take(until int64) []Event {
 	return events
 }
 
-// Wait waits until a buffer is half full, but not longer than d. It reports whether one is.
+// Wait waits until a buffer is half full, but not longer than d. full reports whether a buffer is
+// half full.
 func (r *Recorder) Wait(d time.Duration) (full bool) {
 	var polled []unix.PollFd
 	for _, ring := range r.rings {

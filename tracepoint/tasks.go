@@ -19,7 +19,6 @@ type Task struct {
 	CGroup          string // the control group that counts its CPU time
 }
 
-// mostTaskBytes is the largest accepted size of a stat file.
 const mostTaskBytes = 4096
 
 // kernelThread is the flag PF_KTHREAD of /proc/PID/stat (include/linux/sched.h).

@@ -91,7 +91,7 @@ func (w *Wakers) Forget() { clear(w.cpus) }
 // Of returns the source of the wake-up that an event of kind Waking reports.
 func (w *Wakers) Of(e Event) Waker {
 	c := w.cpu(e.CPU)
-	const since = 1e6 // a handler wakes within this time of its timer
+	const since = 1e6 // longest time from the expiry of a timer to the wake-up by its handler, in nanoseconds
 	switch {
 	case e.Context == InInterrupt && c.timerNs > c.handlerNs && e.AtNs-c.timerNs < since:
 		return Waker{Source: ByTimer}
