@@ -13,8 +13,8 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Blocked is a wait of which only the kernel function is known, not the waker. [Accounts] finds
-// it without privileges.
+// Blocked is a wait whose kernel function is known, but not its waker. [Accounts] finds it
+// without privileges.
 const Blocked Cause = "blocked"
 
 // lookEvery is the interval between two samples of the threads' states.
@@ -170,7 +170,6 @@ func (a *accounts) children(process int32) map[int32]bool {
 	return all
 }
 
-// addNumbers adds the process numbers that a text lists.
 func addNumbers(to map[int32]bool, text []byte) {
 	for _, field := range bytes.Fields(text) {
 		if number, err := strconv.ParseInt(string(field), 10, 32); err == nil && number > 0 {

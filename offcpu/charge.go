@@ -92,7 +92,6 @@ func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 	}
 }
 
-// end marks a thread as ended.
 func (a *Analyser) end(t *thread, atNs int64) {
 	if a.close(t, Unknown, Who{}, atNs); t.ours && t.state != ended {
 		a.living--

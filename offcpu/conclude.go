@@ -195,7 +195,6 @@ func (t *tally) show(r *Result) {
 // suspect or unusable.
 const suspectShare, unusableShare = 0.01, 0.5
 
-// judge sets the verdict.
 func (r *Result) judge() {
 	r.Judgement = stats.NewJudgement()
 	share, open := shareOf(r.Parts, Unknown), shareOf(r.Wall, NotWoken)
@@ -218,7 +217,6 @@ func (r *Result) judge() {
 	}
 }
 
-// shareOf returns the share of a cause.
 func shareOf(parts []Part, cause Cause) (share float64) {
 	for _, p := range parts {
 		if p.Cause == cause {

@@ -142,7 +142,6 @@ func (a *Analyser) switched(c *cpu, e tracepoint.Event) {
 	}
 }
 
-// leaves handles a thread that gives up its CPU.
 func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {
 	if t.state != ended {
 		if t.state == unknown { // it has been running since the recording began, or since events were lost
@@ -161,7 +160,6 @@ func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {
 	}
 }
 
-// gets handles a thread that gets a CPU.
 func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	switch {
 	case t.state == waiting:
@@ -177,7 +175,6 @@ func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	t.state, t.sinceNs, t.cpu, t.early = running, atNs, number, nil
 }
 
-// wakes handles a wake-up.
 func (a *Analyser) wakes(e tracepoint.Event) {
 	t := a.thread(e.Other, 0, e.AtNs)
 	w := a.waker(e, t)

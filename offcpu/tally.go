@@ -58,7 +58,6 @@ func (c counts) list(ofNs int64) []Part {
 	return all
 }
 
-// order sorts parts, the largest first.
 func order(parts []Part) {
 	slices.SortFunc(parts, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Who.Name, b.Who.Name),
@@ -85,7 +84,6 @@ func (t *tally) prune() {
 	}
 }
 
-// join adds a later tally.
 func (t *tally) join(later *tally) {
 	for k, p := range later.parts {
 		t.parts.add(k, p.TotalNs, p.Count, p.MaxNs)
@@ -112,9 +110,9 @@ func addAll(to, from map[int32]int64) {
 	}
 }
 
-// takeOff moves steal time from the running time of threads to the cause Hypervisor. Of the steal
-// time of each CPU the target's threads bear the share that they had of that CPU's busy time. The
-// running time of the target as a whole is reduced by the same factor.
+// takeOff moves steal time from the running time of threads to the cause Hypervisor. The target
+// bears the part of each CPU's steal time that corresponds to its share of that CPU's busy time.
+// The running time of the target as a whole is reduced by the same factor.
 func (t *tally) takeOff(stolenNs map[int32]int64) {
 	ran := t.parts[key{Ran, Who{}}]
 	if ran == nil {
@@ -168,7 +166,6 @@ func (a *Analyser) live(startNs, endNs int64) {
 	a.spread(startNs, endNs, func(t *tally, ns, _ int64) { t.livesNs += ns })
 }
 
-// tally returns the tally that is counting.
 func (a *Analyser) tally() *tally { return a.tallies[len(a.tallies)-1] }
 
 // Turn starts a new tally and drops all but the last one. A result then covers the time since the

@@ -19,7 +19,6 @@ type whole struct {
 	endedNs int64 // end of that block
 }
 
-// doing returns the present state.
 func (a *Analyser) doing() doing {
 	queued := false
 	for _, c := range a.ordered {
@@ -48,8 +47,8 @@ func (a *Analyser) watch(atNs int64) {
 }
 
 // endWhole counts the time of the present state. If all threads were blocked, the target waited
-// for the first wake-up. If no thread had a CPU, it waited for whoever kept the thread that got a
-// CPU first from running; settle finds that originator later.
+// for the first wake-up. If no thread had a CPU, it waited like the thread that got a CPU first;
+// settle finds later who had that CPU.
 func (a *Analyser) endWhole(atNs int64) {
 	ns := atNs - a.whole.sinceNs
 	k := key{cause: Unknown}
