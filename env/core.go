@@ -64,9 +64,8 @@ func FollowCore(c clock.Rated) Core {
 	return core
 }
 
-// fastChain returns the nanoseconds that a chain takes at the highest rate of the core.
-// [clock.CoreRate], which gives the rate that the caller multiplies the result with, measures at
-// the highest rate as well.
+// fastChain returns the nanoseconds that a chain takes while the core is fast. The caller
+// multiplies them by the result of [clock.CoreRate], which also holds while the core is fast.
 func fastChain(c clock.Rated, rounds int) float64 {
 	var chains []float64
 	for range chainTries {

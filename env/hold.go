@@ -34,5 +34,5 @@ func Thread(cpus ...int) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = restore() }, nil // after an error the thread stays locked and ends with its goroutine
+	return func() { _ = restore() }, nil // after an error the goroutine stays locked, so that the thread ends with it
 }

@@ -81,7 +81,6 @@ func (t totals) plus(more totals) totals {
 	}
 }
 
-// take adds a stretch.
 func (w *watched) take(s stretch) {
 	now := totals{ranNs: s.ranNs, unchargedNs: s.passedNs - float64(s.use.CPUNs), gaps: float64(len(s.gapsNs))}
 	for _, ns := range s.gapsNs {
