@@ -25,8 +25,8 @@ type Exposure struct {
 	Adds bool
 
 	slope Estimate // change of a sample with the part of its exposure above least
-	// Up to least, an exposure of 1 makes a sample at most (1 + worstUnseen) times as long; above
-	// least, at most (1 + worst) times.
+	// Per unit, the exposure lengthens a sample by at most the share worst, and its part below least
+	// by at most the share worstUnseen.
 	least, worst, worstUnseen float64
 }
 
