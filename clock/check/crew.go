@@ -104,8 +104,9 @@ func (c *boundCrew) settle(workers []*worker, limit time.Duration) (done map[*wo
 	return done
 }
 
-// take takes the worker's token and reports whether it got it within patience. A worker that
-// can't be used any more is recorded as lost, and its token is never given back.
+// take takes the worker's token, waiting for at most patience, and reports whether it got the
+// token. A worker that can't be used any more is recorded as lost, and its token is never given
+// back.
 func (c *boundCrew) take(w *worker, patience time.Duration) bool {
 	select {
 	case <-w.idle:

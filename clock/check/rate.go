@@ -35,8 +35,8 @@ type Rate struct {
 	// Ratio is the clock's time divided by the reference's; 1 for a clock that is right, NaN if
 	// there are too few pairs.
 	Ratio float64
-	// WorstDeviation is the largest relative deviation of a stretch of the
-	// measurement from Ratio.
+	// WorstDeviation is the largest relative difference between the rate in a stretch of the
+	// measurement and Ratio.
 	WorstDeviation float64
 	// Resolution is the largest relative deviation that the accuracy of the readings alone
 	// explains.
