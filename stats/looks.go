@@ -78,8 +78,8 @@ func (l Looks) upTo(n int) (all []int) {
 	return all
 }
 
-// Above returns the P value, over all looks, of the hypothesis that the samples' true centre is at most
-// centre; 1 if there are too few samples.
+// Above returns the P value, over all looks, of the hypothesis that the true centre of the
+// samples is at most the given one; 1 if there are too few samples.
 func (l Looks) Above(samples []float64, centre float64) float64 {
 	p := 1.
 	for j, n := range l.upTo(len(samples)) {
