@@ -90,3 +90,25 @@ func (s Sharing) Suspicion(what string) string {
 	}
 	return ""
 }
+
+// hardlyStays is a share of how often sharing would begin or end between the ends of a sample if these were
+// independent. From it on what they have in common may be chance.
+const hardlyStays = 0.9
+
+// Unseen returns the share of a sample during which the core was typically shared though it was not just
+// before and just after. It follows from how often sharing began or ended during samples, if it comes and
+// goes at random, as a Markov chain of two states does.
+func (s Sharing) Unseen() float64 {
+	if s.Samples == 0 || s.Within == 0 {
+		return 0
+	}
+	// Of the ends of samples, this share was on a shared core.
+	shared := (float64(s.Samples) - float64(s.Within)/2) / float64(s.Of)
+	changed := math.Min(1, float64(s.Within)/float64(s.Of)/(2*shared*(1-shared)))
+	if changed > hardlyStays { // the ends of a sample tell nothing of one another
+		return shared
+	}
+	stays := 1 - changed
+	meanwhile := 1 + stays + 2*changed/math.Log(stays)
+	return shared * (1 - shared) * meanwhile / (1 - shared + shared*stays)
+}

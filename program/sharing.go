@@ -87,6 +87,10 @@ func (r *Run) sharedCore() bool {
 	return env.Probed{SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}.Shared()
 }
 
+// unseenAtMost is by how many times more than expected the runs that are left may have shared a core unseen:
+// neighbours come and go in other ways than at random.
+const unseenAtMost = 2
+
 // keepApart leaves the runs during which nothing else used the core, where there are enough for an interval and
 // the others clearly took longer. On a machine of its own a program shares its core with nobody.
 func (c *conclusion) keepApart() {
@@ -108,8 +112,10 @@ func (c *conclusion) keepApart() {
 	}
 	used, low, high := c.used, c.low, c.high
 	c.used, c.low, c.high = nil, nil, nil
+	unseen := unseenAtMost * c.sharing.Unseen() * c.sharing.Costs
 	for i, p := range probed {
 		if !p.Shared() {
+			used[i].slackNs += unseen / (1 + unseen) * low[i]
 			c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
 		}
 	}
@@ -123,10 +129,10 @@ func (c *conclusion) saySharing() {
 	}
 }
 
-// judgeSharing lowers the verdict where the core was shared and what that costs is not known. It slows only
-// what runs.
+// judgeSharing lowers the verdict where the core was shared and the runs that shared it count, with a cost that
+// is not known. It slows only what runs.
 func (c *conclusion) judgeSharing() {
-	if c.sharing.Slowed*c.typical((*Run).ranShare) <= stats.WideShare {
+	if c.leftShared > 0 || c.sharing.Slowed*c.typical((*Run).ranShare) <= stats.WideShare {
 		return
 	}
 	if why := c.sharing.Suspicion("runs"); why != "" {

@@ -27,7 +27,7 @@ func TestSharedCores(t *testing.T) {
 		"not slowed":           {0.6, 0, false, false, false, stats.Trusted},
 		"all runs shared":      {1, 0.4, false, false, false, stats.Suspect},
 		"slow runs of its own": {0.5, 0, true, false, false, stats.Suspect},
-		"for a part of a run":  {0.6, 0.4, false, true, true, stats.Suspect},
+		"for a part of a run":  {0.6, 0.4, false, true, true, stats.Trusted},
 	} {
 		rng := rand.New(rand.NewPCG(7, 8))
 		const alone, runs = 27 * ms, 200
