@@ -125,7 +125,7 @@ func (c *conclusion) keepApart() {
 // saySharing tells what became of runs on shared cores.
 func (c *conclusion) saySharing() {
 	if c.leftShared > 0 {
-		c.Explanation += fmt.Sprintf("; %s that shared a core, such as with a busy hyperthread, took %s longer and are left out", stats.Count(c.leftShared, "run"), stats.Share(c.sharing.Costs))
+		c.Explanation += fmt.Sprintf("; %s that shared a core, such as with a busy hyperthread, took %s longer and do not count", stats.Count(c.leftShared, "run"), stats.Share(c.sharing.Costs))
 	}
 }
 
