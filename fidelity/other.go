@@ -18,7 +18,7 @@ func onLinuxOnly() (Reference, *clock.Unavailable) {
 	return Reference{}, &clock.Unavailable{Reason: clock.OtherSystem, Detail: "it is known on Linux only"}
 }
 
-var errNoStop = errors.New("that a process has stopped can be waited for on Linux only")
+var errNoStop = errors.New("waiting until a process has stopped: only Linux can do that")
 
 func canStop() error { return unavailable(Stop, clock.OtherSystem, errNoStop, "") }
 

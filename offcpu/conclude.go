@@ -202,15 +202,15 @@ func (r *Result) judge() {
 	case r.ThreadNs <= 0:
 		r.Lower(stats.Unusable, "no thread was seen: check that the process runs while it is recorded")
 	case share > unusableShare:
-		r.Lower(stats.Unusable, "of %s of the time it is not known what it went to", stats.Share(share))
+		r.Lower(stats.Unusable, "where %s of the time went is not known", stats.Share(share))
 	case share > suspectShare:
-		r.Lower(stats.Suspect, "of %s of the time it is not known what it went to", stats.Share(share))
+		r.Lower(stats.Suspect, "where %s of the time went is not known", stats.Share(share))
 	}
 	if open > suspectShare {
 		r.Lower(stats.Suspect, "for %s of the time all threads waited for something that had not come when the recording ended: record for longer, to learn what", stats.Share(open))
 	}
 	if share > suspectShare && r.Missed > 0 {
-		r.Lower(stats.Suspect, "the kernel left out switches between threads %d times without a word: who had a CPU then is counted as unknown", r.Missed)
+		r.Lower(stats.Suspect, "the kernel left out switches between threads %d times, and did not report it: who had a CPU then is counted as unknown", r.Missed)
 	}
 	if r.Lost > 0 {
 		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown", r.Lost, r.Lost+r.Events)

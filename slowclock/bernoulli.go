@@ -83,7 +83,7 @@ func (r *Result) judgeOnes(t *tally) {
 	lost := float64(t.within-t.ones) / float64(t.trials) * r.TickNs
 	switch half := r.Estimate.HalfWidth(); {
 	case t.ones == t.trials && t.trials > 0:
-		r.Lower(stats.Unusable, "every trial saw the clock tick: the event is longer than a tick, and an outcome of 0 or 1 has no more to say; count all ticks (discrete)")
+		r.Lower(stats.Unusable, "every trial saw the clock tick: the event is longer than a tick, and outcomes of 0 or 1 tell nothing more; count all ticks (discrete)")
 	case lost > half/4:
 		r.Lower(stats.Unusable, "trials saw several ticks and count one: preemption, or events near a tick, make the result too small by %s; count all ticks (discrete)", stats.Duration(lost, 3))
 	case lost > half/10:

@@ -116,7 +116,7 @@ func (l *laboratory) passedBy(ticks int64) error {
 	if l.skips < mostSkips {
 		return nil
 	}
-	return fmt.Errorf("%s made %d steps of several ticks of %s and none of one, so that it is no slow clock: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, stats.Duration(l.Clock.TickNs, 3))
+	return fmt.Errorf("%s made %d steps of several ticks of %s and none of a single one: this method needs a clock that shows each of its ticks: take the time of the event with it as it is, or name a tick that is longer than a reading", l.Clock.Name, l.skips, stats.Duration(l.Clock.TickNs, 3))
 }
 
 // perTick counts how often do runs in a tick, over some ticks from edge to edge. It returns the
