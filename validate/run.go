@@ -173,16 +173,16 @@ func (v *validation) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// crowdError says that the neighbours of a regime could not be started.
-type crowdError struct{ error }
+// neighboursError says that the neighbours of a regime could not be started.
+type neighboursError struct{ error }
 
-func (e crowdError) Unwrap() error { return e.error }
+func (e neighboursError) Unwrap() error { return e.error }
 
 // passOver leaves out a regime whose neighbours could not be started, and reports whether it did.
 // It does not if nothing else was measured.
 func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
-	var unbearable crowdError
-	if ctx.Err() != nil || !errors.As(err, &unbearable) || len(v.report.Outcomes) == 0 {
+	var failed neighboursError
+	if ctx.Err() != nil || !errors.As(err, &failed) || len(v.report.Outcomes) == 0 {
 		return false
 	}
 	v.caveat("%s is left out: %v", r, err)
@@ -271,7 +271,7 @@ func (v *validation) under(ctx context.Context, r Regime, tasks []task) error {
 	v.tell(fmt.Sprintf("%s: starting", r))
 	competitors := &competition{regime: r, cpu: v.plan.CPU}
 	if err := competitors.renew(ctx); err != nil {
-		return crowdError{err}
+		return neighboursError{err}
 	}
 	defer competitors.stop()
 	lab, err := openSession(ctx, v.plan.CPU, v.opening(r))

@@ -257,17 +257,17 @@ func TestKeepFails(t *testing.T) {
 func TestUnbearableLoad(t *testing.T) {
 	v := &validation{report: &Report{}}
 	loops200 := Regime{200, Loops}
-	unbearable := crowdError{errors.New("3 of 200 competitors were started")}
-	if v.passOver(t.Context(), loops200, unbearable) {
+	failed := neighboursError{errors.New("3 of 200 competitors were started")}
+	if v.passOver(t.Context(), loops200, failed) {
 		t.Error("passed over, though there is nothing else")
 	}
 	v.report.Outcomes = make([]Outcome, 1)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if v.passOver(ended, loops200, unbearable) || v.passOver(t.Context(), loops200, errors.New("the lab ended")) || len(v.report.LeftOut) > 0 {
+	if v.passOver(ended, loops200, failed) || v.passOver(t.Context(), loops200, errors.New("the lab ended")) || len(v.report.LeftOut) > 0 {
 		t.Errorf("passed over: %q", v.report.LeftOut)
 	}
-	if !v.passOver(t.Context(), loops200, unbearable) || len(v.report.LeftOut) != 1 || v.report.LeftOut[0] != "loops 200 is left out: 3 of 200 competitors were started" {
+	if !v.passOver(t.Context(), loops200, failed) || len(v.report.LeftOut) != 1 || v.report.LeftOut[0] != "loops 200 is left out: 3 of 200 competitors were started" {
 		t.Errorf("%q", v.report.LeftOut)
 	}
 }
