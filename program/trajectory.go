@@ -394,13 +394,17 @@ func (w *way) begin(c change) {
 	}
 	p.since, p.before = math.Max(0, c.atNs), w.sums
 	p.ownNs, p.nextOwnNs = w.ownNs[x.cpu], w.ownNs[x.next]
-	if x.state == kept && !c.first() && !x.woken && !c.foreign && c.atNs >= 0 {
+	if x.state == kept && !c.first() && !x.woken && !c.foreign && c.atNs >= 0 && p.low.ranNs > freshNs {
 		w.preemptions++
 		w.lost++
 		p.low.preemptions++
 		p.high.preemptions++
 	}
 }
+
+// freshNs is the running time up to which a thread has hardly anything in the caches that it can lose with
+// its CPU. Mostly it then lost the CPU to the thread that waited for its exec, and to no timer.
+const freshNs = 10e3
 
 // start gives a new thread the position of the thread that starts it.
 func (w *way) start(l *line) *position {

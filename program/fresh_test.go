@@ -1,0 +1,28 @@
+package program
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"chronoscope/process"
+)
+
+// Whoever starts a program gets its CPU back for a moment at the program's exec. This costs the program nothing but
+// the wait: it has nothing in the caches yet, and no timer interrupted it. A switch amid its work costs more.
+func TestPreemptionAtTheBegin(t *testing.T) {
+	for _, c := range []struct {
+		afterMs float64
+		count   int
+	}{{0.005, 0}, {0.5, 1}} {
+		events := begun().at(c.afterMs, process.Preempted, 1, 1, 0).at(c.afterMs+0.2, process.SwitchedIn, 1, 1, 0).at(10.2, process.Exited, 1, 1, 0)
+		run := events.run(10.2, 10, process.Thread{ID: 1, CPUNs: 10 * ms, WaitNs: 0.2 * ms, ReadNs: 10.2 * ms})
+		way, ok := follow(context.Background(), &run.Run, 2, math.Inf(1), wakeupEvents{})
+		if !ok || way.low.preemptions != c.count || way.high.preemptions != c.count || way.preemptions != c.count {
+			t.Errorf("after %v ms: %d, %d and %d preemptions, %d expected (%v)", c.afterMs, way.low.preemptions, way.high.preemptions, way.preemptions, c.count, ok)
+		}
+		if math.Abs(way.low.atNs-10*ms) > 1 || math.Abs(way.high.atNs-10*ms) > 1 {
+			t.Errorf("after %v ms: it takes %v to %v, 10 ms expected", c.afterMs, way.low.atNs, way.high.atNs)
+		}
+	}
+}
