@@ -75,6 +75,8 @@ type conclusion struct {
 	high   []float64
 	widths []float64
 	reads  float64 // how often a run waits for a disk, usually
+	// disturbedMoreNs is how much more CPU time the runs used that [conclusion.keepCalm] leaves out.
+	disturbedMoreNs float64
 	// varies says that in some runs the program blocked for much longer than in others.
 	varies bool
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
@@ -124,6 +126,7 @@ func (c *conclusion) keepCalm() {
 	if len(calm) < fewestCalm || len(calm) >= len(others) || !c.agree(calm, others) || !c.blockNoLonger(calm, others) {
 		return
 	}
+	c.disturbedMoreNs = c.moreCPU(calm, others)
 	used, low, high := c.used, c.low, c.high
 	c.used, c.low, c.high = nil, nil, nil
 	for _, i := range calm {
@@ -316,7 +319,13 @@ func spread(values []float64) float64 {
 // estimate joins the runs' bounds: whatever the runs' own times are, their median lies
 // between that of the lower bounds and that of the upper ones. Where these lie apart,
 // those runs count that had to wait least.
-func (c *conclusion) estimate() { c.Estimate = c.hold(c.join(c.chosen())) }
+func (c *conclusion) estimate() {
+	chosen, moreNs := c.chosen()
+	moreNs += c.disturbedMoreNs
+	e := c.hold(c.join(chosen))
+	e.Lo, e.Hi = math.Max(0, e.Lo+math.Min(0, moreNs)), e.Hi+math.Max(0, moreNs)
+	c.Estimate = e
+}
 
 // join is the estimate from these runs.
 func (c *conclusion) join(chosen []int) stats.Estimate {
@@ -339,8 +348,9 @@ const fewestChosen = 6
 // chosen are the runs that count for the estimate: all where most are known as well as asked
 // for, else the quarter that had to wait least, where the others may have taken as long. To choose
 // by the bounds themselves would choose one mode of a program that has several. With several
-// threads bounds may be tight by chance, in a run that went another way: there, too, all count.
-func (c *conclusion) chosen() []int {
+// threads bounds may be tight by chance, in a run that went another way: there, too, all count. moreNs is what
+// [conclusion.moreCPU] says of the others.
+func (c *conclusion) chosen() (runs []int, moreNs float64) {
 	order := make([]int, len(c.used))
 	c.widths = make([]float64, len(c.used))
 	for i := range order {
@@ -349,15 +359,33 @@ func (c *conclusion) chosen() []int {
 	}
 	several := slices.ContainsFunc(c.used, func(r *Run) bool { return r.traced.threads > 1 })
 	if stats.Median(c.widths) <= c.plan.Precision || several || !c.mostlyWaited() {
-		return order
+		return order, 0
 	}
 	all := slices.Clone(order)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.used[a].waitedNs(), c.used[b].waitedNs()) })
 	n := min(len(order), max(fewestChosen, len(order)/4))
 	if !c.agree(order[:n], order[n:]) {
-		return all
+		return all, 0
 	}
-	return order[:n]
+	return order[:n], c.moreCPU(order[:n], order[n:])
+}
+
+// moreCPU returns how much more CPU time the other runs used than the chosen ones, by their medians; 0 if that may be
+// chance. A program that gives other processes work in some of its ways has runs of that way among the others: its
+// median run may be one of these.
+func (c *conclusion) moreCPU(chosen, others []int) (ns float64) {
+	used := func(which []int) stats.Estimate {
+		var all []float64
+		for _, i := range which {
+			all = append(all, c.used[i].ownCPUNs())
+		}
+		return median(all)
+	}
+	a, b := used(chosen), used(others)
+	if b.Lo > a.Hi || b.Hi < a.Lo {
+		return b.Value - a.Value
+	}
+	return 0
 }
 
 // agreeShare is how far runs of the same program may lie apart that differ in how long they waited.

@@ -18,7 +18,8 @@ func (c *conclusion) chooseMethod() {
 	waited := c.waitShare()
 	never := c.neverBlocks()
 	var widths []float64
-	for _, i := range c.chosen() {
+	chosen, _ := c.chosen()
+	for _, i := range chosen {
 		widths = append(widths, c.widths[i])
 	}
 	c.Method = CycleTime
