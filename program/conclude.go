@@ -321,10 +321,14 @@ func spread(values []float64) float64 {
 // those runs count that had to wait least.
 func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
-	moreNs += c.disturbedMoreNs
-	e := c.hold(c.join(chosen))
+	e := c.hold(widened(c.join(chosen), moreNs))
+	c.Estimate = widened(e, c.disturbedMoreNs) // the runs left out may have taken longer by the clock, too
+}
+
+// widened is the estimate whose interval also holds what is more by so much, or less.
+func widened(e stats.Estimate, moreNs float64) stats.Estimate {
 	e.Lo, e.Hi = math.Max(0, e.Lo+math.Min(0, moreNs)), e.Hi+math.Max(0, moreNs)
-	c.Estimate = e
+	return e
 }
 
 // join is the estimate from these runs.
