@@ -35,8 +35,8 @@ func TestFilesThatTellOfWaiting(t *testing.T) {
 		{"loadavg", program("reads a file", "here", "/proc/loadavg"), all, 0},
 		{"schedstat of a folder", program("reads a file", "from", "/proc/self/schedstat"), all, 0},
 		{"schedstat, by a child", shell("cat /proc/$$/schedstat >/dev/null; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), all, 0},
-		{"stat", program("reads a file", "whole", "/proc/stat"), 9e6, 30e6},
-		{"status", program("reads a file", "from", "/proc/self/status"), 9e6, 40e6},
+		{"stat", program("reads a file", "whole", "/proc/stat"), 18e6, 60e6},
+		{"status", program("reads a file", "from", "/proc/self/status"), 18e6, 80e6},
 		{"another file", program("reads a file", "from", "/proc/self/maps"), 0, 0},
 		{"stat once", shell("read x </proc/stat; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), 0, 0},
 	} {
