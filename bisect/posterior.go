@@ -46,6 +46,9 @@ func stepProbabilities(points []point) []float64 {
 	for i, probabilities := range each {
 		floats.AddScaled(all, math.Exp(evidence[i]-total), probabilities)
 	}
+	for i, p := range all {
+		all[i] = math.Min(p, 1) // rounding makes it 1 + 4e-16
+	}
 	return all
 }
 
