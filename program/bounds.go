@@ -169,7 +169,9 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	if ns := noise.SwitchNs; ns > 0 {
 		each, least = ns+machine.UsualColdNs, ns/2
 	}
-	certain := func(p progress) float64 { return math.Min(float64(p.preemptions), p.ranNs/leastSliceNs+1) }
+	certain := func(p progress) float64 {
+		return math.Min(math.Max(0, float64(p.preemptions-r.yields)), p.ranNs/leastSliceNs+1)
+	}
 	off := func(p progress) float64 { return p.ranNs*share + float64(p.preemptions)*each }
 	r.leastNs = math.Max(0, r.least.atNs-off(r.least))
 	if r.calm.atNs > 0 {

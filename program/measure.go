@@ -106,6 +106,8 @@ type series struct {
 	probed      bool
 	untraceable bool
 	peak        int64
+	// yields is how often it gave its CPU away itself, as far as probes have shown.
+	yields int
 	// timedWaits are how often it asked to wait until some time, as far as probes have
 	// shown, and otherWaits how often it blocked for something else; someUnnoted says that it
 	// may have done so more often.
@@ -328,6 +330,8 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	run.bound(cpus)
 	run.elsewhere = run.othersElsewhere(cpus)
 	run.allowForDeadline(s.waits(), s.timedWaits, blocked, threaded)
+	s.yields = max(s.yields, run.Yields)
+	run.yields = s.yields
 	if run.blocks = blocked; !s.someUnnoted {
 		run.timedWaits, run.waits = s.timedWaits, s.waits()
 	}

@@ -86,6 +86,8 @@ type Run struct {
 	// waits for that or for something else; 0 where it asks for no time, or that is not known.
 	// blocks is how often it did, for however short a time.
 	timedWaits, waits, blocks int
+	// yields is how often the program gave its CPU away itself (sched_yield(2)) in a traced run.
+	yields int
 	// outsideNs is the time for which threads waited for what is no part of the program, at most; NaN
 	// where their blocks were not noted.
 	outsideNs float64
