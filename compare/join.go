@@ -54,7 +54,7 @@ func (j *joined) one() *view.Figure {
 	return nil
 }
 
-// withoutStandIns drops a quantity or its stand-in: the one that fewer subjects have, or the
+// withoutStandIns drops a quantity or its stand-in: whichever fewer subjects have, or the
 // stand-in if equally many have both.
 func withoutStandIns(rows []*joined) []*joined {
 	place := map[view.FigureKey]*joined{}

@@ -365,7 +365,14 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		defer end(nil)
 	}
 	kept, output := c.keep()
-	kept.Started = m.endStarved(limited, c.spentNs, end)
+	if watch := m.endStarved(limited, c.spentNs, end); watch != nil {
+		kept.Started = func(pid int) {
+			if c.Started != nil {
+				c.Started(pid)
+			}
+			watch(pid)
+		}
+	}
 	run, err = m.run(limited, kept, traced)
 	if run.WallNs > 0 {
 		run.read = output.read(c.Metrics)

@@ -152,6 +152,9 @@ func TestNotingIsGivenUp(t *testing.T) {
 		}
 		return run
 	})
+	if last := s.runs[len(s.runs)-1]; last.Yields != 0 || last.yields != 3 {
+		t.Errorf("a run that was not traced is taken to yield %d times, 3 were seen", last.yields)
+	}
 	if traces != 1 || !s.someUnnoted || s.timedWaits != 4 {
 		t.Errorf("%d traced runs, %+v", traces, s)
 	}

@@ -64,6 +64,9 @@ func TestSharedCores(t *testing.T) {
 		if c.kept && r.Percentiles.Wall.Known()[0].N != runs {
 			t.Errorf("%s: percentiles of the clock leave runs out: %+v", name, r.Percentiles.Wall.Known()[0])
 		}
+		if c.kept && (r.Estimate.Lo < 0.98*alone) != c.within { // what may be unseen is allowed for
+			t.Errorf("%s: from %v of it on", name, r.Estimate.Lo/alone)
+		}
 		if r.Verdict != c.verdict {
 			t.Errorf("%s: %s, %q, %+v", name, r.Verdict, r.Reasons, r.Estimate)
 		}

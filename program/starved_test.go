@@ -27,7 +27,8 @@ func TestEndsStarvedRuns(t *testing.T) {
 		{"starved after eight", 8, time.Hour, time.Minute, 8, true, false},
 		{"takes long", 8, 10 * time.Millisecond, 150 * time.Millisecond, 9, false, false},
 	} {
-		s := &series{command: Command{Name: "fake"}}
+		told := 0 // the caller, of runs that have started
+		s := &series{command: Command{Name: "fake", Command: process.Command{Started: func(int) { told++ }}}}
 		plan := Plan{Precision: 1e-9, MinRuns: 6, MaxRuns: 9, MaxTime: 20 * time.Millisecond}
 		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
 		m.snapshot = func(int) (process.Snapshot, error) {
@@ -53,6 +54,9 @@ func TestEndsStarvedRuns(t *testing.T) {
 		}
 		if err := m.measure(background); err != nil {
 			t.Fatal(err)
+		}
+		if told != made {
+			t.Errorf("%s: the caller was told of %d starts of %d", c.name, told, made)
 		}
 		r := conclude(s, plan, quiet, m.checks)
 		if s.starved != nil != c.ended || r.Failure != nil || c.ended && len(r.Runs) != c.runs || c.isUnusable != (r.Verdict == stats.Unusable) || c.ended && !strings.Contains(strings.Join(r.Reasons, ""), "it was ended after") {

@@ -87,7 +87,7 @@ func TestEnough(t *testing.T) {
 
 // A sequence that stops when its interval is narrow covers the truth about as often as the interval of
 // a fixed number does, because there are few looks. It doesn't where it is looked at all the time. The
-// interval is the exact one for a known standard deviation that is estimated from the samples themselves.
+// interval is the mean and 1.96 standard errors.
 func TestFewLooksKeepCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const sequences = 4000

@@ -53,7 +53,7 @@ func (u TimeUnit) Duration(ns float64, digits int) string {
 	return Significant(ns/u.Ns, digits) + " " + u.Name
 }
 
-// or returns the unit, or the one that suits a duration.
+// or returns the unit, or the unit that suits a duration.
 func (u TimeUnit) or(ns float64) TimeUnit {
 	if u.Ns == 0 {
 		return unitOf(ns)
