@@ -115,7 +115,8 @@ func (c *conclusion) keepApart() {
 	unseen := unseenAtMost * c.sharing.Unseen() * c.sharing.Costs
 	for i, p := range probed {
 		if !p.Shared() {
-			used[i].slackNs += unseen / (1 + unseen) * low[i]
+			less := unseen / (1 + unseen) * low[i]
+			used[i].slackNs, used[i].surelyNs = used[i].slackNs+less, used[i].surelyNs-less // CPU time holds it, too
 			c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
 		}
 	}
