@@ -75,3 +75,24 @@ func TestRunsThatGiveOthersWork(t *testing.T) {
 		t.Errorf("%v to %v ms: the runs took %v and %v", r.Estimate.Lo/ms, r.Estimate.Hi/ms, fastMs, slowMs)
 	}
 }
+
+// Nearly nobody ran beside a program whose threads woke one another often, so that it took what the clock says, less
+// what others had. Its threads waited for longer than that: idle CPUs take a while to begin, alone as well. This is no
+// contradiction, unless each of its waits would have been longer than that takes.
+func TestWaitsForIdleCPUs(t *testing.T) {
+	for _, c := range []struct {
+		blocks      int
+		lowMs       float64
+		contradicts bool
+	}{{70, 39.5, false}, {5, 38, true}} {
+		r := Run{noted: true, Run: process.Run{WallNs: 40 * ms, UserNs: 36 * ms}, traced: trajectory{
+			wallNs: 40 * ms, threads: 2, ranNs: 36 * ms, deficientNs: 5 * ms, blocksKnown: c.blocks, othersKnown: true,
+			low: progress{atNs: 37 * ms}, high: progress{atNs: 38 * ms},
+		}}
+		r.Others = process.OthersUse{Known: true, CPUNs: 0.5 * ms, WaitNs: 3 * ms, PassedNs: r.WallNs}
+		r.bound(2)
+		if r.contradicts != c.contradicts || r.LowNs != c.lowMs*ms || r.HighNs != 40*ms {
+			t.Errorf("%d blocks: %v to %v ms, contradiction %v; %v to 40, %v expected", c.blocks, r.LowNs/ms, r.HighNs/ms, r.contradicts, c.lowMs, c.contradicts)
+		}
+	}
+}
