@@ -96,3 +96,29 @@ func TestWaitsForIdleCPUs(t *testing.T) {
 		}
 	}
 }
+
+// A program of two threads, one of which waits for something that nothing tells. Others delayed it by no more than the
+// CPU time that they had, so that it is known well enough where they had little.
+func TestBoundByOthers(t *testing.T) {
+	for _, c := range []struct {
+		othersMs float64
+		want     stats.Verdict
+	}{{1.3, stats.Trusted}, {6, stats.Suspect}} {
+		s := series{probed: true}
+		r := s.concludedOn(2, 30, func(i int) Run {
+			lost := c.othersMs // by the second thread, for which the first may wait
+			end := 38 + lost + 0.01*float64(i%5)
+			events := begun().at(1, process.Forked, 2, 1, 1).at(1, process.SwitchedIn, 2, 1, 1).
+				at(10, process.Blocked, 1, 1, 0).at(15, process.Preempted, 2, 1, 1).at(15+lost, process.SwitchedIn, 2, 1, 1).
+				at(28+lost, process.SwitchedIn, 1, 1, 0).at(28+lost, process.Blocked, 2, 1, 1).
+				at(end-1, process.SwitchedIn, 2, 1, 1).at(end-0.5, process.Exited, 2, 1, 1).at(end, process.Exited, 1, 1, 0)
+			run := events.run(end, 47.5, process.Thread{ID: 1, CPUNs: 20 * ms, ReadNs: int64(end * ms)}, process.Thread{ID: 2, CPUNs: 27.5 * ms, WaitNs: int64(lost * ms), ReadNs: int64(end * ms)})
+			run.Others = process.OthersUse{Known: true, CPUNs: int64(lost * ms), WaitNs: 10 * ms, PassedNs: run.WallNs}
+			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), lost*ms
+			return run
+		})
+		if e := r.Estimate; r.Method != Bounds || r.Verdict != c.want || e.Lo > 38*ms || e.Hi < (38+c.othersMs)*ms {
+			t.Errorf("others had %v ms: %s %v to %v ms, %s %q", c.othersMs, r.Method, e.Lo/ms, e.Hi/ms, r.Verdict, r.Reasons)
+		}
+	}
+}

@@ -79,6 +79,8 @@ type conclusion struct {
 	disturbedMoreNs float64
 	// varies says that in some runs the program blocked for much longer than in others.
 	varies bool
+	// bounded says that what others had of the CPUs bounds the time.
+	bounded bool
 	// aboveClock says that the runs chosen first lay above what the program took by the clock.
 	aboveClock bool
 	// spins bounds the share of the possible spinning time in which threads did spin.

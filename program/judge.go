@@ -50,7 +50,7 @@ func (c *conclusion) judge() {
 	case c.RefuseZero():
 	case c.Method == Bounds && !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "it takes %s, and no more is known: %s narrows that", c.Estimate.Range(), c.remedy())
-	case c.Method == Bounds:
+	case c.Method == Bounds && !c.bounded:
 		c.Lower(stats.Suspect, "the interval reaches from all of that delay taken off to none of it: %s narrows it", c.remedy())
 	case !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (%s, %s)", c.Estimate.Range(), remedy.Of(remedy.Warmup), remedy.Of(remedy.Prepare))
@@ -154,7 +154,7 @@ func (c *conclusion) judgeSources() {
 // judgeWaits lowers the verdict where waiting for a CPU may have changed what the program did:
 // alone it would have slept, or computed for longer.
 func (c *conclusion) judgeWaits() {
-	if c.mostlyLate() && c.Method == Bounds { // otherwise what it may have slept is in the interval
+	if c.mostlyLate() && c.Method == Bounds && !c.bounded { // otherwise what it may have slept is in the interval
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
 	if c.varies {

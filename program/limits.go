@@ -26,7 +26,7 @@ func (c *conclusion) mostNs() float64 {
 			walls = append(walls, float64(r.WallNs))
 		}
 	}
-	if len(walls) > 0 {
+	if len(walls) >= fewestChosen { // of fewer, each may be a fast one
 		most = math.Min(most, median(walls).Hi)
 	}
 	return most

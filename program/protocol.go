@@ -26,6 +26,7 @@ func (c *conclusion) chooseMethod() {
 	switch {
 	case stats.Median(widths) > math.Max(boundsApart, c.plan.Precision):
 		c.Method = Bounds
+		c.bounded = c.boundByOthers()
 		c.Explanation = "other programs delayed it by an unknown amount, " + c.delays()
 	case never && busy >= c.longNs() && c.charges(busy):
 		c.Method = ByIntervalCounting
@@ -46,6 +47,32 @@ func (c *conclusion) chooseMethod() {
 			c.Method = CriticalPath
 		}
 	}
+}
+
+// boundByOthers widens each run's bounds to what is certain, whatever the program waits for and however it does: it
+// takes no longer than by the clock, and others delayed it by no more than the CPU time that they had. It changes
+// nothing and returns false where that is not known of nearly all runs, or does not bound the time well enough to be
+// trusted.
+func (c *conclusion) boundByOthers() bool {
+	unknown := 0
+	var widths []float64
+	for _, r := range c.used {
+		wall := float64(r.WallNs)
+		if !(r.calmNs > 0) {
+			unknown++
+			continue
+		}
+		widths = append(widths, (wall-r.calmNs)/wall)
+	}
+	if float64(unknown) > strayShare*float64(len(c.used)) || !(stats.Median(widths) <= 2*stats.WideShare) {
+		return false
+	}
+	for i, r := range c.used {
+		if r.calmNs > 0 {
+			c.low[i], c.high[i] = math.Min(c.low[i], r.calmNs), math.Max(c.high[i], float64(r.WallNs))
+		}
+	}
+	return true
 }
 
 // delays is between what bounds other programs delayed a typical run.
