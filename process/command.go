@@ -143,7 +143,7 @@ type Run struct {
 	// the policy that it has at its end.
 	OtherPolicy bool
 	// OtherLimit is true where a thread of a traced program ended in a control group with a CPU limit that the program
-	// did not begin in, or its first process was in one for 10 ms or more.
+	// did not begin in, or was in one for 10 ms or more.
 	OtherLimit bool
 	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
 	// being stopped; InvoluntarySwitches those that it lost it.

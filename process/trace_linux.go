@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -27,9 +28,10 @@ type tracer struct {
 	opens     *fileWatch
 	run       Run
 	started   time.Time
-	// known are the threads that were seen, still traced, and read those of them whose
-	// counters were read as they exited.
-	known, read map[int]bool
+	// known are the numbers of the threads that were seen and have not been waited for, which watchGroups looks at, too;
+	// read are those of them whose counters were read as they exited.
+	known sync.Map
+	read  map[int]bool
 	// groups are the control groups that the program begins in, as /proc tells them.
 	groups []byte
 	// own is what the kernel counts of the tracer's thread: how late it comes.
@@ -58,7 +60,8 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	if err := unix.PtraceSetOptions(t.leader, options); err != nil {
 		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
 	}
-	t.known, t.read = map[int]bool{t.leader: true}, map[int]bool{}
+	t.known.Store(t.leader, nil)
+	t.read = map[int]bool{}
 	t.run.WaitOf, t.run.Stops = AllThreads, 1
 	t.groups = groupsOf(t.leader)
 	if own, err := machine.OpenThread(); err == nil {
@@ -119,7 +122,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 			t.run.ended(status, &usage)
 			return t.run, nil
 		default:
-			delete(t.known, id)
+			t.known.Delete(id)
 			delete(t.read, id)
 		}
 		t.late()
@@ -179,6 +182,7 @@ const cldExited, cldDumped, cldTrapped = 1, 3, 4
 // stopped looks at a thread that has stopped, and lets it go on.
 func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	signal := status.StopSignal()
+	_, known := t.known.LoadOrStore(id, nil)
 	if event(status) == unix.PTRACE_EVENT_EXEC { // a thread may have got the number of the first, which has exited
 		delete(t.read, id)
 		t.looks.begin(id)
@@ -197,7 +201,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		}
 	case event(status) != 0:
 		signal = 0
-	case !t.known[id] && signal == unix.SIGSTOP: // how a new thread begins to be traced
+	case !known && signal == unix.SIGSTOP: // how a new thread begins to be traced
 		signal = 0
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
@@ -210,8 +214,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	default:
 		t.run.Signals++
 	}
-	if !t.known[id] {
-		t.known[id] = true
+	if !known {
 		t.opens.follow(id, t.looks.process(id))
 	}
 	t.opens.opened() // by the tracer itself, while the thread stood still
@@ -255,26 +258,30 @@ func limitedElsewhere(thread int, groups []byte) bool {
 	return !bytes.Equal(groupsOf(thread), groups) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(thread)) != nil
 }
 
-// groupsEvery is how often the first process's control groups are looked at: a CPU limit stops nobody sooner
-// than its share of a period, of 100 ms mostly, is used up.
-const groupsEvery = 10 * time.Millisecond
+// groupsEvery is how often the threads' control groups are looked at: a CPU limit stops nobody sooner than its
+// share of a period, of 100 ms mostly, is used up. Looks at very many threads take groupsShare of the time at most.
+const groupsEvery, groupsShare = 10 * time.Millisecond, 0.1
 
-// watchGroups looks at the control groups of the first process until the function is called that it returns: that tells
-// whether they had another CPU limit at some time.
+// watchGroups looks at the control groups of all threads until the function is called that it returns, which tells
+// whether one of them had another CPU limit at some time.
 func (t *tracer) watchGroups() (limited func() bool) {
-	leader, groups := t.leader, t.groups
+	groups := t.groups
 	end, ended := make(chan struct{}), make(chan bool)
 	go func() {
 		limited := false
-		looks := time.NewTicker(groupsEvery)
-		defer looks.Stop()
+		look := time.NewTimer(groupsEvery)
+		defer look.Stop()
 		for {
 			select {
 			case <-end:
 				ended <- limited
 				return
-			case <-looks.C:
-				limited = limited || limitedElsewhere(leader, groups)
+			case began := <-look.C:
+				t.known.Range(func(id, _ any) bool {
+					limited = limited || limitedElsewhere(id.(int), groups)
+					return !limited
+				})
+				look.Reset(max(groupsEvery, time.Duration(float64(time.Since(began))/groupsShare)))
 			}
 		}
 	}()

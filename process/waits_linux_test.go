@@ -319,16 +319,19 @@ func limitedGroup(t *testing.T) (dir string) {
 }
 
 // A program, or a process that it starts, moves into a control group with a CPU limit, under which it may be
-// stopped. That was not seen, and was taken for the doing of others. So it was where the program left that group
-// before it exited.
+// stopped. That was not seen, and was taken for the doing of others. So it was where the program, or a process that
+// it started, left that group before it exited.
 func TestOtherLimit(t *testing.T) {
 	dir := limitedGroup(t)
 	procs, back := filepath.Join(dir, "cgroup.procs"), filepath.Join(filepath.Dir(dir), "cgroup.procs")
+	work := "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+	stay := fmt.Sprintf("echo $$ >%s; %s; echo $$ >%s", procs, work, back)
 	for script, want := range map[string]bool{
 		"exit 0":                            false,
 		"echo $$ >" + procs:                 true,
 		"sh -c 'echo $$ >" + procs + "'; :": true,
-		"echo $$ >" + procs + "; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo $$ >" + back: true,
+		stay:                                true,
+		"sh -c '" + stay + "'; :":           true,
 	} {
 		if r := mustNoteWaits(t, shell(script)); r.OtherLimit != want || r.ExitCode != 0 {
 			t.Errorf("%s: %v, want %v: %+v", script, r.OtherLimit, want, r)
