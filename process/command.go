@@ -130,13 +130,14 @@ type Run struct {
 	// pressure of control groups), all of its work may have depended on that.
 	//
 	// Unclocked says why not all readings are known; nil if they are. It does not cover a file's own
-	// times, files that stay open, and on arm64 the instruction that reads the counter.
+	// times, files that were open before the program began, and on arm64 the instruction that reads the counter.
 	ClockReads                     int
 	ClockWorkNs, UncorrectedWorkNs int64
 	Unclocked                      error
-	// WaitingToldPossibly is true where the program, or another one, opened one of these files, in a run that was
-	// traced with NoteClocks and without NoteOpens, as far as the kernel tells (inotify(7)).
-	WaitingToldPossibly bool
+	// FilesToldPossibly is true where the program, or another one, opened one of these files in a run that was traced
+	// with NoteClocks and without NoteOpens, as far as the kernel tells (inotify(7)); WaitingToldPossibly where it was
+	// one that tells how long somebody waits for a CPU, with NoteOpens too, if the program opened too many to look at all.
+	FilesToldPossibly, WaitingToldPossibly bool
 	// OtherPolicy is true where a thread asked for a scheduling policy other than the normal
 	// ones (sched(7): SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen: in a
 	// run that was traced with NoteWaits, of every thread; otherwise of the first one alone, by

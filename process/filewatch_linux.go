@@ -46,14 +46,14 @@ func (o *fileWatch) add(dirs ...string) {
 // follow watches the files of a thread that stands still, and of its process.
 func (o *fileWatch) follow(thread, process int) {
 	if o != nil {
-		o.add(fmt.Sprintf("/proc/%d", process), fmt.Sprintf("/proc/%d/task/%d", process, thread))
+		o.add(fmt.Sprintf("/proc/%d", process), fmt.Sprintf("/proc/%d", thread), fmt.Sprintf("/proc/%d/task/%d", process, thread))
 	}
 }
 
-// opened tells whether such a file was opened since the last call.
-func (o *fileWatch) opened() (any bool) {
+// opened returns the most that a file tells which was opened since the last call.
+func (o *fileWatch) opened() (tells fileTells) {
 	if o == nil {
-		return false
+		return nothing
 	}
 	events := make([]byte, 16<<10)
 	for {
@@ -62,15 +62,19 @@ func (o *fileWatch) opened() (any bool) {
 			continue
 		}
 		if err != nil || n <= 0 {
-			return any
+			return tells
 		}
 		for rest := events[:n]; len(rest) >= unix.SizeofInotifyEvent; {
 			watch, mask := binary.NativeEndian.Uint32(rest), binary.NativeEndian.Uint32(rest[4:])
 			length := int(binary.NativeEndian.Uint32(rest[12:]))
 			name, _, _ := bytes.Cut(rest[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+length], []byte{0})
-			file := path.Join(o.dirs[watch], string(name))
-			any = any || mask&unix.IN_Q_OVERFLOW != 0 || len(name) > 0 && tellsOf(file) != nothing
 			rest = rest[unix.SizeofInotifyEvent+length:]
+			switch {
+			case mask&unix.IN_Q_OVERFLOW != 0:
+				tells = waiting
+			case len(name) > 0:
+				tells = max(tells, tellsOf(path.Join(o.dirs[watch], string(name))))
+			}
 		}
 	}
 }

@@ -48,8 +48,12 @@ func tellsOf(file string) fileTells {
 	return nothing
 }
 
-// opens are the files that a traced program has opened to read them, as far as they were looked at.
-type opens struct{ count int }
+// opens are the files that a traced program has opened to read them, as far as they were looked at. missed says that
+// others were not.
+type opens struct {
+	count  int
+	missed bool
+}
 
 // Of a program that opens very many files not all are looked at: manyOpens in any case, and then as
 // long as its stops take a tenth of its time at most.
@@ -62,6 +66,7 @@ func (o *opens) tooMany(sinceStart time.Duration) bool {
 // look is what the file tells that a thread is about to open.
 func (o *opens) look(thread int, info *syscallInfo, sinceStart time.Duration) fileTells {
 	if o.tooMany(sinceStart) {
+		o.missed = true
 		return nothing
 	}
 	o.count++

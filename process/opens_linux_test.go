@@ -1,6 +1,7 @@
 package process
 
 import (
+	"os"
 	"testing"
 	"time"
 )
@@ -42,7 +43,7 @@ func TestFilesThatTellOfWaiting(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := mustNoteClocks(t, c.command)
-			if !r.WaitingToldPossibly && c.name != "another file" {
+			if !r.FilesToldPossibly && c.name != "another file" || !r.WaitingToldPossibly && c.leastNs == all {
 				t.Errorf("opening the file was not noticed: %+v", r)
 			}
 			c.command.NoteWaits, c.command.NoteOpens = true, true
@@ -66,7 +67,7 @@ func TestTracerOpensFilesUnnoticed(t *testing.T) {
 	for range 10 {
 		c := program("looks at the clock", "and works on")
 		c.NoteWaits = true
-		if r := mustNoteClocks(t, c); !r.WaitingToldPossibly {
+		if r := mustNoteClocks(t, c); !r.FilesToldPossibly {
 			return
 		}
 	}
@@ -95,5 +96,26 @@ func TestTooManyOpens(t *testing.T) {
 	many.NoteOpens = true
 	if r := mustNoteWaits(t, many); r.Failure() != nil || r.Unnoted != nil || r.Stops < manyFiles {
 		t.Errorf("%d stops for %d files: %+v", r.Stops, manyFiles, r)
+	}
+}
+
+// A program that opens more files than are looked at was taken for one that opens no other.
+func TestOpensNotLookedAt(t *testing.T) {
+	o := opens{count: manyOpens}
+	if o.look(os.Getpid(), &syscallInfo{}, 0); o.missed {
+		t.Error("the last file that is looked at is missed")
+	}
+	if o.look(os.Getpid(), &syscallInfo{}, 0); !o.missed {
+		t.Error("a file that is not looked at is not missed")
+	}
+	for missed, want := range map[bool]bool{false: false, true: true} {
+		follows := tracer{noteOpens: true, waits: &waits{opens: opens{missed: missed}}}
+		follows.opened(times)
+		if follows.run.FilesToldPossibly || follows.run.WaitingToldPossibly {
+			t.Errorf("the machine's times were opened: %+v", follows.run)
+		}
+		if follows.opened(waiting); follows.run.WaitingToldPossibly != want {
+			t.Errorf("some files were not looked at: %v, possibly told: %v", missed, follows.run.WaitingToldPossibly)
+		}
 	}
 }

@@ -22,7 +22,7 @@ type tracer struct {
 	watch  *watch // nil where nothing is noted
 	waits  *waits // nil where they are not counted
 	looks  *looks // nil where they are not counted
-	// noteOpens has the program stop where it opens files, and opens notices that without stops; nil where it
+	// noteOpens has the program stop where it opens files, and opens notices files that somebody opens; nil where it
 	// does not.
 	noteOpens bool
 	opens     *fileWatch
@@ -68,7 +68,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		defer own.Close()
 		t.own = own
 	}
-	if t.looks != nil && !t.noteOpens {
+	if t.looks != nil {
 		if opens, err := newFileWatch(t.groups); err == nil {
 			defer opens.close()
 			t.opens = opens
@@ -95,7 +95,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		if t.watch != nil {
 			t.watch.drain()
 		}
-		t.run.WaitingToldPossibly = t.opens.opened() || t.run.WaitingToldPossibly
+		t.opened(t.opens.opened())
 		if err != nil {
 			return t.run, fmt.Errorf("waiting for process %d: waitid: %w", t.leader, err)
 		}
@@ -124,8 +124,20 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		default:
 			t.known.Delete(id)
 			delete(t.read, id)
+			t.opens.opened() // by the tracer itself, which read what the thread had waited
 		}
 		t.late()
+	}
+}
+
+// opened takes what a file tells that somebody has opened. Where each file is looked at that the program opens, that
+// says whether it was the program.
+func (t *tracer) opened(tells fileTells) {
+	if !t.noteOpens {
+		t.run.FilesToldPossibly = t.run.FilesToldPossibly || tells != nothing
+	}
+	if !t.noteOpens || t.waits != nil && t.waits.opens.missed {
+		t.run.WaitingToldPossibly = t.run.WaitingToldPossibly || tells == waiting
 	}
 }
 

@@ -27,25 +27,29 @@ const mostProbes = 2
 
 // probe takes what such a run tells: how often the program asks to wait until some time, and how
 // often it blocked for something else. Where it did both, or looked at clocks, there is another one,
-// and the fewer blocks count: what is read from a disk is waited for the first time only.
+// and the fewer blocks count: what is read from a disk is waited for the first time only. Where somebody opened a
+// file that tells of waiting, and stops at all files would take too long, there is another one, too: in both, it is taken
+// for the program.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
 	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
 	s.looksAtClock = s.looksAtClock || run.worksByClock()
-	s.noteOpens = run.WaitingToldPossibly && run.opensStopNs() <= mostStopsNs
+	s.noteOpens = run.FilesToldPossibly && run.opensStopNs() <= mostStopsNs
+	told := s.noteOpens || run.WaitingToldPossibly
 	if run.Unnoted != nil || !run.noted {
 		s.someUnnoted, s.probed = true, true
 		return
 	}
 	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
-	if run.Unclocked == nil && !run.uncorrected() && !s.noteOpens {
+	if run.Unclocked == nil && !run.uncorrected() && !told {
 		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops, run.ClockReads})
 	}
 	if s.probes == 1 || others < s.otherWaits {
 		s.otherWaits = others
 	}
-	again := s.timedWaits > 0 && others > 0 || s.looksAtClock || s.noteOpens
+	again := s.timedWaits > 0 && others > 0 || s.looksAtClock || told
 	s.probed = s.probes == mostProbes || !again
+	s.looksAtClock = s.looksAtClock || s.probed && told && len(s.alone) == 0
 }
 
 // A file takes leastOpenNs of system time at least to be opened, and openStopNs at most where the tracer stops

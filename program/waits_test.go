@@ -97,7 +97,7 @@ func TestFilesThatTellOfWaiting(t *testing.T) {
 		s := series{}
 		r := s.concluded(20, func(i int) Run {
 			run := keptFor(66, 60)
-			run.WaitingToldPossibly = i == 0
+			run.FilesToldPossibly = i == 0
 			if i < mostProbes {
 				run.Untraced = nil
 			}
@@ -108,6 +108,27 @@ func TestFilesThatTellOfWaiting(t *testing.T) {
 		})
 		if s.probes != mostProbes || r.Verdict != want {
 			t.Errorf("%d ns of work may follow files: %d probes, %s, want %s: %q", workNs, s.probes, r.Verdict, want, r.Reasons)
+		}
+	}
+}
+
+// Of a program that uses too much system time to be stopped at each file that it opens it was not known whether it opened
+// such a file, and it was trusted. Where somebody opened one in both probes, it is taken for the program.
+func TestFilesOfASystemHeavyProgram(t *testing.T) {
+	for opened, want := range map[int]stats.Verdict{0: stats.Trusted, 1: stats.Trusted, 2: stats.Suspect} {
+		s := series{}
+		r := s.concluded(20, func(i int) Run {
+			run := keptFor(66, 60)
+			run.UserNs, run.SystemNs = run.UserNs-60*ms, 60*ms
+			run.FilesToldPossibly = i < mostProbes
+			run.WaitingToldPossibly = i < opened
+			if i < mostProbes {
+				run.Untraced = nil
+			}
+			return run
+		})
+		if r.Verdict != want {
+			t.Errorf("opened in %d of %d probes: %s, want %s: %q", opened, s.probes, r.Verdict, want, r.Reasons)
 		}
 	}
 }
