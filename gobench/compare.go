@@ -81,8 +81,8 @@ func (c *Comparison) unusable() bool {
 // is estimated of it for each benchmark would shift all of its pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	times := func(r *Result, i int) stats.Bounded {
-		on, rounding := r.timed.raw[basis][i], r.timed.rounding
-		return stats.Bounded{Lo: on.lo * (1 - rounding), Mid: (on.lo + on.hi) / 2, Hi: on.hi * (1 + rounding)}
+		on, roundingNs := r.timed.raw[basis][i], r.timed.roundingNs
+		return stats.Bounded{Lo: on.lo - roundingNs, Mid: (on.lo + on.hi) / 2, Hi: on.hi + roundingNs}
 	}
 	for i, at := range b.timed.kind.at {
 		if j, paired := slices.BinarySearch(a.timed.kind.at, at); paired {

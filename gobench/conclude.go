@@ -74,15 +74,17 @@ type conclusion struct {
 
 // times are those of the repetitions, without what disturbed them.
 type times struct {
-	kind     kind
-	on       map[Basis][]bounds // of each repetition that counts, by what its time may rest on
-	raw      map[Basis][]bounds // with what interrupted them: pairs of repetitions are compared by these
-	rounding float64            // by which share all may be off as they were printed rounded
-	apart    float64            // by which share the bounds usually lie apart
-	estimate stats.Estimate
+	kind       kind
+	on         map[Basis][]bounds // of each repetition that counts, by what its time may rest on
+	raw        map[Basis][]bounds // with what interrupted them: pairs of repetitions are compared by these
+	roundingNs float64            // by which all may be off as they were printed rounded
+	apart      float64            // by which share the bounds usually lie apart
+	estimate   stats.Estimate
 }
 
-// timesOf bounds the time of each repetition from below and above, and takes the medians.
+// timesOf bounds the time of each repetition from below and above, and takes the medians. Each repetition
+// is corrected by what it was interrupted itself: then the value, the median of the usual corrections, lies
+// between the medians of the largest and of the smallest ones.
 func timesOf(k kind, basis Basis, d disturbance) times {
 	t := times{kind: k, on: map[Basis][]bounds{}, raw: map[Basis][]bounds{}}
 	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
@@ -92,15 +94,17 @@ func timesOf(k kind, basis Basis, d disturbance) times {
 			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, rep), b.hi - d.usualNs(b.hi, rep)})
 		}
 	}
-	low := stats.MedianOrRange(each(k.used, func(rep Repetition) float64 { return k.boundsOn(basis, rep).lo }), "ns")
-	high := stats.MedianOrRange(each(k.used, func(rep Repetition) float64 { return k.boundsOn(basis, rep).hi }), "ns")
-	middle, rounding := (low.Value+high.Value)/2, 0.
-	if basis != CPUTime {
-		rounding = k.typical(Repetition.roundingNs)
+	var low, high, least, most []float64
+	for i, b := range t.raw[basis] {
+		low, high = append(low, b.lo), append(high, b.hi)
+		least, most = append(least, b.lo-d.mostNs(b.lo, k.used[i])), append(most, b.hi-d.leastNs(b.hi, k.used[i]))
 	}
-	t.rounding, t.apart = rounding/middle, (high.Value-low.Value)/middle
+	if basis != CPUTime {
+		t.roundingNs = k.typical(Repetition.roundingNs)
+	}
+	t.apart = (stats.Median(high) - stats.Median(low)) / ((stats.Median(high) + stats.Median(low)) / 2)
 	t.estimate = notNegative(stats.Estimate{
-		Value: stats.Median(t.middles(basis)), Lo: low.Lo - rounding - d.mostNs(middle), Hi: high.Hi + rounding - d.leastNs(middle),
+		Value: stats.Median(t.middles(basis)), Lo: stats.MedianOrRange(least, "").Lo - t.roundingNs, Hi: stats.MedianOrRange(most, "").Hi + t.roundingNs,
 		Unit: "ns", Statistic: "median", N: len(k.used),
 	})
 	return t

@@ -10,8 +10,6 @@ import (
 type disturbance struct {
 	interrupts float64 // share of the time
 	switchNs   float64 // of a preemption; 0 where nobody else had the CPUs
-	switches   float64 // of an iteration, usually
-	coldest    float64 // how long caches may take to fill again after a preemption
 }
 
 // disturbanceOf is that of a benchmark of that kind: interrupts are only those of the time in which
@@ -23,7 +21,6 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 	}
 	d := disturbance{interrupts: busy * setting.Noise.ShareLost()}
 	if k.waitPerTimed > calmShare {
-		d.switches, d.coldest = math.Max(0, k.typical(func(rep Repetition) float64 { return rep.perIteration(switches) })), machine.ColdNs
 		if d.switchNs = setting.Noise.SwitchNs; !(d.switchNs > 0) {
 			d.switchNs = machine.UsualSwitchNs
 		}
@@ -31,20 +28,27 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 	return d
 }
 
-// usualNs is what a repetition's time has too much.
+// usualNs is what a repetition's time of ns has too much; leastNs and mostNs bound that.
 func (d disturbance) usualNs(ns float64, rep Repetition) float64 {
-	taken := ns * d.interrupts
-	if d.switchNs > 0 {
-		taken += math.Max(0, rep.perIteration(switches)) * (d.switchNs + machine.UsualColdNs)
+	return d.interruptedNs(ns) + d.preempted(rep)*(d.switchNs+machine.UsualColdNs)
+}
+
+func (d disturbance) leastNs(ns float64, rep Repetition) float64 {
+	return (1 - machine.NoiseError) * (d.interruptedNs(ns) + d.preempted(rep)*d.switchNs)
+}
+
+// mostNs assumes that caches take as long as they may to fill again after each preemption.
+func (d disturbance) mostNs(ns float64, rep Repetition) float64 {
+	return (1+machine.NoiseError)*(d.interruptedNs(ns)+d.preempted(rep)*d.switchNs) + d.preempted(rep)*machine.ColdNs
+}
+
+// interruptedNs is what interrupts take of a time. A difference of two runs may be below 0.
+func (d disturbance) interruptedNs(ns float64) float64 { return math.Max(0, ns) * d.interrupts }
+
+// preempted is how often an iteration of a repetition was preempted; 0 where nobody else had the CPUs.
+func (d disturbance) preempted(rep Repetition) float64 {
+	if d.switchNs == 0 {
+		return 0
 	}
-	return taken
-}
-
-// leastNs and mostNs bound what a time of an iteration has too much.
-func (d disturbance) leastNs(ns float64) float64 {
-	return (1 - machine.NoiseError) * (ns*d.interrupts + d.switches*d.switchNs)
-}
-
-func (d disturbance) mostNs(ns float64) float64 {
-	return (1+machine.NoiseError)*(ns*d.interrupts+d.switches*d.switchNs) + d.switches*d.coldest
+	return math.Max(0, rep.perIteration(switches))
 }
