@@ -8,9 +8,12 @@ import (
 
 // Benchmark is a benchmark that can be run. Sub-benchmarks are benchmarks of their own.
 type Benchmark struct {
-	// Name is as the testing package has it, without GOMAXPROCS: BenchmarkX/size=1.
+	// Name is as go test prints it: BenchmarkX/size=1. It ends with GOMAXPROCS only where SetProcs sets that.
 	Name    string `json:"name"`
 	Package string `json:"package"` // its import path
+	// SetProcs is the GOMAXPROCS that it runs with (go test -cpu); 0 is what the Go runtime chooses. Above 1 it
+	// stands at the end of the name: BenchmarkX/size=1-4.
+	SetProcs int `json:"set_gomaxprocs,omitempty"`
 	// File and Line are where its function is declared, as seen from the working folder; empty where
 	// that was not asked for, or is not known.
 	File string `json:"file,omitempty"`
@@ -29,6 +32,22 @@ type Benchmark struct {
 	CallsBinary string `json:"-"`
 	// Revision is what it was compiled from; empty for the working tree.
 	Revision string `json:"revision"`
+}
+
+// named returns the benchmark of a test that the testing package calls by that name.
+func (b Benchmark) named(plain string) Benchmark {
+	b.Name = plain + b.procsSuffix()
+	return b
+}
+
+// plainName is the name without the GOMAXPROCS that was set.
+func (b Benchmark) plainName() string { return strings.TrimSuffix(b.Name, b.procsSuffix()) }
+
+func (b Benchmark) procsSuffix() string {
+	if b.SetProcs > 1 {
+		return fmt.Sprintf("-%d", b.SetProcs)
+	}
+	return ""
 }
 
 // Runner runs benchmarks.

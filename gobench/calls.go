@@ -47,7 +47,7 @@ type CallRunner interface {
 func (p Processes) RunCalls(ctx context.Context, b Benchmark, n int) ([]call, error) {
 	b.Binary = b.CallsBinary
 	noted := notesOf(b.Binary, n+1)
-	run, output, err := p.test(ctx, b, false, noted.env(), "-test.v", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n+1)+"x")
+	run, output, err := p.test(ctx, b, false, noted.env(), "-test.v", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n+1)+"x")
 	if err != nil {
 		return nil, err
 	}

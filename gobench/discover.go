@@ -48,9 +48,9 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 			found.take(test, l, output)
 			return found, nil
 		}
-		test.Name = l.unfinished[0]
-		found.Failed = append(found.Failed, &FailedError{Benchmark: test, Why: why, Output: said(output, test.Name, len(output))})
-		crashed = append(crashed, exactly(test.Name))
+		name := l.unfinished[0]
+		found.Failed = append(found.Failed, &FailedError{Benchmark: test.named(name), Why: why, Output: said(output, name, len(output))})
+		crashed = append(crashed, exactly(name))
 	}
 	return found, fmt.Errorf("%d benchmarks of %s end their process: choose others with %s", mostCrashes, test.Package, remedy.Of(remedy.Benchmarks))
 }
@@ -64,15 +64,15 @@ func (f *Found) take(test Benchmark, l listing, output string) {
 		l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: err.Error()})
 	}
 	for i, name := range l.measurable {
-		b := test
-		b.Name, b.Accounts = name, l.accounts[i]
+		b := test.named(name)
+		b.Accounts = l.accounts[i]
 		f.Benchmarks = append(f.Benchmarks, b)
 	}
-	f.Skipped = append(f.Skipped, l.skipped...)
+	for _, name := range l.skipped {
+		f.Skipped = append(f.Skipped, test.named(name).Name)
+	}
 	for _, failed := range l.failed {
-		name := failed.Benchmark.Name
-		failed.Benchmark = test
-		failed.Benchmark.Name = name
+		failed.Benchmark = test.named(failed.Benchmark.Name)
 		f.Failed = append(f.Failed, failed)
 	}
 }

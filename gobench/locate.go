@@ -11,7 +11,7 @@ import (
 // Locate finds where the function of a benchmark is declared, in the tests in its directory; the file is
 // empty where that can't be told.
 func Locate(b Benchmark) (file string, line int) {
-	name, _, _ := strings.Cut(b.Name, "/")
+	name, _, _ := strings.Cut(b.plainName(), "/")
 	files, err := filepath.Glob(filepath.Join(b.Dir, "*_test.go"))
 	if err != nil {
 		return "", 0

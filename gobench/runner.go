@@ -46,7 +46,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	before := p.slowed()
 	p.Others.Look(0, nil)
 	noted := notesOf(b.Binary, n)
-	run, output, err := p.test(ctx, b, traced && !b.Accounts, noted.env(), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.Name), "-test.benchtime="+strconv.Itoa(n)+"x")
+	run, output, err := p.test(ctx, b, traced && !b.Accounts, noted.env(), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n)+"x")
 	others := p.Others.Look(len(run.Threads), nil)
 	after := p.slowed()
 	if err != nil {
@@ -56,7 +56,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	if err := run.Failure(); err != nil {
 		return Observation{}, failed(err.Error())
 	}
-	o, a, err := resultOf(output, b.Name)
+	o, a, err := resultOf(output, b.plainName())
 	if err != nil {
 		return o, failed(err.Error())
 	}
@@ -109,6 +109,9 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(ctx, p.Timeout)
 		defer cancel()
+	}
+	if b.SetProcs > 0 {
+		args = append(args, "-test.cpu="+strconv.Itoa(b.SetProcs))
 	}
 	var output tail
 	run, err := process.Command{

@@ -33,7 +33,7 @@ func GoBench(w io.Writer, d record.Bench) error {
 			fmt.Fprintf(out, "revision: %s\n", revision)
 		}
 		name := b.Name
-		if b.Procs > 1 {
+		if b.Procs > 1 && b.SetProcs == 0 { // where it was set, the name has it
 			name = fmt.Sprintf("%s-%d", name, b.Procs)
 		}
 		for _, rep := range b.Repetitions {

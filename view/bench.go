@@ -180,7 +180,7 @@ func benchFigures(d record.Bench) (all []Figure) {
 			}
 		}
 		name := qualifiedName(b)
-		if several[name] {
+		if several[name] && b.Procs > 1 { // as go test names it
 			name += fmt.Sprintf("-%d", b.Procs)
 		}
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityTime}, b.Estimate, b.Verdict, b.Reasons, times)

@@ -32,6 +32,7 @@ type benchFlags struct {
 	falseAlarms, see string
 	gate             string
 	building         gobench.Building
+	procs            []int // GOMAXPROCS of each benchmark; 0 is what the Go runtime chooses
 	null, plans      bool
 	summary          bool
 	seen             float64      // the share of see
@@ -76,6 +77,10 @@ where no benchmark is in both revisions, or a package does not compile.
 With --gate other metrics have limits, too: what go test -benchmem prints, which is
 measured always, and what a benchmark reports itself. Of a rate, less is worse.
 
+With --gomaxprocs 1,2 each benchmark runs with each GOMAXPROCS, as with go test -cpu. They
+are benchmarks of their own, with the names that go test prints: BenchmarkX, BenchmarkX-2.
+Which CPUs they may use says --cpu.
+
 With --calls single calls of each benchmark's loop are timed as well, in processes of their
 own: percentiles with 95 % intervals, of the calls as they were, and without the time
 for which other programs had their CPU. Tests are rewritten for that on their way to the
@@ -115,6 +120,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
+	set.IntSliceVar(&t.procs, "gomaxprocs", nil, "run each benchmark with each GOMAXPROCS of this `list`, such as 1,2,4, as go test -cpu does")
 	set.StringVar(&t.building.Tags, "tags", "", "build `tags`, as of go build")
 	set.StringVar(&t.building.LDFlags, "ldflags", "", "`flags` for the linker, as of go build")
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
@@ -156,10 +162,39 @@ func (t *benchFlags) check(c *call) (err error) {
 		return usagef("--layouts: %d can't be linked: give a number from 1 to %d, such as 4", t.building.Layouts, mostLayouts)
 	}
 	t.building.Seed = c.seed
+	if err := t.checkProcs(); err != nil {
+		return err
+	}
 	if t.summary && os.Getenv(stepSummary) == "" {
 		return usagef("--summary: %s is not set, as GitHub Actions does: elsewhere give --export summary:FILE", stepSummary)
 	}
 	return t.checkGate(c)
+}
+
+// mostProcs is the largest GOMAXPROCS that is set.
+const mostProcs = 4096
+
+func (t *benchFlags) checkProcs() error {
+	if len(t.procs) == 0 {
+		t.procs = []int{0}
+		return nil
+	}
+	for i, n := range t.procs {
+		if n < 1 || n > mostProcs || slices.Contains(t.procs[:i], n) {
+			return usagef("--gomaxprocs: %d is no number from 1 to %d, or there twice: give a list such as 1,2,4", n, mostProcs)
+		}
+	}
+	return nil
+}
+
+// onEachProcs returns each test once for each GOMAXPROCS.
+func (t *benchFlags) onEachProcs(tests []gobench.Benchmark) (all []gobench.Benchmark) {
+	for _, test := range tests {
+		for _, test.SetProcs = range t.procs {
+			all = append(all, test)
+		}
+	}
+	return all
 }
 
 // stepSummary names the file of a job's summary.

@@ -59,11 +59,15 @@ var callsForm = object{
 	"clock_ns": orNull(size), "step_ns": orNull(size), "verdict": verdict, "reasons": list(text),
 }
 
-// benchResult checks a benchmark, and its calls if they were timed.
+// benchResult checks a benchmark, its calls if they were timed, and its GOMAXPROCS if that was set.
 func benchResult(at string, value any) []string {
 	form := benchResultForm
-	if result, _ := value.(map[string]any); result["calls"] != nil {
+	result, _ := value.(map[string]any)
+	if result["calls"] != nil {
 		form = form.with(object{"calls": callsForm.check})
+	}
+	if result["set_gomaxprocs"] != nil {
+		form = form.with(object{"set_gomaxprocs": count})
 	}
 	return form.check(at, value)
 }

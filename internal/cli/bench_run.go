@@ -192,7 +192,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	for _, err := range build.Failed {
 		breaks(err)
 	}
-	for _, test := range build.Tests {
+	for _, test := range e.flags.onEachProcs(build.Tests) {
 		e.bar.show(0, "looking for benchmarks in "+test.Package)
 		test.Revision = revision
 		found, err := p.Discover(ctx, test, e.flags.bench)
