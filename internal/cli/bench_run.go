@@ -27,7 +27,7 @@ type benchExperiment struct {
 // run measures. Where ctx ends, what was measured so far comes with its error.
 func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	d = record.Bench{Results: []gobench.Report{}, Pairs: []stats.Pair{}}
-	directory, owner, err := newScratch(ctx)
+	directory, owner, err := newScratch(ctx, e.flags.directory)
 	if err != nil {
 		return d, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 
@@ -16,12 +17,12 @@ const (
 	scratchTree   = "tree"  // the start of the names of other revisions, each a worktree of git
 )
 
-// newScratch makes a folder for compiled tests and the other revision. Those that a process
-// left behind that was killed are removed first: the kernel has released the locks on their
-// files. The owner's file stays open, and locked, until the folder is removed.
-func newScratch(ctx context.Context) (directory string, owner *os.File, err error) {
+// newScratch makes a folder for the compiled tests of a module and the other revision. Folders of processes
+// that were killed are removed first: the kernel has released the locks on their files. The owner's file
+// stays open, and locked, until the folder is removed.
+func newScratch(ctx context.Context, module string) (directory string, owner *os.File, err error) {
 	clearScratch(ctx, os.TempDir())
-	directory, err = os.MkdirTemp("", scratchPrefix)
+	directory, err = scratchOf(module)
 	if err != nil {
 		return "", nil, fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
 	}
@@ -38,6 +39,19 @@ func newScratch(ctx context.Context) (directory string, owner *os.File, err erro
 	return directory, owner, nil
 }
 
+// scratchOf makes a folder that has the same name for a module each time, unless that is in use: the go
+// command compiles a package again if its folder has another path, and keeps both in its cache for days.
+func scratchOf(module string) (string, error) {
+	path, err := filepath.Abs(module)
+	name := fnv.New64a()
+	name.Write([]byte(path))
+	directory := filepath.Join(os.TempDir(), fmt.Sprintf("%s%016x", scratchPrefix, name.Sum64()))
+	if err == nil && os.Mkdir(directory, 0o700) == nil {
+		return directory, nil
+	}
+	return os.MkdirTemp("", scratchPrefix)
+}
+
 // clearScratch removes what was left behind there by processes of this user that are gone.
 // What can't be removed is left to the next one.
 func clearScratch(ctx context.Context, temporary string) {
@@ -46,30 +60,46 @@ func clearScratch(ctx context.Context, temporary string) {
 		return
 	}
 	for _, directory := range found {
-		if isLeftBehind(directory) {
+		if owner := ownerLeftBehind(directory); owner != nil {
 			trees, _ := filepath.Glob(filepath.Join(directory, scratchTree+"*"))
 			for _, tree := range trees {
 				gobench.RemoveTree(ctx, tree)
 			}
 			os.RemoveAll(directory)
+			owner.Close()
 		}
 	}
 }
 
-// isLeftBehind reports whether a folder is this user's, and its owner is gone.
-func isLeftBehind(directory string) bool {
+// ownerLeftBehind returns the owner's file of a folder of this user, locked, if the owner is gone; nil
+// otherwise.
+func ownerLeftBehind(directory string) *os.File {
 	info, err := os.Lstat(directory)
 	if err != nil || !info.IsDir() || !isOwn(info) {
-		return false
+		return nil
 	}
 	file := filepath.Join(directory, scratchOwner)
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || !isOwn(info) {
-		return false
+		return nil
 	}
 	owner, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
+		return nil
+	}
+	// Another process may have removed the folder meanwhile, and a third one made it again.
+	if locked := tryLock(owner); !locked || !isStillThere(file, owner) {
+		owner.Close()
+		return nil
+	}
+	return owner
+}
+
+// isStillThere reports whether a path leads to an open file.
+func isStillThere(path string, file *os.File) bool {
+	there, err := os.Lstat(path)
+	if err != nil {
 		return false
 	}
-	defer owner.Close()
-	return tryLock(owner)
+	opened, err := file.Stat()
+	return err == nil && os.SameFile(there, opened)
 }

@@ -76,7 +76,10 @@ func checkKilledIsCleared(t *testing.T, args ...string) {
 	if len(folders()) != 1 || worktrees() < 2 {
 		t.Fatalf("killed, it left %q and %d worktrees: nothing is to be cleared", folders(), worktrees())
 	}
-	gone := folders()[0]
+	gone := filepath.Join(folders()[0], "left") // the next one makes a folder of the same name
+	if err := os.WriteFile(gone, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	running := exec.Command(chronoscope, args...)
 	if err := running.Start(); err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	scratch, owner, err := newScratch(ctx)
+	scratch, owner, err := newScratch(ctx, t.directory)
 	if err != nil {
 		return found{}, err
 	}

@@ -104,7 +104,7 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 		}
 		b.bar.show(searched(bisect.Result{}, len(b.history)), "building "+b.history[commit].Hash[:min(10, len(b.history[commit].Hash))])
 		one := &built{}
-		tree := filepath.Join(b.scratch, scratchTree+"-"+strconv.Itoa(commit))
+		tree := filepath.Join(b.scratch, scratchTree+"-"+b.history[commit].Hash)
 		if one.revision, one.failed = gobench.CheckOut(ctx, b.flags.directory, b.history[commit].Hash, tree); one.failed == nil {
 			all.Go(func() {
 				if err := b.build(ctx, one, commit); err != nil {
