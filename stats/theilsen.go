@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 
@@ -31,8 +32,8 @@ func TheilSen(x, y []float64) (Line, error) {
 	if len(slopes) == 0 {
 		return Line{}, fmt.Errorf("stats: no slope through %d points: hardly any two of them differ in x; spread the points out", len(x))
 	}
-	slices.Sort(slopes)
 	lo, hi := slopeRanks(x, len(slopes), pairs)
+	place(slopes, []int{lo, (len(slopes) - 1) / 2, len(slopes) / 2, hi})
 	slope := Quantile(slopes, 0.5)
 	e := Estimate{Value: slope, Lo: math.NaN(), Hi: math.NaN(), Statistic: "theil-sen", N: len(x)}
 	if lo >= 0 && hi < len(slopes) {
@@ -64,6 +65,43 @@ func pairSlopes(x, y []float64) (slopes []float64, pairs int) {
 		add(random.IntN(n), random.IntN(n))
 	}
 	return slopes, pairs
+}
+
+// place moves the values of the given ranks, counted from 0, to where sorting all values would put
+// them, in a fraction of the time (quickselect: Hoare, "Find", CACM 4, 1961). Ranks beyond the values
+// are ignored.
+func place(values []float64, ranks []int) {
+	placeFrom(values, 0, 2*bits.Len(uint(len(values))), ranks)
+}
+
+// placeFrom does the same with the values whose first has the rank first, and sorts them after the
+// given number of partitions, so that no order of the values makes it slow.
+func placeFrom(values []float64, first, partitions int, ranks []int) {
+	wanted := func(rank int) bool { return rank >= first && rank < first+len(values) }
+	if !slices.ContainsFunc(ranks, wanted) {
+		return
+	}
+	if len(values) <= 16 || partitions == 0 {
+		slices.Sort(values)
+		return
+	}
+	ends := []float64{values[0], values[len(values)/2], values[len(values)-1]}
+	slices.Sort(ends)
+	pivot, i, j := ends[1], 0, len(values)-1
+	for i <= j {
+		for values[i] < pivot {
+			i++
+		}
+		for values[j] > pivot {
+			j--
+		}
+		if i <= j {
+			values[i], values[j] = values[j], values[i]
+			i, j = i+1, j-1
+		}
+	}
+	placeFrom(values[:j+1], first, partitions-1, ranks)
+	placeFrom(values[i:], first+i, partitions-1, ranks)
 }
 
 // slopeRanks returns the ranks, counted from 0, of the sorted slopes that bound the interval. A rank lies
