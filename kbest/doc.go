@@ -28,7 +28,8 @@
 // ones which are rare are among them. Slow calls that are rarer than 1 in a third of those that
 // were timed may not be: [Result.Caveats] says how many that are. The first trials are spread over
 // [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats say for
-// how long the subject was watched. What the garbage collector
+// how long the subject was watched. A cost that changes for good in the course of the samples makes the figure
+// suspect, if either side of the change has a thirty-second of them. What the garbage collector
 // takes for what a call allocates is not in the figure, which is suspect where that can matter.
 //
 // Times are those at the rate that the core had most of the time, which the result

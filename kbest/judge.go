@@ -3,6 +3,7 @@ package kbest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"chronoscope/stats"
@@ -18,6 +19,9 @@ const (
 	unseenLongNs  = 1e6 // a sample beyond which preemption has to be seen
 	rejectedShare = 0.5
 	leastDrift    = 0.01 // between the earlier and the later samples
+	driftErrors   = 5    // standard deviations of U
+	fewestOfPhase = 4    // samples tell a phase
+	leastPhase    = 1. / 32
 	sleepsShare   = 0.02 // of the CPU time that the thread gave up; the Go scheduler takes 0.3 %
 )
 
@@ -55,7 +59,7 @@ func (c *conclusion) tellUnseen() {
 		c.Timed += c.Samples[i].N
 	}
 	if c.Watched > 0 {
-		c.Caveats = append(c.Caveats, fmt.Sprintf("the subject was watched for %s: where its cost changes in longer phases, the figure may be that of one phase", stats.Duration(float64(c.Watched), 2)))
+		c.Caveats = append(c.Caveats, fmt.Sprintf("the subject was watched for %s: where its cost changes later, as that of a program that warms up, or in longer phases, the figure may be that of one phase", stats.Duration(float64(c.Watched), 2)))
 	}
 	if c.Timed >= ruleOfThree {
 		c.Caveats = append(c.Caveats, fmt.Sprintf("%d calls were timed: slow ones that are rarer than 1 in %d, or come in bursts further apart than these, may not be among them", c.Timed, c.Timed/ruleOfThree))
@@ -127,40 +131,52 @@ func (c *conclusion) sleptShare() float64 {
 	return sleptNs / ranNs
 }
 
-// drift is by what share the later half of the samples takes longer than the
-// earlier, 0 where that may be chance: nearly all of one half have to lie above
-// nearly all of the other (Mann and Whitney's U, at 4 standard deviations, or as
-// many as so few samples can reach).
+// drift is by what share samples take longer from some moment on than before it, 0 where that may be chance: nearly all
+// of one side have to lie above nearly all of the other (Mann and Whitney's U, beyond driftErrors standard deviations, or
+// as many as so few samples can reach). Of all moments that leave enough samples on either side, the one with the clearest
+// change counts (Pettitt, "A Non-Parametric Approach to the Change-Point Problem", Applied Statistics 28, 1979). Where
+// the mean is the estimate, its interval holds what phases make of it, so that only the middle counts.
 func (c *conclusion) drift() float64 {
-	half := len(c.full) / 2
-	if half < 4 || c.blocks {
+	n := len(c.full)
+	fewest := max(fewestOfPhase, int(leastPhase*float64(n)))
+	if c.Estimate.Statistic == Mean {
+		fewest = n / 2
+	}
+	if n < 2*fewestOfPhase || c.blocks {
 		return 0
 	}
-	early, late := c.full[:half], c.full[len(c.full)-half:]
-	var greater, less float64
-	for _, a := range early {
-		for _, b := range late {
-			switch {
-			case b.RunNs > a.RunNs:
-				greater++
-			case b.RunNs < a.RunNs:
-				less++
-			}
-		}
-	}
-	n := float64(half)
-	if most := n * n; math.Abs(greater-less)/2 < math.Min(most/2*0.99, 4*math.Sqrt(n*n*(2*n+1)/12)) {
-		return 0
-	}
-	return medianRun(late)/medianRun(early) - 1
-}
-
-func medianRun(samples []*Sample) float64 {
 	var runs []float64
-	for _, x := range samples {
+	for _, x := range c.full {
 		runs = append(runs, x.RunNs)
 	}
-	return stats.Median(runs)
+	var earlier, clearest float64
+	at := 0
+	for i, rank := range midranks(runs) {
+		earlier += rank
+		if i+1 < fewest || n-i-1 < fewest {
+			continue
+		}
+		first, pairs := float64(i+1), float64((i+1)*(n-i-1))
+		u := math.Abs(earlier - first*float64(n+1)/2)
+		if by := u / math.Min(0.99*pairs/2, driftErrors*math.Sqrt(pairs*float64(n+1)/12)); by > clearest {
+			clearest, at = by, i+1
+		}
+	}
+	if clearest < 1 {
+		return 0
+	}
+	return stats.Median(runs[at:])/stats.Median(runs[:at]) - 1
+}
+
+// midranks are the places of values in their order, from 1 on; equal ones share the middle of theirs.
+func midranks(values []float64) (ranks []float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	for _, v := range values {
+		less, _ := slices.BinarySearch(sorted, v)
+		upTo, _ := slices.BinarySearch(sorted, math.Nextafter(v, inf))
+		ranks = append(ranks, float64(less+upTo+1)/2)
+	}
+	return ranks
 }
 
 // mostRejected names the reason for which most samples were rejected.
