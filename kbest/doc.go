@@ -29,7 +29,8 @@
 // were timed may not be: [Result.Caveats] says how many that are. The first trials are spread over
 // [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats say for
 // how long the subject was watched. A cost that changes for good in the course of the samples makes the figure
-// suspect, if either side of the change has a thirty-second of them. What the garbage collector
+// suspect, if either side of the change has a thirty-second of them. So does a mean that is another in short samples
+// than in long ones, as that of a cache which expires after some time. What the garbage collector
 // takes for what a call allocates is not in the figure, which is suspect where that can matter.
 //
 // Times are those at the rate that the core had most of the time, which the result

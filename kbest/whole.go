@@ -277,12 +277,41 @@ func (c *conclusion) judgeWhole() {
 	if slow := c.slowTimes(); c.Estimate.Statistic == Mean && slow < env.SharedTimes {
 		c.Lower(stats.Suspect, "samples take up to %.2g times as long as the fastest, and nothing tells whether the work itself varies or what shares its core, caches or memory slows it: the figure is the mean of all", slow)
 	}
+	if by := c.shortTake(); math.Abs(by) > leftOutShare && c.Estimate.Statistic == Mean {
+		c.Lower(stats.Suspect, "a call takes %+.2g %% more in samples of %d calls than in those of %d: its cost depends on the time that passes between calls, or on what runs between samples, and nothing tells how it is called elsewhere", 100*by, c.Calls, c.surveys[0].N)
+	}
 	if bytes := c.allocatedBytes(); bytes*collectorNs > collectorShare*c.Estimate.Value {
 		c.Lower(stats.Suspect, "each call allocates %.4g bytes, and what the garbage collector takes for them is not in the figure: collections are kept out of the samples; a benchmark that runs for long holds them", bytes)
 	}
 	if by := c.leftOutMoves(); math.Abs(by) > leftOutShare {
 		c.Lower(stats.Suspect, "with the samples that were left out a call takes %+.2g %% more on the whole: they may be the slow ones", 100*by)
 	}
+}
+
+// shortErrors is by how many standard errors two means have to differ.
+const shortErrors = 3
+
+// shortTake is by what share a call takes longer in samples of the usual length than in surveys, 0 where that may be
+// chance. What is done anew after some time, such as a cache that expires, also becomes due between the samples.
+func (c *conclusion) shortTake() float64 {
+	if min(len(c.full), len(c.surveys)) < fewestApart {
+		return 0
+	}
+	of := func(samples []*Sample) (mean, standardError float64) {
+		var calls float64
+		run := func(x *Sample) float64 { return x.RunNs - c.m.overhead.clockNs }
+		for _, x := range samples {
+			mean, calls = mean+run(x), calls+float64(x.N)
+		}
+		mean /= calls
+		return mean, standardErrorOf(samples, func(x *Sample) float64 { return run(x) - mean*float64(x.N) })
+	}
+	short, shortError := of(c.full)
+	long, longError := of(c.surveys)
+	if math.Abs(short-long) < shortErrors*math.Hypot(shortError, longError) {
+		return 0
+	}
+	return short/long - 1
 }
 
 // slowTimes is how many times as long as the fastest samples the slow ones take.
