@@ -4,6 +4,7 @@
 //
 //	go run ./gate -suites 1000
 //	go run ./gate -suites 1000 -planted 0.05 -limit 0.01
+//	go run ./gate -suites 100 -planted 0.05 -layouts 4 -noise quiet
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +33,9 @@ type experiment struct {
 	planted, limit     float64
 	falseAlarms        float64
 	deviation          float64 // of processes from one another
+	layouts            int     // of each revision
+	placement          float64 // by which share layouts differ from one another
+	noise              string  // which recordings
 	maxTime            time.Duration
 }
 
@@ -42,6 +47,9 @@ func main() {
 	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
 	flag.Float64Var(&e.falseAlarms, "false-alarms", stats.FalseAlarms, "the chance of a false alarm")
 	flag.Float64Var(&e.deviation, "deviation", 0.02, "by which share processes differ from one another")
+	flag.IntVar(&e.layouts, "layouts", 1, "how many layouts of each revision are run in turn")
+	flag.Float64Var(&e.placement, "placement", 0, "by which share layouts differ from one another")
+	flag.StringVar(&e.noise, "noise", "", "only the recordings whose names contain this `word`")
 	flag.DurationVar(&e.maxTime, "max-time", 7*time.Second, "how long a benchmark is measured")
 	flag.Parse()
 	if err := e.run(os.Stdout); err != nil {
@@ -74,8 +82,9 @@ func (e experiment) run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d benchmarks, processes differ by %g %%, %g %% planted, %g %% allowed, %g %% false alarms, %v each\n",
-		e.benchmarks, 100*e.deviation, 100*e.planted, 100*e.limit, 100*e.falseAlarms, e.maxTime)
+	recordings = slices.DeleteFunc(recordings, func(r clocktest.Recording) bool { return !strings.Contains(r.Name, e.noise) })
+	fmt.Fprintf(w, "%d benchmarks, processes differ by %g %%, %d layouts by %g %%, %g %% planted, %g %% allowed, %g %% false alarms, %v each\n",
+		e.benchmarks, 100*e.deviation, e.layouts, 100*e.placement, 100*e.planted, 100*e.limit, 100*e.falseAlarms, e.maxTime)
 	fmt.Fprintf(w, "%-14s %6s %8s %8s %8s %10s %6s %10s\n", "noise", "suites", "failed", "wrongly", "found", "visible", "seen", "minutes")
 	var all outcome
 	for _, r := range recordings {
@@ -130,7 +139,14 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 	var groups [][]gobench.Benchmark
 	for i := range e.benchmarks {
 		name := fmt.Sprintf("Benchmark%d", i)
-		groups = append(groups, []gobench.Benchmark{{Name: name, Revision: "then"}, {Name: name}})
+		group := []gobench.Benchmark{{Name: name, Revision: "then"}, {Name: name}}
+		for k := range group {
+			for layout := range max(1, e.layouts) {
+				group[k].Layouts = append(group[k].Layouts, fmt.Sprintf("%s %s %d", name, group[k].Revision, layout))
+			}
+			group[k].Binary = group[k].Layouts[0]
+		}
+		groups = append(groups, group)
 	}
 	if e.planted > 0 {
 		pilot := plan
@@ -181,6 +197,8 @@ type simulated struct {
 	setting   gobench.Setting
 	rng       *rand.Rand
 	opNs      map[string]float64
+	placed    map[string]float64 // the factor of each layout of a benchmark
+	placement float64
 	slower    float64 // the factor of the new revision of what is slowed
 	deviation float64
 }
@@ -189,7 +207,7 @@ type simulated struct {
 const startNs = 3e6
 
 func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated {
-	s := &simulated{machine: clocktest.NewMachine(seed), rng: rand.New(rand.NewPCG(seed, 0x6a7e)), opNs: map[string]float64{}, slower: 1, deviation: e.deviation}
+	s := &simulated{machine: clocktest.NewMachine(seed), rng: rand.New(rand.NewPCG(seed, 0x6a7e)), opNs: map[string]float64{}, placed: map[string]float64{}, placement: e.placement, slower: 1, deviation: e.deviation}
 	s.scheduler = clocktest.Share(s.machine, clocktest.Sharing{LookNs: 1500, Recorded: r})
 	lost := 0.
 	for _, g := range r.Gaps {
@@ -206,7 +224,10 @@ func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated 
 
 // Run implements [gobench.Runner]. The process looks at itself around the iterations, as on Linux.
 func (s *simulated) Run(_ context.Context, b gobench.Benchmark, n int, traced bool) (gobench.Observation, error) {
-	opNs := s.opNs[b.Name] * math.Exp(s.deviation*s.rng.NormFloat64())
+	if _, known := s.placed[b.Binary]; !known {
+		s.placed[b.Binary] = math.Exp(s.placement * s.rng.NormFloat64())
+	}
+	opNs := s.opNs[b.Name] * s.placed[b.Binary] * math.Exp(s.deviation*s.rng.NormFloat64())
 	if b.Name == slowed && b.Revision == "" {
 		opNs *= s.slower
 	}

@@ -25,7 +25,7 @@ func TestExperiment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.planted = 0.5
+	e.planted, e.layouts, e.placement = 0.5, 2, 0.01
 	for _, r := range recordings {
 		if !strings.HasSuffix(r.Name, "quiet") {
 			continue

@@ -2,9 +2,9 @@
 // wrote with those that chronoscope bench has a line for. Each is run once. With -agree it compares the
 // figures: sec/op and allocs/op of ten repetitions of go test, as benchstat sums them up, with ours.
 //
-//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./modules -chronoscope /tmp/chronoscope                     # eight modules
-//	go run ./modules -chronoscope /tmp/chronoscope github.com/tidwall/btree@v1.8.1
+//	go run ./modules -chronoscope /tmp/chronoscope github.com/google/btree@v1.1.3
 //	go run ./modules -chronoscope /tmp/chronoscope -agree -functions 4 # on a machine that does nothing else
 package main
 
@@ -30,7 +30,7 @@ import (
 // usual are modules of several kinds: with assembly, generated names, sub-modules, cgo (go-sqlite3) and
 // RunParallel (xsync).
 var usual = []string{
-	"github.com/cespare/xxhash/v2@v2.3.0", "github.com/tidwall/btree@v1.8.1", "github.com/valyala/fastjson@v1.6.10",
+	"github.com/cespare/xxhash/v2@v2.3.0", "github.com/google/btree@v1.1.3", "github.com/valyala/fastjson@v1.6.10",
 	"go.uber.org/zap@v1.28.0", "github.com/puzpuzpuz/xsync/v4@v4.2.0", "github.com/mattn/go-sqlite3@v1.14.33",
 	"golang.org/x/text@v0.43.0", "github.com/klauspost/compress@v1.20.3",
 }

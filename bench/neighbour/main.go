@@ -1,7 +1,7 @@
 // Command neighbour measures what chronoscope serve costs a program beside it, on another CPU and on the same one.
 // chronoscope run measures known work in pairs, in random order: with serve stopped (SIGSTOP), and with it running.
 //
-//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./neighbour -chronoscope /tmp/chronoscope    # 7 minutes, on a calm machine with two CPUs
 //
 // While serve is stopped its turns fall due, so that all of them are taken in the half of the time in which it

@@ -2,7 +2,7 @@
 // hyperfine just before and after, and prints both: the verdict, half the interval, and hyperfine's two
 // standard errors. Programs that are not installed are left out.
 //
-//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./real -chronoscope /tmp/chronoscope            # idle
 //	go run ./real -chronoscope /tmp/chronoscope -loops 2   # beside two loops, on all CPUs
 package main

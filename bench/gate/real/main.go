@@ -3,7 +3,7 @@
 // nothing. Each gate adds a line to a file; a run that is started again with the same file goes on
 // where the last one ended.
 //
-//	cd bench && go build -o /tmp/chronoscope ../cmd/chronoscope
+//	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -out aa.csv
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -planted 0.05 -limit 0.01 -out ab.csv
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -layouts 4 -edits -out edits.csv
