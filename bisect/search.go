@@ -130,6 +130,8 @@ func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
 			return Opposite, "the bad end has changed in the other direction", nil
 		case hi <= 1+s.plan.Limit && lo >= 1/(1+s.plan.Limit):
 			return NoChange, fmt.Sprintf("the two ends differ by less than %.3g %%", 100*s.plan.Limit), nil
+		case end.spent && math.IsNaN(lo):
+			return CantTell, fmt.Sprintf("%d pairs of measurements of the two ends are too few to tell whether they differ by %.3g %%", end.pairs.Len(), 100*s.plan.Limit), nil
 		case end.spent:
 			return CantTell, fmt.Sprintf("the time of the bad end is %.4g to %.4g times that of the good one: too little was measured to tell whether they differ by %.3g %%", lo, hi, 100*s.plan.Limit), nil
 		}
