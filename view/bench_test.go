@@ -1,0 +1,32 @@
+package view
+
+import (
+	"slices"
+	"testing"
+
+	"chronoscope/gobench"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// Lines of go test -cpu 1,2 and results of bench --gomaxprocs 1,2 name the same benchmarks.
+func TestBenchmarkNamesWithProcs(t *testing.T) {
+	names := func(results ...gobench.Report) (all []string) {
+		for _, f := range benchFigures(record.Bench{Results: results}) {
+			all = append(all, f.Name)
+		}
+		return slices.Compact(all)
+	}
+	result := func(name string, set, procs int) gobench.Report {
+		e := stats.Estimate{Value: 10, Lo: 9, Hi: 11, Unit: "ns", N: 6}
+		return gobench.Report{Benchmark: gobench.Benchmark{Name: name, SetProcs: set}, Summary: gobench.Summary{Estimate: e, Procs: procs}}
+	}
+	lines := names(result("BenchmarkX", 0, 1), result("BenchmarkX", 0, 2))
+	ours := names(result("BenchmarkX", 1, 1), result("BenchmarkX-2", 2, 2))
+	if want := []string{"X", "X-2"}; !slices.Equal(lines, want) || !slices.Equal(ours, want) {
+		t.Errorf("%q and %q, want %q", lines, ours, want)
+	}
+	if got := names(result("BenchmarkX", 0, 2)); !slices.Equal(got, []string{"X"}) {
+		t.Errorf("%q, want X, since GOMAXPROCS differs between machines", got)
+	}
+}
