@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -78,6 +79,7 @@ func (s Server) protected() bool {
 // Serve answers scrapes with what the registry gathers, until ctx ends.
 func (s Server) Serve(ctx context.Context, l net.Listener, registry *client.Registry) error {
 	defer l.Close()
+	defer spareProcessor()()
 	reloaded := client.NewGauge(client.GaugeOpts{Name: namespace + "config_last_reload_successful", Help: "1 if the last reload of the web configuration succeeded."})
 	reloaded.Set(1)
 	if err := registry.Register(reloaded); err != nil {
@@ -128,6 +130,13 @@ func (s Server) reloads(ctx context.Context, config webConfig, successful client
 		successful.Set(1)
 		s.Log.Info("the web configuration was reloaded")
 	}
+}
+
+// spareProcessor lets one more thread run Go code, until restore is called. Turns and surveys hold up to one per CPU,
+// and a scrape would wait some 10 ms for each of its goroutines until Go interrupts them.
+func spareProcessor() (restore func()) {
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	return func() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - 1) }
 }
 
 // handler answers scrapes. If local, it refuses requests for other names than this machine's.

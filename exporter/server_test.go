@@ -25,6 +25,9 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"chronoscope/clock"
+	"chronoscope/machine"
 )
 
 // served is the address of a server with the metrics of filled.
@@ -332,6 +335,36 @@ func TestHalfOpenConnections(t *testing.T) {
 			answer.Body.Close()
 		})
 	}
+}
+
+// A scrape is answered while a measurement holds all of Go's processors. It was answered when the measurement ended.
+func TestAScrapeDoesNotWaitForAMeasurement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	processors := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
+	defer machine.HoldCollector(0)() // as measurements do: a collection would wait for the end of this one
+	address := served(t, Server{})
+	client := &http.Client{Timeout: time.Minute}
+	get(t, client, request(t, "http://"+address+"/metrics"))
+	measuring, ended := make(chan bool), make(chan bool)
+	go func() {
+		close(measuring)
+		clock.Spin(1 << 29) // which Go can't interrupt
+		close(ended)
+	}()
+	<-measuring
+	status, _ := get(t, client, request(t, "http://"+address+"/metrics"))
+	select {
+	case <-ended:
+		t.Error("the scrape was answered after the measurement")
+	default:
+	}
+	if status != http.StatusOK {
+		t.Errorf("the status is %d", status)
+	}
+	<-ended
 }
 
 // A storm of scrapes is answered as fast as the limit allows: neither goroutines nor memory grow, and
