@@ -139,11 +139,12 @@ func spareProcessor() (restore func()) {
 	return func() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - 1) }
 }
 
-// handler answers scrapes. If local, it refuses requests for other names than this machine's.
+// handler answers scrapes. If local, it refuses requests for other names than this machine's. It does not compress:
+// that would save 8 kB of 10, and take a fifth of a scrape's CPU time.
 func handler(registry *client.Registry, local bool) http.Handler {
 	paths := http.NewServeMux()
 	paths.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes, Timeout: requestTimeout / 2,
+		EnableOpenMetrics: true, DisableCompression: true, MaxRequestsInFlight: mostScrapes, Timeout: requestTimeout / 2,
 	}))
 	paths.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "healthy") })
 	paths.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
