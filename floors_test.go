@@ -89,8 +89,8 @@ func breachesOfFloors(graph importGraph) []string {
 	return breaches
 }
 
-// strangers lists the imported packages that belong to no allowed module.
-func strangers(imports []string) []string {
+// disallowed lists the imported packages that belong to no allowed module.
+func disallowed(imports []string) []string {
 	return slices.DeleteFunc(slices.Clone(imports), func(imported string) bool {
 		return slices.ContainsFunc(allowedModules, func(allowed string) bool { return within(imported, allowed) })
 	})
@@ -163,8 +163,8 @@ func TestLibraryDependencies(t *testing.T) {
 				brought = append(brought, p.ImportPath)
 			}
 		}
-		for _, stranger := range strangers(brought) {
-			t.Errorf("%s: a library package brings in %s; find it with: go list -deps, go mod why %[2]s", platform, stranger)
+		for _, imported := range disallowed(brought) {
+			t.Errorf("%s: a library package brings in %s; find it with: go list -deps, go mod why %[2]s", platform, imported)
 		}
 	}
 }
@@ -207,8 +207,8 @@ func TestBreachesOfFloors(t *testing.T) {
 	}
 }
 
-func TestStrangers(t *testing.T) {
-	got := strangers([]string{
+func TestDisallowedImports(t *testing.T) {
+	got := disallowed([]string{
 		"chronoscope/stats", "golang.org/x/sys/unix", "gonum.org/v1/gonum/stat", "github.com/klauspost/cpuid/v2",
 		"gonum.org/v1/plot", "golang.org/x/system", "github.com/spf13/cobra",
 	})

@@ -292,7 +292,7 @@ func (n *Named) add(m Moment, books map[part]*NamedPart) {
 		b.MaxNs = max(b.MaxNs, p.DurationNs)
 	}
 	n.Pieces = append(n.Pieces, m.Ran...)
-	m.Ran = byWhom(m.Ran)
+	m.Ran = merged(m.Ran)
 	slices.SortStableFunc(m.Ran, func(a, b Piece) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
 	i, _ := slices.BinarySearchFunc(n.Worst, m, func(a, b Moment) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
 	if i < mostMoments {
@@ -325,9 +325,9 @@ func (t *Trace) entryNs(all []stretch) float64 {
 	return max(leastEntryNs, 3*stats.Median(restsNs))
 }
 
-// byWhom joins the pieces of a gap that have the same cause and culprit. A joined piece begins
-// where its first one did.
-func byWhom(pieces []Piece) (all []Piece) {
+// merged joins the pieces of a gap that have the same cause and culprit. A joined piece begins
+// where its first piece did.
+func merged(pieces []Piece) (all []Piece) {
 	at := map[part]int{}
 	for _, p := range pieces {
 		k := part{p.Cause, p.Who}

@@ -54,8 +54,8 @@ func (m *interpreter) pop(kind byte) cell {
 	return c
 }
 
-// one pops a value of one slot.
-func (m *interpreter) one() cell {
+// popSlot pops a value of one slot.
+func (m *interpreter) popSlot() cell {
 	c := m.slot()
 	if c.kind == '2' {
 		panic("half of a long or double is moved")
@@ -140,13 +140,13 @@ func (m *interpreter) step(in classfile.Instruction, at int) (next int) {
 func (m *interpreter) move(op classfile.Op) {
 	switch op {
 	case classfile.Pop:
-		m.one()
+		m.popSlot()
 		return
 	case classfile.Pop2: // two values of one slot, or one value of two slots
 		if upper := m.slot(); upper.kind == '2' {
 			m.slot()
 		} else {
-			m.one()
+			m.popSlot()
 		}
 		return
 	}
@@ -157,7 +157,7 @@ func (m *interpreter) move(op classfile.Op) {
 	}[op]
 	taken := map[byte]cell{}
 	for i := len(shape.takes) - 1; i >= 0; i-- {
-		taken[shape.takes[i]] = m.one()
+		taken[shape.takes[i]] = m.popSlot()
 	}
 	for i := range shape.leaves {
 		m.stack = append(m.stack, taken[shape.leaves[i]])

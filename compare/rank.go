@@ -66,21 +66,21 @@ func at(r record.ComparisonRow, subject int) float64 { return r.Values[subject].
 func rankChange(qualities []record.ComparisonRow, own record.ComparisonRow, ranks []*record.ComparisonValue, subject int) *record.ComparisonChange {
 	c := &record.ComparisonChange{Ratio: noRatio(), Outcome: Same, Reasons: []string{}}
 	c.Ratio.Value, c.Ratio.Unit, c.Ratio.Statistic = ranks[subject].Estimate.Value-ranks[0].Estimate.Value, "ranks", "difference"
-	var lost, won []string
+	var behind, overtaken []string
 	for _, other := range qualities {
 		before, after := ahead(own, other, 0), ahead(own, other, subject)
 		switch {
 		case before > 0 && after < 0:
-			lost = append(lost, other.Name)
+			behind = append(behind, other.Name)
 		case before < 0 && after > 0:
-			won = append(won, other.Name)
+			overtaken = append(overtaken, other.Name)
 		}
 	}
-	if len(lost) > 0 {
-		c.Reasons = append(c.Reasons, "fell behind "+strings.Join(lost, ", "))
+	if len(behind) > 0 {
+		c.Reasons = append(c.Reasons, "fell behind "+strings.Join(behind, ", "))
 	}
-	if len(won) > 0 {
-		c.Reasons = append(c.Reasons, "overtook "+strings.Join(won, ", "))
+	if len(overtaken) > 0 {
+		c.Reasons = append(c.Reasons, "overtook "+strings.Join(overtaken, ", "))
 	}
 	if len(c.Reasons) > 0 {
 		c.Outcome = Changed
