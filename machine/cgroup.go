@@ -92,6 +92,29 @@ func (m cgroupMount) directories(g cgroup) []string {
 	}
 }
 
+// groupDirectories calls visit for each directory with CPU bandwidth files of a process's control
+// groups and their ancestors. It returns an error if the groups or their mounts can't be read.
+func (f files) groupDirectories(process string, visit func(version int, directory string)) error {
+	groups, err := f.text("proc/" + process + "/cgroup")
+	if err != nil {
+		return err
+	}
+	mounts, err := f.text("proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for _, mount := range parseCgroupMounts(mounts) {
+		for _, group := range parseCgroups(groups) {
+			if mount.shows(group) {
+				for _, directory := range mount.directories(group) {
+					visit(mount.version, directory)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // belowRoot converts an absolute path to a name of package fs.
 func belowRoot(absolute string) string {
 	if name := strings.Trim(path.Clean("/"+absolute), "/"); name != "" {

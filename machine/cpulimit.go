@@ -32,46 +32,27 @@ func CPULimitOf(root fs.FS, process string) *CPULimit {
 	return limit
 }
 
-// limitOf returns the strictest limit of a process's control groups, of versions 1 and 2, and the
-// errors of reading them.
+// limitOf returns the strictest limit of a process's control groups and their ancestors, of versions
+// 1 and 2, and the errors of reading them.
 func limitOf(f files, process string) (strictest *CPULimit, errs []error) {
-	groups, err := f.text("proc/" + process + "/cgroup")
-	if err != nil {
-		return nil, []error{err}
-	}
-	mounts, err := f.text("proc/self/mountinfo")
-	if err != nil {
-		return nil, []error{err}
-	}
 	seen := false
-	for _, mount := range parseCgroupMounts(mounts) {
-		for _, group := range parseCgroups(groups) {
-			if !mount.shows(group) {
-				continue
-			}
-			seen = true
-			limit, more := mount.limitOf(f, group)
-			strictest, errs = stricter(strictest, limit), append(errs, more...)
+	err := f.groupDirectories(process, func(version int, directory string) {
+		seen = true
+		read := readLimitV2
+		if version == 1 {
+			read = readLimitV1
 		}
-	}
-	if !seen {
-		errs = append(errs, errors.New("no control group of this process is mounted; a limit may be in force all the same"))
-	}
-	return strictest, errs
-}
-
-// limitOf returns the strictest limit of a group and of its ancestors.
-func (m cgroupMount) limitOf(f files, group cgroup) (strictest *CPULimit, errs []error) {
-	read := readLimitV2
-	if m.version == 1 {
-		read = readLimitV1
-	}
-	for _, directory := range m.directories(group) {
 		limit, err := read(f, directory)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the root group has no limit
 			errs = append(errs, err)
 		}
 		strictest = stricter(strictest, limit)
+	})
+	if err != nil {
+		return nil, []error{err}
+	}
+	if !seen {
+		errs = append(errs, errors.New("no control group of this process is mounted; a limit may be in force all the same"))
 	}
 	return strictest, errs
 }

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"errors"
 	"io/fs"
 	"math"
 )
@@ -21,25 +20,12 @@ func OpenThrottling(root fs.FS) *Throttling { return OpenThrottlingOf(root, "sel
 // OpenThrottlingOf is like [OpenThrottling] for another process, given by its number.
 func OpenThrottlingOf(root fs.FS, process string) *Throttling {
 	t := &Throttling{root: root}
-	f := files{root}
-	groups, err1 := f.text("proc/" + process + "/cgroup")
-	mounts, err2 := f.text("proc/self/mountinfo")
-	if err := errors.Join(err1, err2); err != nil {
-		return t
-	}
-	for _, mount := range parseCgroupMounts(mounts) {
-		for _, group := range parseCgroups(groups) {
-			if !mount.shows(group) {
-				continue
-			}
-			for _, directory := range mount.directories(group) {
-				name := directory + "/cpu.stat"
-				if _, err := fs.Stat(root, name); err == nil {
-					t.names = append(t.names, name)
-				}
-			}
+	_ = files{root}.groupDirectories(process, func(_ int, directory string) { // without groups nothing is throttled
+		name := directory + "/cpu.stat"
+		if _, err := fs.Stat(root, name); err == nil {
+			t.names = append(t.names, name)
 		}
-	}
+	})
 	t.count = t.periods()
 	return t
 }
