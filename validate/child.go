@@ -148,18 +148,16 @@ func (l *lab) levels(rounds int) stats.Estimate {
 	return expected(levels, rounds, ref.fit)
 }
 
-// session is the validating process's connection to a lab.
-type session struct {
+// child is this program in another role.
+type child struct {
 	command *exec.Cmd
 	input   io.WriteCloser
-	encoder *json.Encoder
-	decoder *json.Decoder
-	roundNs float64 // of the chain
+	output  io.Reader
 }
 
-// openSession starts a lab with all its threads on one CPU: a child inherits the affinity of the
-// thread that starts it. The lab ends when ctx does.
-func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
+// startRole starts this program in a role, with all its threads on one CPU: a child inherits the
+// affinity of the thread that starts it. The child ends when ctx does.
+func startRole(ctx context.Context, cpu int, role string, environment ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -168,21 +166,46 @@ func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{command: exec.CommandContext(ctx, self)}
-	s.command.Env = append(os.Environ(), marker+"="+serving)
-	s.command.Stderr = os.Stderr
-	s.input, err = s.command.StdinPipe()
-	var output io.ReadCloser
+	c := &child{command: exec.CommandContext(ctx, self)}
+	c.command.Env = append(append(os.Environ(), marker+"="+role), environment...)
+	c.command.Stderr = os.Stderr
+	c.input, err = c.command.StdinPipe()
 	if err == nil {
-		output, err = s.command.StdoutPipe()
+		c.output, err = c.command.StdoutPipe()
 	}
 	if err == nil {
-		err = s.command.Start()
+		err = c.command.Start()
 	}
 	if err = errors.Join(err, restore()); err != nil {
+		if c.command.Process != nil {
+			c.close()
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *child) close() {
+	_ = c.input.Close()
+	_ = c.command.Process.Kill()
+	_ = c.command.Wait()
+}
+
+// session is the validating process's connection to a lab.
+type session struct {
+	*child
+	encoder *json.Encoder
+	decoder *json.Decoder
+	roundNs float64 // of the chain
+}
+
+// openSession starts a lab on one CPU.
+func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
+	c, err := startRole(ctx, cpu, serving)
+	if err != nil {
 		return nil, fmt.Errorf("validate: the process that measures could not be started: %w", err)
 	}
-	s.encoder, s.decoder = json.NewEncoder(s.input), json.NewDecoder(output)
+	s := &session{child: c, encoder: json.NewEncoder(c.input), decoder: json.NewDecoder(c.output)}
 	r, err := s.ask(ctx, o)
 	if err != nil {
 		s.close()
@@ -217,10 +240,4 @@ func (s *session) stream(ctx context.Context, c Cell) (*Stream, error) {
 func (s *session) levels(ctx context.Context, rounds int) (stats.Estimate, error) {
 	r, err := s.ask(ctx, order{Rounds: rounds})
 	return r.Expected, err
-}
-
-func (s *session) close() {
-	_ = s.input.Close()
-	_ = s.command.Process.Kill()
-	_ = s.command.Wait()
 }

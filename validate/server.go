@@ -7,48 +7,25 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"time"
-
-	"chronoscope/machine"
 )
 
 // startServer starts a process that computes for programs of kind [Server], and returns the name of
 // its socket. The server runs on the CPU cpu, and ends with this process.
 func startServer(ctx context.Context, cpu int) (name string, end func(), err error) {
 	name = fmt.Sprintf("@chronoscope-%d-%d", os.Getpid(), time.Now().UnixNano())
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	restore, err := machine.Pin([]int{cpu})
-	if err != nil {
-		return "", nil, err
-	}
-	c := exec.CommandContext(ctx, self)
-	c.Env = append(os.Environ(), marker+"="+name, "GOMAXPROCS=1", "GOGC=off")
-	c.Stderr = os.Stderr
-	input, err := c.StdinPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	_ = restore()
+	c, err := startRole(ctx, cpu, name, "GOMAXPROCS=1", "GOGC=off")
 	if err != nil {
 		return "", nil, fmt.Errorf("validate: the server that computes for programs could not be started: %w", err)
-	}
-	end = func() {
-		_ = input.Close()
-		_ = c.Process.Kill()
-		_ = c.Wait()
 	}
 	for range 500 { // for at most a second
 		if conn, err := net.Dial("unix", name); err == nil {
 			_ = conn.Close()
-			return name, end, nil
+			return name, c.close, nil
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	end()
+	c.close()
 	return "", nil, fmt.Errorf("validate: the server that computes for programs did not answer within a second")
 }
 
