@@ -3,6 +3,8 @@ package slowclock
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"chronoscope/stats"
 )
 
@@ -225,19 +227,8 @@ func (t *tally) disperse(s *stats.Scatter, outcome outcome, variance float64) {
 		sum, _ := outcome(b)
 		sums = append(sums, sum)
 	}
-	_, squares := meanAndSquares(sums)
-	s.Observe(squares/perBlock, float64(len(blocks)-1), variance)
-}
-
-// meanAndSquares returns the mean of values and the sum of the squares of their distances from it.
-func meanAndSquares(values []float64) (mean, squares float64) {
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return mean, squares
+	_, spread := stat.PopMeanVariance(sums, nil)
+	s.Observe(float64(len(sums))*spread/perBlock, float64(len(blocks)-1), variance)
 }
 
 // outcome returns what trials count: the sum over trials, and the sum of the squares.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"chronoscope/stats"
 )
 
@@ -41,8 +43,7 @@ func (l *laboratory) fineCost() (mean, halfWidth float64) {
 	}
 	slices.Sort(costs)
 	costs = costs[:calm]
-	mean, squares := meanAndSquares(costs)
-	n := float64(len(costs))
-	variance := squares/n + l.Fine.AccuracyNs*l.Fine.AccuracyNs/6
-	return mean, z95 * math.Sqrt(variance/n)
+	mean, variance := stat.PopMeanVariance(costs, nil)
+	variance += l.Fine.AccuracyNs * l.Fine.AccuracyNs / 6
+	return mean, z95 * math.Sqrt(variance/calm)
 }

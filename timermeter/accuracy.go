@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"chronoscope/clock/check"
 	"chronoscope/stats"
 )
@@ -182,15 +184,7 @@ func (s *Sampler) pace(work int) step {
 	}
 	slices.Sort(steps)
 	trimmed := steps[:len(steps)-2]
-	return step{changing: float64(changed) / float64(len(steps)), mean: mean(trimmed)}
-}
-
-func mean(x []float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
+	return step{changing: float64(changed) / float64(len(steps)), mean: stat.Mean(trimmed, nil)}
 }
 
 // randomWork returns a random amount of work, because equal amounts would add a regular pattern of

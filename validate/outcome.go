@@ -55,7 +55,7 @@ func newOutcome(s Scheme, c Cell, truth stats.Estimate, a Answer, marks []string
 		Marks: marks, NoTruth: len(marks) > 0,
 	}
 	o.Join(a.Judgement)
-	if s.Claims && !o.NoTruth && !math.IsNaN(a.Estimate.Lo) && !math.IsNaN(a.Estimate.Hi) {
+	if s.Claims && !o.NoTruth && o.claims() {
 		covered := holds(a.Estimate, truth)
 		o.Covered = &covered
 	}

@@ -101,13 +101,13 @@ func computeCode(a architecture, s shape) []byte {
 
 func sleepCode(a architecture, s shape) []byte {
 	turn := joined(a.rounds(s.rounds), a.ask("nanosleep", address(timeAt), imm(0)))
-	return joined(a.start(), a.store(timeAt, s.sleepNs/1e9), a.store(timeAt+8, s.sleepNs%1e9), bytesTimes(turn, turns), a.end(turns*s.rounds))
+	return joined(a.start(), a.store(timeAt, s.sleepNs/1e9), a.store(timeAt+8, s.sleepNs%1e9), slices.Repeat(turn, turns), a.end(turns*s.rounds))
 }
 
 func deadlineCode(a architecture, s shape) []byte {
 	const monotonic, absolute = 1, 1
 	turn := joined(a.rounds(s.rounds), a.addTime(timeAt, s.sleepNs), a.ask("clock_nanosleep", imm(monotonic), imm(absolute), address(timeAt), imm(0)))
-	return joined(a.start(), a.ask("clock_gettime", imm(monotonic), address(timeAt)), bytesTimes(turn, turns), a.end(turns*s.rounds))
+	return joined(a.start(), a.ask("clock_gettime", imm(monotonic), address(timeAt)), slices.Repeat(turn, turns), a.end(turns*s.rounds))
 }
 
 // fork starts a process that runs the code then. Signal 17 (SIGCHLD) reports its end.
@@ -145,8 +145,8 @@ func pipeCode(a architecture, s shape) []byte {
 	return joined(
 		a.start(), a.ask("pipe2", address(pipesAt), imm(0)), a.ask("pipe2", address(pipesAt+8), imm(0)),
 		a.load(0, pipesAt), a.load(1, pipesAt+4), a.load(2, pipesAt+8), a.load(3, pipesAt+12),
-		a.fork(joined(bytesTimes(joined(take(0), compute, give(3)), turns), a.end(turns*s.rounds))),
-		bytesTimes(joined(compute, give(1), take(2)), turns), a.wait(), a.end(turns*s.rounds))
+		a.fork(joined(slices.Repeat(joined(take(0), compute, give(3)), turns), a.end(turns*s.rounds))),
+		slices.Repeat(joined(compute, give(1), take(2)), turns), a.wait(), a.end(turns*s.rounds))
 }
 
 // serverCode sends the number of rounds to a server in eight bytes, and waits until they come back.
@@ -164,7 +164,5 @@ func serverCode(a architecture, s shape) []byte {
 	turn := joined(a.rounds(s.rounds), a.ask("write", result(0), address(outAt), imm(8)), a.ask("read", result(0), address(inAt), imm(8)))
 	return joined(code, a.store(outAt, s.rounds),
 		a.ask("socket", imm(unix), imm(stream), imm(0)), a.keep(0),
-		a.ask("connect", result(0), address(addressAt), imm(size)), bytesTimes(turn, turns), a.end(turns*s.rounds))
+		a.ask("connect", result(0), address(addressAt), imm(size)), slices.Repeat(turn, turns), a.end(turns*s.rounds))
 }
-
-func bytesTimes(code []byte, n int) []byte { return slices.Repeat(code, n) }

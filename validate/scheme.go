@@ -111,12 +111,9 @@ func families(all []Scheme) []string {
 	return names
 }
 
-func unknown() stats.Estimate { return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns"} }
-
 // missing returns the answer of a scheme that has no figure, with the reason.
 func missing(format string, args ...any) Answer {
-	a := Answer{Estimate: unknown(), Judgement: stats.NewJudgement()}
-	a.Estimate.Statistic = "none"
+	a := Answer{Estimate: stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "none"}, Judgement: stats.NewJudgement()}
 	a.Lower(stats.Unusable, format, args...)
 	return a
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -153,7 +154,7 @@ func named(t activity.Analysis) Section {
 	for i, m := range n.Worst {
 		var ran []string
 		for _, p := range m.Ran[:min(len(m.Ran), 3)] {
-			ran = append(ran, fmt.Sprintf("%s %s", or(p.Who.String(), p.Cause.String()), duration(p.DurationNs)))
+			ran = append(ran, fmt.Sprintf("%s %s", cmp.Or(p.Who.String(), p.Cause.String()), duration(p.DurationNs)))
 		}
 		if more := len(m.Ran) - len(ran); more > 0 {
 			ran = append(ran, fmt.Sprintf("%d more", more))

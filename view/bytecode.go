@@ -46,7 +46,7 @@ func bytecodes(d record.Bytecode) *Sheet {
 
 // runName returns a name that distinguishes a run from others.
 func runName(r bytecode.Report) string {
-	return "Java " + or(r.Java.Version, "?") + ", " + or(string(r.Mode), "?")
+	return "Java " + cmp.Or(r.Java.Version, "?") + ", " + cmp.Or(string(r.Mode), "?")
 }
 
 // runFacts says how a run was made.
@@ -125,7 +125,7 @@ func instructionKinds(r bytecode.Report) Section {
 	chart := Chart{Label: "Time of each instruction, by kind"}
 	t := table(words("instruction", "kind", "form"), numbers("time", "95 % interval", "by the counter", "trials"), words("verdict", "reasons"))
 	for _, kind := range distinct(r.Instructions, func(i bytecode.InstructionReport) bytecode.Kind { return i.Kind }) {
-		row := Row{Name: or(string(kind), "other")}
+		row := Row{Name: cmp.Or(string(kind), "other")}
 		for _, i := range where(r.Instructions, func(i bytecode.InstructionReport) bool { return i.Kind == kind }) {
 			if i.Time.Value > 0 {
 				values = append(values, i.Time.Value)
@@ -142,7 +142,7 @@ func instructionKinds(r bytecode.Report) Section {
 	chart.X = logarithmic("time of one instruction", Time, values)
 	return Section{
 		Title: "The instructions by kind: " + runName(r), In: OnPage,
-		Lead: "A ring is an instruction in one form, measured by " + or(string(r.Method), "no method") + "; point at it for its name. Homogeneous sequences hold nothing but the instruction; " +
+		Lead: "A ring is an instruction in one form, measured by " + cmp.Or(string(r.Method), "no method") + "; point at it for its name. Homogeneous sequences hold nothing but the instruction; " +
 			"branches are taken, or not (after Lambert and Power 2008).",
 		Charts: []Chart{chart}, Table: t,
 	}

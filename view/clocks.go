@@ -58,7 +58,7 @@ func clockNamed(clocks []timermeter.Rating, name *string) *timermeter.Rating {
 func clockTile(topic string, c timermeter.Rating) Tile {
 	return Tile{
 		Topic: topic, Figure: c.Name, Verdict: c.Verdict,
-		Sentence: fmt.Sprintf("It moves in steps of %s, and a call takes %s. Read by %s.", written(c.Accuracy), duration(c.Cost.MedianNs), or(c.API, "an unknown call")),
+		Sentence: fmt.Sprintf("It moves in steps of %s, and a call takes %s. Read by %s.", written(c.Accuracy), duration(c.Cost.MedianNs), cmp.Or(c.API, "an unknown call")),
 	}
 }
 

@@ -91,7 +91,7 @@ func runDistribution(all []program.Report, unit stats.TimeUnit) Chart {
 		outliers := Series{Look: 3}
 		causes := map[int]string{}
 		for _, o := range p.Outliers {
-			causes[o.Run] = or(strings.Join(o.Causes, ", "), "cause not known")
+			causes[o.Run] = cmp.Or(strings.Join(o.Causes, ", "), "cause not known")
 		}
 		order := make([]int, 0, len(p.Runs))
 		for run := range p.Runs {

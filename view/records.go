@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func kept(d record.Kept) *Sheet {
 		if *r.Interrupted {
 			took += ", interrupted"
 		}
-		t.row(r.Started.Local().Format(time.DateTime), commandName(*r.Command), subjects(r), took, or(word(r.CPU), "unknown CPU"), strings.TrimSuffix(r.Name, ".json"))
+		t.row(r.Started.Local().Format(time.DateTime), commandName(*r.Command), subjects(r), took, cmp.Or(word(r.CPU), "unknown CPU"), strings.TrimSuffix(r.Name, ".json"))
 	}
 	s.add(Section{Title: "What was kept", Table: t, Notes: broken}, Section{Lines: []Line{say("in %s", d.Folder)}})
 	return s
@@ -51,4 +52,4 @@ func subjects(r record.KeptRecord) string {
 
 // commandName returns the name of a command for a table. The report card's command has an empty
 // name.
-func commandName(command string) string { return or(command, "report card") }
+func commandName(command string) string { return cmp.Or(command, "report card") }

@@ -213,7 +213,7 @@ func failureLines(p program.Report) (lines []Line) {
 
 // outlierLines names the outliers among the runs, those with the same causes together.
 func outlierLines(p program.Report, unit stats.TimeUnit) (lines []Line) {
-	causesOf := func(o program.Outlier) string { return or(strings.Join(o.Causes, ", "), "cause not known") }
+	causesOf := func(o program.Outlier) string { return cmp.Or(strings.Join(o.Causes, ", "), "cause not known") }
 	known := where(p.Outliers, func(o program.Outlier) bool { return o.Run >= 0 && o.Run < len(p.Runs) })
 	for _, causes := range distinct(known, causesOf) {
 		runs := where(known, func(o program.Outlier) bool { return causesOf(o) == causes })

@@ -226,7 +226,7 @@ func machineFacts(m *machine.Machine) []string {
 	if m == nil {
 		return []string{"unknown machine"}
 	}
-	facts := []string{or(string(m.CPU), "unknown CPU"), stats.Count(m.CPUs, "CPU")}
+	facts := []string{cmp.Or(string(m.CPU), "unknown CPU"), stats.Count(m.CPUs, "CPU")}
 	if m.CoreHz != nil {
 		facts = append(facts, fmt.Sprintf("core at %.2f GHz", *m.CoreHz/1e9))
 	}

@@ -92,7 +92,7 @@ func (g *group) add(p offcpu.Part) {
 
 // who names the threads of the group.
 func (g *group) who() string {
-	name := or(g.Who.Name, "unknown")
+	name := cmp.Or(g.Who.Name, "unknown")
 	switch {
 	case g.groups > 0:
 		return fmt.Sprintf("%d more", g.groups)
@@ -196,9 +196,9 @@ func whoWords(c offcpu.Cause, w offcpu.Who) string {
 	case w.Interrupt > 0:
 		return fmt.Sprintf("%s (interrupt %d)", w.Name, w.Interrupt)
 	case w.Thread > 0:
-		return fmt.Sprintf("%s (thread %d)", or(w.Name, "unknown"), w.Thread)
+		return fmt.Sprintf("%s (thread %d)", cmp.Or(w.Name, "unknown"), w.Thread)
 	case w.Process > 0:
-		return fmt.Sprintf("%s (pid %d)", or(w.Name, "unknown"), w.Process)
+		return fmt.Sprintf("%s (pid %d)", cmp.Or(w.Name, "unknown"), w.Process)
 	}
 	return w.Name
 }

@@ -126,13 +126,6 @@ func because(reasons []string) string {
 
 func joined(reasons []string) string { return strings.Join(reasons, "; ") }
 
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
 func word(v *string) string {
 	if v == nil {
 		return ""
