@@ -147,30 +147,17 @@ const mostGarbage = 128 << 20
 // holdCollector lets the garbage collector run between trials only, as long as a
 // trial does not allocate more than the machine may have.
 func (s *Station) holdCollector() (restore func()) {
-	seen := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/memory/classes/heap/objects:bytes"}}
-	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	read := func(i int) uint64 {
-		metrics.Read(seen)
-		if seen[i].Value.Kind() != metrics.KindUint64 {
-			return 0
-		}
-		return seen[i].Value.Uint64()
-	}
-	runtime.GC()
-	atFirst := read(1)
-	restore = machine.HoldCollector(int64(atFirst) + 8*mostGarbage)
-	s.Collections = func() int64 { return int64(read(0)) }
-	s.Allocated = func() int64 {
-		metrics.Read(allocated)
-		if allocated[0].Value.Kind() != metrics.KindUint64 {
-			return 0
-		}
-		return int64(allocated[0].Value.Uint64())
-	}
-	s.Settle = func() {
-		if read(1) > atFirst+mostGarbage {
-			runtime.GC()
+	counted := func(name string) func() int64 {
+		sample := []metrics.Sample{{Name: name}}
+		return func() int64 {
+			metrics.Read(sample)
+			if sample[0].Value.Kind() != metrics.KindUint64 {
+				return 0
+			}
+			return int64(sample[0].Value.Uint64())
 		}
 	}
+	s.Collections, s.Allocated = counted("/gc/cycles/total:gc-cycles"), counted("/gc/heap/allocs:bytes")
+	s.Settle, restore = machine.CollectBetween(mostGarbage)
 	return restore
 }

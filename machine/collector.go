@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 )
 
@@ -36,4 +38,26 @@ func HoldCollector(mostBytes int64) (release func()) {
 			debug.SetGCPercent(c.percent)
 		}
 	}
+}
+
+// CollectBetween keeps the garbage collector of this process from running until release is called. Between
+// measurements the caller calls settle, which collects where more than garbageBytes have been allocated since the
+// last time. Collections also start where the process takes eight times as much.
+func CollectBetween(garbageBytes int64) (settle, release func()) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heapBytes := func() int64 {
+		metrics.Read(sample)
+		if sample[0].Value.Kind() != metrics.KindUint64 {
+			return 0
+		}
+		return int64(sample[0].Value.Uint64())
+	}
+	runtime.GC()
+	before := heapBytes()
+	release = HoldCollector(before + 8*garbageBytes)
+	return func() { // allocates nothing
+		if heapBytes() > before+garbageBytes {
+			runtime.GC()
+		}
+	}, release
 }

@@ -64,6 +64,9 @@ func (r *Run) byEvents(cpus int) {
 	if others := r.othersAtMostNs(); !math.IsInf(others, 1) {
 		r.calm = progress{atNs: t.wallNs - others - stopped - stolen, ranNs: math.Min(t.ranNs, t.wallNs-t.idleNs), preemptions: t.preemptions}
 		atLeast(r.calm.atNs, r.calm.ranNs, r.calm.preemptions)
+		if late := r.calm.atNs - r.HighNs; late > 0 && late <= wakeLatencyNs*float64(t.blocksKnown+t.blocksUnknown) {
+			r.HighNs = t.wallNs // threads waited while nobody ran, for idle CPUs, as they do alone
+		}
 	}
 	r.spunOffNs = math.Max(0, unspunNs-r.LowNs)
 	r.settle()

@@ -26,3 +26,22 @@ func TestPreemptionAtTheBegin(t *testing.T) {
 		}
 	}
 }
+
+// Two threads of a program share a CPU. What the one takes from the other belongs to the program's own time; what
+// another program takes does not. Other programs ran where the second thread begins later.
+func TestPreemptionByAnotherThread(t *testing.T) {
+	for _, c := range []struct {
+		afterMs float64
+		count   int
+	}{{0.002, 0}, {0.1, 1}} {
+		events := begun().at(1, process.Forked, 2, 1, 1).at(1.5, process.SwitchedIn, 2, 1, 1).
+			at(2, process.Blocked, 2, 1, 1).
+			at(5, process.Preempted, 1, 1, 0).at(5+c.afterMs, process.SwitchedIn, 2, 1, 0).
+			at(7, process.Exited, 2, 1, 0).at(7.002, process.SwitchedIn, 1, 1, 0).at(12, process.Exited, 1, 1, 0)
+		run := events.run(12, 12, process.Thread{ID: 1, CPUNs: 10 * ms, WaitNs: 2 * ms, ReadNs: 12 * ms})
+		way, ok := follow(context.Background(), &run.Run, 1, math.Inf(1), wakeupEvents{})
+		if !ok || way.preemptions != c.count || way.low.preemptions != c.count {
+			t.Errorf("after %v ms: %d preemptions, and %d on its way, %d expected (%v)", c.afterMs, way.preemptions, way.low.preemptions, c.count, ok)
+		}
+	}
+}

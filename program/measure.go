@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/remedy"
 	"chronoscope/repeat"
@@ -74,7 +75,9 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	}
 	r := newRunner(setting)
 	defer r.close()
-	m := measurement{cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
+	settle, release := machine.CollectBetween(mostGarbageBytes)
+	defer release()
+	m := measurement{settle: settle, cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
 	m.run, m.compete, m.snapshot, m.checks = r.run, compete, process.Look, newNoiseChecks(setting)
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
@@ -87,6 +90,9 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	}
 	return results, err
 }
+
+// mostGarbageBytes is how much may be left to be collected between runs.
+const mostGarbageBytes = 32 << 20
 
 // series is what was measured of one command.
 type series struct {
@@ -153,6 +159,8 @@ type measurement struct {
 	run func(context.Context, Command, bool) (Run, error)
 	// snapshot looks at a process that runs.
 	snapshot func(pid int) (process.Snapshot, error)
+	// settle collects this process's garbage, which would take CPU time beside a run; nil does nothing.
+	settle func()
 	// compete keeps n CPUs busy until stop is called; nil where that can't be.
 	compete func(cpus []int, n int) (stop func())
 }
@@ -181,6 +189,9 @@ func (m *measurement) measure(ctx context.Context) error {
 	err := repeat.InTurn(m.rng, unfinished, func(round, i int) error {
 		m.round = round
 		m.checks.look(ctx, m.all[i].command.CPUs)
+		if m.settle != nil {
+			m.settle()
+		}
 		err := m.repeat(ctx, m.all[i])
 		if err == nil {
 			m.tell(i)

@@ -28,6 +28,8 @@ type span struct {
 	// was woken before.
 	wake  *wakeup
 	woken bool
+	// within says that another thread of the program got the CPU that a thread is kept from.
+	within bool
 }
 
 // line is the life of one thread.
@@ -177,6 +179,7 @@ func (s *schedule) exit(l *line, atNs float64) {
 func newSchedule(events []process.Event) *schedule {
 	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}, lives: map[int][]life{}, latency: usualLatency(nil)}
 	open := map[int]span{}
+	preempted := map[int]int{} // the thread that lost a CPU last
 	for _, e := range events {
 		at := float64(e.AtNs)
 		l := s.threads[e.Thread]
@@ -199,8 +202,13 @@ func newSchedule(events []process.Event) *schedule {
 		switch e.Kind {
 		case process.SwitchedIn:
 			open[e.Thread] = span{state: running, from: at, cpu: e.CPU}
+			if lost, ok := open[preempted[e.CPU]]; ok && lost.state == kept && lost.cpu == e.CPU && at-lost.from <= switchNs {
+				lost.within = true
+				open[preempted[e.CPU]] = lost
+			}
 		case process.Preempted, process.Forked:
 			open[e.Thread] = span{state: kept, from: at, cpu: e.CPU}
+			preempted[e.CPU] = e.Thread
 		case process.Blocked:
 			open[e.Thread] = span{state: blocked, from: at, cpu: e.CPU}
 		case process.Exited:
@@ -219,6 +227,10 @@ func newSchedule(events []process.Event) *schedule {
 	}
 	return s
 }
+
+// switchNs is the time between the notes of a switch, that one thread leaves a CPU and that the next one has it, at
+// most: others that ran in between had it for less.
+const switchNs = 10e3
 
 // missed says whether the kernel charged for much more time on CPUs than it noted: it stops
 // noting a program at its exec where that gives it other rights, or may not be read, and

@@ -26,7 +26,7 @@ type trajectory struct {
 	// low and high are when the program would have ended alone, at the earliest and at the
 	// latest.
 	low, high progress
-	// preemptions are how often others took a CPU away.
+	// preemptions are how often other programs took a CPU away.
 	preemptions int
 	// wake is the time for which woken threads waited for a CPU, which switches don't tell: the
 	// first one, and the others.
@@ -394,7 +394,7 @@ func (w *way) begin(c change) {
 	}
 	p.since, p.before = math.Max(0, c.atNs), w.sums
 	p.ownNs, p.nextOwnNs = w.ownNs[x.cpu], w.ownNs[x.next]
-	if x.state == kept && !c.first() && !x.woken && !c.foreign && c.atNs >= 0 && p.low.ranNs > freshNs {
+	if x.state == kept && !x.within && !c.first() && !x.woken && !c.foreign && c.atNs >= 0 && p.low.ranNs > freshNs {
 		w.preemptions++
 		w.lost++
 		p.low.preemptions++

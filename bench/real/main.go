@@ -56,13 +56,14 @@ func main() {
 	limit := flag.Duration("time", 8*time.Second, "for how long each program is run")
 	loops := flag.Int("loops", 0, "how many endless loops run beside")
 	only := flag.String("only", "", "a regular `expression` of the programs to run")
+	keep := flag.String("keep", "", "a `folder` for chronoscope's documents")
 	flag.Parse()
-	if err := run(*tool, *limit, *loops, *only); err != nil {
+	if err := run(*tool, *limit, *loops, *only, *keep); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(tool string, limit time.Duration, loops int, only string) error {
+func run(tool string, limit time.Duration, loops int, only, keep string) error {
 	chosen, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func run(tool string, limit time.Duration, loops int, only string) error {
 		}
 		defer loop.Process.Kill()
 	}
-	return table(tool, limit, programs(dir, files.URL+"/text", server.URL), chosen)
+	return table(tool, limit, programs(dir, files.URL+"/text", server.URL), chosen, keep)
 }
 
 // work answers after some milliseconds of computing.
@@ -129,7 +130,7 @@ type figure struct {
 func (f figure) half() float64 { return (f.high - f.low) / 2 / f.value }
 
 // table measures and prints all programs.
-func table(tool string, limit time.Duration, all []program, chosen *regexp.Regexp) error {
+func table(tool string, limit time.Duration, all []program, chosen *regexp.Regexp, keep string) error {
 	fmt.Printf("%-20s %-9s %9s %9s   %9s %9s  %s\n", "", "", "ms", "+-", "hyperfine", "2 s/rt n", "")
 	trusted, narrow, usable, n := 0, 0, 0, 0
 	for _, p := range all {
@@ -140,7 +141,7 @@ func table(tool string, limit time.Duration, all []program, chosen *regexp.Regex
 		if err != nil {
 			return err
 		}
-		ours, err := chronoscope(tool, p, limit)
+		ours, err := chronoscope(tool, p, limit, keep)
 		if err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func table(tool string, limit time.Duration, all []program, chosen *regexp.Regex
 	return nil
 }
 
-func chronoscope(tool string, p program, limit time.Duration) (figure, error) {
+func chronoscope(tool string, p program, limit time.Duration, keep string) (figure, error) {
 	args := []string{"run", "--format", "json", "--max-time", limit.String(), "--precision", "0.5%"}
 	if p.shell {
 		args = append(args, "--shell")
@@ -180,6 +181,11 @@ func chronoscope(tool string, p program, limit time.Duration) (figure, error) {
 	out, err := exec.Command(tool, append(args, p.command)...).Output()
 	if err != nil {
 		return figure{}, fmt.Errorf("%s of %s: %w", tool, p.name, err)
+	}
+	if keep != "" {
+		if err := os.WriteFile(filepath.Join(keep, p.name+".json"), out, 0o644); err != nil {
+			return figure{}, err
+		}
 	}
 	if err := json.Unmarshal(out, &document); err != nil || len(document.Results) != 1 {
 		return figure{}, fmt.Errorf("%s of %s: its result can't be read: %w", tool, p.name, err)
