@@ -275,7 +275,10 @@ func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (O
 const (
 	fewestFew  = 2 // for a single iteration the testing package makes no run beside its first one
 	fewestMany = 4
-	ratio      = 5 // of the iterations of the longer run to those of the shorter one
+	// With a gate the longer run has fewestGated where time permits. If the times of processes scatter by a
+	// share, this number of iterations gives the least error of the differences from fewestFew in a given time.
+	fewestGated = 9
+	ratio       = 5 // of the iterations of the longer run to those of the shorter one
 	// Of a gate's repetitions the first shapeRepetitions show whether the time is in proportion to the
 	// iterations. The shorter runs of the others are shorter, as the scatter of both goes into the
 	// difference, and there is no third run.
@@ -319,6 +322,9 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 		sure := n >= sureN || n > fewestFew && processNs(o) > float64(m.plan.MaxTime)/20
 		if sure && grown >= goal/ratio || float64(n) >= most || s.spent > m.plan.MaxTime/3 {
 			many := math.Min(goal/grown*float64(n-fewestFew)*ratio/(ratio-1), 2*ratio*float64(n))
+			if m.plan.Gate != nil {
+				many = math.Max(many, fewestGated)
+			}
 			s.choose(int(math.Min(most, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))
 			return nil
 		}

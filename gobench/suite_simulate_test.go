@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -226,11 +228,13 @@ func TestComparedAlike(t *testing.T) {
 	}
 }
 
-// atMost is how often what has that chance happens among n: a count that is hardly ever
-// exceeded.
-func atMost(n int, chance float64) int {
-	expected := chance * float64(n)
-	return int(expected + 3.1*math.Sqrt(expected))
+// atMost is how often what has that chance happens among n: a count that is exceeded in one of 1,000
+// simulations.
+func atMost(n int, chance float64) (most int) {
+	for times := (distuv.Binomial{N: float64(n), P: chance}); times.CDF(float64(most)) < 0.999; {
+		most++
+	}
+	return most
 }
 
 // One benchmark of a suite that takes a tenth longer is found at moderate noise, and no other
