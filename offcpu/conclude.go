@@ -65,7 +65,7 @@ func (a *Analyser) settle(untilNs int64) {
 	}
 	slices.SortStableFunc(due, func(a, b wait) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
 	for _, w := range due {
-		a.putDown(w, a.turns(w))
+		a.countParts(w, a.turns(w))
 	}
 	a.waits = later
 }
@@ -99,12 +99,12 @@ func (a *Analyser) turns(w wait) (all []part) {
 	return all
 }
 
-// putDown counts the parts of a wait. The part that is not throttled becomes one period, with the
+// countParts counts the parts of a wait. The part that is not throttled becomes one period, with the
 // cause of its largest part.
-func (a *Analyser) putDown(w wait, turns []part) {
+func (a *Analyser) countParts(w wait, turns []part) {
 	rest, most := w.Period, int64(0)
 	atNs := w.StartNs
-	for _, p := range byWhom(turns) {
+	for _, p := range merged(turns) {
 		a.count(p.key, atNs, p.ns)
 		if atNs += p.ns; p.cause == Throttled {
 			stopped := w.Period
@@ -119,13 +119,13 @@ func (a *Analyser) putDown(w wait, turns []part) {
 		a.tally().keep(rest)
 	}
 	if w.wholeNs > 0 && len(turns) > 0 {
-		a.putDownWhole(w, turns)
+		a.countWholeTarget(w, turns)
 	}
 }
 
-// putDownWhole counts the end of a wait, during which no thread of the target had a CPU. If that
+// countWholeTarget counts the end of a wait, during which no thread of the target had a CPU. If that
 // lasted longer than the wait, another thread had waited before for the same CPU.
-func (a *Analyser) putDownWhole(w wait, turns []part) {
+func (a *Analyser) countWholeTarget(w wait, turns []part) {
 	turns[0].ns += max(0, w.wholeNs-w.DurationNs)
 	left, first := w.wholeNs, len(turns)
 	for left > 0 && first > 0 {
@@ -134,14 +134,14 @@ func (a *Analyser) putDownWhole(w wait, turns []part) {
 		left -= turns[first].ns
 	}
 	atNs := w.endNs() - w.wholeNs
-	for _, p := range byWhom(turns[first:]) {
+	for _, p := range merged(turns[first:]) {
 		a.countWall(p.key, atNs, p.ns)
 		atNs += p.ns
 	}
 }
 
-// byWhom joins the parts with the same cause and thread.
-func byWhom(turns []part) (all []part) {
+// merged joins the parts with the same cause and thread.
+func merged(turns []part) (all []part) {
 	for _, p := range turns {
 		if i := slices.IndexFunc(all, func(q part) bool { return q.key == p.key }); i >= 0 {
 			all[i].ns += p.ns
