@@ -59,8 +59,8 @@ func (e wakeupEvents) without(rng *rand.Rand, share float64) wakeupEvents {
 	return e
 }
 
-// strangerPatterns are programs that wait for what others do for them.
-var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
+// otherProgramPatterns are programs that wait for what others do for them.
+var otherProgramPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktest.Step{
 	"a client of a server": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
 		n, asks, serves := 1+rng.IntN(10), logUniform(rng, 1e5, 1e7), logUniform(rng, 1e5, 1e7)
 		return func(f float64) []clocktest.Step {
@@ -69,7 +69,7 @@ var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 				server = append(server, clocktest.Step{Wait: 1}, clocktest.Step{WorkNs: f * serves}, clocktest.Step{Post: 2})
 				client = append(client, clocktest.Step{WorkNs: f * asks}, clocktest.Step{Post: 1}, clocktest.Step{Wait: 2})
 			}
-			return append(append([]clocktest.Step{{Stranger: true, Start: server}}, client...), clocktest.Step{WorkNs: 1e5})
+			return append(append([]clocktest.Step{{OtherProgram: true, Start: server}}, client...), clocktest.Step{WorkNs: 1e5})
 		}
 	},
 	"a client that works before it reads the answer": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
@@ -80,7 +80,7 @@ var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 				server = append(server, clocktest.Step{Wait: 1}, clocktest.Step{WorkNs: f * serves * works}, clocktest.Step{Post: 2})
 				client = append(client, clocktest.Step{WorkNs: 1e5}, clocktest.Step{Post: 1}, clocktest.Step{WorkNs: f * works}, clocktest.Step{Wait: 2})
 			}
-			return append(append([]clocktest.Step{{Stranger: true, Start: server}}, client...), clocktest.Step{WorkNs: 1e5})
+			return append(append([]clocktest.Step{{OtherProgram: true, Start: server}}, client...), clocktest.Step{WorkNs: 1e5})
 		}
 	},
 	"a server that another calls": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
@@ -91,7 +91,7 @@ var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 				caller = append(caller, clocktest.Step{SleepNs: every}, clocktest.Step{WorkNs: 1e5}, clocktest.Step{Post: 1})
 				server = append(server, clocktest.Step{Wait: 1}, clocktest.Step{WorkNs: f * serves})
 			}
-			return append([]clocktest.Step{{Stranger: true, Start: caller}}, append(server, clocktest.Step{WorkNs: 1e5})...)
+			return append([]clocktest.Step{{OtherProgram: true, Start: caller}}, append(server, clocktest.Step{WorkNs: 1e5})...)
 		}
 	},
 	"a time-out that passes where another thread is late": func(rng *rand.Rand, load int) func(float64) []clocktest.Step {
@@ -121,7 +121,7 @@ var strangerPatterns = map[string]func(*rand.Rand, int) func(float64) []clocktes
 func wakeupPatterns() map[string]func(*rand.Rand, int) func(float64) []clocktest.Step {
 	all := maps.Clone(patterns)
 	maps.Copy(all, togetherPatterns)
-	maps.Copy(all, strangerPatterns)
+	maps.Copy(all, otherProgramPatterns)
 	return all
 }
 
@@ -129,7 +129,7 @@ func wakeupPatterns() map[string]func(*rand.Rand, int) func(float64) []clocktest
 func wokenCase(seed uint64, pattern string, load int) simulatedCase {
 	c := randomCaseOf(wakeupPatterns(), seed, pattern, max(1, load))
 	c.crowd.CPUs, c.unnotedShare = 2, 0.02*float64(seed%2)
-	if strangerPatterns[pattern] != nil { // what interrupts take of others is as it is
+	if otherProgramPatterns[pattern] != nil { // what interrupts take of others is as it is
 		c.crowd.InterruptShare = 0
 	}
 	if load == 0 {

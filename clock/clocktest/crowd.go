@@ -34,11 +34,11 @@ type Step struct {
 	// AnswerNs is the time that a device takes to answer.
 	AnswerNs float64
 	// Start starts a thread, or a process if Process is set, that executes these steps. If
-	// Stranger is set, it belongs to another program, such as a server; its first step is a wait
-	// that began before the program started. CrowdRun has no Events of a stranger, only Wakings
+	// OtherProgram is set, it belongs to another program, such as a server; its first step is a wait
+	// that began before the program started. CrowdRun has no Events of such a thread, only Wakings
 	// and Turns.
-	Start             []Step
-	Process, Stranger bool
+	Start                 []Step
+	Process, OtherProgram bool
 	// Join waits until all threads and processes that the thread has started have ended.
 	Join bool
 	// Bind binds the thread to a CPU from then on; CPU numbers begin with 1.

@@ -102,19 +102,19 @@ func (r *crowdRun) slice() float64 {
 	return r.given.SliceNs * (1 + r.given.SliceJitter*(2*r.rng.Float64()-1))
 }
 
-func (r *crowdRun) fork(parent *crowdThread, script []Step, process, stranger bool) {
+func (r *crowdRun) fork(parent *crowdThread, script []Step, process, otherProgram bool) {
 	r.threads++
 	t := &crowdThread{id: r.threads, number: r.threads, process: r.threads, script: script, parent: parent}
 	parent.children++
 	if !process {
 		t.process = parent.process
 	}
-	if stranger || parent.id == 0 {
+	if otherProgram || parent.id == 0 {
 		t.id, t.process, t.parent = 0, 0, nil
 		parent.children--
 	}
 	r.note(t, CrowdForked)
-	if stranger { // it was started long before the program
+	if otherProgram { // it was started long before the program
 		r.rest(t)
 		return
 	}
@@ -312,7 +312,7 @@ func (r *crowdRun) proceed(i int, t *crowdThread) {
 		case s.WorkNs > 0:
 			t.left = s.WorkNs / (1 - r.given.InterruptShare)
 		case s.Start != nil:
-			r.fork(t, s.Start, s.Process, s.Stranger)
+			r.fork(t, s.Start, s.Process, s.OtherProgram)
 		case s.Bind > 0 && i != s.Bind-1:
 			t.bound = s.Bind
 			r.displace(i, t)
