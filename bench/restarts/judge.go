@@ -10,6 +10,7 @@ import (
 // seen is what the samples of all lives show.
 type seen struct {
 	scrapes, lives, series int
+	oldestTurn             float64            // seconds between a turn and a scrape, at most
 	mostCPU                float64            // largest share of a CPU used between the first scrape of a life and its last
 	grew                   map[string]float64 // by name of a counter: the sum over lives of what it grew to
 }
@@ -22,6 +23,9 @@ type scrape struct {
 
 // whole are counters of the machine, which do not begin anew with a life.
 var whole = []string{"chronoscope_stolen_seconds_total", "process_network_receive_bytes_total", "process_network_transmit_bytes_total"}
+
+// disturber has a bounded number of names: one that others push out is added to the kind others.
+const disturber = "chronoscope_disturber_seconds_total"
 
 // slackSeconds is for the clock of process_start_time_seconds, which counts kernel ticks, against Prometheus' clock.
 const slackSeconds = 1.0
@@ -59,7 +63,7 @@ func judge(stored []series, cpus int) (faults []string, s seen) {
 			value, is := now.values[key]
 			old, was := before.values[key]
 			switch {
-			case !again && was && !is:
+			case !again && was && !is && name != disturber:
 				fault(now, "%s has gone", key)
 			case value < 0, is && was && value < old && (!again || slices.Contains(whole, name)):
 				fault(now, "%s falls from %v to %v", key, old, value)
@@ -74,6 +78,7 @@ func judge(stored []series, cpus int) (faults []string, s seen) {
 				s.grew[name] += value - old
 			}
 		}
+		s.oldestTurn = max(s.oldestTurn, now.values["chronoscope_turn_age_seconds{}"])
 		age := now.at - start + slackSeconds
 		for _, limit := range limits(now.values, age, float64(cpus)) {
 			if !(limit.value <= limit.most*(1+1e-9)) {
@@ -108,7 +113,7 @@ func limits(values map[string]float64, age, cpus float64) []limit {
 	return []limit{
 		{"the time watched", watched, age},
 		{"the time lost while watched", sum("chronoscope_lost_seconds_total"), watched},
-		{"the time that disturbers took", sum("chronoscope_disturber_seconds_total"), watched},
+		{"the time that disturbers took", sum(disturber), watched},
 		{"the sum of shares", shares, sum("chronoscope_turn_lost_ratio_count")},
 		{"the sum of their squares", sum("chronoscope_turn_lost_ratio_squares_total"), shares},
 		{"own CPU time", sum("chronoscope_own_cpu_seconds_total"), age * cpus},

@@ -36,6 +36,16 @@ func TestJudgeAcceptsCountersThatBeginAnew(t *testing.T) {
 	}
 }
 
+// A name that others push out goes; any other series stays for a life.
+func TestJudgeKnowsThatNamesGo(t *testing.T) {
+	for name, faults := range map[string]int{disturber: 0, "chronoscope_surveys_total": 1} {
+		goes := series{Metric: map[string]string{"__name__": name, "name": "x"}, Values: []point{{1000, 0}, {1010, 0}}}
+		if found, _ := judge(append(twoLives(), goes), 2); len(found) != faults {
+			t.Errorf("%s: %q, want %d faults", name, found, faults)
+		}
+	}
+}
+
 // Each planted fault is found, and named.
 func TestJudgeFindsWhatCannotBe(t *testing.T) {
 	for name, plant := range map[string]struct {

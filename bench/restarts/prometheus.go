@@ -117,6 +117,8 @@ func (server prometheus) stored(ctx context.Context, job string) ([]series, erro
 func (server prometheus) ask(ctx context.Context, span time.Duration, seen seen, stdout io.Writer) (faults []string, err error) {
 	cpus := float64(runtime.NumCPU())
 	const slack = 1.02 // Prometheus extrapolates to the ends of the window
+	// what the kernel counts is read once a turn: a minute may show what it counted since the turn before
+	read := slack * (1 + seen.oldestTurn/60)
 	for _, bounded := range []struct {
 		name, query string
 		most        float64
@@ -127,9 +129,9 @@ func (server prometheus) ask(ctx context.Context, span time.Duration, seen seen,
 		{"time watched per second", `rate(chronoscope_watched_seconds_total[1m])`, slack},
 		{"own CPU time per second", `rate(chronoscope_own_cpu_seconds_total[1m])`, slack * cpus},
 		{"process CPU time per second", `rate(process_cpu_seconds_total[1m])`, slack * cpus},
-		{"run-queue wait per second", `rate(chronoscope_runqueue_wait_seconds_total[1m])`, slack},
-		{"steal per second", `rate(chronoscope_stolen_seconds_total[1m])`, slack * cpus},
-		{"throttled per second", `rate(chronoscope_throttled_seconds_total[1m])`, slack},
+		{"run-queue wait per second", `rate(chronoscope_runqueue_wait_seconds_total[1m])`, read},
+		{"steal per second", `rate(chronoscope_stolen_seconds_total[1m])`, read * cpus},
+		{"throttled per second", `rate(chronoscope_throttled_seconds_total[1m])`, read},
 		{"gaps per second", `histogram_count(rate(chronoscope_gap_seconds[1m]))`, 1e6},
 		{"gaps: length per second", `histogram_sum(rate(chronoscope_gap_seconds[1m]))`, slack},
 	} {
