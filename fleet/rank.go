@@ -83,19 +83,18 @@ const (
 // Rank finds tiers, and outliers at a false discovery rate. It ignores values that are not above 0.
 func Rank(figures []Figure, rate float64) Ranking {
 	r := Ranking{FalseDiscoveryRate: rate, Figures: []RankedFigure{}}
-	var tests []test
 	var all [][]placed
 	for _, f := range figures {
 		ranked, tiers := rankFigure(f)
 		r.Figures, all = append(r.Figures, ranked), append(all, tiers)
 	}
 	usual := usualTails(slices.Concat(all...))
-	for i, tiers := range all {
-		for j, p := range chances(tiers, usual) {
-			tests = append(tests, test{i, j, p})
-		}
+	likely := map[[2]int]bool{} // outliers, by figure and place
+	for _, t := range testAll(all, func(tiers []placed, _ int) []float64 { return chances(tiers, usual) }) {
+		likely[[2]int{t.figure, t.place}] = t.p <= rate
 	}
-	for _, t := range discover(tests) {
+	bulk := fitBulk(all, likely)
+	for _, t := range testAll(all, bulk.chances) {
 		place := &r.Figures[t.figure].Placed[t.place]
 		place.Rate = t.p
 		place.Outlier = t.p <= rate
@@ -107,6 +106,17 @@ func Rank(figures []Figure, rate float64) Ranking {
 type test struct {
 	figure, place int
 	p             float64
+}
+
+// testAll returns the smallest false discovery rates of all machines, given the P values of those of a figure.
+func testAll(all [][]placed, chances func(tiers []placed, figure int) []float64) []test {
+	var tests []test
+	for i, tiers := range all {
+		for j, p := range chances(tiers, i) {
+			tests = append(tests, test{i, j, p})
+		}
+	}
+	return discover(tests)
 }
 
 // discover replaces each P value by the smallest false discovery rate at which the test is a
@@ -242,7 +252,8 @@ func standardError(v Value) float64 {
 	return 0
 }
 
-// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines.
+// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It takes
+// the tails from the middle of the values, which outliers don't reach but which says little about healthy machines far out.
 func chances(tiers []placed, usual float64) (all []float64) {
 	for _, t := range tiers {
 		tails := distuv.StudentsT{Sigma: 1, Nu: min(usual, tailsOf(t.residuals), float64(max(1, len(t.residuals)-1)))}
@@ -319,17 +330,7 @@ func tailsOf(residuals []float64) float64 {
 	slices.Sort(far)
 	seen := stats.Quantile(far, 0.9) / max(stats.Quantile(far, 0.5), 1e-12)
 	seen *= 1 - tailsError/math.Sqrt(float64(len(far))) // so that chance does not make tails look heavy
-	low, high := heavyTails, lightTails
-	for range 30 {
-		nu := math.Sqrt(low * high)
-		d := distuv.StudentsT{Sigma: 1, Nu: nu}
-		if d.Quantile(0.95)/d.Quantile(0.75) > seen { // heavier than those of the residuals
-			low = nu
-		} else {
-			high = nu
-		}
-	}
-	return low
+	return degreesOf(seen, 0.5, 0.9)
 }
 
 // mostPairs bounds the work of finding a drift.

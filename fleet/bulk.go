@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"chronoscope/stats"
+)
+
+// bulk says how far from the medians healthy machines lie: those of all figures together, and those of each figure.
+type bulk struct {
+	usual   sides
+	figures []sides
+}
+
+// sides are the tails below the median and above it, since distributions may be skewed.
+type sides [2]tail
+
+// tail is a t distribution, in multiples of a tier's spread, that fits far machines on one side.
+type tail struct{ degrees, scale float64 }
+
+const (
+	// A tail is fitted to these percentiles of the distances on its side. A twentieth of the machines that varies three
+	// times as much as the others shows at the outer one only.
+	innerRank, outerRank = 0.8, 0.99
+	// outerError over the root of the number of distances is one and a half standard errors of the ratio of the two
+	// percentiles, as a share: 2.0 for a normal distribution, 4.1 for t with 4 degrees of freedom (600 to 1,000 samples of 500).
+	outerError = 3.0
+)
+
+// fitBulk fits tails to the machines that are not likely outliers.
+func fitBulk(all [][]placed, likely map[[2]int]bool) (b bulk) {
+	var usual [2][]float64
+	for figure, tiers := range all {
+		own := distances(tiers, func(place int) bool { return likely[[2]int{figure, place}] })
+		b.figures = append(b.figures, sides{tailOf(own[0], outerError), tailOf(own[1], outerError)})
+		for side := range usual {
+			usual[side] = append(usual[side], own[side]...)
+		}
+	}
+	b.usual = sides{tailOf(usual[0], 0), tailOf(usual[1], 0)}
+	return b
+}
+
+// distances returns the distances of machines below the median and of those above it, without those left out.
+func distances(tiers []placed, leftOut func(place int) bool) (of [2][]float64) {
+	place := 0
+	for _, t := range tiers {
+		for i, x := range t.residuals {
+			if len(t.residuals) >= enoughForTails && t.spread > leastSpread && !leftOut(place) {
+				of[side(x)] = append(of[side(x)], t.distance(i))
+			}
+			place++
+		}
+	}
+	return of
+}
+
+func side(residual float64) int {
+	if residual < 0 {
+		return 0
+	}
+	return 1
+}
+
+// tailOf fits a t distribution to the distances on one side. Its tails are lighter by a share of error over the root
+// of their number, so that chance does not make them look heavy.
+func tailOf(far []float64, error float64) tail {
+	if len(far) < enoughForTails/2 {
+		return tail{lightTails, 1}
+	}
+	far = slices.Sorted(slices.Values(far))
+	inner := stats.Quantile(far, innerRank)
+	seen := stats.Quantile(far, outerRank) / max(inner, 1e-12) * (1 - error/math.Sqrt(float64(len(far))))
+	degrees := degreesOf(seen, innerRank, outerRank)
+	return tail{degrees, inner / studentQuantile(degrees, innerRank)}
+}
+
+// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It takes the
+// tails of all figures, or those of the figure where these are heavier.
+func (b bulk) chances(tiers []placed, figure int) (all []float64) {
+	for _, t := range tiers {
+		n := len(t.residuals)
+		for i, x := range t.residuals {
+			if n < fewestNodes {
+				all = append(all, 1)
+				continue
+			}
+			tail := b.usual[side(x)]
+			if own := b.figures[figure][side(x)]; own.degrees < tail.degrees {
+				tail = own
+			}
+			students := distuv.StudentsT{Sigma: tail.scale, Nu: min(tail.degrees, float64(n-1))}
+			all = append(all, 2*students.Survival(t.distance(i)))
+		}
+	}
+	return all
+}
+
+// studentQuantile is the quantile of absolute values of a t distribution.
+func studentQuantile(degrees, rank float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile((1 + rank) / 2)
+}
+
+// degreesOf returns the degrees of freedom of the t distribution in which two quantiles of absolute values have this ratio.
+func degreesOf(ratio, inner, outer float64) float64 {
+	low, high := heavyTails, lightTails
+	for range 30 {
+		degrees := math.Sqrt(low * high)
+		if studentQuantile(degrees, outer)/studentQuantile(degrees, inner) > ratio { // heavier
+			low = degrees
+		} else {
+			high = degrees
+		}
+	}
+	return low
+}
