@@ -303,7 +303,7 @@ func TestBenchmarksOnSeveralProcs(t *testing.T) {
 		return d
 	}
 	d := compared2(t, of(map[int]float64{1: 80, 8: 10}, 1, 8), of(map[int]float64{1: 160, 8: 10}, 8, 1))
-	for name, want := range map[string]float64{"X-1": 2, "X-8": 1} {
+	for name, want := range map[string]float64{"X": 2, "X-8": 1} {
 		if r := rowOf(t, d, name, view.QuantityTime); r.Change == nil || r.Change.Value != want {
 			t.Errorf("%s: %+v, want %g", name, r.Change, want)
 		}
