@@ -87,8 +87,9 @@ func (c *conclusion) besideNeighbours() []float64 {
 // passableAdded is what programs on other CPUs may have added without mattering.
 const passableAdded = 0.01
 
-// allowForNeighbours takes off each run what programs on other CPUs added to it, where runs beside
-// fewer of them show what that is. Where none do, it keeps what is possible for the verdict.
+// allowForNeighbours lowers the lower bounds by what programs on other CPUs added to the runs, where runs beside
+// fewer of them show what that is. Where none do, it keeps what is possible for the verdict. The upper bounds stay: the
+// program may have given those others their work, and do more itself where it does.
 func (c *conclusion) allowForNeighbours() {
 	beside := c.besideNeighbours()
 	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
@@ -98,11 +99,10 @@ func (c *conclusion) allowForNeighbours() {
 	}
 	for i, x := range beside {
 		c.low[i], _ = c.neighbours.Alone(x, c.low[i])
-		_, c.high[i] = c.neighbours.Alone(x, c.high[i])
 		c.used[i].surelyNs, _ = c.neighbours.Alone(x, c.used[i].surelyNs)
 	}
 	if lost.Hi > passableAdded {
-		c.Explanation += fmt.Sprintf("; beside programs on other CPUs it took up to %.2g %% longer, which is taken off", 100*lost.Hi/(1-lost.Hi))
+		c.Explanation += fmt.Sprintf("; beside programs on other CPUs it took up to %.2g %% longer, which may be their doing", 100*lost.Hi/(1-lost.Hi))
 	}
 }
 
