@@ -76,7 +76,8 @@ func (s Server) protected() bool {
 	return err == nil && settings.protects()
 }
 
-// Serve answers scrapes with what the registry gathers, until ctx ends.
+// Serve answers scrapes with what the registry gathers, until ctx ends. Until then GOMAXPROCS of this process is one
+// higher.
 func (s Server) Serve(ctx context.Context, l net.Listener, registry *client.Registry) error {
 	defer l.Close()
 	defer spareProcessor()()

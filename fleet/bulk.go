@@ -65,15 +65,15 @@ func side(residual float64) int {
 	return 1
 }
 
-// tailOf fits a t distribution to the distances on one side. Its tails are lighter by a share of error over the root
-// of their number, so that chance does not make them look heavy.
-func tailOf(far []float64, error float64) tail {
+// tailOf fits a t distribution to the distances on one side. The ratio of their percentiles is lowered by a share,
+// ratioError over the root of their number, so that chance does not make the tails look heavy.
+func tailOf(far []float64, ratioError float64) tail {
 	if len(far) < enoughForTails/2 {
 		return tail{lightTails, 1}
 	}
 	far = slices.Sorted(slices.Values(far))
 	inner := stats.Quantile(far, innerRank)
-	seen := stats.Quantile(far, outerRank) / max(inner, 1e-12) * (1 - error/math.Sqrt(float64(len(far))))
+	seen := stats.Quantile(far, outerRank) / max(inner, 1e-12) * (1 - ratioError/math.Sqrt(float64(len(far))))
 	degrees := degreesOf(seen, innerRank, outerRank)
 	return tail{degrees, inner / studentQuantile(degrees, innerRank)}
 }

@@ -102,7 +102,7 @@ func (c *conclusion) allowForNeighbours() {
 		c.used[i].surelyNs, _ = c.neighbours.Alone(x, c.used[i].surelyNs)
 	}
 	if lost.Hi > passableAdded {
-		c.Explanation += fmt.Sprintf("; beside programs on other CPUs it took up to %.2g %% longer, which may be their doing", 100*lost.Hi/(1-lost.Hi))
+		c.Explanation += fmt.Sprintf("; beside programs on other CPUs it took up to %.2g %% longer; the interval holds both", 100*lost.Hi/(1-lost.Hi))
 	}
 }
 

@@ -49,10 +49,9 @@ func (c *conclusion) chooseMethod() {
 	}
 }
 
-// boundByOthers widens each run's bounds to what is certain, whatever the program waits for and however it does: it
-// takes no longer than by the clock, and others delayed it by no more than the CPU time that they had. It changes
-// nothing and returns false where that is not known of nearly all runs, or does not bound the time well enough to be
-// trusted.
+// boundByOthers widens each run's bounds to what holds whatever the program waits for: alone it takes no longer than it
+// did by the clock, and others delayed it by no more than the CPU time that they had. It changes nothing and returns
+// false where that time is not known of nearly all runs, or bounds the time too loosely to be trusted.
 func (c *conclusion) boundByOthers() bool {
 	unknown := 0
 	var widths []float64

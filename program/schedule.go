@@ -208,7 +208,9 @@ func newSchedule(events []process.Event) *schedule {
 			}
 		case process.Preempted, process.Forked:
 			open[e.Thread] = span{state: kept, from: at, cpu: e.CPU}
-			preempted[e.CPU] = e.Thread
+			if e.Kind == process.Preempted {
+				preempted[e.CPU] = e.Thread
+			}
 		case process.Blocked:
 			open[e.Thread] = span{state: blocked, from: at, cpu: e.CPU}
 		case process.Exited:
@@ -228,8 +230,8 @@ func newSchedule(events []process.Event) *schedule {
 	return s
 }
 
-// switchNs is the time between the notes of a switch, that one thread leaves a CPU and that the next one has it, at
-// most: others that ran in between had it for less.
+// switchNs is the longest time between the two notes of a switch: one thread leaves a CPU, and the next has it. A
+// program that ran in between had the CPU for less.
 const switchNs = 10e3
 
 // missed says whether the kernel charged for much more time on CPUs than it noted: it stops

@@ -29,7 +29,7 @@ import (
 
 func main() { command.Main("restarts", run) }
 
-// experiment is what is run, and for how long.
+// experiment is what is run, and its duration.
 type experiment struct {
 	tool, budget, rules string
 	duration            time.Duration
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.StringVar(&e.tool, "chronoscope", "chronoscope", "the `program` to judge")
 	flags.StringVar(&e.budget, "budget", "5%", "serve's budget: ten times the default, so that kills fall into turns too")
 	flags.StringVar(&e.rules, "rules", "../deploy/prometheus/chronoscope.rules.yml", "the `file` of rules that Prometheus evaluates")
-	flags.DurationVar(&e.duration, "time", time.Hour, "for how long serve is killed and started")
+	flags.DurationVar(&e.duration, "time", time.Hour, "the duration of the experiment")
 	flags.DurationVar(&e.least, "least", 5*time.Second, "the shortest life")
 	flags.DurationVar(&e.most, "most", time.Minute, "the longest life")
 	if err := flags.Parse(args); err != nil {
