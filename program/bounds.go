@@ -75,13 +75,18 @@ func (r *Run) byEvents(cpus int) {
 // othersAtMostNs is by how much others can have delayed the run at most; infinite where that is not
 // known. It was delayed by no more than the CPU time that others had, this process among them. What
 // a program of one thread waits for, such as a server on this machine, is one of the others: it was
-// delayed by no more than all of these waited for a CPU, and itself did.
+// delayed by no more than all of these waited for a CPU, and itself did. Tracepoints tell more narrowly who
+// waited while others ran.
 func (r *Run) othersAtMostNs() float64 {
-	if !r.Others.Known {
-		return math.Inf(1)
+	most, t := math.Inf(1), r.traced
+	if r.noted && t.heldUpKnown {
+		most = t.heldUpNs
 	}
-	most := float64(r.Others.CPUNs + r.BesideNs)
-	if t := r.traced; r.noted && t.threads == 1 && t.leaderWake.known() {
+	if !r.Others.Known {
+		return most
+	}
+	most = math.Min(most, float64(r.Others.CPUNs+r.BesideNs))
+	if r.noted && t.threads == 1 && t.leaderWake.known() {
 		most = math.Min(most, t.deficientNs+t.leaderWake.highNs+float64(r.Others.WaitNs))
 	}
 	return most
@@ -190,12 +195,14 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The share is a mean, and the estimate a median: that of a Poisson distribution lies
-	// less than ln 2 below its mean, and less than 1/3 above.
+	// less than ln 2 below its mean, and less than 1/3 above. Of a mean of at most ln 2 it is 0.
 	if n := interruptsPerSecond(noise); n > 0 {
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
-		r.slackNs += each / 3
-		r.surelyNs -= each / 3
+		if low.ranNs*n > math.Ln2*1e9 {
+			r.slackNs += each / 3
+			r.surelyNs -= each / 3
+		}
 		r.slackUpNs += fewer(high)
 		r.slackUpOfLowNs += fewer(low)
 	}

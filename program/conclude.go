@@ -15,19 +15,36 @@ func unknown() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 }
 
-// conclude says what the runs of a command show.
+// conclude says what the runs of a command show: all of them, or those alone in which nobody else can have
+// delayed the program, where these can be trusted further, or as far with a narrower interval.
 func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
+	all, calm := concludeFrom(s, plan, setting, w, false)
+	if !calm {
+		return all
+	}
+	undelayed, _ := concludeFrom(s, plan, setting, w, true)
+	if all.Verdict.WorseThan(undelayed.Verdict) || all.Verdict == undelayed.Verdict && undelayed.Estimate.RelativeHalfWidth() < all.Estimate.RelativeHalfWidth() {
+		return undelayed
+	}
+	return all
+}
+
+// concludeFrom says what all runs of a command show, or the calm ones. calm tells whether there are enough of these.
+func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
 	noise, shareError := w.joined()
 	for i := range s.runs {
 		s.runs[i].takeOffDisturbance(noise, shareError)
 	}
-	r := &Result{
+	r = &Result{
 		Command: s.command, Runs: s.runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
 	c.use()
-	c.keepCalm()
+	undelayed, others := c.calm()
+	if calm = undelayed != nil; calm && calmOnly {
+		c.keep(undelayed, others)
+	}
 	c.allowForWaits(s.wokenNs)
 	c.Estimate.Discarded = len(c.Runs)
 	if len(c.used) > 0 {
@@ -60,7 +77,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 	}
 	c.judge()
 	r.Metrics = MetricsOf(r)
-	return r
+	return r, calm
 }
 
 // conclusion is a result in the making.
@@ -75,7 +92,7 @@ type conclusion struct {
 	high   []float64
 	widths []float64
 	reads  float64 // how often a run waits for a disk, usually
-	// disturbedMoreNs is how much more CPU time the runs used that [conclusion.keepCalm] leaves out.
+	// disturbedMoreNs is how much more CPU time the runs used that [conclusion.keep] leaves out.
 	disturbedMoreNs float64
 	// varies says that in some runs the program blocked for much longer than in others.
 	varies bool
@@ -113,11 +130,10 @@ func (c *conclusion) use() {
 	c.reads = c.typical(func(r *Run) float64 { return float64(r.MajorFaults) })
 }
 
-// keepCalm leaves the runs in which others may have delayed the program, where enough are left in which
-// nobody can have: in those it did what it does alone. They have to agree with the others, since others
+// calm returns the runs in which nobody else can have delayed the program, where there are enough of them, and
+// the others: in the calm runs it did what it does alone. They have to agree with the others, since others
 // also run in those runs in which the program has them work for it.
-func (c *conclusion) keepCalm() {
-	var calm, others []int
+func (c *conclusion) calm() (calm, others []int) {
 	for i, r := range c.used {
 		if r.othersAtMostNs() <= passable(float64(r.WallNs)) {
 			calm = append(calm, i)
@@ -126,8 +142,13 @@ func (c *conclusion) keepCalm() {
 		}
 	}
 	if len(calm) < fewestCalm || len(calm) >= len(others) || !c.agree(calm, others) || !c.blockNoLonger(calm, others) {
-		return
+		return nil, nil
 	}
+	return calm, others
+}
+
+// keep leaves out the runs that are not calm.
+func (c *conclusion) keep(calm, others []int) {
 	c.disturbedMoreNs = c.moreCPU(calm, others)
 	used, low, high := c.used, c.low, c.high
 	c.used, c.low, c.high = nil, nil, nil

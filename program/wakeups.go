@@ -29,6 +29,10 @@ type wakeup struct {
 type wakeupEvents struct {
 	events []tracepoint.Event
 	execNs int64 // the time 0 of the program's events
+	// watcher is this process.
+	watcher int32
+	// eachNs is the time that the kernel took to record one of them, at most.
+	eachNs float64
 }
 
 func (e wakeupEvents) at(ns int64) float64 { return float64(ns - e.execNs) }
@@ -67,15 +71,12 @@ type wakeups struct {
 // mostForeign is the largest number of threads of other programs that are followed.
 const mostForeign = 10_000
 
-// tracepointNs is the time that the kernel takes to record an event: 0.8 µs was measured.
-const tracepointNs = 1e3
-
 // earlyNs is the longest time between a wake-up and the note of the block that it ends.
 const earlyNs = 50e3
 
 // addWakeups finds out who ended the blocks of all threads, and follows the threads of other
-// programs that did.
-func (s *schedule) addWakeups(e wakeupEvents) {
+// programs that did. The run took wallNs.
+func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
 	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}}
 	all := w.read(e)
 	w.findPassed(e)
@@ -86,6 +87,7 @@ func (s *schedule) addWakeups(e wakeupEvents) {
 		latencies = append(latencies, w.attach(l)...)
 	}
 	s.latency = usualLatency(latencies)
+	s.heldUpNs, s.heldUpKnown = w.heldUpNs(e, all, wallNs), true
 }
 
 // latency bounds the time from a wake-up until an idle CPU runs the thread: the 10th and 90th
@@ -109,7 +111,7 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 	for _, x := range e.events {
 		wakers.Note(x)
 		if w.named(x.Thread, e.at(x.AtNs)) != nil && x.AtNs >= e.execNs {
-			w.recordedNs += tracepointNs
+			w.recordedNs += e.eachNs
 		}
 		switch at := e.at(x.AtNs); x.Kind {
 		case tracepoint.Waking:
@@ -118,7 +120,11 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 			w.wakings[x.Other] = append(w.wakings[x.Other], k)
 		case tracepoint.Switched:
 			turns := w.turns[x.CPU]
-			if n := len(turns); n > 0 && turns[n-1].thread != x.Thread {
+			switch n := len(turns); {
+			case n == 0 || turns[n-1].thread == x.Thread:
+			case turns[n-1].thread == 0:
+				turns = append(turns, turn{w.leftIdle(x.Thread, int(x.CPU), turns[n-1].atNs, at), x.Thread})
+			default:
 				turns[n-1].thread = unknownThread
 			}
 			w.turns[x.CPU] = append(turns, turn{at, x.Other})
@@ -126,6 +132,24 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 		}
 	}
 	return all
+}
+
+// leftIdle returns when a thread got a CPU that was idle, between two times, at the earliest. Some kernels, such as
+// those of virtual machines that were restored, note nothing that the idle thread of a CPU does.
+func (w *wakeups) leftIdle(id int32, cpu int, from, to float64) float64 {
+	if l := w.named(id, to); l != nil {
+		i, _ := slices.BinarySearchFunc(l.spans, to-earlyNs, func(x span, ns float64) int { return cmp.Compare(x.to, ns) })
+		for ; i < len(l.spans) && l.spans[i].from < to; i++ {
+			if l.visited++; l.spans[i].state == running && l.spans[i].cpu == cpu {
+				return math.Max(from, l.spans[i].from)
+			}
+		}
+		return from
+	}
+	if all := w.wakings[id]; len(all) > 0 {
+		return math.Max(from, all[len(all)-1].atNs)
+	}
+	return from
 }
 
 // findPassed counts the calls that wait until some time, and those in which the thread did not give
@@ -210,8 +234,16 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 		if l == nil {
 			continue
 		}
-		if _, seen := open[l]; !seen { // it has run since before the recording
-			enter(l, running, e.first(x))
+		if before, seen := open[l]; !seen || before.state != running {
+			began, ok := w.turnBefore(x.CPU, e.at(x.AtNs))
+			switch {
+			case ok && began.thread == x.Thread: // after a switch that the kernel left out
+				y := x
+				y.AtNs = e.execNs + int64(began.atNs)
+				enter(l, running, y)
+			case !seen: // it has run since before the recording
+				enter(l, running, e.first(x))
+			}
 		}
 		if in := blocked; tracepoint.State(x.Value) != tracepoint.Runnable {
 			enter(l, in, x)
@@ -230,6 +262,16 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 		}
 	}
 	slices.SortFunc(w.schedule.foreign, func(a, b *line) int { return a.id - b.id })
+}
+
+// turnBefore returns the turn of a CPU that ended at a time; false if it began before the recording.
+func (w *wakeups) turnBefore(cpu int32, ns float64) (turn, bool) {
+	turns := w.turns[cpu]
+	i, _ := slices.BinarySearchFunc(turns, ns, func(t turn, ns float64) int { return cmp.Compare(t.atNs, ns) })
+	if i == 0 {
+		return turn{}, false
+	}
+	return turns[i-1], true
 }
 
 // first returns the event with the time of the first event of the recording.
