@@ -159,15 +159,16 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 		if int(e.CPU) != cpu {
 			continue
 		}
-		if current < 0 && e.Kind < tracepoint.Losing {
-			current, fromNs = e.Thread, e.AtNs
+		if e.Kind < tracepoint.Losing && e.Thread != current { // the first event, or one of a switch is missing
+			// Some kernels, such as those of virtual machines that were restored, note nothing that the idle
+			// thread of a CPU does: then the thread has had the CPU since some time.
+			if current > 0 || current == 0 && e.Thread != self {
+				obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
+			}
+			current, fromNs, inside = e.Thread, e.AtNs, nil
 		}
 		switch e.Kind {
 		case tracepoint.Switched:
-			if e.Thread != current { // an event of a switch is missing
-				obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
-				fromNs, current = e.AtNs, e.Thread
-			}
 			cut(e.AtNs)
 			if current, inside = e.Other, nil; e.Other != 0 {
 				who := names[e.Other]

@@ -134,6 +134,20 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+// The idle thread of some CPUs notes nothing, so that the switch from it to the trace's thread is missing: what
+// interrupts that thread then is not taken for the idle thread's, which was put down to the measurement itself.
+func TestNamedAfterIdle(t *testing.T) {
+	w := newNamedWorld(1)
+	k := w.run(200)
+	began := k.Events[0].AtNs
+	k.Events = append([]tracepoint.Event{{AtNs: began - 2000, CPU: 1, Kind: tracepoint.Switched, Thread: selfThread, Other: 0}}, k.Events...)
+	for _, p := range w.trace.Name(k).Parts {
+		if want := w.truth[part{p.Cause, p.Who}]; math.Abs(p.TotalNs-want) > 1e-3*want+1000 {
+			t.Errorf("%v %v took %g ns, want %g", p.Cause, p.Who, p.TotalNs, want)
+		}
+	}
+}
+
 // Adding up parts loses no time.
 func TestNamedBy(t *testing.T) {
 	w := newNamedWorld(1)

@@ -12,8 +12,9 @@ import (
 type interval struct{ from, to float64 }
 
 // heldUpNs bounds the time for which others can have delayed a program that took wallNs: a thread of it, or one that
-// may work for it, could have run and did not, while another program had a CPU. all are the wake-ups in order of time.
-func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) float64 {
+// may work for it, could have run and did not, while another program had a CPU. workedNs is the time for which those
+// that may work for it had CPUs. all are the wake-ups in order of time.
+func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64) {
 	workers := w.mayWorkForIt(e, all)
 	waits := w.waitsOf(workers)
 	for _, l := range w.order {
@@ -42,12 +43,12 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) float64
 		}
 	}
 	whole := []interval{{0, wallNs}}
-	ns := sumNs(overlap(overlap(union(waits), union(others)), whole))
+	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))
 	// Several threads may go on while one of them waits for another program, which may work for others then.
 	if len(w.order) > 1 {
-		ns += sumNs(overlap(union(worked), whole))
+		ns += workedNs
 	}
-	return ns
+	return ns, workedNs
 }
 
 // mayWorkForIt returns the threads of other programs that may work for the program: they woke its threads, or were

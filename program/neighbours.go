@@ -13,13 +13,13 @@ type neighbours struct{ passedNs, othersNs float64 }
 
 // othersElsewhere is how many CPUs others used on average, other than those that the program had: NaN
 // where their processes were not all seen. cpus is how many the program may use. It is what others had
-// less what they had of the program's CPU while that waited, and where the program is bound to a CPU,
-// no more than what those had that are not.
+// less what they had of the program's CPU while that waited, less what they used to work for it, as far as that is
+// known, and where the program is bound to a CPU, no more than what those had that are not.
 func (r *Run) othersElsewhere(cpus int) float64 {
 	if !r.Others.Known || r.Others.PassedNs <= 0 {
 		return math.NaN()
 	}
-	ns := float64(r.Others.CPUNs) - r.haltedNs()
+	ns := float64(r.Others.CPUNs) - r.haltedNs() - r.traced.workedForNs
 	if cpus == 1 {
 		ns = math.Min(ns, float64(r.Others.ElsewhereNs))
 	}

@@ -113,9 +113,9 @@ type schedule struct {
 	latency latency
 	// recordedNs is the time that recording tracepoints took from the program's threads.
 	recordedNs float64
-	// heldUpNs and heldUpKnown are those of [trajectory].
-	heldUpNs    float64
-	heldUpKnown bool
+	// heldUpNs, workedForNs and heldUpKnown are those of [trajectory].
+	heldUpNs, workedForNs float64
+	heldUpKnown           bool
 	// timedCalls and timesPassed are those of [trajectory].
 	timedCalls, timesPassed int
 }

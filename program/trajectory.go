@@ -62,9 +62,10 @@ type trajectory struct {
 	// timedCalls counts the calls that wait until some time, timesPassed those whose time had passed
 	// before the thread gave up its CPU.
 	timedCalls, timesPassed int
-	// heldUpNs is the time for which others can have delayed the program, where the tracepoints' events tell it.
-	heldUpNs    float64
-	heldUpKnown bool
+	// heldUpNs is the time for which others can have delayed the program, and workedForNs that for which others had
+	// CPUs that may have worked for it, where the tracepoints' events tell these.
+	heldUpNs, workedForNs float64
+	heldUpKnown           bool
 	// recordedNs is the time that recording tracepoints took from the threads. Not all of it delayed
 	// the end.
 	recordedNs float64
@@ -135,7 +136,7 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 		r.Unwatched = errMissed
 		return trajectory{}, false
 	}
-	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, heldUpNs: s.heldUpNs, heldUpKnown: s.heldUpKnown, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
+	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, heldUpNs: s.heldUpNs, workedForNs: s.workedForNs, heldUpKnown: s.heldUpKnown, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
 	t.against(s, r, othersWakeNs)
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)

@@ -87,7 +87,8 @@ func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
 		latencies = append(latencies, w.attach(l)...)
 	}
 	s.latency = usualLatency(latencies)
-	s.heldUpNs, s.heldUpKnown = w.heldUpNs(e, all, wallNs), true
+	s.heldUpNs, s.workedForNs = w.heldUpNs(e, all, wallNs)
+	s.heldUpKnown = true
 }
 
 // latency bounds the time from a wake-up until an idle CPU runs the thread: the 10th and 90th
