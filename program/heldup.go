@@ -11,12 +11,12 @@ import (
 // interval is a time between two moments.
 type interval struct{ from, to float64 }
 
-// heldUpNs bounds the time for which others can have delayed a program that took wallNs: a thread of it, or one that
-// may work for it, could have run and did not, while another program had a CPU. workedNs is the time for which those
-// that may work for it had CPUs. all are the wake-ups in order of time.
+// heldUpNs bounds the time for which others can have delayed a program that took wallNs: a thread could have run and did
+// not, while another program had a CPU. That thread may be another program's, since the program may wait for it.
+// workedNs is the time for which those had CPUs that are known to work for the program. all are the wake-ups in order
+// of time.
 func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64) {
-	workers := w.mayWorkForIt(e, all)
-	waits := w.waitsOf(workers)
+	waits := w.waitsOfOthers(e, all)
 	for _, l := range w.order {
 		for _, x := range l.spans {
 			switch {
@@ -27,7 +27,8 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 			}
 		}
 	}
-	var others, worked []interval
+	known, possible := w.workers(e, all, false), w.workers(e, all, true)
+	var others, worked, mayHaveWorked []interval
 	for _, turns := range w.turns {
 		for i, t := range turns {
 			if t.thread == 0 || t.thread != unknownThread && w.named(t.thread, t.atNs) != nil {
@@ -37,8 +38,12 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 			if i+1 < len(turns) {
 				x.to = turns[i+1].atNs
 			}
-			if others = append(others, x); workers[t.thread] {
+			others = append(others, x)
+			if known[t.thread] {
 				worked = append(worked, x)
+			}
+			if possible[t.thread] {
+				mayHaveWorked = append(mayHaveWorked, x)
 			}
 		}
 	}
@@ -46,64 +51,99 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))
 	// Several threads may go on while one of them waits for another program, which may work for others then.
 	if len(w.order) > 1 {
-		ns += workedNs
+		ns += sumNs(overlap(union(mayHaveWorked), whole))
 	}
 	return ns, workedNs
 }
 
-// mayWorkForIt returns the threads of other programs that may work for the program: they woke its threads, or were
-// woken by them, directly or through one another. This process is woken to watch it.
-func (w *wakeups) mayWorkForIt(e wakeupEvents, all []waking) map[int32]bool {
-	workers, watching := map[int32]bool{}, map[int32]bool{}
+// workers returns the threads of other programs that work for the program: they woke its threads, or were woken by
+// them, directly or through one another; or with possible, they were woken by the network, of which it is not known who
+// sent what came. This process is woken to watch the program.
+func (w *wakeups) workers(e wakeupEvents, all []waking, possible bool) map[int32]bool {
+	workers, watching := map[int32]bool{}, e.watching()
 	for id := range w.foreign {
 		workers[id] = true
 	}
-	for _, x := range e.events {
-		if x.Process == e.watcher {
-			watching[x.Thread] = true
-		}
-	}
 	for _, k := range all {
-		by := k.waker.Thread
-		woken := k.atNs >= 0 && k.waker.Source == tracepoint.ByThread && (workers[by] || w.named(by, k.atNs) != nil)
-		if woken && !watching[k.thread] && w.named(k.thread, k.atNs) == nil {
+		var woken bool
+		switch by := k.waker.Thread; k.waker.Source {
+		case tracepoint.ByThread:
+			woken = workers[by] || w.named(by, k.atNs) != nil
+		case tracepoint.ByNetwork:
+			woken = possible
+		}
+		if woken && k.atNs >= 0 && !watching[k.thread] && w.named(k.thread, k.atNs) == nil {
 			workers[k.thread] = true
 		}
 	}
 	return workers
 }
 
-// waitsOf returns when these threads could have run and had no CPU.
-func (w *wakeups) waitsOf(threads map[int32]bool) (waits []interval) {
-	starts := map[int32][]float64{}
+// watching are the threads of this process.
+func (e wakeupEvents) watching() map[int32]bool {
+	all := map[int32]bool{}
+	for _, x := range e.events {
+		if x.Process == e.watcher {
+			all[x.Thread] = true
+		}
+	}
+	return all
+}
+
+// waitsOfOthers returns when threads of other programs could have run and had no CPU. The program does not wait for one
+// that neither woke a thread nor was woken, such as an endless loop, and not for this process, which waits for it,
+// unless that wakes its threads, such as where it reads what they write.
+func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking) (waits []interval) {
+	watching, starts, ready := e.watching(), map[int32][]float64{}, map[int32][]float64{}
+	active := map[int32]bool{}
+	for _, k := range all {
+		active[k.thread] = true
+		if k.waker.Source == tracepoint.ByThread {
+			active[k.waker.Thread] = true
+		}
+	}
 	for _, turns := range w.turns {
 		for _, t := range turns {
-			if threads[t.thread] {
-				starts[t.thread] = append(starts[t.thread], t.atNs)
+			starts[t.thread] = append(starts[t.thread], t.atNs)
+		}
+	}
+	for id, left := range w.leavings {
+		for _, x := range left {
+			if x.state == tracepoint.Runnable {
+				ready[id] = append(ready[id], x.atNs)
 			}
 		}
 	}
-	for id := range threads {
+	for id, wakings := range w.wakings {
+		left := w.leavings[id]
+		for _, k := range wakings {
+			if !w.hasTurn(id, k.atNs) {
+				ready[id] = append(ready[id], k.atNs)
+			} else if i, _ := slices.BinarySearchFunc(left, k.atNs, byLeaving); i < len(left) && left[i].atNs <= k.atNs+earlyNs {
+				ready[id] = append(ready[id], left[i].atNs) // woken while it gave up its CPU
+			}
+		}
+	}
+	for _, x := range e.events {
+		if x.Kind == tracepoint.Started {
+			active[x.Other] = true
+			ready[x.Other] = append(ready[x.Other], e.at(x.AtNs))
+		}
+	}
+	for id, from := range ready {
+		if id == 0 || !active[id] || watching[id] && w.foreign[id] == nil {
+			continue
+		}
 		slices.Sort(starts[id])
-		until := func(ns float64) {
+		for _, ns := range from {
+			if w.named(id, ns) != nil {
+				continue
+			}
 			to := math.Inf(1)
 			if i, _ := slices.BinarySearch(starts[id], ns); i < len(starts[id]) {
 				to = starts[id][i]
 			}
 			waits = append(waits, interval{ns, to})
-		}
-		left := w.leavings[id]
-		for _, x := range left {
-			if x.state == tracepoint.Runnable {
-				until(x.atNs)
-			}
-		}
-		for _, k := range w.wakings[id] {
-			if !w.hasTurn(id, k.atNs) {
-				until(k.atNs)
-			} else if i, _ := slices.BinarySearchFunc(left, k.atNs, byLeaving); i < len(left) && left[i].atNs <= k.atNs+earlyNs {
-				until(left[i].atNs) // woken while it gave up its CPU
-			}
 		}
 	}
 	return waits
