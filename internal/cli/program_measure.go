@@ -180,7 +180,9 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 	r.Estimate, r.Wall, r.CPU = once(run.TimeNs(), run.LowNs, run.HighNs), once(wall, nan, nan), once(cpu, nan, nan)
 	r.Method, r.Explanation = program.CycleTime, "the one run's own time, between all of the wait for a CPU taken off and as much as is certain"
 	r.Metrics = program.MetricsOf(r)
-	r.RefuseZero()
+	if width := r.Estimate.RelativeHalfWidth(); !r.RefuseZero() && !(width <= stats.UselessShare) {
+		r.Lower(stats.Unusable, "it takes %s, and no more is known: a calmer machine narrows that", r.Estimate.Range())
+	}
 	r.Lower(stats.Suspect, "it was run one time: how much runs differ is not known, and the bounds are of this run; several runs (without --once) tell")
 	return r
 }

@@ -176,3 +176,17 @@ func TestUnknownsOfTheShell(t *testing.T) {
 		t.Errorf("%q", found)
 	}
 }
+
+// Of one run whose bounds tell next to nothing, such as 0 to 216 ms, the middle is no headline.
+func TestSingleRunOfWideBounds(t *testing.T) {
+	for _, c := range []struct {
+		lowMs, highMs float64
+		want          stats.Verdict
+	}{{90, 110, stats.Suspect}, {0, 216, stats.Unusable}, {100, 190, stats.Unusable}, {0, 0, stats.Unusable}} {
+		run := program.Run{LowNs: c.lowMs * 1e6, HighNs: c.highMs * 1e6}
+		run.WallNs = 257e6
+		if r := single(program.Command{Name: "true"}, run, nil); r.Verdict != c.want {
+			t.Errorf("%g to %g ms: %s, want %s: %q", c.lowMs, c.highMs, r.Verdict, c.want, r.Reasons)
+		}
+	}
+}
