@@ -49,11 +49,8 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 	}
 	whole := []interval{{0, wallNs}}
 	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))
-	// Several threads may go on while one of them waits for another program, which may work for others then.
-	if len(w.order) > 1 {
-		ns += sumNs(overlap(union(mayHaveWorked), whole))
-	}
-	return ns, workedNs
+	// The program may go on while another works for it, which may also work for others then.
+	return ns + sumNs(overlap(union(mayHaveWorked), whole)), workedNs
 }
 
 // workers returns the threads of other programs that work for the program: they woke its threads, or were woken by
