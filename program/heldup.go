@@ -16,7 +16,8 @@ type interval struct{ from, to float64 }
 // workedNs is the time for which those had CPUs that are known to work for the program. all are the wake-ups in order
 // of time.
 func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64) {
-	waits := w.waitsOfOthers(e, all)
+	watching := e.watching()
+	waits := w.waitsOfOthers(e, all, watching)
 	for _, l := range w.order {
 		for _, x := range l.spans {
 			switch {
@@ -27,7 +28,7 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 			}
 		}
 	}
-	known, possible := w.workers(e, all, false), w.workers(e, all, true)
+	known, possible := w.workers(all, watching, false), w.workers(all, watching, true)
 	var others, worked, mayHaveWorked []interval
 	for _, turns := range w.turns {
 		for i, t := range turns {
@@ -55,9 +56,10 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 
 // workers returns the threads of other programs that work for the program: they woke its threads, or were woken by
 // them, directly or through one another; or with possible, they were woken by the network, of which it is not known who
-// sent what came. This process is woken to watch the program.
-func (w *wakeups) workers(e wakeupEvents, all []waking, possible bool) map[int32]bool {
-	workers, watching := map[int32]bool{}, e.watching()
+// sent what came. The threads of this process that watch the program
+// are woken for that.
+func (w *wakeups) workers(all []waking, watching map[int32]bool, possible bool) map[int32]bool {
+	workers := map[int32]bool{}
 	for id := range w.foreign {
 		workers[id] = true
 	}
@@ -76,7 +78,7 @@ func (w *wakeups) workers(e wakeupEvents, all []waking, possible bool) map[int32
 	return workers
 }
 
-// watching are the threads of this process.
+// watching returns the threads of this process.
 func (e wakeupEvents) watching() map[int32]bool {
 	all := map[int32]bool{}
 	for _, x := range e.events {
@@ -90,9 +92,8 @@ func (e wakeupEvents) watching() map[int32]bool {
 // waitsOfOthers returns when threads of other programs could have run and had no CPU. The program does not wait for one
 // that neither woke a thread nor was woken, such as an endless loop, and not for this process, which waits for it,
 // unless that wakes its threads, such as where it reads what they write.
-func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking) (waits []interval) {
-	watching, starts, ready := e.watching(), map[int32][]float64{}, map[int32][]float64{}
-	active := map[int32]bool{}
+func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32]bool) (waits []interval) {
+	starts, ready, active := map[int32][]float64{}, map[int32][]float64{}, map[int32]bool{}
 	for _, k := range all {
 		active[k.thread] = true
 		if k.waker.Source == tracepoint.ByThread {
@@ -148,7 +149,7 @@ func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking) (waits []interval)
 
 func byLeaving(x leaving, ns float64) int { return cmp.Compare(x.atNs, ns) }
 
-// hasTurn tells whether a thread had a CPU.
+// hasTurn tells whether a thread had a CPU at a time.
 func (w *wakeups) hasTurn(id int32, ns float64) bool {
 	for cpu := range w.turns {
 		if t, ok := w.turnBefore(cpu, ns); ok && t.thread == id {
@@ -158,7 +159,7 @@ func (w *wakeups) hasTurn(id int32, ns float64) bool {
 	return false
 }
 
-// busySince returns since when, in a block, threads had had the CPU that the blocked one got, one after the other.
+// busySince returns the time from which on, within a block, the CPU that the thread got at its end was not idle.
 func (w *wakeups) busySince(x span) float64 {
 	turns := w.turns[int32(x.next)]
 	i, _ := slices.BinarySearchFunc(turns, x.to, func(t turn, ns float64) int { return cmp.Compare(t.atNs, ns) })
@@ -169,7 +170,7 @@ func (w *wakeups) busySince(x span) float64 {
 	return since
 }
 
-// union returns the times in which any of these is, in order.
+// union joins intervals that overlap. It returns separate intervals in order.
 func union(all []interval) (merged []interval) {
 	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	for _, x := range all {
@@ -182,7 +183,7 @@ func union(all []interval) (merged []interval) {
 	return merged
 }
 
-// overlap returns the times that are in both, which are in order.
+// overlap returns the times that are in both. Each holds separate intervals in order.
 func overlap(a, b []interval) (both []interval) {
 	for len(a) > 0 && len(b) > 0 {
 		if x := (interval{math.Max(a[0].from, b[0].from), math.Min(a[0].to, b[0].to)}); x.to > x.from {
@@ -197,7 +198,7 @@ func overlap(a, b []interval) (both []interval) {
 	return both
 }
 
-// sumNs is how long intervals are together.
+// sumNs returns the length of all intervals together.
 func sumNs(all []interval) (ns float64) {
 	for _, x := range all {
 		ns += x.to - x.from

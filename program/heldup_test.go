@@ -8,7 +8,7 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// By hand: for how long others can have delayed a run of 10 ms on two CPUs.
+// The time for which others can have delayed a run of 10 ms on two CPUs, by hand.
 func TestHeldUp(t *testing.T) {
 	client := begun().at(1, process.Blocked, 1, 1, 0).at(9, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
 	blocks := told{}.switched(-1, 0, 0, 1, 0).switched(-1, 1, 0, 70, 0).switched(1, 0, 1, 0, tracepoint.Sleeping)
@@ -23,9 +23,9 @@ func TestHeldUp(t *testing.T) {
 	}{
 		"its server waits for 4 ms, and it for 1": {client, append(asks[:4:4],
 			told{}.switched(2, 0, 0, 71, 0).switched(5, 1, 70, 50, tracepoint.Runnable).wakes(8, 1, 50, 1).switched(8.1, 1, 50, 70, tracepoint.Sleeping).
-				switched(9, 0, 71, 1, tracepoint.Runnable).switched(10, 0, 1, 0, tracepoint.Ended)...), 4 + 1 + 3.1}, // that it works
+				switched(9, 0, 71, 1, tracepoint.Runnable).switched(10, 0, 1, 0, tracepoint.Ended)...), 4 + 1 + 3.1}, // the server works for 3.1 ms
 		"it waits for an idle CPU, while others have another one": {client, append(blocks[:3:3],
-			told{}.wakes(8, 1, 70, 1).switched(9, 0, 0, 1, tracepoint.Runnable).switched(10, 0, 1, 0, tracepoint.Ended)...), 10}, // the one that woke it had a CPU all the time
+			told{}.wakes(8, 1, 70, 1).switched(9, 0, 0, 1, tracepoint.Runnable).switched(10, 0, 1, 0, tracepoint.Ended)...), 10}, // thread 70, which woke it, had a CPU all the time
 		"nobody tells who woke it after another had its CPU": {client, append(blocks[:3:3],
 			told{}.switched(2, 0, 0, 71, 0).switched(9, 0, 71, 1, tracepoint.Sleeping).switched(10, 0, 1, 0, tracepoint.Ended)...), 7},
 		"nobody tells who woke it on an idle CPU": {client, append(blocks[:3:3],

@@ -26,6 +26,21 @@ func TestRareGapsAreUncertain(t *testing.T) {
 	}
 }
 
+// Interrupts come 350 times a second and take 30 µs each. A run of 1 ms mostly has none: the median of a Poisson
+// distribution is 0 up to a mean of ln 2, which is 1.98 ms here, and then up to 1/3 above its mean.
+func TestMedianOfFewInterrupts(t *testing.T) {
+	const perSecond, eachNs = 350, 30e3
+	noise := machine.Noise{WatchedNs: 1e9, IrregularShare: perSecond * eachNs / 1e9, IrregularPerSecond: perSecond, SwitchNs: math.NaN()}
+	for _, c := range []struct{ ranNs, want float64 }{{1e6, 0}, {1.9e6, 0}, {2.1e6, eachNs / 3}, {10e6, eachNs / 3}} {
+		r := Run{grossLowNs: c.ranNs, grossHighNs: c.ranNs}
+		r.UserNs = int64(c.ranNs)
+		r.takeOffDisturbance(noise, 0)
+		if math.Abs(r.slackNs-c.want) > 1 {
+			t.Errorf("%g ns: the time may be less by %g ns, want %g", c.ranNs, r.slackNs, c.want)
+		}
+	}
+}
+
 // Interrupts that take 0.1 % most of the time and 20 % in one look of ten: what is told of
 // their share holds its mean, however few looks saw much.
 func TestSharesDifferFromLookToLook(t *testing.T) {

@@ -29,10 +29,10 @@ func CostNs() (float64, error) {
 	}
 	defer r.Close()
 	recorded := leastCallNs()
-	if events := len(r.TakeAll()); events < costCalls*costTries {
-		return 0, &Unavailable{Reason: Refused, Detail: fmt.Sprintf("of %d calls %d were recorded", costCalls*costTries, events)}
+	if events := len(r.TakeAll()); events < costCalls*costTries || recorded <= before {
+		return 0, &Unavailable{Reason: Refused, Detail: fmt.Sprintf("of %d calls %d were recorded, and took %.3g ns each, %.3g before", costCalls*costTries, events, recorded, before)}
 	}
-	return math.Max(0, recorded-before), nil
+	return recorded - before, nil
 }
 
 func leastCallNs() float64 {
