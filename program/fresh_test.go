@@ -14,7 +14,7 @@ func TestPreemptionAtTheBegin(t *testing.T) {
 	for _, c := range []struct {
 		afterMs float64
 		count   int
-	}{{0.005, 0}, {0.5, 1}} {
+	}{{0.005, 0}, {0.045, 0}, {0.5, 1}} {
 		events := begun().at(c.afterMs, process.Preempted, 1, 1, 0).at(c.afterMs+0.2, process.SwitchedIn, 1, 1, 0).at(10.2, process.Exited, 1, 1, 0)
 		run := events.run(10.2, 10, process.Thread{ID: 1, CPUNs: 10 * ms, WaitNs: 0.2 * ms, ReadNs: 10.2 * ms})
 		way, ok := follow(context.Background(), &run.Run, 2, math.Inf(1), wakeupEvents{})
