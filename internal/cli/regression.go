@@ -206,7 +206,8 @@ func (v gateVerdict) warning() string {
 		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(1+v.rule.allowed))
 }
 
-// findings writes how much slower the rivals are, with the lower bounds of their ratios.
+// findings says, for each comparison that exceeds the limit, how much slower its subject is, with the lower
+// bound of the ratio.
 func findings(slower []rival) string {
 	var all []string
 	for _, r := range slower {
