@@ -29,7 +29,7 @@ const (
 	clockRead    // it tells the time
 	usageRead    // it tells what the program used, and how often it was preempted
 	tracing      // it fails if the program is traced
-	fileOpened   // it opens a file to read it, which may tell what the program waited
+	fileOpened   // it opens a file for reading, which may tell how long the program has waited
 )
 
 // callForm is the condition under which a call is to be noted, in terms of its argument arg.
@@ -218,7 +218,7 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 
 const wordBytes = 8
 
-// zero reports whether two words of the program's memory are zero; false where they can't be read.
+// zero reports whether two words of the program's memory are zero; false if they can't be read.
 func zero(at uint64, read readMemory) bool {
 	var words [2 * wordBytes]byte
 	return read(at, words[:]) && binary.NativeEndian.Uint64(words[:]) == 0 && binary.NativeEndian.Uint64(words[wordBytes:]) == 0

@@ -71,7 +71,7 @@ func relocateCall(code []byte, offset int) {
 	binary.LittleEndian.PutUint32(code, branchAndLink|uint32(offset>>2)&offsetMask)
 }
 
-// clock returns the clock that a thread reads which has stopped in clockCode.
+// clock returns the clock that a thread was reading when it stopped in clockCode.
 func (r *registers) clock() uint32 { return uint32(r.Regs[9]) }
 
 // show gives a thread that has stopped in clockCode the time ns, and lets it continue behind the stop.

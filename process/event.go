@@ -6,7 +6,7 @@ type EventKind uint8
 // The kinds of events.
 const (
 	SwitchedIn EventKind = iota // the thread got a CPU
-	Preempted                   // it lost its CPU, and was runnable
+	Preempted                   // it lost its CPU, and was still runnable
 	Blocked                     // it gave up its CPU, to wait for something or because it was stopped
 	Forked                      // it was started, by Parent
 	Executed                    // it became another program

@@ -10,9 +10,9 @@ import (
 )
 
 // filterCalls has a program that is stopped at its first instruction install the filter. The filter stays in
-// the program and in all that it starts; without a tracer the calls that it stops would fail. A program that
-// has no rights, and could get some by starting another program, may not install a filter (seccomp(2)): it
-// first gives up getting rights. stops is how often the program was stopped meanwhile.
+// the program and in all that it starts; without a tracer the calls that it stops would fail. A program without
+// rights that could get some by starting another program may not install a filter (seccomp(2)): it gives up
+// that possibility first. stops is how often the program was stopped meanwhile.
 func filterCalls(thread int, opens bool) (stops int, err error) {
 	info, err := lookAtCall(thread)
 	if err != nil {

@@ -162,7 +162,7 @@ func aheadNs(clock int32) (ahead int64) {
 	return ahead
 }
 
-// limit returns what clockCode holds of a clock.
+// limit returns the limit that clockCode holds for a clock.
 func limit(thread int, at uintptr, clock uint32) (of clockLimit, err error) {
 	data := make([]byte, limitBytes)
 	if err := peek(thread, at+limitsOffset+uintptr(clock)*limitBytes, data); err != nil {
@@ -244,7 +244,7 @@ func (l *looks) unshift(thread int) {
 // off returns what is to be subtracted from the time at a stop: the time for which the program waited, limited
 // so that the clock does not go back behind what it may have shown in between.
 func (c clockLimit) off(nowNs, waitedNs int64) int64 {
-	if nowNs < c.StopAtNs { // another thread stopped meanwhile
+	if nowNs < c.StopAtNs { // another thread has stopped meanwhile, and set a later limit
 		return c.OffNs
 	}
 	return max(c.OffNs, min(waitedNs, nowNs-c.StopAtNs-apartNs+c.OffNs))

@@ -118,9 +118,9 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	return use
 }
 
-// addUnseen adds the CPU time of processes that were not seen, where all others together used allNs. The kernel
-// adds the CPU time of a process to that of all when the process gives up its CPU, and at each tick: for
-// processes that still run, the last tick may be missing.
+// addUnseen adds the CPU time of processes that were not seen; all others together used allNs. The kernel adds
+// the CPU time of a process to that of all when the process gives up its CPU, and at each tick: for processes
+// that still run, the last tick may be missing.
 func (u *OthersUse) addUnseen(allNs int64) {
 	const tickNs = 10e6 // at most
 	unseenNs := max(0, allNs-u.CPUNs) + min(u.CPUNs, tickNs*int64(runtime.NumCPU()))

@@ -19,9 +19,9 @@ import (
 // on one thread.
 type tracer struct {
 	leader int
-	watch  *watch // nil where nothing is noted
-	waits  *waits // nil where they are not counted
-	looks  *looks // nil where they are not counted
+	watch  *watch // nil if nothing is noted
+	waits  *waits // nil if they are not counted
+	looks  *looks // nil if they are not counted
 	// noteOpens has the program stop when it opens files. opens notices files that any process opens; nil if
 	// that is not possible or not asked for.
 	noteOpens bool
@@ -140,7 +140,7 @@ func (t *tracer) opened(tells fileTells) {
 	}
 }
 
-// event returns the PTRACE_EVENT for which a thread stopped; 0 where it stopped for a signal.
+// event returns the PTRACE_EVENT for which a thread stopped; 0 if it stopped for a signal.
 func event(status unix.WaitStatus) int { return int(status) >> 16 }
 
 // wait waits for a change of state of a child of this thread.
@@ -212,7 +212,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		}
 	case event(status) != 0:
 		signal = 0
-	case !known && signal == unix.SIGSTOP: // how a new thread begins to be traced
+	case !known && signal == unix.SIGSTOP: // the first stop of a new thread that is traced
 		signal = 0
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
@@ -245,7 +245,7 @@ func (t *tracer) goOn(id, signal int) {
 	}
 }
 
-// exits reads what the kernel counted of a thread that is about to exit.
+// exits reads the kernel's counters of a thread that is about to exit.
 func (t *tracer) exits(id int) {
 	t.read[id] = true
 	if t.waits != nil {

@@ -85,7 +85,7 @@ func (t *bisectFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 }
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *bisectFlags) check(c *call) (err error) {
 	t.plan = bisect.DefaultPlan
 	t.plan.Faster, t.plan.MostBuilds = t.faster, t.mostBuilds

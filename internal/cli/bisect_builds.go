@@ -24,9 +24,9 @@ type builds struct {
 	*call
 	history []gobench.Commit
 	scratch string
-	of      map[int]*built // by the place in the history
+	of      map[int]*built // by its place in the history
 	spent   map[int]time.Duration
-	perPair time.Duration // the time of one of the last pairs; 0 before the first
+	perPair time.Duration // mean time of a pair in the last comparison; 0 before the first
 	name    string        // of the benchmark
 	pkg     string        // its import path
 	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error)

@@ -18,7 +18,7 @@ import (
 type template struct {
 	name   string // a command line
 	words  []string
-	called string // how the user calls it; empty for its command line
+	called string // the name that the user gave it; empty for its command line
 }
 
 // text returns the whole command, in which parameters are looked for.

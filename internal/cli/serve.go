@@ -72,7 +72,7 @@ type serveFlags struct {
 	pauseAbove float64
 	names      int
 	push       exporter.Push
-	receiver   string // the base URL that is given for it
+	receiver   string // the base URL of the receiver for push
 }
 
 func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
