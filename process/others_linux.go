@@ -73,7 +73,7 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	use.OwnNs, o.ownNs = own-o.ownNs, own
 	if o.tasks, o.lookedNs = tasks, now; unseen != 0 || !use.Known {
 		found := o.find()
-		// If the number of threads grew by as many as were started, none of these has come and gone: known
+		// If the number of threads grew by unseen, none of the threads that were started has ended: known
 		// processes have started them.
 		use.Known = use.Known && (found >= unseen || tasks.threads-before.threads == unseen)
 	}
